@@ -1,0 +1,33 @@
+/** What was wrong in some bytes: how often, and where first. JSON as it stands. */
+export interface Damage {
+  code: string;
+  count: number;
+  /** Offset in the file (or stream) of the first occurrence, in bytes. */
+  firstOffset: number;
+}
+
+/** Counts damage by code. Reading goes on after each; nothing here throws. */
+export class DamageLog {
+  private readonly byCode = new Map<string, Damage>();
+
+  add(code: string, offset: number): void {
+    const seen = this.byCode.get(code);
+    if (seen === undefined) this.byCode.set(code, { code, count: 1, firstOffset: offset });
+    else seen.count++;
+  }
+
+  count(code: string): number {
+    return this.byCode.get(code)?.count ?? 0;
+  }
+
+  get total(): number {
+    let total = 0;
+    for (const damage of this.byCode.values()) total += damage.count;
+    return total;
+  }
+
+  /** In order of first appearance. */
+  list(): Damage[] {
+    return [...this.byCode.values()].map((damage) => ({ ...damage }));
+  }
+}

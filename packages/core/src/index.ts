@@ -1,0 +1,3 @@
+export * from './base/index.ts';
+export * from './loss/index.ts';
+export * from './profile/index.ts';

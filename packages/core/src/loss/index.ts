@@ -1,0 +1,2 @@
+export type { LossEntry, LossFacts, LossKind } from './ledger.ts';
+export { LOSS_KINDS, LossLedger } from './ledger.ts';

@@ -1,0 +1,104 @@
+/** Every kind of loss that is told apart, with the unit its count is in. */
+export const LOSS_KINDS = {
+  /** PERF_RECORD_LOST: the ring was full; records of any type were dropped. */
+  'ring-full': 'records',
+  /** PERF_RECORD_LOST_SAMPLES, or PERF_FORMAT_LOST: samples the kernel or the hardware dropped. */
+  'lost-samples': 'samples',
+  /** Between PERF_RECORD_THROTTLE and UNTHROTTLE: the event was stopped because it interrupted too often. */
+  throttled: 'nanoseconds',
+  /** PERF_RECORD_AUX with TRUNCATED, COLLISION or PARTIAL set. */
+  'aux-truncated': 'records',
+  /** PERF_RECORD_AUX with OVERWRITE set: older trace data was overwritten. */
+  'aux-overwritten': 'records',
+  /** The file ends inside a record, or was never finished. */
+  'file-truncated': 'bytes',
+  /** The recorder stopped at its size limit or at a write error. */
+  'recorder-stopped': 'bytes',
+} as const;
+
+export type LossKind = keyof typeof LOSS_KINDS;
+
+/** One entry, JSON as it stands. What is not known is null. */
+export interface LossEntry {
+  kind: LossKind;
+  event: string | null;
+  cpu: number | null;
+  tid: number | null;
+  /** Decimal nanoseconds on the recording's clock: after the last good record, up to when the loss was reported. */
+  fromNs: string | null;
+  toNs: string | null;
+  /** Decimal count in `unit`. */
+  count: string;
+  unit: string;
+  /** False where the count is a lower bound or the range is a guess. */
+  exact: boolean;
+}
+
+export interface LossFacts {
+  kind: LossKind;
+  event?: string | null;
+  cpu?: number | null;
+  tid?: number | null;
+  fromNs?: bigint | null;
+  toNs?: bigint | null;
+  count: bigint | number;
+  exact?: boolean;
+}
+
+/**
+ * Beyond this many entries, later losses are merged into the last one of the same kind, event, CPU and thread, or where
+ * there is none into one entry of their kind.
+ */
+const MAX_ENTRIES = 4096;
+
+/** Collects losses in order. Bounded: a recording with a million losses still has a ledger of a few thousand rows. */
+export class LossLedger {
+  private readonly entries: LossEntry[] = [];
+  private readonly lastByKey = new Map<string, LossEntry>();
+
+  add(facts: LossFacts): void {
+    const entry: LossEntry = {
+      kind: facts.kind,
+      event: facts.event ?? null,
+      cpu: facts.cpu ?? null,
+      tid: facts.tid ?? null,
+      fromNs: facts.fromNs?.toString() ?? null,
+      toNs: facts.toNs?.toString() ?? null,
+      count: facts.count.toString(),
+      unit: LOSS_KINDS[facts.kind],
+      exact: facts.exact ?? true,
+    };
+    const isFull = this.entries.length >= MAX_ENTRIES;
+    let key = `${entry.kind}|${entry.event}|${entry.cpu}|${entry.tid}`;
+    if (isFull && !this.lastByKey.has(key)) {
+      Object.assign(entry, { event: null, cpu: null, tid: null });
+      key = `${entry.kind}|rest`;
+    }
+    const last = this.lastByKey.get(key);
+    if (isFull && last !== undefined) {
+      last.count = (BigInt(last.count) + BigInt(entry.count)).toString();
+      last.toNs = entry.toNs;
+      last.exact &&= entry.exact;
+      return;
+    }
+    this.entries.push(entry);
+    this.lastByKey.set(key, entry);
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  list(): LossEntry[] {
+    return this.entries.map((entry) => ({ ...entry }));
+  }
+
+  /** Sum of counts per kind, for one-line summaries. */
+  totals(): Map<LossKind, bigint> {
+    const totals = new Map<LossKind, bigint>();
+    for (const entry of this.entries) {
+      totals.set(entry.kind, (totals.get(entry.kind) ?? 0n) + BigInt(entry.count));
+    }
+    return totals;
+  }
+}

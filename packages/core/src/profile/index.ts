@@ -1,0 +1,20 @@
+export { Float64Column, Int32Column } from './column.ts';
+export { assertTableInvariants } from './invariants.ts';
+export { frameName } from './labels.ts';
+export type { Binary, BinaryKind, ProfileEvent, ProfileMeta } from './profile.ts';
+export {
+  FrameTable,
+  MODE_GUEST_KERNEL,
+  MODE_GUEST_USER,
+  MODE_HYPERVISOR,
+  MODE_KERNEL,
+  MODE_LETTERS,
+  MODE_UNKNOWN,
+  MODE_USER,
+  NONE,
+  Profile,
+  SampleTable,
+  StackTable,
+  SymbolTable,
+  ThreadTable,
+} from './profile.ts';

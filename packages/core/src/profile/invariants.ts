@@ -1,0 +1,55 @@
+import type { Int32Column } from './column.ts';
+import { NONE, type Profile } from './profile.ts';
+
+/** Throws where a table refers outside another, a parent comes after its child, or columns differ in length. */
+export function assertTableInvariants(profile: Profile): void {
+  const { binaries, events, frames, samples, stacks, strings, symbols, threads } = profile;
+  sameLength('symbols', symbols.length, [symbols.binary]);
+  sameLength('frames', frames.length, [
+    frames.symbol,
+    frames.addressLo,
+    frames.addressHi,
+    frames.symbolOffset,
+    frames.mode,
+  ]);
+  sameLength('stacks', stacks.length, [stacks.frame]);
+  sameLength('threads', threads.length, [threads.tid, threads.comm]);
+  sameLength('samples', samples.length, [
+    samples.thread,
+    samples.comm,
+    samples.cpu,
+    samples.event,
+    samples.timeNs,
+    samples.weight,
+  ]);
+  inRange('symbols.name', symbols.name, 0, strings.size);
+  inRange('symbols.binary', symbols.binary, 0, binaries.length);
+  inRange('frames.binary', frames.binary, 0, binaries.length);
+  inRange('frames.symbol', frames.symbol, NONE, symbols.length);
+  inRange('stacks.frame', stacks.frame, 0, frames.length);
+  inRange('threads.comm', threads.comm, 0, strings.size);
+  inRange('samples.thread', samples.thread, 0, threads.length);
+  inRange('samples.comm', samples.comm, 0, strings.size);
+  inRange('samples.event', samples.event, 0, events.length);
+  inRange('samples.stack', samples.stack, NONE, stacks.length);
+  for (let row = 0; row < stacks.length; row++) {
+    const prefix = stacks.prefix.at(row);
+    if (prefix < NONE || prefix >= row)
+      throw new Error(`stacks.prefix[${row}] = ${prefix} is not an earlier row`);
+  }
+}
+
+function sameLength(table: string, length: number, columns: { length: number }[]): void {
+  for (const column of columns) {
+    if (column.length !== length)
+      throw new Error(`${table}: a column has ${column.length} rows, not ${length}`);
+  }
+}
+
+function inRange(name: string, column: Int32Column, from: number, to: number): void {
+  for (let row = 0; row < column.length; row++) {
+    const value = column.at(row);
+    if (value < from || value >= to)
+      throw new Error(`${name}[${row}] = ${value} is outside ${from}..${to - 1}`);
+  }
+}

@@ -1,0 +1,148 @@
+import type { Damage } from '../base/index.ts';
+import { StringTable } from '../base/index.ts';
+import type { LossEntry } from '../loss/index.ts';
+import { Float64Column, Int32Column } from './column.ts';
+
+/** No parent, no symbol, no CPU: absent indices are -1 in every table. */
+export const NONE = -1;
+
+/** What a binary is. Kernel code and user code share one table; JIT code has names but no file. */
+export type BinaryKind = 'user' | 'kernel' | 'module' | 'vdso' | 'jit' | 'unknown';
+
+export interface Binary {
+  /** Full path as the recording names it; `[kernel.kallsyms]`, `[vdso]`, `[JIT] tid 12`, `[unknown]` where there is none. */
+  path: string;
+  /** What reports print: the last part of the path. */
+  name: string;
+  /** Lower-case hex, or empty. */
+  buildId: string;
+  kind: BinaryKind;
+}
+
+/** The CPU mode of a frame, as the kernel reports it (`PERF_RECORD_MISC_CPUMODE_MASK`, callchain contexts). */
+export const MODE_UNKNOWN = 0;
+export const MODE_KERNEL = 1;
+export const MODE_USER = 2;
+export const MODE_HYPERVISOR = 3;
+export const MODE_GUEST_KERNEL = 4;
+export const MODE_GUEST_USER = 5;
+
+/** perf's letter for a mode, as in `[k]`. */
+export const MODE_LETTERS = ['u', 'k', '.', 'H', 'g', 'u'] as const;
+
+export interface ProfileEvent {
+  name: string;
+  /** What a weight of this event counts: `nanoseconds` for clocks, else the event's own name. */
+  unit: string;
+  samples: number;
+  /** Sum of periods, exact. */
+  sumPeriod: bigint;
+  /** Samples the kernel says it dropped for this event, where it says so. */
+  lost: bigint;
+}
+
+/** (symbol name, binary): one row per function. */
+export class SymbolTable {
+  /** Index into `Profile.strings`, already demangled. */
+  readonly name = new Int32Column();
+  readonly binary = new Int32Column();
+  get length(): number {
+    return this.name.length;
+  }
+}
+
+/** One row per distinct code address (address within its binary, not in memory). */
+export class FrameTable {
+  readonly binary = new Int32Column();
+  /** `NONE` where the address has no symbol. */
+  readonly symbol = new Int32Column();
+  /** Address in the binary's own terms: file-relative virtual address for ELF, absolute for kernel and JIT. */
+  readonly addressLo = new Int32Column();
+  readonly addressHi = new Int32Column();
+  /** Bytes from the start of the symbol, 0 where there is no symbol. */
+  readonly symbolOffset = new Int32Column();
+  readonly mode = new Int32Column();
+  get length(): number {
+    return this.binary.length;
+  }
+}
+
+/**
+ * Stacks as a prefix tree: row = (caller's row, frame). Parents come before children.
+ *
+ *     main            row 0: prefix NONE, frame main
+ *     ├─ parse        row 1: prefix 0
+ *     │  └─ malloc    row 2: prefix 1     a sample's stack is its innermost row
+ *     └─ sort         row 3: prefix 0
+ */
+export class StackTable {
+  readonly prefix = new Int32Column();
+  readonly frame = new Int32Column();
+  get length(): number {
+    return this.prefix.length;
+  }
+}
+
+export class ThreadTable {
+  readonly pid = new Int32Column();
+  readonly tid = new Int32Column();
+  /** Last known command name, index into `Profile.strings`. */
+  readonly comm = new Int32Column();
+  get length(): number {
+    return this.pid.length;
+  }
+}
+
+export class SampleTable {
+  /** Nanoseconds since `Profile.baseTimeNs`; NaN where the sample has no time. */
+  readonly timeNs = new Float64Column();
+  readonly thread = new Int32Column();
+  /** Command name at the time of the sample, index into `Profile.strings`. */
+  readonly comm = new Int32Column();
+  /** `NONE` where not recorded. */
+  readonly cpu = new Int32Column();
+  readonly event = new Int32Column();
+  /** Innermost row of `Profile.stacks`, or `NONE`. */
+  readonly stack = new Int32Column();
+  /** The sample's period (how many events it stands for). */
+  readonly weight = new Float64Column();
+  get length(): number {
+    return this.stack.length;
+  }
+}
+
+/** Facts about the recording that front ends show. Everything optional is null where the file does not say. */
+export interface ProfileMeta {
+  hostname: string | null;
+  osRelease: string | null;
+  arch: string | null;
+  cpuCount: number | null;
+  cpuDescription: string | null;
+  commandLine: string[] | null;
+  /** Wall clock of the first sample in milliseconds since 1970, where a reference clock was stored. */
+  startTimeUnixMs: number | null;
+}
+
+export class Profile {
+  readonly strings = new StringTable();
+  readonly binaries: Binary[] = [];
+  readonly events: ProfileEvent[] = [];
+  readonly symbols = new SymbolTable();
+  readonly frames = new FrameTable();
+  readonly stacks = new StackTable();
+  readonly threads = new ThreadTable();
+  readonly samples = new SampleTable();
+  /** Clock value of `timeNs` 0, exact. */
+  baseTimeNs = 0n;
+  meta: ProfileMeta = {
+    hostname: null,
+    osRelease: null,
+    arch: null,
+    cpuCount: null,
+    cpuDescription: null,
+    commandLine: null,
+    startTimeUnixMs: null,
+  };
+  loss: LossEntry[] = [];
+  damage: Damage[] = [];
+}
