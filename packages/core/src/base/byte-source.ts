@@ -7,6 +7,8 @@ export interface ByteSource {
    * The caller owns the returned bytes until `release` (if the source has it) or forever.
    */
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Read into memory of the caller, where the source can: returns how many bytes were read, fewer only at the end. */
+  readInto?(target: Uint8Array<ArrayBuffer>, offset: number): Promise<number>;
 }
 
 /** Bytes that arrive in order and cannot be read again: a pipe, a socket, a download. */

@@ -56,7 +56,7 @@ export class FrameTable {
   readonly binary = new Int32Column();
   /** `NONE` where the address has no symbol. */
   readonly symbol = new Int32Column();
-  /** Address in the binary's own terms: file-relative virtual address for ELF, absolute for kernel and JIT. */
+  /** Address in the binary's own terms: the file offset for ELF files, absolute for kernel and JIT code. */
   readonly addressLo = new Int32Column();
   readonly addressHi = new Int32Column();
   /** Bytes from the start of the symbol, 0 where there is no symbol. */

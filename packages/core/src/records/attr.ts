@@ -1,0 +1,176 @@
+import { ATTR_FIELDS, ATTR_FLAGS, ATTR_SIZES, PERF_ATTR_SIZE_VER0 } from '../abi/index.ts';
+import { hiOf, loOf, toBigInt } from '../base/index.ts';
+
+/**
+ * `struct perf_event_attr` as a value. 64-bit words are bigint; flag bits are numbers (0 or 1, `preciseIp` 0-3).
+ * `tail` holds what a newer writer added beyond the fields known here.
+ */
+export interface PerfEventAttr {
+  type: number;
+  /** The size that the attr had where it was read; a writer chooses its own. */
+  size: number;
+  config: bigint;
+  /** A period, or with `freq` a frequency in Hz. */
+  samplePeriodOrFreq: bigint;
+  sampleType: bigint;
+  readFormat: bigint;
+  flags: AttrFlags;
+  /** Flag bits beyond the known ones, kept in place. */
+  unknownFlags: bigint;
+  wakeupEventsOrWatermark: number;
+  breakpointType: number;
+  config1: bigint;
+  config2: bigint;
+  branchSampleType: bigint;
+  sampleRegsUser: bigint;
+  sampleStackUser: number;
+  clockId: number;
+  sampleRegsIntr: bigint;
+  auxWatermark: number;
+  sampleMaxStack: number;
+  auxSampleSize: number;
+  auxAction: number;
+  sigData: bigint;
+  config3: bigint;
+  config4: bigint;
+  tail: Uint8Array;
+}
+
+export interface AttrFlags {
+  disabled: number;
+  inherit: number;
+  pinned: number;
+  exclusive: number;
+  excludeUser: number;
+  excludeKernel: number;
+  excludeHv: number;
+  excludeIdle: number;
+  mmap: number;
+  comm: number;
+  freq: number;
+  inheritStat: number;
+  enableOnExec: number;
+  task: number;
+  watermark: number;
+  preciseIp: number;
+  mmapData: number;
+  sampleIdAll: number;
+  excludeHost: number;
+  excludeGuest: number;
+  excludeCallchainKernel: number;
+  excludeCallchainUser: number;
+  mmap2: number;
+  commExec: number;
+  useClockId: number;
+  contextSwitch: number;
+  writeBackward: number;
+  namespaces: number;
+  ksymbol: number;
+  bpfEvent: number;
+  auxOutput: number;
+  cgroup: number;
+  textPoke: number;
+  buildId: number;
+  inheritThread: number;
+  removeOnExec: number;
+  sigtrap: number;
+  deferCallchain: number;
+  deferOutput: number;
+}
+
+const NEWEST_SIZE = ATTR_SIZES[ATTR_SIZES.length - 1]!;
+const FIELD_SIZES = { u16: 2, u32: 4, i32: 4, u64: 8 } as const;
+
+/** An attr with everything zero but what is given. */
+export function makeAttr(
+  fields: Partial<Omit<PerfEventAttr, 'flags'>> & { flags?: Partial<AttrFlags> } = {},
+): PerfEventAttr {
+  const attr = readAttr(new DataView(new ArrayBuffer(NEWEST_SIZE)), 0, NEWEST_SIZE, true);
+  return { ...attr, ...fields, flags: { ...attr.flags, ...fields.flags } };
+}
+
+/**
+ * Read `size` bytes at `offset` as an attr: missing fields are zero, extra bytes are kept as `tail`.
+ * `size` may be anything; reading stays inside the view.
+ */
+export function readAttr(view: DataView, offset: number, size: number, littleEndian: boolean): PerfEventAttr {
+  const end = Math.min(offset + size, view.byteLength);
+  const words: Record<string, unknown> = {};
+  for (const [name, , kind, at] of ATTR_FIELDS) {
+    words[name] = readField(view, offset + at, end, kind, littleEndian);
+  }
+  const word = words['flags'] as bigint;
+  const flags: Record<string, number> = {};
+  let known = 0n;
+  for (const [name, , bit, width] of ATTR_FLAGS) {
+    const mask = (1n << BigInt(width)) - 1n;
+    flags[name] = Number((word >> BigInt(bit)) & mask);
+    known |= mask << BigInt(bit);
+  }
+  words['flags'] = flags;
+  words['unknownFlags'] = word & ~known;
+  const tailStart = Math.min(offset + NEWEST_SIZE, end);
+  words['tail'] = new Uint8Array(view.buffer, view.byteOffset + tailStart, end - tailStart).slice();
+  return words as unknown as PerfEventAttr;
+}
+
+function readField(
+  view: DataView,
+  at: number,
+  end: number,
+  kind: keyof typeof FIELD_SIZES,
+  littleEndian: boolean,
+): number | bigint {
+  const size = FIELD_SIZES[kind];
+  if (at + size > end) return kind === 'u64' ? 0n : 0;
+  if (kind === 'u16') return view.getUint16(at, littleEndian);
+  if (kind === 'u32') return view.getUint32(at, littleEndian);
+  if (kind === 'i32') return view.getInt32(at, littleEndian);
+  const first = view.getUint32(at, littleEndian);
+  const second = view.getUint32(at + 4, littleEndian);
+  return littleEndian ? toBigInt(first, second) : toBigInt(second, first);
+}
+
+/** The flags word at offset 40. */
+export function attrFlagsWord(attr: PerfEventAttr): bigint {
+  let word = attr.unknownFlags;
+  for (const [name, , bit] of ATTR_FLAGS) word |= BigInt(attr.flags[name as keyof AttrFlags]) << BigInt(bit);
+  return word;
+}
+
+/** All bytes of an attr at its newest size (or longer, with its tail); the size field says so. */
+export function encodeAttr(attr: PerfEventAttr, littleEndian = true): Uint8Array<ArrayBuffer> {
+  const size = NEWEST_SIZE + attr.tail.length;
+  const bytes = new Uint8Array(size);
+  const view = new DataView(bytes.buffer);
+  for (const [name, , kind, at] of ATTR_FIELDS) {
+    const value =
+      name === 'flags' ? attrFlagsWord(attr) : name === 'size' ? size : attr[name as keyof PerfEventAttr];
+    if (kind === 'u64') {
+      const word = value as bigint;
+      view.setUint32(at, littleEndian ? loOf(word) : hiOf(word), littleEndian);
+      view.setUint32(at + 4, littleEndian ? hiOf(word) : loOf(word), littleEndian);
+    } else if (kind === 'u16') view.setUint16(at, value as number, littleEndian);
+    else view.setUint32(at, (value as number) >>> 0, littleEndian);
+  }
+  bytes.set(attr.tail, NEWEST_SIZE);
+  return bytes;
+}
+
+/**
+ * The attr cut to `size` bytes, or to the shortest published size whose cut-off part is zero: what the oldest reader
+ * can read (perf 6.1 refuses 136 bytes on disk).
+ */
+export function encodeAttrShortest(
+  attr: PerfEventAttr,
+  littleEndian = true,
+  atLeast = PERF_ATTR_SIZE_VER0,
+): Uint8Array<ArrayBuffer> {
+  const all = encodeAttr(attr, littleEndian);
+  let used = all.length;
+  while (used > 0 && all[used - 1] === 0) used--;
+  const size = ATTR_SIZES.find((published) => published >= used && published >= atLeast) ?? all.length;
+  const cut = all.slice(0, size);
+  new DataView(cut.buffer).setUint32(4, size, littleEndian);
+  return cut;
+}

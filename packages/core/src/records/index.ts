@@ -1,0 +1,15 @@
+export type { AttrFlags, PerfEventAttr } from './attr.ts';
+export { attrFlagsWord, encodeAttr, encodeAttrShortest, makeAttr, readAttr } from './attr.ts';
+export { BodyReader } from './body-reader.ts';
+export { BodyWriter } from './body-writer.ts';
+export { decodeRecord, decodeSampleId, encodeRecord, isRaw, isSample, trailerSize } from './decode-record.ts';
+export { decodeSampleInto, readValuesSize } from './decode-sample.ts';
+export { encodeSample, encodeSampleId } from './encode-sample.ts';
+export * from './generated/records.ts';
+export type { CounterValue, ReadValues } from './read-values.ts';
+export { decodeReadValues, encodeReadValues } from './read-values.ts';
+export type { PerfRecord, RawRecord, RecordBase, SampleId, SampleRecord } from './record.ts';
+export type { BranchEntry, RegisterDump, Sample } from './sample.ts';
+export { decodeSample } from './sample.ts';
+export { SampleFields } from './sample-fields.ts';
+export { SampleLayout } from './sample-layout.ts';

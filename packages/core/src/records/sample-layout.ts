@@ -1,0 +1,89 @@
+import {
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_BRANCH_COUNTERS,
+  PERF_SAMPLE_BRANCH_HW_INDEX,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_ID,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_STREAM_ID,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+  SAMPLE_BIT_NAMES,
+} from '../abi/index.ts';
+import type { PerfEventAttr } from './attr.ts';
+
+const ALL_KNOWN_BITS = PERF_SAMPLE_WEIGHT_STRUCT * 2 - 1;
+
+/**
+ * Where things stand in a sample of one attr, worked out once. The fixed part of a sample, in the order in which the
+ * kernel writes it (perf_event_open(2), "PERF_RECORD_SAMPLE"), each 8 bytes and there if its bit is set:
+ *
+ *   header | IDENTIFIER | IP | TID | TIME | ADDR | ID | STREAM_ID | CPU | PERIOD | then variable parts
+ *
+ * Kernel records other than samples end, with `sample_id_all`, in:
+ *
+ *   ... body | TID | TIME | ID | STREAM_ID | CPU | IDENTIFIER |
+ */
+export class SampleLayout {
+  /** Low 32 bits of sample_type: all that are defined. */
+  readonly sampleType: number;
+  readonly readFormat: number;
+  readonly branchHasHwIndex: boolean;
+  readonly branchHasCounters: boolean;
+  /** How many registers a dump of each kind holds. */
+  readonly userRegisterCount: number;
+  readonly interruptRegisterCount: number;
+  readonly sampleIdAll: boolean;
+  /** Offset from the start of a sample record, or -1. */
+  readonly timeFromStart: number;
+  readonly idFromStart: number;
+  /** Size of the trailer of other kernel records, 0 without `sample_id_all`. */
+  readonly trailerSize: number;
+  /** Offset back from the end of such a record (`end - timeFromEnd`), or -1. */
+  readonly timeFromEnd: number;
+  readonly idFromEnd: number;
+  /** Names of set bits that this library does not know; samples cannot be read past the known ones then. */
+  readonly unknownBits: bigint;
+
+  constructor(attr: PerfEventAttr) {
+    const bits = Number(attr.sampleType & 0xffff_ffffn) | 0;
+    this.sampleType = bits & ALL_KNOWN_BITS;
+    this.unknownBits = attr.sampleType & ~BigInt(ALL_KNOWN_BITS);
+    this.readFormat = Number(attr.readFormat & 0xffff_ffffn);
+    this.branchHasHwIndex = (attr.branchSampleType & BigInt(PERF_SAMPLE_BRANCH_HW_INDEX)) !== 0n;
+    this.branchHasCounters = (attr.branchSampleType & BigInt(PERF_SAMPLE_BRANCH_COUNTERS)) !== 0n;
+    this.userRegisterCount = bitCount(attr.sampleRegsUser);
+    this.interruptRegisterCount = bitCount(attr.sampleRegsIntr);
+    this.sampleIdAll = attr.flags.sampleIdAll !== 0;
+
+    const has = (bit: number) => (bits & bit) !== 0;
+    const identifier = has(PERF_SAMPLE_IDENTIFIER) ? 8 : 0;
+    const words = (...before: number[]) => before.reduce((sum, bit) => sum + (has(bit) ? 8 : 0), 0);
+    const start = 8 + identifier;
+    this.timeFromStart = has(PERF_SAMPLE_TIME) ? start + words(PERF_SAMPLE_IP, PERF_SAMPLE_TID) : -1;
+    this.idFromStart = has(PERF_SAMPLE_IDENTIFIER)
+      ? 8
+      : has(PERF_SAMPLE_ID)
+        ? start + words(PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR)
+        : -1;
+
+    const afterTime = words(PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU) + identifier;
+    const all = this.sampleIdAll;
+    this.trailerSize = all ? words(PERF_SAMPLE_TID, PERF_SAMPLE_TIME) + afterTime : 0;
+    this.timeFromEnd = all && has(PERF_SAMPLE_TIME) ? afterTime + 8 : -1;
+    this.idFromEnd = !all ? -1 : identifier > 0 ? 8 : has(PERF_SAMPLE_ID) ? afterTime : -1;
+  }
+
+  /** Names of the set bits, as perf prints them. */
+  bitNames(): string[] {
+    return SAMPLE_BIT_NAMES.filter((_, bit) => (this.sampleType & (1 << bit)) !== 0);
+  }
+}
+
+function bitCount(mask: bigint): number {
+  let count = 0;
+  for (let rest = mask; rest !== 0n; rest &= rest - 1n) count++;
+  return count;
+}
