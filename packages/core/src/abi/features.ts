@@ -31,8 +31,10 @@ export const FEATURE_CLOCK_DATA = 29;
 export const FEATURE_HYBRID_TOPOLOGY = 30;
 export const FEATURE_PMU_CAPS = 31;
 export const FEATURE_CPU_DOMAIN_INFO = 32;
+/** ELF machine and flags. */
+export const FEATURE_E_MACHINE = 33;
 /** Size of a cache line on the recorded machine. */
-export const FEATURE_CLN_SIZE = 33;
+export const FEATURE_CLN_SIZE = 34;
 /** The header has room for this many feature bits. Vendors (Android's simpleperf) use bits from 128. */
 export const FEATURE_BITS = 256;
 export const FEATURE_VENDOR_START = 128;
@@ -71,6 +73,7 @@ export const FEATURE_NAMES: readonly string[] = [
   'HYBRID_TOPOLOGY',
   'PMU_CAPS',
   'CPU_DOMAIN_INFO',
+  'E_MACHINE',
   'CLN_SIZE',
 ];
 

@@ -1,0 +1,96 @@
+import { toBigInt } from '../../base/index.ts';
+
+const utf8 = new TextDecoder();
+
+/**
+ * Reads the parts of one feature section in order. At the end of the bytes it returns zeros and sets `damaged`, so a
+ * decoder checks once per element and keeps what it had. Never reads outside the section.
+ */
+export class FeatureReader {
+  readonly view: DataView;
+  readonly littleEndian: boolean;
+  /** Something was missing or not as the format says. */
+  damaged = false;
+  pos = 0;
+  private readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array, littleEndian: boolean) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.littleEndian = littleEndian;
+  }
+
+  get left(): number {
+    return this.bytes.length - this.pos;
+  }
+
+  private take(size: number): number {
+    if (size > this.left) {
+      this.damaged = true;
+      this.pos = this.bytes.length;
+      return -1;
+    }
+    const at = this.pos;
+    this.pos += size;
+    return at;
+  }
+
+  u32(): number {
+    const at = this.take(4);
+    return at < 0 ? 0 : this.view.getUint32(at, this.littleEndian);
+  }
+
+  u64(): bigint {
+    const at = this.take(8);
+    if (at < 0) return 0n;
+    const first = this.view.getUint32(at, this.littleEndian);
+    const second = this.view.getUint32(at + 4, this.littleEndian);
+    return this.littleEndian ? toBigInt(first, second) : toBigInt(second, first);
+  }
+
+  /** Skip `size` bytes and return where they began, or -1 where they are not there. */
+  skip(size: number): number {
+    return this.take(size);
+  }
+
+  /** u32 length, then that many bytes with at least one NUL at the end. */
+  string(): string {
+    const claimed = this.u32();
+    const size = Math.min(claimed, this.left);
+    const area = this.bytes.subarray(this.pos, this.pos + size);
+    this.pos += size;
+    const nul = area.indexOf(0);
+    if (claimed !== size || nul < 0) this.damaged = true;
+    return utf8.decode(nul < 0 ? area : area.subarray(0, nul));
+  }
+
+  /** A u32 count, then that many elements of at least `leastSize` bytes each. Stops at the first that is not whole. */
+  list<T>(leastSize: number, readItem: () => T): T[] {
+    return this.items(this.u32(), leastSize, readItem);
+  }
+
+  items<T>(claimed: number, leastSize: number, readItem: () => T): T[] {
+    const count = Math.min(claimed, Math.floor(this.left / leastSize));
+    if (count !== claimed) this.damaged = true;
+    const items: T[] = [];
+    for (let i = 0; i < count; i++) {
+      const before = this.left;
+      const item = readItem();
+      // The last element may be cut, and one that starts beyond the end is none.
+      if (before > 0) items.push(item);
+      if (this.damaged && this.left === 0) break;
+    }
+    return items;
+  }
+
+  /** All that is left; borrowed from the section. */
+  rest(): Uint8Array {
+    const at = this.pos;
+    this.pos = this.bytes.length;
+    return at === 0 ? this.bytes : this.bytes.subarray(at);
+  }
+
+  strings(): string[] {
+    return this.list(4, () => this.string());
+  }
+}

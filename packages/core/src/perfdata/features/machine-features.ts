@@ -1,0 +1,64 @@
+import { type FeatureCodec, writeStrings } from './feature-codec.ts';
+
+/**
+ * NRCPUS: two u32. perf writes the present CPUs first and reads them so; its format description has them the other way
+ * round.
+ */
+export const cpuCounts: FeatureCodec = {
+  fields: ['cpusAvailable', 'cpusOnline'],
+  read(reader, into) {
+    const available = reader.u32();
+    if (!reader.damaged) into.cpusAvailable = available;
+    const online = reader.u32();
+    if (!reader.damaged) into.cpusOnline = online;
+  },
+  write(writer, features) {
+    if (features.cpusAvailable === undefined && features.cpusOnline === undefined) return false;
+    writer.u32(features.cpusAvailable ?? features.cpusOnline ?? 0);
+    writer.u32(features.cpusOnline ?? features.cpusAvailable ?? 0);
+    return true;
+  },
+};
+
+/** CMDLINE: the recorder's program, then its arguments. */
+export const commandLine: FeatureCodec = {
+  fields: ['commandLine'],
+  read(reader, into) {
+    into.commandLine = reader.strings();
+  },
+  write(writer, features) {
+    if (features.commandLine === undefined) return false;
+    writeStrings(writer, features.commandLine);
+    return true;
+  },
+};
+
+/** E_MACHINE: two u32. */
+export const elfMachine: FeatureCodec = {
+  fields: ['elfMachine'],
+  read(reader, into) {
+    const machine = reader.u32();
+    const flags = reader.u32();
+    if (!reader.damaged) into.elfMachine = { machine, flags };
+  },
+  write(writer, features) {
+    if (features.elfMachine === undefined) return false;
+    writer.u32(features.elfMachine.machine);
+    writer.u32(features.elfMachine.flags);
+    return true;
+  },
+};
+
+/** CLN_SIZE: one u32. */
+export const cacheLineSize: FeatureCodec = {
+  fields: ['cacheLineSize'],
+  read(reader, into) {
+    const size = reader.u32();
+    if (!reader.damaged) into.cacheLineSize = size;
+  },
+  write(writer, features) {
+    if (features.cacheLineSize === undefined) return false;
+    writer.u32(features.cacheLineSize);
+    return true;
+  },
+};
