@@ -9,9 +9,9 @@ import { globSync } from './glob.ts';
 const CORE: Record<string, string[]> = {
   base: [],
   abi: [],
-  events: ['base', 'abi'],
   loss: ['base'],
   records: ['base', 'abi'],
+  events: ['base', 'abi', 'records'],
   ring: ['base', 'abi', 'records'],
   perfdata: ['base', 'abi', 'loss', 'records'],
   elf: ['base'],

@@ -1,1 +1,123 @@
-console.log('counterpoint');
+import { didYouMean, nearestNames } from '@counterpoint/core/base';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, UsageError, type Verb } from './args.ts';
+import { generalHelp, usageLines, verbHelp } from './help.ts';
+import { descriptorSink, Output, OutputClosed } from './output.ts';
+import { printError } from './output-error.ts';
+import { parseArguments } from './parse.ts';
+
+interface VerbEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ default: Verb }>;
+}
+
+/** Every verb. Each is a chunk of its own in the bundle, loaded when it is called. */
+export const VERBS: readonly VerbEntry[] = [
+  {
+    name: 'record',
+    summary: 'sample a program or running processes into a perf.data file',
+    load: () => import('./record.ts'),
+  },
+  {
+    name: 'report',
+    summary: 'show where the samples of a recording fell',
+    load: () => import('./report.ts'),
+  },
+  { name: 'script', summary: 'print every sample of a recording', load: () => import('./script.ts') },
+  {
+    name: 'export',
+    summary: 'turn a recording into a flame graph or the format of another tool',
+    load: () => import('./export.ts'),
+  },
+  {
+    name: 'doctor',
+    summary: 'say what this machine can record, and why not',
+    load: () => import('./doctor.ts'),
+  },
+];
+
+/** Runs one command line and gives its exit status. */
+export async function runCommandLine(words: readonly string[], out: Output, err: Output): Promise<number> {
+  try {
+    const status = await dispatch(words, out, err);
+    out.flush();
+    err.flush();
+    return status;
+  } catch (error) {
+    if (error instanceof OutputClosed) return EXIT_OK;
+    out.flush();
+    printError(error, err, { verbose: isVerbose(words) });
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE;
+  }
+}
+
+async function dispatch(words: readonly string[], out: Output, err: Output): Promise<number> {
+  const [first, ...rest] = words;
+  if (first === undefined) {
+    err.write(generalHelp(VERBS));
+    return EXIT_USAGE;
+  }
+  if (first === '--help' || first === '-h' || (first === 'help' && rest.length === 0)) {
+    out.write(generalHelp(VERBS));
+    return EXIT_OK;
+  }
+  if (first === '--version' || first === '-V' || first === 'version') {
+    const { packageVersion } = await import('./version.ts');
+    out.line(`counterpoint ${packageVersion()}`);
+    return EXIT_OK;
+  }
+  if (first.startsWith('-')) {
+    throw new UsageError(
+      `unknown option ${first} before a verb`,
+      'Options of a verb stand after it: counterpoint VERB [options]',
+    );
+  }
+  const help = first === 'help';
+  const verb = await loadVerb(help ? rest[0]! : first);
+  return help ? printHelp(verb, out) : runVerb(verb, rest, out, err);
+}
+
+async function loadVerb(name: string): Promise<Verb> {
+  const entry = VERBS.find((verb) => verb.name === name);
+  if (entry !== undefined) return (await entry.load()).default;
+  const near = nearestNames(
+    name,
+    VERBS.map((verb) => verb.name),
+  );
+  throw new UsageError(
+    `there is no verb '${name}'${didYouMean(near)}`,
+    'counterpoint --help lists the verbs.',
+  );
+}
+
+function printHelp(verb: Verb, out: Output): number {
+  out.write(verbHelp(verb));
+  return EXIT_OK;
+}
+
+async function runVerb(verb: Verb, words: readonly string[], out: Output, err: Output): Promise<number> {
+  try {
+    const args = parseArguments(verb, words);
+    if (args.has('help')) return printHelp(verb, out);
+    return await verb.run({ args, out, err });
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    printError(error, err, { prefix: `counterpoint ${verb.name}` });
+    for (const line of usageLines(verb)) err.line(line);
+    err.line(`counterpoint ${verb.name} --help explains the options.`);
+    return EXIT_USAGE;
+  }
+}
+
+/** Known before the words are parsed, because parsing is one of the things that may fail. */
+function isVerbose(words: readonly string[]): boolean {
+  if ((process.env['DEBUG'] ?? '') !== '') return true;
+  const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
+  return own.some((word) => /^-v+$/.test(word) || word === '--verbose');
+}
+
+/** The process: called by `bin/counterpoint.js`. */
+export async function main(words: readonly string[]): Promise<void> {
+  const status = await runCommandLine(words, new Output(descriptorSink(1)), new Output(descriptorSink(2)));
+  process.exit(status);
+}

@@ -1,0 +1,69 @@
+import { allOptions, type OptionRow, type Verb } from './args.ts';
+
+const HELP_COLUMN = 34;
+
+/** The whole help of a verb, made from its rows. Lines are never wrapped. */
+export function verbHelp(verb: Verb): string {
+  const lines = [`counterpoint ${verb.name}: ${verb.summary}`, '', ...usageLines(verb)];
+  const rows = allOptions(verb);
+  const groups = new Map<string, OptionRow[]>();
+  for (const row of rows) {
+    const group = row.group ?? 'Options';
+    groups.set(group, [...(groups.get(group) ?? []), row]);
+  }
+  for (const [group, members] of groups) {
+    lines.push('', `${group}:`, ...members.flatMap(optionLines));
+  }
+  if (verb.examples.length > 0) {
+    lines.push('', 'Examples:');
+    for (const [words, meaning] of verb.examples) lines.push(`  counterpoint ${words}`, `      ${meaning}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** `Usage: counterpoint NAME …`, one line per form. */
+export function usageLines(verb: Verb): string[] {
+  const forms = typeof verb.usage === 'string' ? [verb.usage] : verb.usage;
+  return forms.map((form, index) => `${index === 0 ? 'Usage:' : '   or:'} counterpoint ${verb.name} ${form}`);
+}
+
+function optionLines(row: OptionRow): string[] {
+  const value =
+    row.value === undefined
+      ? ''
+      : row.optionalValue === undefined
+        ? `${row.long.length === 1 ? ' ' : '='}${row.value}`
+        : `[${row.long.length === 1 ? '' : '='}${row.value}]`;
+  const long = row.long.length === 1 ? null : `--${row.negatable === true ? '[no-]' : ''}${row.long}${value}`;
+  const short =
+    row.long.length === 1 ? `-${row.long}${value}` : row.short === undefined ? null : `-${row.short}`;
+  const left = `  ${short === null ? `    ${long}` : long === null ? short : `${short}, ${long}`}`;
+  const [first = '', ...more] = row.help.split('\n');
+  const indent = ' '.repeat(HELP_COLUMN);
+  const head = left.length + 2 > HELP_COLUMN ? [left, indent + first] : [left.padEnd(HELP_COLUMN) + first];
+  return [...head, ...more.map((line) => indent + line)];
+}
+
+/** `counterpoint --help`. */
+export function generalHelp(verbs: readonly { name: string; summary: string }[]): string {
+  const width = Math.max(...verbs.map(({ name }) => name.length)) + 2;
+  return [
+    'counterpoint: Linux performance monitoring',
+    '',
+    'Usage: counterpoint VERB [options] [words]',
+    '',
+    'Verbs:',
+    ...verbs.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    '',
+    'Help:',
+    '  counterpoint help VERB, counterpoint VERB --help: options and examples of a verb',
+    '  counterpoint --version: the version',
+    '',
+    'Examples:',
+    '  counterpoint record -g -- node app.js',
+    '      sample a program with call chains into ./perf.data',
+    '  counterpoint report',
+    '      its hottest functions',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,38 @@
+/** Numbers for a person. */
+
+const SIZE_UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+
+/** `0 bytes`, `14.2 KB`, `3.10 MB`: steps of 1024, as perf prints them. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < SIZE_UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : threeDigits(value)} ${SIZE_UNITS[unit]}`;
+}
+
+/** `820 ns`, `4.10 us`, `12.3 ms`, `5.02 s`, `2 min 05 s`. */
+export function formatDuration(ns: number): string {
+  if (ns < 1e3) return `${Math.round(ns)} ns`;
+  if (ns < 1e6) return `${threeDigits(ns / 1e3)} us`;
+  if (ns < 1e9) return `${threeDigits(ns / 1e6)} ms`;
+  if (ns < 60e9) return `${threeDigits(ns / 1e9)} s`;
+  const seconds = Math.round(ns / 1e9);
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
+}
+
+/** `1,234,567`. */
+export function formatCount(count: number | bigint): string {
+  return count.toString().replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `12.34%` of a whole, as perf's columns have it. */
+export function formatPercent(part: number, whole: number): string {
+  return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(2)}%`;
+}
+
+function threeDigits(value: number): string {
+  return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+}

@@ -1,0 +1,54 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { Output } from './output.ts';
+
+/**
+ * What happened, why, and what to do about it. Errors that were not foreseen are named as such; their stack only helps
+ * who debugs, so it takes `-v` or DEBUG.
+ */
+export function printError(
+  error: unknown,
+  output: Output,
+  { verbose = false, prefix = 'counterpoint' }: { verbose?: boolean; prefix?: string } = {},
+): void {
+  const { red, bold } = output.style;
+  const [first = '', ...more] = describe(error).split('\n');
+  output.line(`${bold(`${prefix}:`)} ${red(first)}`);
+  for (const line of more) output.line(line);
+  const remedy = remedyOf(error);
+  for (const line of remedy === '' ? [] : remedy.split('\n')) output.line(`  ${line}`);
+  if (verbose) {
+    for (let cause = error; cause instanceof Error; cause = cause.cause)
+      output.line(cause.stack ?? String(cause));
+  } else if (!isForeseen(error)) {
+    output.line('  This was not foreseen. Run it again with -v to see where it happened.');
+  }
+  output.flush();
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof CounterpointError || !isForeseen(error)) return error.message || error.name;
+  // Node's own: "ENOENT: no such file or directory, open 'x'".
+  return fileErrorText(error as NodeJS.ErrnoException) ?? error.message;
+}
+
+/** `cannot open x: no such file or directory`, of Node's errors about files. */
+function fileErrorText(error: NodeJS.ErrnoException): string | null {
+  const match = /^[A-Z][A-Z0-9]*: ([^,]+), /.exec(error.message);
+  if (match === null || error.syscall === undefined) return null;
+  return `cannot ${error.syscall}${error.path === undefined ? '' : ` ${error.path}`}: ${match[1]}`;
+}
+
+function remedyOf(error: unknown): string {
+  const remedy = (error as { remedy?: unknown } | null)?.remedy;
+  return typeof remedy === 'string' ? remedy : '';
+}
+
+/** Ours, or the system's: errors with a code and a cause outside the program. */
+function isForeseen(error: unknown): boolean {
+  return (
+    error instanceof CounterpointError ||
+    (error instanceof Error && typeof (error as NodeJS.ErrnoException).syscall === 'string') ||
+    (error instanceof Error && error.name === 'AbortError')
+  );
+}

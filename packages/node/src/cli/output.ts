@@ -1,0 +1,120 @@
+import { writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { colorsWanted, PLAIN, STYLED, type Styles } from './styles.ts';
+import { formatTable, type TableColumn } from './table.ts';
+
+/** Where text goes in the end: a descriptor, or a string in tests. */
+export interface TextSink {
+  write(text: string): void;
+  readonly isTerminal: boolean;
+  /** Width of the terminal, 0 where there is none. */
+  columns(): number;
+}
+
+const BUFFER_LENGTH = 64 * 1024;
+
+/**
+ * Text for a person or a program. Writes are collected and leave in large pieces; on a terminal, line by line.
+ * Nothing is ever wrapped: what is too long for the screen is still whole in a pipe.
+ */
+export class Output {
+  readonly isTerminal: boolean;
+  /** Functions that colour text, or leave it as it is. */
+  readonly style: Styles;
+  readonly #sink: TextSink;
+  #pieces: string[] = [];
+  #length = 0;
+  /** Takes a transient line (progress) away before anything else is written. */
+  #erase: (() => void) | null = null;
+
+  constructor(sink: TextSink, env: Record<string, string | undefined> = process.env) {
+    this.#sink = sink;
+    this.isTerminal = sink.isTerminal;
+    this.style = colorsWanted(sink.isTerminal, env) ? STYLED : PLAIN;
+  }
+
+  get columns(): number {
+    return this.#sink.columns();
+  }
+
+  write(text: string): void {
+    this.#erase?.();
+    this.#pieces.push(text);
+    this.#length += text.length;
+    if (this.isTerminal || this.#length >= BUFFER_LENGTH) this.flush();
+  }
+
+  line(text = ''): void {
+    this.write(`${text}\n`);
+  }
+
+  /** One JSON document, for `--json`. */
+  json(value: unknown): void {
+    this.line(JSON.stringify(value, null, 2));
+  }
+
+  table(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): void {
+    this.write(formatTable(columns, rows, this.style));
+  }
+
+  flush(): void {
+    if (this.#pieces.length === 0) return;
+    const text = this.#pieces.join('');
+    this.#pieces = [];
+    this.#length = 0;
+    this.#sink.write(text);
+  }
+
+  /** For `ProgressLine`: what to do before the next write, and a way past it. */
+  setTransient(erase: (() => void) | null): void {
+    this.#erase = erase;
+  }
+
+  writeTransient(text: string): void {
+    this.flush();
+    this.#sink.write(text);
+  }
+}
+
+/** The reader of our output went away (`counterpoint report | head`): the end, and not an error. */
+export class OutputClosed extends Error {
+  constructor() {
+    super('the reader of the output has closed it');
+    this.name = 'OutputClosed';
+  }
+}
+
+/**
+ * A descriptor written synchronously. `process.stdout` is asynchronous on pipes, so that `process.exit` cuts off what
+ * it still holds, and a slow reader lets it grow without bound.
+ */
+export function descriptorSink(descriptor: number): TextSink {
+  const isTerminal = isatty(descriptor);
+  return {
+    isTerminal,
+    columns: () =>
+      isTerminal && descriptor === 2
+        ? (process.stderr.columns ?? 0)
+        : isTerminal
+          ? (process.stdout.columns ?? 0)
+          : 0,
+    write: (text) => writeAll(descriptor, Buffer.from(text)),
+  };
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+function writeAll(descriptor: number, bytes: Uint8Array): void {
+  let at = 0;
+  while (at < bytes.length) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EPIPE') throw new OutputClosed();
+      if (code !== 'EAGAIN') throw error;
+      // Somebody else made the shared terminal or pipe non-blocking: wait for the reader.
+      Atomics.wait(pause, 0, 0, 2);
+    }
+  }
+}

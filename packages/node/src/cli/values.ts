@@ -1,0 +1,69 @@
+/** Values of options as text: each function gives `null` for what it cannot read. */
+
+/** Number and suffix apart: `25k` -> 25, `k`. */
+function split(text: string): { value: number; suffix: string } | null {
+  const match = /^([+-]?\d{1,18}(?:\.\d{1,9})?)([a-zA-Z]*)$/.exec(text);
+  return match === null ? null : { value: Number(match[1]), suffix: match[2]! };
+}
+
+export function parseNumber(text: string, fraction: boolean): number | null {
+  const parts = split(text);
+  if (parts === null || parts.suffix !== '') return null;
+  return fraction || Number.isSafeInteger(parts.value) ? parts.value : null;
+}
+
+const THOUSANDS: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
+
+export function parseCount(text: string): number | null {
+  return scaled(text, THOUSANDS, true);
+}
+
+const BYTES: Record<string, number> = {
+  '': 1,
+  b: 1,
+  k: 2 ** 10,
+  kb: 2 ** 10,
+  m: 2 ** 20,
+  mb: 2 ** 20,
+  g: 2 ** 30,
+  gb: 2 ** 30,
+  t: 2 ** 40,
+  tb: 2 ** 40,
+};
+
+export function parseSizeBytes(text: string): number | null {
+  return scaled(text, BYTES, true);
+}
+
+const MILLISECONDS: Record<string, number> = { '': 1, ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5 };
+
+export function parseDurationMs(text: string): number | null {
+  return scaled(text, MILLISECONDS, false);
+}
+
+function scaled(text: string, units: Record<string, number>, whole: boolean): number | null {
+  const parts = split(text);
+  if (parts === null) return null;
+  const unit = parts.suffix.toLowerCase();
+  const factor = Object.hasOwn(units, unit) ? units[unit]! : null;
+  if (factor === null) return null;
+  const value = parts.value * factor;
+  return !whole || Number.isSafeInteger(value) ? value : null;
+}
+
+/** No machine has more CPUs, and no list of a person is longer. */
+const MOST_RANGE_VALUES = 65_536;
+
+/** `0-3,8` -> 0, 1, 2, 3, 8. */
+export function parseRanges(text: string): number[] | null {
+  const values: number[] = [];
+  for (const piece of text.split(',')) {
+    const match = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(piece.trim());
+    if (match === null) return null;
+    const from = Number(match[1]);
+    const to = match[2] === undefined ? from : Number(match[2]);
+    if (to < from || values.length + (to - from) >= MOST_RANGE_VALUES) return null;
+    for (let value = from; value <= to; value++) values.push(value);
+  }
+  return values;
+}
