@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { test } from 'node:test';
+import { CounterpointError } from '@counterpoint/core/base';
+import { defineVerb, type Verb } from './args.ts';
+import { verbHelp } from './help.ts';
+import { runCommandLine, VERBS } from './main.ts';
+import { Output, OutputClosed } from './output.ts';
+import { printError } from './output-error.ts';
+import { ProgressLine } from './progress.ts';
+
+function capture({ isTerminal = false, env = {}, columns = 0 } = {}) {
+  const sink = {
+    text: '',
+    isTerminal,
+    columns: () => columns,
+    write(text: string) {
+      this.text += text;
+    },
+  };
+  return { sink, output: new Output(sink, env) };
+}
+
+async function run(...words: string[]) {
+  const out = capture();
+  const err = capture();
+  const status = await runCommandLine(words, out.output, err.output);
+  return { status, out: out.sink.text, err: err.sink.text };
+}
+
+test('help and version go to standard output with status 0', async () => {
+  for (const words of [['--help'], ['-h'], ['help']]) {
+    const { status, out, err } = await run(...words);
+    assert.deepEqual([status, err], [0, '']);
+    for (const { name, summary } of VERBS) assert.ok(out.includes(name) && out.includes(summary), name);
+  }
+  assert.match((await run('--version')).out, /^counterpoint \d+\.\d+\.\d+\n$/);
+});
+
+test('every verb has help with examples, the same by each way, and the summary of the table', async () => {
+  for (const { name, summary, load } of VERBS) {
+    const verb: Verb = (await load()).default;
+    assert.deepEqual([verb.name, verb.summary], [name, summary]);
+    const { status, out, err } = await run(name, '--help');
+    assert.deepEqual([status, err], [0, '']);
+    assert.match(out, new RegExp(`^counterpoint ${name}: `));
+    assert.equal((await run('help', name)).out, out);
+    assert.equal((await run(name, '-h')).out, out);
+  }
+});
+
+test('usage errors: status 129, nothing on standard output', async () => {
+  const verb = await run('recrod');
+  assert.deepEqual([verb.status, verb.out], [129, '']);
+  assert.match(verb.err, /there is no verb 'recrod'; did you mean record\?/);
+  const option = await run('report', '--definitely-not-an-option');
+  assert.deepEqual([option.status, option.out], [129, '']);
+  assert.match(
+    option.err,
+    /^counterpoint report: unknown option --definitely-not-an-option\nUsage: counterpoint report /,
+  );
+  assert.equal((await run()).status, 129);
+  assert.equal((await run('--nothing', 'record')).status, 129);
+});
+
+test('help is made from the rows', () => {
+  const verb = defineVerb({
+    name: 'sample',
+    summary: 'does something',
+    usage: ['[options] -- command', '[options] -p PID'],
+    options: [
+      { long: 'freq', short: 'F', value: 'HZ', help: 'first line\nsecond line' },
+      { long: 'inherit', short: 'i', negatable: true, help: 'children too' },
+      { long: 'g', help: 'call chains', group: 'Stacks' },
+      { long: 'compression-level', short: 'z', value: 'N', optionalValue: '1', help: 'compress' },
+    ],
+    examples: [['sample -F 99 -- ls', 'samples ls']],
+    run: () => 0,
+  });
+  assert.equal(
+    verbHelp(verb),
+    `counterpoint sample: does something
+
+Usage: counterpoint sample [options] -- command
+   or: counterpoint sample [options] -p PID
+
+Options:
+  -F, --freq=HZ                   first line
+                                  second line
+  -i, --[no-]inherit              children too
+  -z, --compression-level[=N]     compress
+
+Stacks:
+  -g                              call chains
+
+General:
+  -v, --verbose                   say more; print the stack of an unexpected error
+  -h, --help                      print this help
+
+Examples:
+  counterpoint sample -F 99 -- ls
+      samples ls
+`,
+  );
+});
+
+test('errors say what happened and what to do; a stack only when asked for', () => {
+  const print = (error: unknown, verbose = false) => {
+    const { sink, output } = capture();
+    printError(error, output, { verbose });
+    return sink.text;
+  };
+  assert.equal(
+    print(new CounterpointError('ERR_X', 'no rights', 'Run it as root.\nOr ask.')),
+    'counterpoint: no rights\n  Run it as root.\n  Or ask.\n',
+  );
+  const missing = Object.assign(new Error("ENOENT: no such file or directory, open 'perf.data'"), {
+    code: 'ENOENT',
+    syscall: 'open',
+    path: 'perf.data',
+  });
+  assert.equal(print(missing), 'counterpoint: cannot open perf.data: no such file or directory\n');
+  assert.match(
+    print(new TypeError('x is not a function')),
+    /^counterpoint: x is not a function\n {2}This was not foreseen/,
+  );
+  assert.match(print(new TypeError('x is not a function'), true), /TypeError: x is not a function\n\s+at /);
+});
+
+test('colours: on a terminal, unless NO_COLOR; FORCE_COLOR decides over both', () => {
+  const colored = (isTerminal: boolean, env: Record<string, string>) =>
+    capture({ isTerminal, env }).output.style.red('x') !== 'x';
+  assert.equal(colored(true, {}), true);
+  assert.equal(colored(false, {}), false);
+  assert.equal(colored(true, { NO_COLOR: '1' }), false);
+  assert.equal(colored(true, { NO_COLOR: '' }), true);
+  assert.equal(colored(true, { TERM: 'dumb' }), false);
+  assert.equal(colored(false, { FORCE_COLOR: '1' }), true);
+  assert.equal(colored(true, { FORCE_COLOR: '0' }), false);
+});
+
+test('tables are as wide as their content and end without blanks', () => {
+  const { sink, output } = capture();
+  output.table(
+    [{ title: 'overhead', align: 'right' }, { title: 'command' }, { title: 'symbol' }],
+    [
+      ['7.50%', 'node', 'naïve_function_with_a_long_name'],
+      ['12.00%', 'a', ''],
+    ],
+  );
+  output.flush();
+  assert.equal(
+    sink.text,
+    `overhead  command  symbol
+   7.50%  node     naïve_function_with_a_long_name
+  12.00%  a
+`,
+  );
+});
+
+test('a progress line is throttled, cut to the terminal, and away before other text', () => {
+  const { sink, output } = capture({ isTerminal: true, columns: 8 });
+  let now = 0;
+  const progress = new ProgressLine(output, () => now);
+  progress.update('recording much');
+  now = 50;
+  progress.update('not shown');
+  output.line('note');
+  now = 120;
+  progress.listener()({ phase: 'read', done: 1, total: 3 });
+  progress.close();
+  output.line('end');
+  const clear = '\r\x1b[K';
+  assert.equal(sink.text, `${clear}recordi${clear}note\n${clear}read: 3${clear}end\n`);
+  const pipe = capture();
+  new ProgressLine(pipe.output).update('x');
+  assert.equal(pipe.sink.text, '');
+});
+
+test('a reader that goes away ends the program quietly, and the whole output arrives at one that stays', async () => {
+  const script = `
+    import { descriptorSink, Output, OutputClosed } from './packages/node/src/cli/output.ts';
+    const out = new Output(descriptorSink(1));
+    try {
+      for (let i = 0; i < 40000; i++) out.line('0123456789'.repeat(4));
+      out.flush();
+      process.exit(0);
+    } catch (error) {
+      process.exit(error instanceof OutputClosed ? 7 : 8);
+    }`;
+  const start = () =>
+    spawn(
+      process.execPath,
+      ['--import', 'tsx', '--conditions=counterpoint-source', '--input-type=module', '-e', script],
+      { stdio: ['ignore', 'pipe', 'inherit'], cwd: new URL('../../../../', import.meta.url) },
+    );
+  const [whole, cut] = [start(), start()];
+  let size = 0;
+  whole.stdout.on('data', (piece) => (size += piece.length));
+  cut.stdout.once('data', () => cut.stdout.destroy());
+  const status = (child: ReturnType<typeof start>) =>
+    new Promise((resolve) => child.on('close', (code) => resolve(code)));
+  assert.deepEqual(await Promise.all([status(whole), status(cut)]), [0, 7]);
+  assert.equal(size, 40000 * 41);
+});
+
+test('OutputClosed is status 0', async () => {
+  const err = capture();
+  const broken = new Output(
+    {
+      isTerminal: false,
+      columns: () => 0,
+      write() {
+        throw new OutputClosed();
+      },
+    },
+    {},
+  );
+  assert.equal(await runCommandLine(['--help'], broken, err.output), 0);
+  assert.equal(err.sink.text, '');
+});
