@@ -1,0 +1,4 @@
+export type { TracepointField, TracepointFormat } from './format-text.ts';
+export { parseFormat } from './format-text.ts';
+export type { TracingData, TracingParts } from './tracing-data.ts';
+export { encodeTracingData, parseTracingData } from './tracing-data.ts';

@@ -1,0 +1,214 @@
+import { type DamageLog, hiOf, loOf, toFloat } from '../../base/index.ts';
+import { parseFormat, type TracepointFormat } from './format-text.ts';
+
+/**
+ * The trace metadata of a recording of tracepoints: what the kernel said about its events, as text.
+ *
+ *   | 17 08 44 "tracing" | version, NUL | big-endian u8 | long size u8 | page size u32 |
+ *   | "header_page" NUL  u64 size  text | "header_event" NUL  u64 size  text |
+ *   | u32 count, then per ftrace format: u64 size  text |
+ *   | u32 count, then per system: name NUL, u32 count, then per event: u64 size  text |
+ *   | u32 size  kallsyms | u32 size  printk formats | from version 0.6: u64 size  command names |
+ *
+ * Numbers are in the byte order that the blob itself states. See trace-cmd.dat.v6(5), which describes its descendant.
+ */
+export interface TracingParts {
+  version: string;
+  littleEndian: boolean;
+  /** Size of a C `long` of the recorded kernel: 4 or 8. */
+  longSize: number;
+  pageSize: number;
+  headerPage: string;
+  headerEvent: string;
+  /** Formats of ftrace's own events. */
+  ftraceFormats: string[];
+  systems: { name: string; formats: string[] }[];
+  kallsyms: Uint8Array;
+  printkFormats: Uint8Array;
+  /** `PID NAME` lines. */
+  savedCommandNames: Uint8Array;
+}
+
+export interface TracingData extends TracingParts {
+  /** Formats by tracepoint id, which is `attr.config`. */
+  byId: Map<number, TracepointFormat>;
+}
+
+const MAGIC = Uint8Array.of(0x17, 0x08, 0x44, 0x74, 0x72, 0x61, 0x63, 0x69, 0x6e, 0x67);
+/** The oldest version that has all blocks; perf 3.x to 7 write it. */
+const VERSION = '0.6';
+const FIRST_VERSION_WITH_COMMAND_NAMES = 0.6;
+
+const utf8 = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** Parse a blob. Never throws: what is missing is empty, and counted as `bad-tracing-data` at `fileOffset`. */
+export function parseTracingData(bytes: Uint8Array, damage: DamageLog, fileOffset = 0): TracingData {
+  const data: TracingData = { ...emptyParts(), byId: new Map() };
+  const reader = new PartReader(bytes, data);
+  reader.readAll();
+  if (reader.damaged) damage.add('bad-tracing-data', fileOffset);
+  let badFormats = 0;
+  const addFormat = (system: string, text: string) => {
+    const format = parseFormat(system, text);
+    if (format !== null) data.byId.set(format.id, format);
+    else badFormats++;
+  };
+  for (const text of data.ftraceFormats) addFormat('ftrace', text);
+  for (const { name, formats } of data.systems) for (const text of formats) addFormat(name, text);
+  if (badFormats > 0 && !reader.damaged) damage.add('bad-tracing-data', fileOffset);
+  return data;
+}
+
+function emptyParts(): TracingParts {
+  return {
+    version: '',
+    littleEndian: true,
+    longSize: 8,
+    pageSize: 4096,
+    headerPage: '',
+    headerEvent: '',
+    ftraceFormats: [],
+    systems: [],
+    kallsyms: new Uint8Array(),
+    printkFormats: new Uint8Array(),
+    savedCommandNames: new Uint8Array(),
+  };
+}
+
+/** Reads the blob block by block and stops for good at the first that is not whole. */
+class PartReader {
+  damaged = false;
+  private pos = 0;
+  private readonly bytes: Uint8Array;
+  private readonly view: DataView;
+  private readonly into: TracingParts;
+
+  constructor(bytes: Uint8Array, into: TracingParts) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.into = into;
+  }
+
+  readAll(): void {
+    const { into } = this;
+    if (!MAGIC.every((byte, i) => this.bytes[i] === byte)) {
+      this.damaged = true;
+      return;
+    }
+    this.pos = MAGIC.length;
+    into.version = this.name();
+    into.littleEndian = this.take(1)[0] !== 1;
+    into.longSize = this.take(1)[0] ?? 8;
+    into.pageSize = this.u32();
+    into.headerPage = this.namedText('header_page');
+    into.headerEvent = this.namedText('header_event');
+    this.texts(into.ftraceFormats);
+    for (let left = this.u32(); left > 0 && !this.damaged; left--) {
+      const system = { name: this.name(), formats: [] };
+      into.systems.push(system);
+      this.texts(system.formats);
+    }
+    into.kallsyms = this.take(this.u32());
+    into.printkFormats = this.take(this.u32());
+    if (Number.parseFloat(into.version) >= FIRST_VERSION_WITH_COMMAND_NAMES)
+      into.savedCommandNames = this.take(this.u64());
+  }
+
+  private take(size: number): Uint8Array {
+    if (this.damaged || size > this.bytes.length - this.pos) {
+      this.damaged = true;
+      return new Uint8Array();
+    }
+    this.pos += size;
+    return this.bytes.subarray(this.pos - size, this.pos);
+  }
+
+  private u32(): number {
+    const at = this.pos;
+    return this.take(4).length === 4 ? this.view.getUint32(at, this.into.littleEndian) : 0;
+  }
+
+  private u64(): number {
+    const first = this.u32();
+    const second = this.u32();
+    return this.into.littleEndian ? toFloat(first, second) : toFloat(second, first);
+  }
+
+  private name(): string {
+    const end = this.bytes.indexOf(0, this.pos);
+    const text = utf8.decode(this.take((end < 0 ? this.bytes.length : end) - this.pos));
+    this.take(1);
+    return text;
+  }
+
+  private namedText(expected: string): string {
+    if (this.name() !== expected) this.damaged = true;
+    return this.text();
+  }
+
+  private text(): string {
+    return utf8.decode(this.take(this.u64()));
+  }
+
+  private texts(into: string[]): void {
+    for (let left = this.u32(); left > 0 && !this.damaged; left--) {
+      const text = this.text();
+      if (!this.damaged) into.push(text);
+    }
+  }
+}
+
+/** Write a blob. `version` is the writer's own. The kernel's texts (from tracefs) go in as they are. */
+export function encodeTracingData(parts: Partial<Omit<TracingParts, 'version'>>): Uint8Array<ArrayBuffer> {
+  const all = { ...emptyParts(), ...parts };
+  const pieces: Uint8Array[] = [];
+  const number = (value: number, size: 4 | 8) => {
+    const view = new DataView(new ArrayBuffer(size));
+    const low = loOf(BigInt(value));
+    if (size === 4) view.setUint32(0, low, all.littleEndian);
+    else {
+      view.setUint32(all.littleEndian ? 0 : 4, low, all.littleEndian);
+      view.setUint32(all.littleEndian ? 4 : 0, hiOf(BigInt(value)), all.littleEndian);
+    }
+    pieces.push(new Uint8Array(view.buffer));
+  };
+  const name = (text: string) => pieces.push(encoder.encode(`${text}\0`));
+  const sized = (bytes: Uint8Array, sizeOfSize: 4 | 8) => {
+    number(bytes.length, sizeOfSize);
+    pieces.push(bytes);
+  };
+  const texts = (list: readonly string[]) => {
+    number(list.length, 4);
+    for (const text of list) sized(encoder.encode(text), 8);
+  };
+
+  pieces.push(MAGIC);
+  name(VERSION);
+  pieces.push(Uint8Array.of(all.littleEndian ? 0 : 1, all.longSize));
+  number(all.pageSize, 4);
+  name('header_page');
+  sized(encoder.encode(all.headerPage), 8);
+  name('header_event');
+  sized(encoder.encode(all.headerEvent), 8);
+  texts(all.ftraceFormats);
+  number(all.systems.length, 4);
+  for (const system of all.systems) {
+    name(system.name);
+    texts(system.formats);
+  }
+  sized(all.kallsyms, 4);
+  sized(all.printkFormats, 4);
+  sized(all.savedCommandNames, 8);
+  return join(pieces);
+}
+
+function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
