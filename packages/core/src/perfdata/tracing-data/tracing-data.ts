@@ -1,4 +1,5 @@
-import { type DamageLog, hiOf, loOf, toFloat } from '../../base/index.ts';
+import { type DamageLog, toFloat } from '../../base/index.ts';
+import { BodyWriter } from '../../records/index.ts';
 import { parseFormat, type TracepointFormat } from './format-text.ts';
 
 /**
@@ -162,53 +163,38 @@ class PartReader {
 /** Write a blob. `version` is the writer's own. The kernel's texts (from tracefs) go in as they are. */
 export function encodeTracingData(parts: Partial<Omit<TracingParts, 'version'>>): Uint8Array<ArrayBuffer> {
   const all = { ...emptyParts(), ...parts };
-  const pieces: Uint8Array[] = [];
-  const number = (value: number, size: 4 | 8) => {
-    const view = new DataView(new ArrayBuffer(size));
-    const low = loOf(BigInt(value));
-    if (size === 4) view.setUint32(0, low, all.littleEndian);
-    else {
-      view.setUint32(all.littleEndian ? 0 : 4, low, all.littleEndian);
-      view.setUint32(all.littleEndian ? 4 : 0, hiOf(BigInt(value)), all.littleEndian);
-    }
-    pieces.push(new Uint8Array(view.buffer));
-  };
-  const name = (text: string) => pieces.push(encoder.encode(`${text}\0`));
-  const sized = (bytes: Uint8Array, sizeOfSize: 4 | 8) => {
-    number(bytes.length, sizeOfSize);
-    pieces.push(bytes);
+  const writer = new BodyWriter(all.littleEndian, 4096);
+  const text = (value: string) => writer.rest(encoder.encode(value));
+  const sizedText = (value: string) => {
+    const bytes = encoder.encode(value);
+    writer.u64(BigInt(bytes.length));
+    writer.rest(bytes);
   };
   const texts = (list: readonly string[]) => {
-    number(list.length, 4);
-    for (const text of list) sized(encoder.encode(text), 8);
+    writer.u32(list.length);
+    for (const value of list) sizedText(value);
   };
 
-  pieces.push(MAGIC);
-  name(VERSION);
-  pieces.push(Uint8Array.of(all.littleEndian ? 0 : 1, all.longSize));
-  number(all.pageSize, 4);
-  name('header_page');
-  sized(encoder.encode(all.headerPage), 8);
-  name('header_event');
-  sized(encoder.encode(all.headerEvent), 8);
+  writer.rest(MAGIC);
+  text(`${VERSION}\0`);
+  writer.u8(all.littleEndian ? 0 : 1);
+  writer.u8(all.longSize);
+  writer.u32(all.pageSize);
+  text('header_page\0');
+  sizedText(all.headerPage);
+  text('header_event\0');
+  sizedText(all.headerEvent);
   texts(all.ftraceFormats);
-  number(all.systems.length, 4);
+  writer.u32(all.systems.length);
   for (const system of all.systems) {
-    name(system.name);
+    text(`${system.name}\0`);
     texts(system.formats);
   }
-  sized(all.kallsyms, 4);
-  sized(all.printkFormats, 4);
-  sized(all.savedCommandNames, 8);
-  return join(pieces);
-}
-
-function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+  for (const block of [all.kallsyms, all.printkFormats]) {
+    writer.u32(block.length);
+    writer.rest(block);
   }
-  return bytes;
+  writer.u64(BigInt(all.savedCommandNames.length));
+  writer.rest(all.savedCommandNames);
+  return writer.take();
 }

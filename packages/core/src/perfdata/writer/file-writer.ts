@@ -1,0 +1,106 @@
+import { FILE_HEADER_SIZE, MAGIC_HI, MAGIC_LO } from '../../abi/index.ts';
+import { BodyWriter } from '../../records/index.ts';
+import { encodeFeatures, type PerfDataFeatures } from '../features/index.ts';
+import { encodeAttrs, type WrittenEvent } from './written-event.ts';
+
+/** What is known of a file before its first record, and all that `finishFile` needs. */
+export interface FilePlan {
+  /** Goes at offset 0. Its data size is 0: that is how a recording that was killed is recognised. */
+  header: Uint8Array<ArrayBuffer>;
+  /** Where records begin: right after `header`. */
+  dataOffset: number;
+  littleEndian: boolean;
+  events: readonly WrittenEvent[];
+  attrsOffset: number;
+  attrEntrySize: number;
+}
+
+/** A `perf_file_section` (offset and size) after each attr: where its ids are. */
+const SECTION_SIZE = 16;
+
+/**
+ * A file, in the order in which perf writes it:
+ *
+ *   | header, 104 | ids of all events | per event: attr, section of its ids | records ... | feature table | features |
+ *   0                                                                        dataOffset    dataOffset + dataSize
+ *
+ * The feature table has a section per set feature bit, in their order.
+ */
+export function planFile(options: { attrs: readonly WrittenEvent[]; littleEndian?: boolean }): FilePlan {
+  const littleEndian = options.littleEndian ?? true;
+  const events = options.attrs;
+  const attrs = encodeAttrs(events, littleEndian);
+  const idCount = events.reduce((sum, { ids }) => sum + ids.length, 0);
+  const attrsOffset = FILE_HEADER_SIZE + idCount * 8;
+  const attrEntrySize = (attrs[0]?.length ?? 0) + SECTION_SIZE;
+  const dataOffset = attrsOffset + attrs.length * attrEntrySize;
+  const plan = { dataOffset, littleEndian, events, attrsOffset, attrEntrySize };
+
+  const writer = new BodyWriter(littleEndian, dataOffset);
+  writer.rest(fileHeader(plan, 0, []));
+  for (const { ids } of events) for (const id of ids) writer.u64(id);
+  let idsOffset = FILE_HEADER_SIZE;
+  attrs.forEach((attr, place) => {
+    const size = events[place]!.ids.length * 8;
+    writer.rest(attr);
+    writer.u64(BigInt(idsOffset));
+    writer.u64(BigInt(size));
+    idsOffset += size;
+  });
+  return { ...plan, header: writer.take() };
+}
+
+/**
+ * What completes a file whose records take `dataSize` bytes: the final `header` (104 bytes, to be written over the
+ * first one) and the `tail` (feature table and sections, right after the records). Event descriptions are made from the
+ * plan where `features` has none.
+ */
+export function finishFile(
+  plan: FilePlan,
+  dataSize: number,
+  features: Partial<PerfDataFeatures> = {},
+): { header: Uint8Array<ArrayBuffer>; tail: Uint8Array<ArrayBuffer> } {
+  const { littleEndian } = plan;
+  const sections = encodeFeatures(withDescriptions(plan.events, features), littleEndian);
+  const tail = new BodyWriter(littleEndian);
+  let offset = plan.dataOffset + dataSize + sections.size * SECTION_SIZE;
+  for (const { length } of sections.values()) {
+    tail.u64(BigInt(offset));
+    tail.u64(BigInt(length));
+    offset += length;
+  }
+  for (const bytes of sections.values()) tail.rest(bytes);
+  return { header: fileHeader(plan, dataSize, [...sections.keys()]), tail: tail.take() };
+}
+
+/** `features` with the names of the events, where it does not have its own. */
+export function withDescriptions(
+  events: readonly WrittenEvent[],
+  features: Partial<PerfDataFeatures>,
+): PerfDataFeatures {
+  const eventDescriptions = events.map(({ attr, ids, name }) => ({ attr, name, ids: [...ids] }));
+  return { raw: new Map(), ...features, eventDescriptions: features.eventDescriptions ?? eventDescriptions };
+}
+
+function fileHeader(
+  plan: Omit<FilePlan, 'header'>,
+  dataSize: number,
+  featureBits: readonly number[],
+): Uint8Array<ArrayBuffer> {
+  const writer = new BodyWriter(plan.littleEndian, FILE_HEADER_SIZE);
+  writer.u64Pair(MAGIC_LO, MAGIC_HI);
+  writer.u64(BigInt(FILE_HEADER_SIZE));
+  writer.u64(BigInt(plan.attrEntrySize));
+  writer.u64(BigInt(plan.attrsOffset));
+  writer.u64(BigInt(plan.events.length * plan.attrEntrySize));
+  writer.u64(BigInt(plan.dataOffset));
+  writer.u64(BigInt(dataSize));
+  // The section of event types: not used since Linux 3.10.
+  writer.u64(0n);
+  writer.u64(0n);
+  for (let word = 0n; word < 4n; word++) {
+    const bits = featureBits.filter((bit) => BigInt(bit >>> 6) === word);
+    writer.u64(bits.reduce((sum, bit) => sum | (1n << BigInt(bit & 63)), 0n));
+  }
+  return writer.take();
+}

@@ -1,0 +1,20 @@
+import { encodeAttrShortest, type PerfEventAttr } from '../../records/index.ts';
+
+/** One event of a recording: what was asked of the kernel, the ids it gave, and the name the user knows it by. */
+export interface WrittenEvent {
+  attr: PerfEventAttr;
+  ids: readonly bigint[];
+  name: string;
+}
+
+/**
+ * The attrs at one size, the shortest published one at which nothing of any of them is cut off: readers refuse an attr
+ * that is longer than they know.
+ */
+export function encodeAttrs(
+  events: readonly WrittenEvent[],
+  littleEndian: boolean,
+): Uint8Array<ArrayBuffer>[] {
+  const size = Math.max(0, ...events.map(({ attr }) => encodeAttrShortest(attr, littleEndian).length));
+  return events.map(({ attr }) => encodeAttrShortest(attr, littleEndian, size));
+}
