@@ -15,7 +15,7 @@ export interface PerfEventAttr {
   sampleType: bigint;
   readFormat: bigint;
   flags: AttrFlags;
-  /** Flag bits beyond the known ones, kept in place. */
+  /** Flag bits beyond the known ones, at their places on a little-endian machine. */
   unknownFlags: bigint;
   wakeupEventsOrWatermark: number;
   breakpointType: number;
@@ -104,11 +104,12 @@ export function readAttr(view: DataView, offset: number, size: number, littleEnd
   let known = 0n;
   for (const [name, , bit, width] of ATTR_FLAGS) {
     const mask = (1n << BigInt(width)) - 1n;
-    flags[name] = Number((word >> BigInt(bit)) & mask);
-    known |= mask << BigInt(bit);
+    const shift = flagShift(bit, width, littleEndian);
+    flags[name] = Number((word >> shift) & mask);
+    known |= mask << shift;
   }
   words['flags'] = flags;
-  words['unknownFlags'] = word & ~known;
+  words['unknownFlags'] = littleEndian ? word & ~known : reverseBits(word & ~known);
   const tailStart = Math.min(offset + NEWEST_SIZE, end);
   words['tail'] = new Uint8Array(view.buffer, view.byteOffset + tailStart, end - tailStart).slice();
   return words as unknown as PerfEventAttr;
@@ -131,10 +132,26 @@ function readField(
   return littleEndian ? toBigInt(first, second) : toBigInt(second, first);
 }
 
-/** The flags word at offset 40. */
-export function attrFlagsWord(attr: PerfEventAttr): bigint {
-  let word = attr.unknownFlags;
-  for (const [name, , bit] of ATTR_FLAGS) word |= BigInt(attr.flags[name as keyof AttrFlags]) << BigInt(bit);
+/**
+ * The flags are C bit fields, which a big-endian machine fills from the highest bit down: `disabled` is bit 0 of the
+ * word on one machine and bit 63 on the other.
+ */
+function flagShift(bit: number, width: number, littleEndian: boolean): bigint {
+  return BigInt(littleEndian ? bit : 64 - bit - width);
+}
+
+function reverseBits(word: bigint): bigint {
+  let reversed = 0n;
+  for (let bit = 0n; bit < 64n; bit++) reversed |= ((word >> bit) & 1n) << (63n - bit);
+  return reversed;
+}
+
+/** The flags word at offset 40, as a machine of that byte order has it. */
+export function attrFlagsWord(attr: PerfEventAttr, littleEndian = true): bigint {
+  let word = littleEndian ? attr.unknownFlags : reverseBits(attr.unknownFlags);
+  for (const [name, , bit, width] of ATTR_FLAGS) {
+    word |= BigInt(attr.flags[name as keyof AttrFlags]) << flagShift(bit, width, littleEndian);
+  }
   return word;
 }
 
@@ -145,7 +162,11 @@ export function encodeAttr(attr: PerfEventAttr, littleEndian = true): Uint8Array
   const view = new DataView(bytes.buffer);
   for (const [name, , kind, at] of ATTR_FIELDS) {
     const value =
-      name === 'flags' ? attrFlagsWord(attr) : name === 'size' ? size : attr[name as keyof PerfEventAttr];
+      name === 'flags'
+        ? attrFlagsWord(attr, littleEndian)
+        : name === 'size'
+          ? size
+          : attr[name as keyof PerfEventAttr];
     if (kind === 'u64') {
       const word = value as bigint;
       view.setUint32(at, littleEndian ? loOf(word) : hiOf(word), littleEndian);
