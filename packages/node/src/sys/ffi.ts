@@ -1,0 +1,59 @@
+import { createRequire } from 'node:module';
+import type * as Koffi from 'koffi';
+import { type CallArguments, SysError } from './sys-error.ts';
+
+/**
+ * The only file that knows the FFI library. It is loaded at the first call, so that verbs that call nothing (help,
+ * report) never pay for it. `node:ffi` can take its place here once it is stable.
+ */
+
+export type NativeArgument = number | bigint | string | ArrayBufferView | null;
+export type NativeFunction = (...args: NativeArgument[]) => number | bigint;
+
+let library: { koffi: typeof Koffi; libc: Koffi.LibraryHandle } | null = null;
+
+function load(): { koffi: typeof Koffi; libc: Koffi.LibraryHandle } {
+  if (library === null) {
+    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+    // Node itself is linked to the C library, whichever it is (glibc, musl).
+    library = { koffi, libc: koffi.load(null) };
+  }
+  return library;
+}
+
+/** A function of the C library by its prototype; bound when it is first called. */
+export function libc(prototype: string): NativeFunction {
+  let bound: NativeFunction | null = null;
+  return (...args) => {
+    bound ??= load().libc.func(prototype) as NativeFunction;
+    return bound(...args);
+  };
+}
+
+export function lastErrno(): number {
+  return load().koffi.errno();
+}
+
+/** The result of a call that says -1 when it failed. */
+export function checked(result: number | bigint, call: string, args: CallArguments): number {
+  const value = Number(result);
+  if (value < 0) throw new SysError(call, lastErrno(), args);
+  return value;
+}
+
+/** Memory at `address` as it is, without a copy. */
+export function viewMemory(address: bigint, sizeBytes: number): ArrayBuffer {
+  return load().koffi.view(address, sizeBytes);
+}
+
+export interface DescriptorWatch {
+  close(): void;
+}
+
+/**
+ * Call back from the event loop whenever `fd` is readable. It waits in the loop's own epoll (libuv's `uv_poll`): no
+ * thread is held, and nothing is spent while nothing happens. The descriptor must stay open until `close`.
+ */
+export function watchDescriptor(fd: number, onReadable: () => void): DescriptorWatch {
+  return load().koffi.node.poll(fd, { readable: true }, onReadable);
+}

@@ -1,0 +1,82 @@
+import { closeSync } from 'node:fs';
+
+/**
+ * Every open descriptor and mapping that this library made, with the stack that made it where that was asked for: how
+ * tests see that nothing is left.
+ */
+const live = new Map<object, { kind: string; birth: string | null }>();
+let isTraced = false;
+
+/** Keep the stack of every handle made from now on. */
+export function traceHandles(on: boolean): void {
+  isTraced = on;
+}
+
+/** One line per handle that is still open. */
+export function liveHandles(): string[] {
+  return [...live.values()].map(({ kind, birth }) => (birth === null ? kind : `${kind} made at ${birth}`));
+}
+
+function register(handle: object, kind: string): void {
+  live.set(handle, { kind, birth: isTraced ? (new Error().stack ?? null) : null });
+}
+
+/** Owns a file descriptor: closes it once. */
+export class Fd {
+  readonly number: number;
+  readonly #closeNumber: (number: number) => void;
+  #isOpen = true;
+
+  constructor(number: number, closeNumber: (number: number) => void = closeSync) {
+    this.number = number;
+    this.#closeNumber = closeNumber;
+    register(this, `fd ${number}`);
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    live.delete(this);
+    this.#closeNumber(this.number);
+  }
+
+  /** Give the descriptor away: it stays open, and another closes it. */
+  release(): number {
+    if (!this.#isOpen) throw new Error(`descriptor ${this.number} is already closed`);
+    this.#isOpen = false;
+    live.delete(this);
+    return this.number;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Owns mapped memory. After `close` a view that somebody kept reads zeros. */
+export class Mapping {
+  readonly buffer: ArrayBuffer;
+  readonly #unmap: () => void;
+  #isOpen = true;
+
+  constructor(buffer: ArrayBuffer, unmap: () => void) {
+    this.buffer = buffer;
+    this.#unmap = unmap;
+    register(this, `mapping of ${buffer.byteLength} bytes`);
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    live.delete(this);
+    this.#unmap();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}

@@ -1,0 +1,37 @@
+import { getSystemErrorMap, getSystemErrorName } from 'node:util';
+import { CounterpointError } from '@counterpoint/core/base';
+
+/** What a failed call was given, for the message: numbers and short texts. */
+export type CallArguments = Readonly<Record<string, number | bigint | string | null>>;
+
+/** A system call that failed. `code` is the errno's name, such as `EACCES`. */
+export class SysError extends CounterpointError {
+  /** Name of the call as in its manual page, or of the ioctl. */
+  readonly call: string;
+  readonly errno: number;
+  readonly args: CallArguments;
+
+  constructor(call: string, errno: number, args: CallArguments = {}, remedy = '') {
+    super(errnoName(errno), `${call}(${formatArguments(args)}): ${errnoText(errno)}`, remedy);
+    this.name = 'SysError';
+    this.call = call;
+    this.errno = errno;
+    this.args = args;
+  }
+}
+
+function formatArguments(args: CallArguments): string {
+  return Object.entries(args)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(', ');
+}
+
+/** `EACCES`; a number that the system does not know stays a number. */
+export function errnoName(errno: number): string {
+  return getSystemErrorMap().has(-errno) ? getSystemErrorName(-errno) : `errno ${errno}`;
+}
+
+function errnoText(errno: number): string {
+  const known = getSystemErrorMap().get(-errno);
+  return known === undefined ? `errno ${errno}` : `${known[1]} (${known[0]})`;
+}

@@ -1,0 +1,60 @@
+import { checked, libc } from './ffi.ts';
+import { pageSizeBytes } from './memory-calls.ts';
+import { RESOURCES, type SystemCalls } from './sys.ts';
+import { syscallNumbers } from './syscall-numbers.ts';
+
+const readCall = libc('long read(int fd, void *buffer, size_t count)');
+const prlimitCall = libc('int prlimit(int pid, int resource, void *new_limit, void *old_limit)');
+const capgetCall = libc('long syscall(long number, void *header, void *data)');
+const clockGettime = libc('int clock_gettime(int clock, void *time)');
+const clockGetres = libc('int clock_getres(int clock, void *time)');
+
+const CAPABILITY_VERSION_3 = 0x2008_0522;
+/** RLIM_INFINITY, and what it is here. */
+const NO_LIMIT = 0xffff_ffff_ffff_ffffn;
+
+export const systemCalls: SystemCalls = {
+  // ssize_t read(int fd, void *buf, size_t count)
+  read(fd, into) {
+    return checked(readCall(fd.number, into, into.byteLength), 'read', { fd: fd.number });
+  },
+  // int prlimit(pid_t pid, int resource, const struct rlimit *new_limit, struct rlimit *old_limit)
+  resourceLimit(resource) {
+    const old = new BigUint64Array(2);
+    checked(prlimitCall(0, RESOURCES[resource], null, old), 'prlimit', { resource });
+    const [soft, hard] = [...old].map((value) =>
+      value === NO_LIMIT ? Number.POSITIVE_INFINITY : Number(value),
+    );
+    return { soft: soft!, hard: hard! };
+  },
+  setResourceLimit(resource, { soft, hard }) {
+    const words = [soft, hard].map((value) =>
+      value === Number.POSITIVE_INFINITY ? NO_LIMIT : BigInt(value),
+    );
+    checked(prlimitCall(0, RESOURCES[resource], BigUint64Array.from(words), null), 'prlimit', {
+      resource,
+      soft,
+    });
+  },
+  pageSizeBytes,
+  // int capget(cap_user_header_t hdrp, cap_user_data_t datap)
+  effectiveCapabilities() {
+    const header = Uint32Array.of(CAPABILITY_VERSION_3, 0);
+    // Two times { effective, permitted, inheritable }: the low and the high 32 capabilities.
+    const data = new Uint32Array(6);
+    checked(capgetCall(syscallNumbers().capget, header, data), 'capget', {});
+    return (BigInt(data[3]!) << 32n) | BigInt(data[0]!);
+  },
+  // int clock_gettime(clockid_t clockid, struct timespec *tp)
+  clockNs(clockId) {
+    const time = new BigInt64Array(2);
+    checked(clockGettime(clockId, time), 'clock_gettime', { clockId });
+    return time[0]! * 1_000_000_000n + time[1]!;
+  },
+  // int clock_getres(clockid_t clockid, struct timespec *res)
+  clockResolutionNs(clockId) {
+    const time = new BigInt64Array(2);
+    checked(clockGetres(clockId, time), 'clock_getres', { clockId });
+    return time[0]! * 1_000_000_000n + time[1]!;
+  },
+};
