@@ -1,0 +1,1 @@
+export { cacheName, eventNameFromAttr } from './attr-name.ts';
