@@ -1,0 +1,22 @@
+export type { KernelMap, ModuleMap } from './kernel-map.ts';
+export { parseModuleFiles, parseModules, readKernelMap, readModules } from './kernel-map.ts';
+export type { ExitStatus, HeldCommand, LaunchOptions } from './launch.ts';
+export { launchHeld } from './launch.ts';
+export type { MappedArea } from './memory-map.ts';
+export { PROT_EXEC, parseExecutableAreas } from './memory-map.ts';
+export {
+  listProcesses,
+  listThreads,
+  onlineCpus,
+  parseCpuList,
+  processOfThread,
+  readProc,
+  readProcLink,
+  readTask,
+  requireProcess,
+  requireThread,
+  type TaskFacts,
+} from './proc.ts';
+export { CommandError, isNodeProgram, resolveProgram } from './program.ts';
+export type { RecordSink } from './synthesize.ts';
+export { commRecord, synthesizeKernel, synthesizeProcess, synthesizeThreads } from './synthesize.ts';

@@ -1,0 +1,85 @@
+import { type StdioOptions, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
+import { CounterpointError } from '@counterpoint/core/base';
+import { resolveProgram } from './program.ts';
+
+/** How a command ended. `code` is what a shell would show: its exit status, or 128 and the number of the signal. */
+export interface ExitStatus {
+  code: number;
+  signal: NodeJS.Signals | null;
+}
+
+/** A process that exists, waits, and becomes the command when it is released. */
+export interface HeldCommand extends Disposable {
+  readonly pid: number;
+  /** The file that will run. */
+  readonly program: string;
+  /** Name of the process until it runs the command. */
+  readonly heldName: string;
+  readonly exited: Promise<ExitStatus>;
+  release(): void;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface LaunchOptions {
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** Standard input, output and error of the command; the user's own by default. */
+  stdio?: ['inherit' | 'ignore' | number, 'inherit' | 'ignore' | number, 'inherit' | 'ignore' | number];
+}
+
+const HELD_NAME = 'counterpoint';
+
+/**
+ * The shell waits for a line on descriptor 3, and then `exec` turns it into the command, in the same process:
+ *
+ *   spawn ──> sh: read (held) ── events are opened on its pid ── release ──> exec command, which enables them
+ *
+ * Node has no gap between fork and exec, and forking this many-threaded process through FFI would be unsafe, so a program
+ * has to do the waiting; every Linux that has perf events has a shell. Its own start is over before the events exist,
+ * and they start with `enable_on_exec`, so none of it is counted. End of file instead of a line means: do not run.
+ */
+const HOLD = [
+  // The name that samples in the middle of the exec show, and not an `sh` that nobody started.
+  `{ echo ${HELD_NAME} >/proc/$$/comm; } 2>/dev/null`,
+  'read -r counterpoint_go <&3 || exit 125',
+  'exec "$@" 3<&-',
+].join('\n');
+
+/** Start `command` held. Throws `CommandError` where it cannot run, before anything is started. */
+export function launchHeld(command: readonly string[], options: LaunchOptions = {}): HeldCommand {
+  const env = options.env ?? process.env;
+  const cwd = options.cwd ?? process.cwd();
+  const name = command[0] ?? '';
+  const program = resolveProgram(name, { path: env['PATH'], cwd });
+  // The shell's `exec` would take a leading dash for an option.
+  const words = name.startsWith('-') ? [program, ...command.slice(1)] : [...command];
+  const stdio: StdioOptions = [...(options.stdio ?? ['inherit', 'inherit', 'inherit']), 'pipe'];
+  const child = spawn('/bin/sh', ['-c', HOLD, HELD_NAME, ...words], { stdio, env, cwd });
+  if (child.pid === undefined) {
+    child.on('error', () => {});
+    throw new CounterpointError(
+      'ERR_LAUNCH',
+      'cannot start /bin/sh, which holds the command until the events are open',
+      'Start the program yourself and record it with -p PID.',
+    );
+  }
+  const gate = child.stdio[3] as Writable;
+  gate.on('error', () => {});
+  const exited = new Promise<ExitStatus>((resolve) => {
+    child.on('exit', (code, signal) => {
+      gate.destroy();
+      resolve({ code: signal === null ? code! : 128 + constants.signals[signal], signal });
+    });
+  });
+  return {
+    pid: child.pid,
+    program,
+    heldName: HELD_NAME,
+    exited,
+    release: () => void gate.end('\n'),
+    kill: (signal) => void child.kill(signal),
+    [Symbol.dispose]: () => gate.destroy(),
+  };
+}

@@ -1,0 +1,107 @@
+import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { CounterpointError, didYouMean } from '@counterpoint/core/base';
+
+/** A command that cannot be run; `exitStatus` is what a shell would give: 127 not found, 126 found but not to be run. */
+export class CommandError extends CounterpointError {
+  readonly exitStatus: 126 | 127;
+
+  constructor(code: string, message: string, exitStatus: 126 | 127, remedy = '') {
+    super(code, message, remedy);
+    this.name = 'CommandError';
+    this.exitStatus = exitStatus;
+  }
+}
+
+export interface ProgramSearch {
+  /** `PATH`, as in the command's environment. */
+  path?: string | undefined;
+  /** Directory in which the command will run. */
+  cwd?: string;
+}
+
+/** What execvp(3) searches where PATH is not set. */
+const DEFAULT_PATH = '/bin:/usr/bin';
+
+/** The file that exec will run for `name`, or `CommandError`. Asked before anything is started. */
+export function resolveProgram(name: string, { path, cwd = process.cwd() }: ProgramSearch = {}): string {
+  if (name === '') throw new CommandError('ERR_COMMAND_NOT_FOUND', 'the command is an empty word', 127);
+  if (name.includes('/')) {
+    const file = resolve(cwd, name);
+    const why = cannotRun(file);
+    if (why === null) return file;
+    if (why === 'missing') throw new CommandError('ERR_COMMAND_NOT_FOUND', `${name}: no such file`, 127);
+    throw notExecutable(name, why);
+  }
+  let refusal: CommandError | null = null;
+  for (const directory of (path ?? DEFAULT_PATH).split(':')) {
+    const file = resolve(cwd, join(directory === '' ? '.' : directory, name));
+    const why = cannotRun(file);
+    if (why === null) return file;
+    if (why !== 'missing' && why !== 'a directory') refusal ??= notExecutable(file, why);
+  }
+  if (refusal !== null) throw refusal;
+  const here = cannotRun(resolve(cwd, name)) === null ? [`./${name}`] : [];
+  throw new CommandError(
+    'ERR_COMMAND_NOT_FOUND',
+    `${name}: command not found${didYouMean(here)}`,
+    127,
+    'It is looked for in the directories of PATH; give a path with a slash for another place.',
+  );
+}
+
+function notExecutable(name: string, why: string): CommandError {
+  const remedy = why === 'not executable' ? `Make it executable: chmod +x ${name}` : '';
+  return new CommandError('ERR_COMMAND_NOT_EXECUTABLE', `${name}: ${why}`, 126, remedy);
+}
+
+function cannotRun(file: string): 'missing' | 'a directory' | 'not executable' | 'permission denied' | null {
+  try {
+    const stat = statSync(file);
+    if (stat.isDirectory()) return 'a directory';
+    if (!stat.isFile() || (stat.mode & 0o111) === 0) return 'not executable';
+    accessSync(file, constants.X_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'permission denied' : 'missing';
+  }
+}
+
+const NODE_NAME = /^node(js)?(-?\d+(\.\d+)*)?$/;
+const FIRST_LINE_BYTES = 256;
+
+/** Whether running `file` runs Node: the program itself, or a script whose first line names it. */
+export function isNodeProgram(file: string): boolean {
+  if (NODE_NAME.test(basename(file)) || NODE_NAME.test(basename(realPath(file)))) return true;
+  const line = firstLine(file);
+  if (!line.startsWith('#!')) return false;
+  // `#!/usr/bin/env -S node --flag`, `#!/usr/bin/node`: the first word that is neither env nor an option or NAME=value.
+  const words = line.slice(2).trim().split(/\s+/);
+  const program = words.find(
+    (word, at) => !(at === 0 && basename(word) === 'env') && !word.startsWith('-') && !word.includes('='),
+  );
+  return program !== undefined && NODE_NAME.test(basename(program));
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+function firstLine(file: string): string {
+  try {
+    const fd = openSync(file, 'r');
+    try {
+      const bytes = Buffer.alloc(FIRST_LINE_BYTES);
+      const text = bytes.toString('latin1', 0, readSync(fd, bytes));
+      return text.split('\n', 1)[0]!;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import type { CommRecord, ForkRecord, Mmap2Record, PerfRecord } from '@counterpoint/core/records';
+import {
+  CommandError,
+  isNodeProgram,
+  launchHeld,
+  listThreads,
+  parseCpuList,
+  parseExecutableAreas,
+  parseModuleFiles,
+  parseModules,
+  processOfThread,
+  readKernelMap,
+  readProc,
+  readTask,
+  requireProcess,
+  requireThread,
+  resolveProgram,
+  synthesizeKernel,
+  synthesizeProcess,
+  synthesizeThreads,
+} from './index.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'counterpoint-target-'));
+after(() => rmSync(directory, { recursive: true }));
+
+function script(name: string, text: string, mode = 0o755): string {
+  const path = join(directory, name);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+describe('resolveProgram', () => {
+  const fails = (status: number, pattern: RegExp) => (error: unknown) => {
+    assert.ok(error instanceof CommandError);
+    assert.equal(error.exitStatus, status);
+    assert.match(error.message, pattern);
+    return true;
+  };
+
+  test('finds what exec would find, in the order of PATH', () => {
+    const path = script('tool', '#!/bin/sh\n');
+    assert.equal(resolveProgram('tool', { path: `/nonexistent:${directory}:/bin` }), path);
+    assert.equal(resolveProgram('./tool', { path: '', cwd: directory }), path);
+    assert.equal(resolveProgram('tool', { path: ':/bin', cwd: directory }), path, 'an empty entry is here');
+    assert.match(resolveProgram('sh', {}), /^\/bin\/sh$|^\/usr\/bin\/sh$/);
+  });
+
+  test('says why not, with the status that a shell would give', () => {
+    const plain = script('plain', 'text', 0o644);
+    const path = directory;
+    assert.throws(
+      () => resolveProgram('no-such-tool', { path }),
+      fails(127, /no-such-tool: command not found/),
+    );
+    assert.throws(() => resolveProgram('./none/x', { cwd: directory }), fails(127, /no such file/));
+    assert.throws(() => resolveProgram('plain', { path }), fails(126, /not executable/));
+    assert.throws(() => resolveProgram(plain, { path }), fails(126, /not executable/));
+    assert.throws(() => resolveProgram(directory, { path }), fails(126, /a directory/));
+    assert.throws(() => resolveProgram('', { path }), fails(127, /empty/));
+    assert.throws(
+      () => resolveProgram('plain', { path: '/nowhere', cwd: directory }),
+      fails(127, /not found$/),
+    );
+    script('here', '#!/bin/sh\n');
+    assert.throws(() => resolveProgram('here', { path: '/nowhere', cwd: directory }), /\.\/here/);
+  });
+});
+
+test('isNodeProgram: node itself, links to it, and scripts that name it', () => {
+  assert.ok(isNodeProgram(process.execPath));
+  symlinkSync(process.execPath, join(directory, 'my-runtime'));
+  assert.ok(isNodeProgram(join(directory, 'my-runtime')));
+  for (const line of [
+    '#!/usr/bin/env node',
+    '#!/usr/bin/env -S node --x',
+    '#! /opt/bin/node20',
+    '#!/usr/bin/nodejs',
+  ])
+    assert.ok(isNodeProgram(script('s', `${line}\n`)), line);
+  for (const line of ['#!/usr/bin/env bash', '#!/usr/bin/nodemon', 'node', '#!', ''])
+    assert.ok(!isNodeProgram(script('s', `${line}\n`)), line);
+  assert.ok(!isNodeProgram('/bin/sh'));
+  assert.ok(!isNodeProgram(join(directory, 'missing')));
+});
+
+describe('launchHeld', () => {
+  const quiet = { stdio: ['ignore', 'ignore', 'ignore'] as ['ignore', 'ignore', 'ignore'] };
+
+  test('waits until released, in the process that becomes the command', async () => {
+    const out = join(directory, 'out');
+    using held = launchHeld(
+      [
+        'sh',
+        '-c',
+        `echo $$ "$0" "$@" > ${out}; ls -l /proc/self/fd | grep -c socket >> ${out}; :`,
+        'a b',
+        'c',
+      ],
+      quiet,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    assert.equal(readProc(`${held.pid}/comm`)?.trim(), held.heldName);
+    assert.ok(!existsSync(out));
+    held.release();
+    assert.deepEqual(await held.exited, { code: 0, signal: null });
+    // The gate (a socket) was closed.
+    assert.equal(readFileSync(out, 'utf8'), `${held.pid} a b c\n0\n`);
+  });
+
+  test('gives the status of the command, and 128 + n for a signal', async () => {
+    const one = launchHeld(['sh', '-c', 'exit 7'], quiet);
+    one.release();
+    assert.deepEqual(await one.exited, { code: 7, signal: null });
+    const two = launchHeld(['sh', '-c', 'kill -SEGV $$'], quiet);
+    two.release();
+    assert.deepEqual(await two.exited, { code: 139, signal: 'SIGSEGV' });
+    const three = launchHeld(['sleep', '10'], quiet);
+    three.kill('SIGTERM');
+    assert.equal((await three.exited).code, 143);
+  });
+
+  test('disposed before its release, it never runs the command', async () => {
+    const out = join(directory, 'never');
+    const held = launchHeld(['touch', out], quiet);
+    held[Symbol.dispose]();
+    assert.equal((await held.exited).code, 125);
+    assert.ok(!existsSync(out));
+  });
+
+  test('a command that cannot run is refused before anything starts', () => {
+    assert.throws(() => launchHeld(['no-such-command-here'], quiet), { exitStatus: 127 });
+  });
+
+  test('what only exec can know still ends with the status of a shell', async () => {
+    const held = launchHeld([script('bad', '#!/no/such/interpreter\n')], quiet);
+    held.release();
+    assert.ok([126, 127].includes((await held.exited).code));
+  });
+});
+
+describe('proc', () => {
+  test('tasks of this process; nothing of one that is gone', () => {
+    assert.ok(listThreads(process.pid).includes(process.pid));
+    const task = readTask(process.pid, process.pid);
+    assert.equal(task?.parentPid, process.ppid);
+    assert.equal(task?.name, readProc('self/comm')?.trim());
+    assert.equal(processOfThread(process.pid), process.pid);
+    const gone = 2 ** 22 + 5;
+    assert.deepEqual(listThreads(gone), []);
+    assert.equal(readTask(gone, gone), null);
+    assert.equal(processOfThread(gone), null);
+    assert.throws(() => requireProcess(gone), {
+      code: 'ERR_NO_PROCESS',
+      message: `there is no process ${gone}`,
+    });
+    assert.throws(() => requireThread(gone), /there is no thread/);
+  });
+
+  test('a thread is not a process, and the error says whose it is', async () => {
+    const worker = new Worker('setTimeout(() => {}, 200)', { eval: true });
+    await once(worker, 'online');
+    const thread = listThreads(process.pid).find((tid) => tid !== process.pid)!;
+    assert.throws(() => requireProcess(thread), new RegExp(`thread of process ${process.pid}`));
+    assert.equal(requireThread(thread), process.pid);
+    await worker.terminate();
+  });
+
+  test('CPU lists', () => {
+    assert.deepEqual(parseCpuList('0-3,8\n'), [0, 1, 2, 3, 8]);
+    assert.deepEqual(parseCpuList('5'), [5]);
+    assert.deepEqual(parseCpuList('\n'), []);
+  });
+});
+
+test('maps: executable areas alone, with the names that perf gives', () => {
+  const areas = parseExecutableAreas(
+    [
+      '00400000-0b6f000 r--p 00000000 fe:00 260689                     /usr/bin/node',
+      '00b6f000-00b71000 r-xp 0076f000 fe:00 260689                     /usr/bin/node',
+      '7f00000000-7f00001000 rwxp 00000000 00:00 0 ',
+      '7f00002000-7f00003000 r-xs 00002000 00:01 2057                     /memfd:a b (deleted)',
+      '7ff6685d7000-7ff6685d9000 r-xp 00000000 00:00 0                          [vdso]',
+      'ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]',
+      '7f00004000-7f00005000 r-xp 00000000 fe:00 1                     /tmp/a\\012b',
+      'nonsense --x',
+      '',
+    ].join('\n'),
+  );
+  assert.deepEqual(
+    areas.map((area) => [area.start, area.length, area.protection, area.flags, area.path]),
+    [
+      [0xb6f000n, 0x2000n, 5, 2, '/usr/bin/node'],
+      [0x7f00000000n, 0x1000n, 7, 2, '//anon'],
+      [0x7f00002000n, 0x1000n, 5, 1, '/memfd:a b (deleted)'],
+      [0x7ff6685d7000n, 0x2000n, 5, 2, '[vdso]'],
+      [0xffffffffff600000n, 0x1000n, 4, 2, '[vsyscall]'],
+      [0x7f00004000n, 0x1000n, 5, 2, '/tmp/a\nb'],
+    ],
+  );
+  assert.deepEqual(
+    [areas[0]!.major, areas[0]!.minor, areas[0]!.inode, areas[0]!.pageOffset],
+    [0xfe, 0, 260689n, 0x76f000n],
+  );
+});
+
+describe('kernel maps', () => {
+  const symbols = [
+    '0000000000000000 A fixed_percpu_data',
+    'ffffffff81000000 T _stext',
+    'ffffffff81000000 T _text',
+    ...Array.from(
+      { length: 5000 },
+      (_, i) => `ffffffff81${i.toString(16).padStart(6, '0')} t some_function_${i}`,
+    ),
+    'ffffffff822090c8 T _etext',
+    'ffffffffc0000000 t _text\t[module]',
+    '',
+  ].join('\n');
+
+  test('from the kernel code in iomem, else from the symbols to the end of the text', () => {
+    const kallsyms = script('kallsyms', symbols);
+    const expected = {
+      start: 0xffffffff81000000n,
+      length: 0x12090c8n,
+      anchorName: '_text',
+      anchorAddress: 0xffffffff81000000n,
+    };
+    const iomem = script('iomem', '00000000-0000ffff : Reserved\n  01000000-022090c7 : Kernel code\n');
+    assert.deepEqual(readKernelMap(kallsyms, iomem), expected);
+    assert.deepEqual(
+      readKernelMap(kallsyms, script('hidden', '  00000000-00000000 : Kernel code\n')),
+      expected,
+    );
+    assert.deepEqual(readKernelMap(kallsyms, join(directory, 'missing')), expected);
+  });
+
+  test('null where addresses are hidden or there is nothing', () => {
+    const hidden = script('hidden-symbols', symbols.replaceAll(/^[0-9a-f]{16}/gm, '0'.repeat(16)));
+    assert.equal(readKernelMap(hidden, join(directory, 'missing')), null);
+    assert.equal(readKernelMap(join(directory, 'missing')), null);
+    assert.equal(readKernelMap(script('empty', '')), null);
+  });
+
+  test('modules by their files, or by name', () => {
+    const files = parseModuleFiles(
+      'kernel/drivers/net/dummy-net.ko.xz: kernel/x.ko\nkernel/y.ko:\n',
+      '/lib/modules/6',
+    );
+    const text =
+      'dummy_net 16384 0 - Live 0xffffffffc0a00000\nzed 4096 1 a,b Live 0xffffffffc0b00000 (OE)\nhid 1 0 - Live 0x0000000000000000\n';
+    assert.deepEqual(parseModules(text, files), [
+      {
+        start: 0xffffffffc0a00000n,
+        length: 16384n,
+        path: '/lib/modules/6/kernel/drivers/net/dummy-net.ko.xz',
+      },
+      { start: 0xffffffffc0b00000n, length: 4096n, path: '[zed]' },
+    ]);
+    const records: PerfRecord[] = [];
+    synthesizeKernel(
+      { start: 1n, length: 2n, anchorName: '_stext', anchorAddress: 3n },
+      parseModules(text, files),
+      (record) => records.push(record),
+    );
+    assert.deepEqual(
+      records.map((record) => 'path' in record && record.path),
+      ['[kernel.kallsyms]_stext', '/lib/modules/6/kernel/drivers/net/dummy-net.ko.xz', '[zed]'],
+    );
+  });
+});
+
+describe('synthesize', () => {
+  test('a process: fork and name of each thread, and its executable maps once', async () => {
+    const worker = new Worker('setTimeout(() => {}, 200)', { eval: true });
+    await once(worker, 'online');
+    const records: PerfRecord[] = [];
+    synthesizeProcess(process.pid, (record) => records.push(record));
+    const of = <T extends PerfRecord>(type: number) =>
+      records.filter((record) => record.type === type) as T[];
+    const forks = of<ForkRecord>(PERF_RECORD_FORK);
+    assert.deepEqual([forks[0]!.pid, forks[0]!.ppid], [process.pid, process.ppid]);
+    assert.ok(forks.length > 1 && forks.slice(1).every((fork) => fork.ptid === process.pid));
+    assert.equal(of<CommRecord>(PERF_RECORD_COMM).length, forks.length);
+    const maps = of<Mmap2Record>(PERF_RECORD_MMAP2);
+    assert.ok(maps.some((map) => map.path === realpathSync(process.execPath) && map.inode !== 0n));
+    assert.ok(maps.every((map) => (map.protection & 4) !== 0));
+    await worker.terminate();
+  });
+
+  test('threads: the names asked for and the process, maps of the process', () => {
+    const records: PerfRecord[] = [];
+    synthesizeThreads(process.pid, [process.pid], (record) => records.push(record));
+    assert.equal(records.filter((record) => record.type === PERF_RECORD_COMM).length, 1);
+    assert.ok(records.some((record) => record.type === PERF_RECORD_MMAP2));
+    synthesizeProcess(2 ** 22 + 5, () => assert.fail('a process that is gone gives nothing'));
+  });
+});
