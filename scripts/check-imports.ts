@@ -13,14 +13,14 @@ const CORE: Record<string, string[]> = {
   records: ['base', 'abi'],
   events: ['base', 'abi', 'records'],
   ring: ['base', 'abi', 'records'],
-  perfdata: ['base', 'abi', 'loss', 'records'],
+  perfdata: ['base', 'abi', 'loss', 'records', 'events'],
   elf: ['base'],
   jit: ['base'],
   machine: ['base', 'abi', 'records'],
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
   ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'machine', 'symbols', 'profile'],
-  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'profile', 'ingest'],
+  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'symbols', 'profile', 'ingest'],
   export: ['base', 'loss', 'profile', 'query'],
 };
 

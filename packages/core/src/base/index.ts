@@ -7,4 +7,5 @@ export { didYouMean, editDistance, nearestNames } from './nearest.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { StringTable } from './string-table.ts';
 export { formatSeconds, splitNs } from './time.ts';
+export { TripleTable } from './triple-table.ts';
 export { compareU64, hiOf, loOf, TWO_32, toBigInt, toDecimal, toFloat, toHex, toSignedFloat } from './u64.ts';

@@ -21,6 +21,7 @@ export function assertTableInvariants(profile: Profile): void {
     samples.event,
     samples.timeNs,
     samples.weight,
+    samples.count,
   ]);
   inRange('symbols.name', symbols.name, 0, strings.size);
   inRange('symbols.binary', symbols.binary, 0, binaries.length);

@@ -28,7 +28,7 @@ export const MODE_GUEST_KERNEL = 4;
 export const MODE_GUEST_USER = 5;
 
 /** perf's letter for a mode, as in `[k]`. */
-export const MODE_LETTERS = ['u', 'k', '.', 'H', 'g', 'u'] as const;
+export const MODE_LETTERS = ['?', 'k', '.', 'H', 'g', 'u'] as const;
 
 export interface ProfileEvent {
   name: string;
@@ -104,8 +104,10 @@ export class SampleTable {
   readonly event = new Int32Column();
   /** Innermost row of `Profile.stacks`, or `NONE`. */
   readonly stack = new Int32Column();
-  /** The sample's period (how many events it stands for). */
+  /** How many events the row stands for: the sample's period, or the sum of them where rows were merged. */
   readonly weight = new Float64Column();
+  /** How many samples the row stands for: 1, or more where samples with the same stack, thread and event were merged. */
+  readonly count = new Float64Column();
   get length(): number {
     return this.stack.length;
   }

@@ -1,0 +1,125 @@
+import type { Machine, Mapping } from '../machine/index.ts';
+import type { PerfDataReader } from '../perfdata/index.ts';
+import type { Binary, BinaryKind, Profile } from '../profile/index.ts';
+
+/** A binary of the profile with what is needed to find its symbols. */
+export interface KnownBinary {
+  index: number;
+  kind: BinaryKind;
+  /** Process to ask for JIT names and container paths; -1 for the kernel. */
+  pid: number;
+  /** Set where the code has one name of its own. */
+  symbol: string | null;
+}
+
+/** Memory that holds no file: code there was made at run time. Names as perf takes them. */
+const JIT_PATH = /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage|\[anon:)/;
+const NO_FILE_PATH = /^(?:\[stack|\[heap\]|\/SYSV|\[uprobes\]|\[vvar)/;
+
+/** Gives each mapping its row in `Profile.binaries`. */
+export class Binaries {
+  readonly known: KnownBinary[] = [];
+  private readonly profile: Profile;
+  private readonly machine: Machine;
+  private readonly byKey = new Map<string, number>();
+  private readonly reader: PerfDataReader;
+  /** Build ids by path, from the file's table; made again when a pipe gave more. */
+  private buildIds = new Map<string, string>();
+  private buildIdCount = 0;
+  readonly unknown: number;
+
+  constructor(profile: Profile, machine: Machine, reader: PerfDataReader) {
+    this.profile = profile;
+    this.machine = machine;
+    this.reader = reader;
+    this.unknown = this.add(
+      'unknown',
+      { path: '[unknown]', name: '[unknown]', buildId: '', kind: 'unknown' },
+      -1,
+      null,
+    );
+  }
+
+  of(mapping: Mapping, isKernel: boolean): number {
+    if (mapping.binary < 0) mapping.binary = isKernel ? this.kernelBinary(mapping) : this.userBinary(mapping);
+    return mapping.binary;
+  }
+
+  private kernelBinary(mapping: Mapping): number {
+    const { path, symbol } = mapping;
+    const buildId = mapping.buildId || this.storedBuildId(path);
+    if (symbol !== null) {
+      return this.add(
+        `ksymbol ${symbol}`,
+        { path: symbol, name: symbol, buildId: '', kind: 'module' },
+        -1,
+        symbol,
+      );
+    }
+    if (path.startsWith('[kernel') || path.startsWith('[guest.kernel')) {
+      return this.add(`kernel ${path}`, { path, name: path, buildId, kind: 'kernel' }, -1, null);
+    }
+    const name = path.startsWith('[')
+      ? path
+      : `[${baseName(path)
+          .replace(/\.ko(\.\w+)?$/, '')
+          .replaceAll('-', '_')}]`;
+    return this.add(`module ${name}`, { path, name, buildId, kind: 'module' }, -1, null);
+  }
+
+  private userBinary(mapping: Mapping): number {
+    const { path, pid } = mapping;
+    if (JIT_PATH.test(path)) {
+      // One table of names per process; perf calls it by the file they come from.
+      const jitPath = `/tmp/perf-${pid}.map`;
+      return this.add(
+        `jit ${pid}`,
+        { path: jitPath, name: `[JIT] tid ${pid}`, buildId: '', kind: 'jit' },
+        pid,
+        null,
+      );
+    }
+    const buildId = mapping.buildId || this.storedBuildId(path);
+    if (NO_FILE_PATH.test(path)) {
+      return this.add(`memory ${path}`, { path, name: path, buildId: '', kind: 'unknown' }, pid, null);
+    }
+    if (path === '[vdso]' || path === '[vsyscall]') {
+      return this.add(`vdso ${path}`, { path, name: path, buildId, kind: 'vdso' }, pid, null);
+    }
+    return this.add(
+      `file ${path} ${buildId}`,
+      { path, name: baseName(path), buildId, kind: 'user' },
+      pid,
+      null,
+    );
+  }
+
+  private storedBuildId(path: string): string {
+    const buildIds = this.reader.features.buildIds ?? [];
+    if (this.buildIdCount !== buildIds.length) {
+      this.buildIdCount = buildIds.length;
+      this.buildIds = new Map(buildIds.map((entry) => [entry.path, entry.buildId]));
+    }
+    return this.buildIds.get(path) ?? '';
+  }
+
+  private add(key: string, binary: Binary, pid: number, symbol: string | null): number {
+    let index = this.byKey.get(key);
+    if (index === undefined) {
+      index = this.profile.binaries.length;
+      this.profile.binaries.push(binary);
+      this.known.push({ index, kind: binary.kind, pid, symbol });
+      this.byKey.set(key, index);
+    }
+    return index;
+  }
+
+  /** Reference symbol of the kernel image and its address when it was recorded. */
+  get kernelReference(): Machine['kernelReference'] {
+    return this.machine.kernelReference;
+  }
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1) || path;
+}

@@ -1,0 +1,185 @@
+import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
+import type { Thread } from '../machine/index.ts';
+import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
+import { NONE, Profile } from '../profile/index.ts';
+import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import { profileMeta } from './meta.ts';
+import type { SampleFilter } from './sample-filter.ts';
+import { SampleWalker, type WalkedSample } from './sample-walker.ts';
+import { SymbolResolver } from './symbol-resolver.ts';
+
+export interface IngestOptions {
+  /** Where symbols come from; without it frames keep their addresses. */
+  symbols?: SymbolDriver;
+  /**
+   * Merge samples with the same event, thread, command and stack into one row. Times and CPUs are given up (NaN, -1), and
+   * memory depends on the program, not on the length of the recording.
+   */
+  aggregate?: boolean;
+  /** With `aggregate`: keep samples of different CPUs apart. */
+  keepCpu?: boolean;
+  filter?: SampleFilter;
+  signal?: AbortSignal;
+  onProgress?: ProgressListener;
+}
+
+export interface IngestResult {
+  profile: Profile;
+  /** What was wrong with symbols: missing files, other build ids, forbidden kernel addresses. */
+  diagnostics: Diagnostic[];
+  firstTimeNs: bigint | null;
+  lastTimeNs: bigint | null;
+}
+
+/** Events whose period is time. */
+const CLOCK_EVENT = /^(?:cpu-clock|task-clock)(?::|$)/;
+
+/** Read a whole recording into a profile. */
+export async function ingestPerfData(
+  reader: PerfDataReader,
+  options: IngestOptions = {},
+): Promise<IngestResult> {
+  const builder = new Builder(reader, options);
+  await reader.scan(builder.walker, {
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  });
+  return builder.finish();
+}
+
+interface PeriodSum {
+  lo: number;
+  hi: number;
+  samples: number;
+}
+
+class Builder {
+  readonly profile = new Profile();
+  readonly walker: SampleWalker;
+  private readonly reader: PerfDataReader;
+  private readonly options: IngestOptions;
+  private readonly threadRows = new Map<number, number>();
+  private readonly merged = new TripleTable();
+  private readonly places = new TripleTable();
+  private readonly sums: PeriodSum[] = [];
+  private firstNs = Infinity;
+  private lastNs = -Infinity;
+
+  constructor(reader: PerfDataReader, options: IngestOptions) {
+    this.reader = reader;
+    this.options = options;
+    this.walker = new SampleWalker(reader, this.profile, options.filter ?? null, (sample) =>
+      this.sample(sample),
+    );
+  }
+
+  private sample(sample: WalkedSample): void {
+    const { timeNs, thread, event, stack, cpu } = sample;
+    if (timeNs < this.firstNs) this.firstNs = timeNs;
+    if (timeNs > this.lastNs) this.lastNs = timeNs;
+    if (thread.profileRow < 0) this.addThread(thread);
+    const weight = sample.periodHi * TWO_32 + sample.periodLo;
+    this.count(event, sample.periodLo, sample.periodHi);
+    const row = thread.profileRow;
+    const comm = thread.profileComm;
+    if (this.options.aggregate !== true) this.pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
+    else this.mergeRow(row, comm, this.options.keepCpu === true ? cpu : NONE, event.index, stack, weight);
+  }
+
+  private count(event: RecordedEvent, periodLo: number, periodHi: number): void {
+    const sum = (this.sums[event.index] ??= { lo: 0, hi: 0, samples: 0 });
+    sum.samples++;
+    sum.lo += periodLo;
+    sum.hi += periodHi;
+    // Both halves stay exact: the low one hands its carry over before it outgrows float64.
+    if (sum.lo > 2 ** 52) {
+      const carry = Math.floor(sum.lo / TWO_32);
+      sum.hi += carry;
+      sum.lo -= carry * TWO_32;
+    }
+  }
+
+  /** A thread's first sample, or its first since it changed its name. */
+  private addThread(thread: Thread): void {
+    const { threads, strings } = this.profile;
+    const comm = strings.intern(thread.comm);
+    const known = this.threadRows.get(thread.tid);
+    thread.profileComm = comm;
+    if (known !== undefined && threads.pid.at(known) === thread.process.pid) {
+      threads.comm.data[known] = comm;
+      thread.profileRow = known;
+      return;
+    }
+    thread.profileRow = threads.pid.push(thread.process.pid);
+    threads.tid.push(thread.tid);
+    threads.comm.push(comm);
+    this.threadRows.set(thread.tid, thread.profileRow);
+  }
+
+  private pushRow(
+    timeNs: number,
+    thread: number,
+    comm: number,
+    cpu: number,
+    event: number,
+    stack: number,
+    weight: number,
+  ): void {
+    const { samples } = this.profile;
+    samples.timeNs.push(timeNs);
+    samples.thread.push(thread);
+    samples.comm.push(comm);
+    samples.cpu.push(cpu);
+    samples.event.push(event);
+    samples.stack.push(stack);
+    samples.weight.push(weight);
+    samples.count.push(1);
+  }
+
+  private mergeRow(
+    thread: number,
+    comm: number,
+    cpu: number,
+    event: number,
+    stack: number,
+    weight: number,
+  ): void {
+    const found = this.places.find(event, thread, comm);
+    const row = this.merged.find(found < 0 ? -1 - found : found, stack, cpu);
+    if (row < 0) this.pushRow(Number.NaN, thread, comm, cpu, event, stack, weight);
+    else {
+      const { samples } = this.profile;
+      samples.weight.data[row]! += weight;
+      samples.count.data[row]! += 1;
+    }
+  }
+
+  async finish(): Promise<IngestResult> {
+    const { profile, reader, options } = this;
+    const { losses, binaries } = this.walker;
+    losses.finish();
+    profile.baseTimeNs = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
+    profile.loss = losses.ledger.list();
+    for (const event of reader.events.events) {
+      const sum = this.sums[event.index];
+      profile.events.push({
+        name: event.name,
+        unit: CLOCK_EVENT.test(event.name) ? 'nanoseconds' : event.name,
+        samples: sum?.samples ?? 0,
+        sumPeriod: sum === undefined ? 0n : BigInt(sum.hi) * BigInt(TWO_32) + BigInt(sum.lo),
+        lost: losses.lostOf(event),
+      });
+    }
+    const absolute = (ns: number) => (Number.isFinite(ns) ? profile.baseTimeNs + BigInt(ns) : null);
+    const firstTimeNs = absolute(this.firstNs);
+    profile.meta = profileMeta(reader.features, firstTimeNs);
+    let diagnostics: Diagnostic[] = [];
+    if (options.symbols !== undefined) {
+      const resolver = new SymbolResolver(profile, binaries, options.symbols);
+      await resolver.resolveNew(options.onProgress);
+      diagnostics = resolver.diagnostics;
+    }
+    profile.damage = reader.damage.list();
+    return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
+  }
+}

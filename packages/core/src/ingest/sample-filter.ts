@@ -1,0 +1,12 @@
+/** Which samples to take, by what stands in the sample itself. Absent: all. */
+export interface SampleFilter {
+  pids?: ReadonlySet<number>;
+  tids?: ReadonlySet<number>;
+  comms?: ReadonlySet<string>;
+  cpus?: ReadonlySet<number>;
+  /** On the recording's clock, both ends included. */
+  fromNs?: bigint | null;
+  toNs?: bigint | null;
+  /** Index of events to take. */
+  events?: ReadonlySet<number>;
+}

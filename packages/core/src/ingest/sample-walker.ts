@@ -1,0 +1,146 @@
+import {
+  PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TIME,
+} from '../abi/index.ts';
+import { toBigInt } from '../base/index.ts';
+import { Machine, SIDEBAND_TYPES, type Thread } from '../machine/index.ts';
+import {
+  LossCollector,
+  type PerfDataReader,
+  type RecordedEvent,
+  type RecordSink,
+  relativeNs,
+  SampleStream,
+} from '../perfdata/index.ts';
+import { NONE, type Profile } from '../profile/index.ts';
+import { decodeRecord, type SampleFields } from '../records/index.ts';
+import { Binaries } from './binaries.ts';
+import type { SampleFilter } from './sample-filter.ts';
+import { StackInterner } from './stack-interner.ts';
+
+/** One sample with what is known of it at its time. One object, reused: borrowed until the call returns. */
+export class WalkedSample {
+  event!: RecordedEvent;
+  fields!: SampleFields;
+  thread!: Thread;
+  view!: DataView;
+  /** Nanoseconds since the reader's base time; NaN where the sample has no time. */
+  timeNs = Number.NaN;
+  /** -1 where not recorded. */
+  cpu = NONE;
+  /** PERF_RECORD_MISC_CPUMODE of the sample. */
+  mode = 0;
+  /** Innermost row of the profile's stack table, or -1. */
+  stack = NONE;
+  periodLo = 0;
+  periodHi = 0;
+}
+
+/**
+ * Follows all records of a recording in order: keeps the machine's state, collects losses, and hands out each wanted
+ * sample with its thread and stack. What becomes of samples (a profile, lines of text) is the caller's.
+ */
+export class SampleWalker implements RecordSink {
+  readonly machine = new Machine();
+  readonly binaries: Binaries;
+  readonly losses: LossCollector;
+  private readonly stacks: StackInterner;
+  private readonly samples: SampleStream;
+  private readonly reader: PerfDataReader;
+  private readonly filter: SampleFilter | null;
+  private readonly onSample: (sample: WalkedSample) => void;
+  private readonly walked = new WalkedSample();
+  private fromNs = -Infinity;
+  private toNs = Infinity;
+  private rangeIsSet = false;
+
+  constructor(
+    reader: PerfDataReader,
+    profile: Profile,
+    filter: SampleFilter | null,
+    onSample: (sample: WalkedSample) => void,
+  ) {
+    this.reader = reader;
+    this.filter = filter;
+    this.onSample = onSample;
+    this.binaries = new Binaries(profile, this.machine, reader);
+    this.stacks = new StackInterner(profile, this.machine, this.binaries);
+    this.losses = new LossCollector(reader);
+    this.samples = new SampleStream(
+      reader.events,
+      reader.damage,
+      reader.littleEndian,
+      (event, fields, lo, hi) => this.sample(event, fields, lo, hi),
+    );
+  }
+
+  record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
+    const { events, littleEndian } = this.reader;
+    if (type === PERF_RECORD_SAMPLE) {
+      this.walked.view = view;
+      this.walked.mode = view.getUint16(start + 4, littleEndian) & PERF_RECORD_MISC_CPUMODE_MASK;
+      this.samples.sample(view, start, end, type, fileOffset);
+    } else if (SIDEBAND_TYPES.has(type)) {
+      const event = events.eventOf(view, start, end, type, littleEndian) ?? events.events[0] ?? null;
+      this.machine.record(decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian));
+    } else this.losses.record(view, start, end, type);
+  }
+
+  private sample(event: RecordedEvent, fields: SampleFields, periodLo: number, periodHi: number): void {
+    const { reader, walked } = this;
+    const bits = event.layout.sampleType;
+    const timeNs =
+      (bits & PERF_SAMPLE_TIME) !== 0
+        ? relativeNs(fields.timeLo, fields.timeHi, reader.baseTime)
+        : Number.NaN;
+    const cpu = (bits & PERF_SAMPLE_CPU) !== 0 ? fields.cpu : NONE;
+    this.losses.sample(cpu, timeNs);
+    const thread = this.machine.thread(fields.pid, fields.tid);
+    if (this.filter !== null && !this.isWanted(this.filter, event, thread, cpu, timeNs)) return;
+    walked.event = event;
+    walked.fields = fields;
+    walked.thread = thread;
+    walked.timeNs = timeNs;
+    walked.cpu = cpu;
+    walked.periodLo = periodLo;
+    walked.periodHi = periodHi;
+    const hasIp = (bits & PERF_SAMPLE_IP) !== 0;
+    walked.stack = this.stacks.intern(
+      walked.view,
+      fields,
+      thread.process,
+      walked.mode,
+      hasIp,
+      reader.littleEndian,
+    );
+    this.onSample(walked);
+  }
+
+  private isWanted(
+    filter: SampleFilter,
+    event: RecordedEvent,
+    thread: Thread,
+    cpu: number,
+    timeNs: number,
+  ): boolean {
+    if (filter.events !== undefined && !filter.events.has(event.index)) return false;
+    if (filter.pids !== undefined && !filter.pids.has(thread.process.pid)) return false;
+    if (filter.tids !== undefined && !filter.tids.has(thread.tid)) return false;
+    if (filter.comms !== undefined && !filter.comms.has(thread.comm)) return false;
+    if (filter.cpus !== undefined && !filter.cpus.has(cpu)) return false;
+    if (filter.fromNs == null && filter.toNs == null) return true;
+    if (!this.rangeIsSet) this.setRange(filter);
+    return timeNs >= this.fromNs && timeNs <= this.toNs;
+  }
+
+  /** The range relative to the base, which is known once the first record with a time is. */
+  private setRange(filter: SampleFilter): void {
+    this.rangeIsSet = true;
+    const base = toBigInt(this.reader.baseTime.lo, this.reader.baseTime.hi);
+    if (filter.fromNs != null) this.fromNs = Number(filter.fromNs - base);
+    if (filter.toNs != null) this.toNs = Number(filter.toNs - base);
+  }
+}

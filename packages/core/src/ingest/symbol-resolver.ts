@@ -1,0 +1,86 @@
+import { type ProgressListener, toSignedFloat } from '../base/index.ts';
+import type { Profile } from '../profile/index.ts';
+import { type CodeSymbols, type Diagnostic, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
+import type { Binaries } from './binaries.ts';
+
+/**
+ * Gives frames their functions. Each binary's table is loaded once, when the first frame in it shows up; each unique
+ * address is looked up once. Can be called again as frames are added.
+ */
+export class SymbolResolver {
+  readonly diagnostics: Diagnostic[] = [];
+  private readonly profile: Profile;
+  private readonly binaries: Binaries;
+  private readonly driver: SymbolDriver;
+  private readonly tables = new Map<number, CodeSymbols | null>();
+  /** Symbol rows of the profile by binary and place in its table. */
+  private readonly rows = new Map<number, Map<number, number>>();
+  private nextFrame = 0;
+
+  constructor(profile: Profile, binaries: Binaries, driver: SymbolDriver) {
+    this.profile = profile;
+    this.binaries = binaries;
+    this.driver = driver;
+  }
+
+  /** Resolve the frames that were added since the last call. */
+  async resolveNew(onProgress?: ProgressListener): Promise<void> {
+    const { frames } = this.profile;
+    const end = frames.length;
+    if (this.nextFrame === end) return;
+    const wanted = new Set<number>();
+    for (let frame = this.nextFrame; frame < end; frame++) {
+      const binary = frames.binary.at(frame);
+      if (!this.tables.has(binary)) wanted.add(binary);
+    }
+    let done = 0;
+    for (const binary of wanted) {
+      onProgress?.({
+        phase: `symbols of ${this.profile.binaries[binary]!.name}`,
+        done: done++,
+        total: wanted.size,
+      });
+      this.tables.set(binary, await this.load(binary));
+    }
+    for (let frame = this.nextFrame; frame < end; frame++) this.resolveFrame(frame);
+    this.nextFrame = end;
+  }
+
+  private async load(binary: number): Promise<CodeSymbols | null> {
+    const { path, buildId, kind } = this.profile.binaries[binary]!;
+    const known = this.binaries.known[binary]!;
+    if (kind === 'unknown' || known.symbol !== null) return null;
+    return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.driver, this.diagnostics, {
+      kernelReference: this.binaries.kernelReference,
+    });
+  }
+
+  private resolveFrame(frame: number): void {
+    const { frames } = this.profile;
+    const binary = frames.binary.at(frame);
+    const { symbol } = this.binaries.known[binary]!;
+    if (symbol !== null) {
+      frames.symbol.data[frame] = this.symbolRow(binary, 0, () => symbol);
+      return;
+    }
+    const table = this.tables.get(binary);
+    if (table === null || table === undefined) return;
+    const address = toSignedFloat(frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame));
+    const found = table.lookup(address);
+    if (found < 0) return;
+    frames.symbol.data[frame] = this.symbolRow(binary, found, () => table.name(found));
+    frames.symbolOffset.data[frame] = address - table.start(found);
+  }
+
+  private symbolRow(binary: number, place: number, name: () => string): number {
+    let rows = this.rows.get(binary);
+    if (rows === undefined) this.rows.set(binary, (rows = new Map()));
+    let row = rows.get(place);
+    if (row === undefined) {
+      row = this.profile.symbols.name.push(this.profile.strings.intern(name()));
+      this.profile.symbols.binary.push(binary);
+      rows.set(place, row);
+    }
+    return row;
+  }
+}

@@ -1,0 +1,3 @@
+export type { Mapping } from './address-space.ts';
+export { AddressSpace } from './address-space.ts';
+export { Machine, Process, SIDEBAND_TYPES, Thread } from './machine.ts';

@@ -1,0 +1,82 @@
+import { PERF_RECORD_SAMPLE } from '../../abi/index.ts';
+import { TWO_32 } from '../../base/index.ts';
+import { type PerfEventAttr, SampleLayout } from '../../records/index.ts';
+
+/** One event of a recording: its attr, its ids (one per CPU or thread) and its name. */
+export interface RecordedEvent {
+  index: number;
+  attr: PerfEventAttr;
+  ids: number[];
+  name: string;
+  layout: SampleLayout;
+}
+
+/** Layouts differ between events, so where the time stands depends on the event. */
+const MIXED = -2;
+
+/** The events of a recording, found by the ids that records carry. */
+export class EventTable {
+  readonly events: RecordedEvent[] = [];
+  private readonly byId = new Map<number, RecordedEvent>();
+  private timeFromStart = -1;
+  private timeFromEnd = -1;
+
+  add(attr: PerfEventAttr, ids: number[], name: string): RecordedEvent {
+    const event = { index: this.events.length, attr, ids, name, layout: new SampleLayout(attr) };
+    const { timeFromStart, timeFromEnd } = event.layout;
+    if (this.events.length === 0) {
+      this.timeFromStart = timeFromStart;
+      this.timeFromEnd = timeFromEnd;
+    } else {
+      if (this.timeFromStart !== timeFromStart) this.timeFromStart = MIXED;
+      if (this.timeFromEnd !== timeFromEnd) this.timeFromEnd = MIXED;
+    }
+    this.events.push(event);
+    for (const id of ids) this.addId(event, id);
+    return event;
+  }
+
+  addId(event: RecordedEvent, id: number): void {
+    this.byId.set(id, event);
+  }
+
+  findId(id: number): RecordedEvent | null {
+    return this.byId.get(id) ?? null;
+  }
+
+  /**
+   * The event a record belongs to. Without ids in the records (old files, one event) that is the first event; null where
+   * the record's id is not known.
+   */
+  eventOf(view: DataView, start: number, end: number, type: number, le: boolean): RecordedEvent | null {
+    const first = this.events[0];
+    if (first === undefined || this.events.length === 1) return first ?? null;
+    const at = idOffset(first.layout, start, end, type);
+    if (at < start + 8 || at + 8 > end) return first;
+    const lo = view.getUint32(at + (le ? 0 : 4), le);
+    const hi = view.getUint32(at + (le ? 4 : 0), le);
+    // The kernel's own side-band records of an event without an id carry 0.
+    if (lo === 0 && hi === 0) return type === PERF_RECORD_SAMPLE ? null : first;
+    return this.byId.get(hi * TWO_32 + lo) ?? null;
+  }
+
+  /** Offset of the time in a kernel record, or -1 where it has none. */
+  timeOffset(view: DataView, start: number, end: number, type: number, le: boolean): number {
+    const isSample = type === PERF_RECORD_SAMPLE;
+    let fixed = isSample ? this.timeFromStart : this.timeFromEnd;
+    if (fixed === MIXED) {
+      const event = this.eventOf(view, start, end, type, le);
+      if (event === null) return -1;
+      fixed = isSample ? event.layout.timeFromStart : event.layout.timeFromEnd;
+    }
+    if (fixed < 0) return -1;
+    const at = isSample ? start + fixed : end - fixed;
+    return at >= start + 8 && at + 8 <= end ? at : -1;
+  }
+}
+
+/** All attrs of a file agree on where the id stands (PERF_SAMPLE_IDENTIFIER exists for that), so any layout tells. */
+function idOffset(layout: SampleLayout, start: number, end: number, type: number): number {
+  if (type === PERF_RECORD_SAMPLE) return layout.idFromStart < 0 ? -1 : start + layout.idFromStart;
+  return layout.idFromEnd < 0 ? -1 : end - layout.idFromEnd;
+}

@@ -1,0 +1,182 @@
+import {
+  PERF_AUX_FLAG_COLLISION,
+  PERF_AUX_FLAG_OVERWRITE,
+  PERF_AUX_FLAG_PARTIAL,
+  PERF_AUX_FLAG_TRUNCATED,
+  PERF_RECORD_AUX,
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from '../../abi/index.ts';
+import { LossLedger } from '../../loss/index.ts';
+import {
+  type AuxRecord,
+  decodeRecord,
+  type LostRecord,
+  type LostSamplesRecord,
+  type ThrottleRecord,
+} from '../../records/index.ts';
+import type { RecordedEvent } from './event-table.ts';
+import type { PerfDataReader } from './reader.ts';
+
+const MAX_CPUS = 8192;
+
+interface Throttled {
+  event: RecordedEvent | null;
+  cpu: number | null;
+  tid: number | null;
+  fromNs: bigint;
+}
+
+/** Turns the records that speak of loss into ledger entries. Fed with every record of a scan, in order. */
+export class LossCollector {
+  readonly ledger = new LossLedger();
+  private readonly reader: PerfDataReader;
+  private readonly lostByEvent = new Map<RecordedEvent, bigint>();
+  private readonly lostSamplesByEvent = new Map<RecordedEvent, bigint>();
+  /** Time of the last sample per CPU (index 0: CPU not recorded), relative; a loss lies after it. */
+  private readonly lastSampleNs = new Float64Array(MAX_CPUS + 1).fill(Number.NaN);
+  private readonly throttled = new Map<string, Throttled>();
+  private throttleWithoutTime = 0;
+
+  constructor(reader: PerfDataReader) {
+    this.reader = reader;
+  }
+
+  /** A sample was seen; cheap, called for each. */
+  sample(cpu: number, timeNs: number): void {
+    if (cpu < MAX_CPUS) this.lastSampleNs[cpu + 1] = timeNs;
+  }
+
+  /** Any other record; those that do not speak of loss are ignored. */
+  record(view: DataView, start: number, end: number, type: number): void {
+    switch (type) {
+      case PERF_RECORD_LOST:
+      case PERF_RECORD_LOST_SAMPLES:
+      case PERF_RECORD_THROTTLE:
+      case PERF_RECORD_UNTHROTTLE:
+      case PERF_RECORD_AUX:
+        this.lossRecord(view, start, end, type);
+    }
+  }
+
+  private lossRecord(view: DataView, start: number, end: number, type: number): void {
+    const { events, littleEndian } = this.reader;
+    const event = events.eventOf(view, start, end, type, littleEndian);
+    const record = decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian);
+    const { cpu, tid, time } = record.sampleId ?? {};
+    const place = { cpu: cpu ?? null, tid: tid !== undefined && tid > 0 ? tid : null };
+    if (type === PERF_RECORD_LOST) {
+      const { id, lost } = record as LostRecord;
+      const owner = events.findId(Number(id)) ?? event;
+      this.addLost(this.lostByEvent, owner, lost);
+      this.ledger.add({
+        kind: 'ring-full',
+        event: owner?.name ?? null,
+        ...place,
+        ...this.rangeUpTo(cpu, time),
+        count: lost,
+      });
+    } else if (type === PERF_RECORD_LOST_SAMPLES) {
+      const { lost } = record as LostSamplesRecord;
+      this.addLost(this.lostSamplesByEvent, event, lost);
+      this.ledger.add({
+        kind: 'lost-samples',
+        event: event?.name ?? null,
+        ...place,
+        ...this.rangeUpTo(cpu, time),
+        count: lost,
+      });
+    } else if (type === PERF_RECORD_AUX) this.aux(record as AuxRecord, event, place, time);
+    else this.throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
+  }
+
+  private addLost(sums: Map<RecordedEvent, bigint>, event: RecordedEvent | null, lost: bigint): void {
+    if (event !== null) sums.set(event, (sums.get(event) ?? 0n) + lost);
+  }
+
+  /** From the last sample of that CPU up to the record that tells of the loss. */
+  private rangeUpTo(
+    cpu: number | undefined,
+    time: bigint | undefined,
+  ): { fromNs: bigint | null; toNs: bigint | null } {
+    const last = this.lastSampleNs[Math.min(MAX_CPUS, (cpu ?? -1) + 1)]!;
+    const known = time !== undefined && time !== 0n;
+    return { fromNs: Number.isNaN(last) ? null : this.absoluteNs(last), toNs: known ? time : null };
+  }
+
+  private absoluteNs(relative: number): bigint {
+    const { lo, hi } = this.reader.baseTime;
+    return ((BigInt(hi) << 32n) | BigInt(lo)) + BigInt(Math.round(relative));
+  }
+
+  private aux(
+    record: AuxRecord,
+    event: RecordedEvent | null,
+    place: { cpu: number | null; tid: number | null },
+    time: bigint | undefined,
+  ): void {
+    const flags = Number(record.flags & 0xffn);
+    const common = { event: event?.name ?? null, ...place, fromNs: null, toNs: time ?? null, count: 1 };
+    if ((flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)) !== 0) {
+      this.ledger.add({ kind: 'aux-truncated', ...common });
+    }
+    if ((flags & PERF_AUX_FLAG_OVERWRITE) !== 0) this.ledger.add({ kind: 'aux-overwritten', ...common });
+  }
+
+  private throttle(
+    record: ThrottleRecord,
+    starts: boolean,
+    place: { cpu: number | null; tid: number | null },
+  ): void {
+    // The stream id is that of the one throttled event instance.
+    const key = record.streamId.toString();
+    if (starts) {
+      this.throttled.set(key, {
+        event: this.reader.events.findId(Number(record.id)),
+        ...place,
+        fromNs: record.time,
+      });
+      return;
+    }
+    const began = this.throttled.get(key);
+    if (began === undefined) {
+      this.throttleWithoutTime++;
+      return;
+    }
+    this.throttled.delete(key);
+    this.addThrottled(began, record.time);
+  }
+
+  private addThrottled(began: Throttled, toNs: bigint | null): void {
+    const known = toNs !== null && toNs > began.fromNs;
+    this.ledger.add({
+      kind: 'throttled',
+      event: began.event?.name ?? null,
+      cpu: began.cpu,
+      tid: began.tid,
+      fromNs: began.fromNs,
+      toNs,
+      count: known ? toNs - began.fromNs : 0n,
+      exact: known,
+    });
+  }
+
+  /** Samples lost of an event: what the kernel counted for it, else what its ring reported. */
+  lostOf(event: RecordedEvent): bigint {
+    return this.lostSamplesByEvent.get(event) ?? this.lostByEvent.get(event) ?? 0n;
+  }
+
+  /** The scan is over: what never ended, and what the file itself lacks. */
+  finish(): void {
+    for (const began of this.throttled.values()) this.addThrottled(began, null);
+    this.throttled.clear();
+    if (this.throttleWithoutTime > 0) {
+      this.ledger.add({ kind: 'throttled', count: 0n, exact: false });
+    }
+    if (this.reader.isUnfinished || this.reader.cutBytes > 0) {
+      this.ledger.add({ kind: 'file-truncated', count: this.reader.cutBytes, exact: false });
+    }
+  }
+}

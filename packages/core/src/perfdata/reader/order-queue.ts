@@ -1,0 +1,159 @@
+import type { DamageLog } from '../../base/index.ts';
+import type { Chunk } from './chunk-source.ts';
+import { orderByTime } from './time-order.ts';
+
+const NO_CHUNK: Chunk = {
+  view: new DataView(new ArrayBuffer(0)),
+  bytes: new Uint8Array(),
+  fileOffset: 0,
+  length: 0,
+  pending: 0,
+};
+
+/** Receives records one by one; `view` and the offsets are borrowed until the call returns. */
+export type DeliverRecord = (chunk: Chunk, start: number) => void;
+
+/**
+ * Puts records in order of time. Rings are written one after the other, so a file is ordered only within each ring's
+ * stretch. A FINISHED_ROUND record says that all rings have been emptied once; whatever is older than the newest record
+ * of the round *before* cannot be overtaken any more:
+ *
+ *   round 1: cpu0 1 4 7 | cpu1 2 3 9 | FINISHED_ROUND    newest so far 9, nothing is safe yet
+ *   round 2: cpu0 8 11  | cpu1 10 12 | FINISHED_ROUND    up to 9 is safe: deliver 1 2 3 4 7 8 9
+ *
+ * Memory is bounded: beyond `limitBytes` the older half goes out early; what then comes too late is counted.
+ */
+export class OrderQueue {
+  private times = new Float64Array(4096);
+  private starts = new Int32Array(4096);
+  private readonly chunks: Chunk[] = [];
+  private spareTimes = new Float64Array(0);
+  private spareStarts = new Int32Array(0);
+  private count = 0;
+  private order = new Int32Array(4096);
+  private spare = new Int32Array(4096);
+  private newest = -Infinity;
+  private safeUpTo = -Infinity;
+  private delivered = -Infinity;
+  private queuedBytes = 0;
+  private readonly deliver: DeliverRecord;
+  private readonly recycle: (chunk: Chunk) => void;
+  private readonly damage: DamageLog;
+  private readonly limitBytes: number;
+  private readonly littleEndian: boolean;
+  /** The chunk that is being parsed: never recycled under the parser. */
+  reading: Chunk | null = null;
+
+  constructor(
+    deliver: DeliverRecord,
+    recycle: (chunk: Chunk) => void,
+    damage: DamageLog,
+    limitBytes: number,
+    littleEndian: boolean,
+  ) {
+    this.deliver = deliver;
+    this.recycle = recycle;
+    this.damage = damage;
+    this.limitBytes = limitBytes;
+    this.littleEndian = littleEndian;
+  }
+
+  push(timeNs: number, chunk: Chunk, start: number, size: number): void {
+    if (this.count === this.times.length) this.grow();
+    this.times[this.count] = timeNs;
+    this.starts[this.count] = start;
+    this.chunks[this.count] = chunk;
+    this.count++;
+    chunk.pending++;
+    this.queuedBytes += size;
+    if (timeNs > this.newest) this.newest = timeNs;
+    if (timeNs < this.delivered) this.damage.add('out-of-order', chunk.fileOffset + start);
+    if (this.queuedBytes > this.limitBytes) this.flushHalf();
+  }
+
+  /** A FINISHED_ROUND record was read. */
+  finishRound(): void {
+    this.flushUpTo(this.safeUpTo);
+    this.safeUpTo = this.newest;
+  }
+
+  /** The end of the data: everything goes out. */
+  finish(): void {
+    this.flushUpTo(Infinity);
+  }
+
+  private flushHalf(): void {
+    const sorted = this.sort();
+    this.flushSorted(sorted, Math.max(1, this.count >> 1));
+  }
+
+  private flushUpTo(limitNs: number): void {
+    if (this.count === 0) return;
+    const sorted = this.sort();
+    let end = this.count;
+    if (limitNs !== Infinity) {
+      let low = 0;
+      while (low < end) {
+        const middle = (low + end) >> 1;
+        if (this.times[sorted[middle]!]! <= limitNs) low = middle + 1;
+        else end = middle;
+      }
+    }
+    this.flushSorted(sorted, end);
+  }
+
+  private sort(): Int32Array {
+    if (this.order.length < this.count) {
+      this.order = new Int32Array(this.times.length);
+      this.spare = new Int32Array(this.times.length);
+    }
+    return orderByTime(this.times, this.count, this.order, this.spare);
+  }
+
+  private flushSorted(sorted: Int32Array, end: number): void {
+    for (let i = 0; i < end; i++) {
+      const index = sorted[i]!;
+      const chunk = this.chunks[index]!;
+      const start = this.starts[index]!;
+      this.queuedBytes -= chunk.view.getUint16(start + 6, this.littleEndian);
+      this.deliver(chunk, start);
+      chunk.pending--;
+      if (chunk.pending === 0 && chunk !== this.reading) this.recycle(chunk);
+    }
+    if (end > 0) this.delivered = Math.max(this.delivered, this.times[sorted[end - 1]!]!);
+    this.keep(sorted, end);
+  }
+
+  /** What stays moves to the front, already in order. */
+  private keep(sorted: Int32Array, end: number): void {
+    const left = this.count - end;
+    if (left > 0) {
+      if (this.spareTimes.length < this.times.length) {
+        this.spareTimes = new Float64Array(this.times.length);
+        this.spareStarts = new Int32Array(this.times.length);
+      }
+      const chunks: Chunk[] = new Array(left);
+      for (let i = 0; i < left; i++) {
+        const index = sorted[end + i]!;
+        this.spareTimes[i] = this.times[index]!;
+        this.spareStarts[i] = this.starts[index]!;
+        chunks[i] = this.chunks[index]!;
+      }
+      [this.times, this.spareTimes] = [this.spareTimes, this.times];
+      [this.starts, this.spareStarts] = [this.spareStarts, this.starts];
+      for (let i = 0; i < left; i++) this.chunks[i] = chunks[i]!;
+    }
+    this.count = left;
+    // Forget the rest without giving up the array's room.
+    this.chunks.fill(NO_CHUNK, left);
+  }
+
+  private grow(): void {
+    const times = new Float64Array(this.times.length * 2);
+    times.set(this.times);
+    this.times = times;
+    const starts = new Int32Array(this.starts.length * 2);
+    starts.set(this.starts);
+    this.starts = starts;
+  }
+}

@@ -1,0 +1,284 @@
+import {
+  FEATURE_TRACING_DATA,
+  PERF_RECORD_EVENT_UPDATE,
+  PERF_RECORD_HEADER_ATTR,
+  PERF_RECORD_HEADER_BUILD_ID,
+  PERF_RECORD_HEADER_EVENT_TYPE,
+  PERF_RECORD_HEADER_FEATURE,
+  PERF_TYPE_TRACEPOINT,
+  PIPE_HEADER_SIZE,
+} from '../../abi/index.ts';
+import {
+  type ByteSource,
+  type ByteStream,
+  CounterpointError,
+  DamageLog,
+  type ProgressListener,
+} from '../../base/index.ts';
+import { eventNameFromAttr } from '../../events/index.ts';
+import { readAttr } from '../../records/index.ts';
+import {
+  decodeBuildIdRecord,
+  decodeFeature,
+  emptyFeatures,
+  type PerfDataFeatures,
+} from '../features/index.ts';
+import { parseTracingData, type TracingData } from '../tracing-data/index.ts';
+import { type Chunk, type ChunkSource, fileChunks, streamChunks } from './chunk-source.ts';
+import { EventTable } from './event-table.ts';
+import { readFileHeader, readMagic, readU64 } from './file-header.ts';
+import { OrderQueue } from './order-queue.ts';
+import { Splitter, splitAll } from './splitter.ts';
+import { portableZstd, type ZstdFactory } from './zstd.ts';
+
+/** Receives every record in order. The view and offsets are borrowed until the call returns. */
+export interface RecordSink {
+  /**
+   * `view` holds the record at `[start, end)`; `type` is its type. `fileOffset` is where it stands in the file (of the
+   * compressed record that held it, for compressed ones).
+   */
+  record(view: DataView, start: number, end: number, type: number, fileOffset: number): void;
+}
+
+export interface OpenOptions {
+  /** A faster Zstandard decompressor than the built-in one. */
+  zstd?: ZstdFactory;
+  /** How many bytes may wait for their turn in time order. Default 256 MiB. */
+  orderLimitBytes?: number;
+}
+
+export interface ScanOptions {
+  signal?: AbortSignal;
+  onProgress?: ProgressListener;
+  /** Deliver in file order instead of time order. */
+  unordered?: boolean;
+  /** Awaited between chunks: what was delivered so far can be dealt with before more comes (back-pressure). */
+  onChunk?: () => Promise<void> | void;
+}
+
+const EVENT_UPDATE_NAME = 2;
+const DEFAULT_ORDER_LIMIT = 256 << 20;
+
+/**
+ * A recording that can be read once from front to back. In file mode events and features are known after opening; in
+ * pipe mode they arrive among the records.
+ */
+export class PerfDataReader {
+  readonly isPipe: boolean;
+  readonly littleEndian: boolean;
+  readonly events = new EventTable();
+  readonly features: PerfDataFeatures = emptyFeatures();
+  readonly damage: DamageLog;
+  /** Records by type, as they were delivered. */
+  readonly recordCounts = new Map<number, number>();
+  /** Formats of the recorded tracepoints, where the recording has them. */
+  tracing: TracingData | null = null;
+  /** The recorder never finished the file: it was killed, or ran out of disk. */
+  isUnfinished = false;
+  /** Bytes of a last record that is not all there. */
+  cutBytes = 0;
+  private readonly chunks: ChunkSource;
+  private readonly options: OpenOptions;
+  private splitter: Splitter | null = null;
+
+  constructor(
+    isPipe: boolean,
+    littleEndian: boolean,
+    damage: DamageLog,
+    chunks: ChunkSource,
+    options: OpenOptions,
+  ) {
+    this.isPipe = isPipe;
+    this.littleEndian = littleEndian;
+    this.damage = damage;
+    this.chunks = chunks;
+    this.options = options;
+  }
+
+  /** Clock value of relative time 0 (the first time seen), as halves. */
+  get baseTime(): { lo: number; hi: number } {
+    return { lo: this.splitter?.baseLo ?? 0, hi: this.splitter?.baseHi ?? 0 };
+  }
+
+  /** Drive every record through `sink`, kernel records in order of time. Can be called once. */
+  async scan(sink: RecordSink, options: ScanOptions = {}): Promise<void> {
+    const counts = new Float64Array(256);
+    const le = this.littleEndian;
+    const deliver = (chunk: Chunk, start: number) => {
+      const { view } = chunk;
+      const type = view.getUint32(start, le);
+      if (type < 256) counts[type]!++;
+      else this.recordCounts.set(type, (this.recordCounts.get(type) ?? 0) + 1);
+      sink.record(view, start, start + view.getUint16(start + 6, le), type, chunk.fileOffset + start);
+    };
+    const limit = this.options.orderLimitBytes ?? DEFAULT_ORDER_LIMIT;
+    const queue = new OrderQueue(deliver, (chunk) => this.chunks.recycle(chunk), this.damage, limit, le);
+    const splitter = new Splitter(
+      le,
+      this.damage,
+      this.events,
+      queue,
+      {
+        userRecord: (chunk, start, end, type) => {
+          this.takeMetadata(chunk.view, start, end, type, chunk.fileOffset + start);
+          deliver(chunk, start);
+        },
+        untimedRecord: deliver,
+        tracingData: (bytes) => this.takeTracingData(bytes),
+      },
+      this.options.zstd ?? portableZstd,
+    );
+    splitter.isUnordered = options.unordered === true;
+    this.splitter = splitter;
+    const { cutBytes } = await splitAll(this.chunks, splitter, queue, () => {
+      options.signal?.throwIfAborted();
+      options.onProgress?.({ phase: 'read', done: this.chunks.position, total: this.chunks.total });
+      return options.onChunk?.();
+    });
+    queue.finish();
+    this.cutBytes = cutBytes;
+    counts.forEach((count, type) => {
+      if (count > 0) this.recordCounts.set(type, count);
+    });
+  }
+
+  /** What the header of a file says, a pipe says in records. */
+  private takeMetadata(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
+    const le = this.littleEndian;
+    const bytes = (from: number) => new Uint8Array(view.buffer, view.byteOffset + from, end - from);
+    if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.takeAttr(view, start + 8, end);
+    else if (type === PERF_RECORD_HEADER_FEATURE && end - start >= 16) {
+      decodeFeature(
+        readU64(view, start + 8, le),
+        bytes(start + 16).slice(),
+        le,
+        this.features,
+        this.damage,
+        fileOffset,
+      );
+      this.applyDescriptions();
+    } else if (type === PERF_RECORD_HEADER_BUILD_ID) {
+      decodeBuildIdRecord(bytes(start).slice(), le, this.features, this.damage, fileOffset);
+    } else if (type === PERF_RECORD_EVENT_UPDATE && end - start >= 24) {
+      const isName = readU64(view, start + 8, le) === EVENT_UPDATE_NAME;
+      const event = this.events.findId(readU64(view, start + 16, le));
+      if (isName && event !== null) event.name = textOf(bytes(start + 24)) || event.name;
+    } else if (type === PERF_RECORD_HEADER_EVENT_TYPE && end - start >= 16) {
+      this.takeEventType(readU64(view, start + 8, le), textOf(bytes(start + 16)));
+    }
+  }
+
+  private takeAttr(view: DataView, at: number, end: number): void {
+    const le = this.littleEndian;
+    if (at + 64 > end) {
+      this.damage.add('attr-cut', at);
+      return;
+    }
+    const stated = view.getUint32(at + 4, le);
+    const size = Math.min(stated === 0 ? 64 : stated, end - at);
+    const attr = readAttr(view, at, size, le);
+    const ids: number[] = [];
+    for (let pos = at + size; pos + 8 <= end; pos += 8) ids.push(readU64(view, pos, le));
+    this.events.add(attr, ids, eventNameFromAttr(attr));
+  }
+
+  /** Names of tracepoints and raw events in files of perf before 3.x: event id (config) and name. */
+  private takeEventType(config: number, name: string): void {
+    for (const event of this.events.events) {
+      if (Number(event.attr.config) === config && name !== '' && event.attr.type >= PERF_TYPE_TRACEPOINT)
+        event.name = name;
+    }
+  }
+
+  private takeTracingData(bytes: Uint8Array): void {
+    this.features.raw.set(FEATURE_TRACING_DATA, bytes.slice());
+    this.applyTracepointNames();
+  }
+
+  /** Names of tracepoint events come from the trace metadata where nothing else named them. */
+  applyTracepointNames(): void {
+    const bytes = this.features.raw.get(FEATURE_TRACING_DATA);
+    if (bytes === undefined) return;
+    const tracing = parseTracingData(bytes, this.damage);
+    this.tracing = tracing;
+    for (const event of this.events.events) {
+      const known =
+        event.attr.type === PERF_TYPE_TRACEPOINT ? tracing.byId.get(Number(event.attr.config)) : undefined;
+      if (known !== undefined && event.name === eventNameFromAttr(event.attr))
+        event.name = `${known.system}:${known.name}`;
+    }
+  }
+
+  /** EVENT_DESC gives each event its name; matched by id, else by place. */
+  applyDescriptions(): void {
+    this.features.eventDescriptions?.forEach((description, place) => {
+      const byId = description.ids.length > 0 ? this.events.findId(Number(description.ids[0])) : null;
+      const event = byId ?? (description.ids.length === 0 ? this.events.events[place] : undefined);
+      if (event === undefined || event === null) return;
+      if (description.name !== '') event.name = description.name;
+      for (const id of description.ids) this.events.addId(event, Number(id));
+    });
+  }
+}
+
+const utf8 = new TextDecoder();
+
+function textOf(bytes: Uint8Array): string {
+  const nul = bytes.indexOf(0);
+  return utf8.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
+}
+
+/** Open a perf.data file (any offset can be read) or stream (pipe mode). Throws FormatError where it is not one. */
+export async function openPerfData(
+  input: ByteSource | ByteStream,
+  options: OpenOptions = {},
+): Promise<PerfDataReader> {
+  return Symbol.asyncIterator in input ? openStream(input, options) : openFile(input, options);
+}
+
+async function openFile(source: ByteSource, options: OpenOptions): Promise<PerfDataReader> {
+  const damage = new DamageLog();
+  const magic = readMagic(await source.read(0, PIPE_HEADER_SIZE));
+  const { littleEndian } = magic;
+  if (magic.isPipe) {
+    const chunks = fileChunks(source, PIPE_HEADER_SIZE, source.size);
+    return new PerfDataReader(true, littleEndian, damage, chunks, options);
+  }
+  const header = await readFileHeader(source, littleEndian, damage);
+  const { data } = header;
+  const chunks = fileChunks(source, data.offset, data.offset + data.size);
+  const reader = new PerfDataReader(false, littleEndian, damage, chunks, options);
+  reader.isUnfinished = header.isUnfinished;
+  for (const { attr, ids } of header.attrs) reader.events.add(attr, ids, eventNameFromAttr(attr));
+  for (const [bit, section] of header.features) {
+    const bytes = await source.read(section.offset, section.size);
+    decodeFeature(bit, bytes, littleEndian, reader.features, damage, section.offset);
+  }
+  reader.applyDescriptions();
+  reader.applyTracepointNames();
+  return reader;
+}
+
+async function openStream(stream: ByteStream, options: OpenOptions): Promise<PerfDataReader> {
+  const iterator = stream[Symbol.asyncIterator]();
+  let first: Uint8Array<ArrayBufferLike> = new Uint8Array();
+  while (first.length < PIPE_HEADER_SIZE) {
+    const { value, done } = await iterator.next();
+    if (done === true) break;
+    const joined = new Uint8Array(first.length + value.length);
+    joined.set(first);
+    joined.set(value, first.length);
+    first = joined;
+  }
+  const magic = readMagic(first);
+  const damage = new DamageLog();
+  if (!magic.isPipe) {
+    throw new CounterpointError(
+      'ERR_NOT_SEEKABLE',
+      'this is a perf.data file in file mode, and it came through a pipe',
+      'Name the file (`-i FILE`), or record in pipe mode with `-o -`.',
+    );
+  }
+  const chunks = streamChunks(iterator, first.subarray(PIPE_HEADER_SIZE), PIPE_HEADER_SIZE);
+  return new PerfDataReader(true, magic.littleEndian, damage, chunks, options);
+}

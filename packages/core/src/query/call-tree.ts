@@ -1,0 +1,147 @@
+import { NONE, type Profile } from '../profile/index.ts';
+import { Functions } from './functions.ts';
+
+export interface CallTreeOptions {
+  event?: number;
+  /** `callees`: from the roots down (top-down). `callers`: from the innermost functions out to who called them. */
+  direction?: 'callees' | 'callers';
+  /** Leave out nodes below this share of all, in percent. Default 0.5. */
+  minimumPercent?: number;
+}
+
+export interface CallTreeNode {
+  name: string;
+  dso: string;
+  percent: number;
+  /** Own share: time in the function itself, not in what it calls. Only with `callees`. */
+  selfPercent: number;
+  samples: number;
+  /** Sum of periods, decimal. */
+  period: string;
+  children: CallTreeNode[];
+}
+
+export interface CallTreeAnswer {
+  type: 'call-tree';
+  version: 1;
+  event: string;
+  direction: 'callees' | 'callers';
+  samples: number;
+  sumPeriod: string;
+  roots: CallTreeNode[];
+  /** Share that is in nodes too small to be shown, in percent of all. */
+  hiddenPercent: number;
+}
+
+interface Draft {
+  function: number;
+  weight: number;
+  self: number;
+  samples: number;
+  children: Map<number, Draft>;
+}
+
+/** Stacks merged by function, from either end. */
+export function callTree(profile: Profile, options: CallTreeOptions = {}): CallTreeAnswer {
+  const eventIndex = options.event ?? 0;
+  const direction = options.direction ?? 'callees';
+  const functions = new Functions(profile);
+  const root: Draft = { function: -1, weight: 0, self: 0, samples: 0, children: new Map() };
+  for (const [stack, { weight, samples }] of weightsByStack(profile, eventIndex)) {
+    addStack(root, framesOf(profile, functions, stack, direction), weight, samples);
+  }
+  const event = profile.events[eventIndex];
+  const minimum = ((options.minimumPercent ?? 0.5) / 100) * root.weight;
+  const hidden = { weight: 0 };
+  const roots = finishChildren(root, profile, functions, root.weight, minimum, hidden);
+  return {
+    type: 'call-tree',
+    version: 1,
+    event: event?.name ?? '',
+    direction,
+    samples: event?.samples ?? 0,
+    sumPeriod: (event?.sumPeriod ?? 0n).toString(),
+    roots,
+    hiddenPercent: root.weight === 0 ? 0 : (100 * hidden.weight) / root.weight,
+  };
+}
+
+function weightsByStack(profile: Profile, event: number): Map<number, { weight: number; samples: number }> {
+  const { samples } = profile;
+  const byStack = new Map<number, { weight: number; samples: number }>();
+  for (let row = 0; row < samples.length; row++) {
+    const stack = samples.stack.at(row);
+    if (samples.event.at(row) !== event || stack === NONE) continue;
+    const known = byStack.get(stack);
+    if (known === undefined)
+      byStack.set(stack, { weight: samples.weight.at(row), samples: samples.count.at(row) });
+    else {
+      known.weight += samples.weight.at(row);
+      known.samples += samples.count.at(row);
+    }
+  }
+  return byStack;
+}
+
+function framesOf(
+  profile: Profile,
+  functions: Functions,
+  stack: number,
+  direction: 'callees' | 'callers',
+): number[] {
+  const path: number[] = [];
+  for (let row = stack; row !== NONE; row = profile.stacks.prefix.at(row)) {
+    path.push(functions.ofFrame(profile.stacks.frame.at(row)));
+  }
+  return direction === 'callers' ? path : path.reverse();
+}
+
+function addStack(root: Draft, path: number[], weight: number, samples: number): void {
+  let node = root;
+  node.weight += weight;
+  for (const id of path) {
+    let child = node.children.get(id);
+    if (child === undefined) {
+      child = { function: id, weight: 0, self: 0, samples: 0, children: new Map() };
+      node.children.set(id, child);
+    }
+    child.weight += weight;
+    child.samples += samples;
+    node = child;
+  }
+  node.self += weight;
+}
+
+/** Drafts to answers. Depth is bounded by the longest call chain, so this keeps its own stack. */
+function finishChildren(
+  root: Draft,
+  profile: Profile,
+  functions: Functions,
+  total: number,
+  minimum: number,
+  hidden: { weight: number },
+): CallTreeNode[] {
+  const result: CallTreeNode[] = [];
+  const work: { draft: Draft; into: CallTreeNode[] }[] = [{ draft: root, into: result }];
+  for (let item = work.pop(); item !== undefined; item = work.pop()) {
+    const sorted = [...item.draft.children.values()].sort((a, b) => b.weight - a.weight);
+    for (const draft of sorted) {
+      if (draft.weight < minimum) {
+        hidden.weight += draft.weight;
+        continue;
+      }
+      const node: CallTreeNode = {
+        name: functions.name(draft.function),
+        dso: profile.binaries[functions.binary(draft.function)]!.name,
+        percent: total === 0 ? 0 : (100 * draft.weight) / total,
+        selfPercent: total === 0 ? 0 : (100 * draft.self) / total,
+        samples: draft.samples,
+        period: BigInt(Math.round(draft.weight)).toString(),
+        children: [],
+      };
+      item.into.push(node);
+      work.push({ draft, into: node.children });
+    }
+  }
+  return result;
+}

@@ -1,0 +1,115 @@
+import {
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PERF_SAMPLE_WEIGHT,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+  PERF_TYPE_TRACEPOINT,
+} from '../../abi/index.ts';
+import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
+import type { RecordedEvent } from '../../perfdata/index.ts';
+
+/** What a line of `script` can hold; names as perf's `-F`. They are printed in perf's order, not in that of the option. */
+export const SCRIPT_FIELDS = [
+  'comm',
+  'pid',
+  'tid',
+  'cpu',
+  'time',
+  'period',
+  'event',
+  'trace',
+  'addr',
+  'weight',
+  'ip',
+  'sym',
+  'symoff',
+  'dso',
+  'brstack',
+  'phys_addr',
+] as const;
+export type ScriptField = (typeof SCRIPT_FIELDS)[number];
+
+/** perf's choice: what a tracepoint's line shows, and what that of any other event shows. */
+const TRACEPOINT_FIELDS: readonly ScriptField[] = ['comm', 'tid', 'cpu', 'time', 'event', 'trace'];
+const SAMPLE_FIELDS: readonly ScriptField[] = [
+  'comm',
+  'tid',
+  'cpu',
+  'time',
+  'period',
+  'event',
+  'ip',
+  'sym',
+  'symoff',
+  'dso',
+];
+
+/** Which bit of sample_type a field needs; fields that are not here are always there. */
+const NEEDED_BITS: Partial<Record<ScriptField, number>> = {
+  pid: PERF_SAMPLE_TID,
+  tid: PERF_SAMPLE_TID,
+  comm: PERF_SAMPLE_TID,
+  cpu: PERF_SAMPLE_CPU,
+  time: PERF_SAMPLE_TIME,
+  addr: PERF_SAMPLE_ADDR,
+  ip: PERF_SAMPLE_IP,
+  trace: PERF_SAMPLE_RAW,
+  weight: PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT,
+  brstack: PERF_SAMPLE_BRANCH_STACK,
+  phys_addr: PERF_SAMPLE_PHYS_ADDR,
+};
+
+/** The choice of fields as the user gave it. */
+export interface FieldChoice {
+  /** Replace the default, or add to it and take from it. */
+  mode: 'set' | 'change';
+  set: ReadonlySet<ScriptField>;
+  added: ReadonlySet<ScriptField>;
+  removed: ReadonlySet<ScriptField>;
+}
+
+/** Parse `comm,tid,time` or `+addr,-dso`. Throws with the known names where one is not known. */
+export function parseFields(text: string): FieldChoice {
+  const set = new Set<ScriptField>();
+  const added = new Set<ScriptField>();
+  const removed = new Set<ScriptField>();
+  for (const word of text.split(',').map((part) => part.trim())) {
+    if (word === '') continue;
+    const sign = word[0] === '+' || word[0] === '-' ? word[0] : '';
+    const name = word.slice(sign.length);
+    const field = SCRIPT_FIELDS.find((known) => known === name);
+    if (field === undefined) {
+      const near = didYouMean(nearestNames(name, SCRIPT_FIELDS));
+      throw new CounterpointError(
+        'ERR_SCRIPT_FIELD',
+        `unknown field "${name}"${near}`,
+        `Fields: ${SCRIPT_FIELDS.join(', ')}`,
+      );
+    }
+    (sign === '+' ? added : sign === '-' ? removed : set).add(field);
+  }
+  const mode = set.size > 0 ? 'set' : 'change';
+  if (mode === 'set') for (const field of added) set.add(field);
+  return { mode, set, added, removed };
+}
+
+/** The fields of an event's lines. What the event did not record is left out, as perf does for its defaults. */
+export function fieldsOf(event: RecordedEvent, choice: FieldChoice | null): ReadonlySet<ScriptField> {
+  const isTracepoint = event.attr.type === PERF_TYPE_TRACEPOINT;
+  const fields = new Set<ScriptField>(
+    choice?.mode === 'set' ? choice.set : isTracepoint ? TRACEPOINT_FIELDS : SAMPLE_FIELDS,
+  );
+  for (const field of choice?.added ?? []) fields.add(field);
+  for (const field of choice?.removed ?? []) fields.delete(field);
+  for (const [field, bits] of Object.entries(NEEDED_BITS)) {
+    if ((event.layout.sampleType & bits) === 0) fields.delete(field as ScriptField);
+  }
+  if (!fields.has('ip')) for (const field of ['sym', 'symoff', 'dso'] as const) fields.delete(field);
+  return fields;
+}

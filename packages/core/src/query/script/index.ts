@@ -1,0 +1,4 @@
+export type { FieldChoice, ScriptField } from './fields.ts';
+export { parseFields, SCRIPT_FIELDS } from './fields.ts';
+export type { ScriptOptions, ScriptResult } from './script.ts';
+export { writeScript } from './script.ts';

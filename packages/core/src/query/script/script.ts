@@ -1,0 +1,255 @@
+import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
+import { formatSeconds, toBigInt, toDecimal, toHex } from '../../base/index.ts';
+import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
+import type { LossEntry } from '../../loss/index.ts';
+import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
+import { Profile } from '../../profile/index.ts';
+import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
+import { type FieldChoice, fieldsOf, type ScriptField } from './fields.ts';
+import { StackText } from './stack-text.ts';
+import { traceText } from './trace-text.ts';
+
+export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'> {
+  symbols: SymbolDriver;
+  fields?: FieldChoice | null;
+  /** Times with nine digits instead of six. */
+  nanoseconds?: boolean;
+  /** Print call chains where samples have them (default). */
+  callChains?: boolean;
+  /** One JSON object a line instead of perf's form. */
+  json?: boolean;
+  filter?: SampleFilter;
+}
+
+export interface ScriptResult {
+  samples: number;
+  loss: LossEntry[];
+  diagnostics: Diagnostic[];
+}
+
+/**
+ * Every sample as text, in order of time. `write` is called with large pieces; what it returns is awaited, so a slow
+ * reader slows the reading. Symbols are looked up between pieces, each address once.
+ */
+export async function writeScript(
+  reader: PerfDataReader,
+  options: ScriptOptions,
+  write: (text: string) => Promise<void> | void,
+): Promise<ScriptResult> {
+  const printer = new ScriptPrinter(reader, options);
+  const flush = async () => {
+    await printer.resolver.resolveNew();
+    for (const piece of printer.takePieces()) await write(piece);
+  };
+  const { signal, onProgress } = options;
+  await reader.scan(printer.walker, {
+    ...(signal === undefined ? {} : { signal }),
+    ...(onProgress === undefined ? {} : { onProgress }),
+    onChunk: flush,
+  });
+  await flush();
+  printer.walker.losses.finish();
+  return {
+    samples: printer.samples,
+    loss: printer.walker.losses.ledger.list(),
+    diagnostics: printer.resolver.diagnostics,
+  };
+}
+
+/** How an event's lines look. */
+interface EventForm {
+  fields: ReadonlySet<ScriptField>;
+  /** The call chain goes below the line, one frame a line. */
+  hasChain: boolean;
+  name: string;
+  stackText: StackText;
+}
+
+/** A line whose start is text already and whose symbols are not yet known. */
+interface PendingLine {
+  head: string;
+  form: EventForm;
+  stack: number;
+  ip: string;
+  tail: string;
+}
+
+const PIECE_LENGTH = 1 << 20;
+
+class ScriptPrinter {
+  readonly walker: SampleWalker;
+  readonly resolver: SymbolResolver;
+  samples = 0;
+  private readonly profile = new Profile();
+  private readonly reader: PerfDataReader;
+  private readonly options: ScriptOptions;
+  private readonly forms = new Map<RecordedEvent, EventForm>();
+  private readonly stackTexts = new Map<string, StackText>();
+  private pending: PendingLine[] = [];
+  private nameWidth = 0;
+
+  constructor(reader: PerfDataReader, options: ScriptOptions) {
+    this.reader = reader;
+    this.options = options;
+    this.walker = new SampleWalker(reader, this.profile, options.filter ?? null, (sample) =>
+      this.sample(sample),
+    );
+    this.resolver = new SymbolResolver(this.profile, this.walker.binaries, options.symbols);
+  }
+
+  private sample(sample: WalkedSample): void {
+    this.samples++;
+    const form = this.formOf(sample.event);
+    const { fields } = form;
+    const { ipLo, ipHi } = sample.fields;
+    this.pending.push({
+      head: this.options.json === true ? this.jsonHead(sample) : this.head(sample, form),
+      form,
+      stack: sample.stack,
+      ip: fields.has('ip') ? toHex(ipLo, ipHi) : '',
+      tail: this.options.json === true ? '' : this.tail(sample, fields),
+    });
+  }
+
+  private formOf(event: RecordedEvent): EventForm {
+    let form = this.forms.get(event);
+    if (form === undefined) {
+      // perf lines up the names of all events; in a pipe those that are known by now.
+      this.nameWidth = Math.max(...this.reader.events.events.map(({ name }) => name.length));
+      const fields = fieldsOf(event, this.options.fields ?? null);
+      const hasChain =
+        this.options.callChains !== false &&
+        fields.has('ip') &&
+        (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+      form = { fields, hasChain, name: event.name, stackText: this.stackTextOf(fields) };
+      this.forms.set(event, form);
+    }
+    return form;
+  }
+
+  /** Events that print the same fields share the texts of their stacks. */
+  private stackTextOf(fields: ReadonlySet<ScriptField>): StackText {
+    const key = [...fields].sort().join();
+    let text = this.stackTexts.get(key);
+    if (text === undefined) {
+      text = new StackText(this.profile, fields);
+      this.stackTexts.set(key, text);
+    }
+    return text;
+  }
+
+  /** `node  2493 [000]   304.868890:    1003009 cpu-clock: ` - widths as perf prints them. */
+  private head(sample: WalkedSample, form: EventForm): string {
+    const { fields } = form;
+    const { thread } = sample;
+    let text = '';
+    if (fields.has('comm')) text += form.hasChain ? `${thread.comm} ` : `${thread.comm.padStart(16)} `;
+    const hasPid = fields.has('pid');
+    const hasTid = fields.has('tid');
+    if (hasPid && hasTid) text += `${pad(sample.fields.pid, 5)}/${String(sample.fields.tid).padEnd(5)} `;
+    else if (hasPid) text += `${pad(sample.fields.pid, 5)} `;
+    else if (hasTid) text += `${pad(sample.fields.tid, 5)} `;
+    if (fields.has('cpu')) text += `[${String(sample.cpu).padStart(3, '0')}] `;
+    if (fields.has('time')) text += `${this.time(sample)}: `;
+    if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
+    if (fields.has('event')) text += `${form.name.padStart(this.nameWidth)}: `;
+    if (fields.has('trace')) text += this.trace(sample);
+    if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)} `;
+    if (fields.has('weight')) text += `${this.weight(sample).padStart(16)} `;
+    return text;
+  }
+
+  private time(sample: WalkedSample): string {
+    const digits = this.options.nanoseconds === true ? 9 : 6;
+    const text = formatSeconds(sample.fields.timeLo, sample.fields.timeHi, digits);
+    return text.padStart(6 + digits);
+  }
+
+  private weight(sample: WalkedSample): string {
+    const isStruct = (sample.event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
+    return toDecimal(sample.fields.weightLo, isStruct ? 0 : sample.fields.weightHi);
+  }
+
+  private trace(sample: WalkedSample): string {
+    const format = this.reader.tracing?.byId.get(Number(sample.event.attr.config));
+    const { rawOffset, rawSize } = sample.fields;
+    if (format === undefined || rawSize === 0) return '';
+    return traceText(sample.view, rawOffset, rawSize, format, this.reader.littleEndian);
+  }
+
+  private tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {
+    let text = '';
+    if (fields.has('brstack')) text += this.branches(sample);
+    if (fields.has('phys_addr')) {
+      text += ` ${toHex(sample.fields.physicalAddrLo, sample.fields.physicalAddrHi).padStart(16)}`;
+    }
+    return text;
+  }
+
+  /** ` 0xFROM/0xTO/P/-/-/CYCLES` for each entry: predicted, in transaction, aborted, cycles. */
+  private branches(sample: WalkedSample): string {
+    const { view } = sample;
+    const le = this.reader.littleEndian;
+    const word = (at: number) => {
+      const first = view.getUint32(at, le);
+      const second = view.getUint32(at + 4, le);
+      return le ? toHex(first, second) : toHex(second, first);
+    };
+    let text = '';
+    for (let i = 0; i < sample.fields.branchCount; i++) {
+      const at = sample.fields.branchOffset + i * 24;
+      const flags = view.getUint32(at + (le ? 16 : 20), le);
+      const predicted = (flags & 1) !== 0 ? 'M' : (flags & 2) !== 0 ? 'P' : '-';
+      const transaction = `${(flags & 4) !== 0 ? 'X' : '-'}/${(flags & 8) !== 0 ? 'A' : '-'}`;
+      text += ` 0x${word(at)}/0x${word(at + 8)}/${predicted}/${transaction}/${(flags >>> 4) & 0xffff}`;
+    }
+    return text;
+  }
+
+  private jsonHead(sample: WalkedSample): string {
+    const { fields, thread, event } = sample;
+    const hasTime = !Number.isNaN(sample.timeNs);
+    const record: Record<string, unknown> = {
+      type: 'sample',
+      event: event.name,
+      comm: thread.comm,
+      pid: fields.pid,
+      tid: fields.tid,
+      cpu: sample.cpu < 0 ? null : sample.cpu,
+      timeNs: hasTime ? toBigInt(fields.timeLo, fields.timeHi).toString() : null,
+      period: toDecimal(sample.periodLo, sample.periodHi),
+      ip: `0x${toHex(fields.ipLo, fields.ipHi)}`,
+    };
+    if (fields.rawSize > 0) record['trace'] = this.trace(sample);
+    return JSON.stringify(record).slice(0, -1);
+  }
+
+  /** The lines that wait, now that their symbols are known. */
+  *takePieces(): Generator<string> {
+    const lines = this.pending;
+    this.pending = [];
+    let piece = '';
+    for (const line of lines) {
+      piece += this.options.json === true ? this.jsonLine(line) : this.line(line);
+      if (piece.length >= PIECE_LENGTH) {
+        yield piece;
+        piece = '';
+      }
+    }
+    if (piece !== '') yield piece;
+  }
+
+  private line({ head, form, stack, ip, tail }: PendingLine): string {
+    if (!form.fields.has('ip')) return `${head}${tail}\n`;
+    if (form.hasChain) return `${head}\n${form.stackText.chain(stack)}${tail}\n`;
+    return `${head}${ip.padStart(16)}${form.stackText.innermost(stack)}${tail}\n`;
+  }
+
+  private jsonLine({ head, form, stack }: PendingLine): string {
+    return `${head},"stack":${form.stackText.json(stack, form.hasChain)}}\n`;
+  }
+}
+
+function pad(value: number, width: number): string {
+  return String(value).padStart(width);
+}

@@ -1,0 +1,71 @@
+import { toDecimal, toHex } from '../../base/index.ts';
+import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts';
+
+const latin = new TextDecoder();
+
+/**
+ * The fields of a raw tracepoint record as `name=value`, in the format's order, without those that every tracepoint has.
+ * Text is text, pointers and flags are hex, other numbers decimal.
+ */
+export function traceText(
+  view: DataView,
+  offset: number,
+  size: number,
+  format: TracepointFormat,
+  le: boolean,
+): string {
+  const words: string[] = [];
+  for (const field of format.fields) {
+    if (field.isCommon) continue;
+    words.push(`${field.name}=${fieldText(view, offset, size, field, le)}`);
+  }
+  return words.join(' ');
+}
+
+function fieldText(
+  view: DataView,
+  offset: number,
+  size: number,
+  field: TracepointField,
+  le: boolean,
+): string {
+  if (field.offset + field.size > size) return '?';
+  const at = offset + field.offset;
+  if (field.dynamic !== null) {
+    const word = view.getUint32(at, le);
+    const from = (word & 0xffff) + (field.dynamic === 'relative' ? field.offset + field.size : 0);
+    return bytesText(view, offset + from, Math.min(word >>> 16, size - from), field.type);
+  }
+  if (field.arrayLength !== null) return bytesText(view, at, field.size, field.type);
+  return numberText(view, at, field, le);
+}
+
+function bytesText(view: DataView, at: number, length: number, type: string): string {
+  if (length <= 0 || at + length > view.byteLength) return '';
+  const bytes = new Uint8Array(view.buffer, view.byteOffset + at, length);
+  if (/\bchar\b/.test(type)) {
+    const nul = bytes.indexOf(0);
+    return latin.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
+  }
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function numberText(view: DataView, at: number, field: TracepointField, le: boolean): string {
+  const isPointer = field.type.includes('*');
+  switch (field.size) {
+    case 1:
+      return String(field.isSigned ? view.getInt8(at) : view.getUint8(at));
+    case 2:
+      return String(field.isSigned ? view.getInt16(at, le) : view.getUint16(at, le));
+    case 4:
+      return String(field.isSigned ? view.getInt32(at, le) : view.getUint32(at, le));
+    case 8: {
+      const lo = view.getUint32(at + (le ? 0 : 4), le);
+      const hi = view.getUint32(at + (le ? 4 : 0), le);
+      if (isPointer) return `0x${toHex(lo, hi)}`;
+      return field.isSigned ? String(view.getBigInt64(at, le)) : toDecimal(lo, hi);
+    }
+    default:
+      return bytesText(view, at, field.size, field.type);
+  }
+}

@@ -1,0 +1,119 @@
+import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME, recordTypeName } from '../abi/index.ts';
+import { type Damage, TWO_32, toBigInt } from '../base/index.ts';
+import type { LossEntry } from '../loss/index.ts';
+import {
+  LossCollector,
+  type PerfDataReader,
+  relativeNs,
+  SampleStream,
+  type ScanOptions,
+} from '../perfdata/index.ts';
+
+/** What is in a recording. */
+export interface StatsAnswer {
+  type: 'stats';
+  version: 1;
+  /** Samples as `perf script` prints them (one per counter that moved, for samples that carry counters). */
+  samples: number;
+  /** Sum of the periods of all samples, decimal. */
+  sumPeriod: string;
+  events: StatsEvent[];
+  /** Records by type name. */
+  records: Record<string, number>;
+  /** Distinct threads that have samples. */
+  threads: number;
+  /** Time of the first and last sample, decimal nanoseconds. */
+  firstTimeNs: string | null;
+  lastTimeNs: string | null;
+  loss: LossEntry[];
+  damage: Damage[];
+}
+
+export interface StatsEvent {
+  name: string;
+  samples: number;
+  sumPeriod: string;
+  /** Samples the kernel counted as lost for this event. */
+  lost: number;
+}
+
+/** Distinct thread ids that are kept; a file that names more is counted up to here. */
+const MAX_TIDS = 8_000_000;
+
+/** Read a recording once, counting. Memory does not depend on its length. */
+export async function collectStats(reader: PerfDataReader, options: ScanOptions = {}): Promise<StatsAnswer> {
+  const losses = new LossCollector(reader);
+  const sums: { samples: number; period: bigint; lo: number; hi: number }[] = [];
+  const tids = new Set<number>();
+  let lastTid = Number.NaN;
+  let first = Infinity;
+  let last = -Infinity;
+  const samples = new SampleStream(
+    reader.events,
+    reader.damage,
+    reader.littleEndian,
+    (event, fields, lo, hi) => {
+      const sum = (sums[event.index] ??= { samples: 0, period: 0n, lo: 0, hi: 0 });
+      sum.samples++;
+      sum.lo += lo;
+      sum.hi += hi;
+      if (sum.lo > 2 ** 52) {
+        sum.period += BigInt(sum.lo) + BigInt(sum.hi) * BigInt(TWO_32);
+        sum.lo = 0;
+        sum.hi = 0;
+      }
+      if (fields.tid !== lastTid && tids.size < MAX_TIDS) {
+        lastTid = fields.tid;
+        tids.add(fields.tid);
+      }
+      const bits = event.layout.sampleType;
+      const time =
+        (bits & PERF_SAMPLE_TIME) !== 0
+          ? relativeNs(fields.timeLo, fields.timeHi, reader.baseTime)
+          : Number.NaN;
+      if (time < first) first = time;
+      if (time > last) last = time;
+      losses.sample((bits & PERF_SAMPLE_CPU) !== 0 ? fields.cpu : -1, time);
+    },
+  );
+  await reader.scan(
+    {
+      record(view, start, end, type, fileOffset) {
+        if (type === PERF_RECORD_SAMPLE) samples.sample(view, start, end, type, fileOffset);
+        else losses.record(view, start, end, type);
+      },
+    },
+    options,
+  );
+  losses.finish();
+
+  const events = reader.events.events.map((event) => {
+    const sum = sums[event.index];
+    const period = sum === undefined ? 0n : sum.period + BigInt(sum.lo) + BigInt(sum.hi) * BigInt(TWO_32);
+    return {
+      name: event.name,
+      samples: sum?.samples ?? 0,
+      sumPeriod: period,
+      lost: Number(losses.lostOf(event)),
+    };
+  });
+  const base = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
+  const absolute = (ns: number) => (Number.isFinite(ns) ? (base + BigInt(ns)).toString() : null);
+  return {
+    type: 'stats',
+    version: 1,
+    samples: events.reduce((sum, event) => sum + event.samples, 0),
+    sumPeriod: events.reduce((sum, event) => sum + event.sumPeriod, 0n).toString(),
+    events: events.map((event) => ({ ...event, sumPeriod: event.sumPeriod.toString() })),
+    records: Object.fromEntries(
+      [...reader.recordCounts]
+        .sort(([a], [b]) => a - b)
+        .map(([type, count]) => [recordTypeName(type), count]),
+    ),
+    threads: tids.size,
+    firstTimeNs: absolute(first),
+    lastTimeNs: absolute(last),
+    loss: losses.ledger.list(),
+    damage: reader.damage.list(),
+  };
+}

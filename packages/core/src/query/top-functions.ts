@@ -1,0 +1,279 @@
+import { CounterpointError, type Damage, TripleTable } from '../base/index.ts';
+import type { LossEntry } from '../loss/index.ts';
+import { NONE, type Profile } from '../profile/index.ts';
+import { Functions, modeLetter } from './functions.ts';
+
+/** What rows can be told apart by; names as perf's `--sort`. */
+export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu'] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+/** perf's short forms. */
+const SORT_ALIASES: Readonly<Record<string, SortKey>> = { sym: 'symbol', command: 'comm', thread: 'tid' };
+
+export interface TopOptions {
+  /** Index of the event; default 0. */
+  event?: number;
+  /** Default comm, dso, symbol. */
+  sort?: readonly SortKey[];
+  /** Count the time of callees for their callers too, and sort by that. */
+  children?: boolean;
+  /** Keep rows that satisfy this. */
+  dsos?: ReadonlySet<string>;
+  symbols?: ReadonlySet<string>;
+  comms?: ReadonlySet<string>;
+}
+
+export interface TopRow {
+  /** Share of the event's sum, in percent: own time, or with children own and called. */
+  percent: number;
+  selfPercent: number;
+  /** Samples in which the row is the innermost function. */
+  samples: number;
+  /** Sums of periods, decimal. */
+  selfPeriod: string;
+  totalPeriod: string;
+  /** Present where sorted by. `mode` is perf's letter. */
+  comm?: string;
+  dso?: string;
+  symbol?: string;
+  mode?: string;
+  pid?: number;
+  tid?: number;
+  cpu?: number;
+}
+
+export interface TopAnswer {
+  type: 'top-functions';
+  version: 1;
+  event: string;
+  unit: string;
+  samples: number;
+  sumPeriod: string;
+  lost: string;
+  sort: SortKey[];
+  children: boolean;
+  rows: TopRow[];
+  loss: LossEntry[];
+  damage: Damage[];
+}
+
+/** Parse `comm,dso,sym`. Throws with the known keys where one is not known. */
+export function parseSortKeys(text: string): SortKey[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+    .map((word) => {
+      const key = SORT_ALIASES[word] ?? SORT_KEYS.find((known) => known === word);
+      if (key === undefined) {
+        throw new CounterpointError(
+          'ERR_SORT_KEY',
+          `unknown sort key "${word}"`,
+          `Sort keys: ${SORT_KEYS.join(', ')}, sym`,
+        );
+      }
+      return key;
+    });
+}
+
+/** The functions that cost most, or any other grouping of the innermost frames. */
+export function topFunctions(profile: Profile, options: TopOptions = {}): TopAnswer {
+  const eventIndex = options.event ?? 0;
+  const event = profile.events[eventIndex];
+  const sort = [...(options.sort ?? (['comm', 'dso', 'symbol'] as const))];
+  const functions = new Functions(profile);
+  const groups = new Groups(profile, functions, sort);
+  const { samples, stacks } = profile;
+  const children = options.children === true && hasCallers(profile);
+
+  let total = 0;
+  const lastSeen: number[] = [];
+  for (let row = 0; row < samples.length; row++) {
+    if (samples.event.data[row] !== eventIndex) continue;
+    const weight = samples.weight.data[row]!;
+    total += weight;
+    const stack = samples.stack.data[row]!;
+    if (stack === NONE) {
+      groups.addSelf(groups.of(row, NONE), weight, samples.count.data[row]!);
+      continue;
+    }
+    const own = groups.of(row, stacks.frame.data[stack]!);
+    groups.addSelf(own, weight, samples.count.data[row]!);
+    if (!children) continue;
+    // A function that is on the stack more than once counts once.
+    lastSeen[own] = row;
+    groups.addTotal(own, weight);
+    for (let caller = stacks.prefix.data[stack]!; caller !== NONE; caller = stacks.prefix.data[caller]!) {
+      const group = groups.of(row, stacks.frame.data[caller]!);
+      if (lastSeen[group] === row) continue;
+      lastSeen[group] = row;
+      groups.addTotal(group, weight);
+    }
+  }
+
+  const wanted = rowFilter(options);
+  const rows: TopRow[] = [];
+  for (let group = 0; group < groups.count; group++) {
+    const self = groups.self[group]!;
+    const totalWeight = children ? groups.total[group]! : self;
+    const row: TopRow = {
+      percent: total === 0 ? 0 : (100 * totalWeight) / total,
+      selfPercent: total === 0 ? 0 : (100 * self) / total,
+      samples: groups.samples[group]!,
+      selfPeriod: decimal(self),
+      totalPeriod: decimal(totalWeight),
+      ...groups.labels(group),
+    };
+    if (wanted(row)) rows.push(row);
+  }
+  rows.sort(
+    (a, b) =>
+      b.percent - a.percent || b.selfPercent - a.selfPercent || compareText(a.symbol ?? '', b.symbol ?? ''),
+  );
+  return {
+    type: 'top-functions',
+    version: 1,
+    event: event?.name ?? '',
+    unit: event?.unit ?? '',
+    samples: event?.samples ?? 0,
+    sumPeriod: (event?.sumPeriod ?? 0n).toString(),
+    lost: (event?.lost ?? 0n).toString(),
+    sort,
+    children,
+    rows,
+    loss: profile.loss,
+    damage: profile.damage,
+  };
+}
+
+function hasCallers(profile: Profile): boolean {
+  return profile.stacks.prefix.view().some((prefix) => prefix !== NONE);
+}
+
+function decimal(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : BigInt(Math.round(value)).toString();
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function rowFilter(options: TopOptions): (row: TopRow) => boolean {
+  const { dsos, symbols, comms } = options;
+  return (row) =>
+    (dsos === undefined || (row.dso !== undefined && dsos.has(row.dso))) &&
+    (symbols === undefined || (row.symbol !== undefined && symbols.has(row.symbol))) &&
+    (comms === undefined || (row.comm !== undefined && comms.has(row.comm)));
+}
+
+/** Keys that belong to the sample, and keys that belong to the frame. */
+const SAMPLE_KEYS: ReadonlySet<SortKey> = new Set(['comm', 'pid', 'tid', 'cpu'] as const);
+
+/**
+ * Rows by sort keys. The keys of a sample and those of a frame are folded into one number each, the frame's once per
+ * frame; a group is a pair of the two.
+ */
+class Groups {
+  readonly self: number[] = [];
+  readonly total: number[] = [];
+  readonly samples: number[] = [];
+  private readonly profile: Profile;
+  private readonly functions: Functions;
+  private readonly sort: readonly SortKey[];
+  private readonly pairs = new TripleTable();
+  private readonly sampleFolds = new TripleTable();
+  private readonly frameFolds = new TripleTable();
+  /** Frame -> its folded keys, -1 where not yet known. */
+  private readonly frameKeys: Int32Array;
+  private lastSample = -1;
+  private lastSampleKey = -1;
+  /** A sample and a frame of each group, to take the labels from. */
+  private readonly exampleSamples: number[] = [];
+  private readonly exampleFrames: number[] = [];
+
+  constructor(profile: Profile, functions: Functions, sort: readonly SortKey[]) {
+    this.profile = profile;
+    this.functions = functions;
+    this.sort = sort;
+    this.frameKeys = new Int32Array(profile.frames.length).fill(-1);
+  }
+
+  get count(): number {
+    return this.self.length;
+  }
+
+  /** The group of a frame within a sample. */
+  of(sample: number, frame: number): number {
+    if (sample !== this.lastSample) {
+      this.lastSample = sample;
+      this.lastSampleKey = this.fold(this.sampleFolds, true, sample, NONE);
+    }
+    let frameKey = frame === NONE ? NONE : this.frameKeys[frame]!;
+    if (frameKey < 0 && frame !== NONE) {
+      frameKey = this.fold(this.frameFolds, false, sample, frame);
+      this.frameKeys[frame] = frameKey;
+    }
+    const found = this.pairs.find(this.lastSampleKey, frameKey, 0);
+    if (found >= 0) return found;
+    this.self.push(0);
+    this.total.push(0);
+    this.samples.push(0);
+    this.exampleSamples.push(sample);
+    this.exampleFrames.push(frame);
+    return -1 - found;
+  }
+
+  addSelf(group: number, weight: number, samples: number): void {
+    this.self[group]! += weight;
+    this.samples[group]! += samples;
+  }
+
+  addTotal(group: number, weight: number): void {
+    this.total[group]! += weight;
+  }
+
+  private fold(table: TripleTable, ofSample: boolean, sample: number, frame: number): number {
+    let folded = -1;
+    this.sort.forEach((key, place) => {
+      if (SAMPLE_KEYS.has(key) !== ofSample) return;
+      const found = table.find(folded, this.value(key, sample, frame), place);
+      folded = found < 0 ? -1 - found : found;
+    });
+    return folded;
+  }
+
+  private value(key: SortKey, sample: number, frame: number): number {
+    const { samples, frames, threads } = this.profile;
+    switch (key) {
+      case 'comm':
+        return samples.comm.data[sample]!;
+      case 'dso':
+        return frame === NONE ? NONE : frames.binary.data[frame]!;
+      case 'symbol':
+        return frame === NONE ? NONE : this.functions.ofFrame(frame);
+      case 'pid':
+        return threads.pid.data[samples.thread.data[sample]!]!;
+      case 'tid':
+        return threads.tid.data[samples.thread.data[sample]!]!;
+      case 'cpu':
+        return samples.cpu.data[sample]!;
+    }
+  }
+
+  labels(group: number): Partial<TopRow> {
+    const { profile, functions } = this;
+    const sample = this.exampleSamples[group]!;
+    const frame = this.exampleFrames[group]!;
+    const labels: Partial<TopRow> = {};
+    for (const key of this.sort) {
+      const value = this.value(key, sample, frame);
+      if (key === 'comm') labels.comm = profile.strings.get(value);
+      else if (key === 'dso') labels.dso = value === NONE ? '[unknown]' : profile.binaries[value]!.name;
+      else if (key === 'symbol') {
+        labels.symbol = value === NONE ? '[no address]' : functions.name(value);
+        labels.mode = modeLetter(frame === NONE ? 0 : profile.frames.mode.at(frame));
+      } else labels[key] = value;
+    }
+    return labels;
+  }
+}
