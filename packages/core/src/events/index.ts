@@ -1,1 +1,15 @@
 export { cacheName, eventNameFromAttr } from './attr-name.ts';
+export { EventSyntaxError } from './errors.ts';
+export { type ConfigField, type FormatBits, largestValue, parseFormat, placeBits } from './format-bits.ts';
+export { isGlob, matchesGlob } from './glob.ts';
+export { cacheEventNames, NAMED_EVENTS, type NamedEvent } from './names.ts';
+export { type ParseEventsOptions, parseEvents } from './parse.ts';
+export type {
+  EventLookup,
+  EventOptions,
+  ParsedEvent,
+  PmuDescription,
+  PmuEvent,
+  ToolEvent,
+  Unavailable,
+} from './types.ts';

@@ -1,0 +1,38 @@
+import { CounterpointError } from '../base/index.ts';
+
+const LABEL = 'event syntax error: ';
+/** A longer text is cut, so that the place stays on the screen. */
+const LONGEST_SHOWN = 100;
+/** How much of a long text is shown before the place. */
+const SHOWN_BEFORE = 13;
+
+/**
+ * An event that cannot be read or does not exist, shown as perf shows it:
+ *
+ *   event syntax error: 'cycels:u'
+ *                        \___ unknown event; did you mean cycles?
+ */
+export class EventSyntaxError extends CounterpointError {
+  readonly text: string;
+  /** Where in the text, in characters from 0. */
+  readonly column: number;
+  readonly reason: string;
+
+  constructor(text: string, column: number, reason: string, remedy = '') {
+    super('ERR_EVENT_SYNTAX', pointAt(text, column, reason), remedy);
+    this.name = 'EventSyntaxError';
+    this.text = text;
+    this.column = column;
+    this.reason = reason;
+  }
+}
+
+function pointAt(text: string, column: number, reason: string): string {
+  const cut = text.length > LONGEST_SHOWN ? Math.max(0, column - SHOWN_BEFORE) : 0;
+  let shown = text.slice(cut, cut + LONGEST_SHOWN);
+  if (cut > 0) shown = `..${shown.slice(2)}`;
+  if (cut + LONGEST_SHOWN < text.length) shown = `${shown.slice(0, -2)}..`;
+  // A line break or a control character would move the place away.
+  shown = shown.replace(/[\x00-\x1f\x7f]/g, ' ');
+  return `${LABEL}'${shown}'\n${' '.repeat(LABEL.length + 1 + column - cut)}\\___ ${reason}`;
+}

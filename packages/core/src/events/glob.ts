@@ -1,0 +1,54 @@
+/** Whether a name has wildcards: `*`, `?` or `[…]`. */
+export function isGlob(pattern: string): boolean {
+  return /[*?[]/.test(pattern);
+}
+
+/**
+ * Shell wildcards: `*`, `?`, `[a-z]`, `[!x]`. Only the last star is ever tried again, so the time is at most the product
+ * of both lengths.
+ */
+export function matchesGlob(text: string, pattern: string): boolean {
+  let textAt = 0;
+  let patternAt = 0;
+  let starAt = -1;
+  let starText = 0;
+  while (textAt < text.length) {
+    if (pattern[patternAt] === '*') {
+      starAt = patternAt++;
+      starText = textAt;
+      continue;
+    }
+    const next = matchOne(text[textAt]!, pattern, patternAt);
+    if (next > 0) {
+      textAt++;
+      patternAt = next;
+    } else if (starAt >= 0) {
+      patternAt = starAt + 1;
+      textAt = ++starText;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[patternAt] === '*') patternAt++;
+  return patternAt === pattern.length;
+}
+
+/** The place after the element at `at` when it matches the character, else 0. */
+function matchOne(character: string, pattern: string, at: number): number {
+  const element = pattern[at];
+  if (element === undefined) return 0;
+  if (element === '?') return at + 1;
+  const close = element === '[' ? pattern.indexOf(']', at + 2) : -1;
+  if (close < 0) return element === character ? at + 1 : 0;
+  let inside = at + 1;
+  const negated = pattern[inside] === '!';
+  if (negated) inside++;
+  let found = false;
+  while (inside < close) {
+    const isRange = pattern[inside + 1] === '-' && inside + 2 < close;
+    const last = isRange ? pattern[inside + 2]! : pattern[inside]!;
+    if (character >= pattern[inside]! && character <= last) found = true;
+    inside += isRange ? 3 : 1;
+  }
+  return found !== negated ? close + 1 : 0;
+}
