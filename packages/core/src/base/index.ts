@@ -3,6 +3,7 @@ export { memorySource } from './byte-source.ts';
 export type { Damage } from './damage.ts';
 export { DamageLog } from './damage.ts';
 export { CounterpointError, FormatError } from './errors.ts';
+export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { StringTable } from './string-table.ts';

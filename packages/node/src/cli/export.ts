@@ -1,13 +1,158 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { CounterpointError } from '@counterpoint/core/base';
-import { defineVerb } from './args.ts';
+import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import {
+  INPUT_OPTIONS,
+  type InputName,
+  openInput,
+  printDiagnostics,
+  sampleFilter,
+  statusForLoss,
+} from './recording-input.ts';
 
-export default defineVerb({
+type ExportName =
+  | InputName
+  | 'format'
+  | 'output'
+  | 'event'
+  | 'weight'
+  | 'title'
+  | 'minimum-percent'
+  | 'icicle';
+
+export default defineVerb<ExportName>({
   name: 'export',
   summary: 'turn a recording into a flame graph or the format of another tool',
-  usage: '[options]',
-  options: [],
-  examples: [],
-  run() {
-    throw new CounterpointError('ERR_NOT_AVAILABLE', 'this version cannot do that yet');
+  usage: ['[options] -o FILE', '[options] --format NAME'],
+  options: [
+    ...INPUT_OPTIONS,
+    {
+      long: 'format',
+      short: 'f',
+      value: 'NAME',
+      help: 'svg, folded, speedscope, pprof or firefox (default: by the name of the output, else svg)',
+      group: 'Output',
+    },
+    {
+      long: 'output',
+      short: 'o',
+      value: 'FILE',
+      help: 'where to write; `-` for standard output',
+      group: 'Output',
+    },
+    {
+      long: 'event',
+      value: 'NAME',
+      help: 'the event to show (default: the first with samples)',
+      group: 'Output',
+    },
+    { long: 'weight', value: 'samples|period', help: 'what widths and counts mean', group: 'Output' },
+    { long: 'title', value: 'TEXT', help: 'title of the picture or profile', group: 'Output' },
+    {
+      long: 'minimum-percent',
+      value: 'PERCENT',
+      help: 'svg: fold frames below this share into their callers',
+      group: 'Output',
+    },
+    { long: 'icicle', help: 'svg: roots at the top', group: 'Output' },
+  ],
+  examples: [
+    ['export -o flame.svg', 'an interactive flame graph of perf.data'],
+    ['export -i app.data -f folded -o -', 'folded stacks on standard output'],
+    ['export -o app.pb.gz', 'for pprof'],
+    ['export -o app.profile.json', 'for profiler.firefox.com'],
+    ['export -o app.speedscope.json', 'for speedscope.app'],
+  ],
+  async run(context) {
+    const { args, out, err } = context;
+    const { EXPORTS, findExport } = await import('@counterpoint/core/export');
+    const { ProgressLine } = await import('./progress.ts');
+    const { formatBytes } = await import('./human.ts');
+    const { lossLines } = await import('./loss-text.ts');
+    const output = args.string('output');
+    const name =
+      args.string('format') ?? (output === undefined ? 'svg' : output === '-' ? undefined : output);
+    if (name === undefined) throw new UsageError('--format is needed when the output has no name');
+    const format = findExport(name);
+    if (format === undefined) {
+      const known = EXPORTS.map(
+        (row) => `  ${row.name.padEnd(12)} .${row.extension.padEnd(16)} ${row.description}`,
+      );
+      throw new UsageError(
+        `no export format fits '${name}'`,
+        `Formats and the endings they are chosen by:\n${known.join('\n')}`,
+      );
+    }
+    const path = output ?? `perf.${format.extension}`;
+
+    await using recording = await openInput(args);
+    using progress = new ProgressLine(err);
+    const features =
+      args.has('time') && !recording.isStream
+        ? (await recording.reader()).features
+        : { raw: new Map<number, Uint8Array>() };
+    const filter = sampleFilter(args, features);
+    const { profile, diagnostics } = await recording.profile({
+      aggregate: !format.hasTimeline,
+      ...(filter === undefined ? {} : { filter }),
+      onProgress: progress.listener(),
+    });
+    const event = chosenEvent(profile.events, args.string('event'));
+    const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
+    const chunks = format.write(profile, {
+      event,
+      title: args.string('title'),
+      weight: args.choice('weight', ['samples', 'period']),
+      minimumPercent,
+      orientation: args.boolean('icicle') ? 'icicle' : 'flame',
+      compress: async (bytes) => promisify(gzip)(bytes),
+    });
+    if (path === '-') {
+      for await (const chunk of chunks) {
+        if (typeof chunk === 'string') out.write(chunk);
+        else out.bytes(chunk);
+      }
+      out.flush();
+    } else {
+      const bytes = await writeFile(path, chunks);
+      progress.close();
+      err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
+    }
+    progress.close();
+    printDiagnostics(diagnostics, err, args.boolean('verbose'));
+    for (const line of lossLines(profile.loss, profile.damage)) err.line(err.style.yellow(`Lost: ${line}`));
+    return statusForLoss(args, profile.loss) || EXIT_OK;
   },
 });
+
+function chosenEvent(events: readonly { name: string; samples: number }[], name: string | undefined): number {
+  if (name === undefined)
+    return Math.max(
+      0,
+      events.findIndex((event) => event.samples > 0),
+    );
+  const found = events.findIndex((event) => event.name === name);
+  if (found >= 0) return found;
+  throw new CounterpointError(
+    'ERR_NO_SUCH_EVENT',
+    `the recording has no event "${name}"`,
+    `It has: ${events.map((event) => event.name).join(', ')}`,
+  );
+}
+
+async function writeFile(
+  path: string,
+  chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
+): Promise<number> {
+  const stream = createWriteStream(path);
+  await once(stream, 'open');
+  for await (const chunk of chunks) {
+    if (!stream.write(chunk)) await once(stream, 'drain');
+  }
+  stream.end();
+  await once(stream, 'close');
+  return stream.bytesWritten;
+}

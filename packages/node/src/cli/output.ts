@@ -5,7 +5,7 @@ import { formatTable, type TableColumn } from './table.ts';
 
 /** Where text goes in the end: a descriptor, or a string in tests. */
 export interface TextSink {
-  write(text: string): void;
+  write(text: string | Uint8Array): void;
   readonly isTerminal: boolean;
   /** Width of the terminal, 0 where there is none. */
   columns(): number;
@@ -42,6 +42,12 @@ export class Output {
     this.#pieces.push(text);
     this.#length += text.length;
     if (this.isTerminal || this.#length >= BUFFER_LENGTH) this.flush();
+  }
+
+  /** Bytes of a binary format, after the text so far. */
+  bytes(bytes: Uint8Array): void {
+    this.flush();
+    this.#sink.write(bytes);
   }
 
   line(text = ''): void {
@@ -98,7 +104,7 @@ export function descriptorSink(descriptor: number): TextSink {
         : isTerminal
           ? (process.stdout.columns ?? 0)
           : 0,
-    write: (text) => writeAll(descriptor, Buffer.from(text)),
+    write: (text) => writeAll(descriptor, typeof text === 'string' ? Buffer.from(text) : text),
   };
 }
 

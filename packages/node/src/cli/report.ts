@@ -1,13 +1,97 @@
-import { CounterpointError } from '@counterpoint/core/base';
 import { defineVerb } from './args.ts';
+import { INPUT_OPTIONS, type InputName, openInput } from './recording-input.ts';
 
-export default defineVerb({
+export type ReportName =
+  | InputName
+  | 'stats'
+  | 'header-only'
+  | 'children'
+  | 'sort'
+  | 'dsos'
+  | 'symbols'
+  | 'event'
+  | 'tree'
+  | 'percent-limit'
+  | 'limit'
+  | 'show-nr-samples'
+  | 'json'
+  | 'stdio';
+
+export default defineVerb<ReportName>({
   name: 'report',
   summary: 'show where the samples of a recording fell',
-  usage: '[options]',
-  options: [],
-  examples: [],
-  run() {
-    throw new CounterpointError('ERR_NOT_AVAILABLE', 'this version cannot do that yet');
+  usage: ['[options]', '[options] FILE'],
+  options: [
+    ...INPUT_OPTIONS,
+    {
+      long: 'dsos',
+      short: 'd',
+      value: 'NAME,...',
+      help: 'only functions of these binaries',
+      group: 'Filter',
+    },
+    {
+      long: 'symbols',
+      short: 'S',
+      value: 'NAME,...',
+      help: 'only these functions',
+      repeat: true,
+      group: 'Filter',
+    },
+    { long: 'event', value: 'NAME', help: 'only this event', group: 'Filter' },
+    {
+      long: 'sort',
+      short: 's',
+      value: 'KEYS',
+      help: 'what tells rows apart: comm, dso, symbol, pid, tid, cpu (default comm,dso,symbol)',
+      group: 'Rows',
+    },
+    {
+      long: 'children',
+      help: 'count the time of callees for their callers (default with call chains; --no-children: own time only)',
+      negatable: true,
+      group: 'Rows',
+    },
+    { long: 'percent-limit', value: 'PERCENT', help: 'leave out rows below this share', group: 'Rows' },
+    { long: 'limit', value: 'N', help: 'only the first N rows of each event', group: 'Rows' },
+    { long: 'show-nr-samples', short: 'n', help: 'a column with the number of samples', group: 'Rows' },
+    {
+      long: 'tree',
+      short: 'g',
+      value: 'callees|callers',
+      optionalValue: 'callees',
+      valueMayFollow: true,
+      help: 'call tree from the roots down, or from each function up to its callers',
+      group: 'Rows',
+    },
+    {
+      long: 'stats',
+      help: 'only what is in the file: samples, records by type, losses, damage',
+      group: 'Other answers',
+    },
+    {
+      long: 'header-only',
+      help: 'only what the header says of the recorded machine',
+      group: 'Other answers',
+    },
+    { long: 'json', help: 'the answer as JSON', group: 'Output' },
+    { long: 'stdio', help: 'accepted for perf: output is always plain text', group: 'Output' },
+  ],
+  examples: [
+    ['report', 'functions by time, callees included'],
+    ['report --no-children -i perf.data', 'functions by their own time'],
+    ['report --sort dso', 'time by binary'],
+    ['report --tree=callers --percent-limit 2', 'who called the hot functions'],
+    ['report --stats --json | jq .loss', 'what is missing from the recording'],
+    ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
+  ],
+  async run(context) {
+    await using recording = await openInput(context.args);
+    if (context.args.boolean('stats'))
+      return (await import('./report-stats.ts')).reportStats(context, recording);
+    if (context.args.boolean('header-only')) {
+      return (await import('./report-header.ts')).reportHeader(context, recording);
+    }
+    return (await import('./report-profile.ts')).reportProfile(context, recording);
   },
 });

@@ -1,13 +1,74 @@
-import { CounterpointError } from '@counterpoint/core/base';
 import { defineVerb } from './args.ts';
+import {
+  INPUT_OPTIONS,
+  type InputName,
+  openInput,
+  printDiagnostics,
+  sampleFilter,
+  statusForLoss,
+} from './recording-input.ts';
 
-export default defineVerb({
+type ScriptName = InputName | 'fields' | 'ns' | 'hide-call-graph' | 'json';
+
+export default defineVerb<ScriptName>({
   name: 'script',
   summary: 'print every sample of a recording',
-  usage: '[options]',
-  options: [],
-  examples: [],
-  run() {
-    throw new CounterpointError('ERR_NOT_AVAILABLE', 'this version cannot do that yet');
+  usage: ['[options]', '[options] FILE'],
+  options: [
+    ...INPUT_OPTIONS,
+    {
+      long: 'fields',
+      short: 'F',
+      value: 'FIELDS',
+      help: 'what to print: comm,pid,tid,cpu,time,period,event,trace,addr,weight,ip,sym,symoff,dso,brstack,phys_addr; `+addr` adds, `-dso` takes away',
+      group: 'Output',
+    },
+    { long: 'ns', help: 'times with nine digits', group: 'Output' },
+    { long: 'hide-call-graph', short: 'G', help: 'no call chains', group: 'Output' },
+    { long: 'json', help: 'one JSON object a line (NDJSON)', group: 'Output' },
+  ],
+  examples: [
+    ['script', "every sample in perf's form"],
+    ['script -G --ns -F comm,tid,time,event,ip,sym', 'chosen fields, one line a sample'],
+    ['script --json | head -1 | jq', 'the first sample as JSON'],
+    ['script --time 10.5,11 --comms node', 'half a second of one command'],
+  ],
+  async run({ args, out, err }) {
+    const { parseFields } = await import('@counterpoint/core/query');
+    const { ProgressLine } = await import('./progress.ts');
+    const { lossLines } = await import('./loss-text.ts');
+    const fields = args.string('fields');
+    const choice = fields === undefined ? null : parseFields(fields);
+    await using recording = await openInput(args);
+    const features =
+      args.has('time') && !recording.isStream
+        ? (await recording.reader()).features
+        : { raw: new Map<number, Uint8Array>() };
+    const filter = sampleFilter(args, features);
+    // On a terminal the lines themselves are the progress.
+    const progress = out.isTerminal ? null : new ProgressLine(err);
+    const result = await recording.script(
+      {
+        fields: choice,
+        nanoseconds: args.boolean('ns'),
+        callChains: !args.boolean('hide-call-graph'),
+        json: args.boolean('json'),
+        ...(filter === undefined ? {} : { filter }),
+        ...(progress === null ? {} : { onProgress: progress.listener() }),
+      },
+      (text) => {
+        out.write(text);
+        out.flush();
+      },
+    );
+    progress?.close();
+    if (args.boolean('json')) {
+      out.line(
+        JSON.stringify({ type: 'end', samples: result.samples, loss: result.loss, damage: result.damage }),
+      );
+    }
+    printDiagnostics(result.diagnostics, err, args.boolean('verbose'));
+    for (const line of lossLines(result.loss, result.damage)) err.line(err.style.yellow(`Lost: ${line}`));
+    return statusForLoss(args, result.loss);
   },
 });

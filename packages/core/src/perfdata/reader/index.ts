@@ -1,6 +1,8 @@
 export type { RecordedEvent } from './event-table.ts';
 export { EventTable } from './event-table.ts';
 export { LossCollector } from './loss-collector.ts';
+export type { OrderedRecord } from './read-records.ts';
+export { readRecords } from './read-records.ts';
 export type { OpenOptions, RecordSink, ScanOptions } from './reader.ts';
 export { openPerfData, PerfDataReader } from './reader.ts';
 export type { OnSample } from './sample-stream.ts';

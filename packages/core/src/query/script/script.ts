@@ -1,5 +1,5 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
-import { formatSeconds, toBigInt, toDecimal, toHex } from '../../base/index.ts';
+import { type Damage, formatSeconds, toBigInt, toDecimal, toHex } from '../../base/index.ts';
 import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
@@ -25,6 +25,7 @@ export interface ScriptResult {
   samples: number;
   loss: LossEntry[];
   diagnostics: Diagnostic[];
+  damage: Damage[];
 }
 
 /**
@@ -53,6 +54,7 @@ export async function writeScript(
     samples: printer.samples,
     loss: printer.walker.losses.ledger.list(),
     diagnostics: printer.resolver.diagnostics,
+    damage: reader.damage.list(),
   };
 }
 

@@ -1,0 +1,129 @@
+import { fstatSync } from 'node:fs';
+import type { SampleFilter } from '@counterpoint/core/ingest';
+import type { LossEntry } from '@counterpoint/core/loss';
+import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
+import type { Recording } from '../open/index.ts';
+import { EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
+import type { Output } from './output.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
+
+export type InputName = 'input' | 'pid' | 'tid' | 'cpu' | 'comms' | 'time' | 'fail-on-loss';
+
+/** Options of every verb that reads a recording. */
+export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
+  {
+    long: 'input',
+    short: 'i',
+    value: 'FILE',
+    help: 'the recording; `-` for standard input (default perf.data)',
+    group: 'Input',
+  },
+  { long: 'pid', value: 'PID,...', help: 'only samples of these processes', group: 'Filter' },
+  { long: 'tid', value: 'TID,...', help: 'only samples of these threads', group: 'Filter' },
+  { long: 'comms', value: 'NAME,...', help: 'only samples of these commands', repeat: true, group: 'Filter' },
+  {
+    long: 'cpu',
+    short: 'C',
+    value: 'CPUS',
+    help: 'only samples on these CPUs, such as 0-3,8',
+    group: 'Filter',
+  },
+  {
+    long: 'time',
+    value: 'FROM,TO',
+    help: 'only samples between these times in seconds, either may be left out; or a part such as 10%-20%',
+    group: 'Filter',
+  },
+  {
+    long: 'fail-on-loss',
+    help: 'exit with 3 where the recording is known to lack something',
+    group: 'General',
+  },
+];
+
+/** The part of any reading verb's arguments that is about its input. */
+export type InputArguments = Pick<
+  ParsedArguments<InputName>,
+  'words' | 'string' | 'numbers' | 'list' | 'ranges' | 'boolean' | 'refuse'
+>;
+
+/** The file to read: as given, else standard input where something is piped in, else `perf.data`, as perf does. */
+export function inputName(args: InputArguments): string {
+  const given = args.string('input') ?? args.words[0];
+  if (given !== undefined) return given;
+  try {
+    if (fstatSync(0).isFIFO()) return '-';
+  } catch {
+    // Standard input is closed.
+  }
+  return 'perf.data';
+}
+
+export async function openInput(args: InputArguments): Promise<Recording> {
+  if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
+  const { openRecording } = await import('../open/index.ts');
+  return openRecording(inputName(args));
+}
+
+/** The filter that the options ask for, or undefined where they ask for none. */
+export function sampleFilter(args: InputArguments, features: PerfDataFeatures): SampleFilter | undefined {
+  const filter: SampleFilter = {};
+  const pids = args.numbers('pid', { min: -1 });
+  const tids = args.numbers('tid', { min: -1 });
+  const comms = args.list('comms');
+  const cpus = args.ranges('cpu');
+  if (pids.length > 0) filter.pids = new Set(pids);
+  if (tids.length > 0) filter.tids = new Set(tids);
+  if (comms.length > 0) filter.comms = new Set(comms);
+  if (cpus.length > 0) filter.cpus = new Set(cpus);
+  const time = args.string('time');
+  if (time !== undefined) Object.assign(filter, timeRange(time, features, args));
+  return Object.keys(filter).length > 0 ? filter : undefined;
+}
+
+function timeRange(
+  text: string,
+  features: PerfDataFeatures,
+  args: InputArguments,
+): { fromNs: bigint | null; toNs: bigint | null } {
+  const percent = /^(\d+(?:\.\d+)?)%-(\d+(?:\.\d+)?)%$/.exec(text);
+  if (percent !== null) {
+    const span = features.sampleTime;
+    if (span === undefined) {
+      throw args.refuse('time', 'seconds here, since the recording does not say when it begins and ends');
+    }
+    const length = Number(span.last - span.first);
+    const at = (share: string) => span.first + BigInt(Math.round((length * Number(share)) / 100));
+    return { fromNs: at(percent[1]!), toNs: at(percent[2]!) };
+  }
+  const parts = text.split(',');
+  if (parts.length !== 2) throw args.refuse('time', 'FROM,TO in seconds, or a part such as 10%-20%');
+  const [from, to] = parts.map((part) => {
+    if (part.trim() === '') return null;
+    const match = /^(\d+)(?:\.(\d{1,9}))?$/.exec(part.trim());
+    if (match === null) throw args.refuse('time', 'FROM,TO in seconds, or a part such as 10%-20%');
+    return BigInt(match[1]!) * 1_000_000_000n + BigInt((match[2] ?? '').padEnd(9, '0'));
+  });
+  return { fromNs: from ?? null, toNs: to ?? null };
+}
+
+/** Exit status after a report: 3 where something is lost and `--fail-on-loss` was given. */
+export function statusForLoss(args: InputArguments, loss: readonly LossEntry[]): number {
+  return args.boolean('fail-on-loss') && loss.length > 0 ? EXIT_LOSS : EXIT_OK;
+}
+
+/** Diagnostics of symbol look-ups, in words, on standard error; once each. */
+export function printDiagnostics(
+  diagnostics: readonly { path: string; detail: string; remedy: string }[],
+  err: Output,
+  verbose: boolean,
+): void {
+  const shown = verbose ? diagnostics : diagnostics.slice(0, 3);
+  for (const { path, detail, remedy } of shown) {
+    err.line(err.style.yellow(`symbols: ${path}: ${detail}`));
+    if (remedy !== '') err.line(`  ${remedy}`);
+  }
+  if (shown.length < diagnostics.length) {
+    err.line(`  (${diagnostics.length - shown.length} more with -v)`);
+  }
+}

@@ -1,0 +1,39 @@
+import type { Recording } from '../open/index.ts';
+import type { VerbContext } from './args.ts';
+import { lossLines } from './loss-text.ts';
+import { ProgressLine } from './progress.ts';
+import { statusForLoss } from './recording-input.ts';
+import type { ReportName } from './report.ts';
+
+/** `report --stats`: perf's layout, then what is missing. */
+export async function reportStats(
+  { args, out, err }: VerbContext<ReportName>,
+  recording: Recording,
+): Promise<number> {
+  using progress = new ProgressLine(err);
+  const stats = await recording.stats({ onProgress: progress.listener() });
+  progress.close();
+  if (args.boolean('json')) {
+    out.json(stats);
+    return statusForLoss(args, stats.loss);
+  }
+  const total = Object.values(stats.records).reduce((sum, count) => sum + count, 0);
+  const line = (name: string, count: number, share: boolean) => {
+    const percent = share && total > 0 ? `  (${((100 * count) / total).toFixed(1).padStart(4)}%)` : '';
+    out.line(`${name.padStart(16)} events: ${String(count).padStart(10)}${percent}`);
+  };
+  out.line('\nAggregated stats:');
+  line('TOTAL', total, false);
+  for (const [name, count] of Object.entries(stats.records)) line(name, count, true);
+  for (const event of stats.events) {
+    if (event.samples === 0) continue;
+    out.line(`${event.name} stats:`);
+    line('SAMPLE', event.samples, false);
+    if (event.lost > 0) line('LOST_SAMPLES', event.lost, false);
+  }
+  out.line();
+  const lines = lossLines(stats.loss, stats.damage);
+  if (lines.length === 0) out.line('Nothing lost.');
+  for (const text of lines) out.line(out.style.yellow(`Lost: ${text}`));
+  return statusForLoss(args, stats.loss);
+}

@@ -1,0 +1,181 @@
+import { createReadStream, fstatSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { type ByteSource, type ByteStream, CounterpointError, memorySource } from '@counterpoint/core/base';
+import {
+  type IngestOptions,
+  type IngestResult,
+  ingestPerfData,
+  type SampleFilter,
+} from '@counterpoint/core/ingest';
+import {
+  type OrderedRecord,
+  openPerfData,
+  type PerfDataReader,
+  readRecords,
+  type ScanOptions,
+} from '@counterpoint/core/perfdata';
+import {
+  collectStats,
+  type ScriptOptions,
+  type ScriptResult,
+  type StatsAnswer,
+  writeScript,
+} from '@counterpoint/core/query';
+import type { SymbolDriver } from '@counterpoint/core/symbols';
+import { diskDriver, openFileSource } from '../locate/index.ts';
+
+export interface RecordingOptions {
+  /** Where symbols come from; by default this machine's files. */
+  symbols?: SymbolDriver;
+}
+
+export interface ProfileOptions extends Omit<IngestOptions, 'symbols'> {
+  filter?: SampleFilter;
+}
+
+/** A recording to ask questions of. Close it, or hold it with `await using`. */
+export class Recording implements AsyncDisposable {
+  /** How it was named: a path, `-`, or `bytes`. */
+  readonly name: string;
+  /** True where it can be read only once. */
+  readonly isStream: boolean;
+  private readonly input: ByteSource | ByteStream;
+  private readonly closeInput: () => Promise<void>;
+  private readonly driver: SymbolDriver;
+  private first: PerfDataReader | null;
+  private closed = false;
+
+  /** Use `openRecording`. */
+  constructor(
+    name: string,
+    input: ByteSource | ByteStream,
+    first: PerfDataReader,
+    closeInput: () => Promise<void>,
+    options: RecordingOptions,
+  ) {
+    this.name = name;
+    this.input = input;
+    this.isStream = Symbol.asyncIterator in input;
+    this.first = first;
+    this.closeInput = closeInput;
+    this.driver = options.symbols ?? diskDriver();
+  }
+
+  /** A reader at the start of the recording, for questions that are not here. */
+  async reader(): Promise<PerfDataReader> {
+    if (this.closed) throw new CounterpointError('ERR_CLOSED', `the recording ${this.name} has been closed`);
+    const { first } = this;
+    this.first = null;
+    if (first !== null) return first;
+    if (this.isStream) {
+      throw new CounterpointError(
+        'ERR_READ_ONCE',
+        'a recording that comes through a pipe can be read only once',
+        'Save it to a file first: `... > perf.data`.',
+      );
+    }
+    return openPerfData(this.input);
+  }
+
+  /** What is in the file: samples, records by type, losses, damage. */
+  async stats(options: ScanOptions = {}): Promise<StatsAnswer> {
+    return collectStats(await this.reader(), options);
+  }
+
+  /** Every record as an owned object, in order of time. */
+  async *records(options: Omit<ScanOptions, 'onChunk'> = {}): AsyncGenerator<OrderedRecord, void, undefined> {
+    yield* readRecords(await this.reader(), options);
+  }
+
+  /** The whole recording as a profile, with symbols. */
+  async profile(options: ProfileOptions = {}): Promise<IngestResult> {
+    return ingestPerfData(await this.reader(), { ...options, symbols: this.driver });
+  }
+
+  /** Every sample as text (or NDJSON), in large pieces. */
+  async script(
+    options: Omit<ScriptOptions, 'symbols'>,
+    write: (text: string) => Promise<void> | void,
+  ): Promise<ScriptResult> {
+    return writeScript(await this.reader(), { ...options, symbols: this.driver }, write);
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    await this.closeInput();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/**
+ * Open a recording: a path, `-` for standard input, bytes, or a stream of bytes (pipe mode).
+ * Throws CounterpointError where there is none (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
+ */
+export async function openRecording(
+  input: string | Uint8Array<ArrayBuffer> | ByteStream,
+  options: RecordingOptions = {},
+): Promise<Recording> {
+  if (typeof input !== 'string') {
+    const source = input instanceof Uint8Array ? memorySource(input) : input;
+    const name = input instanceof Uint8Array ? 'bytes' : 'stream';
+    return new Recording(name, source, await openPerfData(source), async () => {}, options);
+  }
+  return input === '-' ? openStandardInput(options) : openPath(input, options);
+}
+
+async function openStandardInput(options: RecordingOptions): Promise<Recording> {
+  if (fstatSync(0).isFile()) return openPath('/proc/self/fd/0', options, '-');
+  const stream = createReadStream('', { fd: 0, autoClose: false, highWaterMark: 1 << 20 });
+  const reader = await openPerfData(stream);
+  return new Recording('-', stream, reader, async () => void stream.destroy(), options);
+}
+
+async function openPath(path: string, options: RecordingOptions, name = path): Promise<Recording> {
+  const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw fileError(path, error);
+  });
+  if (facts.isDirectory()) {
+    throw new CounterpointError(
+      'ERR_DIRECTORY',
+      `${path} is a directory`,
+      'Recordings of `perf record --threads` are directories of files, which cannot be read yet. Name a perf.data file.',
+    );
+  }
+  if (!facts.isFile()) {
+    const stream = createReadStream(path, { highWaterMark: 1 << 20 });
+    const reader = await openPerfData(stream);
+    return new Recording(name, stream, reader, async () => void stream.destroy(), options);
+  }
+  const source = await openFileSource(path).catch((error: NodeJS.ErrnoException) => {
+    throw fileError(path, error);
+  });
+  try {
+    const reader = await openPerfData(source);
+    return new Recording(name, source, reader, () => source.close(), options);
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+function fileError(path: string, error: NodeJS.ErrnoException): Error {
+  if (error.code === 'ENOENT') {
+    return new CounterpointError(
+      'ERR_NO_FILE',
+      `there is no file ${path}`,
+      'Record one with `counterpoint record -- COMMAND`, or name another with -i.',
+    );
+  }
+  if (error.code === 'EACCES' || error.code === 'EPERM') {
+    return new CounterpointError(
+      'ERR_FILE_ACCESS',
+      `${path} may not be read (${error.code})`,
+      'It belongs to another user: run as its owner or as root, or change its mode.',
+    );
+  }
+  return error;
+}
