@@ -19,7 +19,7 @@ export interface PmuDescription {
   /** What `config` is before any term; terms then replace bits instead of adding them (Intel PT). */
   readonly defaultConfig?: bigint;
   /** CPUs on which the PMU counts for others too (`cpumask`), or the only ones it has (`cpus`): `0,18`. */
-  readonly cpus?: string;
+  readonly cpus?: string | undefined;
 }
 
 /** Something that exists, but not for us. */

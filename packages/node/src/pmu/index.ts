@@ -1,0 +1,2 @@
+export { type SystemEventLookup, systemEventLookup } from './lookup.ts';
+export { SysfsPmu } from './sysfs-pmu.ts';

@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EventLookup } from '@counterpoint/core/events';
+import { SysfsPmu } from './sysfs-pmu.ts';
+import { Tracefs } from './tracefs.ts';
+
+/** What this machine offers, by name; nothing is read before it is asked for, and nothing twice. */
+export interface SystemEventLookup extends EventLookup {
+  pmu(name: string): SysfsPmu | null;
+}
+
+/**
+ * The events of the machine whose sysfs is at `root`. `tracefs` is where tracepoints are; else its own mount point, then
+ * the old one inside debugfs.
+ */
+export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventLookup {
+  const devices = join(root, 'bus/event_source/devices');
+  const places =
+    tracefs === undefined ? [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')] : [tracefs];
+  const tracepoints = new Tracefs(places);
+  const pmus = new Map<string, SysfsPmu | null>();
+  let names: readonly string[] | null = null;
+
+  const pmuNames = () => {
+    names ??= listNames(devices);
+    return names;
+  };
+  return {
+    pmuNames,
+    pmu(name) {
+      let pmu = pmus.get(name);
+      if (pmu === undefined) {
+        pmu = pmuNames().includes(name) ? SysfsPmu.read(devices, name) : null;
+        pmus.set(name, pmu);
+      }
+      return pmu;
+    },
+    tracepoint: (system, name) => tracepoints.id(system, name),
+    tracepointNames: () => tracepoints.names(),
+  };
+}
+
+function listNames(devices: string): string[] {
+  try {
+    return readdirSync(devices).sort();
+  } catch {
+    // A kernel without perf events, or a container without sysfs: no PMUs; generic events are still known by name.
+    return [];
+  }
+}

@@ -1,0 +1,82 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PmuDescription, PmuEvent } from '@counterpoint/core/events';
+import { readKernelFile } from '../probe/index.ts';
+
+/** Files beside an event's own: `NAME.scale` and its kind. */
+const EVENT_DETAIL = /\.(?:scale|unit|per-pkg|snapshot)$/;
+
+/**
+ * One folder of /sys/bus/event_source/devices (Documentation/ABI/testing/sysfs-bus-event_source-devices-*):
+ *
+ *   type      cpumask | cpus      format/TERM: `config:0-7`      events/NAME: `event=0x3c`, NAME.scale, NAME.unit
+ *
+ * Formats and events are read when they are first asked for.
+ */
+export class SysfsPmu implements PmuDescription {
+  readonly name: string;
+  readonly type: number;
+  readonly #dir: string;
+  #formats: ReadonlyMap<string, string> | null = null;
+  #events: ReadonlyMap<string, PmuEvent> | null = null;
+
+  private constructor(dir: string, name: string, type: number) {
+    this.#dir = dir;
+    this.name = name;
+    this.type = type;
+  }
+
+  /** `null` where there is no such PMU, or it has no number. */
+  static read(devices: string, name: string): SysfsPmu | null {
+    const dir = join(devices, name);
+    const type = readKernelFile(join(dir, 'type'));
+    return type !== null && /^\d{1,10}$/.test(type) ? new SysfsPmu(dir, name, Number(type)) : null;
+  }
+
+  get formats(): ReadonlyMap<string, string> {
+    this.#formats ??= new Map(this.#files('format').map((name) => [name, this.#text('format', name)]));
+    return this.#formats;
+  }
+
+  get events(): ReadonlyMap<string, PmuEvent> {
+    this.#events ??= new Map(
+      this.#files('events')
+        .filter((name) => !EVENT_DETAIL.test(name))
+        .map((name) => [name, this.#event(name)]),
+    );
+    return this.#events;
+  }
+
+  /** `cpumask` of an uncore PMU, `cpus` of a PMU that only some cores have. */
+  get cpus(): string | undefined {
+    return readKernelFile(join(this.#dir, 'cpumask')) ?? readKernelFile(join(this.#dir, 'cpus')) ?? undefined;
+  }
+
+  /** `caps/NAME`: what the driver says of itself, `branches`, `max_precise`, `pmu_name`. */
+  capability(name: string): string | null {
+    return readKernelFile(join(this.#dir, 'caps', name));
+  }
+
+  #event(name: string): PmuEvent {
+    const unit = this.#text('events', `${name}.unit`);
+    const scale = Number(this.#text('events', `${name}.scale`) || Number.NaN);
+    return {
+      terms: this.#text('events', name),
+      ...(unit === '' ? {} : { unit }),
+      ...(Number.isFinite(scale) ? { scale } : {}),
+    };
+  }
+
+  #files(folder: string): string[] {
+    try {
+      return readdirSync(join(this.#dir, folder)).sort();
+    } catch {
+      // A PMU without formats or events has no such folder.
+      return [];
+    }
+  }
+
+  #text(folder: string, name: string): string {
+    return readKernelFile(join(this.#dir, folder, name)) ?? '';
+  }
+}

@@ -1,0 +1,105 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Unavailable } from '@counterpoint/core/events';
+
+type Found = { dir: string; problem: null } | { dir: null; problem: Unavailable };
+
+/** Tracepoints by name: their ids are files below `events/` in tracefs, which only root (or its group) reads. */
+export class Tracefs {
+  readonly #places: readonly string[];
+  #found: Found | null = null;
+  #names: readonly string[] | null = null;
+  readonly #ids = new Map<string, number | null | Unavailable>();
+
+  /** Folders where tracefs may be mounted, in the order to try. */
+  constructor(places: readonly string[]) {
+    this.#places = places;
+  }
+
+  id(system: string, name: string): number | null | Unavailable {
+    const full = `${system}:${name}`;
+    let id = this.#ids.get(full);
+    if (id === undefined) {
+      id = this.#read(system, name);
+      this.#ids.set(full, id);
+    }
+    return id;
+  }
+
+  /** Every `system:event`, sorted; none where they cannot be read. */
+  names(): readonly string[] {
+    this.#names ??= this.#list();
+    return this.#names;
+  }
+
+  #find(): Found {
+    this.#found ??= findTracefs(this.#places);
+    return this.#found;
+  }
+
+  #read(system: string, name: string): number | null | Unavailable {
+    const { dir, problem } = this.#find();
+    if (problem !== null) return problem;
+    if (system.includes('..') || name.includes('..') || `${system}${name}`.includes('/')) return null;
+    try {
+      const id = Number(readFileSync(join(dir, system, name, 'id'), 'utf8'));
+      return Number.isSafeInteger(id) ? id : null;
+    } catch (error) {
+      return isDenied(error) ? denied(dir) : null;
+    }
+  }
+
+  #list(): string[] {
+    const { dir } = this.#find();
+    if (dir === null) return [];
+    const names: string[] = [];
+    for (const system of folders(dir)) {
+      for (const event of folders(join(dir, system))) names.push(`${system}:${event}`);
+    }
+    return names.sort();
+  }
+}
+
+function findTracefs(places: readonly string[]): Found {
+  for (const place of places) {
+    const dir = join(place, 'events');
+    try {
+      readdirSync(dir);
+      return { dir, problem: null };
+    } catch (error) {
+      if (isDenied(error) && place === places[0]) return { dir: null, problem: denied(dir) };
+    }
+  }
+  const [first = '/sys/kernel/tracing'] = places;
+  return {
+    dir: null,
+    problem: {
+      unavailable: `tracepoints are named in tracefs, which is not mounted at ${first}`,
+      remedy: `Mount it: sudo mount -t tracefs tracefs ${first}`,
+    },
+  };
+}
+
+/** Measured on Linux 6.18: with mode=755 alone the id files stay 0440 root; a group reaches them. */
+function denied(dir: string): Unavailable {
+  const mount = dir.replace(/\/events$/, '');
+  return {
+    unavailable: `tracepoints are named in ${mount}, which only root may read`,
+    remedy: `Run it as root, or let your group read it until the next boot:\nsudo mount -o remount,mode=750,gid=$(id -g) ${mount}`,
+  };
+}
+
+function isDenied(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EACCES' || code === 'EPERM';
+}
+
+function folders(dir: string): string[] {
+  try {
+    return readdirSync(dir, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch {
+    return [];
+  }
+}
