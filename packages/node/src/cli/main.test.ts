@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
+import { EventSyntaxError } from '@counterpoint/core/events';
 import { defineVerb, type Verb } from './args.ts';
 import { verbHelp } from './help.ts';
 import { runCommandLine, VERBS } from './main.ts';
@@ -114,6 +115,8 @@ test('errors say what happened and what to do; a stack only when asked for', () 
     print(new CounterpointError('ERR_X', 'no rights', 'Run it as root.\nOr ask.')),
     'counterpoint: no rights\n  Run it as root.\n  Or ask.\n',
   );
+  const pointing = new EventSyntaxError('cycels', 0, 'unknown event', 'Try another.');
+  assert.equal(print(pointing), `${pointing.message}\n  Try another.\n`);
   const missing = Object.assign(new Error("ENOENT: no such file or directory, open 'perf.data'"), {
     code: 'ENOENT',
     syscall: 'open',

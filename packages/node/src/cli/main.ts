@@ -1,4 +1,4 @@
-import { didYouMean, nearestNames } from '@counterpoint/core/base';
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, UsageError, type Verb } from './args.ts';
 import { generalHelp, usageLines, verbHelp } from './help.ts';
 import { descriptorSink, Output, OutputClosed } from './output.ts';
@@ -47,7 +47,7 @@ export async function runCommandLine(words: readonly string[], out: Output, err:
     if (error instanceof OutputClosed) return EXIT_OK;
     out.flush();
     printError(error, err, { verbose: isVerbose(words) });
-    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILURE;
+    return isUsageError(error) ? EXIT_USAGE : EXIT_FAILURE;
   }
 }
 
@@ -107,6 +107,13 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
     err.line(`counterpoint ${verb.name} --help explains the options.`);
     return EXIT_USAGE;
   }
+}
+
+/** Also an event that does not exist: part of the command line, as for perf. */
+function isUsageError(error: unknown): boolean {
+  return (
+    error instanceof UsageError || (error instanceof CounterpointError && error.code === 'ERR_EVENT_SYNTAX')
+  );
 }
 
 /** Known before the words are parsed, because parsing is one of the things that may fail. */

@@ -11,9 +11,9 @@ export function printError(
   { verbose = false, prefix = 'counterpoint' }: { verbose?: boolean; prefix?: string } = {},
 ): void {
   const { red, bold } = output.style;
-  const [first = '', ...more] = describe(error).split('\n');
-  output.line(`${bold(`${prefix}:`)} ${red(first)}`);
-  for (const line of more) output.line(line);
+  const text = describe(error);
+  // A message of several lines points at a place in its first one: nothing may move it.
+  output.line(text.includes('\n') ? text : `${bold(`${prefix}:`)} ${red(text)}`);
   const remedy = remedyOf(error);
   for (const line of remedy === '' ? [] : remedy.split('\n')) output.line(`  ${line}`);
   if (verbose) {
