@@ -1,4 +1,30 @@
 import { PERF_RECORD_SAMPLE, RECORD_HEADER_SIZE } from '../abi/index.ts';
+import { compareU64, toBigInt } from '../base/index.ts';
+
+/** The oldest and the newest of some times, as 64-bit halves. */
+export class TimeRange {
+  private firstLo = 0xffff_ffff;
+  private firstHi = 0xffff_ffff;
+  private lastLo = 0;
+  private lastHi = 0;
+
+  add(lo: number, hi: number): void {
+    if (compareU64(lo, hi, this.firstLo, this.firstHi) < 0) {
+      this.firstLo = lo;
+      this.firstHi = hi;
+    }
+    if (compareU64(lo, hi, this.lastLo, this.lastHi) > 0) {
+      this.lastLo = lo;
+      this.lastHi = hi;
+    }
+  }
+
+  /** Null where no time was added. */
+  get(): { first: bigint; last: bigint } | null {
+    if (compareU64(this.firstLo, this.firstHi, this.lastLo, this.lastHi) > 0) return null;
+    return { first: toBigInt(this.firstLo, this.firstHi), last: toBigInt(this.lastLo, this.lastHi) };
+  }
+}
 
 /** Types below this are counted one by one; newer ones together in the last place. */
 const TYPE_PLACES = 256;
@@ -14,14 +40,20 @@ export class RecordScan {
   /** Records by type. */
   readonly counts = new Float64Array(TYPE_PLACES);
   bytes = 0;
+  /** Times of the oldest and the newest sample, where samples have a time. */
+  readonly sampleTimes = new TimeRange();
   /** Bytes after a header that cannot be right: the rest of that batch was not looked at. */
   damagedBytes = 0;
   private readonly isVisited = new Uint8Array(TYPE_PLACES);
   private readonly visit: RecordVisitor;
+  /** Where the time stands in a sample, in words of 4 bytes, or -1. */
+  private readonly timeWord: number;
   /** For records that wrap. Grows to the largest record seen: at most 64 KiB. */
   private scratch = new DataView(new ArrayBuffer(0));
 
-  constructor(visitedTypes: readonly number[], visit: RecordVisitor) {
+  /** `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. */
+  constructor(visitedTypes: readonly number[], visit: RecordVisitor, timeFromStart = -1) {
+    this.timeWord = timeFromStart < 0 ? -1 : timeFromStart >> 2;
     for (const type of visitedTypes) this.isVisited[type] = 1;
     this.visit = visit;
   }
@@ -42,19 +74,36 @@ export class RecordScan {
     const mask = data.length - 1;
     let offset = from % data.length;
     let left = to - from;
+    let firstSample = -1;
+    let lastSample = -1;
     while (left > 0) {
       const word = offset >>> 2;
       const size = words[word + 1]! >>> 16;
       if (size < RECORD_HEADER_SIZE || size > left) {
         this.damagedBytes += left;
-        return;
+        break;
       }
       const type = Math.min(words[word]!, TYPE_PLACES - 1);
       this.counts[type]!++;
+      if (type === PERF_RECORD_SAMPLE) {
+        if (firstSample < 0) firstSample = word;
+        lastSample = word;
+      }
       if (this.isVisited[type] === 1) this.visitRecord(data, type, offset, size);
       offset = (offset + size) & mask;
       left -= size;
     }
+    // A ring belongs to one CPU, so its first sample is its oldest.
+    if (firstSample >= 0 && this.timeWord >= 0) {
+      this.addTime(words, firstSample);
+      this.addTime(words, lastSample);
+    }
+  }
+
+  private addTime(words: Uint32Array, sample: number): void {
+    const mask = words.length - 1;
+    const at = sample + this.timeWord;
+    this.sampleTimes.add(words[at & mask]!, words[(at + 1) & mask]!);
   }
 
   private visitRecord(data: Uint8Array<ArrayBuffer>, type: number, offset: number, size: number): void {

@@ -199,6 +199,25 @@ describe('RecordScan', () => {
     );
   });
 
+  test('the oldest and newest sample time, across wraps and rings', () => {
+    const scan = new RecordScan([], () => {}, 16);
+    assert.equal(scan.sampleTimes.get(), null);
+    const times = [0x1_0000_0005n, 0x1_0000_0007n, 0xffff_fff0n, 0x2_0000_0000n];
+    for (const [first, last] of [
+      [times[0]!, times[1]!],
+      [times[2]!, times[3]!],
+    ]) {
+      const kernel = new FakeKernel(64, 40);
+      for (const time of [first!, last!]) {
+        const bytes = record(PERF_RECORD_SAMPLE, 2, 1);
+        new DataView(bytes.buffer).setBigUint64(16, time, true);
+        kernel.write(bytes);
+      }
+      scan.scan(kernel.data, 40, kernel.head());
+    }
+    assert.deepEqual(scan.sampleTimes.get(), { first: 0xffff_fff0n, last: 0x2_0000_0000n });
+  });
+
   test('any bytes: no endless loop, no throw, everything accounted for', () => {
     fc.assert(
       fc.property(
