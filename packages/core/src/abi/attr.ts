@@ -47,6 +47,7 @@ export const ATTR_FIELDS: readonly (readonly [string, string, AttrFieldKind, num
   ['sampleRegsIntr', 'sample_regs_intr', 'u64', 96],
   ['auxWatermark', 'aux_watermark', 'u32', 104],
   ['sampleMaxStack', 'sample_max_stack', 'u16', 108],
+  ['reserved2', '__reserved_2', 'u16', 110],
   ['auxSampleSize', 'aux_sample_size', 'u32', 112],
   ['auxAction', 'aux_action', 'u32', 116],
   ['sigData', 'sig_data', 'u64', 120],

@@ -28,6 +28,8 @@ export interface PerfEventAttr {
   sampleRegsIntr: bigint;
   auxWatermark: number;
   sampleMaxStack: number;
+  /** Not used by any kernel yet. */
+  reserved2: number;
   auxSampleSize: number;
   auxAction: number;
   sigData: bigint;
@@ -190,8 +192,11 @@ export function encodeAttrShortest(
   const all = encodeAttr(attr, littleEndian);
   let used = all.length;
   while (used > 0 && all[used - 1] === 0) used--;
-  const size = ATTR_SIZES.find((published) => published >= used && published >= atLeast) ?? all.length;
-  const cut = all.slice(0, size);
+  const size =
+    ATTR_SIZES.find((published) => published >= used && published >= atLeast) ??
+    Math.max(all.length, atLeast);
+  const cut = new Uint8Array(size);
+  cut.set(all.subarray(0, size));
   new DataView(cut.buffer).setUint32(4, size, littleEndian);
   return cut;
 }

@@ -16,9 +16,11 @@ import { encodeSample, encodeSampleId } from './encode-sample.ts';
 import { READERS, type TableRecord, WRITERS } from './generated/records.ts';
 import type { PerfRecord, RawRecord, SampleId, SampleRecord } from './record.ts';
 import { decodeSample } from './sample.ts';
+import { SampleFields } from './sample-fields.ts';
 import type { SampleLayout } from './sample-layout.ts';
 
 const scratchReader = new BodyReader(new DataView(new ArrayBuffer(0)));
+const scratchFields = new SampleFields();
 
 /**
  * The record at `[start, start + size)` as an owned value. `layout` is that of its event's attr (null: none known, then
@@ -36,8 +38,8 @@ export function decodeRecord(
   const type = view.getUint32(start, littleEndian);
   const misc = view.getUint16(start + 4, littleEndian);
   if (type === PERF_RECORD_SAMPLE && layout !== null) {
-    const sample = decodeSample(view, start, end, layout, littleEndian);
-    if (sample !== null) return { type, misc, sample, tail: new Uint8Array() };
+    const sample = decodeSample(view, start, end, layout, littleEndian, scratchFields);
+    if (sample !== null) return { type, misc, sample, tail: bytesBetween(view, scratchFields.end, end) };
   }
   const read = READERS.get(type);
   if (read === undefined) return rawRecord(view, start, end, type, misc);
@@ -55,9 +57,12 @@ export function trailerSize(type: number, size: number, layout: SampleLayout | n
 }
 
 function rawRecord(view: DataView, start: number, end: number, type: number, misc: number): RawRecord {
-  const from = start + RECORD_HEADER_SIZE;
-  const body = new Uint8Array(view.buffer, view.byteOffset + from, end - from).slice();
+  const body = bytesBetween(view, start + RECORD_HEADER_SIZE, end);
   return { raw: true, type, misc, body, tail: new Uint8Array() };
+}
+
+function bytesBetween(view: DataView, from: number, to: number): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset + from, to - from).slice();
 }
 
 /** Decode a trailer that starts at `at` and is complete. */
@@ -87,18 +92,23 @@ export function decodeSampleId(view: DataView, at: number, layout: SampleLayout,
   return out;
 }
 
-/** Append `record` to `writer`, header, body and trailer. Throws RangeError beyond 65,535 bytes. */
+/**
+ * Append `record` to `writer`, header, body and trailer. A record without `sampleId` gets zeros where the layout has a
+ * trailer: readers take the end of the record for one. Throws RangeError beyond 65,535 bytes.
+ */
 export function encodeRecord(writer: BodyWriter, record: PerfRecord, layout: SampleLayout | null): void {
   writer.beginRecord(record.type, record.misc);
   if (isRaw(record)) writer.rest(record.body);
   else if (isSample(record)) {
     if (layout === null) throw new TypeError('a sample can only be encoded with the layout of its attr');
     encodeSample(writer, record.sample, layout);
+    writer.rest(record.tail);
   } else {
     const write = WRITERS.get(record.type) as (writer: BodyWriter, record: TableRecord) => void;
     write(writer, record);
+    const hasTrailer = layout !== null && record.type < PERF_RECORD_USER_TYPE_START;
+    if (hasTrailer) encodeSampleId(writer, record.sampleId ?? {}, layout);
   }
-  if (record.sampleId !== undefined && layout !== null) encodeSampleId(writer, record.sampleId, layout);
   writer.endRecord();
 }
 

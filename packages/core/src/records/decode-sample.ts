@@ -33,16 +33,35 @@ import {
 import type { SampleFields } from './sample-fields.ts';
 import type { SampleLayout } from './sample-layout.ts';
 
-/** The bits whose parts have no fixed place: all after PERIOD. */
+/** The bits of the parts after the call chain. */
 const VARIABLE_BITS = ~(PERF_SAMPLE_PERIOD * 2 - 1) & ~PERF_SAMPLE_IDENTIFIER & ~PERF_SAMPLE_STREAM_ID;
 
 /**
  * Decode the sample record at `[start, end)` into `out`. Returns false where the record is too short for what its attr
- * promises; the fields before the break are set then, the others hold their defaults.
+ * promises. Fields that the attr does not have, and those after the break, hold their defaults.
  *
  * The order of the parts is the kernel's (`perf_output_sample`). Every read is checked against `end` first.
  */
 export function decodeSampleInto(
+  view: DataView,
+  start: number,
+  end: number,
+  layout: SampleLayout,
+  le: boolean,
+  out: SampleFields,
+): boolean {
+  // Samples of one shape set the same fields; only what another shape or a cut sample left behind must go.
+  if (out.shape !== layout.shape) {
+    out.reset();
+    out.shape = layout.shape;
+  }
+  if (decodeFixedParts(view, start, end, layout, le, out)) return true;
+  out.reset();
+  decodeFixedParts(view, start, end, layout, le, out);
+  return false;
+}
+
+function decodeFixedParts(
   view: DataView,
   start: number,
   end: number,
@@ -108,8 +127,6 @@ export function decodeSampleInto(
     out.periodHi = view.getUint32(at + hi, le);
     at += 8;
   }
-  if ((bits & VARIABLE_BITS) === 0 && (bits & (PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN)) === 0) return true;
-
   if ((bits & PERF_SAMPLE_READ) !== 0) {
     const size = readValuesSize(view, at, end, layout.readFormat, le);
     if (size < 0) return false;
@@ -124,7 +141,10 @@ export function decodeSampleInto(
     out.chainCount = count;
     at += 8 + count * 8;
   }
-  if ((bits & VARIABLE_BITS) === 0) return true;
+  if ((bits & VARIABLE_BITS) === 0) {
+    out.end = at;
+    return true;
+  }
   return decodeVariableParts(view, at, end, layout, le, out);
 }
 
@@ -188,6 +208,7 @@ function decodeVariableParts(
     const size = view.getUint32(at + lo, le);
     const tooBig = view.getUint32(at + hi, le) !== 0;
     at += 8;
+    out.userStackSize = 0;
     if (size !== 0 || tooBig) {
       // The bytes, then how many of them are real.
       if (tooBig || size > end - at - 8) return false;
@@ -256,7 +277,10 @@ function decodeVariableParts(
     if (view.getUint32(at + hi, le) !== 0 || size > end - at - 8) return false;
     out.auxOffset = at + 8;
     out.auxSize = size;
+    at += 8 + size;
   }
+  // The padding of raw data may be claimed beyond the record's end.
+  out.end = Math.min(at, end);
   return true;
 }
 

@@ -56,4 +56,15 @@ export class SampleFields {
   codePageSizeHi = 0;
   auxOffset = 0;
   auxSize = 0;
+  /** Where the known parts end; what follows is a newer kernel's. */
+  end = 0;
+  /** Which fields the last decode has set: the layout's `shape`. */
+  shape = -1;
+
+  /** Every field to its default. */
+  reset(): void {
+    Object.assign(this, DEFAULTS);
+  }
 }
+
+const DEFAULTS = new SampleFields();

@@ -32,6 +32,8 @@ export class SampleLayout {
   readonly readFormat: number;
   readonly branchHasHwIndex: boolean;
   readonly branchHasCounters: boolean;
+  /** Equal for layouts whose samples have the same parts. */
+  readonly shape: number;
   /** How many registers a dump of each kind holds. */
   readonly userRegisterCount: number;
   readonly interruptRegisterCount: number;
@@ -54,6 +56,7 @@ export class SampleLayout {
     this.readFormat = Number(attr.readFormat & 0xffff_ffffn);
     this.branchHasHwIndex = (attr.branchSampleType & BigInt(PERF_SAMPLE_BRANCH_HW_INDEX)) !== 0n;
     this.branchHasCounters = (attr.branchSampleType & BigInt(PERF_SAMPLE_BRANCH_COUNTERS)) !== 0n;
+    this.shape = this.sampleType * 4 + (this.branchHasHwIndex ? 2 : 0) + (this.branchHasCounters ? 1 : 0);
     this.userRegisterCount = bitCount(attr.sampleRegsUser);
     this.interruptRegisterCount = bitCount(attr.sampleRegsIntr);
     this.sampleIdAll = attr.flags.sampleIdAll !== 0;
@@ -84,6 +87,6 @@ export class SampleLayout {
 
 function bitCount(mask: bigint): number {
   let count = 0;
-  for (let rest = mask; rest !== 0n; rest &= rest - 1n) count++;
+  for (let rest = BigInt.asUintN(64, mask); rest !== 0n; rest &= rest - 1n) count++;
   return count;
 }

@@ -78,15 +78,15 @@ export interface Sample {
   aux?: Uint8Array;
 }
 
-/** Decode a sample record into an owned value, or null where it is shorter than its attr says. */
+/** Decode a sample record into an owned value, or null where it is shorter than its attr says. `fields` is scratch. */
 export function decodeSample(
   view: DataView,
   start: number,
   end: number,
   layout: SampleLayout,
   le: boolean,
+  fields = new SampleFields(),
 ): Sample | null {
-  const fields = new SampleFields();
   if (!decodeSampleInto(view, start, end, layout, le, fields)) return null;
   const has = (bit: number) => (layout.sampleType & bit) !== 0;
   const u64 = (at: number) => {

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import * as abi from './index.ts';
+
+const facts = new Map(Object.entries(abi as Readonly<Record<string, unknown>>));
+
+function numbers(prefix: string): [string, number][] {
+  return [...facts].filter(
+    (entry): entry is [string, number] => entry[0].startsWith(prefix) && typeof entry[1] === 'number',
+  );
+}
+
+test('record types have one name each', () => {
+  const types = numbers('PERF_RECORD_').filter(([name]) => !/_MISC_|USER_TYPE_START/.test(name));
+  assert.equal(new Set(types.map(([, value]) => value)).size, types.length);
+  assert.deepEqual(
+    types.map(([, value]) => value).sort((a, b) => a - b),
+    [...abi.RECORD_NAMES.keys()],
+  );
+  assert.equal(new Set(abi.RECORD_NAMES.values()).size, abi.RECORD_NAMES.size);
+  for (const [name, value] of types)
+    assert.equal(abi.recordTypeName(value), name.replace(/^PERF_RECORD_(HEADER_)?/, ''));
+  assert.equal(abi.recordTypeName(87), 'unknown(87)');
+});
+
+test('features are named in the order of their bits', () => {
+  for (const [name, bit] of numbers('FEATURE_')) {
+    if (/_BITS$|_VENDOR_START$/.test(name)) continue;
+    assert.equal(abi.featureName(bit), name.replace('FEATURE_', ''));
+  }
+  assert.equal(
+    abi.FEATURE_NAMES.length - 1,
+    Math.max(
+      ...numbers('FEATURE_')
+        .map(([, bit]) => bit)
+        .filter((bit) => bit < 128),
+    ),
+  );
+  assert.equal(abi.featureName(129), 'feature(129)');
+});
+
+test('sample bits and read formats are named in the order of their bits', () => {
+  abi.SAMPLE_BIT_NAMES.forEach((name, bit) => {
+    assert.equal(facts.get(`PERF_SAMPLE_${name}`), 1 << bit);
+  });
+  abi.READ_FORMAT_NAMES.forEach((name, bit) => {
+    assert.equal(facts.get(`PERF_FORMAT_${name}`), 1 << bit);
+  });
+});
+
+// The kernel's own header, where this machine has it: whatever it defines under one of our names has our value.
+const HEADER = '/usr/include/linux/perf_event.h';
+
+test('constants have the values of the kernel header', {
+  skip: existsSync(HEADER) ? false : 'no kernel headers',
+}, () => {
+  const text = readFileSync(HEADER, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
+  let compared = 0;
+  for (const [, name, value] of text.matchAll(/\b(PERF_[A-Z0-9_]+)\s*=\s*([^,}\n]+)/g)) {
+    const ours = facts.get(name!);
+    if (typeof ours !== 'number') continue;
+    const theirs = evaluate(value!);
+    if (theirs === null) continue;
+    assert.equal(BigInt.asUintN(64, BigInt(ours)), theirs, name);
+    compared++;
+  }
+  for (const [, name, value] of text.matchAll(/#define\s+(PERF_[A-Z0-9_]+)\s+([^\n]+)/g)) {
+    const ours = facts.get(name!);
+    const theirs = evaluate(value!);
+    if (typeof ours !== 'number' || theirs === null) continue;
+    assert.equal(BigInt.asUintN(64, BigInt(ours)), theirs, name);
+    compared++;
+  }
+  assert.ok(compared > 60, `only ${compared} constants compared`);
+});
+
+/** `12`, `0x10`, `1U << 3`, `(1 << 14)`, `(__u64)-128`; null for anything else. */
+function evaluate(text: string): bigint | null {
+  const plain = text.replace(/\(__u64\)|[()]|(?<=\d)U?L*\b/g, '').trim();
+  const shift = /^(\d+)\s*<<\s*(\d+)$/.exec(plain);
+  if (shift !== null) return BigInt(shift[1]!) << BigInt(shift[2]!);
+  return /^-?\d+$|^0x[0-9a-f]+$/i.test(plain)
+    ? BigInt.asUintN(64, BigInt(plain.startsWith('-') ? -BigInt(plain.slice(1)) : plain))
+    : null;
+}
+
+test('the attr flags are those of the kernel header', {
+  skip: existsSync(HEADER) ? false : 'no kernel headers',
+}, () => {
+  const text = readFileSync(HEADER, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
+  const start = text.indexOf('struct perf_event_attr {');
+  const struct = text.slice(start, text.indexOf('\n};', start));
+  let bit = 0;
+  for (const [, name, width] of struct.matchAll(/\b(\w+)\s*:\s*(\d+)/g)) {
+    if (name!.startsWith('__reserved')) break;
+    const row = abi.ATTR_FLAGS.find(([, kernelName]) => kernelName === name);
+    assert.deepEqual(row?.slice(2), [bit, Number(width)], name);
+    bit += Number(width);
+  }
+  assert.ok(bit > 30);
+});
