@@ -1,1 +1,85 @@
-console.log('start');
+// `npm start`: records the demo program, prints its hottest functions and what was lost, and draws a flame graph.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const cli = join(root, 'packages/node/bin/counterpoint.js');
+const bundle = join(root, 'packages/node/dist/cli.js');
+const demo = join(root, 'examples/demo/main.js');
+
+/** Runs a Node script with our terminal and gives its exit status. */
+function node(...words) {
+  const { status, error } = spawnSync(process.execPath, words, { cwd: root, stdio: 'inherit' });
+  if (error) throw error;
+  return status ?? 1;
+}
+
+/** Runs a verb, shown as one would type it. */
+function counterpoint(...words) {
+  const shown = words.map((word) => (word.startsWith('/') ? shortPath(word) : word)).join(' ');
+  console.log(`\n$ counterpoint ${shown.replace(process.execPath, 'node')}`);
+  return node(cli, ...words);
+}
+
+function shortPath(path) {
+  const inside = relative(process.cwd(), path);
+  return inside.startsWith('..') ? path : inside;
+}
+
+function newestSourceMs(folder) {
+  let newest = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    newest = Math.max(newest, entry.isDirectory() ? newestSourceMs(path) : statSync(path).mtimeMs);
+  }
+  return newest;
+}
+
+function buildIfNeeded() {
+  const sources = ['packages/core/src', 'packages/node/src'].map((folder) => join(root, folder));
+  const newest = Math.max(...sources.map(newestSourceMs));
+  if (existsSync(bundle) && statSync(bundle).mtimeMs >= newest) return;
+  console.log('Building once …');
+  const status = node(join(root, 'scripts/bundle.mjs'));
+  if (status !== 0) process.exit(status);
+}
+
+/** Beside the sources; or, in a checkout that belongs to somebody else, among the temporary files. */
+function outputFolder() {
+  const inCheckout = join(root, 'counterpoint-demo');
+  for (const folder of [inCheckout, join(tmpdir(), `counterpoint-demo-${process.getuid()}`)]) {
+    try {
+      mkdirSync(folder, { recursive: true });
+      accessSync(folder, constants.W_OK);
+      return folder;
+    } catch {
+      // Not ours to write to.
+    }
+  }
+  throw new Error(`neither ${inCheckout} nor ${tmpdir()} can be written`);
+}
+
+buildIfNeeded();
+const folder = outputFolder();
+const data = join(folder, 'perf.data');
+const flame = join(folder, 'flame.svg');
+
+// Names of JavaScript functions: V8 writes them to a file when asked, for interpreted functions too.
+const program = [process.execPath, '--perf-basic-prof', '--interpreted-frames-native-stack', demo];
+const startedMs = Date.now();
+const recorded = counterpoint('record', '-g', '-o', data, '--', ...program);
+if (recorded !== 0 || !existsSync(data) || statSync(data).mtimeMs < startedMs) {
+  console.log('\nNothing was recorded. This is what the machine says of itself:');
+  counterpoint('doctor');
+  process.exit(recorded || 1);
+}
+const reported = counterpoint('report', '--no-children', '--limit', '20', '-i', data);
+const drawn = counterpoint('export', '--format', 'svg', '-i', data, '-o', flame);
+if (reported !== 0 || drawn !== 0) process.exit(reported || drawn);
+
+console.log(`
+The flame graph is ${flame}: open it in a browser, click to zoom, Ctrl-F to search.
+The recording is ${data}: try  npx counterpoint report -g callers -i ${shortPath(data)}`);
