@@ -1,0 +1,12 @@
+export { writeFirefox } from './firefox/firefox.ts';
+export { writeFlameSvg } from './flame/svg.ts';
+export { writeFolded } from './folded.ts';
+export type { LossTotal } from './loss-words.ts';
+export { lossLine, lossTotals } from './loss-words.ts';
+export type { ExportChunk, ExportOptions, ExportWeight } from './options.ts';
+export { encodePprof, writePprof } from './pprof/pprof.ts';
+export type { ExportFormat } from './registry.ts';
+export { EXPORTS, findExport } from './registry.ts';
+export { writeSpeedscope } from './speedscope.ts';
+export type { ScriptName } from './stacks/script-names.ts';
+export { parseScriptName, TIER_WORDS } from './stacks/script-names.ts';

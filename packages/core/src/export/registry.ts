@@ -1,0 +1,67 @@
+import type { Profile } from '../profile/index.ts';
+import { writeFirefox } from './firefox/firefox.ts';
+import { writeFlameSvg } from './flame/svg.ts';
+import { writeFolded } from './folded.ts';
+import type { ExportChunk, ExportOptions } from './options.ts';
+import { writePprof } from './pprof/pprof.ts';
+import { writeSpeedscope } from './speedscope.ts';
+
+export interface ExportFormat {
+  /** What a user types: `--format NAME`. */
+  name: string;
+  /** Without the leading dot. */
+  extension: string;
+  /** One line for `--help`. */
+  description: string;
+  /** It shows samples in time: an aggregated profile, whose rows have none, would lose that. */
+  hasTimeline: boolean;
+  write(profile: Profile, options?: ExportOptions): Iterable<ExportChunk> | AsyncIterable<ExportChunk>;
+}
+
+/** Every format that a profile can be written in. Help, completion and the choice by file name come from this table. */
+export const EXPORTS: readonly ExportFormat[] = [
+  {
+    name: 'svg',
+    extension: 'svg',
+    description: 'interactive flame graph in one file: search, zoom, tooltips',
+    hasTimeline: false,
+    write: writeFlameSvg,
+  },
+  {
+    name: 'folded',
+    extension: 'folded',
+    description: 'one line per stack with its count, for flamegraph.pl, inferno and others',
+    hasTimeline: false,
+    write: writeFolded,
+  },
+  {
+    name: 'speedscope',
+    extension: 'speedscope.json',
+    description: 'for speedscope.app: all threads together and each by itself',
+    hasTimeline: true,
+    write: writeSpeedscope,
+  },
+  {
+    name: 'pprof',
+    extension: 'pb.gz',
+    description: 'profile.proto for pprof and what reads it, with addresses and build ids',
+    hasTimeline: false,
+    write: writePprof,
+  },
+  {
+    name: 'firefox',
+    extension: 'profile.json',
+    description: 'for profiler.firefox.com: every sample on a timeline, losses as markers',
+    hasTimeline: true,
+    write: writeFirefox,
+  },
+];
+
+/** The format of that name, or the one whose extension the file has (the longest that fits); undefined where none does. */
+export function findExport(nameOrFile: string): ExportFormat | undefined {
+  const byName = EXPORTS.find((format) => format.name === nameOrFile);
+  if (byName !== undefined) return byName;
+  return EXPORTS.filter((format) => nameOrFile.endsWith(`.${format.extension}`)).sort(
+    (a, b) => b.extension.length - a.extension.length,
+  )[0];
+}

@@ -1,0 +1,76 @@
+import { MODE_GUEST_KERNEL, MODE_HYPERVISOR, MODE_KERNEL, NONE, type Profile } from '../../profile/index.ts';
+import { parseScriptName } from './script-names.ts';
+
+/** What kind of code a frame is: decides colours, categories and annotations. */
+export type Family = 'process' | 'kernel' | 'native' | 'script' | 'jit' | 'inlined' | 'unknown';
+
+/** A function as exports show it. Frames at different addresses of one function share a label. */
+export interface FrameLabel {
+  /** The symbol as recorded; `[libc.so.6]` or `[unknown]` where there is none. */
+  text: string;
+  family: Family;
+  /** Index into `Profile.binaries`, or `NONE` for a process. */
+  binary: number;
+}
+
+export interface FrameLabels {
+  labels: FrameLabel[];
+  /** Label of each row of `Profile.frames`. */
+  ofFrame: Int32Array;
+}
+
+/** perf's mark for a frame that exists only in debug information. */
+export const INLINED_SUFFIX = ' (inlined)';
+
+/** One label per function and mode, and one for all addresses without a symbol in a binary. */
+export function labelFrames(profile: Profile): FrameLabels {
+  const { frames } = profile;
+  const labels: FrameLabel[] = [];
+  const known = new Map<number, number>();
+  const ofFrame = new Int32Array(frames.length);
+  for (let frame = 0; frame < frames.length; frame++) {
+    const symbol = frames.symbol.at(frame);
+    const mode = frames.mode.at(frame) & 0xff;
+    const key = (symbol === NONE ? -1 - frames.binary.at(frame) : symbol) * 256 + mode;
+    let label = known.get(key);
+    if (label === undefined) {
+      label = labels.push(makeLabel(profile, frame)) - 1;
+      known.set(key, label);
+    }
+    ofFrame[frame] = label;
+  }
+  return { labels, ofFrame };
+}
+
+/** `Profile.symbols` names a function's own binary; a frame without symbol knows only the one it was mapped from. */
+function makeLabel(profile: Profile, frame: number): FrameLabel {
+  const symbol = profile.frames.symbol.at(frame);
+  const mode = profile.frames.mode.at(frame);
+  const binary = symbol === NONE ? profile.frames.binary.at(frame) : profile.symbols.binary.at(symbol);
+  const facts = profile.binaries[binary];
+  const isKernel =
+    mode === MODE_KERNEL ||
+    mode === MODE_GUEST_KERNEL ||
+    mode === MODE_HYPERVISOR ||
+    isKernelKind(facts?.kind);
+  if (symbol === NONE) {
+    const name = facts?.name ?? '';
+    return {
+      text: name.startsWith('[') ? name : `[${name === '' ? 'unknown' : name}]`,
+      family: isKernel ? 'kernel' : 'unknown',
+      binary,
+    };
+  }
+  const text = profile.strings.get(profile.symbols.name.at(symbol));
+  return { text, family: isKernel ? 'kernel' : familyOf(text, facts?.kind), binary };
+}
+
+function isKernelKind(kind: string | undefined): boolean {
+  return kind === 'kernel' || kind === 'module';
+}
+
+function familyOf(text: string, kind: string | undefined): Family {
+  if (text.endsWith(INLINED_SUFFIX)) return 'inlined';
+  if (kind !== 'user' && kind !== 'vdso' && parseScriptName(text) !== null) return 'script';
+  return kind === 'jit' ? 'jit' : 'native';
+}
