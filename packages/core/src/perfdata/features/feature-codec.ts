@@ -1,10 +1,10 @@
 import type { BodyWriter } from '../../records/index.ts';
 import type { FeatureReader } from './feature-reader.ts';
-import type { PerfDataFeatures } from './perf-data-features.ts';
+import type { FeatureField, PerfDataFeatures } from './perf-data-features.ts';
 
 /** How one feature section is read and written. The fields it fills are named, so that a change can be noticed. */
 export interface FeatureCodec {
-  fields: readonly Exclude<keyof PerfDataFeatures, 'raw'>[];
+  fields: readonly FeatureField[];
   /** Read into `into`; on damage sets `reader.damaged` and keeps what could be read. */
   read(reader: FeatureReader, into: PerfDataFeatures): void;
   /** Write the section, or return false where its fields are absent. */
@@ -30,8 +30,8 @@ export function writeStrings(writer: BodyWriter, texts: readonly string[]): void
 }
 
 type KeysOf<T> = {
-  [K in keyof PerfDataFeatures]-?: PerfDataFeatures[K] extends T | undefined ? K : never;
-}[Exclude<keyof PerfDataFeatures, 'raw'>];
+  [K in FeatureField]-?: PerfDataFeatures[K] extends T | undefined ? K : never;
+}[FeatureField];
 
 /** A section that is one string. */
 export function stringFeature(field: KeysOf<string>): FeatureCodec {

@@ -96,6 +96,7 @@ export function decodeFeature(
   fileOffset: number,
 ): void {
   into.raw.set(bit, bytes);
+  into.rawLittleEndian = littleEndian;
   const codec = CODECS.get(bit);
   if (codec === undefined) return;
   const reader = new FeatureReader(bytes, littleEndian);
@@ -115,7 +116,7 @@ export function encodeFeature(
   const codec = CODECS.get(bit);
   const raw = features.raw.get(bit);
   if (codec === undefined) return raw ?? null;
-  if (raw !== undefined) {
+  if (raw !== undefined && (features.rawLittleEndian ?? littleEndian) === littleEndian) {
     const again = emptyFeatures();
     if (features.cpusAvailable !== undefined) again.cpusAvailable = features.cpusAvailable;
     codec.read(new FeatureReader(raw, littleEndian), again);

@@ -9,6 +9,7 @@ export type {
   CpuTopology,
   EventDescription,
   EventGroup,
+  FeatureField,
   HybridPmu,
   MemoryTopology,
   NumaNode,

@@ -50,7 +50,12 @@ export interface PerfDataFeatures {
    * was not changed is written back from here, byte for byte.
    */
   raw: Map<number, Uint8Array>;
+  /** Byte order of `raw`, once something was read. */
+  rawLittleEndian?: boolean;
 }
+
+/** The features that are understood, by name. */
+export type FeatureField = Exclude<keyof PerfDataFeatures, 'raw' | 'rawLittleEndian'>;
 
 export interface EventDescription {
   attr: PerfEventAttr;
