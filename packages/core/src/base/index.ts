@@ -7,6 +7,7 @@ export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { StringTable } from './string-table.ts';
+export { TextBuffer } from './text-buffer.ts';
 export { formatSeconds, splitNs } from './time.ts';
 export { TripleTable } from './triple-table.ts';
 export { compareU64, hiOf, loOf, TWO_32, toBigInt, toDecimal, toFloat, toHex, toSignedFloat } from './u64.ts';

@@ -56,10 +56,7 @@ export default defineVerb<ScriptName>({
         ...(filter === undefined ? {} : { filter }),
         ...(progress === null ? {} : { onProgress: progress.listener() }),
       },
-      (text) => {
-        out.write(text);
-        out.flush();
-      },
+      (utf8) => out.bytes(utf8),
     );
     progress?.close();
     if (args.boolean('json')) {

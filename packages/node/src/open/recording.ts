@@ -92,10 +92,10 @@ export class Recording implements AsyncDisposable {
     return ingestPerfData(await this.reader(), { ...options, symbols: this.driver });
   }
 
-  /** Every sample as text (or NDJSON), in large pieces. */
+  /** Every sample as text (or NDJSON), in large pieces of UTF-8, each borrowed until `write` is done. */
   async script(
     options: Omit<ScriptOptions, 'symbols'>,
-    write: (text: string) => Promise<void> | void,
+    write: (utf8: Uint8Array) => Promise<void> | void,
   ): Promise<ScriptResult> {
     return writeScript(await this.reader(), { ...options, symbols: this.driver }, write);
   }

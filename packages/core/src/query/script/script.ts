@@ -1,5 +1,5 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
-import { type Damage, formatSeconds, toBigInt, toDecimal, toHex } from '../../base/index.ts';
+import { type Damage, formatSeconds, TextBuffer, toBigInt, toDecimal, toHex } from '../../base/index.ts';
 import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
@@ -29,13 +29,13 @@ export interface ScriptResult {
 }
 
 /**
- * Every sample as text, in order of time. `write` is called with large pieces; what it returns is awaited, so a slow
- * reader slows the reading. Symbols are looked up between pieces, each address once.
+ * Every sample as text, in order of time. `write` is called with large pieces of UTF-8 (borrowed until it is done); what it
+ * returns is awaited, so a slow reader slows the reading. Symbols are looked up between pieces, each address once.
  */
 export async function writeScript(
   reader: PerfDataReader,
   options: ScriptOptions,
-  write: (text: string) => Promise<void> | void,
+  write: (utf8: Uint8Array) => Promise<void> | void,
 ): Promise<ScriptResult> {
   const printer = new ScriptPrinter(reader, options);
   const flush = async () => {
@@ -63,6 +63,8 @@ interface EventForm {
   fields: ReadonlySet<ScriptField>;
   /** The call chain goes below the line, one frame a line. */
   hasChain: boolean;
+  /** Something stands after the symbols. */
+  hasTail: boolean;
   name: string;
   stackText: StackText;
 }
@@ -72,11 +74,10 @@ interface PendingLine {
   head: string;
   form: EventForm;
   stack: number;
-  ip: string;
   tail: string;
 }
 
-const PIECE_LENGTH = 1 << 20;
+const PIECE_SIZE = 1 << 20;
 
 class ScriptPrinter {
   readonly walker: SampleWalker;
@@ -88,6 +89,7 @@ class ScriptPrinter {
   private readonly forms = new Map<RecordedEvent, EventForm>();
   private readonly stackTexts = new Map<string, StackText>();
   private pending: PendingLine[] = [];
+  private readonly buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
   private nameWidth = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
@@ -102,14 +104,12 @@ class ScriptPrinter {
   private sample(sample: WalkedSample): void {
     this.samples++;
     const form = this.formOf(sample.event);
-    const { fields } = form;
-    const { ipLo, ipHi } = sample.fields;
+    const isJson = this.options.json === true;
     this.pending.push({
-      head: this.options.json === true ? this.jsonHead(sample) : this.head(sample, form),
+      head: isJson ? this.jsonHead(sample) : this.head(sample, form),
       form,
       stack: sample.stack,
-      ip: fields.has('ip') ? toHex(ipLo, ipHi) : '',
-      tail: this.options.json === true ? '' : this.tail(sample, fields),
+      tail: isJson || !form.hasTail ? '' : this.tail(sample, form.fields),
     });
   }
 
@@ -123,7 +123,8 @@ class ScriptPrinter {
         this.options.callChains !== false &&
         fields.has('ip') &&
         (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
-      form = { fields, hasChain, name: event.name, stackText: this.stackTextOf(fields) };
+      const hasTail = fields.has('brstack') || fields.has('phys_addr');
+      form = { fields, hasChain, hasTail, name: event.name, stackText: this.stackTextOf(fields) };
       this.forms.set(event, form);
     }
     return form;
@@ -158,6 +159,8 @@ class ScriptPrinter {
     if (fields.has('trace')) text += this.trace(sample);
     if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)} `;
     if (fields.has('weight')) text += `${this.weight(sample).padStart(16)} `;
+    if (form.hasChain) return `${text}\n`;
+    if (fields.has('ip')) text += toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16);
     return text;
   }
 
@@ -226,29 +229,32 @@ class ScriptPrinter {
     return JSON.stringify(record).slice(0, -1);
   }
 
-  /** The lines that wait, now that their symbols are known. */
-  *takePieces(): Generator<string> {
+  /** The lines that wait, now that their symbols are known, in pieces that are borrowed until the next. */
+  *takePieces(): Generator<Uint8Array> {
     const lines = this.pending;
+    const { buffer } = this;
     this.pending = [];
-    let piece = '';
     for (const line of lines) {
-      piece += this.options.json === true ? this.jsonLine(line) : this.line(line);
-      if (piece.length >= PIECE_LENGTH) {
-        yield piece;
-        piece = '';
-      }
+      if (this.options.json === true) this.putJson(line);
+      else this.putLine(line);
+      if (buffer.length < PIECE_SIZE) continue;
+      yield buffer.view();
+      buffer.clear();
     }
-    if (piece !== '') yield piece;
+    if (buffer.length > 0) yield buffer.view();
+    buffer.clear();
   }
 
-  private line({ head, form, stack, ip, tail }: PendingLine): string {
-    if (!form.fields.has('ip')) return `${head}${tail}\n`;
-    if (form.hasChain) return `${head}\n${form.stackText.chain(stack)}${tail}\n`;
-    return `${head}${ip.padStart(16)}${form.stackText.innermost(stack)}${tail}\n`;
+  private putLine({ head, form, stack, tail }: PendingLine): void {
+    const { buffer } = this;
+    buffer.putText(head);
+    if (form.hasChain) buffer.put(form.stackText.chain(stack));
+    else if (form.fields.has('ip')) buffer.putText(form.stackText.innermost(stack));
+    buffer.putText(`${tail}\n`);
   }
 
-  private jsonLine({ head, form, stack }: PendingLine): string {
-    return `${head},"stack":${form.stackText.json(stack, form.hasChain)}}\n`;
+  private putJson({ head, form, stack }: PendingLine): void {
+    this.buffer.putText(`${head},"stack":${form.stackText.json(stack, form.hasChain)}}\n`);
   }
 }
 

@@ -1,9 +1,11 @@
-import { toHex } from '../../base/index.ts';
+import { TextBuffer, toHex } from '../../base/index.ts';
 import { NONE, type Profile } from '../../profile/index.ts';
 import type { ScriptField } from './fields.ts';
 
-/** Texts of whole stacks are kept up to this many characters in all; then they are made anew. */
-const MAX_KEPT_LENGTH = 48 << 20;
+/** Texts of whole stacks are kept up to this many bytes in all; then they are made anew. */
+const MAX_KEPT_SIZE = 48 << 20;
+
+const encoder = new TextEncoder();
 
 /**
  * Frames and stacks as `script` prints them, each made once:
@@ -12,9 +14,10 @@ const MAX_KEPT_LENGTH = 48 << 20;
  */
 export class StackText {
   private readonly profile: Profile;
-  private readonly frameTexts: string[] = [];
-  private readonly stackTexts = new Map<number, string>();
-  private keptLength = 0;
+  private readonly frameTexts: Uint8Array[] = [];
+  private readonly stackTexts = new Map<number, Uint8Array>();
+  private keptSize = 0;
+  private readonly scratch = new TextBuffer(1 << 14);
   private readonly fields: ReadonlySet<ScriptField>;
   private readonly jsonFrames: string[] = [];
 
@@ -23,23 +26,30 @@ export class StackText {
     this.fields = fields;
   }
 
-  /** The call chain, innermost first, one frame a line. */
-  chain(stack: number): string {
+  /** The call chain in UTF-8, innermost first, one frame a line. */
+  chain(stack: number): Uint8Array {
     const known = this.stackTexts.get(stack);
     if (known !== undefined) return known;
     const { prefix, frame } = this.profile.stacks;
-    let text = '';
-    for (let row = stack; row !== NONE; row = prefix.data[row]!) {
-      const frameRow = frame.data[row]!;
-      text += this.frameTexts[frameRow] ??=
-        `\t${this.address(frameRow).padStart(16)}${this.names(frameRow)}\n`;
-    }
-    this.keptLength += text.length;
-    if (this.keptLength > MAX_KEPT_LENGTH) {
+    this.scratch.clear();
+    for (let row = stack; row !== NONE; row = prefix.data[row]!)
+      this.scratch.put(this.frameText(frame.data[row]!));
+    const text = this.scratch.view().slice();
+    this.keptSize += text.length;
+    if (this.keptSize > MAX_KEPT_SIZE) {
       this.stackTexts.clear();
-      this.keptLength = text.length;
+      this.keptSize = text.length;
     }
     this.stackTexts.set(stack, text);
+    return text;
+  }
+
+  private frameText(frame: number): Uint8Array {
+    let text = this.frameTexts[frame];
+    if (text === undefined) {
+      text = encoder.encode(`\t${this.address(frame).padStart(16)}${this.names(frame)}\n`);
+      this.frameTexts[frame] = text;
+    }
     return text;
   }
 

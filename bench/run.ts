@@ -1,0 +1,26 @@
+/** `npm run bench [NAME...]`: the named benchmarks, or all. */
+import { missingTool } from './measure.ts';
+import { benchReport } from './report.ts';
+import { benchScript } from './script.ts';
+import { benchStart } from './start.ts';
+
+const BENCHMARKS: Record<string, () => Promise<void> | void> = {
+  start: benchStart,
+  report: benchReport,
+  script: benchScript,
+};
+
+const missing = missingTool();
+if (missing !== null) {
+  console.error(`The benchmarks need ${missing}.`);
+  process.exit(1);
+}
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name));
+if (unknown.length > 0) {
+  console.error(`No benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}.`);
+  process.exit(1);
+}
+for (const [name, benchmark] of Object.entries(BENCHMARKS)) {
+  if (names.length === 0 || names.includes(name)) await benchmark();
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { memorySource } from '../base/index.ts';
+import { openPerfData } from '../perfdata/index.ts';
+import { assertTableInvariants, MODE_KERNEL, MODE_USER, NONE, type Profile } from '../profile/index.ts';
+import type { PerfRecord } from '../records/index.ts';
+import { CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
+import { type IngestOptions, ingestPerfData } from './index.ts';
+
+async function ingest(records: PerfRecord[], options: IngestOptions = {}): Promise<Profile> {
+  const reader = await openPerfData(memorySource(recording(records)));
+  const { profile } = await ingestPerfData(reader, options);
+  assertTableInvariants(profile);
+  return profile;
+}
+
+/** Addresses of a sample's stack, innermost first, as binary name and offset. */
+function stackOf(profile: Profile, row: number): string[] {
+  const { samples, stacks, frames, binaries } = profile;
+  const names: string[] = [];
+  for (let stack = samples.stack.at(row); stack !== NONE; stack = stacks.prefix.at(stack)) {
+    const frame = stacks.frame.at(stack);
+    const address = (frames.addressHi.at(frame) >>> 0) * 2 ** 32 + (frames.addressLo.at(frame) >>> 0);
+    names.push(`${binaries[frames.binary.at(frame)]!.name}:${address.toString(16)}`);
+  }
+  return names;
+}
+
+test('addresses become offsets in the file that is mapped at their time', async () => {
+  const profile = await ingest([
+    comm(10, 'app', 1n, true),
+    mmap2(10, 0x1000n, 0x1000n, '/bin/old', 2n, 0x400n),
+    sample({ time: 3n, chain: [0x1234n, 0x9000n] }),
+    mmap2(10, 0x1200n, 0x100n, '/bin/new', 4n, 0n),
+    sample({ time: 5n, chain: [0x1234n, 0x1010n] }),
+  ]);
+  assert.deepEqual(stackOf(profile, 0), ['old:634', '[unknown]:9000']);
+  assert.deepEqual(stackOf(profile, 1), ['new:34', 'old:410']);
+});
+
+test('records apply in order of time, not of the file', async () => {
+  const profile = await ingest([
+    sample({ time: 9n, chain: [0x1234n] }),
+    mmap2(10, 0x1000n, 0x1000n, '/bin/app', 2n),
+    comm(10, 'renamed', 8n),
+    sample({ time: 3n, chain: [0x1234n] }),
+    comm(10, 'first', 1n, true),
+  ]);
+  assert.deepEqual(stackOf(profile, 0), ['app:234']);
+  const names = [0, 1].map((row) => profile.strings.get(profile.samples.comm.at(row)));
+  assert.deepEqual(names, ['first', 'renamed']);
+});
+
+test('context markers part kernel from user code', async () => {
+  const record = sample({ time: 1n, chain: [0x10n] });
+  const kernel = [0xffff_ffff_8100_0010n, 0xffff_ffff_8100_0020n];
+  record.sample.ip = kernel[0]!;
+  record.misc = 1;
+  record.sample.callchain = [CONTEXT_KERNEL, ...kernel, CONTEXT_USER, 0x10n, 0x20n];
+  const profile = await ingest([record]);
+  const modes: number[] = [];
+  for (let stack = profile.samples.stack.at(0); stack !== NONE; stack = profile.stacks.prefix.at(stack)) {
+    modes.push(profile.frames.mode.at(profile.stacks.frame.at(stack)));
+  }
+  assert.deepEqual(modes, [MODE_KERNEL, MODE_KERNEL, MODE_USER, MODE_USER]);
+});
+
+test('stacks are the recorded chains, whatever came before', async () => {
+  const chains = fc.array(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }), {
+    minLength: 1,
+    maxLength: 60,
+  });
+  await fc.assert(
+    fc.asyncProperty(chains, async (list) => {
+      const records = list.map((chain, i) =>
+        sample({
+          time: BigInt(i + 1),
+          pid: 10 + (i % 2),
+          chain: chain.map((address) => BigInt(address * 16)),
+        }),
+      );
+      const profile = await ingest(records);
+      list.forEach((chain, row) => {
+        assert.deepEqual(
+          stackOf(profile, row),
+          chain.map((address) => `[unknown]:${(address * 16).toString(16)}`),
+        );
+      });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('merged rows add up to the single ones', async () => {
+  const records = Array.from({ length: 200 }, (_, i) =>
+    sample({
+      time: BigInt(i + 1),
+      pid: 10 + (i % 3),
+      cpu: i % 2,
+      chain: [BigInt(16 + (i % 5) * 16), 0x99n],
+      period: BigInt(i),
+    }),
+  );
+  const single = await ingest(records);
+  const merged = await ingest(records, { aggregate: true });
+  assert.equal(single.samples.length, 200);
+  assert.equal(merged.samples.length, 15);
+  const sum = (values: Iterable<number>) => [...values].reduce((total, value) => total + value, 0);
+  assert.equal(sum(merged.samples.count.view()), 200);
+  assert.equal(sum(merged.samples.weight.view()), sum(single.samples.weight.view()));
+  assert.equal(merged.events[0]?.sumPeriod, 19900n);
+  assert.equal((await ingest(records, { aggregate: true, keepCpu: true })).samples.length, 30);
+});
+
+test('filters by thread, command, CPU and time', async () => {
+  const records = [
+    comm(10, 'one', 1n),
+    comm(11, 'two', 2n),
+    ...Array.from({ length: 20 }, (_, i) => sample({ time: BigInt(i + 10), pid: 10 + (i % 2), cpu: i % 4 })),
+  ];
+  const count = async (filter: IngestOptions['filter']) =>
+    (await ingest(records, filter ? { filter } : {})).samples.length;
+  assert.equal(await count(undefined), 20);
+  assert.equal(await count({ pids: new Set([11]) }), 10);
+  assert.equal(await count({ comms: new Set(['two']) }), 10);
+  assert.equal(await count({ cpus: new Set([0, 3]) }), 10);
+  assert.equal(await count({ fromNs: 12n, toNs: 14n }), 3);
+  assert.equal(await count({ tids: new Set([99]) }), 0);
+});
