@@ -1,11 +1,12 @@
 import { CounterpointError } from '../base/index.ts';
 import type { Profile, ProfileEvent } from '../profile/index.ts';
+import { programName } from './program.ts';
 
 /** What a number in an export counts: samples, or the events they stand for (nanoseconds for clocks). */
 export type ExportWeight = 'samples' | 'period';
 
 export interface ExportOptions {
-  /** Shown at the top; by default the recorded command. */
+  /** Shown at the top; by default the recorded program's name. */
   title?: string | undefined;
   /** Index into `Profile.events`; absent or null is the first. One export shows one event. */
   event?: number | null | undefined;
@@ -56,7 +57,7 @@ export function planExport(
   }
   const weight = options.weight ?? defaultWeight;
   return {
-    title: options.title ?? defaultTitle(profile),
+    title: options.title ?? programName(profile, eventIndex),
     eventIndex,
     event,
     weight,
@@ -76,11 +77,4 @@ function timeSpanNs(profile: Profile, event: number): number {
     if (time > last) last = time;
   }
   return last > first ? last - first : 0;
-}
-
-/** The recorded command without its folder, or `Profile`. */
-function defaultTitle(profile: Profile): string {
-  const words = profile.meta.commandLine ?? [];
-  const command = (words[0] ?? '').replace(/^.*\//, '');
-  return command === '' ? 'Profile' : command;
 }

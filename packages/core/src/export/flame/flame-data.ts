@@ -3,6 +3,7 @@ import type { ByteWriter } from '../byte-writer.ts';
 import { isIncomplete, lossTotals } from '../loss-words.ts';
 import { countText, durationText, weightText } from '../numbers.ts';
 import type { ExportPlan } from '../options.ts';
+import { recordedCommand } from '../program.ts';
 import { visibleText } from './fit-text.ts';
 import type { FlameTree } from './flame-tree.ts';
 
@@ -58,10 +59,9 @@ export function flameFacts(
   tree: FlameTree,
   orientation: 'flame' | 'icicle',
 ): FlameFacts {
-  const { meta } = profile;
   return {
     title: visibleText(plan.title),
-    command: visibleText((meta.commandLine ?? []).map(quoteWord).join(' ').slice(0, MAX_COMMAND_CHARS)),
+    command: visibleText(recordedCommand(profile).map(quoteWord).join(' ').slice(0, MAX_COMMAND_CHARS)),
     facts: visibleText(factsLine(profile, plan, tree)),
     loss: lossSentence(profile),
     isComplete: !isIncomplete(profile),

@@ -2,6 +2,7 @@ import { NONE, type Profile } from '../../profile/index.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import { lossLine, lossTotals } from '../loss-words.ts';
 import { type ExportOptions, type ExportPlan, planExport } from '../options.ts';
+import { programName } from '../program.ts';
 import { type FrameLabels, labelFrames } from '../stacks/frame-labels.ts';
 import { groupSamples } from '../stacks/sample-groups.ts';
 import { parseScriptName } from '../stacks/script-names.ts';
@@ -203,12 +204,12 @@ class PprofEncoder {
     }
   }
 
-  /** By convention the first mapping is the main program: the one named like the command, else the first user binary. */
+  /** By convention the first mapping is the main program: the one named like the program, else the first user binary. */
   private mappingOrder(): number[] {
-    const { binaries, meta } = this.profile;
-    const command = (meta.commandLine?.[0] ?? '').replace(/^.*\//, '');
+    const { binaries } = this.profile;
+    const program = programName(this.profile, this.plan.eventIndex);
     const order = [...binaries.keys()];
-    let main = binaries.findIndex((binary) => binary.kind === 'user' && binary.name === command);
+    let main = binaries.findIndex((binary) => binary.kind === 'user' && binary.name === program);
     if (main < 0) main = binaries.findIndex((binary) => binary.kind === 'user');
     if (main > 0) order.unshift(...order.splice(main, 1));
     return order;
