@@ -95,7 +95,7 @@ export default defineVerb<ExportName>({
         ? (await recording.reader()).features
         : { raw: new Map<number, Uint8Array>() };
     const filter = sampleFilter(args, features);
-    const { profile, diagnostics } = await recording.profile({
+    const { profile, diagnostics, firstTimeNs, lastTimeNs } = await recording.profile({
       aggregate: !format.hasTimeline,
       ...(filter === undefined ? {} : { filter }),
       onProgress: progress.listener(),
@@ -108,6 +108,8 @@ export default defineVerb<ExportName>({
       weight: args.choice('weight', ['samples', 'period']),
       minimumPercent,
       orientation: args.boolean('icicle') ? 'icicle' : 'flame',
+      // An aggregated profile has no times of its own.
+      durationNs: firstTimeNs === null || lastTimeNs === null ? undefined : Number(lastTimeNs - firstTimeNs),
       compress: async (bytes) => promisify(gzip)(bytes),
     });
     if (path === '-') {
