@@ -23,9 +23,11 @@ export class ThreadList {
   readonly busiest: number;
   private readonly profile: Profile;
   private readonly plan: ExportPlan;
+  /** Command of each process's main thread, by pid. */
+  private readonly mainComms = new Map<number, number>();
 
   constructor(profile: Profile, plan: ExportPlan) {
-    const { samples } = profile;
+    const { samples, threads } = profile;
     this.profile = profile;
     this.plan = plan;
     this.groups = groupSamples(profile, plan.eventIndex, (sample) => samples.thread.at(sample));
@@ -39,6 +41,10 @@ export class ThreadList {
       }
     }
     this.busiest = busiest;
+    for (let thread = 0; thread < threads.length; thread++) {
+      const pid = threads.pid.at(thread);
+      if (pid === threads.tid.at(thread)) this.mainComms.set(pid, threads.comm.at(thread));
+    }
   }
 
   /** Mean time between samples of the busiest thread, in nanoseconds. */
@@ -72,7 +78,7 @@ export class ThreadList {
     const first = samples.timeNs.at(this.groups.order[this.groups.start[group]!]!);
     const head = {
       processType: 'default',
-      processName: this.processName(pid, thread),
+      processName: strings.get(this.mainComms.get(pid) ?? threads.comm.at(thread)),
       processStartupTime: 0,
       processShutdownTime: null,
       registerTime: Number.isNaN(first) ? 0 : first / 1e6,
@@ -90,15 +96,6 @@ export class ThreadList {
     out.text(',"markers":');
     yield* this.writeMarkers(out, tables, markers);
     out.text('}');
-  }
-
-  private processName(pid: number, thread: number): string {
-    const { threads, strings } = this.profile;
-    for (let row = 0; row < threads.length; row++) {
-      if (threads.pid.at(row) === pid && threads.tid.at(row) === pid)
-        return strings.get(threads.comm.at(row));
-    }
-    return strings.get(threads.comm.at(thread));
   }
 
   private *writeSamples(out: ByteWriter, group: number): Chunks {

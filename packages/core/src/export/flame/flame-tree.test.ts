@@ -32,11 +32,12 @@ test('the boxes of the small profile', () => {
   assert.equal(tree.totalSamples, 121);
 });
 
+const random = bigProfile(20_000, 5000);
+
 for (const minimumPercent of [0, 0.05, 1, 40, 100]) {
   test(`folding what is below ${minimumPercent}% keeps all weight and every wider box`, () => {
-    const profile = bigProfile(20_000, 5000);
-    const whole = treeOf(profile, 0);
-    const tree = treeOf(profile, minimumPercent);
+    const whole = treeOf(random, 0);
+    const tree = treeOf(random, minimumPercent);
     const total = totals(tree.depth, tree.selfWeight, tree.hiddenWeight);
     const samples = totals(tree.depth, tree.selfSamples, tree.hiddenSamples);
     assert.equal(total[0], 20_000 * 250_000);
