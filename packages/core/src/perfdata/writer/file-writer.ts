@@ -1,4 +1,4 @@
-import { FILE_HEADER_SIZE, MAGIC_HI, MAGIC_LO } from '../../abi/index.ts';
+import { FILE_HEADER_SIZE, MAGIC_HI, MAGIC_LO, PERF_ATTR_SIZE_VER0 } from '../../abi/index.ts';
 import { BodyWriter } from '../../records/index.ts';
 import { encodeFeatures, type PerfDataFeatures } from '../features/index.ts';
 import { encodeAttrs, type WrittenEvent } from './written-event.ts';
@@ -32,7 +32,7 @@ export function planFile(options: { attrs: readonly WrittenEvent[]; littleEndian
   const attrs = encodeAttrs(events, littleEndian);
   const idCount = events.reduce((sum, { ids }) => sum + ids.length, 0);
   const attrsOffset = FILE_HEADER_SIZE + idCount * 8;
-  const attrEntrySize = (attrs[0]?.length ?? 0) + SECTION_SIZE;
+  const attrEntrySize = (attrs[0]?.length ?? PERF_ATTR_SIZE_VER0) + SECTION_SIZE;
   const dataOffset = attrsOffset + attrs.length * attrEntrySize;
   const plan = { dataOffset, littleEndian, events, attrsOffset, attrEntrySize };
 

@@ -1,4 +1,5 @@
-import { BodyWriter } from '../../records/index.ts';
+import { PERF_RECORD_FINISHED_ROUND } from '../../abi/index.ts';
+import { BodyWriter, type PerfRecord } from '../../records/index.ts';
 import type { PerfDataFeatures } from '../features/index.ts';
 import { encodeRecords, layoutByEvent, type RecordOrBytes } from './encode-records.ts';
 import { finishFile, planFile } from './file-writer.ts';
@@ -13,10 +14,14 @@ export interface PerfDataContents {
   littleEndian?: boolean;
 }
 
+const NOTHING: PerfRecord = { type: PERF_RECORD_FINISHED_ROUND, misc: 0, tail: new Uint8Array() };
+
 /** A whole recording in memory: for fixtures, tests and small conversions. A recorder uses `planFile` or `pipeStart`. */
 export function writePerfData(contents: PerfDataContents): Uint8Array<ArrayBuffer> {
   const { attrs, features = {}, littleEndian = true } = contents;
-  const data = encodeRecords(contents.records, layoutByEvent(attrs), littleEndian);
+  let data = encodeRecords(contents.records, layoutByEvent(attrs), littleEndian);
+  // A data size of 0 would say that the recorder was killed.
+  if (data.length === 0) data = encodeRecords([NOTHING], null, littleEndian);
   const writer = new BodyWriter(littleEndian, data.length + 4096);
   if (contents.mode === 'pipe') {
     writer.rest(pipeStart({ attrs, features, littleEndian }));
