@@ -1,0 +1,71 @@
+/**
+ * ELF facts (System V gABI chapters 4 and 5; processor supplements for relocations). Imports nothing.
+ */
+
+export const ELF_MAGIC = 0x7f454c46; // 0x7f 'E' 'L' 'F', read big endian
+export const EI_CLASS = 4;
+export const EI_DATA = 5;
+export const EI_NIDENT = 16;
+export const ELFCLASS32 = 1;
+export const ELFCLASS64 = 2;
+export const ELFDATA2LSB = 1;
+export const ELFDATA2MSB = 2;
+
+export const EHDR_SIZE_32 = 52;
+export const EHDR_SIZE_64 = 64;
+export const PHDR_SIZE_32 = 32;
+export const PHDR_SIZE_64 = 56;
+export const SHDR_SIZE_32 = 40;
+export const SHDR_SIZE_64 = 64;
+export const SYM_SIZE_32 = 16;
+export const SYM_SIZE_64 = 24;
+export const RELA_SIZE_64 = 24;
+
+export const ET_REL = 1;
+export const ET_EXEC = 2;
+export const ET_DYN = 3;
+
+export const EM_ARM = 40;
+export const EM_X86_64 = 62;
+export const EM_AARCH64 = 183;
+export const EM_RISCV = 243;
+
+export const PT_LOAD = 1;
+export const PT_NOTE = 4;
+export const PF_X = 1;
+/** `e_phnum` that means: the count is in section 0's `sh_info`. */
+export const PN_XNUM = 0xffff;
+
+export const SHT_SYMTAB = 2;
+export const SHT_RELA = 4;
+export const SHT_NOTE = 7;
+export const SHT_NOBITS = 8;
+export const SHT_DYNSYM = 11;
+export const SHF_COMPRESSED = 0x800;
+
+export const SHN_UNDEF = 0;
+export const SHN_ABS = 0xfff1;
+/** The real index is in a `SHT_SYMTAB_SHNDX` section; also `e_shstrndx` that means section 0's `sh_link`. */
+export const SHN_XINDEX = 0xffff;
+
+export const STB_LOCAL = 0;
+export const STB_GLOBAL = 1;
+export const STB_WEAK = 2;
+
+export const STT_NOTYPE = 0;
+export const STT_OBJECT = 1;
+export const STT_FUNC = 2;
+export const STT_GNU_IFUNC = 10;
+
+export const STV_INTERNAL = 1;
+export const STV_HIDDEN = 2;
+
+/** Note of type 3 with the name `GNU\0`: the build id. */
+export const NT_GNU_BUILD_ID = 3;
+
+export const R_X86_64_GLOB_DAT = 6;
+export const R_X86_64_JUMP_SLOT = 7;
+export const R_X86_64_IRELATIVE = 37;
+export const R_AARCH64_GLOB_DAT = 1025;
+export const R_AARCH64_JUMP_SLOT = 1026;
+export const R_AARCH64_IRELATIVE = 1032;

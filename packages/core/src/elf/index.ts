@@ -1,0 +1,17 @@
+export { buildIdOfNotes, readBuildId } from './build-id.ts';
+export { crc32, crc32OfSource } from './crc32.ts';
+export { type DebugLink, readDebugLink } from './debuglink.ts';
+export * from './elf-facts.ts';
+export {
+  type ElfFile,
+  findSection,
+  openElf,
+  readSectionBytes,
+  type Section,
+  type Segment,
+  stringAt,
+  stringEnd,
+} from './elf-file.ts';
+export { type PltEntry, readPlt } from './plt.ts';
+export { ElfSymbols, readSymbols } from './symbol-table.ts';
+export { decompressXz } from './xz/xz.ts';

@@ -1,0 +1,10 @@
+export { CodeSymbols, type NameSource } from './code-symbols.ts';
+export { type DemangleOptions, demangle } from './demangle/demangle.ts';
+export type { Diagnostic, FileNeed, FileRequest, OpenedFile, SymbolDriver } from './driver.ts';
+export { type ElfSymbolParts, type ElfTable, elfCodeSymbols } from './elf-symbols.ts';
+export { type Kallsyms, kallsymsAddress, kallsymsName, parseKallsyms } from './kallsyms.ts';
+export { type KernelPart, kernelCodeSymbols } from './kernel-symbols.ts';
+export { type CodeBinary, type LoadOptions, loadCodeSymbols } from './load.ts';
+export { type KernelModule, parseModules } from './modules.ts';
+export { perfMapSymbols } from './perf-map-symbols.ts';
+export type { Pieces } from './pieces.ts';

@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { homedir, release } from 'node:os';
+import { FormatError, memorySource } from '@counterpoint/core/base';
+import { openElf, readBuildId } from '@counterpoint/core/elf';
+import type { Diagnostic, FileRequest, OpenedFile, SymbolDriver } from '@counterpoint/core/symbols';
+import { Debuginfod, type DebuginfodEnvironment } from './debuginfod.ts';
+import { binaryPaths, cachedPath, debugPaths, kernelImagePaths, type Places } from './file-paths.ts';
+import { openFileSource } from './file-source.ts';
+import { kernelBuildId } from './kernel-build-id.ts';
+import { openPerfMap } from './perf-map.ts';
+import { viewOfProcess } from './process-view.ts';
+import { readVdso } from './vdso.ts';
+
+const NEWLINE = 0x0a;
+const ZERO = 0x30;
+
+export interface DiskDriverOptions extends Partial<Places> {
+  /** Where perf maps are; `/tmp`. */
+  tmpDir?: string;
+  /** `/proc`. */
+  procDir?: string;
+  /** Where the running kernel's build id is; `/sys/kernel/notes`. */
+  kernelNotes?: string;
+  /** Read perf maps whoever owns them (perf's --force). */
+  anyOwner?: boolean;
+  /** Steers debuginfod, `HOME`-relative paths excepted; this process's environment. */
+  environment?: DebuginfodEnvironment;
+}
+
+/** Answers core's requests from this machine: files, perf's build-id cache, debug directories, debuginfod, /proc. */
+export function diskDriver(options: DiskDriverOptions = {}): SymbolDriver {
+  return new DiskDriver(options);
+}
+
+class DiskDriver implements SymbolDriver {
+  private readonly places: Places;
+  private readonly options: Required<
+    Pick<DiskDriverOptions, 'tmpDir' | 'procDir' | 'kernelNotes' | 'anyOwner'>
+  >;
+  private readonly debuginfod: Debuginfod;
+
+  constructor(options: DiskDriverOptions) {
+    const environment = options.environment ?? process.env;
+    this.places = {
+      buildIdDir: options.buildIdDir ?? environment.PERF_BUILDID_DIR ?? `${homedir()}/.debug`,
+      debugDirs: options.debugDirs ?? ['/usr/lib/debug'],
+      symfs: options.symfs ?? '',
+    };
+    this.options = {
+      tmpDir: options.tmpDir ?? '/tmp',
+      procDir: options.procDir ?? '/proc',
+      kernelNotes: options.kernelNotes ?? '/sys/kernel/notes',
+      anyOwner: options.anyOwner ?? false,
+    };
+    this.debuginfod = new Debuginfod(environment);
+  }
+
+  async open(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+    switch (request.need) {
+      case 'binary':
+        return this.openBinary(request, diagnostics);
+      case 'debug':
+        return this.openDebug(request, diagnostics);
+      case 'kallsyms':
+        return this.openKallsyms(request.buildId);
+      case 'modules':
+        return this.openProcFile('modules');
+      case 'vdso':
+        return this.openVdso(request.buildId);
+      case 'perf-map': {
+        const view = viewOfProcess(request.pid, this.options.procDir);
+        return openPerfMap(request, view, this.options, diagnostics);
+      }
+    }
+  }
+
+  private async openBinary(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+    const isKernel = request.pid < 0 && request.path === 'vmlinux';
+    const paths = isKernel
+      ? kernelImagePaths(this.places, request.buildId, release())
+      : binaryPaths(this.places, request, this.rootOf(request.pid));
+    return this.openBest(paths, request, 'executable', diagnostics);
+  }
+
+  private async openDebug(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+    const paths = debugPaths(this.places, request, this.rootOf(request.pid));
+    return this.openBest(paths, request, 'debuginfo', diagnostics);
+  }
+
+  /** The first with the build id wanted; else a download; else the first that is there, for the asker to judge. */
+  private async openBest(
+    paths: string[],
+    request: FileRequest,
+    type: 'executable' | 'debuginfo',
+    diagnostics: Diagnostic[],
+  ): Promise<OpenedFile | null> {
+    let other: OpenedFile | null = null;
+    for (const path of paths) {
+      const file = await openFileSource(path).catch(() => null);
+      if (file === null) continue;
+      if (request.buildId === '' || (await buildIdOf(file)) === request.buildId) {
+        await other?.close?.();
+        return file;
+      }
+      if (other === null) other = file;
+      else await file.close();
+    }
+    if (request.required) {
+      const path = await this.debuginfod.find(request.buildId, type, diagnostics);
+      const file = path === null ? null : await openFileSource(path).catch(() => null);
+      if (file !== null) {
+        await other?.close?.();
+        return file;
+      }
+    }
+    return other;
+  }
+
+  /** The running kernel's own, where it is the one wanted and shows its addresses; else perf's copy of the one wanted. */
+  private async openKallsyms(buildId: string): Promise<OpenedFile | null> {
+    const isRunning = buildId === '' || buildId === kernelBuildId(this.options.kernelNotes);
+    const own = isRunning ? await this.openProcFile('kallsyms') : null;
+    if (own !== null && !(await isRestricted(own))) return own;
+    for (const path of cachedPath(this.places, buildId, 'kallsyms')) {
+      const file = await openFileSource(path).catch(() => null);
+      if (file !== null) return file;
+    }
+    return own;
+  }
+
+  private async openVdso(buildId: string): Promise<OpenedFile | null> {
+    const bytes = await readVdso(`${this.options.procDir}/self`).catch(() => null);
+    const own = bytes === null ? null : memorySource(bytes);
+    if (own !== null && (buildId === '' || (await buildIdOf(own)) === buildId)) return own;
+    for (const path of cachedPath(this.places, buildId, 'vdso')) {
+      const file = await openFileSource(path).catch(() => null);
+      if (file !== null) return file;
+    }
+    return own;
+  }
+
+  /** Files of /proc have no size until they are read. */
+  private async openProcFile(name: string): Promise<OpenedFile | null> {
+    try {
+      const bytes = await readFile(`${this.options.procDir}/${name}`);
+      return memorySource(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    } catch {
+      return null;
+    }
+  }
+
+  private rootOf(pid: number): string {
+    return viewOfProcess(pid, this.options.procDir)?.root ?? '';
+  }
+}
+
+async function buildIdOf(file: OpenedFile): Promise<string> {
+  try {
+    return await readBuildId(await openElf(file));
+  } catch (error) {
+    if (error instanceof FormatError) return '';
+    throw error;
+  }
+}
+
+/** True where every address is 0, as the kernel shows them to those who may not see them (kptr_restrict). */
+async function isRestricted(file: OpenedFile): Promise<boolean> {
+  const bytes = await file.read(0, file.size);
+  // Per-CPU symbols come first and have small addresses for everyone, so all lines count.
+  for (let line = 0; line < bytes.length; line = bytes.indexOf(NEWLINE, line) + 1) {
+    if (bytes[line] !== ZERO) return false;
+    if (bytes.indexOf(NEWLINE, line) === -1) break;
+  }
+  return true;
+}

@@ -1,0 +1,97 @@
+import { dirname } from 'node:path';
+import type { FileRequest } from '@counterpoint/core/symbols';
+
+/** Where files are looked for on this machine. */
+export interface Places {
+  /** perf's build-id cache, `~/.debug`. */
+  buildIdDir: string;
+  /** `/usr/lib/debug`. */
+  debugDirs: string[];
+  /** Put before every path of the recording (perf's --symfs); empty for this machine's own files. */
+  symfs: string;
+}
+
+/** Build ids come out of files and go into paths: only hex, two bytes at least. */
+export function isBuildId(text: string): boolean {
+  return /^[0-9a-f]{4,128}$/.test(text);
+}
+
+/**
+ * perf's cache: a directory per build id (older perfs: a link to one), which holds the file under what it is.
+ *
+ *     ~/.debug/.build-id/93/ac61ec5a8eb1396f9fbd350e3169a558528a40/elf
+ */
+export function cachedPath(
+  places: Places,
+  buildId: string,
+  what: 'elf' | 'debug' | 'vdso' | 'kallsyms',
+): string[] {
+  if (!isBuildId(buildId)) return [];
+  return [`${places.buildIdDir}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}/${what}`];
+}
+
+/** Paths a binary may have: as its process sees it, as we see it, then the cache. */
+export function binaryPaths(places: Places, request: FileRequest, root: string): string[] {
+  // The kernel marks the path of a file that was unlinked while it was mapped; a build id tells what took its place.
+  const path = request.buildId === '' ? request.path : request.path.replace(/ \(deleted\)$/, '');
+  const paths: string[] = [];
+  if (path.startsWith('/')) {
+    if (root !== '') paths.push(root + path);
+    paths.push(places.symfs + path);
+  }
+  return [...paths, ...cachedPath(places, request.buildId, 'elf')];
+}
+
+/** Paths a kernel image with symbols may have, as distributions place it. */
+export function kernelImagePaths(places: Places, buildId: string, release: string): string[] {
+  return [
+    ...(isBuildId(buildId)
+      ? [`${places.buildIdDir}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}/vmlinux`]
+      : []),
+    ...buildIdDebugPaths(places, buildId),
+    ...cachedPath(places, buildId, 'elf'),
+    ...places.debugDirs.flatMap((directory) => [
+      `${directory}/boot/vmlinux-${release}`,
+      `${directory}/lib/modules/${release}/vmlinux`,
+    ]),
+    `${places.symfs}/boot/vmlinux-${release}`,
+    `${places.symfs}/lib/modules/${release}/build/vmlinux`,
+  ];
+}
+
+/** Paths a separate debug file may have. */
+export function debugPaths(places: Places, request: FileRequest, root: string): string[] {
+  const { path, debugLink } = request;
+  const paths = [
+    ...cachedPath(places, request.buildId, 'debug'),
+    ...buildIdDebugPaths(places, request.buildId),
+    ...(root === '' ? [] : buildIdDebugPaths(inside(places, root), request.buildId)),
+  ];
+  if (!path.startsWith('/')) return paths;
+  for (const prefix of root === '' ? [places.symfs] : [root, places.symfs]) {
+    if (debugLink !== null && debugLink !== undefined) {
+      // GDB's order: beside the binary, in .debug there, and under the global directories.
+      const directory = dirname(path);
+      paths.push(
+        `${prefix}${directory}/${debugLink.name}`,
+        `${prefix}${directory}/.debug/${debugLink.name}`,
+        ...places.debugDirs.map((one) => `${prefix}${one}${directory}/${debugLink.name}`),
+      );
+    }
+    // Fedora and Ubuntu before build ids.
+    for (const one of places.debugDirs) paths.push(`${prefix}${one}${path}.debug`, `${prefix}${one}${path}`);
+  }
+  const itself = new Set(binaryPaths(places, request, root));
+  return paths.filter((one) => !itself.has(one));
+}
+
+function buildIdDebugPaths(places: Places, buildId: string): string[] {
+  if (!isBuildId(buildId)) return [];
+  return places.debugDirs.map(
+    (directory) => `${places.symfs}${directory}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`,
+  );
+}
+
+function inside(places: Places, root: string): Places {
+  return { ...places, symfs: root };
+}

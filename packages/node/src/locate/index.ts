@@ -1,0 +1,3 @@
+export { type DiskDriverOptions, diskDriver } from './disk-driver.ts';
+export { type FileSource, openFileSource } from './file-source.ts';
+export { kernelBuildId } from './kernel-build-id.ts';
