@@ -1,15 +1,15 @@
 import type { Machine, Mapping } from '../machine/index.ts';
 import type { PerfDataReader } from '../perfdata/index.ts';
-import type { Binary, BinaryKind, Profile } from '../profile/index.ts';
+import type { Binary, Profile } from '../profile/index.ts';
 
 /** A binary of the profile with what is needed to find its symbols. */
 export interface KnownBinary {
-  index: number;
-  kind: BinaryKind;
   /** Process to ask for JIT names and container paths; -1 for the kernel. */
   pid: number;
   /** Set where the code has one name of its own. */
   symbol: string | null;
+  /** Where its first mapping starts, signed. */
+  start: number;
 }
 
 /** Memory that holds no file: code there was made at run time. Names as perf takes them. */
@@ -35,7 +35,6 @@ export class Binaries {
     this.unknown = this.add(
       'unknown',
       { path: '[unknown]', name: '[unknown]', buildId: '', kind: 'unknown' },
-      -1,
       null,
     );
   }
@@ -52,19 +51,18 @@ export class Binaries {
       return this.add(
         `ksymbol ${symbol}`,
         { path: symbol, name: symbol, buildId: '', kind: 'module' },
-        -1,
-        symbol,
+        mapping,
       );
     }
     if (path.startsWith('[kernel') || path.startsWith('[guest.kernel')) {
-      return this.add(`kernel ${path}`, { path, name: path, buildId, kind: 'kernel' }, -1, null);
+      return this.add(`kernel ${path}`, { path, name: path, buildId, kind: 'kernel' }, mapping);
     }
     const name = path.startsWith('[')
       ? path
       : `[${baseName(path)
           .replace(/\.ko(\.\w+)?$/, '')
           .replaceAll('-', '_')}]`;
-    return this.add(`module ${name}`, { path, name, buildId, kind: 'module' }, -1, null);
+    return this.add(`module ${name}`, { path, name, buildId, kind: 'module' }, mapping);
   }
 
   private userBinary(mapping: Mapping): number {
@@ -75,22 +73,20 @@ export class Binaries {
       return this.add(
         `jit ${pid}`,
         { path: jitPath, name: `[JIT] tid ${pid}`, buildId: '', kind: 'jit' },
-        pid,
-        null,
+        mapping,
       );
     }
     const buildId = mapping.buildId || this.storedBuildId(path);
     if (NO_FILE_PATH.test(path)) {
-      return this.add(`memory ${path}`, { path, name: path, buildId: '', kind: 'unknown' }, pid, null);
+      return this.add(`memory ${path}`, { path, name: path, buildId: '', kind: 'unknown' }, mapping);
     }
     if (path === '[vdso]' || path === '[vsyscall]') {
-      return this.add(`vdso ${path}`, { path, name: path, buildId, kind: 'vdso' }, pid, null);
+      return this.add(`vdso ${path}`, { path, name: path, buildId, kind: 'vdso' }, mapping);
     }
     return this.add(
       `file ${path} ${buildId}`,
       { path, name: baseName(path), buildId, kind: 'user' },
-      pid,
-      null,
+      mapping,
     );
   }
 
@@ -103,12 +99,13 @@ export class Binaries {
     return this.buildIds.get(path) ?? '';
   }
 
-  private add(key: string, binary: Binary, pid: number, symbol: string | null): number {
+  private add(key: string, binary: Binary, mapping: Mapping | null): number {
     let index = this.byKey.get(key);
     if (index === undefined) {
       index = this.profile.binaries.length;
       this.profile.binaries.push(binary);
-      this.known.push({ index, kind: binary.kind, pid, symbol });
+      const { pid = -1, symbol = null, start = 0 } = mapping ?? {};
+      this.known.push({ pid, symbol, start });
       this.byKey.set(key, index);
     }
     return index;

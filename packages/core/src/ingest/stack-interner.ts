@@ -213,11 +213,12 @@ export class StackInterner {
     const mapping = mode === MODE_HYPERVISOR ? null : space.find(address);
     const binary = mapping === null ? this.binaries.unknown : this.binaries.of(mapping, isKernel);
     const kind = this.profile.binaries[binary]!.kind;
-    const isFile = kind === 'user' || kind === 'vdso';
-    const inBinary = isFile && mapping !== null ? address - mapping.start + mapping.pageOffset : address;
-    const high = Math.floor(inBinary / TWO_32) | 0;
-    const low = (inBinary - high * TWO_32) | 0;
-    return this.addFrame(binary, low, high, mode);
+    if (mapping === null || (kind !== 'user' && kind !== 'vdso')) {
+      return this.addFrame(binary, this.chain[i * 2]!, this.chain[i * 2 + 1]!, mode);
+    }
+    const offset = address - mapping.start + mapping.pageOffset;
+    const high = Math.floor(offset / TWO_32) | 0;
+    return this.addFrame(binary, (offset - high * TWO_32) | 0, high, mode);
   }
 
   private addFrame(binary: number, low: number, high: number, mode: number): number {

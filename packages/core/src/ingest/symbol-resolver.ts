@@ -52,7 +52,12 @@ export class SymbolResolver {
     if (kind === 'unknown' || known.symbol !== null) return null;
     return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.driver, this.diagnostics, {
       kernelReference: this.binaries.kernelReference,
+      ...(kind === 'module' ? { kernelBuildId: this.kernelBuildId(), moduleStart: known.start } : {}),
     });
+  }
+
+  private kernelBuildId(): string {
+    return this.profile.binaries.find((binary) => binary.kind === 'kernel')?.buildId ?? '';
   }
 
   private resolveFrame(frame: number): void {

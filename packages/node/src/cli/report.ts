@@ -86,12 +86,13 @@ export default defineVerb<ReportName>({
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
   ],
   async run(context) {
+    // Each answer is awaited here: the recording is closed when this block is left.
     await using recording = await openInput(context.args);
     if (context.args.boolean('stats'))
-      return (await import('./report-stats.ts')).reportStats(context, recording);
+      return await (await import('./report-stats.ts')).reportStats(context, recording);
     if (context.args.boolean('header-only')) {
-      return (await import('./report-header.ts')).reportHeader(context, recording);
+      return await (await import('./report-header.ts')).reportHeader(context, recording);
     }
-    return (await import('./report-profile.ts')).reportProfile(context, recording);
+    return await (await import('./report-profile.ts')).reportProfile(context, recording);
   },
 });

@@ -64,6 +64,11 @@ export default defineVerb<ScriptName>({
         JSON.stringify({ type: 'end', samples: result.samples, loss: result.loss, damage: result.damage }),
       );
     }
+    if (result.absentFields.length > 0) {
+      err.line(
+        err.style.yellow(`The samples do not hold ${result.absentFields.join(', ')}: it was not recorded.`),
+      );
+    }
     printDiagnostics(result.diagnostics, err, args.boolean('verbose'));
     for (const line of lossLines(result.loss, result.damage)) err.line(err.style.yellow(`Lost: ${line}`));
     return statusForLoss(args, result.loss);

@@ -26,6 +26,8 @@ export interface ScriptResult {
   loss: LossEntry[];
   diagnostics: Diagnostic[];
   damage: Damage[];
+  /** Fields that were asked for by name and that no printed event recorded. */
+  absentFields: ScriptField[];
 }
 
 /**
@@ -55,6 +57,7 @@ export async function writeScript(
     loss: printer.walker.losses.ledger.list(),
     diagnostics: printer.resolver.diagnostics,
     damage: reader.damage.list(),
+    absentFields: printer.absentFields(),
   };
 }
 
@@ -130,6 +133,15 @@ class ScriptPrinter {
     return form;
   }
 
+  /** What was asked for and could be printed for no event. */
+  absentFields(): ScriptField[] {
+    const choice = this.options.fields;
+    if (choice == null || this.forms.size === 0) return [];
+    const wanted = [...choice.set, ...choice.added];
+    const forms = [...this.forms.values()];
+    return wanted.filter((field) => !forms.some(({ fields }) => fields.has(field)));
+  }
+
   /** Events that print the same fields share the texts of their stacks. */
   private stackTextOf(fields: ReadonlySet<ScriptField>): StackText {
     const key = [...fields].sort().join();
@@ -160,7 +172,7 @@ class ScriptPrinter {
     if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)} `;
     if (fields.has('weight')) text += `${this.weight(sample).padStart(16)} `;
     if (form.hasChain) return `${text}\n`;
-    if (fields.has('ip')) text += toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16);
+    if (fields.has('ip')) text += ` ${toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16)}`;
     return text;
   }
 
