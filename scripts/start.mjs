@@ -67,10 +67,8 @@ const folder = outputFolder();
 const data = join(folder, 'perf.data');
 const flame = join(folder, 'flame.svg');
 
-// Names of JavaScript functions: V8 writes them to a file when asked, for interpreted functions too.
-const program = [process.execPath, '--perf-basic-prof', '--interpreted-frames-native-stack', demo];
 const startedMs = Date.now();
-const recorded = counterpoint('record', '-g', '-o', data, '--', ...program);
+const recorded = counterpoint('record', '-g', '-o', data, '--', process.execPath, demo);
 if (recorded !== 0 || !existsSync(data) || statSync(data).mtimeMs < startedMs) {
   console.log('\nNothing was recorded. This is what the machine says of itself:');
   counterpoint('doctor');
@@ -82,4 +80,4 @@ if (reported !== 0 || drawn !== 0) process.exit(reported || drawn);
 
 console.log(`
 The flame graph is ${flame}: open it in a browser, click to zoom, Ctrl-F to search.
-The recording is ${data}: try  npx counterpoint report -g callers -i ${shortPath(data)}`);
+The recording is ${data}: try  npx counterpoint report --tree=callers -i ${shortPath(data)}`);
