@@ -41,10 +41,19 @@ function newestSourceMs(folder) {
 function buildIfNeeded() {
   const sources = ['packages/core/src', 'packages/node/src'].map((folder) => join(root, folder));
   const newest = Math.max(...sources.map(newestSourceMs));
-  if (existsSync(bundle) && statSync(bundle).mtimeMs >= newest) return;
+  if (existsSync(bundle) && (statSync(bundle).mtimeMs >= newest || !isWritable(dirname(bundle)))) return;
   console.log('Building once …');
   const status = node(join(root, 'scripts/bundle.mjs'));
   if (status !== 0) process.exit(status);
+}
+
+function isWritable(path) {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Beside the sources; or, in a checkout that belongs to somebody else, among the temporary files. */
@@ -53,8 +62,7 @@ function outputFolder() {
   for (const folder of [inCheckout, join(tmpdir(), `counterpoint-demo-${process.getuid()}`)]) {
     try {
       mkdirSync(folder, { recursive: true });
-      accessSync(folder, constants.W_OK);
-      return folder;
+      if (isWritable(folder)) return folder;
     } catch {
       // Not ours to write to.
     }
