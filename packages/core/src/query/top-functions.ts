@@ -127,8 +127,7 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
     if (wanted(row)) rows.push(row);
   }
   rows.sort(
-    (a, b) =>
-      b.percent - a.percent || b.selfPercent - a.selfPercent || compareText(a.symbol ?? '', b.symbol ?? ''),
+    (a, b) => b.percent - a.percent || b.selfPercent - a.selfPercent || compareText(labelOf(a), labelOf(b)),
   );
   return {
     type: 'top-functions',
@@ -152,6 +151,11 @@ function hasCallers(profile: Profile): boolean {
 
 function decimal(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(Math.round(value)).toString();
+}
+
+/** Rows of equal weight stand in order of their names. */
+function labelOf(row: TopRow): string {
+  return `${row.symbol ?? ''}\0${row.dso ?? ''}\0${row.comm ?? ''}`;
 }
 
 function compareText(a: string, b: string): number {

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { counterpoint } from '../test/command-line.ts';
+import { perf, perfIsMissing } from '../test/perf.ts';
+
+const PROGRAM = `
+function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+const end = performance.now() + 1200;
+while (performance.now() < end) {
+  fibonacci(16);
+  JSON.parse(JSON.stringify(Array.from({ length: 300 }, (_, i) => ({ i, text: 'x'.repeat(i % 30) }))));
+  [5, 3, 9, 1].sort((a, b) => a - b);
+  require('node:zlib').deflateSync('some text to be compressed '.repeat(200));
+}`;
+
+/** The rows of a report: share and label, without comments. */
+function rows(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .map((line) => line.trim().replace(/\s+/g, ' '));
+}
+
+/** perf 6.1 names calls through the PLT of some libraries "@plt" only. */
+const withoutPlt = (lines: string[]) => lines.filter((line) => !line.includes('@plt'));
+
+describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
+  const dir = mkdtempSync(join(tmpdir(), 'counterpoint-test-'));
+  const file = join(dir, 'perf.data');
+
+  before(() => {
+    writeFileSync(join(dir, 'program.js'), PROGRAM);
+    const node = [
+      process.execPath,
+      '--perf-basic-prof',
+      '--interpreted-frames-native-stack',
+      join(dir, 'program.js'),
+    ];
+    execFileSync('perf', ['record', '-F', '2000', '-g', '-e', 'cpu-clock', '-o', file, '--', ...node], {
+      stdio: 'ignore',
+    });
+  });
+  after(() => rmSync(dir, { recursive: true, force: true }));
+
+  test('the top 20 functions by own time', async () => {
+    const ours = await counterpoint('report', '--no-children', '-i', file);
+    assert.equal(ours.status, 0, ours.err);
+    const theirs = rows(perf('report', '--no-children', '--stdio', '-g', 'none', '-i', file));
+    assert.deepEqual(rows(ours.out).slice(0, 20), theirs.slice(0, 20));
+  });
+
+  test('the shares of functions with callees', async () => {
+    const ours = rows((await counterpoint('report', '--children', '-i', file)).out);
+    const theirs = rows(perf('report', '--children', '--stdio', '-g', 'none', '-i', file));
+    // Rows of equal share stand in another order.
+    assert.deepEqual(withoutPlt(ours).slice(0, 60).sort(), withoutPlt(theirs).slice(0, 60).sort());
+  });
+
+  test('other sort keys', async () => {
+    const ours = rows((await counterpoint('report', '--no-children', '--sort', 'dso', '-i', file)).out);
+    const theirs = rows(
+      perf('report', '--no-children', '--sort', 'dso', '--stdio', '-g', 'none', '-i', file),
+    );
+    assert.deepEqual(ours.sort(), theirs.sort());
+  });
+
+  test('script: every line', async () => {
+    const ours = (await counterpoint('script', '-i', file)).out.split('\n');
+    const theirs = perf('script', '-i', file).split('\n');
+    assert.equal(ours.length, theirs.length);
+    assert.deepEqual(withoutPlt(ours), withoutPlt(theirs));
+  });
+
+  test('script without call chains, with nanoseconds, chosen fields', async () => {
+    for (const words of [
+      ['-G', '--ns'],
+      ['-F', 'comm,tid,time,event,ip,sym,dso'],
+      ['-G', '-F', 'pid,tid,period,ip'],
+    ]) {
+      const ours = (await counterpoint('script', ...words, '-i', file)).out;
+      const theirs = perf('script', ...words, '-i', file);
+      assert.deepEqual(withoutPlt(ours.split('\n')), withoutPlt(theirs.split('\n')), words.join(' '));
+    }
+  });
+
+  test('statistics', async () => {
+    const counts = (text: string) =>
+      Object.fromEntries(
+        [...text.matchAll(/^ *(\w+) events: +(\d+)/gm)].map(([, name, count]) => [name, count]),
+      );
+    const ours = await counterpoint('report', '--stats', '-i', file);
+    assert.deepEqual(counts(ours.out), counts(perf('report', '--stats', '-i', file)));
+    const json = JSON.parse((await counterpoint('report', '--stats', '--json', '-i', file)).out);
+    const lines = perf('script', '-G', '-F', 'period', '-i', file).trim().split('\n');
+    assert.equal(json.samples, lines.length);
+    assert.equal(json.sumPeriod, String(lines.reduce((sum, line) => sum + Number(line), 0)));
+  });
+
+  test('folded stacks hold every sample', async () => {
+    const { out, status } = await counterpoint(
+      'export',
+      '--format',
+      'folded',
+      '--weight',
+      'samples',
+      '-o',
+      '-',
+      '-i',
+      file,
+    );
+    assert.equal(status, 0);
+    const total = out
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    const samples = perf('script', '-G', '-F', 'ip', '-i', file).trim().split('\n').length;
+    assert.equal(total, samples);
+  });
+});
