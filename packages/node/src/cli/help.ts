@@ -1,13 +1,15 @@
 import { allOptions, type OptionRow, type Verb } from './args.ts';
 
 const HELP_COLUMN = 34;
+const GENERAL = 'General';
 
 /** The whole help of a verb, made from its rows. Lines are never wrapped. */
 export function verbHelp(verb: Verb): string {
   const lines = [`counterpoint ${verb.name}: ${verb.summary}`, '', ...usageLines(verb)];
   const rows = allOptions(verb);
   const groups = new Map<string, OptionRow[]>();
-  for (const row of rows) {
+  // What all verbs have stands last, whichever verb adds to it.
+  for (const row of [...rows].sort((a, b) => Number(a.group === GENERAL) - Number(b.group === GENERAL))) {
     const group = row.group ?? 'Options';
     groups.set(group, [...(groups.get(group) ?? []), row]);
   }
