@@ -21,7 +21,7 @@ export type DeliverRecord = (chunk: Chunk, start: number) => void;
  *   round 1: cpu0 1 4 7 | cpu1 2 3 9 | FINISHED_ROUND    newest so far 9, nothing is safe yet
  *   round 2: cpu0 8 11  | cpu1 10 12 | FINISHED_ROUND    up to 9 is safe: deliver 1 2 3 4 7 8 9
  *
- * Memory is bounded: beyond `limitBytes` the older half goes out early; what then comes too late is counted.
+ * Memory is bounded: beyond `limitBytes` (of chunks held) the older half goes out early; what then comes too late is counted.
  */
 export class OrderQueue {
   private times = new Float64Array(4096);
@@ -35,12 +35,12 @@ export class OrderQueue {
   private newest = -Infinity;
   private safeUpTo = -Infinity;
   private delivered = -Infinity;
-  private queuedBytes = 0;
+  /** Memory of the chunks that waiting records stand in. A small record keeps its whole chunk. */
+  private heldBytes = 0;
   private readonly deliver: DeliverRecord;
   private readonly recycle: (chunk: Chunk) => void;
   private readonly damage: DamageLog;
   private readonly limitBytes: number;
-  private readonly littleEndian: boolean;
   /** The chunk that is being parsed: never recycled under the parser. */
   reading: Chunk | null = null;
 
@@ -49,26 +49,23 @@ export class OrderQueue {
     recycle: (chunk: Chunk) => void,
     damage: DamageLog,
     limitBytes: number,
-    littleEndian: boolean,
   ) {
     this.deliver = deliver;
     this.recycle = recycle;
     this.damage = damage;
     this.limitBytes = limitBytes;
-    this.littleEndian = littleEndian;
   }
 
-  push(timeNs: number, chunk: Chunk, start: number, size: number): void {
+  push(timeNs: number, chunk: Chunk, start: number): void {
     if (this.count === this.times.length) this.grow();
     this.times[this.count] = timeNs;
     this.starts[this.count] = start;
     this.chunks[this.count] = chunk;
     this.count++;
-    chunk.pending++;
-    this.queuedBytes += size;
+    if (chunk.pending++ === 0) this.heldBytes += chunk.bytes.buffer.byteLength;
     if (timeNs > this.newest) this.newest = timeNs;
     if (timeNs < this.delivered) this.damage.add('out-of-order', chunk.fileOffset + start);
-    if (this.queuedBytes > this.limitBytes) this.flushHalf();
+    if (this.heldBytes > this.limitBytes) this.flushHalf();
   }
 
   /** A FINISHED_ROUND record was read. */
@@ -115,10 +112,11 @@ export class OrderQueue {
       const index = sorted[i]!;
       const chunk = this.chunks[index]!;
       const start = this.starts[index]!;
-      this.queuedBytes -= chunk.view.getUint16(start + 6, this.littleEndian);
       this.deliver(chunk, start);
-      chunk.pending--;
-      if (chunk.pending === 0 && chunk !== this.reading) this.recycle(chunk);
+      if (--chunk.pending === 0) {
+        this.heldBytes -= chunk.bytes.buffer.byteLength;
+        if (chunk !== this.reading) this.recycle(chunk);
+      }
     }
     if (end > 0) this.delivered = Math.max(this.delivered, this.times[sorted[end - 1]!]!);
     this.keep(sorted, end);

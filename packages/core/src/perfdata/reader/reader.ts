@@ -43,7 +43,7 @@ export interface RecordSink {
 export interface OpenOptions {
   /** A faster Zstandard decompressor than the built-in one. */
   zstd?: ZstdFactory;
-  /** How many bytes may wait for their turn in time order. Default 256 MiB. */
+  /** How much memory records may hold while they wait for their turn in time order. Default 256 MiB. */
   orderLimitBytes?: number;
 }
 
@@ -112,7 +112,7 @@ export class PerfDataReader {
       sink.record(view, start, start + view.getUint16(start + 6, le), type, chunk.fileOffset + start);
     };
     const limit = this.options.orderLimitBytes ?? DEFAULT_ORDER_LIMIT;
-    const queue = new OrderQueue(deliver, (chunk) => this.chunks.recycle(chunk), this.damage, limit, le);
+    const queue = new OrderQueue(deliver, (chunk) => this.chunks.recycle(chunk), this.damage, limit);
     const splitter = new Splitter(
       le,
       this.damage,

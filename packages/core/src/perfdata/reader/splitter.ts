@@ -114,7 +114,7 @@ export class Splitter {
           this.baseHi = hi;
         }
         if (!this.isUnordered) {
-          this.queue.push((hi - this.baseHi) * TWO_32 + (lo - this.baseLo), chunk, start, end - start);
+          this.queue.push((hi - this.baseHi) * TWO_32 + (lo - this.baseLo), chunk, start);
           return;
         }
       }
