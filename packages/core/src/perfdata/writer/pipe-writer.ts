@@ -10,6 +10,7 @@ import {
   FEATURE_TRACING_DATA,
   MAGIC_HI,
   MAGIC_LO,
+  PERF_ATTR_SIZE_VER7,
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_ATTR,
   PERF_RECORD_HEADER_FEATURE,
@@ -41,6 +42,12 @@ const NOT_IN_A_PIPE: ReadonlySet<number> = new Set([
 /** perf refuses a whole stream for one feature that it does not know; it has known this one since Linux 5.19. */
 const LAST_PIPE_FEATURE = FEATURE_PMU_CAPS;
 
+/**
+ * In a pipe, perf up to 6.2 takes an attr for as long as its own is, and what follows for ids, whatever the attr's size
+ * field says: a shorter one would read with the ids as its last fields. 128 bytes is the attr of perf 5.13 to 6.2.
+ */
+const PIPE_ATTR_SIZE = PERF_ATTR_SIZE_VER7;
+
 /** Whether a feature can be sent in a pipe that any perf since Linux 5.19 reads. */
 function isPipeFeature(bit: number, size: number): boolean {
   if (bit > LAST_PIPE_FEATURE || NOT_IN_A_PIPE.has(bit)) return false;
@@ -67,7 +74,7 @@ export function pipeStart(options: {
   writer.u64Pair(MAGIC_LO, MAGIC_HI);
   writer.u64(BigInt(PIPE_HEADER_SIZE));
 
-  const attrs = encodeAttrs(options.attrs, littleEndian);
+  const attrs = encodeAttrs(options.attrs, littleEndian, PIPE_ATTR_SIZE);
   for (const [place, event] of options.attrs.entries()) writeAttr(writer, event, attrs[place]!);
   for (const { ids, name } of options.attrs) {
     if (ids[0] === undefined) continue;

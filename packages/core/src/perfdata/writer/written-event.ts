@@ -14,7 +14,8 @@ export interface WrittenEvent {
 export function encodeAttrs(
   events: readonly WrittenEvent[],
   littleEndian: boolean,
+  atLeast = 0,
 ): Uint8Array<ArrayBuffer>[] {
-  const size = Math.max(0, ...events.map(({ attr }) => encodeAttrShortest(attr, littleEndian).length));
+  const size = Math.max(atLeast, ...events.map(({ attr }) => encodeAttrShortest(attr, littleEndian).length));
   return events.map(({ attr }) => encodeAttrShortest(attr, littleEndian, size));
 }
