@@ -1,6 +1,6 @@
 // Bundles what is published. Named constants are inlined here (measured: a switch over imported names costs
 // 3-4 times one over literals), and `using` is lowered for Node 20.
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
 const core = 'packages/core';
@@ -25,7 +25,7 @@ const common = {
 
 for (const dir of [core, node]) {
   for (const name of existsSync(`${dir}/dist`) ? readdirSync(`${dir}/dist`) : []) {
-    if (name.endsWith('.js') || name.endsWith('.js.map') || name === 'chunks') {
+    if (name.endsWith('.js') || name.endsWith('.js.map') || name === 'chunks' || name === 'help') {
       rmSync(`${dir}/dist/${name}`, { recursive: true });
     }
   }
@@ -52,3 +52,8 @@ await build({
   ],
   outdir: `${node}/dist`,
 });
+
+// Help as files: `bin/counterpoint` shows it without starting Node.
+const { helpTexts } = await import(new URL(`../${node}/dist/cli.js`, import.meta.url));
+mkdirSync(`${node}/dist/help`);
+for (const [name, text] of await helpTexts()) writeFileSync(`${node}/dist/help/${name}.txt`, text);

@@ -36,6 +36,14 @@ export const VERBS: readonly VerbEntry[] = [
   },
 ];
 
+/** Every help text by its name, for the build to write down: `counterpoint` is the general one. */
+export async function helpTexts(): Promise<[string, string][]> {
+  const verbs = await Promise.all(
+    VERBS.map(async ({ name, load }): Promise<[string, string]> => [name, verbHelp((await load()).default)]),
+  );
+  return [['counterpoint', generalHelp(VERBS)], ...verbs];
+}
+
 /** Runs one command line and gives its exit status. */
 export async function runCommandLine(words: readonly string[], out: Output, err: Output): Promise<number> {
   try {
