@@ -1,1 +1,7 @@
-export * from '@counterpoint/core/base';
+/**
+ * Counterpoint for Linux: record programs on the real kernel, open recordings, ask questions of them.
+ * Everything of `@counterpoint/core` is here too.
+ */
+export * from '@counterpoint/core';
+export * from './open/index.ts';
+export * from './record/index.ts';
