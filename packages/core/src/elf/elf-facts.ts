@@ -41,6 +41,7 @@ export const SHT_RELA = 4;
 export const SHT_NOTE = 7;
 export const SHT_NOBITS = 8;
 export const SHT_DYNSYM = 11;
+export const SHF_EXECINSTR = 4;
 export const SHF_COMPRESSED = 0x800;
 
 export const SHN_UNDEF = 0;
