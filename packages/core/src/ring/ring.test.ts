@@ -124,7 +124,7 @@ describe('ForwardRing', () => {
     assert.equal(ring.take(), 8);
   });
 
-  test('model: any mix of writes and reads gives what a queue gives', () => {
+  test('model: every mix of writes and reads gives what a queue gives', () => {
     const step = fc.oneof(
       fc.record({ write: fc.integer({ min: 0, max: 6 }), fill: fc.integer({ min: 0, max: 255 }) }),
       fc.constant('read' as const),
@@ -218,7 +218,7 @@ describe('RecordScan', () => {
     assert.deepEqual(scan.sampleTimes.get(), { first: 0xffff_fff0n, last: 0x2_0000_0000n });
   });
 
-  test('any bytes: no endless loop, no throw, everything accounted for', () => {
+  test('all kinds of bytes: no endless loop, no throw, everything accounted for', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 128, maxLength: 128 }),

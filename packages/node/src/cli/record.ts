@@ -1,13 +1,157 @@
-import { CounterpointError } from '@counterpoint/core/base';
 import { defineVerb } from './args.ts';
 
-export default defineVerb({
+export type RecordName =
+  | 'event'
+  | 'count'
+  | 'freq'
+  | 'g'
+  | 'call-graph'
+  | 'user-callchains'
+  | 'kernel-callchains'
+  | 'all-user'
+  | 'all-kernel'
+  | 'clockid'
+  | 'pid'
+  | 'tid'
+  | 'all-cpus'
+  | 'cpu'
+  | 'delay'
+  | 'inherit'
+  | 'no-inherit'
+  | 'output'
+  | 'max-size'
+  | 'mmap-pages'
+  | 'buildid'
+  | 'no-buildid'
+  | 'no-buildid-cache'
+  | 'compression-level'
+  | 'node-names'
+  | 'fail-on-loss'
+  | 'quiet';
+
+const WHOM = 'Whom';
+const WHAT = 'What and how often';
+const CHAINS = 'Call chains';
+const OUTPUT = 'Output';
+
+export default defineVerb<RecordName>({
   name: 'record',
   summary: 'sample a program or running processes into a perf.data file',
-  usage: '[options]',
-  options: [],
-  examples: [],
-  run() {
-    throw new CounterpointError('ERR_NOT_AVAILABLE', 'this version cannot do that yet');
+  usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
+  command: true,
+  options: [
+    {
+      long: 'pid',
+      short: 'p',
+      value: 'PID,...',
+      help: 'running processes, with all their threads',
+      group: WHOM,
+    },
+    { long: 'tid', short: 't', value: 'TID,...', help: 'running threads', group: WHOM },
+    { long: 'all-cpus', short: 'a', help: 'everything that runs, on all CPUs', group: WHOM },
+    {
+      long: 'cpu',
+      short: 'C',
+      value: 'CPUS',
+      help: 'everything that runs on these CPUs, such as 0-3,8',
+      group: WHOM,
+    },
+    { long: 'no-inherit', short: 'i', help: 'do not follow children and new threads', group: WHOM },
+    { long: 'inherit', help: 'follow children and new threads (the default)', group: WHOM },
+    {
+      long: 'delay',
+      short: 'D',
+      value: 'MS',
+      help: 'begin so many milliseconds after the start',
+      group: WHOM,
+    },
+    {
+      long: 'event',
+      short: 'e',
+      value: 'EVENT,...',
+      help: 'what to sample (default cycles, or cpu-clock where the CPU offers none)',
+      repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'freq',
+      short: 'F',
+      value: 'HZ',
+      help: 'samples per second (default 4000); max is what the kernel allows',
+      group: WHAT,
+    },
+    { long: 'count', short: 'c', value: 'N', help: 'a sample each N events, instead of -F', group: WHAT },
+    { long: 'all-user', help: 'user space only', group: WHAT },
+    { long: 'all-kernel', help: 'the kernel only', group: WHAT },
+    {
+      long: 'clockid',
+      short: 'k',
+      value: 'CLOCK',
+      help: 'clock of the times: mono, raw, real, boot, tai',
+      group: WHAT,
+    },
+    { long: 'g', help: 'record call chains', group: CHAINS },
+    {
+      long: 'call-graph',
+      value: 'MODE',
+      help: 'record call chains; MODE is fp, by frame pointers',
+      group: CHAINS,
+    },
+    { long: 'user-callchains', help: 'the user part of call chains only', group: CHAINS },
+    { long: 'kernel-callchains', help: 'the kernel part of call chains only', group: CHAINS },
+    {
+      long: 'node-names',
+      negatable: true,
+      help: 'let Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default when the command is Node)',
+      group: CHAINS,
+    },
+    {
+      long: 'output',
+      short: 'o',
+      value: 'FILE',
+      help: 'where to write (default perf.data; what is there becomes .old); - is standard output',
+      group: OUTPUT,
+    },
+    {
+      long: 'max-size',
+      value: 'SIZE',
+      help: 'stop when the output has this size, such as 100M',
+      group: OUTPUT,
+    },
+    {
+      long: 'mmap-pages',
+      short: 'm',
+      value: 'PAGES',
+      help: "each CPU's buffer, in pages or as a size such as 2M; larger loses less",
+      group: OUTPUT,
+    },
+    { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: OUTPUT },
+    { long: 'buildid', help: 'store build ids (the default)', group: OUTPUT },
+    { long: 'no-buildid-cache', short: 'N', help: 'accepted for perf: nothing is cached', group: OUTPUT },
+    {
+      long: 'compression-level',
+      short: 'z',
+      value: 'LEVEL',
+      optionalValue: '1',
+      help: 'not available: files are written uncompressed',
+      group: OUTPUT,
+    },
+    {
+      long: 'fail-on-loss',
+      help: 'exit with 3 where something was lost and the command gave 0',
+      group: 'General',
+    },
+    { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
+  ],
+  examples: [
+    ['record -g -- node app.js', 'a Node program, with JavaScript names and call chains'],
+    ['record -F 999 -p 1234 -- sleep 10', 'a running process, for ten seconds'],
+    ['record -a -g -o all.data', 'everything on this machine, until Ctrl-C'],
+    ['record -e page-faults -c 1 -- ./program', 'every page fault'],
+    ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
+  ],
+  async run(context) {
+    const { runRecord } = await import('./record-run.ts');
+    return await runRecord(context);
   },
 });

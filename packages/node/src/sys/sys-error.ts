@@ -26,12 +26,17 @@ function formatArguments(args: CallArguments): string {
     .join(', ');
 }
 
+/** On Linux ENOTSUP and EOPNOTSUPP are one number; Node knows the name that perf_event_open(2) does not use. */
+const EOPNOTSUPP = 95;
+
 /** `EACCES`; a number that the system does not know stays a number. */
 export function errnoName(errno: number): string {
+  if (errno === EOPNOTSUPP) return 'EOPNOTSUPP';
   return getSystemErrorMap().has(-errno) ? getSystemErrorName(-errno) : `errno ${errno}`;
 }
 
 function errnoText(errno: number): string {
-  const known = getSystemErrorMap().get(-errno);
-  return known === undefined ? `errno ${errno}` : `${known[1]} (${known[0]})`;
+  const name = errnoName(errno);
+  const text = errno === EOPNOTSUPP ? 'operation not supported' : getSystemErrorMap().get(-errno)?.[1];
+  return text === undefined ? name : `${text} (${name})`;
 }

@@ -1,0 +1,199 @@
+import { constants } from 'node:os';
+import { type RecordOptions, type RecordProgress, type RecordResult, record } from '../record/index.ts';
+import type { Note } from '../session/index.ts';
+import { realSys } from '../sys/index.ts';
+import { CommandError } from '../target/index.ts';
+import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from './args.ts';
+import { formatBytes, formatCount } from './human.ts';
+import { lossLines } from './loss-text.ts';
+import { printError } from './output-error.ts';
+import { ProgressLine } from './progress.ts';
+import type { RecordName } from './record.ts';
+import { packageVersion } from './version.ts';
+
+type Context = VerbContext<RecordName>;
+type Arguments = Context['args'];
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** A command that prints at once should not have our line in the middle of it. */
+const QUIET_START_MS = 1000;
+
+export async function runRecord(context: Context): Promise<number> {
+  const { args, err } = context;
+  const isQuiet = args.boolean('quiet');
+  const say = (text: string) => {
+    if (!isQuiet) err.line(text);
+  };
+  const options = recordOptions(args);
+  using progress = new ProgressLine(err);
+  using stop = stopOnSignals();
+  let shownNotes = 0;
+  const showNotes = (notes: readonly Note[]) => {
+    for (const { text } of notes.slice(shownNotes)) say(err.style.yellow(`counterpoint record: ${text}`));
+    shownNotes = notes.length;
+  };
+  let result: RecordResult;
+  try {
+    result = await record({
+      ...options,
+      signal: stop.signal,
+      onStart: ({ notes }) => showNotes(notes),
+      ...(isQuiet || !err.isTerminal
+        ? {}
+        : {
+            onProgress: (now) => now.elapsedMs > QUIET_START_MS && progress.update(() => progressText(now)),
+          }),
+    });
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    printError(error, err, { prefix: 'counterpoint record' });
+    return error.exitStatus;
+  }
+  progress.close();
+  showNotes(result.notes);
+  printEnd(result, say);
+  if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint record' });
+  return exitStatus(result, stop.received(), args.boolean('fail-on-loss'));
+}
+
+function exitStatus(result: RecordResult, received: NodeJS.Signals | null, failOnLoss: boolean): number {
+  if (result.stopped === 'write-error') return EXIT_FAILURE;
+  const ownStatus = received === null ? EXIT_OK : 128 + constants.signals[received];
+  const status = result.exitCode ?? ownStatus;
+  return status === EXIT_OK && failOnLoss && result.loss.length > 0 ? EXIT_LOSS : status;
+}
+
+/** perf's two lines, and what is missing. */
+function printEnd(result: RecordResult, say: (text: string) => void): void {
+  const prefix = '[ counterpoint record:';
+  if (result.stopped === 'size-limit')
+    say(`${prefix} the output has reached its size limit, recording ends ]`);
+  say(`${prefix} Woken up ${result.wakeups} times to write data ]`);
+  const megabytes = (result.bytes / 2 ** 20).toFixed(3);
+  say(`${prefix} Captured and wrote ${megabytes} MB ${result.path} (${result.samples} samples) ]`);
+  for (const line of lossLines(result.loss, [])) say(`${prefix} LOST: ${line} ]`);
+}
+
+function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {
+  const seconds = (elapsedMs / 1000).toFixed(1);
+  return `recording: ${seconds} s, ${formatCount(samples)} samples, ${formatBytes(bytes)}, ${formatCount(lostRecords)} lost`;
+}
+
+interface SignalStop extends Disposable {
+  signal: AbortSignal;
+  received(): NodeJS.Signals | null;
+}
+
+/** The first signal ends the recording, and the file is completed; a second one ends this process at once. */
+function stopOnSignals(): SignalStop {
+  const controller = new AbortController();
+  let received: NodeJS.Signals | null = null;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (received !== null) process.exit(128 + constants.signals[signal]);
+    received = signal;
+    controller.abort();
+  };
+  for (const signal of SIGNALS) process.on(signal, onSignal);
+  return {
+    signal: controller.signal,
+    received: () => received,
+    [Symbol.dispose]: () => {
+      for (const signal of SIGNALS) process.off(signal, onSignal);
+    },
+  };
+}
+
+function recordOptions(args: Arguments): RecordOptions {
+  refuseWhatIsMissing(args);
+  const options: RecordOptions = {
+    command: args.words,
+    pids: args.numbers('pid', { min: 1 }),
+    tids: args.numbers('tid', { min: 1 }),
+    systemWide: args.boolean('all-cpus'),
+    callGraph: args.boolean('g') || args.has('call-graph'),
+    callchains: exclusive(args, 'user-callchains', 'kernel-callchains', ['user', 'kernel', 'both']),
+    levels: exclusive(args, 'all-user', 'all-kernel', ['user', 'kernel', 'all']),
+    inherit: !args.boolean('no-inherit'),
+    buildIds: !args.boolean('no-buildid'),
+    toolVersion: `counterpoint ${packageVersion()}`,
+    commandLine: [process.argv[1] ?? 'counterpoint', ...process.argv.slice(2)],
+  };
+  const set = <Name extends keyof RecordOptions>(name: Name, value: RecordOptions[Name]) => {
+    if (value !== undefined) options[name] = value;
+  };
+  const cpus = args.ranges('cpu');
+  if (args.has('cpu')) set('cpus', cpus);
+  if (args.has('event')) set('events', args.all('event'));
+  set('frequency', args.string('freq') === 'max' ? 'max' : args.quantity('freq', { min: 1 }));
+  set('period', args.quantity('count', { min: 1 }));
+  set('clockId', clockId(args));
+  set('mmapPages', mmapPages(args));
+  set('output', args.string('output'));
+  set('delayMs', args.durationMs('delay', { min: 0 }));
+  set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
+  if (args.has('node-names')) set('nodeNames', args.boolean('node-names'));
+  return options;
+}
+
+function refuseWhatIsMissing(args: Arguments): void {
+  const hasTarget = args.has('pid') || args.has('tid') || args.has('cpu') || args.boolean('all-cpus');
+  if (!hasTarget && args.words.length === 0) {
+    throw new UsageError(
+      'there is nothing to record',
+      'Give a command, a process (-p PID), a thread (-t TID) or all CPUs (-a).',
+    );
+  }
+  if (args.has('compression-level')) {
+    throw new UsageError(
+      '-z is not available: this version writes files uncompressed',
+      'Compress the file afterwards.',
+    );
+  }
+  const mode = args.string('call-graph');
+  if (mode !== undefined && mode !== 'fp')
+    throw args.refuse('call-graph', 'fp', 'This version unwinds by frame pointers only.');
+  if (args.string('output') === '-' && process.stdout.isTTY)
+    throw new UsageError(
+      '-o - writes a binary stream, and standard output is a terminal',
+      'Send it to a file or a pipe.',
+    );
+}
+
+function exclusive<Value>(
+  args: Arguments,
+  first: RecordName,
+  second: RecordName,
+  values: [Value, Value, Value],
+): Value {
+  const [one, two] = [args.boolean(first), args.boolean(second)];
+  if (one && two) throw new UsageError(`--${first} and --${second} exclude each other`);
+  return one ? values[0] : two ? values[1] : values[2];
+}
+
+const CLOCKS: Readonly<Record<string, number>> = {
+  realtime: 0,
+  real: 0,
+  monotonic: 1,
+  mono: 1,
+  monotonic_raw: 4,
+  raw: 4,
+  boottime: 7,
+  boot: 7,
+  tai: 11,
+};
+
+function clockId(args: Arguments): number | undefined {
+  const text = args.string('clockid');
+  if (text === undefined) return undefined;
+  const known = CLOCKS[text.toLowerCase().replace(/^clock_/, '')];
+  if (known !== undefined) return known;
+  if (/^\d+$/.test(text) && Object.values(CLOCKS).includes(Number(text))) return Number(text);
+  throw args.refuse('clockid', `one of ${Object.keys(CLOCKS).join(', ')}`);
+}
+
+/** `128` is pages; `512K` is a size. */
+function mmapPages(args: Arguments): number | undefined {
+  const text = args.string('mmap-pages');
+  if (text === undefined || /^\d+$/.test(text)) return args.number('mmap-pages', { min: 1, max: 2 ** 20 });
+  return Math.ceil(args.sizeBytes('mmap-pages', { min: 1 })! / realSys.pageSizeBytes());
+}

@@ -1,0 +1,1 @@
+export { type ReaderEnd, type ReaderOptions, RingReader, type RoundSink } from './ring-reader.ts';

@@ -1,0 +1,159 @@
+import type { RecordScan } from '@counterpoint/core/ring';
+import type { Session } from '../session/index.ts';
+import type { Fd, Sys, Watch } from '../sys/index.ts';
+
+/** Where a pass over the rings goes. */
+export interface RoundSink {
+  /**
+   * Take what one pass over all rings found: views of the rings themselves, *borrowed* until this returns or its promise
+   * settles. While a promise is open the rings are not read, and what the kernel cannot store it counts as lost.
+   */
+  writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void>;
+}
+
+export interface ReaderOptions {
+  /** Read the rings at least this often, however little is in them; 0 is never. */
+  flushIntervalMs: number;
+}
+
+/** Why reading ended by itself: every descriptor hung up (the target is gone), or the sink failed. */
+export type ReaderEnd = { reason: 'hung-up' } | { reason: 'failed'; error: unknown };
+
+/**
+ * Waits for the rings of a session and drains them into a sink:
+ *
+ *   rings ──epoll──> one descriptor ──event loop──> pass: take all, scan headers, sink.writeRound, commit all
+ *
+ * All heads are taken at the beginning of a pass, so records of one pass are older than what a later pass can bring on
+ * any ring by no more than one pass: the rule on which readers order by rounds.
+ */
+export class RingReader implements Disposable {
+  /** How often the event loop was woken for data, without the timer's passes. */
+  wakeups = 0;
+  rounds = 0;
+  /** CPU of the ring that is being scanned, for the scan's visitor. */
+  currentCpu = -1;
+  /** Resolves at most once. */
+  readonly ended: Promise<ReaderEnd>;
+  readonly #sys: Sys;
+  readonly #session: Session;
+  readonly #scan: RecordScan;
+  readonly #sink: RoundSink;
+  readonly #options: ReaderOptions;
+  readonly #open = new Map<number, Fd>();
+  #epoll: Fd | null = null;
+  #watch: Watch | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  /** The pass that waits for its sink. */
+  #pending: Promise<void> | null = null;
+  #end: (end: ReaderEnd) => void = () => {};
+  #hasFailed = false;
+
+  constructor(sys: Sys, session: Session, scan: RecordScan, sink: RoundSink, options: ReaderOptions) {
+    this.#sys = sys;
+    this.#session = session;
+    this.#scan = scan;
+    this.#sink = sink;
+    this.#options = options;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  start(): void {
+    const epoll = this.#sys.epollCreate();
+    this.#epoll = epoll;
+    for (const { instances } of this.#session.events) {
+      for (const { fd } of instances) {
+        this.#sys.epollAdd(epoll, fd);
+        this.#open.set(fd.number, fd);
+      }
+    }
+    this.#watch = this.#sys.watch(epoll, () => this.#onReady(epoll));
+    const { flushIntervalMs } = this.#options;
+    if (flushIntervalMs > 0) this.#timer = setInterval(() => this.#pass(), flushIntervalMs);
+  }
+
+  #onReady(epoll: Fd): void {
+    this.wakeups++;
+    for (const { number, hasHungUp } of this.#sys.epollPoll(epoll)) {
+      const fd = this.#open.get(number);
+      if (!hasHungUp || fd === undefined) continue;
+      this.#sys.epollRemove(epoll, fd);
+      this.#open.delete(number);
+    }
+    this.#pass();
+    if (this.#open.size === 0) this.#end({ reason: 'hung-up' });
+  }
+
+  /** One pass, unless one is under way. */
+  #pass(): void {
+    if (this.#pending !== null || this.#hasFailed) return;
+    try {
+      const written = this.#drainOnce();
+      if (written === undefined) return;
+      this.#pending = written
+        .catch((error) => this.#fail(error))
+        .finally(() => {
+          this.#pending = null;
+        });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#hasFailed = true;
+    this.#end({ reason: 'failed', error });
+  }
+
+  /** Take from every ring, hand over, give back. A promise only where the sink gave one. */
+  #drainOnce(): Promise<void> | undefined {
+    const spans: Uint8Array<ArrayBuffer>[] = [];
+    let sizeBytes = 0;
+    for (const { cpu, ring } of this.#session.rings) {
+      const size = ring.take();
+      if (size === 0) continue;
+      sizeBytes += size;
+      this.currentCpu = cpu;
+      this.#scan.scan(ring.memory.data, ring.tail, ring.head);
+      spans.push(ring.first);
+      if (ring.second.length > 0) spans.push(ring.second);
+    }
+    if (sizeBytes === 0) return undefined;
+    this.rounds++;
+    const commit = () => {
+      for (const { ring } of this.#session.rings) ring.commit();
+    };
+    const written = this.#sink.writeRound(spans, sizeBytes);
+    if (written === undefined) {
+      commit();
+      return undefined;
+    }
+    return written.then(commit);
+  }
+
+  /** Stop waiting, and take what is still in the rings: call it after the events are disabled. */
+  async finish(): Promise<void> {
+    this.#stopWaiting();
+    await this.#pending;
+    // One pass takes all there is; the second is for what was written between its first and last ring.
+    for (let pass = 0; pass < 2; pass++) {
+      this.#pass();
+      await this.#pending;
+    }
+  }
+
+  #stopWaiting(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    this.#watch?.close();
+    this.#watch = null;
+    this.#epoll?.close();
+    this.#epoll = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopWaiting();
+  }
+}

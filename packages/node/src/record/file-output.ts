@@ -1,0 +1,155 @@
+import { closeSync, ftruncateSync, lstatSync, openSync, renameSync, writeSync, writevSync } from 'node:fs';
+import { FILE_HEADER_SIZE } from '@counterpoint/core/abi';
+import {
+  type FilePlan,
+  finishFile,
+  type PerfDataFeatures,
+  planFile,
+  type WrittenEvent,
+} from '@counterpoint/core/perfdata';
+import { FINISHED_ROUND, type RecordingOutput } from './output.ts';
+import { partsAfter } from './parts.ts';
+import { WriteError } from './write-error.ts';
+
+/** Ends of rounds that are remembered, to give up the latest when the features find no room. */
+const REMEMBERED_ROUNDS = 64;
+/** Room that file systems take besides the features themselves. */
+const FEATURE_SLACK_BYTES = 64 * 1024;
+/** Where the header states the size of the records. */
+const DATA_SIZE_OFFSET = 48;
+
+/**
+ * A perf.data file. Rounds go from the mapped rings to the page cache in one writev, without a copy in between. Until
+ * `finish` the header says that the data has 0 bytes, so a recording that was killed is recognised and still reads.
+ *
+ *   | header | ids, attrs | records, rounds ... | features |
+ *            written by begin                   written by finish, with the header once more
+ */
+export class FileOutput implements RecordingOutput {
+  readonly path: string;
+  sizeBytes = 0;
+  #fd = -1;
+  #plan: FilePlan | null = null;
+  /** Offsets at which the file can be cut without dividing a record, oldest first. */
+  readonly #cuts: number[] = [];
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Open the file; what was there is kept as `.old`. */
+  begin(events: readonly WrittenEvent[]): void {
+    this.#guard(() => {
+      keepOld(this.path);
+      this.#fd = openSync(this.path, 'w', 0o600);
+      this.#plan = planFile({ attrs: events });
+      this.#append([this.#plan.header]);
+    });
+    this.#cuts.push(this.sizeBytes);
+  }
+
+  writeRecords(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#appendWhole([bytes]);
+  }
+
+  writeRound(spans: readonly Uint8Array<ArrayBuffer>[]): void {
+    this.#appendWhole([...spans, FINISHED_ROUND]);
+  }
+
+  /** Append records, or nothing: after a failure the file ends where it ended before. */
+  #appendWhole(parts: readonly Uint8Array[]): void {
+    const before = this.sizeBytes;
+    this.#guard(() => {
+      try {
+        this.#append(parts);
+      } catch (error) {
+        this.#cutAt(before);
+        throw error;
+      }
+    });
+    this.#cuts.push(this.sizeBytes);
+    if (this.#cuts.length > REMEMBERED_ROUNDS) this.#cuts.shift();
+  }
+
+  #append(parts: readonly Uint8Array[]): void {
+    let rest: readonly Uint8Array[] = parts;
+    while (rest.length > 0) {
+      const written = writevSync(this.#fd, rest);
+      this.sizeBytes += written;
+      rest = partsAfter(rest, written);
+    }
+  }
+
+  #cutAt(size: number): void {
+    ftruncateSync(this.#fd, size);
+    this.sizeBytes = size;
+  }
+
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      throw new WriteError(this.path, error);
+    }
+  }
+
+  /**
+   * Complete the file. On a full disk the latest rounds make room for the features, without which names and build ids
+   * would be missing; where even that is not enough the file has none, and is still readable.
+   */
+  finish(features: Partial<PerfDataFeatures>): number {
+    if (this.#plan === null) return 0;
+    const plan = this.#plan;
+    const dataEnd = this.sizeBytes;
+    const tailSize = this.#tryFinish(plan, features);
+    if (tailSize === 0) return 0;
+    const cut = this.#cuts.findLast((end) => end <= dataEnd - tailSize - FEATURE_SLACK_BYTES);
+    if (cut !== undefined) {
+      this.#cutAt(cut);
+      if (this.#tryFinish(plan, features) === 0) return dataEnd - cut;
+    }
+    this.#guard(() => this.#writeAt(headerWithoutFeatures(plan, this.sizeBytes - plan.dataOffset), 0));
+    return dataEnd - this.sizeBytes;
+  }
+
+  /** Write features and header after the records. Where there is no room: the size of the features, and no change. */
+  #tryFinish(plan: FilePlan, features: Partial<PerfDataFeatures>): number {
+    const recordsEnd = this.sizeBytes;
+    const { header, tail } = finishFile(plan, recordsEnd - plan.dataOffset, features);
+    try {
+      this.#append([tail]);
+      this.#writeAt(header, 0);
+      return 0;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw new WriteError(this.path, error);
+      this.#cutAt(recordsEnd);
+      return tail.length;
+    }
+  }
+
+  #writeAt(bytes: Uint8Array, offset: number): void {
+    for (let at = 0; at < bytes.length; )
+      at += writeSync(this.#fd, bytes, at, bytes.length - at, offset + at);
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+}
+
+function headerWithoutFeatures(plan: FilePlan, dataSize: number): Uint8Array<ArrayBuffer> {
+  const header = plan.header.slice(0, FILE_HEADER_SIZE);
+  new DataView(header.buffer).setBigUint64(DATA_SIZE_OFFSET, BigInt(dataSize), true);
+  return header;
+}
+
+/** An earlier recording is not lost: it becomes `PATH.old`, as with perf. Devices and pipes are left alone. */
+function keepOld(path: string): void {
+  try {
+    const stat = lstatSync(path);
+    if ((stat.isFile() && stat.size > 0) || stat.isSymbolicLink()) renameSync(path, `${path}.old`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import {
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from '@counterpoint/core/abi';
+import { LossLedger } from '@counterpoint/core/loss';
+import type {
+  LostRecord,
+  LostSamplesRecord,
+  PerfRecord,
+  ThrottleRecord,
+  UnthrottleRecord,
+} from '@counterpoint/core/records';
+
+/** Types of records that speak of loss. */
+export const LOSS_TYPES: readonly number[] = [
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+];
+
+interface Throttled {
+  event: string | null;
+  cpu: number | null;
+  fromNs: bigint;
+}
+
+/** Fills the loss ledger from the records that pass by while recording. */
+export class LossWatch {
+  readonly ledger = new LossLedger();
+  /** Records that rings had no room for. */
+  lostRecords = 0n;
+  readonly #eventName: (id: bigint) => string | null;
+  readonly #throttled = new Map<bigint, Throttled>();
+
+  constructor(eventName: (id: bigint) => string | null) {
+    this.#eventName = eventName;
+  }
+
+  add(record: PerfRecord, cpu: number): void {
+    const time = record.sampleId?.time ?? null;
+    switch (record.type) {
+      case PERF_RECORD_LOST: {
+        const { id, lost } = record as LostRecord;
+        this.lostRecords += lost;
+        this.ledger.add({ kind: 'ring-full', event: this.#eventName(id), cpu, toNs: time, count: lost });
+        break;
+      }
+      case PERF_RECORD_LOST_SAMPLES:
+        this.ledger.add({ kind: 'lost-samples', cpu, toNs: time, count: (record as LostSamplesRecord).lost });
+        break;
+      case PERF_RECORD_THROTTLE: {
+        const { id, streamId, time: fromNs } = record as ThrottleRecord;
+        this.#throttled.set(streamId, { event: this.#eventName(id), cpu, fromNs });
+        break;
+      }
+      case PERF_RECORD_UNTHROTTLE: {
+        const { streamId, time: toNs } = record as UnthrottleRecord;
+        const began = this.#throttled.get(streamId);
+        this.#throttled.delete(streamId);
+        if (began !== undefined)
+          this.ledger.add({ kind: 'throttled', ...began, toNs, count: toNs - began.fromNs });
+        break;
+      }
+    }
+  }
+
+  /** Events that were never let go again. */
+  finish(): void {
+    for (const began of this.#throttled.values())
+      this.ledger.add({ kind: 'throttled', ...began, count: 0n, exact: false });
+    this.#throttled.clear();
+  }
+}

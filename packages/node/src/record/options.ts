@@ -1,0 +1,107 @@
+import type { ParsedEvent } from '@counterpoint/core/events';
+import type { LossEntry } from '@counterpoint/core/loss';
+import type { Note } from '../session/index.ts';
+import type { Sys } from '../sys/index.ts';
+import type { LaunchOptions } from '../target/index.ts';
+
+/** What to record, and how. Names and defaults are those of `perf record` where it has them. */
+export interface RecordOptions {
+  /** Run this, and record it and its children; or, with another target, record that while this runs. */
+  command?: readonly string[];
+  /** Running processes, with all their threads. */
+  pids?: readonly number[];
+  /** Running threads. */
+  tids?: readonly number[];
+  /** Everything that runs on any CPU. */
+  systemWide?: boolean;
+  /** Everything that runs on these CPUs. */
+  cpus?: readonly number[];
+
+  /** Event names as `-e` takes them, or parsed events. Default: cycles, or cpu-clock where there are none. */
+  events?: string | readonly string[] | readonly ParsedEvent[];
+  /** Samples per second of each thread or CPU; default 4000. `max` is what the kernel allows. */
+  frequency?: number | 'max';
+  /** A sample each so many events; instead of a frequency. */
+  period?: number | bigint;
+  /** Record who called whom, by frame pointers. */
+  callGraph?: boolean | 'fp';
+  /** Which part of call chains. */
+  callchains?: 'both' | 'user' | 'kernel';
+  /** Leave the kernel or the user's code out. */
+  levels?: 'all' | 'user' | 'kernel';
+  /** Follow children and new threads; default true. */
+  inherit?: boolean;
+  /** A clock of clock_gettime(2) for the times, such as 1 for CLOCK_MONOTONIC. */
+  clockId?: number;
+  /** Pages of each CPU's buffer; a power of two. */
+  mmapPages?: number;
+
+  /** Path of the file, or `-` for a stream on standard output. Default `perf.data`; what is there becomes `.old`. */
+  output?: string;
+  /** Begin so many milliseconds after the target. */
+  delayMs?: number;
+  /** Stop when the output has this size. */
+  maxSizeBytes?: number;
+  /** Store build ids of the mapped files; default true. */
+  buildIds?: boolean;
+  /**
+   * Let Node programs write the names of JavaScript functions for profilers, with V8's flags in NODE_OPTIONS: for commands
+   * that are Node (`auto`, the default), always, or never.
+   */
+  nodeNames?: 'auto' | boolean;
+  /** Environment, directory and standard streams of the command. */
+  launch?: LaunchOptions;
+
+  /** Ends the recording; the result is complete. */
+  signal?: AbortSignal;
+  onProgress?: (progress: RecordProgress) => void;
+  progressIntervalMs?: number;
+  /** Called once, when everything is open and the target runs. */
+  onStart?: (start: RecordStart) => void;
+  /** Read the rings at least this often; default 1000. */
+  flushIntervalMs?: number;
+  /** What the file says of the tool that made it. */
+  toolVersion?: string;
+  commandLine?: readonly string[];
+  /** The system calls; tests give others. */
+  sys?: Sys;
+}
+
+export interface RecordProgress {
+  elapsedMs: number;
+  samples: number;
+  /** Size of the output. */
+  bytes: number;
+  /** Records that the kernel could not store. */
+  lostRecords: bigint;
+}
+
+export interface RecordStart {
+  /** Events in the end, with the names that the file has. */
+  events: { requestedName: string; name: string }[];
+  notes: readonly Note[];
+  /** Of the command, where there is one. */
+  pid: number | null;
+}
+
+/** Why a recording ended. */
+export type StopReason = 'command-exited' | 'target-ended' | 'aborted' | 'size-limit' | 'write-error';
+
+export interface RecordResult {
+  /** Path of the file, or `-`. */
+  path: string;
+  stopped: StopReason;
+  samples: number;
+  /** Size of the output. */
+  bytes: number;
+  /** How often there was enough data to be woken for. */
+  wakeups: number;
+  loss: LossEntry[];
+  /** Of the command as a shell shows it (128 + n for a signal); null without a command. */
+  exitCode: number | null;
+  exitSignal: NodeJS.Signals | null;
+  notes: Note[];
+  events: { requestedName: string; name: string; lostSamples: bigint | null }[];
+  /** What stopped the writing, where something did. */
+  error: Error | null;
+}

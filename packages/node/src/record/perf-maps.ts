@@ -1,0 +1,89 @@
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import type { Note } from '../session/index.ts';
+import { readProc, readProcLink } from '../target/index.ts';
+
+const MOST_HELD = 256;
+const CHUNK_BYTES = 1 << 20;
+const O_DIRECTORY = constants.O_DIRECTORY;
+
+interface HeldDirectory {
+  fd: number;
+  /** The pid that the process itself knows, which is in the name of its map. */
+  innerPid: number;
+}
+
+/**
+ * Names of JIT code in containers. A runtime writes `/tmp/perf-PID.map` where *it* sees /tmp, with the pid that *it* has.
+ * While it runs a reader finds that through /proc/PID/root; afterwards nobody does. So the directory of such a process is
+ * held open, and at the end the map is copied to where perf, too, looks: `/tmp/perf-HOSTPID.map`.
+ */
+export class PerfMapKeeper implements Disposable {
+  readonly #held = new Map<number, HeldDirectory | null>();
+  readonly #ownNamespace = readProcLink('self/ns/mnt');
+  readonly #directory: string;
+
+  constructor(directory = '/tmp') {
+    this.#directory = directory;
+  }
+
+  /** A process that has executable memory without a file: it makes code. Cheap when asked again. */
+  consider(pid: number): void {
+    if (this.#held.has(pid) || this.#held.size >= MOST_HELD) return;
+    this.#held.set(pid, this.#hold(pid));
+  }
+
+  #hold(pid: number): HeldDirectory | null {
+    const namespace = readProcLink(`${pid}/ns/mnt`);
+    if (namespace === null || namespace === this.#ownNamespace) return null;
+    const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
+    if (innerPid === undefined) return null;
+    try {
+      const fd = openSync(`/proc/${pid}/root/tmp`, constants.O_RDONLY | O_DIRECTORY);
+      return { fd, innerPid: Number(innerPid) };
+    } catch {
+      return null;
+    }
+  }
+
+  /** Copy the maps of what was held. A map that is there already is left alone. */
+  finish(notes: Note[]): void {
+    for (const [pid, held] of this.#held) {
+      if (held === null) continue;
+      const target = `${this.#directory}/perf-${pid}.map`;
+      if (copyMap(`/proc/self/fd/${held.fd}/perf-${held.innerPid}.map`, target)) {
+        const text = `process ${pid} is process ${held.innerPid} of its container: its names of JIT code were copied to ${target}`;
+        notes.push({ kind: 'perf-map', text });
+      }
+    }
+    this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    for (const held of this.#held.values()) if (held !== null) closeSync(held.fd);
+    this.#held.clear();
+  }
+}
+
+/** The other side is not trusted: no link is followed, on either side, and only a plain file is read. */
+function copyMap(from: string, to: string): boolean {
+  let input = -1;
+  let output = -1;
+  try {
+    input = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if (!fstatSync(input).isFile()) return false;
+    output = openSync(
+      to,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      0o600,
+    );
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    for (let size = readSync(input, chunk); size > 0; size = readSync(input, chunk))
+      for (let at = 0; at < size; ) at += writeSync(output, chunk, at, size - at);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (input >= 0) closeSync(input);
+    if (output >= 0) closeSync(output);
+  }
+}

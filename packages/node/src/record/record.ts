@@ -1,0 +1,46 @@
+import { statSync } from 'node:fs';
+import type { ByteStream } from '@counterpoint/core/base';
+import { FileOutput } from './file-output.ts';
+import type { RecordOptions, RecordResult } from './options.ts';
+import type { RecordingOutput } from './output.ts';
+import { PipeOutput } from './pipe-output.ts';
+import { runRecorder } from './recorder.ts';
+import { StreamOutput } from './stream-output.ts';
+
+const STDOUT = 1;
+
+/**
+ * Record a command, processes, threads or CPUs into a perf.data file, which `perf` reads, too.
+ *
+ * Resolves when the recording has ended for any reason, an `AbortSignal` among them, with a complete file; rejects where
+ * nothing could be recorded.
+ */
+export function record(options: RecordOptions): Promise<RecordResult> {
+  const path = options.output ?? 'perf.data';
+  return runRecorder(options, outputFor(path), path);
+}
+
+function outputFor(path: string): RecordingOutput {
+  if (path === '-') return new PipeOutput(STDOUT);
+  return statSync(path, { throwIfNoEntry: false })?.isFIFO() === true
+    ? new PipeOutput(path)
+    : new FileOutput(path);
+}
+
+export interface LiveRecording {
+  /** A perf.data stream, for `openPerfData` or `openRecording`; reading it holds the recording's pace. Read it once. */
+  stream: ByteStream;
+  /** Resolves when the stream has ended. */
+  finished: Promise<RecordResult>;
+}
+
+/** Record into this process instead of a file: what happens can be looked at while it happens. */
+export function recordLive(options: Omit<RecordOptions, 'output' | 'maxSizeBytes'>): LiveRecording {
+  const output = new StreamOutput();
+  const finished = runRecorder(options, output, 'stream').catch((error) => {
+    output.fail(error);
+    throw error;
+  });
+  finished.catch(() => {});
+  return { stream: output.stream, finished };
+}

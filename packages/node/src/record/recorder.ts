@@ -1,0 +1,81 @@
+import { type Note, openSession, planEvents, planOpen } from '../session/index.ts';
+import { realSys } from '../sys/index.ts';
+import { type HeldCommand, launchHeld, resolveProgram } from '../target/index.ts';
+import { BuildIdCollector } from './build-ids.ts';
+import { NameLogs } from './name-logs.ts';
+import { nodeOptionsForNames } from './node-names.ts';
+import type { RecordOptions, RecordResult } from './options.ts';
+import type { RecordingOutput } from './output.ts';
+import { PerfMapKeeper } from './perf-maps.ts';
+import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { SessionRecording } from './session-recording.ts';
+
+/**
+ * From the request to the finished output. Everything that can be refused is refused before the command runs and before
+ * an earlier recording is moved away.
+ */
+export async function runRecorder(
+  options: RecordOptions,
+  output: RecordingOutput,
+  path: string,
+): Promise<RecordResult> {
+  const sys = options.sys ?? realSys;
+  const notes: Note[] = [];
+  options.signal?.throwIfAborted();
+  const scope = scopeOf(options);
+  const events = await resolveEvents(options.events);
+  const launched = launch(options, notes);
+  const held = launched?.held ?? null;
+  const perfMaps = new PerfMapKeeper();
+  try {
+    const target = sessionTarget(scope, options, held?.pid ?? null);
+    const planned = planEvents(events, samplingOptions(scope, options, notes));
+    const pages = ringPages(options.mmapPages, sys.pageSizeBytes());
+    const session = openSession(sys, planOpen(planned, target, pages), { notes });
+    const buildIds = options.buildIds === false ? null : new BuildIdCollector();
+    const nameLogs = launched?.nameLogs ?? null;
+    const parts = {
+      sys,
+      options,
+      output,
+      path,
+      scope,
+      target,
+      held,
+      session,
+      notes,
+      buildIds,
+      perfMaps,
+      nameLogs,
+    };
+    try {
+      return await new SessionRecording(parts).run();
+    } finally {
+      session.close();
+    }
+  } finally {
+    held?.[Symbol.dispose]();
+    perfMaps[Symbol.dispose]();
+    output.close();
+  }
+}
+
+interface Launched {
+  held: HeldCommand;
+  nameLogs: NameLogs | null;
+}
+
+function launch(options: RecordOptions, notes: Note[]): Launched | null {
+  const { command = [], launch: given = {}, output } = options;
+  if (command.length === 0) return null;
+  const { cwd = process.cwd(), env = process.env, stdio } = given;
+  const program = resolveProgram(command[0]!, { path: env['PATH'], cwd });
+  const nodeOptions = nodeOptionsForNames(program, options, notes);
+  const held = launchHeld(command, {
+    env: nodeOptions === null ? env : { ...env, NODE_OPTIONS: nodeOptions },
+    cwd,
+    // Where the recording goes to standard output, the command's own output would stand in the middle of it.
+    stdio: stdio ?? ['inherit', output === '-' ? 2 : 'inherit', 'inherit'],
+  });
+  return { held, nameLogs: nodeOptions === null ? null : new NameLogs(cwd) };
+}

@@ -1,0 +1,123 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { ParsedEvent } from '@counterpoint/core/events';
+import { kernelSetting } from '../probe/index.ts';
+import { defaultEvent, type Note, type SamplingOptions, type SessionTarget } from '../session/index.ts';
+import { listThreads, onlineCpus, requireProcess, requireThread } from '../target/index.ts';
+import type { RecordOptions } from './options.ts';
+
+const DEFAULT_FREQUENCY_HZ = 4000;
+const FALLBACK_MAX_SAMPLE_RATE = 100_000;
+const DEFAULT_PAGES = 128;
+const MOST_PAGES = 2 ** 20;
+
+/** Whom the recording is about. */
+export type Scope =
+  | { kind: 'command' }
+  | { kind: 'processes'; pids: readonly number[] }
+  | { kind: 'threads'; tids: readonly number[] }
+  | { kind: 'cpus' };
+
+/** Processes win over threads, and both over whole CPUs, as in perf. */
+export function scopeOf(options: RecordOptions): Scope {
+  if (options.pids !== undefined && options.pids.length > 0) return { kind: 'processes', pids: options.pids };
+  if (options.tids !== undefined && options.tids.length > 0) return { kind: 'threads', tids: options.tids };
+  if (options.systemWide === true || options.cpus !== undefined) return { kind: 'cpus' };
+  if (options.command !== undefined && options.command.length > 0) return { kind: 'command' };
+  throw new CounterpointError(
+    'ERR_NO_TARGET',
+    'nothing to record',
+    'Give a command (-- COMMAND), a process (-p PID), a thread (-t TID) or all CPUs (-a).',
+  );
+}
+
+/** Threads and CPUs of a scope. The held command is `commandPid`. */
+export function sessionTarget(
+  scope: Scope,
+  options: RecordOptions,
+  commandPid: number | null,
+): SessionTarget {
+  const online = onlineCpus();
+  const cpus = options.cpus ?? online;
+  const offline = cpus.filter((cpu) => !online.includes(cpu));
+  if (offline.length > 0 || cpus.length === 0) {
+    throw new CounterpointError(
+      'ERR_NO_CPU',
+      cpus.length === 0 ? 'the list of CPUs is empty' : `no such CPU is online: ${offline.join(', ')}`,
+      `Online are ${online.join(', ')}.`,
+    );
+  }
+  switch (scope.kind) {
+    case 'command':
+      return { tasks: [commandPid!], cpus };
+    case 'cpus':
+      return { tasks: [-1], cpus };
+    case 'threads':
+      for (const tid of scope.tids) requireThread(tid);
+      return { tasks: [...new Set(scope.tids)], cpus };
+    case 'processes':
+      for (const pid of scope.pids) requireProcess(pid);
+      return { tasks: [...new Set(scope.pids.flatMap(listThreads))], cpus };
+  }
+}
+
+export function samplingOptions(scope: Scope, options: RecordOptions, notes: Note[]): SamplingOptions {
+  const { period, callGraph, callchains = 'both', clockId } = options;
+  if (period !== undefined && BigInt(period) <= 0n) throw new RangeError('the period must be at least 1');
+  return {
+    frequency: frequencyHz(options.frequency, notes),
+    ...(period === undefined ? {} : { period: BigInt(period) }),
+    isRateGiven: options.frequency !== undefined || period !== undefined,
+    callchains: callGraph === undefined || callGraph === false ? 'none' : callchains,
+    inherit: options.inherit ?? true,
+    wholeCpus: scope.kind === 'cpus',
+    enableOnExec: scope.kind === 'command',
+    startsLater: (options.delayMs ?? 0) > 0,
+    levels: options.levels ?? 'all',
+    ...(clockId === undefined ? {} : { clockId }),
+  };
+}
+
+function frequencyHz(wanted: number | 'max' | undefined, notes: Note[]): number {
+  const highest = kernelSetting('perf_event_max_sample_rate') ?? FALLBACK_MAX_SAMPLE_RATE;
+  if (wanted === 'max') return highest;
+  const frequency = wanted ?? DEFAULT_FREQUENCY_HZ;
+  if (!Number.isSafeInteger(frequency) || frequency < 1)
+    throw new RangeError('the frequency must be at least 1');
+  if (frequency <= highest) return frequency;
+  // perf lowers its own default without a word, too.
+  if (wanted !== undefined) {
+    const text = `the kernel allows ${highest} samples per second (kernel.perf_event_max_sample_rate): recording at ${highest} instead of ${frequency}`;
+    notes.push({ kind: 'frequency-lowered', text });
+  }
+  return highest;
+}
+
+/** Pages of a ring: what was asked for, or what every user may lock per CPU (512 KiB as a rule), as perf has it. */
+export function ringPages(wanted: number | undefined, pageSizeBytes: number): number {
+  if (wanted !== undefined) {
+    if (!Number.isSafeInteger(wanted) || wanted < 1 || wanted > MOST_PAGES)
+      throw new RangeError(`the number of pages must be from 1 to ${MOST_PAGES}`);
+    return 2 ** Math.ceil(Math.log2(wanted));
+  }
+  const lockableKb = kernelSetting('perf_event_mlock_kb');
+  if (lockableKb === null) return DEFAULT_PAGES;
+  return Math.max(1, 2 ** Math.floor(Math.log2((lockableKb * 1024) / pageSizeBytes - 1)));
+}
+
+/** Events by name need the machine's PMUs, which are loaded only for them. */
+export async function resolveEvents(events: RecordOptions['events']): Promise<ParsedEvent[]> {
+  if (events === undefined || events.length === 0) return [defaultEvent()];
+  const texts = typeof events === 'string' ? [events] : events.filter((event) => typeof event === 'string');
+  if (texts.length === 0) return [...(events as readonly ParsedEvent[])];
+  const [{ parseEvents }, { systemEventLookup }] = await Promise.all([
+    import('@counterpoint/core/events'),
+    import('../pmu/index.ts'),
+  ]);
+  const lookup = systemEventLookup();
+  const parsed: ParsedEvent[] = [];
+  for (const text of texts) {
+    const groups = parsed.map(({ group }) => group ?? -1);
+    parsed.push(...parseEvents(text, lookup, { firstGroup: Math.max(-1, ...groups) + 1 }));
+  }
+  return parsed;
+}

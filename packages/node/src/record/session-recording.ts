@@ -1,0 +1,251 @@
+import { PERF_RECORD_LOST_SAMPLES, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
+import {
+  BodyWriter,
+  decodeRecord,
+  encodeRecord,
+  type Mmap2Record,
+  SampleLayout,
+} from '@counterpoint/core/records';
+import { RecordScan } from '@counterpoint/core/ring';
+import { RingReader, type RoundSink } from '../reader/index.ts';
+import type { EventTotals, Note, Session, SessionTarget } from '../session/index.ts';
+import type { Sys } from '../sys/index.ts';
+import { type ExitStatus, type HeldCommand, PROT_EXEC } from '../target/index.ts';
+import type { BuildIdCollector } from './build-ids.ts';
+import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
+import type { NameLogs } from './name-logs.ts';
+import type { RecordOptions, RecordResult, StopReason } from './options.ts';
+import type { RecordingOutput } from './output.ts';
+import type { PerfMapKeeper } from './perf-maps.ts';
+import { recordingFeatures, writtenEvents } from './recording-features.ts';
+import type { Scope } from './request.ts';
+import { synthesizeStart } from './synthesis.ts';
+
+const DEFAULT_FLUSH_INTERVAL_MS = 1000;
+const DEFAULT_PROGRESS_INTERVAL_MS = 200;
+
+export interface RecordingParts {
+  sys: Sys;
+  options: RecordOptions;
+  output: RecordingOutput;
+  path: string;
+  scope: Scope;
+  target: SessionTarget;
+  held: HeldCommand | null;
+  session: Session;
+  notes: Note[];
+  buildIds: BuildIdCollector | null;
+  perfMaps: PerfMapKeeper;
+  nameLogs: NameLogs | null;
+}
+
+interface Stop {
+  reason: StopReason;
+  error: unknown;
+}
+
+/**
+ * The recording itself, over an open session:
+ *
+ *   begin output, synthesise ── start reading, enable, release ── wait for a reason to stop ── disable, drain ── finish
+ */
+export class SessionRecording {
+  readonly #parts: RecordingParts;
+  readonly #loss: LossWatch;
+  readonly #scan: RecordScan;
+  readonly #reader: RingReader;
+  readonly #startedAt = performance.now();
+  readonly #stopped: Promise<Stop>;
+  #stop: (reason: StopReason, error?: unknown) => void = () => {};
+
+  constructor(parts: RecordingParts) {
+    this.#parts = parts;
+    const { sys, session, options } = parts;
+    this.#loss = new LossWatch((id) => this.#eventName(id));
+    this.#scan = this.#makeScan();
+    const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
+    this.#reader = new RingReader(sys, session, this.#scan, this.#limitedSink(), { flushIntervalMs });
+    this.#stopped = new Promise((resolve) => {
+      this.#stop = (reason, error = null) => resolve({ reason, error });
+    });
+  }
+
+  async run(): Promise<RecordResult> {
+    const { options, output, session, sys, scope, target, held, buildIds, nameLogs } = this.#parts;
+    await output.begin(writtenEvents(session.events), () => recordingFeatures(sys, session.events, options));
+    const command = held === null ? null : { pid: held.pid, name: held.heldName };
+    await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, buildIds));
+    const stop = await this.#untilStopped();
+    session.disable();
+    // perf ends its command, too, when it stops before it.
+    if (stop.reason !== 'command-exited') held?.kill('SIGTERM');
+    await this.#reader.finish();
+    const end = await Promise.race([this.#reader.ended, null]);
+    if (stop.reason !== 'write-error' && end?.reason === 'failed')
+      Object.assign(stop, { reason: 'write-error', error: end.error });
+    const lost = session.readLost();
+    await this.#finishOutput(stop, lost);
+    const exit = held === null ? null : await held.exited;
+    nameLogs?.finish();
+    return this.#result(stop, lost, exit);
+  }
+
+  /** Start everything, and wait for the first reason to stop. */
+  async #untilStopped(): Promise<Stop> {
+    const { options, session, scope, held, notes } = this.#parts;
+    const onAbort = () => this.#stop('aborted');
+    options.signal?.addEventListener('abort', onAbort, { once: true });
+    const timers: NodeJS.Timeout[] = [];
+    this.#reader.start();
+    this.#reader.ended.then((end) => {
+      if (end.reason === 'failed') this.#stop('write-error', end.error);
+      // A command's exit says the same, and brings its status.
+      else if (scope.kind !== 'command') this.#stop('target-ended');
+    });
+    try {
+      const { delayMs = 0, onProgress } = options;
+      if (delayMs > 0) timers.push(setTimeout(() => session.enable(), delayMs));
+      else session.enable();
+      held?.release();
+      held?.exited.then(() => this.#stop('command-exited'));
+      const events = session.events.map(({ requestedName, name }) => ({ requestedName, name }));
+      options.onStart?.({ events, notes, pid: held?.pid ?? null });
+      if (onProgress !== undefined) {
+        const intervalMs = options.progressIntervalMs ?? DEFAULT_PROGRESS_INTERVAL_MS;
+        timers.push(setInterval(() => onProgress(this.#progress()), intervalMs));
+      }
+      if (options.signal?.aborted === true) onAbort();
+      return await this.#stopped;
+    } catch (error) {
+      this.#reader[Symbol.dispose]();
+      throw error;
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+      options.signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #progress() {
+    return {
+      elapsedMs: performance.now() - this.#startedAt,
+      samples: this.#scan.samples,
+      bytes: this.#parts.output.sizeBytes,
+      lostRecords: this.#loss.lostRecords,
+    };
+  }
+
+  #eventName(id: bigint): string | null {
+    const event = this.#parts.session.events.find(({ instances }) => instances.some((one) => one.id === id));
+    return event?.name ?? null;
+  }
+
+  /** The output, until it has the size that was allowed. */
+  #limitedSink(): RoundSink {
+    const { output, options } = this.#parts;
+    const most = options.maxSizeBytes ?? Number.POSITIVE_INFINITY;
+    const check = () => {
+      if (output.sizeBytes >= most) this.#stop('size-limit');
+    };
+    return {
+      writeRound: (spans, sizeBytes) => {
+        const written = output.writeRound(spans, sizeBytes);
+        if (written !== undefined) return written.then(check);
+        check();
+      },
+    };
+  }
+
+  /** Samples are only counted; maps and losses are looked at. */
+  #makeScan(): RecordScan {
+    const { session, buildIds, perfMaps, nameLogs } = this.#parts;
+    const layouts = new Map<bigint, SampleLayout>();
+    for (const { attr, instances } of session.events) {
+      const layout = new SampleLayout(attr);
+      for (const { id } of instances) layouts.set(id, layout);
+    }
+    const first = new SampleLayout(session.events[0]!.attr);
+    const layoutAt = (view: DataView, end: number) =>
+      first.idFromEnd < 0 ? first : (layouts.get(view.getBigUint64(end - first.idFromEnd, true)) ?? first);
+    return new RecordScan(
+      [PERF_RECORD_MMAP2, ...LOSS_TYPES],
+      (type, view, offset, size) => {
+        const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
+        if (type !== PERF_RECORD_MMAP2) {
+          this.#loss.add(record, this.#reader.currentCpu);
+          return;
+        }
+        const map = record as Mmap2Record;
+        if ((map.protection & PROT_EXEC) === 0) return;
+        buildIds?.add(map);
+        // Executable memory without a file: code that was made while running.
+        if ((map.inode ?? 0n) !== 0n || map.path.startsWith('[')) return;
+        perfMaps.consider(map.pid);
+        nameLogs?.consider(map.pid);
+      },
+      first.timeFromStart,
+    );
+  }
+
+  async #finishOutput(stop: Stop, lost: readonly EventTotals[]): Promise<void> {
+    const { sys, options, output, session, notes, buildIds, perfMaps } = this.#parts;
+    perfMaps.finish(notes);
+    const features: Partial<PerfDataFeatures> = recordingFeatures(sys, session.events, options);
+    const sampleTime = this.#scan.sampleTimes.get();
+    if (sampleTime !== null) features.sampleTime = sampleTime;
+    const found = (await buildIds?.finish()) ?? [];
+    if (found.length > 0) features.buildIds = found;
+    for (const path of buildIds?.replaced ?? [])
+      notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
+    this.#loss.finish();
+    let cutBytes = 0;
+    try {
+      if (stop.reason !== 'write-error') await output.writeRecords(this.#lostSampleRecords(lost));
+      cutBytes = await output.finish(features);
+    } catch (error) {
+      if (stop.reason !== 'write-error') Object.assign(stop, { reason: 'write-error', error });
+    }
+    if (stop.reason === 'write-error' || stop.reason === 'size-limit')
+      this.#loss.ledger.add({ kind: 'recorder-stopped', count: cutBytes, exact: false });
+  }
+
+  /** The kernel's own counts of lost samples, as records, as perf writes them. */
+  #lostSampleRecords(lost: readonly EventTotals[]): Uint8Array<ArrayBuffer> {
+    const writer = new BodyWriter();
+    const time = this.#scan.sampleTimes.get()?.last ?? 0n;
+    for (const { event, byInstance } of lost) {
+      const layout = new SampleLayout(event.attr);
+      for (const { instance, lostSamples } of byInstance) {
+        if (lostSamples === 0n) continue;
+        const { id, cpu, task } = instance;
+        const base = { type: PERF_RECORD_LOST_SAMPLES, misc: 0, tail: new Uint8Array(0) } as const;
+        const record = { ...base, lost: lostSamples, sampleId: { id, cpu, pid: task, tid: task, time } };
+        encodeRecord(writer, record, layout);
+        this.#loss.add(record, cpu);
+      }
+    }
+    return writer.take();
+  }
+
+  #result(stop: Stop, lost: readonly EventTotals[], exit: ExitStatus | null): RecordResult {
+    const { output, path, session, notes } = this.#parts;
+    return {
+      path,
+      stopped: stop.reason,
+      samples: this.#scan.samples,
+      bytes: output.sizeBytes,
+      wakeups: this.#reader.wakeups,
+      loss: this.#loss.ledger.list(),
+      exitCode: exit?.code ?? null,
+      exitSignal: exit?.signal ?? null,
+      notes,
+      events: session.events.map((event) => ({
+        requestedName: event.requestedName,
+        name: event.name,
+        lostSamples: lost.find((one) => one.event === event)?.lostSamples ?? null,
+      })),
+      error:
+        stop.error === null ? null : stop.error instanceof Error ? stop.error : new Error(String(stop.error)),
+    };
+  }
+}

@@ -1,0 +1,47 @@
+import { type ByteStream, Handoff } from '@counterpoint/core/base';
+import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoint/core/perfdata';
+import { FINISHED_ROUND, type RecordingOutput } from './output.ts';
+
+/**
+ * A perf.data stream inside this process: the reader of files reads a live recording too. A consumer that does not ask
+ * for more holds the rings back.
+ */
+export class StreamOutput implements RecordingOutput {
+  sizeBytes = 0;
+  readonly #handoff = new Handoff<Uint8Array>();
+
+  get stream(): ByteStream {
+    return this.#handoff;
+  }
+
+  begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): Promise<void> {
+    return this.#put([pipeStart({ attrs: events, features: features() })]);
+  }
+
+  writeRecords(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    return this.#put([bytes]);
+  }
+
+  writeRound(spans: readonly Uint8Array<ArrayBuffer>[]): Promise<void> {
+    return this.#put([...spans, FINISHED_ROUND]);
+  }
+
+  /** The rings' memory is borrowed, so a consumer that keeps what it was given needs a copy. */
+  async #put(parts: readonly Uint8Array[]): Promise<void> {
+    const bytes = Buffer.concat(parts);
+    this.sizeBytes += bytes.length;
+    await this.#handoff.put(bytes);
+  }
+
+  finish(): number {
+    return 0;
+  }
+
+  fail(error: unknown): void {
+    this.#handoff.fail(error);
+  }
+
+  close(): void {
+    this.#handoff.end();
+  }
+}

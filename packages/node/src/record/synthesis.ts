@@ -1,0 +1,125 @@
+import {
+  PERF_RECORD_CPU_MAP,
+  PERF_RECORD_FINISHED_INIT,
+  PERF_RECORD_ID_INDEX,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_THREAD_MAP,
+} from '@counterpoint/core/abi';
+import {
+  BodyWriter,
+  encodeRecord,
+  type IdIndexEntry,
+  type Mmap2Record,
+  type MmapRecord,
+  type PerfRecord,
+  SampleLayout,
+} from '@counterpoint/core/records';
+import type { Session } from '../session/index.ts';
+import {
+  commRecord,
+  listProcesses,
+  listThreads,
+  processOfThread,
+  readKernelMap,
+  readModules,
+  readTask,
+  synthesizeKernel,
+  synthesizeProcess,
+  synthesizeThreads,
+} from '../target/index.ts';
+import type { BuildIdCollector } from './build-ids.ts';
+import type { Scope } from './request.ts';
+
+/** 32 bytes each: a record holds 65,535 bytes. */
+const MOST_ID_ENTRIES = 2000;
+const MOST_THREAD_ENTRIES = 2600;
+const CPU_MAP_CPUS = 0;
+
+const base = { misc: 0, tail: new Uint8Array(0) } as const;
+
+export interface SynthesisTarget {
+  scope: Scope;
+  tasks: readonly number[];
+  cpus: readonly number[];
+  /** The held command, whether it is the target or not. */
+  command: { pid: number; name: string } | null;
+}
+
+/**
+ * Everything of the data section that comes before the first ring: which event has which ids, where the kernel is, who is
+ * watched, and what already runs. In perf's order.
+ */
+export function synthesizeStart(
+  session: Session,
+  target: SynthesisTarget,
+  buildIds: BuildIdCollector | null,
+): Uint8Array<ArrayBuffer> {
+  const writer = new BodyWriter(true, 4096);
+  const layout = new SampleLayout(session.events[0]!.attr);
+  const sink = (record: PerfRecord) => {
+    if (record.type === PERF_RECORD_MMAP2) buildIds?.add(record as Mmap2Record);
+    else if (record.type === PERF_RECORD_MMAP) buildIds?.addKernelMap(record as MmapRecord);
+    encodeRecord(writer, record, layout);
+  };
+  idIndex(session, sink);
+  const kernel = readKernelMap();
+  if (kernel !== null) synthesizeKernel(kernel, readModules(), sink);
+  threadMap(target.tasks, sink);
+  cpuMap(target.cpus, sink);
+  synthesizeScope(target, sink);
+  // Samples may be taken between the exec and the record of the new name.
+  if (target.command !== null) sink(commRecord(target.command.pid, target.command.pid, target.command.name));
+  sink({ ...base, type: PERF_RECORD_FINISHED_INIT });
+  return writer.take();
+}
+
+function synthesizeScope({ scope }: SynthesisTarget, sink: (record: PerfRecord) => void): void {
+  switch (scope.kind) {
+    case 'command':
+      return;
+    case 'cpus':
+      for (const pid of listProcesses()) synthesizeProcess(pid, sink);
+      return;
+    case 'processes':
+      for (const pid of scope.pids) synthesizeThreads(pid, listThreads(pid), sink);
+      return;
+    case 'threads': {
+      const byProcess = new Map<number, number[]>();
+      for (const tid of scope.tids) {
+        const pid = processOfThread(tid);
+        if (pid !== null) byProcess.set(pid, [...(byProcess.get(pid) ?? []), tid]);
+      }
+      for (const [pid, tids] of byProcess) synthesizeThreads(pid, tids, sink);
+    }
+  }
+}
+
+function idIndex(session: Session, sink: (record: PerfRecord) => void): void {
+  const entries: IdIndexEntry[] = session.events.flatMap(({ instances }) =>
+    instances.map(({ id, ring, cpu, task }) => ({
+      id,
+      index: BigInt(ring),
+      cpu: BigInt.asUintN(64, BigInt(cpu)),
+      tid: BigInt.asUintN(64, BigInt(task)),
+    })),
+  );
+  for (let at = 0; at < entries.length; at += MOST_ID_ENTRIES)
+    sink({ ...base, type: PERF_RECORD_ID_INDEX, entries: entries.slice(at, at + MOST_ID_ENTRIES) });
+}
+
+function threadMap(tasks: readonly number[], sink: (record: PerfRecord) => void): void {
+  const entries = tasks.slice(0, MOST_THREAD_ENTRIES).map((task) => ({
+    pid: BigInt.asUintN(64, BigInt(task)),
+    comm: task < 0 ? '' : (readTask(task, task)?.name ?? ''),
+  }));
+  sink({ ...base, type: PERF_RECORD_THREAD_MAP, entries });
+}
+
+/** A list of CPU numbers: u16 count, u16 each; every version of perf reads it. */
+function cpuMap(cpus: readonly number[], sink: (record: PerfRecord) => void): void {
+  const words = Uint16Array.of(cpus.length, ...cpus);
+  const data = new Uint8Array(Math.ceil((2 + words.byteLength) / 8) * 8 - 2);
+  data.set(new Uint8Array(words.buffer));
+  sink({ ...base, type: PERF_RECORD_CPU_MAP, mapType: CPU_MAP_CPUS, data });
+}

@@ -1,0 +1,119 @@
+import {
+  PERF_COUNT_HW_CPU_CYCLES,
+  PERF_COUNT_SW_CPU_CLOCK,
+  PERF_FORMAT_LOST,
+  PERF_TYPE_HARDWARE,
+  PERF_TYPE_SOFTWARE,
+} from '@counterpoint/core/abi';
+import type { AttrFlags } from '@counterpoint/core/records';
+import type { Note } from './notes.ts';
+import type { PlannedEvent } from './planned-event.ts';
+
+/** What the decision depends on besides the event. */
+export interface FallbackFacts {
+  paranoid: number | null;
+}
+
+interface Fallback {
+  applies(code: string, event: PlannedEvent, facts: FallbackFacts): boolean;
+  /** Change the event. A note where that is not told by the event's own `changes` and somebody can see the difference. */
+  apply(event: PlannedEvent): Note | null;
+}
+
+/** Errnos of a PMU that has no such event. */
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'ENXIO', 'EOPNOTSUPP']);
+const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
+
+const lowerPrecision: Fallback = {
+  applies: (code, { attr, mostPrecise }) =>
+    mostPrecise && attr.flags.preciseIp > 0 && (code === 'EINVAL' || ABSENT.has(code)),
+  apply({ attr }) {
+    attr.flags.preciseIp--;
+    return null;
+  },
+};
+
+const cyclesToClock: Fallback = {
+  applies: (code, { attr }) =>
+    ABSENT.has(code) && attr.type === PERF_TYPE_HARDWARE && attr.config === BigInt(PERF_COUNT_HW_CPU_CYCLES),
+  apply(event) {
+    event.attr.type = PERF_TYPE_SOFTWARE;
+    event.attr.config = BigInt(PERF_COUNT_SW_CPU_CLOCK);
+    event.attr.flags.preciseIp = 0;
+    event.mostPrecise = false;
+    const modifiers = event.name.includes(':') ? event.name.slice(event.name.indexOf(':') + 1) : '';
+    const kept = modifiers.replace(/[pP]/g, '');
+    event.name = kept === '' ? 'cpu-clock' : `cpu-clock:${kept}`;
+    const why = 'this machine offers no hardware cycles (most virtual machines do not)';
+    event.changes.push({ kind: 'event-replaced', why });
+    return null;
+  },
+};
+
+const leaveKernelOut: Fallback = {
+  applies: (code, { attr }, { paranoid }) =>
+    FORBIDDEN.has(code) &&
+    attr.flags.excludeKernel === 0 &&
+    attr.flags.excludeUser === 0 &&
+    (paranoid ?? 0) >= 2,
+  apply(event) {
+    event.attr.flags.excludeKernel = 1;
+    event.attr.flags.excludeHv = 1;
+    event.name += /[/:]/.test(event.name) ? 'u' : ':u';
+    const why = 'kernel.perf_event_paranoid lets this user see user space only';
+    event.changes.push({ kind: 'kernel-excluded', why });
+    return null;
+  },
+};
+
+/** Flags and read formats that older kernels lack, newest first: dropped one by one. [flag, since, what is lost] */
+const DROPPABLE: readonly (readonly [keyof AttrFlags, string, string])[] = [
+  ['buildId', '5.12', 'build ids in map records'],
+  ['cgroup', '5.7', 'records of control groups'],
+  ['bpfEvent', '5.1', 'records of BPF programs'],
+  ['ksymbol', '5.1', 'records of kernel symbols that come and go'],
+  ['commExec', '3.16', 'whether a name change was an exec'],
+  ['mmap2', '3.16', 'devices and inodes of maps'],
+];
+
+const dropLostFormat: Fallback = {
+  applies: (code, { attr }) => code === 'EINVAL' && (attr.readFormat & BigInt(PERF_FORMAT_LOST)) !== 0n,
+  apply({ attr }) {
+    attr.readFormat &= ~BigInt(PERF_FORMAT_LOST);
+    return {
+      kind: 'feature-dropped',
+      text: 'this kernel does not count lost samples per event (Linux 6.0 does)',
+    };
+  },
+};
+
+const dropFlags = DROPPABLE.map(
+  ([flag, since, what]): Fallback => ({
+    applies: (code, { attr }) => code === 'EINVAL' && attr.flags[flag] !== 0,
+    apply({ attr }) {
+      attr.flags[flag] = 0;
+      return { kind: 'feature-dropped', text: `this kernel has no ${what} (Linux ${since} has)` };
+    },
+  }),
+);
+
+/** In the order in which they are tried. */
+const FALLBACKS: readonly Fallback[] = [
+  lowerPrecision,
+  cyclesToClock,
+  leaveKernelOut,
+  dropLostFormat,
+  ...dropFlags,
+];
+
+/**
+ * Change `event` so that the kernel may take it after it refused it with `code`. Returns false where nothing is left to
+ * give up. Each step gives up something that was there, so it comes to an end.
+ */
+export function fallBack(event: PlannedEvent, code: string, facts: FallbackFacts, notes: Note[]): boolean {
+  const fallback = FALLBACKS.find((one) => one.applies(code, event, facts));
+  if (fallback === undefined) return false;
+  const note = fallback.apply(event);
+  if (note !== null && !notes.some(({ text }) => text === note.text)) notes.push(note);
+  return true;
+}

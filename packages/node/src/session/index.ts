@@ -1,0 +1,14 @@
+export type { Note } from './notes.ts';
+export type { OpenPlan, OpenRow, SessionTarget } from './open-plan.ts';
+export { planOpen } from './open-plan.ts';
+export { type OpenOptions, openSession } from './open-session.ts';
+export { PermissionError } from './permission-error.ts';
+export { defaultEvent, planEvents, type SamplingOptions } from './plan-events.ts';
+export type { PlannedEvent } from './planned-event.ts';
+export {
+  type EventInstance,
+  type EventTotals,
+  Session,
+  type SessionEvent,
+  type SessionRing,
+} from './session.ts';

@@ -1,0 +1,18 @@
+/** What was done otherwise than asked, and why. Every one is shown to the user and kept in the result. */
+export interface Note {
+  kind:
+    | 'event-replaced'
+    | 'kernel-excluded'
+    | 'precision-lowered'
+    | 'feature-dropped'
+    | 'frequency-lowered'
+    | 'ring-smaller'
+    | 'limit-raised'
+    | 'task-gone'
+    | 'node-names'
+    | 'perf-map'
+    | 'build-ids'
+    | 'stopped'
+    | 'features-left-out';
+  text: string;
+}

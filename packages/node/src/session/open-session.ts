@@ -1,0 +1,245 @@
+import { statSync } from 'node:fs';
+import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
+import { encodeAttrShortest } from '@counterpoint/core/records';
+import { paranoidLevel } from '../probe/index.ts';
+import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import { fallBack } from './fallback.ts';
+import type { Note } from './notes.ts';
+import type { OpenPlan, OpenRow } from './open-plan.ts';
+import { PermissionError, type Wanted } from './permission-error.ts';
+import type { PlannedEvent } from './planned-event.ts';
+import { openRing, Session, type SessionEvent, type SessionRing } from './session.ts';
+
+export interface OpenOptions {
+  /** kernel.perf_event_paranoid; read when absent. */
+  paranoid?: number | null;
+  /** Notes of the planning before; more are added. */
+  notes?: Note[];
+}
+
+/**
+ * Open everything of `plan`, or nothing: what was opened before a failure is closed again. Where the kernel refuses, the
+ * events give up what they can in a fixed order (`fallback.ts`), and every step is a note.
+ */
+export function openSession(sys: Sys, plan: OpenPlan, options: OpenOptions = {}): Session {
+  const opening = new Opening(sys, plan, options);
+  try {
+    return opening.run();
+  } catch (error) {
+    opening.unwind();
+    throw error;
+  }
+}
+
+class Opening {
+  readonly #sys: Sys;
+  readonly #plan: OpenPlan;
+  readonly #notes: Note[];
+  readonly #paranoid: number | null;
+  /** By row; null where the task was gone. */
+  readonly #fds: (Fd | null)[];
+  #rings: SessionRing[] = [];
+  #goneTasks = 0;
+
+  constructor(sys: Sys, plan: OpenPlan, options: OpenOptions) {
+    this.#sys = sys;
+    this.#plan = plan;
+    this.#notes = options.notes ?? [];
+    this.#paranoid = options.paranoid === undefined ? paranoidLevel() : options.paranoid;
+    this.#fds = plan.rows.map(() => null);
+  }
+
+  unwind(): void {
+    for (const { mapping } of this.#rings) mapping.close();
+    for (const fd of this.#fds) fd?.close();
+  }
+
+  run(): Session {
+    this.#plan.events.forEach((event, index) => {
+      this.#openEvent(event, index);
+    });
+    if (this.#fds.every((fd) => fd === null)) throw this.#nothingOpened();
+    this.#plan.events.forEach((event) => {
+      this.#noteChanges(event);
+    });
+    if (this.#goneTasks > 0) {
+      const text = `${this.#goneTasks} of the threads ended before they could be watched`;
+      this.#notes.push({ kind: 'task-gone', text });
+    }
+    this.#openRings();
+    const events = this.#plan.events.map((event): SessionEvent => ({ ...event, instances: [] }));
+    this.#plan.rows.forEach((row, index) => {
+      const fd = this.#fds[index]!;
+      if (fd === null) return;
+      const { task, cpu, ring } = row;
+      events[row.event]!.instances.push({ fd, id: this.#sys.eventId(fd), task, cpu, ring });
+    });
+    return new Session(this.#sys, events, this.#rings, this.#notes);
+  }
+
+  #noteChanges({ name, requestedName, changes }: PlannedEvent): void {
+    const [first] = changes;
+    if (first === undefined) return;
+    const why = changes.map((change) => change.why).join(', and ');
+    this.#notes.push({ kind: first.kind, text: `recording ${name} instead of ${requestedName}: ${why}` });
+  }
+
+  #openEvent(event: PlannedEvent, index: number): void {
+    this.#plan.rows.forEach((row, at) => {
+      if (row.event !== index) return;
+      this.#fds[at] = this.#openRow(event, row);
+    });
+  }
+
+  /** The first row of an event finds out what the kernel takes; the others follow. */
+  #openRow(event: PlannedEvent, row: OpenRow): Fd | null {
+    const leaderFd = row.leader === null ? null : this.#fds[row.leader]!;
+    if (row.leader !== null && leaderFd === null) return null;
+    for (;;) {
+      try {
+        return this.#sys.perfEventOpen(encodeAttrShortest(event.attr), row.task, row.cpu, leaderFd);
+      } catch (error) {
+        if (!(error instanceof SysError)) throw error;
+        if (error.code === 'ESRCH') {
+          this.#goneTasks++;
+          return null;
+        }
+        if (error.code === 'EMFILE' && this.#raiseDescriptorLimit()) continue;
+        if (fallBack(event, error.code, { paranoid: this.#paranoid }, this.#notes)) continue;
+        throw this.#explain(error, event, row);
+      }
+    }
+  }
+
+  /** As many descriptors as the plan needs, and some for everything else. False where that is not allowed. */
+  #raiseDescriptorLimit(): boolean {
+    const needed = this.#plan.rows.length + 256;
+    const { soft, hard } = this.#sys.resourceLimit('descriptors');
+    if (soft >= needed) return false;
+    try {
+      this.#sys.setResourceLimit('descriptors', {
+        soft: Math.max(needed, hard),
+        hard: Math.max(needed, hard),
+      });
+    } catch {
+      if (soft >= hard) return false;
+      this.#sys.setResourceLimit('descriptors', { soft: hard, hard });
+    }
+    const after = this.#sys.resourceLimit('descriptors').soft;
+    this.#notes.push({
+      kind: 'limit-raised',
+      text: `raised the limit of open files from ${soft} to ${after}`,
+    });
+    return after > soft;
+  }
+
+  /** Map a ring per CPU; where locked memory does not suffice, all rings are halved until it does. */
+  #openRings(): void {
+    const owners = this.#plan.ringCpus.map((_, ring) =>
+      this.#plan.rows.findIndex((row, at) => row.ring === ring && this.#fds[at] !== null),
+    );
+    for (let pages = this.#plan.ringPages; ; pages /= 2) {
+      try {
+        owners.forEach((row, ring) => {
+          if (row < 0) return;
+          this.#rings.push(openRing(this.#sys, this.#fds[row]!, this.#plan.ringCpus[ring]!, pages));
+        });
+        if (pages !== this.#plan.ringPages) this.#noteSmallerRings(pages);
+        break;
+      } catch (error) {
+        for (const { mapping } of this.#rings) mapping.close();
+        this.#rings = [];
+        if (!(error instanceof SysError) || (error.code !== 'EPERM' && error.code !== 'ENOMEM') || pages <= 1)
+          throw error instanceof SysError ? this.#explainMmap(error) : error;
+      }
+    }
+    this.#plan.rows.forEach((row, at) => {
+      const owner = owners[row.ring]!;
+      const fd = this.#fds[at]!;
+      if (fd !== null && owner !== at) this.#sys.setOutput(fd, this.#fds[owner]!);
+    });
+  }
+
+  #noteSmallerRings(pages: number): void {
+    const kib = (count: number) => (count * this.#sys.pageSizeBytes()) / 1024;
+    this.#notes.push({
+      kind: 'ring-smaller',
+      text: `the memory that this user may lock allows buffers of ${kib(pages)} KiB instead of ${kib(this.#plan.ringPages)} KiB (kernel.perf_event_mlock_kb, ulimit -l): more may be lost`,
+    });
+  }
+
+  #nothingOpened(): CounterpointError {
+    const tasks = [...new Set(this.#plan.rows.map((row) => row.task))].join(', ');
+    if (this.#plan.rows.length === 0)
+      return new CounterpointError(
+        'ERR_NOTHING_TO_OPEN',
+        'none of the events can be opened on the chosen CPUs',
+      );
+    return new CounterpointError('ERR_NO_PROCESS', `no such process or thread: ${tasks} (it has ended)`);
+  }
+
+  #explainMmap(error: SysError): CounterpointError {
+    return new CounterpointError(
+      'ERR_LOCKED_MEMORY',
+      `cannot map a buffer for the samples: ${error.message}`,
+      'Raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or record fewer CPUs with -C.',
+    );
+  }
+
+  #explain(error: SysError, event: PlannedEvent, row: OpenRow): CounterpointError {
+    const name = event.requestedName;
+    switch (error.code) {
+      case 'EACCES':
+      case 'EPERM':
+        return new PermissionError(error, this.#wanted(event, row), this.#paranoid);
+      case 'EMFILE':
+      case 'ENFILE':
+        return new CounterpointError(
+          'ERR_DESCRIPTOR_LIMIT',
+          `not enough open files: this recording needs ${this.#plan.rows.length} (events times CPUs times threads), the limit is ${this.#sys.resourceLimit('descriptors').hard}`,
+          'Raise it with ulimit -n (or LimitNOFILE= of a service), or record fewer threads with -t or fewer CPUs with -C.',
+        );
+      case 'ENOENT':
+      case 'ENODEV':
+      case 'ENXIO':
+      case 'EOPNOTSUPP':
+        return new CounterpointError(
+          'ERR_EVENT_UNSUPPORTED',
+          `the event ${name} is not supported here (${error.code})`,
+          'A virtual machine often has no hardware counters; cpu-clock works everywhere. Try counterpoint doctor.',
+        );
+      case 'EBUSY':
+        return new CounterpointError(
+          'ERR_EVENT_BUSY',
+          `the counters for ${name} are in use, by another profiler or the NMI watchdog`,
+        );
+      case 'E2BIG':
+        return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for what ${name} asks`);
+      case 'ENOSYS':
+        return new CounterpointError(
+          'ERR_NO_PERF_EVENTS',
+          'this kernel has no perf events, or a container hides them (perf_event_open gives ENOSYS)',
+          'A kernel with CONFIG_PERF_EVENTS is needed; in a container, a seccomp profile that allows perf_event_open.',
+        );
+      default:
+        return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);
+    }
+  }
+
+  #wanted(event: PlannedEvent, row: OpenRow): Wanted {
+    if (event.attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';
+    if (row.task === -1) return 'whole-cpus';
+    if (event.attr.flags.excludeKernel === 0) return 'kernel-code';
+    const isAllowed = this.#paranoid !== null && this.#paranoid <= 2;
+    return isAllowed && !this.#isOwn(row.task) ? 'other-process' : 'own-code';
+  }
+
+  #isOwn(task: number): boolean {
+    try {
+      return statSync(`/proc/${task}`).uid === process.getuid?.();
+    } catch {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,212 @@
+import {
+  PERF_COUNT_HW_CPU_CYCLES,
+  PERF_COUNT_SW_DUMMY,
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PERF_TYPE_HARDWARE,
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+} from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
+import type { ParsedEvent } from '@counterpoint/core/events';
+import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
+import { parseCpuList } from '../target/index.ts';
+import type { PlannedEvent } from './planned-event.ts';
+
+/** How events sample, for all of them where they do not say otherwise themselves. */
+export interface SamplingOptions {
+  /** In Hz; used where `period` is absent. */
+  frequency: number;
+  period?: bigint;
+  /** Whether `frequency` or `period` were asked for: then they also hold for tracepoints, which else record each hit. */
+  isRateGiven: boolean;
+  callchains: 'none' | 'both' | 'user' | 'kernel';
+  inherit: boolean;
+  /** Whole CPUs are watched, so a sample must say on which one it was taken. */
+  wholeCpus: boolean;
+  /** The command's exec enables the events. */
+  enableOnExec: boolean;
+  /** Events start later than the target; what processes do until then must be known nevertheless. */
+  startsLater: boolean;
+  levels: 'all' | 'user' | 'kernel';
+  clockId?: number;
+}
+
+/** `attr.precise_ip`: must have no skid. */
+const MOST_PRECISE = 3;
+
+/** The event that is taken where the user names none: cycles, as precisely as the CPU can. */
+export function defaultEvent(): ParsedEvent {
+  const attr = makeAttr({ type: PERF_TYPE_HARDWARE, config: BigInt(PERF_COUNT_HW_CPU_CYCLES) });
+  attr.flags.excludeGuest = 1;
+  const options = { mostPrecise: true };
+  return { name: 'cycles:P', attr, group: null, isLeader: true, periodGiven: false, options };
+}
+
+/**
+ * Attrs as `perf record` sets them for the same request (perf 6.1; read with `perf evlist -v`). The first event, or a
+ * dummy where events start later or whole CPUs are watched, also reports processes, names and maps.
+ */
+export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOptions): PlannedEvent[] {
+  const leaders = new Map<number, number>();
+  const planned = parsed.map((event, index): PlannedEvent => {
+    refuseUnsupported(event);
+    if (event.group !== null && event.isLeader) leaders.set(event.group, index);
+    const leader = event.group === null || event.isLeader ? null : (leaders.get(event.group) ?? null);
+    const group = leader === null ? event : parsed[leader]!;
+    const attr = samplingAttr(event, group, options);
+    return {
+      requestedName: event.name,
+      name: event.name,
+      attr,
+      leader,
+      cpus: event.cpus === undefined ? null : parseCpuList(event.cpus),
+      mostPrecise: event.options.mostPrecise ?? false,
+      tracepoint: event.tracepoint ?? null,
+      changes: [],
+      isSideband: false,
+    };
+  });
+  const wantsDummy = options.startsLater || options.wholeCpus;
+  if (wantsDummy) planned.push(sidebandEvent(options));
+  track(planned[wantsDummy ? planned.length - 1 : 0]!.attr);
+  if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
+  return planned;
+}
+
+const UNSUPPORTED = [
+  ['overwrite', 'the overwriting ring (overwrite)'],
+  ['auxOutput', 'aux-output'],
+  ['auxSampleSizeBytes', 'aux-sample-size'],
+  ['auxAction', 'aux-action'],
+  ['bpfCounter', 'the modifier b'],
+  ['driverConfig', 'driver terms (@)'],
+  ['branchType', 'branch stacks (branch_type)'],
+] as const;
+
+function refuseUnsupported(event: ParsedEvent): void {
+  const refuse = (what: string, remedy = '') => {
+    throw new CounterpointError(
+      'ERR_EVENT_OPTION',
+      `record cannot do ${what}, which ${event.name} asks for`,
+      remedy,
+    );
+  };
+  if (event.tool !== undefined) refuse('sampling of a time that only stat measures');
+  for (const [option, what] of UNSUPPORTED) if (event.options[option] !== undefined) refuse(what);
+  const callGraph = event.options.callGraph;
+  if (callGraph !== undefined && callGraph !== 'no' && callGraph !== 'fp')
+    refuse(`call graphs by ${callGraph}`, 'Use call-graph=fp.');
+}
+
+function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: SamplingOptions): PerfEventAttr {
+  const attr: PerfEventAttr = { ...event.attr, flags: { ...event.attr.flags } };
+  const isLeader = event.isLeader || event.group === null;
+  const isTracepoint = attr.type === PERF_TYPE_TRACEPOINT;
+  // The search goes down from here; software events have no precision.
+  if (event.options.mostPrecise === true && attr.type !== PERF_TYPE_SOFTWARE)
+    attr.flags.preciseIp = MOST_PRECISE;
+  let bits = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+  if (event.options.time !== false) bits |= PERF_SAMPLE_TIME;
+  setRate(attr, event, options);
+  if (attr.flags.freq !== 0 || isTracepoint) bits |= PERF_SAMPLE_PERIOD;
+  if (options.wholeCpus || isTracepoint) bits |= PERF_SAMPLE_CPU;
+  if (isTracepoint) bits |= PERF_SAMPLE_RAW;
+  if (wantsCallchain(event, options)) {
+    bits |= PERF_SAMPLE_CALLCHAIN;
+    attr.flags.excludeCallchainKernel = options.callchains === 'user' ? 1 : 0;
+    attr.flags.excludeCallchainUser = options.callchains === 'kernel' ? 1 : 0;
+    if (event.options.maxStack !== undefined) attr.sampleMaxStack = event.options.maxStack;
+  }
+  attr.flags.inherit = (event.options.inherit ?? options.inherit) ? 1 : 0;
+  attr.readFormat = BigInt(PERF_FORMAT_ID | PERF_FORMAT_LOST);
+  if (leader.options.sampleRead === true) {
+    bits |= PERF_SAMPLE_READ;
+    attr.readFormat |= BigInt(PERF_FORMAT_GROUP);
+    // The kernel reads a whole group only where it is not copied to children.
+    attr.flags.inherit = 0;
+    if (!isLeader) {
+      attr.flags.freq = 0;
+      attr.samplePeriodOrFreq = 0n;
+    }
+  }
+  attr.sampleType = BigInt(bits);
+  attr.flags.sampleIdAll = 1;
+  // Members of a group follow their leader.
+  attr.flags.disabled = isLeader ? 1 : 0;
+  attr.flags.enableOnExec = isLeader && options.enableOnExec && !options.startsLater ? 1 : 0;
+  if (options.levels === 'user') Object.assign(attr.flags, { excludeKernel: 1, excludeUser: 0 });
+  if (options.levels === 'kernel') Object.assign(attr.flags, { excludeKernel: 0, excludeUser: 1 });
+  setClock(attr, options);
+  return attr;
+}
+
+function wantsCallchain(event: ParsedEvent, options: SamplingOptions): boolean {
+  const own = event.options.callGraph;
+  return own === undefined ? options.callchains !== 'none' : own !== 'no';
+}
+
+/** The event's own period or frequency wins; then what the user gave; then what the event has by nature; then the default. */
+function setRate(attr: PerfEventAttr, event: ParsedEvent, options: SamplingOptions): void {
+  if (event.periodGiven) return;
+  if (!options.isRateGiven && attr.samplePeriodOrFreq !== 0n) return;
+  attr.flags.freq = options.period === undefined ? 1 : 0;
+  attr.samplePeriodOrFreq = options.period ?? BigInt(options.frequency);
+}
+
+function setClock(attr: PerfEventAttr, { clockId }: SamplingOptions): void {
+  if (clockId === undefined) return;
+  attr.flags.useClockId = 1;
+  attr.clockId = clockId;
+}
+
+/**
+ * A software event that never fires. It leaves the kernel out, so that users may open it, and is not held back with the
+ * others: it reports forks and maps from the first moment.
+ */
+function sidebandEvent(options: SamplingOptions): PlannedEvent {
+  const attr = makeAttr({
+    type: PERF_TYPE_SOFTWARE,
+    config: BigInt(PERF_COUNT_SW_DUMMY),
+    samplePeriodOrFreq: 1n,
+    sampleType: BigInt(
+      PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | (options.wholeCpus ? PERF_SAMPLE_CPU : 0),
+    ),
+    readFormat: BigInt(PERF_FORMAT_ID | PERF_FORMAT_LOST),
+    flags: {
+      inherit: options.inherit ? 1 : 0,
+      excludeKernel: 1,
+      excludeHv: 1,
+      sampleIdAll: 1,
+      disabled: options.enableOnExec && !options.wholeCpus ? 1 : 0,
+      enableOnExec: options.enableOnExec && !options.wholeCpus ? 1 : 0,
+    },
+  });
+  setClock(attr, options);
+  const name = 'dummy:u';
+  return {
+    requestedName: name,
+    name,
+    attr,
+    leader: null,
+    cpus: null,
+    mostPrecise: false,
+    tracepoint: null,
+    changes: [],
+    isSideband: true,
+  };
+}
+
+function track(attr: PerfEventAttr): void {
+  Object.assign(attr.flags, { mmap: 1, mmap2: 1, comm: 1, commExec: 1, task: 1, ksymbol: 1, bpfEvent: 1 });
+}

@@ -1,0 +1,28 @@
+import type { PerfEventAttr } from '@counterpoint/core/records';
+
+/** One event of a session: plain data, to be shown or opened. */
+export interface PlannedEvent {
+  /** As the user asked for it. */
+  requestedName: string;
+  /** What it is in the end: `cycles:u` where the kernel's part had to be left out. */
+  name: string;
+  attr: PerfEventAttr;
+  /** Index of the group's leader among the events; null for a leader and outside groups. */
+  leader: number | null;
+  /** The only CPUs to open it on; null is all of the target's. */
+  cpus: readonly number[] | null;
+  /** Take the highest precision that the PMU has, not exactly the attr's. */
+  mostPrecise: boolean;
+  /** Where its format is described, for a tracepoint. */
+  tracepoint: { system: string; name: string } | null;
+  /** Why `name` is not what was requested. */
+  changes: EventChange[];
+  /** Counts nothing: it is there for the records of processes and maps. */
+  isSideband: boolean;
+}
+
+/** One thing that had to be given up. */
+export interface EventChange {
+  kind: 'event-replaced' | 'kernel-excluded';
+  why: string;
+}

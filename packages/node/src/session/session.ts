@@ -1,0 +1,124 @@
+import {
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+} from '@counterpoint/core/abi';
+import type { PerfEventAttr } from '@counterpoint/core/records';
+import { ForwardRing, mappedRing } from '@counterpoint/core/ring';
+import type { Fd, Mapping, Sys } from '../sys/index.ts';
+import type { Note } from './notes.ts';
+import type { PlannedEvent } from './planned-event.ts';
+
+/** One opened descriptor of an event: for one task on one CPU. */
+export interface EventInstance {
+  fd: Fd;
+  /** The kernel's id, by which records name the event. */
+  id: bigint;
+  task: number;
+  cpu: number;
+  /** Index of its ring. */
+  ring: number;
+}
+
+/** An event as it was opened. */
+export interface SessionEvent extends PlannedEvent {
+  instances: EventInstance[];
+}
+
+/** A mapped ring and the events that write to it. */
+export interface SessionRing {
+  cpu: number;
+  mapping: Mapping;
+  ring: ForwardRing;
+}
+
+/** Samples lost of an event, summed over its instances. */
+export interface EventTotals {
+  event: SessionEvent;
+  lostSamples: bigint;
+  byInstance: { instance: EventInstance; lostSamples: bigint }[];
+}
+
+/**
+ * A handle on the monitoring of a target: it owns every descriptor and ring, and closes them all. Made by `openSession`.
+ */
+export class Session implements Disposable {
+  readonly events: readonly SessionEvent[];
+  readonly rings: readonly SessionRing[];
+  /** What was done otherwise than asked. */
+  readonly notes: readonly Note[];
+  readonly #sys: Sys;
+
+  constructor(sys: Sys, events: SessionEvent[], rings: SessionRing[], notes: readonly Note[]) {
+    this.#sys = sys;
+    this.events = events;
+    this.rings = rings;
+    this.notes = notes;
+  }
+
+  /** Start what waits for neither an exec nor a leader. */
+  enable(): void {
+    for (const fd of this.#startedByHand()) this.#sys.enable(fd);
+  }
+
+  /** Stop everything. Records of what already happened stay in the rings. */
+  disable(): void {
+    for (const event of this.events) {
+      if (event.leader !== null) continue;
+      for (const { fd } of event.instances) this.#sys.disable(fd);
+    }
+  }
+
+  #startedByHand(): Fd[] {
+    return this.events
+      .filter(
+        ({ attr, leader }) => leader === null && attr.flags.disabled === 1 && attr.flags.enableOnExec === 0,
+      )
+      .flatMap(({ instances }) => instances.map(({ fd }) => fd));
+  }
+
+  /** Samples that the kernel counted as lost, per event; nothing on kernels that do not count them. */
+  readLost(): EventTotals[] {
+    const totals: EventTotals[] = [];
+    for (const event of this.events) {
+      const place = lostWord(event.attr);
+      if (place === null) continue;
+      const words = new BigUint64Array(place.words);
+      const byInstance = event.instances.map((instance) => {
+        this.#sys.read(instance.fd, new Uint8Array(words.buffer));
+        return { instance, lostSamples: words[place.index]! };
+      });
+      const lostSamples = byInstance.reduce((sum, one) => sum + one.lostSamples, 0n);
+      totals.push({ event, lostSamples, byInstance });
+    }
+    return totals;
+  }
+
+  close(): void {
+    for (const { mapping } of this.rings) mapping.close();
+    for (const { instances } of this.events) for (const { fd } of instances) fd.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Where the lost count stands in what read() gives: `value, id, lost`. Group reads are another form, and not used. */
+function lostWord(attr: PerfEventAttr): { index: number; words: number } | null {
+  const bits = Number(attr.readFormat);
+  const hasLost = (bits & PERF_FORMAT_LOST) !== 0;
+  if (!hasLost || (bits & PERF_FORMAT_GROUP) !== 0) return null;
+  const times =
+    (bits & PERF_FORMAT_TOTAL_TIME_ENABLED ? 1 : 0) + (bits & PERF_FORMAT_TOTAL_TIME_RUNNING ? 1 : 0);
+  const index = 1 + times + (bits & PERF_FORMAT_ID ? 1 : 0);
+  return { index, words: index + 1 };
+}
+
+export function openRing(sys: Sys, fd: Fd, cpu: number, pages: number): SessionRing {
+  const page = sys.pageSizeBytes();
+  const mapping = sys.mmap(fd, page * (pages + 1));
+  return { cpu, mapping, ring: new ForwardRing(mappedRing(mapping.buffer, page)) };
+}
