@@ -13,6 +13,7 @@ import { FeatureReader } from './feature-reader.ts';
 import type { BuildIdEntry, PerfDataFeatures } from './perf-data-features.ts';
 
 const MAX_BUILD_ID_SIZE = 20;
+const MAX_RECORD_SIZE = 0xffff;
 /** Header, pid, and 24 bytes: the build id, and in its last 4 the size. */
 const FIXED_SIZE = RECORD_HEADER_SIZE + 4 + 24;
 const FIXED_SIZE_WITHOUT_PID = RECORD_HEADER_SIZE + 24;
@@ -119,6 +120,7 @@ export function writeBuildIdRecord(writer: BodyWriter, entry: BuildIdEntry): voi
   writer.i32(entry.pid);
   writer.bytes(id, MAX_BUILD_ID_SIZE);
   writer.u32(writer.littleEndian ? size : size << 24);
-  writer.bytes(path, Math.ceil((path.length + 1) / NAME_ALIGN) * NAME_ALIGN);
+  const padded = Math.ceil((path.length + 1) / NAME_ALIGN) * NAME_ALIGN;
+  writer.bytes(path, Math.min(padded, MAX_RECORD_SIZE - FIXED_SIZE));
   writer.endRecord();
 }
