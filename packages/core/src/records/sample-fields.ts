@@ -61,10 +61,43 @@ export class SampleFields {
   /** Which fields the last decode has set: the layout's `shape`. */
   shape = -1;
 
-  /** Every field to its default. */
+  /** Every field to its default. Written out: samples of events of two shapes alternate, and this runs at each change. */
   reset(): void {
-    Object.assign(this, DEFAULTS);
+    this.idLo = this.idHi = 0;
+    this.ipLo = this.ipHi = 0;
+    this.pid = -1;
+    this.tid = -1;
+    this.timeLo = this.timeHi = 0;
+    this.addrLo = this.addrHi = 0;
+    this.streamIdLo = this.streamIdHi = 0;
+    this.cpu = -1;
+    this.periodLo = this.periodHi = 0;
+    this.readOffset = 0;
+    this.chainOffset = 0;
+    this.chainCount = 0;
+    this.rawOffset = 0;
+    this.rawSize = 0;
+    this.branchOffset = 0;
+    this.branchCount = 0;
+    this.branchHwIndexLo = this.branchHwIndexHi = 0;
+    this.branchCountersOffset = 0;
+    this.userRegsAbi = 0;
+    this.userRegsOffset = 0;
+    this.userStackOffset = 0;
+    this.userStackSize = 0;
+    this.userStackDynamicSize = 0;
+    this.weightLo = this.weightHi = 0;
+    this.dataSourceLo = this.dataSourceHi = 0;
+    this.transactionLo = this.transactionHi = 0;
+    this.interruptRegsAbi = 0;
+    this.interruptRegsOffset = 0;
+    this.physicalAddrLo = this.physicalAddrHi = 0;
+    this.cgroupLo = this.cgroupHi = 0;
+    this.dataPageSizeLo = this.dataPageSizeHi = 0;
+    this.codePageSizeLo = this.codePageSizeHi = 0;
+    this.auxOffset = 0;
+    this.auxSize = 0;
+    this.end = 0;
+    this.shape = -1;
   }
 }
-
-const DEFAULTS = new SampleFields();
