@@ -30,7 +30,7 @@ export function modifierProblem(letters: string): { at: number; reason: string }
  * Modifiers change an event: u, k, h keep only these levels; G and H only guest or host; I leaves out the idle task;
  * p raises precision, P asks for the most; D pins, e excludes others, W, S and b are for the one who opens it.
  *
- * An event's own modifiers begin from nothing: any of them takes back perf's default of leaving guests out, and u and p
+ * An event's own modifiers begin from nothing: each of them takes back perf's default of leaving guests out, and u and p
  * put it back. A group's begin from what the event already has, and pin or exclude only its leader.
  */
 export function applyModifiers(event: ModifiedEvent, letters: string, ofGroup: boolean): void {
