@@ -10,6 +10,8 @@ const utf8 = new TextDecoder();
 export class BodyReader {
   /** Set by `text()` where the bytes were not `text NUL, zeros to 8`: writing the text again would change them. */
   textArea: Uint8Array | null = null;
+  /** Bytes that were asked for beyond the end. */
+  missing = 0;
   private view: DataView;
   private pos = 0;
   private end = 0;
@@ -25,15 +27,17 @@ export class BodyReader {
     this.view = view;
     this.start = start;
     this.pos = pos;
-    this.end = Math.min(end, view.byteLength);
+    this.end = Math.max(pos, Math.min(end, view.byteLength));
     this.littleEndian = littleEndian;
     this.textArea = null;
+    this.missing = 0;
     return this;
   }
 
   private has(size: number): boolean {
     if (this.pos + size <= this.end) return true;
-    this.pos = Math.max(this.pos, this.end);
+    this.missing += this.pos + size - this.end;
+    this.pos = this.end;
     return false;
   }
 
@@ -77,6 +81,7 @@ export class BodyReader {
   /** `size` bytes, fewer at the end of the record. A copy. */
   bytes(size: number): Uint8Array {
     const to = Math.min(this.pos + size, this.end);
+    this.missing += this.pos + size - to;
     const copy = this.slice(this.pos, to);
     this.pos = to;
     return copy;

@@ -1,3 +1,4 @@
+import { RECORD_HEADER_SIZE } from '../abi/index.ts';
 import { hiOf, loOf } from '../base/index.ts';
 import { paddedTextSize } from './body-reader.ts';
 
@@ -116,6 +117,13 @@ export class BodyWriter {
   list<T>(items: readonly T[], writeItem: (writer: BodyWriter, item: T) => void): void {
     this.u64(BigInt(items.length));
     for (const item of items) writeItem(this, item);
+  }
+
+  /** Take back the last `size` bytes of the record begun last, where all are zero. */
+  dropZeros(size: number): void {
+    const from = this.length - size;
+    if (from < this.recordStart + RECORD_HEADER_SIZE) return;
+    if (this.array.subarray(from, this.length).every((byte) => byte === 0)) this.length = from;
   }
 
   /** What was written. Borrowed until the next write. */

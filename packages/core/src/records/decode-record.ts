@@ -46,6 +46,7 @@ export function decodeRecord(
   const trailer = trailerSize(type, size, layout);
   scratchReader.reset(view, start, start + RECORD_HEADER_SIZE, end - trailer, littleEndian);
   const record = read(scratchReader, misc);
+  if (scratchReader.missing > 0) record.shortBy = scratchReader.missing;
   if (trailer > 0) record.sampleId = decodeSampleId(view, end - trailer, layout!, littleEndian);
   return record;
 }
@@ -106,6 +107,7 @@ export function encodeRecord(writer: BodyWriter, record: PerfRecord, layout: Sam
   } else {
     const write = WRITERS.get(record.type) as (writer: BodyWriter, record: TableRecord) => void;
     write(writer, record);
+    if (record.shortBy !== undefined) writer.dropZeros(record.shortBy);
     const hasTrailer = layout !== null && record.type < PERF_RECORD_USER_TYPE_START;
     if (hasTrailer) encodeSampleId(writer, record.sampleId ?? {}, layout);
   }
