@@ -24,8 +24,8 @@ export type ReaderEnd = { reason: 'hung-up' } | { reason: 'failed'; error: unkno
  *
  *   rings ──epoll──> one descriptor ──event loop──> pass: take all, scan headers, sink.writeRound, commit all
  *
- * All heads are taken at the beginning of a pass, so records of one pass are older than what a later pass can bring on
- * any ring by no more than one pass: the rule on which readers order by rounds.
+ * All heads are taken before anything else of a pass, so nothing that a later pass finds is older than the pass before
+ * this one: the rule by which readers order rounds.
  */
 export class RingReader implements Disposable {
   /** How often the event loop was woken for data, without the timer's passes. */
@@ -109,19 +109,18 @@ export class RingReader implements Disposable {
 
   /** Take from every ring, hand over, give back. A promise only where the sink gave one. */
   #drainOnce(): Promise<void> | undefined {
-    const spans: Uint8Array<ArrayBuffer>[] = [];
     let sizeBytes = 0;
+    for (const { ring } of this.#session.rings) sizeBytes += ring.take();
+    if (sizeBytes === 0) return undefined;
+    this.rounds++;
+    const spans: Uint8Array<ArrayBuffer>[] = [];
     for (const { cpu, ring } of this.#session.rings) {
-      const size = ring.take();
-      if (size === 0) continue;
-      sizeBytes += size;
+      if (ring.first.length === 0) continue;
       this.currentCpu = cpu;
       this.#scan.scan(ring.memory.data, ring.tail, ring.head);
       spans.push(ring.first);
       if (ring.second.length > 0) spans.push(ring.second);
     }
-    if (sizeBytes === 0) return undefined;
-    this.rounds++;
     const commit = () => {
       for (const { ring } of this.#session.rings) ring.commit();
     };

@@ -74,7 +74,8 @@ export class FileOutput implements RecordingOutput {
   #append(parts: readonly Uint8Array[]): void {
     let rest: readonly Uint8Array[] = parts;
     while (rest.length > 0) {
-      const written = writevSync(this.#fd, rest);
+      // At a given place: after a cut, the descriptor's own position would leave a hole.
+      const written = writevSync(this.#fd, rest, this.sizeBytes);
       this.sizeBytes += written;
       rest = partsAfter(rest, written);
     }

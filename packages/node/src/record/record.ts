@@ -37,10 +37,17 @@ export interface LiveRecording {
 /** Record into this process instead of a file: what happens can be looked at while it happens. */
 export function recordLive(options: Omit<RecordOptions, 'output' | 'maxSizeBytes'>): LiveRecording {
   const output = new StreamOutput();
-  const finished = runRecorder(options, output, 'stream').catch((error) => {
-    output.fail(error);
-    throw error;
-  });
+  const finished = runRecorder(options, output, 'stream').then(
+    (result) => {
+      output.end();
+      return result;
+    },
+    (error) => {
+      output.fail(error);
+      throw error;
+    },
+  );
+  // Who reads the stream gets the error there.
   finished.catch(() => {});
   return { stream: output.stream, finished };
 }

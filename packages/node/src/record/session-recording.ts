@@ -206,7 +206,16 @@ export class SessionRecording {
       if (stop.reason !== 'write-error') Object.assign(stop, { reason: 'write-error', error });
     }
     if (stop.reason === 'write-error' || stop.reason === 'size-limit')
-      this.#loss.ledger.add({ kind: 'recorder-stopped', count: cutBytes, exact: false });
+      this.#loss.ledger.add({
+        kind: 'recorder-stopped',
+        count: cutBytes + this.#unreadBytes(),
+        exact: false,
+      });
+  }
+
+  /** What is still in the rings because the output did not take it. */
+  #unreadBytes(): number {
+    return this.#parts.session.rings.reduce((sum, { ring }) => sum + ring.memory.head() - ring.tail, 0);
   }
 
   /** The kernel's own counts of lost samples, as records, as perf writes them. */

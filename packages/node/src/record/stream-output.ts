@@ -1,4 +1,4 @@
-import { type ByteStream, Handoff } from '@counterpoint/core/base';
+import { type ByteStream, CounterpointError, Handoff } from '@counterpoint/core/base';
 import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoint/core/perfdata';
 import { FINISHED_ROUND, type RecordingOutput } from './output.ts';
 
@@ -30,18 +30,22 @@ export class StreamOutput implements RecordingOutput {
   async #put(parts: readonly Uint8Array[]): Promise<void> {
     const bytes = Buffer.concat(parts);
     this.sizeBytes += bytes.length;
-    await this.#handoff.put(bytes);
+    if (await this.#handoff.put(bytes)) return;
+    throw new CounterpointError('ERR_STREAM_CLOSED', 'nobody reads the live recording any more');
   }
 
   finish(): number {
     return 0;
   }
 
+  end(): void {
+    this.#handoff.end();
+  }
+
   fail(error: unknown): void {
     this.#handoff.fail(error);
   }
 
-  close(): void {
-    this.#handoff.end();
-  }
+  /** The stream ends when it is known how: `end` or `fail`. */
+  close(): void {}
 }
