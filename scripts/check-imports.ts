@@ -79,8 +79,7 @@ function refuse(
     if (other === room || table[room]?.includes(other)) return null;
     return `"${room}" may not import "${other}" (${target})`;
   }
-  if (name === 'node' && (target.startsWith('node:') || target.startsWith('@counterpoint/core/')))
-    return null;
+  if (name === 'node' && (target.startsWith('node:') || target.startsWith('@counterpoint/core'))) return null;
   const rooms = PACKAGES[name]?.[target];
   if (rooms === undefined) return `imports "${target}", which is not in the package table`;
   return room !== null && rooms.includes(room) ? null : `only ${rooms.join(', ')} may import "${target}"`;

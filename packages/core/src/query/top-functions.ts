@@ -126,9 +126,7 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
     };
     if (wanted(row)) rows.push(row);
   }
-  rows.sort(
-    (a, b) => b.percent - a.percent || b.selfPercent - a.selfPercent || compareText(labelOf(a), labelOf(b)),
-  );
+  rows.sort((a, b) => b.percent - a.percent || b.selfPercent - a.selfPercent || compareLabels(a, b, sort));
   return {
     type: 'top-functions',
     version: 1,
@@ -153,9 +151,18 @@ function decimal(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(Math.round(value)).toString();
 }
 
-/** Rows of equal weight stand in order of their names. */
-function labelOf(row: TopRow): string {
-  return `${row.symbol ?? ''}\0${row.dso ?? ''}\0${row.comm ?? ''}`;
+/** Rows of equal weight stand in order of what they are sorted by, as perf has them. */
+function compareLabels(a: TopRow, b: TopRow, sort: readonly SortKey[]): number {
+  for (const key of sort) {
+    const left = a[key];
+    const right = b[key];
+    const order =
+      typeof left === 'number' && typeof right === 'number'
+        ? left - right
+        : compareText(String(left), String(right));
+    if (order !== 0) return order;
+  }
+  return 0;
 }
 
 function compareText(a: string, b: string): number {
