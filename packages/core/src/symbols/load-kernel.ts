@@ -185,6 +185,6 @@ function reportNoKernel(context: LoadContext, table: Kallsyms | null, buildId: s
       buildId === ''
         ? 'no symbols of the kernel were found'
         : `the running kernel is another one than the recorded (build id ${buildId}), and no copy of its symbols was kept`,
-      'Report on the machine that was recorded, or keep the symbols there: perf buildid-cache --kcore, perf record without -B.',
+      'Report on the machine that was recorded, before its kernel is replaced, or install the vmlinux of that kernel (the -dbg or debuginfo package).',
     );
 }

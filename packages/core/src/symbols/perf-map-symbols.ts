@@ -16,19 +16,25 @@ export function perfMapSymbols(map: PerfMap): CodeSymbols {
   const pieces = latestPieces(map, order);
 
   // Lines whose bytes all belong to later ones are forgotten, and with them their names.
-  const isAlive = new Uint8Array(map.count);
-  for (const line of pieces.symbol) isAlive[line] = 1;
-  const symbolOfLine = new Uint32Array(map.count);
-  const alive = order.filter((line) => isAlive[line] === 1);
-  alive.forEach((line, symbol) => {
-    symbolOfLine[line] = symbol;
-  });
-  pieces.symbol.forEach((line, piece) => {
-    pieces.symbol[piece] = symbolOfLine[line]!;
-  });
-  const starts = Float64Array.from(alive, (line) => map.start[line]!);
-  const ends = Float64Array.from(alive, (line) => map.end[line]!);
-  return new CodeSymbols(starts, ends, pieces, new LineNames(map, alive));
+  const symbolOfLine = new Int32Array(map.count).fill(-1);
+  for (let piece = 0; piece < pieces.symbol.length; piece++) symbolOfLine[pieces.symbol[piece]!] = 0;
+  const alive = new Uint32Array(map.count);
+  let count = 0;
+  for (let at = 0; at < order.length; at++) {
+    const line = order[at]!;
+    if (symbolOfLine[line] === -1) continue;
+    symbolOfLine[line] = count;
+    alive[count++] = line;
+  }
+  const starts = new Float64Array(count);
+  const ends = new Float64Array(count);
+  for (let symbol = 0; symbol < count; symbol++) {
+    starts[symbol] = map.start[alive[symbol]!]!;
+    ends[symbol] = map.end[alive[symbol]!]!;
+  }
+  for (let piece = 0; piece < pieces.symbol.length; piece++)
+    pieces.symbol[piece] = symbolOfLine[pieces.symbol[piece]!]!;
+  return new CodeSymbols(starts, ends, pieces, new LineNames(map, alive.subarray(0, count)));
 }
 
 /** Pieces of the lines, in ascending order, by line; the highest line number wins. */
@@ -116,14 +122,17 @@ class LineNames implements NameSource {
   constructor(map: PerfMap, lines: Uint32Array) {
     this.offsets = new Uint32Array(lines.length + 1);
     let size = 0;
-    lines.forEach((line, symbol) => {
+    for (let symbol = 0; symbol < lines.length; symbol++) {
+      const line = lines[symbol]!;
       size += map.nameEnd[line]! - map.nameStart[line]!;
       this.offsets[symbol + 1] = size;
-    });
+    }
     this.bytes = new Uint8Array(size);
-    lines.forEach((line, symbol) => {
-      this.bytes.set(map.bytes.subarray(map.nameStart[line]!, map.nameEnd[line]!), this.offsets[symbol]);
-    });
+    for (let symbol = 0; symbol < lines.length; symbol++) {
+      let from = map.nameStart[lines[symbol]!]!;
+      for (let to = this.offsets[symbol]!, end = this.offsets[symbol + 1]!; to < end; )
+        this.bytes[to++] = map.bytes[from++]!;
+    }
   }
 
   rawName(symbol: number): string {

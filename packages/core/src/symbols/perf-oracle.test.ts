@@ -17,7 +17,7 @@ import {
   parseKallsyms,
 } from './index.ts';
 
-const ADDRESSES = 3000;
+const ADDRESSES = 2000;
 const BINARIES = [process.execPath, ...sharedLibraries(process.execPath), '/usr/bin/perf'].filter((path) =>
   existsSync(path),
 );

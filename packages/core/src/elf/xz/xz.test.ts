@@ -26,10 +26,10 @@ test('CRC-64 of the check value', () => {
 /** Text, runs, noise, and noise repeated from far away: literals, short and long matches, stored chunks. */
 function sampleBytes(): Uint8Array<ArrayBuffer> {
   const random = new Random(7);
-  const parts: Uint8Array[] = [new Uint8Array(70_000), random.bytes(90_000)];
+  const parts: Uint8Array[] = [new Uint8Array(20_000), random.bytes(70_000)];
   const words = ['alpha', 'beta', 'gamma', 'delta', ' ', '\n'];
   let text = '';
-  while (text.length < 300_000) text += random.pick(words);
+  while (text.length < 40_000) text += random.pick(words);
   parts.push(new TextEncoder().encode(text), parts[1]!, random.bytes(3));
   return new Uint8Array(Buffer.concat(parts));
 }
@@ -56,8 +56,8 @@ test('a filter that is not LZMA2 is refused by name', { skip: noXz }, () => {
 });
 
 test('output beyond the limit is refused before it is made', { skip: noXz }, () => {
-  const packed = spawnSync('xz', ['-c'], { input: new Uint8Array(1 << 24) }).stdout;
-  assert.ok(packed.length < 5000);
+  const packed = spawnSync('xz', ['-c'], { input: new Uint8Array(1 << 22) }).stdout;
+  assert.ok(packed.length < 2000);
   assert.throws(() => decompressXz(new Uint8Array(packed), 1 << 20), { code: 'ERR_XZ_TOO_LARGE' });
 });
 
@@ -73,9 +73,9 @@ test('every change of a bit is noticed', () => {
 
 test('fuzz: damage and cuts give a FormatError', { skip: noXz }, () => {
   const random = new Random(3);
-  const source = sampleBytes().subarray(60_000, 66_000 + 100_000);
+  const source = sampleBytes().subarray(15_000, 100_000);
   const packed = new Uint8Array(spawnSync('xz', ['-c', '--check=none'], { input: source }).stdout);
-  for (let round = 0; round < 300; round++) {
+  for (let round = 0; round < 100; round++) {
     const changed = packed.slice(0, random.oneIn(4) ? random.below(packed.length) : packed.length);
     for (let change = random.below(3); change >= 0 && changed.length > 0; change--)
       changed[random.oneIn(3) ? random.below(Math.min(64, changed.length)) : random.below(changed.length)] =
