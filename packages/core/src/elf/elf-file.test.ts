@@ -185,7 +185,7 @@ function hasNoReadelf(): string | false {
   return spawnSync('readelf', ['--version']).status === 0 ? false : 'readelf is not installed';
 }
 
-test('fuzz: any change of any byte is survived, with no read outside and no large one', async () => {
+test('fuzz: a change of whatever byte is survived, with no read outside and no large one', async () => {
   const random = new Random(20);
   const bytes = tinyElf({
     sections: [

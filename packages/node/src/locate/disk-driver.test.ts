@@ -20,7 +20,7 @@ import { type DiskDriverOptions, diskDriver, kernelBuildId } from './index.ts';
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Two binaries with build ids: any will do. */
+/** Two binaries with build ids, whichever they are. */
 const NODE = process.execPath;
 const SHELL = '/bin/sh';
 const NODE_ID = await idOf(NODE);
