@@ -11,22 +11,16 @@ const bundle = join(root, 'packages/node/dist/cli.js');
 const demo = join(root, 'examples/demo/main.js');
 
 /** Runs a Node script with our terminal and gives its exit status. */
-function node(...words) {
-  const { status, error } = spawnSync(process.execPath, words, { cwd: root, stdio: 'inherit' });
+function node(folder, ...words) {
+  const { status, error } = spawnSync(process.execPath, words, { cwd: folder, stdio: 'inherit' });
   if (error) throw error;
   return status ?? 1;
 }
 
-/** Runs a verb, shown as one would type it. */
+/** Runs a verb in the output folder, shown as one would type it. */
 function counterpoint(...words) {
-  const shown = words.map((word) => (word.startsWith('/') ? shortPath(word) : word)).join(' ');
-  console.log(`\n$ counterpoint ${shown.replace(process.execPath, 'node')}`);
-  return node(cli, ...words);
-}
-
-function shortPath(path) {
-  const inside = relative(process.cwd(), path);
-  return inside.startsWith('..') ? path : inside;
+  console.log(`\n$ counterpoint ${words.join(' ').replace(process.execPath, 'node')}`);
+  return node(folder, cli, ...words);
 }
 
 function newestSourceMs(folder) {
@@ -43,7 +37,7 @@ function buildIfNeeded() {
   const newest = Math.max(...sources.map(newestSourceMs));
   if (existsSync(bundle) && (statSync(bundle).mtimeMs >= newest || !isWritable(dirname(bundle)))) return;
   console.log('Building once …');
-  const status = node(join(root, 'scripts/bundle.mjs'));
+  const status = node(root, join(root, 'scripts/bundle.mjs'));
   if (status !== 0) process.exit(status);
 }
 
@@ -71,21 +65,24 @@ function outputFolder() {
 }
 
 buildIfNeeded();
+// Everything that the demo, V8 and the recorder leave behind lands in one folder.
 const folder = outputFolder();
 const data = join(folder, 'perf.data');
-const flame = join(folder, 'flame.svg');
+console.log(`\n$ cd ${relative(process.cwd(), folder)}`);
 
 const startedMs = Date.now();
-const recorded = counterpoint('record', '-g', '-o', data, '--', process.execPath, demo);
+const recorded = counterpoint('record', '-g', '--', process.execPath, relative(folder, demo));
 if (recorded !== 0 || !existsSync(data) || statSync(data).mtimeMs < startedMs) {
   console.log('\nNothing was recorded. This is what the machine says of itself:');
   counterpoint('doctor');
   process.exit(recorded || 1);
 }
-const reported = counterpoint('report', '--no-children', '--limit', '20', '-i', data);
-const drawn = counterpoint('export', '--format', 'svg', '-i', data, '-o', flame);
+const reported = counterpoint('report', '--no-children', '--limit', '20');
+const drawn = counterpoint('export', '-o', 'flame.svg');
 if (reported !== 0 || drawn !== 0) process.exit(reported || drawn);
 
 console.log(`
-The flame graph is ${flame}: open it in a browser, click to zoom, Ctrl-F to search.
-The recording is ${data}: try  npx counterpoint report --tree=callers -i ${shortPath(data)}`);
+The flame graph is ${join(folder, 'flame.svg')}
+  Open it in a browser: click to zoom, Ctrl-F to search, hover for numbers.
+The recording is ${data}
+  Try npx counterpoint report --tree=callers -i ${data}`);
