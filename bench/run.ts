@@ -1,11 +1,13 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
 import { missingTool } from './measure.ts';
+import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
 import { benchStart } from './start.ts';
 
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   start: benchStart,
+  record: benchRecord,
   report: benchReport,
   script: benchScript,
 };
