@@ -1,8 +1,9 @@
+export type { Check, CheckState } from './checks.ts';
+export { checkDescriptors, checkNode, checkPerfMaps } from './checks.ts';
+export { type Examination, examineMachine } from './examine.ts';
 export {
   CAP_PERFMON,
   CAP_SYS_ADMIN,
-  CAP_SYS_PTRACE,
-  CAP_SYSLOG,
   canMonitorAll,
   kernelSetting,
   paranoidLevel,

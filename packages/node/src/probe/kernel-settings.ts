@@ -24,7 +24,6 @@ export function paranoidLevel(): number | null {
 }
 
 /** linux/capability.h */
-export const CAP_SYS_PTRACE = 19;
 export const CAP_SYS_ADMIN = 21;
 export const CAP_SYSLOG = 34;
 export const CAP_PERFMON = 38;
