@@ -1,6 +1,7 @@
 import type { Machine, Mapping } from '../machine/index.ts';
 import type { PerfDataReader } from '../perfdata/index.ts';
-import type { Binary, Profile } from '../profile/index.ts';
+import type { Binary, Profile, ProfileMeta } from '../profile/index.ts';
+import { profileMeta } from './meta.ts';
 
 /** A binary of the profile with what is needed to find its symbols. */
 export interface KnownBinary {
@@ -109,6 +110,11 @@ export class Binaries {
       this.byKey.set(key, index);
     }
     return index;
+  }
+
+  /** What the recording says of its machine, so far. */
+  meta(): ProfileMeta {
+    return profileMeta(this.reader.features, null);
   }
 
   /** Reference symbol of the kernel image and its address when it was recorded. */

@@ -1,7 +1,7 @@
 import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
 import type { Thread } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
-import { NONE, Profile } from '../profile/index.ts';
+import { NONE, Profile, type ProfileMeta } from '../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
 import { profileMeta } from './meta.ts';
 import type { SampleFilter } from './sample-filter.ts';
@@ -11,6 +11,8 @@ import { SymbolResolver } from './symbol-resolver.ts';
 export interface IngestOptions {
   /** Where symbols come from; without it frames keep their addresses. */
   symbols?: SymbolDriver;
+  /** Whether files on this machine may name code of a recording when no build id proves that they are the same; default yes. */
+  acceptUnverified?: (meta: ProfileMeta) => boolean;
   /**
    * Merge samples with the same event, thread, command and stack into one row. Times and CPUs are given up (NaN, -1), and
    * memory depends on the program, not on the length of the recording.
@@ -175,7 +177,7 @@ class Builder {
     profile.meta = profileMeta(reader.features, firstTimeNs);
     let diagnostics: Diagnostic[] = [];
     if (options.symbols !== undefined) {
-      const resolver = new SymbolResolver(profile, binaries, options.symbols);
+      const resolver = new SymbolResolver(profile, binaries, options.symbols, options.acceptUnverified);
       await resolver.resolveNew(options.onProgress);
       diagnostics = resolver.diagnostics;
     }

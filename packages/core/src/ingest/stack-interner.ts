@@ -1,6 +1,6 @@
 import { PERF_CONTEXT_MAX } from '../abi/index.ts';
 import { TripleTable, TWO_32, toSignedFloat } from '../base/index.ts';
-import type { AddressSpace, Machine, Process } from '../machine/index.ts';
+import type { AddressSpace, Machine, Mapping, Process } from '../machine/index.ts';
 import {
   MODE_GUEST_KERNEL,
   MODE_GUEST_USER,
@@ -37,6 +37,13 @@ interface Root {
   generation: number;
   kernelGeneration: number;
   node: number;
+}
+
+/** The recorded map of the kernel image ends before its init code, which perf counts to it as well. */
+function kernelMapping(space: AddressSpace, address: number): Mapping | null {
+  const below = space.findBelow(address);
+  if (below === null || address < below.end) return below;
+  return below.path.startsWith('[kernel.kallsyms]') ? below : null;
 }
 
 /**
@@ -210,7 +217,8 @@ export class StackInterner {
         : mode === MODE_GUEST_KERNEL
           ? this.machine.guestKernel
           : process.maps;
-    const mapping = mode === MODE_HYPERVISOR ? null : space.find(address);
+    const mapping =
+      mode === MODE_HYPERVISOR ? null : isKernel ? kernelMapping(space, address) : space.find(address);
     const binary = mapping === null ? this.binaries.unknown : this.binaries.of(mapping, isKernel);
     const kind = this.profile.binaries[binary]!.kind;
     if (mapping === null || (kind !== 'user' && kind !== 'vdso')) {

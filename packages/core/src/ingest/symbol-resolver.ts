@@ -1,5 +1,5 @@
 import { type ProgressListener, toSignedFloat } from '../base/index.ts';
-import type { Profile } from '../profile/index.ts';
+import type { Profile, ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, type Diagnostic, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
 
@@ -16,11 +16,19 @@ export class SymbolResolver {
   /** Symbol rows of the profile by binary and place in its table. */
   private readonly rows = new Map<number, Map<number, number>>();
   private nextFrame = 0;
+  /** Whether files that no build id proves to be the recorded ones may name code. */
+  private readonly acceptUnverified: (meta: ProfileMeta) => boolean;
 
-  constructor(profile: Profile, binaries: Binaries, driver: SymbolDriver) {
+  constructor(
+    profile: Profile,
+    binaries: Binaries,
+    driver: SymbolDriver,
+    acceptUnverified: (meta: ProfileMeta) => boolean = () => true,
+  ) {
     this.profile = profile;
     this.binaries = binaries;
     this.driver = driver;
+    this.acceptUnverified = acceptUnverified;
   }
 
   /** Resolve the frames that were added since the last call. */
@@ -52,6 +60,7 @@ export class SymbolResolver {
     if (kind === 'unknown' || known.symbol !== null) return null;
     return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.driver, this.diagnostics, {
       kernelReference: this.binaries.kernelReference,
+      acceptUnverified: this.acceptUnverified(this.binaries.meta()),
       ...(kind === 'module' ? { kernelBuildId: this.kernelBuildId(), moduleStart: known.start } : {}),
     });
   }

@@ -38,6 +38,12 @@ export class AddressSpace {
     return found;
   }
 
+  /** The last mapping that starts at or below `address`, whether it reaches that far or not. */
+  findBelow(address: number): Mapping | null {
+    const found = this.find(address);
+    return found ?? this.mappings[this.firstEndingAfter(address) - 1] ?? null;
+  }
+
   /**
    * Add a mapping; it replaces what it covers:
    *

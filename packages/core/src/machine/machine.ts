@@ -42,6 +42,8 @@ const MAX_THREADS = 4_000_000;
 export class Process {
   readonly pid: number;
   readonly maps = new AddressSpace();
+  /** An exec was seen and nothing has been mapped since: what is mapped now is the old program's. */
+  isBetweenPrograms = false;
 
   constructor(pid: number) {
     this.pid = pid;
@@ -144,7 +146,12 @@ export class Machine {
       record.type === PERF_RECORD_MMAP2 && ((record as Mmap2Record).protection & PROT_EXEC) === 0;
     if (isData || (record.misc & PERF_RECORD_MISC_MMAP_DATA) !== 0) return;
     this.thread(record.pid, record.tid);
-    this.process(record.pid).maps.add(mapping);
+    const process = this.process(record.pid);
+    if (process.isBetweenPrograms) {
+      process.isBetweenPrograms = false;
+      process.maps.clear();
+    }
+    process.maps.add(mapping);
   }
 
   /** `[kernel.kallsyms]_text` names the kernel image and the symbol whose address stands in its page offset. */
@@ -164,8 +171,8 @@ export class Machine {
     thread.comm = record.comm;
     thread.hasComm = true;
     thread.profileRow = -1;
-    // exec replaced the program: nothing of the old image is mapped any more.
-    if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) !== 0) thread.process.maps.clear();
+    // exec replaces the program, but samples on the way still show the old one's call chain.
+    if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) !== 0) thread.process.isBetweenPrograms = true;
   }
 
   private fork(record: ForkRecord): void {

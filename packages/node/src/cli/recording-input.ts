@@ -2,6 +2,7 @@ import { fstatSync } from 'node:fs';
 import type { SampleFilter } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
+import type { Diagnostic } from '@counterpoint/core/symbols';
 import type { Recording } from '../open/index.ts';
 import { EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
 import type { Output } from './output.ts';
@@ -112,18 +113,20 @@ export function statusForLoss(args: InputArguments, loss: readonly LossEntry[]):
   return args.boolean('fail-on-loss') && loss.length > 0 ? EXIT_LOSS : EXIT_OK;
 }
 
-/** Diagnostics of symbol look-ups, in words, on standard error; once each. */
-export function printDiagnostics(
-  diagnostics: readonly { path: string; detail: string; remedy: string }[],
-  err: Output,
-  verbose: boolean,
-): void {
-  const shown = verbose ? diagnostics : diagnostics.slice(0, 3);
-  for (const { path, detail, remedy } of shown) {
-    err.line(err.style.yellow(`symbols: ${path}: ${detail}`));
-    if (remedy !== '') err.line(`  ${remedy}`);
+/** Diagnostics of symbol look-ups, in words, on standard error: one line per kind, with the files it is about. */
+export function printDiagnostics(diagnostics: readonly Diagnostic[], err: Output, verbose: boolean): void {
+  const byCode = new Map<string, Diagnostic[]>();
+  for (const diagnostic of diagnostics) {
+    const same = byCode.get(diagnostic.code);
+    if (same === undefined) byCode.set(diagnostic.code, [diagnostic]);
+    else same.push(diagnostic);
   }
-  if (shown.length < diagnostics.length) {
-    err.line(`  (${diagnostics.length - shown.length} more with -v)`);
+  for (const same of byCode.values()) {
+    const { detail, remedy } = same[0]!;
+    const shown = verbose ? same : same.slice(0, 4);
+    const names = shown.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)).join(', ');
+    const more = same.length > shown.length ? ` and ${same.length - shown.length} more` : '';
+    err.line(err.style.yellow(`symbols: ${names}${more}: ${detail}`));
+    if (remedy !== '') err.line(`  ${remedy}`);
   }
 }

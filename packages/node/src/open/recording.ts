@@ -1,5 +1,6 @@
 import { createReadStream, fstatSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { hostname, release } from 'node:os';
 import { type ByteSource, type ByteStream, CounterpointError, memorySource } from '@counterpoint/core/base';
 import {
   type IngestOptions,
@@ -14,6 +15,7 @@ import {
   readRecords,
   type ScanOptions,
 } from '@counterpoint/core/perfdata';
+import type { ProfileMeta } from '@counterpoint/core/profile';
 import {
   collectStats,
   type ScriptOptions,
@@ -29,7 +31,7 @@ export interface RecordingOptions {
   symbols?: SymbolDriver;
 }
 
-export interface ProfileOptions extends Omit<IngestOptions, 'symbols'> {
+export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified'> {
   filter?: SampleFilter;
 }
 
@@ -89,15 +91,23 @@ export class Recording implements AsyncDisposable {
 
   /** The whole recording as a profile, with symbols. */
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
-    return ingestPerfData(await this.reader(), { ...options, symbols: this.driver });
+    return ingestPerfData(await this.reader(), {
+      ...options,
+      symbols: this.driver,
+      acceptUnverified: isOfThisMachine,
+    });
   }
 
   /** Every sample as text (or NDJSON), in large pieces of UTF-8, each borrowed until `write` is done. */
   async script(
-    options: Omit<ScriptOptions, 'symbols'>,
+    options: Omit<ScriptOptions, 'symbols' | 'acceptUnverified'>,
     write: (utf8: Uint8Array) => Promise<void> | void,
   ): Promise<ScriptResult> {
-    return writeScript(await this.reader(), { ...options, symbols: this.driver }, write);
+    return writeScript(
+      await this.reader(),
+      { ...options, symbols: this.driver, acceptUnverified: isOfThisMachine },
+      write,
+    );
   }
 
   async close(): Promise<void> {
@@ -109,6 +119,12 @@ export class Recording implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** A file without build ids is believed by its path only where the recording is of this machine and kernel. */
+function isOfThisMachine(meta: ProfileMeta): boolean {
+  const sameHost = meta.hostname === null || meta.hostname === hostname();
+  return sameHost && (meta.osRelease === null || meta.osRelease === release());
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Damage, formatSeconds, TextBuffer, toBigInt, toDecimal, toHex } fr
 import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
-import { Profile } from '../../profile/index.ts';
+import { Profile, type ProfileMeta } from '../../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
 import { type FieldChoice, fieldsOf, type ScriptField } from './fields.ts';
 import { StackText } from './stack-text.ts';
@@ -11,6 +11,8 @@ import { traceText } from './trace-text.ts';
 
 export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'> {
   symbols: SymbolDriver;
+  /** As in `ingestPerfData`. */
+  acceptUnverified?: (meta: ProfileMeta) => boolean;
   fields?: FieldChoice | null;
   /** Times with nine digits instead of six. */
   nanoseconds?: boolean;
@@ -101,7 +103,12 @@ class ScriptPrinter {
     this.walker = new SampleWalker(reader, this.profile, options.filter ?? null, (sample) =>
       this.sample(sample),
     );
-    this.resolver = new SymbolResolver(this.profile, this.walker.binaries, options.symbols);
+    this.resolver = new SymbolResolver(
+      this.profile,
+      this.walker.binaries,
+      options.symbols,
+      options.acceptUnverified,
+    );
   }
 
   private sample(sample: WalkedSample): void {
