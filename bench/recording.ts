@@ -19,6 +19,7 @@ export function benchRecording(): string {
   const node = [process.execPath, '--perf-basic-prof', '--interpreted-frames-native-stack', BUSY, '22'];
   const result = spawnSync('perf', ['record', '-F', '25000', '-g', '-o', path, '--', ...node], {
     stdio: 'ignore',
+    cwd: dir,
   });
   if (result.status !== 0) throw new Error('perf record failed');
   return path;

@@ -42,6 +42,8 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
     ];
     execFileSync('perf', ['record', '-F', '2000', '-g', '-e', 'cpu-clock', '-o', file, '--', ...node], {
       stdio: 'ignore',
+      // V8 leaves a log of its own where it runs.
+      cwd: dir,
     });
   });
   after(() => rmSync(dir, { recursive: true, force: true }));

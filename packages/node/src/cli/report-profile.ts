@@ -3,7 +3,6 @@ import type { IngestResult } from '@counterpoint/core/ingest';
 import type { Profile } from '@counterpoint/core/profile';
 import {
   type CallTreeAnswer,
-  type CallTreeNode,
   callTree,
   parseSortKeys,
   type TopAnswer,
@@ -188,12 +187,14 @@ function colourRow(line: string, row: TopRow, out: Output): string {
 }
 
 function printTree(answer: CallTreeAnswer, out: Output): void {
-  const what =
-    answer.direction === 'callees' ? 'roots first, callees below' : 'functions first, their callers below';
-  out.line(`# Call tree, ${what}; self is the share of the function itself`);
+  out.line(
+    answer.direction === 'callees'
+      ? '# Call tree, roots first, callees below; self is the share of the function itself'
+      : '# Functions by their own time, who called them below',
+  );
   out.line('#');
-  printNodes(answer.roots, answer.direction === 'callees', out);
-  if (answer.hiddenPercent >= 0.005) {
+  printNodes(answer, out);
+  if (answer.direction === 'callees' && answer.hiddenPercent >= 0.005) {
     out.line(
       `${`${answer.hiddenPercent.toFixed(2)}%`.padStart(8)}  in branches below the limit (--percent-limit)`,
     );
@@ -201,19 +202,24 @@ function printTree(answer: CallTreeAnswer, out: Output): void {
 }
 
 /** Depth first without recursion: chains can be thousands of frames deep. A single child goes on in the same column. */
-function printNodes(roots: readonly CallTreeNode[], withSelf: boolean, out: Output): void {
+function printNodes({ roots, direction }: CallTreeAnswer, out: Output): void {
+  const isDown = direction === 'callees';
   const work = roots.map((node) => ({ node, indent: '', mark: '' })).reverse();
   for (let item = work.pop(); item !== undefined; item = work.pop()) {
     const { node, indent, mark } = item;
     const self =
-      withSelf && node.selfPercent >= 0.005 ? out.style.dim(` self ${node.selfPercent.toFixed(2)}%`) : '';
+      isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${node.selfPercent.toFixed(2)}%`) : '';
     const share = `${node.percent.toFixed(2)}%`.padStart(8);
     out.line(`${share}  ${indent}${mark}${node.name} ${out.style.dim(`(${node.dso})`)}${self}`);
     const only = node.children.length === 1;
-    const below = mark === '' ? indent : indent + (mark === '├─' ? '│ ' : '  ');
+    const below = mark === '' || mark === '↑ ' ? indent : indent + (mark === '├─' ? '│ ' : '  ');
     for (let i = node.children.length - 1; i >= 0; i--) {
       const isLast = i === node.children.length - 1;
-      work.push({ node: node.children[i]!, indent: below, mark: only ? '' : isLast ? '└─' : '├─' });
+      work.push({
+        node: node.children[i]!,
+        indent: below,
+        mark: only ? (isDown ? '' : '↑ ') : isLast ? '└─' : '├─',
+      });
     }
   }
 }
