@@ -5,6 +5,7 @@ import {
   formatSeconds,
   hiOf,
   loOf,
+  printable,
   StringTable,
   splitNs,
   TripleTable,
@@ -70,4 +71,9 @@ test('strings are interned once; the empty string is 0', () => {
   assert.equal(table.intern('main'), first);
   assert.equal(table.get(first), 'main');
   assert.equal(table.find('other'), -1);
+});
+
+test('names of hostile programs cannot command a terminal', () => {
+  assert.equal(printable('plain name<T>'), 'plain name<T>');
+  assert.equal(printable('a\u001b[31mred\u0007\u009b'), 'a\\x1b[31mred\\x07\\x9b');
 });

@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs';
+import { printable } from '@counterpoint/core/base';
 import type { SampleFilter } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
@@ -124,9 +125,9 @@ export function printDiagnostics(diagnostics: readonly Diagnostic[], err: Output
   for (const same of byCode.values()) {
     const { detail, remedy } = same[0]!;
     const shown = verbose ? same : same.slice(0, 4);
-    const names = shown.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)).join(', ');
+    const names = shown.map(({ path }) => printable(path.slice(path.lastIndexOf('/') + 1))).join(', ');
     const more = same.length > shown.length ? ` and ${same.length - shown.length} more` : '';
-    err.line(err.style.yellow(`symbols: ${names}${more}: ${detail}`));
+    err.line(err.style.yellow(`symbols: ${names}${more}: ${printable(detail)}`));
     if (remedy !== '') err.line(`  ${remedy}`);
   }
 }

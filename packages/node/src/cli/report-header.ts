@@ -1,5 +1,5 @@
 import { featureName } from '@counterpoint/core/abi';
-import { formatSeconds, hiOf, loOf } from '@counterpoint/core/base';
+import { formatSeconds, hiOf, loOf, printable } from '@counterpoint/core/base';
 import type { PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Recording } from '../open/index.ts';
 import { EXIT_OK, type VerbContext } from './args.ts';
@@ -18,10 +18,11 @@ export async function reportHeader(
     return EXIT_OK;
   }
   out.line('# ========');
-  for (const [name, value] of rows) out.line(`# ${name} : ${Array.isArray(value) ? value.join(' ') : value}`);
+  for (const [name, value] of rows)
+    out.line(`# ${name} : ${printable(Array.isArray(value) ? value.join(' ') : String(value))}`);
   for (const event of eventRows(reader)) {
     out.line(
-      `# event : name = ${event.name}, type = ${event.type}, config = ${event.config}, ids = ${event.ids.join(' ')}`,
+      `# event : name = ${printable(event.name)}, type = ${event.type}, config = ${event.config}, ids = ${event.ids.join(' ')}`,
     );
   }
   out.line('# ========');

@@ -1,4 +1,4 @@
-import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { CounterpointError, didYouMean, nearestNames, printable } from '@counterpoint/core/base';
 import type { IngestResult } from '@counterpoint/core/ingest';
 import type { Profile } from '@counterpoint/core/profile';
 import {
@@ -122,7 +122,7 @@ function roundCount(count: number): string {
 
 function printHead(answer: TopAnswer | CallTreeAnswer, hasLoss: boolean, out: Output): void {
   if (!hasLoss) out.line('# Nothing lost.\n#');
-  out.line(`# Samples: ${roundCount(answer.samples)} of event '${answer.event}'`);
+  out.line(`# Samples: ${roundCount(answer.samples)} of event '${printable(answer.event)}'`);
   out.line(`# Event count (approx.): ${answer.sumPeriod}`);
   out.line('#');
 }
@@ -159,7 +159,7 @@ function columnsOf(answer: TopAnswer, withSamples: boolean): Column[] {
 /** The table as perf prints it: a head in comment lines, dots under it, two spaces between columns. */
 function printRows(answer: TopAnswer, withSamples: boolean, out: Output): void {
   const columns = columnsOf(answer, withSamples);
-  const cells = answer.rows.map((row) => columns.map((column) => column.cell(row)));
+  const cells = answer.rows.map((row) => columns.map((column) => printable(column.cell(row))));
   const widths = columns.map(({ title }, i) =>
     cells.reduce((width, row) => Math.max(width, row[i]!.length), title.length),
   );
@@ -210,7 +210,9 @@ function printNodes({ roots, direction }: CallTreeAnswer, out: Output): void {
     const self =
       isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${node.selfPercent.toFixed(2)}%`) : '';
     const share = `${node.percent.toFixed(2)}%`.padStart(8);
-    out.line(`${share}  ${indent}${mark}${node.name} ${out.style.dim(`(${node.dso})`)}${self}`);
+    out.line(
+      `${share}  ${indent}${mark}${printable(node.name)} ${out.style.dim(`(${printable(node.dso)})`)}${self}`,
+    );
     const only = node.children.length === 1;
     const below = mark === '' || mark === '↑ ' ? indent : indent + (mark === '├─' ? '│ ' : '  ');
     for (let i = node.children.length - 1; i >= 0; i--) {

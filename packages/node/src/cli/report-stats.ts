@@ -1,3 +1,4 @@
+import { printable } from '@counterpoint/core/base';
 import type { Recording } from '../open/index.ts';
 import type { VerbContext } from './args.ts';
 import { lossLines } from './loss-text.ts';
@@ -27,7 +28,7 @@ export async function reportStats(
   for (const [name, count] of Object.entries(stats.records)) line(name, count, true);
   for (const event of stats.events) {
     if (event.samples === 0) continue;
-    out.line(`${event.name} stats:`);
+    out.line(`${printable(event.name)} stats:`);
     line('SAMPLE', event.samples, false);
     if (event.lost > 0) line('LOST_SAMPLES', event.lost, false);
   }

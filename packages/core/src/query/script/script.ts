@@ -1,5 +1,13 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
-import { type Damage, formatSeconds, TextBuffer, toBigInt, toDecimal, toHex } from '../../base/index.ts';
+import {
+  type Damage,
+  formatSeconds,
+  printable,
+  TextBuffer,
+  toBigInt,
+  toDecimal,
+  toHex,
+} from '../../base/index.ts';
 import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
@@ -165,7 +173,7 @@ class ScriptPrinter {
     const { fields } = form;
     const { thread } = sample;
     let text = '';
-    if (fields.has('comm')) text += form.hasChain ? `${thread.comm} ` : `${thread.comm.padStart(16)} `;
+    if (fields.has('comm')) text += `${printable(thread.comm).padStart(form.hasChain ? 0 : 16)} `;
     const hasPid = fields.has('pid');
     const hasTid = fields.has('tid');
     if (hasPid && hasTid) text += `${pad(sample.fields.pid, 5)}/${String(sample.fields.tid).padEnd(5)} `;
@@ -174,7 +182,7 @@ class ScriptPrinter {
     if (fields.has('cpu')) text += `[${String(sample.cpu).padStart(3, '0')}] `;
     if (fields.has('time')) text += `${this.time(sample)}: `;
     if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
-    if (fields.has('event')) text += `${form.name.padStart(this.nameWidth)}: `;
+    if (fields.has('event')) text += `${printable(form.name).padStart(this.nameWidth)}: `;
     if (fields.has('trace')) text += this.trace(sample);
     if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)} `;
     if (fields.has('weight')) text += `${this.weight(sample).padStart(16)} `;
@@ -198,7 +206,7 @@ class ScriptPrinter {
     const format = this.reader.tracing?.byId.get(Number(sample.event.attr.config));
     const { rawOffset, rawSize } = sample.fields;
     if (format === undefined || rawSize === 0) return '';
-    return traceText(sample.view, rawOffset, rawSize, format, this.reader.littleEndian);
+    return printable(traceText(sample.view, rawOffset, rawSize, format, this.reader.littleEndian));
   }
 
   private tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {

@@ -1,4 +1,4 @@
-import { TextBuffer, toHex } from '../../base/index.ts';
+import { printable, TextBuffer, toHex } from '../../base/index.ts';
 import { NONE, type Profile } from '../../profile/index.ts';
 import type { ScriptField } from './fields.ts';
 
@@ -97,11 +97,11 @@ export class StackText {
     if (fields.has('sym')) {
       if (frames.symbol.at(frame) === NONE) text += ' [unknown]';
       else {
-        text += ` ${this.symbolName(frame)}`;
+        text += ` ${printable(this.symbolName(frame))}`;
         if (fields.has('symoff')) text += `+0x${frames.symbolOffset.at(frame).toString(16)}`;
       }
     }
-    if (fields.has('dso')) text += ` (${binaries[frames.binary.at(frame)]!.path})`;
+    if (fields.has('dso')) text += ` (${printable(binaries[frames.binary.at(frame)]!.path)})`;
     return text;
   }
 }
