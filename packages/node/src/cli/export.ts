@@ -7,6 +7,7 @@ import { defineVerb, EXIT_OK, UsageError } from './args.ts';
 import {
   INPUT_OPTIONS,
   type InputName,
+  notableDiagnostics,
   openInput,
   printDiagnostics,
   sampleFilter,
@@ -124,7 +125,8 @@ export default defineVerb<ExportName>({
       err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
     }
     progress.close();
-    printDiagnostics(diagnostics, err, args.boolean('verbose'));
+    const verbose = args.boolean('verbose');
+    printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
     for (const line of lossLines(profile.loss, profile.damage)) err.line(err.style.yellow(`Lost: ${line}`));
     return statusForLoss(args, profile.loss) || EXIT_OK;
   },

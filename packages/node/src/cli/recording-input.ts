@@ -3,6 +3,7 @@ import { printable } from '@counterpoint/core/base';
 import type { SampleFilter } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
+import type { Profile } from '@counterpoint/core/profile';
 import type { Diagnostic } from '@counterpoint/core/symbols';
 import type { Recording } from '../open/index.ts';
 import { EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
@@ -130,4 +131,21 @@ export function printDiagnostics(diagnostics: readonly Diagnostic[], err: Output
     err.line(err.style.yellow(`symbols: ${names}${more}: ${printable(detail)}`));
     if (remedy !== '') err.line(`  ${remedy}`);
   }
+}
+
+/** Diagnostics without notes on binaries in which next to nothing happened; a stripped library is only news where it matters. */
+export function notableDiagnostics(diagnostics: readonly Diagnostic[], profile: Profile): Diagnostic[] {
+  const weights = new Map<string, number>();
+  const { samples, stacks, frames, binaries } = profile;
+  let total = 0;
+  for (let row = 0; row < samples.length; row++) {
+    const stack = samples.stack.at(row);
+    if (stack < 0) continue;
+    const { path } = binaries[frames.binary.at(stacks.frame.at(stack))]!;
+    weights.set(path, (weights.get(path) ?? 0) + samples.count.at(row));
+    total += samples.count.at(row);
+  }
+  return diagnostics.filter(
+    ({ code, path }) => code !== 'exported-only' || (weights.get(path) ?? 0) >= total * 0.01,
+  );
 }

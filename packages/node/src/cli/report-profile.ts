@@ -15,7 +15,7 @@ import type { VerbContext } from './args.ts';
 import { lossLines } from './loss-text.ts';
 import type { Output } from './output.ts';
 import { ProgressLine } from './progress.ts';
-import { printDiagnostics, sampleFilter, statusForLoss } from './recording-input.ts';
+import { notableDiagnostics, printDiagnostics, sampleFilter, statusForLoss } from './recording-input.ts';
 import type { ReportName } from './report.ts';
 
 type Context = VerbContext<ReportName>;
@@ -50,7 +50,8 @@ export async function reportProfile(context: Context, recording: Recording): Pro
     else printRows(answer, args.boolean('show-nr-samples'), out);
   });
   out.flush();
-  printDiagnostics(diagnostics, err, args.boolean('verbose'));
+  const verbose = args.boolean('verbose');
+  printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
   return statusForLoss(args, profile.loss);
 }
 

@@ -58,7 +58,7 @@ export interface RecordOptions {
   progressIntervalMs?: number;
   /** Called once, when everything is open and the target runs. */
   onStart?: (start: RecordStart) => void;
-  /** Read the rings at least this often; default 1000. */
+  /** Read the rings at least this often; default 200. */
   flushIntervalMs?: number;
   /** What the file says of the tool that made it. */
   toolVersion?: string;

@@ -11,9 +11,10 @@ import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
 import type { EventTotals, Note, Session, SessionTarget } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
-import { type ExitStatus, type HeldCommand, PROT_EXEC } from '../target/index.ts';
+import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
+import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
 import type { RecordOptions, RecordResult, StopReason } from './options.ts';
 import type { RecordingOutput } from './output.ts';
@@ -22,7 +23,8 @@ import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
 import { synthesizeStart } from './synthesis.ts';
 
-const DEFAULT_FLUSH_INTERVAL_MS = 1000;
+/** Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen. */
+const DEFAULT_FLUSH_INTERVAL_MS = 200;
 const DEFAULT_PROGRESS_INTERVAL_MS = 200;
 
 export interface RecordingParts {
@@ -53,6 +55,7 @@ interface Stop {
 export class SessionRecording {
   readonly #parts: RecordingParts;
   readonly #loss: LossWatch;
+  readonly #maps: MapWatch;
   readonly #scan: RecordScan;
   readonly #reader: RingReader;
   readonly #startedAt = performance.now();
@@ -62,6 +65,7 @@ export class SessionRecording {
   constructor(parts: RecordingParts) {
     this.#parts = parts;
     const { sys, session, options } = parts;
+    this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.nameLogs);
     this.#loss = new LossWatch((id) => this.#eventName(id));
     this.#scan = this.#makeScan();
     const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
@@ -72,10 +76,10 @@ export class SessionRecording {
   }
 
   async run(): Promise<RecordResult> {
-    const { options, output, session, sys, scope, target, held, buildIds, nameLogs } = this.#parts;
+    const { options, output, session, sys, scope, target, held, nameLogs } = this.#parts;
     await output.begin(writtenEvents(session.events), () => recordingFeatures(sys, session.events, options));
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
-    await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, buildIds));
+    await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps));
     const stop = await this.#untilStopped();
     session.disable();
     // perf ends its command, too, when it stops before it.
@@ -158,7 +162,7 @@ export class SessionRecording {
 
   /** Samples are only counted; maps and losses are looked at. */
   #makeScan(): RecordScan {
-    const { session, buildIds, perfMaps, nameLogs } = this.#parts;
+    const { session } = this.#parts;
     const layouts = new Map<bigint, SampleLayout>();
     for (const { attr, instances } of session.events) {
       const layout = new SampleLayout(attr);
@@ -171,17 +175,8 @@ export class SessionRecording {
       [PERF_RECORD_MMAP2, ...LOSS_TYPES],
       (type, view, offset, size) => {
         const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
-        if (type !== PERF_RECORD_MMAP2) {
-          this.#loss.add(record, this.#reader.currentCpu);
-          return;
-        }
-        const map = record as Mmap2Record;
-        if ((map.protection & PROT_EXEC) === 0) return;
-        buildIds?.add(map);
-        // Executable memory without a file: code that was made while running.
-        if ((map.inode ?? 0n) !== 0n || map.path.startsWith('[')) return;
-        perfMaps.consider(map.pid);
-        nameLogs?.consider(map.pid);
+        if (type === PERF_RECORD_MMAP2) this.#maps.add(record);
+        else this.#loss.add(record, this.#reader.currentCpu);
       },
       first.timeFromStart,
     );

@@ -2,16 +2,12 @@ import {
   PERF_RECORD_CPU_MAP,
   PERF_RECORD_FINISHED_INIT,
   PERF_RECORD_ID_INDEX,
-  PERF_RECORD_MMAP,
-  PERF_RECORD_MMAP2,
   PERF_RECORD_THREAD_MAP,
 } from '@counterpoint/core/abi';
 import {
   BodyWriter,
   encodeRecord,
   type IdIndexEntry,
-  type Mmap2Record,
-  type MmapRecord,
   type PerfRecord,
   SampleLayout,
 } from '@counterpoint/core/records';
@@ -28,7 +24,7 @@ import {
   synthesizeProcess,
   synthesizeThreads,
 } from '../target/index.ts';
-import type { BuildIdCollector } from './build-ids.ts';
+import type { MapWatch } from './map-watch.ts';
 import type { Scope } from './request.ts';
 
 /** 32 bytes each: a record holds 65,535 bytes. */
@@ -53,13 +49,12 @@ export interface SynthesisTarget {
 export function synthesizeStart(
   session: Session,
   target: SynthesisTarget,
-  buildIds: BuildIdCollector | null,
+  maps: MapWatch,
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
   const layout = new SampleLayout(session.events[0]!.attr);
   const sink = (record: PerfRecord) => {
-    if (record.type === PERF_RECORD_MMAP2) buildIds?.add(record as Mmap2Record);
-    else if (record.type === PERF_RECORD_MMAP) buildIds?.addKernelMap(record as MmapRecord);
+    maps.add(record);
     encodeRecord(writer, record, layout);
   };
   idIndex(session, sink);
