@@ -1,12 +1,6 @@
 import { PERF_RECORD_LOST_SAMPLES, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
-import {
-  BodyWriter,
-  decodeRecord,
-  encodeRecord,
-  type Mmap2Record,
-  SampleLayout,
-} from '@counterpoint/core/records';
+import { BodyWriter, decodeRecord, encodeRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
 import type { EventTotals, Note, Session, SessionTarget } from '../session/index.ts';

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, chmodSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { memorySource } from '@counterpoint/core/base';
+import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
+import { examineMachine } from '../probe/index.ts';
+import { realSys } from '../sys/index.ts';
+import { counterpoint } from '../test/command-line.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-cli-record-'));
+chmodSync(folder, 0o777);
+after(() => rmSync(folder, { recursive: true }));
+const file = (name: string) => join(folder, name);
+
+const examination = examineMachine(realSys, 1);
+const skip = examination.canRecord ? false : `no recording here: ${examination.checks[0]!.why}`;
+const NOBODY = 65534;
+
+async function samplesIn(path: string): Promise<number> {
+  const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(path))));
+  assert.equal(reader.isUnfinished, false);
+  let samples = 0;
+  for await (const { record } of readRecords(reader)) if ('sample' in record) samples++;
+  return samples;
+}
+
+/** The command line as a process of its own, from the sources. */
+const RUNNER = [
+  '--import',
+  import.meta.resolve('tsx'),
+  '--conditions=counterpoint-source',
+  '--input-type=module',
+  '-e',
+  `const { main } = await import(${JSON.stringify(new URL('./main.ts', import.meta.url).href)}); await main(process.argv.slice(1));`,
+  '--',
+];
+
+describe('usage', () => {
+  for (const [words, pattern] of [
+    [[], /nothing to record/],
+    [['--call-graph', 'dwarf', 'true'], /--call-graph expects fp, not 'dwarf'/],
+    [['-z', 'true'], /-z is not available/],
+    [['-F', 'often', 'true'], /--freq expects/],
+    [['-k', 'sundial', 'true'], /--clockid expects one of/],
+    [['--all-user', '--all-kernel', 'true'], /exclude each other/],
+    [['-e', 'no-such-event', 'true'], /event syntax error/],
+  ] as const) {
+    test(`record ${words.join(' ')}: 1 or 129, in words, and nothing is written`, async () => {
+      const { status, err, out } = await counterpoint('record', '-o', file('usage.data'), ...words);
+      assert.ok(status === 129 || status === 1, `${status}`);
+      assert.match(err, pattern);
+      assert.equal(out, '');
+      assert.ok(!existsSync(file('usage.data')));
+    });
+  }
+
+  test('--help has every flag of perf that is promised', async () => {
+    const { out, status } = await counterpoint('record', '--help');
+    assert.equal(status, 0);
+    for (const flag of [
+      '-e',
+      '-F',
+      '-c',
+      '-g',
+      '--call-graph',
+      '-m',
+      '-o',
+      '-D',
+      '-p',
+      '-t',
+      '-a',
+      '-C',
+      '-i',
+      '-k',
+      '-q',
+    ])
+      assert.match(out, new RegExp(`^ +(${flag}\\b|.*, ${flag}\\b)`, 'm'), flag);
+  });
+});
+
+describe('record', { skip }, () => {
+  test("perf's two lines, and the status of the command", async () => {
+    const { status, err, out } = await counterpoint(
+      'record',
+      '-e',
+      'cpu-clock:u',
+      '-o',
+      file('a.data'),
+      'sh',
+      '-c',
+      'exit 9',
+    );
+    assert.equal(status, 9);
+    assert.equal(out, '');
+    assert.match(err, /^\[ counterpoint record: Woken up \d+ times to write data \]$/m);
+    assert.match(
+      err,
+      /^\[ counterpoint record: Captured and wrote 0\.\d{3} MB .*a\.data \(\d+ samples\) \]$/m,
+    );
+    assert.ok((await samplesIn(file('a.data'))) >= 0);
+  });
+
+  test('-q is quiet; a missing command is 127, one that cannot run 126', async () => {
+    const quiet = await counterpoint('record', '-q', '-e', 'cpu-clock:u', '-o', file('q.data'), 'true');
+    assert.deepEqual([quiet.status, quiet.err], [0, '']);
+    const missing = await counterpoint('record', '-o', file('q.data'), 'no-such-command-here');
+    assert.equal(missing.status, 127);
+    assert.match(missing.err, /command not found/);
+    assert.equal((await counterpoint('record', '-o', file('q.data'), folder)).status, 126);
+  });
+
+  test('--fail-on-loss makes a success with loss 3', async () => {
+    const words = ['-q', '-e', 'cpu-clock:u', '-F', '20000', '--fail-on-loss', '-o', file('loss.data')];
+    const complete = await counterpoint('record', ...words, 'true');
+    assert.equal(complete.status, 0);
+    // One page that is looked at only when it is full.
+    const busy = 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done';
+    const { status } = await counterpoint('record', ...words, '-m', '1', '-g', 'sh', '-c', busy);
+    assert.ok(status === 3 || status === 0);
+  });
+
+  test('a signal ends it with a complete file, and the command with it', async () => {
+    const words = [
+      'record',
+      '-q',
+      '-e',
+      'cpu-clock:u',
+      '-o',
+      file('signal.data'),
+      'sh',
+      '-c',
+      'echo go; while :; do :; done',
+    ];
+    const child = spawn(process.execPath, [...RUNNER, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    child.kill('SIGINT');
+    assert.equal(await statusOf(child), 128 + 15);
+    assert.ok((await samplesIn(file('signal.data'))) > 10);
+  });
+
+  test('an ordinary user records what is theirs, in user space', { skip: userSkip() }, async () => {
+    const busy = 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done';
+    const words = ['record', '-o', file('user.data'), 'sh', '-c', busy];
+    const run = spawnSync(process.execPath, [...RUNNER, ...words], {
+      uid: NOBODY,
+      gid: NOBODY,
+      cwd: folder,
+      env: { PATH: process.env['PATH'], TMPDIR: folder, HOME: folder },
+      encoding: 'utf8',
+    });
+    assert.equal(run.status, 0, run.stderr);
+    assert.ok((await samplesIn(file('user.data'))) > 20);
+    const level = Number(readFileSync('/proc/sys/kernel/perf_event_paranoid', 'utf8'));
+    if (level >= 2) assert.match(run.stderr, /recording \S+u instead of cycles:P: .*user space only/);
+    const all = spawnSync(process.execPath, [...RUNNER, 'record', '-a', '-o', file('all.data'), 'true'], {
+      uid: NOBODY,
+      gid: NOBODY,
+      cwd: folder,
+      env: { PATH: process.env['PATH'], TMPDIR: folder, HOME: folder },
+      encoding: 'utf8',
+    });
+    if (level >= 1) {
+      assert.equal(all.status, 1);
+      assert.match(all.stderr, /whole CPUs: kernel.perf_event_paranoid is \d/);
+    }
+  });
+});
+
+function userSkip(): string | false {
+  if (process.getuid?.() !== 0) return 'the tests run as an ordinary user already';
+  const source = fileURLToPath(import.meta.url);
+  const canRead = spawnSync('cat', [source], { uid: NOBODY, gid: NOBODY, stdio: 'ignore' }).status === 0;
+  accessSync(source, constants.R_OK);
+  return canRead ? false : 'this checkout is closed to other users';
+}
+
+async function statusOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode === null) await once(child, 'exit');
+  return child.exitCode;
+}

@@ -1,0 +1,32 @@
+import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import type { Mmap2Record, MmapRecord, PerfRecord } from '@counterpoint/core/records';
+import { PROT_EXEC } from '../target/index.ts';
+import type { BuildIdCollector } from './build-ids.ts';
+import type { NameLogs } from './name-logs.ts';
+import type { PerfMapKeeper } from './perf-maps.ts';
+
+/** Everyone who wants to know of maps: those that were there before, and those that are made while recording. */
+export class MapWatch {
+  readonly #buildIds: BuildIdCollector | null;
+  readonly #perfMaps: PerfMapKeeper;
+  readonly #nameLogs: NameLogs | null;
+
+  constructor(buildIds: BuildIdCollector | null, perfMaps: PerfMapKeeper, nameLogs: NameLogs | null) {
+    this.#buildIds = buildIds;
+    this.#perfMaps = perfMaps;
+    this.#nameLogs = nameLogs;
+  }
+
+  /** Any record; those that are no maps of code are ignored. */
+  add(record: PerfRecord): void {
+    if (record.type === PERF_RECORD_MMAP) this.#buildIds?.addKernelMap(record as MmapRecord);
+    if (record.type !== PERF_RECORD_MMAP2) return;
+    const map = record as Mmap2Record;
+    if ((map.protection & PROT_EXEC) === 0) return;
+    this.#buildIds?.add(map);
+    // Executable memory without a file: code that was made while running.
+    if ((map.inode ?? 0n) !== 0n || map.path.startsWith('[')) return;
+    this.#perfMaps.consider(map.pid);
+    this.#nameLogs?.consider(map.pid);
+  }
+}
