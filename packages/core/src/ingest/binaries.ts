@@ -28,6 +28,8 @@ export class Binaries {
   private buildIds = new Map<string, string>();
   private buildIdCount = 0;
   readonly unknown: number;
+  /** Told of each binary when code in it is seen for the first time. */
+  onNew: ((index: number) => void) | null = null;
 
   constructor(profile: Profile, machine: Machine, reader: PerfDataReader) {
     this.profile = profile;
@@ -108,6 +110,7 @@ export class Binaries {
       const { pid = -1, symbol = null, start = 0 } = mapping ?? {};
       this.known.push({ pid, symbol, start });
       this.byKey.set(key, index);
+      this.onNew?.(index);
     }
     return index;
   }

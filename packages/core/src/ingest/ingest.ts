@@ -64,6 +64,8 @@ class Builder {
   private readonly merged = new TripleTable();
   private readonly places = new TripleTable();
   private readonly sums: PeriodSum[] = [];
+  private readonly resolver: SymbolResolver | null;
+  private lastPlace = { event: -1, thread: -1, comm: -1, place: -1 };
   private firstNs = Infinity;
   private lastNs = -Infinity;
 
@@ -73,6 +75,13 @@ class Builder {
     this.walker = new SampleWalker(reader, this.profile, options.filter ?? null, (sample) =>
       this.sample(sample),
     );
+    const { binaries } = this.walker;
+    this.resolver =
+      options.symbols === undefined
+        ? null
+        : new SymbolResolver(this.profile, binaries, options.symbols, options.acceptUnverified);
+    // In a pipe the build ids come after the samples, so nothing can be looked for yet.
+    if (!reader.isPipe) binaries.onNew = (index) => this.resolver?.begin(index);
   }
 
   private sample(sample: WalkedSample): void {
@@ -146,8 +155,7 @@ class Builder {
     stack: number,
     weight: number,
   ): void {
-    const found = this.places.find(event, thread, comm);
-    const row = this.merged.find(found < 0 ? -1 - found : found, stack, cpu);
+    const row = this.merged.find(this.placeOf(event, thread, comm), stack, cpu);
     if (row < 0) this.pushRow(Number.NaN, thread, comm, cpu, event, stack, weight);
     else {
       const { samples } = this.profile;
@@ -156,9 +164,19 @@ class Builder {
     }
   }
 
+  /** (event, thread, command) as one number; mostly that of the sample before. */
+  private placeOf(event: number, thread: number, comm: number): number {
+    const { lastPlace } = this;
+    if (lastPlace.event !== event || lastPlace.thread !== thread || lastPlace.comm !== comm) {
+      const found = this.places.find(event, thread, comm);
+      this.lastPlace = { event, thread, comm, place: found < 0 ? -1 - found : found };
+    }
+    return this.lastPlace.place;
+  }
+
   async finish(): Promise<IngestResult> {
     const { profile, reader, options } = this;
-    const { losses, binaries } = this.walker;
+    const { losses } = this.walker;
     losses.finish();
     profile.baseTimeNs = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
     profile.loss = losses.ledger.list();
@@ -175,12 +193,8 @@ class Builder {
     const absolute = (ns: number) => (Number.isFinite(ns) ? profile.baseTimeNs + BigInt(ns) : null);
     const firstTimeNs = absolute(this.firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
-    let diagnostics: Diagnostic[] = [];
-    if (options.symbols !== undefined) {
-      const resolver = new SymbolResolver(profile, binaries, options.symbols, options.acceptUnverified);
-      await resolver.resolveNew(options.onProgress);
-      diagnostics = resolver.diagnostics;
-    }
+    await this.resolver?.resolveNew(options.onProgress);
+    const diagnostics = this.resolver?.diagnostics ?? [];
     profile.damage = reader.damage.list();
     return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
   }

@@ -3,6 +3,12 @@ import type { Profile, ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, type Diagnostic, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
 
+interface LoadedTable {
+  table: CodeSymbols | null;
+  diagnostics: Diagnostic[];
+  failure: { error: unknown } | null;
+}
+
 /**
  * Gives frames their functions. Each binary's table is loaded once, when the first frame in it shows up; each unique
  * address is looked up once. Can be called again as frames are added.
@@ -13,6 +19,7 @@ export class SymbolResolver {
   private readonly binaries: Binaries;
   private readonly driver: SymbolDriver;
   private readonly tables = new Map<number, CodeSymbols | null>();
+  private readonly begun = new Map<number, Promise<LoadedTable>>();
   /** Symbol rows of the profile by binary and place in its table. */
   private readonly rows = new Map<number, Map<number, number>>();
   private nextFrame = 0;
@@ -29,6 +36,11 @@ export class SymbolResolver {
     this.binaries = binaries;
     this.driver = driver;
     this.acceptUnverified = acceptUnverified;
+  }
+
+  /** Begin to load a binary's table, so that it is there when it is wanted: files are read while samples are. */
+  begin(binary: number): void {
+    if (!this.begun.has(binary)) this.begun.set(binary, this.load(binary));
   }
 
   /** Resolve the frames that were added since the last call. */
@@ -48,17 +60,31 @@ export class SymbolResolver {
         done: done++,
         total: wanted.size,
       });
-      this.tables.set(binary, await this.load(binary));
+      this.begin(binary);
+      const { table, diagnostics, failure } = await this.begun.get(binary)!;
+      if (failure !== null) throw failure.error;
+      this.tables.set(binary, table);
+      this.diagnostics.push(...diagnostics);
     }
     for (let frame = this.nextFrame; frame < end; frame++) this.resolveFrame(frame);
     this.nextFrame = end;
   }
 
-  private async load(binary: number): Promise<CodeSymbols | null> {
+  /** Never rejects: what went wrong waits with the result until the table is wanted. */
+  private async load(binary: number): Promise<LoadedTable> {
+    const diagnostics: Diagnostic[] = [];
+    try {
+      return { table: await this.loadTable(binary, diagnostics), diagnostics, failure: null };
+    } catch (error) {
+      return { table: null, diagnostics, failure: { error } };
+    }
+  }
+
+  private async loadTable(binary: number, diagnostics: Diagnostic[]): Promise<CodeSymbols | null> {
     const { path, buildId, kind } = this.profile.binaries[binary]!;
     const known = this.binaries.known[binary]!;
     if (kind === 'unknown' || known.symbol !== null) return null;
-    return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.driver, this.diagnostics, {
+    return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.driver, diagnostics, {
       kernelReference: this.binaries.kernelReference,
       acceptUnverified: this.acceptUnverified(this.binaries.meta()),
       ...(kind === 'module' ? { kernelBuildId: this.kernelBuildId(), moduleStart: known.start } : {}),

@@ -18,6 +18,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** A command that prints at once should not have our line in the middle of it. */
 const QUIET_START_MS = 1000;
 
+/** After a signal, the command may take its time; then it is said what is waited for. */
+const LONG_WAIT_MS = 2000;
+
 export async function runRecord(context: Context): Promise<number> {
   const { args, err } = context;
   const isQuiet = args.boolean('quiet');
@@ -26,7 +29,9 @@ export async function runRecord(context: Context): Promise<number> {
   };
   const options = recordOptions(args);
   using progress = new ProgressLine(err);
-  using stop = stopOnSignals();
+  using stop = stopOnSignals(() =>
+    say('counterpoint record: waiting for the command to end; Ctrl-C again does not wait'),
+  );
   let shownNotes = 0;
   const showNotes = (notes: readonly Note[]) => {
     for (const { text } of notes.slice(shownNotes)) say(err.style.yellow(`counterpoint record: ${text}`));
@@ -37,7 +42,10 @@ export async function runRecord(context: Context): Promise<number> {
     result = await record({
       ...options,
       signal: stop.signal,
-      onStart: ({ notes }) => showNotes(notes),
+      onStart: (start) => {
+        showNotes(start.notes);
+        if (args.boolean('verbose')) describeStart(start, say);
+      },
       ...(isQuiet || !err.isTerminal
         ? {}
         : {
@@ -54,6 +62,16 @@ export async function runRecord(context: Context): Promise<number> {
   printEnd(result, say);
   if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint record' });
   return exitStatus(result, stop.received(), args.boolean('fail-on-loss'));
+}
+
+function describeStart({ events, rings, pid }: RecordStart, say: (text: string) => void): void {
+  for (const { requestedName, name, descriptors } of events) {
+    const asked = name === requestedName ? '' : ` (asked for as ${requestedName})`;
+    say(`counterpoint record: event ${name}${asked}: ${descriptors} descriptors`);
+  }
+  const { cpus, sizeBytes } = rings;
+  say(`counterpoint record: ${formatBytes(sizeBytes)} of ring for each of the CPUs ${cpus.join(', ')}`);
+  if (pid !== null) say(`counterpoint record: the command is process ${pid}`);
 }
 
 function exitStatus(result: RecordResult, received: NodeJS.Signals | null, failOnLoss: boolean): number {
@@ -85,19 +103,22 @@ interface SignalStop extends Disposable {
 }
 
 /** The first signal ends the recording, and the file is completed; a second one ends this process at once. */
-function stopOnSignals(): SignalStop {
+function stopOnSignals(onLongWait: () => void): SignalStop {
   const controller = new AbortController();
   let received: NodeJS.Signals | null = null;
+  let timer: NodeJS.Timeout | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     if (received !== null) process.exit(128 + constants.signals[signal]);
     received = signal;
     controller.abort();
+    timer = setTimeout(onLongWait, LONG_WAIT_MS);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
     signal: controller.signal,
     received: () => received,
     [Symbol.dispose]: () => {
+      clearTimeout(timer);
       for (const signal of SIGNALS) process.off(signal, onSignal);
     },
   };

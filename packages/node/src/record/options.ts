@@ -77,8 +77,10 @@ export interface RecordProgress {
 }
 
 export interface RecordStart {
-  /** Events in the end, with the names that the file has. */
-  events: { requestedName: string; name: string }[];
+  /** Events in the end, with the names that the file has, and how many descriptors each takes. */
+  events: { requestedName: string; name: string; descriptors: number }[];
+  /** A ring per CPU, each of this size. */
+  rings: { cpus: number[]; sizeBytes: number };
   notes: readonly Note[];
   /** Of the command, where there is one. */
   pid: number | null;

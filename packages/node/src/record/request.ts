@@ -101,7 +101,8 @@ export function ringPages(wanted: number | undefined, pageSizeBytes: number): nu
   }
   const lockableKb = kernelSetting('perf_event_mlock_kb');
   if (lockableKb === null) return DEFAULT_PAGES;
-  return Math.max(1, 2 ** Math.floor(Math.log2((lockableKb * 1024) / pageSizeBytes - 1)));
+  const pages = (lockableKb * 1024) / pageSizeBytes - 1;
+  return 2 ** Math.floor(Math.log2(Math.max(1, pages)));
 }
 
 /** Events by name need the machine's PMUs, which are loaded only for them. */

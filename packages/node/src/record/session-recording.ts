@@ -10,7 +10,7 @@ import type { BuildIdCollector } from './build-ids.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
-import type { RecordOptions, RecordResult, StopReason } from './options.ts';
+import type { RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
 import type { RecordingOutput } from './output.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 import { recordingFeatures, writtenEvents } from './recording-features.ts';
@@ -107,8 +107,7 @@ export class SessionRecording {
       else session.enable();
       held?.release();
       held?.exited.then(() => this.#stop('command-exited'));
-      const events = session.events.map(({ requestedName, name }) => ({ requestedName, name }));
-      options.onStart?.({ events, notes, pid: held?.pid ?? null });
+      options.onStart?.({ ...describeSession(session), notes, pid: held?.pid ?? null });
       if (onProgress !== undefined) {
         const intervalMs = options.progressIntervalMs ?? DEFAULT_PROGRESS_INTERVAL_MS;
         timers.push(setInterval(() => onProgress(this.#progress()), intervalMs));
@@ -246,4 +245,15 @@ export class SessionRecording {
         stop.error === null ? null : stop.error instanceof Error ? stop.error : new Error(String(stop.error)),
     };
   }
+}
+
+function describeSession({ events, rings }: Session): Pick<RecordStart, 'events' | 'rings'> {
+  return {
+    events: events.map(({ requestedName, name, instances }) => ({
+      requestedName,
+      name,
+      descriptors: instances.length,
+    })),
+    rings: { cpus: rings.map(({ cpu }) => cpu), sizeBytes: rings[0]?.ring.memory.data.length ?? 0 },
+  };
 }

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { CounterpointError } from '@counterpoint/core/base';
 import type * as Koffi from 'koffi';
 import { type CallArguments, SysError } from './sys-error.ts';
 
@@ -14,11 +15,25 @@ let library: { koffi: typeof Koffi; libc: Koffi.LibraryHandle } | null = null;
 
 function load(): { koffi: typeof Koffi; libc: Koffi.LibraryHandle } {
   if (library === null) {
-    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+    const koffi = requireKoffi();
     // Node itself is linked to the C library, whichever it is (glibc, musl).
     library = { koffi, libc: koffi.load(null) };
   }
   return library;
+}
+
+function requireKoffi(): typeof Koffi {
+  try {
+    return createRequire(import.meta.url)('koffi');
+  } catch (cause) {
+    const error = new CounterpointError(
+      'ERR_FFI',
+      `the library that calls the kernel (koffi) cannot be loaded: ${(cause as Error).message.split('\n', 1)[0]}`,
+      'It has no build for this platform, or its optional package was not installed: npm install --include=optional',
+    );
+    error.cause = cause;
+    throw error;
+  }
 }
 
 /** A function of the C library by its prototype; bound when it is first called. */
