@@ -1,5 +1,11 @@
 import { constants } from 'node:os';
-import { type RecordOptions, type RecordProgress, type RecordResult, record } from '../record/index.ts';
+import {
+  type RecordOptions,
+  type RecordProgress,
+  type RecordResult,
+  type RecordStart,
+  record,
+} from '../record/index.ts';
 import type { Note } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import { CommandError } from '../target/index.ts';

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, test } from 'node:test';
+import {
+  PERF_RECORD_LOST,
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_USER,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_THROTTLE,
+  PERF_RECORD_UNTHROTTLE,
+} from '@counterpoint/core/abi';
+import { memorySource } from '@counterpoint/core/base';
+import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
+import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
+import { FakeSys, liveHandles } from '../sys/index.ts';
+import { BuildIdCollector } from './build-ids.ts';
+import { FileOutput } from './file-output.ts';
+import { type RecordResult, record } from './index.ts';
+import { machineFeatures } from './machine-features.ts';
+import { NameLogs } from './name-logs.ts';
+import { PerfMapKeeper } from './perf-maps.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'counterpoint-fake-'));
+after(() => rmSync(directory, { recursive: true }));
+afterEach(() => assert.deepEqual(liveHandles(), []));
+
+const tail = new Uint8Array(0);
+const base = { misc: 0, tail } as const;
+
+/** Record this process with a kernel by script; `act` is the kernel, and the target ends when it returns. */
+async function recordWithFake(
+  path: string,
+  act: (write: (record: PerfRecord) => void) => void,
+): Promise<RecordResult> {
+  const sys = new FakeSys();
+  const run = record({
+    pids: [process.pid],
+    cpus: [0],
+    events: 'cpu-clock',
+    output: path,
+    sys,
+    onStart: () => {
+      const [event] = sys.events;
+      const layout = new SampleLayout(event!.attr);
+      act((one) => {
+        const writer = new BodyWriter();
+        encodeRecord(writer, one, layout);
+        sys.rings.get(event!.fd)!.write(writer.take());
+      });
+      sys.wake(sys.events.map(({ fd }) => fd));
+    },
+  });
+  return await run;
+}
+
+const sample = (time: bigint): PerfRecord => ({
+  ...base,
+  type: PERF_RECORD_SAMPLE,
+  misc: PERF_RECORD_MISC_USER,
+  sample: { ip: 1n, pid: process.pid, tid: process.pid, time, period: 1n },
+});
+
+describe('a recording on a kernel by script', () => {
+  test('what the kernel wrote is in the file, and what it lost in the ledger', async () => {
+    const path = join(directory, 'loss.data');
+    const id = 103n;
+    const at = (time: bigint) => ({ pid: 1, tid: 1, time, id });
+    const result = await recordWithFake(path, (write) => {
+      write(sample(100n));
+      write({ ...base, type: PERF_RECORD_LOST, id, lost: 7n, sampleId: at(150n) });
+      write({ ...base, type: PERF_RECORD_THROTTLE, time: 200n, id, streamId: id, sampleId: at(200n) });
+      write({ ...base, type: PERF_RECORD_UNTHROTTLE, time: 450n, id, streamId: id, sampleId: at(450n) });
+      write({ ...base, type: PERF_RECORD_LOST_SAMPLES, lost: 2n, sampleId: at(460n) });
+      write({ ...base, type: PERF_RECORD_THROTTLE, time: 500n, id, streamId: id, sampleId: at(500n) });
+      write(sample(600n));
+    });
+    assert.deepEqual([result.stopped, result.samples, result.wakeups], ['target-ended', 2, 1]);
+    assert.deepEqual(
+      result.loss.map(({ kind, count, fromNs, toNs, cpu, exact }) => [kind, count, fromNs, toNs, cpu, exact]),
+      [
+        ['ring-full', '7', null, '150', 0, true],
+        ['throttled', '250', '200', '450', 0, true],
+        ['lost-samples', '2', null, '460', 0, true],
+        ['throttled', '0', '500', null, 0, false],
+      ],
+    );
+    assert.equal(result.loss[0]!.event, 'cpu-clock');
+    const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(path))));
+    const types: number[] = [];
+    for await (const { record: one } of readRecords(reader)) types.push(one.type);
+    assert.equal(types.filter((type) => type === PERF_RECORD_SAMPLE).length, 2);
+    assert.equal(types.filter((type) => type === PERF_RECORD_LOST).length, 1);
+    assert.deepEqual(reader.features.sampleTime, { first: 100n, last: 600n });
+  });
+
+  test('a target that never does anything leaves a complete file', async () => {
+    const path = join(directory, 'empty.data');
+    const result = await recordWithFake(path, () => {});
+    assert.deepEqual([result.samples, result.loss, result.error], [0, [], null]);
+    const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(path))));
+    assert.equal(reader.isUnfinished, false);
+    assert.equal(reader.features.sampleTime, undefined);
+  });
+
+  test('refused by the kernel: nothing is written', async () => {
+    const sys = new FakeSys();
+    sys.refuseOpen = () => 'EBUSY';
+    const output = join(directory, 'refused.data');
+    await assert.rejects(record({ pids: [process.pid], events: 'cpu-clock', output, sys }), {
+      code: 'ERR_EVENT_BUSY',
+    });
+    assert.ok(!existsSync(output));
+  });
+});
+
+describe('FileOutput', () => {
+  test('an earlier file becomes .old, an empty one does not; a killed recording has data size 0', () => {
+    const path = join(directory, 'file.data');
+    for (const expected of [null, 'earlier']) {
+      writeFileSync(path, expected ?? '');
+      const output = new FileOutput(path);
+      output.begin([]);
+      output.writeRound([Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8)]);
+      output.close();
+      assert.equal(existsSync(`${path}.old`) ? readFileSync(`${path}.old`, 'utf8') : null, expected);
+      assert.equal(readFileSync(path).readBigUInt64LE(48), 0n);
+      assert.equal(statSync(path).size, output.sizeBytes);
+    }
+  });
+});
+
+describe('build ids', () => {
+  test('of files, the kernel and the vdso; not of what was replaced, or is no file', async () => {
+    const collector = new BuildIdCollector();
+    const pid = process.pid;
+    const node = process.execPath;
+    collector.add({ pid, path: node, inode: statSync(node, { bigint: true }).ino });
+    collector.add({ pid, path: '/bin/sh', inode: 1n });
+    for (const path of ['//anon', '[heap]', '[vdso]', '/memfd:x (deleted)', '/no/such/file', 'anon_inode:x'])
+      collector.add({ pid, path, inode: 0n });
+    const entries = await collector.finish();
+    assert.deepEqual(collector.replaced, ['/bin/sh']);
+    const paths = entries.map(({ path }) => path);
+    assert.ok(
+      paths.every((path) => path === '[vdso]' || path === node),
+      paths.join(),
+    );
+    if (spawnSync('readelf', ['--version']).status !== 0) return;
+    const notes = spawnSync('readelf', ['-n', node], { encoding: 'utf8' }).stdout;
+    const expected = /Build ID: ([0-9a-f]+)/.exec(notes)?.[1];
+    assert.equal(entries.find(({ path }) => path === node)?.buildId, expected);
+  });
+});
+
+test('features of the machine, as far as /proc and /sys have them', () => {
+  const features = machineFeatures();
+  assert.ok(features.cpusOnline! >= 1 && features.cpusAvailable! >= features.cpusOnline!);
+  assert.ok(features.totalMemoryKb! > 0n);
+  assert.ok(features.pmuMappings!.some(({ name, type }) => name === 'software' && type === 1));
+  assert.equal(features.cpuTopology?.cpus?.length ?? features.cpusOnline, features.cpusOnline);
+  assert.ok(Object.values(features).every((value) => value !== undefined));
+});
+
+test("V8's empty logs of recorded processes are removed, and nothing else", () => {
+  const names = {
+    'isolate-0x1f-77-v8.log': 'v8-version,11\nnew,CodeRange,0x1,0\ndelete,Memo',
+    'isolate-0x2f-77-v8.log': 'v8-version,11\ncode-creation,LazyCompile,10\n',
+    'isolate-0x1f-78-v8.log': 'v8-version,11\n',
+    'other-77-v8.log': 'v8-version,11\n',
+  };
+  for (const [name, text] of Object.entries(names)) writeFileSync(join(directory, name), text);
+  const logs = new NameLogs(directory);
+  // A process that is gone: its directory is that of the launch.
+  logs.consider(77);
+  const gone = !existsSync('/proc/77');
+  logs.finish();
+  const left = Object.keys(names).filter((name) => existsSync(join(directory, name)));
+  assert.deepEqual(left, gone ? Object.keys(names).slice(1) : Object.keys(names));
+});
+
+test('perf maps of a container are kept; what its owner put there to mislead is not followed', (t) => {
+  if (spawnSync('unshare', ['--pid', '--mount', '--fork', '--mount-proc', 'true']).status !== 0)
+    return t.skip('needs root and namespaces');
+  const target = mkdtempSync(join(directory, 'maps-'));
+  const inside = (prepare: string) => {
+    const script = `mount -t tmpfs none /tmp; ${prepare}; echo ready; sleep 5`;
+    const held = join(directory, `held-${prepare.length}`);
+    const start = `unshare --pid --mount --fork --mount-proc sh -c '${script}' > ${held} & echo $!`;
+    const outer = Number(
+      spawnSync('sh', ['-c', start], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).stdout,
+    );
+    while (!readFileSync(held, 'utf8').includes('ready'))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    const children = readFileSync(`/proc/${outer}/task/${outer}/children`, 'utf8').trim();
+    return { outer, pid: Number(children.split(' ')[0]) };
+  };
+  const honest = inside('echo 10 5 name > /tmp/perf-1.map');
+  const hostile = inside('ln -s /etc/passwd /tmp/perf-1.map');
+  const keeper = new PerfMapKeeper(target);
+  for (const { pid } of [honest, hostile]) keeper.consider(pid);
+  keeper.consider(process.pid);
+  for (const { outer, pid } of [honest, hostile]) {
+    process.kill(pid, 'SIGKILL');
+    spawnSync('sh', ['-c', `while kill -0 ${outer} 2>/dev/null; do sleep 0.01; done`]);
+  }
+  const notes: Parameters<PerfMapKeeper['finish']>[0] = [];
+  keeper.finish(notes);
+  assert.equal(readFileSync(join(target, `perf-${honest.pid}.map`), 'utf8'), '10 5 name\n');
+  assert.ok(!existsSync(join(target, `perf-${hostile.pid}.map`)));
+  assert.equal(notes.length, 1);
+});
