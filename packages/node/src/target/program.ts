@@ -1,4 +1,13 @@
-import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { CounterpointError, didYouMean } from '@counterpoint/core/base';
 
@@ -31,14 +40,14 @@ export function resolveProgram(name: string, { path, cwd = process.cwd() }: Prog
     const why = cannotRun(file);
     if (why === null) return file;
     if (why === 'missing') throw new CommandError('ERR_COMMAND_NOT_FOUND', `${name}: no such file`, 127);
-    throw notExecutable(name, why);
+    throw notExecutable(name, why === 'out of reach' ? 'permission denied' : why);
   }
   let refusal: CommandError | null = null;
   for (const directory of (path ?? DEFAULT_PATH).split(':')) {
     const file = resolve(cwd, join(directory === '' ? '.' : directory, name));
     const why = cannotRun(file);
     if (why === null) return file;
-    if (why !== 'missing' && why !== 'a directory') refusal ??= notExecutable(file, why);
+    if (why === 'not executable' || why === 'permission denied') refusal ??= notExecutable(file, why);
   }
   if (refusal !== null) throw refusal;
   const here = cannotRun(resolve(cwd, name)) === null ? [`./${name}`] : [];
@@ -55,15 +64,23 @@ function notExecutable(name: string, why: string): CommandError {
   return new CommandError('ERR_COMMAND_NOT_EXECUTABLE', `${name}: ${why}`, 126, remedy);
 }
 
-function cannotRun(file: string): 'missing' | 'a directory' | 'not executable' | 'permission denied' | null {
+type Obstacle = 'missing' | 'out of reach' | 'a directory' | 'not executable' | 'permission denied';
+
+function cannotRun(file: string): Obstacle | null {
+  let stat: Stats;
   try {
-    const stat = statSync(file);
+    stat = statSync(file);
+  } catch (error) {
+    // A directory on the way is closed: in PATH, nobody knows whether the file is there.
+    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'out of reach' : 'missing';
+  }
+  try {
     if (stat.isDirectory()) return 'a directory';
     if (!stat.isFile() || (stat.mode & 0o111) === 0) return 'not executable';
     accessSync(file, constants.X_OK);
     return null;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES' ? 'permission denied' : 'missing';
+  } catch {
+    return 'permission denied';
   }
 }
 

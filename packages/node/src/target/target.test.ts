@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
@@ -79,6 +80,13 @@ describe('resolveProgram', () => {
       () => resolveProgram('plain', { path: '/nowhere', cwd: directory }),
       fails(127, /not found$/),
     );
+    // A closed directory in PATH says nothing; a closed path that was asked for does.
+    if (process.getuid?.() !== 0) {
+      const closed = join(directory, 'closed');
+      mkdirSync(closed, { mode: 0 });
+      assert.throws(() => resolveProgram('tool', { path: closed }), fails(127, /command not found/));
+      assert.throws(() => resolveProgram(join(closed, 'tool')), fails(126, /permission denied/));
+    }
     script('here', '#!/bin/sh\n');
     assert.throws(() => resolveProgram('here', { path: '/nowhere', cwd: directory }), /\.\/here/);
   });
