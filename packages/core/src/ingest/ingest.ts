@@ -20,6 +20,8 @@ export interface IngestOptions {
   aggregate?: boolean;
   /** With `aggregate`: keep samples of different CPUs apart. */
   keepCpu?: boolean;
+  /** Leave call chains aside and keep the innermost frame of each sample: all that flat reports need. */
+  innermostOnly?: boolean;
   filter?: SampleFilter;
   signal?: AbortSignal;
   onProgress?: ProgressListener;
@@ -72,9 +74,7 @@ class Builder {
   constructor(reader: PerfDataReader, options: IngestOptions) {
     this.reader = reader;
     this.options = options;
-    this.walker = new SampleWalker(reader, this.profile, options.filter ?? null, (sample) =>
-      this.sample(sample),
-    );
+    this.walker = new SampleWalker(reader, this.profile, options, (sample) => this.sample(sample));
     const { binaries } = this.walker;
     this.resolver =
       options.symbols === undefined

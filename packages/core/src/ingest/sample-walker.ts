@@ -60,14 +60,14 @@ export class SampleWalker implements RecordSink {
   constructor(
     reader: PerfDataReader,
     profile: Profile,
-    filter: SampleFilter | null,
+    options: { filter?: SampleFilter | undefined; innermostOnly?: boolean | undefined },
     onSample: (sample: WalkedSample) => void,
   ) {
     this.reader = reader;
-    this.filter = filter;
+    this.filter = options.filter ?? null;
     this.onSample = onSample;
     this.binaries = new Binaries(profile, this.machine, reader);
-    this.stacks = new StackInterner(profile, this.machine, this.binaries);
+    this.stacks = new StackInterner(profile, this.machine, this.binaries, options.innermostOnly !== true);
     this.losses = new LossCollector(reader);
     this.samples = new SampleStream(
       reader.events,

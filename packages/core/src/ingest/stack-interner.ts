@@ -61,6 +61,8 @@ export class StackInterner {
   private readonly profile: Profile;
   private readonly machine: Machine;
   private readonly binaries: Binaries;
+  /** False: only the innermost frame is wanted, and chains are not looked at. */
+  private readonly wholeChains: boolean;
   private readonly nodes = new TripleTable(1 << 14);
   private nodeStack = new Int32Array(1 << 14);
   private readonly frames = new TripleTable(1 << 12);
@@ -80,10 +82,11 @@ export class StackInterner {
   private words: Int32Array = new Int32Array(0);
   private scratchWords: Int32Array = new Int32Array(0);
 
-  constructor(profile: Profile, machine: Machine, binaries: Binaries) {
+  constructor(profile: Profile, machine: Machine, binaries: Binaries, wholeChains: boolean) {
     this.profile = profile;
     this.machine = machine;
     this.binaries = binaries;
+    this.wholeChains = wholeChains;
   }
 
   /** Stack row of a sample of `process`; `mode` is that of its instruction pointer. */
@@ -96,7 +99,7 @@ export class StackInterner {
     le: boolean,
   ): number {
     const root = this.rootOf(process);
-    const count = fields.chainCount;
+    const count = this.wholeChains ? fields.chainCount : 0;
     if (count + 1 > this.node.length) this.growChain(count + 1);
     const first = this.chainWords(view, fields.chainOffset, count, le);
     const { words, chain } = this;

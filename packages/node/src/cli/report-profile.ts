@@ -64,6 +64,7 @@ async function readProfile({ args, err }: Context, recording: Recording): Promis
   const keepCpu = (args.string('sort') ?? '').includes('cpu');
   return recording.profile({
     aggregate: true,
+    innermostOnly: args.string('tree') === undefined && !args.boolean('children', true),
     keepCpu,
     ...(filter === undefined ? {} : { filter }),
     onProgress: progress.listener(),

@@ -11,7 +11,7 @@ import {
 import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
-import { Profile, type ProfileMeta } from '../../profile/index.ts';
+import { Int32Column, Profile, type ProfileMeta } from '../../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
 import { type FieldChoice, fieldsOf, type ScriptField } from './fields.ts';
 import { StackText } from './stack-text.ts';
@@ -82,15 +82,8 @@ interface EventForm {
   stackText: StackText;
 }
 
-/** A line whose start is text already and whose symbols are not yet known. */
-interface PendingLine {
-  head: string;
-  form: EventForm;
-  stack: number;
-  tail: string;
-}
-
 const PIECE_SIZE = 1 << 20;
+const NEWLINE = Uint8Array.of(10);
 
 class ScriptPrinter {
   readonly walker: SampleWalker;
@@ -101,15 +94,23 @@ class ScriptPrinter {
   private readonly options: ScriptOptions;
   private readonly forms = new Map<RecordedEvent, EventForm>();
   private readonly stackTexts = new Map<string, StackText>();
-  private pending: PendingLine[] = [];
+  /** Lines whose start is text already and whose symbols are not yet known: columns, so that nothing lives long. */
+  private readonly heads = new TextBuffer(1 << 20);
+  private readonly headEnds = new Int32Column(1 << 13);
+  private readonly pendingStacks = new Int32Column(1 << 13);
+  private pendingForms: EventForm[] = [];
+  private readonly tails = new Map<number, string>();
   private readonly buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
   private nameWidth = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
     this.reader = reader;
     this.options = options;
-    this.walker = new SampleWalker(reader, this.profile, options.filter ?? null, (sample) =>
-      this.sample(sample),
+    this.walker = new SampleWalker(
+      reader,
+      this.profile,
+      { filter: options.filter, innermostOnly: options.callChains === false },
+      (sample) => this.sample(sample),
     );
     this.resolver = new SymbolResolver(
       this.profile,
@@ -123,12 +124,11 @@ class ScriptPrinter {
     this.samples++;
     const form = this.formOf(sample.event);
     const isJson = this.options.json === true;
-    this.pending.push({
-      head: isJson ? this.jsonHead(sample) : this.head(sample, form),
-      form,
-      stack: sample.stack,
-      tail: isJson || !form.hasTail ? '' : this.tail(sample, form.fields),
-    });
+    this.heads.putText(isJson ? this.jsonHead(sample) : this.head(sample, form));
+    this.headEnds.push(this.heads.length);
+    const line = this.pendingStacks.push(sample.stack);
+    this.pendingForms.push(form);
+    if (form.hasTail && !isJson) this.tails.set(line, this.tail(sample, form.fields));
   }
 
   private formOf(event: RecordedEvent): EventForm {
@@ -258,30 +258,32 @@ class ScriptPrinter {
 
   /** The lines that wait, now that their symbols are known, in pieces that are borrowed until the next. */
   *takePieces(): Generator<Uint8Array> {
-    const lines = this.pending;
-    const { buffer } = this;
-    this.pending = [];
-    for (const line of lines) {
-      if (this.options.json === true) this.putJson(line);
-      else this.putLine(line);
+    const { buffer, heads, headEnds, pendingStacks, pendingForms, tails } = this;
+    const isJson = this.options.json === true;
+    const headBytes = heads.view();
+    let start = 0;
+    for (let line = 0; line < headEnds.length; line++) {
+      const end = headEnds.at(line);
+      buffer.put(headBytes.subarray(start, end));
+      start = end;
+      const form = pendingForms[line]!;
+      const stack = pendingStacks.at(line);
+      if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
+      else if (form.hasChain) buffer.put(form.stackText.chain(stack));
+      else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
+      if (tails.size > 0) buffer.putText(tails.get(line) ?? '');
+      buffer.put(NEWLINE);
       if (buffer.length < PIECE_SIZE) continue;
       yield buffer.view();
       buffer.clear();
     }
     if (buffer.length > 0) yield buffer.view();
     buffer.clear();
-  }
-
-  private putLine({ head, form, stack, tail }: PendingLine): void {
-    const { buffer } = this;
-    buffer.putText(head);
-    if (form.hasChain) buffer.put(form.stackText.chain(stack));
-    else if (form.fields.has('ip')) buffer.putText(form.stackText.innermost(stack));
-    buffer.putText(`${tail}\n`);
-  }
-
-  private putJson({ head, form, stack }: PendingLine): void {
-    this.buffer.putText(`${head},"stack":${form.stackText.json(stack, form.hasChain)}}\n`);
+    heads.clear();
+    headEnds.length = 0;
+    pendingStacks.length = 0;
+    this.pendingForms = [];
+    tails.clear();
   }
 }
 

@@ -5,6 +5,8 @@ import type { ScriptField } from './fields.ts';
 /** Texts of whole stacks are kept up to this many bytes in all; then they are made anew. */
 const MAX_KEPT_SIZE = 48 << 20;
 
+const NOTHING = new Uint8Array();
+
 const encoder = new TextEncoder();
 
 /**
@@ -15,6 +17,7 @@ const encoder = new TextEncoder();
 export class StackText {
   private readonly profile: Profile;
   private readonly frameTexts: Uint8Array[] = [];
+  private readonly innermostTexts: Uint8Array[] = [];
   private readonly stackTexts = new Map<number, Uint8Array>();
   private keptSize = 0;
   private readonly scratch = new TextBuffer(1 << 14);
@@ -53,9 +56,11 @@ export class StackText {
     return text;
   }
 
-  /** What follows the address on a line without call chain. */
-  innermost(stack: number): string {
-    return stack === NONE ? '' : this.names(this.profile.stacks.frame.data[stack]!);
+  /** What follows the address on a line without call chain, in UTF-8. */
+  innermost(stack: number): Uint8Array {
+    if (stack === NONE) return NOTHING;
+    const frame = this.profile.stacks.frame.data[stack]!;
+    return (this.innermostTexts[frame] ??= encoder.encode(this.names(frame)));
   }
 
   /** The stack as JSON: frames innermost first, or only the innermost. */
