@@ -33,7 +33,7 @@ export interface RecordOptions {
   inherit?: boolean;
   /** A clock of clock_gettime(2) for the times, such as 1 for CLOCK_MONOTONIC. */
   clockId?: number;
-  /** Pages of each CPU's buffer; a power of two. */
+  /** Pages of each CPU's buffer, rounded up to a power of two. Default: up to 2 MiB, as much as the user may lock. */
   mmapPages?: number;
 
   /** Path of the file, or `-` for a stream on standard output. Default `perf.data`; what is there becomes `.old`. */

@@ -30,8 +30,8 @@ export async function runRecorder(
   try {
     const target = sessionTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events, samplingOptions(scope, options, notes));
-    const pages = ringPages(options.mmapPages, sys.pageSizeBytes());
-    const session = openSession(sys, planOpen(planned, target, pages), { notes });
+    const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
+    const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
     const parts = {

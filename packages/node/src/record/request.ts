@@ -9,6 +9,8 @@ const DEFAULT_FREQUENCY_HZ = 4000;
 const FALLBACK_MAX_SAMPLE_RATE = 100_000;
 const DEFAULT_PAGES = 128;
 const MOST_PAGES = 2 ** 20;
+/** Of all default rings together. */
+const MOST_DEFAULT_BYTES = 64 * 2 ** 20;
 
 /** Whom the recording is about. */
 export type Scope =
@@ -92,17 +94,28 @@ function frequencyHz(wanted: number | 'max' | undefined, notes: Note[]): number 
   return highest;
 }
 
-/** Pages of a ring: what was asked for, or what every user may lock per CPU (512 KiB as a rule), as perf has it. */
-export function ringPages(wanted: number | undefined, pageSizeBytes: number): number {
+export interface RingPages {
+  wanted: number;
+  /** Fewer than these are worth a word. */
+  enough: number;
+}
+
+/**
+ * Pages of a ring: what was asked for. Else what perf takes, which every user may lock per CPU (512 KiB as a rule), is
+ * enough; and where more may be locked, four times that: a quarter of the wake-ups, and room for a longer pause.
+ */
+export function ringPages(wanted: number | undefined, pageSizeBytes: number, cpuCount: number): RingPages {
   if (wanted !== undefined) {
     if (!Number.isSafeInteger(wanted) || wanted < 1 || wanted > MOST_PAGES)
       throw new RangeError(`the number of pages must be from 1 to ${MOST_PAGES}`);
-    return 2 ** Math.ceil(Math.log2(wanted));
+    const pages = 2 ** Math.ceil(Math.log2(wanted));
+    return { wanted: pages, enough: pages };
   }
   const lockableKb = kernelSetting('perf_event_mlock_kb');
-  if (lockableKb === null) return DEFAULT_PAGES;
-  const pages = (lockableKb * 1024) / pageSizeBytes - 1;
-  return 2 ** Math.floor(Math.log2(Math.max(1, pages)));
+  const lockable = lockableKb === null ? DEFAULT_PAGES : (lockableKb * 1024) / pageSizeBytes - 1;
+  const enough = 2 ** Math.floor(Math.log2(Math.max(1, lockable)));
+  const fitsInTotal = enough * 4 * pageSizeBytes * cpuCount <= MOST_DEFAULT_BYTES;
+  return { wanted: fitsInTotal ? enough * 4 : enough, enough };
 }
 
 /** Events by name need the machine's PMUs, which are loaded only for them. */

@@ -34,9 +34,16 @@ export interface OpenPlan {
   ringCpus: number[];
   /** Data pages of each ring: a power of two. */
   ringPages: number;
+  /** With fewer pages than these the user is told. */
+  enoughRingPages: number;
 }
 
-export function planOpen(events: PlannedEvent[], target: SessionTarget, ringPages: number): OpenPlan {
+export function planOpen(
+  events: PlannedEvent[],
+  target: SessionTarget,
+  ringPages: number,
+  enoughRingPages = ringPages,
+): OpenPlan {
   const rows: OpenRow[] = [];
   const ringCpus: number[] = [];
   const rowOf = new Map<string, number>();
@@ -52,5 +59,5 @@ export function planOpen(events: PlannedEvent[], target: SessionTarget, ringPage
       }
     }
   });
-  return { events, rows, ringCpus, ringPages };
+  return { events, rows, ringCpus, ringPages, enoughRingPages };
 }

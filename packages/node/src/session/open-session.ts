@@ -145,7 +145,7 @@ class Opening {
           if (row < 0) return;
           this.#rings.push(openRing(this.#sys, this.#fds[row]!, this.#plan.ringCpus[ring]!, pages));
         });
-        if (pages !== this.#plan.ringPages) this.#noteSmallerRings(pages);
+        if (pages < this.#plan.enoughRingPages) this.#noteSmallerRings(pages);
         break;
       } catch (error) {
         for (const { mapping } of this.#rings) mapping.close();
@@ -165,7 +165,7 @@ class Opening {
     const kib = (count: number) => (count * this.#sys.pageSizeBytes()) / 1024;
     this.#notes.push({
       kind: 'ring-smaller',
-      text: `the memory that this user may lock allows buffers of ${kib(pages)} KiB instead of ${kib(this.#plan.ringPages)} KiB (kernel.perf_event_mlock_kb, ulimit -l): more may be lost`,
+      text: `the memory that this user may lock allows buffers of ${kib(pages)} KiB instead of ${kib(this.#plan.enoughRingPages)} KiB (kernel.perf_event_mlock_kb, ulimit -l): more may be lost`,
     });
   }
 

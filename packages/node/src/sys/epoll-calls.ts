@@ -22,6 +22,8 @@ const EPOLLHUP = 0x10;
 const DATA_OFFSET = process.arch === 'x64' ? 4 : 8;
 const EVENT_SIZE = DATA_OFFSET + 8;
 const MOST_EVENTS = 64;
+const scratchEvents = new Uint8Array(EVENT_SIZE * MOST_EVENTS);
+const scratchView = new DataView(scratchEvents.buffer);
 
 /**
  * All rings of a session wait behind one descriptor, so that one wake-up of the event loop serves them all, and
@@ -45,16 +47,14 @@ export const epollCalls: EpollCalls = {
   },
   // int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout): never waits here
   epollPoll(epoll) {
-    const events = new Uint8Array(EVENT_SIZE * MOST_EVENTS);
-    const count = checked(epollWaitCall(epoll.number, events, MOST_EVENTS, 0), 'epoll_wait', {});
-    const view = new DataView(events.buffer);
-    return Array.from({ length: count }, (_, i): ReadyDescriptor => {
-      const bits = view.getUint32(i * EVENT_SIZE, true);
-      return {
-        number: view.getInt32(i * EVENT_SIZE + DATA_OFFSET, true),
-        hasHungUp: (bits & (EPOLLHUP | EPOLLERR)) !== 0,
-      };
-    });
+    const count = checked(epollWaitCall(epoll.number, scratchEvents, MOST_EVENTS, 0), 'epoll_wait', {});
+    const ready: ReadyDescriptor[] = [];
+    for (let at = 0; at < count * EVENT_SIZE; at += EVENT_SIZE) {
+      const bits = scratchView.getUint32(at, true);
+      const number = scratchView.getInt32(at + DATA_OFFSET, true);
+      ready.push({ number, hasHungUp: (bits & (EPOLLHUP | EPOLLERR)) !== 0 });
+    }
+    return ready;
   },
   watch(fd, onReadable) {
     const watch = watchDescriptor(fd.number, onReadable);
