@@ -327,6 +327,10 @@ describe('openSession', () => {
     using session = open(sys, 'cpu-clock', 2, 16, notes);
     assert.equal(session.rings[0]!.ring.memory.data.length, 4096 * 2);
     assert.match(notes[0]!.text, /8 KiB instead of 64 KiB/);
+    const quiet: Note[] = [];
+    const generous = planOpen(planEvents(parse('cpu-clock'), OPTIONS), target, 16, 2);
+    openSession(sys, generous, { paranoid: 2, notes: quiet }).close();
+    assert.deepEqual(quiet, [], 'more than enough is not missed');
     sys.refuseMmap = () => 'EPERM';
     assert.throws(() => open(sys, 'cpu-clock'), { code: 'ERR_LOCKED_MEMORY' });
   });

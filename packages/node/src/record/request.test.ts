@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Note } from '../session/index.ts';
+import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+
+describe('what is asked', () => {
+  test('processes win over threads, both over CPUs, all over the command', () => {
+    const everything = { pids: [1], tids: [2], systemWide: true, command: ['x'] };
+    assert.equal(scopeOf(everything).kind, 'processes');
+    assert.equal(scopeOf({ ...everything, pids: [] }).kind, 'threads');
+    assert.equal(scopeOf({ systemWide: true, command: ['x'] }).kind, 'cpus');
+    assert.equal(scopeOf({ cpus: [0], command: ['x'] }).kind, 'cpus');
+    assert.equal(scopeOf({ command: ['x'] }).kind, 'command');
+    assert.throws(() => scopeOf({ command: [] }), { code: 'ERR_NO_TARGET' });
+  });
+
+  test('targets: the command, all its CPUs; a list of CPUs is checked', () => {
+    const { tasks, cpus } = sessionTarget({ kind: 'command' }, {}, 77);
+    assert.deepEqual(tasks, [77]);
+    assert.ok(cpus.length > 0);
+    assert.deepEqual(sessionTarget({ kind: 'cpus' }, { cpus: [0] }, null).tasks, [-1]);
+    assert.throws(
+      () => sessionTarget({ kind: 'cpus' }, { cpus: [9999] }, null),
+      /no such CPU is online: 9999/,
+    );
+    assert.throws(() => sessionTarget({ kind: 'cpus' }, { cpus: [] }, null), /empty/);
+    const own = sessionTarget({ kind: 'processes', pids: [process.pid, process.pid] }, {}, null);
+    assert.equal(new Set(own.tasks).size, own.tasks.length);
+  });
+
+  test('rates: the default says nothing, too much is lowered with a note, nonsense is refused', () => {
+    const notes: Note[] = [];
+    const options = (given: Parameters<typeof samplingOptions>[1]) =>
+      samplingOptions({ kind: 'command' }, given, notes);
+    assert.equal(options({}).isRateGiven, false);
+    assert.equal(options({ period: 10 }).period, 10n);
+    assert.deepEqual(notes, []);
+    const highest = options({ frequency: 'max' }).frequency;
+    assert.equal(options({ frequency: 10_000_000 }).frequency, highest);
+    assert.deepEqual(
+      notes.map(({ kind }) => kind),
+      ['frequency-lowered'],
+    );
+    assert.throws(() => options({ frequency: 0.5 }), RangeError);
+    assert.throws(() => options({ period: 0 }), RangeError);
+  });
+
+  test('rings: rounded up when asked for; else what users may lock, four times where that is little', () => {
+    assert.deepEqual(ringPages(3, 4096, 2), { wanted: 4, enough: 4 });
+    assert.throws(() => ringPages(0, 4096, 2), RangeError);
+    const { wanted, enough } = ringPages(undefined, 4096, 2);
+    assert.equal(wanted, enough * 4);
+    assert.deepEqual(ringPages(undefined, 4096, 4096), { wanted: enough, enough });
+    assert.ok(Number.isInteger(Math.log2(enough)));
+  });
+
+  test('events: none is cycles; names are parsed, and groups of several lists stay apart', async () => {
+    assert.deepEqual(
+      (await resolveEvents(undefined)).map(({ name }) => name),
+      ['cycles:P'],
+    );
+    const events = await resolveEvents(['{cpu-clock,task-clock}', '{faults,cs}']);
+    assert.deepEqual(
+      events.map(({ name, group, isLeader }) => [name, group, isLeader]),
+      [
+        ['cpu-clock', 0, true],
+        ['task-clock', 0, false],
+        ['faults', 1, true],
+        ['cs', 1, false],
+      ],
+    );
+    assert.deepEqual(await resolveEvents(events), events);
+  });
+});
