@@ -39,11 +39,15 @@ interface Root {
   node: number;
 }
 
+/** Room for the data and init code of a kernel image; BPF programs and trampolines lie further away. */
+const KERNEL_TAIL_BYTES = 64 << 20;
+
 /** The recorded map of the kernel image ends before its init code, which perf counts to it as well. */
 function kernelMapping(space: AddressSpace, address: number): Mapping | null {
   const below = space.findBelow(address);
   if (below === null || address < below.end) return below;
-  return below.path.startsWith('[kernel.kallsyms]') ? below : null;
+  const isNear = address < below.end + KERNEL_TAIL_BYTES;
+  return isNear && below.path.startsWith('[kernel.kallsyms]') ? below : null;
 }
 
 /**

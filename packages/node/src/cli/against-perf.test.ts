@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { demangle } from '@counterpoint/core/symbols';
 import { counterpoint } from '../test/command-line.ts';
 import { perf, perfIsMissing } from '../test/perf.ts';
 
@@ -25,8 +26,17 @@ function rows(text: string): string[] {
     .map((line) => line.trim().replace(/\s+/g, ' '));
 }
 
-/** perf 6.1 names calls through the PLT of some libraries "@plt" only. */
-const withoutPlt = (lines: string[]) => lines.filter((line) => !line.includes('@plt'));
+/** Names of C++20 (constrained templates, as newer versions of Node have them) that perf 6.1 leaves as they are. */
+const demangled = (text: string) => text.replace(/\b_Z[\w.$]+/g, (name) => demangle(name));
+
+/** What perf prints, with those names read. */
+const theirText = (...words: string[]) => demangled(perf(...words));
+
+/**
+ * Without what perf 6.1 names otherwise: calls through the PLT of some libraries are "@plt" only, and where V8 has put new
+ * code in the place of old code perf keeps the old name.
+ */
+const comparable = (lines: string[]) => lines.filter((line) => !/@plt|perf-\d+\.map|\[JIT\]/.test(line));
 
 describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'counterpoint-test-'));
@@ -51,15 +61,15 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   test('the top 20 functions by own time', async () => {
     const ours = await counterpoint('report', '--no-children', '-i', file);
     assert.equal(ours.status, 0, ours.err);
-    const theirs = rows(perf('report', '--no-children', '--stdio', '-g', 'none', '-i', file));
+    const theirs = rows(theirText('report', '--no-children', '--stdio', '-g', 'none', '-i', file));
     assert.deepEqual(rows(ours.out).slice(0, 20), theirs.slice(0, 20));
   });
 
   test('the shares of functions with callees', async () => {
     const ours = rows((await counterpoint('report', '--children', '-i', file)).out);
-    const theirs = rows(perf('report', '--children', '--stdio', '-g', 'none', '-i', file));
+    const theirs = rows(theirText('report', '--children', '--stdio', '-g', 'none', '-i', file));
     // Rows of equal share stand in another order.
-    assert.deepEqual(withoutPlt(ours).slice(0, 60).sort(), withoutPlt(theirs).slice(0, 60).sort());
+    assert.deepEqual(comparable(ours).slice(0, 60).sort(), comparable(theirs).slice(0, 60).sort());
   });
 
   test('other sort keys', async () => {
@@ -72,9 +82,13 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
 
   test('script: every line', async () => {
     const ours = (await counterpoint('script', '-i', file)).out.split('\n');
-    const theirs = perf('script', '-i', file).split('\n');
+    const theirs = theirText('script', '-i', file).split('\n');
     assert.equal(ours.length, theirs.length);
-    assert.deepEqual(withoutPlt(ours), withoutPlt(theirs));
+    assert.deepEqual(comparable(ours), comparable(theirs));
+    // JIT code where perf keeps the name of what was there before is the exception.
+    const isJit = (line: string) => line.includes('(/tmp/perf-');
+    const differing = ours.filter((line, i) => isJit(line) && line !== theirs[i]);
+    assert.ok(differing.length <= ours.filter(isJit).length * 0.03, differing.slice(0, 5).join('\n'));
   });
 
   test('script without call chains, with nanoseconds, chosen fields', async () => {
@@ -84,8 +98,8 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
       ['-G', '-F', 'pid,tid,period,ip'],
     ]) {
       const ours = (await counterpoint('script', ...words, '-i', file)).out;
-      const theirs = perf('script', ...words, '-i', file);
-      assert.deepEqual(withoutPlt(ours.split('\n')), withoutPlt(theirs.split('\n')), words.join(' '));
+      const theirs = theirText('script', ...words, '-i', file);
+      assert.deepEqual(comparable(ours.split('\n')), comparable(theirs.split('\n')), words.join(' '));
     }
   });
 
