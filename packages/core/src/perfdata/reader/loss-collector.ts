@@ -29,6 +29,11 @@ interface Throttled {
   fromNs: bigint;
 }
 
+/** Place of a CPU's time: 0 where the CPU is not recorded, or is no CPU there can be. */
+function slotOf(cpu: number): number {
+  return cpu >= 0 && cpu < MAX_CPUS ? cpu + 1 : 0;
+}
+
 /** Turns the records that speak of loss into ledger entries. Fed with every record of a scan, in order. */
 export class LossCollector {
   readonly ledger = new LossLedger();
@@ -46,7 +51,7 @@ export class LossCollector {
 
   /** A sample was seen; cheap, called for each. */
   sample(cpu: number, timeNs: number): void {
-    if (cpu < MAX_CPUS) this.lastSampleNs[cpu + 1] = timeNs;
+    this.lastSampleNs[slotOf(cpu)] = timeNs;
   }
 
   /** Any other record; those that do not speak of loss are ignored. */
@@ -101,7 +106,7 @@ export class LossCollector {
     cpu: number | undefined,
     time: bigint | undefined,
   ): { fromNs: bigint | null; toNs: bigint | null } {
-    const last = this.lastSampleNs[Math.min(MAX_CPUS, (cpu ?? -1) + 1)]!;
+    const last = this.lastSampleNs[slotOf(cpu ?? -1)]!;
     const known = time !== undefined && time !== 0n;
     return { fromNs: Number.isNaN(last) ? null : this.absoluteNs(last), toNs: known ? time : null };
   }
