@@ -51,6 +51,16 @@ export async function ingestPerfData(
   return builder.finish();
 }
 
+/** Says that the recording holds more than its samples. */
+export function traceNote(reader: PerfDataReader): Diagnostic[] {
+  const bytes = reader.auxTraceBytes;
+  if (bytes === 0) return [];
+  const detail = `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`;
+  return [
+    { code: 'trace-not-decoded', path: 'AUX data', detail, remedy: '`perf script --itrace=...` decodes it.' },
+  ];
+}
+
 interface PeriodSum {
   lo: number;
   hi: number;
@@ -194,7 +204,7 @@ class Builder {
     const firstTimeNs = absolute(this.firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.resolver?.resolveNew(options.onProgress);
-    const diagnostics = this.resolver?.diagnostics ?? [];
+    const diagnostics = [...traceNote(reader), ...(this.resolver?.diagnostics ?? [])];
     profile.damage = reader.damage.list();
     return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
   }

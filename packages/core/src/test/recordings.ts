@@ -14,7 +14,7 @@ import {
   PERF_SAMPLE_TIME,
   PERF_TYPE_SOFTWARE,
 } from '../abi/index.ts';
-import { writePerfData } from '../perfdata/index.ts';
+import { type RecordOrBytes, writePerfData } from '../perfdata/index.ts';
 import { makeAttr, type PerfRecord, type SampleRecord } from '../records/index.ts';
 
 const NO_TAIL = new Uint8Array();
@@ -119,7 +119,7 @@ export function round(): PerfRecord {
 
 /** One event `cpu-clock` with id 1. */
 export function recording(
-  records: PerfRecord[],
+  records: RecordOrBytes[],
   options: { mode?: 'file' | 'pipe'; littleEndian?: boolean } = {},
 ): Uint8Array<ArrayBuffer> {
   return writePerfData({ attrs: [{ attr: ATTR, ids: [1n], name: 'cpu-clock' }], records, ...options });

@@ -128,7 +128,7 @@ export function printDiagnostics(diagnostics: readonly Diagnostic[], err: Output
     const shown = verbose ? same : same.slice(0, 4);
     const names = shown.map(({ path }) => printable(path.slice(path.lastIndexOf('/') + 1))).join(', ');
     const more = same.length > shown.length ? ` and ${same.length - shown.length} more` : '';
-    err.line(err.style.yellow(`symbols: ${names}${more}: ${printable(detail)}`));
+    err.line(err.style.yellow(`Note: ${names}${more}: ${printable(detail)}`));
     if (remedy !== '') err.line(`  ${remedy}`);
   }
 }

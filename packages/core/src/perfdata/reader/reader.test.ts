@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PERF_RECORD_COMPRESSED, PERF_RECORD_SAMPLE } from '../../abi/index.ts';
+import { PERF_RECORD_AUXTRACE, PERF_RECORD_COMPRESSED, PERF_RECORD_SAMPLE } from '../../abi/index.ts';
 import { type ByteSource, CounterpointError, FormatError, memorySource } from '../../base/index.ts';
 import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '../../records/index.ts';
 import { ATTR, comm, recording, round, sample } from '../../test/recordings.ts';
@@ -210,4 +210,27 @@ test('an aborted scan ends with the signal’s reason', async () => {
   controller.abort(new Error('enough'));
   const reader = await openPerfData(memorySource(recording(TWO_ROUNDS)));
   await assert.rejects(reader.scan({ record() {} }, { signal: controller.signal }), /enough/);
+});
+
+test('hardware trace is stepped over and counted, in files and pipes', async () => {
+  const trace = new Uint8Array(3_000_000).fill(0x99);
+  const head: PerfRecord = {
+    type: PERF_RECORD_AUXTRACE,
+    misc: 0,
+    dataSize: BigInt(trace.length),
+    auxOffset: 0n,
+    reference: 0n,
+    index: 0,
+    tid: 10,
+    cpu: 0,
+    reserved: 0,
+    tail: new Uint8Array(),
+  };
+  for (const mode of ['file', 'pipe'] as const) {
+    const bytes = recording([sample({ time: 1n }), head, trace, sample({ time: 2n })], { mode });
+    const reader = await openPerfData(mode === 'pipe' ? pieces(bytes, 100_000) : memorySource(bytes));
+    assert.deepEqual(await sampleTimes(reader), [1n, 2n]);
+    assert.equal(reader.auxTraceBytes, trace.length);
+    assert.deepEqual(reader.damage.list(), []);
+  }
 });

@@ -100,6 +100,11 @@ export class PerfDataReader {
     return { lo: this.splitter?.baseLo ?? 0, hi: this.splitter?.baseHi ?? 0 };
   }
 
+  /** Bytes of hardware trace (AUX data) in what was scanned; samples made out of it are not among the records. */
+  get auxTraceBytes(): number {
+    return this.splitter?.auxTraceBytes ?? 0;
+  }
+
   /** Drive every record through `sink`, kernel records in order of time. Can be called once. */
   async scan(sink: RecordSink, options: ScanOptions = {}): Promise<void> {
     const counts = new Float64Array(256);

@@ -50,6 +50,8 @@ export class Splitter {
   private hasBase = false;
   /** Everything goes out at once, in file order. */
   isUnordered = false;
+  /** Bytes of hardware trace that were stepped over. */
+  auxTraceBytes = 0;
   /** Payload bytes still to be left out after the last chunk. */
   skipAfterChunk = 0;
   private tracing: { bytes: Uint8Array; filled: number; size: number } | null = null;
@@ -132,6 +134,7 @@ export class Splitter {
       else this.compressed(chunk, start, end, type);
     } else if (type === PERF_RECORD_AUXTRACE && !isInner) {
       const size = end - start >= 16 ? readU64(view, start + 8, this.le) : 0;
+      this.auxTraceBytes += size;
       return this.stepOver(chunk, end, size);
     } else if (type === PERF_RECORD_HEADER_TRACING_DATA && !isInner) {
       const size = end - start >= 12 ? view.getUint32(start + 8, this.le) : 0;

@@ -8,7 +8,13 @@ import {
   toDecimal,
   toHex,
 } from '../../base/index.ts';
-import { type SampleFilter, SampleWalker, SymbolResolver, type WalkedSample } from '../../ingest/index.ts';
+import {
+  type SampleFilter,
+  SampleWalker,
+  SymbolResolver,
+  traceNote,
+  type WalkedSample,
+} from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
 import { Int32Column, Profile, type ProfileMeta } from '../../profile/index.ts';
@@ -65,7 +71,7 @@ export async function writeScript(
   return {
     samples: printer.samples,
     loss: printer.walker.losses.ledger.list(),
-    diagnostics: printer.resolver.diagnostics,
+    diagnostics: [...traceNote(reader), ...printer.resolver.diagnostics],
     damage: reader.damage.list(),
     absentFields: printer.absentFields(),
   };
