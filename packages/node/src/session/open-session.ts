@@ -1,13 +1,13 @@
-import { statSync } from 'node:fs';
-import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { encodeAttrShortest } from '@counterpoint/core/records';
 import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import { raiseDescriptorLimit } from './descriptor-limit.ts';
 import { fallBack } from './fallback.ts';
 import type { Note } from './notes.ts';
+import { explainOpenError, type RefusedOpen } from './open-error.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
-import { PermissionError, type Wanted } from './permission-error.ts';
+
 import type { PlannedEvent } from './planned-event.ts';
 import { openRing, Session, type SessionEvent, type SessionRing } from './session.ts';
 
@@ -105,33 +105,23 @@ class Opening {
           this.#goneTasks++;
           return null;
         }
-        if (error.code === 'EMFILE' && this.#raiseDescriptorLimit()) continue;
+        if (error.code === 'EMFILE' && raiseDescriptorLimit(this.#sys, this.#plan.rows.length, this.#notes))
+          continue;
         if (fallBack(event, error.code, { paranoid: this.#paranoid }, this.#notes)) continue;
-        throw this.#explain(error, event, row);
+        throw explainOpenError(error, this.#refused(event, row));
       }
     }
   }
 
-  /** As many descriptors as the plan needs, and some for everything else. False where that is not allowed. */
-  #raiseDescriptorLimit(): boolean {
-    const needed = this.#plan.rows.length + 256;
-    const { soft, hard } = this.#sys.resourceLimit('descriptors');
-    if (soft >= needed) return false;
-    try {
-      this.#sys.setResourceLimit('descriptors', {
-        soft: Math.max(needed, hard),
-        hard: Math.max(needed, hard),
-      });
-    } catch {
-      if (soft >= hard) return false;
-      this.#sys.setResourceLimit('descriptors', { soft: hard, hard });
-    }
-    const after = this.#sys.resourceLimit('descriptors').soft;
-    this.#notes.push({
-      kind: 'limit-raised',
-      text: `raised the limit of open files from ${soft} to ${after}`,
-    });
-    return after > soft;
+  #refused({ requestedName, attr }: PlannedEvent, { task }: OpenRow): RefusedOpen {
+    return {
+      name: requestedName,
+      attr,
+      task,
+      paranoid: this.#paranoid,
+      descriptorsNeeded: this.#plan.rows.length,
+      descriptorLimit: this.#sys.resourceLimit('descriptors').hard,
+    };
   }
 
   /** Map a ring per CPU; where locked memory does not suffice, all rings are halved until it does. */
@@ -185,61 +175,5 @@ class Opening {
       `cannot map a buffer for the samples: ${error.message}`,
       'Raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or record fewer CPUs with -C.',
     );
-  }
-
-  #explain(error: SysError, event: PlannedEvent, row: OpenRow): CounterpointError {
-    const name = event.requestedName;
-    switch (error.code) {
-      case 'EACCES':
-      case 'EPERM':
-        return new PermissionError(error, this.#wanted(event, row), this.#paranoid);
-      case 'EMFILE':
-      case 'ENFILE':
-        return new CounterpointError(
-          'ERR_DESCRIPTOR_LIMIT',
-          `not enough open files: this recording needs ${this.#plan.rows.length} (events times CPUs times threads), the limit is ${this.#sys.resourceLimit('descriptors').hard}`,
-          'Raise it with ulimit -n (or LimitNOFILE= of a service), or record fewer threads with -t or fewer CPUs with -C.',
-        );
-      case 'ENOENT':
-      case 'ENODEV':
-      case 'ENXIO':
-      case 'EOPNOTSUPP':
-        return new CounterpointError(
-          'ERR_EVENT_UNSUPPORTED',
-          `the event ${name} is not supported here (${error.code})`,
-          'A virtual machine often has no hardware counters; cpu-clock works everywhere. Try counterpoint doctor.',
-        );
-      case 'EBUSY':
-        return new CounterpointError(
-          'ERR_EVENT_BUSY',
-          `the counters for ${name} are in use, by another profiler or the NMI watchdog`,
-        );
-      case 'E2BIG':
-        return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for what ${name} asks`);
-      case 'ENOSYS':
-        return new CounterpointError(
-          'ERR_NO_PERF_EVENTS',
-          'this kernel has no perf events, or a container hides them (perf_event_open gives ENOSYS)',
-          'A kernel with CONFIG_PERF_EVENTS is needed; in a container, a seccomp profile that allows perf_event_open.',
-        );
-      default:
-        return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);
-    }
-  }
-
-  #wanted(event: PlannedEvent, row: OpenRow): Wanted {
-    if (event.attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';
-    if (row.task === -1) return 'whole-cpus';
-    if (event.attr.flags.excludeKernel === 0) return 'kernel-code';
-    const isAllowed = this.#paranoid !== null && this.#paranoid <= 2;
-    return isAllowed && !this.#isOwn(row.task) ? 'other-process' : 'own-code';
-  }
-
-  #isOwn(task: number): boolean {
-    try {
-      return statSync(`/proc/${task}`).uid === process.getuid?.();
-    } catch {
-      return true;
-    }
   }
 }

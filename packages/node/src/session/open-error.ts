@@ -1,0 +1,75 @@
+import { statSync } from 'node:fs';
+import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
+import type { PerfEventAttr } from '@counterpoint/core/records';
+import type { SysError } from '../sys/index.ts';
+import { PermissionError, type Wanted } from './permission-error.ts';
+
+/** The open that the kernel refused, and what else decides why. */
+export interface RefusedOpen {
+  /** As the user asked for it. */
+  name: string;
+  attr: PerfEventAttr;
+  /** -1 is everybody. */
+  task: number;
+  paranoid: number | null;
+  descriptorsNeeded: number;
+  descriptorLimit: number;
+}
+
+/** What an errno of perf_event_open means for the user, and what to do. */
+export function explainOpenError(error: SysError, refused: RefusedOpen): CounterpointError {
+  const { name } = refused;
+  switch (error.code) {
+    case 'EACCES':
+    case 'EPERM':
+      return new PermissionError(error, wantedRight(refused), refused.paranoid);
+    case 'EMFILE':
+    case 'ENFILE':
+      return new CounterpointError(
+        'ERR_DESCRIPTOR_LIMIT',
+        `not enough open files: this needs ${refused.descriptorsNeeded} (events times CPUs times threads), the limit is ${refused.descriptorLimit}`,
+        'Raise it with ulimit -n (or LimitNOFILE= of a service), or watch fewer threads with -t or fewer CPUs with -C.',
+      );
+    case 'ENOENT':
+    case 'ENODEV':
+    case 'ENXIO':
+    case 'EOPNOTSUPP':
+      return new CounterpointError(
+        'ERR_EVENT_UNSUPPORTED',
+        `the event ${name} is not supported here (${error.code})`,
+        'A virtual machine often has no hardware counters; cpu-clock works everywhere. Try counterpoint doctor.',
+      );
+    case 'EBUSY':
+      return new CounterpointError(
+        'ERR_EVENT_BUSY',
+        `the counters for ${name} are in use, by another profiler or the NMI watchdog`,
+      );
+    case 'E2BIG':
+      return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for what ${name} asks`);
+    case 'ENOSYS':
+      return new CounterpointError(
+        'ERR_NO_PERF_EVENTS',
+        'this kernel has no perf events, or a container hides them (perf_event_open gives ENOSYS)',
+        'A kernel with CONFIG_PERF_EVENTS is needed; in a container, a seccomp profile that allows perf_event_open.',
+      );
+    default:
+      return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);
+  }
+}
+
+function wantedRight({ attr, task, paranoid }: RefusedOpen): Wanted {
+  if (attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';
+  if (task === -1) return 'whole-cpus';
+  if (attr.flags.excludeKernel === 0) return 'kernel-code';
+  const isAllowed = paranoid !== null && paranoid <= 2;
+  return isAllowed && !isOwn(task) ? 'other-process' : 'own-code';
+}
+
+function isOwn(task: number): boolean {
+  try {
+    return statSync(`/proc/${task}`).uid === process.getuid?.();
+  } catch {
+    return true;
+  }
+}
