@@ -10,6 +10,9 @@ export type {
   ParsedEvent,
   PmuDescription,
   PmuEvent,
+  Probe,
+  ProbeFile,
   ToolEvent,
+  TracepointField,
   Unavailable,
 } from './types.ts';
