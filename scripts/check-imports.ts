@@ -30,6 +30,8 @@ const NODE: Record<string, string[]> = {
   target: ['sys', 'probe'],
   pmu: ['sys', 'probe'],
   session: ['sys', 'probe', 'target', 'pmu'],
+  counting: ['sys', 'probe', 'target', 'pmu', 'session'],
+  'self-monitoring': ['sys', 'probe', 'pmu', 'session'],
   reader: ['sys', 'session'],
   record: ['sys', 'probe', 'target', 'pmu', 'session', 'reader'],
   locate: ['sys'],

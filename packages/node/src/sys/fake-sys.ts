@@ -6,8 +6,8 @@ import {
   MMAP_PAGE_DATA_TAIL,
 } from '@counterpoint/core/abi';
 import { type PerfEventAttr, readAttr } from '@counterpoint/core/records';
-import { Fd, Mapping } from './handles.ts';
-import type { ReadyDescriptor, Resource, ResourceLimit, Sys, Watch } from './sys.ts';
+import { Fd, Mapping, type NativeCode } from './handles.ts';
+import type { ProcessTimes, ReadyDescriptor, Resource, ResourceLimit, Sys, Watch } from './sys.ts';
 import { type CallArguments, SysError } from './sys-error.ts';
 
 export type ErrnoName = keyof typeof constants.errno;
@@ -166,6 +166,21 @@ export class FakeSys implements Sys {
     return new Mapping(ring.buffer, () => {});
   }
 
+  mapEventPage(fd: Fd): Mapping {
+    this.#fail('mmap', this.refuseMmap(PAGE_SIZE), { fd: fd.number });
+    return new Mapping(new ArrayBuffer(PAGE_SIZE), () => {});
+  }
+  mapAnonymous(sizeBytes: number): Mapping {
+    return new Mapping(new ArrayBuffer(sizeBytes), () => {});
+  }
+  /** A kernel that hardens processes against new code. */
+  loadCode(code: Uint8Array): NativeCode {
+    throw new SysError('mprotect', constants.errno.EACCES, { sizeBytes: code.length });
+  }
+  symbolAddress(): bigint {
+    return 0n;
+  }
+
   epollCreate(): Fd {
     return this.#fd();
   }
@@ -184,9 +199,12 @@ export class FakeSys implements Sys {
     return { close, [Symbol.dispose]: close };
   }
 
-  /** Counters read as lost 0, enabled and running 0. */
-  read(_: Fd, into: Uint8Array): number {
-    into.fill(0);
+  /** What read() gives, by descriptor; words that are not there are 0. */
+  readonly readings = new Map<number, readonly bigint[]>();
+
+  read(fd: Fd, into: Uint8Array): number {
+    const words = new BigUint64Array(into.buffer, into.byteOffset, into.byteLength / 8).fill(0n);
+    words.set(this.readings.get(fd.number)?.slice(0, words.length) ?? []);
     return into.length;
   }
   resourceLimit(resource: Resource): ResourceLimit {
@@ -204,6 +222,10 @@ export class FakeSys implements Sys {
   clockNs(): bigint {
     return this.timeNs;
   }
+  childrenTimes(): ProcessTimes {
+    return { userNs: 0n, systemNs: 0n };
+  }
+
   clockResolutionNs(): bigint {
     return 1n;
   }

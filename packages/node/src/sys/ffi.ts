@@ -61,6 +61,18 @@ export function viewMemory(address: bigint, sizeBytes: number): ArrayBuffer {
   return load().koffi.view(address, sizeBytes);
 }
 
+/** Machine code at `address` that takes nothing and gives an int. Valid while the code is mapped. */
+export function functionAt(address: bigint): () => number {
+  const { koffi } = load();
+  return koffi.decode(address, koffi.proto('int', []));
+}
+
+/** Where a function of the C library is, for machine code that calls it. */
+export function symbolAddress(name: string): bigint {
+  const { koffi, libc } = load();
+  return koffi.address(libc.symbol(name));
+}
+
 export interface DescriptorWatch {
   close(): void;
 }

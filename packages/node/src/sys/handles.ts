@@ -60,11 +60,14 @@ export class Fd {
 /** Owns mapped memory. After `close` a view that somebody kept reads zeros. */
 export class Mapping {
   readonly buffer: ArrayBuffer;
+  /** Where it is, for machine code that reads it; null for memory that only plays a mapping. */
+  readonly address: bigint | null;
   readonly #unmap: () => void;
   #isOpen = true;
 
-  constructor(buffer: ArrayBuffer, unmap: () => void) {
+  constructor(buffer: ArrayBuffer, unmap: () => void, address: bigint | null = null) {
     this.buffer = buffer;
+    this.address = address;
     this.#unmap = unmap;
     register(this, `mapping of ${buffer.byteLength} bytes`);
   }
@@ -72,6 +75,36 @@ export class Mapping {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    live.delete(this);
+    this.#unmap();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** Owns machine code. After `close` a call is an error, never a jump into memory that is gone. */
+export class NativeCode {
+  readonly address: bigint;
+  readonly #unmap: () => void;
+  #function: (() => number) | null;
+
+  constructor(address: bigint, sizeBytes: number, call: () => number, unmap: () => void) {
+    this.address = address;
+    this.#function = call;
+    this.#unmap = unmap;
+    register(this, `code of ${sizeBytes} bytes`);
+  }
+
+  call(): number {
+    if (this.#function === null) throw new Error('this code is already closed');
+    return this.#function();
+  }
+
+  close(): void {
+    if (this.#function === null) return;
+    this.#function = null;
     live.delete(this);
     this.#unmap();
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { openSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
 import { afterEach, describe, test } from 'node:test';
 import {
   PERF_COUNT_SW_CPU_CLOCK,
@@ -179,6 +179,40 @@ describe('the real kernel', () => {
     mapping.close();
     mapping.close();
     assert.ok(stale.every((byte) => byte === 0));
+  });
+});
+
+describe('machine code', () => {
+  /** Gives 42: `mov eax, 42; ret`, `mov w0, #42; ret`. */
+  const CODE: Record<string, Uint8Array> = {
+    x64: Uint8Array.of(0xb8, 42, 0, 0, 0, 0xc3),
+    arm64: Uint8Array.of(0x40, 0x05, 0x80, 0x52, 0xc0, 0x03, 0x5f, 0xd6),
+  };
+  const skipCode = CODE[process.arch] === undefined ? `no code for ${process.arch} in this test` : false;
+
+  test('runs, is never writable and executable at once, and is gone when closed', { skip: skipCode }, () => {
+    const code = realSys.loadCode(CODE[process.arch]!);
+    assert.equal(code.call(), 42);
+    const maps = readFileSync('/proc/self/maps', 'utf8').split('\n');
+    const own = maps.find((line) => line.startsWith(`${code.address.toString(16)}-`));
+    assert.match(own ?? '', / r-xp /);
+    code.close();
+    code.close();
+    assert.throws(() => code.call(), /closed/);
+  });
+
+  test('memory of our own has an address that the C library can use; a stale view reads zeros', () => {
+    const memory = realSys.mapAnonymous(4096);
+    const words = new Float64Array(memory.buffer);
+    words[5] = 7;
+    assert.ok(memory.address! > 0n);
+    assert.notEqual(realSys.symbolAddress('clock_gettime'), 0n);
+    memory.close();
+    assert.equal(words[5], 0);
+  });
+
+  test('where new code is forbidden the call says so', () => {
+    assert.throws(() => new FakeSys().loadCode(Uint8Array.of(0)), { code: 'EACCES', call: 'mprotect' });
   });
 });
 

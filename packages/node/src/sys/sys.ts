@@ -1,4 +1,4 @@
-import type { Fd, Mapping } from './handles.ts';
+import type { Fd, Mapping, NativeCode } from './handles.ts';
 
 /**
  * The system calls of a recording, each one function, each failing with `SysError`. No policy lives here. Tests put
@@ -31,6 +31,14 @@ export interface PerfEventCalls {
 export interface MemoryCalls {
   /** Map an event's ring, shared and writable. */
   mmap(fd: Fd, sizeBytes: number): Mapping;
+  /** Map only the first page of an event, its counter's state, without a ring. It cannot be written. */
+  mapEventPage(fd: Fd): Mapping;
+  /** Memory of our own, at an address that machine code may be given. */
+  mapAnonymous(sizeBytes: number): Mapping;
+  /** Machine code of this process's architecture, as a function without arguments that gives an int. */
+  loadCode(code: Uint8Array): NativeCode;
+  /** Where a function of the C library is. */
+  symbolAddress(name: string): bigint;
 }
 
 export interface ReadyDescriptor {
@@ -62,6 +70,12 @@ export interface ResourceLimit {
   hard: number;
 }
 
+/** CPU time of processes. */
+export interface ProcessTimes {
+  userNs: bigint;
+  systemNs: bigint;
+}
+
 export interface SystemCalls {
   read(fd: Fd, into: Uint8Array): number;
   resourceLimit(resource: Resource): ResourceLimit;
@@ -71,4 +85,6 @@ export interface SystemCalls {
   effectiveCapabilities(): bigint;
   clockNs(clockId: number): bigint;
   clockResolutionNs(clockId: number): bigint;
+  /** Of this process's children that have ended and were waited for. */
+  childrenTimes(): ProcessTimes;
 }

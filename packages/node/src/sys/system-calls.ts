@@ -9,6 +9,11 @@ const capgetCall = libc('long syscall(long number, void *header, void *data)');
 const clockGettime = libc('int clock_gettime(int clock, void *time)');
 const clockGetres = libc('int clock_getres(int clock, void *time)');
 
+const getrusage = libc('int getrusage(int who, void *usage)');
+const RUSAGE_CHILDREN = -1;
+/** `struct rusage`: two timevals and fourteen longs. */
+const RUSAGE_WORDS = 18;
+
 const CAPABILITY_VERSION_3 = 0x2008_0522;
 /** RLIM_INFINITY, and what it is here. */
 const NO_LIMIT = 0xffff_ffff_ffff_ffffn;
@@ -56,5 +61,14 @@ export const systemCalls: SystemCalls = {
     const time = new BigInt64Array(2);
     checked(clockGetres(clockId, time), 'clock_getres', { clockId });
     return time[0]! * 1_000_000_000n + time[1]!;
+  },
+  // int getrusage(int who, struct rusage *usage)
+  childrenTimes() {
+    const usage = new BigInt64Array(RUSAGE_WORDS);
+    checked(getrusage(RUSAGE_CHILDREN, usage), 'getrusage', {});
+    return {
+      userNs: usage[0]! * 1_000_000_000n + usage[1]! * 1000n,
+      systemNs: usage[2]! * 1_000_000_000n + usage[3]! * 1000n,
+    };
   },
 };
