@@ -14,7 +14,7 @@ export interface FallbackFacts {
   paranoid: number | null;
 }
 
-interface Fallback {
+export interface Fallback {
   applies(code: string, event: PlannedEvent, facts: FallbackFacts): boolean;
   /** Change the event. A note where that is not told by the event's own `changes` and somebody can see the difference. */
   apply(event: PlannedEvent): Note | null;
@@ -97,8 +97,21 @@ const dropFlags = DROPPABLE.map(
   }),
 );
 
-/** In the order in which they are tried. */
-const FALLBACKS: readonly Fallback[] = [
+/** Some PMUs cannot tell guests from the rest, and refuse to leave them out. */
+const includeGuests: Fallback = {
+  applies: (code, { attr }) =>
+    attr.flags.excludeGuest === 1 && (code === 'EINVAL' || code === 'EOPNOTSUPP' || code === 'EPERM'),
+  apply({ attr }) {
+    attr.flags.excludeGuest = 0;
+    return null;
+  },
+};
+
+/** What a counted event can give up; tried in this order. It is never counted by another event. */
+export const COUNTING_FALLBACKS: readonly Fallback[] = [lowerPrecision, leaveKernelOut, includeGuests];
+
+/** What a sampled event can give up; tried in this order. */
+const SAMPLING_FALLBACKS: readonly Fallback[] = [
   lowerPrecision,
   cyclesToClock,
   leaveKernelOut,
@@ -110,8 +123,14 @@ const FALLBACKS: readonly Fallback[] = [
  * Change `event` so that the kernel may take it after it refused it with `code`. Returns false where nothing is left to
  * give up. Each step gives up something that was there, so it comes to an end.
  */
-export function fallBack(event: PlannedEvent, code: string, facts: FallbackFacts, notes: Note[]): boolean {
-  const fallback = FALLBACKS.find((one) => one.applies(code, event, facts));
+export function fallBack(
+  event: PlannedEvent,
+  code: string,
+  facts: FallbackFacts,
+  notes: Note[],
+  fallbacks: readonly Fallback[] = SAMPLING_FALLBACKS,
+): boolean {
+  const fallback = fallbacks.find((one) => one.applies(code, event, facts));
   if (fallback === undefined) return false;
   const note = fallback.apply(event);
   if (note !== null && !notes.some(({ text }) => text === note.text)) notes.push(note);

@@ -1,0 +1,140 @@
+import { PERF_FORMAT_GROUP } from '@counterpoint/core/abi';
+import type { Fd, Sys } from '../sys/index.ts';
+import { addReading, emptyReading, subtractReading } from './reading.ts';
+import type { CountedEvent, CountingRow, PlaceCount, PlannedSet, Reading } from './types.ts';
+
+/** A counter that is open: an event for one task on one CPU. */
+export interface Counter {
+  fd: Fd;
+  row: CountingRow;
+  /** What it had counted when its sum was last reset. */
+  base: Reading;
+  /** The last reading, since `base`. */
+  now: Reading;
+  /** The kernel gave nothing: a pinned event that found no counter. */
+  isRefused: boolean;
+}
+
+/**
+ * One read(2): of a counter, or of a whole group by its leader.
+ *
+ *   alone:  value  enabled  running
+ *   group:  n  enabled  running  (value id) * n      leader first, members in the order in which they were opened
+ */
+interface ReadUnit {
+  fd: Fd;
+  isGroup: boolean;
+  words: BigUint64Array;
+  bytes: Uint8Array;
+  members: Counter[];
+}
+
+/** The open counters of an event set. */
+export class OpenSet {
+  readonly name: string;
+  readonly events: readonly CountedEvent[];
+  /** By event; null where it is supported. */
+  readonly unsupported: readonly (string | null)[];
+  /** By event. */
+  readonly counters: readonly (readonly Counter[])[];
+  readonly #sys: Sys;
+  readonly #units: ReadUnit[] = [];
+  readonly #leaders: Fd[] = [];
+
+  constructor(
+    sys: Sys,
+    set: PlannedSet,
+    fds: readonly (Fd | null)[],
+    unsupported: readonly (string | null)[],
+  ) {
+    this.#sys = sys;
+    this.name = set.name;
+    this.events = set.events;
+    this.unsupported = unsupported;
+    const counters: Counter[][] = set.events.map(() => []);
+    const units = new Map<number, ReadUnit>();
+    set.rows.forEach((row, at) => {
+      const fd = fds[at]!;
+      if (fd === null) return;
+      const counter: Counter = { fd, row, base: emptyReading(), now: emptyReading(), isRefused: false };
+      counters[row.event]!.push(counter);
+      if (row.leader !== null) {
+        units.get(row.leader)!.members.push(counter);
+        return;
+      }
+      this.#leaders.push(fd);
+      const isGroup = (Number(set.events[row.event]!.attr.readFormat) & PERF_FORMAT_GROUP) !== 0;
+      units.set(at, {
+        fd,
+        isGroup,
+        words: new BigUint64Array(),
+        bytes: new Uint8Array(),
+        members: [counter],
+      });
+    });
+    for (const unit of units.values()) {
+      unit.words = new BigUint64Array(unit.isGroup ? 3 + 2 * unit.members.length : 3);
+      unit.bytes = new Uint8Array(unit.words.buffer);
+      this.#units.push(unit);
+    }
+    this.counters = counters;
+  }
+
+  /** Load it: counters run from here on. */
+  enable(): void {
+    for (const fd of this.#leaders) this.#sys.enable(fd);
+  }
+
+  disable(): void {
+    for (const fd of this.#leaders) this.#sys.disable(fd);
+  }
+
+  /** Bring `now` of every counter up to date. */
+  read(): void {
+    for (const unit of this.#units) this.#readUnit(unit);
+  }
+
+  #readUnit({ fd, isGroup, words, bytes, members }: ReadUnit): void {
+    const got = this.#sys.read(fd, bytes);
+    if (got === 0) {
+      for (const counter of members) counter.isRefused = true;
+      return;
+    }
+    members.forEach((counter, at) => {
+      const value = isGroup ? words[3 + 2 * at]! : words[0]!;
+      counter.isRefused = false;
+      counter.now = subtractReading({ value, enabledNs: words[1]!, runningNs: words[2]! }, counter.base);
+    });
+  }
+
+  /** Sum of an event over its places, as last read. */
+  sum(event: number): Reading {
+    const total = emptyReading();
+    for (const { now } of this.counters[event]!) addReading(total, now);
+    return total;
+  }
+
+  places(event: number): PlaceCount[] {
+    return this.counters[event]!.map(({ row, now }) => ({ task: row.task, cpu: row.cpu, ...now }));
+  }
+
+  isRefused(event: number): boolean {
+    const counters = this.counters[event]!;
+    return counters.length > 0 && counters.every((counter) => counter.isRefused);
+  }
+
+  /**
+   * Let the sum of an event begin again at what was last read. A baseline, because RESET leaves the times and the counts of
+   * children that have ended (Linux 6.18).
+   */
+  rebase(event: number): void {
+    for (const counter of this.counters[event]!) {
+      addReading(counter.base, counter.now);
+      counter.now = emptyReading();
+    }
+  }
+
+  close(): void {
+    for (const counters of this.counters) for (const { fd } of counters) fd.close();
+  }
+}

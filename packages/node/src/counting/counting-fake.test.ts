@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeSys, liveHandles } from '../sys/index.ts';
+import { openCounting, planCounting } from './index.ts';
+import { SliceStatistics, studentT95 } from './slices.ts';
+
+/** What cannot be provoked on one machine: refusals, full groups, times that do not match. */
+
+const THREAD = { kind: 'threads', tids: [process.pid] } as const;
+
+function opened(sys: FakeSys): string[] {
+  return sys.events.map(({ attr, cpu, group }) => `${attr.type}:${attr.config} cpu ${cpu} group ${group}`);
+}
+
+test('events open CPU by CPU, members after their leader', () => {
+  const plan = planCounting({
+    target: { kind: 'cpus', cpus: [0] },
+    events: 'cs,{faults,migrations},minor-faults',
+  });
+  assert.deepEqual(
+    plan.sets[0]!.rows.map(({ event, task, cpu, leader }) => [event, task, cpu, leader]),
+    [
+      [0, -1, 0, null],
+      [1, -1, 0, null],
+      [2, -1, 0, 1],
+      [3, -1, 0, null],
+    ],
+  );
+  const flags = plan.sets[0]!.events.map(({ attr }) => [
+    attr.flags.disabled,
+    attr.flags.inherit,
+    Number(attr.readFormat),
+  ]);
+  assert.deepEqual(flags, [
+    [1, 1, 3],
+    [1, 1, 15],
+    [0, 1, 15],
+    [1, 1, 3],
+  ]);
+});
+
+test('a member that does not fit breaks a weak group up, and stays out of another', () => {
+  const full = (sys: FakeSys) => {
+    sys.refuseOpen = ({ group }) => (group !== -1 && sys.events.length >= 2 ? 'EINVAL' : null);
+  };
+  const weak = new FakeSys();
+  full(weak);
+  using session = openCounting({ target: THREAD, events: '{cs,faults,migrations}:W', sys: weak });
+  assert.deepEqual(opened(weak).slice(2), [
+    '1:3 cpu -1 group -1',
+    '1:2 cpu -1 group -1',
+    '1:4 cpu -1 group -1',
+  ]);
+  assert.deepEqual(weak.closed, [3, 4]);
+  assert.match(session.notes[0]!.text, /cs, faults, migrations at one time/);
+  assert.deepEqual(
+    weak.events.slice(2).map(({ attr }) => Number(attr.readFormat)),
+    [3, 3, 3],
+  );
+
+  const strict = new FakeSys();
+  full(strict);
+  using other = openCounting({ target: THREAD, events: '{cs,faults,migrations}', sys: strict });
+  const counts = other.read().sets[0]!.events;
+  assert.deepEqual(
+    counts.map(({ status }) => status),
+    ['not-counted', 'not-counted', 'not-supported'],
+  );
+  assert.match(counts[2]!.reason!, /group of 3 events needs more counters/);
+});
+
+test('a leader that is refused takes its group along; nothing stays open of it', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.config === 3n ? 'ENOENT' : null);
+  using session = openCounting({ target: THREAD, events: 'faults,{cs,migrations}', sys });
+  const counts = session.read().sets[0]!.events;
+  assert.deepEqual(
+    counts.map(({ status, reason }) => [status, reason !== null && /led by cs/.test(reason)]),
+    [
+      ['not-counted', false],
+      ['not-supported', false],
+      ['not-supported', true],
+    ],
+  );
+  assert.equal(sys.events.length, 1);
+});
+
+test('a user without rights counts user space, under both names', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.flags.excludeKernel === 0 ? 'EACCES' : null);
+  using session = openCounting({ target: THREAD, events: 'cs', sys, paranoid: 2 });
+  const [event] = session.read().sets[0]!.events;
+  assert.deepEqual([event!.name, event!.requestedName], ['cs:u', 'cs']);
+});
+
+test('what was opened before a failure is closed', () => {
+  const before = liveHandles().length;
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.config === 2n ? 'EBUSY' : null);
+  assert.throws(() => openCounting({ target: THREAD, sets: ['cs', 'migrations,faults'], sys }), /in use/);
+  assert.deepEqual(sys.closed.sort(), [3, 4]);
+  assert.equal(liveHandles().length, before);
+});
+
+test('sets that take turns are scaled to the time of all', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: THREAD, sets: ['cs', 'faults'], sys });
+  session.start();
+  // Each set sees half of the time: 100 per slice of 10 ns, always the same.
+  for (let slice = 1; slice <= 8; slice++) {
+    sys.timeNs += 10n;
+    const fd = slice % 2 === 1 ? 3 : 4;
+    const times = BigInt(Math.ceil(slice / 2)) * 10n;
+    sys.readings.set(fd, [times * 10n, times, times]);
+    session.next();
+  }
+  const { sets, elapsedNs } = session.read();
+  assert.equal(elapsedNs, 80n);
+  for (const { events, timesLoaded, loadedNs } of sets) {
+    const [{ value, scaled, enabledNs, runningNs, errorBound } = assert.fail()] = events;
+    assert.deepEqual([value, scaled, enabledNs, runningNs, errorBound], [400n, 800n, 80n, 40n, 0]);
+    assert.ok(timesLoaded >= 4);
+    assert.equal(loadedNs, 40n);
+  }
+  assert.equal(session.switching.switches, 8);
+  assert.deepEqual(sys.controls.slice(0, 3), ['enable 3', 'disable 3', 'enable 4']);
+  assert.throws(() => session.next('nothing'), /no event set nothing/);
+});
+
+test('a reset is a baseline: the counter itself is left alone', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: THREAD, events: 'cs,faults', sys });
+  session.start();
+  sys.readings.set(3, [50n, 10n, 10n]);
+  sys.readings.set(4, [70n, 10n, 10n]);
+  session.reset(['cs']);
+  sys.readings.set(3, [65n, 20n, 20n]);
+  sys.readings.set(4, [90n, 20n, 20n]);
+  assert.deepEqual(
+    session.read().sets[0]!.events.map(({ value, enabledNs }) => [value, enabledNs]),
+    [
+      [15n, 10n],
+      [90n, 20n],
+    ],
+  );
+  assert.ok(!sys.controls.some((control) => control.startsWith('reset')));
+});
+
+test('a pinned event that gets no counter says so', () => {
+  const sys = new FakeSys();
+  sys.read = () => 0;
+  using session = openCounting({ target: THREAD, events: 'cs', pinned: true, sys });
+  const [event] = session.read().sets[0]!.events;
+  assert.deepEqual(
+    [event!.status, event!.reason],
+    ['not-counted', 'it is pinned, and no counter was free for it'],
+  );
+  assert.equal(sys.events[0]!.attr.flags.pinned, 1);
+});
+
+test('the bound of the error holds for about 95 of 100 estimates', () => {
+  let seed = 7;
+  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+  let inside = 0;
+  const trials = 1000;
+  for (let trial = 0; trial < trials; trial++) {
+    const slices = Array.from(
+      { length: 60 },
+      () => 1000 + Math.floor((random() + random() + random()) * 400),
+    );
+    const statistics = new SliceStatistics();
+    const seen = slices.filter((_, index) => index % 3 === 0);
+    for (const value of seen) statistics.add({ value: BigInt(value), enabledNs: 100n, runningNs: 100n });
+    const truth = slices.reduce((sum, value) => sum + value, 0);
+    const estimate = seen.reduce((sum, value) => sum + value, 0) * 3;
+    const bound = statistics.errorBound({ value: 0n, enabledNs: 6000n, runningNs: 2000n })!;
+    if (Math.abs(truth - estimate) <= bound) inside++;
+  }
+  assert.ok(inside > trials * 0.92 && inside < trials * 0.98, `${inside} of ${trials}`);
+  assert.equal(new SliceStatistics().errorBound({ value: 1n, enabledNs: 10n, runningNs: 10n }), 0);
+  assert.equal(new SliceStatistics().errorBound({ value: 1n, enabledNs: 10n, runningNs: 5n }), null);
+  // Tables of the distribution: 2.086 at 20, 1.98 at 120.
+  assert.ok(Math.abs(studentT95(20) - 2.086) < 0.01 && Math.abs(studentT95(120) - 1.98) < 0.01);
+});

@@ -1,0 +1,42 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import { listThreads, onlineCpus, requireProcess, requireThread } from '../target/index.ts';
+import type { CountingTarget } from './types.ts';
+
+/** Tasks and CPUs of a target; every event is opened for each of the one on each of the other. */
+export interface Places {
+  tasks: readonly number[];
+  cpus: readonly number[];
+}
+
+const ANYWHERE = [-1];
+const EVERYBODY = -1;
+
+export function placesOf(target: CountingTarget): Places {
+  switch (target.kind) {
+    case 'self':
+      return { tasks: [0], cpus: ANYWHERE };
+    case 'command':
+      return { tasks: [target.pid], cpus: ANYWHERE };
+    case 'processes':
+      for (const pid of target.pids) requireProcess(pid);
+      return { tasks: [...new Set(target.pids.flatMap(listThreads))], cpus: ANYWHERE };
+    case 'threads':
+      for (const tid of target.tids) requireThread(tid);
+      return { tasks: [...new Set(target.tids)], cpus: ANYWHERE };
+    case 'cpus':
+    case 'cgroup':
+      return { tasks: [EVERYBODY], cpus: requireOnline(target.cpus) };
+  }
+}
+
+function requireOnline(wanted: readonly number[] | undefined): readonly number[] {
+  const online = onlineCpus();
+  const cpus = wanted ?? online;
+  const missing = cpus.filter((cpu) => !online.includes(cpu));
+  if (cpus.length > 0 && missing.length === 0) return cpus;
+  throw new CounterpointError(
+    'ERR_NO_CPU',
+    cpus.length === 0 ? 'the list of CPUs is empty' : `no such CPU is online: ${missing.join(', ')}`,
+    `Online are ${online.join(', ')}.`,
+  );
+}

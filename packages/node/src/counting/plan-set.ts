@@ -1,0 +1,108 @@
+import {
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_SAMPLE_IDENTIFIER,
+} from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
+import type { ParsedEvent } from '@counterpoint/core/events';
+import { parseCpuList } from '../target/index.ts';
+import { placesOf } from './places.ts';
+import type { CountedEvent, CountingRow, CountingTarget, PlannedSet } from './types.ts';
+
+export interface CountingOptions {
+  /** Count threads and children that the target starts, too. */
+  inherit: boolean;
+  levels: 'all' | 'user' | 'kernel';
+  /** The exec of the held command starts the counters; else `start` does. */
+  enableOnExec: boolean;
+  /** Every group must be on the PMU at all times, or fail. */
+  pinned?: boolean;
+  /** No other events on the PMU at the same time. */
+  exclusive?: boolean;
+}
+
+/** Attrs and rows as `perf stat` has them for the same request (perf 6.1, seen with strace). */
+export function planSet(
+  name: string,
+  parsed: readonly ParsedEvent[],
+  target: CountingTarget,
+  options: CountingOptions,
+): PlannedSet {
+  const events = plannedEvents(parsed);
+  const set: PlannedSet = { name, events, rows: [] };
+  events.forEach((_, index) => {
+    setCountingAttr(set, index, options);
+  });
+  set.rows = planRows(events, target);
+  return set;
+}
+
+function plannedEvents(parsed: readonly ParsedEvent[]): CountedEvent[] {
+  const leaders = new Map<number, number>();
+  return parsed.map((event, index): CountedEvent => {
+    refuseSampling(event);
+    if (event.group !== null && event.isLeader) leaders.set(event.group, index);
+    return {
+      requestedName: event.name,
+      name: event.name,
+      attr: { ...event.attr, flags: { ...event.attr.flags } },
+      leader: event.group === null || event.isLeader ? null : (leaders.get(event.group) ?? null),
+      cpus: event.cpus === undefined ? null : parseCpuList(event.cpus),
+      mostPrecise: event.options.mostPrecise ?? false,
+      tracepoint: event.tracepoint ?? null,
+      changes: [],
+      isSideband: false,
+      unit: event.unit ?? null,
+      scale: event.scale ?? 1,
+      tool: event.tool ?? null,
+      weakGroup: event.options.weakGroup ?? false,
+    };
+  });
+}
+
+function refuseSampling({ name, options }: ParsedEvent): void {
+  if (options.bpfCounter !== true) return;
+  throw new CounterpointError('ERR_EVENT_OPTION', `${name} asks for counting by a BPF program (modifier b)`);
+}
+
+/** Fill in the attr of one event from its place in the set. */
+export function setCountingAttr(set: PlannedSet, index: number, options: CountingOptions): void {
+  const event = set.events[index]!;
+  const { attr } = event;
+  const isLeader = event.leader === null;
+  const isInGroup = !isLeader || set.events.some(({ leader }) => leader === index);
+  attr.sampleType = BigInt(PERF_SAMPLE_IDENTIFIER);
+  attr.readFormat = BigInt(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+  if (isInGroup) attr.readFormat |= BigInt(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+  const { flags } = attr;
+  attr.samplePeriodOrFreq = 0n;
+  flags.freq = 0;
+  flags.inherit = options.inherit ? 1 : 0;
+  // Members follow their leader.
+  flags.disabled = isLeader ? 1 : 0;
+  flags.enableOnExec = isLeader && options.enableOnExec ? 1 : 0;
+  if (options.levels === 'user') Object.assign(flags, { excludeKernel: 1, excludeUser: 0 });
+  if (options.levels === 'kernel') Object.assign(flags, { excludeKernel: 0, excludeUser: 1 });
+  if (isLeader && options.pinned === true) flags.pinned = 1;
+  if (isLeader && options.exclusive === true) flags.exclusive = 1;
+}
+
+/** CPU by CPU, on each event by event, for each thread by thread: perf's order. */
+function planRows(events: readonly CountedEvent[], target: CountingTarget): CountingRow[] {
+  const { tasks, cpus } = placesOf(target);
+  const rows: CountingRow[] = [];
+  const rowOf = new Map<string, number>();
+  for (const cpu of cpus) {
+    events.forEach(({ tool, leader, cpus: only }, index) => {
+      if (tool !== null || (only !== null && cpu >= 0 && !only.includes(cpu))) return;
+      for (const task of tasks) {
+        const leaderRow = leader === null ? null : (rowOf.get(`${leader} ${task} ${cpu}`) ?? null);
+        rowOf.set(`${index} ${task} ${cpu}`, rows.length);
+        rows.push({ event: index, task, cpu, leader: leaderRow });
+      }
+    });
+  }
+  return rows;
+}

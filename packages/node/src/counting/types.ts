@@ -1,0 +1,106 @@
+import type { ToolEvent } from '@counterpoint/core/events';
+import type { PlannedEvent } from '../session/index.ts';
+
+/** Whose events are counted. */
+export type CountingTarget =
+  /** The calling thread. */
+  | { kind: 'self' }
+  /** All threads of the processes; with `inherit` the threads and children that they start from now on. */
+  | { kind: 'processes'; pids: readonly number[] }
+  | { kind: 'threads'; tids: readonly number[] }
+  /** A command that is held before its exec (`launchHeld`): the exec starts the counters. */
+  | { kind: 'command'; pid: number }
+  /** Everything that runs on the CPUs; all that are online where none are named. */
+  | { kind: 'cpus'; cpus?: readonly number[] }
+  /** The tasks of a control group, by its path under the mount of cgroup2 or the perf_event hierarchy. */
+  | { kind: 'cgroup'; path: string; cpus?: readonly number[] };
+
+/** An event as it will be counted: plain data. */
+export interface CountedEvent extends PlannedEvent {
+  unit: string | null;
+  /** The count times this is in `unit`. */
+  scale: number;
+  /** Measured here, not by the kernel. */
+  tool: ToolEvent | null;
+  /** Its group is broken up where the PMU cannot take it whole (modifier `W`). */
+  weakGroup: boolean;
+}
+
+/** One perf_event_open that will be made. */
+export interface CountingRow {
+  /** Index of the event in its set. */
+  event: number;
+  /** Thread; 0 is the caller, -1 everybody; for a cgroup its descriptor stands here when it is opened. */
+  task: number;
+  /** -1 is wherever the task runs. */
+  cpu: number;
+  /** Index of the row of the group's leader for the same task and CPU. */
+  leader: number | null;
+}
+
+/** Events that are counted at the same time. Of several sets of a session one is loaded at a time. */
+export interface PlannedSet {
+  name: string;
+  events: CountedEvent[];
+  /** In the order in which they are opened. */
+  rows: CountingRow[];
+}
+
+/** All that will be opened, as plain data. */
+export interface CountingPlan {
+  target: CountingTarget;
+  sets: PlannedSet[];
+}
+
+/** What one or more counters gave: raw, with the kernel's two times. */
+export interface Reading {
+  value: bigint;
+  /** How long the event was wanted, and how long it had a counter. For tasks both run while the task runs. */
+  enabledNs: bigint;
+  runningNs: bigint;
+}
+
+export type CountStatus = 'counted' | 'not-counted' | 'not-supported';
+
+/** The reading of one place: a thread or a CPU. */
+export interface PlaceCount extends Reading {
+  task: number;
+  cpu: number;
+}
+
+export interface EventCount extends Reading {
+  /** What it is in the end (`cycles:u`), and as it was asked for (`cycles`). */
+  name: string;
+  requestedName: string;
+  status: CountStatus;
+  /** Why it is not counted or not supported. */
+  reason: string | null;
+  /** The value for all of the time, from that for the time with a counter: `value * enabled / running`. */
+  scaled: bigint;
+  /** 95 % bound of the error of `scaled`, ±; 0 where it was always counted, null where nothing is known about the rest. */
+  errorBound: number | null;
+  unit: string | null;
+  scale: number;
+  /** Index of the leader in the set, for members of a group. */
+  leader: number | null;
+  places: PlaceCount[];
+}
+
+export interface SetCounts {
+  name: string;
+  /** How often it was loaded, and for how long. */
+  timesLoaded: number;
+  loadedNs: bigint;
+  events: EventCount[];
+}
+
+/** The answer of a session: sums since its start or its last reset. */
+export interface Counts {
+  type: 'counts';
+  version: 1;
+  /** CLOCK_MONOTONIC. */
+  timeNs: bigint;
+  /** Time with the session started. */
+  elapsedNs: bigint;
+  sets: SetCounts[];
+}
