@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { liveHandles, realSys, SysError } from '../sys/index.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
+import { cgroupMounts } from './cgroups.ts';
 import { type Counts, type EventList, openCounting } from './index.ts';
 
 /** On this machine's kernel, against perf where it is installed. */
@@ -142,40 +146,52 @@ test('targets that are not there', () => {
   assert.throws(() => openCounting({ target: { kind: 'self' } }), { code: 'ERR_NO_EVENTS' });
 });
 
-test('the tasks of a control group, wherever they run', { skip: noEvents }, async (t) => {
-  const { mkdirSync, rmdirSync, writeFileSync, existsSync } = await import('node:fs');
-  const mount = ['/sys/fs/cgroup/perf_event', '/sys/fs/cgroup'].find((path) =>
-    existsSync(`${path}/cgroup.procs`),
-  );
-  const group = `${mount}/counterpoint-test-${process.pid}`;
+test('the tasks of a control group, wherever they run', { skip: noEvents }, (t) => {
+  // Mounted for this test where it is mounted nowhere.
+  const own = mkdtempSync(join(tmpdir(), 'counterpoint-cgroup-'));
+  const isMountedHere =
+    cgroupMounts().length === 0 && spawnSync('mount', ['-t', 'cgroup2', 'none', own]).status === 0;
+  const name = `counterpoint-test-${process.pid}`;
   try {
-    mkdirSync(group);
-  } catch (error) {
-    return t.skip(`cannot make a control group: ${(error as Error).message}`);
-  }
-  try {
-    using session = openCounting({
-      target: { kind: 'cgroup', path: `counterpoint-test-${process.pid}` },
-      events: 'faults',
-    });
-    session.start();
-    const script = `echo $$ > ${group}/cgroup.procs; exec /bin/ls -R /usr/share/doc`;
-    spawnSync('/bin/sh', ['-c', script], { stdio: 'ignore' });
-    spawnSync('/bin/ls', ['-R', '/usr/share/doc'], { stdio: 'ignore' });
-    const [inside = 0] = values(session.read());
-    using all = openCounting({ target: { kind: 'cpus' }, events: 'faults' });
-    all.start();
-    spawnSync('/bin/ls', ['-R', '/usr/share/doc'], { stdio: 'ignore' });
-    const [one = 0] = values(all.read());
-    assert.ok(inside > 30 && inside < one * 1.6, `${inside} in the group, ${one} for one run`);
-    writeFileSync(`${mount}/cgroup.procs`, String(process.pid));
-  } catch (error) {
-    if (error instanceof SysError && error.code === 'EBADF')
-      return t.skip('perf events are in another hierarchy');
-    throw error;
+    const [mount] = cgroupMounts();
+    if (mount === undefined)
+      return t.skip('control groups are not mounted, and mounting them is not allowed');
+    const group = join(mount, name);
+    try {
+      mkdirSync(group);
+    } catch (error) {
+      return t.skip(`cannot make a control group: ${(error as Error).message}`);
+    }
+    try {
+      using session = openCounting({ target: { kind: 'cgroup', path: name }, events: 'faults' });
+      session.start();
+      const list = ['-R', '/usr/share/doc'];
+      spawnSync('/bin/ls', list, { stdio: 'ignore' });
+      assert.deepEqual(values(session.read()), [0]);
+      spawnSync('/bin/sh', ['-c', `echo $$ > ${group}/cgroup.procs; exec /bin/ls "$@"`, 'sh', ...list], {
+        stdio: 'ignore',
+      });
+      const [inside = 0] = values(session.read());
+      assert.ok(inside > 30, `${inside}`);
+    } finally {
+      rmdirSync(group);
+    }
   } finally {
-    rmdirSync(group);
+    if (isMountedHere) spawnSync('umount', [own]);
+    rmdirSync(own);
   }
+});
+
+test('where perf events find control groups', () => {
+  const info = [
+    '30 23 0:26 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro,mode=755',
+    '31 30 0:27 / /sys/fs/cgroup/unified rw,nosuid shared:5 - cgroup2 cgroup2 rw,nsdelegate',
+    '35 30 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct',
+    '36 30 0:32 / /sys/fs/cgroup/perf\\040event rw - cgroup cgroup rw,perf_event',
+    'nonsense',
+  ];
+  assert.deepEqual(cgroupMounts(info.join('\n')), ['/sys/fs/cgroup/perf event', '/sys/fs/cgroup/unified']);
+  assert.deepEqual(cgroupMounts(''), []);
 });
 
 test('children’s CPU time is that of the process that was waited for', async () => {

@@ -1,10 +1,10 @@
-import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type ParsedEvent, parseEvents } from '@counterpoint/core/events';
 import { systemEventLookup } from '../pmu/index.ts';
 import { paranoidLevel } from '../probe/index.ts';
 import type { Note } from '../session/index.ts';
-import { Fd, realSys, type Sys } from '../sys/index.ts';
+import { realSys, type Sys } from '../sys/index.ts';
+import { openCgroup } from './cgroups.ts';
 import type { OpenSet } from './counter-set.ts';
 import { openSet } from './open-set.ts';
 import { type CountingOptions, planSet } from './plan-set.ts';
@@ -122,20 +122,4 @@ export function parseList(events: EventList): ParsedEvent[] {
     parsed.push(...parseEvents(event, lookup, { firstGroup: Math.max(-1, ...groups) + 1 }));
   }
   return parsed;
-}
-
-/** Mounts under which a control group's path is looked for: cgroup2, its hybrid place, and the old perf_event hierarchy. */
-const CGROUP_MOUNTS = ['/sys/fs/cgroup/perf_event', '/sys/fs/cgroup', '/sys/fs/cgroup/unified'];
-
-function openCgroup(path: string): Fd {
-  const candidates = path.startsWith('/sys/') ? [path] : CGROUP_MOUNTS.map((mount) => `${mount}/${path}`);
-  const found = candidates.find((candidate) => existsSync(candidate));
-  if (found === undefined) {
-    throw new CounterpointError(
-      'ERR_NO_CGROUP',
-      `there is no control group ${path}`,
-      `It is looked for under ${CGROUP_MOUNTS.join(', ')}.`,
-    );
-  }
-  return new Fd(openSync(found, constants.O_RDONLY | constants.O_DIRECTORY), closeSync);
 }
