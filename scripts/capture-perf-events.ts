@@ -1,4 +1,4 @@
-/** Asks the installed perf what it makes of event names; see `fixtures/events/README.md`. Prints the table. */
+/** Asks the installed perf what it makes of event names; see `fixtures/events/README.md`. Prints the table. The word is a folder there. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,12 +12,13 @@ interface Machine {
       formats: Record<string, string>;
       events: Record<string, { terms: string; unit?: string; scale?: number }>;
       cpus?: string;
+      isCore?: boolean;
     }
   >;
   tracepoints: Record<string, number>;
 }
 
-const fixture = new URL('../fixtures/events/', import.meta.url);
+const fixture = new URL(`../fixtures/events/${process.argv[2] ?? '.'}/`, import.meta.url);
 const machine: Machine = JSON.parse(readFileSync(new URL('machine.json', fixture), 'utf8'));
 const texts = readFileSync(new URL('texts.txt', fixture), 'utf8').split('\n').slice(0, -1);
 const dir = mkdtempSync(join(tmpdir(), 'perf-events-'));
@@ -27,10 +28,10 @@ function put(path: string, text: string | number): void {
   writeFileSync(join(dir, path), `${text}\n`);
 }
 
-for (const [name, { type, formats, events, cpus }] of Object.entries(machine.pmus)) {
+for (const [name, { type, formats, events, cpus, isCore }] of Object.entries(machine.pmus)) {
   const pmu = `sys/bus/event_source/devices/${name}`;
   put(`${pmu}/type`, type);
-  if (cpus !== undefined) put(`${pmu}/cpumask`, cpus);
+  if (cpus !== undefined) put(`${pmu}/${isCore === true ? 'cpus' : 'cpumask'}`, cpus);
   for (const [term, bits] of Object.entries(formats)) put(`${pmu}/format/${term}`, bits);
   for (const [event, { terms, unit, scale }] of Object.entries(events)) {
     put(`${pmu}/events/${event}`, terms);
@@ -67,12 +68,10 @@ function attrFields(text: string): string[] {
     .map(([name, value]) => `${name}=0x${BigInt(value).toString(16)}`);
 }
 
-/** strace shows cache events as `result<<16|operation<<8|cache`. */
+/** strace shows generic events in parts: `result<<16|operation<<8|cache`, and `pmu<<32|event`. */
 function cacheConfig(value: string): string {
-  const parts = value.split('|').map((part) => part.split('<<').map(Number) as [number, number?]);
-  return parts.length === 1
-    ? value
-    : String(parts.reduce((sum, [bits, shift = 0]) => sum | (bits << shift), 0));
+  const parts = value.split('|').map((part) => part.split('<<').map(BigInt) as [bigint, bigint?]);
+  return String(parts.reduce((sum, [bits, shift = 0n]) => sum | (bits << shift), 0n));
 }
 
 const [traceFile, statFile] = [join(dir, 'trace'), join(dir, 'stat')];

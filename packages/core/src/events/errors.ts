@@ -1,6 +1,9 @@
 import { CounterpointError } from '../base/index.ts';
 
-const LABEL = 'event syntax error: ';
+/** What the text is called. */
+export type Syntax = 'event' | 'filter';
+
+const label = (syntax: Syntax) => `${syntax} syntax error: `;
 /** A longer text is cut, so that the place stays on the screen. */
 const LONGEST_SHOWN = 100;
 /** How much of a long text is shown before the place. */
@@ -18,8 +21,8 @@ export class EventSyntaxError extends CounterpointError {
   readonly column: number;
   readonly reason: string;
 
-  constructor(text: string, column: number, reason: string, remedy = '') {
-    super('ERR_EVENT_SYNTAX', pointAt(text, column, reason), remedy);
+  constructor(text: string, column: number, reason: string, remedy = '', syntax: Syntax = 'event') {
+    super('ERR_EVENT_SYNTAX', pointAt(text, column, reason, label(syntax)), remedy);
     this.name = 'EventSyntaxError';
     this.text = text;
     this.column = column;
@@ -27,12 +30,12 @@ export class EventSyntaxError extends CounterpointError {
   }
 }
 
-function pointAt(text: string, column: number, reason: string): string {
+function pointAt(text: string, column: number, reason: string, label: string): string {
   const cut = text.length > LONGEST_SHOWN ? Math.max(0, column - SHOWN_BEFORE) : 0;
   let shown = text.slice(cut, cut + LONGEST_SHOWN);
   if (cut > 0) shown = `..${shown.slice(2)}`;
   if (cut + LONGEST_SHOWN < text.length) shown = `${shown.slice(0, -2)}..`;
   // A line break or a control character would move the place away.
   shown = shown.replace(/[\x00-\x1f\x7f]/g, ' ');
-  return `${LABEL}'${shown}'\n${' '.repeat(LABEL.length + 1 + column - cut)}\\___ ${reason}`;
+  return `${label}'${shown}'\n${' '.repeat(label.length + 1 + column - cut)}\\___ ${reason}`;
 }

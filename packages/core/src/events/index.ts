@@ -1,9 +1,12 @@
 export { cacheName, eventNameFromAttr } from './attr-name.ts';
+export { formatCpus, parseCpus } from './cpu-list.ts';
 export { EventSyntaxError } from './errors.ts';
+export { applyFilter, checkFilter } from './filter.ts';
 export { type ConfigField, type FormatBits, largestValue, parseFormat, placeBits } from './format-bits.ts';
 export { isGlob, matchesGlob } from './glob.ts';
 export { cacheEventNames, NAMED_EVENTS, type NamedEvent } from './names.ts';
 export { type ParseEventsOptions, parseEvents } from './parse.ts';
+export { probePathsOf } from './probe.ts';
 export type {
   EventLookup,
   EventOptions,

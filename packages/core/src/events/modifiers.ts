@@ -3,10 +3,12 @@ import type { ParsedEvent } from './types.ts';
 /** An event whose modifiers are being applied: whether guests or hosts were spoken of must outlive its own. */
 export interface ModifiedEvent extends ParsedEvent {
   choosesGuest: boolean;
+  /** A wildcard or a generic name became several events on several PMUs. */
+  isOneOfSeveral?: boolean;
 }
 
 /** Every modifier letter, as perf has them. */
-export const MODIFIER_LETTERS = 'ukhpPGHSDIWeb';
+export const MODIFIER_LETTERS = 'ukhpPGHSDIWebRX';
 const MOST_PRECISE = 3;
 
 /** What is wrong with modifiers, or `null`: unknown letters, a letter twice, more than three p. */
@@ -28,7 +30,7 @@ export function modifierProblem(letters: string): { at: number; reason: string }
 
 /**
  * Modifiers change an event: u, k, h keep only these levels; G and H only guest or host; I leaves out the idle task;
- * p raises precision, P asks for the most; D pins, e excludes others, W, S and b are for the one who opens it.
+ * p raises precision, P asks for the most; D pins, e excludes others, W, S, b, R and X are for the one who opens it.
  *
  * An event's own modifiers begin from nothing: each of them takes back perf's default of leaving guests out, and u and p
  * put it back. A group's begin from what the event already has, and pin or exclude only its leader.
@@ -85,6 +87,12 @@ export function applyModifiers(event: ModifiedEvent, letters: string, ofGroup: b
         break;
       case 'b':
         event.options.bpfCounter = true;
+        break;
+      case 'R':
+        event.options.retireLatency = true;
+        break;
+      case 'X':
+        event.options.keepGroup = true;
         break;
       case 'D':
         if (!ofGroup || event.isLeader) flags.pinned = 1;

@@ -1,12 +1,21 @@
-import { PERF_TYPE_BREAKPOINT, PERF_TYPE_RAW, PERF_TYPE_TRACEPOINT } from '../abi/index.ts';
+import {
+  PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_RAW,
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+} from '../abi/index.ts';
 import { didYouMean, nearestNames } from '../base/index.ts';
 import { makeAttr } from '../records/index.ts';
+import { corePmus, dependsOnCore, onCore } from './cores.ts';
+import { formatCpus, parseCpus } from './cpu-list.ts';
 import { EventSyntaxError } from './errors.ts';
 import { BREAKPOINT_ACCESS } from './facts.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import { applyModifiers, MODIFIER_LETTERS, type ModifiedEvent, modifierProblem } from './modifiers.ts';
 import { cacheEventNames, findCacheEvent, NAMED_EVENTS } from './names.ts';
-import { applyPmuTerms, findPmuEvents, findPmus } from './pmu.ts';
+import { findPmuEvents, findPmus } from './pmu.ts';
+import { applyPmuTerms } from './pmu-terms.ts';
+import { probeConfig, probePmu, readProbe, resolveProbes } from './probe.ts';
 import { type EventText, scanEventList, type Term } from './scan.ts';
 import { applyGeneralTerm, generalTermNames, parseTermNumber, unknownTerm } from './terms.ts';
 import type { EventLookup, ParsedEvent, PmuDescription } from './types.ts';
@@ -41,15 +50,38 @@ export function parseEvents(
     if (item.group === null) continue;
     const { name, modifiers, modifiersAt } = item.group;
     checkModifiers(text, modifiers, modifiersAt);
-    events.slice(first).forEach((event, index) => {
-      event.group = group;
-      if (name !== '') event.groupName = name;
-      event.isLeader = index === 0;
-      if (modifiers !== '') applyModifiers(event, modifiers, true);
-    });
-    group++;
+    const groups = groupsOf(events.splice(first));
+    for (const members of groups) {
+      members.forEach((event, index) => {
+        event.group = group;
+        if (name !== '') event.groupName = name;
+        event.isLeader = index === 0;
+        if (modifiers !== '') applyModifiers(event, modifiers, true);
+        events.push(event);
+      });
+      group++;
+    }
   }
-  return events.map(({ choosesGuest: _, ...event }) => event);
+  return events.map(({ choosesGuest: _, isOneOfSeveral: __, ...event }) => event);
+}
+
+/**
+ * A kernel group has one hardware PMU. Where names became an event on each of several PMUs, so does the group:
+ *
+ *   {cycles,instructions,cs}  ->  {cpu_atom/cycles/,cpu_atom/instructions/,cs}  {cpu_core/cycles/,cpu_core/instructions/}
+ *
+ * What is on no PMU of its own stays with the first. A group of PMUs that were written out is left as it is.
+ */
+function groupsOf(members: readonly ModifiedEvent[]): ModifiedEvent[][] {
+  if (!members.some(({ isOneOfSeveral }) => isOneOfSeveral === true)) return [[...members]];
+  const isMovable = ({ pmu, attr }: ModifiedEvent) => pmu === undefined || attr.type === PERF_TYPE_SOFTWARE;
+  const pmus = [...new Set(members.filter((event) => !isMovable(event)).map(({ pmu }) => pmu))];
+  const note = `the group became ${pmus.length}: ${pmus.join(' and ')} cannot count in one`;
+  return pmus.map((pmu, index) => {
+    const group = members.filter((event) => (isMovable(event) ? index === 0 : event.pmu === pmu));
+    if (pmus.length > 1) (group[0]!.notes ??= []).push(note);
+    return group;
+  });
 }
 
 function checkModifiers(text: string, letters: string, at: number): void {
@@ -78,47 +110,47 @@ class EventResolver {
   resolve(): ModifiedEvent[] {
     const { head, at, terms } = this.#event;
     if (head.startsWith('mem:')) return [this.#breakpoint()];
+    const probes = this.#probes();
+    if (probes !== null) return probes;
 
     const parts = head.split(':');
     const [first = '', second] = parts;
     const named = NAMED_EVENTS.get(first);
     if (named !== undefined) {
-      const event = this.#generic(named.type, named.config, this.#event.text);
-      if (named.tool !== undefined) {
-        event.tool = named.tool;
-        event.unit = 'ns';
-      }
-      return this.#finish([event], parts, 1);
+      if (named.tool !== undefined) return this.#finish([this.#tool(first, this.#terms)], parts, 1);
+      return this.#finish(this.#generics(named.type, named.config, this.#event.text), parts, 1);
     }
     const cache = findCacheEvent(first);
     if (cache !== null) {
       if ('problem' in cache) throw this.#error(at, cache.problem);
-      return this.#finish([this.#generic(cache.type, cache.config, first)], parts, 1);
+      return this.#finish(this.#generics(cache.type, cache.config, first), parts, 1);
     }
     if (terms !== null && parts.length === 1) {
       const pmus = findPmus(first, this.#lookup);
-      if (pmus.length > 0)
-        return this.#finish(
-          pmus.map((pmu) => this.#pmuEvent(pmu, this.#terms)),
-          parts,
-          1,
-        );
+      if (pmus.length > 0) return this.#finish(this.#pmuEvents(pmus), parts, 1);
+      // Newer perf writes the events of the tool itself as if it were a PMU.
+      const [tool, ...others] = this.#terms;
+      if (first === 'tool' && tool !== undefined && tool.value === null) {
+        if (NAMED_EVENTS.get(tool.name)?.tool === undefined) throw this.#unknownTool(tool);
+        return this.#finish([this.#tool(tool.name, others)], parts, 1);
+      }
     }
     // `read` is a word of cache events before it is raw 0xead.
     const raw = first === 'read' ? null : RAW.exec(first);
     if (raw !== null) {
-      return this.#finish([this.#generic(PERF_TYPE_RAW, BigInt(`0x${raw[1]}`), this.#event.text)], parts, 1);
+      return this.#finish(this.#generics(PERF_TYPE_RAW, BigInt(`0x${raw[1]}`), this.#event.text), parts, 1);
     }
     const type = parseTermNumber(first);
     const config = second === undefined ? null : parseTermNumber(second);
     if (type !== null && type <= 0xffff_ffffn && config !== null) {
-      return this.#finish([this.#generic(Number(type), config, this.#event.text)], parts, 2);
+      return this.#finish(this.#generics(Number(type), config, this.#event.text), parts, 2);
     }
     if (terms === null) {
       const aliases = findPmuEvents(first, this.#lookup);
       if (aliases.length > 0) {
         const term = (name: string): Term => ({ name, at, value: null, valueAt: at, quoted: false });
         const events = aliases.map(({ pmu, event }) => this.#pmuEvent(pmu, [term(event)]));
+        this.#markSeveral(events, first, parts, 1);
         return this.#finish(events, parts, 1);
       }
     }
@@ -141,16 +173,114 @@ class EventResolver {
     };
   }
 
+  /** An event that the kernel knows by number; one for each kind of core where there are several. */
+  #generics(type: number, config: bigint, name: string): ModifiedEvent[] {
+    const cores = dependsOnCore(type, config) ? corePmus(this.#lookup) : [];
+    if (cores.length < 2) return [this.#generic(type, config, name)];
+    const events = cores.map((pmu) => {
+      const placed = onCore(type, config, pmu);
+      const event = this.#generic(placed.type, placed.config, name);
+      event.pmu = pmu.name;
+      if (pmu.cpus !== undefined) event.cpus = pmu.cpus;
+      return event;
+    });
+    const parts = this.#event.head.split(':');
+    const used = parseTermNumber(parts[0]!) === null ? 1 : 2;
+    this.#markSeveral(events, parts.slice(0, used).join(':'), parts, used);
+    return events;
+  }
+
   #generic(type: number, config: bigint, name: string): ModifiedEvent {
     const event = this.#start(name, type, config);
     this.#applyTerms(event, this.#terms, true);
     return event;
   }
 
+  /** One name, several PMUs: each event says which is its own, unless it was given a name. */
+  #markSeveral(events: ModifiedEvent[], event: string, parts: readonly string[], used: number): void {
+    if (events.length < 2) return;
+    const { terms, tail } = this.#event;
+    const letters = terms === null ? parts.slice(used).join(':') : tail.replace(/^:/, '');
+    const inner = [event, ...this.#terms.map((term) => this.#termText(term))].join(',');
+    for (const one of events) {
+      one.isOneOfSeveral = true;
+      // Instances of one uncore PMU are added up in the end, kinds of core are not.
+      const isCore = this.#lookup.pmu(one.pmu!)?.isCore === true;
+      if (isCore && !this.#terms.some(({ name }) => name === 'name'))
+        one.name = `${one.pmu}/${inner}/${letters}`;
+    }
+  }
+
+  #termText({ name, value, quoted }: Term): string {
+    return value === null ? name : `${name}=${quoted ? `'${value}'` : value}`;
+  }
+
+  /** The terms on each of the PMUs that a name or a wildcard means; those that do not have the event are left out. */
+  #pmuEvents(pmus: readonly PmuDescription[]): ModifiedEvent[] {
+    const events: ModifiedEvent[] = [];
+    const refused: string[] = [];
+    let first: EventSyntaxError | null = null;
+    for (const pmu of pmus) {
+      try {
+        const event = this.#pmuEvent(pmu, this.#terms);
+        if (pmus.length > 1) event.isOneOfSeveral = true;
+        events.push(event);
+      } catch (error) {
+        if (!(error instanceof EventSyntaxError)) throw error;
+        first ??= error;
+        refused.push(`${pmu.name} (${error.reason})`);
+      }
+    }
+    if (events.length === 0) throw first!;
+    if (refused.length > 0) (events[0]!.notes ??= []).push(`not on ${refused.join(', ')}`);
+    return events;
+  }
+
   #pmuEvent(pmu: PmuDescription, terms: readonly Term[]): ModifiedEvent {
     const event = this.#start(this.#event.text, pmu.type, 0n);
-    applyPmuTerms(event, pmu, terms, this.#text);
+    const several = pmu.isCore === true && corePmus(this.#lookup).length > 1;
+    applyPmuTerms(event, pmu, terms, this.#text, several);
     return event;
+  }
+
+  /** What the tool measures itself. */
+  #tool(name: string, terms: readonly Term[]): ModifiedEvent {
+    const { type, config, tool } = NAMED_EVENTS.get(name)!;
+    const event = this.#start(this.#event.text, type, config);
+    event.tool = tool!;
+    event.unit = 'ns';
+    this.#applyTerms(event, terms, true);
+    return event;
+  }
+
+  /** `uprobe:FILE:FUNCTION` and its kind; `null` for anything else. */
+  #probes(): ModifiedEvent[] | null {
+    const { head, at } = this.#event;
+    const text = readProbe(head, this.#text, at);
+    if (text === null) return null;
+    const pmu = probePmu(text.kind, this.#text, at, this.#lookup);
+    const events = resolveProbes(text, this.#text, this.#lookup).map((probe) => {
+      const event = this.#start(this.#event.text, pmu.type, probeConfig(pmu, probe));
+      event.attr.config2 = probe.offset;
+      event.attr.samplePeriodOrFreq = 1n;
+      event.pmu = pmu.name;
+      event.probe = probe;
+      this.#applyTerms(event, this.#terms, false);
+      return event;
+    });
+    if (isGlob(text.place)) {
+      // The function in the wildcard's place; what stands around it stays.
+      for (const event of events) {
+        const suffix = this.#event.text.slice(text.placeAt - at + text.place.length);
+        event.name = this.#event.text.slice(0, text.placeAt - at) + event.probe!.symbol + suffix;
+      }
+    }
+    const used = text.placeAt - at + text.place.length;
+    return this.#finish(
+      events,
+      [head.slice(0, used), ...(used < head.length ? [head.slice(used + 1)] : [])],
+      1,
+    );
   }
 
   #applyTerms(event: ModifiedEvent, terms: readonly Term[], withConfig: boolean): void {
@@ -176,7 +306,25 @@ class EventResolver {
     }
     checkModifiers(this.#text, letters, lettersAt);
     if (letters !== '') for (const event of events) applyModifiers(event, letters, false);
-    return events;
+    for (const event of events) if (event.name !== this.#event.text) event.requestedName = this.#event.text;
+    return this.#onChosenCpus(events);
+  }
+
+  /** `cpu=`: on a kind of core only its own CPUs; an event that is left with none is left out. */
+  #onChosenCpus(events: ModifiedEvent[]): ModifiedEvent[] {
+    const [{ cpus: chosen } = {}] = events.map(({ options }) => options);
+    if (chosen === undefined) return events;
+    const wanted = parseCpus(chosen);
+    const at = this.#terms.find(({ name }) => name === 'cpu')?.valueAt ?? this.#event.at;
+    if (wanted === null) throw this.#error(at, 'a range of CPUs goes up, to at most 65535');
+    const kept = events.filter((event) => {
+      const isCore = event.pmu !== undefined && this.#lookup.pmu(event.pmu)?.isCore === true;
+      const own = isCore && event.cpus !== undefined ? parseCpus(event.cpus) : null;
+      event.cpus = formatCpus([...wanted].filter((cpu) => own === null || own.has(cpu)));
+      return event.cpus !== '';
+    });
+    if (kept.length === 0) throw this.#error(at, `${events[0]!.pmu} has none of these CPUs`);
+    return kept;
   }
 
   /** `mem:ADDRESS[/LENGTH][:rwx][:modifiers]` */
@@ -274,6 +422,15 @@ class EventResolver {
     return this.#error(
       at,
       `unknown tracepoint${didYouMean(nearestNames(system, systems).map((found) => `${found}:…`))}`,
+    );
+  }
+
+  #unknownTool({ name, at }: Term): EventSyntaxError {
+    const tools = [...NAMED_EVENTS].flatMap(([known, { tool }]) => (tool === undefined ? [] : [known]));
+    return this.#error(
+      at,
+      `unknown event of the tool${didYouMean(nearestNames(name, tools))}`,
+      `Known: ${tools.join(', ')}`,
     );
   }
 

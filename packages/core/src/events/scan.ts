@@ -1,4 +1,5 @@
 import { EventSyntaxError } from './errors.ts';
+import { endOfProbePath } from './probe.ts';
 
 /**
  * The outer form of an event list, without meaning:
@@ -63,8 +64,9 @@ class EventScanner {
   #item(): EventItem {
     this.#skipSpace();
     const start = this.#at;
-    const name = this.#until(',{}/');
-    if (this.#text[this.#at] !== '{') {
+    const isProbe = endOfProbePath(this.#text, start) > 0;
+    const name = isProbe ? '' : this.#until(',{}/');
+    if (isProbe || this.#text[this.#at] !== '{') {
       this.#at = start;
       return { events: [this.#event()], group: null };
     }
@@ -94,7 +96,10 @@ class EventScanner {
     const at = this.#at;
     // Breakpoints write their length after a slash: mem:0x1000/8:rw.
     const isBreakpoint = this.#text.startsWith('mem:', at);
-    const head = this.#until(isBreakpoint ? ',{}' : ',{}/').trimEnd();
+    // The slashes of a probe's file are not those around terms.
+    this.#at = Math.max(this.#at, endOfProbePath(this.#text, at));
+    this.#until(isBreakpoint ? ',{}' : ',{}/');
+    const head = this.#text.slice(at, this.#at).trimEnd();
     if (head === '') throw this.#unexpected('an event');
     let terms: Term[] | null = null;
     let tail = '';

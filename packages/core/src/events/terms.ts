@@ -6,6 +6,7 @@ import type { ParsedEvent } from './types.ts';
 type Apply =
   | { kind: 'number'; most: bigint; apply: (event: ParsedEvent, value: bigint) => void }
   | { kind: 'text'; apply: (event: ParsedEvent, value: string) => void; choices?: readonly string[] }
+  | { kind: 'form'; pattern: RegExp; expected: string; apply: (event: ParsedEvent, value: string) => void }
   | { kind: 'switch'; apply: (event: ParsedEvent, on: boolean) => void };
 
 const U64 = (1n << 64n) - 1n;
@@ -19,6 +20,11 @@ const number = (most: bigint, apply: (event: ParsedEvent, value: bigint) => void
 });
 const text = (apply: (event: ParsedEvent, value: string) => void, choices?: readonly string[]): Apply =>
   choices === undefined ? { kind: 'text', apply } : { kind: 'text', apply, choices };
+const form = (
+  pattern: RegExp,
+  expected: string,
+  apply: (event: ParsedEvent, value: string) => void,
+): Apply => ({ kind: 'form', pattern, expected, apply });
 const toggle = (apply: (event: ParsedEvent, on: boolean) => void): Apply => ({ kind: 'switch', apply });
 
 /** What `branch_type=` may list, separated by |. */
@@ -67,14 +73,31 @@ const GENERAL_TERMS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
     'aux-action',
     text((event, value) => (event.options.auxAction = value), ['pause', 'resume', 'start-paused']),
   ],
+  [
+    'cpu',
+    form(/^\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*$/, "CPUs such as 3, 0-3 or '0-3,8'", onlyOnCpus),
+  ],
+  [
+    'ratio-to-prev',
+    form(/^(?:0?\.\d{1,9}|1(?:\.0+)?)$/, 'a share such as 0.5', (event, value) => {
+      event.options.ratioToPrevious = Number(value);
+    }),
+  ],
   ['metric-id', text((event, value) => (event.options.metricId = value))],
 ]);
 
 /** Terms that say which event it is: a tracepoint is known by its id alone. */
-const CONFIG_TERMS = ['config', 'config1', 'config2', 'config3', 'config4'];
+export const CONFIG_TERMS = ['config', 'config1', 'config2', 'config3', 'config4'] as const;
 
 export function generalTermNames(withConfig: boolean): string[] {
-  return [...GENERAL_TERMS.keys()].filter((name) => withConfig || !CONFIG_TERMS.includes(name));
+  return [...GENERAL_TERMS.keys()].filter(
+    (name) => withConfig || CONFIG_TERMS.every((term) => term !== name),
+  );
+}
+
+/** Several such terms add up. */
+function onlyOnCpus(event: ParsedEvent, value: string): void {
+  event.options.cpus = event.options.cpus === undefined ? value : `${event.options.cpus},${value}`;
 }
 
 function setPeriod(event: ParsedEvent, value: bigint, freq: number): void {
@@ -104,6 +127,13 @@ export function applyGeneralTerm(event: ParsedEvent, term: Term, source: string)
       throw new EventSyntaxError(source, term.at, `${term.name}= needs a value`);
     }
     checkChoice(term, term.value, known.choices, source);
+    known.apply(event, term.value);
+    return true;
+  }
+  if (known.kind === 'form') {
+    if (term.value === null || !known.pattern.test(term.value)) {
+      throw new EventSyntaxError(source, term.valueAt, `${term.name}= expects ${known.expected}`);
+    }
     known.apply(event, term.value);
     return true;
   }

@@ -55,6 +55,7 @@ export interface TracepointField {
   /** A C type: `char comm[16]` has `char[16]`. */
   readonly type: string;
   readonly isText: boolean;
+  readonly isSigned: boolean;
 }
 
 /** What the machine offers. Everything here may be asked often; implementations remember. */
@@ -116,6 +117,8 @@ export interface EventOptions {
   /** `nr=`: stop after so many. */
   maxEvents?: number;
   perCore?: boolean;
+  /** `cpu=`: CPUs that were chosen for this event; `ParsedEvent.cpus` has what is left of them on its PMU. */
+  cpus?: string;
   auxOutput?: boolean;
   auxSampleSizeBytes?: number;
   auxAction?: string;

@@ -9,6 +9,7 @@ interface Machine {
       formats: Record<string, string>;
       events: Record<string, PmuEvent>;
       cpus?: string;
+      isCore?: boolean;
       defaultConfig?: string;
     }
   >;
@@ -18,12 +19,12 @@ interface Machine {
 export const eventFixture = (name: string) =>
   readFileSync(new URL(`../../../../fixtures/events/${name}`, import.meta.url), 'utf8');
 
-/** The machine of `fixtures/events`, which nobody owns. */
-export function inventedMachine(): EventLookup {
-  const { pmus, tracepoints }: Machine = JSON.parse(eventFixture('machine.json'));
+/** The machine of `fixtures/events` or of a folder there, which nobody owns. */
+export function inventedMachine(folder = ''): EventLookup {
+  const { pmus, tracepoints }: Machine = JSON.parse(eventFixture(`${folder}machine.json`));
   const described = new Map(
     Object.entries(pmus).map(
-      ([name, { type, formats, events, cpus, defaultConfig }]): [string, PmuDescription] => [
+      ([name, { type, formats, events, cpus, isCore, defaultConfig }]): [string, PmuDescription] => [
         name,
         {
           name,
@@ -31,6 +32,7 @@ export function inventedMachine(): EventLookup {
           formats: new Map(Object.entries(formats)),
           events: new Map(Object.entries(events)),
           ...(cpus === undefined ? {} : { cpus }),
+          ...(isCore === undefined ? {} : { isCore }),
           ...(defaultConfig === undefined ? {} : { defaultConfig: BigInt(defaultConfig) }),
         },
       ],

@@ -1,12 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventLookup } from '@counterpoint/core/events';
+import { type EventLookup, probePathsOf } from '@counterpoint/core/events';
+import { kernelFunctions } from './kernel-functions.ts';
+import { ProbeFiles } from './probe-files.ts';
 import { SysfsPmu } from './sysfs-pmu.ts';
 import { Tracefs } from './tracefs.ts';
 
 /** What this machine offers, by name; nothing is read before it is asked for, and nothing twice. */
 export interface SystemEventLookup extends EventLookup {
   pmu(name: string): SysfsPmu | null;
+  /** Reads the files that the probes of an event list name. Before `parseEvents` of the same text; without probes it does nothing. */
+  prepare(text: string): Promise<void>;
 }
 
 /**
@@ -19,6 +23,7 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
     tracefs === undefined ? [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')] : [tracefs];
   const tracepoints = new Tracefs(places);
   const pmus = new Map<string, SysfsPmu | null>();
+  const files = new ProbeFiles();
   let names: readonly string[] | null = null;
 
   const pmuNames = () => {
@@ -37,6 +42,10 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
     },
     tracepoint: (system, name) => tracepoints.id(system, name),
     tracepointNames: () => tracepoints.names(),
+    tracepointFields: (system, name) => tracepoints.fields(system, name),
+    probeFile: (path) => files.get(path),
+    kernelFunctions,
+    prepare: (text) => files.prepare(probePathsOf(text)),
   };
 }
 

@@ -19,6 +19,7 @@ export class SysfsPmu implements PmuDescription {
   readonly #dir: string;
   #formats: ReadonlyMap<string, string> | null = null;
   #events: ReadonlyMap<string, PmuEvent> | null = null;
+  #isCore: boolean | null = null;
 
   private constructor(dir: string, name: string, type: number) {
     this.#dir = dir;
@@ -52,6 +53,13 @@ export class SysfsPmu implements PmuDescription {
     return readKernelFile(join(this.#dir, 'cpumask')) ?? readKernelFile(join(this.#dir, 'cpus')) ?? undefined;
   }
 
+  /** Kinds of core have a file `cpus`; the PMU of a machine with one kind is `cpu`, on s390 `cpum_cf`. */
+  get isCore(): boolean {
+    this.#isCore ??=
+      this.name === 'cpu' || this.name === 'cpum_cf' || readKernelFile(join(this.#dir, 'cpus')) !== null;
+    return this.#isCore;
+  }
+
   /** `caps/NAME`: what the driver says of itself, `branches`, `max_precise`, `pmu_name`. */
   capability(name: string): string | null {
     return readKernelFile(join(this.#dir, 'caps', name));
@@ -64,6 +72,8 @@ export class SysfsPmu implements PmuDescription {
       terms: this.#text('events', name),
       ...(unit === '' ? {} : { unit }),
       ...(Number.isFinite(scale) ? { scale } : {}),
+      ...(this.#text('events', `${name}.per-pkg`) === '1' ? { perPackage: true } : {}),
+      ...(this.#text('events', `${name}.snapshot`) === '1' ? { snapshot: true } : {}),
     };
   }
 

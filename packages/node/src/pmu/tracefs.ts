@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Unavailable } from '@counterpoint/core/events';
+import type { TracepointField, Unavailable } from '@counterpoint/core/events';
 
 type Found = { dir: string; problem: null } | { dir: null; problem: Unavailable };
 
@@ -32,6 +32,17 @@ export class Tracefs {
     return this.#names;
   }
 
+  /** The fields that a filter may compare; `null` where the description cannot be read. */
+  fields(system: string, name: string): TracepointField[] | null {
+    const { dir } = this.#find();
+    if (dir === null || typeof this.id(system, name) !== 'number') return null;
+    try {
+      return readFields(readFileSync(join(dir, system, name, 'format'), 'utf8'));
+    } catch {
+      return null;
+    }
+  }
+
   #find(): Found {
     this.#found ??= findTracefs(this.#places);
     return this.#found;
@@ -58,6 +69,20 @@ export class Tracefs {
     }
     return names.sort();
   }
+}
+
+/** `field:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;` */
+function readFields(format: string): TracepointField[] {
+  const fields: TracepointField[] = [];
+  for (const line of format.split('\n')) {
+    const match = /^\s+field:([^;]*?)\s*(\w+)(\[[^\];]*\])?;.*signed:(\d)/.exec(line);
+    if (match === null) continue;
+    const [, base = '', name = '', array = '', signed] = match;
+    const isArray = array !== '' || /__(?:data|rel)_loc/.test(base);
+    const isText = /\bchar\b/.test(base) && (isArray || base.trim().endsWith('*'));
+    fields.push({ name, type: base.trim() + array, isText, isSigned: signed === '1' });
+  }
+  return fields;
 }
 
 function findTracefs(places: readonly string[]): Found {

@@ -73,6 +73,27 @@ export function symbolAddress(name: string): bigint {
   return koffi.address(libc.symbol(name));
 }
 
+/** Where memory is, for structures that point to it. It stays there while the view is reachable. */
+export function addressOf(view: ArrayBufferView): bigint {
+  return load().koffi.address(view);
+}
+
+/** The NUL-terminated text at `address`; empty for NULL. */
+export function textAt(address: bigint): string {
+  return address === 0n ? '' : (load().koffi.decode(address, 'char', -1) as string);
+}
+
+/** A shared library of the system by its soname; `null` where it is not installed. */
+export function openLibrary(soname: string): ((prototype: string) => NativeFunction) | null {
+  try {
+    const opened = load().koffi.load(soname);
+    return (prototype) => opened.func(prototype) as NativeFunction;
+  } catch (error) {
+    if (error instanceof CounterpointError) throw error;
+    return null;
+  }
+}
+
 export interface DescriptorWatch {
   close(): void;
 }

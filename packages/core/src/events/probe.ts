@@ -1,0 +1,212 @@
+import { didYouMean, nearestNames } from '../base/index.ts';
+import { EventSyntaxError } from './errors.ts';
+import { parseFormat, placeBits } from './format-bits.ts';
+import { isGlob, matchesGlob } from './glob.ts';
+import type { EventLookup, PmuDescription, Probe, ProbeFile } from './types.ts';
+
+/**
+ * Probes as bpftrace writes them:
+ *
+ *   uprobe:/usr/lib/libc.so.6:malloc+4      uretprobe:'/odd, path':main      kprobe:do_sys_open
+ *   kind   file               function      kind      file         function  kind   function
+ */
+export interface ProbeText {
+  readonly kind: 'uprobe' | 'kprobe';
+  readonly isReturn: boolean;
+  /** Empty for a kprobe. */
+  readonly path: string;
+  readonly pathAt: number;
+  /** What stands behind: `malloc+4`, or `0x1234`. */
+  readonly place: string;
+  readonly placeAt: number;
+}
+
+const KINDS: ReadonlyMap<string, { kind: 'uprobe' | 'kprobe'; isReturn: boolean }> = new Map([
+  ['uprobe', { kind: 'uprobe', isReturn: false }],
+  ['uretprobe', { kind: 'uprobe', isReturn: true }],
+  ['kprobe', { kind: 'kprobe', isReturn: false }],
+  ['kretprobe', { kind: 'kprobe', isReturn: true }],
+]);
+
+/** A file with more functions than these that match is a mistake of the wildcard. */
+const MOST_PROBES = 1024;
+
+/** Where the head of a probe ends as far as slashes and commas do not count: behind its file; 0 where it is none. */
+export function endOfProbePath(text: string, at: number): number {
+  const match = /^u(?:ret)?probe:/.exec(text.slice(at, at + 'uretprobe:'.length));
+  if (match === null) return 0;
+  const start = at + match[0].length;
+  if (text[start] === "'") {
+    const close = text.indexOf("'", start + 1);
+    if (close < 0) throw new EventSyntaxError(text, start, 'the closing quote is missing');
+    return close + 1;
+  }
+  let end = start;
+  while (end < text.length && !':,{}'.includes(text[end]!)) end++;
+  return end;
+}
+
+/** The parts of a head that begins like a probe; `null` where it does not. `at` is its place in `source`. */
+export function readProbe(head: string, source: string, at: number): ProbeText | null {
+  const colon = head.indexOf(':');
+  const known = KINDS.get(head.slice(0, Math.max(0, colon)));
+  if (known === undefined) return null;
+  let next = colon + 1;
+  let path = '';
+  const pathAt = at + next;
+  if (known.kind === 'uprobe') {
+    const end = endOfProbePath(head, 0);
+    path = head.slice(next, end);
+    if (path.startsWith("'")) path = path.slice(1, -1);
+    if (path === '' || head[end] !== ':') {
+      throw new EventSyntaxError(
+        source,
+        path === '' ? pathAt : at + end,
+        `expected ${head.slice(0, colon)}:FILE:FUNCTION`,
+      );
+    }
+    next = end + 1;
+  }
+  const colonBehind = head.indexOf(':', next);
+  const end = colonBehind < 0 ? head.length : colonBehind;
+  const place = head.slice(next, end);
+  if (place === '') throw new EventSyntaxError(source, at + next, 'expected a function');
+  return { ...known, path, pathAt, place, placeAt: at + next };
+}
+
+/** `malloc+4` apart; `null` where the offset is no number. */
+function splitPlace(place: string): { name: string; offset: number } | null {
+  const plus = place.lastIndexOf('+');
+  if (plus <= 0) return { name: place, offset: 0 };
+  const text = place.slice(plus + 1);
+  if (!/^(?:\d{1,10}|0x[0-9a-fA-F]{1,8})$/.test(text)) return null;
+  return { name: place.slice(0, plus), offset: Number(text) };
+}
+
+/** Every probe that a text means: several for a wildcard. */
+export function resolveProbes(text: ProbeText, source: string, lookup: EventLookup): Probe[] {
+  const split = splitPlace(text.place);
+  if (split === null) {
+    throw new EventSyntaxError(
+      source,
+      text.placeAt + text.place.lastIndexOf('+') + 1,
+      'expected an offset in bytes',
+    );
+  }
+  return text.kind === 'uprobe'
+    ? resolveInFile(text, split, source, lookup)
+    : [resolveInKernel(text, split, source, lookup)];
+}
+
+function resolveInFile(
+  { path, pathAt, place, placeAt, isReturn }: ProbeText,
+  { name, offset }: { name: string; offset: number },
+  source: string,
+  lookup: EventLookup,
+): Probe[] {
+  const file = lookup.probeFile?.(path) ?? {
+    unavailable: 'files cannot be looked into here',
+    remedy: '',
+  };
+  if ('unavailable' in file) throw new EventSyntaxError(source, pathAt, file.unavailable, file.remedy);
+  if (isReturn && offset !== 0) {
+    throw new EventSyntaxError(source, placeAt + name.length, 'a return has no place inside the function');
+  }
+  const probe = (symbol: string | null, address: number): Probe => {
+    const inFile = file.offsetOf(address);
+    if (inFile === null) {
+      throw new EventSyntaxError(source, placeAt, `${file.path} has no code at 0x${address.toString(16)}`);
+    }
+    return { kind: 'uprobe', target: file.path, offset: BigInt(inFile), isReturn, symbol };
+  };
+  if (/^0x[0-9a-fA-F]{1,13}$/.test(name)) return [probe(null, Number(name) + offset)];
+  const exact = file.functions.get(name);
+  if (exact !== undefined) return [probe(place, exact + offset)];
+  if (file.indirect.has(name)) throw indirectFunction(name, file, source, placeAt);
+  if (!isGlob(name)) {
+    const near = nearestNames(name, file.functions.keys());
+    const remedy =
+      file.functions.size === 0 ? `${file.path} has no names (stripped): give an address, ${path}:0x…` : '';
+    throw new EventSyntaxError(
+      source,
+      placeAt,
+      `${file.path} has no function ${name}${didYouMean(near)}`,
+      remedy,
+    );
+  }
+  const found = [...file.functions].filter(([candidate]) => matchesGlob(candidate, name));
+  if (found.length === 0) throw new EventSyntaxError(source, placeAt, `no function of ${file.path} matches`);
+  if (found.length > MOST_PROBES) {
+    throw new EventSyntaxError(
+      source,
+      placeAt,
+      `${found.length} functions match, at most ${MOST_PROBES} can be probed`,
+    );
+  }
+  // Two names of one function are one probe.
+  const places = new Map(found.map(([candidate, address]) => [address, candidate]));
+  return [...places].map(([address, candidate]) =>
+    probe(offset === 0 ? candidate : `${candidate}+${offset}`, address + offset),
+  );
+}
+
+function indirectFunction(name: string, file: ProbeFile, source: string, at: number): EventSyntaxError {
+  const chosen = [...file.functions.keys()]
+    .filter((other) => other.includes(name) && other !== name)
+    .slice(0, 4);
+  return new EventSyntaxError(
+    source,
+    at,
+    `${name} is chosen from several functions when the program starts (IFUNC)`,
+    chosen.length === 0 ? '' : `Probe what is chosen: ${chosen.join(', ')}`,
+  );
+}
+
+function resolveInKernel(
+  { place, placeAt, isReturn }: ProbeText,
+  { name, offset }: { name: string; offset: number },
+  source: string,
+  lookup: EventLookup,
+): Probe {
+  const functions = lookup.kernelFunctions?.() ?? new Set<string>();
+  if (functions.size > 0 && !functions.has(name)) {
+    const near = nearestNames(name, functions);
+    throw new EventSyntaxError(source, placeAt, `the kernel has no function ${name}${didYouMean(near)}`);
+  }
+  return { kind: 'kprobe', target: name, offset: BigInt(offset), isReturn, symbol: place };
+}
+
+/** The PMU of a kind of probe; its own error where the kernel has none. */
+export function probePmu(
+  kind: Probe['kind'],
+  source: string,
+  at: number,
+  lookup: EventLookup,
+): PmuDescription {
+  const pmu = lookup.pmu(kind);
+  if (pmu !== null) return pmu;
+  const option = kind === 'uprobe' ? 'CONFIG_UPROBE_EVENTS' : 'CONFIG_KPROBE_EVENTS';
+  throw new EventSyntaxError(
+    source,
+    at,
+    `this kernel has no PMU ${kind} (${option}, Linux 4.17 or later)`,
+    kind === 'kprobe' ? 'Tracepoints often tell the same: counterpoint list tracepoint' : '',
+  );
+}
+
+/** `config` of a probe: the bit that asks for the return, where the kernel's format says it is. */
+export function probeConfig(pmu: PmuDescription, { isReturn }: Probe): bigint {
+  if (!isReturn) return 0n;
+  const format = parseFormat(pmu.formats.get('retprobe') ?? 'config:0');
+  return placeBits(format ?? { field: 'config', bits: [0] }, 1n).word;
+}
+
+/** Every file that the probes of a list name, for a lookup that reads them beforehand. */
+export function probePathsOf(text: string): string[] {
+  const paths = new Set<string>();
+  for (const match of text.matchAll(/(?:^|[,{\s])u(?:ret)?probe:(?:'([^']*)'|([^:,{}]*))/g)) {
+    const path = match[1] ?? match[2] ?? '';
+    if (path !== '') paths.add(path);
+  }
+  return [...paths];
+}
