@@ -6,6 +6,16 @@ export { type ConfigField, type FormatBits, largestValue, parseFormat, placeBits
 export { isGlob, matchesGlob } from './glob.ts';
 export { cacheEventNames, NAMED_EVENTS, type NamedEvent } from './names.ts';
 export { type ParseEventsOptions, parseEvents } from './parse.ts';
+export {
+  encodePfmEvent,
+  type PfmAttribute,
+  type PfmEncoding,
+  type PfmEvent,
+  type PfmLibrary,
+  type PfmPmu,
+  type PfmProblem,
+  parsePfmEvents,
+} from './pfm.ts';
 export { probePathsOf } from './probe.ts';
 export type {
   EventLookup,

@@ -159,6 +159,8 @@ export interface ParsedEvent {
   tracepoint?: { system: string; name: string };
   tool?: ToolEvent;
   probe?: Probe;
+  /** The PMU of another CPU, by its description: its numbers can be looked up here, and mean nothing to this one. */
+  foreignPmu?: string;
   /** For PERF_EVENT_IOC_SET_FILTER, once it is open. */
   filter?: string;
   /** What was understood otherwise than the words alone say, to be shown. */

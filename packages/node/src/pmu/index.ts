@@ -1,2 +1,3 @@
+export { systemPfmLibrary } from './libpfm-lookup.ts';
 export { type SystemEventLookup, systemEventLookup } from './lookup.ts';
 export { SysfsPmu } from './sysfs-pmu.ts';

@@ -1,5 +1,19 @@
 export { type ErrnoName, type FakeEvent, FakeRing, FakeSys } from './fake-sys.ts';
 export { Fd, liveHandles, Mapping, NativeCode, traceHandles } from './handles.ts';
+export {
+  type LibPfm,
+  loadLibPfm,
+  PFM_ATTR_UMASK,
+  PFM_ERR_ATTR_VAL,
+  PFM_ERR_NOTFOUND,
+  PFM_ERR_NOTSUPP,
+  PFM_ERR_UMASK,
+  PFM_MOST_PMUS,
+  PFM_PLM0,
+  PFM_PLM3,
+  PFM_SUCCESS,
+  type PfmPmuInfo,
+} from './libpfm.ts';
 export { type PinnedText, pinText } from './pinned-text.ts';
 export { realSys } from './real-sys.ts';
 export type { ProcessTimes, ReadyDescriptor, Resource, ResourceLimit, Sys, Watch } from './sys.ts';
