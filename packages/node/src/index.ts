@@ -5,3 +5,4 @@
 export * from '@counterpoint/core';
 export * from './open/index.ts';
 export * from './record/index.ts';
+export * from './self-monitoring/index.ts';

@@ -21,3 +21,9 @@ export const MMAP_PAGE_AUX_HEAD = 1056;
 export const MMAP_PAGE_AUX_TAIL = 1064;
 export const MMAP_PAGE_AUX_OFFSET = 1072;
 export const MMAP_PAGE_AUX_SIZE = 1080;
+
+/** Bits of the low word of `capabilities`. */
+export const MMAP_CAP_USER_RDPMC = 1 << 2; // the counter can be read by an instruction
+export const MMAP_CAP_USER_TIME = 1 << 3; // time_shift, time_mult and time_offset are there
+export const MMAP_CAP_USER_TIME_ZERO = 1 << 4; // and time_zero
+export const MMAP_CAP_USER_TIME_SHORT = 1 << 5; // and time_cycles, time_mask: the clock has less than 64 bits

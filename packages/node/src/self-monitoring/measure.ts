@@ -1,0 +1,221 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { Counters, CountersEvent, CountersReading } from './counters.ts';
+import type { SelfMonitoringNote } from './notes.ts';
+import { counters } from './open-counters.ts';
+
+export interface MeasuredEvent {
+  event: CountersEvent;
+  /** Less the overhead, and scaled where the event shared its counter; null where it never ran meanwhile. */
+  count: bigint | null;
+  /** As counted, with the overhead, not scaled. */
+  raw: bigint;
+  /** What measuring nothing counts. */
+  overhead: bigint;
+  enabledNs: bigint;
+  runningNs: bigint;
+}
+
+export interface Measurement<T> {
+  /** What the function gave. */
+  result: T;
+  /** By the names that were asked for. */
+  counts: Readonly<Record<string, bigint | null>>;
+  /** How long it took, less the overhead. */
+  timeNs: bigint;
+  events: readonly MeasuredEvent[];
+  notes: readonly SelfMonitoringNote[];
+}
+
+/** What is counted where nothing is asked for: the first list that this machine has. */
+const DEFAULT_EVENTS: readonly (readonly string[])[] = [
+  ['cycles', 'instructions'],
+  ['task-clock', 'page-faults', 'context-switches'],
+];
+
+/** Measurements of nothing, of which the smallest counts: more only catches what was not ours. */
+const CALIBRATIONS = 64;
+const ASYNC_CALIBRATIONS = 16;
+
+/**
+ * Count what `fn` does on this thread. For a function that gives a promise the count ends when the promise is settled, and
+ * contains all that this thread did until then, but nothing of other threads.
+ */
+export function measure<T>(
+  fn: () => PromiseLike<T>,
+  events?: string | readonly string[],
+): Promise<Measurement<T>>;
+export function measure<T>(fn: () => T, events?: string | readonly string[]): Measurement<T>;
+export function measure<T>(
+  fn: () => T | PromiseLike<T>,
+  events?: string | readonly string[],
+): Measurement<T> | Promise<Measurement<T>> {
+  const notes: SelfMonitoringNote[] = [];
+  return measureWith(events === undefined ? openDefault(notes) : counters(events), fn, notes);
+}
+
+function openDefault(notes: SelfMonitoringNote[]): Counters {
+  for (const events of DEFAULT_EVENTS) {
+    try {
+      return counters(events);
+    } catch (error) {
+      const isLast = events === DEFAULT_EVENTS[DEFAULT_EVENTS.length - 1];
+      if (isLast || !(error instanceof CounterpointError) || error.code !== 'ERR_EVENT_UNSUPPORTED')
+        throw error;
+      notes.push({
+        kind: 'event-dropped',
+        text: `${events.join(' and ')} are not counted: ${error.message}`,
+      });
+    }
+  }
+  throw new Error('unreachable');
+}
+
+/** Measures with counters that it closes. */
+export function measureWith<T>(
+  own: Counters,
+  fn: () => T | PromiseLike<T>,
+  notes: SelfMonitoringNote[] = [],
+): Measurement<T> | Promise<Measurement<T>> {
+  const bracket = new Bracket(own, notes);
+  let isAsync = false;
+  try {
+    bracket.calibrate();
+    const result = bracket.run(fn);
+    if (!isThenable(result)) return bracket.finish(result);
+    isAsync = true;
+    return finishLater(bracket, result);
+  } finally {
+    if (!isAsync) own.close();
+  }
+}
+
+async function finishLater<T>(bracket: Bracket, promise: PromiseLike<T>): Promise<Measurement<T>> {
+  try {
+    const result = await promise;
+    bracket.end();
+    await bracket.calibrateAsync();
+    return bracket.finish(result);
+  } finally {
+    bracket.own.close();
+  }
+}
+
+function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return (
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+    typeof (value as { then?: unknown }).then === 'function'
+  );
+}
+
+const nothing = (): void => {};
+
+/** One measurement: a reading before and one after, and the same around nothing. */
+class Bracket {
+  readonly own: Counters;
+  readonly #notes: SelfMonitoringNote[];
+  /** Time and values, as `readInto` fills them. */
+  readonly #before: BigUint64Array;
+  readonly #after: BigUint64Array;
+  /** The smallest differences around nothing. */
+  #overhead: bigint[] = [];
+  /** Around both, for how much of the time each event was on a counter. */
+  #timesBefore: CountersReading | null = null;
+  #timesAfter: CountersReading | null = null;
+
+  constructor(own: Counters, notes: SelfMonitoringNote[]) {
+    this.own = own;
+    this.#notes = notes;
+    this.#before = new BigUint64Array(1 + own.events.length);
+    this.#after = new BigUint64Array(1 + own.events.length);
+  }
+
+  calibrate(): void {
+    for (let round = 0; round < CALIBRATIONS; round++) {
+      this.run(nothing);
+      this.#keepSmallest();
+    }
+    this.#timesBefore = this.own.read();
+  }
+
+  /** How the promise is awaited costs, too. Once the function has ended, as it is not known before that it is needed. */
+  async calibrateAsync(): Promise<void> {
+    const [before, after] = [this.#before.slice(), this.#after.slice()];
+    const settled = Promise.resolve();
+    this.#overhead = [];
+    for (let round = 0; round < ASYNC_CALIBRATIONS; round++) {
+      this.run(nothing);
+      await settled;
+      this.own.readInto(this.#after);
+      this.#keepSmallest();
+    }
+    this.#before.set(before);
+    this.#after.set(after);
+    this.#notes.push({
+      kind: 'asynchronous',
+      text: 'the function was asynchronous: other callbacks that ran on this thread meanwhile are counted too, and what other threads did for it (thread pool, workers, compression, file system) is not',
+    });
+  }
+
+  run<T>(fn: () => T): T {
+    this.own.readInto(this.#before);
+    const result = fn();
+    this.own.readInto(this.#after);
+    return result;
+  }
+
+  end(): void {
+    this.own.readInto(this.#after);
+    this.#timesAfter = this.own.read();
+  }
+
+  finish<T>(result: T): Measurement<T> {
+    this.#timesAfter ??= this.own.read();
+    const events = this.own.events.map((event, i) => this.#measured(event, i));
+    const counts = Object.fromEntries(events.map(({ event, count }) => [event.requestedName, count]));
+    const timeNs = this.#lessOverhead('the time', this.#difference(0), this.#overhead[0]!);
+    return { result, counts, timeNs, events, notes: [...this.own.notes, ...this.#notes] };
+  }
+
+  #difference(word: number): bigint {
+    return this.#after[word]! - this.#before[word]!;
+  }
+
+  #keepSmallest(): void {
+    for (let word = 0; word < this.#after.length; word++) {
+      const cost = this.#difference(word);
+      const least = this.#overhead[word];
+      if (least === undefined || cost < least) this.#overhead[word] = cost;
+    }
+  }
+
+  #measured(event: CountersEvent, i: number): MeasuredEvent {
+    const raw = this.#difference(1 + i);
+    const overhead = this.#overhead[1 + i]!;
+    const [from, to] = [this.#timesBefore!.counts[i]!, this.#timesAfter!.counts[i]!];
+    const enabledNs = to.enabledNs - from.enabledNs;
+    const runningNs = to.runningNs - from.runningNs;
+    const facts = { event, raw, overhead, enabledNs, runningNs };
+    if (runningNs === 0n && enabledNs > 0n) {
+      this.#note('not-counted', `${event.name} never had a counter meanwhile`);
+      return { ...facts, count: null };
+    }
+    const own = this.#lessOverhead(event.name, raw, overhead);
+    if (runningNs >= enabledNs) return { ...facts, count: own };
+    const share = Number((runningNs * 1000n) / enabledNs) / 10;
+    this.#note('multiplexed', `${event.name} had a counter ${share} % of the time: its count is an estimate`);
+    return { ...facts, count: (own * enabledNs) / runningNs };
+  }
+
+  #lessOverhead(what: string, raw: bigint, overhead: bigint): bigint {
+    if (raw >= overhead) return raw - overhead;
+    this.#note(
+      'below-overhead',
+      `${what}: ${raw} was counted, less than measuring itself costs (${overhead}): 0`,
+    );
+    return 0n;
+  }
+
+  #note(kind: SelfMonitoringNote['kind'], text: string): void {
+    this.#notes.push({ kind, text });
+  }
+}
