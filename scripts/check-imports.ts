@@ -12,6 +12,7 @@ const CORE: Record<string, string[]> = {
   loss: ['base'],
   records: ['base', 'abi'],
   events: ['base', 'abi', 'records'],
+  pmus: ['base', 'abi'],
   ring: ['base', 'abi', 'records'],
   perfdata: ['base', 'abi', 'loss', 'records', 'events'],
   elf: ['base'],
@@ -56,7 +57,7 @@ for (const [name, table] of [
   for (const path of globSync([root], /\.ts$/)) {
     const inside = relative(root, path);
     const room = inside.includes('/') ? inside.slice(0, inside.indexOf('/')) : null;
-    const isTest = /\.(test|fuzz)\.ts$/.test(path) || room === 'test';
+    const isTest = /\.(test|fuzz|pmu)\.ts$/.test(path) || room === 'test';
     if (room !== null && room !== 'test' && table[room] === undefined)
       problems.push(`${path}: the room "${room}" is not in the import table`);
     for (const [, target] of readFileSync(path, 'utf8').matchAll(IMPORT)) {

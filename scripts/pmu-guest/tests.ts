@@ -1,0 +1,106 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { globSync } from '../glob.ts';
+import { ensureGuest } from './build.ts';
+import { bundleCommandLine, bundleTest } from './bundle.ts';
+import type { SnapshotName } from './recipe.ts';
+import { runInGuest } from './run.ts';
+
+const TIMEOUT_SECONDS = 120;
+const TEST_FILE = /\.pmu\.ts$/;
+
+/** The last lines of node:test's "spec" reporter. */
+const COUNTS = ['tests', 'pass', 'fail', 'skipped'] as const;
+type Counts = Record<(typeof COUNTS)[number], number>;
+
+interface FileResult {
+  status: number;
+  text: string;
+  seconds: number;
+}
+
+/** Which machine a file wants, by its name. */
+function snapshotOf(path: string): SnapshotName {
+  if (path.endsWith('.icount.pmu.ts')) return 'a57-icount';
+  return path.endsWith('.smp.pmu.ts') ? 'a57-smp' : 'a57';
+}
+
+/** Run every `*.pmu.ts` whose path has one of the words, each in a guest of its own. Resolves to the exit status. */
+export async function runTests(filters: string[]): Promise<number> {
+  const paths = globSync(['packages'], TEST_FILE).filter(
+    (path) => filters.length === 0 || filters.some((filter) => path.includes(filter)),
+  );
+  if (paths.length === 0) throw new Error(`No *.pmu.ts matches ${filters.join(' ')}.`);
+  const guest = await ensureGuest();
+  const scratch = mkdtempSync(join(tmpdir(), 'counterpoint-pmu-'));
+  try {
+    await bundleCommandLine(join(scratch, 'tools'));
+    return await runAll(paths, guest, scratch);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function runAll(paths: string[], guest: string, scratch: string): Promise<number> {
+  const begin = performance.now();
+  const total: Counts = { tests: 0, pass: 0, fail: 0, skipped: 0 };
+  const failed: string[] = [];
+  const waiting = paths.entries();
+  const work = async () => {
+    for (const [i, path] of waiting) {
+      const result = await runFile(path, guest, scratch, i);
+      const counts = readCounts(result.text);
+      for (const name of COUNTS) total[name] += counts?.[name] ?? 0;
+      if (result.status !== 0 || counts === null) failed.push(path);
+      console.log(
+        `# ${path} (${snapshotOf(path)}, ${result.seconds.toFixed(1)} s)\n${result.text.trimEnd()}\n`,
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), paths.length) }, work));
+
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+  console.log(`In the guest: ${COUNTS.map((name) => `${name} ${total[name]}`).join(', ')}; ${seconds} s`);
+  for (const path of failed) console.log(`FAILED ${path}`);
+  return failed.length > 0 ? 1 : 0;
+}
+
+async function runFile(path: string, guest: string, scratch: string, i: number): Promise<FileResult> {
+  const begin = performance.now();
+  const hostFolder = join(scratch, `host-${i}`);
+  const toolsFolder = join(scratch, `tools-${i}`);
+  mkdirSync(hostFolder);
+  cpSync(join(scratch, 'tools'), toolsFolder, { recursive: true });
+  let text = '';
+  const printed = () =>
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        text += chunk.toString();
+        done();
+      },
+    });
+  let status = 1;
+  try {
+    const name = await bundleTest(path, hostFolder);
+    status = await runInGuest(guest, {
+      snapshot: snapshotOf(path),
+      script: `node --test-reporter=spec ${name}`,
+      hostFolder,
+      toolsFolder,
+      out: printed(),
+      err: printed(),
+      timeoutSeconds: TIMEOUT_SECONDS,
+    });
+  } catch (cause) {
+    text += `\n${(cause as Error).message}\n`;
+  }
+  return { status, text, seconds: (performance.now() - begin) / 1000 };
+}
+
+function readCounts(text: string): Counts | null {
+  const numbers = COUNTS.map((name) => new RegExp(`^. ${name} (\\d+)$`, 'm').exec(text)?.[1]);
+  if (numbers.some((number) => number === undefined)) return null;
+  return Object.fromEntries(COUNTS.map((name, i) => [name, Number(numbers[i])])) as Counts;
+}
