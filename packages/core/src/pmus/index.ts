@@ -1,0 +1,33 @@
+export {
+  assignCounters,
+  type CounterPlan,
+  type EventPlacement,
+  type PlannedEvent,
+  type PlannedGroup,
+} from './assign.ts';
+export { describePmu, PMU_FAMILIES } from './families.ts';
+export { type Match, matchCounters } from './match.ts';
+export { type CountedAttr, type Need, needOf } from './requirement.ts';
+export {
+  type ConfigWords,
+  encodeTerms,
+  formatText,
+  readTerm,
+  type TermValue,
+  termsText,
+} from './term-layout.ts';
+export {
+  type CounterDescription,
+  type CounterKind,
+  type CpuIdentity,
+  type CpuidRegisters,
+  cpuidKey,
+  type EventConstraint,
+  type EventDescription,
+  type EventRequirement,
+  type EventWords,
+  type KernelCounterReport,
+  type PmuFamily,
+  type PmuModel,
+  type TermLayout,
+} from './types.ts';
