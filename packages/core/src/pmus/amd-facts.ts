@@ -382,11 +382,11 @@ export const K8_EVENTS: readonly EventRow[] = [
 /** Counted in steps of up to 64 a cycle, so it takes two neighbouring counters (event 0x003 of Zen). */
 export const ZEN_FLOPS: EventRow = row(
   'flops-retired',
-  'RETIRED_SSE_AVX_FLOPS',
+  'RETIRED_SSE_AVX_FLOPS:ADD_SUB_FLOPS:MULT_FLOPS:DIV_FLOPS:MAC_FLOPS',
   0x03,
   0x0f,
   'operations',
-  'Floating-point operations of SSE and AVX instructions: adds, multiplies, divides, and multiply-adds as two.',
+  'Floating-point operations of SSE and AVX instructions: adds, multiplies, divides, and multiply-adds as two, without those of bfloat16.',
 );
 
 /** linux arch/x86/events/amd/core.c: the maps of generic events, [PERF_COUNT_HW_…, config]. */

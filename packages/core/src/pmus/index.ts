@@ -5,6 +5,8 @@ export {
   type PlannedEvent,
   type PlannedGroup,
 } from './assign.ts';
+export { type CpuInfo, parseCpuInfo, parseKernelLog } from './cpu-text.ts';
+export { withVendorEvents } from './extend.ts';
 export { describePmu, PMU_FAMILIES } from './families.ts';
 export { type Match, matchCounters } from './match.ts';
 export { type CountedAttr, type Need, needOf } from './requirement.ts';
@@ -31,3 +33,6 @@ export {
   type PmuModel,
   type TermLayout,
 } from './types.ts';
+export { parseVendorEvents } from './vendor-json.ts';
+export { cpuNames, type MapRow, matchMapFile, parseMapFile, type VendorMap } from './vendor-map.ts';
+export type { VendorEvent, VendorEvents, VendorProblem, VendorSchema } from './vendor-types.ts';

@@ -33,7 +33,7 @@ export function matchCounters(requirements: readonly EventRequirement[]): Match 
   const found = place(requirements, steps);
   if (found !== null) return { kind: 'found', places: found };
   if (steps.left <= 0) return { kind: 'undecided' };
-  return smallestConflict(requirements, steps);
+  return smallestConflict(requirements);
 }
 
 /** Whether all can be counted at the same time; false also where the search was given up. */
@@ -56,8 +56,12 @@ function registerConflict(requirements: readonly EventRequirement[]): Match | nu
   return null;
 }
 
-/** Leave out every event without which the rest still does not fit: what remains is the reason. */
-function smallestConflict(requirements: readonly EventRequirement[], steps: { left: number }): Match {
+/**
+ * Leave out every event without which the rest still does not fit: what remains is the reason. Should that search take
+ * too long, the reason names more events than it had to.
+ */
+function smallestConflict(requirements: readonly EventRequirement[]): Match {
+  const steps = { left: MOST_STEPS };
   let kept = requirements.map((_, event) => event);
   for (const event of [...kept].reverse()) {
     const without = kept.filter((other) => other !== event);
@@ -65,7 +69,7 @@ function smallestConflict(requirements: readonly EventRequirement[], steps: { le
       without.map((other) => requirements[other]!),
       steps,
     );
-    if (steps.left <= 0) return { kind: 'undecided' };
+    if (steps.left <= 0) break;
     if (fits === null) kept = without;
   }
   const counters = new Set(kept.flatMap((event) => requirements[event]!.places.flat()));

@@ -79,7 +79,7 @@ export const riscvSbi: PmuFamily = {
 function describe(identity: CpuIdentity): PmuModel {
   const notes = ['which counter takes an event is decided by the firmware; any free one is shown'];
   const log = identity.kernelLog;
-  // cycle, time and instret are 0 to 2; time cannot be programmed, and the log counts it among the hardware counters.
+  // cycle, time and instret are 0 to 2; time counts no event, and the log leaves it out.
   const hardware = log?.general ?? 2;
   const firmware = log?.firmware ?? 16;
   if (log?.general == null) {
