@@ -1,4 +1,5 @@
 export { cacheName, eventNameFromAttr } from './attr-name.ts';
+export { type CatalogEvent, catalogEvents, EVENT_KINDS, type EventKind, withPmuEvents } from './catalog.ts';
 export { formatCpus, parseCpus } from './cpu-list.ts';
 export { EventSyntaxError } from './errors.ts';
 export { applyFilter, checkFilter } from './filter.ts';

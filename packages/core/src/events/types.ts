@@ -4,6 +4,8 @@ import type { PerfEventAttr } from '../records/index.ts';
 export interface PmuEvent {
   /** `event=0x3c,umask=0x1`. */
   readonly terms: string;
+  /** For people; the kernel's own tables have none. */
+  readonly description?: string;
   readonly unit?: string;
   readonly scale?: number;
   /** `NAME.per-pkg`: every CPU of a package reads the same count. */

@@ -14,6 +14,17 @@ interface Machine {
     }
   >;
   tracepoints: Record<string, number>;
+  /** name, type, isText, isSigned */
+  tracepointFields?: Record<string, [string, string, boolean, boolean][]>;
+  kernelFunctions?: string[];
+  probeFiles?: Record<
+    string,
+    {
+      functions: Record<string, number>;
+      indirect: string[];
+      segment: { address: number; offset: number; sizeBytes: number };
+    }
+  >;
 }
 
 export const eventFixture = (name: string) =>
@@ -21,7 +32,9 @@ export const eventFixture = (name: string) =>
 
 /** The machine of `fixtures/events` or of a folder there, which nobody owns. */
 export function inventedMachine(folder = ''): EventLookup {
-  const { pmus, tracepoints }: Machine = JSON.parse(eventFixture(`${folder}machine.json`));
+  const machine: Machine = JSON.parse(eventFixture(`${folder}machine.json`));
+  const { pmus, tracepoints, tracepointFields = {}, probeFiles = {} } = machine;
+  const kernelFunctions = new Set(machine.kernelFunctions);
   const described = new Map(
     Object.entries(pmus).map(
       ([name, { type, formats, events, cpus, isCore, defaultConfig }]): [string, PmuDescription] => [
@@ -40,8 +53,30 @@ export function inventedMachine(folder = ''): EventLookup {
   );
   return {
     pmu: (name) => described.get(name) ?? null,
-    pmuNames: () => [...described.keys()],
+    pmuNames: () => [...described.keys()].sort(),
     tracepoint: (system, name) => tracepoints[`${system}:${name}`] ?? null,
     tracepointNames: () => Object.keys(tracepoints),
+    tracepointFields: (system, name) =>
+      tracepointFields[`${system}:${name}`]?.map(([name, type, isText, isSigned]) => ({
+        name,
+        type,
+        isText,
+        isSigned,
+      })) ?? null,
+    kernelFunctions: () => kernelFunctions,
+    probeFile(path) {
+      const file = probeFiles[path];
+      if (file === undefined) return { unavailable: `there is no file ${path}`, remedy: '' };
+      const { functions, indirect, segment } = file;
+      return {
+        path,
+        functions: new Map(Object.entries(functions)),
+        indirect: new Set(indirect),
+        offsetOf(address) {
+          const inside = address - segment.address;
+          return inside >= 0 && inside < segment.sizeBytes ? inside + segment.offset : null;
+        },
+      };
+    },
   };
 }

@@ -1,3 +1,4 @@
+export { type Availability, eventAvailability } from './availability.ts';
 export { systemPfmLibrary } from './libpfm-lookup.ts';
 export { type SystemEventLookup, systemEventLookup } from './lookup.ts';
 export { SysfsPmu } from './sysfs-pmu.ts';

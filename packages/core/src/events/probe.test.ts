@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inventedMachine } from '../test/invented-machine.ts';
+import { EventSyntaxError } from './errors.ts';
+import { parseEvents } from './parse.ts';
+import { probePathsOf } from './probe.ts';
+
+const lookup = inventedMachine();
+const library = '/usr/lib/libx.so.1';
+
+test('a probe says what its attr must point to', () => {
+  const [event] = parseEvents(`uretprobe:${library}:main`, lookup);
+  assert.deepEqual(event!.probe, {
+    kind: 'uprobe',
+    target: library,
+    offset: 0x530n,
+    isReturn: true,
+    symbol: 'main',
+  });
+  assert.deepEqual([event!.attr.config1, event!.pmu, event!.periodGiven], [0n, 'uprobe', false]);
+  const [kernel] = parseEvents('kprobe:do_exit+8', lookup);
+  assert.deepEqual(kernel!.probe, {
+    kind: 'kprobe',
+    target: 'do_exit',
+    offset: 8n,
+    isReturn: false,
+    symbol: 'do_exit+8',
+  });
+});
+
+test('files of probes are found in a list before it is read', () => {
+  assert.deepEqual(probePathsOf(`cycles,uprobe:${library}:main,{uretprobe:'/a, {b}':f,kprobe:x}`), [
+    library,
+    '/a, {b}',
+  ]);
+  assert.deepEqual(probePathsOf('cycles,sched:uprobe,kprobe:x'), []);
+});
+
+test('errors of probes point at the file, the function or the offset', () => {
+  const table: [string, number, RegExp][] = [
+    ['uprobe:', 7, /^expected uprobe:FILE:FUNCTION$/],
+    ['uprobe:/bin/x', 13, /^expected uprobe:FILE:FUNCTION$/],
+    ['uprobe:/nowhere:main', 7, /^there is no file \/nowhere$/],
+    [`uprobe:${library}:`, 26, /^expected a function$/],
+    [`uprobe:${library}:mian`, 26, /has no function mian; did you mean main\?$/],
+    [`uprobe:${library}:main+x`, 31, /^expected an offset/],
+    [`uprobe:${library}:nothing*`, 26, /no function of .* matches$/],
+    [`uprobe:${library}:memset`, 26, /^memset is chosen from several functions/],
+    [`uprobe:${library}:data_like`, 26, /has no code at 0x9000$/],
+    [`uprobe:${library}:0x9000`, 26, /has no code at 0x9000$/],
+    [`uretprobe:${library}:main+4`, 33, /^a return has no place inside/],
+    [`uprobe:${library}:main/config=1/`, 31, /^unknown term 'config'/],
+    [`uprobe:${library}:main:x`, 31, /^bad modifier 'x'/],
+    ["uprobe:'/usr/lib:main", 7, /closing quote/],
+    ['kprobe:do_exot', 7, /the kernel has no function do_exot; did you mean do_exit\?$/],
+    ['kprobe:', 7, /^expected a function$/],
+  ];
+  for (const [text, column, reason] of table) {
+    assert.throws(
+      () => parseEvents(text, lookup),
+      (error) => {
+        assert.ok(error instanceof EventSyntaxError, String(error));
+        assert.match(error.reason, reason, text);
+        assert.equal(error.column, column, `${text}: ${error.reason}`);
+        return true;
+      },
+    );
+  }
+  const chosen = assert.throws(() => parseEvents(`uprobe:${library}:memset`, lookup), {
+    remedy: /memset_sse, memset_avx/,
+  });
+  assert.equal(chosen, undefined);
+  const without = inventedMachine('hybrid/');
+  assert.throws(() => parseEvents('kprobe:do_exit', without), {
+    message: /no PMU kprobe \(CONFIG_KPROBE_EVENTS/,
+  });
+});
