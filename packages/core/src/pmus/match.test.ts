@@ -76,10 +76,10 @@ test('an event moves to its second choice for one that has no other', () => {
 
 test('many equal pairs are decided at once', () => {
   const pairs = Array.from({ length: 15 }, (_, half) => [2 * half, 2 * half + 1]);
-  const any = Array.from({ length: 31 }, (_, counter) => [counter]);
-  const full = [...Array<EventRequirement>(15).fill({ places: pairs }), { places: any }];
+  const all = Array.from({ length: 31 }, (_, counter) => [counter]);
+  const full = [...Array<EventRequirement>(15).fill({ places: pairs }), { places: all }];
   assertPlaced(full, matchCounters(full));
-  const tooMany = [...full, { places: any }];
+  const tooMany = [...full, { places: all }];
   const match = matchCounters(tooMany);
   assert.equal(match.kind, 'counters');
 });

@@ -205,7 +205,10 @@ function readCounters(
   for (const piece of text === '' ? [] : text.split(',').slice(0, 64)) {
     const found = /^(fixed(?: counter)?)? ?(\d{1,2})$/i.exec(piece.trim());
     if (found === null) {
-      problems.add(`${place}.Counter`, `${shown(text)} is not a list of counters: any is assumed`);
+      problems.add(
+        `${place}.Counter`,
+        `${shown(text)} is not a list of counters; every one is taken as possible`,
+      );
       return { general: null, fixed: [] };
     }
     const number = Number(found[2]);
