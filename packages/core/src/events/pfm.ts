@@ -101,10 +101,18 @@ export function parsePfmEvents(
 
 /** One event, or an error that points into `source`, where it stands at `at`. */
 export function encodePfmEvent(name: string, source: string, at: number, library: PfmLibrary): PfmEncoding {
+  const strange = /[\x00-\x1f\x7f]/.exec(name);
+  if (strange !== null)
+    throw new EventSyntaxError(source, at + strange.index, 'a control character is no part of a name');
+  if (name.length > LONGEST_NAME)
+    throw new EventSyntaxError(source, at, `longer than ${LONGEST_NAME} characters`);
   const encoding = library.encode(name);
   if ('part' in encoding) throw explain(name, encoding, source, at, library);
   return encoding;
 }
+
+/** Beyond any name with all its attributes; libpfm copies names to its stack. */
+const LONGEST_NAME = 1024;
 
 interface PfmItem {
   readonly name: string;

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { EventSyntaxError, parseEvents } from '@counterpoint/core/events';
+import {
+  applyFilter,
+  catalogEvents,
+  checkFilter,
+  EventSyntaxError,
+  parseEvents,
+  withPmuEvents,
+} from '@counterpoint/core/events';
+import { encodeAttrShortest } from '@counterpoint/core/records';
+import fc from 'fast-check';
+import { canMonitorAll } from '../probe/index.ts';
+import { pinText, realSys, SysError } from '../sys/index.ts';
+import { eventAvailability } from './availability.ts';
 import { systemEventLookup } from './lookup.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'counterpoint-sysfs-'));
@@ -23,7 +35,18 @@ put(`${imc}/events/cas_count_read`, 'event=0x104,umask=0x03');
 put(`${imc}/events/cas_count_read.scale`, '6.103515625e-5');
 put(`${imc}/events/cas_count_read.unit`, 'MiB');
 put(`${imc}/events/clockticks`, 'event=0xff');
+put(`${imc}/events/temperature`, 'event=0x7');
+put(`${imc}/events/temperature.snapshot`, '1');
+put(`${imc}/events/temperature.per-pkg`, '1');
 put(`${imc}/caps/max_precise`, '3');
+for (const [name, type, cpus] of [
+  ['cpu_core', '4', '0-7'],
+  ['cpu_atom', '10', '8-15'],
+] as const) {
+  put(`bus/event_source/devices/${name}/type`, type);
+  put(`bus/event_source/devices/${name}/cpus`, cpus);
+  put(`bus/event_source/devices/${name}/format/event`, 'config:0-7');
+}
 put('bus/event_source/devices/broken/type', 'many');
 put('bus/event_source/devices/bare/type', '77');
 put('kernel/tracing/events/sched/sched_switch/id', '372');
@@ -32,14 +55,29 @@ put('kernel/tracing/events/sched/enable', '0');
 
 test('PMUs and tracepoints are read from their folders', () => {
   const lookup = systemEventLookup(root);
-  assert.deepEqual(lookup.pmuNames(), ['bare', 'broken', 'uncore_imc_0']);
+  assert.deepEqual(lookup.pmuNames(), ['bare', 'broken', 'cpu_atom', 'cpu_core', 'uncore_imc_0']);
   assert.equal(lookup.pmu('broken'), null);
   assert.equal(lookup.pmu('../devices/bare'), null);
   assert.equal(lookup.pmu('bare')!.formats.size, 0);
   assert.equal(parseEvents('bare/config=3/', lookup)[0]!.cpus, undefined);
   const pmu = lookup.pmu('uncore_imc_0')!;
   assert.equal(lookup.pmu('uncore_imc_0'), pmu);
-  assert.deepEqual([...pmu.events.keys()], ['cas_count_read', 'clockticks']);
+  assert.deepEqual([...pmu.events.keys()], ['cas_count_read', 'clockticks', 'temperature']);
+  const [temperature] = parseEvents('uncore_imc_0/temperature/', lookup);
+  assert.deepEqual([temperature!.snapshot, temperature!.perPackage], [true, true]);
+  assert.deepEqual([pmu.isCore, lookup.pmu('cpu_atom')!.isCore], [false, true]);
+  assert.deepEqual(
+    parseEvents('cycles:u', lookup).map(({ name, requestedName, attr, cpus }) => [
+      name,
+      requestedName,
+      attr.config,
+      cpus,
+    ]),
+    [
+      ['cpu_atom/cycles/u', 'cycles:u', 0xa_0000_0000n, '8-15'],
+      ['cpu_core/cycles/u', 'cycles:u', 0x4_0000_0000n, '0-7'],
+    ],
+  );
   assert.equal(pmu.capability('max_precise'), '3');
   assert.equal(pmu.capability('branches'), null);
 
@@ -95,4 +133,206 @@ test('the software PMU of this machine', {
       assert.equal(parseEvents(text, lookup)[0]!.attr.type, pmu!.type, text);
     }
   }
+});
+
+const isPrivileged = () => canMonitorAll(realSys.effectiveCapabilities());
+
+function libraryWithGetppid(): string | null {
+  const maps = readFileSync('/proc/self/maps', 'utf8');
+  return /(\/\S*(?:libc\.so\.6|ld-musl-\S+))$/m.exec(maps)?.[1] ?? null;
+}
+
+const uprobesAreMissing = !existsSync('/sys/bus/event_source/devices/uprobe')
+  ? 'this kernel has no uprobe PMU'
+  : !isPrivileged()
+    ? 'uprobes need CAP_PERFMON'
+    : libraryWithGetppid() === null
+      ? 'no C library is mapped'
+      : false;
+
+test('a uprobe and a uretprobe count calls of a function', { skip: uprobesAreMissing }, async () => {
+  const lookup = systemEventLookup();
+  const path = libraryWithGetppid()!;
+  for (const kind of ['uprobe', 'uretprobe']) {
+    const text = `${kind}:${path}:getppid`;
+    await lookup.prepare(text);
+    const [event] = parseEvents(text, lookup);
+    const target = pinText(event!.probe!.target);
+    const attr = { ...event!.attr, config1: target.address };
+    using fd = realSys.perfEventOpen(encodeAttrShortest(attr), 0, -1, null);
+    let parent = 0;
+    for (let call = 0; call < 1000; call++) parent += process.ppid;
+    const count = new BigUint64Array(1);
+    realSys.read(fd, new Uint8Array(count.buffer));
+    assert.ok(parent > 0);
+    assert.equal(count[0], 1000n, kind);
+    assert.equal(target.bytes.at(-1), 0);
+  }
+});
+
+test('functions are found by file, and files that have none say why', async () => {
+  const lookup = systemEventLookup();
+  const refuse = async (text: string) => {
+    await lookup.prepare(text);
+    try {
+      parseEvents(text, {
+        ...lookup,
+        pmu: (name) => lookup.pmu(name) ?? { name, type: 8, formats: new Map(), events: new Map() },
+      });
+    } catch (error) {
+      assert.ok(error instanceof EventSyntaxError, String(error));
+      return error.reason;
+    }
+    return assert.fail(text);
+  };
+  assert.match(await refuse('uprobe:/etc/passwd:main'), /is no ELF file/);
+  assert.match(await refuse('uprobe:no-such-program-here:main'), /neither here nor a program in PATH/);
+  assert.match(await refuse('uprobe:/no/such/file:main'), /there is no file/);
+  assert.match(await refuse(`uprobe:${process.execPath}:no_such_function_here`), /has no function/);
+  assert.match(await refuse('uprobe:/tmp:main'), /there is no file/);
+  // A program by its name alone.
+  const text = 'uprobe:sh:0x1';
+  assert.match(await refuse(text), /has no code at 0x1$/);
+  const unread = systemEventLookup().probeFile!('/bin/sh');
+  assert.ok('unavailable' in unread && /prepare/.test(unread.remedy));
+});
+
+const tracefsIsMissing = systemEventLookup().tracepointNames().length === 0 ? 'tracefs is not for us' : false;
+
+test('filters that pass the check pass the kernel, and the others do not', { skip: tracefsIsMissing }, () => {
+  const lookup = systemEventLookup();
+  const table: [string, boolean][] = [
+    ['prev_comm == "bash"', true],
+    ["prev_comm ~ 'b*' && !(prev_pid < 5) || prev_prio == 3", true],
+    ['prev_pid == 0x10 && CPU < 2', true],
+    ['prev_pid == -1', true],
+    ['COMM != "x y"', true],
+    ['!!((common_pid & 3))', true],
+    ['prev_comm == bash', false],
+    ['prev_comm < "a"', false],
+    ['prev_pid ~ "x"', false],
+    ['prev_pid == "1"', false],
+    ['prev_pid == abc', false],
+    ['prev_pid = 1', false],
+    ['no_field == 1', false],
+    ['(prev_pid == 1', false],
+    ['prev_pid == 1)', false],
+    ["prev_comm == 'x", false],
+    ['prev_pid == 99999999999999999999', false],
+    ['', false],
+  ];
+  for (const [filter, isGood] of table) {
+    const events = parseEvents('sched:sched_switch', lookup);
+    using fd = realSys.perfEventOpen(encodeAttrShortest(events[0]!.attr), 0, -1, null);
+    const refused = (action: () => void) => {
+      try {
+        action();
+        return false;
+      } catch (error) {
+        assert.ok(error instanceof EventSyntaxError || error instanceof SysError, String(error));
+        return true;
+      }
+    };
+    assert.equal(
+      refused(() => applyFilter(events, filter, lookup)),
+      !isGood,
+      `ours: ${filter}`,
+    );
+    assert.equal(
+      refused(() => realSys.setFilter(fd, filter)),
+      !isGood,
+      `the kernel: ${filter}`,
+    );
+  }
+});
+
+test('the kernel takes every filter that passes the check', { skip: tracefsIsMissing }, () => {
+  const lookup = systemEventLookup();
+  const [event] = parseEvents('sched:sched_switch', lookup);
+  const fields = lookup.tracepointFields!('sched', 'sched_switch');
+  const piece = fc.constantFrom(
+    ...[
+      'prev_pid',
+      'prev_comm',
+      'next_prio',
+      'CPU',
+      'comm',
+      '==',
+      '!=',
+      '<',
+      '&',
+      '~',
+      '&&',
+      '||',
+      '!',
+      '(',
+      ')',
+    ],
+    ...[
+      '1',
+      '-7',
+      '0x1f',
+      '99999999999999999999',
+      '"a*"',
+      "'b'",
+      '""',
+      ' ',
+      'prev_pid == 1',
+      'comm ~ "x*"',
+      'CPUS{0-1}',
+    ],
+  );
+  let accepted = 0;
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 7 }), (pieces) => {
+      const filter = pieces.join('');
+      try {
+        checkFilter(filter, fields);
+      } catch (error) {
+        assert.ok(error instanceof EventSyntaxError, String(error));
+        return;
+      }
+      accepted++;
+      // An event takes one filter in its life.
+      using fd = realSys.perfEventOpen(encodeAttrShortest(event!.attr), 0, -1, null);
+      realSys.setFilter(fd, filter);
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(accepted > 20, `only ${accepted} were accepted`);
+});
+
+test('events are tried by opening them', () => {
+  const lookup = systemEventLookup();
+  const states = new Map<string, string>();
+  for (const event of catalogEvents(lookup, (kind) => kind === 'software' || kind === 'hardware')) {
+    states.set(event.name, eventAvailability(event, lookup, realSys).state);
+  }
+  assert.equal(states.size, 22);
+  assert.ok(['available', 'forbidden'].includes(states.get('task-clock')!));
+  if (!lookup.pmuNames().some((name) => lookup.pmu(name)?.isCore))
+    assert.notEqual(states.get('cycles'), 'available');
+});
+
+test('tables of a vendor add events to a PMU', () => {
+  const lookup = systemEventLookup(root);
+  const more = new Map([
+    [
+      'uncore_imc_0',
+      new Map([['act_count.all', { terms: 'event=0x1,umask=0xb', description: 'activations' }]]),
+    ],
+  ]);
+  const extended = withPmuEvents(lookup, more);
+  assert.equal(parseEvents('act_count.all', extended)[0]!.attr.config, 0xb01n);
+  assert.equal(parseEvents('uncore_imc_0/clockticks/', extended)[0]!.cpus, '0,18');
+  assert.throws(() => parseEvents('act_count.all', lookup), EventSyntaxError);
+  const listed = [...catalogEvents(extended, (kind) => kind === 'pmu')].map(({ name, description }) => [
+    name,
+    description,
+  ]);
+  assert.ok(
+    listed.some(
+      ([name, description]) => name === 'uncore_imc_0/act_count.all/' && description === 'activations',
+    ),
+  );
 });
