@@ -112,6 +112,11 @@ function requirement(
   const general = placesOf(counters, ({ kind }) => kind === 'general');
   const isLong = (config1 & 1n) === 1n && counters[0]!.kind === 'general' && counters[0]!.widthBits < 64;
   if (!isLong) return { places: [...cycles, ...general] };
+  if ((config1 & 2n) !== 0n) {
+    // `rdpmc`: user space cannot read the halves of a pair at once, so the kernel gives it none.
+    const refusal = 'a `long` event that takes two counters cannot be read from user space (`rdpmc`)';
+    return cycles.length > 0 ? { places: cycles } : { places: [], refusal };
+  }
   const pairs = Array.from({ length: general.length >> 1 }, (_, pair) => [2 * pair, 2 * pair + 1]);
   return { places: [...cycles, ...pairs] };
 }

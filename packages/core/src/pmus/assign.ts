@@ -2,7 +2,7 @@ import { conflictText, REMEDIES } from './conflict-text.ts';
 import { type Match, matchCounters } from './match.ts';
 import { type CountedAttr, type Need, needOf } from './requirement.ts';
 import { takeTurns } from './turns.ts';
-import type { EventRequirement, PmuModel } from './types.ts';
+import type { CounterDescription, EventRequirement, PmuModel } from './types.ts';
 
 /** An event to be counted. `ParsedEvent` of the room `events` is one. */
 export interface PlannedEvent {
@@ -89,6 +89,12 @@ export function assignCounters(model: PmuModel, events: readonly PlannedEvent[])
     held: turns.held.map((counters) => ({ holder: WATCHDOG, counters })),
     notes: model.notes,
   };
+}
+
+/** The counter that an event is really on, by `perf_event_mmap_page.index`; `null`: it is on none now, or on one not described. */
+export function counterAtPageIndex(model: PmuModel, index: number): CounterDescription | null {
+  if (index === 0) return null;
+  return model.counters.find(({ pageIndex }) => pageIndex === index) ?? null;
 }
 
 function groupEvents(events: readonly PlannedEvent[], needs: readonly Need[]): Group[] {

@@ -10,6 +10,7 @@ import {
   zen1Identity,
   zen4Identity,
 } from '../test/cpu-identities.ts';
+import { counterAtPageIndex } from './assign.ts';
 import { describePmu } from './families.ts';
 import { formatText, readTerm } from './term-layout.ts';
 import type { PmuModel } from './types.ts';
@@ -86,6 +87,9 @@ test('Intel: counters, widths and events as CPUID leaf 0xA has them', () => {
   );
   assert.ok(counters.every(({ widthBits }) => widthBits === 48));
   assert.equal(counters[5]!.pageIndex, 0x4000_0002);
+  assert.equal(counterAtPageIndex(MODELS.skylake, 0x4000_0002), counters[5]);
+  assert.equal(counterAtPageIndex(MODELS.skylake, 4)?.name, 'general 3');
+  assert.equal(counterAtPageIndex(MODELS.skylake, 0), null);
   assert.equal(
     events.find(({ name }) => name === 'slots'),
     undefined,
@@ -192,6 +196,8 @@ test('Armv8: cycles have a counter of their own, long events take a pair of narr
   })!;
   assert.equal(wide.requirementOf({ config: 0x08n, config1: 1n }).places.length, 6);
   assert.match(requirementOf({ config: 0x1en, config1: 0n }).refusal!, /long/);
+  assert.deepEqual(requirementOf({ config: 0x11n, config1: 3n }).places, [[6]]);
+  assert.match(requirementOf({ config: 0x08n, config1: 3n }).refusal!, /user space/);
 });
 
 test('Armv8: only events that sysfs lists, and branches as the core has them', () => {

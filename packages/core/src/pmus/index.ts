@@ -1,6 +1,7 @@
 export {
   assignCounters,
   type CounterPlan,
+  counterAtPageIndex,
   type EventPlacement,
   type PlannedEvent,
   type PlannedGroup,

@@ -49,13 +49,12 @@ const SHARED_REGISTERS: readonly (readonly [number, number | null, string, numbe
 
 /**
  * Intel's architectural performance monitoring: what every Intel core since 2006 says of itself in CPUID leaf 0xA
- * (and from version 6 on in leaf 0x23). Events of one model only come from the vendor's table (`vendor-json.ts`).
+ * (and from version 6 on in leaf 0x23). Events of one model, and counters that only some of them know, come from the
+ * vendor's table (`vendor-json.ts`, `extend.ts`); without it a raw event is taken to be known by every general counter.
  */
 export const intelArchitectural: PmuFamily = {
   name: 'intel-architectural',
-  matches: ({ architecture, vendor }) =>
-    architecture === 'x86' &&
-    (vendor === 'GenuineIntel' || vendor === 'CentaurHauls' || vendor === '  Shanghai  '),
+  matches: ({ architecture, vendor }) => architecture === 'x86' && vendor === 'GenuineIntel',
   describe,
 };
 
