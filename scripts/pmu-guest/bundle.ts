@@ -20,6 +20,7 @@ const common = {
 
 /** The command line of this checkout, as the guest's `counterpoint`. A checkout that cannot be bundled runs the rest. */
 export async function bundleCommandLine(toolsFolder: string): Promise<void> {
+  for (const name of ['bin', 'dist']) mkdirSync(join(toolsFolder, name), { recursive: true });
   try {
     await buildCommandLine(toolsFolder);
   } catch (cause) {
@@ -28,7 +29,6 @@ export async function bundleCommandLine(toolsFolder: string): Promise<void> {
 }
 
 async function buildCommandLine(toolsFolder: string): Promise<void> {
-  for (const name of ['bin', 'dist']) mkdirSync(join(toolsFolder, name), { recursive: true });
   for (const name of ['counterpoint', 'counterpoint.js']) {
     copyFileSync(join(ROOT, 'packages/node/bin', name), join(toolsFolder, 'bin', name));
   }

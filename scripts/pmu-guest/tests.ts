@@ -15,6 +15,14 @@ const TEST_FILE = /\.pmu\.ts$/;
 const COUNTS = ['tests', 'pass', 'fail', 'skipped'] as const;
 type Counts = Record<(typeof COUNTS)[number], number>;
 
+interface Setting {
+  /** The guest's folder. */
+  guest: string;
+  /** What is removed afterwards: bundles, and what the tests leave in /host. */
+  scratch: string;
+  nodeProgram: string;
+}
+
 interface FileResult {
   status: number;
   text: string;
@@ -28,7 +36,7 @@ function snapshotOf(path: string): SnapshotName {
 }
 
 /** Run every `*.pmu.ts` whose path has one of the words, each in a guest of its own. Resolves to the exit status. */
-export async function runTests(filters: string[]): Promise<number> {
+export async function runTests(filters: string[], nodeProgram = 'node'): Promise<number> {
   const paths = globSync(['packages'], TEST_FILE).filter(
     (path) => filters.length === 0 || filters.some((filter) => path.includes(filter)),
   );
@@ -37,22 +45,23 @@ export async function runTests(filters: string[]): Promise<number> {
   const scratch = mkdtempSync(join(tmpdir(), 'counterpoint-pmu-'));
   try {
     await bundleCommandLine(join(scratch, 'tools'));
-    return await runAll(paths, guest, scratch);
+    return await runAll(paths, { guest, scratch, nodeProgram });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-async function runAll(paths: string[], guest: string, scratch: string): Promise<number> {
+async function runAll(paths: string[], setting: Setting): Promise<number> {
   const begin = performance.now();
   const total: Counts = { tests: 0, pass: 0, fail: 0, skipped: 0 };
   const failed: string[] = [];
   const waiting = paths.entries();
   const work = async () => {
     for (const [i, path] of waiting) {
-      const result = await runFile(path, guest, scratch, i);
+      const result = await runFile(path, i, setting);
       const counts = readCounts(result.text);
       for (const name of COUNTS) total[name] += counts?.[name] ?? 0;
+      if (counts === null) result.text += `\nno results; exit status ${result.status}`;
       if (result.status !== 0 || counts === null) failed.push(path);
       console.log(
         `# ${path} (${snapshotOf(path)}, ${result.seconds.toFixed(1)} s)\n${result.text.trimEnd()}\n`,
@@ -67,7 +76,8 @@ async function runAll(paths: string[], guest: string, scratch: string): Promise<
   return failed.length > 0 ? 1 : 0;
 }
 
-async function runFile(path: string, guest: string, scratch: string, i: number): Promise<FileResult> {
+async function runFile(path: string, i: number, setting: Setting): Promise<FileResult> {
+  const { guest, scratch, nodeProgram } = setting;
   const begin = performance.now();
   const hostFolder = join(scratch, `host-${i}`);
   const toolsFolder = join(scratch, `tools-${i}`);
@@ -86,7 +96,7 @@ async function runFile(path: string, guest: string, scratch: string, i: number):
     const name = await bundleTest(path, hostFolder);
     status = await runInGuest(guest, {
       snapshot: snapshotOf(path),
-      script: `node --test-reporter=spec ${name}`,
+      script: `${nodeProgram} --test-reporter=spec ${name}`,
       hostFolder,
       toolsFolder,
       out: printed(),
