@@ -38,7 +38,8 @@ const ASYNC_CALIBRATIONS = 16;
 
 /**
  * Count what `fn` does on this thread. For a function that gives a promise the count ends when the promise is settled, and
- * contains all that this thread did until then, but nothing of other threads.
+ * contains all that this thread did until then, but nothing of other threads. The first call of a function contains its
+ * compilation; measure a later one where that is not meant.
  */
 export function measure<T>(
   fn: () => PromiseLike<T>,
