@@ -1,5 +1,5 @@
 import { HARDWARE_EVENTS, SOFTWARE_EVENTS } from '../abi/index.ts';
-import { DESCRIPTIONS, describeCacheEvent } from './descriptions.ts';
+import { DESCRIPTIONS, describeCacheEvent, KERNEL_EVENT_DESCRIPTIONS } from './descriptions.ts';
 import { cacheEventNames, findCacheEvent, NAMED_EVENTS } from './names.ts';
 import type { EventLookup, PmuDescription, PmuEvent } from './types.ts';
 
@@ -65,7 +65,7 @@ function* pmuEvents(lookup: EventLookup): Generator<CatalogEvent> {
         aliases: [],
         kind: 'pmu',
         pmu: pmuName,
-        description: description ?? null,
+        description: description ?? KERNEL_EVENT_DESCRIPTIONS[`${pmuName}/${event}`] ?? null,
         unit: unit ?? null,
         scale: scale ?? null,
         terms,

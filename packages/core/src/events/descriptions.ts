@@ -49,3 +49,25 @@ export function describeCacheEvent(config: bigint): string | null {
   if (cache === undefined || operation === undefined) return null;
   return `${cache}: ${operation}${(config >> 16n) & 0xffn ? ' that missed' : ''}`;
 }
+
+/** Events of PMUs that the kernel itself names, by `PMU/EVENT`. */
+export const KERNEL_EVENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'msr/tsc': 'ticks of the time stamp counter',
+  'msr/mperf': 'ticks at a fixed rate while the CPU does not sleep',
+  'msr/aperf':
+    'cycles at the real clock rate while the CPU does not sleep; aperf / mperf is how far it is clocked up',
+  'msr/pperf': 'cycles of aperf in which work advanced',
+  'msr/smi': 'interrupts into firmware (system management mode)',
+  'msr/ptsc': 'ticks of the performance time stamp counter',
+  'msr/irperf': 'instructions that retired, by a counter of its own',
+  'power/energy-cores': 'energy of all cores of the package',
+  'power/energy-pkg': 'energy of the whole package',
+  'power/energy-ram': 'energy of the memory of the package',
+  'power/energy-gpu': 'energy of the graphics of the package',
+  'power/energy-psys': 'energy of the whole platform',
+  'cpu/cpu-cycles': 'clock cycles of the core while it runs',
+  'cpu/instructions': 'instructions that retired',
+  'cpu/mem-loads': 'loads from memory that took at least ldlat cycles',
+  'cpu/mem-stores': 'stores to memory',
+  'cpu/slots': 'places for micro-operations, used or not: what the top-down method divides',
+};

@@ -71,6 +71,8 @@ test('what is wrong is pointed at', () => {
     ['prev_pid == 1 & prev_pid == 2', 14, /joined by/],
     ['prev_pid == 12x', 12, /^expected a number/],
     ['prev_pid == 9223372036854775808', 12, /^prev_pid cannot be/],
+    ['CPU < CPUS{1}', 4, /^CPUs are compared by ==, !=, &$/],
+    ['comm == CPUS{1}', 8, /no CPU$/],
     ['next_prio == -1', 13, /^next_prio cannot be -1$/],
     ['prev_comm.strange == "a"', 10, /ustring or function/],
     [`${'('.repeat(200)}prev_pid == 1`, 65, /inside each other/],

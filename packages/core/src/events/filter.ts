@@ -12,6 +12,7 @@ import type { EventLookup, ParsedEvent, TracepointField } from './types.ts';
  */
 
 const OPERATORS = ['==', '!=', '<=', '>=', '<', '>', '&', '~'] as const;
+const CPU_SET_OPERATORS: readonly string[] = ['==', '!=', '&'];
 const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~'];
 
 /** Fields that every tracepoint has without saying so (kernel/trace/trace_events.c, trace_define_generic_fields). */
@@ -140,7 +141,13 @@ class FilterChecker {
   #value(name: string, field: TracepointField | null, operator: string, operatorAt: number): void {
     const at = this.#at;
     const cpus = this.#match(/CPUS\{[\d,\s-]*\}/y);
-    if (cpus !== null) return;
+    if (cpus !== null) {
+      if (!CPU_SET_OPERATORS.includes(operator)) {
+        throw this.#error(operatorAt, `CPUs are compared by ${CPU_SET_OPERATORS.join(', ')}`);
+      }
+      if (field?.isText === true) throw this.#error(at, `${name} is a text, and no CPU`);
+      return;
+    }
     const quote = this.#text[at];
     if (quote === '"' || quote === "'") {
       const close = this.#text.indexOf(quote, at + 1);

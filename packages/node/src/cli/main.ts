@@ -30,6 +30,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./export.ts'),
   },
   {
+    name: 'list',
+    summary: 'list the events that can be counted and sampled',
+    load: () => import('./list.ts'),
+  },
+  {
     name: 'doctor',
     summary: 'say what this machine can record, and why not',
     load: () => import('./doctor.ts'),

@@ -250,25 +250,10 @@ test('the kernel takes every filter that passes the check', { skip: tracefsIsMis
   const lookup = systemEventLookup();
   const [event] = parseEvents('sched:sched_switch', lookup);
   const fields = lookup.tracepointFields!('sched', 'sched_switch');
-  const piece = fc.constantFrom(
-    ...[
-      'prev_pid',
-      'prev_comm',
-      'next_prio',
-      'CPU',
-      'comm',
-      '==',
-      '!=',
-      '<',
-      '&',
-      '~',
-      '&&',
-      '||',
-      '!',
-      '(',
-      ')',
-    ],
-    ...[
+  const piece = fc.tuple(
+    fc.constantFrom('prev_pid', 'prev_comm', 'next_prio', 'CPU', 'comm', '!prev_pid', '(CPU', 'common_type'),
+    fc.constantFrom('==', '!=', '<', '>=', ' & ', ' ~ '),
+    fc.constantFrom(
       '1',
       '-7',
       '0x1f',
@@ -276,16 +261,16 @@ test('the kernel takes every filter that passes the check', { skip: tracefsIsMis
       '"a*"',
       "'b'",
       '""',
-      ' ',
-      'prev_pid == 1',
-      'comm ~ "x*"',
       'CPUS{0-1}',
-    ],
+      '1)',
+      '4294967296',
+    ),
+    fc.constantFrom('&&', ' || ', ' '),
   );
   let accepted = 0;
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 7 }), (pieces) => {
-      const filter = pieces.join('');
+    fc.property(fc.array(piece, { maxLength: 3 }), (pieces) => {
+      const filter = pieces.flat().slice(0, -1).join('');
       try {
         checkFilter(filter, fields);
       } catch (error) {
@@ -297,9 +282,9 @@ test('the kernel takes every filter that passes the check', { skip: tracefsIsMis
       using fd = realSys.perfEventOpen(encodeAttrShortest(event!.attr), 0, -1, null);
       realSys.setFilter(fd, filter);
     }),
-    { numRuns: 3000 },
+    { numRuns: 1500 },
   );
-  assert.ok(accepted > 20, `only ${accepted} were accepted`);
+  assert.ok(accepted > 50, `only ${accepted} were accepted`);
 });
 
 test('events are tried by opening them', () => {

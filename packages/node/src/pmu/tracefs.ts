@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TracepointField, Unavailable } from '@counterpoint/core/events';
 
@@ -65,7 +65,11 @@ export class Tracefs {
     if (dir === null) return [];
     const names: string[] = [];
     for (const system of folders(dir)) {
-      for (const event of folders(join(dir, system))) names.push(`${system}:${event}`);
+      for (const event of folders(join(dir, system))) {
+        // The tracer's own records stand among the events, but most have no id to open them by.
+        if (system === 'ftrace' && !existsSync(join(dir, system, event, 'id'))) continue;
+        names.push(`${system}:${event}`);
+      }
     }
     return names.sort();
   }
