@@ -42,20 +42,19 @@ export function withVendorEvents(model: PmuModel, vendorEvents: readonly VendorE
   return { ...model, events: [...model.events, ...added], requirementOf };
 }
 
-/** Fewer places than the family allows; `null` where the table does not restrict, or names none that is there. */
+/**
+ * Fewer places than the family allows; `null` where the table does not restrict, or names no counter that is there.
+ * What is on a fixed counter the family knows itself: the code of such an event is also counted by general ones.
+ */
 function narrow(
   model: PmuModel,
-  { general, fixed }: VendorEvent,
+  { general }: VendorEvent,
   { places }: EventRequirement,
 ): EventRequirement['places'] | null {
-  if (general === null) return null;
+  if (general === null || general.length === 0) return null;
   const left = places.filter((place) => {
     const counter = model.counters[place[0]!]!;
-    return counter.kind === 'general' ? general.includes(counter.number) || general.length === 0 : true;
+    return counter.kind !== 'general' || general.includes(counter.number);
   });
-  const onlyFixed =
-    general.length === 0 && fixed.length > 0
-      ? left.filter((place) => model.counters[place[0]!]!.kind !== 'general')
-      : left;
-  return onlyFixed.length === 0 || onlyFixed.length === places.length ? null : onlyFixed;
+  return left.length === 0 || left.length === places.length ? null : left;
 }

@@ -1,17 +1,16 @@
 /** Intel SDM vol. 3B, "Performance Monitoring": architectural events and fixed counters. Imports no facts of others. */
 import { type TermLayout, term } from './term-layout.ts';
 
-/** `format/` of Intel's core PMUs; the last three are there on some models only. */
+/** `format/` of Intel's core PMUs; the upper half of umask, eq and what is in config1 on some models only. */
 export const INTEL_TERMS: readonly TermLayout[] = [
   term('event', 'config', 0, 7),
-  term('umask', 'config', 8, 15),
+  term('umask', 'config', 8, 15, 40, 47),
   term('edge', 'config', 18, 18),
   term('pc', 'config', 19, 19),
   term('any', 'config', 21, 21),
   term('inv', 'config', 23, 23),
   term('cmask', 'config', 24, 31),
   term('eq', 'config', 36, 36),
-  term('umask2', 'config', 40, 47),
   term('offcore_rsp', 'config1', 0, 63),
   term('ldlat', 'config1', 0, 15),
   term('frontend', 'config1', 0, 23),

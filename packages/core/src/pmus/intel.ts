@@ -31,7 +31,7 @@ const RDPMC_FIXED = 1 << 30;
 
 /**
  * Bits of `config` beyond event and umask: edge 18, any 21, inv 23, cmask 24-31, in a transaction 32 and 33, eq 36,
- * umask2 40-47. (pc 19 the kernel ignores.)
+ * more umask 40-47. (pc 19 the kernel ignores.)
  */
 const QUALIFIERS = 0xff13_ffa4_0000n;
 

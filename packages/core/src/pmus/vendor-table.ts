@@ -11,12 +11,13 @@ import {
 } from './vendor-fields.ts';
 import type { ProblemList, VendorEvent } from './vendor-types.ts';
 
-/** Fields that are a term each: [spellings, term, its values when the field is a switch]. */
+/** Fields that are a term each: [spellings, term]. */
 const SIMPLE_TERMS: readonly (readonly [readonly string[], string])[] = [
   [['CounterMask', 'CMask'], 'cmask'],
   [['Invert', 'Inv'], 'inv'],
   [['AnyThread', 'AnyThr'], 'any'],
   [['EdgeDetect', 'Edge'], 'edge'],
+  [['Equal'], 'eq'],
   [['PortMask'], 'ch_mask'],
   [['FCMask'], 'fc_mask'],
 ];
@@ -66,7 +67,9 @@ export function readTableEvent(fields: Fields, place: string, problems: ProblemL
   }
   const unit = textField(fields, 'Unit');
   const isCore = CORE_UNITS.has(unit.toUpperCase()) || unit.startsWith('cpu_');
-  const termValues = readTerms(fields, place, isCore, problems);
+  // The precise distribution is a property of the fixed counter: its own code must stay.
+  const isExchanged = isCore && !name.endsWith('.PREC_DIST');
+  const termValues = readTerms(fields, place, isExchanged, problems);
   if (termValues === null) return null;
   const period = numberField(fields, place, problems, 'SampleAfterValue');
   const counters = readCounters(fields, place, problems);
@@ -103,7 +106,7 @@ function preciseOf(fields: Fields): VendorEvent['precise'] {
 function readTerms(
   fields: Fields,
   place: string,
-  isCore: boolean,
+  isExchanged: boolean,
   problems: ProblemList,
 ): TermValue[] | null {
   const terms: TermValue[] = [];
@@ -113,7 +116,7 @@ function readTerms(
   const code = readCode(fields, place, problems);
   const mask = readMask(fields, place, problems);
   if (code === null || mask === undefined) return null;
-  const architectural = isCore && code === 0n && mask !== null ? FIXED_CODES.get(mask) : undefined;
+  const architectural = isExchanged && code === 0n && mask !== null ? FIXED_CODES.get(mask) : undefined;
   terms.push(['event', architectural ?? code]);
   if (architectural === undefined && mask !== null) terms.push(['umask', mask]);
   for (const [spellings, term] of SIMPLE_TERMS) {

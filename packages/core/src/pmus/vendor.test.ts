@@ -62,6 +62,10 @@ test('fixed counters are asked for by the code that the kernel puts on them', ()
   assert.equal(terms({ ...fixed, UMask: '0x01' }), 'event=0xc0');
   assert.equal(terms({ ...fixed, UMask: '0x02' }), 'event=0x3c');
   assert.equal(terms({ ...fixed, UMask: '0x03' }), 'event=0x00,umask=0x03');
+  assert.equal(
+    intel({ EventName: 'INST_RETIRED.PREC_DIST', ...fixed, UMask: '0x01' }).events[0]!.terms,
+    'event=0x00,umask=0x01',
+  );
   assert.deepEqual(intel({ EventName: 'X', ...fixed, UMask: '0x01' }).events[0]!.fixed, [0]);
   assert.deepEqual(intel({ EventName: 'X', UMask: '0x6', Counter: '37' }).events[0]!.fixed, [5]);
 });
@@ -218,6 +222,8 @@ test('a table narrows the counters of its events', () => {
   const { events } = intel(
     { EventName: 'ONLY_TWO', EventCode: '0x48', UMask: '0x01', Counter: '2' },
     { EventName: 'ANY', EventCode: '0x49', UMask: '0x01', Counter: '0,1,2,3' },
+    { EventName: 'FIXED', EventCode: '0x00', UMask: '0x01', Counter: 'Fixed counter 0' },
+    { EventName: 'WIDE', EventCode: '0x4a', UMask: '0x01', UMaskExt: '0x02', Equal: '1', Counter: '1' },
     { EventName: 'ELSEWHERE', EventCode: '0x01', Unit: 'CHA', Counter: '0' },
   );
   const more = withVendorEvents(model, events);
@@ -228,7 +234,9 @@ test('a table narrows the counters of its events', () => {
     more.events.find(({ name }) => name === 'ELSEWHERE'),
     undefined,
   );
-  assert.equal(more.events.length, model.events.length + 2);
+  assert.equal(more.requirementOf({ config: 0xc0n, config1: 0n }).places.length, 5);
+  assert.equal(more.events.find(({ name }) => name === 'WIDE')?.config, 0x0210_0000_014an);
+  assert.equal(more.events.length, model.events.length + 4);
 });
 
 test('which table is for which CPU', () => {
