@@ -1,7 +1,12 @@
 import { NONE, type Profile } from '../profile/index.ts';
+import { type FrameFilter, frameTest } from './frame-filter.ts';
 import { Functions } from './functions.ts';
 
-export interface CallTreeOptions {
+/**
+ * With a filter of functions only those are roots: with `callees` the tree begins at the outermost one of each stack, with
+ * `callers` it is of the stacks whose innermost function is one. Shares stay shares of the whole.
+ */
+export interface CallTreeOptions extends FrameFilter {
   event?: number;
   /** `callees`: from the roots down (top-down). `callers`: from the innermost functions out to who called them. */
   direction?: 'callees' | 'callers';
@@ -46,9 +51,11 @@ export function callTree(profile: Profile, options: CallTreeOptions = {}): CallT
   const eventIndex = options.event ?? 0;
   const direction = options.direction ?? 'callees';
   const functions = new Functions(profile);
+  const isWanted = frameTest(profile, functions, options);
   const root: Draft = { function: -1, weight: 0, self: 0, samples: 0, children: new Map() };
   for (const [stack, { weight, samples }] of weightsByStack(profile, eventIndex)) {
-    addStack(root, framesOf(profile, functions, stack, direction), weight, samples);
+    root.weight += weight;
+    addStack(root, framesOf(profile, functions, stack, direction, isWanted), weight, samples);
   }
   const event = profile.events[eventIndex];
   const minimum = ((options.minimumPercent ?? 0.5) / 100) * root.weight;
@@ -88,17 +95,23 @@ function framesOf(
   functions: Functions,
   stack: number,
   direction: 'callees' | 'callers',
+  isWanted: (frame: number) => boolean,
 ): number[] {
+  const { prefix, frame } = profile.stacks;
   const path: number[] = [];
-  for (let row = stack; row !== NONE; row = profile.stacks.prefix.at(row)) {
-    path.push(functions.ofFrame(profile.stacks.frame.at(row)));
+  // Frames up to the outermost wanted one.
+  let wanted = 0;
+  for (let row = stack; row !== NONE; row = prefix.at(row)) {
+    const isRoot = isWanted(frame.at(row));
+    if (direction === 'callers' && row === stack && !isRoot) return [];
+    path.push(functions.ofFrame(frame.at(row)));
+    if (isRoot) wanted = path.length;
   }
-  return direction === 'callers' ? path : path.reverse();
+  return direction === 'callers' ? path : path.slice(0, wanted).reverse();
 }
 
 function addStack(root: Draft, path: number[], weight: number, samples: number): void {
   let node = root;
-  node.weight += weight;
   for (const id of path) {
     let child = node.children.get(id);
     if (child === undefined) {

@@ -89,6 +89,37 @@ test('filters keep shares of the whole', () => {
   ]);
 });
 
+test('a filter of functions holds whatever rows are told apart by', () => {
+  const inLibc = { dsos: new Set(['libc.so.6']) };
+  const period = (rows: TopRow[], key: keyof TopRow) => brief(rows, key, 'selfPeriod');
+  assert.deepEqual(period(topFunctions(example(), { ...inLibc, sort: ['comm'] }).rows, 'comm'), [
+    ['worker', '40'],
+    ['app', '10'],
+  ]);
+  assert.deepEqual(period(topFunctions(example(), { ...inLibc, sort: ['symbol'] }).rows, 'symbol'), [
+    ['0x0000000000000999', '40'],
+    ['malloc', '10'],
+  ]);
+  const parse = { symbols: new Set(['parse']) };
+  assert.deepEqual(period(topFunctions(example(), { ...parse, sort: ['cpu'] }).rows, 'cpu'), [
+    [1, '30'],
+    [0, '20'],
+  ]);
+  const workers = topFunctions(example(), { sort: ['dso'], comms: new Set(['worker']) }).rows;
+  assert.deepEqual(period(workers, 'dso'), [
+    ['libc.so.6', '40'],
+    ['app', '30'],
+  ]);
+});
+
+test('with callees a filter keeps the samples that have the function anywhere on their stack', () => {
+  const { rows } = topFunctions(example(), { children: true, sort: ['comm'], symbols: new Set(['parse']) });
+  assert.deepEqual(brief(rows, 'comm', 'percent', 'selfPercent'), [
+    ['worker', 30, 30],
+    ['app', 30, 20],
+  ]);
+});
+
 test('sort keys parse with perf’s short forms, and name the known ones', () => {
   assert.deepEqual(parseSortKeys('comm, sym'), ['comm', 'symbol']);
   assert.throws(
@@ -130,6 +161,28 @@ test('the call tree to the callers', () => {
     [
       ['sort', 30],
       ['main', 20],
+    ],
+  );
+});
+
+test('a filter makes the functions it names the roots of the call tree', () => {
+  const symbols = new Set(['parse']);
+  const down = callTree(example(), { symbols, minimumPercent: 0 }).roots;
+  assert.deepEqual(
+    down.map(({ name, percent, selfPercent, children }) => [name, percent, selfPercent, children.length]),
+    [['parse', 60, 50, 1]],
+  );
+  assert.equal(down[0]!.children[0]!.name, 'malloc');
+  const up = callTree(example(), {
+    dsos: new Set(['libc.so.6']),
+    direction: 'callers',
+    minimumPercent: 0,
+  }).roots;
+  assert.deepEqual(
+    up.map(({ name, percent }) => [name, percent]),
+    [
+      ['0x0000000000000999', 40],
+      ['malloc', 10],
     ],
   );
 });

@@ -1,6 +1,7 @@
 import { CounterpointError, type Damage, TripleTable } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
+import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
 import { Functions, modeLetter } from './functions.ts';
 
 /** What rows can be told apart by; names as perf's `--sort`. */
@@ -10,16 +11,14 @@ export type SortKey = (typeof SORT_KEYS)[number];
 /** perf's short forms. */
 const SORT_ALIASES: Readonly<Record<string, SortKey>> = { sym: 'symbol', command: 'comm', thread: 'tid' };
 
-export interface TopOptions {
+export interface TopOptions extends FrameFilter {
   /** Index of the event; default 0. */
   event?: number;
   /** Default comm, dso, symbol. */
   sort?: readonly SortKey[];
   /** Count the time of callees for their callers too, and sort by that. */
   children?: boolean;
-  /** Keep rows that satisfy this. */
-  dsos?: ReadonlySet<string>;
-  symbols?: ReadonlySet<string>;
+  /** Only samples of these commands. Shares stay shares of the whole, as with `dsos` and `symbols`. */
   comms?: ReadonlySet<string>;
 }
 
@@ -57,23 +56,22 @@ export interface TopAnswer {
   damage: Damage[];
 }
 
-/** Parse `comm,dso,sym`. Throws with the known keys where one is not known. */
+/** Parse `comm,dso,sym`. Throws with the known keys where one is not known, or none is named. */
 export function parseSortKeys(text: string): SortKey[] {
-  return text
+  const words = text
     .split(',')
     .map((word) => word.trim())
-    .filter((word) => word !== '')
-    .map((word) => {
-      const key = SORT_ALIASES[word] ?? SORT_KEYS.find((known) => known === word);
-      if (key === undefined) {
-        throw new CounterpointError(
-          'ERR_SORT_KEY',
-          `unknown sort key "${word}"`,
-          `Sort keys: ${SORT_KEYS.join(', ')}, sym`,
-        );
-      }
-      return key;
-    });
+    .filter((word) => word !== '');
+  if (words.length === 0) throw sortKeyError('no sort key is named');
+  return words.map((word) => {
+    const key = SORT_ALIASES[word] ?? SORT_KEYS.find((known) => known === word);
+    if (key === undefined) throw sortKeyError(`unknown sort key "${word}"`);
+    return key;
+  });
+}
+
+function sortKeyError(message: string): CounterpointError {
+  return new CounterpointError('ERR_SORT_KEY', message, `Sort keys: ${SORT_KEYS.join(', ')}, sym`);
 }
 
 /** The functions that cost most, or any other grouping of the innermost frames. */
@@ -85,6 +83,8 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
   const groups = new Groups(profile, functions, sort);
   const { samples, stacks } = profile;
   const children = options.children === true && hasCallers(profile);
+  const isWantedFrame = frameTest(profile, functions, options);
+  const isWantedComm = commTest(profile, options.comms);
 
   let total = 0;
   const lastSeen: number[] = [];
@@ -92,39 +92,38 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
     if (samples.event.data[row] !== eventIndex) continue;
     const weight = samples.weight.data[row]!;
     total += weight;
+    if (!isWantedComm(samples.comm.data[row]!)) continue;
     const stack = samples.stack.data[row]!;
+    const innermost = stack === NONE ? NONE : stacks.frame.data[stack]!;
+    if (isWantedFrame(innermost)) groups.addSelf(groups.of(row, innermost), weight, samples.count.data[row]!);
+    if (!children) continue;
     if (stack === NONE) {
-      groups.addSelf(groups.of(row, NONE), weight, samples.count.data[row]!);
+      if (isWantedFrame(NONE)) groups.addTotal(groups.of(row, NONE), weight);
       continue;
     }
-    const own = groups.of(row, stacks.frame.data[stack]!);
-    groups.addSelf(own, weight, samples.count.data[row]!);
-    if (!children) continue;
-    // A function that is on the stack more than once counts once.
-    lastSeen[own] = row;
-    groups.addTotal(own, weight);
-    for (let caller = stacks.prefix.data[stack]!; caller !== NONE; caller = stacks.prefix.data[caller]!) {
-      const group = groups.of(row, stacks.frame.data[caller]!);
+    for (let caller = stack; caller !== NONE; caller = stacks.prefix.data[caller]!) {
+      const frame = stacks.frame.data[caller]!;
+      if (!isWantedFrame(frame)) continue;
+      const group = groups.of(row, frame);
+      // A function that is on the stack more than once counts once.
       if (lastSeen[group] === row) continue;
       lastSeen[group] = row;
       groups.addTotal(group, weight);
     }
   }
 
-  const wanted = rowFilter(options);
   const rows: TopRow[] = [];
   for (let group = 0; group < groups.count; group++) {
     const self = groups.self[group]!;
     const totalWeight = children ? groups.total[group]! : self;
-    const row: TopRow = {
+    rows.push({
       percent: total === 0 ? 0 : (100 * totalWeight) / total,
       selfPercent: total === 0 ? 0 : (100 * self) / total,
       samples: groups.samples[group]!,
       selfPeriod: decimal(self),
       totalPeriod: decimal(totalWeight),
       ...groups.labels(group),
-    };
-    if (wanted(row)) rows.push(row);
+    });
   }
   rows.sort((a, b) => b.percent - a.percent || b.selfPercent - a.selfPercent || compareLabels(a, b, sort));
   return {
@@ -169,12 +168,15 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function rowFilter(options: TopOptions): (row: TopRow) => boolean {
-  const { dsos, symbols, comms } = options;
-  return (row) =>
-    (dsos === undefined || (row.dso !== undefined && dsos.has(row.dso))) &&
-    (symbols === undefined || (row.symbol !== undefined && symbols.has(row.symbol))) &&
-    (comms === undefined || (row.comm !== undefined && comms.has(row.comm)));
+/** Whether samples of a command are wanted; each name is compared once. */
+function commTest(profile: Profile, comms: ReadonlySet<string> | undefined): (comm: number) => boolean {
+  if (comms === undefined) return () => true;
+  const known = new Map<number, boolean>();
+  return (comm) => {
+    let wanted = known.get(comm);
+    if (wanted === undefined) known.set(comm, (wanted = comms.has(profile.strings.get(comm))));
+    return wanted;
+  };
 }
 
 /** Keys that belong to the sample, and keys that belong to the frame. */
@@ -279,9 +281,9 @@ class Groups {
     for (const key of this.sort) {
       const value = this.value(key, sample, frame);
       if (key === 'comm') labels.comm = profile.strings.get(value);
-      else if (key === 'dso') labels.dso = value === NONE ? '[unknown]' : profile.binaries[value]!.name;
+      else if (key === 'dso') labels.dso = value === NONE ? NO_DSO : profile.binaries[value]!.name;
       else if (key === 'symbol') {
-        labels.symbol = value === NONE ? '[no address]' : functions.name(value);
+        labels.symbol = value === NONE ? NO_SYMBOL : functions.name(value);
         labels.mode = modeLetter(frame === NONE ? 0 : profile.frames.mode.at(frame));
       } else labels[key] = value;
     }

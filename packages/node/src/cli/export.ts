@@ -5,6 +5,8 @@ import { gzip } from 'node:zlib';
 import { CounterpointError } from '@counterpoint/core/base';
 import { defineVerb, EXIT_OK, UsageError } from './args.ts';
 import {
+  FILTERS,
+  filterWords,
   INPUT_OPTIONS,
   type InputName,
   notableDiagnostics,
@@ -91,11 +93,7 @@ export default defineVerb<ExportName>({
 
     await using recording = await openInput(args);
     using progress = new ProgressLine(err);
-    const features =
-      args.has('time') && !recording.isStream
-        ? (await recording.reader()).features
-        : { raw: new Map<number, Uint8Array>() };
-    const filter = sampleFilter(args, features);
+    const filter = await sampleFilter(args, recording);
     const { profile, diagnostics, firstTimeNs, lastTimeNs } = await recording.profile({
       aggregate: !format.hasTimeline,
       ...(filter === undefined ? {} : { filter }),
@@ -114,6 +112,7 @@ export default defineVerb<ExportName>({
       compress: async (bytes) => promisify(gzip)(bytes),
     });
     if (path === '-') {
+      progress.close();
       for await (const chunk of chunks) {
         if (typeof chunk === 'string') out.write(chunk);
         else out.bytes(chunk);
@@ -125,6 +124,11 @@ export default defineVerb<ExportName>({
       err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
     }
     progress.close();
+    if ((profile.events[event]?.samples ?? 0) === 0) {
+      const filters = filterWords(args, FILTERS);
+      const why = filters === '' ? 'the recording holds no samples' : `nothing passes ${filters}`;
+      err.line(err.style.yellow(`Note: it is empty: ${why}.`));
+    }
     const verbose = args.boolean('verbose');
     printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
     for (const line of lossLines(profile.loss, profile.damage)) err.line(err.style.yellow(`Lost: ${line}`));

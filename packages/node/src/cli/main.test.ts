@@ -130,6 +130,14 @@ test('errors say what happened and what to do; a stack only when asked for', () 
   assert.match(print(new TypeError('x is not a function'), true), /TypeError: x is not a function\n\s+at /);
 });
 
+test('what is wrong with a command line has no stack, however much is said', async () => {
+  for (const words of [['-v'], ['report', '-v', '--nonsense']]) {
+    const { status, err } = await run(...words);
+    assert.equal(status, 129);
+    assert.doesNotMatch(err, /^\s+at /m);
+  }
+});
+
 test('colours: on a terminal, unless NO_COLOR; FORCE_COLOR decides over both', () => {
   const colored = (isTerminal: boolean, env: Record<string, string>) =>
     capture({ isTerminal, env }).output.style.red('x') !== 'x';
@@ -175,6 +183,12 @@ test('a progress line is throttled, cut to the terminal, and away before other t
   output.line('end');
   const clear = '\r\x1b[K';
   assert.equal(sink.text, `${clear}recordi${clear}note\n${clear}read: 3${clear}end\n`);
+  now = 500;
+  progress.update('too late');
+  assert.ok(!sink.text.includes('too'));
+  const dumb = capture({ isTerminal: true, env: { TERM: 'dumb' } });
+  new ProgressLine(dumb.output).update('x');
+  assert.equal(dumb.sink.text, '');
   const pipe = capture();
   new ProgressLine(pipe.output).update('x');
   assert.equal(pipe.sink.text, '');

@@ -1,4 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
 
 /**
@@ -16,7 +17,8 @@ export function printError(
   output.line(text.includes('\n') ? text : `${bold(`${prefix}:`)} ${red(text)}`);
   const remedy = remedyOf(error);
   for (const line of remedy === '' ? [] : remedy.split('\n')) output.line(`  ${line}`);
-  if (verbose) {
+  // What is wrong with a command line stands in it, not in our code.
+  if (verbose && !(error instanceof UsageError)) {
     for (let cause = error; cause instanceof Error; cause = cause.cause)
       output.line(cause.stack ?? String(cause));
   } else if (!isForeseen(error)) {

@@ -18,6 +18,8 @@ const BUFFER_LENGTH = 64 * 1024;
  */
 export class Output {
   readonly isTerminal: boolean;
+  /** A terminal that knows escape sequences. */
+  readonly canOverwrite: boolean;
   /** Functions that colour text, or leave it as it is. */
   readonly style: Styles;
   readonly #sink: TextSink;
@@ -29,6 +31,7 @@ export class Output {
   constructor(sink: TextSink, env: Record<string, string | undefined> = process.env) {
     this.#sink = sink;
     this.isTerminal = sink.isTerminal;
+    this.canOverwrite = sink.isTerminal && env['TERM'] !== 'dumb';
     this.style = colorsWanted(sink.isTerminal, env) ? STYLED : PLAIN;
   }
 

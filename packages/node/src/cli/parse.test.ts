@@ -131,13 +131,10 @@ test('getters read units and refuse the rest in one style', () => {
   assert.equal(parse('-k', 'mono').choice('clock', ['mono', 'boot']), 'mono');
   assert.equal(parse().number('freq', { min: 1 }, 4000), 4000);
   assert.equal(parse().string('clock'), undefined);
-  assert.throws(
-    () => parse('-Fabc').number('freq'),
-    usageError(/^--freq expects a whole number, not 'abc'$/),
-  );
+  assert.throws(() => parse('-Fabc').number('freq'), usageError(/^-F expects a whole number, not 'abc'$/));
   assert.throws(
     () => parse('-F0').number('freq', { min: 1 }),
-    usageError(/^--freq expects a value at least 1, not '0'$/),
+    usageError(/^-F expects a value at least 1, not '0'$/),
   );
   assert.throws(() => parse('-F1.5').number('freq'), usageError(/whole number/));
   assert.throws(
@@ -150,7 +147,7 @@ test('getters read units and refuse the rest in one style', () => {
   assert.throws(
     () => parse('-k', 'mon').choice('clock', ['mono', 'boot']),
     (error) =>
-      usageError(/^--clock expects one of mono, boot, not 'mon'$/)(error) &&
+      usageError(/^-k expects one of mono, boot, not 'mon'$/)(error) &&
       /Did you mean mono/.test((error as UsageError).remedy),
   );
 });

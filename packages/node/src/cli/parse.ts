@@ -19,7 +19,7 @@ export function parseArguments<Name extends string>(
   const use = (row: OptionRow, attached: string | null, shown: string, negated = false) => {
     if (negated || row.value === undefined) {
       if (attached !== null) throw new UsageError(`${shown} takes no value`);
-      given.push({ name: row.long, value: null, negated });
+      given.push({ name: row.long, shown, value: null, negated });
       return;
     }
     let value = attached;
@@ -33,7 +33,7 @@ export function parseArguments<Name extends string>(
       value = next;
       at++;
     }
-    given.push({ name: row.long, value, negated: false });
+    given.push({ name: row.long, shown, value, negated: false });
   };
 
   while (at < words.length) {

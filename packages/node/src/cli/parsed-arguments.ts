@@ -5,6 +5,8 @@ import { parseCount, parseDurationMs, parseNumber, parseRanges, parseSizeBytes }
 /** One option as it stood on the command line. */
 export interface GivenOption<Name extends string = string> {
   readonly name: Name;
+  /** As it was typed, with its dashes: what messages call it. */
+  readonly shown: string;
   /** `null` for a switch. */
   readonly value: string | null;
   /** As `--no-NAME`. */
@@ -40,6 +42,11 @@ export class ParsedArguments<Name extends string = string> {
   #last(name: string): GivenOption<Name> | undefined {
     const uses = this.#uses(name);
     return uses[uses.length - 1];
+  }
+
+  /** The option as it was typed last (`-C`, `--cpu`), or by its name where it was not. */
+  shown(name: Name | CommonName): string {
+    return this.#last(name)?.shown ?? optionText(name);
   }
 
   /** Given at all, also as `--no-NAME`. */
@@ -89,8 +96,8 @@ export class ParsedArguments<Name extends string = string> {
     const text = this.#last(name)?.value;
     if (text === undefined || text === null) return otherwise;
     const value = parse(text);
-    if (value === null) throw badValue(name, text, expected);
-    if (typeof value === 'number') checkBounds(name, text, value, bounds);
+    if (value === null) throw badValue(this.shown(name), text, expected);
+    if (typeof value === 'number') checkBounds(this.shown(name), text, value, bounds);
     return value;
   }
 
@@ -133,8 +140,8 @@ export class ParsedArguments<Name extends string = string> {
   numbers(name: Name, bounds: Bounds = {}): number[] {
     return this.list(name).map((text) => {
       const value = parseNumber(text, false);
-      if (value === null) throw badValue(name, text, 'whole numbers separated by commas');
-      checkBounds(name, text, value, bounds);
+      if (value === null) throw badValue(this.shown(name), text, 'whole numbers separated by commas');
+      checkBounds(this.shown(name), text, value, bounds);
       return value;
     });
   }
@@ -144,9 +151,9 @@ export class ParsedArguments<Name extends string = string> {
     const found = new Set<number>();
     for (const text of this.all(name)) {
       const values = parseRanges(text);
-      if (values === null) throw badValue(name, text, 'numbers and ranges such as 0-3,8');
+      if (values === null) throw badValue(this.shown(name), text, 'numbers and ranges such as 0-3,8');
       for (const value of values) {
-        checkBounds(name, text, value, bounds);
+        checkBounds(this.shown(name), text, value, bounds);
         found.add(value);
       }
     }
@@ -162,7 +169,7 @@ export class ParsedArguments<Name extends string = string> {
     if (choices.includes(text)) return text;
     const near = nearestNames(text, choices, 1)[0];
     throw badValue(
-      name,
+      this.shown(name),
       text,
       `one of ${choices.join(', ')}`,
       near === undefined ? '' : `Did you mean ${near}?`,
@@ -171,20 +178,20 @@ export class ParsedArguments<Name extends string = string> {
 
   /** The error for a value that only the verb can judge, in the same words as the others. */
   refuse(name: Name, expected: string, remedy = ''): UsageError {
-    return badValue(name, this.#last(name)?.value ?? '', expected, remedy);
+    return badValue(this.shown(name), this.#last(name)?.value ?? '', expected, remedy);
   }
 }
 
 /** `--name`, or `-n` for a name of one letter. */
-export function optionText(name: string): string {
+function optionText(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-function badValue(name: string, text: string, expected: string, remedy = ''): UsageError {
-  return new UsageError(`${optionText(name)} expects ${expected}, not '${text}'`, remedy);
+function badValue(shown: string, text: string, expected: string, remedy = ''): UsageError {
+  return new UsageError(`${shown} expects ${expected}, not '${text}'`, remedy);
 }
 
-function checkBounds(name: string, text: string, value: number, bounds: Bounds): void {
+function checkBounds(shown: string, text: string, value: number, bounds: Bounds): void {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = bounds;
   if (value >= min && value <= max) return;
   const limits =
@@ -193,5 +200,5 @@ function checkBounds(name: string, text: string, value: number, bounds: Bounds):
       : min === Number.NEGATIVE_INFINITY
         ? `at most ${max}`
         : `from ${min} to ${max}`;
-  throw new UsageError(`${optionText(name)} expects a value ${limits}, not '${text}'`);
+  throw new UsageError(`${shown} expects a value ${limits}, not '${text}'`);
 }

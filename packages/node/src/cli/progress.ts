@@ -6,23 +6,25 @@ const CLEAR_LINE = '\r\x1b[K';
 
 /**
  * One line on a terminal that is written over while something goes on, and taken away at the end. Where the output is
- * not a terminal it does nothing.
+ * not a terminal, or one that cannot clear a line, it does nothing; after `close` neither.
  */
 export class ProgressLine {
   readonly #output: Output;
   readonly #now: () => number;
+  #isOpen: boolean;
   #shown = false;
   #lastMs = Number.NEGATIVE_INFINITY;
 
   constructor(output: Output, now: () => number = () => performance.now()) {
     this.#output = output;
     this.#now = now;
-    if (output.isTerminal) output.setTransient(() => this.clear());
+    this.#isOpen = output.canOverwrite;
+    if (this.#isOpen) output.setTransient(() => this.clear());
   }
 
   /** Show a text, at most ten times a second; a function is called only when it will be shown. */
   update(text: string | (() => string)): void {
-    if (!this.#output.isTerminal) return;
+    if (!this.#isOpen) return;
     const nowMs = this.#now();
     if (nowMs - this.#lastMs < INTERVAL_MS) return;
     this.#lastMs = nowMs;
@@ -45,7 +47,9 @@ export class ProgressLine {
   }
 
   close(): void {
+    if (!this.#isOpen) return;
     this.clear();
+    this.#isOpen = false;
     this.#output.setTransient(null);
   }
 

@@ -1,8 +1,9 @@
 import { fstatSync } from 'node:fs';
-import { printable } from '@counterpoint/core/base';
+import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
+import { CounterpointError, printable } from '@counterpoint/core/base';
 import type { SampleFilter } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
-import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
+import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
 import type { Diagnostic } from '@counterpoint/core/symbols';
 import type { Recording } from '../open/index.ts';
@@ -47,7 +48,7 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
 /** The part of any reading verb's arguments that is about its input. */
 export type InputArguments = Pick<
   ParsedArguments<InputName>,
-  'words' | 'string' | 'numbers' | 'list' | 'ranges' | 'boolean' | 'refuse'
+  'words' | 'shown' | 'string' | 'numbers' | 'list' | 'ranges' | 'boolean' | 'refuse'
 >;
 
 /** The file to read: as given, else standard input where something is piped in, else `perf.data`, as perf does. */
@@ -69,7 +70,10 @@ export async function openInput(args: InputArguments): Promise<Recording> {
 }
 
 /** The filter that the options ask for, or undefined where they ask for none. */
-export function sampleFilter(args: InputArguments, features: PerfDataFeatures): SampleFilter | undefined {
+export async function sampleFilter(
+  args: InputArguments,
+  recording: Recording,
+): Promise<SampleFilter | undefined> {
   const filter: SampleFilter = {};
   const pids = args.numbers('pid', { min: -1 });
   const tids = args.numbers('tid', { min: -1 });
@@ -80,21 +84,60 @@ export function sampleFilter(args: InputArguments, features: PerfDataFeatures): 
   if (comms.length > 0) filter.comms = new Set(comms);
   if (cpus.length > 0) filter.cpus = new Set(cpus);
   const time = args.string('time');
-  if (time !== undefined) Object.assign(filter, timeRange(time, features, args));
-  return Object.keys(filter).length > 0 ? filter : undefined;
+  if (cpus.length === 0 && time === undefined) return Object.keys(filter).length > 0 ? filter : undefined;
+  // What a stream holds is known only after reading.
+  const reader = recording.isStream ? null : await recording.reader();
+  if (reader !== null && cpus.length > 0) refuseUnrecorded(args, 'cpu', reader, PERF_SAMPLE_CPU);
+  if (reader !== null && time !== undefined) refuseUnrecorded(args, 'time', reader, PERF_SAMPLE_TIME);
+  if (time !== undefined) Object.assign(filter, timeRange(time, reader?.features.sampleTime, args));
+  return filter;
+}
+
+const UNRECORDED = {
+  cpu: 'on which CPU its samples were taken',
+  time: 'when its samples were taken',
+} as const;
+
+/** A filter by what no event of the recording has would find nothing, whatever there is. */
+function refuseUnrecorded(
+  args: InputArguments,
+  name: keyof typeof UNRECORDED,
+  { events: { events } }: PerfDataReader,
+  bit: number,
+): void {
+  if (events.length === 0 || events.some(({ layout }) => (layout.sampleType & bit) !== 0)) return;
+  throw new CounterpointError(
+    'ERR_NOT_RECORDED',
+    `${args.shown(name)} cannot be answered: the recording does not say ${UNRECORDED[name]}`,
+    `Leave ${args.shown(name)} out.`,
+  );
+}
+
+/** The options that choose samples. */
+export const FILTERS = ['pid', 'tid', 'comms', 'cpu', 'time'] as const;
+
+/** Filters as they were given, for messages: `--comms node, --time 1,2`. */
+export function filterWords<Name extends string>(
+  args: ParsedArguments<Name>,
+  names: readonly Name[],
+): string {
+  return names
+    .flatMap((name) => args.all(name).map((value) => `${args.shown(name)} ${printable(value)}`))
+    .join(', ');
 }
 
 function timeRange(
   text: string,
-  features: PerfDataFeatures,
+  span: PerfDataFeatures['sampleTime'],
   args: InputArguments,
 ): { fromNs: bigint | null; toNs: bigint | null } {
   const percent = /^(\d+(?:\.\d+)?)%-(\d+(?:\.\d+)?)%$/.exec(text);
   if (percent !== null) {
-    const span = features.sampleTime;
     if (span === undefined) {
       throw args.refuse('time', 'seconds here, since the recording does not say when it begins and ends');
     }
+    if (Number(percent[1]) > Number(percent[2]) || Number(percent[2]) > 100)
+      throw args.refuse('time', 'a part from lower to higher, up to 100%, such as 10%-20%');
     const length = Number(span.last - span.first);
     const at = (share: string) => span.first + BigInt(Math.round((length * Number(share)) / 100));
     return { fromNs: at(percent[1]!), toNs: at(percent[2]!) };
@@ -107,7 +150,18 @@ function timeRange(
     if (match === null) throw args.refuse('time', 'FROM,TO in seconds, or a part such as 10%-20%');
     return BigInt(match[1]!) * 1_000_000_000n + BigInt((match[2] ?? '').padEnd(9, '0'));
   });
+  if (from != null && to != null && from > to) throw args.refuse('time', 'FROM before TO');
   return { fromNs: from ?? null, toNs: to ?? null };
+}
+
+/** Options that an answer would not heed: saying so beats answering another question. */
+export function refuseOthers<Name extends string>(
+  args: ParsedArguments<Name>,
+  answer: string,
+  names: readonly Name[],
+): void {
+  const given = names.find((name) => args.has(name));
+  if (given !== undefined) throw new UsageError(`${args.shown(given)} does not go with ${answer}`);
 }
 
 /** Exit status after a report: 3 where something is lost and `--fail-on-loss` was given. */

@@ -4,9 +4,10 @@ import type { Profile } from '@counterpoint/core/profile';
 import {
   type CallTreeAnswer,
   callTree,
+  type FrameFilter,
   parseSortKeys,
+  type SortKey,
   type TopAnswer,
-  type TopOptions,
   type TopRow,
   topFunctions,
 } from '@counterpoint/core/query';
@@ -15,29 +16,42 @@ import type { VerbContext } from './args.ts';
 import { lossLines } from './loss-text.ts';
 import type { Output } from './output.ts';
 import { ProgressLine } from './progress.ts';
-import { notableDiagnostics, printDiagnostics, sampleFilter, statusForLoss } from './recording-input.ts';
+import {
+  FILTERS,
+  filterWords,
+  notableDiagnostics,
+  printDiagnostics,
+  refuseOthers,
+  sampleFilter,
+  statusForLoss,
+} from './recording-input.ts';
 import type { ReportName } from './report.ts';
 
 type Context = VerbContext<ReportName>;
 
+/** What is asked for, looked at before anything is read. */
+interface Request {
+  sort: SortKey[] | undefined;
+  direction: 'callees' | 'callers' | undefined;
+  children: boolean;
+  functions: FrameFilter;
+  minimumPercent: number | undefined;
+  limit: number;
+}
+
 /** `report`: the functions that cost most, or the call tree, for each event. */
 export async function reportProfile(context: Context, recording: Recording): Promise<number> {
   const { args, out, err } = context;
-  const result = await readProfile(context, recording);
-  const { profile, diagnostics } = result;
+  const request = requestOf(args);
+  const { profile, diagnostics } = await readProfile(context, recording, request);
   const events = wantedEvents(profile, args.string('event'));
-  const limit = args.number('limit', { min: 1 }, Number.POSITIVE_INFINITY);
-  const direction = args.choice('tree', ['callees', 'callers']);
-  const minimumPercent = args.number('percent-limit', { min: 0, max: 100, fraction: true });
-  const answers = events.map((event) =>
-    direction === undefined
-      ? limitRows(topFunctions(profile, topOptions(context, event)), minimumPercent ?? 0, limit)
-      : callTree(profile, { event, direction, ...(minimumPercent === undefined ? {} : { minimumPercent }) }),
-  );
+  const answers = events.map((event) => answerOf(profile, event, request));
+  const emptyNote = answers.every(isEmpty) ? nothingPasses(args, profile) : null;
 
   if (args.boolean('json')) {
     const { loss, damage } = profile;
     out.json({ type: 'report', version: 1, events: answers, loss, damage, diagnostics });
+    if (emptyNote !== null) err.line(err.style.yellow(`Note: ${emptyNote}`));
     return statusForLoss(args, loss);
   }
   const lines = lossLines(profile.loss, profile.damage);
@@ -46,26 +60,92 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   answers.forEach((answer, place) => {
     if (place > 0) out.line();
     printHead(answer, lines.length > 0, out);
-    if (answer.type === 'call-tree') printTree(answer, out);
+    if (answer.type === 'call-tree') printTree(answer, args.boolean('show-nr-samples'), out);
     else printRows(answer, args.boolean('show-nr-samples'), out);
   });
+  if (emptyNote !== null) out.line(`# ${emptyNote}`);
   out.flush();
   const verbose = args.boolean('verbose');
   printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
   return statusForLoss(args, profile.loss);
 }
 
-async function readProfile({ args, err }: Context, recording: Recording): Promise<IngestResult> {
+function requestOf(args: Context['args']): Request {
+  const direction = treeDirection(args);
+  if (direction !== undefined) refuseOthers(args, '--tree', ['sort', 'limit']);
+  const sort = args.string('sort');
+  const dsos = args.list('dsos');
+  const symbols = args.all('symbols').flatMap(splitNames);
+  return {
+    sort: sort === undefined ? undefined : parseSortKeys(sort),
+    direction,
+    children: args.boolean('children', true),
+    functions: {
+      ...(dsos.length > 0 ? { dsos: new Set(dsos) } : {}),
+      ...(symbols.length > 0 ? { symbols: new Set(symbols) } : {}),
+    },
+    minimumPercent: args.number('percent-limit', { min: 0, max: 100, fraction: true }),
+    limit: args.number('limit', { min: 1 }, Number.POSITIVE_INFINITY),
+  };
+}
+
+/** perf's words name the order of a chain the other way round: its caller-based graph has the roots first. */
+const TREE_OF_PERF: Readonly<Record<string, string>> = { caller: 'callees', callee: 'callers' };
+
+function treeDirection(args: Context['args']): Request['direction'] {
+  const text = args.string('tree');
+  const ours = text === undefined ? undefined : TREE_OF_PERF[text];
+  if (ours !== undefined) {
+    const order = ours === 'callees' ? 'from the roots down' : 'from each function up to its callers';
+    const remedy = `perf's '${text}' is the tree ${order}: ${args.shown('tree')} ${ours} here.`;
+    throw args.refuse('tree', 'callees, callers or none', remedy);
+  }
+  const chosen = args.choice('tree', ['callees', 'callers', 'none']);
+  return chosen === 'none' ? undefined : chosen;
+}
+
+function answerOf(profile: Profile, event: number, request: Request): TopAnswer | CallTreeAnswer {
+  const { sort, direction, children, functions, minimumPercent, limit } = request;
+  if (direction !== undefined) {
+    const least = minimumPercent === undefined ? {} : { minimumPercent };
+    return callTree(profile, { event, direction, ...functions, ...least });
+  }
+  const answer = topFunctions(profile, {
+    event,
+    children,
+    ...functions,
+    ...(sort === undefined ? {} : { sort }),
+  });
+  const rows = answer.rows.filter((row) => row.percent >= (minimumPercent ?? 0)).slice(0, limit);
+  return { ...answer, rows };
+}
+
+function isEmpty(answer: TopAnswer | CallTreeAnswer): boolean {
+  return (answer.type === 'call-tree' ? answer.roots : answer.rows).length === 0;
+}
+
+/** Why there is nothing to show, where a filter is why. */
+function nothingPasses(args: Context['args'], profile: Profile): string | null {
+  const given = filterWords(args, [...FILTERS, 'dsos', 'symbols', 'percent-limit']);
+  if (given === '') return null;
+  const names = profile.binaries.map(({ name }) => name);
+  const unknown = args.list('dsos').filter((name) => !names.includes(name));
+  const hint = unknown.map((name) => didYouMean(nearestNames(name, names))).find((text) => text !== '') ?? '';
+  return `Nothing passes ${given}${printable(hint)}`;
+}
+
+async function readProfile(
+  { args, err }: Context,
+  recording: Recording,
+  { sort, direction, children }: Request,
+): Promise<IngestResult> {
   using progress = new ProgressLine(err);
-  const needsFeatures = args.has('time');
-  const features =
-    needsFeatures && !recording.isStream ? (await recording.reader()).features : { raw: new Map() };
-  const filter = sampleFilter(args, features);
-  const keepCpu = (args.string('sort') ?? '').includes('cpu');
-  return recording.profile({
+  const filter = await sampleFilter(args, recording);
+  // Awaited here: the progress line ends with this block.
+  return await recording.profile({
     aggregate: true,
-    innermostOnly: args.string('tree') === undefined && !args.boolean('children', true),
-    keepCpu,
+    innermostOnly: direction === undefined && !children,
+    keepCpu: sort?.includes('cpu') === true,
     ...(filter === undefined ? {} : { filter }),
     onProgress: progress.listener(),
   });
@@ -87,17 +167,6 @@ function wantedEvents(profile: Profile, name: string | undefined): number[] {
   );
 }
 
-function topOptions({ args }: Context, event: number): TopOptions {
-  const options: TopOptions = { event, children: args.boolean('children', true) };
-  const sort = args.string('sort');
-  if (sort !== undefined) options.sort = parseSortKeys(sort);
-  const dsos = args.list('dsos');
-  const symbols = args.all('symbols').flatMap(splitNames);
-  if (dsos.length > 0) options.dsos = new Set(dsos);
-  if (symbols.length > 0) options.symbols = new Set(symbols);
-  return options;
-}
-
 /** Names of C++ functions hold commas: `f<a,b>` is one name, so only commas outside brackets part names. */
 function splitNames(text: string): string[] {
   const names = [''];
@@ -109,11 +178,6 @@ function splitNames(text: string): string[] {
     else names[names.length - 1] += char;
   }
   return names.filter((name) => name !== '');
-}
-
-function limitRows(answer: TopAnswer, minimumPercent: number, limit: number): TopAnswer {
-  const rows = answer.rows.filter((row) => row.percent >= minimumPercent).slice(0, limit);
-  return { ...answer, rows };
 }
 
 /** `3K`, `551K`: perf's round numbers. */
@@ -188,14 +252,14 @@ function colourRow(line: string, row: TopRow, out: Output): string {
   return row.percent >= 0.5 ? out.style.green(line) : line;
 }
 
-function printTree(answer: CallTreeAnswer, out: Output): void {
+function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): void {
   out.line(
     answer.direction === 'callees'
       ? '# Call tree, roots first, callees below; self is the share of the function itself'
       : '# Functions by their own time, who called them below',
   );
   out.line('#');
-  printNodes(answer, out);
+  printNodes(answer, withSamples, out);
   if (answer.direction === 'callees' && answer.hiddenPercent >= 0.005) {
     out.line(
       `${`${answer.hiddenPercent.toFixed(2)}%`.padStart(8)}  in branches below the limit (--percent-limit)`,
@@ -204,14 +268,15 @@ function printTree(answer: CallTreeAnswer, out: Output): void {
 }
 
 /** Depth first without recursion: chains can be thousands of frames deep. A single child goes on in the same column. */
-function printNodes({ roots, direction }: CallTreeAnswer, out: Output): void {
+function printNodes({ roots, direction }: CallTreeAnswer, withSamples: boolean, out: Output): void {
   const isDown = direction === 'callees';
   const work = roots.map((node) => ({ node, indent: '', mark: '' })).reverse();
   for (let item = work.pop(); item !== undefined; item = work.pop()) {
     const { node, indent, mark } = item;
     const self =
       isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${node.selfPercent.toFixed(2)}%`) : '';
-    const share = `${node.percent.toFixed(2)}%`.padStart(8);
+    const samples = withSamples ? `  ${String(node.samples).padStart(10)}` : '';
+    const share = `${node.percent.toFixed(2)}%`.padStart(8) + samples;
     out.line(
       `${share}  ${indent}${mark}${printable(node.name)} ${out.style.dim(`(${printable(node.dso)})`)}${self}`,
     );

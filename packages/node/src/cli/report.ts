@@ -1,5 +1,5 @@
 import { defineVerb } from './args.ts';
-import { INPUT_OPTIONS, type InputName, openInput } from './recording-input.ts';
+import { FILTERS, INPUT_OPTIONS, type InputName, openInput, refuseOthers } from './recording-input.ts';
 
 export type ReportName =
   | InputName
@@ -16,6 +16,19 @@ export type ReportName =
   | 'show-nr-samples'
   | 'json'
   | 'stdio';
+
+/** Options that only choose among samples or lay out rows. */
+const OF_PROFILES: readonly ReportName[] = [
+  ...FILTERS,
+  'dsos',
+  'symbols',
+  'event',
+  'sort',
+  'tree',
+  'percent-limit',
+  'limit',
+  'show-nr-samples',
+];
 
 export default defineVerb<ReportName>({
   name: 'report',
@@ -61,7 +74,7 @@ export default defineVerb<ReportName>({
       value: 'callees|callers',
       optionalValue: 'callees',
       valueMayFollow: true,
-      help: 'call tree from the roots down, or from each function up to its callers',
+      help: 'call tree from the roots down, or from each function up to its callers; with --dsos or --symbols only those functions are roots',
       group: 'Rows',
     },
     {
@@ -86,11 +99,14 @@ export default defineVerb<ReportName>({
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
   ],
   async run(context) {
+    const { args } = context;
+    const other = args.boolean('stats') ? '--stats' : args.boolean('header-only') ? '--header-only' : null;
+    if (other !== null) refuseOthers(args, other, OF_PROFILES);
     // Each answer is awaited here: the recording is closed when this block is left.
-    await using recording = await openInput(context.args);
-    if (context.args.boolean('stats'))
+    await using recording = await openInput(args);
+    if (args.boolean('stats'))
       return await (await import('./report-stats.ts')).reportStats(context, recording);
-    if (context.args.boolean('header-only')) {
+    if (args.boolean('header-only')) {
       return await (await import('./report-header.ts')).reportHeader(context, recording);
     }
     return await (await import('./report-profile.ts')).reportProfile(context, recording);

@@ -1,5 +1,7 @@
 import { defineVerb } from './args.ts';
 import {
+  FILTERS,
+  filterWords,
   INPUT_OPTIONS,
   type InputName,
   openInput,
@@ -40,11 +42,7 @@ export default defineVerb<ScriptName>({
     const fields = args.string('fields');
     const choice = fields === undefined ? null : parseFields(fields);
     await using recording = await openInput(args);
-    const features =
-      args.has('time') && !recording.isStream
-        ? (await recording.reader()).features
-        : { raw: new Map<number, Uint8Array>() };
-    const filter = sampleFilter(args, features);
+    const filter = await sampleFilter(args, recording);
     // On a terminal the lines themselves are the progress.
     const progress = out.isTerminal ? null : new ProgressLine(err);
     const result = await recording.script(
@@ -64,6 +62,8 @@ export default defineVerb<ScriptName>({
         JSON.stringify({ type: 'end', samples: result.samples, loss: result.loss, damage: result.damage }),
       );
     }
+    const filters = filterWords(args, FILTERS);
+    if (result.samples === 0 && filters !== '') err.line(err.style.yellow(`Nothing passes ${filters}.`));
     if (result.absentFields.length > 0) {
       err.line(
         err.style.yellow(`The samples do not hold ${result.absentFields.join(', ')}: it was not recorded.`),

@@ -74,7 +74,7 @@ export interface FieldChoice {
   removed: ReadonlySet<ScriptField>;
 }
 
-/** Parse `comm,tid,time` or `+addr,-dso`. Throws with the known names where one is not known. */
+/** Parse `comm,tid,time` or `+addr,-dso`. Throws with the known names where one is not known, or none is named. */
 export function parseFields(text: string): FieldChoice {
   const set = new Set<ScriptField>();
   const added = new Set<ScriptField>();
@@ -84,19 +84,18 @@ export function parseFields(text: string): FieldChoice {
     const sign = word[0] === '+' || word[0] === '-' ? word[0] : '';
     const name = word.slice(sign.length);
     const field = SCRIPT_FIELDS.find((known) => known === name);
-    if (field === undefined) {
-      const near = didYouMean(nearestNames(name, SCRIPT_FIELDS));
-      throw new CounterpointError(
-        'ERR_SCRIPT_FIELD',
-        `unknown field "${name}"${near}`,
-        `Fields: ${SCRIPT_FIELDS.join(', ')}`,
-      );
-    }
+    if (field === undefined)
+      throw fieldError(`unknown field "${name}"${didYouMean(nearestNames(name, SCRIPT_FIELDS))}`);
     (sign === '+' ? added : sign === '-' ? removed : set).add(field);
   }
+  if (set.size + added.size + removed.size === 0) throw fieldError('no field is named');
   const mode = set.size > 0 ? 'set' : 'change';
   if (mode === 'set') for (const field of added) set.add(field);
   return { mode, set, added, removed };
+}
+
+function fieldError(message: string): CounterpointError {
+  return new CounterpointError('ERR_SCRIPT_FIELD', message, `Fields: ${SCRIPT_FIELDS.join(', ')}`);
 }
 
 /** The fields of an event's lines. What the event did not record is left out, as perf does for its defaults. */
