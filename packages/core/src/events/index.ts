@@ -17,7 +17,6 @@ export {
   type PfmProblem,
   parsePfmEvents,
 } from './pfm.ts';
-export { probePathsOf } from './probe.ts';
 export type {
   EventLookup,
   EventOptions,

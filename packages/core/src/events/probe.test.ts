@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { inventedMachine } from '../test/invented-machine.ts';
 import { EventSyntaxError } from './errors.ts';
 import { parseEvents } from './parse.ts';
-import { probePathsOf } from './probe.ts';
 
 const lookup = inventedMachine();
 const library = '/usr/lib/libx.so.1';
@@ -26,14 +25,6 @@ test('a probe says what its attr must point to', () => {
     isReturn: false,
     symbol: 'do_exit+8',
   });
-});
-
-test('files of probes are found in a list before it is read', () => {
-  assert.deepEqual(probePathsOf(`cycles,uprobe:${library}:main,{uretprobe:'/a, {b}':f,kprobe:x}`), [
-    library,
-    '/a, {b}',
-  ]);
-  assert.deepEqual(probePathsOf('cycles,sched:uprobe,kprobe:x'), []);
 });
 
 test('errors of probes point at the file, the function or the offset', () => {

@@ -200,13 +200,3 @@ export function probeConfig(pmu: PmuDescription, { isReturn }: Probe): bigint {
   const format = parseFormat(pmu.formats.get('retprobe') ?? 'config:0');
   return placeBits(format ?? { field: 'config', bits: [0] }, 1n).word;
 }
-
-/** Every file that the probes of a list name, for a lookup that reads them beforehand. */
-export function probePathsOf(text: string): string[] {
-  const paths = new Set<string>();
-  for (const match of text.matchAll(/(?:^|[,{\s])u(?:ret)?probe:(?:'([^']*)'|([^:,{}]*))/g)) {
-    const path = match[1] ?? match[2] ?? '';
-    if (path !== '') paths.add(path);
-  }
-  return [...paths];
-}

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type EventLookup, probePathsOf } from '@counterpoint/core/events';
+import type { EventLookup } from '@counterpoint/core/events';
 import { kernelFunctions } from './kernel-functions.ts';
 import { ProbeFiles } from './probe-files.ts';
 import { SysfsPmu } from './sysfs-pmu.ts';
@@ -9,8 +9,6 @@ import { Tracefs } from './tracefs.ts';
 /** What this machine offers, by name; nothing is read before it is asked for, and nothing twice. */
 export interface SystemEventLookup extends EventLookup {
   pmu(name: string): SysfsPmu | null;
-  /** Reads the files that the probes of an event list name. Before `parseEvents` of the same text; without probes it does nothing. */
-  prepare(text: string): Promise<void>;
 }
 
 /**
@@ -45,7 +43,6 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
     tracepointFields: (system, name) => tracepoints.fields(system, name),
     probeFile: (path) => files.get(path),
     kernelFunctions,
-    prepare: (text) => files.prepare(probePathsOf(text)),
   };
 }
 

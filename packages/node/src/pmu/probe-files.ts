@@ -1,43 +1,39 @@
-import { statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import { type ByteSource, CounterpointError } from '@counterpoint/core/base';
 import {
-  type ElfFile,
-  type ElfSymbols,
-  openElf,
+  EI_CLASS,
+  ELF_MAGIC,
+  ELFCLASS64,
+  ElfSymbols,
   PF_X,
   PT_LOAD,
-  readSymbols,
   SHN_UNDEF,
+  SHT_DYNSYM,
+  SHT_SYMTAB,
   STT_FUNC,
   STT_GNU_IFUNC,
   STT_NOTYPE,
 } from '@counterpoint/core/elf';
 import type { ProbeFile, Unavailable } from '@counterpoint/core/events';
 
-/** The functions of files, which are read when they are asked for by `prepare` and looked up by name later. */
+/**
+ * The functions of files by name. Event names are read without waiting, so this reads files at once, and only what a probe
+ * needs: program headers and the two symbol tables. Files are programs of this machine, in its own byte order.
+ */
 export class ProbeFiles {
   readonly #files = new Map<string, ProbeFile | Unavailable>();
 
-  /** Read the files; what cannot be read becomes the answer for it. */
-  async prepare(paths: readonly string[]): Promise<void> {
-    for (const path of paths) {
-      if (!this.#files.has(path)) this.#files.set(path, await readProbeFile(path));
-    }
-  }
-
   get(path: string): ProbeFile | Unavailable {
-    return (
-      this.#files.get(path) ?? {
-        unavailable: `${path} has not been read`,
-        remedy: 'Call prepare() of the lookup with the text before parseEvents().',
-      }
-    );
+    let file = this.#files.get(path);
+    if (file === undefined) {
+      file = readProbeFile(path);
+      this.#files.set(path, file);
+    }
+    return file;
   }
 }
 
-async function readProbeFile(typed: string): Promise<ProbeFile | Unavailable> {
+function readProbeFile(typed: string): ProbeFile | Unavailable {
   const path = findFile(typed);
   if (path === null) {
     return typed.includes('/')
@@ -48,13 +44,14 @@ async function readProbeFile(typed: string): Promise<ProbeFile | Unavailable> {
         };
   }
   try {
-    return await readFunctions(path);
+    return (
+      readFunctions(path) ?? {
+        unavailable: `${path} is no ELF file`,
+        remedy: 'Probes can be set in programs and shared libraries.',
+      }
+    );
   } catch (error) {
-    const why =
-      error instanceof CounterpointError
-        ? `is no ELF file (${error.message})`
-        : `cannot be read (${(error as NodeJS.ErrnoException).code})`;
-    return { unavailable: `${path} ${why}`, remedy: 'Probes can be set in programs and shared libraries.' };
+    return { unavailable: `${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, remedy: '' };
   }
 }
 
@@ -66,37 +63,133 @@ function findFile(typed: string): string | null {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
-async function readFunctions(path: string): Promise<ProbeFile> {
-  const handle = await open(path, 'r');
+/** Where code of the file is loaded. */
+interface CodeSegment {
+  readonly offset: number;
+  readonly address: number;
+  readonly sizeBytes: number;
+}
+
+/** `null` for what is no ELF file. */
+function readFunctions(path: string): ProbeFile | null {
+  const descriptor = openSync(path, 'r');
   try {
-    const { size } = await handle.stat();
-    const source: ByteSource = {
-      size,
-      async read(offset, length) {
-        const bytes = new Uint8Array(Math.max(0, Math.min(length, size - offset)));
-        const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset);
-        return bytes.subarray(0, bytesRead);
-      },
-    };
-    const elf = await openElf(source);
+    const file = new WholeFile(descriptor);
+    const header = file.read(0, 64);
+    if (header.byteLength < 64 || header.getUint32(0, false) !== ELF_MAGIC) return null;
+    const is64 = header.getUint8(EI_CLASS) === ELFCLASS64;
+    const segments = readCodeSegments(file, header, is64);
     const functions = new Map<string, number>();
     const indirect = new Set<string>();
-    for (const table of ['symtab', 'dynsym'] as const) {
-      const symbols = await readSymbols(elf, table);
-      if (symbols !== null) collect(elf, symbols, functions, indirect);
-    }
-    return { path, functions, indirect, offsetOf: (address) => offsetOf(elf, address) };
+    for (const symbols of readSymbolTables(file, header, is64))
+      collect(segments, symbols, functions, indirect);
+    return { path, functions, indirect, offsetOf: (address) => offsetOf(segments, address) };
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
+}
+
+class WholeFile {
+  readonly #descriptor: number;
+  readonly #sizeBytes: number;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    this.#sizeBytes = fstatSync(descriptor).size;
+  }
+
+  /** Fewer bytes only at the end of the file, whatever the headers say. */
+  read(offset: number, sizeBytes: number): DataView<ArrayBuffer> {
+    const bytes = new Uint8Array(Math.max(0, Math.min(sizeBytes, this.#sizeBytes - offset)));
+    let done = 0;
+    while (done < bytes.length) {
+      const count = readSync(this.#descriptor, bytes, done, bytes.length - done, offset + done);
+      if (count === 0) break;
+      done += count;
+    }
+    return new DataView(bytes.buffer, 0, done);
+  }
+}
+
+/** A 64-bit field of a header; what is too large to be exact is outside of any file. */
+function word(view: DataView, at: number, is64: boolean): number {
+  return is64 ? Number(view.getBigUint64(at, true)) : view.getUint32(at, true);
+}
+
+/** Entries of a table of headers: `offset`, then the size of an entry and their count. */
+function* tableEntries(
+  file: WholeFile,
+  offset: number,
+  entryBytes: number,
+  count: number,
+  leastBytes: number,
+): Generator<DataView<ArrayBuffer>> {
+  if (entryBytes < leastBytes) return;
+  const table = file.read(offset, entryBytes * count);
+  for (let at = 0; at + entryBytes <= table.byteLength; at += entryBytes)
+    yield new DataView(table.buffer, at, entryBytes);
+}
+
+/**
+ *     Elf64_Phdr  type u32, flags u32 | offset u64 | address u64 | physical u64 | file size u64 | …
+ *     Elf32_Phdr  type u32 | offset u32 | address u32 | physical u32 | file size u32 | memory size u32 | flags u32 | …
+ */
+function readCodeSegments(file: WholeFile, header: DataView, is64: boolean): CodeSegment[] {
+  const counts = is64 ? 54 : 42;
+  const [size, count] = [header.getUint16(counts, true), header.getUint16(counts + 2, true)];
+  const segments: CodeSegment[] = [];
+  for (const entry of tableEntries(file, word(header, is64 ? 32 : 28, is64), size, count, is64 ? 56 : 32)) {
+    const flags = entry.getUint32(is64 ? 4 : 24, true);
+    if (entry.getUint32(0, true) !== PT_LOAD || (flags & PF_X) === 0) continue;
+    segments.push({
+      offset: word(entry, is64 ? 8 : 4, is64),
+      address: word(entry, is64 ? 16 : 8, is64),
+      sizeBytes: word(entry, is64 ? 32 : 16, is64),
+    });
+  }
+  return segments;
+}
+
+/**
+ * `.symtab`, then `.dynsym`; each section names the one of its strings.
+ *
+ *     Elf64_Shdr  name u32, type u32 | flags u64 | address u64 | offset u64 | size u64 | link u32, …
+ *     Elf32_Shdr  name u32 | type u32 | flags u32 | address u32 | offset u32 | size u32 | link u32 | …
+ */
+function readSymbolTables(file: WholeFile, header: DataView, is64: boolean): ElfSymbols[] {
+  const counts = is64 ? 58 : 46;
+  const [size, count] = [header.getUint16(counts, true), header.getUint16(counts + 2, true)];
+  const sections = [
+    ...tableEntries(file, word(header, is64 ? 40 : 32, is64), size, count, is64 ? 64 : 40),
+  ].map((entry) => ({
+    type: entry.getUint32(4, true),
+    offset: word(entry, is64 ? 24 : 16, is64),
+    sizeBytes: word(entry, is64 ? 32 : 20, is64),
+    link: entry.getUint32(is64 ? 40 : 24, true),
+  }));
+  const bytesOf = ({ offset, sizeBytes }: { offset: number; sizeBytes: number }) => {
+    const { buffer, byteLength } = file.read(offset, sizeBytes);
+    return new Uint8Array(buffer, 0, byteLength);
+  };
+  return [SHT_SYMTAB, SHT_DYNSYM].flatMap((wanted) => {
+    const section = sections.find(({ type }) => type === wanted);
+    const strings = section === undefined ? undefined : sections[section.link];
+    return section === undefined || strings === undefined
+      ? []
+      : [new ElfSymbols(bytesOf(section), bytesOf(strings), is64, true)];
+  });
 }
 
 /** Names of code. The full table comes first, and keeps its meaning. Assembly has functions without a type. */
 function collect(
-  elf: ElfFile,
+  segments: readonly CodeSegment[],
   symbols: ElfSymbols,
   functions: Map<string, number>,
   indirect: Set<string>,
@@ -105,7 +198,7 @@ function collect(
     const type = symbols.info(row) & 0xf;
     if (type !== STT_FUNC && type !== STT_GNU_IFUNC && type !== STT_NOTYPE) continue;
     const address = symbols.value(row);
-    if (symbols.section(row) === SHN_UNDEF || offsetOf(elf, address) === null) continue;
+    if (symbols.section(row) === SHN_UNDEF || offsetOf(segments, address) === null) continue;
     const name = symbols.name(row);
     if (name === '' || functions.has(name) || indirect.has(name)) continue;
     if (type === STT_GNU_IFUNC) indirect.add(name);
@@ -116,13 +209,12 @@ function collect(
 /**
  * The kernel wants the place in the file; symbols say where it is loaded:
  *
- *   segment   file  [ offset … offset + fileSize )   ->   memory  [ address … )
+ *   segment   file  [ offset … offset + sizeBytes )   ->   memory  [ address … )
  */
-function offsetOf(elf: ElfFile, address: number): number | null {
-  for (const segment of elf.segments) {
-    if (segment.type !== PT_LOAD || (segment.flags & PF_X) === 0) continue;
-    const inside = address - segment.address;
-    if (inside >= 0 && inside < segment.fileSize) return segment.offset + inside;
+function offsetOf(segments: readonly CodeSegment[], address: number): number | null {
+  for (const { offset, address: start, sizeBytes } of segments) {
+    const inside = address - start;
+    if (inside >= 0 && inside < sizeBytes) return offset + inside;
   }
   return null;
 }

@@ -61,11 +61,11 @@ export const PFM_ERR_ATTR_VAL = -9;
 export const PFM_PLM0 = 1;
 export const PFM_PLM3 = 8;
 export const PFM_ATTR_UMASK = 1;
-/** One behind the last number that any version has used for a PMU; more are tried until then. */
+/** Numbers of PMUs are tried up to here; 4.13 has 516. */
 export const PFM_MOST_PMUS = 1024;
 
 const PFM_OS_PERF_EVENT_EXT = 2;
-/** As large as any version writes. */
+/** More than every version writes. */
 const ATTR_BYTES = 256;
 /** The size that libpfm is told to fill: PERF_ATTR_SIZE_VER5, which has every field that it knows. */
 const STATED_ATTR_BYTES = 112;
