@@ -13,6 +13,8 @@ export interface Counter {
   now: Reading;
   /** The kernel gave nothing: a pinned event that found no counter. */
   isRefused: boolean;
+  /** Its count at the last overflow; null before the first. */
+  overflowAt: bigint | null;
 }
 
 /**
@@ -40,6 +42,9 @@ export class OpenSet {
   readonly #sys: Sys;
   readonly #units: ReadUnit[] = [];
   readonly #leaders: Fd[] = [];
+  readonly #suspending = new Set<Fd>();
+  /** Of those, the ones without an overflow left. */
+  readonly #spent = new Set<Fd>();
 
   constructor(
     sys: Sys,
@@ -56,8 +61,19 @@ export class OpenSet {
     set.rows.forEach((row, at) => {
       const fd = fds[at]!;
       if (fd === null) return;
-      const counter: Counter = { fd, row, base: emptyReading(), now: emptyReading(), isRefused: false };
+      const counter: Counter = {
+        fd,
+        row,
+        base: emptyReading(),
+        now: emptyReading(),
+        isRefused: false,
+        overflowAt: null,
+      };
       counters[row.event]!.push(counter);
+      if (set.events[row.event]!.overflow?.action === 'suspend') {
+        this.#suspending.add(fd);
+        this.#spent.add(fd);
+      }
       if (row.leader !== null) {
         units.get(row.leader)!.members.push(counter);
         return;
@@ -80,9 +96,32 @@ export class OpenSet {
     this.counters = counters;
   }
 
-  /** Load it: counters run from here on. */
+  /** Load it: counters run from here on, those that suspend up to their next overflow. */
   enable(): void {
-    for (const fd of this.#leaders) this.#sys.enable(fd);
+    for (const fd of this.#leaders) if (!this.#suspending.has(fd)) this.#sys.enable(fd);
+    for (const fd of this.#suspending) this.#startSuspending(fd);
+  }
+
+  /** Make ready for a start by exec: counters that suspend must know their limit before. */
+  arm(): void {
+    for (const fd of this.#suspending) {
+      this.#startSuspending(fd);
+      this.#sys.disable(fd);
+    }
+  }
+
+  /**
+   * REFRESH adds to the number of overflows that are left and enables: at 0 the kernel disables the event. One that was
+   * unloaded before its overflow still has its one.
+   */
+  #startSuspending(fd: Fd): void {
+    if (this.#spent.delete(fd)) this.#sys.refresh(fd, 1);
+    else this.#sys.enable(fd);
+  }
+
+  /** The kernel has disabled this counter at its overflow. */
+  markSuspended(counter: Counter): void {
+    this.#spent.add(counter.fd);
   }
 
   disable(): void {
@@ -130,6 +169,7 @@ export class OpenSet {
   rebase(event: number): void {
     for (const counter of this.counters[event]!) {
       addReading(counter.base, counter.now);
+      if (counter.overflowAt !== null) counter.overflowAt -= counter.now.value;
       counter.now = emptyReading();
     }
   }

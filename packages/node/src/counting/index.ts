@@ -1,14 +1,18 @@
+export { openCounting } from './open-counting.ts';
+export type { OverflowControl, OverflowRequest } from './overflow-control.ts';
+export type { Overflow, OverflowLoss } from './overflow-watch.ts';
+export { scaledValue } from './reading.ts';
 export {
+  type ControlRequest,
   type CountingRequest,
   type EventList,
   type NamedSet,
-  openCounting,
   parseList,
   planCounting,
-} from './open-counting.ts';
-export { scaledValue } from './reading.ts';
+} from './request.ts';
 export { CountingSession } from './session.ts';
 export { studentT95 } from './slices.ts';
+export { parseSwitchRule, type SwitchRule } from './switching.ts';
 export type {
   CountedEvent,
   CountingPlan,

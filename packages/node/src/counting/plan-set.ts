@@ -7,8 +7,9 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { parseCpuList } from '../target/index.ts';
-import { placesOf } from './places.ts';
+import { onlineCpus, parseCpuList } from '../target/index.ts';
+import { type OverflowRequest, requestOverflows, setOverflowAttr } from './overflow-control.ts';
+import { type Places, placesOf } from './places.ts';
 import type { CountedEvent, CountingRow, CountingTarget, PlannedSet } from './types.ts';
 
 export interface CountingOptions {
@@ -21,6 +22,7 @@ export interface CountingOptions {
   pinned?: boolean;
   /** No other events on the PMU at the same time. */
   exclusive?: boolean;
+  overflows?: readonly OverflowRequest[];
 }
 
 /** Attrs and rows as `perf stat` has them for the same request (perf 6.1, seen with strace). */
@@ -32,10 +34,11 @@ export function planSet(
 ): PlannedSet {
   const events = plannedEvents(parsed);
   const set: PlannedSet = { name, events, rows: [] };
+  requestOverflows(events, options.overflows ?? []);
   events.forEach((_, index) => {
     setCountingAttr(set, index, options);
   });
-  set.rows = planRows(events, target);
+  set.rows = planRows(events, placesOf(target), options);
   return set;
 }
 
@@ -58,6 +61,7 @@ function plannedEvents(parsed: readonly ParsedEvent[]): CountedEvent[] {
       scale: event.scale ?? 1,
       tool: event.tool ?? null,
       weakGroup: event.options.weakGroup ?? false,
+      overflow: null,
     };
   });
 }
@@ -87,14 +91,22 @@ export function setCountingAttr(set: PlannedSet, index: number, options: Countin
   if (options.levels === 'kernel') Object.assign(flags, { excludeKernel: 0, excludeUser: 1 });
   if (isLeader && options.pinned === true) flags.pinned = 1;
   if (isLeader && options.exclusive === true) flags.exclusive = 1;
+  if (event.overflow !== null) setOverflowAttr(attr, event.overflow, event.requestedName);
 }
 
-/** CPU by CPU, on each event by event, for each thread by thread: perf's order. */
-function planRows(events: readonly CountedEvent[], target: CountingTarget): CountingRow[] {
-  const { tasks, cpus } = placesOf(target);
+/**
+ * CPU by CPU, on each event by event, for each thread by thread: perf's order. An event that follows children may only
+ * have a ring where it is bound to a CPU, so with such overflows the whole set is opened per CPU.
+ */
+function planRows(
+  events: readonly CountedEvent[],
+  { tasks, cpus }: Places,
+  { inherit }: CountingOptions,
+): CountingRow[] {
   const rows: CountingRow[] = [];
   const rowOf = new Map<string, number>();
-  for (const cpu of cpus) {
+  const needsCpus = inherit && events.some(({ overflow }) => overflow !== null && overflow.signal === null);
+  for (const cpu of needsCpus && cpus[0] === -1 ? onlineCpus() : cpus) {
     events.forEach(({ tool, leader, cpus: only }, index) => {
       if (tool !== null || (only !== null && cpu >= 0 && !only.includes(cpu))) return;
       for (const task of tasks) {

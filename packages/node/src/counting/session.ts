@@ -1,14 +1,19 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import type { Note } from '../session/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
-import type { OpenSet } from './counter-set.ts';
+import type { Counter, OpenSet } from './counter-set.ts';
+import { OverflowQueue } from './overflow-queue.ts';
+import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
 import { addReading, emptyReading, scaledValue, subtractReading } from './reading.ts';
 import { type UnsupportedFacts, whyNotCounted } from './reasons.ts';
+import type { ControlRequest } from './request.ts';
 import { SliceStatistics } from './slices.ts';
+import type { SwitchRule } from './switching.ts';
 import { type ToolTimes, toolReading } from './tool-events.ts';
 import type { CountingTarget, CountStatus, Counts, EventCount, Reading, SetCounts } from './types.ts';
 
 const CLOCK_MONOTONIC = 1;
+const MOST_WAITING_OVERFLOWS = 65_536;
 
 /** A set of the session and what was found out about it over time. */
 interface SetState {
@@ -31,6 +36,9 @@ export interface SessionParts {
   /** The exec of the target's command loads the first set. */
   enableOnExec: boolean;
   cgroup: Fd | null;
+  switching: SwitchRule;
+  /** Open the sets of a control update, for the same target. */
+  reopen: (control: ControlRequest) => OpenSet[];
 }
 
 /**
@@ -58,6 +66,12 @@ export class CountingSession implements Disposable {
   #elapsedNs = 0n;
   #switches = 0;
   #blindNs = 0n;
+  #watch: OverflowWatch | null = null;
+  readonly #queues = new Set<OverflowQueue<Overflow>>();
+  #isSuspended = false;
+  readonly #reopen: SessionParts['reopen'];
+  #switching: SwitchRule;
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(parts: SessionParts) {
     this.target = parts.target;
@@ -68,6 +82,10 @@ export class CountingSession implements Disposable {
     this.#enableOnExec = parts.enableOnExec;
     this.#sets = parts.sets.map(stateOf);
     this.#tools = { sys: parts.sys, startChildren: parts.sys.childrenTimes() };
+    this.#reopen = parts.reopen;
+    this.#switching = parts.switching;
+    this.#watch = this.#watchOverflows();
+    if (this.#enableOnExec) this.#sets[0]!.set.arm();
   }
 
   get setNames(): string[] {
@@ -104,18 +122,27 @@ export class CountingSession implements Disposable {
     if (!this.#enableOnExec) state.set.enable();
     this.#enableOnExec = false;
     this.#isRunning = true;
+    this.#isSuspended = false;
     state.timesLoaded++;
     this.#loadedAtNs = this.#now();
+    if (this.#switching.by === 'time' && this.#sets.length > 1)
+      this.#timer = setInterval(() => this.next(), this.#switching.sliceMs);
   }
 
   /** Unload the active set; sums stay. */
   stop(): void {
     if (!this.#isRunning || this.#isClosed) return;
     const state = this.#sets[this.#active]!;
+    this.#stopTimer();
     state.set.disable();
     this.#unloaded(state, this.#now());
     this.#isRunning = false;
     this.#endSlice(state);
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
   }
 
   /** Load another set: the one of this name or index, or the one after the active one. */
@@ -198,7 +225,7 @@ export class CountingSession implements Disposable {
     const isRefused = set.isRefused(index);
     const status: CountStatus =
       why !== null ? 'not-supported' : sum.runningNs === 0n || isRefused ? 'not-counted' : 'counted';
-    // Where sets take turns, an event was wanted for as long as any of them was loaded.
+    // Where sets take turns, an event was wanted while one or another of them was loaded.
     const overall =
       wantedNs === null || tool !== null ? sum : { ...sum, enabledNs: maxOf(sum.enabledNs, wantedNs) };
     return {
@@ -233,6 +260,58 @@ export class CountingSession implements Disposable {
     return total;
   }
 
+  /**
+   * Overflows of the events that ask for them, as they happen, until the session is closed. What a consumer leaves lying is
+   * kept up to a bound, and dropped and counted beyond it.
+   */
+  overflows(): AsyncIterable<Overflow> {
+    this.#requireOpen();
+    const queue = new OverflowQueue<Overflow>(MOST_WAITING_OVERFLOWS, () => this.#queues.delete(queue));
+    this.#queues.add(queue);
+    return queue;
+  }
+
+  /** Overflows that nobody will see. */
+  get overflowLoss(): OverflowLoss & { dropped: number } {
+    let dropped = 0;
+    for (const queue of this.#queues) dropped += queue.dropped;
+    return { ...(this.#watch?.loss ?? { lost: 0n, throttled: 0 }), dropped };
+  }
+
+  /** An overflow has stopped the counting, and `resume` was not called yet. */
+  get isSuspended(): boolean {
+    return this.#isSuspended;
+  }
+
+  /** Go on after an overflow that suspended, with the restart period. */
+  resume(): void {
+    this.#requireOpen();
+    if (!this.#isSuspended) return;
+    this.start();
+    this.#watch?.rearm();
+  }
+
+  #watchOverflows(): OverflowWatch {
+    return new OverflowWatch(this.#sys, this.openSets, (overflow, set, event, counter) => {
+      const { initialPeriod, restartPeriod, action } = set.events[event]!.overflow!;
+      if (restartPeriod !== initialPeriod && counter.overflowAt === null)
+        this.#sys.setPeriod(counter.fd, restartPeriod);
+      if (action === 'suspend') this.#suspend(set, counter);
+      for (const queue of this.#queues) queue.push(overflow);
+      // One that was still under way when its set was unloaded is not for the next set.
+      const isDue = this.#switching.by === 'overflow' && overflow.event === this.#switching.event;
+      if (isDue && this.#isRunning && set === this.#sets[this.#active]!.set) this.next();
+    });
+  }
+
+  /** The kernel has stopped the event and the group that it leads; here the rest of the set follows. */
+  #suspend(set: OpenSet, counter: Counter): void {
+    set.markSuspended(counter);
+    if (!this.#isRunning || set !== this.#sets[this.#active]!.set) return;
+    this.stop();
+    this.#isSuspended = true;
+  }
+
   /** Let sums begin again at zero: all, or those of the events of these names. */
   reset(names?: readonly string[]): void {
     this.#requireOpen();
@@ -252,19 +331,23 @@ export class CountingSession implements Disposable {
   }
 
   /**
-   * Replace the event sets by others that are already open. Sums of the events named in `preserve` go on, by name of set and
-   * event; all others begin at zero.
+   * Count something else, of the same target. Sums of the events named in `preserve` go on where the new control has them, too
+   * (in the set of the same name, or in the only one); all others begin at zero. On an error everything stays as it was.
    */
-  replaceSets(sets: readonly OpenSet[], preserve: readonly string[] | 'all'): void {
+  update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.#requireOpen();
     const wasRunning = this.#isRunning;
+    const opened = this.#reopen(control);
     this.stop();
     const before = this.#sets;
     for (const state of before) state.set.read();
-    this.#sets = sets.map(stateOf);
+    this.#watch?.close();
+    this.#sets = opened.map(stateOf);
+    this.#active = 0;
+    this.#switching = control.switching ?? { by: 'manual' };
     for (const state of this.#sets) carryOver(before, state, preserve);
     for (const { set } of before) set.close();
-    this.#active = 0;
+    this.#watch = this.#watchOverflows();
     if (wasRunning) this.start();
   }
 
@@ -272,6 +355,9 @@ export class CountingSession implements Disposable {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#isRunning = false;
+    this.#stopTimer();
+    this.#watch?.close();
+    for (const queue of this.#queues) queue.end();
     for (const { set } of this.#sets) set.close();
     this.#cgroup?.close();
   }

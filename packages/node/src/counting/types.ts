@@ -1,5 +1,6 @@
 import type { ToolEvent } from '@counterpoint/core/events';
 import type { PlannedEvent } from '../session/index.ts';
+import type { OverflowControl } from './overflow-control.ts';
 
 /** Whose events are counted. */
 export type CountingTarget =
@@ -24,6 +25,8 @@ export interface CountedEvent extends PlannedEvent {
   tool: ToolEvent | null;
   /** Its group is broken up where the PMU cannot take it whole (modifier `W`). */
   weakGroup: boolean;
+  /** What happens each so many counts; null: it only counts. */
+  overflow: OverflowControl | null;
 }
 
 /** One perf_event_open that will be made. */

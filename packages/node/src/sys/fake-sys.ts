@@ -155,6 +155,9 @@ export class FakeSys implements Sys {
   queryBpf(): number[] {
     return [];
   }
+  signalThread(fd: Fd): void {
+    this.#control('signalThread', fd);
+  }
   modifyAttributes(fd: Fd): void {
     this.#control('modifyAttributes', fd);
   }

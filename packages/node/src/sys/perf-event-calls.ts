@@ -23,6 +23,17 @@ const syscallOpen = libc(
   'long syscall(long number, void *attr, long pid, long cpu, long groupFd, long flags)',
 );
 const ioctlNumber = libc('int ioctl(int fd, unsigned long request, unsigned long argument)');
+const fcntlNumber = libc('int fcntl(int fd, int command, long argument)');
+const fcntlPointer = libc('int fcntl(int fd, int command, void *argument)');
+
+// asm-generic/fcntl.h; the same on x86-64 and arm64.
+const F_GETFL = 3;
+const F_SETFL = 4;
+const F_SETSIG = 10;
+const F_SETOWN_EX = 15;
+const F_OWNER_TID = 0;
+const O_ASYNC = 0o20000;
+
 const ioctlPointer = libc('int ioctl(int fd, unsigned long request, void *argument)');
 
 function control(fd: Fd, name: string, request: number, argument: number): void {
@@ -94,5 +105,17 @@ export const perfEventCalls: PerfEventCalls = {
   // int ioctl(int fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, struct perf_event_attr *attr)
   modifyAttributes(fd, attr) {
     controlWith(fd, 'MODIFY_ATTRIBUTES', PERF_EVENT_IOC_MODIFY_ATTRIBUTES, attr);
+  },
+  // int fcntl(int fd, F_SETOWN_EX, struct f_owner_ex { int type; pid_t pid; } *); F_SETSIG; F_SETFL O_ASYNC
+  signalThread(fd, tid, signal) {
+    const about = { fd: fd.number, tid, signal };
+    checked(
+      fcntlPointer(fd.number, F_SETOWN_EX, Int32Array.of(F_OWNER_TID, tid)),
+      'fcntl F_SETOWN_EX',
+      about,
+    );
+    checked(fcntlNumber(fd.number, F_SETSIG, signal), 'fcntl F_SETSIG', about);
+    const flags = checked(fcntlNumber(fd.number, F_GETFL, 0), 'fcntl F_GETFL', about);
+    checked(fcntlNumber(fd.number, F_SETFL, flags | O_ASYNC), 'fcntl F_SETFL', about);
   },
 };

@@ -26,6 +26,8 @@ export interface PerfEventCalls {
   /** Ids of the BPF programs on a tracepoint event. */
   queryBpf(fd: Fd, most: number): number[];
   modifyAttributes(fd: Fd, attr: Uint8Array): void;
+  /** Send `signal` to the thread `tid`, of this or another process, at each overflow of the event. */
+  signalThread(fd: Fd, tid: number, signal: number): void;
 }
 
 export interface MemoryCalls {

@@ -1,0 +1,106 @@
+import {
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_READ,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from '@counterpoint/core/abi';
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import type { PerfEventAttr } from '@counterpoint/core/records';
+import type { CountedEvent } from './types.ts';
+
+/** What happens when an event has counted so many. */
+export interface OverflowControl {
+  /**
+   * Counts until the first overflow, and from each to the next. When an event goes on counting (`notify`) the kernel learns
+   * the restart period a moment after the first overflow: the interval after that may be longer, never shorter.
+   */
+  initialPeriod: bigint;
+  restartPeriod: bigint;
+  /**
+   * `notify` goes on counting. `suspend` stops the event at that very count, in the kernel, and with it the group that it
+   * leads, until `resume()`.
+   */
+  action: 'notify' | 'suspend';
+  /** Send a signal to this thread instead of a value to `overflows()`. */
+  signal: { number: number; tid: number } | null;
+}
+
+/** The same as it is asked for, for an event by its name. */
+export interface OverflowRequest {
+  event: string;
+  period: bigint | number;
+  /** `period` where it is absent. */
+  initialPeriod?: bigint | number;
+  action?: 'notify' | 'suspend';
+  signal?: { number: number; tid: number };
+}
+
+/** Put the requests on the events of a set that they name. */
+export function requestOverflows(
+  events: readonly CountedEvent[],
+  requests: readonly OverflowRequest[],
+): void {
+  for (const request of requests)
+    for (const event of events)
+      if (event.requestedName === request.event) event.overflow = controlOf(request);
+}
+
+/** Throws where no set has the event of a request. */
+export function requireOverflowEvents(requests: readonly OverflowRequest[], names: readonly string[]): void {
+  for (const request of requests) if (!names.includes(request.event)) throw noSuchEvent(request, names);
+}
+
+function noSuchEvent(request: OverflowRequest, names: readonly string[]): CounterpointError {
+  return new CounterpointError(
+    'ERR_NO_OVERFLOW_EVENT',
+    `overflow of ${request.event} is asked for, but no event set counts it${didYouMean(nearestNames(request.event, names))}`,
+  );
+}
+
+function controlOf({
+  event,
+  period,
+  initialPeriod = period,
+  action = 'notify',
+  signal,
+}: OverflowRequest): OverflowControl {
+  const control = {
+    initialPeriod: BigInt(initialPeriod),
+    restartPeriod: BigInt(period),
+    action,
+    signal: signal ?? null,
+  };
+  if (control.initialPeriod <= 0n || control.restartPeriod <= 0n)
+    throw new CounterpointError('ERR_PERIOD', `an overflow of ${event} needs a period of at least 1`);
+  return control;
+}
+
+/** The attr of an event that overflows, from that of one that only counts. */
+export function setOverflowAttr(
+  attr: PerfEventAttr,
+  { initialPeriod, restartPeriod, action }: OverflowControl,
+  event: string,
+): void {
+  if (attr.flags.inherit === 1 && initialPeriod !== restartPeriod) {
+    throw new CounterpointError(
+      'ERR_PERIOD',
+      `${event} cannot begin with another period and follow new threads: each of them begins for itself`,
+      'Count without inherit, or leave initialPeriod out.',
+    );
+  }
+  if (action === 'suspend' && attr.flags.inherit === 1) {
+    throw new CounterpointError(
+      'ERR_SUSPEND_INHERITED',
+      `${event} cannot be suspended at its overflow and follow new threads: the kernel has no such counter`,
+      'Count without inherit; each thread of the target that is there has its own counter.',
+    );
+  }
+  attr.samplePeriodOrFreq = initialPeriod;
+  attr.wakeupEventsOrWatermark = 1;
+  // Not the period: asked for it, the kernel samples every single count of a software event.
+  let bits = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+  // Before Linux 6.12 the kernel cannot read an inherited event into its sample.
+  if (attr.flags.inherit === 0) bits |= PERF_SAMPLE_READ;
+  attr.sampleType = BigInt(bits);
+}

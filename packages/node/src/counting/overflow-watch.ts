@@ -1,0 +1,180 @@
+import { PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE } from '@counterpoint/core/abi';
+import { decodeRecord, type LostRecord, type Sample, SampleLayout } from '@counterpoint/core/records';
+import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
+import type { Fd, Mapping, Sys, Watch } from '../sys/index.ts';
+import type { Counter, OpenSet } from './counter-set.ts';
+
+/** One overflow, as the kernel saw it. */
+export interface Overflow {
+  event: string;
+  set: string;
+  /** What the event had counted since it was opened. Null where it follows children: then only the periods are known. */
+  count: bigint | null;
+  /** After how many counts it was due: the initial period or the restart period. */
+  period: bigint;
+  /** Clock of the kernel's records (sched_clock unless the event chose another). */
+  timeNs: bigint;
+  tid: number;
+  cpu: number;
+}
+
+/** What went missing between the kernel and us. */
+export interface OverflowLoss {
+  /** Overflows that found their ring full. */
+  lost: bigint;
+  /** How often the kernel held an event back because it overflowed too fast. */
+  throttled: number;
+}
+
+/** Where an overflow goes: with the index of the event in its set. */
+export type OverflowListener = (overflow: Overflow, set: OpenSet, event: number, counter: Counter) => void;
+
+interface WatchedCounter {
+  counter: Counter;
+  event: number;
+  set: OpenSet;
+  mapping: Mapping;
+  ring: ForwardRing;
+  layout: SampleLayout;
+  /** Taken out of the waiting because it hung up: its task has ended, or it has no overflow left. */
+  isOut: boolean;
+}
+
+/** Data pages of a ring: 4 KiB hold about 50 overflows, and every user may lock that much. */
+const DATA_PAGES = 1;
+
+/**
+ * Brings overflows out of the kernel: each counter that asks for them has a small ring, all rings wait behind one
+ * descriptor in the event loop.
+ */
+export class OverflowWatch implements Disposable {
+  readonly loss: OverflowLoss = { lost: 0n, throttled: 0 };
+  readonly #sys: Sys;
+  readonly #onOverflow: OverflowListener;
+  readonly #watched: WatchedCounter[] = [];
+  #epoll: Fd | null = null;
+  #watch: Watch | null = null;
+
+  constructor(sys: Sys, sets: readonly OpenSet[], onOverflow: OverflowListener) {
+    this.#sys = sys;
+    this.#onOverflow = onOverflow;
+    try {
+      for (const set of sets) this.#watchSet(set);
+      this.#wait();
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  #watchSet(set: OpenSet): void {
+    set.events.forEach(({ overflow, attr }, event) => {
+      if (overflow?.signal != null) this.#sendSignals(set, event, overflow.signal);
+      // A suspended event has to be known as such, also where a signal tells of it.
+      if (overflow === null || (overflow.signal !== null && overflow.action === 'notify')) return;
+      const layout = new SampleLayout(attr);
+      for (const counter of set.counters[event]!) {
+        const page = this.#sys.pageSizeBytes();
+        const mapping = this.#sys.mmap(counter.fd, page * (1 + DATA_PAGES));
+        const ring = new ForwardRing(mappedRing(mapping.buffer, page));
+        this.#watched.push({ counter, event, set, mapping, ring, layout, isOut: false });
+      }
+    });
+  }
+
+  #sendSignals(set: OpenSet, event: number, { number, tid }: { number: number; tid: number }): void {
+    for (const { fd } of set.counters[event]!) this.#sys.signalThread(fd, tid, number);
+  }
+
+  #wait(): void {
+    if (this.#watched.length === 0) return;
+    const epoll = this.#sys.epollCreate();
+    this.#epoll = epoll;
+    for (const { counter } of this.#watched) this.#sys.epollAdd(epoll, counter.fd);
+    this.#watch = this.#sys.watch(epoll, () => this.#onReady(epoll));
+    // Asking a ring whether there is something answers yes only once, and the loop asks twice when it begins to wait: what
+    // comes before that is fetched after it.
+    setImmediate(() => this.drain());
+  }
+
+  #onReady(epoll: Fd): void {
+    for (const { number, hasHungUp } of this.#sys.epollPoll(epoll)) {
+      if (!hasHungUp) continue;
+      const ended = this.#watched.find(({ counter }) => counter.fd.number === number);
+      if (ended === undefined || ended.isOut) continue;
+      this.#sys.epollRemove(epoll, ended.counter.fd);
+      ended.isOut = true;
+    }
+    this.drain();
+  }
+
+  /** Counters that had suspended themselves go on: wait for them again. */
+  rearm(): void {
+    for (const watched of this.#watched) {
+      if (!watched.isOut) continue;
+      this.#sys.epollAdd(this.#epoll!, watched.counter.fd);
+      watched.isOut = false;
+    }
+    setImmediate(() => this.drain());
+  }
+
+  /** Hand out what the rings hold now. */
+  drain(): void {
+    for (const watched of this.#watched) this.#drainRing(watched);
+  }
+
+  #drainRing({ counter, event, set, ring, layout }: WatchedCounter): void {
+    if (ring.take() === 0) return;
+    const found: Sample[] = [];
+    const scan = new RecordScan(
+      [PERF_RECORD_SAMPLE, PERF_RECORD_LOST, PERF_RECORD_THROTTLE],
+      (type, view, at, size) => {
+        const record = decodeRecord(view, at, size, layout);
+        if (type === PERF_RECORD_LOST) this.loss.lost += (record as LostRecord).lost;
+        else if (type === PERF_RECORD_THROTTLE) this.loss.throttled++;
+        else if ('sample' in record) found.push(record.sample);
+      },
+    );
+    scan.scan(ring.memory.data, ring.tail, ring.head);
+    // Before anybody is told: a listener may resume the event, or close everything.
+    ring.commit();
+    const { requestedName, overflow } = set.events[event]!;
+    for (const sample of found) {
+      const period = counter.overflowAt === null ? overflow!.initialPeriod : overflow!.restartPeriod;
+      const told = overflowOf(sample, requestedName, set.name, counter, period);
+      if (told.count !== null) {
+        // Told a new period in between, the kernel ends a software event's old one at once, and again (perf_swevent_set_period).
+        if (counter.overflowAt !== null && told.count - counter.overflowAt < period) continue;
+      }
+      this.#onOverflow(told, set, event, counter);
+      counter.overflowAt = told.count ?? 0n;
+    }
+  }
+
+  close(): void {
+    this.#watch?.close();
+    this.#watch = null;
+    this.#epoll?.close();
+    this.#epoll = null;
+    for (const { mapping } of this.#watched) mapping.close();
+    this.#watched.length = 0;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+function overflowOf(sample: Sample, event: string, set: string, counter: Counter, period: bigint): Overflow {
+  const { read, time, tid, cpu, identifier } = sample;
+  const own = read?.values.find((value) => value.id === identifier) ?? read?.values[0];
+  return {
+    event,
+    set,
+    count: own === undefined ? null : own.value - counter.base.value,
+    period,
+    timeNs: time ?? 0n,
+    tid: tid ?? -1,
+    cpu: cpu ?? -1,
+  };
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
+import { type Overflow, openCounting, parseSwitchRule } from './index.ts';
+
+/** Page faults of the calling thread are ours to make: one per fresh page. */
+const PAGE = 4096;
+const noEvents = canCount() ? false : 'software events cannot be counted here';
+
+function canCount(): boolean {
+  try {
+    using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
+    return session.read().sets[0]!.events[0]!.status !== 'not-supported';
+  } catch {
+    return false;
+  }
+}
+
+/** In pieces that are too small for a huge page. */
+const PIECE = 64;
+
+function touchPages(count: number): void {
+  for (let left = count; left > 0; left -= PIECE) {
+    const sizeBytes = Math.min(left, PIECE) * PAGE;
+    using mapping = realSys.mapAnonymous(sizeBytes);
+    const memory = new Uint8Array(mapping.buffer);
+    for (let at = 0; at < sizeBytes; at += PAGE) memory[at] = 1;
+  }
+}
+
+const self = { kind: 'self' } as const;
+
+test('an overflow is told of with its count and time, and counting goes on', { skip: noEvents }, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', initialPeriod: 100, period: 500 }],
+  });
+  const seen: Overflow[] = [];
+  const reading = (async () => {
+    for await (const overflow of session.overflows()) {
+      seen.push(overflow);
+      if (seen.length === 3) break;
+    }
+  })();
+  session.start();
+  touchPages(200);
+  await sleep(20);
+  touchPages(2000);
+  await reading;
+  assert.deepEqual(
+    seen.map(({ event, tid }) => [event, tid]),
+    seen.map(() => ['faults:u', process.pid]),
+  );
+  assert.deepEqual([seen[0]!.count, seen[0]!.period], [100n, 100n]);
+  // The restart period holds from the first notification on, give or take when the kernel learns of it.
+  const [first, second, third] = seen.map(({ count }) => Number(count));
+  assert.ok(second! - first! >= 500 && second! - first! < 1000, `${first} ${second}`);
+  assert.equal(third! - second!, 500);
+  assert.ok(seen[2]!.timeNs > seen[0]!.timeNs);
+  assert.ok(session.read().sets[0]!.events[0]!.value >= 2200n);
+  assert.deepEqual(session.overflowLoss, { lost: 0n, throttled: 0, dropped: 0 });
+});
+
+test('a suspended event stops at its very count, with its group, until it is resumed', {
+  skip: noEvents,
+}, async () => {
+  using session = openCounting({
+    target: self,
+    events: '{faults:u,minor-faults:u}',
+    overflows: [{ event: 'faults:u', period: 300, action: 'suspend' }],
+  });
+  const overflows = session.overflows()[Symbol.asyncIterator]();
+  const values = () => session.read().sets[0]!.events.map(({ value }) => Number(value));
+  session.start();
+  touchPages(1000);
+  // The kernel counts one page fault as the one event, and then as the other.
+  const [faults, minor] = values();
+  assert.ok(faults === 300 && (minor === 299 || minor === 300), `${faults} ${minor}`);
+  assert.equal((await overflows.next()).value!.count, 300n);
+  assert.equal(session.isSuspended, true);
+  touchPages(1000);
+  assert.deepEqual(values(), [faults, minor]);
+  session.resume();
+  assert.equal(session.isSuspended, false);
+  touchPages(1000);
+  assert.equal(values()[0], 600);
+  await overflows.next();
+  // Nobody resumes: it stays as it is, and closes like any other.
+  await sleep(10);
+  assert.equal(values()[0], 600);
+});
+
+test('unloading a suspending event before its overflow leaves the overflow to come', {
+  skip: noEvents,
+}, () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', period: 1000, action: 'suspend' }],
+  });
+  for (let round = 0; round < 3; round++) {
+    session.start();
+    touchPages(100);
+    session.stop();
+  }
+  session.start();
+  touchPages(3000);
+  assert.equal(Number(session.read().sets[0]!.events[0]!.value), 1000);
+});
+
+test('a signal goes to the chosen thread of another process', { skip: noEvents }, async () => {
+  const script =
+    "let n = 0; process.on('SIGUSR2', () => n++); process.stdin.on('data', () => process.exit(n)); console.log('up')";
+  const receiver = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  try {
+    await once(receiver.stdout, 'data');
+    using session = openCounting({
+      target: self,
+      events: 'faults:u',
+      overflows: [{ event: 'faults:u', period: 400, signal: { number: 12, tid: receiver.pid! } }],
+    });
+    session.start();
+    for (let round = 0; round < 3; round++) {
+      touchPages(400);
+      await sleep(30);
+    }
+    receiver.stdin.write('x');
+    const [code] = await once(receiver, 'exit');
+    assert.ok(code >= 3 && code <= 5, `${code} signals`);
+  } finally {
+    receiver.kill('SIGKILL');
+  }
+});
+
+test('sets switch by an overflow and by time', { skip: noEvents }, async () => {
+  using session = openCounting({
+    target: self,
+    sets: ['faults:u', 'task-clock:u'],
+    switching: parseSwitchRule('overflow:faults:u:200'),
+  });
+  session.start();
+  for (let round = 0; round < 5; round++) {
+    touchPages(220);
+    await sleep(5);
+  }
+  const { sets } = session.read();
+  assert.ok(session.switching.switches >= 4, `${session.switching.switches}`);
+  assert.deepEqual(
+    sets.map(({ events }) => events.map(({ name }) => name)),
+    [['faults:u'], ['task-clock:u', 'faults:u']],
+  );
+
+  using timed = openCounting({
+    target: self,
+    sets: ['faults:u', 'minor-faults:u'],
+    switching: parseSwitchRule('time:5ms'),
+  });
+  timed.start();
+  for (let round = 0; round < 12; round++) {
+    touchPages(200);
+    await sleep(5);
+  }
+  timed.stop();
+  const [first, second] = timed.read().sets;
+  assert.ok(timed.switching.switches >= 5);
+  for (const { events } of [first!, second!]) {
+    const [event] = events;
+    assert.ok(event!.value > 200n && event!.value < event!.scaled, `${event!.value} ${event!.scaled}`);
+    assert.ok(event!.errorBound! > 0);
+  }
+});
+
+test('a control update preserves the sums that it is told to', { skip: noEvents }, () => {
+  using session = openCounting({ target: self, events: 'faults:u,minor-faults:u' });
+  session.start();
+  touchPages(500);
+  session.update({ events: 'minor-faults:u,faults:u,task-clock:u' }, ['faults:u']);
+  touchPages(100);
+  const [minor, faults, clock] = session.read().sets[0]!.events.map(({ value }) => Number(value));
+  assert.ok(faults! >= 600 && minor! >= 100 && minor! < 500 && clock! > 0, `${faults} ${minor} ${clock}`);
+  // An update that cannot be made changes nothing.
+  assert.throws(() => session.update({ events: 'no-such-event' }), /unknown event/);
+  touchPages(50);
+  assert.ok(Number(session.read().sets[0]!.events[1]!.value) >= 650);
+});
+
+test('children overflow, too; suspending them is refused with the reason', { skip: noEvents }, async () => {
+  const before = liveHandles().length;
+  const shell = spawn('/bin/sh', ['-c', 'read line; /bin/ls -R /usr/share/doc >/dev/null; read line'], {
+    stdio: 'pipe',
+  });
+  try {
+    const target = { kind: 'processes', pids: [shell.pid!] } as const;
+    using session = openCounting({ target, events: 'faults', overflows: [{ event: 'faults', period: 20 }] });
+    const overflows = session.overflows()[Symbol.asyncIterator]();
+    session.start();
+    shell.stdin.write('go\n');
+    const { value } = await overflows.next();
+    assert.equal(value!.period, 20n);
+    const overflowing = () =>
+      openCounting({
+        target,
+        events: 'faults',
+        inherit: true,
+        overflows: [{ event: 'faults', period: 20, action: 'suspend' }],
+      });
+    assert.throws(overflowing, { code: 'ERR_SUSPEND_INHERITED' });
+  } finally {
+    shell.kill();
+  }
+  assert.equal(liveHandles().length, before);
+});
+
+test('what cannot be asked for', () => {
+  const sys = new FakeSys();
+  const open = (event: string, period: number) => () =>
+    openCounting({ target: self, events: 'faults:u', sys, overflows: [{ event, period }] });
+  assert.throws(open('fault:u', 5), { code: 'ERR_NO_OVERFLOW_EVENT' });
+  assert.throws(open('faults:u', 0), { code: 'ERR_PERIOD' });
+  for (const rule of ['time', 'time:0', 'time:-5ms', 'overflow:cs', 'overflow:cs:0', 'often', ''])
+    assert.throws(() => parseSwitchRule(rule), { code: 'ERR_SWITCH_RULE' }, rule);
+  assert.deepEqual(parseSwitchRule('overflow:sched:sched_switch:7'), {
+    by: 'overflow',
+    event: 'sched:sched_switch',
+    count: 7n,
+  });
+  assert.deepEqual(parseSwitchRule('time:2s'), { by: 'time', sliceMs: 2000 });
+});
+
+test('the loop is not blocked: an overflow that nobody waits for costs nothing', { skip: noEvents }, () => {
+  const script =
+    "import { openCounting } from './index.ts';" +
+    "const s = openCounting({ target: { kind: 'self' }, events: 'faults:u', overflows: [{ event: 'faults:u', period: 10 }] });" +
+    's.start(); s.close();';
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=counterpoint-source', '--input-type=module', '-e', script],
+    {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      timeout: 20_000,
+    },
+  );
+  assert.equal(status, 0, stderr);
+});

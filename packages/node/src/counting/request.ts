@@ -1,0 +1,128 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import { type ParsedEvent, parseEvents } from '@counterpoint/core/events';
+import { systemEventLookup } from '../pmu/index.ts';
+import type { Sys } from '../sys/index.ts';
+import { type OverflowRequest, requireOverflowEvents } from './overflow-control.ts';
+import { type CountingOptions, planSet } from './plan-set.ts';
+import { type SwitchRule, switchOverflow } from './switching.ts';
+import type { CountingPlan, CountingTarget } from './types.ts';
+
+/** Events in perf's grammar, or parsed ones. */
+export type EventList = string | readonly string[] | readonly ParsedEvent[];
+
+export interface NamedSet {
+  /** The text of its events where it has no other. */
+  name?: string;
+  events: EventList;
+}
+
+/** What is counted. */
+export interface ControlRequest {
+  /** One set. */
+  events?: EventList;
+  /** Several, of which one at a time is loaded. */
+  sets?: readonly (EventList | NamedSet)[];
+  /** Events that tell when they have counted so many. */
+  overflows?: readonly OverflowRequest[];
+  /** When the next of several sets is loaded; by hand where it is absent. */
+  switching?: SwitchRule;
+}
+
+/** What is counted, of whom, and how. */
+export interface CountingRequest extends ControlRequest {
+  target: CountingTarget;
+  /** Count threads and children that the target starts (default true; never for `self` and where an overflow suspends). */
+  inherit?: boolean;
+  levels?: 'all' | 'user' | 'kernel';
+  pinned?: boolean;
+  exclusive?: boolean;
+  /** The command's exec starts the counters (default for a held command). */
+  enableOnExec?: boolean;
+  /** kernel.perf_event_paranoid; read when absent. */
+  paranoid?: number | null;
+  sys?: Sys;
+}
+
+/** Everything that `openCounting` would open, without opening it. */
+export function planCounting(request: CountingRequest): CountingPlan {
+  const { target } = request;
+  const options = optionsOf(request);
+  const sets = setsOf(request).map(({ name, events }, index) =>
+    // Only the first set is loaded by the exec.
+    planSet(name, events, target, index === 0 ? options : { ...options, enableOnExec: false }),
+  );
+  const names = sets.flatMap(({ events }) => events.map(({ requestedName }) => requestedName));
+  requireOverflowEvents(options.overflows ?? [], names);
+  return { target, sets };
+}
+
+export function optionsOf(request: CountingRequest): CountingOptions {
+  const {
+    target,
+    inherit,
+    levels = 'all',
+    pinned,
+    exclusive,
+    enableOnExec,
+    overflows = [],
+    switching,
+  } = request;
+  const suspends = overflows.some(({ action }) => action === 'suspend');
+  const own = switching === undefined ? null : switchOverflow(switching);
+  return {
+    inherit: target.kind === 'self' ? false : (inherit ?? !suspends),
+    levels,
+    enableOnExec: enableOnExec ?? target.kind === 'command',
+    overflows: own === null ? overflows : [own, ...overflows],
+    ...(pinned === undefined ? {} : { pinned }),
+    ...(exclusive === undefined ? {} : { exclusive }),
+  };
+}
+
+interface ParsedSet {
+  name: string;
+  events: ParsedEvent[];
+}
+
+function setsOf({ events, sets, switching }: ControlRequest): ParsedSet[] {
+  const lists = [...(events === undefined ? [] : [events]), ...(sets ?? [])];
+  if (lists.length === 0)
+    throw new CounterpointError('ERR_NO_EVENTS', 'no events to count', 'Name some: events or sets.');
+  const parsed = lists.map((list, index): ParsedSet => {
+    const named: NamedSet = isNamed(list) ? list : { events: list };
+    return { name: named.name ?? nameOf(named.events, index), events: parseList(named.events) };
+  });
+  if (switching?.by === 'overflow') for (const set of parsed) addSwitchEvent(set, switching.event);
+  return parsed;
+}
+
+/** The event whose overflow ends a set has to be counted in it. */
+function addSwitchEvent({ events }: ParsedSet, name: string): void {
+  if (events.some((event) => event.name === name)) return;
+  events.push(...parseList(name));
+}
+
+function isNamed(list: EventList | NamedSet): list is NamedSet {
+  return typeof list === 'object' && !Array.isArray(list);
+}
+
+function nameOf(events: EventList, index: number): string {
+  if (typeof events === 'string') return events;
+  const names = events.map((event) => (typeof event === 'string' ? event : event.name));
+  return names.length > 0 ? names.join(',') : `set ${index + 1}`;
+}
+
+/** Parse texts one after another; group numbers stay apart. */
+export function parseList(events: EventList): ParsedEvent[] {
+  const lookup = systemEventLookup();
+  const parsed: ParsedEvent[] = [];
+  for (const event of typeof events === 'string' ? [events] : events) {
+    if (typeof event !== 'string') {
+      parsed.push(event);
+      continue;
+    }
+    const groups = parsed.map(({ group }) => group ?? -1);
+    parsed.push(...parseEvents(event, lookup, { firstGroup: Math.max(-1, ...groups) + 1 }));
+  }
+  return parsed;
+}

@@ -1,0 +1,39 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { OverflowRequest } from './overflow-control.ts';
+
+/** When the next event set is loaded. `manual` is by `session.next()` alone. */
+export type SwitchRule =
+  | { by: 'manual' }
+  | { by: 'time'; sliceMs: number }
+  /** Each time the loaded set has counted so many of this event. Sets that do not have it get it. */
+  | { by: 'overflow'; event: string; count: bigint | number };
+
+const LEAST_SLICE_MS = 1;
+
+/** `time:100ms`, `overflow:EVENT:N`, `manual`. The event may hold colons. */
+export function parseSwitchRule(text: string): SwitchRule {
+  const time = /^time:(\d+(?:\.\d+)?)(ms|s|us)?$/.exec(text);
+  if (time !== null) {
+    const sliceMs = Number(time[1]) * { ms: 1, s: 1000, us: 0.001 }[(time[2] ?? 'ms') as 'ms' | 's' | 'us'];
+    if (sliceMs >= LEAST_SLICE_MS) return { by: 'time', sliceMs };
+    throw new CounterpointError(
+      'ERR_SWITCH_RULE',
+      `a slice of ${time[1]}${time[2] ?? 'ms'} is too short: at least 1 ms`,
+    );
+  }
+  const overflow = /^overflow:(.+):(\d+)$/.exec(text);
+  if (overflow !== null && BigInt(overflow[2]!) > 0n) {
+    return { by: 'overflow', event: overflow[1]!, count: BigInt(overflow[2]!) };
+  }
+  if (text === 'manual') return { by: 'manual' };
+  throw new CounterpointError(
+    'ERR_SWITCH_RULE',
+    `'${text}' is no rule for switching event sets`,
+    'Write time:100ms, overflow:EVENT:N (N at least 1) or manual.',
+  );
+}
+
+/** The overflow that a rule stands on. */
+export function switchOverflow(rule: SwitchRule): OverflowRequest | null {
+  return rule.by === 'overflow' ? { event: rule.event, period: rule.count } : null;
+}
