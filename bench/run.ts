@@ -3,6 +3,7 @@ import { missingTool } from './measure.ts';
 import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
+import { benchSelfMonitoring } from './self-monitoring.ts';
 import { benchStart } from './start.ts';
 
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
@@ -10,6 +11,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   record: benchRecord,
   report: benchReport,
   script: benchScript,
+  'self-monitoring': benchSelfMonitoring,
 };
 
 const missing = missingTool();

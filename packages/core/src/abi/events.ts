@@ -42,7 +42,10 @@ export const SOFTWARE_EVENTS: readonly (readonly string[])[] = [
 
 export const PERF_COUNT_SW_CPU_CLOCK = 0;
 export const PERF_COUNT_SW_TASK_CLOCK = 1;
+export const PERF_COUNT_SW_CONTEXT_SWITCHES = 3;
+export const PERF_COUNT_SW_CPU_MIGRATIONS = 4;
 export const PERF_COUNT_SW_DUMMY = 9;
+export const PERF_COUNT_SW_CGROUP_SWITCHES = 11;
 
 /** Cache events: config = cache | operation << 8 | result << 16. */
 export const CACHE_NAMES: readonly (readonly string[])[] = [

@@ -13,6 +13,7 @@ import {
 } from '@counterpoint/core/abi';
 import { makeAttr } from '@counterpoint/core/records';
 import { systemEventLookup } from '../pmu/index.ts';
+import { paranoidLevel } from '../probe/index.ts';
 import { FakeSys, liveHandles, realSys, type Sys } from '../sys/index.ts';
 import { EventPage } from '../test/event-page.ts';
 import { startWorker } from '../test/worker.ts';
@@ -291,6 +292,29 @@ function tests(): void {
         message: /instructions/,
       });
       assert.equal(sys.closed.length, 1);
+    });
+
+    test('without rights for the kernel its part is left out, and said, also where then nothing is left', () => {
+      const sys = new FakeSys();
+      sys.refuseOpen = ({ attr }) => (attr.flags.excludeKernel === 0 ? 'EACCES' : null);
+      const open = () => openCounters(['page-faults', 'context-switches'], {}, { sys });
+      const level = paranoidLevel() ?? 0;
+      if (level < 2) {
+        assert.throws(open, { code: 'ERR_PERF_PERMISSION' });
+        return;
+      }
+      using own = open();
+      assert.deepEqual(
+        own.events.map(({ requestedName, name }) => `${requestedName} ${name}`),
+        ['page-faults page-faults:u', 'context-switches context-switches:u'],
+      );
+      assert.deepEqual(
+        own.notes.map(({ kind, text }) => [kind, text.endsWith('so the count stays 0')]),
+        [
+          ['kernel-excluded', false],
+          ['kernel-excluded', true],
+        ],
+      );
     });
 
     test('where pages or code are forbidden the kernel is asked, and a note says why', () => {

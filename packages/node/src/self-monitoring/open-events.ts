@@ -1,4 +1,7 @@
 import {
+  PERF_COUNT_SW_CGROUP_SWITCHES,
+  PERF_COUNT_SW_CONTEXT_SWITCHES,
+  PERF_COUNT_SW_CPU_MIGRATIONS,
   PERF_FORMAT_GROUP,
   PERF_FORMAT_TOTAL_TIME_ENABLED,
   PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -6,13 +9,14 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type EventLookup, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
-import { encodeAttrShortest } from '@counterpoint/core/records';
 import { paranoidLevel } from '../probe/index.ts';
 import {
+  beyondAttr,
   COUNTING_FALLBACKS,
   explainOpenError,
   fallBack,
   type Note,
+  openPlannedEvent,
   type PlannedEvent,
   raiseDescriptorLimit,
 } from '../session/index.ts';
@@ -52,6 +56,13 @@ const ANY_CPU = -1;
 const READ_FORMAT = BigInt(
   PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 );
+
+/** Software events that come from the kernel's own code, so that nothing is left of them in user space. */
+const ONLY_IN_KERNEL: ReadonlySet<number> = new Set([
+  PERF_COUNT_SW_CONTEXT_SWITCHES,
+  PERF_COUNT_SW_CPU_MIGRATIONS,
+  PERF_COUNT_SW_CGROUP_SWITCHES,
+]);
 
 /** Each text is a list in perf's grammar. */
 export function parseOwnEvents(texts: readonly string[], lookup: EventLookup): ParsedEvent[] {
@@ -106,6 +117,7 @@ function plan(event: ParsedEvent): PlannedEvent {
     cpus: null,
     mostPrecise: event.options.mostPrecise ?? false,
     tracepoint: event.tracepoint ?? null,
+    ...beyondAttr(event),
     changes: [],
     isSideband: false,
   };
@@ -152,8 +164,12 @@ class Opening {
       this.groups.push(fresh);
       this.#open.set(parsed.group, fresh);
     } else group.members.push(index);
+    if (changes.length === 0) return;
     const why = changes.map((change) => change.why).join(', and ');
-    if (why !== '') this.#note('kernel-excluded', `counting ${name} instead of ${parsed.name}: ${why}`);
+    const isOfKernel =
+      parsed.attr.type === PERF_TYPE_SOFTWARE && ONLY_IN_KERNEL.has(Number(parsed.attr.config));
+    const effect = isOfKernel ? '; this happens in the kernel only, so the count stays 0' : '';
+    this.#note('kernel-excluded', `counting ${name} instead of ${parsed.name}: ${why}${effect}`);
   }
 
   #lastError: SysError | null = null;
@@ -164,8 +180,7 @@ class Opening {
     planned.attr.flags.disabled = leader === null ? 1 : 0;
     for (;;) {
       try {
-        const bytes = encodeAttrShortest(planned.attr);
-        return sys.perfEventOpen(bytes, THIS_THREAD, ANY_CPU, leader?.fd ?? null);
+        return openPlannedEvent(sys, planned, THIS_THREAD, ANY_CPU, leader?.fd ?? null);
       } catch (error) {
         if (!(error instanceof SysError)) throw error;
         this.#lastError = error;
