@@ -1,9 +1,9 @@
-import { encodeAttrShortest } from '@counterpoint/core/records';
 import {
   COUNTING_FALLBACKS,
   explainOpenError,
   fallBack,
   type Note,
+  openPlannedEvent,
   raiseDescriptorLimit,
 } from '../session/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
@@ -107,9 +107,9 @@ class SetOpening {
     if (row.leader !== null && leader === null) return this.#withoutLeader(row);
     for (;;) {
       try {
-        const attr = encodeAttrShortest(event.attr);
-        return sys.perfEventOpen(
-          attr,
+        return openPlannedEvent(
+          sys,
+          event,
           cgroup?.number ?? row.task,
           row.cpu,
           leader,

@@ -7,6 +7,7 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
+import { beyondAttr } from '../session/index.ts';
 import { onlineCpus, parseCpuList } from '../target/index.ts';
 import { type OverflowRequest, requestOverflows, setOverflowAttr } from './overflow-control.ts';
 import { type Places, placesOf } from './places.ts';
@@ -55,6 +56,7 @@ function plannedEvents(parsed: readonly ParsedEvent[]): CountedEvent[] {
       cpus: event.cpus === undefined ? null : parseCpuList(event.cpus),
       mostPrecise: event.options.mostPrecise ?? false,
       tracepoint: event.tracepoint ?? null,
+      ...beyondAttr(event),
       changes: [],
       isSideband: false,
       unit: event.unit ?? null,

@@ -1,11 +1,11 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import { encodeAttrShortest } from '@counterpoint/core/records';
 import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { raiseDescriptorLimit } from './descriptor-limit.ts';
 import { fallBack } from './fallback.ts';
 import type { Note } from './notes.ts';
 import { explainOpenError, type RefusedOpen } from './open-error.ts';
+import { openPlannedEvent } from './open-event.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
 
 import type { PlannedEvent } from './planned-event.ts';
@@ -98,7 +98,7 @@ class Opening {
     if (row.leader !== null && leaderFd === null) return null;
     for (;;) {
       try {
-        return this.#sys.perfEventOpen(encodeAttrShortest(event.attr), row.task, row.cpu, leaderFd);
+        return openPlannedEvent(this.#sys, event, row.task, row.cpu, leaderFd);
       } catch (error) {
         if (!(error instanceof SysError)) throw error;
         if (error.code === 'ESRCH') {

@@ -21,6 +21,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
 import { parseCpuList } from '../target/index.ts';
+import { beyondAttr } from './open-event.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
 /** How events sample, for all of them where they do not say otherwise themselves. */
@@ -73,6 +74,7 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
       cpus: event.cpus === undefined ? null : parseCpuList(event.cpus),
       mostPrecise: event.options.mostPrecise ?? false,
       tracepoint: event.tracepoint ?? null,
+      ...beyondAttr(event),
       changes: [],
       isSideband: false,
     };

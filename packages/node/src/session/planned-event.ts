@@ -1,3 +1,4 @@
+import type { Probe } from '@counterpoint/core/events';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 
 /** One event of a session: plain data, to be shown or opened. */
@@ -15,6 +16,10 @@ export interface PlannedEvent {
   mostPrecise: boolean;
   /** Where its format is described, for a tracepoint. */
   tracepoint: { system: string; name: string } | null;
+  /** The place in code that the attr must point to while it is opened. */
+  probe?: Probe | null;
+  /** What the kernel lets through, for a tracepoint. */
+  filter?: string | null;
   /** Why `name` is not what was requested. */
   changes: EventChange[];
   /** Counts nothing: it is there for the records of processes and maps. */

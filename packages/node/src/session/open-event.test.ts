@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CounterpointError } from '@counterpoint/core/base';
+import { applyFilter, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
+import { makeAttr, readAttr } from '@counterpoint/core/records';
+import { systemEventLookup } from '../pmu/index.ts';
+import { textAt } from '../sys/ffi.ts';
+import { Fd, realSys, type Sys } from '../sys/index.ts';
+import { beyondAttr, openPlannedEvent } from './open-event.ts';
+
+/** Opens nothing, and tells what it was given. */
+function watchingSys(seen: { attr?: Uint8Array; target?: string; filter?: string }, failFilter = false): Sys {
+  return {
+    ...realSys,
+    perfEventOpen(attr) {
+      seen.attr = attr.slice();
+      const { config1 } = readAttr(new DataView(attr.buffer, attr.byteOffset), 0, attr.length, true);
+      if (config1 !== 0n) seen.target = textAt(config1);
+      return new Fd(-1);
+    },
+    setFilter(_fd, filter) {
+      if (failFilter) throw new CounterpointError('EINVAL', 'not taken');
+      seen.filter = filter;
+    },
+  };
+}
+
+test('a probe’s attr points to its file while it is opened, and stays as it was', () => {
+  const seen: { attr?: Uint8Array; target?: string } = {};
+  const attr = makeAttr({ type: 8, config: 1n, config2: 0x40n });
+  const probe = {
+    kind: 'uprobe',
+    target: '/usr/lib/ünïcode.so',
+    offset: 0x40n,
+    isReturn: true,
+    symbol: 'f',
+  } as const;
+  openPlannedEvent(watchingSys(seen), { attr, probe }, 0, -1, null);
+  assert.equal(seen.target, '/usr/lib/ünïcode.so');
+  assert.equal(attr.config1, 0n);
+});
+
+test('a filter is set before anything counts; without one the kernel is not asked', () => {
+  const seen: { filter?: string } = {};
+  openPlannedEvent(watchingSys(seen), { attr: makeAttr({ type: 2 }), filter: 'prev_pid == 1' }, 0, -1, null);
+  assert.equal(seen.filter, 'prev_pid == 1');
+  const none: { filter?: string } = {};
+  openPlannedEvent(watchingSys(none), { attr: makeAttr({ type: 2 }) }, 0, -1, null);
+  assert.equal(none.filter, undefined);
+});
+
+test('an event of another CPU is refused', () => {
+  const event: ParsedEvent = {
+    name: 'skx::X',
+    attr: makeAttr(),
+    group: null,
+    isLeader: true,
+    periodGiven: false,
+    foreignPmu: 'Intel Skylake X',
+    options: {},
+  };
+  assert.throws(
+    () => beyondAttr(event),
+    (error) =>
+      error instanceof CounterpointError &&
+      error.code === 'ERR_FOREIGN_EVENT' &&
+      /--encode/.test(error.remedy),
+  );
+  const { foreignPmu: _, ...own } = event;
+  assert.deepEqual(beyondAttr(own), { probe: null, filter: null });
+});
+
+const tracepoints = systemEventLookup();
+const skip =
+  typeof tracepoints.tracepoint('syscalls', 'sys_enter_getppid') === 'number'
+    ? false
+    : 'no tracepoints for us';
+
+test('a filter lets through what it says', { skip }, () => {
+  const count = (filter: string | null) => {
+    const events = parseEvents('syscalls:sys_enter_kill', tracepoints);
+    if (filter !== null) applyFilter(events, filter, tracepoints);
+    const [event] = events;
+    using fd = openPlannedEvent(realSys, { attr: event!.attr, ...beyondAttr(event!) }, 0, -1, null);
+    for (let call = 0; call < 10; call++) process.kill(process.pid, 0);
+    const value = new BigUint64Array(1);
+    realSys.read(fd, new Uint8Array(value.buffer));
+    return Number(value[0]);
+  };
+  assert.equal(count(null), 10);
+  assert.equal(count('sig == 0'), 10);
+  assert.equal(count('sig != 0'), 0);
+  assert.equal(count(`pid == ${process.pid} && sig < 1`), 10);
+});
