@@ -128,6 +128,8 @@ export const PERF_RECORD_MISC_SWITCH_OUT_PREEMPT = 1 << 14;
 export const PERF_RECORD_MISC_MMAP_BUILD_ID = 1 << 14;
 /** On BUILD_ID records: the size byte is valid. Elsewhere reserved by the kernel. */
 export const PERF_RECORD_MISC_BUILD_ID_SIZE = 1 << 15;
+/** On LOST_SAMPLES, of perf since 6.3: samples that a BPF filter of the user's own let fall. */
+export const PERF_RECORD_MISC_LOST_SAMPLES_BPF = 1 << 15;
 
 /** Flags of PERF_RECORD_AUX. */
 export const PERF_AUX_FLAG_TRUNCATED = 0x1;

@@ -2,7 +2,10 @@
 export const LOSS_KINDS = {
   /** PERF_RECORD_LOST: the ring was full; records of any type were dropped. */
   'ring-full': 'records',
-  /** PERF_RECORD_LOST_SAMPLES, or PERF_FORMAT_LOST: samples the kernel or the hardware dropped. */
+  /**
+   * PERF_RECORD_LOST_SAMPLES of the kernel itself: samples the hardware dropped. The counts of PERF_FORMAT_LOST, which
+   * recorders write as such records too, tell again of full rings and are part of those.
+   */
   'lost-samples': 'samples',
   /** Between PERF_RECORD_THROTTLE and UNTHROTTLE: the event was stopped because it interrupted too often. */
   throttled: 'nanoseconds',
@@ -83,6 +86,19 @@ export class LossLedger {
     }
     this.entries.push(entry);
     this.lastByKey.set(key, entry);
+  }
+
+  /**
+   * At the end: what the events' own counts (PERF_FORMAT_LOST) say beyond what LOST records told, as one more full ring. A
+   * LOST record is written before the next record that finds room, so losses at the end have none.
+   */
+  addUntold(toldByRecords: bigint, counted: bigint, events: readonly string[]): void {
+    if (counted <= toldByRecords) return;
+    this.add({
+      kind: 'ring-full',
+      event: events.length === 1 ? events[0]! : null,
+      count: counted - toldByRecords,
+    });
   }
 
   get isEmpty(): boolean {

@@ -121,6 +121,7 @@ export function round(): PerfRecord {
 export function recording(
   records: RecordOrBytes[],
   options: { mode?: 'file' | 'pipe'; littleEndian?: boolean } = {},
+  attr = ATTR,
 ): Uint8Array<ArrayBuffer> {
-  return writePerfData({ attrs: [{ attr: ATTR, ids: [1n], name: 'cpu-clock' }], records, ...options });
+  return writePerfData({ attrs: [{ attr, ids: [1n], name: 'cpu-clock' }], records, ...options });
 }

@@ -45,8 +45,8 @@ describe('usage', () => {
     [[], /nothing to record/],
     [['--call-graph', 'dwarf', 'true'], /--call-graph expects fp, not 'dwarf'/],
     [['-z', 'true'], /-z is not available/],
-    [['-F', 'often', 'true'], /--freq expects/],
-    [['-k', 'sundial', 'true'], /--clockid expects one of/],
+    [['-F', 'often', 'true'], /-F expects/],
+    [['-k', 'sundial', 'true'], /-k expects one of/],
     [['--all-user', '--all-kernel', 'true'], /exclude each other/],
     [['-e', 'no-such-event', 'true'], /event syntax error/],
   ] as const) {

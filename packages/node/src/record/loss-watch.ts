@@ -67,10 +67,16 @@ export class LossWatch {
     }
   }
 
-  /** Events that were never let go again. */
-  finish(): void {
+  /** Events that were never let go again, and losses that only the events' own counts tell of. */
+  finish(counts: readonly { name: string; lostSamples: bigint | null }[]): void {
     for (const began of this.#throttled.values())
       this.ledger.add({ kind: 'throttled', ...began, count: 0n, exact: false });
     this.#throttled.clear();
+    const lossy = counts.filter(({ lostSamples }) => lostSamples !== null && lostSamples > 0n);
+    this.ledger.addUntold(
+      this.lostRecords,
+      lossy.reduce((sum, { lostSamples }) => sum + lostSamples!, 0n),
+      lossy.map(({ name }) => name),
+    );
   }
 }

@@ -185,7 +185,7 @@ export class SessionRecording {
     if (found.length > 0) features.buildIds = found;
     for (const path of buildIds?.replaced ?? [])
       notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
-    this.#loss.finish();
+    this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
     let cutBytes = 0;
     try {
       if (stop.reason !== 'write-error') await output.writeRecords(this.#lostSampleRecords(lost));
@@ -216,9 +216,11 @@ export class SessionRecording {
         if (lostSamples === 0n) continue;
         const { id, cpu, task } = instance;
         const base = { type: PERF_RECORD_LOST_SAMPLES, misc: 0, tail: new Uint8Array(0) } as const;
-        const record = { ...base, lost: lostSamples, sampleId: { id, cpu, pid: task, tid: task, time } };
-        encodeRecord(writer, record, layout);
-        this.#loss.add(record, cpu);
+        encodeRecord(
+          writer,
+          { ...base, lost: lostSamples, sampleId: { id, cpu, pid: task, tid: task, time } },
+          layout,
+        );
       }
     }
     return writer.take();

@@ -3,16 +3,19 @@ import { test } from 'node:test';
 import {
   PERF_AUX_FLAG_OVERWRITE,
   PERF_AUX_FLAG_TRUNCATED,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_LOST,
   PERF_RECORD_AUX,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_LOST_SAMPLES_BPF,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
 import { memorySource } from '../../base/index.ts';
 import { collectStats, type StatsAnswer } from '../../query/index.ts';
-import type { PerfRecord } from '../../records/index.ts';
-import { recording, sample } from '../../test/recordings.ts';
+import { makeAttr, type PerfRecord } from '../../records/index.ts';
+import { ATTR, recording, sample } from '../../test/recordings.ts';
 import { openPerfData } from './index.ts';
 
 const tail = new Uint8Array();
@@ -21,8 +24,19 @@ function at(time: bigint, cpu: number) {
   return { pid: 10, tid: 11, time, id: 1n, cpu };
 }
 
-async function stats(records: PerfRecord[]): Promise<StatsAnswer> {
-  return collectStats(await openPerfData(memorySource(recording(records))));
+async function stats(records: PerfRecord[], attr = ATTR): Promise<StatsAnswer> {
+  return collectStats(await openPerfData(memorySource(recording(records, {}, attr))));
+}
+
+/** The attr of a recorder that reads the kernel's count of lost samples at the end. */
+const COUNTED = makeAttr({ ...ATTR, readFormat: BigInt(PERF_FORMAT_ID | PERF_FORMAT_LOST) });
+
+function lostRecord(time: bigint, lost: bigint): PerfRecord {
+  return { type: PERF_RECORD_LOST, misc: 0, id: 1n, lost, tail, sampleId: at(time, 3) };
+}
+
+function lostSamples(time: bigint, lost: bigint, misc = 0): PerfRecord {
+  return { type: PERF_RECORD_LOST_SAMPLES, misc, lost, tail, sampleId: at(time, 3) };
 }
 
 test('a lost record says how much, of what, where, and after which sample', async () => {
@@ -60,6 +74,54 @@ test('what the kernel counted as lost samples is preferred per event, and both s
     ],
   );
   assert.equal(events[0]?.lost, 40);
+});
+
+test('counts read at the end are the losses that LOST records told, and those that came after the last', async () => {
+  const told = [sample({ time: 100n, cpu: 3 }), lostRecord(200n, 20n), lostRecord(300n, 17n)];
+  for (const time of [0n, 300n]) {
+    const same = await stats([...told, lostSamples(time, 37n)], COUNTED);
+    assert.deepEqual(
+      same.loss.map(({ kind, count }) => [kind, count]),
+      [
+        ['ring-full', '20'],
+        ['ring-full', '17'],
+      ],
+    );
+    assert.equal(same.events[0]?.lost, 37);
+    const more = await stats([...told, lostSamples(time, 30n), lostSamples(time, 10n)], COUNTED);
+    assert.deepEqual(
+      more.loss.map(({ kind, event, count, cpu, toNs }) => [kind, event, count, cpu, toNs]),
+      [
+        ['ring-full', 'cpu-clock', '20', 3, '200'],
+        ['ring-full', 'cpu-clock', '17', 3, '300'],
+        ['ring-full', 'cpu-clock', '3', null, null],
+      ],
+    );
+    assert.equal(more.events[0]?.lost, 40);
+  }
+});
+
+test('samples that the hardware dropped on the way are a loss of their own', async () => {
+  const records = [
+    sample({ time: 100n }),
+    lostSamples(150n, 2n),
+    sample({ time: 200n }),
+    lostSamples(0n, 5n),
+  ];
+  const { loss } = await stats(records, COUNTED);
+  assert.deepEqual(
+    loss.map(({ kind, count }) => [kind, count]),
+    [
+      ['lost-samples', '2'],
+      ['ring-full', '5'],
+    ],
+  );
+});
+
+test('samples that a filter let fall are not lost', async () => {
+  const { loss, events } = await stats([lostSamples(0n, 7n, PERF_RECORD_MISC_LOST_SAMPLES_BPF)], COUNTED);
+  assert.deepEqual(loss, []);
+  assert.equal(events[0]?.lost, 0);
 });
 
 test('throttling is time from the one record to the other; without the other it is open', async () => {

@@ -3,13 +3,15 @@ import {
   PERF_AUX_FLAG_OVERWRITE,
   PERF_AUX_FLAG_PARTIAL,
   PERF_AUX_FLAG_TRUNCATED,
+  PERF_FORMAT_LOST,
   PERF_RECORD_AUX,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_LOST_SAMPLES_BPF,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
-import { LossLedger } from '../../loss/index.ts';
+import { type LossFacts, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
   decodeRecord,
@@ -29,12 +31,30 @@ interface Throttled {
   fromNs: bigint;
 }
 
+/** An event's count of lost samples, as a record at the end of a recording tells it. */
+interface CountAtEnd {
+  event: RecordedEvent;
+  lost: bigint;
+  /** 0 where the recorder (perf) gives none. */
+  timeNs: bigint;
+  /** What the record is if samples follow it: the kernel's own word on samples that the hardware dropped. */
+  entry: LossFacts;
+}
+
 /** Place of a CPU's time: 0 where the CPU is not recorded, or is no CPU there can be. */
 function slotOf(cpu: number): number {
   return cpu >= 0 && cpu < MAX_CPUS ? cpu + 1 : 0;
 }
 
-/** Turns the records that speak of loss into ledger entries. Fed with every record of a scan, in order. */
+/**
+ * Turns the records that speak of loss into ledger entries. Fed with every record of a scan, in order.
+ *
+ * Where the kernel keeps a count of lost samples (PERF_FORMAT_LOST, since Linux 6.0), recorders read it at the end and write
+ * it down as LOST_SAMPLES. It counts again what the LOST records told on the way, so it is no entry of its own:
+ *
+ *     LOST 20   LOST 17   (lost 3, and no record after them to tell)   LOST_SAMPLES 40
+ *     entry 20  entry 17                                               entry 3: what the records did not tell
+ */
 export class LossCollector {
   readonly ledger = new LossLedger();
   private readonly reader: PerfDataReader;
@@ -44,6 +64,10 @@ export class LossCollector {
   private readonly lastSampleNs = new Float64Array(MAX_CPUS + 1).fill(Number.NaN);
   private readonly throttled = new Map<string, Throttled>();
   private throttleWithoutTime = 0;
+  private readonly countsAtEnd: CountAtEnd[] = [];
+  /** Sum of what LOST records told. */
+  private lostRecords = 0n;
+  private newestSampleNs = -Infinity;
 
   constructor(reader: PerfDataReader) {
     this.reader = reader;
@@ -52,6 +76,7 @@ export class LossCollector {
   /** A sample was seen; cheap, called for each. */
   sample(cpu: number, timeNs: number): void {
     this.lastSampleNs[slotOf(cpu)] = timeNs;
+    if (timeNs > this.newestSampleNs) this.newestSampleNs = timeNs;
   }
 
   /** Any other record; those that do not speak of loss are ignored. */
@@ -76,6 +101,7 @@ export class LossCollector {
       const { id, lost } = record as LostRecord;
       const owner = events.findId(Number(id)) ?? event;
       this.addLost(this.lostByEvent, owner, lost);
+      this.lostRecords += lost;
       this.ledger.add({
         kind: 'ring-full',
         event: owner?.name ?? null,
@@ -84,15 +110,20 @@ export class LossCollector {
         count: lost,
       });
     } else if (type === PERF_RECORD_LOST_SAMPLES) {
+      // What a filter of the user's own let fall was not lost.
+      if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF) !== 0) return;
       const { lost } = record as LostSamplesRecord;
       this.addLost(this.lostSamplesByEvent, event, lost);
-      this.ledger.add({
+      const range = this.rangeUpTo(cpu, time);
+      const entry = {
         kind: 'lost-samples',
         event: event?.name ?? null,
         ...place,
-        ...this.rangeUpTo(cpu, time),
+        ...range,
         count: lost,
-      });
+      } as const;
+      if (event === null || (event.layout.readFormat & PERF_FORMAT_LOST) === 0) this.ledger.add(entry);
+      else this.countsAtEnd.push({ event, lost, timeNs: time ?? 0n, entry });
     } else if (type === PERF_RECORD_AUX) this.aux(record as AuxRecord, event, place, time);
     else this.throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
   }
@@ -173,8 +204,29 @@ export class LossCollector {
     return this.lostSamplesByEvent.get(event) ?? this.lostByEvent.get(event) ?? 0n;
   }
 
+  /** Losses that only the events' own counts tell of, since no LOST record came after them. */
+  private addUntold(): void {
+    const newestNs = this.newestSampleNs === -Infinity ? 0n : this.absoluteNs(this.newestSampleNs);
+    const events = new Set<RecordedEvent>();
+    let counted = 0n;
+    for (const { event, lost, timeNs, entry } of this.countsAtEnd) {
+      if (timeNs !== 0n && timeNs < newestNs) this.ledger.add(entry);
+      else {
+        counted += lost;
+        events.add(event);
+      }
+    }
+    this.countsAtEnd.length = 0;
+    this.ledger.addUntold(
+      this.lostRecords,
+      counted,
+      [...events].map(({ name }) => name),
+    );
+  }
+
   /** The scan is over: what never ended, and what the file itself lacks. */
   finish(): void {
+    this.addUntold();
     for (const began of this.throttled.values()) this.addThrottled(began, null);
     this.throttled.clear();
     if (this.throttleWithoutTime > 0) {
