@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 /** The guest cannot be had on this machine, through no fault of ours: tests are skipped, not failed. */
 export class GuestUnavailable extends Error {}
@@ -11,9 +11,17 @@ export interface CommandOptions {
 const NETWORK_IS_DOWN =
   /Could not (resolve|connect)|Temporary failure resolving|Unable to connect|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT/;
 
+/** What one failure leaves running beside it, such as downloads, ends with this process. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill();
+});
+
 /** Run a program to its end. Resolves to what it printed; rejects with what it complained about. */
 export async function run(program: string, words: string[], options: CommandOptions = {}): Promise<string> {
   const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  child.on('close', () => running.delete(child));
   const out: Buffer[] = [];
   const all: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => {

@@ -33,7 +33,12 @@ function dependenciesOf(text: string): string[] {
 
 function writeConfiguration(work: string): string {
   const apt = join(work, 'apt');
-  for (const folder of ['state/lists/partial', 'cache/archives/partial', 'etc']) {
+  for (const folder of [
+    'state/lists/partial',
+    'cache/archives/partial',
+    'etc/apt.conf.d',
+    'etc/preferences.d',
+  ]) {
     mkdirSync(join(apt, folder), { recursive: true });
   }
   writeFileSync(join(apt, 'state/status'), '');
@@ -49,6 +54,7 @@ function writeConfiguration(work: string): string {
       'APT::Architectures { "arm64"; };',
       'APT::Install-Recommends "false";',
       'APT::Sandbox::User "root";',
+      'APT::Update::Error-Mode "any";',
       'Acquire::Languages "none";',
       `Dir::State "${apt}/state";`,
       `Dir::State::status "${apt}/state/status";`,

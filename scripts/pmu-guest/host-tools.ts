@@ -13,6 +13,10 @@ const NEEDS: [has: () => boolean, debianPackage: string][] = [
   [() => existsSync(DEBIAN_KEYS), 'debian-archive-keyring'],
 ];
 
+function missingPackages(): string[] {
+  return NEEDS.filter(([has]) => !has()).map(([, debianPackage]) => debianPackage);
+}
+
 function isProgram(name: string): boolean {
   return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'].some((folder) => {
     try {
@@ -27,8 +31,10 @@ function isProgram(name: string): boolean {
 /** QEMU and what builds a guest for it, installed where that is allowed. Resolves to QEMU's version. */
 export async function prepareHost(): Promise<string> {
   if (process.platform !== 'linux') throw new GuestUnavailable('the guest is built and run on Linux');
-  const missing = NEEDS.filter(([has]) => !has()).map(([, debianPackage]) => debianPackage);
+  const missing = missingPackages();
   if (missing.length > 0) await install(missing);
+  const still = missingPackages();
+  if (still.length > 0) throw new GuestUnavailable(`installed, but not to be found: ${still.join(', ')}`);
   return (await run(QEMU, ['--version'])).split('\n', 1)[0]!;
 }
 

@@ -7,7 +7,13 @@ import { closeSync, openSync } from 'node:fs';
  */
 export function takeFileLock(path: string): Disposable {
   const fd = openSync(path, 'w');
-  const result = spawnSync('flock', ['--exclusive', '3'], { stdio: ['ignore', 'ignore', 'inherit', fd] });
+  const flock = (...words: string[]) =>
+    spawnSync('flock', [...words, '3'], { stdio: ['ignore', 'ignore', 'inherit', fd] });
+  let result = flock('-x', '-n');
+  if (result.status === 1) {
+    console.error(`Waiting for ${path}: another process is building there.`);
+    result = flock('-x');
+  }
   if (result.status !== 0) {
     closeSync(fd);
     throw new Error(`${path} could not be locked: ${result.error?.message ?? `status ${result.status}`}`);

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +8,7 @@ import { QEMU } from './host-tools.ts';
 import { DISK, INITRAMFS, KERNEL, memoryFile } from './paths.ts';
 import { QmpConnection } from './qmp.ts';
 import { CPU, MEMORY_MIB, SNAPSHOTS, type SnapshotName } from './recipe.ts';
+import { makeScratch } from './scratch.ts';
 
 export interface MachineOptions {
   /** The guest's folder, where QEMU runs. */
@@ -32,11 +32,15 @@ export class Machine implements AsyncDisposable {
   /** Resolves when QEMU is gone. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
-  readonly #scratch: string;
+  readonly #scratch: ReturnType<typeof makeScratch>;
   readonly #lines: AsyncIterator<string>;
   #complaint = '';
 
-  private constructor(child: ChildProcess, scratch: string, sockets: Record<(typeof PORTS)[number], Socket>) {
+  private constructor(
+    child: ChildProcess,
+    scratch: ReturnType<typeof makeScratch>,
+    sockets: Record<(typeof PORTS)[number], Socket>,
+  ) {
     this.#child = child;
     this.#scratch = scratch;
     this.control = sockets.control;
@@ -49,10 +53,10 @@ export class Machine implements AsyncDisposable {
   }
 
   static async start(options: MachineOptions): Promise<Machine> {
-    const scratch = mkdtempSync(join(tmpdir(), 'counterpoint-guest-'));
-    const accepted = PORTS.map((name) => acceptOne(join(scratch, name)));
+    const scratch = makeScratch('guest');
+    const accepted = PORTS.map((name) => acceptOne(join(scratch.path, name)));
     // Without this process there is nobody to end the machine.
-    const words = ['--pdeathsig', 'KILL', QEMU, ...machineArguments(options, scratch)];
+    const words = ['--pdeathsig', 'KILL', QEMU, ...machineArguments(options, scratch.path)];
     const child = spawn('setpriv', words, { cwd: options.folder, stdio: 'pipe' });
     const failed = new Promise<never>((_, reject) => {
       let complaint = '';
@@ -66,7 +70,7 @@ export class Machine implements AsyncDisposable {
       return new Machine(child, scratch, { control: control!, out: out!, err: err! });
     } catch (cause) {
       child.kill('SIGKILL');
-      rmSync(scratch, { recursive: true, force: true });
+      scratch[Symbol.dispose]();
       throw cause;
     }
   }
@@ -87,7 +91,7 @@ export class Machine implements AsyncDisposable {
 
   /** What QEMU complained of, and the end of what the guest's kernel and agent said. */
   lastWords(): string {
-    const console = readFileSync(join(this.#scratch, 'console'), 'utf8').trim().split('\n').slice(-15);
+    const console = readFileSync(join(this.#scratch.path, 'console'), 'utf8').trim().split('\n').slice(-15);
     return [this.#complaint.trim(), ...console].filter((line) => line !== '').join('\n');
   }
 
@@ -96,7 +100,7 @@ export class Machine implements AsyncDisposable {
     this.#child.kill('SIGKILL');
     await this.ended;
     for (const socket of [this.control, this.out, this.err]) socket.destroy();
-    rmSync(this.#scratch, { recursive: true, force: true });
+    this.#scratch[Symbol.dispose]();
   }
 }
 

@@ -5,8 +5,6 @@
  *   main.ts test [--node 24] [FILTER]...   run the *.pmu.ts tests in it
  *   main.ts run [-s SNAPSHOT] -- COMMAND   run a command of bash in it, the current folder as /host
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureGuest } from './build.ts';
@@ -14,6 +12,7 @@ import { bundleCommandLine } from './bundle.ts';
 import { GuestUnavailable } from './commands.ts';
 import { SNAPSHOTS, type SnapshotName } from './recipe.ts';
 import { runInGuest } from './run.ts';
+import { makeScratch } from './scratch.ts';
 import { runTests } from './tests.ts';
 
 const USAGE = `Usage: main.ts build | test [--node 20|24] [FILTER]... | run [-s SNAPSHOT] [-t SECONDS] -- COMMAND
@@ -33,37 +32,38 @@ async function runByHand(): Promise<number> {
   const snapshot = values.snapshot;
   if (!Object.hasOwn(SNAPSHOTS, snapshot) || words.length === 0) throw new Error(USAGE);
   const folder = await ensureGuest();
-  const scratch = mkdtempSync(join(tmpdir(), 'counterpoint-tools-'));
-  // mkdtemp is for its owner only, and the guest has other users, too.
-  const toolsFolder = join(scratch, 'tools');
-  try {
-    await bundleCommandLine(toolsFolder);
-    return await runInGuest(folder, {
-      snapshot: snapshot as SnapshotName,
-      script: words.join(' '),
-      hostFolder: process.cwd(),
-      toolsFolder,
-      out: process.stdout,
-      err: process.stderr,
-      timeoutSeconds: Number(values.timeout),
-    });
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  using scratch = makeScratch('tools');
+  // The scratch folder is for its owner only, and the guest has other users, too.
+  const toolsFolder = join(scratch.path, 'tools');
+  await bundleCommandLine(toolsFolder);
+  return await runInGuest(folder, {
+    snapshot: snapshot as SnapshotName,
+    script: words.join(' '),
+    hostFolder: process.cwd(),
+    toolsFolder,
+    out: process.stdout,
+    err: process.stderr,
+    timeoutSeconds: Number(values.timeout),
+  });
+}
+
+async function main(): Promise<number> {
+  if (verb === 'test') return runTests(words, `node${values.node}`);
+  if (verb === 'run') return runByHand();
+  if (verb !== 'build') throw new Error(USAGE);
+  console.log(await ensureGuest());
+  return 0;
 }
 
 try {
-  if (verb === 'build') console.log(await ensureGuest());
-  else if (verb === 'test') process.exitCode = await runTests(words, `node${values.node}`);
-  else if (verb === 'run') process.exitCode = await runByHand();
-  else throw new Error(USAGE);
+  process.exitCode = await main();
 } catch (cause) {
-  if (cause instanceof GuestUnavailable && verb !== 'run') {
+  if (cause instanceof GuestUnavailable && verb === 'test') {
     console.log(
       `SKIPPED: the tests with hardware counters need a QEMU guest, which cannot be had here: ${cause.message}`,
     );
-  } else {
-    console.error(cause instanceof Error ? cause.message : cause);
-    process.exitCode = 1;
+    process.exit(0);
   }
+  console.error(cause instanceof Error ? cause.message : cause);
+  process.exit(1);
 }

@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { cpSync, mkdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { globSync } from '../glob.ts';
@@ -7,8 +7,9 @@ import { ensureGuest } from './build.ts';
 import { bundleCommandLine, bundleTest } from './bundle.ts';
 import type { SnapshotName } from './recipe.ts';
 import { runInGuest } from './run.ts';
+import { makeScratch } from './scratch.ts';
 
-const TIMEOUT_SECONDS = 120;
+const TIMEOUT_SECONDS = 240;
 const TEST_FILE = /\.pmu\.ts$/;
 
 /** The last lines of node:test's "spec" reporter. */
@@ -42,13 +43,9 @@ export async function runTests(filters: string[], nodeProgram = 'node'): Promise
   );
   if (paths.length === 0) throw new Error(`No *.pmu.ts matches ${filters.join(' ')}.`);
   const guest = await ensureGuest();
-  const scratch = mkdtempSync(join(tmpdir(), 'counterpoint-pmu-'));
-  try {
-    await bundleCommandLine(join(scratch, 'tools'));
-    return await runAll(paths, { guest, scratch, nodeProgram });
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  using scratch = makeScratch('pmu');
+  await bundleCommandLine(join(scratch.path, 'tools'));
+  return await runAll(paths, { guest, scratch: scratch.path, nodeProgram });
 }
 
 async function runAll(paths: string[], setting: Setting): Promise<number> {
