@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventLookup } from '@counterpoint/core/events';
+import { familyEvents } from './family-events.ts';
 import { kernelFunctions } from './kernel-functions.ts';
 import { ProbeFiles } from './probe-files.ts';
 import { SysfsPmu } from './sysfs-pmu.ts';
@@ -22,6 +23,8 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
   const tracepoints = new Tracefs(places);
   const pmus = new Map<string, SysfsPmu | null>();
   const files = new ProbeFiles();
+  // Another root is another machine, of whose CPU nothing is known.
+  const family = root === '/sys' ? familyEvents : undefined;
   let names: readonly string[] | null = null;
 
   const pmuNames = () => {
@@ -33,7 +36,7 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
     pmu(name) {
       let pmu = pmus.get(name);
       if (pmu === undefined) {
-        pmu = pmuNames().includes(name) ? SysfsPmu.read(devices, name) : null;
+        pmu = pmuNames().includes(name) ? SysfsPmu.read(devices, name, family) : null;
         pmus.set(name, pmu);
       }
       return pmu;

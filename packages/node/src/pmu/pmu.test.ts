@@ -15,8 +15,10 @@ import { encodeAttrShortest } from '@counterpoint/core/records';
 import fc from 'fast-check';
 import { canMonitorAll } from '../probe/index.ts';
 import { pinText, realSys, SysError } from '../sys/index.ts';
+import { addFamilyEvents } from './add-family-events.ts';
 import { eventAvailability } from './availability.ts';
 import { systemEventLookup } from './lookup.ts';
+import { SysfsPmu } from './sysfs-pmu.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'counterpoint-sysfs-'));
 after(() => rmSync(root, { recursive: true }));
@@ -295,6 +297,19 @@ test('events are tried by opening them', () => {
   assert.ok(['available', 'forbidden'].includes(states.get('task-clock')!));
   if (!lookup.pmuNames().some((name) => lookup.pmu(name)?.isCore))
     assert.notEqual(states.get('cycles'), 'available');
+});
+
+test('a family adds names and descriptions to a core PMU', () => {
+  const family = new Map([
+    ['fetches', { terms: 'event=0x7', description: 'what was fetched' }],
+    ['odd', { terms: 'nothing=1', description: 'a term that this PMU does not have' }],
+  ]);
+  const devices = join(root, 'bus/event_source/devices');
+  const core = SysfsPmu.read(devices, 'cpu_core', () => family)!;
+  assert.deepEqual([...core.events], [['fetches', { terms: 'event=0x7', description: 'what was fetched' }]]);
+  assert.equal(SysfsPmu.read(devices, 'uncore_imc_0', () => family)!.events.has('fetches'), false);
+  const own = addFamilyEvents(new Map([['fetches', { terms: 'event=0x9', scale: 2 }]]), family, core.formats);
+  assert.deepEqual(own.get('fetches'), { terms: 'event=0x9', scale: 2, description: 'what was fetched' });
 });
 
 test('tables of a vendor add events to a PMU', () => {

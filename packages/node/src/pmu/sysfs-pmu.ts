@@ -2,9 +2,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PmuDescription, PmuEvent } from '@counterpoint/core/events';
 import { readKernelFile } from '../probe/index.ts';
+import { addFamilyEvents } from './add-family-events.ts';
 
 /** Files beside an event's own: `NAME.scale` and its kind. */
 const EVENT_DETAIL = /\.(?:scale|unit|per-pkg|snapshot)$/;
+
+/** Events that a PMU of this name has beside those that the kernel lists. */
+type FamilyEvents = (pmu: string) => ReadonlyMap<string, PmuEvent>;
 
 /**
  * One folder of /sys/bus/event_source/devices (Documentation/ABI/testing/sysfs-bus-event_source-devices-*):
@@ -20,18 +24,20 @@ export class SysfsPmu implements PmuDescription {
   #formats: ReadonlyMap<string, string> | null = null;
   #events: ReadonlyMap<string, PmuEvent> | null = null;
   #isCore: boolean | null = null;
+  readonly #family: FamilyEvents;
 
-  private constructor(dir: string, name: string, type: number) {
+  private constructor(dir: string, name: string, type: number, family: FamilyEvents) {
     this.#dir = dir;
     this.name = name;
     this.type = type;
+    this.#family = family;
   }
 
   /** `null` where there is no such PMU, or it has no number. */
-  static read(devices: string, name: string): SysfsPmu | null {
+  static read(devices: string, name: string, family: FamilyEvents = () => new Map()): SysfsPmu | null {
     const dir = join(devices, name);
     const type = readKernelFile(join(dir, 'type'));
-    return type !== null && /^\d{1,10}$/.test(type) ? new SysfsPmu(dir, name, Number(type)) : null;
+    return type !== null && /^\d{1,10}$/.test(type) ? new SysfsPmu(dir, name, Number(type), family) : null;
   }
 
   get formats(): ReadonlyMap<string, string> {
@@ -40,11 +46,14 @@ export class SysfsPmu implements PmuDescription {
   }
 
   get events(): ReadonlyMap<string, PmuEvent> {
-    this.#events ??= new Map(
-      this.#files('events')
-        .filter((name) => !EVENT_DETAIL.test(name))
-        .map((name) => [name, this.#event(name)]),
-    );
+    if (this.#events === null) {
+      const own = new Map(
+        this.#files('events')
+          .filter((name) => !EVENT_DETAIL.test(name))
+          .map((name) => [name, this.#event(name)]),
+      );
+      this.#events = this.isCore ? addFamilyEvents(own, this.#family(this.name), this.formats) : own;
+    }
     return this.#events;
   }
 
