@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { afterEach, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import {
@@ -161,7 +162,7 @@ describe('PageReader', { skip }, () => {
     const ended = new Promise((resolve) => worker.once('exit', resolve));
     const seen = new Set<bigint>();
     let reads = 0;
-    const end = performance.now() + 4_000;
+    const end = performance.now() + 10_000;
     while (performance.now() < end && (reads < 20_000 || seen.size < 100)) {
       const flags = reader.read();
       if (flags === STUB_BUSY) continue;
@@ -179,7 +180,10 @@ describe('PageReader', { skip }, () => {
     }
     Atomics.store(stop, 0, 1);
     await ended;
-    assert.ok(reads >= 1000 && seen.size >= 10, `${reads} reads, ${seen.size} different`);
+    assert.ok(
+      reads >= 1000 && seen.size >= (availableParallelism() > 1 ? 10 : 2),
+      `${reads} reads, ${seen.size} different`,
+    );
   });
 });
 
