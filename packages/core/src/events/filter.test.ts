@@ -121,6 +121,6 @@ test('filters that are made by the grammar are accepted, and cut ones throw noth
         assert.ok(error.column <= cut.length);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   );
 });

@@ -201,13 +201,20 @@ class EventResolver {
     if (events.length < 2) return;
     const { terms, tail } = this.#event;
     const letters = terms === null ? parts.slice(used).join(':') : tail.replace(/^:/, '');
-    const inner = [event, ...this.#terms.map((term) => this.#termText(term))].join(',');
+    const termTexts = this.#terms.map((term) => this.#termText(term));
+    const inner = [event, ...termTexts].join(',');
     for (const one of events) {
       one.isOneOfSeveral = true;
       // Instances of one uncore PMU are added up in the end, kinds of core are not.
       const isCore = this.#lookup.pmu(one.pmu!)?.isCore === true;
-      if (isCore && !this.#terms.some(({ name }) => name === 'name'))
-        one.name = `${one.pmu}/${inner}/${letters}`;
+      if (!isCore || this.#terms.some(({ name }) => name === 'name')) continue;
+      if (event.includes(':')) {
+        // Numbers have no name between slashes; the PMU is in them.
+        const numbers = `${one.attr.type}:0x${one.attr.config.toString(16)}`;
+        const behind =
+          termTexts.length > 0 ? `/${termTexts.join(',')}/${letters}` : letters === '' ? '' : `:${letters}`;
+        one.name = numbers + behind;
+      } else one.name = `${one.pmu}/${inner}/${letters}`;
     }
   }
 

@@ -40,6 +40,8 @@ const OTHER_ATTR: Record<string, string> = {
   'cpu/ldlat=30,mem-loads/': 'the same',
   'hybrid/cpu_core/mem-loads,ldlat=30/': 'the same',
   'hybrid/cycles/period=100/': 'perf leaves the event out of its name',
+  'hybrid/4:0x3c': 'perf’s name cannot be read again',
+  'hybrid/0:0': 'the same',
   'hybrid/{cs,cycles}': 'a software event with two PMUs in one group: split',
 };
 

@@ -284,7 +284,7 @@ test('the kernel takes every filter that passes the check', { skip: tracefsIsMis
     }),
     { numRuns: 1500 },
   );
-  assert.ok(accepted > 50, `only ${accepted} were accepted`);
+  assert.ok(accepted > 10, `only ${accepted} were accepted`);
 });
 
 test('events are tried by opening them', () => {
