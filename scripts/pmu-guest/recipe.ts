@@ -59,6 +59,7 @@ export const SNAPSHOTS = {
   a57: { cpus: 1, exact: false },
   'a57-icount': { cpus: 1, exact: true },
   'a57-smp': { cpus: 2, exact: false },
+  'a57-smp-icount': { cpus: 2, exact: true },
 } satisfies Record<string, SnapshotRecipe>;
 
 export type SnapshotName = keyof typeof SNAPSHOTS;

@@ -32,6 +32,7 @@ interface FileResult {
 
 /** Which machine a file wants, by its name. */
 function snapshotOf(path: string): SnapshotName {
+  if (path.endsWith('.smp.icount.pmu.ts')) return 'a57-smp-icount';
   if (path.endsWith('.icount.pmu.ts')) return 'a57-icount';
   return path.endsWith('.smp.pmu.ts') ? 'a57-smp' : 'a57';
 }
