@@ -27,7 +27,11 @@ export default defineVerb<ScriptName>({
     },
     { long: 'ns', help: 'times with nine digits', group: 'Output' },
     { long: 'hide-call-graph', short: 'G', help: 'no call chains', group: 'Output' },
-    { long: 'json', help: 'one JSON object a line (NDJSON)', group: 'Output' },
+    {
+      long: 'json',
+      help: 'one JSON object a line (NDJSON), with all that the sample holds unless -F chooses',
+      group: 'Output',
+    },
   ],
   examples: [
     ['script', "every sample in perf's form"],

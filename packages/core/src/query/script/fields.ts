@@ -98,12 +98,18 @@ function fieldError(message: string): CounterpointError {
   return new CounterpointError('ERR_SCRIPT_FIELD', message, `Fields: ${SCRIPT_FIELDS.join(', ')}`);
 }
 
-/** The fields of an event's lines. What the event did not record is left out, as perf does for its defaults. */
-export function fieldsOf(event: RecordedEvent, choice: FieldChoice | null): ReadonlySet<ScriptField> {
-  const isTracepoint = event.attr.type === PERF_TYPE_TRACEPOINT;
-  const fields = new Set<ScriptField>(
-    choice?.mode === 'set' ? choice.set : isTracepoint ? TRACEPOINT_FIELDS : SAMPLE_FIELDS,
-  );
+/** What the lines of an event show where nothing is chosen. */
+export function defaultFields(event: RecordedEvent): readonly ScriptField[] {
+  return event.attr.type === PERF_TYPE_TRACEPOINT ? TRACEPOINT_FIELDS : SAMPLE_FIELDS;
+}
+
+/** The fields of an event's samples. What the event did not record is left out, as perf does for its defaults. */
+export function fieldsOf(
+  event: RecordedEvent,
+  choice: FieldChoice | null,
+  defaults = defaultFields(event),
+): ReadonlySet<ScriptField> {
+  const fields = new Set<ScriptField>(choice?.mode === 'set' ? choice.set : defaults);
   for (const field of choice?.added ?? []) fields.add(field);
   for (const field of choice?.removed ?? []) fields.delete(field);
   for (const [field, bits] of Object.entries(NEEDED_BITS)) {

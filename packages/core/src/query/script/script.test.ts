@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CGROUP,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_WEIGHT,
+} from '../../abi/index.ts';
 import { memorySource } from '../../base/index.ts';
 import { openPerfData } from '../../perfdata/index.ts';
-import type { PerfRecord } from '../../records/index.ts';
+import { makeAttr, type PerfRecord } from '../../records/index.ts';
 import type { SymbolDriver } from '../../symbols/index.ts';
-import { comm, mmap2, recording, sample } from '../../test/recordings.ts';
+import { ATTR, comm, mmap2, recording, sample } from '../../test/recordings.ts';
 import { parseFields, type ScriptOptions, type ScriptResult, writeScript } from './index.ts';
 
 /** Names of JIT code of process 10; nothing else can be opened. */
@@ -18,10 +25,11 @@ const driver: SymbolDriver = {
 async function script(
   records: PerfRecord[],
   options: Partial<ScriptOptions> = {},
+  attr = ATTR,
 ): Promise<ScriptResult & { text: string }> {
   const decoder = new TextDecoder();
   let text = '';
-  const reader = await openPerfData(memorySource(recording(records)));
+  const reader = await openPerfData(memorySource(recording(records, {}, attr)));
   const result = await writeScript(reader, { symbols: driver, ...options }, (utf8) => {
     text += decoder.decode(utf8, { stream: true });
   });
@@ -87,6 +95,72 @@ test('NDJSON: one object a line', async () => {
       { address: '0x7f0000001010', symbol: 'JS:*fib /app.js:1:2', offset: 16, dso: '/tmp/perf-10.map' },
     ],
   });
+});
+
+/** An attr with more, and a sample of it. */
+const DATA_ATTR = makeAttr({
+  ...ATTR,
+  sampleType:
+    ATTR.sampleType |
+    BigInt(
+      PERF_SAMPLE_ADDR |
+        PERF_SAMPLE_WEIGHT |
+        PERF_SAMPLE_BRANCH_STACK |
+        PERF_SAMPLE_PHYS_ADDR |
+        PERF_SAMPLE_CGROUP,
+    ),
+});
+const plain = sample({ time: 1_000_000_000n, chain: [0x40_0010n] });
+const DATA_SAMPLE: PerfRecord = {
+  ...plain,
+  sample: {
+    ...plain.sample,
+    addr: 0x1234n,
+    weight: 7n,
+    // Predicted, 9 cycles, a call.
+    branches: [{ from: 0x10n, to: 0x20n, flags: 2n | (9n << 4n) | (4n << 20n) }],
+    physicalAddr: 0xabcn,
+    cgroup: 5n,
+  },
+};
+
+test('NDJSON holds all that was recorded, or what is chosen', async () => {
+  const whole = JSON.parse((await script([DATA_SAMPLE], { json: true }, DATA_ATTR)).text);
+  assert.equal(whole.addr, '0x1234');
+  assert.equal(whole.weight, '7');
+  assert.equal(whole.physicalAddr, '0xabc');
+  assert.equal(whole.cgroup, '5');
+  assert.deepEqual(whole.branches, [
+    {
+      from: '0x10',
+      to: '0x20',
+      mispredicted: false,
+      inTransaction: false,
+      abort: false,
+      cycles: 9,
+      type: 'CALL',
+    },
+  ]);
+  const options = { json: true, fields: parseFields('tid,addr,ip,sym') };
+  const { text } = await script([DATA_SAMPLE], options, DATA_ATTR);
+  assert.deepEqual(JSON.parse(text), {
+    type: 'sample',
+    tid: 10,
+    ip: '0x400010',
+    addr: '0x1234',
+    stack: [{ address: '0x400010', symbol: null }],
+  });
+  const without = JSON.parse((await script(RECORDS, { json: true, fields: parseFields('comm,time') })).text);
+  assert.deepEqual(without, { type: 'sample', comm: 'app', timeNs: '1500000123' });
+});
+
+test('addresses, weights and branches stand as perf puts them', async () => {
+  const options = { callChains: false, fields: parseFields('tid,addr,weight,ip,brstack,phys_addr') };
+  const { text } = await script([DATA_SAMPLE], options, DATA_ATTR);
+  assert.equal(
+    text,
+    '   10             1234               7           400010 0x10/0x20/P/-/-/9/CALL              abc\n',
+  );
 });
 
 test('long output comes in pieces that follow each other', async () => {

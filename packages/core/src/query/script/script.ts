@@ -1,13 +1,5 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
-import {
-  type Damage,
-  formatSeconds,
-  printable,
-  TextBuffer,
-  toBigInt,
-  toDecimal,
-  toHex,
-} from '../../base/index.ts';
+import { type Damage, formatSeconds, printable, TextBuffer, toDecimal, toHex } from '../../base/index.ts';
 import {
   type SampleFilter,
   SampleWalker,
@@ -19,7 +11,9 @@ import type { LossEntry } from '../../loss/index.ts';
 import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
 import { Int32Column, Profile, type ProfileMeta } from '../../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
-import { type FieldChoice, fieldsOf, type ScriptField } from './fields.ts';
+import { branchesOf } from './branches.ts';
+import { defaultFields, type FieldChoice, fieldsOf, SCRIPT_FIELDS, type ScriptField } from './fields.ts';
+import { jsonSample } from './json-sample.ts';
 import { StackText } from './stack-text.ts';
 import { traceText } from './trace-text.ts';
 
@@ -90,6 +84,7 @@ interface EventForm {
 
 const PIECE_SIZE = 1 << 20;
 const NEWLINE = Uint8Array.of(10);
+const JSON_END = Uint8Array.of(0x7d);
 
 class ScriptPrinter {
   readonly walker: SampleWalker;
@@ -130,7 +125,7 @@ class ScriptPrinter {
     this.samples++;
     const form = this.formOf(sample.event);
     const isJson = this.options.json === true;
-    this.heads.putText(isJson ? this.jsonHead(sample) : this.head(sample, form));
+    this.heads.putText(isJson ? this.jsonHead(sample, form) : this.head(sample, form));
     this.headEnds.push(this.heads.length);
     const line = this.pendingStacks.push(sample.stack);
     this.pendingForms.push(form);
@@ -142,7 +137,8 @@ class ScriptPrinter {
     if (form === undefined) {
       // perf lines up the names of all events; in a pipe those that are known by now.
       this.nameWidth = Math.max(...this.reader.events.events.map(({ name }) => name.length));
-      const fields = fieldsOf(event, this.options.fields ?? null);
+      const defaults = this.options.json === true ? SCRIPT_FIELDS : defaultFields(event);
+      const fields = fieldsOf(event, this.options.fields ?? null, defaults);
       const hasChain =
         this.options.callChains !== false &&
         fields.has('ip') &&
@@ -190,8 +186,8 @@ class ScriptPrinter {
     if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
     if (fields.has('event')) text += `${printable(form.name).padStart(this.nameWidth)}: `;
     if (fields.has('trace')) text += this.trace(sample);
-    if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)} `;
-    if (fields.has('weight')) text += `${this.weight(sample).padStart(16)} `;
+    if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)}`;
+    if (fields.has('weight')) text += this.weight(sample).padStart(16);
     if (form.hasChain) return `${text}\n`;
     if (fields.has('ip')) text += ` ${toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16)}`;
     return text;
@@ -219,46 +215,26 @@ class ScriptPrinter {
     let text = '';
     if (fields.has('brstack')) text += this.branches(sample);
     if (fields.has('phys_addr')) {
-      text += ` ${toHex(sample.fields.physicalAddrLo, sample.fields.physicalAddrHi).padStart(16)}`;
+      text += toHex(sample.fields.physicalAddrLo, sample.fields.physicalAddrHi).padStart(16);
     }
     return text;
   }
 
-  /** ` 0xFROM/0xTO/P/-/-/CYCLES` for each entry: predicted, in transaction, aborted, cycles. */
+  /** ` 0xFROM/0xTO/P/-/-/CYCLES/TYPE ` for each entry: predicted, in transaction, aborted, cycles, type. */
   private branches(sample: WalkedSample): string {
-    const { view } = sample;
-    const le = this.reader.littleEndian;
-    const word = (at: number) => {
-      const first = view.getUint32(at, le);
-      const second = view.getUint32(at + 4, le);
-      return le ? toHex(first, second) : toHex(second, first);
-    };
     let text = '';
-    for (let i = 0; i < sample.fields.branchCount; i++) {
-      const at = sample.fields.branchOffset + i * 24;
-      const flags = view.getUint32(at + (le ? 16 : 20), le);
-      const predicted = (flags & 1) !== 0 ? 'M' : (flags & 2) !== 0 ? 'P' : '-';
-      const transaction = `${(flags & 4) !== 0 ? 'X' : '-'}/${(flags & 8) !== 0 ? 'A' : '-'}`;
-      text += ` 0x${word(at)}/0x${word(at + 8)}/${predicted}/${transaction}/${(flags >>> 4) & 0xffff}`;
+    for (const branch of branchesOf(sample, this.reader.littleEndian)) {
+      const transaction = `${branch.inTransaction ? 'X' : '-'}/${branch.isAbort ? 'A' : '-'}`;
+      text += ` 0x${toHex(branch.fromLo, branch.fromHi)}/0x${toHex(branch.toLo, branch.toHi)}`;
+      text += `/${branch.prediction}/${transaction}/${branch.cycles}/${branch.type} `;
     }
     return text;
   }
 
-  private jsonHead(sample: WalkedSample): string {
-    const { fields, thread, event } = sample;
-    const hasTime = !Number.isNaN(sample.timeNs);
-    const record: Record<string, unknown> = {
-      type: 'sample',
-      event: event.name,
-      comm: thread.comm,
-      pid: fields.pid,
-      tid: fields.tid,
-      cpu: sample.cpu < 0 ? null : sample.cpu,
-      timeNs: hasTime ? toBigInt(fields.timeLo, fields.timeHi).toString() : null,
-      period: toDecimal(sample.periodLo, sample.periodHi),
-      ip: `0x${toHex(fields.ipLo, fields.ipHi)}`,
-    };
-    if (fields.rawSize > 0) record['trace'] = this.trace(sample);
+  private jsonHead(sample: WalkedSample, { fields }: EventForm): string {
+    const everything = this.options.fields?.mode !== 'set';
+    const le = this.reader.littleEndian;
+    const record = jsonSample(sample, { fields, everything }, () => this.trace(sample), le);
     return JSON.stringify(record).slice(0, -1);
   }
 
@@ -274,7 +250,8 @@ class ScriptPrinter {
       start = end;
       const form = pendingForms[line]!;
       const stack = pendingStacks.at(line);
-      if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
+      if (isJson && !form.fields.has('ip')) buffer.put(JSON_END);
+      else if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
       else if (form.hasChain) buffer.put(form.stackText.chain(stack));
       else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
       if (tails.size > 0) buffer.putText(tails.get(line) ?? '');

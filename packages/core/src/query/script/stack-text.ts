@@ -77,12 +77,11 @@ export class StackText {
   private jsonFrame(frame: number): string {
     const { frames, binaries } = this.profile;
     const hasSymbol = frames.symbol.data[frame] !== NONE;
-    return JSON.stringify({
-      address: `0x${this.address(frame)}`,
-      symbol: hasSymbol ? this.symbolName(frame) : null,
-      offset: hasSymbol ? frames.symbolOffset.data[frame] : null,
-      dso: binaries[frames.binary.data[frame]!]!.path,
-    });
+    const wanted: Record<string, unknown> = { address: `0x${this.address(frame)}` };
+    if (this.fields.has('sym')) wanted['symbol'] = hasSymbol ? this.symbolName(frame) : null;
+    if (this.fields.has('symoff')) wanted['offset'] = hasSymbol ? frames.symbolOffset.data[frame] : null;
+    if (this.fields.has('dso')) wanted['dso'] = binaries[frames.binary.data[frame]!]!.path;
+    return JSON.stringify(wanted);
   }
 
   private address(frame: number): string {
