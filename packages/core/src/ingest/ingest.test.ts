@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { memorySource } from '../base/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
 import { assertTableInvariants, MODE_KERNEL, MODE_USER, NONE, type Profile } from '../profile/index.ts';
-import type { PerfRecord } from '../records/index.ts';
-import { CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
+import { makeAttr, type PerfRecord } from '../records/index.ts';
+import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
 import { type IngestOptions, ingestPerfData } from './index.ts';
 
 async function ingest(records: PerfRecord[], options: IngestOptions = {}): Promise<Profile> {
@@ -37,6 +38,41 @@ test('addresses become offsets in the file that is mapped at their time', async 
   ]);
   assert.deepEqual(stackOf(profile, 0), ['old:634', '[unknown]:9000']);
   assert.deepEqual(stackOf(profile, 1), ['new:34', 'old:410']);
+});
+
+test('inside execve the caller is of the program before; once the new one runs it is gone', async () => {
+  const inExec = sample({ time: 5n, chain: [0xffff_ffff_8100_0010n] });
+  inExec.misc = PERF_RECORD_MISC_KERNEL;
+  inExec.sample.callchain = [CONTEXT_KERNEL, 0xffff_ffff_8100_0010n, CONTEXT_USER, 0x1010n];
+  const profile = await ingest([
+    mmap2(10, 0x1000n, 0x1000n, '/bin/old', 1n),
+    comm(10, 'new', 2n, true),
+    mmap2(10, 0x8000n, 0x1000n, '/bin/new', 4n),
+    inExec,
+    sample({ time: 6n, chain: [0x8010n, 0x1010n] }),
+    { ...inExec, sample: { ...inExec.sample, time: 7n } },
+  ]);
+  assert.deepEqual(stackOf(profile, 0).slice(1), ['old:10']);
+  assert.deepEqual(stackOf(profile, 1), ['new:10', '[unknown]:1010']);
+  assert.deepEqual(stackOf(profile, 2).slice(1), ['[unknown]:1010']);
+});
+
+test('thread 0 is the idle task, whatever process the sample names', async () => {
+  const profile = await ingest([comm(10, 'app', 1n), sample({ time: 2n, pid: 10, tid: 0 })]);
+  assert.equal(profile.strings.get(profile.samples.comm.at(0)), 'swapper');
+});
+
+test('user stacks that are not unwound are told of', async () => {
+  const attr = makeAttr({
+    ...ATTR,
+    sampleType: ATTR.sampleType | BigInt(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER),
+  });
+  const reader = await openPerfData(memorySource(recording([], {}, attr)));
+  const { diagnostics } = await ingestPerfData(reader);
+  assert.deepEqual(
+    diagnostics.map(({ code }) => code),
+    ['user-stacks-not-unwound'],
+  );
 });
 
 test('records apply in order of time, not of the file', async () => {

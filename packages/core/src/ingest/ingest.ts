@@ -1,3 +1,4 @@
+import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
 import type { Thread } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
@@ -51,14 +52,32 @@ export async function ingestPerfData(
   return builder.finish();
 }
 
-/** Says that the recording holds more than its samples. */
-export function traceNote(reader: PerfDataReader): Diagnostic[] {
+/** Says what the recording holds besides what is shown of it. */
+export function contentNotes(reader: PerfDataReader): Diagnostic[] {
+  const notes: Diagnostic[] = [];
   const bytes = reader.auxTraceBytes;
-  if (bytes === 0) return [];
-  const detail = `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`;
-  return [
-    { code: 'trace-not-decoded', path: 'AUX data', detail, remedy: '`perf script --itrace=...` decodes it.' },
-  ];
+  if (bytes > 0) {
+    notes.push({
+      code: 'trace-not-decoded',
+      path: 'AUX data',
+      detail: `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`,
+      remedy: '`perf script --itrace=...` decodes it.',
+    });
+  }
+  const hasUserStacks = reader.events.events.some(
+    ({ layout }) =>
+      (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0 && (layout.sampleType & PERF_SAMPLE_REGS_USER) !== 0,
+  );
+  if (hasUserStacks) {
+    notes.push({
+      code: 'user-stacks-not-unwound',
+      path: 'user stacks',
+      detail:
+        'the samples hold copies of the user stack (--call-graph dwarf), which are not unwound: callers in user code are missing',
+      remedy: 'Record with `-g` (frame pointers), or read this recording with `perf report`.',
+    });
+  }
+  return notes;
 }
 
 interface PeriodSum {
@@ -204,7 +223,7 @@ class Builder {
     const firstTimeNs = absolute(this.firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.resolver?.resolveNew(options.onProgress);
-    const diagnostics = [...traceNote(reader), ...(this.resolver?.diagnostics ?? [])];
+    const diagnostics = [...contentNotes(reader), ...(this.resolver?.diagnostics ?? [])];
     profile.damage = reader.damage.list();
     return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
   }

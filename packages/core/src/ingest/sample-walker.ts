@@ -1,5 +1,6 @@
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_USER,
   PERF_RECORD_SAMPLE,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IP,
@@ -99,6 +100,8 @@ export class SampleWalker implements RecordSink {
     const cpu = (bits & PERF_SAMPLE_CPU) !== 0 ? fields.cpu : NONE;
     this.losses.sample(cpu, timeNs);
     const thread = this.machine.thread(fields.pid, fields.tid);
+    const { process } = thread;
+    if (process.formerMaps !== null && walked.mode === PERF_RECORD_MISC_USER) process.leaveExec();
     if (this.filter !== null && !this.isWanted(this.filter, event, thread, cpu, timeNs)) return;
     walked.event = event;
     walked.fields = fields;
@@ -108,14 +111,7 @@ export class SampleWalker implements RecordSink {
     walked.periodLo = periodLo;
     walked.periodHi = periodHi;
     const hasIp = (bits & PERF_SAMPLE_IP) !== 0;
-    walked.stack = this.stacks.intern(
-      walked.view,
-      fields,
-      thread.process,
-      walked.mode,
-      hasIp,
-      reader.littleEndian,
-    );
+    walked.stack = this.stacks.intern(walked.view, fields, process, walked.mode, hasIp, reader.littleEndian);
     this.onSample(walked);
   }
 

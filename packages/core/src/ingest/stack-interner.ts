@@ -50,6 +50,11 @@ function kernelMapping(space: AddressSpace, address: number): Mapping | null {
   return isNear && below.path.startsWith('[kernel.kallsyms]') ? below : null;
 }
 
+/** Inside execve the caller's frames are those of the program before. */
+function userMapping(space: AddressSpace, { formerMaps }: Process, address: number): Mapping | null {
+  return space.find(address) ?? formerMaps?.find(address) ?? null;
+}
+
 /**
  * Call chains to rows of `Profile.stacks`.
  *
@@ -225,7 +230,11 @@ export class StackInterner {
           ? this.machine.guestKernel
           : process.maps;
     const mapping =
-      mode === MODE_HYPERVISOR ? null : isKernel ? kernelMapping(space, address) : space.find(address);
+      mode === MODE_HYPERVISOR
+        ? null
+        : isKernel
+          ? kernelMapping(space, address)
+          : userMapping(space, process, address);
     const binary = mapping === null ? this.binaries.unknown : this.binaries.of(mapping, isKernel);
     const kind = this.profile.binaries[binary]!.kind;
     if (mapping === null || (kind !== 'user' && kind !== 'vdso')) {

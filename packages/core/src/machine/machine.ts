@@ -42,11 +42,31 @@ const MAX_THREADS = 4_000_000;
 export class Process {
   readonly pid: number;
   readonly maps = new AddressSpace();
+  /**
+   * The program before the last exec, until code of the new one was seen to run: samples inside execve still have the call
+   * chain of who called it.
+   */
+  formerMaps: AddressSpace | null = null;
   /** An exec was seen and nothing has been mapped since: what is mapped now is the old program's. */
   isBetweenPrograms = false;
 
   constructor(pid: number) {
     this.pid = pid;
+  }
+
+  /** The new program's first mapping comes. */
+  beginProgram(): void {
+    this.isBetweenPrograms = false;
+    this.formerMaps = new AddressSpace();
+    this.formerMaps.copyFrom(this.maps);
+    this.maps.clear();
+  }
+
+  /** A sample of user code shows that execve is over. */
+  leaveExec(): void {
+    this.formerMaps = null;
+    // Addresses that were found in the old program are not any more.
+    this.maps.generation++;
   }
 }
 
@@ -96,7 +116,8 @@ export class Machine {
       // A thread of a named process starts with its leader's name.
       const leader = this.threads.get(pid);
       if (leader?.hasComm === true && leader.process.pid === pid) thread.comm = leader.comm;
-      if (tid === 0 && pid <= 0) thread.comm = 'swapper';
+      // Also where a task that ends has lost its tid and still has its pid: perf looks threads up by tid alone.
+      if (tid === 0) thread.comm = 'swapper';
       if (this.threads.size < MAX_THREADS) this.threads.set(tid, thread);
     }
     this.lastThread = thread;
@@ -147,10 +168,7 @@ export class Machine {
     if (isData || (record.misc & PERF_RECORD_MISC_MMAP_DATA) !== 0) return;
     this.thread(record.pid, record.tid);
     const process = this.process(record.pid);
-    if (process.isBetweenPrograms) {
-      process.isBetweenPrograms = false;
-      process.maps.clear();
-    }
+    if (process.isBetweenPrograms) process.beginProgram();
     process.maps.add(mapping);
   }
 

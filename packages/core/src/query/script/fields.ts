@@ -1,6 +1,7 @@
 import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PHYS_ADDR,
@@ -37,6 +38,7 @@ export type ScriptField = (typeof SCRIPT_FIELDS)[number];
 
 /** perf's choice: what a tracepoint's line shows, and what that of any other event shows. */
 const TRACEPOINT_FIELDS: readonly ScriptField[] = ['comm', 'tid', 'cpu', 'time', 'event', 'trace'];
+const PLACE_FIELDS: readonly ScriptField[] = ['ip', 'sym', 'symoff', 'dso'];
 const SAMPLE_FIELDS: readonly ScriptField[] = [
   'comm',
   'tid',
@@ -44,10 +46,7 @@ const SAMPLE_FIELDS: readonly ScriptField[] = [
   'time',
   'period',
   'event',
-  'ip',
-  'sym',
-  'symoff',
-  'dso',
+  ...PLACE_FIELDS,
 ];
 
 /** Which bit of sample_type a field needs; fields that are not here are always there. */
@@ -98,9 +97,11 @@ function fieldError(message: string): CounterpointError {
   return new CounterpointError('ERR_SCRIPT_FIELD', message, `Fields: ${SCRIPT_FIELDS.join(', ')}`);
 }
 
-/** What the lines of an event show where nothing is chosen. */
-export function defaultFields(event: RecordedEvent): readonly ScriptField[] {
-  return event.attr.type === PERF_TYPE_TRACEPOINT ? TRACEPOINT_FIELDS : SAMPLE_FIELDS;
+/** What the lines of an event show where nothing is chosen; of tracepoints, places only with call chains. */
+export function defaultFields(event: RecordedEvent, callChains = true): readonly ScriptField[] {
+  if (event.attr.type !== PERF_TYPE_TRACEPOINT) return SAMPLE_FIELDS;
+  const hasChains = callChains && (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
+  return hasChains ? [...TRACEPOINT_FIELDS, ...PLACE_FIELDS] : TRACEPOINT_FIELDS;
 }
 
 /** The fields of an event's samples. What the event did not record is left out, as perf does for its defaults. */

@@ -6,6 +6,7 @@ import {
   PERF_SAMPLE_CGROUP,
   PERF_SAMPLE_PHYS_ADDR,
   PERF_SAMPLE_WEIGHT,
+  PERF_TYPE_TRACEPOINT,
 } from '../../abi/index.ts';
 import { memorySource } from '../../base/index.ts';
 import { openPerfData } from '../../perfdata/index.ts';
@@ -161,6 +162,14 @@ test('addresses, weights and branches stand as perf puts them', async () => {
     text,
     '   10             1234               7           400010 0x10/0x20/P/-/-/9/CALL              abc\n',
   );
+});
+
+test('a tracepoint shows its call chain, but no address without one', async () => {
+  const tracepoint = makeAttr({ ...ATTR, type: PERF_TYPE_TRACEPOINT });
+  const { text } = await script(RECORDS, {}, tracepoint);
+  assert.match(text, /cpu-clock: \n\t +1010 \[unknown\] \(\/nowhere\/app\)\n/);
+  const flat = await script(RECORDS, { callChains: false }, tracepoint);
+  assert.match(flat.text, /cpu-clock: \n$/);
 });
 
 test('long output comes in pieces that follow each other', async () => {

@@ -1,10 +1,10 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
 import { type Damage, formatSeconds, printable, TextBuffer, toDecimal, toHex } from '../../base/index.ts';
 import {
+  contentNotes,
   type SampleFilter,
   SampleWalker,
   SymbolResolver,
-  traceNote,
   type WalkedSample,
 } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
@@ -65,7 +65,7 @@ export async function writeScript(
   return {
     samples: printer.samples,
     loss: printer.walker.losses.ledger.list(),
-    diagnostics: [...traceNote(reader), ...printer.resolver.diagnostics],
+    diagnostics: [...contentNotes(reader), ...printer.resolver.diagnostics],
     damage: reader.damage.list(),
     absentFields: printer.absentFields(),
   };
@@ -137,7 +137,8 @@ class ScriptPrinter {
     if (form === undefined) {
       // perf lines up the names of all events; in a pipe those that are known by now.
       this.nameWidth = Math.max(...this.reader.events.events.map(({ name }) => name.length));
-      const defaults = this.options.json === true ? SCRIPT_FIELDS : defaultFields(event);
+      const defaults =
+        this.options.json === true ? SCRIPT_FIELDS : defaultFields(event, this.options.callChains);
       const fields = fieldsOf(event, this.options.fields ?? null, defaults);
       const hasChain =
         this.options.callChains !== false &&
