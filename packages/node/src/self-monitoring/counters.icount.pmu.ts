@@ -100,8 +100,8 @@ function tests(): void {
   test('measure: nothing is 0, the same is the same, twice as much is twice as much', () => {
     const of = (rounds: number) =>
       Number(measure(() => spin(rounds), 'instructions:u').counts['instructions:u']);
-    const often = (rounds: number) => mode(Array.from({ length: 60 }, () => of(rounds)).slice(20));
-    for (let i = 0; i < 4; i++) often(3000);
+    const often = (rounds: number) => mode(Array.from({ length: 24 }, () => of(rounds)).slice(12));
+    for (let i = 0; i < 5; i++) often(3000);
     const [one, two, three] = [often(1000), often(2000), often(3000)];
     assert.ok(one.share > 0.5 && two.share > 0.5 && three.share > 0.5, JSON.stringify({ one, two, three }));
     const [first, second] = [two.value - one.value, three.value - two.value];

@@ -61,10 +61,13 @@ export function viewMemory(address: bigint, sizeBytes: number): ArrayBuffer {
   return load().koffi.view(address, sizeBytes);
 }
 
+let intFunction: Koffi.TypeObject | null = null;
+
 /** Machine code at `address` that takes nothing and gives an int. Valid while the code is mapped. */
 export function functionAt(address: bigint): () => number {
   const { koffi } = load();
-  return koffi.decode(address, koffi.proto('int', []));
+  intFunction ??= koffi.proto('int', []);
+  return koffi.decode(address, intFunction);
 }
 
 /** Where a function of the C library is, for machine code that calls it. */
