@@ -74,12 +74,14 @@ export function parseEvents(
  */
 function groupsOf(members: readonly ModifiedEvent[]): ModifiedEvent[][] {
   if (!members.some(({ isOneOfSeveral }) => isOneOfSeveral === true)) return [[...members]];
-  const isMovable = ({ pmu, attr }: ModifiedEvent) => pmu === undefined || attr.type === PERF_TYPE_SOFTWARE;
+  const isMovable = ({ pmu, attr, probe }: ModifiedEvent) =>
+    pmu === undefined || probe !== undefined || attr.type === PERF_TYPE_SOFTWARE;
   const pmus = [...new Set(members.filter((event) => !isMovable(event)).map(({ pmu }) => pmu))];
+  if (pmus.length < 2) return [[...members]];
   const note = `the group became ${pmus.length}: ${pmus.join(' and ')} cannot count in one`;
   return pmus.map((pmu, index) => {
     const group = members.filter((event) => (isMovable(event) ? index === 0 : event.pmu === pmu));
-    if (pmus.length > 1) (group[0]!.notes ??= []).push(note);
+    (group[0]!.notes ??= []).push(note);
     return group;
   });
 }

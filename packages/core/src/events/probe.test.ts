@@ -66,3 +66,22 @@ test('errors of probes point at the file, the function or the offset', () => {
     message: /no PMU kprobe \(CONFIG_KPROBE_EVENTS/,
   });
 });
+
+test('a probe stays in the first of the groups that kinds of core make of one', () => {
+  const hybrid = inventedMachine('hybrid/');
+  const machine = {
+    ...lookup,
+    pmuNames: () => [...hybrid.pmuNames(), 'uprobe'],
+    pmu: (name: string) => hybrid.pmu(name) ?? lookup.pmu(name),
+  };
+  const events = parseEvents(`{cycles,uprobe:${library}:main}`, machine);
+  assert.deepEqual(
+    events.map(({ pmu, group, isLeader }) => [pmu, group, isLeader]),
+    [
+      ['cpu_atom', 0, true],
+      ['uprobe', 0, false],
+      ['cpu_core', 1, true],
+    ],
+  );
+  assert.match(events[0]!.notes![0]!, /^the group became 2: cpu_atom and cpu_core/);
+});
