@@ -1,6 +1,14 @@
+export {
+  CONTROL_DATA_VERSION,
+  type ControlData,
+  type ControlOptions,
+  controlData,
+  controlRequest,
+} from './control-data.ts';
 export { openCounting } from './open-counting.ts';
 export type { OverflowControl, OverflowRequest } from './overflow-control.ts';
 export type { Overflow, OverflowLoss } from './overflow-watch.ts';
+export { parseControlData } from './parse-control-data.ts';
 export { scaledValue } from './reading.ts';
 export {
   type ControlRequest,

@@ -1,0 +1,147 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { OverflowRequest } from './overflow-control.ts';
+import type { ControlRequest, EventList, NamedSet } from './request.ts';
+import type { SwitchRule } from './switching.ts';
+
+/** What this file's `version` is, and the highest `needs` that is understood here. */
+export const CONTROL_DATA_VERSION = 1;
+
+/**
+ * What is counted and when sets switch, as JSON that programs of other versions read and write, too:
+ *
+ *   version   of the program that wrote it; a higher one may have fields that are not known here
+ *   needs     the version from which on a reader understands all that matters; a reader of a lower one refuses
+ *
+ * Fields that are not known here are kept where they stand, and written again.
+ */
+export interface ControlData {
+  type: 'control-data';
+  version: number;
+  needs: number;
+  sets: ControlSet[];
+  switch?: ControlSwitch;
+  overflows?: ControlOverflow[];
+  inherit?: boolean;
+  levels?: 'all' | 'user' | 'kernel';
+  pinned?: boolean;
+  exclusive?: boolean;
+  [unknown: string]: unknown;
+}
+
+export interface ControlSet {
+  name: string;
+  /** In perf's grammar. */
+  events: string;
+  [unknown: string]: unknown;
+}
+
+/** 64-bit numbers are decimal strings. */
+export type ControlSwitch = {
+  by: 'manual' | 'time' | 'overflow';
+  sliceMs?: number;
+  event?: string;
+  count?: string;
+  [unknown: string]: unknown;
+};
+
+export interface ControlOverflow {
+  event: string;
+  period: string;
+  initialPeriod?: string;
+  action?: 'notify' | 'suspend';
+  [unknown: string]: unknown;
+}
+
+/** How the target is counted, beyond what is counted. */
+export interface ControlOptions {
+  inherit?: boolean;
+  levels?: 'all' | 'user' | 'kernel';
+  pinned?: boolean;
+  exclusive?: boolean;
+}
+
+/** The control of a request. `before`, read from a file, keeps what this version does not know. */
+export function controlData(request: ControlRequest & ControlOptions, before?: ControlData): ControlData {
+  const { events, sets, overflows, switching } = request;
+  const lists = [...(events === undefined ? [] : [events]), ...(sets ?? [])];
+  const data: ControlData = {
+    ...before,
+    type: 'control-data',
+    version: Math.max(CONTROL_DATA_VERSION, before?.version ?? 0),
+    needs: before?.needs ?? 1,
+    sets: lists.map((list) => controlSet(list, before)),
+  };
+  // A signal goes to a thread that is there now: it is not part of what is saved.
+  if (overflows !== undefined)
+    data.overflows = overflows.map((overflow) => controlOverflow(overflow, before));
+  if (switching !== undefined) data.switch = { ...before?.switch, ...controlSwitch(switching) };
+  for (const name of ['inherit', 'levels', 'pinned', 'exclusive'] as const) {
+    if (request[name] !== undefined) Object.assign(data, { [name]: request[name] });
+  }
+  return data;
+}
+
+function controlSet(list: EventList | NamedSet, before: ControlData | undefined): ControlSet {
+  const named: NamedSet =
+    typeof list === 'object' && !Array.isArray(list) ? (list as NamedSet) : { events: list as EventList };
+  const events = textOf(named.events);
+  const name = named.name ?? events;
+  return { ...before?.sets.find((set) => set.name === name), name, events };
+}
+
+function textOf(events: EventList): string {
+  if (typeof events === 'string') return events;
+  const texts = events.map((event) => {
+    if (typeof event === 'string') return event;
+    throw new CounterpointError(
+      'ERR_CONTROL_DATA',
+      `the event ${event.name} was given as an object, and cannot be saved by its name`,
+      "Give events as text in perf's grammar.",
+    );
+  });
+  return texts.join(',');
+}
+
+function controlOverflow(overflow: OverflowRequest, before: ControlData | undefined): ControlOverflow {
+  const { event, period, initialPeriod, action } = overflow;
+  return {
+    ...before?.overflows?.find((known) => known.event === event),
+    event,
+    period: String(period),
+    ...(initialPeriod === undefined ? {} : { initialPeriod: String(initialPeriod) }),
+    ...(action === undefined ? {} : { action }),
+  };
+}
+
+function controlSwitch(rule: SwitchRule): ControlSwitch {
+  if (rule.by === 'overflow') return { by: 'overflow', event: rule.event, count: String(rule.count) };
+  return rule.by === 'time' ? { by: 'time', sliceMs: rule.sliceMs } : { by: 'manual' };
+}
+
+/** The request of control data, for `openCounting` with a target, or for `session.update`. */
+export function controlRequest(data: ControlData): ControlRequest & ControlOptions {
+  const { sets, overflows, switch: rule, inherit, levels, pinned, exclusive } = data;
+  return {
+    sets: sets.map(({ name, events }) => ({ name, events })),
+    ...(overflows === undefined ? {} : { overflows: overflows.map(overflowRequest) }),
+    ...(rule === undefined ? {} : { switching: switchRule(rule) }),
+    ...(inherit === undefined ? {} : { inherit }),
+    ...(levels === undefined ? {} : { levels }),
+    ...(pinned === undefined ? {} : { pinned }),
+    ...(exclusive === undefined ? {} : { exclusive }),
+  };
+}
+
+function overflowRequest({ event, period, initialPeriod, action }: ControlOverflow): OverflowRequest {
+  return {
+    event,
+    period: BigInt(period),
+    ...(initialPeriod === undefined ? {} : { initialPeriod: BigInt(initialPeriod) }),
+    ...(action === undefined ? {} : { action }),
+  };
+}
+
+function switchRule({ by, sliceMs, event, count }: ControlSwitch): SwitchRule {
+  if (by === 'time') return { by, sliceMs: sliceMs! };
+  return by === 'overflow' ? { by, event: event!, count: BigInt(count!) } : { by };
+}
