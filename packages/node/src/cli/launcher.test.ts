@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { examineMachine } from '../probe/index.ts';
+import { realSys } from '../sys/index.ts';
 import { generalHelp, verbHelp } from './help.ts';
 import { helpTexts, VERBS } from './main.ts';
 
@@ -48,4 +61,91 @@ test('the launcher shows help that is written down, and gives all else to Node',
   } finally {
     rmSync(root, { recursive: true });
   }
+});
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/counterpoint', import.meta.url));
+
+function skipReason(): string | false {
+  if (!existsSync(new URL('../../dist/cli.js', import.meta.url))) return 'not built: npm run build';
+  const { canRecord, checks } = examineMachine(realSys, 1);
+  return canRecord ? false : `no recording here: ${checks[0]!.why}`;
+}
+
+/** The command as recorded by the launcher, through the shells that may be /bin/sh. */
+describe('a recorded command is as it would be without us', { skip: skipReason() }, () => {
+  const shells = ['sh', 'bash --posix', 'busybox sh'].filter(
+    (shell) => spawnSync(shell.split(' ')[0]!, ['-c', ':']).error === undefined,
+  );
+  const root = mkdtempSync(join(tmpdir(), 'counterpoint-launched-'));
+  const record = ['record', '-q', '-e', 'cpu-clock:u', '-o', join(root, 'x.data'), '--'];
+  /** What `command` prints when a shell runs it after `prepare`, alone or recorded. */
+  const run = (prepare: string, words: string[], env: NodeJS.ProcessEnv) => {
+    const script = `${prepare}\nexec "$@"`;
+    const { stdout, stderr, status } = spawnSync('/bin/sh', ['-c', script, 'sh', ...words], {
+      env,
+      cwd: root,
+    });
+    assert.equal(status, 0, stderr.toString());
+    return stdout.toString();
+  };
+  const leftovers = () => readdirSync('/dev/shm').filter((name) => name.startsWith('counterpoint-'));
+  const here = { PATH: process.env['PATH'], PWD: root };
+
+  for (const shell of shells) {
+    test(`${shell}: its environment`, { skip: !existsSync('/dev/shm') }, () => {
+      for (const env of [
+        { ...here, SHLVL: '3', here: '1', verb: '2' },
+        { PATH: here.PATH, OLDPWD: '/x' },
+        { ...here, PWD: '/nowhere' },
+        { ...here, 'a.b': '1', 'x-y': '2', 'BASH_FUNC_f%%': '() { echo;\n}', IFS: ',', lines: '\n\n-n\n' },
+        { ...here, COUNTERPOINT_LAUNCHER: '1 2 3 /etc/passwd' },
+      ]) {
+        // `env` itself sets it to exactly these, whatever the shells in between are.
+        const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+        const launched = ['env', '-i', ...words, ...shell.split(' '), LAUNCHER, ...record, 'env', '-0'];
+        const entries = run('', launched, process.env)
+          .split('\0')
+          .filter((entry) => !entry.startsWith('_='));
+        const isMarker = (word: string) => word.startsWith('COUNTERPOINT_LAUNCHER=');
+        assert.deepEqual(entries.sort(), ['', ...words.filter((word) => !isMarker(word))].sort());
+      }
+      assert.deepEqual(leftovers(), []);
+    });
+
+    test(`${shell}: its ignored signals and its limit of open files`, () => {
+      const words = ['sh', '-c', 'grep SigIgn /proc/self/status; ulimit -n; ulimit -H -n'];
+      for (const prepare of ["trap '' HUP INT USR1", 'ulimit -S -n 200', '']) {
+        const alone = run(prepare, words, process.env);
+        assert.equal(run(prepare, [...shell.split(' '), LAUNCHER, ...record, ...words], process.env), alone);
+      }
+    });
+  }
+
+  test('under nohup a hangup ends neither, and SIGQUIT leaves a complete file', () => {
+    const script = `"$@" & sleep 0.8; kill -$SIGNAL $!; wait $!; echo $?`;
+    const data = join(root, 'nohup.data');
+    const words = [LAUNCHER, 'record', '-q', '-e', 'cpu-clock:u', '-o', data, '--'];
+    const shell = ['/bin/sh', '-c', script, 'sh'];
+    assert.equal(
+      run("trap '' HUP", [...shell, ...words, 'sleep', '1.2'], { ...process.env, SIGNAL: 'HUP' }),
+      '0\n',
+    );
+    assert.equal(run('', [...shell, ...words, 'sleep', '30'], { ...process.env, SIGNAL: 'QUIT' }), '143\n');
+    // Finished: the header states the size of the records.
+    assert.notEqual(readFileSync(data).readBigUint64LE(48), 0n);
+  });
+
+  test('too few open files: one line that says so, and what to do', () => {
+    const { status, stderr } = spawnSync('/bin/sh', [
+      '-c',
+      'ulimit -n 20; exec "$@"',
+      'sh',
+      LAUNCHER,
+      'doctor',
+    ]);
+    assert.equal(status, 1);
+    assert.match(stderr.toString(), /^counterpoint: .*fewer than 32 files.*\n {2}Raise .*ulimit -n.*\n$/);
+  });
+
+  test.after(() => rmSync(root, { recursive: true }));
 });

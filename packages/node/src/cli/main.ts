@@ -138,6 +138,9 @@ function isVerbose(words: readonly string[]): boolean {
 
 /** The process: called by `bin/counterpoint.js`. */
 export async function main(words: readonly string[]): Promise<void> {
+  // Said by `bin/counterpoint` where the verb may run a command.
+  if (process.env['COUNTERPOINT_LAUNCHER'] !== undefined)
+    (await import('../target/index.ts')).takeOverFromLauncher();
   const status = await runCommandLine(words, new Output(descriptorSink(1)), new Output(descriptorSink(2)));
   process.exit(status);
 }

@@ -8,7 +8,7 @@ import {
 } from '../record/index.ts';
 import type { Note } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
-import { CommandError } from '../target/index.ts';
+import { CommandError, inherited } from '../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { formatBytes, formatCount } from './human.ts';
 import { lossLines } from './loss-text.ts';
@@ -20,7 +20,7 @@ import { packageVersion } from './version.ts';
 type Context = VerbContext<RecordName>;
 type Arguments = Context['args'];
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 /** A command that prints at once should not have our line in the middle of it. */
 const QUIET_START_MS = 1000;
 
@@ -108,8 +108,13 @@ interface SignalStop extends Disposable {
   received(): NodeJS.Signals | null;
 }
 
-/** The first signal ends the recording, and the file is completed; a second one ends this process at once. */
+/**
+ * The first signal ends the recording, and the file is completed; a second one ends this process at once. Under nohup a
+ * hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with `kill -INT`.
+ */
 function stopOnSignals(onLongWait: () => void): SignalStop {
+  const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);
+  const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
   const controller = new AbortController();
   let received: NodeJS.Signals | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -119,13 +124,13 @@ function stopOnSignals(onLongWait: () => void): SignalStop {
     controller.abort();
     timer = setTimeout(onLongWait, LONG_WAIT_MS);
   };
-  for (const signal of SIGNALS) process.on(signal, onSignal);
+  for (const signal of signals) process.on(signal, onSignal);
   return {
     signal: controller.signal,
     received: () => received,
     [Symbol.dispose]: () => {
       clearTimeout(timer);
-      for (const signal of SIGNALS) process.off(signal, onSignal);
+      for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

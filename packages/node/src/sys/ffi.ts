@@ -22,6 +22,11 @@ function load(): { koffi: typeof Koffi; libc: Koffi.LibraryHandle } {
   return library;
 }
 
+/** Where the library is, for a program of its own. */
+export function libraryPath(): string {
+  return createRequire(import.meta.url).resolve('koffi');
+}
+
 function requireKoffi(): typeof Koffi {
   try {
     return createRequire(import.meta.url)('koffi');

@@ -2,6 +2,8 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { CounterpointError } from '@counterpoint/core/base';
+import { execHolder, execOrder } from '../sys/index.ts';
+import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram } from './program.ts';
 
 /** How a command ended. `code` is what a shell would show: its exit status, or 128 and the number of the signal. */
@@ -42,10 +44,38 @@ const HELD_NAME = 'counterpoint';
  */
 const HOLD = [
   // The name that samples in the middle of the exec show, and not an `sh` that nobody started.
-  `{ echo ${HELD_NAME} >/proc/$$/comm; } 2>/dev/null`,
+  `{ printf %s ${HELD_NAME} >/proc/$$/comm; } 2>/dev/null`,
   'read -r counterpoint_go <&3 || exit 125',
   'exec "$@" 3<&-',
-].join('\n');
+];
+
+/** Variables that some shell sets or changes, and that can be set back. */
+const SET_BACK = ['PWD', 'OLDPWD', 'SHLVL', 'PS1', 'PS2', 'PS4'] as const;
+const SHELL_NAME = /^[A-Za-z_]\w*$/;
+/** Variables that belong to some shell: it gives them another value, and does not let go of it. */
+const SHELLS_OWN =
+  /^(IFS|OPTIND|OPTERR|OPTARG|PPID|U?ID|EUID|GROUPS|LINENO|RANDOM|SRANDOM|SECONDS|EPOCH\w+|HIST\w+|FUNC\w+|SHELLOPTS|BASH\w*)$/;
+
+/** Whether a shell hands all of `env` on to what it runs. None does that with names that are no identifiers. */
+function isKeptByShell(env: NodeJS.ProcessEnv): boolean {
+  return Object.keys(env).every((name) => SHELL_NAME.test(name) && !SHELLS_OWN.test(name));
+}
+
+/** What the command inherits that spawning resets or a shell changes. The values are arguments: no quoting, no limits. */
+function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: Inherited): string[] {
+  const script: string[] = [];
+  const values: string[] = [];
+  for (const name of SET_BACK) {
+    const value = env[name];
+    if (value === undefined) script.push(`unset ${name}`);
+    else script.push(`${name}=$${values.push(value)} && export ${name}`);
+  }
+  if (values.length > 0) script.push(`shift ${values.length}`);
+  const { ignoredSignals, descriptorLimit } = inherit;
+  if (ignoredSignals.length > 0) script.push(`trap '' ${ignoredSignals.join(' ')}`);
+  if (descriptorLimit !== null) script.push(`ulimit -S -n ${descriptorLimit}`);
+  return ['/bin/sh', '-c', [...script, ...HOLD].join('\n'), HELD_NAME, ...values, ...words];
+}
 
 /** Start `command` held. Throws `CommandError` where it cannot run, before anything is started. */
 export function launchHeld(command: readonly string[], options: LaunchOptions = {}): HeldCommand {
@@ -53,15 +83,20 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   const cwd = options.cwd ?? process.cwd();
   const name = command[0] ?? '';
   const program = resolveProgram(name, { path: env['PATH'], cwd });
+  const inherit = inherited();
   // The shell's `exec` would take a leading dash for an option.
   const words = name.startsWith('-') ? [program, ...command.slice(1)] : [...command];
   const stdio: StdioOptions = [...(options.stdio ?? ['inherit', 'inherit', 'inherit']), 'pipe'];
-  const child = spawn('/bin/sh', ['-c', HOLD, HELD_NAME, ...words], { stdio, env, cwd });
+  const isPlain = isKeptByShell(env);
+  const [holder, ...holderWords] = isPlain ? shellHolder(words, env, inherit) : execHolder(HELD_NAME);
+  // The holder that is Node has the command's environment in its order; its own is ours, without options for the command.
+  const holderEnv = isPlain ? env : { ...process.env, NODE_OPTIONS: undefined };
+  const child = spawn(holder!, holderWords, { stdio, env: holderEnv, cwd });
   if (child.pid === undefined) {
     child.on('error', () => {});
     throw new CounterpointError(
       'ERR_LAUNCH',
-      'cannot start /bin/sh, which holds the command until the events are open',
+      `cannot start ${holder}, which holds the command until the events are open`,
       'Start the program yourself and record it with -p PID.',
     );
   }
@@ -78,7 +113,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     program,
     heldName: HELD_NAME,
     exited,
-    release: () => void gate.end('\n'),
+    release: () => void gate.end(isPlain ? '\n' : execOrder({ program, words, env, ...inherit })),
     kill: (signal) => void child.kill(signal),
     [Symbol.dispose]: () => gate.destroy(),
   };

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -151,6 +153,71 @@ describe('launchHeld', () => {
     held[Symbol.dispose]();
     assert.equal((await held.exited).code, 125);
     assert.ok(!existsSync(out));
+  });
+
+  for (const [what, env] of [
+    [
+      'an ordinary environment, with a PWD that is not true',
+      { PATH: '/bin', PWD: '/nowhere', OLDPWD: '', SHLVL: '7' },
+    ],
+    ['nothing at all', {}],
+    ['prompts and values of several lines', { PS1: '$ ', PS2: '', PS4: '+', text: 'a\nb\'c"$d\n' }],
+    ['names that no shell keeps', { 'a.b': '1', 'x-y': '2', 'BASH_FUNC_f%%': '() { echo;\n}', '1': 'ä' }],
+    [
+      'variables of shells',
+      { IFS: 'x', OPTIND: '5', PPID: '1', RANDOM: '2', SHELLOPTS: 'xtrace', BASH_ENV: '/x' },
+    ],
+  ] as const) {
+    test(`the command has the environment that it was given: ${what}`, async () => {
+      const out = join(directory, 'env');
+      const fd = openSync(out, 'w');
+      // Options for the command are none for what holds it.
+      using held = launchHeld(['/usr/bin/env', '-0'], {
+        env: { ...env, NODE_OPTIONS: '--bad' },
+        stdio: ['ignore', fd, 2],
+      });
+      closeSync(fd);
+      assert.equal(readProc(`${held.pid}/comm`) === null, false);
+      held.release();
+      assert.deepEqual(await held.exited, { code: 0, signal: null });
+      const entries = Object.entries({ ...env, NODE_OPTIONS: '--bad' }).map(
+        ([name, value]) => `${name}=${value}\0`,
+      );
+      assert.deepEqual(
+        readFileSync(out, 'utf8')
+          .split(/(?<=\0)/)
+          .sort(),
+        entries.sort(),
+      );
+    });
+  }
+
+  test('held by Node, too, it waits, ends with the status of a shell, and never runs when disposed', async () => {
+    const options = { ...quiet, env: { ...process.env, 'a.b': '1' } };
+    const out = join(directory, 'odd');
+    using held = launchHeld(
+      [
+        'sh',
+        '-c',
+        `echo $$ > ${out}; ls -l /proc/self/fd | grep -c -e socket -e anon_inode >> ${out}; exit 7`,
+      ],
+      options,
+    );
+    const late = Date.now() + 5000;
+    while (readProc(`${held.pid}/comm`) !== `${held.heldName}\n` && Date.now() < late)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(readProc(`${held.pid}/comm`), `${held.heldName}\n`);
+    assert.ok(!existsSync(out));
+    held.release();
+    assert.equal((await held.exited).code, 7);
+    assert.equal(readFileSync(out, 'utf8'), `${held.pid}\n0\n`);
+    const never = launchHeld(['touch', join(directory, 'odd-never')], options);
+    never[Symbol.dispose]();
+    assert.equal((await never.exited).code, 125);
+    assert.ok(!existsSync(join(directory, 'odd-never')));
+    const plain = launchHeld([script('no-first-line', 'exit $1\n'), '9'], options);
+    plain.release();
+    assert.equal((await plain.exited).code, 9);
   });
 
   test('a command that cannot run is refused before anything starts', () => {

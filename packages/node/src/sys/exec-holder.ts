@@ -1,0 +1,65 @@
+import { libraryPath } from './ffi.ts';
+
+/** What the holder becomes. */
+export interface ExecOrder {
+  program: string;
+  /** `argv`, the name first. */
+  words: readonly string[];
+  env: NodeJS.ProcessEnv;
+  ignoredSignals: readonly number[];
+  /** Soft limit of open files; null leaves it. */
+  descriptorLimit: number | null;
+}
+
+/**
+ * The program of the holder. It reads its order from descriptor 3 until the end; nothing at all means: do not run.
+ * Node ignores SIGPIPE and SIGXFSZ, and marks every descriptor that it inherits to be closed by an exec: both is undone.
+ */
+const PROGRAM = `
+const [libraryPath, name] = process.argv.slice(1);
+const { closeSync, readFileSync, writeFileSync } = require('node:fs');
+const { errno, signals } = require('node:os').constants;
+const koffi = require(libraryPath);
+const libc = koffi.load(null);
+const execve = libc.func('int execve(const char *path, const char **argv, const char **envp)');
+const signal = libc.func('intptr_t signal(int number, intptr_t handler)');
+const setrlimit = libc.func('int setrlimit(int resource, const uint64_t *limits)');
+const getrlimit = libc.func('int getrlimit(int resource, uint64_t *limits)');
+const fcntl = libc.func('int fcntl(int fd, int command, ...)');
+const RLIMIT_NOFILE = 7;
+const F_SETFD = 2;
+try { writeFileSync('/proc/self/comm', name); } catch {}
+const text = readFileSync(3, 'utf8');
+if (text === '') process.exit(125);
+const order = JSON.parse(text);
+closeSync(3);
+for (const fd of [0, 1, 2]) fcntl(fd, F_SETFD, 'int', 0);
+for (const number of [signals.SIGPIPE, signals.SIGXFSZ]) signal(number, 0);
+for (const number of order.ignoredSignals) signal(number, 1);
+if (order.descriptorLimit !== null) {
+  const limits = new BigUint64Array(2);
+  getrlimit(RLIMIT_NOFILE, limits);
+  limits[0] = BigInt(order.descriptorLimit);
+  setrlimit(RLIMIT_NOFILE, limits);
+}
+execve(order.program, [...order.words, null], [...order.env, null]);
+const failed = koffi.errno();
+// A script without a first line that names its interpreter: the shell's, as execvp(3) does it.
+if (failed === errno.ENOEXEC) execve('/bin/sh', ['/bin/sh', order.program, ...order.words.slice(1), null], [...order.env, null]);
+console.error(order.words[0] + ': ' + (Object.keys(errno).find((key) => errno[key] === failed) ?? failed));
+process.exit(failed === errno.ENOENT ? 127 : 126);
+`;
+
+/**
+ * A command line that waits and then becomes another program, in the same process, with exactly the environment that it is
+ * told: what no shell can do with names such as `BASH_FUNC_f%%` or `a.b`. It takes as long as Node to start.
+ */
+export function execHolder(name: string): string[] {
+  return [process.execPath, '-e', PROGRAM, libraryPath(), name];
+}
+
+/** What is written to the holder's descriptor 3. */
+export function execOrder({ env, ...order }: ExecOrder): string {
+  const entries = Object.entries(env).filter(([, value]) => value !== undefined);
+  return JSON.stringify({ ...order, env: entries.map(([name, value]) => `${name}=${value}`) });
+}
