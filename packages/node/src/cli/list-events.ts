@@ -49,12 +49,21 @@ const TITLES: Readonly<Record<EventKind, string>> = {
   form: 'Forms of events without a name (raw)',
 };
 
-const STATE_WORDS: Readonly<Record<Availability['state'], string>> = {
-  available: '',
-  absent: 'not supported',
-  forbidden: 'not permitted',
-  unknown: '',
-};
+const TRIED: ReadonlySet<EventKind> = new Set(['hardware', 'software', 'cache']);
+
+/** The mark of an event that cannot be counted, or that could not be tried; empty where there is nothing to say. */
+function markOf({ kind, availability }: ListedEvent): string {
+  switch (availability.state) {
+    case 'absent':
+      return 'not supported';
+    case 'forbidden':
+      return 'not permitted';
+    case 'unknown':
+      return TRIED.has(kind) ? 'not tried' : '';
+    default:
+      return '';
+  }
+}
 
 /** A kind of which nothing can be said. */
 interface Gap {
@@ -177,15 +186,15 @@ function printSections(
     isFirst = false;
     out.line(bold(TITLES[kind]));
     // The same reason for all is said once.
-    const reasons = new Set(
-      section
-        .filter(({ availability }) => STATE_WORDS[availability.state] !== '')
-        .map(({ availability }) => availability.why),
-    );
-    for (const reason of reasons) out.line(`  ${yellow(`[${reasonWord(section, reason)}]`)} ${reason}`);
+    const reasons = new Map<string, string>();
+    for (const event of section) {
+      const mark = markOf(event);
+      if (mark !== '') reasons.set(event.availability.why, mark);
+    }
+    for (const [reason, mark] of reasons) out.line(`  ${yellow(`[${mark}]`)} ${reason}`);
     for (const event of section) {
       const names = [event.name, ...event.aliases].join(' OR ');
-      const mark = STATE_WORDS[event.availability.state];
+      const mark = markOf(event);
       const about = [
         mark === '' ? '' : yellow(`[${mark}]`),
         event.unit === null ? '' : `[${event.unit}]`,
@@ -198,11 +207,6 @@ function printSections(
       if (options.verbose) for (const line of details(event, lookup)) out.line(dim(`      ${line}`));
     }
   }
-}
-
-function reasonWord(section: readonly ListedEvent[], reason: string): string {
-  const event = section.find(({ availability }) => availability.why === reason)!;
-  return STATE_WORDS[event.availability.state];
 }
 
 function details(event: ListedEvent, lookup: SystemEventLookup): string[] {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { CounterpointError } from '@counterpoint/core/base';
 import {
   applyFilter,
   catalogEvents,
@@ -297,6 +298,28 @@ test('events are tried by opening them', () => {
   assert.ok(['available', 'forbidden'].includes(states.get('task-clock')!));
   if (!lookup.pmuNames().some((name) => lookup.pmu(name)?.isCore))
     assert.notEqual(states.get('cycles'), 'available');
+});
+
+test('what the kernel answers is what is said', () => {
+  const lookup = systemEventLookup(root);
+  const [event] = [...catalogEvents(lookup, (kind) => kind === 'hardware')];
+  const answer = (error: Error) => {
+    const sys = {
+      ...realSys,
+      perfEventOpen() {
+        throw error;
+      },
+    };
+    return eventAvailability(event!, lookup, sys);
+  };
+  assert.deepEqual(answer(new SysError('perf_event_open', 2)), {
+    state: 'absent',
+    why: 'the kernel has no such event for this CPU',
+  });
+  assert.equal(answer(new SysError('perf_event_open', 13)).state, 'forbidden');
+  assert.equal(answer(new SysError('perf_event_open', 24)).state, 'unknown');
+  assert.equal(answer(new CounterpointError('ERR_FFI', 'no koffi')).why, 'no koffi');
+  assert.throws(() => answer(new TypeError('a mistake')), TypeError);
 });
 
 test('a family adds names and descriptions to a core PMU', () => {
