@@ -58,7 +58,8 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
   }
 }
 
-function wantedRight({ attr, task, paranoid }: RefusedOpen): Wanted {
+function wantedRight({ name, attr, task, paranoid }: RefusedOpen): Wanted {
+  if (/^[uk](?:ret)?probe:/.test(name)) return 'probe';
   if (attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';
   if (task === -1) return 'whole-cpus';
   if (attr.flags.excludeKernel === 0) return 'kernel-code';

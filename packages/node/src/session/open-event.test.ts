@@ -5,7 +5,8 @@ import { applyFilter, type ParsedEvent, parseEvents } from '@counterpoint/core/e
 import { makeAttr, readAttr } from '@counterpoint/core/records';
 import { systemEventLookup } from '../pmu/index.ts';
 import { textAt } from '../sys/ffi.ts';
-import { Fd, realSys, type Sys } from '../sys/index.ts';
+import { Fd, realSys, type Sys, SysError } from '../sys/index.ts';
+import { explainOpenError } from './open-error.ts';
 import { beyondAttr, openPlannedEvent } from './open-event.ts';
 
 /** Opens nothing, and tells what it was given. */
@@ -68,6 +69,14 @@ test('an event of another CPU is refused', () => {
   );
   const { foreignPmu: _, ...own } = event;
   assert.deepEqual(beyondAttr(own), { probe: null, filter: null });
+});
+
+test('who may not set a probe is told that no sysctl helps', () => {
+  const refused = { name: 'uprobe:/bin/sh:main', attr: makeAttr({ type: 8 }), task: 0, paranoid: -1 };
+  const limits = { descriptorsNeeded: 1, descriptorLimit: 1024 };
+  const error = explainOpenError(new SysError('perf_event_open', 13), { ...refused, ...limits });
+  assert.match(error.message, /probes in code .*only CAP_PERFMON allows it/);
+  assert.equal(error.remedy, 'Run it as root or with CAP_PERFMON.');
 });
 
 const tracepoints = systemEventLookup();

@@ -2,7 +2,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { SysError } from '../sys/index.ts';
 
 /** What was wanted, as far as rights go. */
-export type Wanted = 'own-code' | 'kernel-code' | 'whole-cpus' | 'other-process' | 'tracepoint';
+export type Wanted = 'own-code' | 'kernel-code' | 'whole-cpus' | 'other-process' | 'tracepoint' | 'probe';
 
 /** The kernel or a container does not allow it: what is missing, and how to get it. */
 export class PermissionError extends CounterpointError {
@@ -30,6 +30,7 @@ const WANTED_TEXT: Readonly<Record<Wanted, string>> = {
   'whole-cpus': 'whole CPUs',
   'other-process': 'a process of another user',
   tracepoint: 'tracepoints',
+  probe: 'probes in code (uprobes, kprobes)',
 };
 
 /** The highest level of kernel.perf_event_paranoid at which a user without capabilities may have it. */
@@ -39,10 +40,13 @@ const ALLOWED_AT: Readonly<Record<Wanted, number>> = {
   'whole-cpus': 0,
   'other-process': 2,
   tracepoint: -1,
+  // perf_uprobe_event_init asks for the capability whatever the level is.
+  probe: Number.NEGATIVE_INFINITY,
 };
 
 function messageFor(wanted: Wanted, paranoid: number | null): string {
   const what = `no permission to record ${WANTED_TEXT[wanted]}`;
+  if (wanted === 'probe') return `${what}: only CAP_PERFMON allows it, at any kernel.perf_event_paranoid`;
   if (paranoid === null || paranoid <= ALLOWED_AT[wanted]) return what;
   return `${what}: kernel.perf_event_paranoid is ${paranoid}`;
 }
@@ -51,6 +55,7 @@ function remedyFor(wanted: Wanted, paranoid: number | null): string {
   if (wanted === 'other-process') return 'Run it as root, or as the user who owns the process.';
   const level = ALLOWED_AT[wanted];
   const ways = ['Run it as root or with CAP_PERFMON.'];
+  if (wanted === 'probe') return ways[0]!;
   if (paranoid !== null && paranoid > level)
     ways.push(`Or allow it to every user: sysctl kernel.perf_event_paranoid=${level}`);
   else
