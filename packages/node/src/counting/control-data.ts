@@ -24,7 +24,7 @@ export interface ControlData {
   inherit?: boolean;
   levels?: 'all' | 'user' | 'kernel';
   pinned?: boolean;
-  exclusive?: boolean;
+  exclusive?: boolean | 'require';
   [unknown: string]: unknown;
 }
 
@@ -57,7 +57,7 @@ export interface ControlOptions {
   inherit?: boolean;
   levels?: 'all' | 'user' | 'kernel';
   pinned?: boolean;
-  exclusive?: boolean;
+  exclusive?: boolean | 'require';
 }
 
 /** The control of a request. `before`, read from a file, keeps what this version does not know. */

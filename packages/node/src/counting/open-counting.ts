@@ -3,6 +3,7 @@ import type { Note } from '../session/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { openCgroup } from './cgroups.ts';
 import type { OpenSet } from './counter-set.ts';
+import { lockExclusive } from './exclusive.ts';
 import { openSet } from './open-set.ts';
 import { type UnsupportedFacts, unsupportedFacts } from './reasons.ts';
 import { type ControlRequest, type CountingRequest, optionsOf, planCounting } from './request.ts';
@@ -19,7 +20,9 @@ export function openCounting(request: CountingRequest): CountingSession {
   const cgroup = target.kind === 'cgroup' ? openCgroup(target.path) : null;
   const context = { sys, notes, facts, cgroup };
   let sets: OpenSet[] = [];
+  let lock: Fd | null = null;
   try {
+    if (request.exclusive === 'require') lock = lockExclusive(sys);
     sets = openSets(request, context);
     const { enableOnExec } = optionsOf(request);
     const { switching = { by: 'manual' } } = request;
@@ -28,10 +31,21 @@ export function openCounting(request: CountingRequest): CountingSession {
       const { events: _, sets: __, overflows: ___, switching: ____, ...whom } = request;
       return openSets({ ...whom, ...control, enableOnExec: false }, context);
     };
-    return new CountingSession({ sys, target, sets, notes, facts, enableOnExec, cgroup, switching, reopen });
+    return new CountingSession({
+      sys,
+      target,
+      sets,
+      notes,
+      facts,
+      enableOnExec,
+      owned: [cgroup, lock],
+      switching,
+      reopen,
+    });
   } catch (error) {
     for (const set of sets) set.close();
     cgroup?.close();
+    lock?.close();
     throw error;
   }
 }

@@ -12,9 +12,9 @@ const isVersion: Check = (value) => Number.isSafeInteger(value) && (value as num
 const isPeriod: Check = (value) => typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value);
 const isSlice: Check = (value) => typeof value === 'number' && value >= 1 && value < 2 ** 31;
 const oneOf =
-  (...words: string[]): Check =>
+  (...choices: unknown[]): Check =>
   (value) =>
-    words.includes(value as string);
+    choices.includes(value);
 
 interface Field {
   name: string;
@@ -31,7 +31,7 @@ const TOP: readonly Field[] = [
   { name: 'inherit', check: isSwitch, expects: 'true or false' },
   { name: 'levels', check: oneOf('all', 'user', 'kernel'), expects: 'all, user or kernel' },
   { name: 'pinned', check: isSwitch, expects: 'true or false' },
-  { name: 'exclusive', check: isSwitch, expects: 'true or false' },
+  { name: 'exclusive', check: oneOf(true, false, 'require'), expects: 'true, false or require' },
 ];
 const SET: readonly Field[] = [
   { name: 'name', check: isText, expects: 'a name', required: true },

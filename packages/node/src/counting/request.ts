@@ -34,8 +34,10 @@ export interface CountingRequest extends ControlRequest {
   /** Count threads and children that the target starts (default true; never for `self` and where an overflow suspends). */
   inherit?: boolean;
   levels?: 'all' | 'user' | 'kernel';
+  /** Each group has its counters at all times, or is not counted. */
   pinned?: boolean;
-  exclusive?: boolean;
+  /** No other events on the PMU while a group of these is; `require` also pins, and is refused while another program requires it. */
+  exclusive?: boolean | 'require';
   /** The command's exec starts the counters (default for a held command). */
   enableOnExec?: boolean;
   /** kernel.perf_event_paranoid; read when absent. */
@@ -74,8 +76,8 @@ export function optionsOf(request: CountingRequest): CountingOptions {
     levels,
     enableOnExec: enableOnExec ?? target.kind === 'command',
     overflows: own === null ? overflows : [own, ...overflows],
-    ...(pinned === undefined ? {} : { pinned }),
-    ...(exclusive === undefined ? {} : { exclusive }),
+    pinned: pinned === true || exclusive === 'require',
+    exclusive: exclusive !== undefined && exclusive !== false,
   };
 }
 

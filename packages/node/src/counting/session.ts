@@ -35,7 +35,8 @@ export interface SessionParts {
   facts: UnsupportedFacts;
   /** The exec of the target's command loads the first set. */
   enableOnExec: boolean;
-  cgroup: Fd | null;
+  /** Descriptors that live as long as the session. */
+  owned: readonly (Fd | null)[];
   switching: SwitchRule;
   /** Open the sets of a control update, for the same target. */
   reopen: (control: ControlRequest) => OpenSet[];
@@ -54,7 +55,7 @@ export class CountingSession implements Disposable {
   readonly notes: Note[];
   readonly #sys: Sys;
   readonly #facts: UnsupportedFacts;
-  readonly #cgroup: Fd | null;
+  readonly #owned: readonly (Fd | null)[];
   readonly #tools: ToolTimes;
   #enableOnExec: boolean;
   #sets: SetState[];
@@ -78,7 +79,7 @@ export class CountingSession implements Disposable {
     this.notes = parts.notes;
     this.#sys = parts.sys;
     this.#facts = parts.facts;
-    this.#cgroup = parts.cgroup;
+    this.#owned = parts.owned;
     this.#enableOnExec = parts.enableOnExec;
     this.#sets = parts.sets.map(stateOf);
     this.#tools = { sys: parts.sys, startChildren: parts.sys.childrenTimes() };
@@ -359,7 +360,7 @@ export class CountingSession implements Disposable {
     this.#watch?.close();
     for (const queue of this.#queues) queue.end();
     for (const { set } of this.#sets) set.close();
-    this.#cgroup?.close();
+    for (const fd of this.#owned) fd?.close();
   }
 
   [Symbol.dispose](): void {

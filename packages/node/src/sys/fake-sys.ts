@@ -173,6 +173,12 @@ export class FakeSys implements Sys {
     this.#fail('mmap', this.refuseMmap(PAGE_SIZE), { fd: fd.number });
     return new Mapping(new ArrayBuffer(PAGE_SIZE), () => {});
   }
+  mapFile(_: Fd, sizeBytes: number): Mapping {
+    return new Mapping(new ArrayBuffer(sizeBytes), () => {});
+  }
+  tryLock(): boolean {
+    return true;
+  }
   mapAnonymous(sizeBytes: number): Mapping {
     return new Mapping(new ArrayBuffer(sizeBytes), () => {});
   }

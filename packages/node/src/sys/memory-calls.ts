@@ -33,6 +33,10 @@ export const memoryCalls: MemoryCalls = {
     const sizeBytes = pageSizeBytes();
     return owned(mapAt(null, sizeBytes, PROT_READ, MAP_SHARED, fd.number), sizeBytes);
   },
+  mapFile(fd, sizeBytes, access) {
+    const protection = access === 'write' ? PROT_READ_WRITE : PROT_READ;
+    return owned(mapAt(null, sizeBytes, protection, MAP_SHARED, fd.number), sizeBytes);
+  },
   mapAnonymous: (sizeBytes) =>
     owned(mapAt(null, sizeBytes, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), sizeBytes),
   // int mprotect(void *addr, size_t len, int prot)

@@ -1,8 +1,15 @@
 import { epollCalls } from './epoll-calls.ts';
+import { lockCalls } from './lock-calls.ts';
 import { memoryCalls } from './memory-calls.ts';
 import { perfEventCalls } from './perf-event-calls.ts';
 import type { Sys } from './sys.ts';
 import { systemCalls } from './system-calls.ts';
 
 /** The kernel of this machine. */
-export const realSys: Sys = { ...perfEventCalls, ...memoryCalls, ...epollCalls, ...systemCalls };
+export const realSys: Sys = {
+  ...perfEventCalls,
+  ...memoryCalls,
+  ...epollCalls,
+  ...lockCalls,
+  ...systemCalls,
+};

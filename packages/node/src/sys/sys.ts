@@ -7,7 +7,7 @@ import type { Fd, Mapping, NativeCode } from './handles.ts';
  * Not bound, because Node has them: open, close, write, kill, spawn and wait. Not bound, because a hung-up event says the
  * same: pidfd_open.
  */
-export interface Sys extends PerfEventCalls, MemoryCalls, EpollCalls, SystemCalls {}
+export interface Sys extends PerfEventCalls, MemoryCalls, EpollCalls, LockCalls, SystemCalls {}
 
 export interface PerfEventCalls {
   /** `pid` -1 is everybody, `cpu` -1 is everywhere. PERF_FLAG_FD_CLOEXEC is always set. */
@@ -35,6 +35,8 @@ export interface MemoryCalls {
   mmap(fd: Fd, sizeBytes: number): Mapping;
   /** Map only the first page of an event, its counter's state, without a ring. It cannot be written. */
   mapEventPage(fd: Fd): Mapping;
+  /** Map the beginning of an ordinary file, shared with all who do. */
+  mapFile(fd: Fd, sizeBytes: number, access: 'read' | 'write'): Mapping;
   /** Memory of our own, at an address that machine code may be given. */
   mapAnonymous(sizeBytes: number): Mapping;
   /** Machine code of this process's architecture, as a function without arguments that gives an int. */
@@ -57,6 +59,11 @@ export interface EpollCalls {
   epollPoll(epoll: Fd): ReadyDescriptor[];
   /** Call back from the event loop whenever `fd` is readable, until closed. */
   watch(fd: Fd, onReadable: () => void): Watch;
+}
+
+export interface LockCalls {
+  /** Take the advisory lock of an open file; it goes with the descriptor, also when the process is killed. False: another has it. */
+  tryLock(fd: Fd): boolean;
 }
 
 export interface Watch extends Disposable {

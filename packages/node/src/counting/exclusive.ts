@@ -1,0 +1,90 @@
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { CounterpointError } from '@counterpoint/core/base';
+import { Fd, type Sys } from '../sys/index.ts';
+
+/** Where programs of all users find the same file: the first that is there and open to everybody (mode 1777). */
+const PLACES = ['/run/lock', '/dev/shm', '/tmp'];
+const NAME = 'counterpoint-exclusive.lock';
+const STICKY_AND_OPEN = 0o1002;
+
+/**
+ * The lock of those who require the counters for themselves: of two, one is refused, with the name of the other. It is
+ * advisory: it holds among users of this library, and the kernel lets it go with the process, however that ends.
+ */
+export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd {
+  const path = `${lockDirectory(places)}/${NAME}`;
+  const fd = openLock(path);
+  try {
+    if (sys.tryLock(fd)) return fd;
+    throw new CounterpointError(
+      'ERR_COUNTERS_TAKEN',
+      `the counters are taken: ${describeHolder(fd)} requires them for itself`,
+      'Wait until it ends, or count without exclusive.',
+    );
+  } catch (error) {
+    fd.close();
+    throw error;
+  }
+}
+
+function lockDirectory(places: readonly string[]): string {
+  const found = places.find((place) => {
+    const stat = statSync(place, { throwIfNoEntry: false });
+    return stat?.isDirectory() === true && (stat.mode & STICKY_AND_OPEN) === STICKY_AND_OPEN;
+  });
+  if (found !== undefined) return found;
+  throw new CounterpointError(
+    'ERR_NO_LOCK',
+    `there is no directory for a lock that all users share (${places.join(', ')})`,
+    'Count without exclusive.',
+  );
+}
+
+/**
+ * Reading is enough for a lock, so it does not matter who made the file. It is made apart from opening it: the kernel
+ * does not let root open a file of another user with O_CREAT in such a directory (fs.protected_regular).
+ */
+function openLock(path: string): Fd {
+  for (;;) {
+    try {
+      return new Fd(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW), closeSync);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(path, error);
+    }
+    try {
+      const made = openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
+      // Whatever the umask says.
+      fchmodSync(made, 0o644);
+      closeSync(made);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unusable(path, error);
+    }
+  }
+}
+
+function unusable(path: string, error: unknown): CounterpointError {
+  const why = (error as Error).message;
+  return new CounterpointError(
+    'ERR_NO_LOCK',
+    `cannot open the lock ${path}: ${why}`,
+    'Remove it where nobody uses it.',
+  );
+}
+
+/** The process that has the lock: `1: FLOCK  ADVISORY  WRITE 708 00:1a:4242 0 EOF` in /proc/locks, by the file's inode. */
+function describeHolder(fd: Fd): string {
+  const { ino } = fstatSync(fd.number);
+  try {
+    for (const line of readFileSync('/proc/locks', 'utf8').split('\n')) {
+      const [, kind, , , pid, place = ''] = line.split(/\s+/);
+      if (kind !== 'FLOCK' || Number(place.split(':')[2]) !== ino) continue;
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        .split('\0')
+        .filter((word) => word !== '');
+      return `process ${pid} (${words.join(' ').slice(0, 120)})`;
+    }
+  } catch {
+    // It has ended in between, or /proc hides it.
+  }
+  return 'another process';
+}
