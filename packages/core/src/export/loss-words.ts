@@ -21,7 +21,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'aux-truncated': 'of trace data cut short',
   'aux-overwritten': 'of trace data overwritten',
   'file-truncated': 'missing at the end of the file',
-  'recorder-stopped': 'not written because the recorder stopped',
+  'recorder-stopped': 'not written because the output took no more',
 };
 
 /** Sums by kind and unit, in order of first appearance. */
@@ -46,6 +46,8 @@ export function lossTotals(entries: readonly LossEntry[]): LossTotal[] {
 function wordsOf(total: LossTotal): string {
   const prefix = total.exact ? '' : 'at least ';
   const what = WORDS[total.kind as LossKind] ?? `lost (${total.kind})`;
+  if (total.count === 0n && !total.exact)
+    return `an unknown ${total.unit === 'nanoseconds' ? 'length' : `number of ${total.unit}`} ${what}`;
   if (total.unit === 'nanoseconds') return `${prefix}${durationText(Number(total.count))} ${what}`;
   const unit = total.count === 1n ? total.unit.replace(/s$/, '') : total.unit;
   return `${prefix}${countText(total.count)} ${unit} ${what}`;

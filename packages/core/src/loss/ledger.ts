@@ -15,8 +15,8 @@ export const LOSS_KINDS = {
   'aux-overwritten': 'records',
   /** The file ends inside a record, or was never finished. */
   'file-truncated': 'bytes',
-  /** The recorder stopped at its size limit or at a write error. */
-  'recorder-stopped': 'bytes',
+  /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */
+  'recorder-stopped': 'samples',
 } as const;
 
 export type LossKind = keyof typeof LOSS_KINDS;

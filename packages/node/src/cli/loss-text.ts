@@ -10,7 +10,7 @@ const WORDS: Record<LossKind, string> = {
   'aux-truncated': 'stretches of trace data cut short',
   'aux-overwritten': 'stretches of trace data overwritten',
   'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
-  'recorder-stopped': 'bytes that were not written: the recorder stopped at a limit or an error',
+  'recorder-stopped': 'samples that were not written: the output took no more',
 };
 
 /** One line per kind of loss, and one per kind of damage; none where nothing is missing. */
@@ -25,9 +25,10 @@ export function lossLines(loss: readonly LossEntry[], damage: readonly Damage[])
   }
   const lines = [...totals].map(([kind, { count, places, exact }]) => {
     const isTime = LOSS_KINDS[kind] === 'nanoseconds';
-    const amount = isTime ? formatDuration(Number(count)) : formatCount(count);
-    const bound = exact ? '' : 'at least ';
-    return `${bound}${amount} ${WORDS[kind]}${places > 1 ? ` (in ${places} places)` : ''}`;
+    const isUnknown = !exact && count === 0n;
+    const known = `${exact ? '' : 'at least '}${isTime ? formatDuration(Number(count)) : formatCount(count)}`;
+    const amount = isUnknown ? `an unknown ${isTime ? 'length' : 'number of'}` : known;
+    return `${amount} ${WORDS[kind]}${places > 1 ? ` (in ${places} places)` : ''}`;
   });
   for (const { code, count, firstOffset } of damage) {
     lines.push(`damage: ${code}, ${formatCount(count)} times, first at offset ${firstOffset}`);

@@ -115,7 +115,7 @@ export default defineVerb<RecordName>({
     {
       long: 'max-size',
       value: 'SIZE',
-      help: 'stop when the output has this size, such as 100M',
+      help: 'stop when the output has this size, such as 100M; what is in the buffers then still follows',
       group: OUTPUT,
     },
     {

@@ -7,14 +7,13 @@ import {
   planFile,
   type WrittenEvent,
 } from '@counterpoint/core/perfdata';
-import { FINISHED_ROUND, type RecordingOutput } from './output.ts';
+import { type ClosingRecords, FINISHED_ROUND, REMEMBERED_ROUNDS, type RecordingOutput } from './output.ts';
 import { partsAfter } from './parts.ts';
 import { WriteError } from './write-error.ts';
 
-/** Ends of rounds that are remembered, to give up the latest when the features find no room. */
-const REMEMBERED_ROUNDS = 64;
 /** Room that file systems take besides the features themselves. */
 const FEATURE_SLACK_BYTES = 64 * 1024;
+const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** Where the header states the size of the records. */
 const DATA_SIZE_OFFSET = 48;
 
@@ -96,35 +95,55 @@ export class FileOutput implements RecordingOutput {
 
   /**
    * Complete the file. On a full disk the latest rounds make room for the features, without which names and build ids
-   * would be missing; where even that is not enough the file has none, and is still readable.
+   * would be missing, and for the word on what is lost; where even that is not enough for features the file has none, and
+   * is still readable.
    */
-  finish(features: Partial<PerfDataFeatures>): number {
+  finish(features: Partial<PerfDataFeatures>, closing: ClosingRecords): number {
     if (this.#plan === null) return 0;
-    const plan = this.#plan;
-    const dataEnd = this.sizeBytes;
-    const tailSize = this.#tryFinish(plan, features);
-    if (tailSize === 0) return 0;
-    const cut = this.#cuts.findLast((end) => end <= dataEnd - tailSize - FEATURE_SLACK_BYTES);
+    const end = this.sizeBytes;
+    const missing = this.#tryToComplete(this.#plan, features, closing);
+    if (missing === 0) return end;
+    const cut = this.#cuts.findLast((at) => at <= end - missing - FEATURE_SLACK_BYTES);
     if (cut !== undefined) {
       this.#cutAt(cut);
-      if (this.#tryFinish(plan, features) === 0) return dataEnd - cut;
+      if (this.#tryToComplete(this.#plan, features, closing) === 0) return cut;
     }
-    this.#guard(() => this.#writeAt(headerWithoutFeatures(plan, this.sizeBytes - plan.dataOffset), 0));
-    return dataEnd - this.sizeBytes;
+    return this.#completeWithoutFeatures(this.#plan, closing);
   }
 
-  /** Write features and header after the records. Where there is no room: the size of the features, and no change. */
-  #tryFinish(plan: FilePlan, features: Partial<PerfDataFeatures>): number {
-    const recordsEnd = this.sizeBytes;
-    const { header, tail } = finishFile(plan, recordsEnd - plan.dataOffset, features);
+  /** All that comes after the rounds, and the header. Where there is no room: the size of it, and no change. */
+  #tryToComplete(plan: FilePlan, features: Partial<PerfDataFeatures>, closing: ClosingRecords): number {
+    const roundsEnd = this.sizeBytes;
+    const records = closing(roundsEnd);
+    const { header, tail } = finishFile(plan, roundsEnd + records.length - plan.dataOffset, features);
+    if (!this.#tryAppend([records, tail])) return records.length + tail.length;
+    this.#guard(() => this.#writeAt(header, 0));
+    return 0;
+  }
+
+  /** Only what is lost is still said: where that finds no room, the last round makes it. */
+  #completeWithoutFeatures(plan: FilePlan, closing: ClosingRecords): number {
+    let roundsEnd = this.sizeBytes;
+    while (!this.#tryAppend([closing(roundsEnd)])) {
+      const cut = this.#cuts.findLast((at) => at < roundsEnd);
+      if (cut === undefined) break;
+      this.#cutAt(cut);
+      roundsEnd = cut;
+    }
+    this.#guard(() => this.#writeAt(headerWithoutFeatures(plan, this.sizeBytes - plan.dataOffset), 0));
+    return roundsEnd;
+  }
+
+  /** False where there is no room; then nothing has changed. */
+  #tryAppend(parts: readonly Uint8Array[]): boolean {
+    const before = this.sizeBytes;
     try {
-      this.#append([tail]);
-      this.#writeAt(header, 0);
-      return 0;
+      this.#append(parts);
+      return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw new WriteError(this.path, error);
-      this.#cutAt(recordsEnd);
-      return tail.length;
+      if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) throw new WriteError(this.path, error);
+      this.#cutAt(before);
+      return false;
     }
   }
 

@@ -4,6 +4,9 @@ import type { RoundSink } from '../reader/index.ts';
 /** A PERF_RECORD_FINISHED_ROUND, which is all header: type 68, misc 0, size 8. Every machine that records is little-endian. */
 export const FINISHED_ROUND = Uint8Array.of(68, 0, 0, 0, 0, 0, 8, 0);
 
+/** As many of the latest rounds can be given up again when the end of the output finds no room. */
+export const REMEMBERED_ROUNDS = 64;
+
 /** Where a recording is written: a file, a pipe, or a stream in this process. */
 export interface RecordingOutput extends RoundSink {
   /** Bytes written so far. */
@@ -12,7 +15,13 @@ export interface RecordingOutput extends RoundSink {
   begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): void | Promise<void>;
   /** Records that were made here, whole ones. */
   writeRecords(bytes: Uint8Array<ArrayBuffer>): void | Promise<void>;
-  /** After the last record. Resolves to the bytes of records that had to be left out to complete the output. */
-  finish(features: Partial<PerfDataFeatures>): number | Promise<number>;
+  /**
+   * After the last round. `closing` gives the last records for an end of the rounds: a file may have to give up some of the
+   * latest rounds for want of room. Resolves to that end.
+   */
+  finish(features: Partial<PerfDataFeatures>, closing: ClosingRecords): number | Promise<number>;
   close(): void;
 }
+
+/** Records of what is lost, when the rounds end at this offset; maybe none. */
+export type ClosingRecords = (roundsEnd: number) => Uint8Array<ArrayBuffer>;

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writev } from 'node:fs';
 import { promisify } from 'node:util';
 import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoint/core/perfdata';
-import { FINISHED_ROUND, type RecordingOutput } from './output.ts';
+import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './output.ts';
 import { partsAfter } from './parts.ts';
 import { WriteError } from './write-error.ts';
 
@@ -55,8 +55,10 @@ export class PipeOutput implements RecordingOutput {
     }
   }
 
-  finish(): number {
-    return 0;
+  async finish(_: Partial<PerfDataFeatures>, closing: ClosingRecords): Promise<number> {
+    const roundsEnd = this.sizeBytes;
+    await this.#write([closing(roundsEnd)]);
+    return roundsEnd;
   }
 
   close(): void {

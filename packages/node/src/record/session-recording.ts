@@ -1,9 +1,13 @@
-import { PERF_RECORD_LOST_SAMPLES, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import {
+  PERF_RECORD_LOST_SAMPLES,
+  PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
+  PERF_RECORD_MMAP2,
+} from '@counterpoint/core/abi';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { BodyWriter, decodeRecord, encodeRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
-import type { EventTotals, Note, Session, SessionTarget } from '../session/index.ts';
+import type { EventTotals, Note, Session, SessionEvent, SessionTarget } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
@@ -11,7 +15,7 @@ import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
 import type { RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
-import type { RecordingOutput } from './output.ts';
+import { REMEMBERED_ROUNDS, type RecordingOutput } from './output.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
@@ -52,6 +56,10 @@ export class SessionRecording {
   readonly #maps: MapWatch;
   readonly #scan: RecordScan;
   readonly #reader: RingReader;
+  /** The latest rounds, oldest first. */
+  readonly #rounds: { begin: number; samplesBefore: number }[] = [];
+  /** Where the rounds that are in the output end. */
+  #roundsEnd = Number.POSITIVE_INFINITY;
   readonly #startedAt = performance.now();
   readonly #stopped: Promise<Stop>;
   #stop: (reason: StopReason, error?: unknown) => void = () => {};
@@ -146,6 +154,8 @@ export class SessionRecording {
     };
     return {
       writeRound: (spans, sizeBytes) => {
+        this.#rounds.push({ begin: output.sizeBytes, samplesBefore: this.#scan.samples });
+        if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();
         const written = output.writeRound(spans, sizeBytes);
         if (written !== undefined) return written.then(check);
         check();
@@ -186,28 +196,36 @@ export class SessionRecording {
     for (const path of buildIds?.replaced ?? [])
       notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
     this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
-    let cutBytes = 0;
+    const unread = this.#unreadSamples();
+    const closing = (roundsEnd: number) =>
+      this.#lostSampleRecords(lost, unread + this.#samplesAfter(roundsEnd));
     try {
-      if (stop.reason !== 'write-error') await output.writeRecords(this.#lostSampleRecords(lost));
-      cutBytes = await output.finish(features);
+      this.#roundsEnd = await output.finish(features, closing);
     } catch (error) {
       if (stop.reason !== 'write-error') Object.assign(stop, { reason: 'write-error', error });
     }
-    if (stop.reason === 'write-error' || stop.reason === 'size-limit')
-      this.#loss.ledger.add({
-        kind: 'recorder-stopped',
-        count: cutBytes + this.#unreadBytes(),
-        exact: false,
-      });
+    const unwritten = unread + this.#samplesAfter(this.#roundsEnd);
+    if (unwritten > 0) this.#loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
+  }
+
+  /** Samples of rounds that were written, and then cut off again at `roundsEnd`. */
+  #samplesAfter(roundsEnd: number): number {
+    const cut = this.#rounds.find(({ begin }) => begin >= roundsEnd);
+    return cut === undefined ? 0 : this.#scan.samples - cut.samplesBefore;
   }
 
   /** What is still in the rings because the output did not take it. */
-  #unreadBytes(): number {
-    return this.#parts.session.rings.reduce((sum, { ring }) => sum + ring.memory.head() - ring.tail, 0);
+  #unreadSamples(): number {
+    const scan = new RecordScan([], () => {});
+    for (const { ring } of this.#parts.session.rings) {
+      ring.take();
+      scan.scan(ring.memory.data, ring.tail, ring.head);
+    }
+    return scan.samples;
   }
 
-  /** The kernel's own counts of lost samples, as records, as perf writes them. */
-  #lostSampleRecords(lost: readonly EventTotals[]): Uint8Array<ArrayBuffer> {
+  /** The kernel's own counts of lost samples, as records, as perf writes them; and how many could not be written. */
+  #lostSampleRecords(lost: readonly EventTotals[], unwritten: number): Uint8Array<ArrayBuffer> {
     const writer = new BodyWriter();
     const time = this.#scan.sampleTimes.get()?.last ?? 0n;
     for (const { event, byInstance } of lost) {
@@ -223,6 +241,18 @@ export class SessionRecording {
         );
       }
     }
+    if (unwritten > 0) {
+      const [{ attr, instances }] = this.#parts.session.events as [SessionEvent];
+      const { id, cpu } = instances[0]!;
+      const record = {
+        type: PERF_RECORD_LOST_SAMPLES,
+        misc: PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
+        tail: new Uint8Array(0),
+        lost: BigInt(unwritten),
+        sampleId: { id, cpu, pid: -1, tid: -1, time },
+      } as const;
+      encodeRecord(writer, record, new SampleLayout(attr));
+    }
     return writer.take();
   }
 
@@ -231,7 +261,7 @@ export class SessionRecording {
     return {
       path,
       stopped: stop.reason,
-      samples: this.#scan.samples,
+      samples: this.#scan.samples - this.#samplesAfter(this.#roundsEnd),
       bytes: output.sizeBytes,
       wakeups: this.#reader.wakeups,
       loss: this.#loss.ledger.list(),

@@ -1,6 +1,6 @@
 import { type ByteStream, CounterpointError, Handoff } from '@counterpoint/core/base';
 import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoint/core/perfdata';
-import { FINISHED_ROUND, type RecordingOutput } from './output.ts';
+import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './output.ts';
 
 /**
  * A perf.data stream inside this process: the reader of files reads a live recording too. A consumer that does not ask
@@ -34,8 +34,10 @@ export class StreamOutput implements RecordingOutput {
     throw new CounterpointError('ERR_STREAM_CLOSED', 'nobody reads the live recording any more');
   }
 
-  finish(): number {
-    return 0;
+  async finish(_: Partial<PerfDataFeatures>, closing: ClosingRecords): Promise<number> {
+    const roundsEnd = this.sizeBytes;
+    await this.#put([closing(roundsEnd)]);
+    return roundsEnd;
   }
 
   end(): void {

@@ -9,6 +9,7 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_MISC_LOST_SAMPLES_BPF,
+  PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
@@ -116,6 +117,23 @@ test('samples that the hardware dropped on the way are a loss of their own', asy
       ['ring-full', '5'],
     ],
   );
+});
+
+test('samples that the recorder could not write are a loss of their own, and none of the kernel', async () => {
+  const records = [
+    lostRecord(200n, 20n),
+    lostSamples(250n, 20n),
+    lostSamples(250n, 9n, PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN),
+  ];
+  const { loss, events } = await stats([sample({ time: 100n, cpu: 3 }), ...records], COUNTED);
+  assert.deepEqual(
+    loss.map(({ kind, event, count, unit, fromNs, exact }) => [kind, event, count, unit, fromNs, exact]),
+    [
+      ['ring-full', 'cpu-clock', '20', 'records', '100', true],
+      ['recorder-stopped', 'cpu-clock', '9', 'samples', '250', true],
+    ],
+  );
+  assert.equal(events[0]?.lost, 20);
 });
 
 test('samples that a filter let fall are not lost', async () => {

@@ -8,6 +8,7 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_MISC_LOST_SAMPLES_BPF,
+  PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
@@ -113,6 +114,16 @@ export class LossCollector {
       // What a filter of the user's own let fall was not lost.
       if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF) !== 0) return;
       const { lost } = record as LostSamplesRecord;
+      if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN) !== 0) {
+        // One count for all events, in the name of the first.
+        this.ledger.add({
+          kind: 'recorder-stopped',
+          event: events.events.length === 1 ? (event?.name ?? null) : null,
+          fromNs: time ?? null,
+          count: lost,
+        });
+        return;
+      }
       this.addLost(this.lostSamplesByEvent, event, lost);
       const range = this.rangeUpTo(cpu, time);
       const entry = {
