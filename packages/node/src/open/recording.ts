@@ -1,4 +1,4 @@
-import { createReadStream, fstatSync } from 'node:fs';
+import { createReadStream, fstatSync, type ReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { hostname, release } from 'node:os';
 import { type ByteSource, type ByteStream, CounterpointError, memorySource } from '@counterpoint/core/base';
@@ -45,6 +45,8 @@ export class Recording implements AsyncDisposable {
   private readonly closeInput: () => Promise<void>;
   private readonly driver: SymbolDriver;
   private first: PerfDataReader | null;
+  /** Holds the stream, where there is one. */
+  private readonly streamReader: PerfDataReader | null;
   private closed = false;
 
   /** Use `openRecording`. */
@@ -59,6 +61,7 @@ export class Recording implements AsyncDisposable {
     this.input = input;
     this.isStream = Symbol.asyncIterator in input;
     this.first = first;
+    this.streamReader = this.isStream ? first : null;
     this.closeInput = closeInput;
     this.driver = options.symbols ?? diskDriver();
   }
@@ -114,6 +117,8 @@ export class Recording implements AsyncDisposable {
     if (this.closed) return;
     this.closed = true;
     await this.closeInput();
+    // Not waited for: what is being read of a stream may never come.
+    this.streamReader?.close().catch(() => {});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,9 +150,11 @@ export async function openRecording(
 
 async function openStandardInput(options: RecordingOptions): Promise<Recording> {
   if (fstatSync(0).isFile()) return openPath('/proc/self/fd/0', options, '-');
-  const stream = createReadStream('', { fd: 0, autoClose: false, highWaterMark: 1 << 20 });
-  const reader = await openPerfData(stream);
-  return new Recording('-', stream, reader, async () => void stream.destroy(), options);
+  return openReadStream(
+    createReadStream('', { fd: 0, autoClose: false, highWaterMark: 1 << 20 }),
+    '-',
+    options,
+  );
 }
 
 async function openPath(path: string, options: RecordingOptions, name = path): Promise<Recording> {
@@ -162,9 +169,7 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     );
   }
   if (!facts.isFile()) {
-    const stream = createReadStream(path, { highWaterMark: 1 << 20 });
-    const reader = await openPerfData(stream);
-    return new Recording(name, stream, reader, async () => void stream.destroy(), options);
+    return openReadStream(createReadStream(path, { highWaterMark: 1 << 20 }), name, options);
   }
   const source = await openFileSource(path).catch((error: NodeJS.ErrnoException) => {
     throw fileError(path, error);
@@ -174,6 +179,20 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     return new Recording(name, source, reader, () => source.close(), options);
   } catch (error) {
     await source.close();
+    throw error;
+  }
+}
+
+async function openReadStream(
+  stream: ReadStream,
+  name: string,
+  options: RecordingOptions,
+): Promise<Recording> {
+  try {
+    const reader = await openPerfData(stream);
+    return new Recording(name, stream, reader, async () => void stream.destroy(), options);
+  } catch (error) {
+    stream.destroy();
     throw error;
   }
 }

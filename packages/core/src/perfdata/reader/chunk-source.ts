@@ -7,44 +7,78 @@ const CHUNK_SIZE = 2 << 20;
 export interface Chunk {
   view: DataView<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
-  /** File offset of `bytes[0]`. */
+  /** File offset of `bytes[0]`; of the compressed record that held it, for decompressed bytes. */
   fileOffset: number;
+  isDecompressed: boolean;
   /** How many bytes are filled. */
   length: number;
-  /** Records of this chunk that wait in the ordering queue; the memory is reused when none does. */
-  pending: number;
+  /** Who needs the memory: the parser, and each record that waits in the ordering queue. At 0 it is given back. */
+  holders: number;
+}
+
+/** Where in the file the record at `start` of a chunk stands. */
+export function fileOffsetOf(chunk: Chunk, start: number): number {
+  return chunk.isDecompressed ? chunk.fileOffset : chunk.fileOffset + start;
 }
 
 /** Gives the bytes of the data section in order, chunk by chunk, from a file or a stream. */
 export interface ChunkSource {
   /**
-   * The next chunk, starting with `carry` (the unparsed end of the chunk before), or null at the end.
-   * A chunk that is not longer than its carry means the end too: what is left is a cut record.
+   * The next chunk: `carry` (the unparsed end of the chunk before), then at least one byte more, and so many that there
+   * are `needed` in all. Fewer only where the data ends; null where there is nothing to add to the carry.
    */
-  next(carry: Uint8Array<ArrayBuffer>): Promise<Chunk | null>;
-  /** Leave out the next `count` bytes (AUX data), which follow the last chunk given. */
-  skip(count: number): Promise<void>;
-  /** Give memory back. */
-  recycle(chunk: Chunk): void;
+  next(carry: Uint8Array<ArrayBuffer>, needed: number): Promise<Chunk | null>;
+  /** Leave out the next `count` bytes (AUX data), which follow the last chunk given. Returns how many there were. */
+  skip(count: number): Promise<number>;
+  /** No more is wanted: a stream that has not ended is let go. */
+  close(): Promise<void>;
+  /** Where the memory of chunks comes from, and goes back to. */
+  readonly pool: ChunkPool;
   /** Bytes given so far and in all (0 where unknown), for progress. */
   readonly position: number;
   readonly total: number;
 }
 
+/** Most memory that waits to be used again. */
+const MAX_FREE_BYTES = 32 << 20;
+/** Sizes of buffers are rounded up to an eighth of a power of two, and to this, so that they fit another time. */
+const MIN_STEP = 256;
+
 /** Keeps a few chunk buffers so that reading 2 GB allocates no more than reading 20 MB. */
 export class ChunkPool {
-  private readonly free: ArrayBuffer[] = [];
+  private readonly free = new Map<number, ArrayBuffer[]>();
+  private freeBytes = 0;
 
+  /** A chunk that can hold `size` bytes, and little more: what waits to be ordered is counted by its memory. */
   make(size: number, fileOffset: number): Chunk {
-    const reused = size <= CHUNK_SIZE ? this.free.pop() : undefined;
-    const buffer = reused ?? new ArrayBuffer(Math.max(size, CHUNK_SIZE));
-    return { view: new DataView(buffer), bytes: new Uint8Array(buffer), fileOffset, length: 0, pending: 0 };
+    const rounded = roundedSize(size);
+    const reused = this.free.get(rounded)?.pop();
+    if (reused !== undefined) this.freeBytes -= rounded;
+    const buffer = reused ?? new ArrayBuffer(rounded);
+    return {
+      view: new DataView(buffer),
+      bytes: new Uint8Array(buffer),
+      fileOffset,
+      isDecompressed: false,
+      length: 0,
+      holders: 0,
+    };
   }
 
   recycle(chunk: Chunk): void {
-    if (chunk.bytes.buffer.byteLength === CHUNK_SIZE && this.free.length < 16)
-      this.free.push(chunk.bytes.buffer);
+    const { buffer } = chunk.bytes;
+    const size = buffer.byteLength;
+    if (this.freeBytes + size > MAX_FREE_BYTES) return;
+    this.freeBytes += size;
+    const alike = this.free.get(size);
+    if (alike === undefined) this.free.set(size, [buffer]);
+    else alike.push(buffer);
   }
+}
+
+function roundedSize(size: number): number {
+  const step = Math.max(MIN_STEP, 2 ** (Math.floor(Math.log2(Math.max(1, size))) - 3));
+  return Math.ceil(size / step) * step;
 }
 
 /** Chunks of `[from, to)` of a file that can be read at any offset. The next chunk is read while this one is used. */
@@ -58,8 +92,8 @@ export function fileChunks(source: ByteSource, from: number, to: number): ChunkS
   const RESERVED = 0x1_0000;
 
   const read = async (offset: number) => {
-    const chunk = pool.make(CHUNK_SIZE, offset - RESERVED);
     const want = Math.min(CHUNK_SIZE - RESERVED, to - offset);
+    const chunk = pool.make(RESERVED + want, offset - RESERVED);
     const target = chunk.bytes.subarray(RESERVED, RESERVED + want);
     let filled: number;
     if (source.readInto !== undefined) filled = await source.readInto(target, offset);
@@ -76,10 +110,14 @@ export function fileChunks(source: ByteSource, from: number, to: number): ChunkS
       return position - from;
     },
     total: to - from,
-    recycle: (chunk) => pool.recycle(chunk),
+    pool,
     async skip(count) {
-      position += count;
+      const skipped = Math.min(count, to - position);
+      position += skipped;
+      return skipped;
     },
+    async close() {},
+    // A chunk has room for the largest record, so that `needed` is always there.
     async next(carry) {
       if (position >= to) return null;
       const task = ahead !== null && ahead.offset === position ? ahead.promise : read(position);
@@ -133,7 +171,7 @@ export function streamChunks(
       return position - consumed;
     },
     total: 0,
-    recycle: (chunk) => pool.recycle(chunk),
+    pool,
     async skip(count) {
       let left = count;
       while (left > 0 && (rest.length > 0 || (await pull()))) {
@@ -142,17 +180,34 @@ export function streamChunks(
         position += taken;
         left -= taken;
       }
+      return count - left;
     },
-    async next(carry) {
-      if (rest.length === 0 && !(await pull())) return null;
-      // What a pipe gives is small (64 KiB): take what is there now rather than wait, so that live data shows at once.
-      const taken = Math.min(rest.length, CHUNK_SIZE);
-      const chunk = pool.make(carry.length + taken, position - carry.length);
+    async close() {
+      if (ended) return;
+      ended = true;
+      await stream.return?.();
+    },
+    async next(carry, needed) {
+      // What a pipe gives is small (64 KiB, or a byte): take what is there rather than wait for more, so that live data
+      // shows at once - but wait for a whole record, so that no part of it is carried twice.
+      const taken: Uint8Array[] = [];
+      let filled = carry.length;
+      do {
+        if (rest.length === 0 && !(await pull())) break;
+        const piece = rest.subarray(0, CHUNK_SIZE);
+        rest = rest.subarray(piece.length);
+        taken.push(piece);
+        filled += piece.length;
+      } while (filled < needed);
+      if (taken.length === 0) return null;
+      const chunk = pool.make(filled, position - carry.length);
       chunk.bytes.set(carry);
-      chunk.bytes.set(rest.subarray(0, taken), carry.length);
-      chunk.length = carry.length + taken;
-      rest = rest.subarray(taken);
-      position += taken;
+      chunk.length = carry.length;
+      for (const piece of taken) {
+        chunk.bytes.set(piece, chunk.length);
+        chunk.length += piece.length;
+      }
+      position += filled - carry.length;
       return chunk;
     },
   };

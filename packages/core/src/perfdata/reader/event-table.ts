@@ -11,6 +11,9 @@ export interface RecordedEvent {
   layout: SampleLayout;
 }
 
+/** More ids than any recording has (one per event and CPU or thread); beyond it they are taken for damage. */
+export const MAX_IDS = 1 << 22;
+
 /** Layouts differ between events, so where the time stands depends on the event. */
 const MIXED = -2;
 
@@ -21,8 +24,15 @@ export class EventTable {
   private timeFromStart = -1;
   private timeFromEnd = -1;
 
+  /** Its ids are those there was room for. */
   add(attr: PerfEventAttr, ids: number[], name: string): RecordedEvent {
-    const event = { index: this.events.length, attr, ids, name, layout: new SampleLayout(attr) };
+    const event: RecordedEvent = {
+      index: this.events.length,
+      attr,
+      ids,
+      name,
+      layout: new SampleLayout(attr),
+    };
     const { timeFromStart, timeFromEnd } = event.layout;
     if (this.events.length === 0) {
       this.timeFromStart = timeFromStart;
@@ -32,12 +42,15 @@ export class EventTable {
       if (this.timeFromEnd !== timeFromEnd) this.timeFromEnd = MIXED;
     }
     this.events.push(event);
-    for (const id of ids) this.addId(event, id);
+    event.ids = ids.filter((id) => this.addId(event, id));
     return event;
   }
 
-  addId(event: RecordedEvent, id: number): void {
+  /** False where there are too many ids already. */
+  addId(event: RecordedEvent, id: number): boolean {
+    if (this.byId.size >= MAX_IDS && !this.byId.has(id)) return false;
     this.byId.set(id, event);
+    return true;
   }
 
   findId(id: number): RecordedEvent | null {

@@ -9,17 +9,15 @@ import {
 } from '../../abi/index.ts';
 import { type ByteSource, type DamageLog, FormatError, TWO_32 } from '../../base/index.ts';
 import { type PerfEventAttr, readAttr } from '../../records/index.ts';
+import { MAX_IDS } from './event-table.ts';
+import { type Section, withoutOverlaps } from './sections.ts';
 
 /** "PERFFILE", the first version: same header in host byte order. */
 const OLD_MAGIC_LO = 0x46524550;
 const OLD_MAGIC_HI = 0x454c4946;
 const ATTR_ENTRY_MAX = 4096;
-const IDS_MAX = 1 << 20;
-
-export interface Section {
-  offset: number;
-  size: number;
-}
+/** Events that are read; a recording of thousands of CPUs has some thousands. */
+const MAX_ATTRS = 1 << 16;
 
 /** The first bytes of a file, before anything is believed. */
 export interface Magic {
@@ -82,14 +80,23 @@ function printable(bytes: Uint8Array): string {
 export interface FileAttr {
   attr: PerfEventAttr;
   ids: number[];
+  /** Where the attr stands in the file, or the record that brought it. */
+  fileOffset: number;
+}
+
+/** Where the table says that a feature's section is. */
+export interface FeatureSection extends Section {
+  bit: number;
+  /** Where its entry of the table stands. */
+  entryOffset: number;
 }
 
 export interface FileHeader {
   attrs: FileAttr[];
   data: Section;
   eventTypes: Section;
-  /** Feature bit -> its section. */
-  features: Map<number, Section>;
+  /** As in the table, inside the file; in order of bits. */
+  features: FeatureSection[];
   /** The recorder was killed: it never wrote the size. Data then runs to the end of the file. */
   isUnfinished: boolean;
 }
@@ -146,9 +153,7 @@ export async function readFileHeader(
     data.size = source.size - data.offset;
   }
   const attrs = await readAttrs(source, attrSection, attrEntrySize, littleEndian, damage);
-  const features = isUnfinished
-    ? new Map<number, Section>()
-    : await readFeatureTable(source, view, data, littleEndian, damage);
+  const features = isUnfinished ? [] : await readFeatureTable(source, view, data, littleEndian, damage);
   return { attrs, data, eventTypes, features, isUnfinished };
 }
 
@@ -160,22 +165,40 @@ async function readAttrs(
   damage: DamageLog,
 ): Promise<FileAttr[]> {
   if (section.offset + section.size > source.size) damage.add('attrs-past-end', 24);
-  const size = Math.min(section.size, Math.max(0, source.size - section.offset), ATTR_ENTRY_MAX * 4096);
+  const size = Math.min(
+    section.size,
+    Math.max(0, source.size - section.offset),
+    entrySize * MAX_ATTRS,
+    ATTR_ENTRY_MAX * 4096,
+  );
   if (size < section.size && section.offset + section.size <= source.size) damage.add('too-many-attrs', 24);
   const bytes = await source.read(section.offset, size);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const attrs: FileAttr[] = [];
+  const idSections: IdSection[] = [];
   for (let at = 0; at + entrySize <= bytes.length; at += entrySize) {
     const stated = view.getUint32(at + 4, littleEndian);
     const attrSize = Math.min(stated === 0 ? PERF_ATTR_SIZE_VER0 : stated, entrySize - 16);
-    const attr = readAttr(view, at, attrSize, littleEndian);
-    const ids = {
+    const attr: FileAttr = {
+      attr: readAttr(view, at, attrSize, littleEndian),
+      ids: [],
+      fileOffset: section.offset + at,
+    };
+    attrs.push(attr);
+    idSections.push({
+      attr,
       offset: readU64(view, at + entrySize - 16, littleEndian),
       size: readU64(view, at + entrySize - 8, littleEndian),
-    };
-    attrs.push({ attr, ids: await readIds(source, ids, littleEndian, damage) });
+    });
   }
+  // Each byte of the file is an id of one event at most, so there are never more ids than bytes to make them of.
+  for (const ids of withoutOverlaps(idSections, ({ offset }) => damage.add('ids-overlap', offset)))
+    ids.attr.ids = await readIds(source, ids, littleEndian, damage);
   return attrs;
+}
+
+interface IdSection extends Section {
+  attr: FileAttr;
 }
 
 async function readIds(
@@ -190,7 +213,7 @@ async function readIds(
     return [];
   }
   const count = Math.floor(section.size / 8);
-  if (count > IDS_MAX) {
+  if (count > MAX_IDS) {
     damage.add('too-many-ids', section.offset);
     return [];
   }
@@ -206,24 +229,26 @@ async function readFeatureTable(
   data: Section,
   littleEndian: boolean,
   damage: DamageLog,
-): Promise<Map<number, Section>> {
+): Promise<FeatureSection[]> {
   const bits = featureBits(header, littleEndian);
   const tableOffset = data.offset + data.size;
   const bytes = await source.read(tableOffset, bits.length * 16);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const features = new Map<number, Section>();
+  const features: FeatureSection[] = [];
   bits.forEach((bit, i) => {
     if (i * 16 + 16 > bytes.length) {
       damage.add('feature-table-cut', tableOffset);
       return;
     }
     const section = {
+      bit,
+      entryOffset: tableOffset + i * 16,
       offset: readU64(view, i * 16, littleEndian),
       size: readU64(view, i * 16 + 8, littleEndian),
     };
     if (section.offset + section.size > source.size)
-      damage.add(`feature-past-end:${featureName(bit)}`, tableOffset + i * 16);
-    else features.set(bit, section);
+      damage.add(`feature-past-end:${featureName(bit)}`, section.entryOffset);
+    else features.push(section);
   });
   return features;
 }

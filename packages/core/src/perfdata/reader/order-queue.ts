@@ -1,14 +1,18 @@
 import type { DamageLog } from '../../base/index.ts';
-import type { Chunk } from './chunk-source.ts';
+import { type Chunk, type ChunkPool, fileOffsetOf } from './chunk-source.ts';
 import { orderByTime } from './time-order.ts';
 
 const NO_CHUNK: Chunk = {
   view: new DataView(new ArrayBuffer(0)),
   bytes: new Uint8Array(),
   fileOffset: 0,
+  isDecompressed: false,
   length: 0,
-  pending: 0,
+  holders: 0,
 };
+
+/** What a chunk costs besides its bytes: the objects around them. Matters where records come in tiny pieces. */
+const CHUNK_OVERHEAD = 512;
 
 /** Receives records one by one; `view` and the offsets are borrowed until the call returns. */
 export type DeliverRecord = (chunk: Chunk, start: number) => void;
@@ -22,6 +26,7 @@ export type DeliverRecord = (chunk: Chunk, start: number) => void;
  *   round 2: cpu0 8 11  | cpu1 10 12 | FINISHED_ROUND    up to 9 is safe: deliver 1 2 3 4 7 8 9
  *
  * Memory is bounded: beyond `limitBytes` (of chunks held) the older half goes out early; what then comes too late is counted.
+ * A chunk is held by those who `retain` it (the parser, while it is in it) and by each of its records that waits.
  */
 export class OrderQueue {
   private times = new Float64Array(4096);
@@ -35,25 +40,29 @@ export class OrderQueue {
   private newest = -Infinity;
   private safeUpTo = -Infinity;
   private delivered = -Infinity;
-  /** Memory of the chunks that waiting records stand in. A small record keeps its whole chunk. */
+  /** Memory of the chunks that are held. A small record keeps its whole chunk. */
   private heldBytes = 0;
   private readonly deliver: DeliverRecord;
-  private readonly recycle: (chunk: Chunk) => void;
+  private readonly pool: ChunkPool;
   private readonly damage: DamageLog;
   private readonly limitBytes: number;
-  /** The chunk that is being parsed: never recycled under the parser. */
-  reading: Chunk | null = null;
 
-  constructor(
-    deliver: DeliverRecord,
-    recycle: (chunk: Chunk) => void,
-    damage: DamageLog,
-    limitBytes: number,
-  ) {
+  constructor(deliver: DeliverRecord, pool: ChunkPool, damage: DamageLog, limitBytes: number) {
     this.deliver = deliver;
-    this.recycle = recycle;
+    this.pool = pool;
     this.damage = damage;
     this.limitBytes = limitBytes;
+  }
+
+  /** Keeps a chunk's memory from being used again until `release`. */
+  retain(chunk: Chunk): void {
+    if (chunk.holders++ === 0) this.heldBytes += memoryOf(chunk);
+  }
+
+  release(chunk: Chunk): void {
+    if (--chunk.holders > 0) return;
+    this.heldBytes -= memoryOf(chunk);
+    this.pool.recycle(chunk);
   }
 
   push(timeNs: number, chunk: Chunk, start: number): void {
@@ -62,9 +71,9 @@ export class OrderQueue {
     this.starts[this.count] = start;
     this.chunks[this.count] = chunk;
     this.count++;
-    if (chunk.pending++ === 0) this.heldBytes += chunk.bytes.buffer.byteLength;
+    this.retain(chunk);
     if (timeNs > this.newest) this.newest = timeNs;
-    if (timeNs < this.delivered) this.damage.add('out-of-order', chunk.fileOffset + start);
+    if (timeNs < this.delivered) this.damage.add('out-of-order', fileOffsetOf(chunk, start));
     if (this.heldBytes > this.limitBytes) this.flushHalf();
   }
 
@@ -113,10 +122,7 @@ export class OrderQueue {
       const chunk = this.chunks[index]!;
       const start = this.starts[index]!;
       this.deliver(chunk, start);
-      if (--chunk.pending === 0) {
-        this.heldBytes -= chunk.bytes.buffer.byteLength;
-        if (chunk !== this.reading) this.recycle(chunk);
-      }
+      this.release(chunk);
     }
     if (end > 0) this.delivered = Math.max(this.delivered, this.times[sorted[end - 1]!]!);
     this.keep(sorted, end);
@@ -154,4 +160,8 @@ export class OrderQueue {
     starts.set(this.starts);
     this.starts = starts;
   }
+}
+
+function memoryOf(chunk: Chunk): number {
+  return chunk.bytes.buffer.byteLength + CHUNK_OVERHEAD;
 }

@@ -1,4 +1,6 @@
 import {
+  FEATURE_BITS,
+  FEATURE_EVENT_DESC,
   FEATURE_TRACING_DATA,
   PERF_RECORD_EVENT_UPDATE,
   PERF_RECORD_HEADER_ATTR,
@@ -24,9 +26,10 @@ import {
   type PerfDataFeatures,
 } from '../features/index.ts';
 import { parseTracingData, type TracingData } from '../tracing-data/index.ts';
-import { type Chunk, type ChunkSource, fileChunks, streamChunks } from './chunk-source.ts';
-import { EventTable } from './event-table.ts';
-import { readFileHeader, readMagic, readU64 } from './file-header.ts';
+import { type Chunk, type ChunkSource, fileChunks, fileOffsetOf, streamChunks } from './chunk-source.ts';
+import { EventTable, type RecordedEvent } from './event-table.ts';
+import { readFeatureSections } from './feature-sections.ts';
+import { type FileAttr, readFileHeader, readMagic, readU64 } from './file-header.ts';
 import { OrderQueue } from './order-queue.ts';
 import { Splitter, splitAll } from './splitter.ts';
 import { portableZstd, type ZstdFactory } from './zstd.ts';
@@ -58,6 +61,8 @@ export interface ScanOptions {
 
 const EVENT_UPDATE_NAME = 2;
 const DEFAULT_ORDER_LIMIT = 256 << 20;
+/** Record types that are told apart; there are some ninety. A damaged file must not make millions of them. */
+const MAX_RECORD_TYPES = 4096;
 
 /**
  * A recording that can be read once from front to back. In file mode events and features are known after opening; in
@@ -80,6 +85,8 @@ export class PerfDataReader {
   private readonly chunks: ChunkSource;
   private readonly options: OpenOptions;
   private splitter: Splitter | null = null;
+  /** Events that HEADER_EVENT_TYPE records may still name, by config. */
+  private readonly nameless = new Map<number, RecordedEvent[]>();
 
   constructor(
     isPipe: boolean,
@@ -107,17 +114,26 @@ export class PerfDataReader {
 
   /** Drive every record through `sink`, kernel records in order of time. Can be called once. */
   async scan(sink: RecordSink, options: ScanOptions = {}): Promise<void> {
+    if (this.splitter !== null) {
+      throw new CounterpointError(
+        'ERR_READ_ONCE',
+        'a reader scans its recording once',
+        'Open the recording again for the next question, or keep what the first scan gave.',
+      );
+    }
     const counts = new Float64Array(256);
     const le = this.littleEndian;
     const deliver = (chunk: Chunk, start: number) => {
       const { view } = chunk;
       const type = view.getUint32(start, le);
+      const fileOffset = fileOffsetOf(chunk, start);
       if (type < 256) counts[type]!++;
-      else this.recordCounts.set(type, (this.recordCounts.get(type) ?? 0) + 1);
-      sink.record(view, start, start + view.getUint16(start + 6, le), type, chunk.fileOffset + start);
+      else this.countStrangeType(type, fileOffset);
+      sink.record(view, start, start + view.getUint16(start + 6, le), type, fileOffset);
     };
+    const { pool } = this.chunks;
     const limit = this.options.orderLimitBytes ?? DEFAULT_ORDER_LIMIT;
-    const queue = new OrderQueue(deliver, (chunk) => this.chunks.recycle(chunk), this.damage, limit);
+    const queue = new OrderQueue(deliver, pool, this.damage, limit);
     const splitter = new Splitter(
       le,
       this.damage,
@@ -125,43 +141,54 @@ export class PerfDataReader {
       queue,
       {
         userRecord: (chunk, start, end, type) => {
-          this.takeMetadata(chunk.view, start, end, type, chunk.fileOffset + start);
+          this.takeMetadata(chunk.view, start, end, type, fileOffsetOf(chunk, start));
           deliver(chunk, start);
         },
         untimedRecord: deliver,
-        tracingData: (bytes) => this.takeTracingData(bytes),
+        tracingData: (bytes, fileOffset) => this.takeTracingData(bytes.slice(), fileOffset),
       },
+      pool,
       this.options.zstd ?? portableZstd,
     );
     splitter.isUnordered = options.unordered === true;
     this.splitter = splitter;
-    const { cutBytes } = await splitAll(this.chunks, splitter, queue, () => {
-      options.signal?.throwIfAborted();
-      options.onProgress?.({ phase: 'read', done: this.chunks.position, total: this.chunks.total });
-      return options.onChunk?.();
-    });
-    queue.finish();
-    this.cutBytes = cutBytes;
+    try {
+      const { cutBytes } = await splitAll(this.chunks, splitter, le, () => {
+        options.signal?.throwIfAborted();
+        options.onProgress?.({ phase: 'read', done: this.chunks.position, total: this.chunks.total });
+        return options.onChunk?.();
+      });
+      queue.finish();
+      this.cutBytes = cutBytes;
+    } finally {
+      await this.chunks.close();
+    }
     counts.forEach((count, type) => {
       if (count > 0) this.recordCounts.set(type, count);
     });
+  }
+
+  /** Let go of a stream that nobody will scan, or not to its end. Files are closed by who opened them. */
+  async close(): Promise<void> {
+    await this.chunks.close();
+  }
+
+  private countStrangeType(type: number, fileOffset: number): void {
+    const count = this.recordCounts.get(type);
+    if (count === undefined && this.recordCounts.size >= MAX_RECORD_TYPES)
+      this.damage.add('too-many-record-types', fileOffset);
+    else this.recordCounts.set(type, (count ?? 0) + 1);
   }
 
   /** What the header of a file says, a pipe says in records. */
   private takeMetadata(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
     const le = this.littleEndian;
     const bytes = (from: number) => new Uint8Array(view.buffer, view.byteOffset + from, end - from);
-    if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.takeAttr(view, start + 8, end);
+    if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.takeAttr(view, start, end, fileOffset);
     else if (type === PERF_RECORD_HEADER_FEATURE && end - start >= 16) {
-      decodeFeature(
-        readU64(view, start + 8, le),
-        bytes(start + 16).slice(),
-        le,
-        this.features,
-        this.damage,
-        fileOffset,
-      );
-      this.applyDescriptions();
+      const bit = readU64(view, start + 8, le);
+      if (bit < FEATURE_BITS) this.takeFeature(bit, bytes(start + 16).slice(), fileOffset);
+      else this.damage.add('bad-feature', fileOffset);
     } else if (type === PERF_RECORD_HEADER_BUILD_ID) {
       decodeBuildIdRecord(bytes(start).slice(), le, this.features, this.damage, fileOffset);
     } else if (type === PERF_RECORD_EVENT_UPDATE && end - start >= 24) {
@@ -173,10 +200,12 @@ export class PerfDataReader {
     }
   }
 
-  private takeAttr(view: DataView, at: number, end: number): void {
+  /** A HEADER_ATTR record: the attr, then ids up to the record's end. */
+  private takeAttr(view: DataView, start: number, end: number, fileOffset: number): void {
     const le = this.littleEndian;
+    const at = start + 8;
     if (at + 64 > end) {
-      this.damage.add('attr-cut', at);
+      this.damage.add('attr-cut', fileOffset);
       return;
     }
     const stated = view.getUint32(at + 4, le);
@@ -184,27 +213,43 @@ export class PerfDataReader {
     const attr = readAttr(view, at, size, le);
     const ids: number[] = [];
     for (let pos = at + size; pos + 8 <= end; pos += 8) ids.push(readU64(view, pos, le));
-    this.events.add(attr, ids, eventNameFromAttr(attr));
+    this.addEvent({ attr, ids, fileOffset });
+  }
+
+  addEvent({ attr, ids, fileOffset }: FileAttr): void {
+    const event = this.events.add(attr, ids, eventNameFromAttr(attr));
+    if (event.ids.length < ids.length) this.damage.add('too-many-ids', fileOffset);
+    if (attr.type < PERF_TYPE_TRACEPOINT) return;
+    const config = Number(attr.config);
+    const others = this.nameless.get(config);
+    if (others === undefined) this.nameless.set(config, [event]);
+    else others.push(event);
   }
 
   /** Names of tracepoints and raw events in files of perf before 3.x: event id (config) and name. */
   private takeEventType(config: number, name: string): void {
-    for (const event of this.events.events) {
-      if (Number(event.attr.config) === config && name !== '' && event.attr.type >= PERF_TYPE_TRACEPOINT)
-        event.name = name;
-    }
+    if (name === '') return;
+    for (const event of this.nameless.get(config) ?? []) event.name = name;
+    // Each event is named once, however many records there are.
+    this.nameless.delete(config);
   }
 
-  private takeTracingData(bytes: Uint8Array): void {
-    this.features.raw.set(FEATURE_TRACING_DATA, bytes.slice());
-    this.applyTracepointNames();
+  /** One feature, from a section of a file or a record of a pipe. */
+  takeFeature(bit: number, bytes: Uint8Array, fileOffset: number): void {
+    if (bit === FEATURE_TRACING_DATA) this.takeTracingData(bytes, fileOffset);
+    else decodeFeature(bit, bytes, this.littleEndian, this.features, this.damage, fileOffset);
+    // The attrs that it describes stand before it.
+    if (bit === FEATURE_EVENT_DESC) this.applyDescriptions(fileOffset);
   }
 
   /** Names of tracepoint events come from the trace metadata where nothing else named them. */
-  applyTracepointNames(): void {
-    const bytes = this.features.raw.get(FEATURE_TRACING_DATA);
-    if (bytes === undefined) return;
-    const tracing = parseTracingData(bytes, this.damage);
+  private takeTracingData(bytes: Uint8Array, fileOffset: number): void {
+    if (this.tracing !== null) {
+      this.damage.add('repeated-tracing-data', fileOffset);
+      return;
+    }
+    this.features.raw.set(FEATURE_TRACING_DATA, bytes);
+    const tracing = parseTracingData(bytes, this.damage, fileOffset);
     this.tracing = tracing;
     for (const event of this.events.events) {
       const known =
@@ -215,13 +260,15 @@ export class PerfDataReader {
   }
 
   /** EVENT_DESC gives each event its name; matched by id, else by place. */
-  applyDescriptions(): void {
+  private applyDescriptions(fileOffset: number): void {
     this.features.eventDescriptions?.forEach((description, place) => {
       const byId = description.ids.length > 0 ? this.events.findId(Number(description.ids[0])) : null;
       const event = byId ?? (description.ids.length === 0 ? this.events.events[place] : undefined);
       if (event === undefined || event === null) return;
       if (description.name !== '') event.name = description.name;
-      for (const id of description.ids) this.events.addId(event, Number(id));
+      for (const id of description.ids) {
+        if (!this.events.addId(event, Number(id))) this.damage.add('too-many-ids', fileOffset);
+      }
     });
   }
 }
@@ -254,18 +301,28 @@ async function openFile(source: ByteSource, options: OpenOptions): Promise<PerfD
   const chunks = fileChunks(source, data.offset, data.offset + data.size);
   const reader = new PerfDataReader(false, littleEndian, damage, chunks, options);
   reader.isUnfinished = header.isUnfinished;
-  for (const { attr, ids } of header.attrs) reader.events.add(attr, ids, eventNameFromAttr(attr));
-  for (const [bit, section] of header.features) {
-    const bytes = await source.read(section.offset, section.size);
-    decodeFeature(bit, bytes, littleEndian, reader.features, damage, section.offset);
-  }
-  reader.applyDescriptions();
-  reader.applyTracepointNames();
+  for (const attr of header.attrs) reader.addEvent(attr);
+  await readFeatureSections(source, header.features, damage, (bit, bytes, fileOffset) =>
+    reader.takeFeature(bit, bytes, fileOffset),
+  );
   return reader;
 }
 
 async function openStream(stream: ByteStream, options: OpenOptions): Promise<PerfDataReader> {
   const iterator = stream[Symbol.asyncIterator]();
+  try {
+    return await openIterator(iterator, options);
+  } catch (error) {
+    // As `for await` does when it is left: a file or socket behind the stream is closed.
+    await iterator.return?.().catch(() => {});
+    throw error;
+  }
+}
+
+async function openIterator(
+  iterator: AsyncIterator<Uint8Array<ArrayBufferLike>>,
+  options: OpenOptions,
+): Promise<PerfDataReader> {
   let first: Uint8Array<ArrayBufferLike> = new Uint8Array();
   while (first.length < PIPE_HEADER_SIZE) {
     const { value, done } = await iterator.next();

@@ -8,16 +8,14 @@ import {
   RECORD_HEADER_SIZE,
 } from '../../abi/index.ts';
 import { type DamageLog, TWO_32 } from '../../base/index.ts';
-import type { Chunk, ChunkSource } from './chunk-source.ts';
-import { ChunkPool } from './chunk-source.ts';
+import { MAX_TRACING_DATA_SIZE } from '../tracing-data/index.ts';
+import { type Chunk, type ChunkPool, type ChunkSource, fileOffsetOf } from './chunk-source.ts';
 import type { EventTable } from './event-table.ts';
 import { readU64 } from './file-header.ts';
 import type { OrderQueue } from './order-queue.ts';
+import { neededFor, RecordInflater } from './record-inflater.ts';
 import { findNextRecord } from './resync.ts';
-import { DecompressedTooLarge, type ZstdFactory, type ZstdStream } from './zstd.ts';
-
-/** Trace metadata is some megabytes; more than this is damage. */
-const MAX_TRACING_DATA_SIZE = 256 << 20;
+import type { ZstdFactory } from './zstd.ts';
 
 export interface SplitterHooks {
   /** A record of user space, in file order; `chunk` is borrowed. */
@@ -25,7 +23,22 @@ export interface SplitterHooks {
   /** A kernel record without time, delivered at once. */
   untimedRecord(chunk: Chunk, start: number): void;
   /** The metadata that followed a HEADER_TRACING_DATA record. */
-  tracingData(bytes: Uint8Array): void;
+  tracingData(bytes: Uint8Array, fileOffset: number): void;
+}
+
+/** Bytes that follow a record and belong to it. */
+interface Payload {
+  /** What is counted where they are not all there. */
+  cutCode: string;
+  recordOffset: number;
+  size: number;
+  /** How many are still to come after the chunk. */
+  left: number;
+}
+
+/** Where the data ended inside a record or its payload: how many bytes of it there are. */
+export interface DataEnd {
+  cutBytes: number;
 }
 
 /**
@@ -38,12 +51,7 @@ export class Splitter {
   private readonly events: EventTable;
   private readonly queue: OrderQueue;
   private readonly hooks: SplitterHooks;
-  private readonly makeZstd: ZstdFactory;
-  private readonly pool = new ChunkPool();
-  private zstd: ZstdStream | null = null;
-  private zstdBroken = false;
-  /** The unparsed end of what was decompressed so far. */
-  private innerCarry: Uint8Array = new Uint8Array();
+  private readonly inflater: RecordInflater;
   /** Clock value that times are relative to, so that they stay exact in float64: the first one seen. */
   baseLo = 0;
   baseHi = 0;
@@ -52,9 +60,9 @@ export class Splitter {
   isUnordered = false;
   /** Bytes of hardware trace that were stepped over. */
   auxTraceBytes = 0;
-  /** Payload bytes still to be left out after the last chunk. */
-  skipAfterChunk = 0;
-  private tracing: { bytes: Uint8Array; filled: number; size: number } | null = null;
+  /** What to leave out after the last chunk. */
+  payload: Payload | null = null;
+  private tracing: { bytes: Uint8Array; filled: number; size: number; recordOffset: number } | null = null;
 
   constructor(
     littleEndian: boolean,
@@ -62,6 +70,7 @@ export class Splitter {
     events: EventTable,
     queue: OrderQueue,
     hooks: SplitterHooks,
+    pool: ChunkPool,
     makeZstd: ZstdFactory,
   ) {
     this.le = littleEndian;
@@ -69,19 +78,28 @@ export class Splitter {
     this.events = events;
     this.queue = queue;
     this.hooks = hooks;
-    this.makeZstd = makeZstd;
+    this.inflater = new RecordInflater(littleEndian, damage, pool, makeZstd);
   }
 
-  /** Parse all whole records of a chunk; returns where the rest begins. */
-  parse(chunk: Chunk, isInner = false): number {
-    const { view, length } = chunk;
+  /** Parse all whole records of a chunk; returns a copy of the rest. The chunk is given back when no record waits in it. */
+  parse(chunk: Chunk): Uint8Array<ArrayBuffer> {
+    this.queue.retain(chunk);
+    try {
+      return chunk.bytes.slice(this.parseRecords(chunk), chunk.length);
+    } finally {
+      this.queue.release(chunk);
+    }
+  }
+
+  private parseRecords(chunk: Chunk): number {
+    const { view, length, isDecompressed } = chunk;
     const le = this.le;
     let pos = 0;
-    if (this.tracing !== null && !isInner) pos = this.collectTracing(chunk, 0);
+    if (this.tracing !== null && !isDecompressed) pos = this.collectTracing(chunk, 0);
     while (pos + RECORD_HEADER_SIZE <= length) {
       const size = view.getUint16(pos + 6, le);
       if (size < RECORD_HEADER_SIZE) {
-        this.damage.add('bad-record-size', chunk.fileOffset + pos);
+        this.damage.add('bad-record-size', fileOffsetOf(chunk, pos));
         pos = findNextRecord(view, pos, length, le);
         continue;
       }
@@ -90,7 +108,7 @@ export class Splitter {
       const type = view.getUint32(pos, le);
       if (type < PERF_RECORD_USER_TYPE_START) this.kernelRecord(chunk, pos, end, type);
       else {
-        const next = this.userRecord(chunk, pos, end, type, isInner);
+        const next = this.userRecord(chunk, pos, end, type);
         if (next !== end) {
           pos = next;
           continue;
@@ -125,40 +143,46 @@ export class Splitter {
   }
 
   /** Returns where to go on: the record's end, or further where a payload follows it. */
-  private userRecord(chunk: Chunk, start: number, end: number, type: number, isInner: boolean): number {
-    const { view } = chunk;
+  private userRecord(chunk: Chunk, start: number, end: number, type: number): number {
+    const { view, isDecompressed } = chunk;
+    const offset = fileOffsetOf(chunk, start);
     this.hooks.userRecord(chunk, start, end, type);
     if (type === PERF_RECORD_FINISHED_ROUND) this.queue.finishRound();
     else if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
-      if (isInner) this.damage.add('nested-compression', chunk.fileOffset + start);
-      else this.compressed(chunk, start, end, type);
-    } else if (type === PERF_RECORD_AUXTRACE && !isInner) {
+      if (isDecompressed) this.damage.add('nested-compression', offset);
+      else {
+        const inner = this.inflater.inflate(chunk, start, end, type);
+        if (inner !== null) this.inflater.keep(this.parse(inner));
+      }
+    } else if (type === PERF_RECORD_AUXTRACE && !isDecompressed) {
       const size = end - start >= 16 ? readU64(view, start + 8, this.le) : 0;
       this.auxTraceBytes += size;
-      return this.stepOver(chunk, end, size);
-    } else if (type === PERF_RECORD_HEADER_TRACING_DATA && !isInner) {
+      return this.stepOver(chunk, end, { cutCode: 'aux-data-cut', recordOffset: offset, size, left: 0 });
+    } else if (type === PERF_RECORD_HEADER_TRACING_DATA && !isDecompressed) {
       const size = end - start >= 12 ? view.getUint32(start + 8, this.le) : 0;
       return this.beginTracing(chunk, start, end, size);
     }
     return end;
   }
 
-  private stepOver(chunk: Chunk, from: number, size: number): number {
-    const here = Math.min(size, chunk.length - from);
-    this.skipAfterChunk = size - here;
+  private stepOver(chunk: Chunk, from: number, payload: Payload): number {
+    const here = Math.min(payload.size, chunk.length - from);
+    if (here < payload.size) this.payload = { ...payload, left: payload.size - here };
     return from + here;
   }
 
   private beginTracing(chunk: Chunk, start: number, end: number, size: number): number {
+    const recordOffset = fileOffsetOf(chunk, start);
     if (size > MAX_TRACING_DATA_SIZE) {
-      this.damage.add('tracing-data-too-large', chunk.fileOffset + start);
-      return this.stepOver(chunk, end, size);
+      this.damage.add('tracing-data-too-large', recordOffset);
+      return this.stepOver(chunk, end, { cutCode: 'tracing-data-cut', recordOffset, size, left: 0 });
     }
     // Padded to 8. Memory grows with what arrives, not with what is claimed.
     this.tracing = {
       bytes: new Uint8Array(Math.min(size, 1 << 16)),
       filled: 0,
       size: Math.ceil(size / 8) * 8,
+      recordOffset,
     };
     return this.collectTracing(chunk, end);
   }
@@ -177,57 +201,27 @@ export class Splitter {
     tracing.filled += taken;
     if (tracing.filled >= tracing.size) {
       this.tracing = null;
-      this.hooks.tracingData(tracing.bytes.subarray(0, tracing.filled));
+      this.hooks.tracingData(tracing.bytes.subarray(0, tracing.filled), tracing.recordOffset);
     }
     return from + taken;
   }
 
-  private compressed(chunk: Chunk, start: number, end: number, type: number): void {
-    const offset = chunk.fileOffset + start;
-    if (this.zstdBroken) return;
-    let from = start + RECORD_HEADER_SIZE;
-    let to = end;
-    if (type === PERF_RECORD_COMPRESSED2) {
-      // The stated size leaves out the padding that keeps records at multiples of 8.
-      const stated = end - start >= 16 ? readU64(chunk.view, from, this.le) : 0;
-      from += 8;
-      if (stated > to - from) this.damage.add('bad-compressed-size', offset);
-      else to = from + stated;
-    }
-    try {
-      this.zstd ??= this.makeZstd();
-      const pieces = this.zstd.push(chunk.bytes.subarray(from, to));
-      if (pieces.length > 0) this.parseInner(pieces, offset);
-    } catch (error) {
-      // A Zstandard stream cannot be entered again in the middle, so all compressed records after this one are lost.
-      this.zstdBroken = true;
-      this.damage.add(
-        error instanceof DecompressedTooLarge ? 'compressed-too-large' : 'bad-compressed-data',
-        offset,
-      );
-    }
-  }
-
-  private parseInner(pieces: Uint8Array[], fileOffset: number): void {
-    const size = pieces.reduce((sum, piece) => sum + piece.length, this.innerCarry.length);
-    const inner = this.pool.make(size, fileOffset);
-    inner.bytes.set(this.innerCarry);
-    let filled = this.innerCarry.length;
-    for (const piece of pieces) {
-      inner.bytes.set(piece, filled);
-      filled += piece.length;
-    }
-    inner.length = filled;
-    const consumed = this.parse(inner, true);
-    this.innerCarry = inner.bytes.slice(consumed, filled);
-    if (inner.pending === 0) this.pool.recycle(inner);
-  }
-
   /** The data has ended with `left` unparsed bytes at `fileOffset`. */
-  finish(left: number, fileOffset: number): void {
+  finish(left: number, fileOffset: number): DataEnd {
+    let cutBytes = left;
     if (left > 0) this.damage.add('record-cut', fileOffset);
-    if (this.innerCarry.length > 0) this.damage.add('record-cut', fileOffset);
-    if (this.tracing !== null) this.damage.add('tracing-data-cut', fileOffset);
+    if (this.inflater.unparsedBytes > 0) this.damage.add('record-cut', fileOffset);
+    if (this.tracing !== null) {
+      this.damage.add('tracing-data-cut', this.tracing.recordOffset);
+      cutBytes += this.tracing.filled;
+    }
+    if (this.payload !== null) {
+      const { cutCode, recordOffset, size, left: missing } = this.payload;
+      this.damage.add(cutCode, recordOffset);
+      cutBytes += size - missing;
+      if (cutCode === 'aux-data-cut') this.auxTraceBytes -= missing;
+    }
+    return { cutBytes };
   }
 }
 
@@ -235,26 +229,23 @@ export class Splitter {
 export async function splitAll(
   chunks: ChunkSource,
   splitter: Splitter,
-  queue: OrderQueue,
+  littleEndian: boolean,
   each: () => void | Promise<void>,
-): Promise<{ cutBytes: number; cutOffset: number }> {
+): Promise<DataEnd> {
   let carry: Uint8Array<ArrayBuffer> = new Uint8Array();
   let carryOffset = 0;
   for (;;) {
-    const chunk = await chunks.next(carry);
+    const chunk = await chunks.next(carry, neededFor(carry, littleEndian));
     if (chunk === null) break;
-    queue.reading = chunk;
-    const consumed = splitter.parse(chunk);
-    queue.reading = null;
-    carry = chunk.bytes.slice(consumed, chunk.length);
-    carryOffset = chunk.fileOffset + consumed;
-    if (chunk.pending === 0) chunks.recycle(chunk);
-    if (splitter.skipAfterChunk > 0) {
-      await chunks.skip(splitter.skipAfterChunk);
-      splitter.skipAfterChunk = 0;
+    const end = chunk.fileOffset + chunk.length;
+    carry = splitter.parse(chunk);
+    carryOffset = end - carry.length;
+    if (splitter.payload !== null) {
+      const { payload } = splitter;
+      payload.left -= await chunks.skip(payload.left);
+      if (payload.left === 0) splitter.payload = null;
     }
     await each();
   }
-  splitter.finish(carry.length, carryOffset);
-  return { cutBytes: carry.length, cutOffset: carryOffset };
+  return splitter.finish(carry.length, carryOffset);
 }

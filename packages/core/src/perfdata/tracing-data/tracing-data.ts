@@ -40,6 +40,9 @@ const MAGIC = Uint8Array.of(0x17, 0x08, 0x44, 0x74, 0x72, 0x61, 0x63, 0x69, 0x6e
 const VERSION = '0.6';
 const FIRST_VERSION_WITH_COMMAND_NAMES = 0.6;
 
+/** Trace metadata is some megabytes; more than this is damage. */
+export const MAX_TRACING_DATA_SIZE = 256 << 20;
+
 const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 

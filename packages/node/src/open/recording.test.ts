@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CounterpointError } from '@counterpoint/core/base';
+import { openRecording } from './index.ts';
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+/** A stream that ends after `bytes` and remembers whether it was let go. */
+function watched(bytes: Uint8Array): AsyncIterable<Uint8Array> & { returned: number } {
+  let left: Uint8Array | null = bytes;
+  const stream = {
+    returned: 0,
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const value = left;
+        left = null;
+        return value === null ? { done: true as const, value: undefined } : { done: false as const, value };
+      },
+      async return() {
+        stream.returned++;
+        return { done: true as const, value: undefined };
+      },
+    }),
+  };
+  return stream;
+}
+
+/** "PERFILE2" and the size of a pipe's header. */
+const PIPE_HEADER = new Uint8Array(BigUint64Array.of(0x32454c4946524550n, 16n).buffer);
+
+test('what is refused holds no descriptor', async () => {
+  const before = openDescriptors();
+  for (const path of ['/dev/zero', '/proc/self/status', '/dev/null']) {
+    for (let n = 0; n < 10; n++) {
+      await assert.rejects(
+        openRecording(path),
+        (error) => error instanceof CounterpointError && error.code === 'ERR_NOT_PERF_DATA',
+      );
+    }
+  }
+  for (let tries = 0; openDescriptors() > before && tries < 100; tries++) await pause(10);
+  assert.equal(openDescriptors(), before);
+});
+
+test('a stream is let go when it is refused, and when its recording is closed', async () => {
+  const refused = watched(new Uint8Array(100));
+  await assert.rejects(openRecording(refused), /PERFILE2/);
+  assert.equal(refused.returned, 1);
+
+  const closed = watched(PIPE_HEADER);
+  await (await openRecording(closed)).close();
+  assert.equal(closed.returned, 1);
+
+  const read = watched(PIPE_HEADER);
+  await using recording = await openRecording(read);
+  assert.equal((await recording.stats()).samples, 0);
+  assert.equal(read.returned, 0);
+});
