@@ -1,3 +1,4 @@
+export { connect, RemoteSession } from './connect.ts';
 export {
   CONTROL_DATA_VERSION,
   type ControlData,
@@ -5,10 +6,13 @@ export {
   controlData,
   controlRequest,
 } from './control-data.ts';
+export { type CountsJson, countsFromJson, countsToJson } from './counts-json.ts';
+export { GlobalCounters, type GlobalSample, type GlobalStart } from './global-counters.ts';
 export { openCounting } from './open-counting.ts';
 export type { OverflowControl, OverflowRequest } from './overflow-control.ts';
 export type { Overflow, OverflowLoss } from './overflow-watch.ts';
 export { parseControlData } from './parse-control-data.ts';
+export { Publication, type Publishable, type PublishOptions } from './publish.ts';
 export { scaledValue } from './reading.ts';
 export {
   type ControlRequest,
@@ -18,8 +22,17 @@ export {
   parseList,
   planCounting,
 } from './request.ts';
+export { listPublished, type Published } from './runtime-directory.ts';
 export { CountingSession } from './session.ts';
 export { studentT95 } from './slices.ts';
+export {
+  type PageSum,
+  type PageSums,
+  SUMS_PAGE_BYTES,
+  SumsPageReader,
+  SumsPageWriter,
+  type SumsState,
+} from './sums-page.ts';
 export { parseSwitchRule, type SwitchRule } from './switching.ts';
 export type {
   CountedEvent,

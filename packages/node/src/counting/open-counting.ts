@@ -40,6 +40,7 @@ export function openCounting(request: CountingRequest): CountingSession {
       enableOnExec,
       owned: [cgroup, lock],
       switching,
+      control: request,
       reopen,
     });
   } catch (error) {

@@ -39,8 +39,8 @@ const SET: readonly Field[] = [
 ];
 const OVERFLOW: readonly Field[] = [
   { name: 'event', check: isText, expects: 'the name of an event', required: true },
-  { name: 'period', check: isPeriod, expects: 'a decimal string from "1"', required: true },
-  { name: 'initialPeriod', check: isPeriod, expects: 'a decimal string from "1"' },
+  { name: 'period', check: isPeriod, expects: 'a decimal string such as "1000"', required: true },
+  { name: 'initialPeriod', check: isPeriod, expects: 'a decimal string such as "1000"' },
   { name: 'action', check: oneOf('notify', 'suspend'), expects: 'notify or suspend' },
 ];
 const SWITCH: Readonly<Record<string, readonly Field[]>> = {
@@ -48,7 +48,7 @@ const SWITCH: Readonly<Record<string, readonly Field[]>> = {
   time: [{ name: 'sliceMs', check: isSlice, expects: 'milliseconds from 1', required: true }],
   overflow: [
     { name: 'event', check: isText, expects: 'the name of an event', required: true },
-    { name: 'count', check: isPeriod, expects: 'a decimal string from "1"', required: true },
+    { name: 'count', check: isPeriod, expects: 'a decimal string such as "1000"', required: true },
   ],
 };
 

@@ -1,9 +1,11 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import type { Note } from '../session/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
+import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
+import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import { addReading, emptyReading, scaledValue, subtractReading } from './reading.ts';
 import { type UnsupportedFacts, whyNotCounted } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
@@ -38,6 +40,8 @@ export interface SessionParts {
   /** Descriptors that live as long as the session. */
   owned: readonly (Fd | null)[];
   switching: SwitchRule;
+  /** What `sets` were made of. */
+  control: ControlRequest & ControlOptions;
   /** Open the sets of a control update, for the same target. */
   reopen: (control: ControlRequest) => OpenSet[];
 }
@@ -50,7 +54,7 @@ export interface SessionParts {
  *
  * It owns every descriptor. Sums are 64 bits wide and begin at zero when it is opened.
  */
-export class CountingSession implements Disposable {
+export class CountingSession implements Disposable, Publishable {
   readonly target: CountingTarget;
   readonly notes: Note[];
   readonly #sys: Sys;
@@ -71,6 +75,8 @@ export class CountingSession implements Disposable {
   readonly #queues = new Set<OverflowQueue<Overflow>>();
   #isSuspended = false;
   readonly #reopen: SessionParts['reopen'];
+  #control: ControlRequest & ControlOptions;
+  readonly #publications = new Set<Publication>();
   #switching: SwitchRule;
   #timer: NodeJS.Timeout | null = null;
 
@@ -85,6 +91,7 @@ export class CountingSession implements Disposable {
     this.#tools = { sys: parts.sys, startChildren: parts.sys.childrenTimes() };
     this.#reopen = parts.reopen;
     this.#switching = parts.switching;
+    this.#control = parts.control;
     this.#watch = this.#watchOverflows();
     if (this.#enableOnExec) this.#sets[0]!.set.arm();
   }
@@ -96,6 +103,10 @@ export class CountingSession implements Disposable {
   /** Name of the set that is loaded, or will be. */
   get activeSet(): string {
     return this.#sets[this.#active]!.set.name;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   get isRunning(): boolean {
@@ -346,14 +357,36 @@ export class CountingSession implements Disposable {
     this.#sets = opened.map(stateOf);
     this.#active = 0;
     this.#switching = control.switching ?? { by: 'manual' };
+    const { inherit, levels, pinned, exclusive } = this.#control;
+    this.#control = {
+      ...(inherit === undefined ? {} : { inherit }),
+      ...(levels === undefined ? {} : { levels }),
+      ...(pinned === undefined ? {} : { pinned }),
+      ...(exclusive === undefined ? {} : { exclusive }),
+      ...control,
+    };
     for (const state of this.#sets) carryOver(before, state, preserve);
     for (const { set } of before) set.close();
     this.#watch = this.#watchOverflows();
     if (wasRunning) this.start();
   }
 
+  /** What is counted, to be saved: `controlRequest` makes a request of it. */
+  control(): ControlData {
+    return controlData(this.#control);
+  }
+
+  /** Let other processes of this user read the sums and control the session: see `connect`. */
+  async publish(options: PublishOptions = {}): Promise<Publication> {
+    this.#requireOpen();
+    const publication = await Publication.open(this.#sys, this, options);
+    this.#publications.add(publication);
+    return publication;
+  }
+
   close(): void {
     if (this.#isClosed) return;
+    for (const publication of this.#publications) publication.close();
     this.#isClosed = true;
     this.#isRunning = false;
     this.#stopTimer();

@@ -1,0 +1,184 @@
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { Fd, type Mapping, realSys, type Sys } from '../sys/index.ts';
+import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { type CountsJson, countsFromJson } from './counts-json.ts';
+import { type Response, readLines, writeLine } from './protocol.ts';
+import type { ControlRequest } from './request.ts';
+import { listPublished, type Published } from './runtime-directory.ts';
+import { type PageSums, SUMS_PAGE_BYTES, SumsPageReader } from './sums-page.ts';
+import type { Counts } from './types.ts';
+
+const DEFAULT_NAME = 'counters';
+
+/** A session of another process of this user, that it has published under `name`. */
+export async function connect(pid: number, name = DEFAULT_NAME, sys: Sys = realSys): Promise<RemoteSession> {
+  const all = listPublished();
+  const published = all.find((one) => one.pid === pid && one.name === name);
+  if (published === undefined) throw notPublished(pid, name, all);
+  const socket = await openSocket(published);
+  try {
+    return new RemoteSession(published, socket, mapSums(sys, published));
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+function notPublished(pid: number, name: string, all: readonly Published[]): CounterpointError {
+  const names = all.filter((one) => one.pid === pid).map((one) => one.name);
+  return new CounterpointError(
+    'ERR_NOT_PUBLISHED',
+    names.length === 0
+      ? `process ${pid} has published no session`
+      : `process ${pid} has published no session ${name}${didYouMean(nearestNames(name, names))}`,
+    all.length === 0
+      ? 'No process of this user has; a session is published with session.publish().'
+      : `Published are: ${all.map((one) => `${one.pid} ${one.name}`).join(', ')}.`,
+  );
+}
+
+function openSocket({ socketPath, pid, name }: Published): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket(socketPath);
+    socket.once('connect', () => resolve(socket));
+    socket.once('error', (cause) => {
+      const error = new CounterpointError(
+        'ERR_NOT_PUBLISHED',
+        `session ${name} of process ${pid} cannot be reached: ${cause.message}`,
+      );
+      reject(error);
+    });
+  });
+}
+
+function mapSums(sys: Sys, { sumsPath }: Published): Mapping {
+  const fd = new Fd(openSync(sumsPath, 'r'), closeSync);
+  try {
+    // A shorter file would end this process when its missing part is read.
+    if (fstatSync(fd.number).size < SUMS_PAGE_BYTES)
+      throw new CounterpointError('ERR_SUMS_PAGE', `${sumsPath} is too short for a page of sums`);
+    return sys.mapFile(fd, SUMS_PAGE_BYTES, 'read');
+  } finally {
+    fd.close();
+  }
+}
+
+interface Waiting {
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/** The other end of `session.publish()`. */
+export class RemoteSession implements Disposable {
+  readonly published: Published;
+  readonly #socket: Socket;
+  readonly #mapping: Mapping;
+  readonly #page: SumsPageReader;
+  readonly #waiting = new Map<number, Waiting>();
+  #nextId = 1;
+  #isOpen = true;
+
+  constructor(published: Published, socket: Socket, mapping: Mapping) {
+    this.published = published;
+    this.#socket = socket;
+    this.#mapping = mapping;
+    try {
+      this.#page = new SumsPageReader(mapping.buffer);
+    } catch (error) {
+      mapping.close();
+      throw error;
+    }
+    socket.on('error', () => {});
+    socket.on('close', () => this.#lost());
+    readLines(socket, (value) => this.#onResponse(value as Response | null));
+    // Only an open question keeps a program alive.
+    socket.unref();
+  }
+
+  /** The sums as last written, from mapped memory: no system call, and nothing that the other process does for it. */
+  sums(): PageSums {
+    this.#requireOpen();
+    return this.#page.read();
+  }
+
+  /** The sums now. */
+  async read(): Promise<Counts> {
+    return countsFromJson((await this.#ask('read')) as CountsJson);
+  }
+
+  async control(): Promise<ControlData> {
+    return (await this.#ask('control')) as ControlData;
+  }
+
+  async start(): Promise<void> {
+    await this.#ask('start');
+  }
+
+  async stop(): Promise<void> {
+    await this.#ask('stop');
+  }
+
+  async resume(): Promise<void> {
+    await this.#ask('resume');
+  }
+
+  async next(set?: string | number): Promise<void> {
+    await this.#ask('next', { set });
+  }
+
+  async reset(names?: readonly string[]): Promise<void> {
+    await this.#ask('reset', { names });
+  }
+
+  async update(
+    control: ControlRequest & ControlOptions,
+    preserve: readonly string[] | 'all' = [],
+  ): Promise<void> {
+    await this.#ask('update', { control: controlData(control), preserve });
+  }
+
+  #ask(what: string, argument: Record<string, unknown> = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#requireOpen();
+      const id = this.#nextId++;
+      this.#waiting.set(id, { resolve, reject });
+      this.#socket.ref();
+      writeLine(this.#socket, { id, do: what, ...argument });
+    });
+  }
+
+  #onResponse(response: Response | null): void {
+    const waiting = this.#waiting.get(response?.id ?? 0);
+    if (response === null || waiting === undefined) return;
+    this.#waiting.delete(response.id);
+    if (this.#waiting.size === 0) this.#socket.unref();
+    if ('error' in response) {
+      const { code, message, remedy } = response.error;
+      waiting.reject(new CounterpointError(code, message, remedy));
+    } else waiting.resolve(response.ok);
+  }
+
+  #lost(): void {
+    const { pid, name } = this.published;
+    for (const { reject } of this.#waiting.values())
+      reject(new CounterpointError('ERR_CLOSED', `session ${name} of process ${pid} was closed`));
+    this.#waiting.clear();
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#socket.destroy();
+    this.#mapping.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #requireOpen(): void {
+    if (!this.#isOpen) throw new CounterpointError('ERR_CLOSED', 'this connection is closed');
+  }
+}

@@ -1,0 +1,52 @@
+import type { Counts, EventCount, PlaceCount, SetCounts } from './types.ts';
+
+/** Counts as JSON has them: 64-bit numbers are decimal strings. */
+export type JsonOf<T> = T extends bigint
+  ? string
+  : T extends readonly (infer Item)[]
+    ? JsonOf<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: JsonOf<T[Key]> }
+      : T;
+
+export type CountsJson = JsonOf<Counts>;
+
+/** A value ready for `JSON.stringify`. */
+export function countsToJson(counts: Counts): CountsJson {
+  return JSON.parse(
+    JSON.stringify(counts, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+  );
+}
+
+export function countsFromJson(json: CountsJson): Counts {
+  return {
+    type: 'counts',
+    version: 1,
+    timeNs: BigInt(json.timeNs),
+    elapsedNs: BigInt(json.elapsedNs),
+    sets: json.sets.map(
+      (set): SetCounts => ({ ...set, loadedNs: BigInt(set.loadedNs), events: set.events.map(eventFromJson) }),
+    ),
+  };
+}
+
+function eventFromJson(event: JsonOf<EventCount>): EventCount {
+  return {
+    ...event,
+    ...readingFromJson(event),
+    scaled: BigInt(event.scaled),
+    places: event.places.map((place): PlaceCount => ({ ...place, ...readingFromJson(place) })),
+  };
+}
+
+function readingFromJson({
+  value,
+  enabledNs,
+  runningNs,
+}: {
+  value: string;
+  enabledNs: string;
+  runningNs: string;
+}) {
+  return { value: BigInt(value), enabledNs: BigInt(enabledNs), runningNs: BigInt(runningNs) };
+}

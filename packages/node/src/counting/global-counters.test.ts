@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { liveHandles } from '../sys/index.ts';
+import { onlineCpus } from '../target/index.ts';
+import { GlobalCounters } from './index.ts';
+
+const noEvents = canCount() ? false : 'this user may not count whole CPUs here';
+
+function canCount(): boolean {
+  try {
+    using counters = new GlobalCounters();
+    counters.writeControl({ events: 'cs' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const cpus = onlineCpus();
+const busy = (cpu: number) =>
+  spawn('taskset', ['-c', String(cpu), '/bin/sh', '-c', 'while :; do :; done'], { stdio: 'ignore' });
+
+test('each CPU has its own control and sums; all stop and start together', { skip: noEvents }, () => {
+  const before = liveHandles().length;
+  const [first, last] = [cpus[0]!, cpus.at(-1)!];
+  using counters = new GlobalCounters(cpus);
+  counters.stop();
+  counters.writeControl({ events: 'cs' });
+  counters.writeControl({ events: 'faults,cpu-clock' }, [last]);
+  if (first !== last) assert.deepEqual(counters.readControl(first)!.sets, [{ name: 'cs', events: 'cs' }]);
+  assert.deepEqual(counters.readControl(last)!.sets, [
+    { name: 'faults,cpu-clock', events: 'faults,cpu-clock' },
+  ]);
+  counters.start();
+  assert.throws(() => counters.writeControl({ events: 'cs' }), { code: 'ERR_RUNNING' });
+  spawnSync('taskset', ['-c', String(last), '/bin/ls', '-R', '/usr/share/doc'], { stdio: 'ignore' });
+  const faults = () => counters.readCpu(last)!.sets[0]!.events[0]!.value;
+  assert.ok(faults() > 50n);
+  counters.stop();
+  const stopped = faults();
+  spawnSync('taskset', ['-c', String(last), '/bin/ls', '-R', '/usr/share/doc'], { stdio: 'ignore' });
+  assert.equal(faults(), stopped);
+  assert.deepEqual(
+    counters.read().sets.map(({ name }) => name),
+    cpus.map((cpu) => (cpu === last ? `cpu ${cpu}: faults,cpu-clock` : `cpu ${cpu}: cs`)),
+  );
+  assert.throws(() => counters.readCpu(4095), { code: 'ERR_NO_CPU' });
+  counters.close();
+  counters.close();
+  assert.equal(liveHandles().length, before);
+});
+
+test('with a sampling interval, sums stand still between samples', { skip: noEvents }, async () => {
+  const cpu = cpus.at(-1)!;
+  const load = busy(cpu);
+  try {
+    using counters = new GlobalCounters([cpu]);
+    counters.writeControl({ events: 'cpu-clock,faults' });
+    const samples = counters.samples()[Symbol.asyncIterator]();
+    counters.start({ samplingIntervalMs: 40 });
+    const values: bigint[] = [];
+    const times: bigint[] = [];
+    for (let sample = 0; sample < 5; sample++) {
+      const { value } = await samples.next();
+      const clock = value!.byCpu.get(cpu)!.sets[0]!.events[0]!.value;
+      values.push(clock);
+      times.push(value!.timeNs);
+      // Read at any time, it is what was sampled.
+      assert.equal(counters.readCpu(cpu)!.sets[0]!.events[0]!.value, clock);
+    }
+    for (let at = 1; at < values.length; at++) {
+      const counted = Number(values[at]! - values[at - 1]!);
+      const passed = Number(times[at]! - times[at - 1]!);
+      assert.ok(counted > 0.5 * passed && counted < 1.5 * passed, `${counted} ns in ${passed} ns`);
+    }
+  } finally {
+    load.kill();
+  }
+});
+
+test('published, the page has every CPU', { skip: noEvents }, async () => {
+  using counters = new GlobalCounters(cpus);
+  counters.writeControl({ events: 'cpu-clock' });
+  counters.start({ samplingIntervalMs: 20 });
+  using publication = await counters.publish({ name: 'all-cpus' });
+  const { connect } = await import('./index.ts');
+  using remote = await connect(publication.published.pid, 'all-cpus');
+  assert.deepEqual(
+    remote.sums().sums.map(({ set }) => set),
+    cpus.map((cpu) => `cpu ${cpu}: cpu-clock`),
+  );
+  await remote.stop();
+  assert.equal(counters.isRunning, false);
+});
+
+test('a control that cannot be opened leaves the CPUs with what they had', { skip: noEvents }, () => {
+  using counters = new GlobalCounters(cpus);
+  counters.writeControl({ events: 'cs' });
+  assert.throws(() => counters.writeControl({ events: 'no-such-event' }), { code: 'ERR_EVENT_SYNTAX' });
+  assert.equal(counters.readControl(cpus[0]!)!.sets[0]!.events, 'cs');
+  assert.throws(() => counters.start({ samplingIntervalMs: 0 }), RangeError);
+  counters.start();
+  assert.equal(counters.readCpu(cpus[0]!)!.sets[0]!.events[0]!.name, 'cs');
+});

@@ -1,0 +1,229 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import { realSys, type Sys } from '../sys/index.ts';
+import { onlineCpus } from '../target/index.ts';
+import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { openCounting } from './open-counting.ts';
+import { OverflowQueue } from './overflow-queue.ts';
+import { Publication, type Publishable, type PublishOptions } from './publish.ts';
+import type { ControlRequest } from './request.ts';
+import type { CountingSession } from './session.ts';
+import type { Counts } from './types.ts';
+
+const CLOCK_MONOTONIC = 1;
+const MOST_WAITING_SAMPLES = 4096;
+
+/** What each CPU counted up to one moment. */
+export interface GlobalSample {
+  timeNs: bigint;
+  byCpu: ReadonlyMap<number, Counts>;
+}
+
+export interface GlobalStart {
+  /** Read all sums this often: `samples()` and `read()` give what was read then. Absent: `read()` reads. */
+  samplingIntervalMs?: number;
+}
+
+/**
+ * The counters of whole CPUs, each with a control of its own (perfctr's global mode):
+ *
+ *   stop ── writeControl(control, cpus) for some or all ── start ── read(cpu), readControl(cpu), samples() ── stop …
+ *
+ * The control of a CPU is written while all are stopped; writing it sets its sums to zero.
+ */
+export class GlobalCounters implements Disposable, Publishable {
+  readonly cpus: readonly number[];
+  readonly isSuspended = false;
+  readonly #sys: Sys;
+  readonly #options: ControlOptions;
+  readonly #sessions = new Map<number, CountingSession>();
+  readonly #controls = new Map<number, ControlRequest>();
+  readonly #queues = new Set<OverflowQueue<GlobalSample>>();
+  readonly #publications = new Set<Publication>();
+  #timer: NodeJS.Timeout | null = null;
+  #sample: GlobalSample | null = null;
+  #isRunning = false;
+  #isClosed = false;
+
+  constructor(cpus: readonly number[] = onlineCpus(), options: ControlOptions = {}, sys: Sys = realSys) {
+    this.cpus = [...cpus];
+    this.#options = options;
+    this.#sys = sys;
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Set what the CPUs count, all where none are named. On an error those named keep what they had. */
+  writeControl(control: ControlRequest, cpus: readonly number[] = this.cpus): void {
+    this.#requireOpen();
+    if (this.#isRunning) {
+      throw new CounterpointError(
+        'ERR_RUNNING',
+        'the control of a CPU is written while all are stopped',
+        'Call stop() before.',
+      );
+    }
+    for (const cpu of cpus) this.#requireCpu(cpu);
+    const opened: CountingSession[] = [];
+    try {
+      for (const cpu of cpus)
+        opened.push(
+          openCounting({
+            ...this.#options,
+            ...control,
+            target: { kind: 'cpus', cpus: [cpu] },
+            sys: this.#sys,
+          }),
+        );
+    } catch (error) {
+      for (const session of opened) session.close();
+      throw error;
+    }
+    cpus.forEach((cpu, index) => {
+      this.#sessions.get(cpu)?.close();
+      this.#sessions.set(cpu, opened[index]!);
+      this.#controls.set(cpu, control);
+    });
+    this.#sample = null;
+  }
+
+  /** What the CPU counts; null where nothing was written. */
+  readControl(cpu: number): ControlData | null {
+    this.#requireCpu(cpu);
+    const control = this.#controls.get(cpu);
+    return control === undefined ? null : controlData({ ...this.#options, ...control });
+  }
+
+  /** Start every CPU that has a control. */
+  start({ samplingIntervalMs }: GlobalStart = {}): void {
+    this.#requireOpen();
+    if (this.#isRunning) return;
+    if (samplingIntervalMs !== undefined && !(samplingIntervalMs >= 1))
+      throw new RangeError('samplingIntervalMs must be at least 1');
+    for (const session of this.#sessions.values()) session.start();
+    this.#isRunning = true;
+    this.#sample = null;
+    if (samplingIntervalMs === undefined) return;
+    this.#takeSample();
+    this.#timer = setInterval(() => this.#takeSample(), samplingIntervalMs);
+  }
+
+  /** Stop all CPUs; sums stay. */
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    for (const session of this.#sessions.values()) session.stop();
+    const wasRunning = this.#isRunning;
+    this.#isRunning = false;
+    if (wasRunning && this.#sample !== null) this.#takeSample();
+  }
+
+  /** The sums of one CPU: as last sampled, or now where nothing is sampled. */
+  readCpu(cpu: number): Counts | null {
+    this.#requireOpen();
+    this.#requireCpu(cpu);
+    return this.#sample?.byCpu.get(cpu) ?? this.#sessions.get(cpu)?.read() ?? null;
+  }
+
+  /** The sums of all CPUs, each of whose sets is named `cpu N: SET`. */
+  read(): Counts {
+    this.#requireOpen();
+    const { timeNs, byCpu } = this.#sample ?? this.#readAll();
+    const sets = [...byCpu].flatMap(([cpu, counts]) =>
+      counts.sets.map((set) => ({ ...set, name: `cpu ${cpu}: ${set.name}` })),
+    );
+    const [first] = byCpu.values();
+    return { type: 'counts', version: 1, timeNs, elapsedNs: first?.elapsedNs ?? 0n, sets };
+  }
+
+  /** What was read at each interval from now on, until it is closed. */
+  samples(): AsyncIterable<GlobalSample> {
+    this.#requireOpen();
+    const queue = new OverflowQueue<GlobalSample>(MOST_WAITING_SAMPLES, () => this.#queues.delete(queue));
+    this.#queues.add(queue);
+    return queue;
+  }
+
+  #readAll(): GlobalSample {
+    const byCpu = new Map<number, Counts>();
+    for (const [cpu, session] of this.#sessions) byCpu.set(cpu, session.read());
+    return { timeNs: this.#sys.clockNs(CLOCK_MONOTONIC), byCpu };
+  }
+
+  #takeSample(): void {
+    this.#sample = this.#readAll();
+    for (const queue of this.#queues) queue.push(this.#sample);
+    for (const publication of this.#publications) publication.refresh();
+  }
+
+  /** Another event set on every CPU. */
+  next(set?: string | number): void {
+    for (const session of this.#sessions.values()) session.next(set);
+  }
+
+  reset(names?: readonly string[]): void {
+    for (const session of this.#sessions.values()) session.reset(names);
+    if (this.#sample !== null) this.#takeSample();
+  }
+
+  /** Write the same control on every CPU, while it may be running. */
+  update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
+    this.#requireOpen();
+    for (const [cpu, session] of this.#sessions) {
+      session.update(control, preserve);
+      this.#controls.set(cpu, control);
+    }
+    if (this.#sample !== null) this.#takeSample();
+  }
+
+  resume(): void {
+    for (const session of this.#sessions.values()) session.resume();
+  }
+
+  /** The control of the first CPU that has one. */
+  control(): ControlData {
+    const [first] = this.#controls.values();
+    if (first === undefined)
+      throw new CounterpointError('ERR_NO_EVENTS', 'no CPU has a control yet', 'Call writeControl() before.');
+    return controlData({ ...this.#options, ...first });
+  }
+
+  /** As `CountingSession.publish`; with a sampling interval the page is written at each sample. */
+  async publish(options: PublishOptions = {}): Promise<Publication> {
+    this.#requireOpen();
+    const publication = await Publication.open(this.#sys, this, options);
+    this.#publications.add(publication);
+    return publication;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.stop();
+    for (const publication of this.#publications) publication.close();
+    this.#isClosed = true;
+    for (const queue of this.#queues) queue.end();
+    for (const session of this.#sessions.values()) session.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #requireCpu(cpu: number): void {
+    if (this.cpus.includes(cpu)) return;
+    throw new CounterpointError(
+      'ERR_NO_CPU',
+      `CPU ${cpu} is not among those of this session`,
+      `They are ${this.cpus.join(', ')}.`,
+    );
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'these counters are closed');
+  }
+}

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect as connectSocket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CounterpointError } from '@counterpoint/core/base';
+import fc from 'fast-check';
+import { liveHandles } from '../sys/index.ts';
+import {
+  connect,
+  listPublished,
+  openCounting,
+  SUMS_PAGE_BYTES,
+  SumsPageReader,
+  SumsPageWriter,
+} from './index.ts';
+import type { Counts } from './types.ts';
+
+const runtime = mkdtempSync(join(tmpdir(), 'counterpoint-runtime-'));
+process.env['XDG_RUNTIME_DIR'] = runtime;
+after(() => rmSync(runtime, { recursive: true }));
+
+/** A process that publishes its page faults and makes some at each line that it reads. */
+const PUBLISHER = `
+  const { openCounting } = await import(${JSON.stringify(join(import.meta.dirname, 'index.ts'))});
+  const session = openCounting({ target: { kind: 'self' }, sets: ['faults:u', { name: 'clock', events: 'task-clock:u' }] });
+  await session.publish({ name: 'demo', intervalMs: 20 });
+  session.start();
+  console.log('up');
+  process.stdin.on('data', () => { new Uint8Array(64 << 20).fill(1); console.log('done'); });`;
+
+function startPublisher() {
+  const flags = ['--import', 'tsx', '--conditions=counterpoint-source', '--input-type=module'];
+  return spawn(process.execPath, [...flags, '-e', PUBLISHER], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+test('another process reads the sums and controls the session', async () => {
+  const before = liveHandles().length;
+  const publisher = startPublisher();
+  try {
+    await once(publisher.stdout, 'data');
+    using remote = await connect(publisher.pid!, 'demo');
+    const first = await remote.read();
+    assert.deepEqual(
+      first.sets.map(({ name }) => name),
+      ['faults:u', 'clock'],
+    );
+    publisher.stdin.write('x');
+    await once(publisher.stdout, 'data');
+    const second = await remote.read();
+    assert.ok(second.sets[0]!.events[0]!.value > first.sets[0]!.events[0]!.value + 10_000n);
+
+    // The page follows by itself, and says the same once the session is stopped.
+    await remote.stop();
+    const stopped = await remote.read();
+    const page = remote.sums();
+    assert.equal(page.state, 'stopped');
+    assert.deepEqual(
+      page.sums.map(({ set, event, value }) => [set, event, value]),
+      stopped.sets.flatMap(({ name, events }) =>
+        events.map(({ requestedName, value }) => [name, requestedName, value]),
+      ),
+    );
+    const { updates, timeNs } = page;
+    await sleep(100);
+    assert.ok(remote.sums().updates > updates && remote.sums().timeNs > timeNs);
+
+    await remote.next('clock');
+    await remote.start();
+    await sleep(50);
+    assert.ok((await remote.read()).sets[1]!.events[0]!.value > 0n);
+    await remote.reset(['faults:u']);
+    assert.equal((await remote.read()).sets[0]!.events[0]!.value, 0n);
+    await remote.update({ events: 'faults:u,minor-faults:u' }, 'all');
+    assert.equal(remote.sums().sums.length, 2);
+    assert.deepEqual((await remote.control()).sets, [
+      { name: 'faults:u,minor-faults:u', events: 'faults:u,minor-faults:u' },
+    ]);
+    await assert.rejects(remote.next('nothing'), { code: 'ERR_NO_EVENT_SET' });
+    await assert.rejects(remote.update({ events: 'no-such-event' }), { code: 'ERR_EVENT_SYNTAX' });
+
+    const other = connect(publisher.pid!, 'dmo');
+    await assert.rejects(other, /did you mean demo/);
+  } finally {
+    publisher.kill('SIGKILL');
+    await once(publisher, 'exit');
+  }
+  // What the killed process left is removed by the next who looks.
+  assert.deepEqual(listPublished(), []);
+  await assert.rejects(connect(publisher.pid!), { code: 'ERR_NOT_PUBLISHED' });
+  assert.equal(liveHandles().length, before);
+});
+
+test('an answer that is waited for fails when the other process ends', async () => {
+  const publisher = startPublisher();
+  try {
+    await once(publisher.stdout, 'data');
+    using remote = await connect(publisher.pid!, 'demo');
+    publisher.kill('SIGSTOP');
+    const answer = remote.read();
+    publisher.kill('SIGKILL');
+    await assert.rejects(answer, { code: 'ERR_CLOSED' });
+  } finally {
+    publisher.kill('SIGKILL');
+  }
+});
+
+test('a program in another language reads the page', async (t) => {
+  if (spawnSync('python3', ['--version']).status !== 0) return t.skip('python3 is not installed');
+  using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
+  using publication = await session.publish({ name: 'page' });
+  session.start();
+  new Uint8Array(8 << 20).fill(1);
+  session.stop();
+  publication.refresh();
+  const script = `
+import mmap, struct, sys
+f = open(sys.argv[1], 'rb'); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+while True:
+    s = struct.unpack_from('<I', m, 8)[0]
+    at, = struct.unpack_from('<I', m, 48)
+    v = struct.unpack_from('<Q', m, at)[0]
+    if s % 2 == 0 and s == struct.unpack_from('<I', m, 8)[0]: break
+print(v)`;
+  const { stdout } = spawnSync('python3', ['-c', script, publication.published.sumsPath], {
+    encoding: 'utf8',
+  });
+  assert.equal(BigInt(stdout.trim()), session.read().sets[0]!.events[0]!.value);
+  const { sumsPath, socketPath } = publication.published;
+  assert.deepEqual([statSync(sumsPath).mode & 0o777, statSync(socketPath).mode & 0o777], [0o600, 0o600]);
+  session.close();
+  assert.ok(!existsSync(sumsPath) && !existsSync(socketPath));
+});
+
+test('names that cannot be, and a name that is taken', async () => {
+  using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
+  await assert.rejects(session.publish({ name: '../escape' }), { code: 'ERR_PUBLISHED_NAME' });
+  using first = await session.publish();
+  await assert.rejects(session.publish(), { code: 'ERR_PUBLISHED_NAME' });
+  first.close();
+  using second = await session.publish();
+  assert.equal(second.published.name, 'counters');
+});
+
+test('a socket that sends nonsense is closed or told, and the session goes on', async () => {
+  using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
+  using publication = await session.publish({ name: 'nonsense' });
+  const talk = async (text: string) => {
+    const socket = connectSocket(publication.published.socketPath);
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk;
+      socket.end();
+    });
+    socket.on('error', () => {});
+    socket.write(text);
+    await once(socket, 'close');
+    return answer;
+  };
+  assert.equal(await talk('not json\n'), '');
+  assert.match(await talk('{"id":7,"do":"fly"}\n'), /"id":7,"error":.*ERR_REQUEST/);
+  assert.match(await talk('null\n'), /ERR_REQUEST/);
+  assert.match(await talk('{"id":1,"do":"next","set":{}}\n'), /set should be/);
+  assert.match(await talk('{"id":1,"do":"update","control":{"sets":3}}\n'), /ERR_CONTROL_DATA/);
+  using remote = await connect(process.pid, 'nonsense');
+  assert.equal((await remote.read()).type, 'counts');
+});
+
+const COUNTS: Counts = {
+  type: 'counts',
+  version: 1,
+  timeNs: 5n,
+  elapsedNs: 3n,
+  sets: [],
+};
+
+test('no page makes its reader throw anything else, or wait for ever', () => {
+  const writer = () => {
+    const memory = new ArrayBuffer(SUMS_PAGE_BYTES);
+    new SumsPageWriter(memory).write(COUNTS, 'running');
+    return memory;
+  };
+  const edits = fc.array(fc.tuple(fc.nat(127), fc.nat(255)), { maxLength: 8 });
+  fc.assert(
+    fc.property(edits, (changes) => {
+      const memory = writer();
+      const bytes = new Uint8Array(memory);
+      for (const [at, value] of changes) bytes[at] = value;
+      // An odd sequence is a writer that died: told after a bound, which is tried once below.
+      bytes[8]! &= 0xfe;
+      try {
+        new SumsPageReader(memory).read();
+      } catch (error) {
+        assert.ok(error instanceof CounterpointError, String(error));
+      }
+    }),
+  );
+  const dead = writer();
+  new Uint8Array(dead)[8]! |= 1;
+  assert.throws(() => new SumsPageReader(dead).read(), { code: 'ERR_SUMS_PAGE_BUSY' });
+  assert.throws(() => new SumsPageReader(new ArrayBuffer(16)), { code: 'ERR_SUMS_PAGE' });
+});
+
+test('a directory that others may look into is not used', () => {
+  const open = mkdtempSync(join(tmpdir(), 'counterpoint-open-'));
+  try {
+    writeFileSync(join(open, 'x'), '');
+    const script = `
+      process.env.XDG_RUNTIME_DIR = ${JSON.stringify(open)};
+      const { runtimeDirectory } = await import(${JSON.stringify(join(import.meta.dirname, 'runtime-directory.ts'))});
+      (await import('node:fs')).chmodSync(${JSON.stringify(open)}, 0o755);
+      console.log(runtimeDirectory());`;
+    const flags = ['--import', 'tsx', '--conditions=counterpoint-source', '--input-type=module'];
+    const { stdout } = spawnSync(process.execPath, [...flags, '-e', script], { encoding: 'utf8' });
+    assert.ok(stdout.trim() !== '' && !stdout.includes(open), stdout);
+    assert.equal(readFileSync(join(open, 'x'), 'utf8'), '');
+  } finally {
+    rmSync(open, { recursive: true });
+  }
+});

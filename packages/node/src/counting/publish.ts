@@ -1,0 +1,223 @@
+import { chmodSync, closeSync, ftruncateSync, openSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { CounterpointError } from '@counterpoint/core/base';
+import { Fd, type Mapping, type Sys } from '../sys/index.ts';
+import { type ControlData, controlRequest } from './control-data.ts';
+import { countsToJson } from './counts-json.ts';
+import { parseControlData } from './parse-control-data.ts';
+import { errorToJson, type Request, readLines, writeLine } from './protocol.ts';
+import type { ControlRequest } from './request.ts';
+import { listPublished, type Published, publishedAs, removePublished } from './runtime-directory.ts';
+import { SUMS_PAGE_BYTES, SumsPageWriter, type SumsState } from './sums-page.ts';
+import type { Counts } from './types.ts';
+
+/** What can be published: a session, or all CPUs of the global mode. */
+export interface Publishable {
+  readonly isRunning: boolean;
+  readonly isSuspended: boolean;
+  readonly isClosed: boolean;
+  read(): Counts;
+  start(): void;
+  stop(): void;
+  resume(): void;
+  next(set?: string | number): void;
+  reset(names?: readonly string[]): void;
+  update(control: ControlRequest, preserve?: readonly string[] | 'all'): void;
+  control(): ControlData;
+}
+
+export interface PublishOptions {
+  /** Others connect by this and the pid. */
+  name?: string;
+  /** How often the page is written. */
+  intervalMs?: number;
+}
+
+const DEFAULT_NAME = 'counters';
+const DEFAULT_INTERVAL_MS = 100;
+
+/**
+ * Gives other processes of the same user the sums and the control of a session:
+ *
+ *   PID-NAME.sums   a file with the sums, to be mapped (`sums-page.ts`), written each interval and at each change
+ *   PID-NAME.sock   a socket with one JSON line per request and answer
+ *
+ * Both are removed when it is closed; those of processes that were killed go when somebody lists them.
+ */
+export class Publication implements Disposable {
+  readonly published: Published;
+  readonly #session: Publishable;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #mapping: Mapping;
+  readonly #page: SumsPageWriter;
+  readonly #timer: NodeJS.Timeout;
+  #isOpen = true;
+
+  private constructor(
+    session: Publishable,
+    published: Published,
+    mapping: Mapping,
+    server: Server,
+    intervalMs: number,
+  ) {
+    this.published = published;
+    this.#session = session;
+    this.#mapping = mapping;
+    this.#page = new SumsPageWriter(mapping.buffer);
+    this.#server = server;
+    this.#server.on('connection', (socket) => this.#serve(socket));
+    this.#timer = setInterval(() => this.refresh(), intervalMs);
+    // Publishing alone keeps no program alive.
+    this.#timer.unref();
+    this.#server.unref();
+    this.refresh();
+  }
+
+  static async open(sys: Sys, session: Publishable, options: PublishOptions): Promise<Publication> {
+    const { name = DEFAULT_NAME, intervalMs = DEFAULT_INTERVAL_MS } = options;
+    if (!(intervalMs >= 1)) throw new RangeError('intervalMs must be at least 1');
+    const published = publishedAs(process.pid, name);
+    if (listPublished().some((one) => one.pid === process.pid && one.name === name)) {
+      throw new CounterpointError(
+        'ERR_PUBLISHED_NAME',
+        `this process has already published a session as ${name}`,
+        'Give it another name.',
+      );
+    }
+    removePublished(published);
+    const mapping = mapSums(sys, published.sumsPath);
+    try {
+      const server = await listen(published.socketPath);
+      return new Publication(session, published, mapping, server, intervalMs);
+    } catch (error) {
+      mapping.close();
+      removePublished(published);
+      throw error;
+    }
+  }
+
+  /** Write the page now. Also finds out that the session was closed. */
+  refresh(): void {
+    if (!this.#isOpen) return;
+    if (this.#session.isClosed) {
+      this.close();
+      return;
+    }
+    this.#page.write(this.#session.read(), this.#state());
+  }
+
+  #state(): SumsState {
+    if (this.#session.isSuspended) return 'suspended';
+    return this.#session.isRunning ? 'running' : 'stopped';
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.unref();
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    readLines(socket, (value) => {
+      const request = value as Request | null;
+      const id = Number(request?.id ?? 0);
+      try {
+        writeLine(socket, { id, ok: this.#answer(request) });
+      } catch (error) {
+        writeLine(socket, { id, error: errorToJson(error) });
+      }
+    });
+  }
+
+  #answer(request: Request | null): unknown {
+    const session = this.#session;
+    switch (request?.do) {
+      case 'read':
+        return countsToJson(session.read());
+      case 'control':
+        return session.control();
+      case 'start':
+        session.start();
+        this.refresh();
+        return null;
+      case 'stop':
+        session.stop();
+        this.refresh();
+        return null;
+      case 'resume':
+        session.resume();
+        this.refresh();
+        return null;
+      case 'next':
+        session.next(setArgument(request['set']));
+        this.refresh();
+        return null;
+      case 'reset':
+        session.reset(namesArgument(request['names']));
+        this.refresh();
+        return null;
+      case 'update': {
+        const data = parseControlData(JSON.stringify(request['control']));
+        session.update(
+          controlRequest(data),
+          request['preserve'] === 'all' ? 'all' : namesArgument(request['preserve']),
+        );
+        this.refresh();
+        return null;
+      }
+      default:
+        throw new CounterpointError(
+          'ERR_REQUEST',
+          `a published session cannot do ${JSON.stringify(request?.do)}`,
+        );
+    }
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    clearInterval(this.#timer);
+    if (!this.#session.isClosed) this.#page.write(this.#session.read(), 'closed');
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    this.#mapping.close();
+    removePublished(this.published);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+function mapSums(sys: Sys, path: string): Mapping {
+  const fd = new Fd(openSync(path, 'wx+', 0o600), closeSync);
+  try {
+    ftruncateSync(fd.number, SUMS_PAGE_BYTES);
+    return sys.mapFile(fd, SUMS_PAGE_BYTES, 'write');
+  } finally {
+    fd.close();
+  }
+}
+
+function listen(path: string): Promise<Server> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(path, () => {
+      server.off('error', reject);
+      // The directory keeps others out; this says it once more.
+      chmodSync(path, 0o600);
+      resolve(server);
+    });
+  });
+}
+
+function setArgument(set: unknown): string | number | undefined {
+  if (set === undefined || typeof set === 'string' || typeof set === 'number') return set;
+  throw new CounterpointError('ERR_REQUEST', 'set should be a name or an index');
+}
+
+function namesArgument(names: unknown): string[] | undefined {
+  if (names === undefined || names === null) return undefined;
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+  throw new CounterpointError('ERR_REQUEST', 'names should be a list of event names');
+}

@@ -1,0 +1,76 @@
+import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { CounterpointError } from '@counterpoint/core/base';
+
+/**
+ * Where this user's programs find each other: under the user's runtime directory where there is one, else under /tmp. The
+ * directory belongs to the user, and nobody else may look into it.
+ */
+export function runtimeDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  const { uid } = userInfo();
+  const base = [env['XDG_RUNTIME_DIR'], `/run/user/${uid}`].find(
+    (path) => path !== undefined && isOwn(path, uid),
+  );
+  const path = base === undefined ? `/tmp/counterpoint-${uid}` : `${base}/counterpoint`;
+  mkdirSync(path, { mode: 0o700, recursive: true });
+  if (isOwn(path, uid)) return path;
+  throw new CounterpointError(
+    'ERR_RUNTIME_DIRECTORY',
+    `${path} is not a directory that only you can use`,
+    'Remove it, or set XDG_RUNTIME_DIR to a directory of mode 0700.',
+  );
+}
+
+function isOwn(path: string, uid: number): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isDirectory() === true && stat.uid === uid && (stat.mode & 0o077) === 0;
+}
+
+/** A session that somebody has published. */
+export interface Published {
+  pid: number;
+  name: string;
+  socketPath: string;
+  sumsPath: string;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+export function publishedAs(pid: number, name: string, directory = runtimeDirectory()): Published {
+  if (!NAME.test(name)) {
+    throw new CounterpointError(
+      'ERR_PUBLISHED_NAME',
+      `'${name}' cannot be the name of a published session`,
+      'Use up to 64 letters, digits, dots, dashes and underscores.',
+    );
+  }
+  const path = `${directory}/${pid}-${name}`;
+  return { pid, name, socketPath: `${path}.sock`, sumsPath: `${path}.sums` };
+}
+
+/** Every session of this user's running processes. What processes that have ended left behind is removed. */
+export function listPublished(directory = runtimeDirectory()): Published[] {
+  const found: Published[] = [];
+  for (const file of readdirSync(directory)) {
+    const match = /^(\d+)-(.+)\.sock$/.exec(file);
+    if (match === null || !NAME.test(match[2]!)) continue;
+    const published = publishedAs(Number(match[1]), match[2]!, directory);
+    if (isAlive(published.pid)) found.push(published);
+    else removePublished(published);
+  }
+  return found;
+}
+
+export function removePublished({ socketPath, sumsPath }: Published): void {
+  rmSync(socketPath, { force: true });
+  rmSync(sumsPath, { force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

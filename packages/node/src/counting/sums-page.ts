@@ -1,0 +1,253 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { CountStatus, Counts } from './types.ts';
+
+/**
+ * The sums of a session in memory that other processes map and read without a system call. Little-endian:
+ *
+ *    0  u32 magic "CPSM"   4  u32 version        8  u32 sequence     12  u32 entries
+ *   16  u64 timeNs        24  u64 elapsedNs     32  u64 updates      40  u32 generation   44  u32 state
+ *   48  u32 entryOffset   52  u32 entrySize     56  u32 namesOffset  60  u32 namesSize
+ *   64  entries: u64 value, u64 enabledNs, u64 runningNs, u32 status, u32 set
+ *   …   names: JSON [{ "set", "event", "unit", "scale" }], one per entry
+ *
+ * `sequence` is odd while the writer is at work, and another number afterwards: a reader takes it, reads, and takes it
+ * again; where the two differ or are odd it begins anew. `generation` changes with the names. `timeNs` is CLOCK_MONOTONIC.
+ */
+export const SUMS_PAGE_BYTES = 64 * 1024;
+
+const MAGIC = 0x4d53_5043;
+const VERSION = 1;
+const AT_MAGIC = 0;
+const AT_VERSION = 4;
+const AT_SEQUENCE = 8;
+const AT_ENTRIES = 12;
+const AT_TIME = 16;
+const AT_ELAPSED = 24;
+const AT_UPDATES = 32;
+const AT_GENERATION = 40;
+const AT_STATE = 44;
+const AT_ENTRY_OFFSET = 48;
+const AT_ENTRY_SIZE = 52;
+const AT_NAMES_OFFSET = 56;
+const AT_NAMES_SIZE = 60;
+const ENTRY_OFFSET = 64;
+const ENTRY_SIZE = 32;
+
+const STATES = ['stopped', 'running', 'suspended', 'closed'] as const;
+export type SumsState = (typeof STATES)[number];
+const STATUSES: readonly CountStatus[] = ['counted', 'not-counted', 'not-supported'];
+
+/** One event's sums. */
+export interface PageSum {
+  set: string;
+  event: string;
+  unit: string | null;
+  scale: number;
+  status: CountStatus;
+  value: bigint;
+  enabledNs: bigint;
+  runningNs: bigint;
+}
+
+export interface PageSums {
+  timeNs: bigint;
+  elapsedNs: bigint;
+  state: SumsState;
+  /** How often the writer has written. */
+  updates: bigint;
+  sums: PageSum[];
+}
+
+interface EntryName {
+  set: string;
+  event: string;
+  unit: string | null;
+  scale: number;
+}
+
+/** The writing side. There is one writer. */
+export class SumsPageWriter {
+  readonly #view: DataView<ArrayBuffer>;
+  readonly #sequence: Int32Array;
+  readonly #bytes: Uint8Array;
+  #names = '';
+  #updates = 0n;
+
+  constructor(memory: ArrayBuffer) {
+    this.#view = new DataView(memory);
+    this.#bytes = new Uint8Array(memory);
+    this.#sequence = new Int32Array(memory, AT_SEQUENCE, 1);
+    this.#view.setUint32(AT_VERSION, VERSION, true);
+    this.#view.setUint32(AT_ENTRY_OFFSET, ENTRY_OFFSET, true);
+    this.#view.setUint32(AT_ENTRY_SIZE, ENTRY_SIZE, true);
+    // Last: from here on it is a page.
+    this.#view.setUint32(AT_MAGIC, MAGIC, true);
+  }
+
+  write(counts: Counts, state: SumsState): void {
+    const names = JSON.stringify(
+      counts.sets.flatMap(({ name, events }) =>
+        events.map(
+          (event): EntryName => ({
+            set: name,
+            event: event.requestedName,
+            unit: event.unit,
+            scale: event.scale,
+          }),
+        ),
+      ),
+    );
+    Atomics.add(this.#sequence, 0, 1);
+    try {
+      if (names !== this.#names) this.#writeNames(names, counts);
+      this.#writeSums(counts, state);
+    } finally {
+      Atomics.add(this.#sequence, 0, 1);
+    }
+  }
+
+  #writeSums(counts: Counts, state: SumsState): void {
+    const view = this.#view;
+    view.setBigUint64(AT_TIME, counts.timeNs, true);
+    view.setBigUint64(AT_ELAPSED, counts.elapsedNs, true);
+    view.setBigUint64(AT_UPDATES, ++this.#updates, true);
+    view.setUint32(AT_STATE, STATES.indexOf(state), true);
+    let at = ENTRY_OFFSET;
+    counts.sets.forEach(({ events }, set) => {
+      for (const { value, enabledNs, runningNs, status } of events) {
+        view.setBigUint64(at, value, true);
+        view.setBigUint64(at + 8, enabledNs, true);
+        view.setBigUint64(at + 16, runningNs, true);
+        view.setUint32(at + 24, STATUSES.indexOf(status), true);
+        view.setUint32(at + 28, set, true);
+        at += ENTRY_SIZE;
+      }
+    });
+  }
+
+  #writeNames(names: string, counts: Counts): void {
+    const entries = counts.sets.reduce((sum, { events }) => sum + events.length, 0);
+    const bytes = new TextEncoder().encode(names);
+    const offset = ENTRY_OFFSET + entries * ENTRY_SIZE;
+    if (offset + bytes.length > this.#bytes.length) {
+      throw new CounterpointError(
+        'ERR_SUMS_PAGE',
+        `${entries} events and their names do not fit into a page of ${this.#bytes.length} bytes`,
+        'Publish fewer events.',
+      );
+    }
+    const view = this.#view;
+    this.#bytes.set(bytes, offset);
+    view.setUint32(AT_ENTRIES, entries, true);
+    view.setUint32(AT_NAMES_OFFSET, offset, true);
+    view.setUint32(AT_NAMES_SIZE, bytes.length, true);
+    view.setUint32(AT_GENERATION, view.getUint32(AT_GENERATION, true) + 1, true);
+    this.#names = names;
+  }
+}
+
+/** A writer is in its lock for microseconds; after so many tries it has died in there. */
+const MOST_TRIES = 1_000_000;
+
+/** The reading side: of a page that anybody may have written. */
+export class SumsPageReader {
+  readonly #view: DataView<ArrayBuffer>;
+  readonly #sequence: Int32Array;
+  readonly #bytes: Uint8Array;
+  #generation = -1;
+  #names: readonly EntryName[] = [];
+
+  constructor(memory: ArrayBuffer) {
+    if (memory.byteLength < ENTRY_OFFSET) throw notAPage('it is too short');
+    this.#view = new DataView(memory);
+    this.#bytes = new Uint8Array(memory);
+    this.#sequence = new Int32Array(memory, AT_SEQUENCE, 1);
+    if (this.#view.getUint32(AT_MAGIC, true) !== MAGIC) throw notAPage('it does not begin like one');
+    const version = this.#view.getUint32(AT_VERSION, true);
+    if (version !== VERSION) throw notAPage(`its version is ${version}`);
+  }
+
+  /** All sums as they were at one moment. */
+  read(): PageSums {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const before = Atomics.load(this.#sequence, 0);
+      if ((before & 1) !== 0) continue;
+      const copy = this.#bytes.slice(0, this.#usedBytes());
+      if (Atomics.load(this.#sequence, 0) === before) return this.#decode(new DataView(copy.buffer));
+    }
+    throw new CounterpointError(
+      'ERR_SUMS_PAGE_BUSY',
+      'the sums are being written all the time, or their writer has died while it wrote',
+    );
+  }
+
+  #usedBytes(): number {
+    return this.#view.getUint32(AT_NAMES_OFFSET, true) + this.#view.getUint32(AT_NAMES_SIZE, true);
+  }
+
+  #decode(view: DataView<ArrayBuffer>): PageSums {
+    if (view.byteLength < ENTRY_OFFSET) throw notAPage('its names lie before its beginning');
+    const generation = view.getUint32(AT_GENERATION, true);
+    if (generation !== this.#generation) {
+      this.#names = readNames(view);
+      this.#generation = generation;
+    }
+    const offset = view.getUint32(AT_ENTRY_OFFSET, true);
+    const size = view.getUint32(AT_ENTRY_SIZE, true);
+    const entries = view.getUint32(AT_ENTRIES, true);
+    if (size < ENTRY_SIZE || offset + entries * size > view.byteLength)
+      throw notAPage('its entries lie beyond its end');
+    const sums: PageSum[] = [];
+    for (let entry = 0; entry < entries; entry++)
+      sums.push(this.#readEntry(view, entry, offset + entry * size));
+    return {
+      timeNs: view.getBigUint64(AT_TIME, true),
+      elapsedNs: view.getBigUint64(AT_ELAPSED, true),
+      state: STATES[view.getUint32(AT_STATE, true)] ?? 'closed',
+      updates: view.getBigUint64(AT_UPDATES, true),
+      sums,
+    };
+  }
+
+  #readEntry(view: DataView, entry: number, at: number): PageSum {
+    const { set, event, unit, scale } = this.#names[entry] ?? {
+      set: '',
+      event: `event ${entry}`,
+      unit: null,
+      scale: 1,
+    };
+    return {
+      set,
+      event,
+      unit,
+      scale,
+      status: STATUSES[view.getUint32(at + 24, true)] ?? 'not-counted',
+      value: view.getBigUint64(at, true),
+      enabledNs: view.getBigUint64(at + 8, true),
+      runningNs: view.getBigUint64(at + 16, true),
+    };
+  }
+}
+
+function readNames(view: DataView<ArrayBuffer>): EntryName[] {
+  const offset = view.getUint32(AT_NAMES_OFFSET, true);
+  const size = view.getUint32(AT_NAMES_SIZE, true);
+  if (offset + size > view.byteLength) throw notAPage('its names lie beyond its end');
+  let names: unknown;
+  try {
+    names = JSON.parse(new TextDecoder().decode(new Uint8Array(view.buffer, offset, size)));
+  } catch {
+    throw notAPage('its names cannot be read');
+  }
+  if (!Array.isArray(names)) throw notAPage('its names cannot be read');
+  return names.map((name: Partial<EntryName> | null) => ({
+    set: String(name?.set ?? ''),
+    event: String(name?.event ?? ''),
+    unit: typeof name?.unit === 'string' ? name.unit : null,
+    scale: typeof name?.scale === 'number' ? name.scale : 1,
+  }));
+}
+
+function notAPage(why: string): CounterpointError {
+  return new CounterpointError('ERR_SUMS_PAGE', `this is no page of sums: ${why}`);
+}
