@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -136,4 +136,50 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
     const samples = perf('script', '-G', '-F', 'ip', '-i', file).trim().split('\n').length;
     assert.equal(total, samples);
   });
+});
+
+/** Tracepoints whose text needs no kernel symbols, with flags, symbolic names, arrays and texts among their fields. */
+const TRACEPOINTS = [
+  'sched:sched_switch',
+  'sched:sched_wakeup',
+  'sched:sched_process_exec',
+  'irq:softirq_entry',
+  'raw_syscalls:sys_enter',
+  'raw_syscalls:sys_exit',
+  'syscalls:sys_enter_openat',
+  'task:task_newtask',
+  'signal:signal_generate',
+];
+
+function canRecordTracepoints(): boolean {
+  const words = ['record', '-q', '-o', '/dev/null', '-e', TRACEPOINTS.join(','), '--', 'true'];
+  return spawnSync('perf', words, { stdio: 'ignore' }).status === 0;
+}
+
+const noTracepoints =
+  perfIsMissing() || (canRecordTracepoints() ? false : 'tracepoints cannot be recorded here');
+
+test('tracepoints read as perf prints them', { skip: noTracepoints }, async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'counterpoint-test-'));
+  try {
+    const file = join(dir, 'perf.data');
+    const words = [
+      'record',
+      '-q',
+      '-o',
+      file,
+      '-e',
+      TRACEPOINTS.join(','),
+      '--',
+      'sh',
+      '-c',
+      'ls /usr | cat',
+    ];
+    execFileSync('perf', words, { stdio: 'ignore' });
+    const lines = perf('script', '-i', file).split('\n');
+    assert.ok(lines.length > 100);
+    assert.deepEqual((await counterpoint('script', '-i', file)).out.split('\n'), lines);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });

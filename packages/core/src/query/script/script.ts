@@ -8,12 +8,13 @@ import {
   type WalkedSample,
 } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
-import type { PerfDataReader, RecordedEvent, ScanOptions } from '../../perfdata/index.ts';
+import type { PerfDataReader, RecordedEvent, ScanOptions, TracepointFormat } from '../../perfdata/index.ts';
 import { Int32Column, Profile, type ProfileMeta } from '../../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
 import { branchesOf } from './branches.ts';
 import { defaultFields, type FieldChoice, fieldsOf, SCRIPT_FIELDS, type ScriptField } from './fields.ts';
 import { jsonSample } from './json-sample.ts';
+import { compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
 import { StackText } from './stack-text.ts';
 import { traceText } from './trace-text.ts';
 
@@ -102,6 +103,8 @@ class ScriptPrinter {
   private pendingForms: EventForm[] = [];
   private readonly tails = new Map<number, string>();
   private readonly buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
+  private readonly tracePrinters = new Map<TracepointFormat, RecordPrinter | null>();
+  private kernelTexts: Map<bigint, string> | null = null;
   private nameWidth = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
@@ -209,7 +212,18 @@ class ScriptPrinter {
     const format = this.reader.tracing?.byId.get(Number(sample.event.attr.config));
     const { rawOffset, rawSize } = sample.fields;
     if (format === undefined || rawSize === 0) return '';
-    return printable(traceText(sample.view, rawOffset, rawSize, format, this.reader.littleEndian));
+    let printer = this.tracePrinters.get(format);
+    if (printer === undefined) {
+      this.kernelTexts ??= parseKernelTexts(this.reader.tracing!.printkFormats);
+      this.tracePrinters.set(format, (printer = compilePrintFormat(format, this.kernelTexts)));
+    }
+    const { view } = sample;
+    const le = this.reader.littleEndian;
+    const text =
+      printer === null
+        ? traceText(view, rawOffset, rawSize, format, le)
+        : printer({ view, offset: rawOffset, size: rawSize, le });
+    return printable(text);
   }
 
   private tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {

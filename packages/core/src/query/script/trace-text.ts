@@ -22,7 +22,8 @@ export function traceText(
   return words.join(' ');
 }
 
-function fieldText(
+/** A field as text. */
+export function fieldText(
   view: DataView,
   offset: number,
   size: number,
@@ -32,12 +33,23 @@ function fieldText(
   if (field.offset + field.size > size) return '?';
   const at = offset + field.offset;
   if (field.dynamic !== null) {
-    const word = view.getUint32(at, le);
-    const from = (word & 0xffff) + (field.dynamic === 'relative' ? field.offset + field.size : 0);
-    return bytesText(view, offset + from, Math.min(word >>> 16, size - from), field.type);
+    const { from, length } = dynamicRange(view, offset, field, le);
+    return bytesText(view, offset + from, Math.min(length, size - from), field.type);
   }
   if (field.arrayLength !== null) return bytesText(view, at, field.size, field.type);
   return numberText(view, at, field, le);
+}
+
+/** Where a field's text or array lies, from the record's start: as the record says, which may be beyond its end. */
+export function dynamicRange(
+  view: DataView,
+  offset: number,
+  field: TracepointField,
+  le: boolean,
+): { from: number; length: number } {
+  const word = view.getUint32(offset + field.offset, le);
+  const from = (word & 0xffff) + (field.dynamic === 'relative' ? field.offset + field.size : 0);
+  return { from, length: word >>> 16 };
 }
 
 function bytesText(view: DataView, at: number, length: number, type: string): string {
