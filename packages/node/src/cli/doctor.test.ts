@@ -12,3 +12,9 @@ test('doctor: text and JSON say the same, and so does the exit status', async ()
   for (const { name, state } of checks) assert.match(text.out, new RegExp(`^${name} +${state} `, 'm'));
   assert.match(text.out, canRecord ? /Recording works/ : /does not work/);
 });
+
+test('doctor: a word that it does not know is a usage error', async () => {
+  const { status, err, out } = await counterpoint('doctor', 'bogus');
+  assert.deepEqual([status, out], [129, '']);
+  assert.match(err, /takes no arguments, not 'bogus'/);
+});

@@ -1,4 +1,4 @@
-import { defineVerb, EXIT_FAILURE, EXIT_OK } from './args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
 
 export default defineVerb({
   name: 'doctor',
@@ -10,6 +10,7 @@ export default defineVerb({
     ['doctor --json | jq .canRecord', 'for scripts; the exit status says the same'],
   ],
   async run({ args, out }) {
+    if (args.words.length > 0) throw new UsageError(`it takes no arguments, not '${args.words[0]}'`);
     const [{ examineMachine }, { realSys }, { onlineCpus }] = await Promise.all([
       import('../probe/index.ts'),
       import('../sys/index.ts'),

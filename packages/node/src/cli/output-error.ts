@@ -42,8 +42,11 @@ function fileErrorText(error: NodeJS.ErrnoException): string | null {
 }
 
 function remedyOf(error: unknown): string {
-  const remedy = (error as { remedy?: unknown } | null)?.remedy;
-  return typeof remedy === 'string' ? remedy : '';
+  const { remedy, code } = (error ?? {}) as { remedy?: unknown; code?: unknown };
+  if (typeof remedy === 'string') return remedy;
+  return code === 'EMFILE'
+    ? 'Raise the limit of open files: ulimit -n 1024 (or LimitNOFILE= of a service).'
+    : '';
 }
 
 /** Ours, or the system's: errors with a code and a cause outside the program. */

@@ -96,7 +96,7 @@ export class ParsedArguments<Name extends string = string> {
     const text = this.#last(name)?.value;
     if (text === undefined || text === null) return otherwise;
     const value = parse(text);
-    if (value === null) throw badValue(this.shown(name), text, expected);
+    if (value === null) throw badValue(this.shown(name), text, tooLarge(text, parse) ?? expected);
     if (typeof value === 'number') checkBounds(this.shown(name), text, value, bounds);
     return value;
   }
@@ -185,6 +185,14 @@ export class ParsedArguments<Name extends string = string> {
 /** `--name`, or `-n` for a name of one letter. */
 function optionText(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`;
+}
+
+/** What is expected of a number whose size alone is wrong: the same form with a small number is read. Else null. */
+function tooLarge(text: string, parse: (text: string) => unknown): string | null {
+  const small = text.replace(/^\+?\d+/, '1');
+  return small !== text && small.length < text.length && parse(small) !== null
+    ? `at most ${Number.MAX_SAFE_INTEGER}`
+    : null;
 }
 
 function badValue(shown: string, text: string, expected: string, remedy = ''): UsageError {

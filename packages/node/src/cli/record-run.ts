@@ -175,6 +175,11 @@ function refuseWhatIsMissing(args: Arguments): void {
       'Give a command, a process (-p PID), a thread (-t TID) or all CPUs (-a).',
     );
   }
+  if (args.has('freq') && args.has('count'))
+    throw new UsageError(
+      '--freq and --count exclude each other',
+      'A sample each N events (-c), or as many per second (-F), for which the kernel chooses N.',
+    );
   if (args.has('compression-level')) {
     throw new UsageError(
       '-z is not available: this version writes files uncompressed',
@@ -223,9 +228,16 @@ function clockId(args: Arguments): number | undefined {
   throw args.refuse('clockid', `one of ${Object.keys(CLOCKS).join(', ')}`);
 }
 
+/** The kernel's own limit is lower, and that of the memory to lock; this one keeps numbers whole. */
+const MOST_PAGES = 2 ** 20;
+
 /** `128` is pages; `512K` is a size. */
 function mmapPages(args: Arguments): number | undefined {
   const text = args.string('mmap-pages');
-  if (text === undefined || /^\d+$/.test(text)) return args.number('mmap-pages', { min: 1, max: 2 ** 20 });
-  return Math.ceil(args.sizeBytes('mmap-pages', { min: 1 })! / realSys.pageSizeBytes());
+  if (text === undefined || /^\d+$/.test(text)) return args.number('mmap-pages', { min: 1, max: MOST_PAGES });
+  const pageSizeBytes = realSys.pageSizeBytes();
+  const pages = Math.ceil(args.sizeBytes('mmap-pages', { min: 1 })! / pageSizeBytes);
+  if (pages <= MOST_PAGES) return pages;
+  const most = `${(MOST_PAGES * pageSizeBytes) / 2 ** 30}G`;
+  throw args.refuse('mmap-pages', `at most ${MOST_PAGES} pages or ${most}`);
 }

@@ -47,6 +47,12 @@ describe('usage', () => {
     [['-z', 'true'], /-z is not available/],
     [['-F', 'often', 'true'], /-F expects/],
     [['-k', 'sundial', 'true'], /-k expects one of/],
+    [['-c', '1000', '-F', '99', 'true'], /--freq and --count exclude each other/],
+    [['-c', '18446744073709551616', 'true'], /(--count|-c) expects at most 9007199254740991/],
+    [['-F', '99999999999999999999', 'true'], /(--freq|-F) expects at most/],
+    [['-c', '1e9', 'true'], /(--count|-c) expects a whole number/],
+    [['-m', '100G', 'true'], /(--mmap-pages|-m) expects at most 1048576 pages or /],
+    [['-m', '1048577', 'true'], /(--mmap-pages|-m) expects a value from 1 to 1048576/],
     [['--all-user', '--all-kernel', 'true'], /exclude each other/],
     [['-e', 'no-such-event', 'true'], /event syntax error/],
   ] as const) {

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -16,6 +17,7 @@ import { after, test } from 'node:test';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
 import { type Diagnostic, type FileRequest, loadCodeSymbols } from '@counterpoint/core/symbols';
 import { type DiskDriverOptions, diskDriver, kernelBuildId } from './index.ts';
+import { openPerfMap } from './perf-map.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -197,6 +199,32 @@ test('perf maps by pid, and only those that belong to us, to root or to the proc
     child.kill('SIGKILL');
   }
   assert.deepEqual(await ask({ ...request, pid: 4242425 }), { bytes: null, codes: [] });
+});
+
+test('a perf map that cannot be read: the true reason, and a remedy that exists', {
+  skip: notRoot(),
+}, async () => {
+  const told = async (path: string) => {
+    const diagnostics: Diagnostic[] = [];
+    const view = null;
+    await openPerfMap(
+      { need: 'perf-map', path: '', pid: 4242426, buildId: '', required: true },
+      view,
+      { tmpDir: dirname(path), anyOwner: false },
+      diagnostics,
+    );
+    assert.equal(diagnostics.length, 1);
+    return `${diagnostics[0]!.detail}. ${diagnostics[0]!.remedy}`;
+  };
+  const path = put('maps/perf-4242426.map', '1000 10 name\n');
+  chownSync(path, 12345, 12345);
+  assert.match(await told(path), new RegExp(`belongs to user 12345, .*: chown 0 ${path}$`));
+  rmSync(path);
+  mkdirSync(path);
+  assert.match(await told(path), /^it is not a regular file\. .*remove it/);
+  rmdirSync(path);
+  symlinkSync(path, path);
+  assert.match(await told(path), /^it is a link that leads to itself\. .*remove it/);
 });
 
 function notRoot(): string | false {

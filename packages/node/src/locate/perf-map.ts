@@ -41,7 +41,7 @@ async function openOne(
         code: 'perf-map-owner',
         path,
         detail: `it belongs to user ${uid}, not to you, root or the process, so it was not read`,
-        remedy: `If you trust it: chown it, or use --force.`,
+        remedy: `If you trust it, make it yours: chown ${process.geteuid?.() ?? 0} ${path}`,
       });
       return null;
     }
@@ -49,12 +49,27 @@ async function openOne(
   } catch (error) {
     const code = error instanceof CounterpointError ? error.code : (error as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT' && code !== 'ENOTDIR')
-      diagnostics.push({
-        code: 'perf-map-access',
-        path,
-        detail: `it cannot be read (${code})`,
-        remedy: 'Run as the user of the process, or as root.',
-      });
+      diagnostics.push({ code: 'perf-map-access', path, ...explain(code ?? String(error)) });
     return null;
+  }
+}
+
+/** Why a map that is there cannot be read, and what helps. */
+function explain(code: string): { detail: string; remedy: string } {
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return {
+        detail: 'it may not be read (permission denied)',
+        remedy: process.geteuid?.() === 0 ? '' : 'Run as the user of the process, or as root.',
+      };
+    case 'ERR_NOT_A_FILE':
+    case 'ELOOP':
+      return {
+        detail: code === 'ELOOP' ? 'it is a link that leads to itself' : 'it is not a regular file',
+        remedy: 'No process names its code in such a thing: remove it.',
+      };
+    default:
+      return { detail: `it cannot be read (${code})`, remedy: '' };
   }
 }

@@ -151,6 +151,41 @@ describe('a command', { skip }, () => {
     assert.ok(!existsSync(join(directory, 'never.data')));
   });
 
+  for (const hook of ['onStart', 'onProgress'] as const) {
+    test(`an error in ${hook} ends recording and command, and rejects; the file is complete`, async () => {
+      let pid = 0;
+      const run = recordTo('hook.data', {
+        command: ['sleep', '30'],
+        onStart: (start) => {
+          pid = start.pid!;
+          if (hook === 'onStart') throw new Error('mine');
+        },
+        onProgress: () => {
+          throw new Error('mine');
+        },
+        progressIntervalMs: 20,
+      });
+      await assert.rejects(run, { message: 'mine' });
+      assert.ok(pid > 0 && !existsSync(`/proc/${pid}`));
+      assert.equal((await read('hook.data')).reader.isUnfinished, false);
+    });
+  }
+
+  test('amounts that make no sense are refused before anything starts', async () => {
+    for (const [options, pattern] of [
+      [{ maxSizeBytes: -1 }, /maxSizeBytes must be a whole number of at least 1, not -1/],
+      [{ maxSizeBytes: 1.5 }, /maxSizeBytes/],
+      [{ delayMs: -5 }, /delayMs must be a number of at least 0, not -5/],
+      [{ delayMs: Number.NaN }, /delayMs/],
+      [{ flushIntervalMs: -1 }, /flushIntervalMs/],
+      [{ progressIntervalMs: 0 }, /progressIntervalMs/],
+      [{ frequency: 99, period: 1000 }, /both a frequency and a period/],
+    ] as const) {
+      await assert.rejects(recordTo('amounts.data', { command: ['true'], ...options }), { message: pattern });
+    }
+    assert.ok(!existsSync(join(directory, 'amounts.data')));
+  });
+
   test('progress is told while it runs', async () => {
     const seen: number[] = [];
     await recordTo('progress.data', {

@@ -7,7 +7,14 @@ import { nodeOptionsForNames } from './node-names.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import {
+  checkAmounts,
+  resolveEvents,
+  ringPages,
+  samplingOptions,
+  scopeOf,
+  sessionTarget,
+} from './request.ts';
 import { SessionRecording } from './session-recording.ts';
 
 /**
@@ -22,6 +29,7 @@ export async function runRecorder(
   const sys = options.sys ?? realSys;
   const notes: Note[] = [];
   options.signal?.throwIfAborted();
+  checkAmounts(options);
   const scope = scopeOf(options);
   const events = await resolveEvents(options.events);
   const launched = launch(options, notes);
@@ -53,6 +61,10 @@ export async function runRecorder(
     } finally {
       session.close();
     }
+  } catch (error) {
+    // Nobody else knows of it any more.
+    held?.kill('SIGTERM');
+    throw error;
   } finally {
     held?.[Symbol.dispose]();
     perfMaps[Symbol.dispose]();

@@ -32,6 +32,28 @@ export function scopeOf(options: RecordOptions): Scope {
   );
 }
 
+/** The least value of the options that are amounts; fractions are fine where they are times. */
+const LEAST = [
+  ['maxSizeBytes', 1, true],
+  ['delayMs', 0, false],
+  ['flushIntervalMs', 0, false],
+  ['progressIntervalMs', 1, false],
+] as const;
+
+export function checkAmounts(options: RecordOptions): void {
+  for (const [name, least, isWhole] of LEAST) {
+    const value = options[name];
+    if (
+      value === undefined ||
+      (value >= least && (isWhole ? Number.isSafeInteger(value) : Number.isFinite(value)))
+    )
+      continue;
+    throw new RangeError(
+      `${name} must be a ${isWhole ? 'whole ' : ''}number of at least ${least}, not ${value}`,
+    );
+  }
+}
+
 /** Threads and CPUs of a scope. The held command is `commandPid`. */
 export function sessionTarget(
   scope: Scope,
@@ -64,6 +86,12 @@ export function sessionTarget(
 
 export function samplingOptions(scope: Scope, options: RecordOptions, notes: Note[]): SamplingOptions {
   const { period, callGraph, callchains = 'both', clockId } = options;
+  if (period !== undefined && options.frequency !== undefined)
+    throw new CounterpointError(
+      'ERR_FREQUENCY_AND_PERIOD',
+      'both a frequency and a period are given',
+      'A period is a sample each so many events; a frequency lets the kernel choose it.',
+    );
   if (period !== undefined && BigInt(period) <= 0n) throw new RangeError('the period must be at least 1');
   return {
     frequency: frequencyHz(options.frequency, notes),
@@ -107,7 +135,7 @@ export interface RingPages {
 export function ringPages(wanted: number | undefined, pageSizeBytes: number, cpuCount: number): RingPages {
   if (wanted !== undefined) {
     if (!Number.isSafeInteger(wanted) || wanted < 1 || wanted > MOST_PAGES)
-      throw new RangeError(`the number of pages must be from 1 to ${MOST_PAGES}`);
+      throw new RangeError(`the number of pages must be from 1 to ${MOST_PAGES}, not ${wanted}`);
     const pages = 2 ** Math.ceil(Math.log2(wanted));
     return { wanted: pages, enough: pages };
   }

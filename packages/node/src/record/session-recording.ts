@@ -41,7 +41,8 @@ export interface RecordingParts {
 }
 
 interface Stop {
-  reason: StopReason;
+  /** `callback-threw`: the caller's own function did; the recording is completed, and then its error thrown. */
+  reason: StopReason | 'callback-threw';
   error: unknown;
 }
 
@@ -62,7 +63,7 @@ export class SessionRecording {
   #roundsEnd = Number.POSITIVE_INFINITY;
   readonly #startedAt = performance.now();
   readonly #stopped: Promise<Stop>;
-  #stop: (reason: StopReason, error?: unknown) => void = () => {};
+  #stop: (reason: Stop['reason'], error?: unknown) => void = () => {};
 
   constructor(parts: RecordingParts) {
     this.#parts = parts;
@@ -94,7 +95,9 @@ export class SessionRecording {
     await this.#finishOutput(stop, lost);
     const exit = held === null ? null : await held.exited;
     nameLogs?.finish();
-    return this.#result(stop, lost, exit);
+    const { reason, error } = stop;
+    if (reason === 'callback-threw') throw error;
+    return this.#result({ reason, error }, lost, exit);
   }
 
   /** Start everything, and wait for the first reason to stop. */
@@ -115,10 +118,11 @@ export class SessionRecording {
       else session.enable();
       held?.release();
       held?.exited.then(() => this.#stop('command-exited'));
-      options.onStart?.({ ...describeSession(session), notes, pid: held?.pid ?? null });
+      const start = { ...describeSession(session), notes, pid: held?.pid ?? null };
+      this.#tell(() => options.onStart?.(start));
       if (onProgress !== undefined) {
         const intervalMs = options.progressIntervalMs ?? DEFAULT_PROGRESS_INTERVAL_MS;
-        timers.push(setInterval(() => onProgress(this.#progress()), intervalMs));
+        timers.push(setInterval(() => this.#tell(() => onProgress(this.#progress())), intervalMs));
       }
       if (options.signal?.aborted === true) onAbort();
       return await this.#stopped;
@@ -128,6 +132,15 @@ export class SessionRecording {
     } finally {
       for (const timer of timers) clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Call a function of the caller's. One that throws ends the recording. */
+  #tell(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#stop('callback-threw', error);
     }
   }
 
@@ -256,7 +269,11 @@ export class SessionRecording {
     return writer.take();
   }
 
-  #result(stop: Stop, lost: readonly EventTotals[], exit: ExitStatus | null): RecordResult {
+  #result(
+    stop: { reason: StopReason; error: unknown },
+    lost: readonly EventTotals[],
+    exit: ExitStatus | null,
+  ): RecordResult {
     const { output, path, session, notes } = this.#parts;
     return {
       path,

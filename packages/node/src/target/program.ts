@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { CounterpointError, didYouMean } from '@counterpoint/core/base';
+import { formatProblem } from './executable.ts';
 
 /** A command that cannot be run; `exitStatus` is what a shell would give: 127 not found, 126 found but not to be run. */
 export class CommandError extends CounterpointError {
@@ -34,11 +35,12 @@ const DEFAULT_PATH = '/bin:/usr/bin';
 
 /** The file that exec will run for `name`, or `CommandError`. Asked before anything is started. */
 export function resolveProgram(name: string, { path, cwd = process.cwd() }: ProgramSearch = {}): string {
+  requireDirectory(cwd);
   if (name === '') throw new CommandError('ERR_COMMAND_NOT_FOUND', 'the command is an empty word', 127);
   if (name.includes('/')) {
     const file = resolve(cwd, name);
     const why = cannotRun(file);
-    if (why === null) return file;
+    if (why === null) return checkedFormat(name, file);
     if (why === 'missing') throw new CommandError('ERR_COMMAND_NOT_FOUND', `${name}: no such file`, 127);
     throw notExecutable(name, why === 'out of reach' ? 'permission denied' : why);
   }
@@ -46,7 +48,7 @@ export function resolveProgram(name: string, { path, cwd = process.cwd() }: Prog
   for (const directory of (path ?? DEFAULT_PATH).split(':')) {
     const file = resolve(cwd, join(directory === '' ? '.' : directory, name));
     const why = cannotRun(file);
-    if (why === null) return file;
+    if (why === null) return checkedFormat(name, file);
     if (why === 'not executable' || why === 'permission denied') refusal ??= notExecutable(file, why);
   }
   if (refusal !== null) throw refusal;
@@ -57,6 +59,29 @@ export function resolveProgram(name: string, { path, cwd = process.cwd() }: Prog
     127,
     'It is looked for in the directories of PATH; give a path with a slash for another place.',
   );
+}
+
+/** Starting a program in a directory that is not there fails as if the program were missing. */
+function requireDirectory(cwd: string): void {
+  const why = cannotEnter(cwd);
+  if (why === null) return;
+  throw new CounterpointError('ERR_LAUNCH', `the command cannot run in the directory ${cwd}: ${why}`);
+}
+
+function cannotEnter(directory: string): string | null {
+  try {
+    if (!statSync(directory).isDirectory()) return 'it is no directory';
+    accessSync(directory, constants.X_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'it does not exist' : 'permission denied';
+  }
+}
+
+function checkedFormat(name: string, file: string): string {
+  const why = formatProblem(file);
+  if (why !== null) throw new CommandError('ERR_COMMAND_NOT_EXECUTABLE', `${name}: ${why}`, 126);
+  return file;
 }
 
 function notExecutable(name: string, why: string): CommandError {

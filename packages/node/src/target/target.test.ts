@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -19,6 +20,7 @@ import { after, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { CommRecord, ForkRecord, Mmap2Record, PerfRecord } from '@counterpoint/core/records';
+import { formatProblem } from './executable.ts';
 import {
   CommandError,
   isNodeProgram,
@@ -225,9 +227,69 @@ describe('launchHeld', () => {
   });
 
   test('what only exec can know still ends with the status of a shell', async () => {
-    const held = launchHeld([script('bad', '#!/no/such/interpreter\n')], quiet);
+    const path = script('goes', '#!/bin/sh\n');
+    const held = launchHeld([path], quiet);
+    rmSync(path);
     held.release();
     assert.ok([126, 127].includes((await held.exited).code));
+  });
+
+  test('a directory that is not there is what is named', () => {
+    const launch = (cwd: string) => () => launchHeld(['true'], { ...quiet, cwd });
+    assert.throws(launch('/no/such'), {
+      code: 'ERR_LAUNCH',
+      message: /in the directory \/no\/such: it does not exist/,
+    });
+    assert.throws(launch(script('file', '')), { code: 'ERR_LAUNCH', message: /it is no directory/ });
+  });
+});
+
+describe('what exec would refuse', () => {
+  const native = { arch: process.arch, runsOtherFormats: false };
+  const binary = (name: string, change: (bytes: Buffer) => Buffer) => {
+    const path = join(directory, name);
+    writeFileSync(path, change(readFileSync('/bin/sh')), { mode: 0o755 });
+    return path;
+  };
+
+  test('is known before: scripts by their interpreter', () => {
+    assert.equal(formatProblem(script('ok', '#!/bin/sh -e\n'), native), null);
+    assert.equal(formatProblem(script('space', '#! /bin/sh\n'), native), null);
+    assert.equal(formatProblem(script('plain-text', 'echo\n\0'), native), null, 'for the shell');
+    assert.equal(formatProblem(script('nothing', ''), native), null);
+    assert.match(
+      formatProblem(script('none', '#!/no/such -x\n'), native)!,
+      /interpreter \/no\/such does not exist/,
+    );
+    assert.match(formatProblem(script('dir', '#!/tmp\n'), native)!, /interpreter \/tmp is not executable/);
+    assert.match(formatProblem(script('crlf', '#!/bin/sh\r\n'), native)!, /carriage return/);
+    assert.throws(() => resolveProgram(script('none', '#!/no/such\n')), {
+      exitStatus: 126,
+      message: /none: its interp/,
+    });
+  });
+
+  test('is known before: files that are no program of this machine', {
+    skip: !['x64', 'arm64'].includes(process.arch),
+  }, () => {
+    for (const path of ['/bin/sh', process.execPath]) assert.equal(formatProblem(path, native), null);
+    const [x64, arm64] = ['x64', 'arm64'].map((arch) => formatProblem('/bin/sh', { ...native, arch }));
+    assert.match((process.arch === 'x64' ? arm64 : x64)!, /another processor/);
+    assert.equal(
+      formatProblem('/bin/sh', { arch: 'riscv64', runsOtherFormats: false }),
+      null,
+      'not known there',
+    );
+    const cut = binary('cut', (bytes) => bytes.subarray(0, 20));
+    assert.match(formatProblem(cut, native)!, /no complete ELF program/);
+    assert.equal(formatProblem(cut, { ...native, runsOtherFormats: true }), null);
+    assert.match(formatProblem(script('zeros', '\0\x01\x02'), native)!, /exec format error/);
+    const noLoader = binary('no-loader', (bytes) =>
+      Buffer.from(bytes.toString('latin1').replace('/ld-linux', '/ld-nowhr'), 'latin1'),
+    );
+    if (readFileSync(noLoader).equals(readFileSync('/bin/sh'))) return;
+    assert.match(formatProblem(noLoader, native)!, /its loader \/\S+ does not exist/);
+    assert.equal(spawnSync(noLoader).error?.message.includes('ENOENT'), true, 'as the kernel says');
   });
 });
 
