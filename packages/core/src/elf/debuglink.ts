@@ -1,4 +1,5 @@
-import { type ElfFile, findSection, readSectionBytes, stringAt, viewOf } from './elf-file.ts';
+import { type ElfFile, findSection, readSectionBytes, viewOf } from './elf-file.ts';
+import { stringAt } from './strings.ts';
 
 /** Name of the separate debug file and the CRC-32 of its whole contents. */
 export interface DebugLink {

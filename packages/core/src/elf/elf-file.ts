@@ -19,6 +19,7 @@ import {
   SHN_XINDEX,
   SHT_NOBITS,
 } from './elf-facts.ts';
+import { ElfNames } from './strings.ts';
 
 /** A program header: which bytes of the file are loaded where. Addresses are signed, so that kernel ones stay exact. */
 export interface Segment {
@@ -65,11 +66,6 @@ export interface ElfFile {
 const MAX_HEADERS = 1 << 18;
 /** A section larger than this is not read into memory. Chromium's debug symbol strings are a third of it. */
 const MAX_SECTION_BYTES = 1 << 30;
-
-/** Longer names are cut: a table without a NUL must not cost its whole size per name. */
-export const MAX_NAME_BYTES = 1 << 16;
-
-const decoder = new TextDecoder();
 
 /** Reads the headers. Throws FormatError where `source` is not an ELF file; wrong tables are counted and left empty. */
 export async function openElf(source: ByteSource): Promise<ElfFile> {
@@ -160,19 +156,6 @@ export function viewOf(bytes: Uint8Array<ArrayBuffer>): DataView<ArrayBuffer> {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A NUL-terminated string of a string table; empty where the offset is outside. */
-export function stringAt(strings: Uint8Array, offset: number): string {
-  if (offset >= strings.length) return '';
-  return decoder.decode(strings.subarray(offset, stringEnd(strings, offset)));
-}
-
-/** Where the NUL-terminated string at `offset` ends, its NUL excluded. */
-export function stringEnd(strings: Uint8Array, offset: number): number {
-  const window = strings.subarray(offset, offset + MAX_NAME_BYTES);
-  const length = window.indexOf(0);
-  return offset + (length === -1 ? window.length : length);
-}
-
 export function unsigned64(view: DataView, offset: number, littleEndian: boolean): number {
   const first = view.getUint32(offset, littleEndian);
   const second = view.getUint32(offset + 4, littleEndian);
@@ -239,7 +222,8 @@ async function nameSections(elf: ElfFile, namesIndex: number): Promise<void> {
   const strings = names === undefined ? null : await readSectionBytes(elf, names);
   if (strings === null && elf.sections.length > 0) elf.damage.add('elf-section-names', 0);
   if (strings === null) return;
-  for (const section of elf.sections) section.name = stringAt(strings, section.nameOffset);
+  const table = new ElfNames(strings);
+  for (const section of elf.sections) section.name = table.at(section.nameOffset);
 }
 
 function readSegment(view: DataView, at: number, is64: boolean, little: boolean): Segment {

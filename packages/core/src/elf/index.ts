@@ -9,8 +9,6 @@ export {
   readSectionBytes,
   type Section,
   type Segment,
-  stringAt,
-  stringEnd,
 } from './elf-file.ts';
 export { type PltEntry, readPlt } from './plt.ts';
 export { ElfSymbols, readSymbols } from './symbol-table.ts';

@@ -1,6 +1,7 @@
 import { TWO_32 } from '../base/index.ts';
 import { SHT_DYNSYM, SHT_SYMTAB, SYM_SIZE_32, SYM_SIZE_64 } from './elf-facts.ts';
-import { type ElfFile, readSectionBytes, stringAt, viewOf } from './elf-file.ts';
+import { type ElfFile, readSectionBytes, viewOf } from './elf-file.ts';
+import { ElfNames } from './strings.ts';
 
 const HOST_IS_LITTLE = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
@@ -13,8 +14,7 @@ const HOST_IS_LITTLE = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
  */
 export class ElfSymbols {
   readonly count: number;
-  /** The string table that names point into. */
-  readonly strings: Uint8Array<ArrayBuffer>;
+  private readonly names: ElfNames;
   /** The table as words in the host's byte order. */
   private readonly words: Uint32Array;
   private readonly is64: boolean;
@@ -28,7 +28,7 @@ export class ElfSymbols {
     littleEndian: boolean,
   ) {
     this.count = Math.floor(bytes.length / (is64 ? SYM_SIZE_64 : SYM_SIZE_32));
-    this.strings = strings;
+    this.names = new ElfNames(strings);
     this.is64 = is64;
     this.littleEndian = littleEndian;
     this.stride = is64 ? 6 : 4;
@@ -36,7 +36,12 @@ export class ElfSymbols {
   }
 
   name(row: number): string {
-    return stringAt(this.strings, this.nameOffset(row));
+    return this.names.at(this.nameOffset(row));
+  }
+
+  /** The string table that names point into. */
+  get strings(): Uint8Array<ArrayBuffer> {
+    return this.names.bytes;
   }
 
   /** 0 where the symbol has no name. */
