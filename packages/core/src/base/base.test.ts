@@ -6,6 +6,7 @@ import {
   hiOf,
   loOf,
   printable,
+  printableJson,
   StringTable,
   splitNs,
   TripleTable,
@@ -76,4 +77,12 @@ test('strings are interned once; the empty string is 0', () => {
 test('names of hostile programs cannot command a terminal', () => {
   assert.equal(printable('plain name<T>'), 'plain name<T>');
   assert.equal(printable('a\u001b[31mred\u0007\u009b'), 'a\\x1b[31mred\\x07\\x9b');
+  assert.equal(printable('evil\u202eexe.txt\u2066'), 'evil\\u202eexe.txt\\u2066');
+  assert.equal(printable('日本語 ñ 😀'), '日本語 ñ 😀');
+  const value = { 'a\u009b': ['\u001b', '\u007f\u202e', 'x\ny', '日本'] };
+  for (const indent of [undefined, 2]) {
+    const json = printableJson(value, indent);
+    assert.deepEqual(JSON.parse(json), value);
+    assert.doesNotMatch(json, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  }
 });

@@ -1,3 +1,5 @@
+import { printableJson } from '../base/index.ts';
+
 /** Chunks handed out are at least this long, except the last. */
 const CHUNK_BYTES = 256 * 1024;
 
@@ -65,12 +67,12 @@ export class ByteWriter {
 
   /** A JSON string in quotes. Lone surrogates come out as escapes, so the bytes are always UTF-8. */
   jsonString(text: string): void {
-    this.text(JSON.stringify(text));
+    this.text(printableJson(text));
   }
 
   /** Any JSON value that is small. */
   json(value: unknown): void {
-    this.text(JSON.stringify(value));
+    this.text(printableJson(value));
   }
 
   /** Decimal digits of a whole number of any sign; a fraction is rounded, what is not a number is 0. */

@@ -118,7 +118,7 @@ function cleanName(name: string): string {
   const short = name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name;
   return short
     .replace(/;/g, ':')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+    .replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g, ' ')
     .replace(/\s+(?=\d+(?:\.\d*)?\s*$)/, '_')
     .trim();
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CounterpointError } from '../base/index.ts';
+import { CounterpointError, memorySource } from '../base/index.ts';
+import { openPerfData } from '../perfdata/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 import { ExampleBuilder } from '../test/example-profile.ts';
-import { callTree, parseSortKeys, type TopRow, topFunctions } from './index.ts';
+import { comm, recording, sample } from '../test/recordings.ts';
+import { callTree, collectStats, parseSortKeys, type TopRow, topFunctions, writeScript } from './index.ts';
 
 /**
  * main > parse > malloc  10, thread 1
@@ -239,4 +241,25 @@ test('samples without a stack have a row of their own', () => {
   builder.sample({ timeNs: 0, thread: builder.thread(1, 1, 'app'), stack: NONE, weight: 5 });
   const { rows } = topFunctions(builder.profile);
   assert.deepEqual(brief(rows, 'symbol', 'dso', 'percent'), [['[no address]', '[unknown]', 100]]);
+});
+
+test('the first and last time are exact, however far apart', async () => {
+  const times = [2n ** 63n, 1n, 2n ** 64n - 2n, 2n ** 63n - 1n];
+  const bytes = recording(times.map((time) => sample({ time })));
+  const { firstTimeNs, lastTimeNs } = await collectStats(await openPerfData(memorySource(bytes)));
+  assert.deepEqual([firstTimeNs, lastTimeNs], ['1', String(2n ** 64n - 2n)]);
+});
+
+test('names of hostile programs are escaped in JSON lines too', async () => {
+  const bytes = recording([comm(10, 'a\u009b31m\u202eb'), sample({ time: 1n })]);
+  let text = '';
+  await writeScript(
+    await openPerfData(memorySource(bytes)),
+    { symbols: { open: async () => null }, json: true },
+    (utf8) => {
+      text += new TextDecoder().decode(utf8);
+    },
+  );
+  assert.match(text, /a\\u009b31m\\u202eb/);
+  assert.equal(JSON.parse(text).comm, 'a\u009b31m\u202eb');
 });

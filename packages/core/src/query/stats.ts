@@ -1,5 +1,5 @@
 import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME, recordTypeName } from '../abi/index.ts';
-import { type Damage, TWO_32, toBigInt } from '../base/index.ts';
+import { type Damage, TWO_32, toDecimal } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import {
   LossCollector,
@@ -46,8 +46,7 @@ export async function collectStats(reader: PerfDataReader, options: ScanOptions 
   const sums: { samples: number; period: bigint; lo: number; hi: number }[] = [];
   const tids = new Set<number>();
   let lastTid = Number.NaN;
-  let first = Infinity;
-  let last = -Infinity;
+  const times = new TimeRange();
   const samples = new SampleStream(
     reader.events,
     reader.damage,
@@ -67,12 +66,9 @@ export async function collectStats(reader: PerfDataReader, options: ScanOptions 
         tids.add(fields.tid);
       }
       const bits = event.layout.sampleType;
-      const time =
-        (bits & PERF_SAMPLE_TIME) !== 0
-          ? relativeNs(fields.timeLo, fields.timeHi, reader.baseTime)
-          : Number.NaN;
-      if (time < first) first = time;
-      if (time > last) last = time;
+      const hasTime = (bits & PERF_SAMPLE_TIME) !== 0;
+      if (hasTime) times.add(fields.timeLo, fields.timeHi);
+      const time = hasTime ? relativeNs(fields.timeLo, fields.timeHi, reader.baseTime) : Number.NaN;
       losses.sample((bits & PERF_SAMPLE_CPU) !== 0 ? fields.cpu : -1, time);
     },
   );
@@ -97,8 +93,6 @@ export async function collectStats(reader: PerfDataReader, options: ScanOptions 
       lost: Number(losses.lostOf(event)),
     };
   });
-  const base = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
-  const absolute = (ns: number) => (Number.isFinite(ns) ? (base + BigInt(ns)).toString() : null);
   return {
     type: 'stats',
     version: 1,
@@ -111,9 +105,38 @@ export async function collectStats(reader: PerfDataReader, options: ScanOptions 
         .map(([type, count]) => [recordTypeName(type), count]),
     ),
     threads: tids.size,
-    firstTimeNs: absolute(first),
-    lastTimeNs: absolute(last),
+    firstTimeNs: times.first,
+    lastTimeNs: times.last,
     loss: losses.ledger.list(),
     damage: reader.damage.list(),
   };
+}
+
+/** The first and the last of some times, exact in all of their 64 bits. */
+class TimeRange {
+  private isEmpty = true;
+  private firstLo = 0;
+  private firstHi = 0;
+  private lastLo = 0;
+  private lastHi = 0;
+
+  add(lo: number, hi: number): void {
+    if (this.isEmpty || hi < this.firstHi || (hi === this.firstHi && lo < this.firstLo)) {
+      this.firstLo = lo;
+      this.firstHi = hi;
+    }
+    if (this.isEmpty || hi > this.lastHi || (hi === this.lastHi && lo > this.lastLo)) {
+      this.lastLo = lo;
+      this.lastHi = hi;
+    }
+    this.isEmpty = false;
+  }
+
+  get first(): string | null {
+    return this.isEmpty ? null : toDecimal(this.firstLo, this.firstHi);
+  }
+
+  get last(): string | null {
+    return this.isEmpty ? null : toDecimal(this.lastLo, this.lastHi);
+  }
 }

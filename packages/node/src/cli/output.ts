@@ -1,4 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
+import { printableJson } from '@counterpoint/core/base';
 import { colorsWanted, PLAIN, STYLED, type Styles } from './styles.ts';
 import { formatTable, type TableColumn } from './table.ts';
 
@@ -58,7 +59,7 @@ export class Output {
 
   /** One JSON document, for `--json`. */
   json(value: unknown): void {
-    this.line(JSON.stringify(value, null, 2));
+    this.line(printableJson(value, 2));
   }
 
   table(columns: readonly TableColumn[], rows: readonly (readonly string[])[]): void {

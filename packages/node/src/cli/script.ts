@@ -1,3 +1,4 @@
+import { printableJson } from '@counterpoint/core/base';
 import { defineVerb } from './args.ts';
 import {
   FILTERS,
@@ -63,7 +64,7 @@ export default defineVerb<ScriptName>({
     progress?.close();
     if (args.boolean('json')) {
       out.line(
-        JSON.stringify({ type: 'end', samples: result.samples, loss: result.loss, damage: result.damage }),
+        printableJson({ type: 'end', samples: result.samples, loss: result.loss, damage: result.damage }),
       );
     }
     const filters = filterWords(args, FILTERS);

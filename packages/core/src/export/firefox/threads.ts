@@ -1,3 +1,4 @@
+import { printableJson } from '../../base/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
 import { NONE, type Profile } from '../../profile/index.ts';
 import type { ByteWriter } from '../byte-writer.ts';
@@ -90,7 +91,7 @@ export class ThreadList {
       pid: String(pid),
       tid,
     };
-    out.text(JSON.stringify(head).slice(0, -1));
+    out.text(printableJson(head).slice(0, -1));
     out.text(',"samples":');
     yield* this.writeSamples(out, group);
     out.text(',"markers":');

@@ -33,7 +33,7 @@ export const eventDescriptions: FeatureCodec = {
     const events = features.eventDescriptions;
     if (events === undefined) return false;
     const le = writer.littleEndian;
-    const size = Math.max(0, ...events.map(({ attr }) => encodeAttrShortest(attr, le).length));
+    const size = events.reduce((most, { attr }) => Math.max(most, encodeAttrShortest(attr, le).length), 0);
     writer.u32(events.length);
     writer.u32(size);
     for (const { attr, name, ids } of events) {

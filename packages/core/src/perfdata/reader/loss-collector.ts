@@ -12,6 +12,7 @@ import {
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
+import { toBigInt } from '../../base/index.ts';
 import { type LossFacts, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
@@ -24,6 +25,7 @@ import type { RecordedEvent } from './event-table.ts';
 import type { PerfDataReader } from './reader.ts';
 
 const MAX_CPUS = 8192;
+const MAX_TIME_NS = 2n ** 64n - 1n;
 
 interface Throttled {
   event: RecordedEvent | null;
@@ -155,7 +157,9 @@ export class LossCollector {
 
   private absoluteNs(relative: number): bigint {
     const { lo, hi } = this.reader.baseTime;
-    return ((BigInt(hi) << 32n) | BigInt(lo)) + BigInt(Math.round(relative));
+    // Rounded where times are far apart: never beyond what a clock can say.
+    const absolute = toBigInt(lo, hi) + BigInt(Math.round(relative));
+    return absolute < 0n ? 0n : absolute > MAX_TIME_NS ? MAX_TIME_NS : absolute;
   }
 
   private aux(

@@ -1,5 +1,13 @@
 import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
-import { type Damage, formatSeconds, printable, TextBuffer, toDecimal, toHex } from '../../base/index.ts';
+import {
+  type Damage,
+  formatSeconds,
+  printable,
+  printableJson,
+  TextBuffer,
+  toDecimal,
+  toHex,
+} from '../../base/index.ts';
 import {
   contentNotes,
   type SampleFilter,
@@ -106,6 +114,7 @@ class ScriptPrinter {
   private readonly tracePrinters = new Map<TracepointFormat, RecordPrinter | null>();
   private kernelTexts: Map<bigint, string> | null = null;
   private nameWidth = 0;
+  private measuredNames = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
     this.reader = reader;
@@ -139,7 +148,9 @@ class ScriptPrinter {
     let form = this.forms.get(event);
     if (form === undefined) {
       // perf lines up the names of all events; in a pipe those that are known by now.
-      this.nameWidth = Math.max(...this.reader.events.events.map(({ name }) => name.length));
+      const { events } = this.reader.events;
+      for (; this.measuredNames < events.length; this.measuredNames++)
+        this.nameWidth = Math.max(this.nameWidth, events[this.measuredNames]!.name.length);
       const defaults =
         this.options.json === true ? SCRIPT_FIELDS : defaultFields(event, this.options.callChains);
       const fields = fieldsOf(event, this.options.fields ?? null, defaults);
@@ -250,7 +261,7 @@ class ScriptPrinter {
     const everything = this.options.fields?.mode !== 'set';
     const le = this.reader.littleEndian;
     const record = jsonSample(sample, { fields, everything }, () => this.trace(sample), le);
-    return JSON.stringify(record).slice(0, -1);
+    return printableJson(record).slice(0, -1);
   }
 
   /** The lines that wait, now that their symbols are known, in pieces that are borrowed until the next. */

@@ -1,4 +1,4 @@
-import { printable, TextBuffer, toHex } from '../../base/index.ts';
+import { printable, printableJson, TextBuffer, toHex } from '../../base/index.ts';
 import { NONE, type Profile } from '../../profile/index.ts';
 import type { ScriptField } from './fields.ts';
 
@@ -81,7 +81,7 @@ export class StackText {
     if (this.fields.has('sym')) wanted['symbol'] = hasSymbol ? this.symbolName(frame) : null;
     if (this.fields.has('symoff')) wanted['offset'] = hasSymbol ? frames.symbolOffset.data[frame] : null;
     if (this.fields.has('dso')) wanted['dso'] = binaries[frames.binary.data[frame]!]!.path;
-    return JSON.stringify(wanted);
+    return printableJson(wanted);
   }
 
   private address(frame: number): string {
