@@ -3,6 +3,7 @@
  * Everything of `@counterpoint/core` is here too.
  */
 export * from '@counterpoint/core';
+export * from './counting/index.ts';
 export * from './open/index.ts';
 export * from './record/index.ts';
 export * from './self-monitoring/index.ts';

@@ -6,6 +6,7 @@ export {
   controlData,
   controlRequest,
 } from './control-data.ts';
+export { type PlannedCounter, planCounters, type RealCounter, realCounters } from './counter-plan.ts';
 export { type CountsJson, countsFromJson, countsToJson } from './counts-json.ts';
 export { GlobalCounters, type GlobalSample, type GlobalStart } from './global-counters.ts';
 export { openCounting } from './open-counting.ts';

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } from '@counterpoint/core/abi';
 import { kernelSetting } from '../probe/index.ts';
+import { planCounters } from './counter-plan.ts';
 import type { CountedEvent, CountingRow, PlannedSet, Reading } from './types.ts';
 
 /** What decides why an event is refused, apart from the event. */
@@ -53,6 +54,8 @@ export function whyUnsupported(
       : 'the kernel drives no hardware counters on this CPU';
   }
   if (code === 'EINVAL' && event.leader !== null) {
+    const planned = plannedReason(set.events, set.events.indexOf(event));
+    if (planned !== null) return planned;
     const size = set.events.filter(({ leader }) => leader === event.leader).length + 1;
     const watchdog = facts.nmiWatchdog ? '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)' : '';
     return `the group of ${size} events needs more counters than the PMU has for them at one time${watchdog}`;
@@ -66,15 +69,25 @@ export function whyUnsupported(
 
 /** Why an event that was open has no count. */
 export function whyNotCounted(
-  event: CountedEvent,
+  events: readonly CountedEvent[],
+  index: number,
   { enabledNs }: Reading,
   isRefused: boolean,
   facts: UnsupportedFacts,
 ): string {
   if (isRefused) return 'it is pinned, and no counter was free for it';
   if (enabledNs === 0n) return 'the target did not run while it was enabled';
+  const planned = plannedReason(events, index);
+  if (planned !== null) return planned;
   const watchdog = facts.nmiWatchdog ? '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)' : '';
-  return event.leader === null
-    ? `no counter was free for it${watchdog}`
-    : `there were never enough free counters for its group${watchdog}`;
+  const isInGroup = events[index]!.leader !== null || events.some(({ leader }) => leader === index);
+  return isInGroup
+    ? `there were never enough free counters for its group${watchdog}`
+    : `no counter was free for it${watchdog}`;
+}
+
+/** What the description of the PMU says of an event that can never be counted. */
+function plannedReason(events: readonly CountedEvent[], index: number): string | null {
+  const { kind, reason } = planCounters(events)[index]!;
+  return kind === 'unschedulable' ? reason : null;
 }

@@ -2,6 +2,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { Note } from '../session/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
@@ -116,6 +117,12 @@ export class CountingSession implements Disposable, Publishable {
   /** Switches between sets so far, and how long altogether none was loaded because of them. */
   get switching(): { switches: number; blindNs: bigint } {
     return { switches: this.#switches, blindNs: this.#blindNs };
+  }
+
+  /** Which hardware counters the loaded set is on, asked of the kernel now. */
+  realCounters(): RealCounter[] {
+    this.#requireOpen();
+    return realCounters(this.#sys, this.#sets[this.#active]!.set);
   }
 
   /** The open counters, set by set: for what stands on them (overflow, mapped pages). */
@@ -244,7 +251,7 @@ export class CountingSession implements Disposable, Publishable {
       name,
       requestedName,
       status,
-      reason: status === 'not-counted' ? whyNotCounted(event, sum, isRefused, this.#facts) : why,
+      reason: status === 'not-counted' ? whyNotCounted(set.events, index, sum, isRefused, this.#facts) : why,
       ...overall,
       scaled: scaledValue(overall),
       errorBound: status === 'counted' ? state.statistics[index]!.errorBound(overall) : null,

@@ -1,0 +1,96 @@
+import { MMAP_PAGE_INDEX } from '@counterpoint/core/abi';
+import { assignCounters, counterAtPageIndex, describePmu, type PmuModel } from '@counterpoint/core/pmus';
+import { readCpuIdentities } from '../pmu/index.ts';
+import { type Sys, SysError } from '../sys/index.ts';
+import type { OpenSet } from './counter-set.ts';
+import type { CountedEvent } from './types.ts';
+
+/** Where an event is expected to be counted. */
+export interface PlannedCounter {
+  event: string;
+  /** `software`: by the kernel itself; `elsewhere`: on a PMU that is not a core's; `unknown`: the search was given up. */
+  kind: 'counter' | 'software' | 'elsewhere' | 'unschedulable' | 'unknown';
+  /** Counters of the core's PMU, in the first turn that its group has. */
+  counters: string[];
+  /** Share of the time with a counter, while nobody else uses the PMU; null where that is not known. */
+  share: number | null;
+  reason: string | null;
+  remedy: string | null;
+}
+
+let models: readonly PmuModel[] | null = null;
+
+/** Models of this machine's core PMUs: none where the kernel drives none. */
+function corePmuModels(): readonly PmuModel[] {
+  models ??= readCpuIdentities()
+    .filter(({ pmuType }) => pmuType !== null)
+    .flatMap((identity) => describePmu(identity) ?? []);
+  return models;
+}
+
+/** Which counters the events of a set would have, by what is known of the PMU. */
+export function planCounters(events: readonly CountedEvent[], known = corePmuModels()): PlannedCounter[] {
+  const wanted = events.map(({ requestedName, attr, leader }, index) => {
+    const isInGroup = leader !== null || events.some((event) => event.leader === index);
+    return { name: requestedName, attr, group: isInGroup ? (leader ?? index) : null };
+  });
+  const plans = known.map((model) => ({ model, plan: assignCounters(model, wanted) }));
+  return events.map(({ requestedName, tool }, index): PlannedCounter => {
+    const base = { event: requestedName, counters: [], share: null, reason: null, remedy: null };
+    if (tool !== null) return { ...base, kind: 'software' };
+    for (const { model, plan } of plans) {
+      const placement = plan.events[index]!;
+      if (placement.kind === 'other-pmu') continue;
+      if (placement.kind === 'software') return { ...base, kind: 'software' };
+      if (placement.kind === 'undecided') return { ...base, kind: 'unknown' };
+      if (placement.kind === 'unschedulable') return { ...base, ...placement };
+      const counters = placement.counters.map((counter) => model.counters[counter]!.name);
+      const share = plan.groups.find((group) => group.events.includes(index))?.share ?? null;
+      return { ...base, kind: 'counter', counters, share };
+    }
+    return { ...base, kind: plans.length === 0 ? 'unknown' : 'elsewhere' };
+  });
+}
+
+/** Where a counter really is. */
+export interface RealCounter {
+  event: string;
+  set: string;
+  task: number;
+  cpu: number;
+  /** Index in the event's mapped page; 0 is none at this moment, or one that the kernel does not tell. */
+  index: number;
+  /** The counter of that index, where the PMU is described. */
+  counter: string | null;
+  /** Why nothing is known. */
+  reason: string | null;
+}
+
+/** Ask the kernel which hardware counter each event of a set is on now, by its mapped page. */
+export function realCounters(sys: Sys, set: OpenSet, known = corePmuModels()): RealCounter[] {
+  return set.events.flatMap(({ requestedName, attr }, event) =>
+    set.counters[event]!.map(({ fd, row }): RealCounter => {
+      const base = {
+        event: requestedName,
+        set: set.name,
+        task: row.task,
+        cpu: row.cpu,
+        index: 0,
+        counter: null,
+      };
+      try {
+        using page = sys.mapEventPage(fd);
+        const index = new DataView(page.buffer).getUint32(MMAP_PAGE_INDEX, true);
+        if (index === 0)
+          return { ...base, reason: 'it is on no counter at this moment, or the kernel does not tell which' };
+        const model = known.find(({ pmuType }) => pmuType === attr.type) ?? known[0];
+        const counter = model === undefined ? null : (counterAtPageIndex(model, index)?.name ?? null);
+        return { ...base, index, counter, reason: null };
+      } catch (error) {
+        if (!(error instanceof SysError)) throw error;
+        const why = attr.flags.inherit === 1 ? 'an event that follows children has no page' : error.message;
+        return { ...base, reason: why };
+      }
+    }),
+  );
+}
