@@ -4,6 +4,7 @@ import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
 import { benchSelfMonitoring } from './self-monitoring.ts';
+import { benchSetSwitch } from './set-switch.ts';
 import { benchStart } from './start.ts';
 
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
@@ -12,6 +13,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   report: benchReport,
   script: benchScript,
   'self-monitoring': benchSelfMonitoring,
+  'set-switch': benchSetSwitch,
 };
 
 const missing = missingTool();
