@@ -130,7 +130,7 @@ export const PERF_RECORD_MISC_MMAP_BUILD_ID = 1 << 14;
 export const PERF_RECORD_MISC_BUILD_ID_SIZE = 1 << 15;
 /** On LOST_SAMPLES, of perf since 6.3: samples that a BPF filter of the user's own let fall. */
 export const PERF_RECORD_MISC_LOST_SAMPLES_BPF = 1 << 15;
-/** On LOST_SAMPLES, of this project: samples that the recorder had and could not write. For perf they are lost as any. */
+/** On LOST_SAMPLES, of this project: samples that the recorder had and could not write. perf counts them as lost. */
 export const PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN = 1 << 14;
 
 /** Flags of PERF_RECORD_AUX. */
