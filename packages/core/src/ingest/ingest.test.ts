@@ -6,6 +6,7 @@ import { memorySource } from '../base/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
 import { assertTableInvariants, MODE_KERNEL, MODE_USER, NONE, type Profile } from '../profile/index.ts';
 import { makeAttr, type PerfRecord } from '../records/index.ts';
+import type { SymbolDriver } from '../symbols/index.ts';
 import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, mmap2, recording, sample } from '../test/recordings.ts';
 import { type IngestOptions, ingestPerfData } from './index.ts';
 
@@ -38,6 +39,19 @@ test('addresses become offsets in the file that is mapped at their time', async 
   ]);
   assert.deepEqual(stackOf(profile, 0), ['old:634', '[unknown]:9000']);
   assert.deepEqual(stackOf(profile, 1), ['new:34', 'old:410']);
+});
+
+test('a recording that does not say where the kernel was says why its functions have no names', async () => {
+  const driver: SymbolDriver = { open: async () => null };
+  const codes = async (records: PerfRecord[]) => {
+    const reader = await openPerfData(memorySource(recording(records)));
+    return (await ingestPerfData(reader, { symbols: driver })).diagnostics.map(({ code }) => code);
+  };
+  const inKernel = sample({ time: 3n, chain: [0xffff_ffff_8100_0010n] });
+  inKernel.misc = PERF_RECORD_MISC_KERNEL;
+  inKernel.sample.callchain = [CONTEXT_KERNEL, 0xffff_ffff_8100_0010n];
+  assert.deepEqual(await codes([inKernel]), ['no-kernel-map']);
+  assert.ok(!(await codes([sample({ time: 3n, chain: [0x1234n] })])).includes('no-kernel-map'));
 });
 
 test('inside execve the caller is of the program before; once the new one runs it is gone', async () => {

@@ -2,7 +2,7 @@ import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
 import type { Thread } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
-import { NONE, Profile, type ProfileMeta } from '../profile/index.ts';
+import { MODE_KERNEL, NONE, Profile, type ProfileMeta } from '../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
 import { profileMeta } from './meta.ts';
 import type { SampleFilter } from './sample-filter.ts';
@@ -78,6 +78,24 @@ export function contentNotes(reader: PerfDataReader): Diagnostic[] {
     });
   }
   return notes;
+}
+
+/** Says why functions of the kernel have no names, where the recording does not even say where the kernel was. */
+export function kernelNotes({ binaries, frames }: Profile): Diagnostic[] {
+  if (binaries.some(({ kind }) => kind === 'kernel')) return [];
+  for (let frame = 0; frame < frames.length; frame++) {
+    if (frames.mode.at(frame) !== MODE_KERNEL) continue;
+    return [
+      {
+        code: 'no-kernel-map',
+        path: 'kernel',
+        detail:
+          'the kernel hid its addresses from who recorded this (kernel.kptr_restrict), so its functions have no names',
+        remedy: 'Record as root, with kernel.kptr_restrict at most 1.',
+      },
+    ];
+  }
+  return [];
 }
 
 interface PeriodSum {
@@ -223,7 +241,8 @@ class Builder {
     const firstTimeNs = absolute(this.firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.resolver?.resolveNew(options.onProgress);
-    const diagnostics = [...contentNotes(reader), ...(this.resolver?.diagnostics ?? [])];
+    const found = this.resolver === null ? [] : [...kernelNotes(profile), ...this.resolver.diagnostics];
+    const diagnostics = [...contentNotes(reader), ...found];
     profile.damage = reader.damage.list();
     return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
   }

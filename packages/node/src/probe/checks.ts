@@ -10,26 +10,10 @@ import {
 } from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
-import { type Sys, SysError } from '../sys/index.ts';
-import {
-  CAP_SYSLOG,
-  canMonitorAll,
-  kernelSetting,
-  paranoidLevel,
-  readKernelFile,
-} from './kernel-settings.ts';
-
-/** `absent`: it does not exist here. `forbidden`: it does, but not for us. `unknown`: it could not be found out. */
-export type CheckState = 'ok' | 'absent' | 'forbidden' | 'unknown';
-
-export interface Check {
-  name: string;
-  state: CheckState;
-  /** What was found, in one sentence. */
-  why: string;
-  /** What to do about it, one line per way; empty where there is nothing to do. */
-  fix: string;
-}
+import type { Sys } from '../sys/index.ts';
+import type { Check } from './check.ts';
+import { type KernelFiles, kernelSetting, readKernelFile } from './kernel-settings.ts';
+import { OUTSIDE, refusal, type Standing } from './rights.ts';
 
 const OWN_PERIOD_NS = 100_000;
 const OWN_RUN_MS = 20;
@@ -50,7 +34,7 @@ function attr(type: number, config: number, flags: Partial<AttrFlags> = {}): Uin
 const ownClock = () => attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, { excludeKernel: 1 });
 
 /** Records itself: opens an event, maps a ring, works for a moment, and counts the samples. */
-export function checkRecording(sys: Sys): Check {
+export function checkRecording(sys: Sys, standing: Standing): Check {
   const name = 'recording';
   try {
     const fd = sys.perfEventOpen(ownClock(), 0, -1, null);
@@ -80,13 +64,14 @@ export function checkRecording(sys: Sys): Check {
       fd.close();
     }
   } catch (error) {
-    return refusal(name, error, 2);
+    return refusal(name, error, 2, standing);
   }
 }
 
 /** Whether an event may be opened, without running it. */
 function checkOpen(
   sys: Sys,
+  standing: Standing,
   name: string,
   bytes: Uint8Array,
   cpu: number,
@@ -97,23 +82,23 @@ function checkOpen(
     sys.perfEventOpen(bytes, cpu < 0 ? 0 : -1, cpu, null).close();
     return { name, state: 'ok', why: good, fix: '' };
   } catch (error) {
-    return refusal(name, error, level);
+    return refusal(name, error, level, standing);
   }
 }
 
-export function checkKernelCode(sys: Sys): Check {
+export function checkKernelCode(sys: Sys, standing: Standing): Check {
   const bytes = attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-  return checkOpen(sys, 'kernel code', bytes, -1, 1, 'samples in the kernel, too');
+  return checkOpen(sys, standing, 'kernel code', bytes, -1, 1, 'samples in the kernel, too');
 }
 
-export function checkWholeCpus(sys: Sys): Check {
+export function checkWholeCpus(sys: Sys, standing: Standing): Check {
   const bytes = attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-  return checkOpen(sys, 'whole CPUs', bytes, 0, 0, 'everything that runs (record -a)');
+  return checkOpen(sys, standing, 'whole CPUs', bytes, 0, 0, 'everything that runs (record -a)');
 }
 
-export function checkHardware(sys: Sys): Check {
+export function checkHardware(sys: Sys, standing: Standing): Check {
   const bytes = attr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, { excludeKernel: 1 });
-  const check = checkOpen(sys, 'hardware counters', bytes, -1, 2, 'cycles are counted by the CPU');
+  const check = checkOpen(sys, standing, 'hardware counters', bytes, -1, 2, 'cycles are counted by the CPU');
   if (check.state !== 'absent') return check;
   const isGuest = /^flags\s*:.*\bhypervisor\b/m.test(readKernelFile('/proc/cpuinfo') ?? '');
   return {
@@ -123,79 +108,7 @@ export function checkHardware(sys: Sys): Check {
   };
 }
 
-/** What an errno of perf_event_open means, and what helps. `level` is the paranoid level at which it would be allowed. */
-function refusal(name: string, error: unknown, level: number): Check {
-  if (!(error instanceof SysError)) return { name, state: 'unknown', why: String(error), fix: '' };
-  const paranoid = paranoidLevel();
-  const isConfined = isSeccompConfined();
-  switch (error.code) {
-    case 'ENOSYS': {
-      const why = 'perf_event_open does not exist here (ENOSYS)';
-      const fix = isConfined
-        ? 'A seccomp profile hides it: allow perf_event_open in the profile of the container.'
-        : 'A kernel with CONFIG_PERF_EVENTS is needed.';
-      return { name, state: isConfined ? 'forbidden' : 'absent', why, fix };
-    }
-    case 'EACCES':
-    case 'EPERM': {
-      const ways = ['Run it as root or with CAP_PERFMON.'];
-      let why = `not allowed (${error.code})`;
-      if (paranoid !== null && paranoid > level) {
-        why = `kernel.perf_event_paranoid is ${paranoid}, at most ${level} would allow it`;
-        ways.push(`For every user: sysctl kernel.perf_event_paranoid=${level}`);
-      } else if (isConfined) {
-        why = 'a seccomp profile forbids perf_event_open, as those of containers do';
-        ways.splice(0, 1, 'docker run --cap-add PERFMON, or --security-opt seccomp=PROFILE that allows it.');
-      }
-      if (error.call === 'mmap') {
-        why = 'the limit of locked memory leaves no room for a ring';
-        ways.splice(
-          0,
-          ways.length,
-          'Raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l).',
-        );
-      }
-      return { name, state: 'forbidden', why, fix: ways.join('\n') };
-    }
-    case 'ENOENT':
-    case 'ENODEV':
-    case 'ENXIO':
-    case 'EOPNOTSUPP':
-      return { name, state: 'absent', why: `not supported here (${error.code})`, fix: '' };
-    default:
-      return { name, state: 'unknown', why: error.message, fix: '' };
-  }
-}
-
-/** Seccomp 2 in /proc/self/status: a filter decides on system calls. */
-function isSeccompConfined(): boolean {
-  return /^Seccomp:\s*2$/m.test(readKernelFile('/proc/self/status') ?? '');
-}
-
-const PARANOID_TEXTS: Readonly<Record<string, string>> = {
-  '-1': 'everybody may record everything',
-  '0': 'everybody may record whole CPUs, but not raw tracepoints',
-  '1': 'everybody may record their own processes, and the kernel in them',
-  '2': 'everybody may record the user space of their own processes',
-};
-
-export function checkParanoid(sys: Sys): Check {
-  const name = 'rights';
-  const level = paranoidLevel();
-  const isFree = canMonitorAll(sys.effectiveCapabilities());
-  if (level === null) {
-    const why = 'this kernel has no perf events (no kernel.perf_event_paranoid)';
-    return { name, state: 'absent', why, fix: 'A kernel with CONFIG_PERF_EVENTS is needed.' };
-  }
-  const meaning = PARANOID_TEXTS[String(level)] ?? 'nobody without CAP_PERFMON may record anything';
-  const why = `kernel.perf_event_paranoid is ${level}: ${meaning}`;
-  if (isFree)
-    return { name, state: 'ok', why: `${why}; this process may everything (CAP_PERFMON or root)`, fix: '' };
-  if (level <= 2) return { name, state: 'ok', why, fix: '' };
-  return { name, state: 'forbidden', why, fix: 'sysctl kernel.perf_event_paranoid=2' };
-}
-
-export function checkLockedMemory(sys: Sys): Check {
+export function checkLockedMemory(sys: Sys, { isPrivileged }: Standing): Check {
   const name = 'locked memory';
   const perCpuKb = kernelSetting('perf_event_mlock_kb');
   const { soft } = sys.resourceLimit('lockedMemoryBytes');
@@ -204,8 +117,7 @@ export function checkLockedMemory(sys: Sys): Check {
   if (perCpuKb === null) return { name, state: 'unknown', why, fix: '' };
   // A page and the smallest ring that is any good: 16 pages.
   const needKb = (17 * sys.pageSizeBytes()) / 1024;
-  if (perCpuKb >= needKb || soft > 0 || canMonitorAll(sys.effectiveCapabilities()))
-    return { name, state: 'ok', why, fix: '' };
+  if (perCpuKb >= needKb || soft > 0 || isPrivileged) return { name, state: 'ok', why, fix: '' };
   return { name, state: 'forbidden', why, fix: 'sysctl kernel.perf_event_mlock_kb=516' };
 }
 
@@ -219,9 +131,9 @@ export function checkDescriptors(sys: Sys, cpuCount: number): Check {
 
 const DEFAULT_FREQUENCY_HZ = 4000;
 
-export function checkSampleRate(): Check {
+export function checkSampleRate(files?: KernelFiles): Check {
   const name = 'sample rate';
-  const rate = kernelSetting('perf_event_max_sample_rate');
+  const rate = kernelSetting('perf_event_max_sample_rate', files);
   if (rate === null)
     return { name, state: 'unknown', why: 'kernel.perf_event_max_sample_rate cannot be read', fix: '' };
   const why = `up to ${rate} samples per second and CPU (kernel.perf_event_max_sample_rate)`;
@@ -231,18 +143,28 @@ export function checkSampleRate(): Check {
   return { name, state: 'forbidden', why: `${why}, below the default of ${DEFAULT_FREQUENCY_HZ}`, fix };
 }
 
-export function checkKernelSymbols(sys: Sys): Check {
+export function checkKernelSymbols(
+  files: KernelFiles,
+  standing: Standing,
+  beginning = readBeginning('/proc/kallsyms'),
+): Check {
   const name = 'kernel symbols';
-  const beginning = readBeginning('/proc/kallsyms');
+  const { hasSyslog } = standing;
   if (beginning === '') return { name, state: 'absent', why: '/proc/kallsyms cannot be read', fix: '' };
   // Without the right every address reads as 0; the first lines of x86 are offsets that are 0 for everybody.
   if (/^[0-9a-f]*[1-9a-f][0-9a-f]* [tT] /m.test(beginning))
     return { name, state: 'ok', why: "the kernel's functions have names (/proc/kallsyms)", fix: '' };
-  const restrict = kernelSetting('kptr_restrict');
-  const hasSyslog = ((sys.effectiveCapabilities() >> BigInt(CAP_SYSLOG)) & 1n) !== 0n;
+  const restrict = kernelSetting('kptr_restrict', files);
   const why = `addresses in /proc/kallsyms are hidden (kernel.kptr_restrict is ${restrict ?? 'unknown'}${hasSyslog ? '' : ', no CAP_SYSLOG'})`;
-  const fix = 'Run it as root, or: sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1';
-  return { name, state: 'forbidden', why, fix };
+  return { name, state: 'forbidden', why, fix: symbolsFix(restrict, standing) };
+}
+
+/** kptr_restrict 2 hides them from everybody; 1 from those without CAP_SYSLOG, 0 from those who may not profile the kernel. */
+function symbolsFix(restrict: number | null, { hasSyslog, isNamespaceRoot }: Standing): string {
+  if (hasSyslog) return restrict === 2 ? 'sysctl kernel.kptr_restrict=1' : '';
+  const forAll = 'sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1';
+  if (restrict === 2) return `As root: ${forAll}`;
+  return `Run it as root${isNamespaceRoot ? OUTSIDE : ''}, or: ${forAll}`;
 }
 
 /** The first 64 KiB, of a file that takes long to read whole. */
@@ -262,24 +184,37 @@ function readBeginning(path: string): string {
 
 const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'];
 
-export function checkTracepoints(): Check {
+export function checkTracepoints(files: KernelFiles, { isPrivileged, isNamespaceRoot }: Standing): Check {
   const name = 'tracepoints';
-  for (const place of TRACEFS) {
-    if (readKernelFile(`${place}/events/header_page`) !== null)
-      return { name, state: 'ok', why: `described in ${place}`, fix: '' };
+  const obstacles = TRACEFS.map((place) => files.obstacle(`${place}/events/header_page`));
+  const found = obstacles.indexOf(null);
+  if (found >= 0) return { name, state: 'ok', why: `described in ${TRACEFS[found]}`, fix: '' };
+  const mounts = files.read('/proc/mounts') ?? '';
+  const mounted = TRACEFS.findIndex((place) => mounts.includes(` ${place} tracefs `));
+  if (mounted < 0) {
+    const fix = `As root: mount -t tracefs tracefs ${TRACEFS[0]}`;
+    return { name, state: 'absent', why: 'tracefs is not mounted', fix };
   }
-  const isMounted = TRACEFS.some((place) =>
-    new RegExp(` ${place} tracefs `).test(readKernelFile('/proc/mounts') ?? ''),
-  );
-  if (isMounted)
+  if (obstacles[mounted] === 'ENOENT') {
+    const why = `tracefs is mounted at ${TRACEFS[mounted]}, but something else is mounted over it`;
+    return {
+      name,
+      state: 'absent',
+      why,
+      fix: 'Take away what hides it: /proc/mounts lists all, the later over the earlier.',
+    };
+  }
+  if (isPrivileged) {
+    const why = `tracefs is mounted, but not even root may read it (${obstacles[mounted]})`;
     return {
       name,
       state: 'forbidden',
-      why: 'tracefs is mounted, but only root may read it',
-      fix: 'Run it as root.',
+      why,
+      fix: 'A security module or the lockdown of the kernel forbids it.',
     };
-  const fix = `As root: mount -t tracefs tracefs ${TRACEFS[0]}`;
-  return { name, state: 'absent', why: 'tracefs is not mounted', fix };
+  }
+  const why = 'tracefs is mounted, but only root may read it';
+  return { name, state: 'forbidden', why, fix: `Run it as root${isNamespaceRoot ? OUTSIDE : ''}.` };
 }
 
 const LEAST_NODE = [20, 19] as const;

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync, readlinkSync } from 'node:fs';
 
 /** The text of a small file of the kernel, trimmed; null where it is absent or forbidden. */
 export function readKernelFile(path: string): string | null {
@@ -9,18 +9,48 @@ export function readKernelFile(path: string): string | null {
   }
 }
 
+/** What checks read; tests give other machines. */
+export interface KernelFiles {
+  /** As `readKernelFile`. */
+  read(path: string): string | null;
+  /** The errno that reading would give, or null where it can be read. */
+  obstacle(path: string): string | null;
+  /** Where a symbolic link points, or null. */
+  link(path: string): string | null;
+}
+
+export const realFiles: KernelFiles = {
+  read: readKernelFile,
+  obstacle(path) {
+    try {
+      accessSync(path, constants.R_OK);
+      return null;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code ?? 'EIO';
+    }
+  },
+  link(path) {
+    try {
+      return readlinkSync(path);
+    } catch {
+      return null;
+    }
+  },
+};
+
 /** A number in /proc/sys/kernel, or null. */
-export function kernelSetting(name: string): number | null {
-  const text = readKernelFile(`/proc/sys/kernel/${name}`);
+export function kernelSetting(name: string, files: Pick<KernelFiles, 'read'> = realFiles): number | null {
+  const text = files.read(`/proc/sys/kernel/${name}`);
   return text === null || text === '' ? null : Number(text);
 }
 
 /**
  * kernel.perf_event_paranoid: what users without CAP_PERFMON may do. -1 everything, 0 whole CPUs, 1 the kernel's own
- * code, 2 only their own code in user space; Debian's 3 and Ubuntu's 4: nothing. Null: this kernel has no perf events.
+ * code, 2 only their own code in user space; 3 and 4 with the patches of Debian and Ubuntu: nothing, without them as 2.
+ * Null: this kernel has no perf events, or /proc/sys is hidden.
  */
-export function paranoidLevel(): number | null {
-  return kernelSetting('perf_event_paranoid');
+export function paranoidLevel(files?: Pick<KernelFiles, 'read'>): number | null {
+  return kernelSetting('perf_event_paranoid', files);
 }
 
 /** linux/capability.h */

@@ -14,14 +14,23 @@ import {
 } from '@counterpoint/core/abi';
 import { memorySource } from '@counterpoint/core/base';
 import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
-import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
+import {
+  BodyWriter,
+  encodeRecord,
+  makeAttr,
+  type PerfRecord,
+  SampleLayout,
+} from '@counterpoint/core/records';
+import type { Note, Session } from '../session/index.ts';
 import { FakeSys, liveHandles } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import { FileOutput } from './file-output.ts';
 import { type RecordResult, record } from './index.ts';
 import { machineFeatures } from './machine-features.ts';
+import { MapWatch } from './map-watch.ts';
 import { NameLogs } from './name-logs.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
+import { synthesizeStart } from './synthesis.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'counterpoint-fake-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -103,6 +112,23 @@ describe('a recording on a kernel by script', () => {
     const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(path))));
     assert.equal(reader.isUnfinished, false);
     assert.equal(reader.features.sampleTime, undefined);
+  });
+
+  test('a kernel that hides its addresses is said where its code is sampled', () => {
+    for (const [excludeKernel, kinds] of [
+      [0, ['kernel-names']],
+      [1, []],
+    ] as const) {
+      const attr = makeAttr({ flags: { excludeKernel } });
+      const session = { events: [{ attr, instances: [] }] } as unknown as Session;
+      const notes: Note[] = [];
+      const target = { scope: { kind: 'command' }, tasks: [1], cpus: [0], command: null } as const;
+      synthesizeStart(session, target, new MapWatch(null, new PerfMapKeeper(), null), notes, null);
+      assert.deepEqual(
+        notes.map(({ kind }) => kind),
+        kinds,
+      );
+    }
   });
 
   test('refused by the kernel: nothing is written', async () => {

@@ -79,10 +79,10 @@ export class SessionRecording {
   }
 
   async run(): Promise<RecordResult> {
-    const { options, output, session, sys, scope, target, held, nameLogs } = this.#parts;
+    const { options, output, session, sys, scope, target, held, nameLogs, notes } = this.#parts;
     await output.begin(writtenEvents(session.events), () => recordingFeatures(sys, session.events, options));
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
-    await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps));
+    await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps, notes));
     const stop = await this.#untilStopped();
     session.disable();
     // perf ends its command, too, when it stops before it.

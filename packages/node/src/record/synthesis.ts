@@ -11,9 +11,11 @@ import {
   type PerfRecord,
   SampleLayout,
 } from '@counterpoint/core/records';
-import type { Session } from '../session/index.ts';
+import { kernelSetting } from '../probe/index.ts';
+import type { Note, Session } from '../session/index.ts';
 import {
   commRecord,
+  type KernelMap,
   listProcesses,
   listThreads,
   processOfThread,
@@ -50,6 +52,8 @@ export function synthesizeStart(
   session: Session,
   target: SynthesisTarget,
   maps: MapWatch,
+  notes: Note[],
+  kernel: KernelMap | null = readKernelMap(),
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
   const layout = new SampleLayout(session.events[0]!.attr);
@@ -58,8 +62,8 @@ export function synthesizeStart(
     encodeRecord(writer, record, layout);
   };
   idIndex(session, sink);
-  const kernel = readKernelMap();
   if (kernel !== null) synthesizeKernel(kernel, readModules(), sink);
+  else if (session.events.some(({ attr }) => attr.flags.excludeKernel === 0)) notes.push(noKernelNames());
   threadMap(target.tasks, sink);
   cpuMap(target.cpus, sink);
   synthesizeScope(target, sink);
@@ -67,6 +71,15 @@ export function synthesizeStart(
   if (target.command !== null) sink(commRecord(target.command.pid, target.command.pid, target.command.name));
   sink({ ...base, type: PERF_RECORD_FINISHED_INIT });
   return writer.take();
+}
+
+/** Without its addresses nobody can tell afterwards which function of the kernel it was. */
+function noKernelNames(): Note {
+  const restrict = kernelSetting('kptr_restrict');
+  const level = restrict === null ? '' : ` (kernel.kptr_restrict is ${restrict})`;
+  const remedy = restrict === 2 ? 'sysctl kernel.kptr_restrict=1' : 'record as root';
+  const text = `the kernel hides its addresses${level}: its functions will have no names. ${remedy} changes that`;
+  return { kind: 'kernel-names', text };
 }
 
 function synthesizeScope({ scope }: SynthesisTarget, sink: (record: PerfRecord) => void): void {

@@ -12,6 +12,7 @@ export interface Note {
     | 'node-names'
     | 'perf-map'
     | 'build-ids'
+    | 'kernel-names'
     | 'stopped'
     | 'features-left-out';
   text: string;

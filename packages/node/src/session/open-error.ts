@@ -58,18 +58,19 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
   }
 }
 
-function wantedRight({ name, attr, task, paranoid }: RefusedOpen): Wanted {
+function wantedRight({ name, attr, task }: RefusedOpen): Wanted {
   if (/^[uk](?:ret)?probe:/.test(name)) return 'probe';
   if (attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';
   if (task === -1) return 'whole-cpus';
-  if (attr.flags.excludeKernel === 0) return 'kernel-code';
-  const isAllowed = paranoid !== null && paranoid <= 2;
-  return isAllowed && !isOwn(task) ? 'other-process' : 'own-code';
+  // Whatever the level is: it takes the right to trace the process.
+  if (!isOwn(task)) return 'other-process';
+  return attr.flags.excludeKernel === 0 ? 'kernel-code' : 'own-code';
 }
 
 function isOwn(task: number): boolean {
   try {
-    return statSync(`/proc/${task}`).uid === process.getuid?.();
+    // Root may trace all, and so what refuses root is something else.
+    return process.getuid?.() === 0 || statSync(`/proc/${task}`).uid === process.getuid?.();
   } catch {
     return true;
   }

@@ -38,7 +38,7 @@ const ALLOWED_AT: Readonly<Record<Wanted, number>> = {
   'own-code': 2,
   'kernel-code': 1,
   'whole-cpus': 0,
-  'other-process': 2,
+  'other-process': Number.POSITIVE_INFINITY,
   tracepoint: -1,
   // perf_uprobe_event_init asks for the capability whatever the level is.
   probe: Number.NEGATIVE_INFINITY,

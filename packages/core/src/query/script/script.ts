@@ -10,6 +10,7 @@ import {
 } from '../../base/index.ts';
 import {
   contentNotes,
+  kernelNotes,
   type SampleFilter,
   SampleWalker,
   SymbolResolver,
@@ -74,7 +75,7 @@ export async function writeScript(
   return {
     samples: printer.samples,
     loss: printer.walker.losses.ledger.list(),
-    diagnostics: [...contentNotes(reader), ...printer.resolver.diagnostics],
+    diagnostics: [...contentNotes(reader), ...kernelNotes(printer.profile), ...printer.resolver.diagnostics],
     damage: reader.damage.list(),
     absentFields: printer.absentFields(),
   };
@@ -99,7 +100,7 @@ class ScriptPrinter {
   readonly walker: SampleWalker;
   readonly resolver: SymbolResolver;
   samples = 0;
-  private readonly profile = new Profile();
+  readonly profile = new Profile();
   private readonly reader: PerfDataReader;
   private readonly options: ScriptOptions;
   private readonly forms = new Map<RecordedEvent, EventForm>();

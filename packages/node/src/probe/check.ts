@@ -1,0 +1,11 @@
+/** `absent`: it does not exist here. `forbidden`: it does, but not for us. `unknown`: it could not be found out. */
+export type CheckState = 'ok' | 'absent' | 'forbidden' | 'unknown';
+
+export interface Check {
+  name: string;
+  state: CheckState;
+  /** What was found, in one sentence. */
+  why: string;
+  /** What to do about it, one line per way; empty where there is nothing to do. */
+  fix: string;
+}

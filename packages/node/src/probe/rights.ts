@@ -1,0 +1,121 @@
+import { type Sys, SysError } from '../sys/index.ts';
+import type { Check } from './check.ts';
+import { CAP_SYSLOG, canMonitorAll, type KernelFiles, paranoidLevel } from './kernel-settings.ts';
+
+/** What this process may, as far as the kernel asks for it. */
+export interface Standing {
+  paranoid: number | null;
+  /** It has the right to monitor everything: CAP_PERFMON or root, outside of all user namespaces. */
+  isPrivileged: boolean;
+  /** It has that right only inside its user namespace, where the kernel does not look (a rootless container). */
+  isNamespaceRoot: boolean;
+  hasSyslog: boolean;
+  /** A seccomp filter decides on its system calls. */
+  isConfined: boolean;
+}
+
+/** Inode of the first user namespace: PROC_USER_INIT_INO of linux/proc_ns.h. */
+const FIRST_USER_NAMESPACE = 'user:[4026531837]';
+
+export function readStanding(sys: Sys, files: KernelFiles): Standing {
+  const capabilities = sys.effectiveCapabilities();
+  const isOutside = (files.link('/proc/self/ns/user') ?? FIRST_USER_NAMESPACE) === FIRST_USER_NAMESPACE;
+  return {
+    paranoid: paranoidLevel(files),
+    isPrivileged: isOutside && canMonitorAll(capabilities),
+    isNamespaceRoot: !isOutside && canMonitorAll(capabilities),
+    hasSyslog: isOutside && ((capabilities >> BigInt(CAP_SYSLOG)) & 1n) !== 0n,
+    isConfined: /^Seccomp:\s*2$/m.test(files.read('/proc/self/status') ?? ''),
+  };
+}
+
+/** Added to "as root" where this is a root that does not count. */
+export const OUTSIDE = ' outside of the user namespace (the container)';
+
+/** What an errno of perf_event_open means, and what helps. `level` is the paranoid level at which it would be allowed. */
+export function refusal(name: string, error: unknown, level: number, standing: Standing): Check {
+  if (!(error instanceof SysError)) return { name, state: 'unknown', why: String(error), fix: '' };
+  switch (error.code) {
+    case 'ENOSYS': {
+      const why = 'perf_event_open does not exist here (ENOSYS)';
+      const { isConfined } = standing;
+      const fix = isConfined
+        ? 'A seccomp profile hides it: allow perf_event_open in the profile of the container.'
+        : 'A kernel with CONFIG_PERF_EVENTS is needed.';
+      return { name, state: isConfined ? 'forbidden' : 'absent', why, fix };
+    }
+    case 'EACCES':
+    case 'EPERM':
+      return { name, state: 'forbidden', ...forbidden(error, level, standing) };
+    case 'ENOENT':
+    case 'ENODEV':
+    case 'ENXIO':
+    case 'EOPNOTSUPP':
+      return { name, state: 'absent', why: `not supported here (${error.code})`, fix: '' };
+    default:
+      return { name, state: 'unknown', why: error.message, fix: '' };
+  }
+}
+
+const SECCOMP = {
+  why: 'a seccomp profile forbids perf_event_open, as those of containers do',
+  fix: 'docker run --cap-add PERFMON, or --security-opt seccomp=PROFILE that allows it.',
+};
+
+function forbidden(error: SysError, level: number, standing: Standing): Pick<Check, 'why' | 'fix'> {
+  const { paranoid, isPrivileged, isNamespaceRoot, isConfined } = standing;
+  if (error.call === 'mmap')
+    return {
+      why: 'the limit of locked memory leaves no room for a ring',
+      fix: 'Raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l).',
+    };
+  // The paranoid level does not bind those who may everything.
+  if (!isPrivileged && paranoid !== null && paranoid > level)
+    return {
+      why: `kernel.perf_event_paranoid is ${paranoid}, at most ${level} would allow it`,
+      fix: `Run it as root or with CAP_PERFMON${isNamespaceRoot ? `,${OUTSIDE}` : ''}.\nFor every user: sysctl kernel.perf_event_paranoid=${level}`,
+    };
+  if (isConfined) return SECCOMP;
+  return isPrivileged
+    ? {
+        why: `not even root may (${error.code})`,
+        fix: 'A security module (SELinux) or the lockdown of the kernel forbids it.',
+      }
+    : { why: `not allowed (${error.code})`, fix: 'Run it as root or with CAP_PERFMON.' };
+}
+
+const PARANOID_TEXTS: Readonly<Record<string, string>> = {
+  '-1': 'everybody may record everything',
+  '0': 'everybody may record whole CPUs, but not raw tracepoints',
+  '1': 'everybody may record their own processes, and the kernel in them',
+  '2': 'everybody may record the user space of their own processes',
+};
+const NOBODY = 'nobody without CAP_PERFMON may record anything';
+
+/** `canRecord` is what the trial showed: kernels without the patches of Debian or Ubuntu take levels above 2 as 2. */
+export function checkParanoid(
+  { paranoid, isPrivileged, isNamespaceRoot }: Standing,
+  canRecord: boolean,
+): Check {
+  const name = 'rights';
+  if (paranoid === null) {
+    if (!canRecord) {
+      const why = 'this kernel has no perf events (no kernel.perf_event_paranoid)';
+      return { name, state: 'absent', why, fix: 'A kernel with CONFIG_PERF_EVENTS is needed.' };
+    }
+    const why = 'kernel.perf_event_paranoid cannot be read (/proc/sys is hidden), but recording works';
+    return { name, state: 'unknown', why, fix: '' };
+  }
+  const isTakenAs2 = paranoid > 2 && canRecord;
+  const meaning = isTakenAs2
+    ? `as 2 on this kernel: ${PARANOID_TEXTS['2']}`
+    : PARANOID_TEXTS[String(paranoid)];
+  const why = `kernel.perf_event_paranoid is ${paranoid}: ${isPrivileged && paranoid > 2 ? 'it binds other users' : (meaning ?? NOBODY)}`;
+  if (isPrivileged)
+    return { name, state: 'ok', why: `${why}; this process may everything (CAP_PERFMON or root)`, fix: '' };
+  const addition = isNamespaceRoot
+    ? '; being root in a user namespace (a rootless container) changes nothing'
+    : '';
+  if (paranoid <= 2 || canRecord) return { name, state: 'ok', why: `${why}${addition}`, fix: '' };
+  return { name, state: 'forbidden', why: `${why}${addition}`, fix: 'sysctl kernel.perf_event_paranoid=2' };
+}
