@@ -37,7 +37,8 @@ const NODE: Record<string, string[]> = {
   record: ['sys', 'probe', 'target', 'pmu', 'session', 'reader'],
   locate: ['sys'],
   open: ['sys', 'locate'],
-  cli: ['sys', 'probe', 'target', 'pmu', 'session', 'reader', 'record', 'locate', 'open'],
+  stat: ['sys', 'probe', 'target', 'pmu', 'session', 'counting'],
+  cli: ['sys', 'probe', 'target', 'pmu', 'session', 'counting', 'stat', 'reader', 'record', 'locate', 'open'],
 };
 
 /** Packages a package may import at run time, and from where. */

@@ -14,6 +14,11 @@ interface VerbEntry {
 /** Every verb. Each is a chunk of its own in the bundle, loaded when it is called. */
 export const VERBS: readonly VerbEntry[] = [
   {
+    name: 'stat',
+    summary: 'count events of a program, of running processes or of the whole machine',
+    load: () => import('./stat.ts'),
+  },
+  {
     name: 'record',
     summary: 'sample a program or running processes into a perf.data file',
     load: () => import('./record.ts'),

@@ -1,0 +1,122 @@
+import { ATTR_FIELDS, ATTR_FLAGS } from '@counterpoint/core/abi';
+import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
+import type { PlannedEvent } from '../session/index.ts';
+import type { Output } from './output.ts';
+
+/** Stands for the process of a command that was not started. */
+export const COMMAND_PID = -2;
+
+/** linux/perf_event.h */
+const FD_CLOEXEC = 8;
+const PID_CGROUP = 4;
+
+export interface PlannedOpens {
+  /** Name of the event set; null outside of `stat`. */
+  name: string | null;
+  cgroup: string | null;
+  events: readonly PlannedEvent[];
+  rows: readonly { event: number; task: number; cpu: number; leader: number | null }[];
+}
+
+export interface PlanRequest {
+  verb: 'stat' | 'record';
+  plans: readonly PlannedOpens[];
+  asJson: boolean;
+}
+
+/** Every perf_event_open that would be made, in its order. */
+export function printPlan({ verb, plans, asJson }: PlanRequest, out: Output): void {
+  const opens = plannedOpens(plans);
+  if (asJson) {
+    out.json({ type: 'open-plan', version: 1, verb, opens });
+    return;
+  }
+  opens.forEach((open, at) => {
+    const { event, pid, cgroup, cpu, groupLeader, attr } = open;
+    const who = cgroup !== null ? `cgroup ${cgroup}` : pid === null ? "the command's process" : `pid ${pid}`;
+    const group = groupLeader === null ? '' : `, in the group of ${groupLeader}`;
+    out.line(`${at}: ${event}: ${who}, cpu ${cpu}${group}`);
+    const set = Object.entries(attr).filter(([, value]) => value !== 0 && value !== '0' && value !== '0x0');
+    out.line(`    ${set.map(([name, value]) => `${name}=${value}`).join(' ')}`);
+  });
+}
+
+export interface PlannedOpen {
+  event: string;
+  set: string | null;
+  /** Null is the process of the command, once there is one; -1 is everybody. */
+  pid: number | null;
+  cgroup: string | null;
+  cpu: number;
+  /** Which of the opens before this one leads its group. */
+  groupLeader: number | null;
+  /** As perf_event_open gets them. */
+  flags: number;
+  /** By the kernel's names; 64-bit fields are strings. */
+  attr: Record<string, number | string>;
+  filter: string | null;
+  /** What the attr of a probe points to. */
+  probe: { target: string; offset: string } | null;
+}
+
+export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
+  const opens: PlannedOpen[] = [];
+  for (const { name, cgroup, events, rows } of plans) {
+    const first = opens.length;
+    for (const { event: index, task, cpu, leader } of rows) {
+      const event = events[index]!;
+      opens.push({
+        event: event.requestedName,
+        set: name,
+        pid: task === COMMAND_PID || cgroup !== null ? null : task,
+        cgroup,
+        cpu,
+        groupLeader: leader === null ? null : first + leader,
+        flags: FD_CLOEXEC | (cgroup === null ? 0 : PID_CGROUP),
+        attr: attrFields(event.attr),
+        filter: event.filter ?? null,
+        probe:
+          event.probe === null || event.probe === undefined
+            ? null
+            : { target: event.probe.target, offset: `0x${event.probe.offset.toString(16)}` },
+      });
+    }
+  }
+  return opens;
+}
+
+const HEX_FIELDS: ReadonlySet<string> = new Set([
+  'config',
+  'config1',
+  'config2',
+  'config3',
+  'config4',
+  'sample_type',
+  'read_format',
+  'branch_sample_type',
+  'sample_regs_user',
+  'sample_regs_intr',
+  'sig_data',
+]);
+
+/** Every field by the kernel's name, in its order; the flag bits stand where their word is. */
+export function attrFields(attr: PerfEventAttr): Record<string, number | string> {
+  const fields: Record<string, number | string> = {};
+  for (const [name, kernelName] of ATTR_FIELDS) {
+    if (name === 'flags') {
+      for (const [flag, kernelFlag] of ATTR_FLAGS) fields[kernelFlag] = attr.flags[flag as keyof AttrFlags];
+      continue;
+    }
+    // The size is that of the bytes as they will be passed.
+    const value = name === 'size' ? encodeAttrShortest(attr).length : attr[name as keyof PerfEventAttr];
+    const isFrequency = name === 'samplePeriodOrFreq' && attr.flags.freq === 1;
+    const shown = isFrequency ? 'sample_freq' : kernelName;
+    fields[shown] =
+      typeof value !== 'bigint'
+        ? (value as number)
+        : HEX_FIELDS.has(kernelName)
+          ? `0x${value.toString(16)}`
+          : value.toString();
+  }
+  return fields;
+}

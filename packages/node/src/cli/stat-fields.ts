@@ -1,0 +1,86 @@
+import type { StatRow } from '../stat/index.ts';
+import { countText, intervalTime, placeName } from './stat-text.ts';
+
+/** What stands before the fields of a row. */
+export interface FieldsContext {
+  /** End of the interval; null outside of `-I`. */
+  sinceStartNs: bigint | null;
+  /** The sums at the end of `-I`. */
+  isSummary: boolean;
+}
+
+const HAS_MEMBERS: ReadonlySet<string> = new Set(['core', 'die', 'socket', 'node']);
+
+/** perf's `-x`: [time][place[,members]],count,unit,event,[cgroup],[spread],running time,percent,metric,its unit. */
+export function separatedLines(row: StatRow, separator: string, context: FieldsContext): string[] {
+  const { place, event, status, metrics, spreadPercent } = row;
+  const before: string[] = [];
+  if (context.sinceStartNs !== null) before.push(intervalTime(context.sinceStartNs));
+  if (context.isSummary) before.push('         summary');
+  if (place !== null) before.push(placeName(place));
+  if (place !== null && HAS_MEMBERS.has(place.by)) before.push(String(place.members));
+  const cgroup = event.cgroup === null ? [] : [event.cgroup];
+  const spread = spreadPercent === null ? [] : [`${spreadPercent.toFixed(2)}%`];
+  const [first, ...more] = metrics;
+  const fields = [
+    ...before,
+    status === 'counted' ? countText(row, false) : statusText(row),
+    event.count.unit ?? '',
+    event.count.requestedName,
+    ...cgroup,
+    ...spread,
+    String(Math.round(row.runningNs)),
+    runningShare(row),
+    ...(first === undefined ? ['', ''] : [digitsOf(first.text), first.unit]),
+  ];
+  const blank = [...before, ...Array.from({ length: fields.length - before.length - 2 }, () => '')];
+  return [fields, ...more.map(({ text, unit }) => [...blank, digitsOf(text), unit])].map((line) =>
+    line.join(separator),
+  );
+}
+
+function digitsOf(text: string): string {
+  return /-?[\d.]+/.exec(text)?.[0] ?? '';
+}
+
+function statusText({ status }: StatRow): string {
+  return status === 'not-counted' ? '<not counted>' : '<not supported>';
+}
+
+function runningShare({ enabledNs, runningNs }: StatRow): string {
+  return (enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs).toFixed(2);
+}
+
+/** perf's `-j`: an object in each line. `reason` is ours. */
+export function jsonLines(row: StatRow, context: FieldsContext): string[] {
+  const { place, event, status, metrics, spreadPercent } = row;
+  const before: string[] = [];
+  const { sinceStartNs } = context;
+  if (sinceStartNs !== null) before.push(`"interval" : ${intervalTime(sinceStartNs).trim()}`);
+  if (place !== null)
+    before.push(
+      `"${place.by}" : ${JSON.stringify(place.by === 'cpu' ? String(place.ids[0]) : placeName(place))}`,
+    );
+  if (place !== null && HAS_MEMBERS.has(place.by)) before.push(`"aggregate-number" : ${place.members}`);
+  const count = status === 'counted' ? row.value.toFixed(6) : statusText(row);
+  const [first, ...more] = metrics;
+  const fields = [
+    ...before,
+    `"counter-value" : "${count}"`,
+    `"unit" : ${JSON.stringify(event.count.unit ?? '')}`,
+    `"event" : ${JSON.stringify(event.count.requestedName)}`,
+    ...(event.cgroup === null ? [] : [`"cgroup" : ${JSON.stringify(event.cgroup)}`]),
+    ...(spreadPercent === null ? [] : [`"variance" : ${spreadPercent.toFixed(2)}`]),
+    `"event-runtime" : ${Math.round(row.runningNs)}`,
+    `"pcnt-running" : ${runningShare(row)}`,
+    ...metricFields(first?.value ?? 0, first?.unit ?? ''),
+    ...(row.reason === null ? [] : [`"reason" : ${JSON.stringify(row.reason)}`]),
+  ];
+  return [fields, ...more.map(({ value, unit }) => [...before, ...metricFields(value, unit)])].map(
+    (line) => `{${line.join(', ')}}`,
+  );
+}
+
+function metricFields(value: number, unit: string): string[] {
+  return [`"metric-value" : ${value.toFixed(6)}`, `"metric-unit" : ${JSON.stringify(unit)}`];
+}

@@ -1,0 +1,21 @@
+import { planCounting } from '../counting/index.ts';
+import { targetsOf } from '../stat/index.ts';
+import { EXIT_OK } from './args.ts';
+import type { Output } from './output.ts';
+import { COMMAND_PID, printPlan } from './plan-output.ts';
+import type { StatSettings } from './stat-settings.ts';
+
+/** `stat --plan`: nothing is opened. */
+export function printStatPlan(settings: StatSettings, asJson: boolean, out: Output): number {
+  const { scope, control, inherit, levels, delayMs } = settings;
+  const plans =
+    control === null
+      ? []
+      : targetsOf(scope, COMMAND_PID).flatMap(({ cgroup, target }) => {
+          const enableOnExec = target.kind === 'command' && delayMs === 0;
+          const { sets } = planCounting({ ...control, target, inherit, levels, enableOnExec });
+          return sets.map((set) => ({ name: set.name, cgroup, events: set.events, rows: set.rows }));
+        });
+  printPlan({ verb: 'stat', plans, asJson }, out);
+  return EXIT_OK;
+}

@@ -1,0 +1,238 @@
+import { constants } from 'node:os';
+import { countRun, type Measurement, type RunResult, rowsOf, type StatRow } from '../stat/index.ts';
+import { CommandError } from '../target/index.ts';
+import { EXIT_OK, type VerbContext } from './args.ts';
+import type { Output } from './output.ts';
+import { printError } from './output-error.ts';
+import type { StatName } from './stat.ts';
+import { jsonLines, separatedLines } from './stat-fields.ts';
+import { intervalAnswer, statAnswer } from './stat-json.ts';
+import { openResult } from './stat-output.ts';
+import { type StatSettings, statSettings } from './stat-settings.ts';
+import { intervalHead, intervalTime, reasonLines, rowLines, unitWidthOf } from './stat-text.ts';
+import { timeLines } from './stat-times.ts';
+
+type Context = VerbContext<StatName>;
+
+/** After so many intervals the head of the table is printed again. */
+const INTERVALS_PER_HEAD = 25;
+
+export async function runStat(context: Context): Promise<number> {
+  const { args, out, err } = context;
+  const settings = await statSettings(args);
+  if (args.boolean('plan')) {
+    const { printStatPlan } = await import('./stat-plan.ts');
+    return printStatPlan(settings, args.boolean('json'), out);
+  }
+  const result = openResult(settings, out, err);
+  try {
+    return await countAndPrint(settings, result.output, err, args.boolean('verbose'));
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    printError(error, err, { prefix: 'counterpoint stat' });
+    return error.exitStatus;
+  } finally {
+    result.close();
+  }
+}
+
+async function countAndPrint(
+  settings: StatSettings,
+  output: Output,
+  err: Output,
+  isVerbose: boolean,
+): Promise<number> {
+  using stop = stopOnSignals();
+  const printer = new StatPrinter(settings, settings.quiet ? null : output);
+  const runs: RunResult[] = [];
+  do {
+    if (settings.sync) await syncFiles();
+    const run = await runOnce(settings, stop.signal, printer, isVerbose ? err : null);
+    // An unfinished run says nothing about the others.
+    const isCutOff = run.stopped === 'aborted' && runs.length > 0;
+    if (!isCutOff) runs.push(run);
+    if (settings.runs === Number.POSITIVE_INFINITY && !isCutOff) printer.end([runs.pop()!]);
+  } while (runs.length < settings.runs && !stop.signal.aborted);
+  if (runs.length > 0) printer.end(runs);
+  const exit = runs[runs.length - 1]?.exit ?? null;
+  if (exit !== null && exit.signal !== null && stop.received() === null)
+    err.line(`counterpoint stat: the command was ended by ${exit.signal}`);
+  const received = stop.received();
+  const ownStatus = received === null ? EXIT_OK : 128 + constants.signals[received];
+  return exit?.code ?? ownStatus;
+}
+
+async function runOnce(
+  settings: StatSettings,
+  signal: AbortSignal,
+  printer: StatPrinter,
+  log: Output | null,
+): Promise<RunResult> {
+  const { scope, command, control, inherit, levels, delayMs, timeoutMs, intervalMs, intervalCount } =
+    settings;
+  let switchByHand: (() => void) | null = null;
+  try {
+    return await countRun({
+      scope,
+      command,
+      control,
+      inherit,
+      levels,
+      delayMs,
+      signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(intervalMs === undefined ? {} : { intervalMs }),
+      ...(intervalCount === undefined ? {} : { intervalCount }),
+      onStart: ({ sessions, commandPid }) => {
+        if (control?.switching?.by === 'manual') {
+          switchByHand = () => {
+            for (const session of sessions) session.next();
+          };
+          process.on('SIGUSR2', switchByHand);
+        }
+        if (log !== null && commandPid !== null)
+          log.line(`counterpoint stat: the command is process ${commandPid}`);
+      },
+      onInterval: (interval) => printer.interval(interval),
+    });
+  } finally {
+    if (switchByHand !== null) process.off('SIGUSR2', switchByHand);
+  }
+}
+
+async function syncFiles(): Promise<void> {
+  const { spawnSync } = await import('node:child_process');
+  spawnSync('sync', { stdio: 'ignore' });
+}
+
+interface SignalStop extends Disposable {
+  signal: AbortSignal;
+  received(): NodeJS.Signals | null;
+}
+
+/** The first signal ends the counting, and what was counted is printed; a second one ends this process at once. */
+function stopOnSignals(): SignalStop {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const controller = new AbortController();
+  let received: NodeJS.Signals | null = null;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (received !== null) process.exit(128 + constants.signals[signal]);
+    received = signal;
+    controller.abort();
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    signal: controller.signal,
+    received: () => received,
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
+}
+
+/** Writes rows in the wanted form. */
+class StatPrinter {
+  readonly #settings: StatSettings;
+  /** Null with `-q`. */
+  readonly #output: Output | null;
+  #intervals = 0;
+
+  constructor(settings: StatSettings, output: Output | null) {
+    this.#settings = settings;
+    this.#output = output;
+    if (
+      settings.output !== null &&
+      settings.output !== '-' &&
+      settings.format !== 'json' &&
+      settings.format !== 'lines'
+    )
+      output?.line(`# started on ${dateText(new Date())}\n`);
+  }
+
+  #rows(runs: readonly Measurement[]): StatRow[] {
+    const { by, named, unscaled } = this.#settings;
+    return rowsOf(runs, { by, named, unscaled });
+  }
+
+  interval(interval: Measurement): void {
+    const { format, by, bigNumbers } = this.#settings;
+    const output = this.#output;
+    if (output === null) return;
+    const rows = this.#rows([interval]);
+    const { sinceStartNs } = interval;
+    if (format === 'json') output.line(JSON.stringify(intervalAnswer(interval, rows)));
+    else if (format === 'text') {
+      const unitWidth = unitWidthOf(rows);
+      if (this.#intervals % INTERVALS_PER_HEAD === 0) output.line(intervalHead(by, unitWidth));
+      const prefix = `${intervalTime(sinceStartNs)} `;
+      for (const row of rows)
+        for (const line of rowLines(row, unitWidth, prefix, { bigNumbers })) output.line(line);
+    } else this.#fields(rows, output, sinceStartNs, false);
+    this.#intervals++;
+    output.flush();
+  }
+
+  end(runs: readonly RunResult[]): void {
+    const { format, intervalMs, withSummary } = this.#settings;
+    const output = this.#output;
+    if (output === null) return;
+    const isInterval = intervalMs !== undefined;
+    if (isInterval && !withSummary && format !== 'json') return;
+    const measurements = runs.map(({ total }) => total);
+    const rows = this.#rows(measurements);
+    if (format === 'json') output.json(statAnswer(this.#settings, runs, rows));
+    else if (format === 'text') this.#table(rows, runs, measurements, output);
+    else this.#fields(rows, output, null, isInterval);
+    output.flush();
+  }
+
+  #fields(rows: readonly StatRow[], output: Output, sinceStartNs: bigint | null, isSummary: boolean): void {
+    const { format, separator } = this.#settings;
+    const context = { sinceStartNs, isSummary };
+    for (const row of rows) {
+      const lines = format === 'fields' ? separatedLines(row, separator, context) : jsonLines(row, context);
+      for (const line of lines) output.line(line);
+    }
+  }
+
+  #table(
+    rows: readonly StatRow[],
+    runs: readonly RunResult[],
+    measurements: readonly Measurement[],
+    output: Output,
+  ): void {
+    const { scope, bigNumbers, withTable, control } = this.#settings;
+    const times = runs.length > 1 ? ` (${runs.length} runs)` : '';
+    output.line(`\n Performance counter stats for ${subject(this.#settings)}${times}:\n`);
+    const unitWidth = unitWidthOf(rows);
+    for (const row of rows)
+      for (const line of rowLines(row, unitWidth, '', { bigNumbers })) output.line(line);
+    const remarks = [...reasonLines(rows), ...notesOf(runs).map((note) => `  ${note}`)];
+    if (remarks.length > 0) output.line(`\n${remarks.join('\n')}`);
+    const lines = timeLines(measurements, scope.kind === 'command', withTable);
+    for (const line of control === null ? lines.slice(1) : lines) output.line(line);
+  }
+}
+
+function notesOf(runs: readonly RunResult[]): string[] {
+  return [...new Set(runs.flatMap(({ notes }) => notes.map(({ text }) => text)))];
+}
+
+function subject({ scope, command }: StatSettings): string {
+  switch (scope.kind) {
+    case 'command':
+      return `'${command.join(' ')}'`;
+    case 'processes':
+      return `process id '${scope.pids.join(',')}'`;
+    case 'threads':
+      return `thread id '${scope.tids.join(',')}'`;
+    case 'cpus':
+      return scope.cpus === undefined ? `'system wide'` : `'CPU(s) ${scope.cpus.join(',')}'`;
+  }
+}
+
+/** As ctime(3): `Sat Nov 21 11:54:40 2026`. */
+function dateText(date: Date): string {
+  const [day, month, dayOfMonth, year, time] = date.toString().split(' ');
+  return `${day} ${month} ${String(Number(dayOfMonth)).padStart(2)} ${time} ${year}`;
+}

@@ -1,0 +1,243 @@
+import type { ParsedEvent } from '@counterpoint/core/events';
+import { type ControlRequest, parseList, parseSwitchRule, type SwitchRule } from '../counting/index.ts';
+import {
+  type Aggregation,
+  defaultEvents,
+  findMetric,
+  metricEvents,
+  type NamedMetric,
+  type StatScope,
+} from '../stat/index.ts';
+import { UsageError, type VerbContext } from './args.ts';
+import type { StatName } from './stat.ts';
+
+type Arguments = VerbContext<StatName>['args'];
+
+/** What the command line asks for, checked. */
+export interface StatSettings {
+  scope: StatScope;
+  command: readonly string[];
+  control: ControlRequest | null;
+  named: { metric: NamedMetric; events: number[] }[];
+  by: Aggregation;
+  /** Infinity until Ctrl-C. */
+  runs: number;
+  inherit: boolean;
+  levels: 'all' | 'user' | 'kernel';
+  delayMs: number;
+  timeoutMs: number | undefined;
+  intervalMs: number | undefined;
+  intervalCount: number | undefined;
+  withSummary: boolean;
+  format: 'text' | 'fields' | 'lines' | 'json';
+  separator: string;
+  output: string | null;
+  append: boolean;
+  bigNumbers: boolean;
+  withTable: boolean;
+  sync: boolean;
+  unscaled: boolean;
+  quiet: boolean;
+}
+
+const LEAST_TIMEOUT_MS = 10;
+const MOST_MS = 2 ** 31 - 1;
+const MOST_RUNS = 1_000_000;
+
+export async function statSettings(args: Arguments): Promise<StatSettings> {
+  const scope = scopeOf(args);
+  const isNull = args.boolean('null');
+  const { parsed, named } = isNull ? { parsed: [], named: [] } : await eventsOf(args, scope);
+  const runs = args.number('repeat', { min: 0, max: MOST_RUNS }, 1);
+  if (runs !== 1 && args.words.length === 0)
+    throw new UsageError('-r repeats a command, and there is none', 'Write it at the end: -r 5 -- COMMAND');
+  const intervalMs = args.durationMs('interval-print', { min: 1, max: MOST_MS });
+  if (args.has('interval-count') && intervalMs === undefined)
+    throw new UsageError('--interval-count is for -I', 'Say how long an interval is: -I 1000');
+  return {
+    scope,
+    command: args.words,
+    control: isNull ? null : controlOf(args, parsed),
+    named,
+    by: aggregationOf(args, scope),
+    runs: runs === 0 ? Number.POSITIVE_INFINITY : runs,
+    inherit: !args.boolean('no-inherit'),
+    levels: levelsOf(args),
+    delayMs: args.durationMs('delay', { min: 0, max: MOST_MS }, 0),
+    timeoutMs: args.durationMs('timeout', { min: LEAST_TIMEOUT_MS, max: MOST_MS }),
+    intervalMs,
+    intervalCount: args.number('interval-count', { min: 1 }),
+    withSummary: args.boolean('summary'),
+    format: formatOf(args),
+    separator: (args.string('field-separator') ?? ',').replaceAll('\\t', '\t'),
+    output: args.string('output') ?? null,
+    append: args.boolean('append'),
+    bigNumbers: args.boolean('big-num', localeHasCommas(process.env)),
+    withTable: args.boolean('table'),
+    sync: args.boolean('sync'),
+    unscaled: !args.boolean('scale', true),
+    quiet: args.boolean('quiet'),
+  };
+}
+
+/** Processes win over threads, and both over whole CPUs, as in perf. */
+function scopeOf(args: Arguments): StatScope {
+  const pids = args.numbers('pid', { min: 1 });
+  const tids = args.numbers('tid', { min: 1 });
+  const cgroups = [...args.list('cgroup'), ...args.list('for-each-cgroup')];
+  const isWide = args.boolean('all-cpus') || args.has('cpu') || cgroups.length > 0;
+  if (isWide && (pids.length > 0 || tids.length > 0))
+    throw new UsageError(
+      'whole CPUs and single tasks exclude each other',
+      'Give either -a, -C or -G, or -p or -t.',
+    );
+  if (pids.length > 0) return { kind: 'processes', pids };
+  if (tids.length > 0) return { kind: 'threads', tids };
+  if (isWide) {
+    return {
+      kind: 'cpus',
+      ...(args.has('cpu') ? { cpus: args.ranges('cpu') } : {}),
+      ...(cgroups.length > 0 ? { cgroups } : {}),
+    };
+  }
+  if (args.words.length > 0) return { kind: 'command' };
+  throw new UsageError(
+    'there is nothing to count',
+    'Give a command, a process (-p PID), a thread (-t TID) or all CPUs (-a).',
+  );
+}
+
+const AGGREGATIONS: readonly (readonly [StatName, Aggregation])[] = [
+  ['no-aggr', 'cpu'],
+  ['per-core', 'core'],
+  ['per-die', 'die'],
+  ['per-socket', 'socket'],
+  ['per-node', 'node'],
+  ['per-thread', 'thread'],
+];
+
+function aggregationOf(args: Arguments, scope: StatScope): Aggregation {
+  const given = AGGREGATIONS.filter(([name]) => args.boolean(name));
+  if (given.length === 0) return 'all';
+  if (given.length > 1)
+    throw new UsageError(`${given.map(([name]) => args.shown(name)).join(' and ')} exclude each other`);
+  const [name, by] = given[0]!;
+  if (by === 'thread' ? scope.kind === 'command' || scope.kind === 'cpus' : scope.kind !== 'cpus') {
+    const who = by === 'thread' ? 'running threads (-p or -t)' : 'whole CPUs (-a or -C)';
+    throw new UsageError(`${args.shown(name)} is for ${who}`);
+  }
+  return by;
+}
+
+function levelsOf(args: Arguments): 'all' | 'user' | 'kernel' {
+  const [user, kernel] = [args.boolean('all-user'), args.boolean('all-kernel')];
+  if (user && kernel) throw new UsageError('--all-user and --all-kernel exclude each other');
+  return user ? 'user' : kernel ? 'kernel' : 'all';
+}
+
+function formatOf(args: Arguments): StatSettings['format'] {
+  const given = (['field-separator', 'json-output', 'json'] as const).filter((name) => args.has(name));
+  if (given.length > 1)
+    throw new UsageError(`${given.map((name) => args.shown(name)).join(' and ')} exclude each other`);
+  if (given.length === 0) return 'text';
+  return given[0] === 'json' ? 'json' : given[0] === 'json-output' ? 'lines' : 'fields';
+}
+
+/** perf asks the C library; only the C and POSIX locales have no thousands separator, and others are shown as commas. */
+function localeHasCommas(env: Record<string, string | undefined>): boolean {
+  const locale = [env['LC_ALL'], env['LC_NUMERIC'], env['LANG']].find((name) => (name ?? '') !== '') ?? 'C';
+  return !/^(?:C|POSIX)(?:$|\.)/.test(locale);
+}
+
+interface Events {
+  parsed: ParsedEvent[];
+  named: StatSettings['named'];
+}
+
+/** `-e`, `--pfm-events`, `--filter` and `-M` in the order in which they stand. */
+async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
+  const { systemEventLookup } = await import('../pmu/index.ts');
+  const lookup = systemEventLookup();
+  const parsed: ParsedEvent[] = [];
+  const named: StatSettings['named'] = [];
+  let last: ParsedEvent[] = [];
+  for (const { name, value } of args.given) {
+    if (name === 'event') last = parseList(value!);
+    else if (name === 'pfm-events') last = await pfmEvents(value!);
+    else if (name === 'metrics') {
+      for (const word of value!.split(',')) {
+        const metric = metricOf(word);
+        const events = parseList(metricEvents(metric));
+        named.push({ metric, events: events.map((_, index) => parsed.length + index) });
+        append(parsed, events);
+      }
+      continue;
+    } else if (name === 'filter') {
+      const { applyFilter } = await import('@counterpoint/core/events');
+      applyFilter(last, value!, lookup);
+      continue;
+    } else continue;
+    append(parsed, last);
+  }
+  if (parsed.length === 0 && !args.has('set')) {
+    const names = defaultEvents({
+      detail: args.count('detailed'),
+      wholeCpus: scope.kind === 'cpus',
+      hasPmuEvent: (name) => lookup.pmu('cpu')?.events.has(name) === true,
+    });
+    append(parsed, parseList(names.join(',')));
+  }
+  return { parsed, named };
+}
+
+/** Groups of different lists stay apart. */
+function append(all: ParsedEvent[], more: readonly ParsedEvent[]): void {
+  const first = Math.max(-1, ...all.map(({ group }) => group ?? -1)) + 1;
+  for (const event of more) {
+    if (event.group !== null) event.group += first;
+    all.push(event);
+  }
+}
+
+async function pfmEvents(text: string): Promise<ParsedEvent[]> {
+  const [{ parsePfmEvents }, { systemPfmLibrary }] = await Promise.all([
+    import('@counterpoint/core/events'),
+    import('../pmu/index.ts'),
+  ]);
+  return parsePfmEvents(text, systemPfmLibrary());
+}
+
+function metricOf(name: string): NamedMetric {
+  try {
+    return findMetric(name);
+  } catch (error) {
+    throw new UsageError((error as Error).message, (error as UsageError).remedy);
+  }
+}
+
+function controlOf(args: Arguments, parsed: ParsedEvent[]): ControlRequest {
+  const sets = args.all('set');
+  const switching = switchingOf(args, sets.length + (parsed.length > 0 ? 1 : 0));
+  return {
+    ...(parsed.length > 0 ? { events: parsed } : {}),
+    ...(sets.length > 0 ? { sets } : {}),
+    ...(switching === null ? {} : { switching }),
+  };
+}
+
+const DEFAULT_SLICE_MS = 100;
+
+function switchingOf(args: Arguments, sets: number): SwitchRule | null {
+  const text = args.string('switch');
+  if (text === undefined) return sets > 1 ? { by: 'time', sliceMs: DEFAULT_SLICE_MS } : null;
+  if (sets < 2)
+    throw new UsageError(
+      '--switch is for several event sets',
+      'Name them with --set, each with one of its own.',
+    );
+  try {
+    return parseSwitchRule(text);
+  } catch (error) {
+    throw new UsageError((error as Error).message, (error as UsageError).remedy);
+  }
+}

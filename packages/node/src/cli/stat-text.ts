@@ -1,0 +1,148 @@
+import type { AggregatePlace, Aggregation, StatRow } from '../stat/index.ts';
+
+/** perf's table (util/stat-display.c): the same columns at the same places. */
+
+const COUNT_WIDTH = 18;
+const NAME_WIDTH = 32;
+const METRIC_WIDTH = 35;
+/** What perf leaves behind the name of an event without a count. */
+const NO_METRIC_WIDTH = 28;
+const LEAST_UNIT_WIDTH = 'unit'.length;
+
+export interface TextOptions {
+  bigNumbers: boolean;
+}
+
+/**
+ *   [time] [place] count unit name [cgroup] # metric   ( +- spread )  (share)
+ */
+export function rowLines(row: StatRow, unitWidth: number, prefix: string, options: TextOptions): string[] {
+  const { event, status, metrics } = row;
+  const place = placeText(row.place);
+  const counted = status === 'counted';
+  const count = counted
+    ? countText(row, options.bigNumbers)
+    : status === 'not-counted'
+      ? '<not counted>'
+      : '<not supported>';
+  const unit = (event.count.unit ?? '').padEnd(unitWidth);
+  const name = event.count.requestedName.padEnd(NAME_WIDTH);
+  const cgroup = event.cgroup === null ? '' : ` ${event.cgroup}`;
+  const head = `${prefix}${place}${count.padStart(COUNT_WIDTH)} ${unit} ${name}${cgroup}`;
+  if (!counted) return [head + ' '.repeat(NO_METRIC_WIDTH)];
+  const [first, ...more] = metrics;
+  const tail = `${spreadText(row)}${shareText(row)}`;
+  const beside = first === undefined ? ' '.repeat(METRIC_WIDTH) : metricText(first.text, first.unit);
+  const indent = ' '.repeat(COUNT_WIDTH + unitWidth + NAME_WIDTH + 2);
+  const others = more.map(({ text, unit: what }) => `${prefix}${place}${indent}${metricText(text, what)}`);
+  const lines = [head + beside, ...others];
+  // perf adds these to the last line of an event.
+  lines.push(lines.pop()! + tail);
+  return lines;
+}
+
+export function unitWidthOf(rows: readonly StatRow[]): number {
+  return Math.max(LEAST_UNIT_WIDTH, ...rows.map(({ event }) => (event.count.unit ?? '').length));
+}
+
+function metricText(text: string, unit: string): string {
+  const left = ` # ${text}`;
+  return `${left} ${unit.padEnd(METRIC_WIDTH - left.length - 1)}`;
+}
+
+export function spreadText({ spreadPercent }: StatRow): string {
+  return spreadPercent === null || spreadPercent === 0
+    ? ''
+    : `  ( +-${spreadPercent.toFixed(2).padStart(6)}% )`;
+}
+
+function shareText({ enabledNs, runningNs }: StatRow): string {
+  return runningNs === enabledNs ? '' : `  (${((100 * runningNs) / enabledNs).toFixed(2)}%)`;
+}
+
+/** Two decimals where the unit takes a fraction of a count. */
+export function countText({ value, scaled, event }: StatRow, bigNumbers: boolean): string {
+  const { scale } = event.count;
+  const isWhole = Number.isInteger(scale);
+  const text =
+    isWhole && scaled !== null ? (scaled * BigInt(scale)).toString() : value.toFixed(isWhole ? 0 : 2);
+  return bigNumbers ? withCommas(text) : text;
+}
+
+function withCommas(text: string): string {
+  const [whole, fraction] = text.split('.');
+  const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+/** The columns of a place, up to the count. */
+function placeText(place: AggregatePlace | null): string {
+  if (place === null) return '';
+  const [first = 0, second = 0, third = 0] = place.ids;
+  const members = `${String(place.members).padStart(4)} `;
+  switch (place.by) {
+    case 'cpu':
+      return `CPU${String(first).padEnd(7)} `;
+    case 'thread':
+      return `${(place.name ?? '').padStart(16)}-${String(first).padEnd(8)} `;
+    case 'core':
+      return `S${first}-D${second}-C${String(third).padEnd(8)} ${members}`;
+    case 'die':
+      return `S${first}-D${String(second).padEnd(8)} ${members}`;
+    case 'socket':
+      return `S${String(first).padEnd(5)} ${members}`;
+    case 'node':
+      return `N${String(first).padEnd(5)} ${members}`;
+  }
+}
+
+/** As perf's fields call a place. */
+export function placeName({ by, ids, name }: AggregatePlace): string {
+  const [first = 0, second = 0, third = 0] = ids;
+  switch (by) {
+    case 'cpu':
+      return `CPU${first}`;
+    case 'thread':
+      return `${name}-${first}`;
+    case 'core':
+      return `S${first}-D${second}-C${third}`;
+    case 'die':
+      return `S${first}-D${second}`;
+    case 'socket':
+      return `S${first}`;
+    case 'node':
+      return `N${first}`;
+  }
+}
+
+/** `     0.100124492`: seconds since the start. */
+export function intervalTime(sinceStartNs: bigint): string {
+  const seconds = sinceStartNs / 1_000_000_000n;
+  const rest = sinceStartNs % 1_000_000_000n;
+  return `${seconds.toString().padStart(6)}.${rest.toString().padStart(9, '0')}`;
+}
+
+const INTERVAL_HEADS: Readonly<Record<Aggregation, string>> = {
+  all: '#           time             counts',
+  cpu: '#           time CPU                    counts',
+  core: '#           time core            cpus             counts',
+  die: '#           time die          cpus             counts',
+  socket: '#           time socket cpus             counts',
+  node: '#           time node   cpus             counts',
+  thread: '#           time             comm-pid                  counts',
+};
+
+export function intervalHead(by: Aggregation, unitWidth: number): string {
+  return `${INTERVAL_HEADS[by]} ${'unit'.padEnd(unitWidth)} events`;
+}
+
+/** One line for all events that have the same reason. */
+export function reasonLines(rows: readonly StatRow[]): string[] {
+  const reasons = new Map<string, Set<string>>();
+  for (const { status, reason, event } of rows) {
+    if (status === 'counted' || reason === null) continue;
+    const key = `${status === 'not-supported' ? 'not supported' : 'not counted'}: ${reason}`;
+    reasons.set(key, (reasons.get(key) ?? new Set()).add(event.count.requestedName));
+  }
+  return [...reasons].map(([reason, names]) => `  ${reason} (${[...names].join(', ')})`);
+}

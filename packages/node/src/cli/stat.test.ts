@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { counterpoint } from '../test/command-line.ts';
+import { perfIsMissing, temporaryFolder } from '../test/perf.ts';
+
+const noPerf = perfIsMissing();
+
+function perfStat(...words: string[]): string {
+  const { stderr, status } = spawnSync('perf', ['stat', ...words], { encoding: 'utf8' });
+  assert.notEqual(status, 129, stderr);
+  return stderr;
+}
+
+/** Digits masked, and with them what depends on their number; our remarks below the table are not perf's. */
+function shape(text: string): string[] {
+  return text
+    .replace(/\n(?: {2}(?:not supported|not counted|counting ).*\n)+/g, '')
+    .split('\n')
+    .map((line) => `${line.trimEnd() === line ? '' : `${line.length}: `}${masked(line)}`);
+}
+
+function masked(line: string): string {
+  return line
+    .replace(/[KMG]?\/sec\s*/g, '/sec')
+    .replace(/\(\s*\+-[^)]*\)/g, '(spread)')
+    .replace(/\s*-?\d[\d.]*/g, ' N')
+    .trimEnd();
+}
+
+describe('the same command line gives what perf stat prints, but for digits', { skip: noPerf }, () => {
+  for (const line of [
+    'true',
+    '-d true',
+    '-ddd true',
+    '-e faults true',
+    '-e task-clock,faults,cs -- true',
+    '-e {faults,cs},minor-faults true',
+    '-a -e duration_time sleep 0.01',
+    '-e cpu-clock:u,faults:u true',
+    '-e syscalls:sys_enter_sched_get_priority_max,task-clock true',
+    '-n true',
+    '-a -e cpu-clock,faults sleep 0.01',
+    '-a -A -e task-clock,faults sleep 0.01',
+    '-a --per-core -e task-clock,faults sleep 0.01',
+    '-a --per-socket -e task-clock,faults sleep 0.01',
+    '-a --per-die -e task-clock,faults sleep 0.01',
+    '-a --per-node -e task-clock,faults sleep 0.01',
+    '-C 0 -e task-clock,faults sleep 0.01',
+    '-a -I 20 --interval-count 2 -e task-clock,faults sleep 0.06',
+    '-a -A -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
+    '-a --per-core -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
+    '-a -I 20 --interval-count 1 --summary -e task-clock sleep 0.03',
+    '-r 3 -e task-clock,cycles true',
+    '-x, -ddd true',
+    '-x; -r 2 -e cycles,task-clock true',
+    '-x, -a -A -e task-clock,faults sleep 0.01',
+    '-x, -a --per-core -e task-clock,faults sleep 0.01',
+    '-x, -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
+    '-x, -a -I 20 --interval-count 1 --summary -e task-clock,faults sleep 0.03',
+    '--for-each-cgroup / -a -e faults sleep 0.01',
+    '-e faults -G / -a sleep 0.01',
+  ]) {
+    test(line, async () => {
+      const words = line.split(' ');
+      const { err, out } = await counterpoint('stat', ...words);
+      assert.deepEqual(shape(err), shape(perfStat(...words)));
+      assert.equal(out, '');
+    });
+  }
+
+  for (const line of [
+    '-j -ddd true',
+    '-j -r 2 -e task-clock,faults true',
+    '-j -a -A -e task-clock,faults sleep 0.01',
+    '-j -a --per-core -e task-clock,faults sleep 0.01',
+    '-j -a --per-socket -e task-clock,faults sleep 0.01',
+    '-j -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
+  ]) {
+    test(`${line}: the same keys and kinds, and a reason where there is no count`, async () => {
+      const words = line.split(' ');
+      const ours = (await counterpoint('stat', ...words)).err.trim().split('\n').map(parseLine);
+      const theirs = perfStat(...words)
+        .trim()
+        .split('\n')
+        .map(parseLine);
+      for (const row of ours) {
+        assert.equal(typeof row['reason'] === 'string', row['counter-value'] === '<not supported>');
+        delete row['reason'];
+      }
+      assert.deepEqual(ours.map(kinds), theirs.map(kinds));
+    });
+  }
+});
+
+const parseLine = (line: string) => JSON.parse(line) as Record<string, unknown>;
+
+function kinds(row: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(row).map(([key, value]) => [
+    key,
+    typeof value === 'number' ? 'number' : masked(String(value)),
+  ]);
+}
+
+describe('counts', { skip: noPerf }, () => {
+  const count = (text: string, event: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.includes(`,${event},`))
+        ?.split(',')[0],
+    );
+
+  test('of tracepoints are exactly those of perf', async () => {
+    const command = ['dd', 'if=/dev/zero', 'of=/dev/null', 'bs=512', 'count=2345', 'status=none'];
+    const events = 'syscalls:sys_enter_read,syscalls:sys_enter_write';
+    const words = ['-x,', '-e', events, '--', ...command];
+    const ours = await counterpoint('stat', ...words);
+    const theirs = perfStat(...words);
+    for (const event of events.split(',')) assert.equal(count(ours.err, event), count(theirs, event));
+    assert.equal(count(ours.err, 'syscalls:sys_enter_write'), 2345);
+  });
+
+  test('of a filter are exactly those of perf', async () => {
+    const words = [
+      '-x,',
+      '-e',
+      'syscalls:sys_enter_write',
+      '--filter',
+      'count == 512',
+      '--',
+      'sh',
+      '-c',
+      'dd if=/dev/zero of=/dev/null bs=512 count=17 status=none; dd if=/dev/zero of=/dev/null bs=511 count=5 status=none',
+    ];
+    assert.equal(count((await counterpoint('stat', ...words)).err, 'syscalls:sys_enter_write'), 17);
+    assert.equal(count(perfStat(...words), 'syscalls:sys_enter_write'), 17);
+  });
+
+  test('of several runs are their mean', async () => {
+    const { err } = await counterpoint(
+      'stat',
+      '--json',
+      '-r',
+      '3',
+      '-e',
+      'syscalls:sys_enter_execve',
+      'true',
+    );
+    const answer = JSON.parse(err);
+    assert.equal(answer.runs.length, 3);
+    // A tracepoint on exec's entry stands before the exec that starts the counters.
+    assert.equal(answer.rows[0].value, 0);
+    assert.equal(answer.rows[0].spreadPercent, 0);
+  });
+});
+
+describe('what ends a run', () => {
+  test("the command's status is ours", async () => {
+    assert.equal((await counterpoint('stat', '-n', 'sh', '-c', 'exit 7')).status, 7);
+    const killed = await counterpoint('stat', '-n', 'sh', '-c', 'kill -9 $$');
+    assert.equal(killed.status, 128 + 9);
+    assert.match(killed.err, /ended by SIGKILL/);
+  });
+
+  test('a command that is not there: 127, in words', async () => {
+    const { status, err } = await counterpoint('stat', 'no-such-command');
+    assert.equal(status, 127);
+    assert.match(err, /no-such-command: command not found/);
+  });
+
+  test('--timeout ends the command, and what was counted is there', async () => {
+    const { err } = await counterpoint('stat', '--json', '--timeout', '60', '-e', 'task-clock', 'sleep', '5');
+    const answer = JSON.parse(err.replace(/^counterpoint stat:.*\n/gm, ''));
+    assert.equal(answer.stopped, 'timeout');
+    assert.equal(answer.rows[0].status, 'counted');
+    assert.ok(Number(answer.runs[0].elapsedNs) < 2e9);
+  });
+
+  test('a process that ends while it is counted', async () => {
+    const sleeper = spawnSync('sh', ['-c', 'sleep 0.4 >/dev/null 2>&1 & echo $!'], { encoding: 'utf8' });
+    const { err, status } = await counterpoint('stat', '--json', '-e', 'faults', '-p', sleeper.stdout.trim());
+    const answer = JSON.parse(err);
+    assert.equal(answer.stopped, 'target-ended');
+    assert.equal(answer.rows[0].status, 'counted');
+    assert.equal(status, 0);
+  });
+});
+
+describe('usage', () => {
+  for (const [line, pattern] of [
+    ['', /nothing to count/],
+    ['-I -5 true', /-I expects a value from 1/],
+    ['-r -1 true', /-r expects a value from 0/],
+    ['-r 3 -a', /-r repeats a command/],
+    ['--timeout 5 true', /--timeout expects a value from 10/],
+    ['--interval-count 3 true', /--interval-count is for -I/],
+    ['-A true', /-A is for whole CPUs/],
+    ['--per-thread true', /--per-thread is for running threads/],
+    ['--per-core --per-socket -a true', /--per-core and --per-socket exclude each other/],
+    ['-a -p 1 true', /exclude each other/],
+    ['--all-user --all-kernel true', /exclude each other/],
+    ['-x, -j true', /-x and -j exclude each other/],
+    ['-M ipcc true', /no metric ipcc; did you mean ipc\?/],
+    ['--switch time:5ms -e faults true', /--switch is for several event sets/],
+    ['--set faults --set cs --switch daily true', /'daily' is no rule/],
+    ['--filter x==1 true', /a filter stands behind the tracepoint/],
+    ['-e no-such-event true', /event syntax error/],
+  ] as const) {
+    test(`stat ${line}: 129, in words`, async () => {
+      const { status, err, out } = await counterpoint(
+        'stat',
+        ...line.split(' ').filter((word) => word !== ''),
+      );
+      assert.match(err, pattern);
+      assert.equal(status, 129);
+      assert.equal(out, '');
+    });
+  }
+});
+
+test('-o writes a file, --append adds to it', async (t) => {
+  const path = join(temporaryFolder(t), 'stat.txt');
+  await counterpoint('stat', '-o', path, '-e', 'faults', 'true');
+  const { err } = await counterpoint('stat', '-o', path, '--append', '-e', 'faults', 'true');
+  assert.equal(err, '');
+  const text = readFileSync(path, 'utf8');
+  assert.equal(text.match(/^# started on \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/gm)?.length, 2);
+  assert.equal(text.match(/ faults /g)?.length, 2);
+});
+
+test('event sets take turns, and are scaled to all of the time', async () => {
+  const { err } = await counterpoint(
+    'stat',
+    ...['--json', '--set', 'task-clock', '--set', 'faults', '--switch', 'time:5ms'],
+    ...['sh', '-c', 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'],
+  );
+  const { rows, switching } = JSON.parse(err);
+  assert.deepEqual(switching, { by: 'time', sliceMs: 5 });
+  assert.deepEqual(
+    rows.map(({ set }: { set: string }) => set),
+    ['task-clock', 'faults'],
+  );
+  for (const { runningNs, enabledNs } of rows) assert.ok(Number(runningNs) < Number(enabledNs));
+});

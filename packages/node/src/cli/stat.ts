@@ -1,0 +1,226 @@
+import { defineVerb } from './args.ts';
+
+export type StatName =
+  | 'pid'
+  | 'tid'
+  | 'all-cpus'
+  | 'cpu'
+  | 'cgroup'
+  | 'for-each-cgroup'
+  | 'no-inherit'
+  | 'inherit'
+  | 'delay'
+  | 'timeout'
+  | 'repeat'
+  | 'event'
+  | 'filter'
+  | 'pfm-events'
+  | 'metrics'
+  | 'detailed'
+  | 'null'
+  | 'all-user'
+  | 'all-kernel'
+  | 'set'
+  | 'switch'
+  | 'interval-print'
+  | 'interval-count'
+  | 'summary'
+  | 'no-aggr'
+  | 'per-core'
+  | 'per-die'
+  | 'per-socket'
+  | 'per-node'
+  | 'per-thread'
+  | 'scale'
+  | 'field-separator'
+  | 'json-output'
+  | 'json'
+  | 'output'
+  | 'append'
+  | 'big-num'
+  | 'table'
+  | 'sync'
+  | 'plan'
+  | 'quiet';
+
+const WHOM = 'Whom, and for how long';
+const WHAT = 'What';
+const SETS = 'Event sets';
+const PLACES = 'Counts by place and time';
+const OUTPUT = 'Output';
+
+export default defineVerb<StatName>({
+  name: 'stat',
+  summary: 'count events of a program, of running processes or of the whole machine',
+  usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
+  command: true,
+  options: [
+    {
+      long: 'pid',
+      short: 'p',
+      value: 'PID,...',
+      help: 'running processes, with all their threads',
+      group: WHOM,
+    },
+    { long: 'tid', short: 't', value: 'TID,...', help: 'running threads', group: WHOM },
+    { long: 'all-cpus', short: 'a', help: 'everything that runs, on all CPUs', group: WHOM },
+    {
+      long: 'cpu',
+      short: 'C',
+      value: 'CPUS',
+      help: 'everything that runs on these CPUs, such as 0-3,8',
+      group: WHOM,
+    },
+    {
+      long: 'cgroup',
+      short: 'G',
+      value: 'PATH',
+      help: 'the tasks of a control group, by its path under the mount',
+      group: WHOM,
+    },
+    {
+      long: 'for-each-cgroup',
+      value: 'PATH,...',
+      help: 'the same events for each of several control groups',
+      group: WHOM,
+    },
+    { long: 'no-inherit', short: 'i', help: 'do not follow children and new threads', group: WHOM },
+    { long: 'inherit', help: 'follow children and new threads (the default)', group: WHOM },
+    {
+      long: 'delay',
+      short: 'D',
+      value: 'MS',
+      help: 'begin so many milliseconds after the start',
+      group: WHOM,
+    },
+    { long: 'timeout', value: 'MS', help: 'end after so many milliseconds', group: WHOM },
+    {
+      long: 'repeat',
+      short: 'r',
+      value: 'N',
+      help: 'run the command N times: means and their spread; 0 goes on until Ctrl-C',
+      group: WHOM,
+    },
+    {
+      long: 'event',
+      short: 'e',
+      value: 'EVENT,...',
+      help: 'what to count; {a,b} at one time (counterpoint list has the names)',
+      repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'filter',
+      value: 'FILTER',
+      help: 'for the tracepoints of the -e before it: count only what it lets through',
+      repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'pfm-events',
+      value: 'EVENT,...',
+      help: "events in libpfm4's grammar (counterpoint list --pfm)",
+      repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'metrics',
+      short: 'M',
+      value: 'NAME,...',
+      help: 'figures by name, with the events that they take, such as ipc',
+      repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'detailed',
+      short: 'd',
+      help: 'without -e: caches, too; -dd adds TLBs, -ddd prefetches',
+      group: WHAT,
+    },
+    { long: 'null', short: 'n', help: 'count nothing, take the time only', group: WHAT },
+    { long: 'all-user', help: 'user space only', group: WHAT },
+    { long: 'all-kernel', help: 'the kernel only', group: WHAT },
+    {
+      long: 'set',
+      value: 'EVENT,...',
+      help: 'an event set; of several, one at a time is loaded, and counts are scaled\nto all of the time',
+      repeat: true,
+      group: SETS,
+    },
+    {
+      long: 'switch',
+      value: 'RULE',
+      help: 'when the next set is loaded: time:100ms (the default), overflow:EVENT:N,\nor manual: at each SIGUSR2 to this process',
+      group: SETS,
+    },
+    {
+      long: 'interval-print',
+      short: 'I',
+      value: 'MS',
+      help: 'print what was counted each so many milliseconds',
+      group: PLACES,
+    },
+    { long: 'interval-count', value: 'N', help: 'with -I: end the printing after N times', group: PLACES },
+    { long: 'summary', help: 'with -I: the sums at the end, too', group: PLACES },
+    { long: 'no-aggr', short: 'A', help: 'each CPU for itself (with -a or -C)', group: PLACES },
+    { long: 'per-core', help: 'each core for itself', group: PLACES },
+    { long: 'per-die', help: 'each die for itself', group: PLACES },
+    { long: 'per-socket', help: 'each socket for itself', group: PLACES },
+    { long: 'per-node', help: 'each NUMA node for itself', group: PLACES },
+    { long: 'per-thread', help: 'each thread for itself (with -p, -t or -a)', group: PLACES },
+    {
+      long: 'scale',
+      negatable: true,
+      help: 'scale counts to all of the time where an event shared a counter (the default)',
+      group: OUTPUT,
+    },
+    {
+      long: 'field-separator',
+      short: 'x',
+      value: 'TEXT',
+      help: "perf's fields with this between them, such as ',' or '\\t'",
+      group: OUTPUT,
+    },
+    { long: 'json-output', short: 'j', help: "perf's JSON: an object in each line", group: OUTPUT },
+    {
+      long: 'json',
+      help: 'one answer with everything, as JSON; 64-bit numbers are strings',
+      group: OUTPUT,
+    },
+    {
+      long: 'output',
+      short: 'o',
+      value: 'FILE',
+      help: 'where to write (default standard error); - is standard output',
+      group: OUTPUT,
+    },
+    { long: 'append', help: 'with -o: add to the file', group: OUTPUT },
+    {
+      long: 'big-num',
+      short: 'B',
+      negatable: true,
+      help: 'commas between thousands (on where the locale is not C or POSIX)',
+      group: OUTPUT,
+    },
+    { long: 'table', help: 'with -r: the time of each run', group: OUTPUT },
+    { long: 'sync', short: 'S', help: 'sync() before each run', group: WHOM },
+    {
+      long: 'plan',
+      help: 'open and run nothing: show what would be opened, in which order',
+      group: OUTPUT,
+    },
+    { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
+  ],
+  examples: [
+    ['stat -- node app.js', 'the usual counts of a program'],
+    ["stat -e '{cycles,instructions}' -r 5 -- make", 'two events at one time; mean and spread of five runs'],
+    ['stat -p 1234 -I 1000', 'a running process, each second'],
+    ['stat -a --per-socket -M ipc,cache-miss-rate -- sleep 10', 'figures of the whole machine'],
+    ['stat --set cycles,instructions --set faults --switch time:10ms -- ./program', 'two sets in turn'],
+    ['stat --plan --json -e cycles:u true', 'every field that the kernel would be given'],
+  ],
+  async run(context) {
+    const { runStat } = await import('./stat-run.ts');
+    return await runStat(context);
+  },
+});

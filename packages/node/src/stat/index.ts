@@ -1,0 +1,15 @@
+export { type DefaultsContext, defaultEvents } from './default-events.ts';
+export { type EventSum, type Measurement, subtractMeasurement } from './measurement.ts';
+export { type DerivedMetric, deriveMetrics, type MetricInput } from './metrics.ts';
+export { findMetric, metricEvents, NAMED_METRICS, type NamedMetric } from './named-metrics.ts';
+export { type AggregatePlace, type Aggregation, type RowOptions, rowsOf, type StatRow } from './rows.ts';
+export {
+  countRun,
+  type RunOptions,
+  type RunResult,
+  type RunStart,
+  type StatScope,
+  type StopReason,
+  targetsOf,
+} from './run.ts';
+export { type Spread, spreadOf, spreadPercent } from './spread.ts';

@@ -1,0 +1,91 @@
+import type { ToolEvent } from '@counterpoint/core/events';
+import type { PerfEventAttr } from '@counterpoint/core/records';
+import { type EventCount, type PlaceCount, scaledValue } from '../counting/index.ts';
+import type { ProcessTimes } from '../sys/index.ts';
+import { isClock } from './metrics.ts';
+
+/** One event of one control group. */
+export interface EventSum {
+  /** Path of the control group; null without. */
+  cgroup: string | null;
+  /** Name of the event set. */
+  set: string;
+  /** Its place in the set. */
+  index: number;
+  /** As the kernel has it in the end. */
+  attr: PerfEventAttr;
+  tool: ToolEvent | null;
+  count: EventCount;
+}
+
+/** What was counted from some time to another. */
+export interface Measurement {
+  /** From the beginning of the run to the end of this. */
+  sinceStartNs: bigint;
+  /** How long this is. */
+  elapsedNs: bigint;
+  /** CPU time of the command, once it has ended. */
+  times: ProcessTimes;
+  events: EventSum[];
+}
+
+/** The kernel's clocks count ns and are shown in ms, as in perf; the times that the tool takes stay in ns. */
+export function eventSum(sum: EventSum): EventSum {
+  const { count, tool, attr } = sum;
+  if (count.unit !== null) return sum;
+  if (tool !== null) return { ...sum, count: { ...count, unit: 'ns' } };
+  return isClock(attr) ? { ...sum, count: { ...count, unit: 'msec', scale: 1e-6 } } : sum;
+}
+
+export function measurementOf(events: EventSum[], elapsedNs: bigint, times: ProcessTimes): Measurement {
+  return { sinceStartNs: elapsedNs, elapsedNs, times, events };
+}
+
+/** What lies between two measurements from the same start. */
+export function subtractMeasurement(now: Measurement, before: Measurement | null): Measurement {
+  if (before === null) return now;
+  return {
+    sinceStartNs: now.sinceStartNs,
+    elapsedNs: now.sinceStartNs - before.sinceStartNs,
+    times: {
+      userNs: now.times.userNs - before.times.userNs,
+      systemNs: now.times.systemNs - before.times.systemNs,
+    },
+    events: now.events.map((event, index) => ({
+      ...event,
+      count: subtractCount(event.count, before.events[index]!.count),
+    })),
+  };
+}
+
+function subtractCount(now: EventCount, before: EventCount): EventCount {
+  const reading = {
+    value: now.value - before.value,
+    enabledNs: now.enabledNs - before.enabledNs,
+    runningNs: now.runningNs - before.runningNs,
+  };
+  const isIdle = now.status === 'counted' && reading.runningNs === 0n;
+  return {
+    ...now,
+    ...reading,
+    status: isIdle ? 'not-counted' : now.status,
+    reason: isIdle ? idleReason(reading.enabledNs) : now.reason,
+    scaled: scaledValue(reading),
+    errorBound: null,
+    places: now.places.map((place, index) => subtractPlace(place, before.places[index])),
+  };
+}
+
+function idleReason(enabledNs: bigint): string {
+  return enabledNs === 0n ? 'the target did not run in this interval' : 'it had no counter in this interval';
+}
+
+function subtractPlace(now: PlaceCount, before: PlaceCount | undefined): PlaceCount {
+  if (before === undefined) return now;
+  return {
+    ...now,
+    value: now.value - before.value,
+    enabledNs: now.enabledNs - before.enabledNs,
+    runningNs: now.runningNs - before.runningNs,
+  };
+}

@@ -1,0 +1,242 @@
+import { type CountStatus, type EventCount, type PlaceCount, scaledValue } from '../counting/index.ts';
+import { readTask } from '../target/index.ts';
+import type { EventSum, Measurement } from './measurement.ts';
+import { type DerivedMetric, deriveMetrics, type MetricInput } from './metrics.ts';
+import type { NamedMetric } from './named-metrics.ts';
+import { spreadOf, spreadPercent } from './spread.ts';
+import { cpuPlace } from './topology.ts';
+
+/** What counts are added up over. */
+export type Aggregation = 'all' | 'cpu' | 'core' | 'die' | 'socket' | 'node' | 'thread';
+
+/** One of the things that counts were added up over. */
+export interface AggregatePlace {
+  by: Exclude<Aggregation, 'all'>;
+  /** Numbers from the outside in: socket, die, core. For a thread its tid. */
+  ids: readonly number[];
+  /** Name of a thread. */
+  name: string | null;
+  /** How many CPUs or threads it has. */
+  members: number;
+}
+
+/** One line of the result. */
+export interface StatRow {
+  place: AggregatePlace | null;
+  event: EventSum;
+  status: CountStatus;
+  reason: string | null;
+  /** Scaled to all of the time, in the event's unit; the mean of the runs. */
+  value: number;
+  /** The same before it is put into the unit, where there was one run. */
+  scaled: bigint | null;
+  /** Standard error of the mean of several runs, in percent of it; null for one run. */
+  spreadPercent: number | null;
+  enabledNs: number;
+  runningNs: number;
+  metrics: DerivedMetric[];
+}
+
+interface Cell {
+  place: AggregatePlace | null;
+  event: EventSum;
+  status: CountStatus;
+  reason: string | null;
+  scaled: bigint;
+  enabledNs: bigint;
+  runningNs: bigint;
+}
+
+export interface RowOptions {
+  by: Aggregation;
+  /** Metrics that were asked for, with the indices of their events. */
+  named?: readonly { metric: NamedMetric; events: readonly number[] }[];
+  /** Take the raw values, also where an event had no counter for some of the time. */
+  unscaled?: boolean;
+}
+
+/** The lines of one run, or of several taken together, in perf's order. */
+export function rowsOf(
+  runs: readonly Measurement[],
+  { by, named = [], unscaled = false }: RowOptions,
+): StatRow[] {
+  const cells = runs.map(({ events }) => cellsOf(events, by, unscaled));
+  const rows = cells[0]!.map((_, at) =>
+    rowOf(cells.map((run) => run[at]).filter((cell) => cell !== undefined)),
+  );
+  const elapsedNs = spreadOf(runs.map((run) => Number(run.elapsedNs))).mean;
+  const keyOf = (row: StatRow) => `${row.event.cgroup} ${row.event.set} ${placeKey(row.place)}`;
+  for (const group of groupRows(rows, keyOf)) {
+    const inputs = group.map(metricInput);
+    group.forEach((row, at) => {
+      row.metrics = deriveMetrics(inputs[at]!, inputs, elapsedNs);
+    });
+    for (const { metric, events } of named) setNamedMetric(group, metric, events, elapsedNs);
+  }
+  return ordered(rows, by);
+}
+
+function groupRows(rows: readonly StatRow[], keyOf: (row: StatRow) => string): StatRow[][] {
+  const groups = new Map<string, StatRow[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  }
+  return [...groups.values()];
+}
+
+/** Event by event, and within an event place by place. */
+function cellsOf(events: readonly EventSum[], by: Aggregation, unscaled: boolean): Cell[] {
+  return events.flatMap((event) => {
+    if (by === 'all' || event.count.places.length === 0) return [wholeCell(event, unscaled)];
+    const groups = new Map<string, { place: AggregatePlace; counts: PlaceCount[] }>();
+    for (const count of event.count.places) {
+      const place = placeOf(count, by);
+      const key = placeKey(place);
+      const group = groups.get(key) ?? { place, counts: [] };
+      group.counts.push(count);
+      groups.set(key, group);
+    }
+    return [...groups.values()].map(({ place, counts }) =>
+      placeCell(event, { ...place, members: counts.length }, counts, unscaled),
+    );
+  });
+}
+
+function wholeCell(event: EventSum, unscaled: boolean): Cell {
+  const { status, reason, scaled, value, enabledNs, runningNs } = event.count;
+  return { place: null, event, status, reason, scaled: unscaled ? value : scaled, enabledNs, runningNs };
+}
+
+function placeCell(
+  event: EventSum,
+  place: AggregatePlace,
+  counts: readonly PlaceCount[],
+  unscaled: boolean,
+): Cell {
+  const total = wantedFactor(event.count);
+  const cell: Cell = {
+    place,
+    event,
+    status: 'counted',
+    reason: null,
+    scaled: 0n,
+    enabledNs: 0n,
+    runningNs: 0n,
+  };
+  for (const { value, enabledNs, runningNs } of counts) {
+    const wantedNs = total === 1 ? enabledNs : BigInt(Math.round(Number(enabledNs) * total));
+    cell.scaled += unscaled ? value : scaledValue({ value, enabledNs: wantedNs, runningNs });
+    cell.enabledNs += wantedNs;
+    cell.runningNs += runningNs;
+  }
+  if (cell.runningNs > 0n) return cell;
+  const { status, reason } = event.count;
+  const why = status === 'counted' ? 'nothing of the target ran there' : reason;
+  return { ...cell, status: status === 'counted' ? 'not-counted' : status, reason: why };
+}
+
+/** Where event sets take turns, an event was wanted for longer than its places were enabled. */
+function wantedFactor({ enabledNs, places }: EventCount): number {
+  const own = places.reduce((sum, place) => sum + place.enabledNs, 0n);
+  return own === 0n || enabledNs <= own ? 1 : Number(enabledNs) / Number(own);
+}
+
+function placeOf({ task, cpu }: PlaceCount, by: Exclude<Aggregation, 'all'>): AggregatePlace {
+  const place = { by, name: null, members: 1 };
+  if (by === 'thread') return { ...place, ids: [task], name: threadName(task) };
+  if (by === 'cpu') return { ...place, ids: [cpu] };
+  const { core, die, socket, node } = cpuPlace(cpu);
+  switch (by) {
+    case 'core':
+      return { ...place, ids: [socket, die, core] };
+    case 'die':
+      return { ...place, ids: [socket, die] };
+    case 'socket':
+      return { ...place, ids: [socket] };
+    case 'node':
+      return { ...place, ids: [node] };
+  }
+}
+
+const threadNames = new Map<number, string>();
+
+/** Asked for when it is first seen; a thread that has ended keeps its name. */
+export function threadName(tid: number): string {
+  let name = threadNames.get(tid);
+  if (name === undefined) {
+    name = readTask(tid, tid)?.name ?? '';
+    threadNames.set(tid, name);
+  }
+  return name;
+}
+
+function placeKey(place: AggregatePlace | null): string {
+  return place === null ? '' : place.ids.join('-');
+}
+
+function rowOf(cells: readonly Cell[]): StatRow {
+  const first = cells[0]!;
+  const { place, event } = first;
+  const counted = cells.filter(({ status }) => status === 'counted');
+  const shown = counted.length > 0 ? counted : cells;
+  const spread = spreadOf(cells.map(({ scaled }) => Number(scaled) * event.count.scale));
+  return {
+    place,
+    event,
+    status: shown[0]!.status,
+    reason: shown[0]!.reason,
+    value: spread.mean,
+    scaled: cells.length === 1 ? first.scaled : null,
+    spreadPercent: cells.length === 1 ? null : spreadPercent(spread),
+    enabledNs: spreadOf(cells.map(({ enabledNs }) => Number(enabledNs))).mean,
+    runningNs: spreadOf(cells.map(({ runningNs }) => Number(runningNs))).mean,
+    metrics: [],
+  };
+}
+
+function metricInput({ event, value, status }: StatRow): MetricInput {
+  return {
+    attr: event.attr,
+    count: value / event.count.scale,
+    isCounted: status === 'counted' && event.tool === null,
+  };
+}
+
+function setNamedMetric(
+  group: readonly StatRow[],
+  metric: NamedMetric,
+  events: readonly number[],
+  elapsedNs: number,
+): void {
+  const rows = events.map((index) => group.find((row) => row.event.index === index));
+  const isWhole = rows.every((row) => row !== undefined && row.status === 'counted');
+  if (!isWhole) return;
+  const counts = rows.map((row) => row!.value / row!.event.count.scale);
+  const value = metric.value(counts, elapsedNs);
+  if (Number.isFinite(value)) rows[0]!.metrics = [namedResult(metric, value)];
+}
+
+function namedResult({ name, unit }: NamedMetric, value: number): DerivedMetric {
+  const text = unit === '%' ? `${value.toFixed(2).padStart(7)}%` : value.toFixed(3).padStart(8);
+  return { value, text, unit: unit === '' || unit === '%' ? name : `${unit} ${name}` };
+}
+
+/** perf's order: CPUs and threads inside each event, other places with all their events; the busiest threads first. */
+function ordered(rows: StatRow[], by: Aggregation): StatRow[] {
+  if (by === 'all' || by === 'cpu') return rows;
+  if (by === 'thread') {
+    const byEvent = groupRows(rows, ({ event }) => `${event.cgroup} ${event.set} ${event.index}`);
+    return byEvent.flatMap((group) => group.sort((a, b) => b.value - a.value));
+  }
+  const places = groupRows(rows, ({ place }) => placeKey(place));
+  places.sort(([a], [b]) => compareIds(a!.place?.ids ?? [], b!.place?.ids ?? []));
+  return places.flat();
+}
+
+function compareIds(a: readonly number[], b: readonly number[]): number {
+  for (const [at, id] of a.entries()) if (id !== b[at]) return id - (b[at] ?? -1);
+  return 0;
+}

@@ -1,0 +1,244 @@
+import {
+  type ControlRequest,
+  type CountingSession,
+  type CountingTarget,
+  openCounting,
+} from '../counting/index.ts';
+import type { Note } from '../session/index.ts';
+import { type ProcessTimes, realSys, type Sys } from '../sys/index.ts';
+import { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';
+import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
+import { TargetWatch } from './target-watch.ts';
+
+/** Whose events are counted. A command beside another scope only says how long. */
+export type StatScope =
+  | { kind: 'command' }
+  | { kind: 'processes'; pids: readonly number[] }
+  | { kind: 'threads'; tids: readonly number[] }
+  | { kind: 'cpus'; cpus?: readonly number[]; cgroups?: readonly string[] };
+
+export interface RunOptions {
+  scope: StatScope;
+  command?: readonly string[];
+  launch?: LaunchOptions;
+  /** Null counts nothing: only the times are taken. */
+  control: ControlRequest | null;
+  inherit?: boolean;
+  levels?: 'all' | 'user' | 'kernel';
+  pinned?: boolean;
+  exclusive?: boolean;
+  /** Begin so long after the command has started. */
+  delayMs?: number;
+  /** End so long after the beginning. */
+  timeoutMs?: number;
+  intervalMs?: number;
+  /** End after so many intervals. */
+  intervalCount?: number;
+  signal?: AbortSignal;
+  sys?: Sys;
+  onStart?: (start: RunStart) => void;
+  /** What was counted since the last interval. */
+  onInterval?: (interval: Measurement) => void;
+}
+
+export interface RunStart {
+  sessions: readonly CountingSession[];
+  notes: readonly Note[];
+  commandPid: number | null;
+}
+
+export type StopReason = 'command-exited' | 'target-ended' | 'timeout' | 'intervals' | 'aborted';
+
+export interface RunResult {
+  total: Measurement;
+  stopped: StopReason;
+  exit: ExitStatus | null;
+  notes: Note[];
+}
+
+const CLOCK_MONOTONIC = 1;
+const NS_PER_MS = 1_000_000;
+
+/** Count from the start of a command, or from now, until something ends it; then everything is closed again. */
+export async function countRun(options: RunOptions): Promise<RunResult> {
+  const { command = [] } = options;
+  using held = command.length === 0 ? null : launchHeld(command, options.launch ?? {});
+  const sessions = openSessions(options, held);
+  try {
+    return await new Run(options, held, sessions).finish();
+  } finally {
+    for (const { session } of sessions) session.close();
+  }
+}
+
+interface OpenScope {
+  cgroup: string | null;
+  session: CountingSession;
+}
+
+function openSessions(options: RunOptions, held: HeldCommand | null): OpenScope[] {
+  const { control, scope, delayMs = 0, inherit, levels, pinned, exclusive, sys } = options;
+  if (control === null) return [];
+  const opened: OpenScope[] = [];
+  try {
+    for (const { cgroup, target } of targetsOf(scope, held?.pid ?? null)) {
+      const session = openCounting({
+        ...control,
+        target,
+        enableOnExec: target.kind === 'command' && delayMs === 0,
+        ...(inherit === undefined ? {} : { inherit }),
+        ...(levels === undefined ? {} : { levels }),
+        ...(pinned === undefined ? {} : { pinned }),
+        ...(exclusive === undefined ? {} : { exclusive }),
+        ...(sys === undefined ? {} : { sys }),
+      });
+      opened.push({ cgroup, session });
+    }
+  } catch (error) {
+    for (const { session } of opened) session.close();
+    throw error;
+  }
+  return opened;
+}
+
+/** One target for each control group, else one. `commandPid` is that of the held command. */
+export function targetsOf(
+  scope: StatScope,
+  commandPid: number | null,
+): { cgroup: string | null; target: CountingTarget }[] {
+  switch (scope.kind) {
+    case 'command':
+      return [{ cgroup: null, target: { kind: 'command', pid: commandPid! } }];
+    case 'processes':
+    case 'threads':
+      return [{ cgroup: null, target: scope }];
+    case 'cpus': {
+      const where = scope.cpus === undefined ? {} : { cpus: scope.cpus };
+      if (scope.cgroups === undefined) return [{ cgroup: null, target: { kind: 'cpus', ...where } }];
+      return scope.cgroups.map((path) => ({ cgroup: path, target: { kind: 'cgroup', path, ...where } }));
+    }
+  }
+}
+
+class Run {
+  readonly #options: RunOptions;
+  readonly #held: HeldCommand | null;
+  readonly #scopes: readonly OpenScope[];
+  readonly #sys: Sys;
+  readonly #childrenBefore: ProcessTimes;
+  #startNs = 0n;
+  #last: Measurement | null = null;
+
+  constructor(options: RunOptions, held: HeldCommand | null, scopes: readonly OpenScope[]) {
+    this.#options = options;
+    this.#held = held;
+    this.#scopes = scopes;
+    this.#sys = options.sys ?? realSys;
+    this.#childrenBefore = this.#sys.childrenTimes();
+  }
+
+  async finish(): Promise<RunResult> {
+    const { scope, delayMs = 0, intervalMs, onStart } = this.#options;
+    const held = this.#held;
+    const notes = this.#scopes.flatMap(({ session }) => session.notes);
+    const sessions = this.#scopes.map(({ session }) => session);
+    onStart?.({ sessions, notes, commandPid: held?.pid ?? null });
+    using stop = new StopWatch(this.#options, held);
+    if (delayMs > 0) {
+      held?.release();
+      await Promise.race([stop.reason, pause(delayMs)]);
+    }
+    this.#startNs = this.#now();
+    for (const session of sessions) session.start();
+    if (delayMs === 0) held?.release();
+    stop.begin(scope);
+    const stopped =
+      intervalMs === undefined ? await stop.reason : await this.#countIntervals(intervalMs, stop);
+    // perf ends its command, too, where it stops before it.
+    if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
+    const exit = held === null ? null : await held.exited;
+    const total = this.#measure();
+    if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
+    for (const session of sessions) session.stop();
+    return { total, stopped, exit, notes };
+  }
+
+  async #countIntervals(intervalMs: number, stop: StopWatch): Promise<StopReason> {
+    const { intervalCount = Number.POSITIVE_INFINITY } = this.#options;
+    for (let done = 0; done < intervalCount; done++) {
+      const dueNs = Number(this.#startNs) + (done + 1) * intervalMs * NS_PER_MS;
+      const waitMs = Math.max(0, (dueNs - Number(this.#now())) / NS_PER_MS);
+      const stopped = await Promise.race([stop.reason, pause(waitMs)]);
+      if (stopped !== undefined) return stopped;
+      this.#tellInterval(this.#measure());
+    }
+    return 'intervals';
+  }
+
+  #tellInterval(now: Measurement): void {
+    this.#options.onInterval?.(subtractMeasurement(now, this.#last));
+    this.#last = now;
+  }
+
+  #measure(): Measurement {
+    const children = this.#sys.childrenTimes();
+    const events = this.#scopes.flatMap(({ cgroup, session }) => {
+      const { openSets } = session;
+      return session.read().sets.flatMap((set, at) =>
+        set.events.map((count, index) => {
+          const { attr, tool } = openSets[at]!.events[index]!;
+          return eventSum({ cgroup, set: set.name, index, attr, tool, count });
+        }),
+      );
+    });
+    return measurementOf(events, this.#now() - this.#startNs, {
+      userNs: children.userNs - this.#childrenBefore.userNs,
+      systemNs: children.systemNs - this.#childrenBefore.systemNs,
+    });
+  }
+
+  #now(): bigint {
+    return this.#sys.clockNs(CLOCK_MONOTONIC);
+  }
+}
+
+function pause(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
+}
+
+/** What ends a run first. */
+class StopWatch implements Disposable {
+  readonly reason: Promise<StopReason>;
+  readonly #options: RunOptions;
+  readonly #hasCommand: boolean;
+  #resolve: (reason: StopReason) => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  #watch: TargetWatch | null = null;
+  readonly #onAbort = () => this.#resolve('aborted');
+
+  constructor(options: RunOptions, held: HeldCommand | null) {
+    this.#options = options;
+    this.#hasCommand = held !== null;
+    this.reason = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    held?.exited.then(() => this.#resolve('command-exited'));
+    const { signal } = options;
+    if (signal?.aborted === true) this.#onAbort();
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  begin(scope: StatScope): void {
+    const { timeoutMs } = this.#options;
+    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#resolve('timeout'), timeoutMs);
+    if (this.#hasCommand) return;
+    const tasks = scope.kind === 'processes' ? scope.pids : scope.kind === 'threads' ? scope.tids : null;
+    this.#watch = new TargetWatch(tasks, () => this.#resolve('target-ended'));
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#watch?.[Symbol.dispose]();
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+  }
+}
