@@ -1,3 +1,5 @@
+import { CounterpointError } from './errors.ts';
+
 /** Bytes that can be read at any offset. Implemented by a file in Node, a `File` in a browser, memory in tests. */
 export interface ByteSource {
   /** Total size in bytes. */
@@ -21,4 +23,37 @@ export function memorySource(bytes: Uint8Array<ArrayBuffer>): ByteSource {
     read: async (offset, length) =>
       bytes.subarray(Math.min(offset, bytes.length), Math.min(offset + length, bytes.length)),
   };
+}
+
+/** What a `Blob` or `File` of a browser, or of Node, can do. */
+export interface BlobLike {
+  readonly size: number;
+  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> };
+}
+
+/** A source over a dropped file: only what is asked for is read. */
+export function blobSource(blob: BlobLike): ByteSource {
+  return {
+    size: blob.size,
+    read: async (offset, length) => new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()),
+  };
+}
+
+/** Every form in which bytes may be given. */
+export type ByteInput = ByteSource | ByteStream | Uint8Array<ArrayBuffer> | ArrayBuffer | BlobLike;
+
+/** One of the two forms that readers know. Throws `ERR_INPUT` for anything else. */
+export function asByteInput(input: ByteInput): ByteSource | ByteStream {
+  if (input instanceof Uint8Array) return memorySource(input);
+  if (input instanceof ArrayBuffer) return memorySource(new Uint8Array(input));
+  if (typeof input === 'object' && input !== null) {
+    if (Symbol.asyncIterator in input) return input;
+    if ('read' in input && typeof input.read === 'function') return input;
+    if ('slice' in input && typeof input.slice === 'function') return blobSource(input);
+  }
+  throw new CounterpointError(
+    'ERR_INPUT',
+    `these are no bytes that can be read: ${input === null ? 'null' : typeof input}`,
+    'Give a Uint8Array, an ArrayBuffer, a Blob or File, a stream of bytes (pipe mode), or { size, read(offset, length) }.',
+  );
 }

@@ -1,5 +1,5 @@
-export type { ByteSource, ByteStream } from './byte-source.ts';
-export { memorySource } from './byte-source.ts';
+export type { BlobLike, ByteInput, ByteSource, ByteStream } from './byte-source.ts';
+export { asByteInput, blobSource, memorySource } from './byte-source.ts';
 export type { Damage } from './damage.ts';
 export { DamageLog } from './damage.ts';
 export { CounterpointError, FormatError } from './errors.ts';

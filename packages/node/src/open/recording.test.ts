@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CounterpointError } from '@counterpoint/core/base';
@@ -59,4 +59,26 @@ test('a stream is let go when it is refused, and when its recording is closed', 
   await using recording = await openRecording(read);
   assert.equal((await recording.stats()).samples, 0);
   assert.equal(read.returned, 0);
+});
+
+test('a recording is opened in every form in which bytes come', async () => {
+  const file = new URL('../../../../fixtures/perfdata/plain.data', import.meta.url);
+  const bytes = new Uint8Array(readFileSync(file));
+  const blob = new Blob([bytes]);
+  const source = {
+    size: bytes.length,
+    read: async (at: number, length: number) => bytes.slice(at, at + length),
+  };
+  const counts: number[] = [];
+  for (const input of [file, file.pathname, bytes, bytes.buffer, blob, source]) {
+    await using recording = await openRecording(input);
+    counts.push((await recording.stats()).samples);
+  }
+  assert.ok(counts[0]! > 0);
+  assert.deepEqual(
+    counts,
+    counts.map(() => counts[0]),
+  );
+  for (const input of [null, undefined, 5, {}])
+    await assert.rejects(openRecording(input as never), { code: 'ERR_INPUT' });
 });

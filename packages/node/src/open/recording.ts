@@ -1,7 +1,14 @@
 import { createReadStream, fstatSync, type ReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { hostname, release } from 'node:os';
-import { type ByteSource, type ByteStream, CounterpointError, memorySource } from '@counterpoint/core/base';
+import { fileURLToPath } from 'node:url';
+import {
+  asByteInput,
+  type ByteInput,
+  type ByteSource,
+  type ByteStream,
+  CounterpointError,
+} from '@counterpoint/core/base';
 import {
   type IngestOptions,
   type IngestResult,
@@ -133,16 +140,17 @@ function isOfThisMachine(meta: ProfileMeta): boolean {
 }
 
 /**
- * Open a recording: a path, `-` for standard input, bytes, or a stream of bytes (pipe mode).
+ * Open a recording: a path or file URL, `-` for standard input, bytes in any form, or a stream of bytes (pipe mode).
  * Throws CounterpointError where there is none (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
  */
 export async function openRecording(
-  input: string | Uint8Array<ArrayBuffer> | ByteStream,
+  input: string | URL | ByteInput,
   options: RecordingOptions = {},
 ): Promise<Recording> {
+  if (input instanceof URL) return openPath(fileURLToPath(input), options);
   if (typeof input !== 'string') {
-    const source = input instanceof Uint8Array ? memorySource(input) : input;
-    const name = input instanceof Uint8Array ? 'bytes' : 'stream';
+    const source = asByteInput(input);
+    const name = Symbol.asyncIterator in source ? 'stream' : 'bytes';
     return new Recording(name, source, await openPerfData(source), async () => {}, options);
   }
   return input === '-' ? openStandardInput(options) : openPath(input, options);

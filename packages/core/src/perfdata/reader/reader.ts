@@ -11,6 +11,8 @@ import {
   PIPE_HEADER_SIZE,
 } from '../../abi/index.ts';
 import {
+  asByteInput,
+  type ByteInput,
   type ByteSource,
   type ByteStream,
   CounterpointError,
@@ -281,11 +283,9 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /** Open a perf.data file (any offset can be read) or stream (pipe mode). Throws FormatError where it is not one. */
-export async function openPerfData(
-  input: ByteSource | ByteStream,
-  options: OpenOptions = {},
-): Promise<PerfDataReader> {
-  return Symbol.asyncIterator in input ? openStream(input, options) : openFile(input, options);
+export async function openPerfData(input: ByteInput, options: OpenOptions = {}): Promise<PerfDataReader> {
+  const bytes = asByteInput(input);
+  return Symbol.asyncIterator in bytes ? openStream(bytes, options) : openFile(bytes, options);
 }
 
 async function openFile(source: ByteSource, options: OpenOptions): Promise<PerfDataReader> {
@@ -338,7 +338,7 @@ async function openIterator(
     throw new CounterpointError(
       'ERR_NOT_SEEKABLE',
       'this is a perf.data file in file mode, and it came through a pipe',
-      'Name the file (`-i FILE`), or record in pipe mode with `-o -`.',
+      'Read it as a file; for a pipe, record in pipe mode (record -o -).',
     );
   }
   const chunks = streamChunks(iterator, first.subarray(PIPE_HEADER_SIZE), PIPE_HEADER_SIZE);
