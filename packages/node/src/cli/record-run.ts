@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import {
+  planRecording,
   type RecordOptions,
   type RecordProgress,
   type RecordResult,
@@ -34,6 +35,7 @@ export async function runRecord(context: Context): Promise<number> {
     if (!isQuiet) err.line(text);
   };
   const options = recordOptions(args);
+  if (args.boolean('plan')) return await printRecordPlan(options, context);
   using progress = new ProgressLine(err);
   using stop = stopOnSignals(() =>
     say('counterpoint record: waiting for the command to end; Ctrl-C again does not wait'),
@@ -68,6 +70,16 @@ export async function runRecord(context: Context): Promise<number> {
   printEnd(result, say);
   if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint record' });
   return exitStatus(result, stop.received(), args.boolean('fail-on-loss'));
+}
+
+/** Nothing is opened, written or started. */
+async function printRecordPlan(options: RecordOptions, { args, out, err }: Context): Promise<number> {
+  const { COMMAND_PID, printPlan } = await import('./plan-output.ts');
+  const { plan, notes } = await planRecording(options, COMMAND_PID);
+  const plans = [{ name: null, cgroup: null, events: plan.events, rows: plan.rows }];
+  printPlan({ verb: 'record', plans, asJson: args.boolean('json') }, out);
+  for (const { text } of notes) err.line(`counterpoint record: ${text}`);
+  return EXIT_OK;
 }
 
 function describeStart({ events, rings, pid }: RecordStart, say: (text: string) => void): void {
@@ -180,6 +192,8 @@ function refuseWhatIsMissing(args: Arguments): void {
       '--freq and --count exclude each other',
       'A sample each N events (-c), or as many per second (-F), for which the kernel chooses N.',
     );
+  if (args.boolean('json') && !args.boolean('plan'))
+    throw new UsageError('--json is for --plan', 'A recording itself is read as JSON with export or report.');
   if (args.has('compression-level')) {
     throw new UsageError(
       '-z is not available: this version writes files uncompressed',

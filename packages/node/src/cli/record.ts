@@ -27,6 +27,8 @@ export type RecordName =
   | 'compression-level'
   | 'node-names'
   | 'fail-on-loss'
+  | 'plan'
+  | 'json'
   | 'quiet';
 
 const WHOM = 'Whom';
@@ -136,6 +138,12 @@ export default defineVerb<RecordName>({
       help: 'not available: files are written uncompressed',
       group: OUTPUT,
     },
+    {
+      long: 'plan',
+      help: 'open and run nothing: show what would be opened, in which order',
+      group: OUTPUT,
+    },
+    { long: 'json', help: 'with --plan: every field of every attr, as JSON', group: OUTPUT },
     {
       long: 'fail-on-loss',
       help: 'exit with 3 where something was lost and the command gave 0',

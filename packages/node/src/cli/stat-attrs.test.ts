@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,16 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { counterpoint } from '../test/command-line.ts';
 import { perfIsMissing } from '../test/perf.ts';
-import { parseOpens, STRACE, straceIsMissing, type TracedOpen } from '../test/traced-opens.ts';
+import {
+  asTraced,
+  type PlannedOpen,
+  parseOpens,
+  straceIsMissing,
+  type TracedOpen,
+  trace,
+  traceCommandLines,
+  withoutCgroup,
+} from '../test/traced-opens.ts';
 
 /** PID is a process with several threads. Each is traced as perf's and as ours. */
 const LINES = [
@@ -51,20 +60,6 @@ const LINES = [
   '-n true',
 ] as const;
 
-const MARK = '/counterpoint-test-line-';
-
-/** All command lines in one process; a path that does not exist tells the trace where each begins. */
-const RUN_ALL = `
-import { accessSync } from 'node:fs';
-const { runCommandLine } = await import(${JSON.stringify(new URL('./main.ts', import.meta.url).href)});
-const { Output } = await import(${JSON.stringify(new URL('./output.ts', import.meta.url).href)});
-const sink = () => new Output({ isTerminal: false, columns: () => 0, write: () => {} }, {});
-for (const [at, words] of JSON.parse(process.argv[1]).entries()) {
-  try { accessSync('${MARK}' + at); } catch {}
-  await runCommandLine(['stat', ...words], sink(), sink());
-}
-process.exit();`;
-
 const skip = perfIsMissing() || straceIsMissing();
 
 describe('the kernel gets from us what it gets from perf stat', { skip }, () => {
@@ -79,38 +74,17 @@ describe('the kernel gets from us what it gets from perf stat', { skip }, () => 
     await setTimeout(500);
     known = new Set(readdirSync(`/proc/${target.pid}/task`).map(Number));
     wordsOf = (line) => line.split(' ').map((word) => (word === 'PID' ? String(target.pid) : word));
-    const path = join(folder, 'ours');
-    const node = [
-      process.execPath,
-      '--import',
-      import.meta.resolve('tsx'),
-      '--conditions=counterpoint-source',
-    ];
-    trace('perf_event_open,access,faccessat2', path, [
-      ...[...node, '--input-type=module', '-e', RUN_ALL, '--'],
-      JSON.stringify(LINES.map(wordsOf)),
-    ]);
-    let at = -1;
-    const parts: string[][] = LINES.map(() => []);
-    for (const line of readFileSync(path, 'utf8').split('\n')) {
-      if (line.includes(MARK)) at++;
-      else if (at >= 0) parts[at]!.push(line);
-    }
-    for (const [index, line] of LINES.entries()) ours.set(line, parseOpens(parts[index]!, known));
+    const traced = traceCommandLines(
+      LINES.map((line) => ['stat', ...wordsOf(line)]),
+      folder,
+      known,
+    );
+    for (const [index, line] of LINES.entries()) ours.set(line, traced[index]!);
   });
   after(() => {
     target.kill();
     rmSync(folder, { recursive: true });
   });
-
-  function trace(calls: string, path: string, command: readonly string[]): void {
-    const [strace, ...options] = STRACE;
-    const { error } = spawnSync(strace, [...options, '-e', `trace=${calls}`, '-o', path, ...command], {
-      stdio: 'ignore',
-      timeout: 60_000,
-    });
-    assert.ifError(error);
-  }
 
   for (const line of LINES) {
     test(line, async () => {
@@ -127,27 +101,3 @@ describe('the kernel gets from us what it gets from perf stat', { skip }, () => 
     });
   }
 });
-
-interface PlannedOpen {
-  attr: Record<string, string | number>;
-  pid: number | null;
-  cgroup: string | null;
-  cpu: number;
-  groupLeader: number | null;
-  flags: number;
-}
-
-const ALIASES: Readonly<Record<string, string>> = { bp_addr: 'config1', bp_len: 'config2' };
-
-function asTraced({ attr, pid, cgroup, cpu, groupLeader, flags }: PlannedOpen): TracedOpen {
-  const fields = Object.entries(attr)
-    .map(([name, value]): [string, bigint] => [ALIASES[name] ?? name, BigInt(value)])
-    .filter(([name, value]) => name !== 'size' && value !== 0n);
-  const who = cgroup !== null ? 0 : (pid ?? 'command');
-  return { attr: Object.fromEntries(fields), pid: who, cpu, groupLeader, flags, outcome: 'opened' };
-}
-
-/** For a control group the pid is a descriptor, which a plan does not have. */
-function withoutCgroup(open: TracedOpen): TracedOpen {
-  return (open.flags & 4) === 0 ? open : { ...open, pid: 0 };
-}

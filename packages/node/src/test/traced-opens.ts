@@ -1,4 +1,7 @@
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** perf_event_open as `strace -X raw -v -e trace=perf_event_open` prints it, without what may differ from run to run. */
 export interface TracedOpen {
@@ -13,7 +16,47 @@ export interface TracedOpen {
   outcome: string;
 }
 
-export const STRACE = ['strace', '-f', '-v', '-X', 'raw'] as const;
+/** Run a command under strace, which writes these calls to `path`. */
+export function trace(calls: string, path: string, command: readonly string[]): void {
+  const words = ['-f', '-v', '-X', 'raw', '-e', `trace=${calls}`, '-o', path, ...command];
+  const { error } = spawnSync('strace', words, { stdio: 'ignore', timeout: 60_000 });
+  assert.ifError(error);
+}
+
+const MARK = '/counterpoint-test-line-';
+
+/** A path that does not exist tells the trace where each command line begins. */
+const RUN_ALL = `
+import { accessSync } from 'node:fs';
+const { runCommandLine } = await import(${JSON.stringify(new URL('../cli/main.ts', import.meta.url).href)});
+const { Output } = await import(${JSON.stringify(new URL('../cli/output.ts', import.meta.url).href)});
+const sink = () => new Output({ isTerminal: false, columns: () => 0, write: () => {} }, {});
+for (const [at, words] of JSON.parse(process.argv[1]).entries()) {
+  try { accessSync('${MARK}' + at); } catch {}
+  await runCommandLine(words, sink(), sink());
+}
+process.exit();`;
+
+/** What our command lines open, all run in one process. */
+export function traceCommandLines(
+  lines: readonly (readonly string[])[],
+  folder: string,
+  known: ReadonlySet<number> = new Set(),
+): TracedOpen[][] {
+  const path = join(folder, 'ours');
+  const node = [process.execPath, '--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
+  trace('perf_event_open,access,faccessat2', path, [
+    ...[...node, '--input-type=module', '-e', RUN_ALL, '--'],
+    JSON.stringify(lines),
+  ]);
+  const parts: string[][] = lines.map(() => []);
+  let at = -1;
+  for (const line of readFileSync(path, 'utf8').split('\n')) {
+    if (line.includes(MARK)) at++;
+    else if (at >= 0) parts[at]!.push(line);
+  }
+  return parts.map((part) => parseOpens(part, known));
+}
 
 /** Why nothing can be traced here, or false. */
 export function straceIsMissing(): string | false {
@@ -75,4 +118,27 @@ function wordOf(text: string): bigint {
     const [value = '0', shift = '0'] = part.split('<<');
     return word | (BigInt(value) << BigInt(shift));
   }, 0n);
+}
+
+/** An open as `--plan --json` has it. */
+export interface PlannedOpen {
+  attr: Record<string, string | number>;
+  pid: number | null;
+  cgroup: string | null;
+  cpu: number;
+  groupLeader: number | null;
+  flags: number;
+}
+
+export function asTraced({ attr, pid, cgroup, cpu, groupLeader, flags }: PlannedOpen): TracedOpen {
+  const fields = Object.entries(attr)
+    .map(([name, value]): [string, bigint] => [ALIASES[name] ?? name, BigInt(value)])
+    .filter(([name, value]) => name !== 'size' && value !== 0n);
+  const who = cgroup !== null ? 0 : (pid ?? 'command');
+  return { attr: Object.fromEntries(fields), pid: who, cpu, groupLeader, flags, outcome: 'opened' };
+}
+
+/** For a control group the pid is a descriptor, which a plan does not have. */
+export function withoutCgroup(open: TracedOpen): TracedOpen {
+  return (open.flags & 4) === 0 ? open : { ...open, pid: 0 };
 }

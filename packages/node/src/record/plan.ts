@@ -1,0 +1,19 @@
+import { type Note, type OpenPlan, planEvents, planOpen } from '../session/index.ts';
+import { realSys } from '../sys/index.ts';
+import type { RecordOptions } from './options.ts';
+import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+
+/** Everything that `record` would open, without opening it; `commandPid` stands for the process of a command. */
+export async function planRecording(
+  options: RecordOptions,
+  commandPid: number,
+): Promise<{ plan: OpenPlan; notes: Note[] }> {
+  const notes: Note[] = [];
+  const scope = scopeOf(options);
+  const events = await resolveEvents(options.events);
+  const target = sessionTarget(scope, options, commandPid);
+  const planned = planEvents(events, samplingOptions(scope, options, notes));
+  const sys = options.sys ?? realSys;
+  const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
+  return { plan: planOpen(planned, target, pages.wanted, pages.enough), notes };
+}
