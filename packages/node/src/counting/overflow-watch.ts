@@ -10,6 +10,8 @@ export interface Overflow {
   set: string;
   /** What the event had counted since it was opened. Null where it follows children: then only the periods are known. */
   count: bigint | null;
+  /** The other events of its group at the same moment, since they were opened; empty where only the periods are known. */
+  group: { event: string; count: bigint }[];
   /** After how many counts it was due: the initial period or the restart period. */
   period: bigint;
   /** Clock of the kernel's records (sched_clock unless the event chose another). */
@@ -141,7 +143,7 @@ export class OverflowWatch implements Disposable {
     const { requestedName, overflow } = set.events[event]!;
     for (const sample of found) {
       const period = counter.overflowAt === null ? overflow!.initialPeriod : overflow!.restartPeriod;
-      const told = overflowOf(sample, requestedName, set.name, counter, period);
+      const told = overflowOf(sample, requestedName, set, event, counter, period);
       if (told.count !== null) {
         // Told a new period in between, the kernel ends a software event's old one at once, and again (perf_swevent_set_period).
         if (counter.overflowAt !== null && told.count - counter.overflowAt < period) continue;
@@ -165,16 +167,45 @@ export class OverflowWatch implements Disposable {
   }
 }
 
-function overflowOf(sample: Sample, event: string, set: string, counter: Counter, period: bigint): Overflow {
-  const { read, time, tid, cpu, identifier } = sample;
-  const own = read?.values.find((value) => value.id === identifier) ?? read?.values[0];
+function overflowOf(
+  sample: Sample,
+  name: string,
+  set: OpenSet,
+  event: number,
+  counter: Counter,
+  period: bigint,
+): Overflow {
+  const { read, time, tid, cpu } = sample;
+  const values = read?.values ?? [];
+  const members = groupOf(set, event, counter);
+  const at = members.findIndex((member) => member.counter === counter);
   return {
-    event,
-    set,
-    count: own === undefined ? null : own.value - counter.base.value,
+    event: name,
+    set: set.name,
+    count: values.length === 0 ? null : values[at]!.value - counter.base.value,
+    group:
+      values.length < 2
+        ? []
+        : members.flatMap((member, index) =>
+            index === at
+              ? []
+              : [{ event: member.name, count: values[index]!.value - member.counter.base.value }],
+          ),
     period,
     timeNs: time ?? 0n,
     tid: tid ?? -1,
     cpu: cpu ?? -1,
   };
+}
+
+/** The counters that are read together with this one, in the kernel's order: the leader, then its members as they were opened. */
+function groupOf(set: OpenSet, event: number, counter: Counter): { name: string; counter: Counter }[] {
+  const leader = set.events[event]!.leader ?? event;
+  return set.events.flatMap((candidate, index) => {
+    if (index !== leader && candidate.leader !== leader) return [];
+    const own = set.counters[index]!.find(
+      ({ row }) => row.task === counter.row.task && row.cpu === counter.row.cpu,
+    );
+    return own === undefined ? [] : [{ name: candidate.requestedName, counter: own }];
+  });
 }

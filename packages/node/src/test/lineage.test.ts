@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+
+/** Where the short paths of docs/lineage.md are. */
+function fileOf(path: string): string {
+  return path.startsWith('core/') ? `packages/core/src/${path.slice(5)}` : `packages/node/src/${path}`;
+}
+
+test('every test that docs/lineage.md names is there', () => {
+  const text = readFileSync(join(ROOT, 'docs/lineage.md'), 'utf8');
+  const rows = text
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !/^\| (perfctr|perfmon2) \|/.test(line));
+  assert.ok(rows.length > 50, `${rows.length}`);
+  const missing: string[] = [];
+  for (const row of rows) {
+    const shown = row.split(' | ').at(-1)!.replace(/ ?\|$/, '').trim();
+    if (shown === '') {
+      assert.match(row, /not here yet/, row);
+      continue;
+    }
+    const [, path = '', , name] = /^`([^`]+)`(: (.+))?$/.exec(shown) ?? assert.fail(row);
+    const file = join(ROOT, fileOf(path));
+    if (!existsSync(file)) missing.push(path);
+    else if (name !== undefined && !readFileSync(file, 'utf8').includes(`test('${name}'`))
+      missing.push(`${path}: ${name}`);
+  }
+  assert.deepEqual(missing, []);
+});
