@@ -5,30 +5,9 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { counterpoint } from '../test/command-line.ts';
 import { perfIsMissing, temporaryFolder } from '../test/perf.ts';
+import { masked, perfStat, shape } from '../test/stat-shape.ts';
 
 const noPerf = perfIsMissing();
-
-function perfStat(...words: string[]): string {
-  const { stderr, status } = spawnSync('perf', ['stat', ...words], { encoding: 'utf8' });
-  assert.notEqual(status, 129, stderr);
-  return stderr;
-}
-
-/** Digits masked, and with them what depends on their number; our remarks below the table are not perf's. */
-function shape(text: string): string[] {
-  return text
-    .replace(/\n(?: {2}(?:not supported|not counted|counting ).*\n)+/g, '')
-    .split('\n')
-    .map((line) => `${line.trimEnd() === line ? '' : `${line.length}: `}${masked(line)}`);
-}
-
-function masked(line: string): string {
-  return line
-    .replace(/[KMG]?\/sec\s*/g, '/sec')
-    .replace(/\(\s*\+-[^)]*\)/g, '(spread)')
-    .replace(/\s*-?\d[\d.]*/g, ' N')
-    .trimEnd();
-}
 
 describe('the same command line gives what perf stat prints, but for digits', { skip: noPerf }, () => {
   for (const line of [

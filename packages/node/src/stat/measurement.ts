@@ -2,6 +2,7 @@ import type { ToolEvent } from '@counterpoint/core/events';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import { type EventCount, type PlaceCount, scaledValue } from '../counting/index.ts';
 import type { ProcessTimes } from '../sys/index.ts';
+import { toolTime } from './command-times.ts';
 import { isClock } from './metrics.ts';
 
 /** One event of one control group. */
@@ -30,10 +31,13 @@ export interface Measurement {
 }
 
 /** The kernel's clocks count ns and are shown in ms, as in perf; the times that the tool takes stay in ns. */
-export function eventSum(sum: EventSum): EventSum {
+export function eventSum(sum: EventSum, times: ProcessTimes, elapsedNs: bigint): EventSum {
   const { count, tool, attr } = sum;
+  if (tool !== null) {
+    const value = toolTime(tool, times, elapsedNs);
+    return { ...sum, count: { ...count, unit: 'ns', value, scaled: value } };
+  }
   if (count.unit !== null) return sum;
-  if (tool !== null) return { ...sum, count: { ...count, unit: 'ns' } };
   return isClock(attr) ? { ...sum, count: { ...count, unit: 'msec', scale: 1e-6 } } : sum;
 }
 

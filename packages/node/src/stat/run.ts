@@ -5,8 +5,9 @@ import {
   openCounting,
 } from '../counting/index.ts';
 import type { Note } from '../session/index.ts';
-import { type ProcessTimes, realSys, type Sys } from '../sys/index.ts';
+import { realSys, type Sys } from '../sys/index.ts';
 import { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';
+import { CommandTimes } from './command-times.ts';
 import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
 import { TargetWatch } from './target-watch.ts';
 
@@ -125,7 +126,7 @@ class Run {
   readonly #held: HeldCommand | null;
   readonly #scopes: readonly OpenScope[];
   readonly #sys: Sys;
-  readonly #childrenBefore: ProcessTimes;
+  readonly #times: CommandTimes;
   #startNs = 0n;
   #last: Measurement | null = null;
 
@@ -134,7 +135,7 @@ class Run {
     this.#held = held;
     this.#scopes = scopes;
     this.#sys = options.sys ?? realSys;
-    this.#childrenBefore = this.#sys.childrenTimes();
+    this.#times = new CommandTimes(this.#sys);
   }
 
   async finish(): Promise<RunResult> {
@@ -145,22 +146,39 @@ class Run {
     onStart?.({ sessions, notes, commandPid: held?.pid ?? null });
     using stop = new StopWatch(this.#options, held);
     if (delayMs > 0) {
-      held?.release();
+      this.#release();
       await Promise.race([stop.reason, pause(delayMs)]);
     }
+    if (delayMs === 0) this.#warmUp();
     this.#startNs = this.#now();
     for (const session of sessions) session.start();
-    if (delayMs === 0) held?.release();
+    if (delayMs === 0) this.#release();
     stop.begin(scope);
     const stopped =
       intervalMs === undefined ? await stop.reason : await this.#countIntervals(intervalMs, stop);
     // perf ends its command, too, where it stops before it.
     if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
     const exit = held === null ? null : await held.exited;
-    const total = this.#measure();
+    const endNs = this.#now();
+    const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
     for (const session of sessions) session.stop();
     return { total, stopped, exit, notes };
+  }
+
+  #release(): void {
+    if (this.#held === null) return;
+    this.#times.markRelease(this.#held.pid);
+    this.#held.release();
+  }
+
+  /**
+   * What Node does for the first time takes milliseconds, and would be a part of the command's time: reading counters, and
+   * the standard error that closing a socket asks for (the gate of the held command).
+   */
+  #warmUp(): void {
+    this.#measure();
+    void process.stderr;
   }
 
   async #countIntervals(intervalMs: number, stop: StopWatch): Promise<StopReason> {
@@ -180,21 +198,19 @@ class Run {
     this.#last = now;
   }
 
-  #measure(): Measurement {
-    const children = this.#sys.childrenTimes();
+  #measure(nowNs: bigint = this.#now()): Measurement {
+    const times = this.#times.read();
+    const elapsedNs = nowNs - this.#startNs;
     const events = this.#scopes.flatMap(({ cgroup, session }) => {
       const { openSets } = session;
       return session.read().sets.flatMap((set, at) =>
         set.events.map((count, index) => {
           const { attr, tool } = openSets[at]!.events[index]!;
-          return eventSum({ cgroup, set: set.name, index, attr, tool, count });
+          return eventSum({ cgroup, set: set.name, index, attr, tool, count }, times, elapsedNs);
         }),
       );
     });
-    return measurementOf(events, this.#now() - this.#startNs, {
-      userNs: children.userNs - this.#childrenBefore.userNs,
-      systemNs: children.systemNs - this.#childrenBefore.systemNs,
-    });
+    return measurementOf(events, elapsedNs, times);
   }
 
   #now(): bigint {
