@@ -7,13 +7,13 @@ import type { StatSettings } from './stat-settings.ts';
 
 /** `stat --plan`: nothing is opened. */
 export function printStatPlan(settings: StatSettings, asJson: boolean, out: Output): number {
-  const { scope, control, inherit, levels, delayMs } = settings;
+  const { scope, control, options, delayMs } = settings;
   const plans =
     control === null
       ? []
       : targetsOf(scope, COMMAND_PID).flatMap(({ cgroup, target }) => {
           const enableOnExec = target.kind === 'command' && delayMs === 0;
-          const { sets } = planCounting({ ...control, target, inherit, levels, enableOnExec });
+          const { sets } = planCounting({ ...control, target, ...options, enableOnExec });
           return sets.map((set) => ({ name: set.name, cgroup, events: set.events, rows: set.rows }));
         });
   printPlan({ verb: 'stat', plans, asJson }, out);

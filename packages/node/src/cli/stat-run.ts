@@ -20,6 +20,11 @@ const INTERVALS_PER_HEAD = 25;
 export async function runStat(context: Context): Promise<number> {
   const { args, out, err } = context;
   const settings = await statSettings(args);
+  const { saved } = settings;
+  if (saved !== null) {
+    const { saveControl } = await import('./stat-control.ts');
+    saveControl(saved.path, saved.control);
+  }
   if (args.boolean('plan')) {
     const { printStatPlan } = await import('./stat-plan.ts');
     return printStatPlan(settings, args.boolean('json'), out);
@@ -68,16 +73,14 @@ async function runOnce(
   printer: StatPrinter,
   log: Output | null,
 ): Promise<RunResult> {
-  const { scope, command, control, inherit, levels, delayMs, timeoutMs, intervalMs, intervalCount } =
-    settings;
+  const { scope, command, control, options, delayMs, timeoutMs, intervalMs, intervalCount } = settings;
   let switchByHand: (() => void) | null = null;
   try {
     return await countRun({
       scope,
       command,
       control,
-      inherit,
-      levels,
+      ...options,
       delayMs,
       signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),

@@ -1,5 +1,11 @@
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { type ControlRequest, parseList, parseSwitchRule, type SwitchRule } from '../counting/index.ts';
+import {
+  type ControlOptions,
+  type ControlRequest,
+  parseList,
+  parseSwitchRule,
+  type SwitchRule,
+} from '../counting/index.ts';
 import {
   type Aggregation,
   defaultEvents,
@@ -10,6 +16,7 @@ import {
 } from '../stat/index.ts';
 import { UsageError, type VerbContext } from './args.ts';
 import type { StatName } from './stat.ts';
+import { type Control, readControl } from './stat-control.ts';
 
 type Arguments = VerbContext<StatName>['args'];
 
@@ -18,12 +25,14 @@ export interface StatSettings {
   scope: StatScope;
   command: readonly string[];
   control: ControlRequest | null;
+  /** For `--save-control`: the same in names. */
+  saved: { path: string; control: Control } | null;
   named: { metric: NamedMetric; events: number[] }[];
   by: Aggregation;
   /** Infinity until Ctrl-C. */
   runs: number;
-  inherit: boolean;
-  levels: 'all' | 'user' | 'kernel';
+  /** Whom to follow, which part, and how the counters are held. */
+  options: ControlOptions;
   delayMs: number;
   timeoutMs: number | undefined;
   intervalMs: number | undefined;
@@ -46,8 +55,7 @@ const MOST_RUNS = 1_000_000;
 
 export async function statSettings(args: Arguments): Promise<StatSettings> {
   const scope = scopeOf(args);
-  const isNull = args.boolean('null');
-  const { parsed, named } = isNull ? { parsed: [], named: [] } : await eventsOf(args, scope);
+  const what = await controlOf(args, scope);
   const runs = args.number('repeat', { min: 0, max: MOST_RUNS }, 1);
   if (runs !== 1 && args.words.length === 0)
     throw new UsageError('-r repeats a command, and there is none', 'Write it at the end: -r 5 -- COMMAND');
@@ -57,12 +65,9 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
   return {
     scope,
     command: args.words,
-    control: isNull ? null : controlOf(args, parsed),
-    named,
+    ...what,
     by: aggregationOf(args, scope),
     runs: runs === 0 ? Number.POSITIVE_INFINITY : runs,
-    inherit: !args.boolean('no-inherit'),
-    levels: levelsOf(args),
     delayMs: args.durationMs('delay', { min: 0, max: MOST_MS }, 0),
     timeoutMs: args.durationMs('timeout', { min: LEAST_TIMEOUT_MS, max: MOST_MS }),
     intervalMs,
@@ -77,6 +82,58 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
     sync: args.boolean('sync'),
     unscaled: !args.boolean('scale', true),
     quiet: args.boolean('quiet'),
+  };
+}
+
+type What = Pick<StatSettings, 'control' | 'saved' | 'named' | 'options'>;
+
+/** What is counted: by the command line, or by a file. */
+async function controlOf(args: Arguments, scope: StatScope): Promise<What> {
+  const path = args.string('save-control');
+  const given = optionsOf(args);
+  const fromFile = readControl(args);
+  if (fromFile !== null) {
+    const options = { ...fromFile.options, ...given };
+    const control = { ...fromFile, options };
+    return {
+      control: control.request,
+      named: [],
+      options,
+      saved: path === undefined ? null : { path, control },
+    };
+  }
+  if (args.boolean('null')) {
+    if (path !== undefined) throw new UsageError('-n counts nothing, and there is nothing to save');
+    return { control: null, named: [], options: given, saved: null };
+  }
+  const { parsed, named, texts } = await eventsOf(args, scope);
+  const sets = args.all('set');
+  const switching = switchingOf(args, sets.length + (parsed.length > 0 ? 1 : 0));
+  const rest = {
+    ...(sets.length > 0 ? { sets } : {}),
+    ...(switching === null ? {} : { switching }),
+  };
+  const control = { ...(parsed.length > 0 ? { events: parsed } : {}), ...rest };
+  if (path === undefined) return { control, named, options: given, saved: null };
+  if (texts === null)
+    throw new UsageError(
+      "--save-control saves names in perf's grammar, without --pfm-events and --filter",
+      'Leave them out.',
+    );
+  const request = { ...(texts.length > 0 ? { events: texts } : {}), ...rest };
+  return {
+    control,
+    named,
+    options: given,
+    saved: { path, control: { request, options: given, before: undefined } },
+  };
+}
+
+function optionsOf(args: Arguments): ControlOptions {
+  const levels = levelsOf(args);
+  return {
+    ...(args.boolean('no-inherit') ? { inherit: false } : args.boolean('inherit') ? { inherit: true } : {}),
+    ...(levels === 'all' ? {} : { levels }),
   };
 }
 
@@ -151,6 +208,8 @@ function localeHasCommas(env: Record<string, string | undefined>): boolean {
 
 interface Events {
   parsed: ParsedEvent[];
+  /** The same as text; null where some of it is not in perf's grammar. */
+  texts: string[] | null;
   named: StatSettings['named'];
 }
 
@@ -160,14 +219,20 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
   const lookup = systemEventLookup();
   const parsed: ParsedEvent[] = [];
   const named: StatSettings['named'] = [];
+  let texts: string[] | null = [];
   let last: ParsedEvent[] = [];
   for (const { name, value } of args.given) {
-    if (name === 'event') last = parseList(value!);
-    else if (name === 'pfm-events') last = await pfmEvents(value!);
+    if (name === 'pfm-events' || name === 'filter') texts = null;
+    if (name === 'event') {
+      last = parseList(value!);
+      texts?.push(value!);
+    } else if (name === 'pfm-events') last = await pfmEvents(value!);
     else if (name === 'metrics') {
       for (const word of value!.split(',')) {
         const metric = metricOf(word);
-        const events = parseList(metricEvents(metric));
+        const text = metricEvents(metric);
+        const events = parseList(text);
+        texts?.push(text);
         named.push({ metric, events: events.map((_, index) => parsed.length + index) });
         append(parsed, events);
       }
@@ -186,8 +251,9 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
       hasPmuEvent: (name) => lookup.pmu('cpu')?.events.has(name) === true,
     });
     append(parsed, parseList(names.join(',')));
+    texts?.push(...names);
   }
-  return { parsed, named };
+  return { parsed, named, texts };
 }
 
 /** Groups of different lists stay apart. */
@@ -213,16 +279,6 @@ function metricOf(name: string): NamedMetric {
   } catch (error) {
     throw new UsageError((error as Error).message, (error as UsageError).remedy);
   }
-}
-
-function controlOf(args: Arguments, parsed: ParsedEvent[]): ControlRequest {
-  const sets = args.all('set');
-  const switching = switchingOf(args, sets.length + (parsed.length > 0 ? 1 : 0));
-  return {
-    ...(parsed.length > 0 ? { events: parsed } : {}),
-    ...(sets.length > 0 ? { sets } : {}),
-    ...(switching === null ? {} : { switching }),
-  };
 }
 
 const DEFAULT_SLICE_MS = 100;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { counterpoint } from '../test/command-line.ts';
@@ -223,4 +223,44 @@ test('event sets take turns, and are scaled to all of the time', async () => {
     ['task-clock', 'faults'],
   );
   for (const { runningNs, enabledNs } of rows) assert.ok(Number(runningNs) < Number(enabledNs));
+});
+
+describe('control data', () => {
+  test('what was saved is counted again, with what a newer version wrote beside it', async (t) => {
+    const folder = temporaryFolder(t);
+    const [first, second] = [join(folder, 'first.json'), join(folder, 'second.json')];
+    const words = ['--all-user', '--set', 'faults', '--set', 'cs', '--switch', 'time:20ms'];
+    await counterpoint('stat', '-q', '--save-control', first, ...words, 'true');
+    const saved = JSON.parse(readFileSync(first, 'utf8'));
+    assert.deepEqual(
+      [saved.sets.map(({ events }: { events: string }) => events), saved.switch, saved.levels],
+      [['faults', 'cs'], { by: 'time', sliceMs: 20 }, 'user'],
+    );
+    writeFileSync(first, JSON.stringify({ ...saved, colour: 'green' }));
+    const { err } = await counterpoint(
+      'stat',
+      ...['--json', '--control-data', first, '--save-control', second, 'true'],
+    );
+    const { rows, switching } = JSON.parse(err);
+    assert.deepEqual(
+      rows.map(({ set }: { set: string }) => set),
+      ['faults', 'cs'],
+    );
+    assert.deepEqual(switching, { by: 'time', sliceMs: 20 });
+    assert.deepEqual(JSON.parse(readFileSync(second, 'utf8')), { ...saved, colour: 'green' });
+  });
+
+  test('beside events of the command line: 129', async () => {
+    const { status, err } = await counterpoint('stat', '--control-data', 'x.json', '-e', 'faults', 'true');
+    assert.equal(status, 129);
+    assert.match(err, /says what is counted, and so does -e/);
+  });
+
+  test('a file that is none: 1, with the place', async (t) => {
+    const path = join(temporaryFolder(t), 'control.json');
+    writeFileSync(path, '{"type":"control-data","version":1,"sets":[{"name":"a"}]}');
+    const { status, err } = await counterpoint('stat', '--control-data', path, 'true');
+    assert.equal(status, 1);
+    assert.match(err, /events/);
+  });
 });

@@ -22,6 +22,8 @@ export type StatName =
   | 'all-kernel'
   | 'set'
   | 'switch'
+  | 'save-control'
+  | 'control-data'
   | 'interval-print'
   | 'interval-count'
   | 'summary'
@@ -153,6 +155,13 @@ export default defineVerb<StatName>({
       help: 'when the next set is loaded: time:100ms (the default), overflow:EVENT:N,\nor manual: at each SIGUSR2 to this process',
       group: SETS,
     },
+    {
+      long: 'save-control',
+      value: 'FILE',
+      help: 'write what is counted and when sets switch to a file, as JSON',
+      group: SETS,
+    },
+    { long: 'control-data', value: 'FILE', help: 'count what such a file says', group: SETS },
     {
       long: 'interval-print',
       short: 'I',

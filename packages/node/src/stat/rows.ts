@@ -71,6 +71,8 @@ export function rowsOf(
     group.forEach((row, at) => {
       row.metrics = deriveMetrics(inputs[at]!, inputs, elapsedNs);
     });
+    // Metrics stand on the first set.
+    if (group[0]!.event.set !== rows[0]!.event.set) continue;
     for (const { metric, events } of named) setNamedMetric(group, metric, events, elapsedNs);
   }
   return ordered(rows, by);

@@ -27,7 +27,7 @@ export interface RunOptions {
   inherit?: boolean;
   levels?: 'all' | 'user' | 'kernel';
   pinned?: boolean;
-  exclusive?: boolean;
+  exclusive?: boolean | 'require';
   /** Begin so long after the command has started. */
   delayMs?: number;
   /** End so long after the beginning. */

@@ -1,0 +1,47 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import {
+  type ControlData,
+  type ControlOptions,
+  type ControlRequest,
+  controlData,
+  controlRequest,
+  parseControlData,
+} from '../counting/index.ts';
+import { UsageError, type VerbContext } from './args.ts';
+import type { StatName } from './stat.ts';
+
+type Arguments = VerbContext<StatName>['args'];
+
+/** What is counted, also as text where it can be saved. */
+export interface Control {
+  request: ControlRequest;
+  options: ControlOptions;
+  /** The file that it was read from, with what is not known here. */
+  before: ControlData | undefined;
+}
+
+/** `--control-data FILE`: the sets of a file instead of those of the command line. */
+export function readControl(args: Arguments): Control | null {
+  const path = args.string('control-data');
+  if (path === undefined) return null;
+  const others = (['event', 'pfm-events', 'metrics', 'set', 'switch', 'detailed', 'null'] as const).filter(
+    (name) => args.has(name),
+  );
+  if (others.length > 0)
+    throw new UsageError(
+      `--control-data says what is counted, and so does ${args.shown(others[0]!)}`,
+      'Leave one of them out.',
+    );
+  const before = parseControlData(readFileSync(path, 'utf8'));
+  const { inherit, levels, pinned, exclusive, ...request } = controlRequest(before);
+  const options: ControlOptions = {};
+  for (const [name, value] of Object.entries({ inherit, levels, pinned, exclusive }))
+    if (value !== undefined) Object.assign(options, { [name]: value });
+  return { request, options, before };
+}
+
+/** `--save-control FILE`: for `--control-data`, and for `session.update` of a program. */
+export function saveControl(path: string, { request, options, before }: Control): void {
+  const data = controlData({ ...request, ...options }, before);
+  writeFileSync(path, `${JSON.stringify(data, null, 2)}\n`);
+}
