@@ -6,6 +6,7 @@ import { benchScript } from './script.ts';
 import { benchSelfMonitoring } from './self-monitoring.ts';
 import { benchSetSwitch } from './set-switch.ts';
 import { benchStart } from './start.ts';
+import { benchStat } from './stat.ts';
 
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   start: benchStart,
@@ -14,6 +15,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   script: benchScript,
   'self-monitoring': benchSelfMonitoring,
   'set-switch': benchSetSwitch,
+  stat: benchStat,
 };
 
 const missing = missingTool();

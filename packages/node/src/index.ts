@@ -7,3 +7,13 @@ export * from './counting/index.ts';
 export * from './open/index.ts';
 export * from './record/index.ts';
 export * from './self-monitoring/index.ts';
+export {
+  type Aggregation,
+  countRun,
+  type Measurement,
+  type RunOptions,
+  type RunResult,
+  rowsOf,
+  type StatRow,
+  type StatScope,
+} from './stat/index.ts';
