@@ -48,6 +48,8 @@ export async function runRecord(context: Context): Promise<number> {
   let result: RecordResult;
   try {
     result = await record({
+      // A second Ctrl-C ends the waiting.
+      commandGraceMs: Number.POSITIVE_INFINITY,
       ...options,
       signal: stop.signal,
       onStart: (start) => {

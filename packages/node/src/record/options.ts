@@ -58,6 +58,11 @@ export interface RecordOptions {
   progressIntervalMs?: number;
   /** Called once, when everything is open and the target runs. */
   onStart?: (start: RecordStart) => void;
+  /**
+   * When the recording ends before its command does, the command gets SIGTERM. One that has not ended after so many ms is left
+   * running, with a note; default 5000, Infinity waits for it.
+   */
+  commandGraceMs?: number;
   /** Read the rings at least this often; default 200. */
   flushIntervalMs?: number;
   /** What the file says of the tool that made it. */
@@ -99,7 +104,7 @@ export interface RecordResult {
   /** How often there was enough data to be woken for. */
   wakeups: number;
   loss: LossEntry[];
-  /** Of the command as a shell shows it (128 + n for a signal); null without a command. */
+  /** Of the command as a shell shows it (128 + n for a signal); null without a command, or while it goes on. */
   exitCode: number | null;
   exitSignal: NodeJS.Signals | null;
   notes: Note[];

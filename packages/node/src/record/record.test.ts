@@ -135,6 +135,33 @@ describe('a command', { skip }, () => {
     assert.deepEqual(result.loss, [], 'what was recorded until then is all there');
   });
 
+  test('an abort ends the recording of a command that does not listen, which is left alone', async () => {
+    let pid: number | null = null;
+    const result = await recordTo('stubborn.data', {
+      command: ['sh', '-c', "trap '' TERM; while :; do sleep 0.05; done"],
+      signal: AbortSignal.timeout(150),
+      commandGraceMs: 100,
+      onStart: (start) => {
+        pid = start.pid;
+      },
+    });
+    try {
+      assert.deepEqual([result.stopped, result.exitCode], ['aborted', null]);
+      assert.match(result.notes.map(({ text }) => text).join(), new RegExp(`process ${pid}\\) goes on`));
+      process.kill(pid!, 0);
+      assert.ok((await read('stubborn.data')).samples.length > 0);
+    } finally {
+      process.kill(pid!, 'SIGKILL');
+    }
+  });
+
+  test('what only programs without types can ask for is refused', async () => {
+    await assert.rejects(recordTo('x.data', { command: 'true' as never }), { code: 'ERR_COMMAND' });
+    await assert.rejects(recordTo('x.data', { command: ['true'], callGraph: 'dwarf' as never }), {
+      code: 'ERR_CALL_GRAPH',
+    });
+  });
+
   test('an abort ends it with a complete file; aborted before, nothing starts', async () => {
     const controller = new AbortController();
     const command = ['sh', '-c', 'while :; do :; done'];
@@ -375,7 +402,8 @@ describe('where it goes', { skip }, () => {
         assert.equal(stats.samples, result.samples);
         const { reader, samples } = await readFrom(path);
         assert.equal(reader.isUnfinished, false);
-        assert.equal((reader.features.buildIds?.length ?? 0) > 0, hasFeatures, 'the features found room');
+        // On the smallest disk they find room or not, by where the last records ended.
+        if (hasFeatures) assert.ok((reader.features.buildIds?.length ?? 0) > 0, 'the features found no room');
         assert.ok(samples.length > 10);
         assert.deepEqual(reader.damage.list(), []);
       } finally {

@@ -5,6 +5,8 @@ import { defaultEvent, type Note, type SamplingOptions, type SessionTarget } fro
 import { listThreads, onlineCpus, requireProcess, requireThread } from '../target/index.ts';
 import type { RecordOptions } from './options.ts';
 
+/** What `callGraph` may be; programs without types may give anything. */
+const CALL_GRAPHS: readonly unknown[] = [true, false, 'fp'];
 const DEFAULT_FREQUENCY_HZ = 4000;
 const FALLBACK_MAX_SAMPLE_RATE = 100_000;
 const DEFAULT_PAGES = 128;
@@ -21,6 +23,12 @@ export type Scope =
 
 /** Processes win over threads, and both over whole CPUs, as in perf. */
 export function scopeOf(options: RecordOptions): Scope {
+  if (options.command !== undefined && !Array.isArray(options.command))
+    throw new CounterpointError(
+      'ERR_COMMAND',
+      'the command is no list of words',
+      "Give ['node', 'app.js'], for example.",
+    );
   if (options.pids !== undefined && options.pids.length > 0) return { kind: 'processes', pids: options.pids };
   if (options.tids !== undefined && options.tids.length > 0) return { kind: 'threads', tids: options.tids };
   if (options.systemWide === true || options.cpus !== undefined) return { kind: 'cpus' };
@@ -86,6 +94,12 @@ export function sessionTarget(
 
 export function samplingOptions(scope: Scope, options: RecordOptions, notes: Note[]): SamplingOptions {
   const { period, callGraph, callchains = 'both', clockId } = options;
+  if (callGraph !== undefined && !CALL_GRAPHS.includes(callGraph))
+    throw new CounterpointError(
+      'ERR_CALL_GRAPH',
+      `call graphs by ${callGraph} are not recorded`,
+      "Give true or 'fp', by frame pointers.",
+    );
   if (period !== undefined && options.frequency !== undefined)
     throw new CounterpointError(
       'ERR_FREQUENCY_AND_PERIOD',

@@ -24,6 +24,7 @@ import { synthesizeStart } from './synthesis.ts';
 /** Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen. */
 const DEFAULT_FLUSH_INTERVAL_MS = 200;
 const DEFAULT_PROGRESS_INTERVAL_MS = 200;
+const DEFAULT_COMMAND_GRACE_MS = 5000;
 
 export interface RecordingParts {
   sys: Sys;
@@ -93,11 +94,28 @@ export class SessionRecording {
       Object.assign(stop, { reason: 'write-error', error: end.error });
     const lost = session.readLost();
     await this.#finishOutput(stop, lost);
-    const exit = held === null ? null : await held.exited;
+    const exit = held === null ? null : await this.#commandExit(held, stop);
     nameLogs?.finish();
     const { reason, error } = stop;
     if (reason === 'callback-threw') throw error;
     return this.#result({ reason, error }, lost, exit);
+  }
+
+  /** How the command ended. One that does not end by SIGTERM is left alone after a while. */
+  async #commandExit(held: HeldCommand, { reason }: Stop): Promise<ExitStatus | null> {
+    const { commandGraceMs = DEFAULT_COMMAND_GRACE_MS } = this.#parts.options;
+    if (reason === 'command-exited' || commandGraceMs === Number.POSITIVE_INFINITY) return await held.exited;
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, commandGraceMs, null);
+    });
+    const exit = await Promise.race([held.exited, patience]);
+    clearTimeout(timer);
+    if (exit !== null) return exit;
+    held.abandon();
+    const text = `the command (process ${held.pid}) goes on: SIGTERM did not end it within ${commandGraceMs} ms`;
+    this.#parts.notes.push({ kind: 'command-goes-on', text });
+    return null;
   }
 
   /** Start everything, and wait for the first reason to stop. */

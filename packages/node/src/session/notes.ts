@@ -14,6 +14,7 @@ export interface Note {
     | 'build-ids'
     | 'kernel-names'
     | 'stopped'
+    | 'command-goes-on'
     | 'features-left-out';
   text: string;
 }

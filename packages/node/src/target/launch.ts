@@ -22,6 +22,8 @@ export interface HeldCommand extends Disposable {
   readonly exited: Promise<ExitStatus>;
   release(): void;
   kill(signal: NodeJS.Signals): void;
+  /** Do not keep this process waiting for it. */
+  abandon(): void;
 }
 
 export interface LaunchOptions {
@@ -115,6 +117,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     exited,
     release: () => void gate.end(isPlain ? '\n' : execOrder({ program, words, env, ...inherit })),
     kill: (signal) => void child.kill(signal),
+    abandon: () => child.unref(),
     [Symbol.dispose]: () => gate.destroy(),
   };
 }
