@@ -9,24 +9,21 @@ import {
 } from '../record/index.ts';
 import type { Note } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
-import { CommandError, inherited } from '../target/index.ts';
+import { CommandError } from '../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { formatBytes, formatCount } from './human.ts';
 import { lossLines } from './loss-text.ts';
 import { printError } from './output-error.ts';
 import { ProgressLine } from './progress.ts';
 import type { RecordName } from './record.ts';
+import { stopOnSignals } from './stop-signals.ts';
 import { packageVersion } from './version.ts';
 
 type Context = VerbContext<RecordName>;
 type Arguments = Context['args'];
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 /** A command that prints at once should not have our line in the middle of it. */
 const QUIET_START_MS = 1000;
-
-/** After a signal, the command may take its time; then it is said what is waited for. */
-const LONG_WAIT_MS = 2000;
 
 export async function runRecord(context: Context): Promise<number> {
   const { args, err } = context;
@@ -115,38 +112,6 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
 function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {
   const seconds = (elapsedMs / 1000).toFixed(1);
   return `recording: ${seconds} s, ${formatCount(samples)} samples, ${formatBytes(bytes)}, ${formatCount(lostRecords)} lost`;
-}
-
-interface SignalStop extends Disposable {
-  signal: AbortSignal;
-  received(): NodeJS.Signals | null;
-}
-
-/**
- * The first signal ends the recording, and the file is completed; a second one ends this process at once. Under nohup a
- * hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with `kill -INT`.
- */
-function stopOnSignals(onLongWait: () => void): SignalStop {
-  const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);
-  const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
-  const controller = new AbortController();
-  let received: NodeJS.Signals | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (received !== null) process.exit(128 + constants.signals[signal]);
-    received = signal;
-    controller.abort();
-    timer = setTimeout(onLongWait, LONG_WAIT_MS);
-  };
-  for (const signal of signals) process.on(signal, onSignal);
-  return {
-    signal: controller.signal,
-    received: () => received,
-    [Symbol.dispose]: () => {
-      clearTimeout(timer);
-      for (const signal of signals) process.off(signal, onSignal);
-    },
-  };
 }
 
 function recordOptions(args: Arguments): RecordOptions {

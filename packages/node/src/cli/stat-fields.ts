@@ -51,7 +51,7 @@ function runningShare({ enabledNs, runningNs }: StatRow): string {
   return (enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs).toFixed(2);
 }
 
-/** perf's `-j`: an object in each line. `reason` is ours. */
+/** perf's `-j`: an object in each line. `effective-event` and `reason` are ours. */
 export function jsonLines(row: StatRow, context: FieldsContext): string[] {
   const { place, event, status, metrics, spreadPercent } = row;
   const before: string[] = [];
@@ -74,6 +74,9 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
     `"event-runtime" : ${Math.round(row.runningNs)}`,
     `"pcnt-running" : ${runningShare(row)}`,
     ...metricFields(first?.value ?? 0, first?.unit ?? ''),
+    ...(event.count.name === event.count.requestedName
+      ? []
+      : [`"effective-event" : ${JSON.stringify(event.count.name)}`]),
     ...(row.reason === null ? [] : [`"reason" : ${JSON.stringify(row.reason)}`]),
   ];
   return [fields, ...more.map(({ value, unit }) => [...before, ...metricFields(value, unit)])].map(

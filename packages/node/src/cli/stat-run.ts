@@ -11,6 +11,7 @@ import { openResult } from './stat-output.ts';
 import { type StatSettings, statSettings } from './stat-settings.ts';
 import { intervalHead, intervalTime, reasonLines, rowLines, unitWidthOf } from './stat-text.ts';
 import { timeLines } from './stat-times.ts';
+import { stopOnSignals } from './stop-signals.ts';
 
 type Context = VerbContext<StatName>;
 
@@ -47,7 +48,9 @@ async function countAndPrint(
   err: Output,
   isVerbose: boolean,
 ): Promise<number> {
-  using stop = stopOnSignals();
+  using stop = stopOnSignals(() =>
+    err.line('counterpoint stat: waiting for the command to end; Ctrl-C again does not wait'),
+  );
   const printer = new StatPrinter(settings, settings.quiet ? null : output);
   const runs: RunResult[] = [];
   do {
@@ -60,11 +63,12 @@ async function countAndPrint(
   } while (runs.length < settings.runs && !stop.signal.aborted);
   if (runs.length > 0) printer.end(runs);
   const exit = runs[runs.length - 1]?.exit ?? null;
-  if (exit !== null && exit.signal !== null && stop.received() === null)
+  const isForPeople = settings.format === 'text' && !settings.quiet;
+  if (isForPeople && exit !== null && exit.signal !== null && stop.received() === null)
     err.line(`counterpoint stat: the command was ended by ${exit.signal}`);
   const received = stop.received();
-  const ownStatus = received === null ? EXIT_OK : 128 + constants.signals[received];
-  return exit?.code ?? ownStatus;
+  // Of itself perf then ends by the same signal, whatever became of the command.
+  return received !== null ? 128 + constants.signals[received] : (exit?.code ?? EXIT_OK);
 }
 
 async function runOnce(
@@ -106,31 +110,6 @@ async function runOnce(
 async function syncFiles(): Promise<void> {
   const { spawnSync } = await import('node:child_process');
   spawnSync('sync', { stdio: 'ignore' });
-}
-
-interface SignalStop extends Disposable {
-  signal: AbortSignal;
-  received(): NodeJS.Signals | null;
-}
-
-/** The first signal ends the counting, and what was counted is printed; a second one ends this process at once. */
-function stopOnSignals(): SignalStop {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const controller = new AbortController();
-  let received: NodeJS.Signals | null = null;
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (received !== null) process.exit(128 + constants.signals[signal]);
-    received = signal;
-    controller.abort();
-  };
-  for (const signal of signals) process.on(signal, onSignal);
-  return {
-    signal: controller.signal,
-    received: () => received,
-    [Symbol.dispose]: () => {
-      for (const signal of signals) process.off(signal, onSignal);
-    },
-  };
 }
 
 /** Writes rows in the wanted form. */

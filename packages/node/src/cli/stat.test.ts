@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { counterpoint } from '../test/command-line.ts';
 import { perfIsMissing, temporaryFolder } from '../test/perf.ts';
 import { masked, perfStat, shape } from '../test/stat-shape.ts';
@@ -28,6 +30,10 @@ describe('the same command line gives what perf stat prints, but for digits', { 
     '-a --per-die -e task-clock,faults sleep 0.01',
     '-a --per-node -e task-clock,faults sleep 0.01',
     '-C 0 -e task-clock,faults sleep 0.01',
+    '-a -A -e cycles,faults sleep 0.01',
+    '-a --per-core -e cycles,faults sleep 0.01',
+    '-C 1 -A -e cycles sleep 0.01',
+    '-x, -a -A -e cycles,faults sleep 0.01',
     '-a -I 20 --interval-count 2 -e task-clock,faults sleep 0.06',
     '-a -A -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
     '-a --per-core -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
@@ -136,6 +142,16 @@ describe('counts', { skip: noPerf }, () => {
   });
 });
 
+/** The command line as a process of its own, from the sources. */
+function runner(): string[] {
+  const main = JSON.stringify(new URL('./main.ts', import.meta.url).href);
+  const script = `const { main } = await import(${main}); await main(process.argv.slice(1));`;
+  const options = ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
+  return [...options, '--input-type=module', '-e', script, '--'];
+}
+
+const childrenOf = (pid: number) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+
 describe('what ends a run', () => {
   test("the command's status is ours", async () => {
     assert.equal((await counterpoint('stat', '-n', 'sh', '-c', 'exit 7')).status, 7);
@@ -152,10 +168,27 @@ describe('what ends a run', () => {
 
   test('--timeout ends the command, and what was counted is there', async () => {
     const { err } = await counterpoint('stat', '--json', '--timeout', '60', '-e', 'task-clock', 'sleep', '5');
-    const answer = JSON.parse(err.replace(/^counterpoint stat:.*\n/gm, ''));
+    const answer = JSON.parse(err);
     assert.equal(answer.stopped, 'timeout');
     assert.equal(answer.rows[0].status, 'counted');
     assert.ok(Number(answer.runs[0].elapsedNs) < 2e9);
+  });
+
+  test('an interrupt: what was counted is printed, the command is ended, the status says so', async () => {
+    const words = ['stat', '--json', '-e', 'task-clock', 'sleep', '20'];
+    const child = spawn(process.execPath, [...runner(), ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let text = '';
+    child.stderr.on('data', (piece: Buffer) => {
+      text += piece;
+    });
+    while (childrenOf(child.pid!).length === 0) await setTimeout(20);
+    await setTimeout(300);
+    child.kill('SIGINT');
+    const [status] = await once(child, 'exit');
+    assert.equal(status, 128 + 2);
+    const answer = JSON.parse(text);
+    assert.equal(answer.stopped, 'aborted');
+    assert.equal(answer.rows[0].status, 'counted');
   });
 
   test('a process that ends while it is counted', async () => {

@@ -8,6 +8,7 @@ import type { Note } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';
 import { CommandTimes } from './command-times.ts';
+import { withEmptyPlaces } from './empty-places.ts';
 import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
 import { TargetWatch } from './target-watch.ts';
 
@@ -202,13 +203,14 @@ class Run {
     const times = this.#times.read();
     const elapsedNs = nowNs - this.#startNs;
     const events = this.#scopes.flatMap(({ cgroup, session }) => {
-      const { openSets } = session;
-      return session.read().sets.flatMap((set, at) =>
+      const { openSets, target } = session;
+      const sums = session.read().sets.flatMap((set, at) =>
         set.events.map((count, index) => {
           const { attr, tool } = openSets[at]!.events[index]!;
           return eventSum({ cgroup, set: set.name, index, attr, tool, count }, times, elapsedNs);
         }),
       );
+      return withEmptyPlaces(sums, target);
     });
     return measurementOf(events, elapsedNs, times);
   }

@@ -1,0 +1,39 @@
+import { constants } from 'node:os';
+import { inherited } from '../target/index.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** After a signal, the command may take its time; then it is said what is waited for. */
+const LONG_WAIT_MS = 2000;
+
+export interface SignalStop extends Disposable {
+  signal: AbortSignal;
+  received(): NodeJS.Signals | null;
+}
+
+/**
+ * The first signal ends recording or counting, and what there is by then is written; a second one ends this process at once.
+ * Under nohup a hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with
+ * `kill -INT`.
+ */
+export function stopOnSignals(onLongWait: () => void): SignalStop {
+  const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);
+  const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
+  const controller = new AbortController();
+  let received: NodeJS.Signals | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (received !== null) process.exit(128 + constants.signals[signal]);
+    received = signal;
+    controller.abort();
+    timer = setTimeout(onLongWait, LONG_WAIT_MS);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    signal: controller.signal,
+    received: () => received,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
+}
