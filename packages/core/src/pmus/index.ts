@@ -36,4 +36,11 @@ export {
 } from './types.ts';
 export { parseVendorEvents } from './vendor-json.ts';
 export { cpuNames, type MapRow, matchMapFile, parseMapFile, type VendorMap } from './vendor-map.ts';
-export type { VendorEvent, VendorEvents, VendorProblem, VendorSchema } from './vendor-types.ts';
+export {
+  ProblemList,
+  type VendorEvent,
+  type VendorEvents,
+  type VendorProblem,
+  type VendorProduct,
+  type VendorSchema,
+} from './vendor-types.ts';

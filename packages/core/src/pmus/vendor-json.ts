@@ -7,11 +7,18 @@ import {
   isFields,
   isSet,
   numberField,
+  readNumber,
   shown,
   textField,
 } from './vendor-fields.ts';
 import { readTableEvent } from './vendor-table.ts';
-import { ProblemList, type VendorEvent, type VendorEvents, type VendorSchema } from './vendor-types.ts';
+import {
+  ProblemList,
+  type VendorEvent,
+  type VendorEvents,
+  type VendorProduct,
+  type VendorSchema,
+} from './vendor-types.ts';
 
 /** The largest published tables have some 5 MB and 5,000 events. */
 const MOST_TEXT = 64 << 20;
@@ -46,7 +53,20 @@ export function parseVendorEvents(text: string, fileName: string): VendorEvents 
     problems.add(fileName, 'not a table of events: expected a list, or an object with `Events` or `events`');
     return none();
   }
-  return readRows(rows.schema, rows.entries, problems);
+  return { ...readRows(rows.schema, rows.entries, problems), product: productOf(json) };
+}
+
+function productOf(json: unknown): VendorProduct | null {
+  const product = isFields(json) ? field(json, 'product_configuration') : undefined;
+  if (!isFields(product)) return null;
+  const implementer = readNumber(field(product, 'implementer'));
+  const part = readNumber(field(product, 'part_num'));
+  if (implementer === undefined || implementer > 0xffn || part === undefined || part > 0xfffn) return null;
+  return {
+    name: textField(product, 'product_name') || 'an Arm CPU',
+    implementer: Number(implementer),
+    part: Number(part),
+  };
 }
 
 type Row = readonly [place: string, name: string | null, value: unknown];
@@ -173,5 +193,5 @@ function finish(
   skipped: number,
   problems: ProblemList,
 ): VendorEvents {
-  return { schema, events, skipped, problems: problems.kept, problemCount: problems.total };
+  return { schema, product: null, events, skipped, problems: problems.kept, problemCount: problems.total };
 }

@@ -39,13 +39,29 @@ export class ProblemList {
     this.total++;
     if (this.kept.length < MOST_KEPT) this.kept.push({ place, what });
   }
+
+  /** Those of a part. */
+  addAll(part: { readonly problems: readonly VendorProblem[]; readonly problemCount: number }): void {
+    this.total += part.problemCount;
+    this.kept.push(...part.problems.slice(0, MOST_KEPT - this.kept.length));
+  }
 }
 
 const MOST_KEPT = 100;
 
+/** The CPU that a table says it is for (Arm's `product_configuration`). */
+export interface VendorProduct {
+  readonly name: string;
+  /** MIDR_EL1 bits 31-24 and 15-4. */
+  readonly implementer: number;
+  readonly part: number;
+}
+
 export interface VendorEvents {
   /** `null`: the file has no form that is known. */
   readonly schema: VendorSchema | null;
+  /** `null`: the table does not say. */
+  readonly product: VendorProduct | null;
   readonly events: readonly VendorEvent[];
   /** Rows that are no events and were passed over: metrics. */
   readonly skipped: number;

@@ -270,3 +270,17 @@ test('which table is for which CPU', () => {
   assert.deepEqual(files({ ...intelCpu, vendor: 'AuthenticAMD', family: 25, model: 0x1a }), ['zen3']);
   assert.deepEqual(cpuNames(intelCpu), ['GenuineIntel-6-55', 'GenuineIntel-6-55-7']);
 });
+
+test('Arm’s telemetry says which CPU it is for', () => {
+  const table = (product_configuration: unknown) =>
+    parseVendorEvents(
+      JSON.stringify({ product_configuration, events: { MADE_UP: { code: '0x8123' } } }),
+      'x',
+    );
+  const known = { product_name: 'Invented A1', implementer: '0x41', part_num: '0xABC' };
+  assert.deepEqual(table(known).product, { name: 'Invented A1', implementer: 0x41, part: 0xabc });
+  for (const bad of [null, 7, [], {}, { ...known, part_num: '0x1000' }, { ...known, implementer: 'Arm' }]) {
+    assert.equal(table(bad).product, null);
+    assert.equal(table(bad).events.length, 1);
+  }
+});
