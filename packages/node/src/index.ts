@@ -5,6 +5,7 @@
 export * from '@counterpoint/core';
 export * from './counting/index.ts';
 export * from './open/index.ts';
+export { useEventTables } from './pmu/index.ts';
 export * from './record/index.ts';
 export * from './self-monitoring/index.ts';
 export {

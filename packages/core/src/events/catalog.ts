@@ -1,10 +1,19 @@
 import { HARDWARE_EVENTS, SOFTWARE_EVENTS } from '../abi/index.ts';
 import { DESCRIPTIONS, describeCacheEvent, KERNEL_EVENT_DESCRIPTIONS } from './descriptions.ts';
 import { cacheEventNames, findCacheEvent, NAMED_EVENTS } from './names.ts';
-import type { EventLookup, PmuDescription, PmuEvent } from './types.ts';
+import type { EventLookup } from './types.ts';
 
 /** Kinds of events, in the order in which they are listed. */
-export const EVENT_KINDS = ['hardware', 'software', 'cache', 'tool', 'pmu', 'tracepoint', 'form'] as const;
+export const EVENT_KINDS = [
+  'hardware',
+  'software',
+  'cache',
+  'tool',
+  'pmu',
+  'table',
+  'tracepoint',
+  'form',
+] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** One event, or one form of events, that can be asked for. */
@@ -17,8 +26,14 @@ export interface CatalogEvent {
   readonly description: string | null;
   readonly unit: string | null;
   readonly scale: number | null;
-  /** What the kernel's table says it is. */
+  /** What the kernel's or a vendor's table says it is. */
   readonly terms: string | null;
+  /** Where it stands in a vendor's table, and what else that says. */
+  readonly source: string | null;
+  readonly details: readonly string[];
+  readonly samplePeriod: bigint | null;
+  /** Whose it is, where this machine does not have its PMU. */
+  readonly foreign: string | null;
 }
 
 /** Every event that has a name, and the forms of those that have none. Tracepoints only on request: they are thousands. */
@@ -43,7 +58,8 @@ export function* catalogEvents(
       if (tool !== undefined) yield { ...generic('tool', [name]), unit: 'ns' };
     }
   }
-  if (wanted('pmu')) yield* pmuEvents(lookup);
+  if (wanted('pmu')) yield* pmuEvents(lookup, 'pmu');
+  if (wanted('table')) yield* pmuEvents(lookup, 'table');
   if (wanted('tracepoint')) {
     for (const name of lookup.tracepointNames()) yield generic('tracepoint', [name]);
   }
@@ -52,23 +68,42 @@ export function* catalogEvents(
 
 function generic(kind: EventKind, [name = '', ...aliases]: readonly string[]): CatalogEvent {
   const description = DESCRIPTIONS[name] ?? null;
-  return { name, aliases, kind, pmu: null, description, unit: null, scale: null, terms: null };
+  return {
+    name,
+    aliases,
+    kind,
+    pmu: null,
+    description,
+    unit: null,
+    scale: null,
+    terms: null,
+    source: null,
+    details: [],
+    samplePeriod: null,
+    foreign: null,
+  };
 }
 
-/** Events of the kernel's tables. */
-function* pmuEvents(lookup: EventLookup): Generator<CatalogEvent> {
-  for (const pmuName of lookup.pmuNames()) {
-    const pmu = lookup.pmu(pmuName);
-    for (const [event, { terms, description, unit, scale }] of pmu?.events ?? []) {
+/** Events of the kernel's tables, or those of a vendor's. */
+function* pmuEvents(lookup: EventLookup, kind: 'pmu' | 'table'): Generator<CatalogEvent> {
+  const own = lookup.pmuNames().map((name) => lookup.pmu(name));
+  for (const pmu of [...own, ...(kind === 'table' ? (lookup.absentPmus?.() ?? []) : [])]) {
+    if (pmu === null) continue;
+    for (const [event, known] of pmu.events) {
+      if ((known.source === undefined ? 'pmu' : 'table') !== kind) continue;
       yield {
-        name: `${pmuName}/${event}/`,
+        name: `${pmu.name}/${event}/`,
         aliases: [],
-        kind: 'pmu',
-        pmu: pmuName,
-        description: description ?? KERNEL_EVENT_DESCRIPTIONS[`${pmuName}/${event}`] ?? null,
-        unit: unit ?? null,
-        scale: scale ?? null,
-        terms,
+        kind,
+        pmu: pmu.name,
+        description: known.description ?? KERNEL_EVENT_DESCRIPTIONS[`${pmu.name}/${event}`] ?? null,
+        unit: known.unit ?? null,
+        scale: known.scale ?? null,
+        terms: known.terms,
+        source: known.source ?? null,
+        details: known.details ?? [],
+        samplePeriod: known.samplePeriod ?? null,
+        foreign: pmu.foreign ?? null,
       };
     }
   }
@@ -98,36 +133,4 @@ function* forms(lookup: EventLookup): Generator<CatalogEvent> {
       yield form(`${pmuName}/${[...pmu.formats.keys()][0]}=…/`, `terms: ${terms}`, pmuName);
     }
   }
-}
-
-/** A lookup whose PMU knows more events: those of a vendor's tables. The kernel's own come first. */
-export function withPmuEvents(
-  lookup: EventLookup,
-  /** By PMU, then by event. */
-  more: ReadonlyMap<string, ReadonlyMap<string, PmuEvent>>,
-): EventLookup {
-  const extended = new Map<string, PmuDescription | null>();
-  return {
-    ...lookup,
-    pmu(name) {
-      const known = extended.get(name);
-      if (known !== undefined) return known;
-      const pmu = lookup.pmu(name);
-      const events = more.get(name);
-      const whole =
-        pmu === null || events === undefined
-          ? pmu
-          : {
-              name: pmu.name,
-              type: pmu.type,
-              formats: pmu.formats,
-              events: new Map([...events, ...pmu.events]),
-              ...(pmu.defaultConfig === undefined ? {} : { defaultConfig: pmu.defaultConfig }),
-              ...(pmu.cpus === undefined ? {} : { cpus: pmu.cpus }),
-              ...(pmu.isCore === undefined ? {} : { isCore: pmu.isCore }),
-            };
-      extended.set(name, whole);
-      return whole;
-    },
-  };
 }

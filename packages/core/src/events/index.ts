@@ -1,5 +1,5 @@
 export { cacheName, eventNameFromAttr } from './attr-name.ts';
-export { type CatalogEvent, catalogEvents, EVENT_KINDS, type EventKind, withPmuEvents } from './catalog.ts';
+export { type CatalogEvent, catalogEvents, EVENT_KINDS, type EventKind } from './catalog.ts';
 export { formatCpus, parseCpus } from './cpu-list.ts';
 export { EventSyntaxError } from './errors.ts';
 export { applyFilter, checkFilter } from './filter.ts';
@@ -17,6 +17,7 @@ export {
   type PfmProblem,
   parsePfmEvents,
 } from './pfm.ts';
+export { isPmuMeant } from './pmu.ts';
 export type {
   EventLookup,
   EventOptions,

@@ -13,7 +13,7 @@ import { BREAKPOINT_ACCESS } from './facts.ts';
 import { isGlob, matchesGlob } from './glob.ts';
 import { applyModifiers, MODIFIER_LETTERS, type ModifiedEvent, modifierProblem } from './modifiers.ts';
 import { cacheEventNames, findCacheEvent, NAMED_EVENTS } from './names.ts';
-import { findPmuEvents, findPmus } from './pmu.ts';
+import { findAbsentPmus, findEvent, findPmuEvents, findPmus } from './pmu.ts';
 import { applyPmuTerms } from './pmu-terms.ts';
 import { probeConfig, probePmu, readProbe, resolveProbes } from './probe.ts';
 import { type EventText, scanEventList, type Term } from './scan.ts';
@@ -128,7 +128,7 @@ class EventResolver {
       return this.#finish(this.#generics(cache.type, cache.config, first), parts, 1);
     }
     if (terms !== null && parts.length === 1) {
-      const pmus = findPmus(first, this.#lookup);
+      const pmus = this.#pmusNamed(first);
       if (pmus.length > 0) return this.#finish(this.#pmuEvents(pmus), parts, 1);
       // Newer perf writes the events of the tool itself as if it were a PMU.
       const [tool, ...others] = this.#terms;
@@ -224,6 +224,18 @@ class EventResolver {
     return value === null ? name : `${name}=${quoted ? `'${value}'` : value}`;
   }
 
+  /** This machine's PMUs, unless one of the terms is an event that only a table for another machine has. */
+  #pmusNamed(name: string): PmuDescription[] {
+    const own = findPmus(name, this.#lookup);
+    const hasEvent = (pmu: PmuDescription) =>
+      this.#terms.some(
+        (term) => term.value === null && findEvent(pmu, term.name.toLowerCase()) !== undefined,
+      );
+    if (own.some(hasEvent)) return own;
+    const absent = findAbsentPmus(name, this.#lookup).filter(hasEvent);
+    return absent.length > 0 ? absent : own;
+  }
+
   /** The terms on each of the PMUs that a name or a wildcard means; those that do not have the event are left out. */
   #pmuEvents(pmus: readonly PmuDescription[]): ModifiedEvent[] {
     const events: ModifiedEvent[] = [];
@@ -247,9 +259,18 @@ class EventResolver {
 
   #pmuEvent(pmu: PmuDescription, terms: readonly Term[]): ModifiedEvent {
     const event = this.#start(this.#event.text, pmu.type, 0n);
+    if (pmu.foreign !== undefined) {
+      if (pmu.formats.size === 0) throw this.#withoutFormats(pmu);
+      event.foreignPmu = pmu.foreign;
+    }
     const several = pmu.isCore === true && corePmus(this.#lookup).length > 1;
     applyPmuTerms(event, pmu, terms, this.#text, several);
     return event;
+  }
+
+  #withoutFormats({ name, foreign }: PmuDescription): EventSyntaxError {
+    const reason = `an event of ${foreign}, which this machine does not have; only a kernel that has ${name} knows its number and formats`;
+    return this.#error(this.#event.at, reason, 'The terms of its table: counterpoint list -v table');
   }
 
   /** What the tool measures itself. */
@@ -447,6 +468,13 @@ class EventResolver {
     const { at, terms } = this.#event;
     const lookup = this.#lookup;
     if (terms !== null) {
+      const absent = findAbsentPmus(name, lookup);
+      const term = this.#terms.find(({ value }) => value === null);
+      if (absent.length > 0 && term !== undefined) {
+        const events = absent.flatMap((pmu) => [...pmu.events.keys()]);
+        const near = nearestNames(term.name, events);
+        return this.#error(term.at, `no event of ${name} in its tables${didYouMean(near)}`);
+      }
       const near = nearestNames(name, lookup.pmuNames());
       return this.#error(at, `this machine has no PMU ${name}${didYouMean(near)}`);
     }
@@ -456,6 +484,7 @@ class EventResolver {
     const known = new Set([...NAMED_EVENTS.keys(), ...cacheEventNames()]);
     for (const pmu of lookup.pmuNames())
       for (const event of lookup.pmu(pmu)?.events.keys() ?? []) known.add(event);
+    for (const { events } of lookup.absentPmus?.() ?? []) for (const event of events.keys()) known.add(event);
     return this.#error(at, `unknown event${didYouMean(nearestNames(name, known))}`);
   }
 }

@@ -152,6 +152,7 @@ function takeUnit(event: ParsedEvent, known: PmuEvent, term: Term, source: strin
   if (known.scale !== undefined) event.scale = known.scale;
   if (known.perPackage === true) event.perPackage = true;
   if (known.snapshot === true) event.snapshot = true;
+  if (known.samplePeriod !== undefined) event.suggestedPeriod = known.samplePeriod;
 }
 
 /**

@@ -12,6 +12,12 @@ export interface PmuEvent {
   readonly perPackage?: boolean;
   /** `NAME.snapshot`: a value of now (a temperature), not a count that grows. */
   readonly snapshot?: boolean;
+  /** Where it stands in a vendor's table; the kernel's own events have none. */
+  readonly source?: string;
+  /** What else the table says, for people. */
+  readonly details?: readonly string[];
+  /** The vendor's period for sampling, for where nobody says another. */
+  readonly samplePeriod?: bigint;
 }
 
 /** A PMU as sysfs describes it; the maps may be read when they are first asked for. */
@@ -31,6 +37,8 @@ export interface PmuDescription {
    * `armv8_cortex_a53`), which all have a file `cpus`.
    */
   readonly isCore?: boolean;
+  /** Whose it is, where this machine does not have it: `GenuineIntel-6-8F`. Its events can be looked up, not opened. */
+  readonly foreign?: string;
 }
 
 /** Something that exists, but not for us. */
@@ -64,6 +72,8 @@ export interface TracepointField {
 export interface EventLookup {
   pmu(name: string): PmuDescription | null;
   pmuNames(): readonly string[];
+  /** PMUs that only a vendor's tables know: asked for what is on none of this machine's. */
+  absentPmus?(): readonly PmuDescription[];
   /** The tracepoint's id; `null` where there is no such one. */
   tracepoint(system: string, name: string): number | null | Unavailable;
   /** Every `system:event`, for wildcards and near misses; empty where they cannot be listed. */
@@ -155,6 +165,8 @@ export interface ParsedEvent {
   snapshot?: boolean;
   /** `period=` or `freq=` stands in the attr already (also the 1 of tracepoints and breakpoints is in the attr, but not given). */
   periodGiven: boolean;
+  /** What the event's table suggests for sampling, where neither the event nor the user says another. */
+  suggestedPeriod?: bigint;
   pmu?: string;
   /** The only CPUs to open it on: `PmuDescription.cpus`. */
   cpus?: string;

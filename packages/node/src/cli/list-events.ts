@@ -34,6 +34,8 @@ const KIND_WORDS: Readonly<Record<string, EventKind>> = {
   hwcache: 'cache',
   tool: 'tool',
   pmu: 'pmu',
+  table: 'table',
+  tables: 'table',
   tracepoint: 'tracepoint',
   tracepoints: 'tracepoint',
   raw: 'form',
@@ -45,6 +47,7 @@ const TITLES: Readonly<Record<EventKind, string>> = {
   cache: 'Cache events (cache)',
   tool: 'Measured by the tool (tool)',
   pmu: "Events of the kernel's tables (pmu)",
+  table: "Events of vendors' tables (table)",
   tracepoint: 'Tracepoints (tracepoint)',
   form: 'Forms of events without a name (raw)',
 };
@@ -127,7 +130,7 @@ function matches(event: CatalogEvent, patterns: readonly string[]): boolean {
   if (patterns.length === 0) return true;
   const names = [event.name, ...event.aliases].map((name) => name.toLowerCase());
   // `cas_count*` is meant for uncore_imc_0/cas_count_read/ too.
-  if (event.kind === 'pmu') names.push(names[0]!.split('/')[1]!);
+  if (event.kind === 'pmu' || event.kind === 'table') names.push(names[0]!.split('/')[1]!);
   const description = event.description?.toLowerCase() ?? '';
   return patterns.some((pattern) =>
     isGlob(pattern)
@@ -152,6 +155,7 @@ function jsonOf(
   { verbose }: ListOptions,
 ): Record<string, unknown> {
   const { name, aliases, kind, pmu, description, unit, scale, terms, availability } = event;
+  const { source, details, samplePeriod } = event;
   const [system = '', tracepoint = ''] = name.split(':');
   const fields =
     kind === 'tracepoint' && verbose ? (lookup.tracepointFields?.(system, tracepoint) ?? null) : null;
@@ -165,6 +169,7 @@ function jsonOf(
     scale,
     terms,
     availability,
+    ...(source === null ? {} : { source, details, samplePeriod: samplePeriod?.toString() ?? null }),
     ...(fields === null ? {} : { fields: fields.map(({ name: field, type }) => ({ name: field, type })) }),
   };
 }
@@ -210,6 +215,10 @@ function printSections(
 }
 
 function details(event: ListedEvent, lookup: SystemEventLookup): string[] {
+  if (event.source !== null) {
+    const period = event.samplePeriod === null ? [] : [`sampled each ${event.samplePeriod} by default`];
+    return [event.terms ?? '', ...event.details, ...period, event.source];
+  }
   if (event.terms !== null) return [event.terms];
   if (event.kind !== 'tracepoint') return [];
   const [system = '', name = ''] = event.name.split(':');

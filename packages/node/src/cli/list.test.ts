@@ -131,9 +131,9 @@ test('generic events and tracepoints are those of perf list', { skip: perfIsMiss
 
 test('kinds are documented', async () => {
   const { out } = await counterpoint('list', '--help');
-  for (const word of ['hw', 'sw', 'cache', 'tool', 'pmu', 'tracepoint', 'raw', '--pfm', '--json'])
+  for (const word of ['hw', 'sw', 'cache', 'tool', 'pmu', 'table', 'tracepoint', 'raw', '--pfm', '--json'])
     assert.ok(out.includes(word), word);
-  assert.equal(EVENT_KINDS.length, 7);
+  assert.equal(EVENT_KINDS.length, 8);
 });
 
 const hasLibPfm = loadLibPfm() !== null && process.arch === 'x64';

@@ -1,4 +1,5 @@
 import { defineVerb, UsageError } from './args.ts';
+import { eventTablesOption, reportEventTables, takeEventTables } from './event-tables.ts';
 
 export default defineVerb({
   name: 'list',
@@ -13,6 +14,7 @@ export default defineVerb({
       group: 'Output',
     },
     { long: 'json', short: 'j', help: 'the answer as JSON', group: 'Output' },
+    eventTablesOption("Vendors' tables"),
     {
       long: 'pfm',
       help: 'events of libpfm4, for --pfm-events of other verbs; without words its PMUs',
@@ -28,12 +30,14 @@ export default defineVerb({
   ],
   examples: [
     ['list', 'everything, as sections'],
-    ['list sw', 'kinds: hw, sw, cache, tool, pmu, tracepoint, raw (forms such as rNNN)'],
+    ['list sw', 'kinds: hw, sw, cache, tool, pmu, table, tracepoint, raw (forms such as rNNN)'],
     ["list 'sched:*'", 'tracepoints by a wildcard'],
     ['list tracepoint openat', 'tracepoints with openat in their name'],
     ['list -v sched:sched_switch', 'with the fields that --filter can compare'],
     ['list miss', 'whatever has miss in its name or description'],
     ['list --json hw | jq .events[].name', 'for scripts'],
+    ['list --event-tables perfmon/ table', "events of this CPU in a copy of Intel's collection"],
+    ['list -v --event-tables neoverse-v2.json stall', 'those of one table with stall in them, in full'],
     ['list --pfm skx', 'the events of another CPU, in the grammar of libpfm4'],
     ['list --pfm --encode skx::L2_RQSTS:MISS', 'one of them as numbers'],
   ],
@@ -45,12 +49,10 @@ export default defineVerb({
       const options = { json: args.boolean('json'), withDescriptions, encode: args.all('encode') };
       return listPfm(args.words, options, out, err);
     }
+    const verbose = args.boolean('verbose');
+    if (args.has('event-tables')) await takeEventTables(args.all('event-tables'), { verbose }, err);
+    else await reportEventTables({ verbose }, err);
     const { listEvents } = await import('./list-events.ts');
-    return listEvents(
-      args.words,
-      { json: args.boolean('json'), withDescriptions, verbose: args.boolean('verbose') },
-      out,
-      err,
-    );
+    return listEvents(args.words, { json: args.boolean('json'), withDescriptions, verbose }, out, err);
   },
 });

@@ -32,10 +32,11 @@ export function printPlan({ verb, plans, asJson }: PlanRequest, out: Output): vo
     return;
   }
   opens.forEach((open, at) => {
-    const { event, pid, cgroup, cpu, groupLeader, attr } = open;
+    const { event, pid, cgroup, cpu, groupLeader, attr, foreign } = open;
     const who = cgroup !== null ? `cgroup ${cgroup}` : pid === null ? "the command's process" : `pid ${pid}`;
     const group = groupLeader === null ? '' : `, in the group of ${groupLeader}`;
     out.line(`${at}: ${event}: ${who}, cpu ${cpu}${group}`);
+    if (foreign !== null) out.line(`    not to be opened here: an event of ${foreign}`);
     const set = Object.entries(attr).filter(([, value]) => value !== 0 && value !== '0' && value !== '0x0');
     out.line(`    ${set.map(([name, value]) => `${name}=${value}`).join(' ')}`);
   });
@@ -55,6 +56,8 @@ export interface PlannedOpen {
   /** By the kernel's names; 64-bit fields are strings. */
   attr: Record<string, number | string>;
   filter: string | null;
+  /** Whose event it is, where this machine does not have it; then it is only to be looked at. */
+  foreign: string | null;
   /** What the attr of a probe points to. */
   probe: { target: string; offset: string } | null;
 }
@@ -75,6 +78,7 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
         flags: FD_CLOEXEC | (cgroup === null ? 0 : PID_CGROUP),
         attr: attrFields(event.attr),
         filter: event.filter ?? null,
+        foreign: event.foreignPmu ?? null,
         probe:
           event.probe === null || event.probe === undefined
             ? null

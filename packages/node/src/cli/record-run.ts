@@ -11,6 +11,7 @@ import type { Note } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import { CommandError } from '../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from './args.ts';
+import { takeEventTables } from './event-tables.ts';
 import { formatBytes, formatCount } from './human.ts';
 import { lossLines } from './loss-text.ts';
 import { printError } from './output-error.ts';
@@ -32,6 +33,7 @@ export async function runRecord(context: Context): Promise<number> {
     if (!isQuiet) err.line(text);
   };
   const options = recordOptions(args);
+  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose') }, err);
   if (args.boolean('plan')) return await printRecordPlan(options, context);
   using progress = new ProgressLine(err);
   using stop = stopOnSignals(() =>

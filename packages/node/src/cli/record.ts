@@ -1,7 +1,9 @@
 import { defineVerb } from './args.ts';
+import { eventTablesOption } from './event-tables.ts';
 
 export type RecordName =
   | 'event'
+  | 'event-tables'
   | 'count'
   | 'freq'
   | 'g'
@@ -75,6 +77,7 @@ export default defineVerb<RecordName>({
       repeat: true,
       group: WHAT,
     },
+    eventTablesOption(WHAT),
     {
       long: 'freq',
       short: 'F',

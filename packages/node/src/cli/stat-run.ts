@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { countRun, type Measurement, type RunResult, rowsOf, type StatRow } from '../stat/index.ts';
 import { CommandError } from '../target/index.ts';
 import { EXIT_OK, type VerbContext } from './args.ts';
+import { takeEventTables } from './event-tables.ts';
 import type { Output } from './output.ts';
 import { printError } from './output-error.ts';
 import type { StatName } from './stat.ts';
@@ -20,6 +21,7 @@ const INTERVALS_PER_HEAD = 25;
 
 export async function runStat(context: Context): Promise<number> {
   const { args, out, err } = context;
+  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose') }, err);
   const settings = await statSettings(args);
   const { saved } = settings;
   if (saved !== null) {

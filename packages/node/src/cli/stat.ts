@@ -1,4 +1,5 @@
 import { defineVerb } from './args.ts';
+import { eventTablesOption } from './event-tables.ts';
 
 export type StatName =
   | 'pid'
@@ -13,6 +14,7 @@ export type StatName =
   | 'timeout'
   | 'repeat'
   | 'event'
+  | 'event-tables'
   | 'filter'
   | 'pfm-events'
   | 'metrics'
@@ -111,6 +113,7 @@ export default defineVerb<StatName>({
       repeat: true,
       group: WHAT,
     },
+    eventTablesOption(WHAT),
     {
       long: 'filter',
       value: 'FILTER',
@@ -226,6 +229,7 @@ export default defineVerb<StatName>({
     ['stat -p 1234 -I 1000', 'a running process, each second'],
     ['stat -a --per-socket -M ipc,cache-miss-rate -- sleep 10', 'figures of the whole machine'],
     ['stat --set cycles,instructions --set faults --switch time:10ms -- ./program', 'two sets in turn'],
+    ['stat --event-tables perfmon/ -e NAME -- ./program', "an event of Intel's tables for this CPU"],
     ['stat --plan --json -e cycles:u true', 'every field that the kernel would be given'],
   ],
   async run(context) {

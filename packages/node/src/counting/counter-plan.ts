@@ -1,6 +1,12 @@
 import { MMAP_PAGE_INDEX } from '@counterpoint/core/abi';
-import { assignCounters, counterAtPageIndex, describePmu, type PmuModel } from '@counterpoint/core/pmus';
-import { readCpuIdentities } from '../pmu/index.ts';
+import {
+  assignCounters,
+  counterAtPageIndex,
+  describePmu,
+  type PmuModel,
+  withVendorEvents,
+} from '@counterpoint/core/pmus';
+import { type EventTables, eventTables, machineCpus } from '../pmu/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 import type { OpenSet } from './counter-set.ts';
 import type { CountedEvent } from './types.ts';
@@ -18,14 +24,19 @@ export interface PlannedCounter {
   remedy: string | null;
 }
 
-let models: readonly PmuModel[] | null = null;
+let models: { readonly tables: EventTables; readonly models: readonly PmuModel[] } | null = null;
 
-/** Models of this machine's core PMUs: none where the kernel drives none. */
+/** Models of this machine's core PMUs with the events of vendors' tables: none where the kernel drives none. */
 function corePmuModels(): readonly PmuModel[] {
-  models ??= readCpuIdentities()
-    .filter(({ pmuType }) => pmuType !== null)
-    .flatMap((identity) => describePmu(identity) ?? []);
-  return models;
+  const tables = eventTables();
+  if (models?.tables !== tables) {
+    const described = machineCpus()
+      .filter(({ pmuType }) => pmuType !== null)
+      .flatMap((identity) => describePmu(identity) ?? [])
+      .map((model) => withVendorEvents(model, tables.vendorEvents.get(model.pmu) ?? []));
+    models = { tables, models: described };
+  }
+  return models.models;
 }
 
 /** Which counters the events of a set would have, by what is known of the PMU. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeAttr } from '@counterpoint/core/records';
 import { FakeSys, liveHandles } from '../sys/index.ts';
 import { openCounting, planCounting } from './index.ts';
 import { SliceStatistics, studentT95 } from './slices.ts';
@@ -181,4 +182,28 @@ test('the bound of the error holds for about 95 of 100 estimates', () => {
   assert.equal(new SliceStatistics().errorBound({ value: 1n, enabledNs: 10n, runningNs: 5n }), null);
   // Tables of the distribution: 2.086 at 20, 1.98 at 120.
   assert.ok(Math.abs(studentT95(20) - 2.086) < 0.01 && Math.abs(studentT95(120) - 1.98) < 0.01);
+});
+
+test('an event of another machine can be planned, and not be opened', () => {
+  const sys = new FakeSys();
+  const event = {
+    name: 'OTHER.X',
+    attr: makeAttr({ type: 4, config: 0x20d1n }),
+    group: null,
+    isLeader: true,
+    periodGiven: false,
+    suggestedPeriod: 2003n,
+    foreignPmu: 'GenuineIntel-6-FFF',
+    options: {},
+  };
+  const [planned] = planCounting({ target: THREAD, events: [event] }).sets[0]!.events;
+  assert.deepEqual(
+    [planned!.attr.config, planned!.attr.samplePeriodOrFreq, planned!.foreignPmu],
+    [0x20d1n, 0n, 'GenuineIntel-6-FFF'],
+  );
+  assert.throws(() => openCounting({ target: THREAD, events: [event], sys }), {
+    code: 'ERR_FOREIGN_EVENT',
+    message: /^OTHER\.X is an event of GenuineIntel-6-FFF/,
+  });
+  assert.deepEqual(liveHandles(), []);
 });

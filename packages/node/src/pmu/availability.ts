@@ -20,6 +20,8 @@ const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
  */
 export function eventAvailability(event: CatalogEvent, lookup: EventLookup, sys: Sys): Availability {
   if (event.kind === 'tool') return AVAILABLE;
+  if (event.foreign !== null)
+    return { state: 'absent', why: `of ${event.foreign}, which this machine does not have` };
   if (event.kind !== 'hardware' && event.kind !== 'software' && event.kind !== 'cache') {
     return { state: 'unknown', why: 'it was not tried' };
   }

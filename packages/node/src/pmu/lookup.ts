@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventLookup } from '@counterpoint/core/events';
+import { type EventTables, NO_TABLES } from './event-tables.ts';
 import { familyEvents } from './family-events.ts';
 import { kernelFunctions } from './kernel-functions.ts';
 import { ProbeFiles } from './probe-files.ts';
-import { SysfsPmu } from './sysfs-pmu.ts';
+import { type EventSources, SysfsPmu } from './sysfs-pmu.ts';
 import { Tracefs } from './tracefs.ts';
+import { eventTables } from './use-event-tables.ts';
 
 /** What this machine offers, by name; nothing is read before it is asked for, and nothing twice. */
 export interface SystemEventLookup extends EventLookup {
@@ -15,8 +17,13 @@ export interface SystemEventLookup extends EventLookup {
 /**
  * The events of the machine whose sysfs is at `root`. `tracefs` is where tracepoints are; else its own mount point, then
  * the old one inside debugfs.
+ * `tables`: vendors' tables, of which this machine's PMUs get their events.
  */
-export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventLookup {
+export function systemEventLookup(
+  root = '/sys',
+  tracefs?: string,
+  tables: () => EventTables = root === '/sys' ? eventTables : () => NO_TABLES,
+): SystemEventLookup {
   const devices = join(root, 'bus/event_source/devices');
   const places =
     tracefs === undefined ? [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')] : [tracefs];
@@ -24,7 +31,10 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
   const pmus = new Map<string, SysfsPmu | null>();
   const files = new ProbeFiles();
   // Another root is another machine, of whose CPU nothing is known.
-  const family = root === '/sys' ? familyEvents : undefined;
+  const sources: EventSources = {
+    family: root === '/sys' ? familyEvents : () => new Map(),
+    tables: (name) => tables().events.get(name) ?? new Map(),
+  };
   let names: readonly string[] | null = null;
 
   const pmuNames = () => {
@@ -33,10 +43,11 @@ export function systemEventLookup(root = '/sys', tracefs?: string): SystemEventL
   };
   return {
     pmuNames,
+    absentPmus: () => tables().absentPmus,
     pmu(name) {
       let pmu = pmus.get(name);
       if (pmu === undefined) {
-        pmu = pmuNames().includes(name) ? SysfsPmu.read(devices, name, family) : null;
+        pmu = pmuNames().includes(name) ? SysfsPmu.read(devices, name, sources) : null;
         pmus.set(name, pmu);
       }
       return pmu;

@@ -10,7 +10,6 @@ import {
   checkFilter,
   EventSyntaxError,
   parseEvents,
-  withPmuEvents,
 } from '@counterpoint/core/events';
 import { encodeAttrShortest } from '@counterpoint/core/records';
 import fc from 'fast-check';
@@ -328,32 +327,10 @@ test('a family adds names and descriptions to a core PMU', () => {
     ['odd', { terms: 'nothing=1', description: 'a term that this PMU does not have' }],
   ]);
   const devices = join(root, 'bus/event_source/devices');
-  const core = SysfsPmu.read(devices, 'cpu_core', () => family)!;
+  const sources = { family: () => family, tables: () => new Map() };
+  const core = SysfsPmu.read(devices, 'cpu_core', sources)!;
   assert.deepEqual([...core.events], [['fetches', { terms: 'event=0x7', description: 'what was fetched' }]]);
-  assert.equal(SysfsPmu.read(devices, 'uncore_imc_0', () => family)!.events.has('fetches'), false);
+  assert.equal(SysfsPmu.read(devices, 'uncore_imc_0', sources)!.events.has('fetches'), false);
   const own = addFamilyEvents(new Map([['fetches', { terms: 'event=0x9', scale: 2 }]]), family, core.formats);
   assert.deepEqual(own.get('fetches'), { terms: 'event=0x9', scale: 2, description: 'what was fetched' });
-});
-
-test('tables of a vendor add events to a PMU', () => {
-  const lookup = systemEventLookup(root);
-  const more = new Map([
-    [
-      'uncore_imc_0',
-      new Map([['act_count.all', { terms: 'event=0x1,umask=0xb', description: 'activations' }]]),
-    ],
-  ]);
-  const extended = withPmuEvents(lookup, more);
-  assert.equal(parseEvents('act_count.all', extended)[0]!.attr.config, 0xb01n);
-  assert.equal(parseEvents('uncore_imc_0/clockticks/', extended)[0]!.cpus, '0,18');
-  assert.throws(() => parseEvents('act_count.all', lookup), EventSyntaxError);
-  const listed = [...catalogEvents(extended, (kind) => kind === 'pmu')].map(({ name, description }) => [
-    name,
-    description,
-  ]);
-  assert.ok(
-    listed.some(
-      ([name, description]) => name === 'uncore_imc_0/act_count.all/' && description === 'activations',
-    ),
-  );
 });

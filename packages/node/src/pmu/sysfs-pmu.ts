@@ -3,12 +3,22 @@ import { join } from 'node:path';
 import type { PmuDescription, PmuEvent } from '@counterpoint/core/events';
 import { readKernelFile } from '../probe/index.ts';
 import { addFamilyEvents } from './add-family-events.ts';
+import { addTableEvents } from './add-table-events.ts';
 
 /** Files beside an event's own: `NAME.scale` and its kind. */
 const EVENT_DETAIL = /\.(?:scale|unit|per-pkg|snapshot)$/;
 
 /** Events that a PMU of this name has beside those that the kernel lists. */
-type FamilyEvents = (pmu: string) => ReadonlyMap<string, PmuEvent>;
+type MoreEvents = (pmu: string) => ReadonlyMap<string, PmuEvent>;
+
+export interface EventSources {
+  /** Those of the CPU's family, for a core PMU. */
+  readonly family: MoreEvents;
+  /** Those of vendors' tables. */
+  readonly tables: MoreEvents;
+}
+
+const NO_SOURCES: EventSources = { family: () => new Map(), tables: () => new Map() };
 
 /**
  * One folder of /sys/bus/event_source/devices (Documentation/ABI/testing/sysfs-bus-event_source-devices-*):
@@ -24,20 +34,20 @@ export class SysfsPmu implements PmuDescription {
   #formats: ReadonlyMap<string, string> | null = null;
   #events: ReadonlyMap<string, PmuEvent> | null = null;
   #isCore: boolean | null = null;
-  readonly #family: FamilyEvents;
+  readonly #sources: EventSources;
 
-  private constructor(dir: string, name: string, type: number, family: FamilyEvents) {
+  private constructor(dir: string, name: string, type: number, sources: EventSources) {
     this.#dir = dir;
     this.name = name;
     this.type = type;
-    this.#family = family;
+    this.#sources = sources;
   }
 
   /** `null` where there is no such PMU, or it has no number. */
-  static read(devices: string, name: string, family: FamilyEvents = () => new Map()): SysfsPmu | null {
+  static read(devices: string, name: string, sources: EventSources = NO_SOURCES): SysfsPmu | null {
     const dir = join(devices, name);
     const type = readKernelFile(join(dir, 'type'));
-    return type !== null && /^\d{1,10}$/.test(type) ? new SysfsPmu(dir, name, Number(type), family) : null;
+    return type !== null && /^\d{1,10}$/.test(type) ? new SysfsPmu(dir, name, Number(type), sources) : null;
   }
 
   get formats(): ReadonlyMap<string, string> {
@@ -52,7 +62,9 @@ export class SysfsPmu implements PmuDescription {
           .filter((name) => !EVENT_DETAIL.test(name))
           .map((name) => [name, this.#event(name)]),
       );
-      this.#events = this.isCore ? addFamilyEvents(own, this.#family(this.name), this.formats) : own;
+      const { family, tables } = this.#sources;
+      const all = this.isCore ? addFamilyEvents(own, family(this.name), this.formats) : own;
+      this.#events = addTableEvents(all, tables(this.name), own);
     }
     return this.#events;
   }

@@ -61,14 +61,15 @@ test('an event of another CPU is refused', () => {
     options: {},
   };
   assert.throws(
-    () => beyondAttr(event),
+    () =>
+      openPlannedEvent(realSys, { ...event, requestedName: event.name, ...beyondAttr(event) }, 0, -1, null),
     (error) =>
       error instanceof CounterpointError &&
       error.code === 'ERR_FOREIGN_EVENT' &&
       /--encode/.test(error.remedy),
   );
   const { foreignPmu: _, ...own } = event;
-  assert.deepEqual(beyondAttr(own), { probe: null, filter: null });
+  assert.deepEqual(beyondAttr(own), { probe: null, filter: null, foreignPmu: null });
 });
 
 test('who may not set a probe is told that no sysctl helps', () => {

@@ -4,32 +4,38 @@ import { encodeAttrShortest } from '@counterpoint/core/records';
 import { type Fd, pinText, type Sys, SysError } from '../sys/index.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
-/** Throws for an event of another machine's tables: its numbers would count something else here. */
+/** What an event is beside its attr. */
 export function beyondAttr({
-  name,
   probe,
   filter,
   foreignPmu,
-}: ParsedEvent): Pick<PlannedEvent, 'probe' | 'filter'> {
-  if (foreignPmu !== undefined) {
-    throw new CounterpointError(
-      'ERR_FOREIGN_EVENT',
-      `${name} is an event of ${foreignPmu}, which this machine is not`,
-      `Its encoding can be looked up: counterpoint list --pfm --encode '${name}'`,
-    );
-  }
-  return { probe: probe ?? null, filter: filter ?? null };
+}: ParsedEvent): Pick<PlannedEvent, 'probe' | 'filter' | 'foreignPmu'> {
+  return { probe: probe ?? null, filter: filter ?? null, foreignPmu: foreignPmu ?? null };
 }
 
-/** perf_event_open of one event, with the text that a probe's attr points to; its filter is in force before it counts. */
+/** What is opened, and what of it an error names. */
+type EventToOpen = Pick<PlannedEvent, 'attr' | 'probe' | 'filter' | 'foreignPmu'> &
+  Partial<Pick<PlannedEvent, 'requestedName'>>;
+
+/**
+ * perf_event_open of one event, with the text that a probe's attr points to; its filter is in force before it counts.
+ * Throws for an event of another machine's tables: its numbers would count something else here.
+ */
 export function openPlannedEvent(
   sys: Sys,
-  { attr, probe, filter }: Pick<PlannedEvent, 'attr' | 'probe' | 'filter'>,
+  { attr, probe, filter, foreignPmu, requestedName }: EventToOpen,
   pid: number,
   cpu: number,
   groupFd: Fd | null,
   flags = 0,
 ): Fd {
+  if (foreignPmu !== null && foreignPmu !== undefined) {
+    throw new CounterpointError(
+      'ERR_FOREIGN_EVENT',
+      `${requestedName ?? 'this'} is an event of ${foreignPmu}, which this machine does not have`,
+      'It can be looked up only: counterpoint stat --plan, list -v, list --pfm --encode.',
+    );
+  }
   // The kernel copies the text while it opens the event.
   const target = probe === null || probe === undefined ? null : pinText(probe.target);
   const bytes = encodeAttrShortest(target === null ? attr : { ...attr, config1: target.address });

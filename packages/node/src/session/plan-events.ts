@@ -158,10 +158,18 @@ function wantsCallchain(event: ParsedEvent, options: SamplingOptions): boolean {
   return own === undefined ? options.callchains !== 'none' : own !== 'no';
 }
 
-/** The event's own period or frequency wins; then what the user gave; then what the event has by nature; then the default. */
+/**
+ * The event's own period or frequency wins; then what the user gave; then what the event has by nature
+ * or by its vendor's table; then the default.
+ */
 function setRate(attr: PerfEventAttr, event: ParsedEvent, options: SamplingOptions): void {
   if (event.periodGiven) return;
   if (!options.isRateGiven && attr.samplePeriodOrFreq !== 0n) return;
+  if (!options.isRateGiven && event.suggestedPeriod !== undefined) {
+    attr.flags.freq = 0;
+    attr.samplePeriodOrFreq = event.suggestedPeriod;
+    return;
+  }
   attr.flags.freq = options.period === undefined ? 1 : 0;
   attr.samplePeriodOrFreq = options.period ?? BigInt(options.frequency);
 }

@@ -20,6 +20,8 @@ export interface PlannedEvent {
   probe?: Probe | null;
   /** What the kernel lets through, for a tracepoint. */
   filter?: string | null;
+  /** Whose event it is, where this machine cannot have it: it can be planned, and not be opened. */
+  foreignPmu?: string | null;
   /** Why `name` is not what was requested. */
   changes: EventChange[];
   /** Counts nothing: it is there for the records of processes and maps. */

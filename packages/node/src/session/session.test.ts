@@ -20,6 +20,7 @@ import {
   type Note,
   openSession,
   PermissionError,
+  type PlannedEvent,
   planEvents,
   planOpen,
   type SamplingOptions,
@@ -73,6 +74,22 @@ describe('planEvents', () => {
       'sampleIdAll',
       'task',
     ]);
+  });
+
+  test('the period that a table suggests gives way to one that is given, and to a frequency', () => {
+    const [parsed] = parse('cpu-clock');
+    const rate = (more: Partial<ParsedEvent>, options: Partial<SamplingOptions> = {}) => {
+      const [{ attr }] = planEvents([{ ...parsed!, suggestedPeriod: 2003n, ...more }], {
+        ...OPTIONS,
+        ...options,
+      }) as [PlannedEvent];
+      return [attr.samplePeriodOrFreq, attr.flags.freq];
+    };
+    assert.deepEqual(rate({}), [2003n, 0]);
+    assert.deepEqual(rate({}, { isRateGiven: true, frequency: 99 }), [99n, 1]);
+    assert.deepEqual(rate({}, { isRateGiven: true, period: 7n }), [7n, 0]);
+    const given = { ...parsed!.attr, samplePeriodOrFreq: 5n };
+    assert.deepEqual(rate({ attr: given, periodGiven: true }), [5n, 0]);
   });
 
   test('several events have ids in front; only the first reports maps', () => {
