@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -180,6 +180,21 @@ test('the tasks of a control group, wherever they run', { skip: noEvents }, (t) 
     if (isMountedHere) spawnSync('umount', [own]);
     rmdirSync(own);
   }
+});
+
+test('an event that the kernel refuses names the field', { skip: noEvents }, (t) => {
+  const reason = (events: string) => {
+    using session = openCounting({ target: { kind: 'self' }, events });
+    return session.read().sets[0]!.events[0]!.reason;
+  };
+  if (!existsSync('/sys/bus/event_source/devices/msr'))
+    return t.skip('there is no PMU whose answers are known here (msr)');
+  assert.match(
+    reason('msr/tsc/u')!,
+    /^the kernel refuses exclude_kernel=1, exclude_hv=1: its PMU cannot tell/,
+  );
+  assert.equal(reason('msr/event=0x77/'), 'the kernel refuses config=0x77: its PMU has no such event');
+  assert.equal(reason('msr/tsc/'), 'the target did not run while it was enabled');
 });
 
 test('where perf events find control groups', () => {

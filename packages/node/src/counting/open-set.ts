@@ -11,6 +11,7 @@ import { onlineCpus } from '../target/index.ts';
 import { OpenSet } from './counter-set.ts';
 import { type CountingOptions, setCountingAttr } from './plan-set.ts';
 import { type UnsupportedFacts, whyUnsupported } from './reasons.ts';
+import { refusedField } from './refused-field.ts';
 import type { CountedEvent, CountingRow, PlannedSet } from './types.ts';
 
 export interface OpenSetContext {
@@ -127,10 +128,18 @@ class SetOpening {
         if (this.#breakUp(row, code)) return 'broken-up';
         if (fallBack(event, code, { paranoid }, notes, COUNTING_FALLBACKS)) continue;
         if (!UNSUPPORTED.has(code)) throw this.#explain(error, row);
-        this.#giveUp(row.event, whyUnsupported(event, row, code, this.#set, this.#context.facts));
+        const field = code === 'EINVAL' ? this.#refusedField(event, row) : null;
+        this.#giveUp(row.event, field ?? whyUnsupported(event, row, code, this.#set, this.#context.facts));
         return null;
       }
     }
+  }
+
+  /** The field that is at fault. In a group it may be the company that is: then there is none. */
+  #refusedField(event: CountedEvent, row: CountingRow): string | null {
+    const { sys, cgroup } = this.#context;
+    const task = cgroup?.number ?? row.task;
+    return refusedField(sys, event, task, row.cpu, cgroup === null ? 0 : PID_CGROUP);
   }
 
   #withoutLeader(row: CountingRow): null {

@@ -94,9 +94,7 @@ export class OverflowWatch implements Disposable {
     this.#epoll = epoll;
     for (const { counter } of this.#watched) this.#sys.epollAdd(epoll, counter.fd);
     this.#watch = this.#sys.watch(epoll, () => this.#onReady(epoll));
-    // Asking a ring whether there is something answers yes only once, and the loop asks twice when it begins to wait: what
-    // comes before that is fetched after it.
-    setImmediate(() => this.drain());
+    this.#drainSoon();
   }
 
   #onReady(epoll: Fd): void {
@@ -117,7 +115,18 @@ export class OverflowWatch implements Disposable {
       this.#sys.epollAdd(this.#epoll!, watched.counter.fd);
       watched.isOut = false;
     }
-    setImmediate(() => this.drain());
+    this.#drainSoon();
+  }
+
+  /**
+   * Asking a ring whether there is something answers yes only once, and the loop asks twice when it begins to wait: what comes
+   * before that is not announced. It begins in this or in the next turn, so after the next one all of it is here.
+   */
+  #drainSoon(): void {
+    setImmediate(() => {
+      this.drain();
+      setImmediate(() => this.drain());
+    });
   }
 
   /** Hand out what the rings hold now. */

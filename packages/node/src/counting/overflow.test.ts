@@ -217,6 +217,25 @@ test('children overflow, too; suspending them is refused with the reason', { ski
   assert.equal(liveHandles().length, before);
 });
 
+test('no overflow goes unannounced, however early it comes', { skip: noEvents }, async () => {
+  for (let round = 0; round < 30; round++) {
+    using session = openCounting({
+      target: self,
+      events: 'faults:u',
+      overflows: [{ event: 'faults:u', period: 100 }],
+    });
+    const overflows = session.overflows()[Symbol.asyncIterator]();
+    session.start();
+    for (let overflow = 0; overflow < 4; overflow++) {
+      touchPages(130);
+      const late = new AbortController();
+      const told = await Promise.race([overflows.next(), sleep(2000, null, { signal: late.signal })]);
+      late.abort();
+      assert.ok(told !== null, `overflow ${overflow} of round ${round}`);
+    }
+  }
+});
+
 test('what cannot be asked for', () => {
   const sys = new FakeSys();
   const open = (event: string, period: number) => () =>
