@@ -198,8 +198,11 @@ class StatPrinter {
   }
 }
 
+/** What the rows do not say themselves. */
 function notesOf(runs: readonly RunResult[]): string[] {
-  return [...new Set(runs.flatMap(({ notes }) => notes.map(({ text }) => text)))];
+  const notes = runs.flatMap((run) => run.notes);
+  const others = notes.filter(({ kind }) => kind !== 'kernel-excluded' && kind !== 'event-replaced');
+  return [...new Set(others.map(({ text }) => text))];
 }
 
 function subject({ scope, command }: StatSettings): string {

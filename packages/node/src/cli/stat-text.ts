@@ -136,13 +136,15 @@ export function intervalHead(by: Aggregation, unitWidth: number): string {
   return `${INTERVAL_HEADS[by]} ${'unit'.padEnd(unitWidth)} events`;
 }
 
-/** One line for all events that have the same reason. */
+/** Why counts are missing, or are not quite what was asked for: one line for all events that have the same reason. */
 export function reasonLines(rows: readonly StatRow[]): string[] {
-  const reasons = new Map<string, Set<string>>();
+  const names = new Map<string, Set<string>>();
+  const add = (reason: string, name: string) => names.set(reason, (names.get(reason) ?? new Set()).add(name));
   for (const { status, reason, event } of rows) {
-    if (status === 'counted' || reason === null) continue;
-    const key = `${status === 'not-supported' ? 'not supported' : 'not counted'}: ${reason}`;
-    reasons.set(key, (reasons.get(key) ?? new Set()).add(event.count.requestedName));
+    const { name, requestedName } = event.count;
+    if (status === 'counted') for (const why of event.changes) add(`counted otherwise: ${why}`, name);
+    else if (reason !== null)
+      add(`${status === 'not-supported' ? 'not supported' : 'not counted'}: ${reason}`, requestedName);
   }
-  return [...reasons].map(([reason, names]) => `  ${reason} (${[...names].join(', ')})`);
+  return [...names].map(([reason, events]) => `  ${reason} (${[...events].join(', ')})`);
 }

@@ -297,3 +297,16 @@ describe('control data', () => {
     assert.match(err, /events/);
   });
 });
+
+test('sets that switch by an overflow share the time of the command, not that of each CPU', async () => {
+  const loop = 'i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done';
+  const words = ['--set', 'faults', '--set', 'task-clock', '--switch', 'overflow:faults:50'];
+  const { err } = await counterpoint('stat', '--json', ...words, 'sh', '-c', loop);
+  const { rows } = JSON.parse(err);
+  const shareOf = (event: string, set: string) => {
+    const row = rows.find((each: { event: string; set: string }) => each.event === event && each.set === set);
+    return Number(row.runningNs) / Number(row.enabledNs);
+  };
+  const together = shareOf('faults', 'faults') + shareOf('task-clock', 'task-clock');
+  assert.ok(together > 0.9 && together < 1.1, `${together}`);
+});

@@ -146,10 +146,21 @@ export class OpenSet {
     });
   }
 
-  /** Sum of an event over its places, as last read. */
+  /**
+   * Sum of an event over its places, as last read. A task's event that is opened on each CPU is enabled on all of them
+   * while the task runs on one: that time counts once (Linux 6.18).
+   */
   sum(event: number): Reading {
     const total = emptyReading();
-    for (const { now } of this.counters[event]!) addReading(total, now);
+    const enabledNs = new Map<number, bigint>();
+    for (const { now, row } of this.counters[event]!) {
+      addReading(total, now);
+      if (row.task < 0 || row.cpu < 0) continue;
+      total.enabledNs -= now.enabledNs;
+      const longest = enabledNs.get(row.task) ?? 0n;
+      if (now.enabledNs >= longest) enabledNs.set(row.task, now.enabledNs);
+    }
+    for (const ns of enabledNs.values()) total.enabledNs += ns;
     return total;
   }
 

@@ -45,7 +45,7 @@ const ALLOWED_AT: Readonly<Record<Wanted, number>> = {
 };
 
 function messageFor(wanted: Wanted, paranoid: number | null): string {
-  const what = `no permission to record ${WANTED_TEXT[wanted]}`;
+  const what = `no permission to watch ${WANTED_TEXT[wanted]}`;
   if (wanted === 'probe') return `${what}: only CAP_PERFMON allows it, at any kernel.perf_event_paranoid`;
   if (paranoid === null || paranoid <= ALLOWED_AT[wanted]) return what;
   return `${what}: kernel.perf_event_paranoid is ${paranoid}`;
@@ -63,7 +63,7 @@ function remedyFor(wanted: Wanted, paranoid: number | null): string {
       'In a container: its seccomp profile forbids perf_event_open; add CAP_PERFMON, or another profile.',
     );
   if (wanted === 'whole-cpus')
-    ways.push('Or record only what is yours: counterpoint record -- COMMAND, or -p PID.');
+    ways.push('Or watch only what is yours: a command, or your own processes with -p PID.');
   if (wanted === 'kernel-code') ways.push('Or record user space only: add :u to the event.');
   return ways.join('\n');
 }

@@ -16,6 +16,8 @@ export interface EventSum {
   /** As the kernel has it in the end. */
   attr: PerfEventAttr;
   tool: ToolEvent | null;
+  /** Why the event is not quite what was asked for. */
+  changes: readonly string[];
   count: EventCount;
 }
 

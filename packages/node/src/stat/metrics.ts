@@ -56,7 +56,7 @@ export function deriveMetrics(
   const special = relationOf(event, others);
   if (special !== null) return special;
   const clock = others.find((other) => other.isCounted && isClock(other.attr));
-  return clock === undefined || clock.count === 0 ? [] : [rate((1e9 * count) / clock.count)];
+  return clock === undefined || clock.count === 0 ? [] : [perSecond((1e9 * count) / clock.count)];
 }
 
 export function isClock({ type, config }: PerfEventAttr): boolean {
@@ -149,8 +149,9 @@ function samePart({ flags: a }: PerfEventAttr, { flags: b }: PerfEventAttr): boo
   );
 }
 
-function rate(perSecond: number): DerivedMetric {
-  let value = perSecond;
+/** `119.848 K/sec`. */
+export function perSecond(count: number): DerivedMetric {
+  let value = count;
   let unit = '';
   for (const larger of ['K', 'M', 'G']) {
     if (value <= 1000) break;

@@ -6,7 +6,7 @@ export interface NamedMetric {
   description: string;
   /** Counted as one group, so that they are of the same time; those of a PMU and of software cannot share one. */
   groups: readonly (readonly string[])[];
-  unit: '' | '%' | 'GHz' | '/sec' | 'CPUs';
+  unit: '' | '%' | 'GHz' | '/sec';
   /** From the counts in the order of the events; clocks in ns. */
   value: (counts: readonly number[], elapsedNs: number) => number;
 }
@@ -44,7 +44,7 @@ export const NAMED_METRICS: readonly NamedMetric[] = [
     name: 'cpus-utilized',
     description: 'time on CPUs per time that passed',
     groups: [['task-clock']],
-    unit: 'CPUs',
+    unit: '',
     value: ([clock = 0], elapsedNs) => clock / elapsedNs,
   },
   missRate('branch-miss-rate', 'mispredicted branches of all', 'branch-misses', 'branches'),

@@ -1,7 +1,7 @@
 import { type CountStatus, type EventCount, type PlaceCount, scaledValue } from '../counting/index.ts';
 import { readTask } from '../target/index.ts';
 import type { EventSum, Measurement } from './measurement.ts';
-import { type DerivedMetric, deriveMetrics, type MetricInput } from './metrics.ts';
+import { type DerivedMetric, deriveMetrics, type MetricInput, perSecond } from './metrics.ts';
 import type { NamedMetric } from './named-metrics.ts';
 import { spreadOf, spreadPercent } from './spread.ts';
 import { cpuPlace } from './topology.ts';
@@ -222,8 +222,12 @@ function setNamedMetric(
 }
 
 function namedResult({ name, unit }: NamedMetric, value: number): DerivedMetric {
+  if (unit === '/sec') {
+    const rate = perSecond(value);
+    return { ...rate, unit: `${rate.unit} ${name}` };
+  }
   const text = unit === '%' ? `${value.toFixed(2).padStart(7)}%` : value.toFixed(3).padStart(8);
-  return { value, text, unit: unit === '' || unit === '%' ? name : `${unit} ${name}` };
+  return { value, text, unit: unit === 'GHz' ? `GHz ${name}` : name };
 }
 
 /** perf's order: CPUs and threads inside each event, other places with all their events; the busiest threads first. */

@@ -206,8 +206,9 @@ class Run {
       const { openSets, target } = session;
       const sums = session.read().sets.flatMap((set, at) =>
         set.events.map((count, index) => {
-          const { attr, tool } = openSets[at]!.events[index]!;
-          return eventSum({ cgroup, set: set.name, index, attr, tool, count }, times, elapsedNs);
+          const { attr, tool, changes: made } = openSets[at]!.events[index]!;
+          const changes = made.map(({ why }) => why);
+          return eventSum({ cgroup, set: set.name, index, attr, tool, changes, count }, times, elapsedNs);
         }),
       );
       return withEmptyPlaces(sums, target);

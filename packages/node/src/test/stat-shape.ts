@@ -11,7 +11,7 @@ export function perfStat(...words: string[]): string {
 /** Digits masked, and with them what depends on their number; our remarks below the table are not perf's. */
 export function shape(text: string): string[] {
   return text
-    .replace(/\n(?: {2}(?:not supported|not counted|counting ).*\n)+/g, '')
+    .replace(/\n(?: {2}(?:not supported|not counted|counted otherwise): .*\n)+/g, '')
     .split('\n')
     .map((line) => `${line.trimEnd() === line ? '' : `${line.length}: `}${masked(line)}`);
 }
