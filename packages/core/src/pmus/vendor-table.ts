@@ -196,7 +196,7 @@ function readFilter(fields: Fields, place: string, terms: TermValue[], problems:
   return true;
 }
 
-/** `0,1,2,3`; `Fixed counter 1`; in perf's tables fixed counters are 32 and up. */
+/** `0,1,2,3`; `Fixed counter 1`; in perf's tables fixed counters are 32 and up. Uncore tables have a `FIXED` without number. */
 function readCounters(
   fields: Fields,
   place: string,
@@ -205,6 +205,7 @@ function readCounters(
   const text = textField(fields, 'Counter', 'CounterHTOff');
   const fixed: number[] = [];
   const general: number[] = [];
+  if (/^fixed$/i.test(text)) return { general: null, fixed: [] };
   for (const piece of text === '' ? [] : text.split(',').slice(0, 64)) {
     const found = /^(fixed(?: counter)?)? ?(\d{1,2})$/i.exec(piece.trim());
     if (found === null) {

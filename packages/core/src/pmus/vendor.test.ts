@@ -67,6 +67,8 @@ test('fixed counters are asked for by the code that the kernel puts on them', ()
     'event=0x00,umask=0x01',
   );
   assert.deepEqual(intel({ EventName: 'X', ...fixed, UMask: '0x01' }).events[0]!.fixed, [0]);
+  const uncore = intel({ EventName: 'X', EventCode: '0xff', Counter: 'FIXED', Unit: 'iMC' });
+  assert.deepEqual([uncore.events[0]!.general, uncore.problemCount], [null, 0]);
   assert.deepEqual(intel({ EventName: 'X', UMask: '0x6', Counter: '37' }).events[0]!.fixed, [5]);
 });
 

@@ -56,6 +56,7 @@ test('a map chooses the tables of this CPU: files of Intel’s, directories of p
   const root = tree(t, collection);
   const own = read(root);
   assert.deepEqual([own.names, own.problems], [['CLX.X', 'UNC_X'], []]);
+  assert.equal(own.tables[0]!.events[0]!.place, 'CLX/events/clx_core.json: Events[0]');
   assert.deepEqual(
     own.tables.map(({ foreign, isAssumed, cores }) => [foreign, isAssumed, cores.map(({ pmu }) => pmu)]),
     [

@@ -8,7 +8,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { CounterpointError, printable } from '@counterpoint/core/base';
 import { type CpuIdentity, matchMapFile, type ProblemList, parseVendorEvents } from '@counterpoint/core/pmus';
 import { type EventTable, tableCpu } from './table-cpu.ts';
@@ -41,9 +41,10 @@ export function readVendorFiles(
   problems: ProblemList,
   limits: Partial<VendorFileLimits> = {},
 ): VendorFiles {
-  const reading = new VendorReading(identities, problems, { ...LIMITS, ...limits });
   const start = resolve(path);
   const facts = rootFacts(path, start);
+  const base = facts.isDirectory() ? start : dirname(start);
+  const reading = new VendorReading(base, identities, problems, { ...LIMITS, ...limits });
   const map = reading.mapAbove(start);
   if (facts.isDirectory()) reading.readDirectory(start, 0, map);
   else reading.readTable(start, map);
@@ -70,6 +71,8 @@ function rootFacts(path: string, start: string): Stats {
 class VendorReading {
   readonly tables: EventTable[] = [];
   skipped = 0;
+  /** What places are told from. */
+  readonly #base: string;
   readonly #identities: readonly CpuIdentity[];
   readonly #problems: ProblemList;
   readonly #limits: VendorFileLimits;
@@ -79,7 +82,13 @@ class VendorReading {
   #bytes = 0;
   #isFull = false;
 
-  constructor(identities: readonly CpuIdentity[], problems: ProblemList, limits: VendorFileLimits) {
+  constructor(
+    base: string,
+    identities: readonly CpuIdentity[],
+    problems: ProblemList,
+    limits: VendorFileLimits,
+  ) {
+    this.#base = base;
     this.#identities = identities;
     this.#problems = problems;
     this.#limits = limits;
@@ -123,7 +132,7 @@ class VendorReading {
     }
     const text = this.#read(path, this.#limits.fileBytes);
     if (text === null) return;
-    const parsed = parseVendorEvents(text, printable(basename(path)));
+    const parsed = parseVendorEvents(text, printable(relative(this.#base, path)));
     this.#problems.addAll(parsed);
     this.skipped += parsed.skipped;
     if (parsed.events.length === 0) return;
