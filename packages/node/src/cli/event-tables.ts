@@ -14,18 +14,18 @@ export function eventTablesOption(group: string): OptionRow<'event-tables'> {
 }
 
 /**
- * What the option asks for, before events are looked up; a line says what could not be read of the tables. Nothing is
- * loaded where neither the option nor the variable is there.
+ * What the option asks for, before events are looked up; unless `quiet`, a line says what could not be read of the
+ * tables. Nothing is loaded without the option.
  */
 export async function takeEventTables(
   paths: readonly string[],
-  { verbose }: { verbose: boolean },
+  { verbose, quiet = false }: { verbose: boolean; quiet?: boolean },
   err: Output,
 ): Promise<void> {
   if (paths.length === 0) return;
   const { useEventTables } = await import('../pmu/index.ts');
   useEventTables(paths);
-  await reportEventTables({ verbose }, err);
+  if (verbose || !quiet) await reportEventTables({ verbose }, err);
 }
 
 /** The tables in use in one line, and the problems with them one by one where more is asked for. */

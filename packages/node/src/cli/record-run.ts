@@ -33,7 +33,7 @@ export async function runRecord(context: Context): Promise<number> {
     if (!isQuiet) err.line(text);
   };
   const options = recordOptions(args);
-  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose') }, err);
+  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   if (args.boolean('plan')) return await printRecordPlan(options, context);
   using progress = new ProgressLine(err);
   using stop = stopOnSignals(() =>

@@ -19,9 +19,13 @@ type Context = VerbContext<StatName>;
 /** After so many intervals the head of the table is printed again. */
 const INTERVALS_PER_HEAD = 25;
 
+const FOR_PROGRAMS = ['quiet', 'json', 'json-output', 'field-separator'] as const;
+
 export async function runStat(context: Context): Promise<number> {
   const { args, out, err } = context;
-  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose') }, err);
+  // The counts go to standard error, too: where a program reads them, nothing else may stand there.
+  const quiet = FOR_PROGRAMS.some((name) => args.has(name));
+  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet }, err);
   const settings = await statSettings(args);
   const { saved } = settings;
   if (saved !== null) {
