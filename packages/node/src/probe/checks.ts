@@ -13,7 +13,8 @@ import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import type { Sys } from '../sys/index.ts';
 import type { Check } from './check.ts';
 import { type KernelFiles, kernelSetting, readKernelFile } from './kernel-settings.ts';
-import { OUTSIDE, refusal, type Standing } from './rights.ts';
+import { OUTSIDE } from './remedies.ts';
+import { refusal, type Standing } from './rights.ts';
 
 const OWN_PERIOD_NS = 100_000;
 const OWN_RUN_MS = 20;
@@ -108,41 +109,6 @@ export function checkHardware(sys: Sys, standing: Standing): Check {
   };
 }
 
-export function checkLockedMemory(sys: Sys, { isPrivileged }: Standing): Check {
-  const name = 'locked memory';
-  const perCpuKb = kernelSetting('perf_event_mlock_kb');
-  const { soft } = sys.resourceLimit('lockedMemoryBytes');
-  const limit = soft === Number.POSITIVE_INFINITY ? 'no limit' : `${Math.floor(soft / 1024)} KiB`;
-  const why = `${perCpuKb ?? 'an unknown number of'} KiB of ring per CPU, then ${limit} per process (ulimit -l)`;
-  if (perCpuKb === null) return { name, state: 'unknown', why, fix: '' };
-  // A page and the smallest ring that is any good: 16 pages.
-  const needKb = (17 * sys.pageSizeBytes()) / 1024;
-  if (perCpuKb >= needKb || soft > 0 || isPrivileged) return { name, state: 'ok', why, fix: '' };
-  return { name, state: 'forbidden', why, fix: 'sysctl kernel.perf_event_mlock_kb=516' };
-}
-
-export function checkDescriptors(sys: Sys, cpuCount: number): Check {
-  const name = 'open files';
-  const { soft, hard } = sys.resourceLimit('descriptors');
-  const why = `${soft} at a time, up to ${hard}; a recording needs one per event, CPU and thread (${cpuCount} CPUs here)`;
-  if (hard >= cpuCount + 64) return { name, state: 'ok', why, fix: '' };
-  return { name, state: 'forbidden', why, fix: `ulimit -n ${cpuCount * 4 + 256}` };
-}
-
-const DEFAULT_FREQUENCY_HZ = 4000;
-
-export function checkSampleRate(files?: KernelFiles): Check {
-  const name = 'sample rate';
-  const rate = kernelSetting('perf_event_max_sample_rate', files);
-  if (rate === null)
-    return { name, state: 'unknown', why: 'kernel.perf_event_max_sample_rate cannot be read', fix: '' };
-  const why = `up to ${rate} samples per second and CPU (kernel.perf_event_max_sample_rate)`;
-  if (rate >= DEFAULT_FREQUENCY_HZ) return { name, state: 'ok', why, fix: '' };
-  const fix =
-    'The kernel lowers it when interrupts take long. sysctl kernel.perf_event_max_sample_rate=100000';
-  return { name, state: 'forbidden', why: `${why}, below the default of ${DEFAULT_FREQUENCY_HZ}`, fix };
-}
-
 export function checkKernelSymbols(
   files: KernelFiles,
   standing: Standing,
@@ -184,7 +150,7 @@ function readBeginning(path: string): string {
 
 const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'];
 
-export function checkTracepoints(files: KernelFiles, { isPrivileged, isNamespaceRoot }: Standing): Check {
+export function checkTracepoints(files: KernelFiles, { readsAll, isNamespaceRoot }: Standing): Check {
   const name = 'tracepoints';
   const obstacles = TRACEFS.map((place) => files.obstacle(`${place}/events/header_page`));
   const found = obstacles.indexOf(null);
@@ -204,7 +170,7 @@ export function checkTracepoints(files: KernelFiles, { isPrivileged, isNamespace
       fix: 'Take away what hides it: /proc/mounts lists all, the later over the earlier.',
     };
   }
-  if (isPrivileged) {
+  if (readsAll) {
     const why = `tracefs is mounted, but not even root may read it (${obstacles[mounted]})`;
     return {
       name,
@@ -214,7 +180,8 @@ export function checkTracepoints(files: KernelFiles, { isPrivileged, isNamespace
     };
   }
   const why = 'tracefs is mounted, but only root may read it';
-  return { name, state: 'forbidden', why, fix: `Run it as root${isNamespaceRoot ? OUTSIDE : ''}.` };
+  const fix = `Run it as root${isNamespaceRoot ? OUTSIDE : ''}.`;
+  return { name, state: 'forbidden', why, fix };
 }
 
 const LEAST_NODE = [20, 19] as const;

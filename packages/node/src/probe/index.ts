@@ -1,5 +1,6 @@
-export type { Check, CheckState } from './check.ts';
-export { checkDescriptors, checkNode, checkPerfMaps } from './checks.ts';
+export type { Check, CheckState, Fact } from './check.ts';
+export { checkDescriptors } from './check-limits.ts';
+export { checkNode, checkPerfMaps } from './checks.ts';
 export { type Examination, examineMachine } from './examine.ts';
 export {
   CAP_PERFMON,
@@ -9,4 +10,7 @@ export {
   kernelSetting,
   paranoidLevel,
   readKernelFile,
+  realFiles,
 } from './kernel-settings.ts';
+export { type LoginPlaces, loginCommands } from './remedies.ts';
+export { readStanding, refusal, type Standing } from './rights.ts';

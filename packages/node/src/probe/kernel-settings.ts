@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync, readlinkSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The text of a small file of the kernel, trimmed; null where it is absent or forbidden. */
 export function readKernelFile(path: string): string | null {
@@ -17,6 +17,8 @@ export interface KernelFiles {
   obstacle(path: string): string | null;
   /** Where a symbolic link points, or null. */
   link(path: string): string | null;
+  /** The names in a folder, sorted; none where there is no such folder. */
+  list(path: string): string[];
 }
 
 export const realFiles: KernelFiles = {
@@ -34,6 +36,13 @@ export const realFiles: KernelFiles = {
       return readlinkSync(path);
     } catch {
       return null;
+    }
+  },
+  list(path) {
+    try {
+      return readdirSync(path).sort();
+    } catch {
+      return [];
     }
   },
 };
@@ -54,14 +63,19 @@ export function paranoidLevel(files?: Pick<KernelFiles, 'read'>): number | null 
 }
 
 /** linux/capability.h */
+export const CAP_DAC_READ_SEARCH = 2;
+export const CAP_IPC_LOCK = 14;
+export const CAP_SYS_PTRACE = 19;
 export const CAP_SYS_ADMIN = 21;
 export const CAP_SYSLOG = 34;
 export const CAP_PERFMON = 38;
+export const CAP_BPF = 39;
+
+export function hasCapability(capabilities: bigint, capability: number): boolean {
+  return ((capabilities >> BigInt(capability)) & 1n) !== 0n;
+}
 
 /** Whether perf events are unrestricted: CAP_PERFMON, or before Linux 5.8 CAP_SYS_ADMIN, which still implies it. */
 export function canMonitorAll(capabilities: bigint): boolean {
-  return (
-    ((capabilities >> BigInt(CAP_PERFMON)) & 1n) !== 0n ||
-    ((capabilities >> BigInt(CAP_SYS_ADMIN)) & 1n) !== 0n
-  );
+  return hasCapability(capabilities, CAP_PERFMON) || hasCapability(capabilities, CAP_SYS_ADMIN);
 }

@@ -90,6 +90,7 @@ function machine(
   const kernel: KernelFiles = {
     read: (path) => files[path] ?? null,
     obstacle: (path) => obstacles[path] ?? (files[path] === undefined ? 'ENOENT' : null),
+    list: () => [],
     link: () => (namespace ? 'user:[4026532444]' : 'user:[4026531837]'),
   };
   const examine = () => {
@@ -108,6 +109,9 @@ describe('what stands in the way is named, and not something else', () => {
       paranoid: 2,
       isPrivileged: false,
       isNamespaceRoot: false,
+      isInNamespace: false,
+      readsAll: false,
+      container: null,
       hasSyslog: false,
       isConfined: false,
     };
@@ -171,6 +175,7 @@ describe('what stands in the way is named, and not something else', () => {
       const files: KernelFiles = {
         read: (path) => (path === '/proc/sys/kernel/kptr_restrict' ? restrict : null),
         obstacle: () => 'ENOENT',
+        list: () => [],
         link: () => (facts.namespace === true ? 'user:[1]' : null),
       };
       const sys = new FakeSys();

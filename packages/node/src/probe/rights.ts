@@ -1,6 +1,15 @@
 import { type Sys, SysError } from '../sys/index.ts';
 import type { Check } from './check.ts';
-import { CAP_SYSLOG, canMonitorAll, type KernelFiles, paranoidLevel } from './kernel-settings.ts';
+import {
+  CAP_DAC_READ_SEARCH,
+  CAP_SYSLOG,
+  canMonitorAll,
+  hasCapability,
+  type KernelFiles,
+  paranoidLevel,
+} from './kernel-settings.ts';
+import { containerKind } from './process-facts.ts';
+import { containerRemedy, OUTSIDE } from './remedies.ts';
 
 /** What this process may, as far as the kernel asks for it. */
 export interface Standing {
@@ -9,7 +18,12 @@ export interface Standing {
   isPrivileged: boolean;
   /** It has that right only inside its user namespace, where the kernel does not look (a rootless container). */
   isNamespaceRoot: boolean;
+  isInNamespace: boolean;
   hasSyslog: boolean;
+  /** Modes of files do not bind it. */
+  readsAll: boolean;
+  /** What runs the container that it is in; null: none is seen. */
+  container: string | null;
   /** A seccomp filter decides on its system calls. */
   isConfined: boolean;
 }
@@ -24,13 +38,13 @@ export function readStanding(sys: Sys, files: KernelFiles): Standing {
     paranoid: paranoidLevel(files),
     isPrivileged: isOutside && canMonitorAll(capabilities),
     isNamespaceRoot: !isOutside && canMonitorAll(capabilities),
-    hasSyslog: isOutside && ((capabilities >> BigInt(CAP_SYSLOG)) & 1n) !== 0n,
+    isInNamespace: !isOutside,
+    hasSyslog: isOutside && hasCapability(capabilities, CAP_SYSLOG),
+    readsAll: isOutside && hasCapability(capabilities, CAP_DAC_READ_SEARCH),
+    container: containerKind(files),
     isConfined: /^Seccomp:\s*2$/m.test(files.read('/proc/self/status') ?? ''),
   };
 }
-
-/** Added to "as root" where this is a root that does not count. */
-export const OUTSIDE = ' outside of the user namespace (the container)';
 
 /** What an errno of perf_event_open means, and what helps. `level` is the paranoid level at which it would be allowed. */
 export function refusal(name: string, error: unknown, level: number, standing: Standing): Check {
@@ -57,13 +71,8 @@ export function refusal(name: string, error: unknown, level: number, standing: S
   }
 }
 
-const SECCOMP = {
-  why: 'a seccomp profile forbids perf_event_open, as those of containers do',
-  fix: 'docker run --cap-add PERFMON, or --security-opt seccomp=PROFILE that allows it.',
-};
-
 function forbidden(error: SysError, level: number, standing: Standing): Pick<Check, 'why' | 'fix'> {
-  const { paranoid, isPrivileged, isNamespaceRoot, isConfined } = standing;
+  const { paranoid, isPrivileged, isNamespaceRoot, isConfined, container } = standing;
   if (error.call === 'mmap')
     return {
       why: 'the limit of locked memory leaves no room for a ring',
@@ -75,7 +84,10 @@ function forbidden(error: SysError, level: number, standing: Standing): Pick<Che
       why: `kernel.perf_event_paranoid is ${paranoid}, at most ${level} would allow it`,
       fix: `Run it as root or with CAP_PERFMON${isNamespaceRoot ? `,${OUTSIDE}` : ''}.\nFor every user: sysctl kernel.perf_event_paranoid=${level}`,
     };
-  if (isConfined) return SECCOMP;
+  if (isConfined) {
+    const why = 'a seccomp profile forbids perf_event_open, as those of containers do';
+    return { why, fix: containerRemedy(container) };
+  }
   return isPrivileged
     ? {
         why: `not even root may (${error.code})`,
@@ -90,7 +102,8 @@ const PARANOID_TEXTS: Readonly<Record<string, string>> = {
   '1': 'everybody may record their own processes, and the kernel in them',
   '2': 'everybody may record the user space of their own processes',
 };
-const NOBODY = 'nobody without CAP_PERFMON may record anything';
+const NOBODY =
+  'nobody without CAP_PERFMON may record anything (levels of the patched kernels of Debian, 3, and Ubuntu, 4)';
 
 /** `canRecord` is what the trial showed: kernels without the patches of Debian or Ubuntu take levels above 2 as 2. */
 export function checkParanoid(

@@ -1,0 +1,94 @@
+import { PERF_COUNT_SW_CPU_CLOCK, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
+import { encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
+import type { Sys } from '../sys/index.ts';
+import type { Check } from './check.ts';
+import { CAP_BPF, CAP_SYS_ADMIN, hasCapability, type KernelFiles, kernelSetting } from './kernel-settings.ts';
+import { containerKind } from './process-facts.ts';
+import { refusal, type Standing } from './rights.ts';
+
+const PMUS = '/sys/bus/event_source/devices';
+
+/** The PMUs through which events at any instruction are opened, without writing to tracefs. */
+export function checkProbes(files: KernelFiles, { isPrivileged, isNamespaceRoot }: Standing): Check {
+  const name = 'probes';
+  const found = ['uprobe', 'kprobe'].filter((pmu) => files.obstacle(`${PMUS}/${pmu}/type`) === null);
+  const facts = { uprobe: found.includes('uprobe'), kprobe: found.includes('kprobe') };
+  const texts = [
+    facts.uprobe ? 'functions of programs (uprobe)' : 'no uprobe (CONFIG_UPROBE_EVENTS)',
+    facts.kprobe ? 'functions of the kernel (kprobe)' : 'no kprobe (CONFIG_KPROBE_EVENTS)',
+  ];
+  const why = texts.join(', ');
+  if (found.length === 0)
+    return { name, state: 'absent', why, fix: 'A kernel with these options is needed.', facts };
+  if (isPrivileged) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  const fix = isNamespaceRoot
+    ? 'Run it as root outside of the user namespace (the container).'
+    : 'Run it as root or with CAP_PERFMON.';
+  return { name, state: 'forbidden', why: `${why}; opened by the privileged only`, fix, facts };
+}
+
+/** What a BPF program for events would need. Counterpoint itself needs none. */
+export function checkBpf(files: KernelFiles, standing: Standing, capabilities: bigint): Check {
+  const name = 'BPF';
+  const unprivileged = kernelSetting('unprivileged_bpf_disabled', files);
+  const hasTypes = files.obstacle('/sys/kernel/btf/vmlinux') === null;
+  const facts = { unprivilegedDisabled: unprivileged, btf: hasTypes };
+  if (unprivileged === null) {
+    const why = 'this kernel has no bpf(2) (no kernel.unprivileged_bpf_disabled)';
+    return { name, state: 'absent', why, fix: 'A kernel with CONFIG_BPF_SYSCALL is needed.', facts };
+  }
+  const types = hasTypes ? "the kernel's types are in /sys/kernel/btf/vmlinux" : 'without BTF of the kernel';
+  const isAllowed =
+    standing.isPrivileged &&
+    (hasCapability(capabilities, CAP_BPF) || hasCapability(capabilities, CAP_SYS_ADMIN));
+  if (!isAllowed) {
+    const fix =
+      containerKind(files) === null
+        ? 'Run it as root, or with CAP_BPF and CAP_PERFMON.'
+        : 'docker run --cap-add BPF --cap-add PERFMON';
+    const why = `programs for events need CAP_BPF and CAP_PERFMON (kernel.unprivileged_bpf_disabled is ${unprivileged}); ${types}`;
+    return { name, state: 'forbidden', why, fix, facts };
+  }
+  if (hasTypes) return { name, state: 'ok', why: types, fix: '', facts, isDetail: true };
+  const fix = 'Programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
+  return { name, state: 'absent', why: types, fix, facts };
+}
+
+/** `none [integrity] confidentiality`: the mode in brackets. Confidentiality forbids perf, BPF and tracefs to read the kernel. */
+export function checkLockdown(files: KernelFiles): Check {
+  const name = 'lockdown';
+  const path = '/sys/kernel/security/lockdown';
+  const text = files.read(path);
+  const mode = /\[(\w+)\]/.exec(text ?? '')?.[1] ?? null;
+  const facts = { mode };
+  if (text === null && files.obstacle(path) !== 'ENOENT')
+    return { name, state: 'unknown', why: `${path} cannot be read`, fix: '', facts };
+  if (mode === 'confidentiality') {
+    const why = 'confidentiality: nothing of the kernel may be recorded, whoever asks';
+    return { name, state: 'forbidden', why, fix: 'Boot without lockdown=confidentiality.', facts };
+  }
+  const why = mode === null ? 'not in this kernel, or securityfs is not mounted' : mode;
+  return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+}
+
+const CLOCK_MONOTONIC = 1;
+
+/** Whether samples can have the time of CLOCK_MONOTONIC, which other logs have; the events' own clock is near it, not equal. */
+export function checkClock(sys: Sys, files: KernelFiles, standing: Standing): Check {
+  const name = 'clock';
+  const source = files.read('/sys/devices/system/clocksource/clocksource0/current_clocksource');
+  const facts = { clocksource: source };
+  const attr = makeAttr({
+    type: PERF_TYPE_SOFTWARE,
+    config: BigInt(PERF_COUNT_SW_CPU_CLOCK),
+    flags: { disabled: 1, excludeKernel: 1, excludeHv: 1, useClockId: 1 },
+    clockId: CLOCK_MONOTONIC,
+  });
+  try {
+    sys.perfEventOpen(encodeAttrShortest(attr), 0, -1, null).close();
+    const why = `events can have the time of CLOCK_MONOTONIC (record -k mono)${source === null ? '' : `; clocksource ${source}`}`;
+    return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  } catch (error) {
+    return { ...refusal(name, error, 2, standing), facts };
+  }
+}

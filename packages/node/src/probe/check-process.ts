@@ -1,0 +1,97 @@
+import type { Check } from './check.ts';
+import {
+  CAP_PERFMON,
+  CAP_SYS_ADMIN,
+  canMonitorAll,
+  hasCapability,
+  type KernelFiles,
+} from './kernel-settings.ts';
+import { capabilityNames, containerKind, readProcessFacts } from './process-facts.ts';
+import { containerRemedy, fileCommand, type LoginPlaces, loginCommands, OUTSIDE } from './remedies.ts';
+import type { Standing } from './rights.ts';
+
+/** Capabilities that count here, and how an ordinary user gets CAP_PERFMON. */
+export function checkCapabilities(
+  effective: bigint,
+  files: KernelFiles,
+  standing: Standing,
+  login: LoginPlaces,
+): Check {
+  const name = 'capabilities';
+  const process = readProcessFacts(files);
+  const names = capabilityNames(effective);
+  const facts = {
+    effective: names,
+    permitted: process.permitted === null ? null : capabilityNames(process.permitted),
+    inheritable: process.inheritable === null ? null : capabilityNames(process.inheritable),
+    noNewPrivileges: process.noNewPrivileges,
+    userNamespace: standing.isInNamespace,
+  };
+  const own = names.length === 0 ? 'none of those that count here' : names.join(', ');
+  const place = standing.isInNamespace
+    ? ', in a user namespace, where the kernel does not look for events'
+    : '';
+  const locked = process.noNewPrivileges === true ? '; no_new_privs: no program can gain any' : '';
+  const why = `${own}${place}${locked}`;
+  if (standing.isPrivileged) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  const lacking = { name, state: 'forbidden', why, facts } as const;
+  const { inheritable, permitted, bounding } = process;
+  if (standing.isInNamespace) return { ...lacking, fix: `CAP_PERFMON is needed${OUTSIDE}.` };
+  if (permitted !== null && canMonitorAll(permitted))
+    return { ...lacking, fix: 'CAP_PERFMON is permitted, but not in force: capset(2), or setcap with =eip.' };
+  if (bounding !== null && !hasCapability(bounding, CAP_PERFMON) && !hasCapability(bounding, CAP_SYS_ADMIN)) {
+    const container = containerKind(files);
+    const fix =
+      container === null
+        ? 'No program started from here can have CAP_PERFMON (it is not in the bounding set): a service needs it in CapabilityBoundingSet=.'
+        : containerRemedy(container);
+    return { ...lacking, fix };
+  }
+  if (process.noNewPrivileges === true) {
+    const fix =
+      'Start it without no_new_privs (NoNewPrivileges= of a service, --security-opt no-new-privileges of a container).';
+    return { ...lacking, fix };
+  }
+  if (inheritable !== null && hasCapability(inheritable, CAP_PERFMON)) {
+    const because = `${why}; PAM has given CAP_PERFMON as inheritable, the file of Node lacks it`;
+    return { ...lacking, why: because, fix: `As root: ${fileCommand(login.program)}` };
+  }
+  const commands = loginCommands(login).map((line) => `  ${line}`);
+  const fix = [
+    `CAP_PERFMON for ${login.user} from the next login on (ssh, login, su by others than root), as root:`,
+    ...commands,
+    'Other users of that file gain nothing. For a single run: sudo.',
+  ].join('\n');
+  return { ...lacking, fix };
+}
+
+/** Filters on system calls, which containers and services have. */
+export function checkSeccomp(files: KernelFiles, canRecord: boolean): Check {
+  const name = 'system calls';
+  const { seccomp } = readProcessFacts(files);
+  const facts = { seccomp };
+  if (seccomp === null)
+    return {
+      name,
+      state: 'unknown',
+      why: '/proc/self/status does not say whether seccomp filters them',
+      fix: '',
+      facts,
+    };
+  if (seccomp === 'none')
+    return { name, state: 'ok', why: 'no seccomp filter', fix: '', facts, isDetail: true };
+  if (canRecord) {
+    const why = 'a seccomp filter decides on them, and lets perf_event_open pass';
+    return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  }
+  const why = 'a seccomp filter decides on them, and perf_event_open fails';
+  return { name, state: 'forbidden', why, fix: containerRemedy(containerKind(files)), facts };
+}
+
+export function checkContainer(files: KernelFiles, { isInNamespace }: Standing): Check {
+  const kind = containerKind(files);
+  const facts = { container: kind, userNamespace: isInNamespace };
+  const rootless = isInNamespace ? ', in a user namespace (rootless)' : '';
+  const why = kind === null ? `none is seen${rootless}` : `${kind}${rootless}`;
+  return { name: 'container', state: 'ok', why, fix: '', facts, isDetail: true };
+}

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FakeSys } from '../sys/index.ts';
+import { checkBpf, checkClock, checkLockdown, checkProbes } from './check-kernel.ts';
+import { checkInterruptShare, checkStackDepth, checkWatchdog } from './check-limits.ts';
+import { checkCapabilities, checkContainer, checkSeccomp } from './check-process.ts';
+import { CAP_PERFMON, CAP_SYSLOG, type KernelFiles } from './kernel-settings.ts';
+import { containerKind } from './process-facts.ts';
+import { readStanding } from './rights.ts';
+
+function files(texts: Record<string, string>, userNamespace = 'user:[4026531837]'): KernelFiles {
+  return {
+    read: (path) => texts[path] ?? null,
+    obstacle: (path) => (texts[path] === undefined ? 'ENOENT' : null),
+    link: (path) => (path === '/proc/self/ns/user' ? userNamespace : null),
+    list: () => [],
+  };
+}
+
+const STATUS = '/proc/self/status';
+const ALL = '000001ffffffffff';
+const PERFMON = 1n << BigInt(CAP_PERFMON);
+
+interface Sets {
+  readonly inheritable?: string;
+  readonly permitted?: string;
+  readonly bounding?: string;
+  readonly noNewPrivileges?: 0 | 1;
+  readonly seccomp?: 0 | 1 | 2;
+}
+
+function status({
+  inheritable = '0',
+  permitted = '0',
+  bounding = ALL,
+  noNewPrivileges = 0,
+  seccomp = 0,
+}: Sets = {}) {
+  return `Name:\tnode\nCapInh:\t${inheritable}\nCapPrm:\t${permitted}\nCapBnd:\t${bounding}\nNoNewPrivs:\t${noNewPrivileges}\nSeccomp:\t${seccomp}\nSeccomp_filters:\t1\n`;
+}
+
+describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
+  const login = { user: 'ada', program: '/usr/bin/node' };
+  const check = (sets: Sets, more: Record<string, string> = {}, effective = 0n, namespace?: string) => {
+    const machine = files({ [STATUS]: status(sets), ...more }, namespace);
+    const sys = new FakeSys();
+    sys.capabilities = effective;
+    return checkCapabilities(effective, machine, readStanding(sys, machine), login);
+  };
+
+  test('an ordinary user is given the lines for the login, theirs before the one for all', () => {
+    const { state, fix, facts } = check({});
+    assert.equal(state, 'forbidden');
+    assert.match(fix, /^ {2}apt-get install libpam-cap libcap2-bin$/m);
+    assert.match(fix, /^ {2}sed -i '1i cap_perfmon,cap_syslog ada' \/etc\/security\/capability\.conf$/m);
+    assert.match(fix, /^ {2}setcap cap_perfmon,cap_syslog=ei \/usr\/bin\/node$/m);
+    assert.deepEqual(facts, {
+      effective: [],
+      permitted: [],
+      inheritable: [],
+      noNewPrivileges: false,
+      userNamespace: false,
+    });
+  });
+
+  test('after the login only the file of Node is left to do', () => {
+    const { fix, why } = check({ inheritable: PERFMON.toString(16) });
+    assert.equal(fix, 'As root: setcap cap_perfmon,cap_syslog=ei /usr/bin/node');
+    assert.match(why, /PAM has given/);
+  });
+
+  test('who has it is well; who has it only permitted is told', () => {
+    const own = PERFMON | (1n << BigInt(CAP_SYSLOG));
+    const { state, why, isDetail } = check({}, {}, own);
+    assert.deepEqual([state, why, isDetail], ['ok', 'CAP_PERFMON, CAP_SYSLOG', true]);
+    assert.match(check({ permitted: own.toString(16) }).fix, /permitted, but not in force/);
+  });
+
+  test('no_new_privs, a bounding set and namespaces are obstacles of their own', () => {
+    assert.match(check({ noNewPrivileges: 1 }).fix, /without no_new_privs/);
+    assert.match(check({ bounding: '0' }).fix, /CapabilityBoundingSet=/);
+    assert.match(check({ bounding: 'a80425fb' }, { '/.dockerenv': '' }).fix, /docker run --cap-add PERFMON/);
+    assert.match(check({ bounding: 'a80425fb' }, { '/run/.containerenv': '' }).fix, /podman run/);
+    const rootless = check({}, {}, PERFMON, 'user:[4026532444]');
+    assert.equal(rootless.state, 'forbidden');
+    assert.match(rootless.fix, /outside of the user namespace/);
+  });
+});
+
+test('seccomp: none, one that lets events pass, one that does not, and not known', () => {
+  const check = (seccomp: 0 | 2, canRecord: boolean, more = {}) =>
+    checkSeccomp(files({ [STATUS]: status({ seccomp }), ...more }), canRecord);
+  assert.equal(check(0, true).state, 'ok');
+  assert.equal(check(2, true).state, 'ok');
+  assert.match(check(2, true).why, /lets perf_event_open pass/);
+  assert.equal(check(2, false).state, 'forbidden');
+  assert.match(check(2, false).fix, /docker run .*seccomp=PROFILE/);
+  assert.match(check(2, false, { '/proc/1/cgroup': '0::/kubepods/besteffort/pod1' }).fix, /seccompProfile/);
+  assert.deepEqual(check(2, false).facts, { seccomp: 'filter' });
+  assert.equal(checkSeccomp(files({}), true).state, 'unknown');
+});
+
+test('containers are known by what they leave', () => {
+  for (const [place, text, kind] of [
+    ['/.dockerenv', '', 'docker'],
+    ['/run/.containerenv', '', 'podman'],
+    ['/proc/1/cgroup', '12:pids:/docker/0123\n', 'docker'],
+    ['/proc/self/cgroup', '0::/machine.slice/libpod-12.scope\n', 'podman'],
+    ['/run/systemd/container', 'systemd-nspawn', 'systemd-nspawn'],
+    ['/run/secrets/kubernetes.io', '', 'kubernetes'],
+    ['/proc/1/cgroup', '0::/init.scope\n', null],
+  ] as const) {
+    const machine = files({ [place]: text });
+    assert.equal(containerKind(machine), kind, `${place} ${text}`);
+    assert.deepEqual(checkContainer(machine, readStanding(new FakeSys(), machine)).facts, {
+      container: kind,
+      userNamespace: false,
+    });
+  }
+});
+
+describe('settings of the kernel', () => {
+  const setting = (name: string, value: string) => files({ [`/proc/sys/kernel/${name}`]: value });
+  const standing = (capabilities: bigint, machine = files({})) => {
+    const sys = new FakeSys();
+    sys.capabilities = capabilities;
+    return readStanding(sys, machine);
+  };
+
+  test('lockdown: only confidentiality forbids', () => {
+    const check = (text: string) => checkLockdown(files({ '/sys/kernel/security/lockdown': text }));
+    assert.deepEqual(check('[none] integrity confidentiality').facts, { mode: 'none' });
+    assert.equal(check('none [integrity] confidentiality').state, 'ok');
+    assert.equal(check('none integrity [confidentiality]').state, 'forbidden');
+    assert.equal(checkLockdown(files({})).state, 'ok');
+    const hidden: KernelFiles = { ...files({}), obstacle: () => 'EACCES' };
+    assert.equal(checkLockdown(hidden).state, 'unknown');
+  });
+
+  test('the watchdog that holds a counter, shallow stacks, the share of interrupts', () => {
+    assert.match(checkWatchdog(setting('nmi_watchdog', '1')).fix, /nmi_watchdog=0/);
+    assert.equal(checkWatchdog(setting('nmi_watchdog', '0')).fix, '');
+    assert.deepEqual(checkWatchdog(files({})).facts, { isOn: null });
+    assert.match(checkStackDepth(setting('perf_event_max_stack', '16')).fix, /max_stack=127/);
+    assert.equal(checkStackDepth(setting('perf_event_max_stack', '127')).state, 'ok');
+    assert.match(checkInterruptShare(setting('perf_cpu_time_max_percent', '0')).why, /no limit/);
+    assert.match(checkInterruptShare(setting('perf_cpu_time_max_percent', '25')).why, /25 %/);
+  });
+
+  test('probes: which are there, and that they are for the privileged', () => {
+    const both = files({
+      '/sys/bus/event_source/devices/uprobe/type': '9',
+      '/sys/bus/event_source/devices/kprobe/type': '8',
+    });
+    assert.equal(checkProbes(both, standing(PERFMON)).state, 'ok');
+    assert.equal(checkProbes(both, standing(0n)).state, 'forbidden');
+    assert.equal(checkProbes(files({}), standing(PERFMON)).state, 'absent');
+  });
+
+  test('BPF: not in the kernel, without its types, not for us', () => {
+    const machine = (btf: boolean) =>
+      files({
+        '/proc/sys/kernel/unprivileged_bpf_disabled': '2',
+        ...(btf ? { '/sys/kernel/btf/vmlinux': '' } : {}),
+      });
+    const root = (1n << 41n) - 1n;
+    assert.equal(checkBpf(files({}), standing(root), root).state, 'absent');
+    assert.equal(checkBpf(machine(true), standing(root), root).state, 'ok');
+    assert.match(checkBpf(machine(false), standing(root), root).fix, /BTF/);
+    assert.match(checkBpf(machine(true), standing(PERFMON), PERFMON).fix, /CAP_BPF/);
+  });
+
+  test('a kernel that does not take another clock is told', () => {
+    const sys = new FakeSys();
+    assert.equal(checkClock(sys, files({}), standing(0n)).state, 'ok');
+    assert.equal(sys.events[0]!.attr.clockId, 1);
+    sys.refuseOpen = ({ attr }) => (attr.flags.useClockId === 1 ? 'EINVAL' : null);
+    assert.equal(checkClock(sys, files({}), standing(0n)).state, 'unknown');
+  });
+});

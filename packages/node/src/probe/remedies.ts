@@ -1,0 +1,47 @@
+/** Added to "as root" where this is a root that does not count. */
+export const OUTSIDE = ' outside of the user namespace (the container)';
+
+/** The files that the commands for a login change; tests give others. */
+export interface LoginPlaces {
+  readonly user: string;
+  /** The program that is to have the right: Node itself. */
+  readonly program: string;
+}
+
+const LOGIN_CAPABILITIES = 'cap_perfmon,cap_syslog';
+
+/**
+ * The right for one user, from their next login on, as commands for root. pam_cap gives the session the capabilities as
+ * inheritable ones only (the program that logs in drops ambient ones when it changes its user), and they come into
+ * force in a program whose file has them as inheritable, too: execve(2) permits what is in both. Other users gain
+ * nothing by that file. The first line of capability.conf that fits counts, and Debian's ends with `none *`.
+ *
+ * CAP_SYSLOG is for the kernel's names in /proc/kallsyms.
+ */
+export function loginCommands({ user, program }: LoginPlaces): string[] {
+  return [
+    'apt-get install libpam-cap libcap2-bin',
+    `sed -i '1i ${LOGIN_CAPABILITIES} ${user}' /etc/security/capability.conf`,
+    fileCommand(program),
+  ];
+}
+
+/** The half of it that a user needs whom PAM has given the capabilities already. */
+export function fileCommand(program: string): string {
+  return `setcap ${LOGIN_CAPABILITIES}=ei ${program}`;
+}
+
+/**
+ * perf_event_open behind the seccomp profile that a container gets by default: with CAP_PERFMON alone since Docker 23.0
+ * (moby#43987); Podman's wanted CAP_SYS_ADMIN beside it until the end of 2025 (container-libs#424).
+ */
+export function containerRemedy(kind: string | null): string {
+  switch (kind) {
+    case 'kubernetes':
+      return 'securityContext: capabilities: add: [PERFMON], and seccompProfile: a profile that allows perf_event_open, or Unconfined.';
+    case 'podman':
+      return 'podman run --cap-add PERFMON; before containers-common of 2025-11: --cap-add PERFMON,SYS_ADMIN, or --security-opt seccomp=PROFILE that allows it.';
+    default:
+      return 'docker run --cap-add PERFMON (since Docker 23.0), or --security-opt seccomp=PROFILE that allows perf_event_open (unconfined does).';
+  }
+}
