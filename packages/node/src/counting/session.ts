@@ -7,28 +7,15 @@ import type { Counter, OpenSet } from './counter-set.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
-import { addReading, emptyReading, scaledValue, subtractReading } from './reading.ts';
-import { type UnsupportedFacts, whyNotCounted } from './reasons.ts';
+import type { UnsupportedFacts } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
-import { SliceStatistics } from './slices.ts';
+import { SetState } from './set-state.ts';
 import type { SwitchRule } from './switching.ts';
-import { type ToolTimes, toolReading } from './tool-events.ts';
-import type { CountingTarget, CountStatus, Counts, EventCount, Reading, SetCounts } from './types.ts';
+import type { ToolTimes } from './tool-events.ts';
+import type { CountingTarget, Counts } from './types.ts';
 
 const CLOCK_MONOTONIC = 1;
 const MOST_WAITING_OVERFLOWS = 65_536;
-
-/** A set of the session and what was found out about it over time. */
-interface SetState {
-  set: OpenSet;
-  timesLoaded: number;
-  loadedNs: bigint;
-  /** By event: sums from before the last control update that were to be preserved. */
-  carried: Reading[];
-  statistics: SliceStatistics[];
-  /** Sums when the current slice began. */
-  sliceBase: Reading[];
-}
 
 export interface SessionParts {
   sys: Sys;
@@ -72,7 +59,7 @@ export class CountingSession implements Disposable, Publishable {
   #elapsedNs = 0n;
   #switches = 0;
   #blindNs = 0n;
-  #watch: OverflowWatch | null = null;
+  #watch: OverflowWatch;
   readonly #queues = new Set<OverflowQueue<Overflow>>();
   #isSuspended = false;
   readonly #reopen: SessionParts['reopen'];
@@ -88,12 +75,12 @@ export class CountingSession implements Disposable, Publishable {
     this.#facts = parts.facts;
     this.#owned = parts.owned;
     this.#enableOnExec = parts.enableOnExec;
-    this.#sets = parts.sets.map(stateOf);
+    this.#sets = parts.sets.map((set) => new SetState(set));
     this.#tools = { sys: parts.sys, startChildren: parts.sys.childrenTimes() };
     this.#reopen = parts.reopen;
     this.#switching = parts.switching;
     this.#control = parts.control;
-    this.#watch = this.#watchOverflows();
+    this.#watch = this.#watchOverflows(parts.sets);
     if (this.#enableOnExec) this.#sets[0]!.set.arm();
   }
 
@@ -156,7 +143,7 @@ export class CountingSession implements Disposable, Publishable {
     state.set.disable();
     this.#unloaded(state, this.#now());
     this.#isRunning = false;
-    this.#endSlice(state);
+    state.endSlice();
   }
 
   #stopTimer(): void {
@@ -183,7 +170,7 @@ export class CountingSession implements Disposable, Publishable {
     after.timesLoaded++;
     this.#switches++;
     this.#blindNs += to - from;
-    this.#endSlice(before);
+    before.endSlice();
   }
 
   #indexOf(wanted: string | number): number {
@@ -202,81 +189,26 @@ export class CountingSession implements Disposable, Publishable {
     this.#loadedAtNs = now;
   }
 
-  /** Note what the set counted since it was loaded or last read: a sample of its events' rates. */
-  #endSlice(state: SetState): void {
-    state.set.read();
-    state.set.events.forEach((_, event) => {
-      const sum = state.set.sum(event);
-      state.statistics[event]!.add(subtractReading(sum, state.sliceBase[event]!));
-      state.sliceBase[event] = sum;
-    });
-  }
-
   /** The sums of all sets. */
   read(): Counts {
     this.#requireOpen();
     const active = this.#sets[this.#active]!;
     if (this.#isRunning) this.#unloaded(active, this.#now());
-    this.#endSlice(active);
-    const wanted = this.#enabledPerPlace();
+    active.endSlice();
+    const context = {
+      facts: this.#facts,
+      tools: this.#tools,
+      elapsedNs: this.#elapsedNs,
+      wantedNs:
+        this.#sets.length === 1 ? null : this.#sets.reduce((sum, state) => sum + state.enabledNs(), 0n),
+    };
     return {
       type: 'counts',
       version: 1,
       timeNs: this.#now(),
       elapsedNs: this.#elapsedNs,
-      sets: this.#sets.map((state) => this.#setCounts(state, wanted)),
+      sets: this.#sets.map((state) => state.counts(context)),
     };
-  }
-
-  #setCounts(state: SetState, wantedNs: bigint | null): SetCounts {
-    const { set, timesLoaded, loadedNs } = state;
-    const events = set.events.map((_, event) => this.#eventCount(state, event, wantedNs));
-    return { name: set.name, timesLoaded, loadedNs, events };
-  }
-
-  #eventCount(state: SetState, index: number, wantedNs: bigint | null): EventCount {
-    const { set } = state;
-    const event = set.events[index]!;
-    const { name, requestedName, unit, scale, leader, tool } = event;
-    const why = set.unsupported[index] ?? null;
-    const sum = tool === null ? set.sum(index) : toolReading(tool, this.#tools, this.#elapsedNs);
-    addReading(sum, state.carried[index]!);
-    const isRefused = set.isRefused(index);
-    const status: CountStatus =
-      why !== null ? 'not-supported' : sum.runningNs === 0n || isRefused ? 'not-counted' : 'counted';
-    // Where sets take turns, an event was wanted while one or another of them was loaded.
-    const overall =
-      wantedNs === null || tool !== null ? sum : { ...sum, enabledNs: maxOf(sum.enabledNs, wantedNs) };
-    return {
-      name,
-      requestedName,
-      status,
-      reason: status === 'not-counted' ? whyNotCounted(set.events, index, sum, isRefused, this.#facts) : why,
-      ...overall,
-      scaled: scaledValue(overall),
-      errorBound: status === 'counted' ? state.statistics[index]!.errorBound(overall) : null,
-      unit,
-      scale,
-      leader,
-      places: set.places(index),
-    };
-  }
-
-  /**
-   * The kernel's time during which events of the target were wanted, over all sets: the sum of each set's enabled time.
-   * Null with one set, where every event knows its own.
-   */
-  #enabledPerPlace(): bigint | null {
-    if (this.#sets.length === 1) return null;
-    let total = 0n;
-    for (const { set } of this.#sets) {
-      let most = 0n;
-      set.events.forEach((_, event) => {
-        most = maxOf(most, set.sum(event).enabledNs);
-      });
-      total += most;
-    }
-    return total;
   }
 
   /**
@@ -294,7 +226,7 @@ export class CountingSession implements Disposable, Publishable {
   get overflowLoss(): OverflowLoss & { dropped: number } {
     let dropped = 0;
     for (const queue of this.#queues) dropped += queue.dropped;
-    return { ...(this.#watch?.loss ?? { lost: 0n, throttled: 0 }), dropped };
+    return { ...this.#watch.loss, dropped };
   }
 
   /** An overflow has stopped the counting, and `resume` was not called yet. */
@@ -307,11 +239,11 @@ export class CountingSession implements Disposable, Publishable {
     this.#requireOpen();
     if (!this.#isSuspended) return;
     this.start();
-    this.#watch?.rearm();
+    this.#watch.rearm();
   }
 
-  #watchOverflows(): OverflowWatch {
-    return new OverflowWatch(this.#sys, this.openSets, (overflow, set, event, counter) => {
+  #watchOverflows(sets: readonly OpenSet[]): OverflowWatch {
+    return new OverflowWatch(this.#sys, sets, (overflow, set, event, counter) => {
       const { initialPeriod, restartPeriod, action } = set.events[event]!.overflow!;
       if (restartPeriod !== initialPeriod && counter.overflowAt === null)
         this.#sys.setPeriod(counter.fd, restartPeriod);
@@ -335,14 +267,7 @@ export class CountingSession implements Disposable, Publishable {
   reset(names?: readonly string[]): void {
     this.#requireOpen();
     for (const state of this.#sets) {
-      state.set.read();
-      state.set.events.forEach(({ requestedName }, event) => {
-        if (names !== undefined && !names.includes(requestedName)) return;
-        state.set.rebase(event);
-        state.carried[event] = emptyReading();
-        state.sliceBase[event] = emptyReading();
-        state.statistics[event]!.reset();
-      });
+      state.reset((name) => names === undefined || names.includes(name));
       if (names === undefined) Object.assign(state, { timesLoaded: 0, loadedNs: 0n });
     }
     if (names === undefined) this.#elapsedNs = 0n;
@@ -357,24 +282,31 @@ export class CountingSession implements Disposable, Publishable {
     this.#requireOpen();
     const wasRunning = this.#isRunning;
     const opened = this.#reopen(control);
+    let watch: OverflowWatch;
+    try {
+      watch = this.#watchOverflows(opened);
+    } catch (error) {
+      for (const set of opened) set.close();
+      throw error;
+    }
     this.stop();
     const before = this.#sets;
     for (const state of before) state.set.read();
-    this.#watch?.close();
-    this.#sets = opened.map(stateOf);
+    this.#watch.close();
+    this.#watch = watch;
+    this.#sets = opened.map((set) => new SetState(set));
     this.#active = 0;
     this.#switching = control.switching ?? { by: 'manual' };
-    const { inherit, levels, pinned, exclusive } = this.#control;
-    this.#control = {
-      ...(inherit === undefined ? {} : { inherit }),
-      ...(levels === undefined ? {} : { levels }),
-      ...(pinned === undefined ? {} : { pinned }),
-      ...(exclusive === undefined ? {} : { exclusive }),
-      ...control,
-    };
-    for (const state of this.#sets) carryOver(before, state, preserve);
+    const { events: _, sets: __, overflows: ___, switching: ____, ...how } = this.#control;
+    this.#control = { ...how, ...control };
+    const isPreserved = (name: string) => preserve === 'all' || preserve.includes(name);
+    for (const state of this.#sets) {
+      const old =
+        before.find(({ set }) => set.name === state.set.name) ??
+        (before.length === 1 ? before[0] : undefined);
+      if (old !== undefined) state.carryOver(old, isPreserved);
+    }
     for (const { set } of before) set.close();
-    this.#watch = this.#watchOverflows();
     if (wasRunning) this.start();
   }
 
@@ -397,7 +329,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#isClosed = true;
     this.#isRunning = false;
     this.#stopTimer();
-    this.#watch?.close();
+    this.#watch.close();
     for (const queue of this.#queues) queue.end();
     for (const { set } of this.#sets) set.close();
     for (const fd of this.#owned) fd?.close();
@@ -414,33 +346,4 @@ export class CountingSession implements Disposable, Publishable {
   #requireOpen(): void {
     if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'this counting session is closed');
   }
-}
-
-function stateOf(set: OpenSet): SetState {
-  return {
-    set,
-    timesLoaded: 0,
-    loadedNs: 0n,
-    carried: set.events.map(emptyReading),
-    statistics: set.events.map(() => new SliceStatistics()),
-    sliceBase: set.events.map(emptyReading),
-  };
-}
-
-function carryOver(before: readonly SetState[], state: SetState, preserve: readonly string[] | 'all'): void {
-  const old =
-    before.find(({ set }) => set.name === state.set.name) ?? (before.length === 1 ? before[0] : undefined);
-  if (old === undefined) return;
-  state.set.events.forEach(({ requestedName }, event) => {
-    if (preserve !== 'all' && !preserve.includes(requestedName)) return;
-    const at = old.set.events.findIndex((candidate) => candidate.requestedName === requestedName);
-    if (at < 0) return;
-    const sum = old.set.sum(at);
-    addReading(sum, old.carried[at]!);
-    state.carried[event] = sum;
-  });
-}
-
-function maxOf(a: bigint, b: bigint): bigint {
-  return a > b ? a : b;
 }
