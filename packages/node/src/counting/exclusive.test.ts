@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { liveHandles, realSys } from '../sys/index.ts';
-import { lockExclusive } from './exclusive.ts';
+import { exclusiveHolder, lockExclusive } from './exclusive.ts';
 import { openCounting } from './index.ts';
 
 const place = mkdtempSync(join(tmpdir(), 'counterpoint-lock-'));
@@ -47,8 +47,10 @@ test('the lock is where every user may go, and follows no link', () => {
   symlinkSync('/etc/hostname', join(place, 'counterpoint-exclusive.lock'));
   assert.throws(() => lockExclusive(realSys, ['/no/such/place', place]), { code: 'ERR_NO_LOCK' });
   rmSync(join(place, 'counterpoint-exclusive.lock'));
+  assert.equal(exclusiveHolder(realSys, [place]), null);
   using lock = lockExclusive(realSys, [place]);
   assert.ok(lock.isOpen);
+  assert.match(exclusiveHolder(realSys, [place])!, new RegExp(`process ${process.pid} `));
   assert.throws(() => lockExclusive(realSys, [place]), new RegExp(`process ${process.pid} `));
 });
 

@@ -27,6 +27,26 @@ export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd 
   }
 }
 
+/** Who requires the counters for itself now, `process 708 (node app.js)`; null: nobody. Makes no file. */
+export function exclusiveHolder(sys: Sys, places: readonly string[] = PLACES): string | null {
+  let path: string;
+  try {
+    path = `${lockDirectory(places)}/${NAME}`;
+  } catch {
+    // Without a place for the lock nobody has it.
+    return null;
+  }
+  let fd: Fd;
+  try {
+    fd = new Fd(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW), closeSync);
+  } catch {
+    // Nobody has made it yet, or it is not one of ours.
+    return null;
+  }
+  using lock = fd;
+  return sys.tryLock(lock) ? null : describeHolder(lock);
+}
+
 function lockDirectory(places: readonly string[]): string {
   const found = places.find((place) => {
     const stat = statSync(place, { throwIfNoEntry: false });

@@ -8,6 +8,7 @@ export {
 } from './control-data.ts';
 export { type PlannedCounter, planCounters, type RealCounter, realCounters } from './counter-plan.ts';
 export { type CountsJson, countsFromJson, countsToJson } from './counts-json.ts';
+export { exclusiveHolder } from './exclusive.ts';
 export { GlobalCounters, type GlobalSample, type GlobalStart } from './global-counters.ts';
 export { openCounting } from './open-counting.ts';
 export type { OverflowControl, OverflowRequest } from './overflow-control.ts';

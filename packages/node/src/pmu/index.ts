@@ -1,6 +1,7 @@
 export { type Availability, eventAvailability } from './availability.ts';
 export { type CpuIdentityPlaces, readCpuIdentities } from './cpu-identity.ts';
 export type { EventTables } from './event-tables.ts';
+export { examinePmus } from './examine-pmus.ts';
 export { machineCpus } from './family-events.ts';
 export { systemPfmLibrary } from './libpfm-lookup.ts';
 export { type SystemEventLookup, systemEventLookup } from './lookup.ts';
