@@ -1,3 +1,4 @@
+import type { SwitchRule } from '../counting/index.ts';
 import type { Measurement, RunResult, StatRow } from '../stat/index.ts';
 import type { StatSettings } from './stat-settings.ts';
 
@@ -13,7 +14,7 @@ export function statAnswer(
     version: 1,
     target: scope,
     command,
-    switching: control?.switching ?? null,
+    switching: switchingAnswer(control?.switching),
     stopped: last.stopped,
     exitCode: last.exit?.code ?? null,
     exitSignal: last.exit?.signal ?? null,
@@ -32,6 +33,11 @@ export function intervalAnswer(interval: Measurement, rows: readonly StatRow[]) 
     elapsedNs: String(interval.elapsedNs),
     rows: rows.map(rowAnswer),
   };
+}
+
+function switchingAnswer(rule: SwitchRule | undefined) {
+  if (rule === undefined) return null;
+  return rule.by === 'overflow' ? { ...rule, count: String(rule.count) } : rule;
 }
 
 function timesAnswer({ elapsedNs, times }: Measurement) {

@@ -34,17 +34,17 @@ describe('the same command line gives what perf stat prints, but for digits', { 
     '-a --per-core -e cycles,faults sleep 0.01',
     '-C 1 -A -e cycles sleep 0.01',
     '-x, -a -A -e cycles,faults sleep 0.01',
-    '-a -I 20 --interval-count 2 -e task-clock,faults sleep 0.06',
-    '-a -A -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
-    '-a --per-core -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
-    '-a -I 20 --interval-count 1 --summary -e task-clock sleep 0.03',
+    '-a -I 20 --interval-count 2 -e task-clock,faults sleep 0.2',
+    '-a -A -I 20 --interval-count 1 -e task-clock,faults sleep 0.2',
+    '-a --per-core -I 20 --interval-count 1 -e task-clock,faults sleep 0.2',
+    '-a -I 20 --interval-count 1 --summary -e task-clock sleep 0.2',
     '-r 3 -e task-clock,cycles true',
     '-x, -ddd true',
     '-x; -r 2 -e cycles,task-clock true',
     '-x, -a -A -e task-clock,faults sleep 0.01',
     '-x, -a --per-core -e task-clock,faults sleep 0.01',
-    '-x, -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
-    '-x, -a -I 20 --interval-count 1 --summary -e task-clock,faults sleep 0.03',
+    '-x, -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.2',
+    '-x, -a -I 20 --interval-count 1 --summary -e task-clock,faults sleep 0.2',
     '--for-each-cgroup / -a -e faults sleep 0.01',
     '-e faults -G / -a sleep 0.01',
   ]) {
@@ -62,7 +62,7 @@ describe('the same command line gives what perf stat prints, but for digits', { 
     '-j -a -A -e task-clock,faults sleep 0.01',
     '-j -a --per-core -e task-clock,faults sleep 0.01',
     '-j -a --per-socket -e task-clock,faults sleep 0.01',
-    '-j -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.03',
+    '-j -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.2',
   ]) {
     test(`${line}: the same keys and kinds, and a reason where there is no count`, async () => {
       const words = line.split(' ');
@@ -302,6 +302,7 @@ test('sets that switch by an overflow share the time of the command, not that of
   const loop = 'i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done';
   const words = ['--set', 'faults', '--set', 'task-clock', '--switch', 'overflow:faults:50'];
   const { err } = await counterpoint('stat', '--json', ...words, 'sh', '-c', loop);
+  assert.match(err, /^\{/, err);
   const { rows } = JSON.parse(err);
   const shareOf = (event: string, set: string) => {
     const row = rows.find((each: { event: string; set: string }) => each.event === event && each.set === set);
