@@ -31,6 +31,16 @@ interface ReadUnit {
   members: Counter[];
 }
 
+/**
+ * A task whose event is opened on each CPU. While it runs on one of them its event is enabled there, and now and then on
+ * others, too (Linux 6.18): adding that up would make the time longer than it was. It is at least the longest of one CPU, and
+ * at least what it ran on all; where events do not share counters, exactly that.
+ */
+interface TaskTimes {
+  longestNs: bigint;
+  runningNs: bigint;
+}
+
 /** The open counters of an event set. */
 export class OpenSet {
   readonly name: string;
@@ -146,21 +156,23 @@ export class OpenSet {
     });
   }
 
-  /**
-   * Sum of an event over its places, as last read. A task's event that is opened on each CPU is enabled on all of them
-   * while the task runs on one: that time counts once (Linux 6.18).
-   */
+  /** Sum of an event over its places, as last read. */
   sum(event: number): Reading {
     const total = emptyReading();
-    const enabledNs = new Map<number, bigint>();
+    const tasks = new Map<number, TaskTimes>();
     for (const { now, row } of this.counters[event]!) {
       addReading(total, now);
       if (row.task < 0 || row.cpu < 0) continue;
       total.enabledNs -= now.enabledNs;
-      const longest = enabledNs.get(row.task) ?? 0n;
-      if (now.enabledNs >= longest) enabledNs.set(row.task, now.enabledNs);
+      const times = tasks.get(row.task) ?? { longestNs: 0n, runningNs: 0n };
+      times.runningNs += now.runningNs;
+      if (now.enabledNs > times.longestNs) times.longestNs = now.enabledNs;
+      tasks.set(row.task, times);
     }
-    for (const ns of enabledNs.values()) total.enabledNs += ns;
+    for (const { longestNs, runningNs } of tasks.values()) {
+      total.enabledNs += longestNs;
+      if (runningNs > longestNs) total.enabledNs += runningNs - longestNs;
+    }
     return total;
   }
 
