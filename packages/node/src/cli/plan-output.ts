@@ -1,4 +1,4 @@
-import { ATTR_FIELDS, ATTR_FLAGS } from '@counterpoint/core/abi';
+import { ATTR_FIELDS, ATTR_FLAGS, PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import type { PlannedEvent } from '../session/index.ts';
 import type { Output } from './output.ts';
@@ -103,6 +103,14 @@ const HEX_FIELDS: ReadonlySet<string> = new Set([
   'sig_data',
 ]);
 
+/** Some words have a name of their own by what the attr is. */
+function nameInUnion(name: string, { type, flags }: PerfEventAttr): string {
+  if (name === 'sample_period' && flags.freq === 1) return 'sample_freq';
+  if (name === 'wakeup_events' && flags.watermark === 1) return 'wakeup_watermark';
+  if (type !== PERF_TYPE_BREAKPOINT) return name;
+  return name === 'config1' ? 'bp_addr' : name === 'config2' ? 'bp_len' : name;
+}
+
 /** Every field by the kernel's name, in its order; the flag bits stand where their word is. */
 export function attrFields(attr: PerfEventAttr): Record<string, number | string> {
   const fields: Record<string, number | string> = {};
@@ -113,8 +121,7 @@ export function attrFields(attr: PerfEventAttr): Record<string, number | string>
     }
     // The size is that of the bytes as they will be passed.
     const value = name === 'size' ? encodeAttrShortest(attr).length : attr[name as keyof PerfEventAttr];
-    const isFrequency = name === 'samplePeriodOrFreq' && attr.flags.freq === 1;
-    const shown = isFrequency ? 'sample_freq' : kernelName;
+    const shown = nameInUnion(kernelName, attr);
     fields[shown] =
       typeof value !== 'bigint'
         ? (value as number)
