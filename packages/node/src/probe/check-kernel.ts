@@ -3,7 +3,8 @@ import { encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
 import type { Sys } from '../sys/index.ts';
 import type { Check } from './check.ts';
 import { CAP_BPF, CAP_SYS_ADMIN, hasCapability, type KernelFiles, kernelSetting } from './kernel-settings.ts';
-import { containerKind } from './process-facts.ts';
+import { readProcessFacts } from './process-facts.ts';
+import { capabilityFlag, OUTSIDE } from './remedies.ts';
 import { refusal, type Standing } from './rights.ts';
 
 const PMUS = '/sys/bus/event_source/devices';
@@ -21,9 +22,7 @@ export function checkProbes(files: KernelFiles, { isPrivileged, isNamespaceRoot 
   if (found.length === 0)
     return { name, state: 'absent', why, fix: 'A kernel with these options is needed.', facts };
   if (isPrivileged) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
-  const fix = isNamespaceRoot
-    ? 'Run it as root outside of the user namespace (the container).'
-    : 'Run it as root or with CAP_PERFMON.';
+  const fix = isNamespaceRoot ? `Run it as root${OUTSIDE}.` : 'Run it as root or with CAP_PERFMON.';
   return { name, state: 'forbidden', why: `${why}; opened by the privileged only`, fix, facts };
 }
 
@@ -42,16 +41,21 @@ export function checkBpf(files: KernelFiles, standing: Standing, capabilities: b
     standing.isPrivileged &&
     (hasCapability(capabilities, CAP_BPF) || hasCapability(capabilities, CAP_SYS_ADMIN));
   if (!isAllowed) {
-    const fix =
-      containerKind(files) === null
-        ? 'Run it as root, or with CAP_BPF and CAP_PERFMON.'
-        : 'docker run --cap-add BPF --cap-add PERFMON';
+    const fix = bpfFix(files, standing);
     const why = `programs for events need CAP_BPF and CAP_PERFMON (kernel.unprivileged_bpf_disabled is ${unprivileged}); ${types}`;
     return { name, state: 'forbidden', why, fix, facts };
   }
   if (hasTypes) return { name, state: 'ok', why: types, fix: '', facts, isDetail: true };
   const fix = 'Programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
   return { name, state: 'absent', why: types, fix, facts };
+}
+
+/** What is not in the bounding set no program in here can have. */
+function bpfFix(files: KernelFiles, { container, isInNamespace }: Standing): string {
+  const { bounding } = readProcessFacts(files);
+  if (container !== null && bounding !== null && !hasCapability(bounding, CAP_BPF))
+    return capabilityFlag(container, 'BPF,PERFMON');
+  return `Run it as root${isInNamespace ? OUTSIDE : ''}, or with CAP_BPF and CAP_PERFMON.`;
 }
 
 /** `none [integrity] confidentiality`: the mode in brackets. Confidentiality forbids perf, BPF and tracefs to read the kernel. */

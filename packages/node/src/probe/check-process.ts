@@ -7,7 +7,15 @@ import {
   type KernelFiles,
 } from './kernel-settings.ts';
 import { capabilityNames, containerKind, readProcessFacts } from './process-facts.ts';
-import { containerRemedy, fileCommand, type LoginPlaces, loginCommands, OUTSIDE } from './remedies.ts';
+import {
+  capabilityFlag,
+  fileCommand,
+  imageCommand,
+  type LoginPlaces,
+  loginCommands,
+  OUTSIDE,
+  seccompRemedy,
+} from './remedies.ts';
 import type { Standing } from './rights.ts';
 
 /** Capabilities that count here, and how an ordinary user gets CAP_PERFMON. */
@@ -36,15 +44,15 @@ export function checkCapabilities(
   if (standing.isPrivileged) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
   const lacking = { name, state: 'forbidden', why, facts } as const;
   const { inheritable, permitted, bounding } = process;
+  const { container } = standing;
   if (standing.isInNamespace) return { ...lacking, fix: `CAP_PERFMON is needed${OUTSIDE}.` };
   if (permitted !== null && canMonitorAll(permitted))
     return { ...lacking, fix: 'CAP_PERFMON is permitted, but not in force: capset(2), or setcap with =eip.' };
   if (bounding !== null && !hasCapability(bounding, CAP_PERFMON) && !hasCapability(bounding, CAP_SYS_ADMIN)) {
-    const container = containerKind(files);
     const fix =
       container === null
         ? 'No program started from here can have CAP_PERFMON (it is not in the bounding set): a service needs it in CapabilityBoundingSet=.'
-        : containerRemedy(container);
+        : capabilityFlag(container, 'PERFMON');
     return { ...lacking, fix };
   }
   if (process.noNewPrivileges === true) {
@@ -61,6 +69,9 @@ export function checkCapabilities(
     `CAP_PERFMON for ${login.user} from the next login on (ssh, login, su by others than root), as root:`,
     ...commands,
     'Other users of that file gain nothing. For a single run: sudo.',
+    ...(container === null
+      ? []
+      : [`In an image where nobody logs in, for all: ${imageCommand(login.program)}`]),
   ].join('\n');
   return { ...lacking, fix };
 }
@@ -85,11 +96,10 @@ export function checkSeccomp(files: KernelFiles, canRecord: boolean): Check {
     return { name, state: 'ok', why, fix: '', facts, isDetail: true };
   }
   const why = 'a seccomp filter decides on them, and perf_event_open fails';
-  return { name, state: 'forbidden', why, fix: containerRemedy(containerKind(files)), facts };
+  return { name, state: 'forbidden', why, fix: seccompRemedy(containerKind(files)), facts };
 }
 
-export function checkContainer(files: KernelFiles, { isInNamespace }: Standing): Check {
-  const kind = containerKind(files);
+export function checkContainer({ container: kind, isInNamespace }: Standing): Check {
   const facts = { container: kind, userNamespace: isInNamespace };
   const rootless = isInNamespace ? ', in a user namespace (rootless)' : '';
   const why = kind === null ? `none is seen${rootless}` : `${kind}${rootless}`;

@@ -130,7 +130,7 @@ function symbolsFix(restrict: number | null, { hasSyslog, isNamespaceRoot }: Sta
   if (hasSyslog) return restrict === 2 ? 'sysctl kernel.kptr_restrict=1' : '';
   const forAll = 'sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1';
   if (restrict === 2) return `As root: ${forAll}`;
-  return `Run it as root${isNamespaceRoot ? OUTSIDE : ''}, or: ${forAll}`;
+  return `Run it as root${isNamespaceRoot ? OUTSIDE : ''} or with CAP_SYSLOG, or: ${forAll}`;
 }
 
 /** The first 64 KiB, of a file that takes long to read whole. */

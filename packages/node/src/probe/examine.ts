@@ -65,7 +65,7 @@ export function examineMachine(
     checkParanoid(standing, canOpen),
     checkCapabilities(capabilities, files, standing, login),
     checkSeccomp(files, canOpen),
-    checkContainer(files, standing),
+    checkContainer(standing),
     checkKernelCode(sys, further),
     checkWholeCpus(sys, further),
     checkHardware(sys, further),

@@ -184,7 +184,7 @@ describe('what stands in the way is named, and not something else', () => {
     };
     assert.equal(check('2', {}), 'sysctl kernel.kptr_restrict=1');
     assert.match(check('2', { user: true }), /^As root: sysctl kernel.kptr_restrict=0/);
-    assert.match(check('1', { user: true }), /^Run it as root, or: sysctl/);
+    assert.match(check('1', { user: true }), /^Run it as root or with CAP_SYSLOG, or: sysctl/);
     assert.match(check('1', { namespace: true }), /^Run it as root outside/);
   });
 

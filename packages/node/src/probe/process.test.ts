@@ -81,6 +81,8 @@ describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
     assert.match(check({ bounding: '0' }).fix, /CapabilityBoundingSet=/);
     assert.match(check({ bounding: 'a80425fb' }, { '/.dockerenv': '' }).fix, /docker run --cap-add PERFMON/);
     assert.match(check({ bounding: 'a80425fb' }, { '/run/.containerenv': '' }).fix, /podman run/);
+    const image = check({}, { '/.dockerenv': '' }).fix;
+    assert.match(image, /nobody logs in, for all: setcap cap_perfmon,cap_syslog=ep \/usr\/bin\/node$/);
     const rootless = check({}, {}, PERFMON, 'user:[4026532444]');
     assert.equal(rootless.state, 'forbidden');
     assert.match(rootless.fix, /outside of the user namespace/);
@@ -112,7 +114,7 @@ test('containers are known by what they leave', () => {
   ] as const) {
     const machine = files({ [place]: text });
     assert.equal(containerKind(machine), kind, `${place} ${text}`);
-    assert.deepEqual(checkContainer(machine, readStanding(new FakeSys(), machine)).facts, {
+    assert.deepEqual(checkContainer(readStanding(new FakeSys(), machine)).facts, {
       container: kind,
       userNamespace: false,
     });
@@ -167,7 +169,14 @@ describe('settings of the kernel', () => {
     assert.equal(checkBpf(files({}), standing(root), root).state, 'absent');
     assert.equal(checkBpf(machine(true), standing(root), root).state, 'ok');
     assert.match(checkBpf(machine(false), standing(root), root).fix, /BTF/);
-    assert.match(checkBpf(machine(true), standing(PERFMON), PERFMON).fix, /CAP_BPF/);
+    assert.match(checkBpf(machine(true), standing(PERFMON), PERFMON).fix, /^Run it as root, or with CAP_BPF/);
+    const docker = files({
+      '/proc/sys/kernel/unprivileged_bpf_disabled': '2',
+      '/.dockerenv': '',
+      [STATUS]: status({ bounding: 'a80425fb' }),
+    });
+    const { fix } = checkBpf(docker, standing(PERFMON, docker), PERFMON);
+    assert.equal(fix, 'docker run --cap-add BPF --cap-add PERFMON');
   });
 
   test('a kernel that does not take another clock is told', () => {

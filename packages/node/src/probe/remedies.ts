@@ -31,17 +31,30 @@ export function fileCommand(program: string): string {
   return `setcap ${LOGIN_CAPABILITIES}=ei ${program}`;
 }
 
+/** For a program of an image, where nobody logs in: every user of that file has them. */
+export function imageCommand(program: string): string {
+  return `setcap ${LOGIN_CAPABILITIES}=ep ${program}`;
+}
+
+/** How a container gets capabilities that it was started without: `PERFMON`, `BPF,PERFMON`. */
+export function capabilityFlag(kind: string, capabilities: string): string {
+  const each = capabilities.split(',');
+  if (kind === 'kubernetes') return `securityContext: capabilities: add: [${each.join(', ')}]`;
+  const command = kind === 'podman' ? 'podman' : 'docker';
+  return `${command} run ${each.map((one) => `--cap-add ${one}`).join(' ')}`;
+}
+
 /**
  * perf_event_open behind the seccomp profile that a container gets by default: with CAP_PERFMON alone since Docker 23.0
  * (moby#43987); Podman's wanted CAP_SYS_ADMIN beside it until the end of 2025 (container-libs#424).
  */
-export function containerRemedy(kind: string | null): string {
+export function seccompRemedy(kind: string | null): string {
   switch (kind) {
     case 'kubernetes':
-      return 'securityContext: capabilities: add: [PERFMON], and seccompProfile: a profile that allows perf_event_open, or Unconfined.';
+      return `${capabilityFlag(kind, 'PERFMON')}, or seccompProfile: one that allows perf_event_open (type: Unconfined does).`;
     case 'podman':
-      return 'podman run --cap-add PERFMON; before containers-common of 2025-11: --cap-add PERFMON,SYS_ADMIN, or --security-opt seccomp=PROFILE that allows it.';
+      return `${capabilityFlag(kind, 'PERFMON')} (before containers-common of 2025-11: with --cap-add SYS_ADMIN, too), or --security-opt seccomp=PROFILE that allows perf_event_open (unconfined does).`;
     default:
-      return 'docker run --cap-add PERFMON (since Docker 23.0), or --security-opt seccomp=PROFILE that allows perf_event_open (unconfined does).';
+      return `${capabilityFlag('docker', 'PERFMON')} (since Docker 23.0), or --security-opt seccomp=PROFILE that allows perf_event_open (unconfined does).`;
   }
 }

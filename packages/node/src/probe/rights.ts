@@ -9,7 +9,7 @@ import {
   paranoidLevel,
 } from './kernel-settings.ts';
 import { containerKind } from './process-facts.ts';
-import { containerRemedy, OUTSIDE } from './remedies.ts';
+import { OUTSIDE, seccompRemedy } from './remedies.ts';
 
 /** What this process may, as far as the kernel asks for it. */
 export interface Standing {
@@ -86,7 +86,7 @@ function forbidden(error: SysError, level: number, standing: Standing): Pick<Che
     };
   if (isConfined) {
     const why = 'a seccomp profile forbids perf_event_open, as those of containers do';
-    return { why, fix: containerRemedy(container) };
+    return { why, fix: seccompRemedy(container) };
   }
   return isPrivileged
     ? {
