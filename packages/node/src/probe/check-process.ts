@@ -76,27 +76,27 @@ export function checkCapabilities(
   return { ...lacking, fix };
 }
 
-/** Filters on system calls, which containers and services have. */
-export function checkSeccomp(files: KernelFiles, canRecord: boolean): Check {
+/** Filters on system calls, which containers and services have. `trial` is what the filter did to perf_event_open. */
+export function checkSeccomp(files: KernelFiles, trial: 'passed' | 'refused' | 'unclear'): Check {
   const name = 'system calls';
   const { seccomp } = readProcessFacts(files);
   const facts = { seccomp };
-  if (seccomp === null)
-    return {
-      name,
-      state: 'unknown',
-      why: '/proc/self/status does not say whether seccomp filters them',
-      fix: '',
-      facts,
-    };
-  if (seccomp === 'none')
-    return { name, state: 'ok', why: 'no seccomp filter', fix: '', facts, isDetail: true };
-  if (canRecord) {
-    const why = 'a seccomp filter decides on them, and lets perf_event_open pass';
-    return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  const fine = { name, state: 'ok', fix: '', facts, isDetail: true } as const;
+  if (seccomp === null) {
+    const why = '/proc/self/status does not say whether seccomp filters them';
+    return { name, state: 'unknown', why, fix: '', facts };
   }
-  const why = 'a seccomp filter decides on them, and perf_event_open fails';
-  return { name, state: 'forbidden', why, fix: seccompRemedy(containerKind(files)), facts };
+  if (seccomp === 'none') return { ...fine, why: 'no seccomp filter' };
+  if (trial === 'passed')
+    return { ...fine, why: 'a seccomp filter decides on them, and lets perf_event_open pass' };
+  const fix = seccompRemedy(containerKind(files));
+  if (trial === 'refused') {
+    const why = 'a seccomp filter decides on them, and perf_event_open is refused';
+    return { name, state: 'forbidden', why, fix, facts };
+  }
+  const why =
+    'a seccomp filter decides on them; whether it lets perf_event_open pass is not seen before the rest is well';
+  return { name, state: 'unknown', why, fix: `If it does not: ${fix}`, facts };
 }
 
 export function checkContainer({ container: kind, isInNamespace }: Standing): Check {

@@ -64,7 +64,7 @@ export function examineMachine(
     recording,
     checkParanoid(standing, canOpen),
     checkCapabilities(capabilities, files, standing, login),
-    checkSeccomp(files, canOpen),
+    checkSeccomp(files, canOpen ? 'passed' : isFiltered ? 'refused' : 'unclear'),
     checkContainer(standing),
     checkKernelCode(sys, further),
     checkWholeCpus(sys, further),
