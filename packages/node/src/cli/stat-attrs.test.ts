@@ -60,6 +60,18 @@ const LINES = [
   '-n true',
 ] as const;
 
+/** The threads of a process that has started them all. */
+async function settledThreads(pid: number): Promise<number[]> {
+  let threads: number[] = [];
+  for (let same = 0, tries = 0; same < 5 && tries < 100; tries++) {
+    await setTimeout(100);
+    const now = readdirSync(`/proc/${pid}/task`).map(Number);
+    same = now.length > 1 && now.join() === threads.join() ? same + 1 : 0;
+    threads = now;
+  }
+  return threads;
+}
+
 const skip = perfIsMissing() || straceIsMissing();
 
 describe('the kernel gets from us what it gets from perf stat', { skip }, () => {
@@ -71,8 +83,7 @@ describe('the kernel gets from us what it gets from perf stat', { skip }, () => 
 
   before(async () => {
     target = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
-    await setTimeout(500);
-    known = new Set(readdirSync(`/proc/${target.pid}/task`).map(Number));
+    known = new Set(await settledThreads(target.pid!));
     wordsOf = (line) => line.split(' ').map((word) => (word === 'PID' ? String(target.pid) : word));
     const traced = traceCommandLines(
       LINES.map((line) => ['stat', ...wordsOf(line)]),
