@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, unlinkSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import { constants } from 'node:os';
 
 /**
@@ -21,9 +21,9 @@ export function inherited(): Inherited {
   return current;
 }
 
-/** The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE`. */
+/** The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE`; FILE is the descriptor of an open file. */
 const VARIABLE = 'COUNTERPOINT_LAUNCHER';
-const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) (\/.*)?$/;
+const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) (\d)?$/;
 /** These would end this process; it ignores them, too, where it was started so. */
 const TERMINAL_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 
@@ -39,7 +39,7 @@ export function takeOverFromLauncher(): void {
     ignoredSignals: signals === '-' ? [] : signalsOfMask(BigInt(`0x${signals}`)),
     descriptorLimit: /^\d+$/.test(descriptors) ? Number(descriptors) : null,
   };
-  if (file !== undefined) restoreEnvironment(file);
+  if (file !== undefined) restoreEnvironment(Number(file));
   for (const name of TERMINAL_SIGNALS)
     if (current.ignoredSignals.includes(constants.signals[name])) process.on(name, () => {});
 }
@@ -51,22 +51,30 @@ function signalsOfMask(mask: bigint): number[] {
   return signals;
 }
 
-function restoreEnvironment(file: string): void {
-  let entries: string[];
-  try {
-    const stat = lstatSync(file);
-    const isOurs = stat.isFile() && stat.uid === process.geteuid?.();
-    if (!isOurs || !file.endsWith(`/counterpoint-environment.${process.pid}`)) return;
-    entries = readFileSync(file, 'utf8').split('\0');
-    unlinkSync(file);
-  } catch {
-    // The shell's environment is a good one, too.
-    return;
-  }
+function restoreEnvironment(file: number): void {
+  const text = readAndClose(file);
+  if (text === null) return;
   for (const name of Object.keys(process.env)) delete process.env[name];
-  for (const entry of entries) {
+  for (const entry of text.split('\0')) {
     const equals = entry.indexOf('=');
-    if (equals > 0) process.env[entry.slice(0, equals)] ??= entry.slice(equals + 1);
+    const name = entry.slice(0, equals);
+    // Of two of a name, getenv(3) finds the first.
+    if (equals > 0 && !Object.hasOwn(process.env, name)) process.env[name] = entry.slice(equals + 1);
   }
   delete process.env[VARIABLE];
+}
+
+/** The text of an open file of ours that has no name any more; null where it is something else. */
+function readAndClose(fd: number): string | null {
+  try {
+    const stat = fstatSync(fd);
+    if (!stat.isFile() || stat.nlink !== 0 || stat.uid !== process.geteuid?.()) return null;
+    const bytes = Buffer.alloc(stat.size);
+    const length = readSync(fd, bytes, 0, stat.size, 0);
+    closeSync(fd);
+    return bytes.toString('utf8', 0, length);
+  } catch {
+    // The shell's environment is a good one, too.
+    return null;
+  }
 }
