@@ -41,7 +41,7 @@ export const VERBS: readonly VerbEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'say what this machine can record, and why not',
+    summary: 'say what this machine can record and count, and why not',
     load: () => import('./doctor.ts'),
   },
 ];

@@ -23,11 +23,13 @@ test('every test that docs/lineage.md names is there', () => {
       assert.match(row, /not here yet/, row);
       continue;
     }
-    const [, path = '', , name] = /^`([^`]+)`(: (.+))?$/.exec(shown) ?? assert.fail(row);
-    const file = join(ROOT, fileOf(path));
-    if (!existsSync(file)) missing.push(path);
-    else if (name !== undefined && !readFileSync(file, 'utf8').includes(`test('${name}'`))
-      missing.push(`${path}: ${name}`);
+    for (const one of shown.split(/, (?=`)/)) {
+      const [, path = '', , name] = /^`([^`]+)`(: (.+))?$/.exec(one) ?? assert.fail(row);
+      const file = join(ROOT, fileOf(path));
+      if (!existsSync(file)) missing.push(path);
+      else if (name !== undefined && !readFileSync(file, 'utf8').includes(`test('${name}'`))
+        missing.push(`${path}: ${name}`);
+    }
   }
   assert.deepEqual(missing, []);
 });
