@@ -11,10 +11,11 @@ export * from './self-monitoring/index.ts';
 export {
   type Aggregation,
   countRun,
-  type Measurement,
+  type Measurement as RunMeasurement,
   type RunOptions,
   type RunResult,
   rowsOf,
   type StatRow,
   type StatScope,
 } from './stat/index.ts';
+export { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from './target/index.ts';

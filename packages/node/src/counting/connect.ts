@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import { Fd, type Mapping, realSys, type Sys } from '../sys/index.ts';
-import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { type ControlData, controlData } from './control-data.ts';
 import { type CountsJson, countsFromJson } from './counts-json.ts';
 import { type Response, readLines, writeLine } from './protocol.ts';
 import type { ControlRequest } from './request.ts';
@@ -79,6 +79,8 @@ export class RemoteSession implements Disposable {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #isOpen = true;
+  /** The other process has closed it, or has ended. */
+  #hasEnded = false;
 
   constructor(published: Published, socket: Socket, mapping: Mapping) {
     this.published = published;
@@ -100,7 +102,9 @@ export class RemoteSession implements Disposable {
   /** The sums as last written, from mapped memory: no system call, and nothing that the other process does for it. */
   sums(): PageSums {
     this.#requireOpen();
-    return this.#page.read();
+    const sums = this.#page.read();
+    // A process that was killed could not write that.
+    return this.#hasEnded ? { ...sums, state: 'closed' } : sums;
   }
 
   /** The sums now. */
@@ -132,16 +136,14 @@ export class RemoteSession implements Disposable {
     await this.#ask('reset', { names });
   }
 
-  async update(
-    control: ControlRequest & ControlOptions,
-    preserve: readonly string[] | 'all' = [],
-  ): Promise<void> {
+  async update(control: ControlRequest, preserve: readonly string[] | 'all' = []): Promise<void> {
     await this.#ask('update', { control: controlData(control), preserve });
   }
 
   #ask(what: string, argument: Record<string, unknown> = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#requireOpen();
+      if (this.#hasEnded) throw this.#ended();
       const id = this.#nextId++;
       this.#waiting.set(id, { resolve, reject });
       this.#socket.ref();
@@ -161,10 +163,14 @@ export class RemoteSession implements Disposable {
   }
 
   #lost(): void {
-    const { pid, name } = this.published;
-    for (const { reject } of this.#waiting.values())
-      reject(new CounterpointError('ERR_CLOSED', `session ${name} of process ${pid} was closed`));
+    this.#hasEnded = true;
+    for (const { reject } of this.#waiting.values()) reject(this.#ended());
     this.#waiting.clear();
+  }
+
+  #ended(): CounterpointError {
+    const { pid, name } = this.published;
+    return new CounterpointError('ERR_CLOSED', `session ${name} of process ${pid} was closed`);
   }
 
   close(): void {

@@ -13,6 +13,12 @@ function opened(sys: FakeSys): string[] {
   return sys.events.map(({ attr, cpu, group }) => `${attr.type}:${attr.config} cpu ${cpu} group ${group}`);
 }
 
+test('a CPU that is named twice is counted once', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: { kind: 'cpus', cpus: [0, 0] }, events: 'cs', sys });
+  assert.equal(session.read().sets[0]!.events[0]!.places.length, 1);
+});
+
 test('events open CPU by CPU, members after their leader', () => {
   const plan = planCounting({
     target: { kind: 'cpus', cpus: [0] },
@@ -145,6 +151,84 @@ test('a reset is a baseline: the counter itself is left alone', () => {
     ],
   );
   assert.ok(!sys.controls.some((control) => control.startsWith('reset')));
+});
+
+test('a reset of one event of sets that take turns begins its time anew, too', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: THREAD, sets: ['cs', 'faults'], sys });
+  session.start();
+  const slice = (fd: number, times: bigint) => {
+    sys.timeNs += 10n;
+    sys.readings.set(fd, [times * 10n, times, times]);
+    session.next();
+  };
+  for (const times of [10n, 20n, 30n]) for (const fd of [3, 4]) slice(fd, times);
+  session.reset(['cs']);
+  for (const fd of [3, 4]) slice(fd, 40n);
+  const [cs, faults] = session.read().sets.map(({ events }) => events[0]!);
+  assert.deepEqual([cs!.value, cs!.runningNs, cs!.enabledNs, cs!.scaled], [100n, 10n, 20n, 200n]);
+  assert.deepEqual(
+    [faults!.value, faults!.runningNs, faults!.enabledNs, faults!.scaled],
+    [400n, 40n, 80n, 800n],
+  );
+});
+
+test('sums that an update preserves keep the time for which they were wanted', () => {
+  const sys = new FakeSys();
+  const sets = ['cs', 'faults'];
+  using session = openCounting({ target: THREAD, sets, sys });
+  session.start();
+  for (const times of [10n, 20n])
+    for (const fd of [3, 4]) {
+      sys.readings.set(fd, [times * 10n, times, times]);
+      session.next();
+    }
+  session.update({ sets }, ['cs']);
+  const [cs, faults] = session.read().sets.map(({ events }) => events[0]!);
+  assert.deepEqual([cs!.value, cs!.runningNs, cs!.enabledNs, cs!.scaled], [200n, 20n, 40n, 400n]);
+  assert.deepEqual([faults!.value, faults!.status], [0n, 'not-counted']);
+});
+
+test('readings in between do not make the bound of the error smaller', () => {
+  const boundOf = (readingsPerSlice: number) => {
+    const sys = new FakeSys();
+    using session = openCounting({ target: THREAD, sets: ['cs', 'faults'], sys });
+    session.start();
+    let value = 0n;
+    for (let slice = 1n; slice <= 6n; slice++) {
+      value += 100n + 10n * (slice % 3n);
+      for (const fd of [3, 4]) {
+        sys.timeNs += 10n;
+        sys.readings.set(fd, [value, slice * 10n, slice * 10n]);
+        for (let reading = 0; reading < readingsPerSlice; reading++) session.read();
+        session.next();
+      }
+    }
+    return session.read().sets[0]!.events[0]!.errorBound!;
+  };
+  assert.ok(boundOf(0) > 0);
+  assert.equal(boundOf(5), boundOf(0));
+});
+
+test('what the tool measures begins again with a reset and an update, too', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: THREAD, events: 'duration_time,cs', sys });
+  const duration = () => session.read().sets[0]!.events[0]!.value;
+  session.start();
+  sys.timeNs += 100n;
+  assert.equal(duration(), 100n);
+  session.reset(['duration_time']);
+  sys.timeNs += 30n;
+  assert.equal(duration(), 30n);
+  session.update({ events: 'duration_time,faults' });
+  sys.timeNs += 7n;
+  assert.equal(duration(), 7n);
+  session.update({ events: 'duration_time' }, 'all');
+  sys.timeNs += 3n;
+  assert.equal(duration(), 10n);
+  session.reset();
+  assert.equal(duration(), 0n);
+  assert.equal(session.read().elapsedNs, 0n);
 });
 
 test('a pinned event that gets no counter says so', () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { liveHandles, realSys } from '../sys/index.ts';
 import { exclusiveHolder, lockExclusive } from './exclusive.ts';
-import { openCounting } from './index.ts';
+import { GlobalCounters, openCounting } from './index.ts';
 
 const place = mkdtempSync(join(tmpdir(), 'counterpoint-lock-'));
 after(() => rmSync(place, { recursive: true }));
@@ -38,6 +38,20 @@ test('of two that require the counters one is refused, and told by whom', async 
   using session = open();
   assert.equal(session.read().sets[0]!.events[0]!.status !== 'not-supported', true);
   assert.throws(open, { code: 'ERR_COUNTERS_TAKEN' });
+});
+
+test('the global mode requires the counters once for all CPUs', (t) => {
+  using counters = new GlobalCounters(undefined, { exclusive: 'require' });
+  try {
+    counters.writeControl({ events: 'task-clock' });
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ERR_COUNTERS_TAKEN') throw error;
+    return t.skip((error as Error).message);
+  }
+  counters.writeControl({ events: 'cs' });
+  assert.throws(() => new GlobalCounters(undefined, { exclusive: 'require' }), {
+    code: 'ERR_COUNTERS_TAKEN',
+  });
 });
 
 test('the lock is where every user may go, and follows no link', () => {

@@ -1,7 +1,8 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import { realSys, type Sys } from '../sys/index.ts';
+import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { lockExclusive } from './exclusive.ts';
 import { openCounting } from './open-counting.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
@@ -40,14 +41,17 @@ export class GlobalCounters implements Disposable, Publishable {
   readonly #queues = new Set<OverflowQueue<GlobalSample>>();
   readonly #publications = new Set<Publication>();
   #timer: NodeJS.Timeout | null = null;
+  readonly #lock: Fd | null;
   #sample: GlobalSample | null = null;
   #isRunning = false;
   #isClosed = false;
 
   constructor(cpus: readonly number[] = onlineCpus(), options: ControlOptions = {}, sys: Sys = realSys) {
-    this.cpus = [...cpus];
-    this.#options = options;
+    this.cpus = [...new Set(cpus)];
     this.#sys = sys;
+    // The lock is for all CPUs together.
+    this.#lock = options.exclusive === 'require' ? lockExclusive(sys) : null;
+    this.#options = this.#lock === null ? options : { ...options, exclusive: true, pinned: true };
   }
 
   get isRunning(): boolean {
@@ -103,8 +107,8 @@ export class GlobalCounters implements Disposable, Publishable {
   start({ samplingIntervalMs }: GlobalStart = {}): void {
     this.#requireOpen();
     if (this.#isRunning) return;
-    if (samplingIntervalMs !== undefined && !(samplingIntervalMs >= 1))
-      throw new RangeError('samplingIntervalMs must be at least 1');
+    if (samplingIntervalMs !== undefined && !(samplingIntervalMs >= 1 && samplingIntervalMs < 2 ** 31))
+      throw new RangeError('samplingIntervalMs must be from 1 to 2147483647');
     for (const session of this.#sessions.values()) session.start();
     this.#isRunning = true;
     this.#sample = null;
@@ -208,6 +212,7 @@ export class GlobalCounters implements Disposable, Publishable {
     this.#isClosed = true;
     for (const queue of this.#queues) queue.end();
     for (const session of this.#sessions.values()) session.close();
+    this.#lock?.close();
   }
 
   [Symbol.dispose](): void {

@@ -4,6 +4,7 @@ import {
   PERF_SAMPLE_READ,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
@@ -42,8 +43,15 @@ export function requestOverflows(
   requests: readonly OverflowRequest[],
 ): void {
   for (const request of requests)
-    for (const event of events)
-      if (event.requestedName === request.event) event.overflow = controlOf(request);
+    for (const event of events) {
+      if (event.requestedName !== request.event) continue;
+      if (event.tool !== null)
+        throw refuseOverflow(
+          request.event,
+          'cannot be told of: it is measured here, not counted by the kernel',
+        );
+      event.overflow = controlOf(request);
+    }
 }
 
 /** Throws where no set has the event of a request. */
@@ -65,14 +73,19 @@ function controlOf({
   action = 'notify',
   signal,
 }: OverflowRequest): OverflowControl {
-  const control = {
-    initialPeriod: BigInt(initialPeriod),
-    restartPeriod: BigInt(period),
+  if (action !== 'notify' && action !== 'suspend')
+    throw refuseOverflow(event, `cannot ${action}: only notify or suspend`);
+  if (
+    signal !== undefined &&
+    !(Number.isSafeInteger(signal.number) && signal.number >= 1 && signal.number <= 64)
+  )
+    throw refuseOverflow(event, `cannot send the signal ${signal.number}`);
+  const control: OverflowControl = {
+    initialPeriod: toPeriod(event, initialPeriod),
+    restartPeriod: toPeriod(event, period),
     action,
     signal: signal ?? null,
   };
-  if (control.initialPeriod <= 0n || control.restartPeriod <= 0n)
-    throw new CounterpointError('ERR_PERIOD', `an overflow of ${event} needs a period of at least 1`);
   return control;
 }
 
@@ -96,6 +109,13 @@ export function setOverflowAttr(
       'Count without inherit; each thread of the target that is there has its own counter.',
     );
   }
+  if (action === 'suspend' && attr.type === PERF_TYPE_TRACEPOINT) {
+    throw new CounterpointError(
+      'ERR_SUSPEND_TRACEPOINT',
+      `${event} cannot be suspended at its overflow: the kernel does not start a tracepoint again (Linux 6.18)`,
+      'Let it notify, or suspend by another event of the set.',
+    );
+  }
   attr.samplePeriodOrFreq = initialPeriod;
   attr.wakeupEventsOrWatermark = 1;
   // Not the period: asked for it, the kernel samples every single count of a software event.
@@ -103,4 +123,24 @@ export function setOverflowAttr(
   // Before Linux 6.12 the kernel cannot read an inherited event into its sample.
   if (attr.flags.inherit === 0) bits |= PERF_SAMPLE_READ;
   attr.sampleType = BigInt(bits);
+}
+
+/** The kernel takes periods of 63 bits. */
+const MOST_PERIOD = (1n << 63n) - 1n;
+
+function toPeriod(event: string, given: bigint | number): bigint {
+  if (
+    typeof given === 'bigint'
+      ? given >= 1n && given <= MOST_PERIOD
+      : Number.isSafeInteger(given) && given >= 1
+  )
+    return BigInt(given);
+  throw new CounterpointError(
+    'ERR_PERIOD',
+    `an overflow of ${event} needs a period from 1 to 2^63 - 1, not ${given}`,
+  );
+}
+
+function refuseOverflow(event: string, why: string): CounterpointError {
+  return new CounterpointError('ERR_OVERFLOW', `the overflow of ${event} ${why}`);
 }

@@ -1,10 +1,10 @@
 /** Values wait here for one consumer. Beyond `capacity` the newest are dropped and counted: the producer is the kernel, and cannot wait. */
-export class OverflowQueue<T> implements AsyncIterable<T> {
+export class OverflowQueue<T> implements AsyncIterableIterator<T, void, undefined> {
   dropped = 0;
   readonly #values: T[] = [];
+  readonly #waiting: ((result: IteratorResult<T, void>) => void)[] = [];
   readonly #capacity: number;
   readonly #onReturn: () => void;
-  #wake: (() => void) | null = null;
   #hasEnded = false;
 
   constructor(capacity: number, onReturn: () => void) {
@@ -13,32 +13,35 @@ export class OverflowQueue<T> implements AsyncIterable<T> {
   }
 
   push(value: T): void {
-    if (this.#values.length >= this.#capacity) this.dropped++;
+    const waiting = this.#waiting.shift();
+    if (waiting !== undefined) waiting({ done: false, value });
+    else if (this.#values.length >= this.#capacity) this.dropped++;
     else this.#values.push(value);
-    this.#wake?.();
   }
 
+  /** Nothing will come any more; what waits is still given out. */
   end(): void {
     this.#hasEnded = true;
-    this.#wake?.();
+    for (const waiting of this.#waiting.splice(0)) waiting({ done: true, value: undefined });
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    try {
-      for (;;) {
-        const value = this.#values.shift();
-        if (value !== undefined) {
-          yield value;
-          continue;
-        }
-        if (this.#hasEnded) return;
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        this.#wake = null;
-      }
-    } finally {
-      this.#onReturn();
-    }
+  next(): Promise<IteratorResult<T, void>> {
+    const value = this.#values.shift();
+    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (this.#hasEnded) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  return(): Promise<IteratorResult<T, void>> {
+    this.#onReturn();
+    this.#values.length = 0;
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 }

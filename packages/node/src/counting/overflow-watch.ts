@@ -72,8 +72,12 @@ export class OverflowWatch implements Disposable {
   #watchSet(set: OpenSet): void {
     set.events.forEach(({ overflow, attr }, event) => {
       if (overflow?.signal != null) this.#sendSignals(set, event, overflow.signal);
-      // A suspended event has to be known as such, also where a signal tells of it.
-      if (overflow === null || (overflow.signal !== null && overflow.action === 'notify')) return;
+      // Where a signal tells of it, what is to be done about it has to be known nevertheless.
+      const needsNothing =
+        overflow?.signal != null &&
+        overflow.action === 'notify' &&
+        overflow.initialPeriod === overflow.restartPeriod;
+      if (overflow === null || needsNothing) return;
       const layout = new SampleLayout(attr);
       for (const counter of set.counters[event]!) {
         const page = this.#sys.pageSizeBytes();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
-import { type Overflow, openCounting, parseSwitchRule } from './index.ts';
+import { type Overflow, openCounting, parseList, parseSwitchRule } from './index.ts';
 
 /** Page faults of the calling thread are ours to make: one per fresh page. */
 const PAGE = 4096;
@@ -138,6 +138,61 @@ test('a signal goes to the chosen thread of another process', { skip: noEvents }
   }
 });
 
+test('with a signal, too, the restart period follows the initial one', { skip: noEvents }, async () => {
+  const ignoring = spawn('/bin/sh', ['-c', "trap '' USR2; echo up; exec sleep 60"], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(ignoring.stdout, 'data');
+    using session = openCounting({
+      target: self,
+      events: 'faults:u',
+      overflows: [
+        { event: 'faults:u', initialPeriod: 30, period: 100_000, signal: { number: 12, tid: ignoring.pid! } },
+      ],
+    });
+    let overflows = 0;
+    (async () => {
+      for await (const _ of session.overflows()) overflows++;
+    })();
+    session.start();
+    touchPages(40);
+    await sleep(20);
+    touchPages(1000);
+    await sleep(20);
+    assert.equal(overflows, 1);
+  } finally {
+    ignoring.kill('SIGKILL');
+  }
+});
+
+test('who no longer wants overflows does not wait for one', { skip: noEvents }, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', period: 1_000_000 }],
+  });
+  const overflows = session.overflows()[Symbol.asyncIterator]();
+  const waiting = overflows.next();
+  assert.deepEqual(await overflows.return!(), { done: true, value: undefined });
+  assert.deepEqual(await waiting, { done: true, value: undefined });
+});
+
+test('a tracepoint is not suspended: the kernel would not start it again', (t) => {
+  const open = () =>
+    openCounting({
+      target: self,
+      events: 'sched:sched_switch',
+      overflows: [{ event: 'sched:sched_switch', period: 5, action: 'suspend' }],
+    });
+  try {
+    parseList('sched:sched_switch');
+  } catch (error) {
+    return t.skip((error as Error).message);
+  }
+  assert.throws(open, { code: 'ERR_SUSPEND_TRACEPOINT' });
+});
+
 test('sets switch by an overflow and by time', { skip: noEvents }, async () => {
   using session = openCounting({
     target: self,
@@ -242,6 +297,37 @@ test('what cannot be asked for', () => {
     openCounting({ target: self, events: 'faults:u', sys, overflows: [{ event, period }] });
   assert.throws(open('fault:u', 5), { code: 'ERR_NO_OVERFLOW_EVENT' });
   assert.throws(open('faults:u', 0), { code: 'ERR_PERIOD' });
+  for (const period of [1.5, 2n ** 63n, Number.NaN])
+    assert.throws(open('faults:u', period as number), { code: 'ERR_PERIOD' });
+  const odd = (overflow: object) => () =>
+    openCounting({
+      target: self,
+      events: 'faults:u,duration_time',
+      sys,
+      overflows: [{ event: 'faults:u', period: 5, ...overflow }],
+    });
+  for (const overflow of [
+    { action: 'explode' },
+    { signal: { number: 0, tid: 1 } },
+    { event: 'duration_time' },
+  ])
+    assert.throws(odd(overflow), { code: 'ERR_OVERFLOW' });
+  for (const switching of [
+    { by: 'time', sliceMs: 0 },
+    { by: 'time', sliceMs: 3e9 },
+    { by: 'time' },
+    { by: 'whim' },
+  ])
+    assert.throws(
+      () => openCounting({ target: self, sets: ['cs', 'faults'], sys, switching: switching as never }),
+      {
+        code: 'ERR_SWITCH_RULE',
+      },
+    );
+  assert.throws(() => openCounting({ target: self, events: [], sys }), { code: 'ERR_NO_EVENTS' });
+  assert.throws(() => openCounting({ target: { kind: 'threads', tids: [] }, events: 'cs', sys }), {
+    code: 'ERR_NO_PROCESS',
+  });
   for (const rule of ['time', 'time:0', 'time:-5ms', 'overflow:cs', 'overflow:cs:0', 'often', ''])
     assert.throws(() => parseSwitchRule(rule), { code: 'ERR_SWITCH_RULE' }, rule);
   assert.deepEqual(parseSwitchRule('overflow:sched:sched_switch:7'), {

@@ -18,9 +18,11 @@ export function placesOf(target: CountingTarget): Places {
     case 'command':
       return { tasks: [target.pid], cpus: ANYWHERE };
     case 'processes':
+      requireSome(target.pids);
       for (const pid of target.pids) requireProcess(pid);
       return { tasks: [...new Set(target.pids.flatMap(listThreads))], cpus: ANYWHERE };
     case 'threads':
+      requireSome(target.tids);
       for (const tid of target.tids) requireThread(tid);
       return { tasks: [...new Set(target.tids)], cpus: ANYWHERE };
     case 'cpus':
@@ -33,10 +35,15 @@ function requireOnline(wanted: readonly number[] | undefined): readonly number[]
   const online = onlineCpus();
   const cpus = wanted ?? online;
   const missing = cpus.filter((cpu) => !online.includes(cpu));
-  if (cpus.length > 0 && missing.length === 0) return cpus;
+  if (cpus.length > 0 && missing.length === 0) return [...new Set(cpus)];
   throw new CounterpointError(
     'ERR_NO_CPU',
     cpus.length === 0 ? 'the list of CPUs is empty' : `no such CPU is online: ${missing.join(', ')}`,
     `Online are ${online.join(', ')}.`,
   );
+}
+
+function requireSome(ids: readonly number[]): void {
+  if (ids.length === 0)
+    throw new CounterpointError('ERR_NO_PROCESS', 'the list of processes or threads is empty');
 }

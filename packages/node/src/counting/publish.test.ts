@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
-import { liveHandles } from '../sys/index.ts';
+import { FakeSys, liveHandles } from '../sys/index.ts';
 import {
   connect,
   listPublished,
@@ -104,6 +104,7 @@ test('an answer that is waited for fails when the other process ends', async () 
     const answer = remote.read();
     publisher.kill('SIGKILL');
     await assert.rejects(answer, { code: 'ERR_CLOSED' });
+    await assert.rejects(remote.read(), { code: 'ERR_CLOSED' });
   } finally {
     publisher.kill('SIGKILL');
   }
@@ -134,6 +135,20 @@ print(v)`;
   assert.deepEqual([statSync(sumsPath).mode & 0o777, statSync(socketPath).mode & 0o777], [0o600, 0o600]);
   session.close();
   assert.ok(!existsSync(sumsPath) && !existsSync(socketPath));
+});
+
+test('more events than a page has room for are refused before anything changes', async () => {
+  const many = Array.from({ length: 9000 }, (_, index) => `cpu-clock/name=${'x'.repeat(60)}${index}/`);
+  const sys = new FakeSys();
+  using large = openCounting({ target: { kind: 'self' }, events: many, sys });
+  await assert.rejects(large.publish({ name: 'large' }), { code: 'ERR_SUMS_PAGE' });
+  using small = openCounting({ target: { kind: 'self' }, events: 'faults:u', sys });
+  using publication = await small.publish({ name: 'small', intervalMs: 5 });
+  assert.throws(() => small.update({ events: many }), { code: 'ERR_SUMS_PAGE' });
+  await sleep(20);
+  assert.equal(small.read().sets[0]!.events.length, 1);
+  assert.ok(listPublished().some(({ name }) => name === publication.published.name));
+  assert.ok(!listPublished().some(({ name }) => name === 'large'));
 });
 
 test('names that cannot be, and a name that is taken', async () => {

@@ -8,7 +8,7 @@ import { parseControlData } from './parse-control-data.ts';
 import { errorToJson, type Request, readLines, writeLine } from './protocol.ts';
 import type { ControlRequest } from './request.ts';
 import { listPublished, type Published, publishedAs, removePublished } from './runtime-directory.ts';
-import { SUMS_PAGE_BYTES, SumsPageWriter, type SumsState } from './sums-page.ts';
+import { requireRoom, SUMS_PAGE_BYTES, SumsPageWriter, type SumsState } from './sums-page.ts';
 import type { Counts } from './types.ts';
 
 /** What can be published: a session, or all CPUs of the global mode. */
@@ -76,7 +76,8 @@ export class Publication implements Disposable {
 
   static async open(sys: Sys, session: Publishable, options: PublishOptions): Promise<Publication> {
     const { name = DEFAULT_NAME, intervalMs = DEFAULT_INTERVAL_MS } = options;
-    if (!(intervalMs >= 1)) throw new RangeError('intervalMs must be at least 1');
+    if (!(intervalMs >= 1 && intervalMs < 2 ** 31))
+      throw new RangeError('intervalMs must be from 1 to 2147483647');
     const published = publishedAs(process.pid, name);
     if (listPublished().some((one) => one.pid === process.pid && one.name === name)) {
       throw new CounterpointError(
@@ -86,6 +87,7 @@ export class Publication implements Disposable {
       );
     }
     removePublished(published);
+    requireRoom(session.read().sets);
     const mapping = mapSums(sys, published.sumsPath);
     try {
       const server = await listen(published.socketPath);
@@ -156,7 +158,7 @@ export class Publication implements Disposable {
         this.refresh();
         return null;
       case 'update': {
-        const data = parseControlData(JSON.stringify(request['control']));
+        const data = parseControlData(JSON.stringify(request['control'] ?? null));
         session.update(
           controlRequest(data),
           request['preserve'] === 'all' ? 'all' : namesArgument(request['preserve']),

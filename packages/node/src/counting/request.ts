@@ -4,7 +4,7 @@ import { systemEventLookup } from '../pmu/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { type OverflowRequest, requireOverflowEvents } from './overflow-control.ts';
 import { type CountingOptions, planSet } from './plan-set.ts';
-import { type SwitchRule, switchOverflow } from './switching.ts';
+import { checkSwitchRule, type SwitchRule, switchOverflow } from './switching.ts';
 import type { CountingPlan, CountingTarget } from './types.ts';
 
 /** Events in perf's grammar, or parsed ones. */
@@ -48,6 +48,7 @@ export interface CountingRequest extends ControlRequest {
 /** Everything that `openCounting` would open, without opening it. */
 export function planCounting(request: CountingRequest): CountingPlan {
   const { target } = request;
+  if (request.switching !== undefined) checkSwitchRule(request.switching);
   const options = optionsOf(request);
   const sets = setsOf(request).map(({ name, events }, index) =>
     // Only the first set is loaded by the exec.
@@ -94,6 +95,8 @@ function setsOf({ events, sets, switching }: ControlRequest): ParsedSet[] {
     const named: NamedSet = isNamed(list) ? list : { events: list };
     return { name: named.name ?? nameOf(named.events, index), events: parseList(named.events) };
   });
+  if (parsed.some(({ events: own }) => own.length === 0))
+    throw new CounterpointError('ERR_NO_EVENTS', 'an event set is empty', 'Name events in each.');
   if (switching?.by === 'overflow') for (const set of parsed) addSwitchEvent(set, switching.event);
   return parsed;
 }
@@ -108,10 +111,16 @@ function isNamed(list: EventList | NamedSet): list is NamedSet {
   return typeof list === 'object' && !Array.isArray(list);
 }
 
+/** A longer list of events is no name. */
+const LONGEST_NAME = 200;
+
 function nameOf(events: EventList, index: number): string {
-  if (typeof events === 'string') return events;
-  const names = events.map((event) => (typeof event === 'string' ? event : event.name));
-  return names.length > 0 ? names.join(',') : `set ${index + 1}`;
+  const names =
+    typeof events === 'string'
+      ? [events]
+      : events.map((event) => (typeof event === 'string' ? event : event.name));
+  const name = names.join(',');
+  return name !== '' && name.length <= LONGEST_NAME ? name : `set ${index + 1}`;
 }
 
 /** Parse texts one after another; group numbers stay apart. */

@@ -52,11 +52,12 @@ export function publishedAs(pid: number, name: string, directory = runtimeDirect
 export function listPublished(directory = runtimeDirectory()): Published[] {
   const found: Published[] = [];
   for (const file of readdirSync(directory)) {
-    const match = /^(\d+)-(.+)\.sock$/.exec(file);
+    const match = /^(\d+)-(.+)\.(sock|sums)$/.exec(file);
     if (match === null || !NAME.test(match[2]!)) continue;
     const published = publishedAs(Number(match[1]), match[2]!, directory);
-    if (isAlive(published.pid)) found.push(published);
-    else removePublished(published);
+    // Node removes the socket of a process that ends by itself.
+    if (!isAlive(published.pid)) removePublished(published);
+    else if (match[3] === 'sock') found.push(published);
   }
   return found;
 }

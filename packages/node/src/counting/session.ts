@@ -9,12 +9,14 @@ import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watc
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { UnsupportedFacts } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
-import { SetState } from './set-state.ts';
+import { type CountingContext, SetState } from './set-state.ts';
+import { requireRoom } from './sums-page.ts';
 import type { SwitchRule } from './switching.ts';
 import type { ToolTimes } from './tool-events.ts';
 import type { CountingTarget, Counts } from './types.ts';
 
 const CLOCK_MONOTONIC = 1;
+const LEAST_SLICE_NS = 20_000_000n;
 const MOST_WAITING_OVERFLOWS = 65_536;
 
 export interface SessionParts {
@@ -57,6 +59,9 @@ export class CountingSession implements Disposable, Publishable {
   /** When the active set was loaded, while running. */
   #loadedAtNs = 0n;
   #elapsedNs = 0n;
+  #sliceEndedAtNs = 0n;
+  /** What of it was before the last reset of all. */
+  #elapsedBaseNs = 0n;
   #switches = 0;
   #blindNs = 0n;
   #watch: OverflowWatch;
@@ -75,8 +80,8 @@ export class CountingSession implements Disposable, Publishable {
     this.#facts = parts.facts;
     this.#owned = parts.owned;
     this.#enableOnExec = parts.enableOnExec;
-    this.#sets = parts.sets.map((set) => new SetState(set));
     this.#tools = { sys: parts.sys, startChildren: parts.sys.childrenTimes() };
+    this.#sets = parts.sets.map((set) => new SetState(set, this.#context([])));
     this.#reopen = parts.reopen;
     this.#switching = parts.switching;
     this.#control = parts.control;
@@ -143,6 +148,7 @@ export class CountingSession implements Disposable, Publishable {
     state.set.disable();
     this.#unloaded(state, this.#now());
     this.#isRunning = false;
+    state.read();
     state.endSlice();
   }
 
@@ -170,6 +176,7 @@ export class CountingSession implements Disposable, Publishable {
     after.timesLoaded++;
     this.#switches++;
     this.#blindNs += to - from;
+    before.read();
     before.endSlice();
   }
 
@@ -192,23 +199,32 @@ export class CountingSession implements Disposable, Publishable {
   /** The sums of all sets. */
   read(): Counts {
     this.#requireOpen();
-    const active = this.#sets[this.#active]!;
-    if (this.#isRunning) this.#unloaded(active, this.#now());
-    active.endSlice();
-    const context = {
-      facts: this.#facts,
-      tools: this.#tools,
-      elapsedNs: this.#elapsedNs,
-      wantedNs:
-        this.#sets.length === 1 ? null : this.#sets.reduce((sum, state) => sum + state.enabledNs(), 0n),
-    };
+    this.#bringUp();
+    const context = this.#context(this.#sets);
     return {
       type: 'counts',
       version: 1,
       timeNs: this.#now(),
-      elapsedNs: this.#elapsedNs,
+      elapsedNs: this.#elapsedNs - this.#elapsedBaseNs,
       sets: this.#sets.map((state) => state.counts(context)),
     };
+  }
+
+  /** Bring sums and times up to now. */
+  #bringUp(): void {
+    const active = this.#sets[this.#active]!;
+    const now = this.#now();
+    if (this.#isRunning) this.#unloaded(active, now);
+    active.read();
+    // Sets end their slices when they are unloaded. Where there is one, the kernel alone takes turns, much faster than this.
+    if (this.#sets.length > 1 || now - this.#sliceEndedAtNs < LEAST_SLICE_NS) return;
+    active.endSlice();
+    this.#sliceEndedAtNs = now;
+  }
+
+  #context(sets: readonly SetState[]): CountingContext {
+    const wantedNs = sets.length === 1 ? null : sets.reduce((sum, { enabledNs }) => sum + enabledNs, 0n);
+    return { facts: this.#facts, tools: this.#tools, elapsedNs: this.#elapsedNs, wantedNs };
   }
 
   /**
@@ -266,12 +282,13 @@ export class CountingSession implements Disposable, Publishable {
   /** Let sums begin again at zero: all, or those of the events of these names. */
   reset(names?: readonly string[]): void {
     this.#requireOpen();
+    this.#bringUp();
+    const context = this.#context(this.#sets);
     for (const state of this.#sets) {
-      state.reset((name) => names === undefined || names.includes(name));
+      state.reset((name) => names === undefined || names.includes(name), context);
       if (names === undefined) Object.assign(state, { timesLoaded: 0, loadedNs: 0n });
     }
-    if (names === undefined) this.#elapsedNs = 0n;
-    if (this.#isRunning) this.#loadedAtNs = this.#now();
+    if (names === undefined) this.#elapsedBaseNs = this.#elapsedNs;
   }
 
   /**
@@ -281,30 +298,40 @@ export class CountingSession implements Disposable, Publishable {
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.#requireOpen();
     const wasRunning = this.#isRunning;
-    const opened = this.#reopen(control);
+    // Whom and how is as it was opened.
+    const { events, sets, overflows, switching } = control;
+    const what: ControlRequest = {
+      ...(events === undefined ? {} : { events }),
+      ...(sets === undefined ? {} : { sets }),
+      ...(overflows === undefined ? {} : { overflows }),
+      ...(switching === undefined ? {} : { switching }),
+    };
+    const opened = this.#reopen(what);
     let watch: OverflowWatch;
     try {
+      if (this.#publications.size > 0) requireRoom(opened);
       watch = this.#watchOverflows(opened);
     } catch (error) {
       for (const set of opened) set.close();
       throw error;
     }
     this.stop();
+    this.#bringUp();
     const before = this.#sets;
-    for (const state of before) state.set.read();
+    const context = this.#context(before);
     this.#watch.close();
     this.#watch = watch;
-    this.#sets = opened.map((set) => new SetState(set));
+    this.#sets = opened.map((set) => new SetState(set, context));
     this.#active = 0;
-    this.#switching = control.switching ?? { by: 'manual' };
+    this.#switching = switching ?? { by: 'manual' };
     const { events: _, sets: __, overflows: ___, switching: ____, ...how } = this.#control;
-    this.#control = { ...how, ...control };
+    this.#control = { ...how, ...what };
     const isPreserved = (name: string) => preserve === 'all' || preserve.includes(name);
     for (const state of this.#sets) {
       const old =
         before.find(({ set }) => set.name === state.set.name) ??
         (before.length === 1 ? before[0] : undefined);
-      if (old !== undefined) state.carryOver(old, isPreserved);
+      if (old !== undefined) state.carryOver(old, isPreserved, context);
     }
     for (const { set } of before) set.close();
     if (wasRunning) this.start();

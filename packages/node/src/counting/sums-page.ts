@@ -13,7 +13,7 @@ import type { CountStatus, Counts } from './types.ts';
  * `sequence` is odd while the writer is at work, and another number afterwards: a reader takes it, reads, and takes it
  * again; where the two differ or are odd it begins anew. `generation` changes with the names. `timeNs` is CLOCK_MONOTONIC.
  */
-export const SUMS_PAGE_BYTES = 64 * 1024;
+export const SUMS_PAGE_BYTES = 1024 * 1024;
 
 const MAGIC = 0x4d53_5043;
 const VERSION = 1;
@@ -65,6 +65,34 @@ interface EntryName {
   scale: number;
 }
 
+interface NamedEvents {
+  name: string;
+  events: readonly { requestedName: string; unit: string | null; scale: number }[];
+}
+
+function namesOf(sets: readonly NamedEvents[]): string {
+  return JSON.stringify(
+    sets.flatMap(({ name, events }) =>
+      events.map(
+        ({ requestedName, unit, scale }): EntryName => ({ set: name, event: requestedName, unit, scale }),
+      ),
+    ),
+  );
+}
+
+/** Throws where the events of `sets` do not fit into a page. */
+export function requireRoom(sets: readonly NamedEvents[]): void {
+  const entries = sets.reduce((sum, { events }) => sum + events.length, 0);
+  const size = ENTRY_OFFSET + entries * ENTRY_SIZE + new TextEncoder().encode(namesOf(sets)).length;
+  if (size > SUMS_PAGE_BYTES) {
+    throw new CounterpointError(
+      'ERR_SUMS_PAGE',
+      `${entries} events and their names do not fit into a page of ${SUMS_PAGE_BYTES} bytes`,
+      'Publish fewer events.',
+    );
+  }
+}
+
 /** The writing side. There is one writer. */
 export class SumsPageWriter {
   readonly #view: DataView<ArrayBuffer>;
@@ -85,18 +113,8 @@ export class SumsPageWriter {
   }
 
   write(counts: Counts, state: SumsState): void {
-    const names = JSON.stringify(
-      counts.sets.flatMap(({ name, events }) =>
-        events.map(
-          (event): EntryName => ({
-            set: name,
-            event: event.requestedName,
-            unit: event.unit,
-            scale: event.scale,
-          }),
-        ),
-      ),
-    );
+    const names = namesOf(counts.sets);
+    if (names !== this.#names) requireRoom(counts.sets);
     Atomics.add(this.#sequence, 0, 1);
     try {
       if (names !== this.#names) this.#writeNames(names, counts);
@@ -129,13 +147,6 @@ export class SumsPageWriter {
     const entries = counts.sets.reduce((sum, { events }) => sum + events.length, 0);
     const bytes = new TextEncoder().encode(names);
     const offset = ENTRY_OFFSET + entries * ENTRY_SIZE;
-    if (offset + bytes.length > this.#bytes.length) {
-      throw new CounterpointError(
-        'ERR_SUMS_PAGE',
-        `${entries} events and their names do not fit into a page of ${this.#bytes.length} bytes`,
-        'Publish fewer events.',
-      );
-    }
     const view = this.#view;
     this.#bytes.set(bytes, offset);
     view.setUint32(AT_ENTRIES, entries, true);

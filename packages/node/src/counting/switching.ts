@@ -9,6 +9,8 @@ export type SwitchRule =
   | { by: 'overflow'; event: string; count: bigint | number };
 
 const LEAST_SLICE_MS = 1;
+/** What a timer takes. */
+const MOST_SLICE_MS = 2 ** 31 - 1;
 
 /** `time:100ms`, `overflow:EVENT:N`, `manual`. The event may hold colons. */
 export function parseSwitchRule(text: string): SwitchRule {
@@ -31,6 +33,20 @@ export function parseSwitchRule(text: string): SwitchRule {
     `'${text}' is no rule for switching event sets`,
     'Write time:100ms, overflow:EVENT:N (N at least 1) or manual.',
   );
+}
+
+/** Throws for a rule that cannot be followed, as programs without types may give it. */
+export function checkSwitchRule(rule: SwitchRule): void {
+  const refuse = (why: string): never => {
+    throw new CounterpointError('ERR_SWITCH_RULE', why);
+  };
+  if (rule.by === 'time') {
+    const { sliceMs } = rule;
+    if (!(sliceMs >= LEAST_SLICE_MS && sliceMs <= MOST_SLICE_MS))
+      refuse(`a slice of ${sliceMs} ms: it should be from ${LEAST_SLICE_MS} to ${MOST_SLICE_MS}`);
+  } else if (rule.by !== 'overflow' && rule.by !== 'manual') {
+    refuse(`sets cannot switch by ${(rule as { by: unknown }).by}: only by time, overflow or manual`);
+  }
 }
 
 /** The overflow that a rule stands on. */
