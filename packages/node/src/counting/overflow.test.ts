@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
@@ -288,6 +291,46 @@ test('no overflow goes unannounced, however early it comes', { skip: noEvents },
       late.abort();
       assert.ok(told !== null, `overflow ${overflow} of round ${round}`);
     }
+  }
+});
+
+test('a worker tells of its own overflows, and may be terminated while it does', { skip: noEvents }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-worker-'));
+  const index = JSON.stringify(join(import.meta.dirname, 'index.ts'));
+  const tsx = JSON.stringify(import.meta.resolve('tsx/esm/api'));
+  try {
+    writeFileSync(
+      join(folder, 'worker.mjs'),
+      `import { parentPort } from 'node:worker_threads';
+      (await import(${tsx})).register();
+      const { openCounting } = await import(${index});
+      const overflows = [{ event: 'faults:u', period: 500 }];
+      const session = openCounting({ target: { kind: 'self' }, events: 'faults:u', overflows });
+      session.start();
+      (async () => { for await (const { count } of session.overflows()) parentPort.postMessage(String(count)); })();
+      for (;;) { new Uint8Array(4 << 20).fill(1); await new Promise((resolve) => setTimeout(resolve, 5)); }`,
+    );
+    const script = `
+      import { Worker } from 'node:worker_threads';
+      const execArgv = ['--conditions=counterpoint-source'];
+      const worker = new Worker(${JSON.stringify(join(folder, 'worker.mjs'))}, { execArgv });
+      worker.once('message', async (count) => { console.log(count); await worker.terminate(); console.log('ended'); });`;
+    const flags = [
+      '--import',
+      'tsx',
+      '--conditions=counterpoint-source',
+      '--input-type=module',
+      '-e',
+      script,
+    ];
+    const run = spawnSync(process.execPath, flags, {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    assert.deepEqual([run.status, run.signal, run.stdout], [0, null, '500\nended\n'], run.stderr);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

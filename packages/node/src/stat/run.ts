@@ -151,16 +151,18 @@ class Run {
       await Promise.race([stop.reason, pause(delayMs)]);
     }
     if (delayMs === 0) this.#warmUp();
-    this.#startNs = this.#now();
+    if (delayMs === 0 && held !== null) this.#times.markRelease(held.pid);
     for (const session of sessions) session.start();
-    if (delayMs === 0) this.#release();
+    this.#startNs = this.#now();
+    if (delayMs === 0) held?.release();
     stop.begin(scope);
     const stopped =
       intervalMs === undefined ? await stop.reason : await this.#countIntervals(intervalMs, stop);
     // perf ends its command, too, where it stops before it.
     if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
     const exit = held === null ? null : await held.exited;
-    const endNs = this.#now();
+    const endNs =
+      stopped === 'command-exited' && held !== null ? (held.exitedAtNs ?? this.#now()) : this.#now();
     const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
     for (const session of sessions) session.stop();

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { checked, libc, watchDescriptor } from './ffi.ts';
 import { Fd } from './handles.ts';
 import type { EpollCalls, ReadyDescriptor } from './sys.ts';
@@ -5,6 +6,8 @@ import type { EpollCalls, ReadyDescriptor } from './sys.ts';
 const epollCreate1 = libc('int epoll_create1(int flags)');
 const epollCtl = libc('int epoll_ctl(int epfd, int op, int fd, void *event)');
 const epollWaitCall = libc('int epoll_wait(int epfd, void *events, int maxevents, int timeout)');
+
+const pollCall = libc('int poll(void *descriptors, unsigned long count, int timeout)');
 
 const EPOLL_CLOEXEC = 0o2000000;
 const EPOLL_CTL_ADD = 1;
@@ -57,7 +60,9 @@ export const epollCalls: EpollCalls = {
     return ready;
   },
   watch(fd, onReadable) {
-    const watch = watchDescriptor(fd.number, onReadable);
+    const watch = isMainThread
+      ? watchDescriptor(fd.number, onReadable)
+      : askNowAndThen(fd.number, onReadable);
     let isOpen = true;
     const close = () => {
       if (isOpen) watch.close();
@@ -66,3 +71,22 @@ export const epollCalls: EpollCalls = {
     return { close, [Symbol.dispose]: close };
   },
 };
+
+/** A worker asks this often. */
+const ASK_INTERVAL_MS = 5;
+const POLLIN = 1;
+
+/**
+ * For workers: a watch in the event loop that is still there when a worker is terminated ends the whole process (koffi 3.3),
+ * and nobody is asked before that.
+ */
+function askNowAndThen(fd: number, onReadable: () => void): { close(): void } {
+  // struct pollfd { int fd; short events; short revents; }
+  const request = new Int32Array(2);
+  const timer = setInterval(() => {
+    request[0] = fd;
+    request[1] = POLLIN;
+    if (checked(pollCall(request, 1, 0), 'poll', { fd }) > 0) onReadable();
+  }, ASK_INTERVAL_MS);
+  return { close: () => clearInterval(timer) };
+}

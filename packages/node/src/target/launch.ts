@@ -20,6 +20,8 @@ export interface HeldCommand extends Disposable {
   /** Name of the process until it runs the command. */
   readonly heldName: string;
   readonly exited: Promise<ExitStatus>;
+  /** When it was seen to have ended, on CLOCK_MONOTONIC. */
+  readonly exitedAtNs: bigint | null;
   release(): void;
   kill(signal: NodeJS.Signals): void;
   /** Do not keep this process waiting for it. */
@@ -104,8 +106,10 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   }
   const gate = child.stdio[3] as Writable;
   gate.on('error', () => {});
+  let exitedAtNs: bigint | null = null;
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => {
+      exitedAtNs = process.hrtime.bigint();
       gate.destroy();
       resolve({ code: signal === null ? code! : 128 + constants.signals[signal], signal });
     });
@@ -115,6 +119,9 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     program,
     heldName: HELD_NAME,
     exited,
+    get exitedAtNs() {
+      return exitedAtNs;
+    },
     release: () => void gate.end(isPlain ? '\n' : execOrder({ program, words, env, ...inherit })),
     kill: (signal) => void child.kill(signal),
     abandon: () => child.unref(),
