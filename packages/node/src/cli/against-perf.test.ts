@@ -49,7 +49,15 @@ const theirText = (...words: string[]) => demangled(perf(...words));
  * Without what perf 6.1 names otherwise: calls through the PLT of some libraries are "@plt" only, and where V8 has put new
  * code in the place of old code perf keeps the old name.
  */
-const comparable = (lines: string[]) => lines.filter((line) => !/@plt|perf-\d+\.map|\[JIT\]/.test(line));
+const isOtherwise = (line: string) => /@plt|perf-\d+\.map|\[JIT\]/.test(line);
+const comparable = (lines: string[]) => lines.filter((line) => !isOtherwise(line));
+
+/** The lines of both without those that one of them has otherwise: a call through the PLT may be `[unknown]` to perf. */
+function comparablePairs(ours: string[], theirs: string[]): [string[], string[]] {
+  assert.equal(ours.length, theirs.length);
+  const isKept = (_: string, at: number) => !isOtherwise(ours[at]!) && !isOtherwise(theirs[at]!);
+  return [ours.filter(isKept), theirs.filter(isKept)];
+}
 
 describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'counterpoint-test-'));
@@ -95,8 +103,9 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   test('script: every line', async () => {
     const ours = (await counterpoint('script', '-i', file)).out.split('\n');
     const theirs = theirText('script', '-i', file).split('\n');
-    assert.equal(ours.length, theirs.length);
-    assert.deepEqual(comparable(ours), comparable(theirs));
+    const [kept, expected] = comparablePairs(ours, theirs);
+    assert.ok(kept.length > ours.length / 2);
+    assert.deepEqual(kept, expected);
     // JIT code where perf keeps the name of what was there before is the exception.
     const isJit = (line: string) => line.includes('(/tmp/perf-');
     const differing = ours.filter((line, i) => isJit(line) && line !== theirs[i]);
@@ -111,7 +120,8 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
     ]) {
       const ours = (await counterpoint('script', ...words, '-i', file)).out;
       const theirs = theirText('script', ...words, '-i', file);
-      assert.deepEqual(comparable(ours.split('\n')), comparable(theirs.split('\n')), words.join(' '));
+      const [kept, expected] = comparablePairs(ours.split('\n'), theirs.split('\n'));
+      assert.deepEqual(kept, expected, words.join(' '));
     }
   });
 
