@@ -1,7 +1,9 @@
 import { ATTR_FIELDS, ATTR_FLAGS, PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
+import type { CountedEvent } from '../counting/index.ts';
 import type { PlannedEvent } from '../session/index.ts';
 import type { Output } from './output.ts';
+import { type CounterAnswer, counterAnswers, counterText, unknownCountersText } from './plan-counters.ts';
 
 /** Stands for the process of a command that was not started. */
 export const COMMAND_PID = -2;
@@ -14,7 +16,7 @@ export interface PlannedOpens {
   /** Name of the event set; null outside of `stat`. */
   name: string | null;
   cgroup: string | null;
-  events: readonly PlannedEvent[];
+  events: readonly (PlannedEvent | CountedEvent)[];
   rows: readonly { event: number; task: number; cpu: number; leader: number | null }[];
 }
 
@@ -32,14 +34,18 @@ export function printPlan({ verb, plans, asJson }: PlanRequest, out: Output): vo
     return;
   }
   opens.forEach((open, at) => {
-    const { event, pid, cgroup, cpu, groupLeader, attr, foreign } = open;
+    const { event, pid, cgroup, cpu, groupLeader, attr, counter, foreign } = open;
     const who = cgroup !== null ? `cgroup ${cgroup}` : pid === null ? "the command's process" : `pid ${pid}`;
     const group = groupLeader === null ? '' : `, in the group of ${groupLeader}`;
     out.line(`${at}: ${event}: ${who}, cpu ${cpu}${group}`);
     if (foreign !== null) out.line(`    not to be opened here: an event of ${foreign}`);
     const set = Object.entries(attr).filter(([, value]) => value !== 0 && value !== '0' && value !== '0x0');
     out.line(`    ${set.map(([name, value]) => `${name}=${value}`).join(' ')}`);
+    const where = counterText(counter);
+    if (where !== null) out.line(`    ${where}`);
   });
+  const unknown = unknownCountersText(opens);
+  if (unknown !== null) out.line(unknown);
 }
 
 export interface PlannedOpen {
@@ -55,6 +61,8 @@ export interface PlannedOpen {
   flags: number;
   /** By the kernel's names; 64-bit fields are strings. */
   attr: Record<string, number | string>;
+  /** Which hardware counters it would have, by what is known of the PMU. */
+  counter: CounterAnswer;
   filter: string | null;
   /** Whose event it is, where this machine does not have it; then it is only to be looked at. */
   foreign: string | null;
@@ -66,6 +74,7 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
   const opens: PlannedOpen[] = [];
   for (const { name, cgroup, events, rows } of plans) {
     const first = opens.length;
+    const counters = counterAnswers(events);
     for (const { event: index, task, cpu, leader } of rows) {
       const event = events[index]!;
       opens.push({
@@ -77,6 +86,7 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
         groupLeader: leader === null ? null : first + leader,
         flags: FD_CLOEXEC | (cgroup === null ? 0 : PID_CGROUP),
         attr: attrFields(event.attr),
+        counter: event.foreignPmu == null ? counters[index]! : FOREIGN,
         filter: event.filter ?? null,
         foreign: event.foreignPmu ?? null,
         probe:
@@ -88,6 +98,9 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
   }
   return opens;
 }
+
+/** An event of another machine. */
+const FOREIGN: CounterAnswer = { kind: 'unknown', counters: [], share: null, reason: null, remedy: null };
 
 const HEX_FIELDS: ReadonlySet<string> = new Set([
   'config',
