@@ -1,7 +1,9 @@
 import { defineVerb } from './args.ts';
 import { eventTablesOption } from './event-tables.ts';
+import { type TargetName, targetOptions } from './target-options.ts';
 
 export type RecordName =
+  | TargetName
   | 'event'
   | 'event-tables'
   | 'count'
@@ -13,13 +15,6 @@ export type RecordName =
   | 'all-user'
   | 'all-kernel'
   | 'clockid'
-  | 'pid'
-  | 'tid'
-  | 'all-cpus'
-  | 'cpu'
-  | 'delay'
-  | 'inherit'
-  | 'no-inherit'
   | 'output'
   | 'max-size'
   | 'mmap-pages'
@@ -44,31 +39,7 @@ export default defineVerb<RecordName>({
   usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
   command: true,
   options: [
-    {
-      long: 'pid',
-      short: 'p',
-      value: 'PID,...',
-      help: 'running processes, with all their threads',
-      group: WHOM,
-    },
-    { long: 'tid', short: 't', value: 'TID,...', help: 'running threads', group: WHOM },
-    { long: 'all-cpus', short: 'a', help: 'everything that runs, on all CPUs', group: WHOM },
-    {
-      long: 'cpu',
-      short: 'C',
-      value: 'CPUS',
-      help: 'everything that runs on these CPUs, such as 0-3,8',
-      group: WHOM,
-    },
-    { long: 'no-inherit', short: 'i', help: 'do not follow children and new threads', group: WHOM },
-    { long: 'inherit', help: 'follow children and new threads (the default)', group: WHOM },
-    {
-      long: 'delay',
-      short: 'D',
-      value: 'MS',
-      help: 'begin so many milliseconds after the start',
-      group: WHOM,
-    },
+    ...targetOptions(WHOM),
     {
       long: 'event',
       short: 'e',

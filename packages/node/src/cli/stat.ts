@@ -1,16 +1,11 @@
 import { defineVerb } from './args.ts';
 import { eventTablesOption } from './event-tables.ts';
+import { type TargetName, targetOptions } from './target-options.ts';
 
 export type StatName =
-  | 'pid'
-  | 'tid'
-  | 'all-cpus'
-  | 'cpu'
+  | TargetName
   | 'cgroup'
   | 'for-each-cgroup'
-  | 'no-inherit'
-  | 'inherit'
-  | 'delay'
   | 'timeout'
   | 'repeat'
   | 'event'
@@ -59,22 +54,7 @@ export default defineVerb<StatName>({
   usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
   command: true,
   options: [
-    {
-      long: 'pid',
-      short: 'p',
-      value: 'PID,...',
-      help: 'running processes, with all their threads',
-      group: WHOM,
-    },
-    { long: 'tid', short: 't', value: 'TID,...', help: 'running threads', group: WHOM },
-    { long: 'all-cpus', short: 'a', help: 'everything that runs, on all CPUs', group: WHOM },
-    {
-      long: 'cpu',
-      short: 'C',
-      value: 'CPUS',
-      help: 'everything that runs on these CPUs, such as 0-3,8',
-      group: WHOM,
-    },
+    ...targetOptions(WHOM),
     {
       long: 'cgroup',
       short: 'G',
@@ -86,15 +66,6 @@ export default defineVerb<StatName>({
       long: 'for-each-cgroup',
       value: 'PATH,...',
       help: 'the same events for each of several control groups',
-      group: WHOM,
-    },
-    { long: 'no-inherit', short: 'i', help: 'do not follow children and new threads', group: WHOM },
-    { long: 'inherit', help: 'follow children and new threads (the default)', group: WHOM },
-    {
-      long: 'delay',
-      short: 'D',
-      value: 'MS',
-      help: 'begin so many milliseconds after the start',
       group: WHOM,
     },
     { long: 'timeout', value: 'MS', help: 'end after so many milliseconds', group: WHOM },
