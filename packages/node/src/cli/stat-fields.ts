@@ -7,11 +7,13 @@ export interface FieldsContext {
   sinceStartNs: bigint | null;
   /** The sums at the end of `-I`. */
   isSummary: boolean;
+  /** Name the event set of each row: there are several. */
+  withSets: boolean;
 }
 
 const HAS_MEMBERS: ReadonlySet<string> = new Set(['core', 'die', 'socket', 'node']);
 
-/** perf's `-x`: [time][place[,members]],count,unit,event,[cgroup],[spread],running time,percent,metric,its unit. */
+/** perf's `-x`: [time][place[,members]],count,unit,event,[cgroup],[spread],running time,percent,metric,its unit,[set]. */
 export function separatedLines(row: StatRow, separator: string, context: FieldsContext): string[] {
   const { place, event, status, metrics, spreadPercent } = row;
   const before: string[] = [];
@@ -34,8 +36,9 @@ export function separatedLines(row: StatRow, separator: string, context: FieldsC
     ...(first === undefined ? ['', ''] : [digitsOf(first.text), first.unit]),
   ];
   const blank = [...before, ...Array.from({ length: fields.length - before.length - 2 }, () => '')];
+  const set = context.withSets ? [event.set] : [];
   return [fields, ...more.map(({ text, unit }) => [...blank, digitsOf(text), unit])].map((line) =>
-    line.join(separator),
+    [...line, ...set].join(separator),
   );
 }
 
@@ -51,7 +54,7 @@ function runningShare({ enabledNs, runningNs }: StatRow): string {
   return (enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs).toFixed(2);
 }
 
-/** perf's `-j`: an object in each line. `effective-event` and `reason` are ours. */
+/** perf's `-j`: an object in each line. `set`, `effective-event` and `reason` are ours. */
 export function jsonLines(row: StatRow, context: FieldsContext): string[] {
   const { place, event, status, metrics, spreadPercent } = row;
   const before: string[] = [];
@@ -70,6 +73,7 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
     `"unit" : ${JSON.stringify(event.count.unit ?? '')}`,
     `"event" : ${JSON.stringify(event.count.requestedName)}`,
     ...(event.cgroup === null ? [] : [`"cgroup" : ${JSON.stringify(event.cgroup)}`]),
+    ...(context.withSets ? [`"set" : ${JSON.stringify(event.set)}`] : []),
     ...(spreadPercent === null ? [] : [`"variance" : ${spreadPercent.toFixed(2)}`]),
     `"event-runtime" : ${Math.round(row.runningNs)}`,
     `"pcnt-running" : ${runningShare(row)}`,

@@ -10,7 +10,14 @@ import { jsonLines, separatedLines } from './stat-fields.ts';
 import { intervalAnswer, statAnswer } from './stat-json.ts';
 import { openResult } from './stat-output.ts';
 import { type StatSettings, statSettings } from './stat-settings.ts';
-import { intervalHead, intervalTime, reasonLines, rowLines, unitWidthOf } from './stat-text.ts';
+import {
+  haveSeveralSets,
+  intervalHead,
+  intervalTime,
+  reasonLines,
+  rowLines,
+  unitWidthOf,
+} from './stat-text.ts';
 import { timeLines } from './stat-times.ts';
 import { stopOnSignals } from './stop-signals.ts';
 
@@ -153,8 +160,9 @@ class StatPrinter {
       const unitWidth = unitWidthOf(rows);
       if (this.#intervals % INTERVALS_PER_HEAD === 0) output.line(intervalHead(by, unitWidth));
       const prefix = `${intervalTime(sinceStartNs)} `;
+      const withSets = haveSeveralSets(rows);
       for (const row of rows)
-        for (const line of rowLines(row, unitWidth, prefix, { bigNumbers })) output.line(line);
+        for (const line of rowLines(row, unitWidth, prefix, { bigNumbers, withSets })) output.line(line);
     } else this.#fields(rows, output, sinceStartNs, false);
     this.#intervals++;
     output.flush();
@@ -176,7 +184,7 @@ class StatPrinter {
 
   #fields(rows: readonly StatRow[], output: Output, sinceStartNs: bigint | null, isSummary: boolean): void {
     const { format, separator } = this.#settings;
-    const context = { sinceStartNs, isSummary };
+    const context = { sinceStartNs, isSummary, withSets: haveSeveralSets(rows) };
     for (const row of rows) {
       const lines = format === 'fields' ? separatedLines(row, separator, context) : jsonLines(row, context);
       for (const line of lines) output.line(line);
@@ -193,8 +201,9 @@ class StatPrinter {
     const times = runs.length > 1 ? ` (${runs.length} runs)` : '';
     output.line(`\n Performance counter stats for ${subject(this.#settings)}${times}:\n`);
     const unitWidth = unitWidthOf(rows);
+    const withSets = haveSeveralSets(rows);
     for (const row of rows)
-      for (const line of rowLines(row, unitWidth, '', { bigNumbers })) output.line(line);
+      for (const line of rowLines(row, unitWidth, '', { bigNumbers, withSets })) output.line(line);
     const remarks = [...reasonLines(rows), ...notesOf(runs).map((note) => `  ${note}`)];
     if (remarks.length > 0) output.line(`\n${remarks.join('\n')}`);
     const lines = timeLines(measurements, scope.kind === 'command', withTable);

@@ -11,10 +11,14 @@ const LEAST_UNIT_WIDTH = 'unit'.length;
 
 export interface TextOptions {
   bigNumbers: boolean;
+  /** Name the event set of each row: there are several. */
+  withSets: boolean;
 }
 
+const LONGEST_SET_NAME = 40;
+
 /**
- *   [time] [place] count unit name [cgroup] # metric   ( +- spread )  (share)
+ *   [time] [place] count unit name [cgroup] [set] # metric   ( +- spread )  (share)
  */
 export function rowLines(row: StatRow, unitWidth: number, prefix: string, options: TextOptions): string[] {
   const { event, status, metrics } = row;
@@ -28,7 +32,8 @@ export function rowLines(row: StatRow, unitWidth: number, prefix: string, option
   const unit = (event.count.unit ?? '').padEnd(unitWidth);
   const name = event.count.requestedName.padEnd(NAME_WIDTH);
   const cgroup = event.cgroup === null ? '' : ` ${event.cgroup}`;
-  const head = `${prefix}${place}${count.padStart(COUNT_WIDTH)} ${unit} ${name}${cgroup}`;
+  const set = options.withSets ? ` [${shortened(event.set)}]` : '';
+  const head = `${prefix}${place}${count.padStart(COUNT_WIDTH)} ${unit} ${name}${cgroup}${set}`;
   if (!counted) return [head + ' '.repeat(NO_METRIC_WIDTH)];
   const [first, ...more] = metrics;
   const tail = `${spreadText(row)}${shareText(row)}`;
@@ -39,6 +44,15 @@ export function rowLines(row: StatRow, unitWidth: number, prefix: string, option
   // perf adds these to the last line of an event.
   lines.push(lines.pop()! + tail);
   return lines;
+}
+
+function shortened(name: string): string {
+  return name.length <= LONGEST_SET_NAME ? name : `${name.slice(0, LONGEST_SET_NAME - 1)}…`;
+}
+
+/** perf has no event sets: where there is one, rows are as perf prints them. */
+export function haveSeveralSets(rows: readonly StatRow[]): boolean {
+  return rows.some(({ event }) => event.set !== rows[0]!.event.set);
 }
 
 export function unitWidthOf(rows: readonly StatRow[]): number {

@@ -258,6 +258,27 @@ test('event sets take turns, and are scaled to all of the time', async () => {
   for (const { runningNs, enabledNs } of rows) assert.ok(Number(runningNs) < Number(enabledNs));
 });
 
+test('rows say their event set where there are several', async () => {
+  const words = ['--set', 'task-clock', '--set', 'faults,cs', 'true'];
+  const text = (await counterpoint('stat', ...words)).err;
+  assert.match(text, / task-clock +\[task-clock\]/);
+  assert.match(text, / cs +\[faults,cs\]/);
+  const fields = (await counterpoint('stat', '-x;', ...words)).err;
+  assert.deepEqual(
+    fields
+      .trim()
+      .split('\n')
+      .map((line) => line.split(';').at(-1)),
+    ['task-clock', 'faults,cs', 'faults,cs'],
+  );
+  const lines = (await counterpoint('stat', '-j', ...words)).err.trim().split('\n');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).set),
+    ['task-clock', 'faults,cs', 'faults,cs'],
+  );
+  assert.doesNotMatch((await counterpoint('stat', '-e', 'faults', 'true')).err, /\[/);
+});
+
 describe('control data', () => {
   test('what was saved is counted again, with what a newer version wrote beside it', async (t) => {
     const folder = temporaryFolder(t);
