@@ -20,6 +20,7 @@ const CORE: Record<string, string[]> = {
   machine: ['base', 'abi', 'records'],
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
+  trace: ['base', 'abi', 'records', 'elf', 'jit', 'machine', 'symbols', 'profile', 'loss'],
   ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'machine', 'symbols', 'profile'],
   query: ['base', 'abi', 'loss', 'records', 'perfdata', 'symbols', 'profile', 'ingest'],
   export: ['base', 'loss', 'profile', 'query'],

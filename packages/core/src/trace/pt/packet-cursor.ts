@@ -1,0 +1,178 @@
+/**
+ * Packet after packet over a trace: the one place that moves the position. It knows what a single packet cannot tell:
+ * where a PEBS block is open, what the processor's errata change, and where to go on after damage.
+ */
+import type { Errata } from './errata.ts';
+import { NO_ERRATA } from './errata.ts';
+import { findPsb } from './find-psb.ts';
+import {
+  PT_BIP,
+  PT_BIP_MASK,
+  PT_CYC_MORE,
+  PT_EXT_OVF,
+  PT_EXTENDED,
+  PT_SIZE_HEADER_ONLY,
+  PT_SIZE_PSB,
+  PT_SIZE_TMA,
+} from './opcodes.ts';
+import { Packet } from './packet.ts';
+import {
+  PACKET_BBP,
+  PACKET_BIP,
+  PACKET_CBR,
+  PACKET_CYC,
+  PACKET_EXSTOP,
+  PACKET_FUP,
+  PACKET_INVALID,
+  PACKET_KINDS,
+  PACKET_MNT,
+  PACKET_MTC,
+  PACKET_OVF,
+  PACKET_PAD,
+  PACKET_PTW,
+  PACKET_PWRE,
+  PACKET_PWRX,
+  PACKET_TMA,
+  PACKET_TRIG,
+  PACKET_TSC,
+} from './packet-kinds.ts';
+import { BAD_PACKET, NEED_MORE, readBlockItem, readPacket } from './read-packet.ts';
+
+export interface PacketCursorOptions {
+  /** First byte; 0 unless told. */
+  readonly from?: number;
+  /** Behind the last byte; all of them unless told. */
+  readonly to?: number;
+  readonly errata?: Errata;
+}
+
+/** Kinds that may stand inside a PEBS block without ending it; every other one does (SDM "Block Begin Packet"). */
+const STAYS_IN_BLOCK = new Uint8Array(PACKET_KINDS);
+for (const kind of [
+  PACKET_PAD,
+  PACKET_TSC,
+  PACKET_TMA,
+  PACKET_MTC,
+  PACKET_FUP,
+  PACKET_CYC,
+  PACKET_CBR,
+  PACKET_MNT,
+  PACKET_EXSTOP,
+  PACKET_PWRE,
+  PACKET_PWRX,
+  PACKET_PTW,
+  PACKET_TRIG,
+  PACKET_BIP,
+])
+  STAYS_IN_BLOCK[kind] = 1;
+
+export class PacketCursor {
+  readonly bytes: Uint8Array;
+  readonly end: number;
+  /** The packet that `next` read last. Borrowed: the next call overwrites it. */
+  readonly packet = new Packet();
+  /** Where that packet begins. */
+  offset = 0;
+  /** Where the next one begins. */
+  position: number;
+  /** How often `resynchronize` had to look for a PSB, and the bytes it stepped over. */
+  resynchronizations = 0;
+  skippedBytes = 0;
+  readonly #errata: Errata;
+  readonly #hasPacketErrata: boolean;
+  /** Behind the PSB that decoding began at: resynchronization does not go back before it. */
+  #afterSync: number;
+  /** 4 or 8 between BBP and BEP, else 0. */
+  #itemBytes = 0;
+
+  constructor(bytes: Uint8Array, options: PacketCursorOptions = {}) {
+    this.bytes = bytes;
+    this.end = Math.min(options.to ?? bytes.length, bytes.length);
+    this.position = Math.max(options.from ?? 0, 0);
+    this.#afterSync = this.position;
+    this.#errata = options.errata ?? NO_ERRATA;
+    this.#hasPacketErrata = this.#errata.skd007 || this.#errata.skz84;
+  }
+
+  /**
+   * Read the packet at `position` and move behind it. Returns its size; or NEED_MORE (the bytes end here, maybe inside a
+   * packet), BAD_OPCODE, BAD_PACKET: then nothing has moved, and `resynchronize` is the way on.
+   */
+  next(): number {
+    const { bytes, position, packet } = this;
+    this.offset = position;
+    let size: number;
+    if (this.#itemBytes !== 0) size = this.#nextInBlock();
+    else {
+      size = readPacket(bytes, position, this.end, packet);
+      if (packet.kind === PACKET_BBP && size > 0) this.#itemBytes = packet.extra;
+    }
+    if (this.#hasPacketErrata) size = this.#repair(size);
+    if (size > 0) this.position = position + size;
+    return size;
+  }
+
+  /**
+   * Go to the first PSB at or behind the position. After damage that may be one that the bad packet has swallowed in
+   * part, so the search begins up to 15 bytes before, but never before the packet that follows the PSB of the last time.
+   * False where there is none: then the position is at the end.
+   */
+  resynchronize(): boolean {
+    const from = Math.max(this.#afterSync, this.position - (PT_SIZE_PSB - 1));
+    const found = findPsb(this.bytes, from, this.end);
+    this.resynchronizations++;
+    this.#itemBytes = 0;
+    const to = found < 0 ? this.end : found;
+    this.skippedBytes += Math.max(to - this.position, 0);
+    this.position = to;
+    this.#afterSync = found < 0 ? this.end : found + PT_SIZE_PSB;
+    return found >= 0;
+  }
+
+  /** Every packet, going on after damage (`resynchronizations` counts it). Borrowed, like `packet`. */
+  *packets(): Generator<Packet, void, undefined> {
+    for (;;) {
+      const size = this.next();
+      if (size > 0) yield this.packet;
+      else if (size === NEED_MORE || !this.resynchronize()) return;
+    }
+  }
+
+  #nextInBlock(): number {
+    const { bytes, position, packet } = this;
+    const isItem = position < this.end && (bytes[position]! & PT_BIP_MASK) === PT_BIP;
+    const size = isItem
+      ? readBlockItem(bytes, position, this.end, this.#itemBytes, packet)
+      : readPacket(bytes, position, this.end, packet);
+    if (size <= 0) return size;
+    if (packet.kind === PACKET_BBP) this.#itemBytes = packet.extra;
+    else if (STAYS_IN_BLOCK[packet.kind] === 0) this.#itemBytes = 0;
+    return size;
+  }
+
+  #repair(size: number): number {
+    const { bytes, position, packet } = this;
+    if (this.#errata.skz84 && size === BAD_PACKET && packet.kind === PACKET_TMA) {
+      // TMA and the stray byte behind it.
+      packet.kind = PACKET_INVALID;
+      packet.size = PT_SIZE_TMA + 1;
+      return position + packet.size <= this.end ? packet.size : NEED_MORE;
+    }
+    if (
+      this.#errata.skd007 &&
+      packet.kind === PACKET_CYC &&
+      size === 2 &&
+      (bytes[position]! & PT_CYC_MORE) !== 0 &&
+      bytes[position + 1] === PT_EXTENDED &&
+      position + 2 < this.end &&
+      bytes[position + 2] === PT_EXT_OVF
+    ) {
+      // The first byte of a CYC, then OVF: the count is lost, the overflow is what matters.
+      packet.kind = PACKET_OVF;
+      packet.size = 1 + PT_SIZE_HEADER_ONLY;
+      this.#itemBytes = 0;
+      return packet.size;
+    }
+    return size;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * One packet, decoded. A reader fills it and the next read overwrites it (borrowed); `clonePacket` keeps it.
+ *
+ * What the fields mean for each kind; fields that a kind does not name hold what an earlier packet left:
+ *
+ *   kind         lo, hi                      type             extra            flags
+ *   TNT8, TNT64  outcomes, oldest highest    how many
+ *   TIP*, FUP    payload, zero-extended      compression
+ *   MODE_EXEC                                                                  PT_MODE_EXEC_*
+ *   MODE_TSX                                                                   PT_MODE_TSX_*
+ *   PIP          CR3                                                           FLAG_NON_ROOT
+ *   VMCS         base address
+ *   CBR          ratio
+ *   TSC          low 56 bits
+ *   TMA          CTC                                          fast counter
+ *   MTC          CTC, 8 bits
+ *   CYC          cycles
+ *   MNT          payload
+ *   PTW          payload                     size code 0, 1                    FLAG_IP
+ *   EXSTOP, BEP                                                                FLAG_IP
+ *   MWAIT        hints, extensions
+ *   PWRE                                     state            sub-state        FLAG_HW
+ *   PWRX                                     deepest state    last state       PT_PWRX_*
+ *   BBP                                      type             item size 4, 8
+ *   BIP          value                       id               item size 4, 8
+ *   CFE                                      type             vector           FLAG_IP
+ *   EVD          payload                     type
+ *   TRIG                                     vector (TRBV)    instructions     FLAG_IP, FLAG_MULT, FLAG_ICNT
+ */
+export class Packet {
+  kind = 0;
+  /** Bytes, header and payload. */
+  size = 0;
+  /** The low half of the 64-bit payload, as int32: `>>> 0` makes it unsigned. */
+  lo = 0;
+  /** The high half. */
+  hi = 0;
+  type = 0;
+  extra = 0;
+  flags = 0;
+}
+
+/** A FUP follows and gives the address: EXSTOP, PTW, BEP, CFE, TRIG. */
+export const FLAG_IP = 1;
+export const FLAG_NON_ROOT = 1;
+export const FLAG_HW = 1;
+/** Several triggers came together. */
+export const FLAG_MULT = 2;
+/** The packet says how many instructions retired since the last branch. */
+export const FLAG_ICNT = 4;
+
+/** A packet that is no reader's. */
+export function clonePacket(packet: Readonly<Packet>): Packet {
+  return Object.assign(new Packet(), packet);
+}
