@@ -16,3 +16,9 @@ export function corpusFiles(folder: string): CorpusFile[] {
     .filter((name) => !name.endsWith('.json') && statSync(new URL(name, root)).isFile())
     .map((name) => ({ name, bytes: new Uint8Array(readFileSync(new URL(name, root))) }));
 }
+
+/** One text file of the corpus, null where it is absent. */
+export function corpusText(path: string): string | null {
+  const url = new URL(path, CORPUS);
+  return existsSync(url) ? readFileSync(url, 'utf8') : null;
+}

@@ -1,1 +1,2 @@
+export * from './insn/index.ts';
 export * from './pt/index.ts';

@@ -1,0 +1,2 @@
+export { decodeInstruction, Instruction } from './decode.ts';
+export * from './kinds.ts';
