@@ -7,6 +7,7 @@ import {
 import type { Note } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';
+import { CommandEnd } from './command-end.ts';
 import { CommandTimes } from './command-times.ts';
 import { withEmptyPlaces } from './empty-places.ts';
 import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
@@ -140,12 +141,13 @@ class Run {
   }
 
   async finish(): Promise<RunResult> {
-    const { scope, delayMs = 0, intervalMs, onStart } = this.#options;
+    const { scope, control, delayMs = 0, intervalMs, onStart } = this.#options;
     const held = this.#held;
     const notes = this.#scopes.flatMap(({ session }) => session.notes);
     const sessions = this.#scopes.map(({ session }) => session);
     onStart?.({ sessions, notes, commandPid: held?.pid ?? null });
     using stop = new StopWatch(this.#options, held);
+    using end = held === null ? null : new CommandEnd(this.#sys, held.pid);
     if (delayMs > 0) {
       this.#release();
       await Promise.race([stop.reason, pause(delayMs)]);
@@ -156,13 +158,15 @@ class Run {
     this.#startNs = this.#now();
     if (delayMs === 0) held?.release();
     stop.begin(scope);
+    // Nothing but its end is due in that time.
+    const isUndisturbed = intervalMs === undefined && control?.switching === undefined;
+    if (end !== null && isUndisturbed) await end.whileYoung(stop.reason);
     const stopped =
       intervalMs === undefined ? await stop.reason : await this.#countIntervals(intervalMs, stop);
     // perf ends its command, too, where it stops before it.
     if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
     const exit = held === null ? null : await held.exited;
-    const endNs =
-      stopped === 'command-exited' && held !== null ? (held.exitedAtNs ?? this.#now()) : this.#now();
+    const endNs = (stopped === 'command-exited' ? (end?.endNs ?? held?.exitedAtNs) : null) ?? this.#now();
     const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
     for (const session of sessions) session.stop();

@@ -15,6 +15,8 @@ const EPOLL_CTL_DEL = 2;
 const EPOLLIN = 0x1;
 const EPOLLERR = 0x8;
 const EPOLLHUP = 0x10;
+/** `struct pollfd { int fd; short events; short revents; }` is two words here. */
+const POLLIN = 1;
 
 /**
  * struct epoll_event { u32 events; u64 data; }: packed on x86-64 alone (sys/epoll.h).
@@ -59,6 +61,11 @@ export const epollCalls: EpollCalls = {
     }
     return ready;
   },
+  // int poll(struct pollfd *fds, nfds_t nfds, int timeout); an interrupted one is over early
+  waitReadable(fd, timeoutMs) {
+    const request = Int32Array.of(fd.number, POLLIN);
+    return Number(pollCall(request, 1, timeoutMs)) > 0;
+  },
   watch(fd, onReadable) {
     const watch = isMainThread
       ? watchDescriptor(fd.number, onReadable)
@@ -74,18 +81,14 @@ export const epollCalls: EpollCalls = {
 
 /** A worker asks this often. */
 const ASK_INTERVAL_MS = 5;
-const POLLIN = 1;
 
 /**
  * For workers: a watch in the event loop that is still there when a worker is terminated ends the whole process (koffi 3.3),
  * and nobody is asked before that.
  */
 function askNowAndThen(fd: number, onReadable: () => void): { close(): void } {
-  // struct pollfd { int fd; short events; short revents; }
-  const request = new Int32Array(2);
   const timer = setInterval(() => {
-    request[0] = fd;
-    request[1] = POLLIN;
+    const request = Int32Array.of(fd, POLLIN);
     if (checked(pollCall(request, 1, 0), 'poll', { fd }) > 0) onReadable();
   }, ASK_INTERVAL_MS);
   return { close: () => clearInterval(timer) };

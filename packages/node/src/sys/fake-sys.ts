@@ -202,6 +202,9 @@ export class FakeSys implements Sys {
     this.#ready = [];
     return ready;
   }
+  waitReadable(): boolean {
+    return false;
+  }
   watch(_: Fd, onReadable: () => void): Watch {
     this.#watched.add(onReadable);
     const close = () => void this.#watched.delete(onReadable);
@@ -230,6 +233,9 @@ export class FakeSys implements Sys {
   }
   clockNs(): bigint {
     return this.timeNs;
+  }
+  pidfdOpen(): Fd {
+    return this.#fd();
   }
   childrenTimes(): ProcessTimes {
     return { userNs: 0n, systemNs: 0n };

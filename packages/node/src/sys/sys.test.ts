@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
 import { afterEach, describe, test } from 'node:test';
 import {
@@ -111,6 +111,17 @@ describe('the real kernel', () => {
     const [before, after] = [realSys.clockNs(1), realSys.clockNs(1)];
     assert.ok(after >= before && realSys.clockResolutionNs(1) > 0n);
     assert.ok(realSys.effectiveCapabilities() >= 0n);
+  });
+
+  test('a process can be waited for, which blocks until it ends', () => {
+    const pid = Number(
+      spawnSync('sh', ['-c', 'sleep 0.1 >/dev/null 2>&1 & echo $!'], { encoding: 'utf8' }).stdout,
+    );
+    const fd = realSys.pidfdOpen(pid);
+    assert.equal(realSys.waitReadable(fd, 0), false);
+    assert.equal(realSys.waitReadable(fd, 5000), true);
+    fd.close();
+    assert.throws(() => realSys.pidfdOpen(999_999_999), { call: 'pidfd_open', code: 'ESRCH' });
   });
 
   test('errors carry the call, the errno and the arguments', () => {

@@ -4,8 +4,7 @@ import type { Fd, Mapping, NativeCode } from './handles.ts';
  * The system calls of a recording, each one function, each failing with `SysError`. No policy lives here. Tests put
  * `FakeSys` in the place of `realSys`.
  *
- * Not bound, because Node has them: open, close, write, kill, spawn and wait. Not bound, because a hung-up event says the
- * same: pidfd_open.
+ * Not bound, because Node has them: open, close, write, kill, spawn and wait.
  */
 export interface Sys extends PerfEventCalls, MemoryCalls, EpollCalls, LockCalls, SystemCalls {}
 
@@ -57,6 +56,8 @@ export interface EpollCalls {
   epollRemove(epoll: Fd, fd: Fd): void;
   /** What is ready now, up to 64 descriptors. Does not wait. */
   epollPoll(epoll: Fd): ReadyDescriptor[];
+  /** Block this thread until `fd` is readable, at most so long. */
+  waitReadable(fd: Fd, timeoutMs: number): boolean;
   /** Call back from the event loop whenever `fd` is readable, until closed. */
   watch(fd: Fd, onReadable: () => void): Watch;
 }
@@ -94,6 +95,8 @@ export interface SystemCalls {
   effectiveCapabilities(): bigint;
   clockNs(clockId: number): bigint;
   clockResolutionNs(clockId: number): bigint;
+  /** Readable once the process has ended. Linux 5.3. */
+  pidfdOpen(pid: number): Fd;
   /** Of this process's children that have ended and were waited for. */
   childrenTimes(): ProcessTimes;
 }

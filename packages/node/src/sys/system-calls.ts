@@ -1,4 +1,5 @@
 import { checked, libc } from './ffi.ts';
+import { Fd } from './handles.ts';
 import { pageSizeBytes } from './memory-calls.ts';
 import { RESOURCES, type SystemCalls } from './sys.ts';
 import { syscallNumbers } from './syscall-numbers.ts';
@@ -6,6 +7,7 @@ import { syscallNumbers } from './syscall-numbers.ts';
 const readCall = libc('long read(int fd, void *buffer, size_t count)');
 const prlimitCall = libc('int prlimit(int pid, int resource, void *new_limit, void *old_limit)');
 const capgetCall = libc('long syscall(long number, void *header, void *data)');
+const pidfdOpenCall = libc('long syscall(long number, int pid, unsigned int flags)');
 const clockGettime = libc('int clock_gettime(int clock, void *time)');
 const clockGetres = libc('int clock_getres(int clock, void *time)');
 
@@ -15,6 +17,8 @@ const RUSAGE_CHILDREN = -1;
 const RUSAGE_WORDS = 18;
 
 const CAPABILITY_VERSION_3 = 0x2008_0522;
+/** The same number on every architecture (asm-generic/unistd.h). */
+const PIDFD_OPEN = 434;
 /** RLIM_INFINITY, and what it is here. */
 const NO_LIMIT = 0xffff_ffff_ffff_ffffn;
 
@@ -61,6 +65,10 @@ export const systemCalls: SystemCalls = {
     const time = new BigInt64Array(2);
     checked(clockGetres(clockId, time), 'clock_getres', { clockId });
     return time[0]! * 1_000_000_000n + time[1]!;
+  },
+  // int pidfd_open(pid_t pid, unsigned int flags); close-on-exec by itself
+  pidfdOpen(pid) {
+    return new Fd(checked(pidfdOpenCall(PIDFD_OPEN, pid, 0), 'pidfd_open', { pid }));
   },
   // int getrusage(int who, struct rusage *usage)
   childrenTimes() {

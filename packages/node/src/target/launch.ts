@@ -38,18 +38,20 @@ export interface LaunchOptions {
 const HELD_NAME = 'counterpoint';
 
 /**
- * The shell waits for a line on descriptor 3, and then `exec` turns it into the command, in the same process:
+ * The shell waits for a second line on descriptor 3, and then `exec` turns it into the command, in the same process:
  *
  *   spawn ──> sh: read (held) ── events are opened on its pid ── release ──> exec command, which enables them
  *
  * Node has no gap between fork and exec, and forking this many-threaded process through FFI would be unsafe, so a program
  * has to do the waiting; every Linux that has perf events has a shell. Its own start is over before the events exist,
- * and they start with `enable_on_exec`, so none of it is counted. End of file instead of a line means: do not run.
+ * and they start with `enable_on_exec`, so none of it is counted. End of file instead of a line means: do not run. The first
+ * line comes at once: what Node does for the first time takes long, and writing is not to be that when the command's time
+ * has begun.
  */
 const HOLD = [
   // The name that samples in the middle of the exec show, and not an `sh` that nobody started.
   `{ printf %s ${HELD_NAME} >/proc/$$/comm; } 2>/dev/null`,
-  'read -r counterpoint_go <&3 || exit 125',
+  'read -r counterpoint_go <&3 && read -r counterpoint_go <&3 || exit 125',
   'exec "$@" 3<&-',
 ];
 
@@ -106,6 +108,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   }
   const gate = child.stdio[3] as Writable;
   gate.on('error', () => {});
+  if (isPlain) gate.write('\n');
   let exitedAtNs: bigint | null = null;
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => {
@@ -122,7 +125,10 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     get exitedAtNs() {
       return exitedAtNs;
     },
-    release: () => void gate.end(isPlain ? '\n' : execOrder({ program, words, env, ...inherit })),
+    release: () => {
+      gate.write(isPlain ? '\n' : execOrder({ program, words, env, ...inherit }));
+      gate.end();
+    },
     kill: (signal) => void child.kill(signal),
     abandon: () => child.unref(),
     [Symbol.dispose]: () => gate.destroy(),

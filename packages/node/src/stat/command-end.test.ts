@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { FakeSys, realSys, SysError } from '../sys/index.ts';
+import { commandLineProcess } from '../test/command-line.ts';
+import { perfIsMissing } from '../test/perf.ts';
+import { CommandEnd } from './command-end.ts';
+
+const CLOCK_MONOTONIC = 1;
+const never = new Promise<never>(() => {});
+
+describe('the end of a young command', () => {
+  test('is seen while this thread waits, before its event loop tells', async () => {
+    const child = spawn('sleep', ['0.03'], { stdio: 'ignore' });
+    using end = new CommandEnd(realSys, child.pid!);
+    let toldByLoop = false;
+    const exit = once(child, 'exit').then(() => {
+      toldByLoop = true;
+    });
+    await end.whileYoung(never);
+    assert.equal(toldByLoop, false);
+    assert.ok(end.endNs !== null && end.endNs <= realSys.clockNs(CLOCK_MONOTONIC));
+    await exit;
+  });
+
+  test('is not waited for longer, nor once something else has ended the run', async () => {
+    const child = spawn('sleep', ['5'], { stdio: 'ignore' });
+    using end = new CommandEnd(realSys, child.pid!);
+    const before = performance.now();
+    await end.whileYoung(Promise.resolve());
+    const stoppedMs = performance.now() - before;
+    await end.whileYoung(never);
+    const youngMs = performance.now() - before - stoppedMs;
+    assert.equal(end.endNs, null);
+    assert.ok(stoppedMs < 60 && youngMs > 90 && youngMs < 1000, `${stoppedMs} ${youngMs}`);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+
+  test('is left to the event loop where the kernel gives no descriptor of a process', async () => {
+    const sys = new FakeSys();
+    sys.pidfdOpen = () => {
+      throw new SysError('pidfd_open', 38, {});
+    };
+    using end = new CommandEnd(sys, 1);
+    await end.whileYoung(never);
+    assert.equal(end.endNs, null);
+  });
+});
+
+test("the time of a command that does nothing is no longer than perf's by a start of ours", {
+  skip: perfIsMissing(),
+}, () => {
+  const elapsedMs = (program: string, words: readonly string[]) => {
+    const { stderr } = spawnSync(program, [...words, 'stat', '-n', 'true'], { encoding: 'utf8' });
+    return 1000 * Number(/([\d.]+) seconds time elapsed/.exec(stderr)![1]);
+  };
+  const least = (program: string, words: readonly string[]) =>
+    Math.min(...[1, 2, 3, 4, 5].map(() => elapsedMs(program, words)));
+  const ours = least(process.execPath, commandLineProcess());
+  const theirs = least('perf', []);
+  assert.ok(ours < theirs + 0.6, `${ours} ms, and perf's ${theirs}`);
+});
