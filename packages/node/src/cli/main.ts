@@ -147,5 +147,6 @@ export async function main(words: readonly string[]): Promise<void> {
   if (process.env['COUNTERPOINT_LAUNCHER'] !== undefined)
     (await import('../target/index.ts')).takeOverFromLauncher();
   const status = await runCommandLine(words, new Output(descriptorSink(1)), new Output(descriptorSink(2)));
+  if (status !== EXIT_OK) (await import('./stop-signals.ts')).endByReceivedSignal();
   process.exit(status);
 }

@@ -75,13 +75,16 @@ async function countAndPrint(
     if (settings.runs === Number.POSITIVE_INFINITY && !isCutOff) printer.end([runs.pop()!]);
   } while (runs.length < settings.runs && !stop.signal.aborted);
   if (runs.length > 0) printer.end(runs);
-  const exit = runs[runs.length - 1]?.exit ?? null;
-  const isForPeople = settings.format === 'text' && !settings.quiet;
-  if (isForPeople && exit !== null && exit.signal !== null && stop.received() === null)
-    err.line(`counterpoint stat: the command was ended by ${exit.signal}`);
   const received = stop.received();
-  // Of itself perf then ends by the same signal, whatever became of the command.
-  return received !== null ? 128 + constants.signals[received] : (exit?.code ?? EXIT_OK);
+  if (received !== null) return 128 + constants.signals[received];
+  const last = runs[runs.length - 1];
+  const exit = last?.exit ?? null;
+  // That the timeout ends it is what was asked for.
+  if (exit === null || (last?.stopped === 'timeout' && exit.signal === 'SIGTERM')) return EXIT_OK;
+  const isForPeople = settings.format === 'text' && !settings.quiet;
+  if (isForPeople && exit.signal !== null)
+    err.line(`counterpoint stat: the command was ended by ${exit.signal}`);
+  return exit.code;
 }
 
 async function runOnce(

@@ -5,6 +5,17 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 /** After a signal, the command may take its time; then it is said what is waited for. */
 const LONG_WAIT_MS = 2000;
 
+/** What this process ends by, once it has written what it has. */
+let endedBy: NodeJS.Signals | null = null;
+
+/**
+ * End by the signal that ended the recording or counting, as perf does: a shell then knows that its script was interrupted,
+ * which a status alone does not tell. Returns where there was none; SIGQUIT would leave a core.
+ */
+export function endByReceivedSignal(): void {
+  if (endedBy !== null && endedBy !== 'SIGQUIT') process.kill(process.pid, endedBy);
+}
+
 export interface SignalStop extends Disposable {
   signal: AbortSignal;
   received(): NodeJS.Signals | null;
@@ -24,6 +35,7 @@ export function stopOnSignals(onLongWait: () => void): SignalStop {
   const onSignal = (signal: NodeJS.Signals) => {
     if (received !== null) process.exit(128 + constants.signals[signal]);
     received = signal;
+    endedBy = signal;
     controller.abort();
     timer = setTimeout(onLongWait, LONG_WAIT_MS);
   };

@@ -20,3 +20,11 @@ export async function counterpoint(...words: string[]): Promise<CommandResult> {
   const status = await runCommandLine(words, outputs[0]!, outputs[1]!);
   return { status, out: texts[0]!, err: texts[1]! };
 }
+
+/** Arguments of Node for the command line as a process of its own, from the sources. */
+export function commandLineProcess(): string[] {
+  const main = JSON.stringify(new URL('../cli/main.ts', import.meta.url).href);
+  const script = `const { main } = await import(${main}); await main(process.argv.slice(1));`;
+  const options = ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
+  return [...options, '--input-type=module', '-e', script, '--'];
+}
