@@ -1,0 +1,66 @@
+import type { ByteSource } from '../../base/index.ts';
+import { CounterpointError } from '../../base/index.ts';
+import { type ElfFile, openElf, PT_LOAD, type Segment } from '../../elf/index.ts';
+import type { CodeImage } from './code-image.ts';
+import type { Placement } from './layer.ts';
+
+export interface ElfPlacement extends Omit<Placement, 'address'> {
+  /** Where the lowest segment is in memory; default: where the file says. */
+  address?: bigint | null;
+}
+
+/** A segment larger than this is read where it is asked for. */
+const MAX_EAGER_BYTES = 64 << 20;
+
+/**
+ * Put the loaded segments of an ELF file where they are in memory: those with bytes in the file, code or not (some linkers
+ * put both into one). Of large ones, as in a kernel core, only what is asked for is read, through `image.load`; `source` must
+ * then stay open. Returns the number of segments.
+ */
+export async function addElf(image: CodeImage, source: ByteSource, placement: ElfPlacement): Promise<number> {
+  const elf = await openElf(source);
+  const segments = loadedSegments(elf);
+  if (segments.length === 0)
+    throw new CounterpointError(
+      'ERR_NO_SEGMENTS',
+      `${placement.name} has no segments with code`,
+      'Give the program or library itself: object files (.o) are not placed yet, debug files have no code.',
+    );
+  const lowest = segments.reduce((least, { address }) => Math.min(least, address), Number.POSITIVE_INFINITY);
+  const bias = placement.address == null ? 0n : placement.address - BigInt(lowest);
+  for (const segment of segments) {
+    const address = BigInt(segment.address) + bias;
+    if (segment.fileSize > MAX_EAGER_BYTES) {
+      image.addSource({ ...placement, address, source, offset: segment.offset, sizeBytes: segment.fileSize });
+      continue;
+    }
+    const bytes = await source.read(segment.offset, segment.fileSize);
+    image.addSection({ ...placement, address, bytes });
+  }
+  return segments.length;
+}
+
+/**
+ * The running kernel's memory (/proc/kcore): its segments cover far more than there is code, so all of it is read only where
+ * it is asked for.
+ */
+export async function addKernelCore(
+  image: CodeImage,
+  source: ByteSource,
+  placement: Omit<Placement, 'address'>,
+): Promise<number> {
+  const segments = loadedSegments(await openElf(source));
+  for (const segment of segments)
+    image.addSource({
+      ...placement,
+      address: BigInt(segment.address),
+      source,
+      offset: segment.offset,
+      sizeBytes: segment.fileSize,
+    });
+  return segments.length;
+}
+
+function loadedSegments(elf: ElfFile): Segment[] {
+  return elf.segments.filter((one) => one.type === PT_LOAD && one.fileSize > 0);
+}

@@ -1,0 +1,13 @@
+export { CodeImage, type CodeSection, LATEST, offsetIn } from './code-image.ts';
+export { addElf, addKernelCore, type ElfPlacement } from './elf-code.ts';
+export {
+  type CodeBytes,
+  type CodeFile,
+  type CodeHole,
+  type CodeSource,
+  EVERY_ADDRESS_SPACE,
+  FOREVER,
+  type Placement,
+} from './layer.ts';
+export type { LoadReport } from './load-pending.ts';
+export { parseRawCode, type RawCode } from './raw-code.ts';
