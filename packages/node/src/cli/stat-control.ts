@@ -24,9 +24,9 @@ export interface Control {
 export function readControl(args: Arguments): Control | null {
   const path = args.string('control-data');
   if (path === undefined) return null;
-  const others = (['event', 'pfm-events', 'metrics', 'set', 'switch', 'detailed', 'null'] as const).filter(
-    (name) => args.has(name),
-  );
+  const others = (
+    ['event', 'pfm-events', 'metrics', 'topdown', 'set', 'switch', 'detailed', 'null'] as const
+  ).filter((name) => args.has(name));
   if (others.length > 0)
     throw new UsageError(
       `--control-data says what is counted, and so does ${args.shown(others[0]!)}`,

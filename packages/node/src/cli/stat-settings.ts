@@ -10,9 +10,12 @@ import {
   type Aggregation,
   defaultEvents,
   findMetric,
-  metricEvents,
+  groupText,
+  type MetricGroup,
   type NamedMetric,
   type StatScope,
+  sharedGroups,
+  topdownMetrics,
 } from '../stat/index.ts';
 import { UsageError, type VerbContext } from './args.ts';
 import type { StatName } from './stat.ts';
@@ -150,6 +153,9 @@ function scopeOf(args: Arguments): StatScope {
     );
   if (pids.length > 0) return { kind: 'processes', pids };
   if (tids.length > 0) return { kind: 'threads', tids };
+  const isByThread = args.boolean('per-thread') && !args.has('cpu') && cgroups.length === 0;
+  // As in perf, nothing but --per-thread is everybody, too.
+  if (isByThread && (isWide || args.words.length === 0)) return { kind: 'all-threads' };
   if (isWide) {
     return {
       kind: 'cpus',
@@ -180,7 +186,7 @@ function aggregationOf(args: Arguments, scope: StatScope): Aggregation {
     throw new UsageError(`${given.map(([name]) => args.shown(name)).join(' and ')} exclude each other`);
   const [name, by] = given[0]!;
   if (by === 'thread' ? scope.kind === 'command' || scope.kind === 'cpus' : scope.kind !== 'cpus') {
-    const who = by === 'thread' ? 'running threads (-p or -t)' : 'whole CPUs (-a or -C)';
+    const who = by === 'thread' ? 'running threads (-p, -t or -a)' : 'whole CPUs (-a or -C)';
     throw new UsageError(`${args.shown(name)} is for ${who}`);
   }
   return by;
@@ -220,6 +226,27 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
   const parsed: ParsedEvent[] = [];
   const named: StatSettings['named'] = [];
   let texts: string[] | null = [];
+  const metrics = args.boolean('topdown') ? topdownMetrics(lookup) : [];
+  for (const metric of args.all('metrics').flatMap(metricsOf))
+    if (!metrics.includes(metric)) metrics.push(metric);
+  const shared = sharedGroups(metrics);
+  /** Where the events of a group begin. */
+  const firstOf = new Map<MetricGroup, number>();
+  const addMetrics = () => {
+    for (const metric of metrics.splice(0)) {
+      const events = metric.groups.flatMap((group) => {
+        const counted = shared.get(group)!;
+        const first = firstOf.get(counted) ?? parsed.length;
+        if (!firstOf.has(counted)) {
+          firstOf.set(counted, first);
+          append(parsed, parseList(groupText(counted)));
+          texts?.push(groupText(counted));
+        }
+        return group.map((event) => first + counted.indexOf(event));
+      });
+      named.push({ metric, events });
+    }
+  };
   let last: ParsedEvent[] = [];
   for (const { name, value } of args.given) {
     if (name === 'pfm-events' || name === 'filter') texts = null;
@@ -227,15 +254,9 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
       last = parseList(value!);
       texts?.push(value!);
     } else if (name === 'pfm-events') last = await pfmEvents(value!);
-    else if (name === 'metrics') {
-      for (const word of value!.split(',')) {
-        const metric = metricOf(word);
-        const text = metricEvents(metric);
-        const events = parseList(text);
-        texts?.push(text);
-        named.push({ metric, events: events.map((_, index) => parsed.length + index) });
-        append(parsed, events);
-      }
+    else if (name === 'metrics' || name === 'topdown') {
+      // All that -M names stands where the first one does.
+      addMetrics();
       continue;
     } else if (name === 'filter') {
       const { applyFilter } = await import('@counterpoint/core/events');
@@ -247,7 +268,7 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
   if (parsed.length === 0 && !args.has('set')) {
     const names = defaultEvents({
       detail: args.count('detailed'),
-      wholeCpus: scope.kind === 'cpus',
+      wholeCpus: scope.kind === 'cpus' || scope.kind === 'all-threads',
       hasPmuEvent: (name) => lookup.pmu('cpu')?.events.has(name) === true,
     });
     append(parsed, parseList(names.join(',')));
@@ -273,9 +294,9 @@ async function pfmEvents(text: string): Promise<ParsedEvent[]> {
   return parsePfmEvents(text, systemPfmLibrary());
 }
 
-function metricOf(name: string): NamedMetric {
+function metricsOf(names: string): NamedMetric[] {
   try {
-    return findMetric(name);
+    return names.split(',').map(findMetric);
   } catch (error) {
     throw new UsageError((error as Error).message, (error as UsageError).remedy);
   }

@@ -13,6 +13,7 @@ export type StatName =
   | 'filter'
   | 'pfm-events'
   | 'metrics'
+  | 'topdown'
   | 'detailed'
   | 'null'
   | 'all-user'
@@ -105,6 +106,11 @@ export default defineVerb<StatName>({
       value: 'NAME,...',
       help: 'figures by name, with the events that they take, such as ipc',
       repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'topdown',
+      help: 'where the slots of the pipeline went: retiring, bad speculation, front end, back end\n(Intel, Ice Lake and newer)',
       group: WHAT,
     },
     {

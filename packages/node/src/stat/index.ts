@@ -1,8 +1,22 @@
 export { type DefaultsContext, defaultEvents } from './default-events.ts';
 export { type EventSum, type Measurement, subtractMeasurement } from './measurement.ts';
 export { type DerivedMetric, deriveMetrics, type MetricInput } from './metrics.ts';
-export { findMetric, metricEvents, NAMED_METRICS, type NamedMetric } from './named-metrics.ts';
-export { type AggregatePlace, type Aggregation, type RowOptions, rowsOf, type StatRow } from './rows.ts';
+export {
+  findMetric,
+  groupText,
+  type MetricGroup,
+  NAMED_METRICS,
+  type NamedMetric,
+  sharedGroups,
+} from './named-metrics.ts';
+export {
+  type AggregatePlace,
+  type Aggregation,
+  type RowOptions,
+  rememberThreadNames,
+  rowsOf,
+  type StatRow,
+} from './rows.ts';
 export {
   countRun,
   type RunOptions,
@@ -13,3 +27,4 @@ export {
   targetsOf,
 } from './run.ts';
 export { type Spread, spreadOf, spreadPercent } from './spread.ts';
+export { TOPDOWN_METRICS, topdownMetrics } from './topdown.ts';

@@ -5,7 +5,7 @@ export interface NamedMetric {
   name: string;
   description: string;
   /** Counted as one group, so that they are of the same time; those of a PMU and of software cannot share one. */
-  groups: readonly (readonly string[])[];
+  groups: readonly MetricGroup[];
   unit: '' | '%' | 'GHz' | '/sec';
   /** From the counts in the order of the events; clocks in ns. */
   value: (counts: readonly number[], elapsedNs: number) => number;
@@ -94,7 +94,25 @@ export function findMetric(name: string): NamedMetric {
   );
 }
 
-/** The events of a metric in the event grammar: `{instructions,cycles}`. */
-export function metricEvents({ groups }: NamedMetric): string {
-  return groups.map((names) => (names.length === 1 ? names[0] : `{${names.join(',')}}`)).join(',');
+/** Events that are counted at the same time. */
+export type MetricGroup = readonly string[];
+
+/**
+ * Which group is counted for each of the groups of some metrics: itself, or a larger one that has all of its events, so
+ * that what several metrics take is counted and shown once.
+ */
+export function sharedGroups(metrics: readonly NamedMetric[]): Map<MetricGroup, MetricGroup> {
+  const groups = metrics.flatMap((metric) => metric.groups);
+  const largestFirst = [...groups].sort((a, b) => b.length - a.length);
+  return new Map(
+    groups.map((group) => [
+      group,
+      largestFirst.find((other) => group.every((name) => other.includes(name)))!,
+    ]),
+  );
+}
+
+/** A group in the event grammar: `{instructions,cycles}`. */
+export function groupText(names: MetricGroup): string {
+  return names.length === 1 ? names[0]! : `{${names.join(',')}}`;
 }
