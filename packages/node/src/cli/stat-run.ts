@@ -1,5 +1,12 @@
 import { constants } from 'node:os';
-import { countRun, type Measurement, type RunResult, rowsOf, type StatRow } from '../stat/index.ts';
+import {
+  countRun,
+  type Measurement,
+  type RunResult,
+  rememberThreadNames,
+  rowsOf,
+  type StatRow,
+} from '../stat/index.ts';
 import { CommandError } from '../target/index.ts';
 import { EXIT_OK, type VerbContext } from './args.ts';
 import { takeEventTables } from './event-tables.ts';
@@ -107,6 +114,7 @@ async function runOnce(
       ...(intervalMs === undefined ? {} : { intervalMs }),
       ...(intervalCount === undefined ? {} : { intervalCount }),
       onStart: ({ sessions, commandPid }) => {
+        if (settings.by === 'thread') rememberThreadNames(sessions);
         if (control?.switching?.by === 'manual') {
           switchByHand = () => {
             for (const session of sessions) session.next();
@@ -148,8 +156,8 @@ class StatPrinter {
   }
 
   #rows(runs: readonly Measurement[]): StatRow[] {
-    const { by, named, unscaled } = this.#settings;
-    return rowsOf(runs, { by, named, unscaled });
+    const { scope, by, named, unscaled } = this.#settings;
+    return rowsOf(runs, { by, named, unscaled, hideIdle: scope.kind === 'all-threads' });
   }
 
   interval(interval: Measurement): void {
@@ -229,6 +237,8 @@ function subject({ scope, command }: StatSettings): string {
       return `process id '${scope.pids.join(',')}'`;
     case 'threads':
       return `thread id '${scope.tids.join(',')}'`;
+    case 'all-threads':
+      return `'system wide'`;
     case 'cpus':
       return scope.cpus === undefined ? `'system wide'` : `'CPU(s) ${scope.cpus.join(',')}'`;
   }

@@ -182,6 +182,59 @@ describe('what ends a run', () => {
   });
 });
 
+describe('all threads, each for itself', () => {
+  const busy = 'exec sh -c "while :; do :; done" per-thread-test';
+  const rowsOfThread = (text: string, tid: number) =>
+    text.split('\n').filter((line) => line.includes(`-${tid}`));
+
+  test('the busiest first, none that did nothing, and lines as those of perf', async (t) => {
+    const loop = spawn('sh', ['-c', busy], { stdio: 'ignore' });
+    t.after(() => loop.kill('SIGKILL'));
+    await setTimeout(50);
+    const words = ['-a', '--per-thread', '-e', 'task-clock,faults', 'sleep', '0.2'];
+    const { err } = await counterpoint('stat', ...words);
+    assert.match(err, /stats for 'system wide'/);
+    const counts = [...err.matchAll(/^ *\S.*-\d+ +([\d.,]+) msec task-clock/gm)].map(([, count]) =>
+      Number(count!.replace(',', '')),
+    );
+    assert.deepEqual(
+      counts,
+      [...counts].sort((a, b) => b - a),
+    );
+    assert.ok(counts.length > 1);
+    assert.doesNotMatch(err, / 0 {6}faults/);
+    assert.equal(rowsOfThread(err, loop.pid!).length, 1);
+    if (noPerf === false)
+      assert.deepEqual(
+        rowsOfThread(err, loop.pid!).map(masked),
+        rowsOfThread(perfStat(...words), loop.pid!).map(masked),
+      );
+  });
+
+  test('an event that cannot be counted is there once, with the reason', async () => {
+    const { err } = await counterpoint(
+      'stat',
+      '--json',
+      '-a',
+      '--per-thread',
+      '-e',
+      'r1234567',
+      'sleep',
+      '0.02',
+    );
+    const { rows } = JSON.parse(err);
+    if (rows.length > 1) return;
+    assert.equal(rows[0].status, 'not-supported');
+    assert.equal(typeof rows[0].reason, 'string');
+  });
+
+  test('a thread that has ended by then has its name', async () => {
+    const words = ['--per-thread', '-a', '-e', 'faults', 'sh', '-c', ':'];
+    const { err } = await counterpoint('stat', '--json', ...words);
+    for (const { place } of JSON.parse(err).rows) assert.notEqual(place.name, '');
+  });
+});
+
 describe('usage', () => {
   for (const [line, pattern] of [
     ['', /nothing to count/],

@@ -1,4 +1,10 @@
-import { type CountStatus, type EventCount, type PlaceCount, scaledValue } from '../counting/index.ts';
+import {
+  type CountingSession,
+  type CountStatus,
+  type EventCount,
+  type PlaceCount,
+  scaledValue,
+} from '../counting/index.ts';
 import { readTask } from '../target/index.ts';
 import type { EventSum, Measurement } from './measurement.ts';
 import { type DerivedMetric, deriveMetrics, type MetricInput, perSecond } from './metrics.ts';
@@ -53,12 +59,14 @@ export interface RowOptions {
   named?: readonly { metric: NamedMetric; events: readonly number[] }[];
   /** Take the raw values, also where an event had no counter for some of the time. */
   unscaled?: boolean;
+  /** Leave places out where nothing was counted. */
+  hideIdle?: boolean;
 }
 
 /** The lines of one run, or of several taken together, in perf's order. */
 export function rowsOf(
   runs: readonly Measurement[],
-  { by, named = [], unscaled = false }: RowOptions,
+  { by, named = [], unscaled = false, hideIdle = false }: RowOptions,
 ): StatRow[] {
   const cells = runs.map(({ events }) => cellsOf(events, by, unscaled));
   const rows = cells[0]!.map((_, at) =>
@@ -73,9 +81,20 @@ export function rowsOf(
     });
     // Metrics stand on the first set.
     if (group[0]!.event.set !== rows[0]!.event.set) continue;
-    for (const { metric, events } of named) setNamedMetric(group, metric, events, elapsedNs);
+    const isNamed = new Set<StatRow>();
+    for (const { metric, events } of named) {
+      const rows = events.map((index) => group.find((row) => row.event.index === index));
+      const result = namedMetric(rows, metric, elapsedNs);
+      if (result === null) continue;
+      // They take the place of what is shown unasked.
+      const first = rows[0]!;
+      if (!isNamed.has(first)) first.metrics = [];
+      first.metrics.push(result);
+      isNamed.add(first);
+    }
   }
-  return ordered(rows, by);
+  const isShown = ({ place, value }: StatRow) => !hideIdle || place === null || value !== 0;
+  return ordered(rows.filter(isShown), by);
 }
 
 function groupRows(rows: readonly StatRow[], keyOf: (row: StatRow) => string): StatRow[][] {
@@ -166,13 +185,19 @@ function placeOf({ task, cpu }: PlaceCount, by: Exclude<Aggregation, 'all'>): Ag
 const threadNames = new Map<number, string>();
 
 /** Asked for when it is first seen; a thread that has ended keeps its name. */
-export function threadName(tid: number): string {
+function threadName(tid: number): string {
   let name = threadNames.get(tid);
   if (name === undefined) {
     name = readTask(tid, tid)?.name ?? '';
     threadNames.set(tid, name);
   }
   return name;
+}
+
+/** Ask for the names now: by the end a thread may be gone. */
+export function rememberThreadNames(sessions: readonly CountingSession[]): void {
+  for (const { openSets } of sessions)
+    for (const { counters } of openSets) for (const { row } of counters.flat()) threadName(row.task);
 }
 
 function placeKey(place: AggregatePlace | null): string {
@@ -207,18 +232,16 @@ function metricInput({ event, value, status }: StatRow): MetricInput {
   };
 }
 
-function setNamedMetric(
-  group: readonly StatRow[],
+function namedMetric(
+  rows: readonly (StatRow | undefined)[],
   metric: NamedMetric,
-  events: readonly number[],
   elapsedNs: number,
-): void {
-  const rows = events.map((index) => group.find((row) => row.event.index === index));
+): DerivedMetric | null {
   const isWhole = rows.every((row) => row !== undefined && row.status === 'counted');
-  if (!isWhole) return;
+  if (!isWhole) return null;
   const counts = rows.map((row) => row!.value / row!.event.count.scale);
   const value = metric.value(counts, elapsedNs);
-  if (Number.isFinite(value)) rows[0]!.metrics = [namedResult(metric, value)];
+  return Number.isFinite(value) ? namedResult(metric, value) : null;
 }
 
 function namedResult({ name, unit }: NamedMetric, value: number): DerivedMetric {

@@ -1,3 +1,4 @@
+import { CounterpointError } from '@counterpoint/core/base';
 import {
   type ControlRequest,
   type CountingSession,
@@ -6,7 +7,14 @@ import {
 } from '../counting/index.ts';
 import type { Note } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
-import { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';
+import {
+  type ExitStatus,
+  type HeldCommand,
+  type LaunchOptions,
+  launchHeld,
+  listProcesses,
+  listThreads,
+} from '../target/index.ts';
 import { CommandEnd } from './command-end.ts';
 import { CommandTimes } from './command-times.ts';
 import { withEmptyPlaces } from './empty-places.ts';
@@ -18,6 +26,8 @@ export type StatScope =
   | { kind: 'command' }
   | { kind: 'processes'; pids: readonly number[] }
   | { kind: 'threads'; tids: readonly number[] }
+  /** Every thread that there is when it begins, and what these start. */
+  | { kind: 'all-threads' }
   | { kind: 'cpus'; cpus?: readonly number[]; cgroups?: readonly string[] };
 
 export interface RunOptions {
@@ -66,7 +76,7 @@ const NS_PER_MS = 1_000_000;
 export async function countRun(options: RunOptions): Promise<RunResult> {
   const { command = [] } = options;
   using held = command.length === 0 ? null : launchHeld(command, options.launch ?? {});
-  const sessions = openSessions(options, held);
+  const sessions = openPatiently(options, held);
   try {
     return await new Run(options, held, sessions).finish();
   } finally {
@@ -77,6 +87,20 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
 interface OpenScope {
   cgroup: string | null;
   session: CountingSession;
+}
+
+const MOST_ATTEMPTS = 10;
+
+/** Of all threads there are, some may end between being listed and being opened. */
+function openPatiently(options: RunOptions, held: HeldCommand | null): OpenScope[] {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return openSessions(options, held);
+    } catch (error) {
+      const hasEnded = error instanceof CounterpointError && error.code === 'ERR_NO_PROCESS';
+      if (options.scope.kind !== 'all-threads' || !hasEnded || attempt === MOST_ATTEMPTS) throw error;
+    }
+  }
 }
 
 function openSessions(options: RunOptions, held: HeldCommand | null): OpenScope[] {
@@ -115,6 +139,8 @@ export function targetsOf(
     case 'processes':
     case 'threads':
       return [{ cgroup: null, target: scope }];
+    case 'all-threads':
+      return [{ cgroup: null, target: { kind: 'threads', tids: listProcesses().flatMap(listThreads) } }];
     case 'cpus': {
       const where = scope.cpus === undefined ? {} : { cpus: scope.cpus };
       if (scope.cgroups === undefined) return [{ cgroup: null, target: { kind: 'cpus', ...where } }];
@@ -217,7 +243,8 @@ class Run {
           return eventSum({ cgroup, set: set.name, index, attr, tool, changes, count }, times, elapsedNs);
         }),
       );
-      return withEmptyPlaces(sums, target);
+      // There are too many of them to say it of each.
+      return this.#options.scope.kind === 'all-threads' ? sums : withEmptyPlaces(sums, target);
     });
     return measurementOf(events, elapsedNs, times);
   }
