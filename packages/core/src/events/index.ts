@@ -1,5 +1,6 @@
 export { cacheName, eventNameFromAttr } from './attr-name.ts';
 export { type CatalogEvent, catalogEvents, EVENT_KINDS, type EventKind } from './catalog.ts';
+export { corePmus } from './cores.ts';
 export { formatCpus, parseCpus } from './cpu-list.ts';
 export { EventSyntaxError } from './errors.ts';
 export { applyFilter, checkFilter } from './filter.ts';

@@ -70,6 +70,17 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+/** The signal would be sent with the rights of the other process, to a thread that this one chose. */
+function requireNoSignals({ overflows = [] }: ControlRequest): void {
+  const sends = overflows.find(({ signal }) => signal !== undefined);
+  if (sends === undefined) return;
+  throw new CounterpointError(
+    'ERR_REMOTE_SIGNAL',
+    `the overflow of ${sends.event} cannot send a signal: a session of another process is not told to send any`,
+    'Leave signal out, or open the counters in this process.',
+  );
+}
+
 /** The other end of `session.publish()`. */
 export class RemoteSession implements Disposable {
   readonly published: Published;
@@ -137,6 +148,7 @@ export class RemoteSession implements Disposable {
   }
 
   async update(control: ControlRequest, preserve: readonly string[] | 'all' = []): Promise<void> {
+    requireNoSignals(control);
     await this.#ask('update', { control: controlData(control), preserve });
   }
 

@@ -112,12 +112,13 @@ export class OpenSet {
     for (const fd of this.#suspending) this.#startSuspending(fd);
   }
 
-  /** Make ready for a start by exec: counters that suspend must know their limit before. */
+  /**
+   * Make ready for a start by exec: counters that suspend must know their limit before. The exec enables leaders; a member
+   * waits for its leader, and would stay off if it were disabled itself.
+   */
   arm(): void {
-    for (const fd of this.#suspending) {
-      this.#startSuspending(fd);
-      this.#sys.disable(fd);
-    }
+    for (const fd of this.#suspending) this.#startSuspending(fd);
+    for (const fd of this.#leaders) if (this.#suspending.has(fd)) this.#sys.disable(fd);
   }
 
   /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeAttr } from '@counterpoint/core/records';
 import { FakeSys, liveHandles } from '../sys/index.ts';
+import { onlineCpus } from '../target/index.ts';
 import { openCounting, planCounting } from './index.ts';
 import { SliceStatistics, studentT95 } from './slices.ts';
 
@@ -90,6 +91,56 @@ test('a leader that is refused takes its group along; nothing stays open of it',
     ],
   );
   assert.equal(sys.events.length, 1);
+});
+
+test('a leader that a later CPU refuses takes along the members that are open on the CPUs before', {
+  skip: onlineCpus().length > 1 ? false : 'there is one CPU',
+}, () => {
+  const sys = new FakeSys();
+  let opens = 0;
+  sys.refuseOpen = ({ attr }) => (attr.config === 3n && ++opens > 1 ? 'ENOENT' : null);
+  const target = { kind: 'cpus', cpus: onlineCpus().slice(0, 2) } as const;
+  using session = openCounting({ target, events: '{cs,migrations},faults', sys });
+  const counts = session.read().sets[0]!.events;
+  assert.deepEqual(
+    counts.map(({ status, places }) => [status, places.length]),
+    [
+      ['not-supported', 0],
+      ['not-supported', 0],
+      ['not-counted', 2],
+    ],
+  );
+  assert.match(counts[1]!.reason!, /led by cs/);
+  assert.deepEqual(sys.closed, [3, 4]);
+});
+
+test('a group of a second set that is broken up does not begin with the exec', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ group }) => (group === -1 ? null : 'EINVAL');
+  const target = { kind: 'command', pid: process.pid } as const;
+  using session = openCounting({ target, sets: ['cs', '{faults,migrations}:W'], sys });
+  assert.equal(session.setNames.length, 2);
+  assert.deepEqual(
+    sys.events.slice(-2).map(({ attr }) => [attr.config, attr.flags.enableOnExec, attr.flags.disabled]),
+    [
+      [2n, 0, 1],
+      [4n, 0, 1],
+    ],
+  );
+  assert.equal(sys.events[0]!.attr.flags.enableOnExec, 1);
+});
+
+test('memory that may not be locked for the ring of overflows is told of, with what to do', () => {
+  const before = liveHandles().length;
+  const sys = new FakeSys();
+  sys.refuseMmap = () => 'EPERM';
+  const overflows = [{ event: 'faults', period: 10 }];
+  assert.throws(() => openCounting({ target: THREAD, events: 'faults', inherit: false, overflows, sys }), {
+    code: 'ERR_LOCKED_MEMORY',
+    message: /buffer for the overflows/,
+    remedy: /perf_event_mlock_kb.*overflows of fewer events/,
+  });
+  assert.equal(liveHandles().length, before);
 });
 
 test('a user without rights counts user space, under both names', () => {

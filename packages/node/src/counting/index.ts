@@ -6,7 +6,7 @@ export {
   controlData,
   controlRequest,
 } from './control-data.ts';
-export { type PlannedCounter, planCounters, type RealCounter, realCounters } from './counter-plan.ts';
+export { type PlannedCounter, planCounters, type RealCounter } from './counter-plan.ts';
 export { type CountsJson, countsFromJson, countsToJson } from './counts-json.ts';
 export { exclusiveHolder } from './exclusive.ts';
 export { GlobalCounters, type GlobalSample, type GlobalStart } from './global-counters.ts';
@@ -26,13 +26,11 @@ export {
 } from './request.ts';
 export { listPublished, type Published } from './runtime-directory.ts';
 export { CountingSession } from './session.ts';
-export { studentT95 } from './slices.ts';
 export {
   type PageSum,
   type PageSums,
   SUMS_PAGE_BYTES,
   SumsPageReader,
-  SumsPageWriter,
   type SumsState,
 } from './sums-page.ts';
 export { parseSwitchRule, type SwitchRule } from './switching.ts';

@@ -25,7 +25,7 @@ export function openCounting(request: CountingRequest): CountingSession {
   try {
     if (request.exclusive === 'require') lock = lockExclusive(sys);
     sets = openSets(request, context);
-    const { enableOnExec } = optionsOf(request);
+    const { enableOnExec } = optionsOf(request, 0);
     const { switching = { by: 'manual' } } = request;
     // A control update keeps whom it counts and how; the exec is over by then.
     const reopen = (control: ControlRequest) => {
@@ -62,12 +62,13 @@ interface Context {
 function openSets(request: CountingRequest, context: Context): OpenSet[] {
   const { paranoid = paranoidLevel() } = request;
   const plan = planCounting(request);
-  const options = optionsOf(request);
   const descriptorsNeeded = plan.sets.reduce((sum, { rows }) => sum + rows.length, 0);
   const opened: OpenSet[] = [];
   try {
-    for (const set of plan.sets)
+    for (const [index, set] of plan.sets.entries()) {
+      const options = optionsOf(request, index);
       opened.push(openSet(set, { ...context, options, paranoid, descriptorsNeeded }));
+    }
     return opened;
   } catch (error) {
     for (const set of opened) set.close();

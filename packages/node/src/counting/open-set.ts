@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import {
   COUNTING_FALLBACKS,
   explainOpenError,
@@ -91,7 +92,7 @@ class SetOpening {
     const { notes, sys } = this.#context;
     const isCounted = events.some(({ tool }, index) => tool === null && this.#unsupported[index] === null);
     if (isCounted && this.#fds.every((fd) => fd === null) && this.#gonePlace !== null)
-      throw this.#explain(new SysError('perf_event_open', 3, {}), this.#gonePlace);
+      throw this.#explain(new SysError('perf_event_open', constants.errno.ESRCH, {}), this.#gonePlace);
     if (this.#gone > 0)
       notes.push({
         kind: 'task-gone',
@@ -105,7 +106,8 @@ class SetOpening {
     const { sys, notes, paranoid, cgroup, descriptorsNeeded } = this.#context;
     const event = this.#set.events[row.event]!;
     const leader = row.leader === null ? null : this.#fds[row.leader]!;
-    if (row.leader !== null && leader === null) return this.#withoutLeader(row);
+    // The leader's task has ended, or its CPU went offline.
+    if (row.leader !== null && leader === null) return null;
     for (;;) {
       try {
         return openPlannedEvent(
@@ -142,23 +144,21 @@ class SetOpening {
     return refusedField(sys, event, task, row.cpu, cgroup === null ? 0 : PID_CGROUP);
   }
 
-  #withoutLeader(row: CountingRow): null {
-    const { leader } = this.#set.events[row.event]!;
-    if (leader !== null && this.#unsupported[leader] !== null)
-      this.#giveUp(
-        row.event,
-        `its group is led by ${this.#set.events[leader]!.requestedName}, which is not supported`,
-      );
-    return null;
-  }
-
-  /** Close what was opened of an event, so that it is nowhere counted by halves. */
+  /**
+   * Close what was opened of an event, so that it is nowhere counted by halves, and of the group that it leads: a leader may
+   * be refused on a later CPU, when its members are open on the CPUs before.
+   */
   #giveUp(event: number, why: string): void {
+    const { events, rows } = this.#set;
     this.#unsupported[event] = why;
-    this.#set.rows.forEach((row, at) => {
+    rows.forEach((row, at) => {
       if (row.event !== event) return;
       this.#fds[at]?.close();
       this.#fds[at] = null;
+    });
+    events.forEach(({ leader }, member) => {
+      if (leader !== event || this.#unsupported[member] !== null) return;
+      this.#giveUp(member, `its group is led by ${events[event]!.requestedName}, which is not supported`);
     });
   }
 

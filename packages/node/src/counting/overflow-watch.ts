@@ -1,7 +1,8 @@
 import { PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE } from '@counterpoint/core/abi';
 import { decodeRecord, type LostRecord, type Sample, SampleLayout } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
-import type { Fd, Mapping, Sys, Watch } from '../sys/index.ts';
+import { explainMmapError } from '../session/index.ts';
+import { type Fd, type Mapping, type Sys, SysError, type Watch } from '../sys/index.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 
 /** One overflow, as the kernel saw it. */
@@ -81,11 +82,20 @@ export class OverflowWatch implements Disposable {
       const layout = new SampleLayout(attr);
       for (const counter of set.counters[event]!) {
         const page = this.#sys.pageSizeBytes();
-        const mapping = this.#sys.mmap(counter.fd, page * (1 + DATA_PAGES));
+        const mapping = this.#mapRing(counter.fd, page * (1 + DATA_PAGES));
         const ring = new ForwardRing(mappedRing(mapping.buffer, page));
         this.#watched.push({ counter, event, set, mapping, ring, layout, isOut: false });
       }
     });
+  }
+
+  #mapRing(fd: Fd, sizeBytes: number): Mapping {
+    try {
+      return this.#sys.mmap(fd, sizeBytes);
+    } catch (error) {
+      if (!(error instanceof SysError)) throw error;
+      throw explainMmapError(error, 'overflows', 'ask for overflows of fewer events, threads or CPUs');
+    }
   }
 
   #sendSignals(set: OpenSet, event: number, { number, tid }: { number: number; tid: number }): void {

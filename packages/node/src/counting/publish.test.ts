@@ -9,15 +9,9 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
-import { FakeSys, liveHandles } from '../sys/index.ts';
-import {
-  connect,
-  listPublished,
-  openCounting,
-  SUMS_PAGE_BYTES,
-  SumsPageReader,
-  SumsPageWriter,
-} from './index.ts';
+import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
+import { connect, listPublished, openCounting, SUMS_PAGE_BYTES, SumsPageReader } from './index.ts';
+import { SumsPageWriter } from './sums-page.ts';
 import type { Counts } from './types.ts';
 
 const runtime = mkdtempSync(join(tmpdir(), 'counterpoint-runtime-'));
@@ -149,6 +143,40 @@ test('more events than a page has room for are refused before anything changes',
   assert.equal(small.read().sets[0]!.events.length, 1);
   assert.ok(listPublished().some(({ name }) => name === publication.published.name));
   assert.ok(!listPublished().some(({ name }) => name === 'large'));
+});
+
+test('a session that cannot be read any more ends its publication with a warning', async () => {
+  const sys = new FakeSys();
+  sys.mapFile = (fd, sizeBytes, access) => realSys.mapFile(fd, sizeBytes, access);
+  using session = openCounting({ target: { kind: 'self' }, events: 'faults:u', sys });
+  using publication = await session.publish({ name: 'failing', intervalMs: 5 });
+  const warned = once(process, 'warning', { signal: AbortSignal.timeout(5000) });
+  sys.read = () => {
+    throw new Error('the counter is gone');
+  };
+  // The timer of a publication keeps no program alive.
+  const alive = setInterval(() => {}, 1000);
+  try {
+    using remote = await connect(process.pid, 'failing');
+    const [warning] = await warned;
+    assert.match(String(warning), /failing are no longer published: the counter is gone/);
+    assert.equal(remote.sums().state, 'closed');
+  } finally {
+    clearInterval(alive);
+  }
+  assert.ok(!existsSync(publication.published.sumsPath) && !existsSync(publication.published.socketPath));
+});
+
+test('a session of another process is not told to send signals', async () => {
+  using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
+  using _ = await session.publish({ name: 'quiet' });
+  using remote = await connect(process.pid, 'quiet');
+  const overflows = [{ event: 'faults:u', period: 5, signal: { number: 10, tid: process.pid } }];
+  await assert.rejects(remote.update({ events: 'faults:u', overflows }), {
+    code: 'ERR_REMOTE_SIGNAL',
+    message: /overflow of faults:u/,
+  });
+  assert.equal((await remote.control()).overflows, undefined);
 });
 
 test('names that cannot be, and a name that is taken', async () => {

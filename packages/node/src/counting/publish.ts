@@ -67,7 +67,7 @@ export class Publication implements Disposable {
     this.#page = new SumsPageWriter(mapping.buffer);
     this.#server = server;
     this.#server.on('connection', (socket) => this.#serve(socket));
-    this.#timer = setInterval(() => this.refresh(), intervalMs);
+    this.#timer = setInterval(() => this.#refreshOrClose(), intervalMs);
     // Publishing alone keeps no program alive.
     this.#timer.unref();
     this.#server.unref();
@@ -107,6 +107,20 @@ export class Publication implements Disposable {
       return;
     }
     this.#page.write(this.#session.read(), this.#state());
+  }
+
+  /** Nobody could catch what a timer throws. */
+  #refreshOrClose(): void {
+    try {
+      this.refresh();
+    } catch (error) {
+      this.close();
+      const { name } = this.published;
+      process.emitWarning(
+        `the sums of ${name} are no longer published: ${error instanceof Error ? error.message : String(error)}`,
+        { code: 'WARN_PUBLICATION_CLOSED' },
+      );
+    }
   }
 
   #state(): SumsState {
@@ -178,11 +192,21 @@ export class Publication implements Disposable {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     clearInterval(this.#timer);
-    if (!this.#session.isClosed) this.#page.write(this.#session.read(), 'closed');
+    this.#writeLast();
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
     this.#mapping.close();
     removePublished(this.published);
+  }
+
+  /** Who has the page mapped still sees it: with the sums of the end, or the last ones that could be read. */
+  #writeLast(): void {
+    try {
+      if (!this.#session.isClosed) return this.#page.write(this.#session.read(), 'closed');
+    } catch {
+      // Why is told where the sums are asked for; here nobody does.
+    }
+    this.#page.writeState('closed');
   }
 
   [Symbol.dispose](): void {

@@ -1,5 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } from '@counterpoint/core/abi';
+import { corePmus } from '@counterpoint/core/events';
+import { systemEventLookup } from '../pmu/index.ts';
 import { kernelSetting } from '../probe/index.ts';
 import { planCounters } from './counter-plan.ts';
 import type { CountedEvent, CountingRow, PlannedSet, Reading } from './types.ts';
@@ -16,19 +18,10 @@ const HARDWARE_TYPES: ReadonlySet<number> = new Set([PERF_TYPE_HARDWARE, PERF_TY
 
 export function unsupportedFacts(): UnsupportedFacts {
   return {
-    hasCorePmu: corePmus().length > 0,
+    hasCorePmu: corePmus(systemEventLookup()).length > 0,
     isVirtualMachine: isVirtualMachine(),
     nmiWatchdog: kernelSetting('nmi_watchdog') === 1,
   };
-}
-
-/** PMUs of the cores: x86's `cpu`, hybrid `cpu_core`, and those of Arm and others, which list their `cpus`. */
-export function corePmus(devices = '/sys/bus/event_source/devices'): string[] {
-  try {
-    return readdirSync(devices).filter((name) => name === 'cpu' || existsSync(`${devices}/${name}/cpus`));
-  } catch {
-    return [];
-  }
 }
 
 function isVirtualMachine(): boolean {

@@ -49,17 +49,16 @@ export interface CountingRequest extends ControlRequest {
 export function planCounting(request: CountingRequest): CountingPlan {
   const { target } = request;
   if (request.switching !== undefined) checkSwitchRule(request.switching);
-  const options = optionsOf(request);
   const sets = setsOf(request).map(({ name, events }, index) =>
-    // Only the first set is loaded by the exec.
-    planSet(name, events, target, index === 0 ? options : { ...options, enableOnExec: false }),
+    planSet(name, events, target, optionsOf(request, index)),
   );
   const names = sets.flatMap(({ events }) => events.map(({ requestedName }) => requestedName));
-  requireOverflowEvents(options.overflows ?? [], names);
+  requireOverflowEvents(optionsOf(request, 0).overflows ?? [], names);
   return { target, sets };
 }
 
-export function optionsOf(request: CountingRequest): CountingOptions {
+/** The options of the set of this index. Only the first set is loaded by the exec. */
+export function optionsOf(request: CountingRequest, index: number): CountingOptions {
   const {
     target,
     inherit,
@@ -75,7 +74,7 @@ export function optionsOf(request: CountingRequest): CountingOptions {
   return {
     inherit: target.kind === 'self' ? false : (inherit ?? !suspends),
     levels,
-    enableOnExec: enableOnExec ?? target.kind === 'command',
+    enableOnExec: index === 0 && (enableOnExec ?? target.kind === 'command'),
     overflows: own === null ? overflows : [own, ...overflows],
     pinned: pinned === true || exclusive === 'require',
     exclusive: exclusive !== undefined && exclusive !== false,

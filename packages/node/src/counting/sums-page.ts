@@ -124,6 +124,13 @@ export class SumsPageWriter {
     }
   }
 
+  /** Another state of the sums that are there. */
+  writeState(state: SumsState): void {
+    Atomics.add(this.#sequence, 0, 1);
+    this.#view.setUint32(AT_STATE, STATES.indexOf(state), true);
+    Atomics.add(this.#sequence, 0, 1);
+  }
+
   #writeSums(counts: Counts, state: SumsState): void {
     const view = this.#view;
     view.setBigUint64(AT_TIME, counts.timeNs, true);

@@ -1,5 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import { type CatalogEvent, type EventLookup, parseEvents } from '@counterpoint/core/events';
+import { type CatalogEvent, corePmus, type EventLookup, parseEvents } from '@counterpoint/core/events';
 import { encodeAttrShortest } from '@counterpoint/core/records';
 import { type Sys, SysError } from '../sys/index.ts';
 
@@ -44,13 +44,9 @@ export function eventAvailability(event: CatalogEvent, lookup: EventLookup, sys:
       why:
         event.kind === 'software'
           ? 'this kernel does not have it'
-          : hasCorePmu(lookup)
+          : corePmus(lookup).length > 0
             ? 'the kernel has no such event for this CPU'
             : 'this machine shows no hardware counters (most virtual machines do not)',
     };
   }
-}
-
-function hasCorePmu(lookup: EventLookup): boolean {
-  return lookup.pmuNames().some((name) => lookup.pmu(name)?.isCore === true);
 }

@@ -1,7 +1,7 @@
 export { raiseDescriptorLimit } from './descriptor-limit.ts';
 export { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
 export type { Note } from './notes.ts';
-export { explainOpenError, type RefusedOpen } from './open-error.ts';
+export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 export { beyondAttr, openPlannedEvent } from './open-event.ts';
 export type { OpenPlan, OpenRow, SessionTarget } from './open-plan.ts';
 export { planOpen } from './open-plan.ts';

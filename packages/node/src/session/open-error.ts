@@ -58,6 +58,15 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
   }
 }
 
+/** Why a ring was not mapped. `what` comes into it; `otherwise` needs less of them. */
+export function explainMmapError(error: SysError, what: string, otherwise: string): CounterpointError {
+  return new CounterpointError(
+    'ERR_LOCKED_MEMORY',
+    `cannot map a buffer for the ${what}: ${error.message}`,
+    `Raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or ${otherwise}.`,
+  );
+}
+
 function wantedRight({ name, attr, task }: RefusedOpen): Wanted {
   if (/^[uk](?:ret)?probe:/.test(name)) return 'probe';
   if (attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';

@@ -4,7 +4,7 @@ import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { raiseDescriptorLimit } from './descriptor-limit.ts';
 import { fallBack } from './fallback.ts';
 import type { Note } from './notes.ts';
-import { explainOpenError, type RefusedOpen } from './open-error.ts';
+import { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 import { openPlannedEvent } from './open-event.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
 
@@ -141,7 +141,9 @@ class Opening {
         for (const { mapping } of this.#rings) mapping.close();
         this.#rings = [];
         if (!(error instanceof SysError) || (error.code !== 'EPERM' && error.code !== 'ENOMEM') || pages <= 1)
-          throw error instanceof SysError ? this.#explainMmap(error) : error;
+          throw error instanceof SysError
+            ? explainMmapError(error, 'samples', 'record fewer CPUs with -C')
+            : error;
       }
     }
     this.#plan.rows.forEach((row, at) => {
@@ -167,13 +169,5 @@ class Opening {
         'none of the events can be opened on the chosen CPUs',
       );
     return new CounterpointError('ERR_NO_PROCESS', `no such process or thread: ${tasks} (it has ended)`);
-  }
-
-  #explainMmap(error: SysError): CounterpointError {
-    return new CounterpointError(
-      'ERR_LOCKED_MEMORY',
-      `cannot map a buffer for the samples: ${error.message}`,
-      'Raise kernel.perf_event_mlock_kb or the limit of locked memory (ulimit -l), or record fewer CPUs with -C.',
-    );
   }
 }

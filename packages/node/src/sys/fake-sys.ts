@@ -173,7 +173,7 @@ export class FakeSys implements Sys {
     this.#fail('mmap', this.refuseMmap(PAGE_SIZE), { fd: fd.number });
     return new Mapping(new ArrayBuffer(PAGE_SIZE), () => {});
   }
-  mapFile(_: Fd, sizeBytes: number): Mapping {
+  mapFile(_: Fd, sizeBytes: number, _access: 'read' | 'write'): Mapping {
     return new Mapping(new ArrayBuffer(sizeBytes), () => {});
   }
   tryLock(): boolean {
