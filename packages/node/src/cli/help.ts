@@ -46,6 +46,20 @@ function optionLines(row: OptionRow): string[] {
   return [...head, ...more.map((line) => indent + line)];
 }
 
+/** `counterpoint pt --help`: the verbs whose first word this is. */
+export function familyHelp(name: string, verbs: readonly { name: string; summary: string }[]): string {
+  const width = Math.max(...verbs.map((verb) => verb.name.length)) + 2;
+  return [
+    `Usage: counterpoint ${name} VERB [options] [words]`,
+    '',
+    'Verbs:',
+    ...verbs.map((verb) => `  ${verb.name.padEnd(width)}${verb.summary}`),
+    '',
+    `counterpoint ${name} VERB --help: options and examples of a verb`,
+    '',
+  ].join('\n');
+}
+
 /** `counterpoint --help`. */
 export function generalHelp(verbs: readonly { name: string; summary: string }[]): string {
   const width = Math.max(...verbs.map(({ name }) => name.length)) + 2;

@@ -42,11 +42,11 @@ test('every verb has help with examples, the same by each way, and the summary o
   for (const { name, summary, load } of VERBS) {
     const verb: Verb = (await load()).default;
     assert.deepEqual([verb.name, verb.summary], [name, summary]);
-    const { status, out, err } = await run(name, '--help');
+    const { status, out, err } = await run(...name.split(' '), '--help');
     assert.deepEqual([status, err], [0, '']);
     assert.match(out, new RegExp(`^counterpoint ${name}: `));
-    assert.equal((await run('help', name)).out, out);
-    assert.equal((await run(name, '-h')).out, out);
+    assert.equal((await run('help', ...name.split(' '))).out, out);
+    assert.equal((await run(...name.split(' '), '-h')).out, out);
   }
 });
 

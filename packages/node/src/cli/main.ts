@@ -1,6 +1,6 @@
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, UsageError, type Verb } from './args.ts';
-import { generalHelp, usageLines, verbHelp } from './help.ts';
+import { familyHelp, generalHelp, usageLines, verbHelp } from './help.ts';
 import { descriptorSink, Output, OutputClosed } from './output.ts';
 import { printError } from './output-error.ts';
 import { parseArguments } from './parse.ts';
@@ -11,7 +11,7 @@ interface VerbEntry {
   readonly load: () => Promise<{ default: Verb }>;
 }
 
-/** Every verb. Each is a chunk of its own in the bundle, loaded when it is called. */
+/** Every verb, of one word or two. Each is a chunk of its own in the bundle, loaded when it is called. */
 export const VERBS: readonly VerbEntry[] = [
   {
     name: 'stat',
@@ -33,6 +33,11 @@ export const VERBS: readonly VerbEntry[] = [
     name: 'export',
     summary: 'turn a recording into a flame graph or the format of another tool',
     load: () => import('./export.ts'),
+  },
+  {
+    name: 'pt dump',
+    summary: 'print the packets of a raw Intel PT trace',
+    load: () => import('./pt-dump.ts'),
   },
   {
     name: 'list',
@@ -91,8 +96,16 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
     );
   }
   const help = first === 'help';
-  const verb = await loadVerb(help ? rest[0]! : first);
-  return help ? printHelp(verb, out) : runVerb(verb, rest, out, err);
+  const name = help ? rest[0]! : first;
+  const second = help ? rest[1] : rest[0];
+  const family = VERBS.filter((verb) => verb.name.startsWith(`${name} `));
+  if (family.length > 0 && (second === undefined || second === '--help' || second === '-h')) {
+    const asked = help || second !== undefined;
+    (asked ? out : err).write(familyHelp(name, family));
+    return asked ? EXIT_OK : EXIT_USAGE;
+  }
+  const verb = await loadVerb(family.length > 0 ? `${name} ${second}` : name);
+  return help ? printHelp(verb, out) : runVerb(verb, family.length > 0 ? rest.slice(1) : rest, out, err);
 }
 
 async function loadVerb(name: string): Promise<Verb> {

@@ -1,7 +1,10 @@
+export type { DumpOptions, DumpResult, DumpSideband } from './dump-packets.ts';
+export { dumpPackets } from './dump-packets.ts';
 export { encodePacket } from './encode-packet.ts';
 export type { Cpu, Errata, ErratumName } from './errata.ts';
 export { errataOf, NO_ERRATA, parseCpu } from './errata.ts';
 export { findPsb, findPsbBackward } from './find-psb.ts';
+export { CFE_NAMES, EVD_NAMES, execModeName, formatPacket, formatPayload } from './format-packet.ts';
 export { LastIp } from './last-ip.ts';
 export * from './opcodes.ts';
 export { clonePacket, FLAG_HW, FLAG_ICNT, FLAG_IP, FLAG_MULT, FLAG_NON_ROOT, Packet } from './packet.ts';
@@ -9,6 +12,8 @@ export type { PacketCursorOptions } from './packet-cursor.ts';
 export { PacketCursor } from './packet-cursor.ts';
 export * from './packet-kinds.ts';
 export { PacketWriter } from './packet-writer.ts';
+export type { PerfClock } from './perf-clock.ts';
+export { perfTimeToTsc, tscToPerfNs, tscToPerfTime } from './perf-clock.ts';
 export {
   BAD_OPCODE,
   BAD_PACKET,
@@ -19,3 +24,18 @@ export {
   TNT8_COUNT,
   TNT8_OUTCOMES,
 } from './read-packet.ts';
+export type { SidebandFile, SidebandFormat } from './sideband-text.ts';
+export { sidebandLines } from './sideband-text.ts';
+export { RATIO_ONE, TimeCalibration } from './time-calibration.ts';
+export type { TimeSettings } from './time-settings.ts';
+export {
+  NO_TIME_SETTINGS,
+  TIME_BAD_CONTEXT,
+  TIME_BAD_PACKET,
+  TIME_NEEDS_CPUID,
+  TIME_OK,
+  TIME_UNKNOWN,
+} from './time-settings.ts';
+export type { TimeCertainty } from './trace-clock.ts';
+export { TraceClock } from './trace-clock.ts';
+export { TscEstimate } from './tsc-estimate.ts';

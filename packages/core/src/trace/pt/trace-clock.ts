@@ -1,0 +1,111 @@
+/** Time along a trace: give it every packet, ask it for the TSC. */
+import { toFloat } from '../../base/index.ts';
+import type { Packet } from './packet.ts';
+import {
+  PACKET_CBR,
+  PACKET_CYC,
+  PACKET_MTC,
+  PACKET_OVF,
+  PACKET_PSB,
+  PACKET_PSBEND,
+  PACKET_TMA,
+  PACKET_TSC,
+} from './packet-kinds.ts';
+import { TimeCalibration } from './time-calibration.ts';
+import type { TimeSettings } from './time-settings.ts';
+import { NO_TIME_SETTINGS } from './time-settings.ts';
+import { TscEstimate } from './tsc-estimate.ts';
+
+/** How sure the clock is. What happened lies between this timing packet and the next, whichever the kind. */
+export interface TimeCertainty {
+  /** `wall`: TSC packets tie it to the machine's clock; `relative`: only distances mean something; `none`. */
+  readonly clock: 'wall' | 'relative' | 'none';
+  /** The true TSC is within so many ticks at the last timing packet; null where nothing bounds it. */
+  readonly errorTicks: number | null;
+  /** Packets since the last TSC that could not be used. */
+  readonly lostMtc: number;
+  readonly lostCyc: number;
+}
+
+export class TraceClock {
+  readonly calibration: TimeCalibration;
+  readonly estimate: TscEstimate;
+  /** Between PSB and PSBEND. */
+  inHeader = false;
+  /** Timing packets that gave no time: bad values, or CPUID 0x15 missing. */
+  errors = 0;
+  #hasMoved = false;
+
+  constructor(settings: TimeSettings = NO_TIME_SETTINGS) {
+    this.calibration = new TimeCalibration(settings);
+    this.estimate = new TscEstimate(settings);
+  }
+
+  /** Unsigned halves of the estimated TSC. */
+  get tscLo(): number {
+    return this.estimate.tscLo;
+  }
+
+  get tscHi(): number {
+    return this.estimate.tscHi;
+  }
+
+  /** After a gap: nothing of before may be used. */
+  reset(): void {
+    this.calibration.reset();
+    this.estimate.reset();
+    this.inHeader = false;
+    this.#hasMoved = false;
+  }
+
+  /** Takes any packet; true where it told of time. */
+  update(packet: Readonly<Packet>): boolean {
+    const { calibration, estimate } = this;
+    switch (packet.kind) {
+      case PACKET_CYC: {
+        const cycles = toFloat(packet.lo >>> 0, packet.hi >>> 0);
+        const ratio = calibration.ratio();
+        calibration.cyc(cycles);
+        const spread = ratio > 0 ? calibration.maxRatio - calibration.minRatio : 0;
+        return this.#told(estimate.cyc(cycles, ratio, spread));
+      }
+      case PACKET_MTC:
+        return this.#told(Math.min(calibration.mtc(packet.lo), estimate.mtc(packet.lo)));
+      case PACKET_TSC:
+        calibration.tsc(toFloat(packet.lo >>> 0, packet.hi >>> 0), this.inHeader);
+        return this.#told(estimate.tsc(packet.lo, packet.hi));
+      case PACKET_TMA:
+        return this.#told(estimate.tma(packet.lo, packet.extra));
+      case PACKET_CBR:
+        return this.#told(Math.min(calibration.cbr(packet.lo, this.inHeader), estimate.cbr(packet.lo)));
+      case PACKET_PSB:
+        this.inHeader = true;
+        calibration.psb();
+        return false;
+      case PACKET_PSBEND:
+        this.inHeader = false;
+        return false;
+      case PACKET_OVF:
+        calibration.reset();
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  certainty(): TimeCertainty {
+    const { hasTsc, errorTicks, lostMtc, lostCyc } = this.estimate;
+    return {
+      clock: hasTsc ? 'wall' : this.#hasMoved ? 'relative' : 'none',
+      errorTicks: hasTsc && Number.isFinite(errorTicks) ? errorTicks : null,
+      lostMtc,
+      lostCyc,
+    };
+  }
+
+  #told(code: number): boolean {
+    if (code < 0) this.errors++;
+    else this.#hasMoved = true;
+    return true;
+  }
+}
