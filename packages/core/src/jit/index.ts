@@ -1,2 +1,14 @@
 export { HEX_VALUE } from './hex.ts';
+export {
+  type JitClose,
+  type JitCodeLoad,
+  type JitCodeMove,
+  type JitDebugInfo,
+  type JitDump,
+  type JitLine,
+  type JitRaw,
+  type JitRecord,
+  type JitUnwinding,
+  parseJitDump,
+} from './jitdump.ts';
 export { type PerfMap, parsePerfMap } from './perf-map.ts';

@@ -3,11 +3,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { hiOf, loOf, memorySource } from '../../base/index.ts';
 import { openElf, PT_LOAD, readBuildId } from '../../elf/index.ts';
+import { type JitRecord, parseJitDump } from '../../jit/index.ts';
 import type { FileRequest } from '../../symbols/index.ts';
+import { jitDumpBytes } from '../../test/jitdump-bytes.ts';
 import { Random } from '../../test/random.ts';
 import { INSN_TRUNCATED, Instruction, MODE_64 } from '../insn/index.ts';
 import {
   addElf,
+  addJitCode,
   addKernelCore,
   CodeImage,
   EVERY_ADDRESS_SPACE,
@@ -245,4 +248,46 @@ test('the text form of raw code', () => {
     'x:99999999999999999999:1',
   ])
     assert.throws(() => parseRawCode(bad), { code: 'ERR_RAW_CODE' }, bad);
+});
+
+test('code that a JIT compiler replaces and moves', () => {
+  const load = (time: number, address: bigint, codeIndex: bigint, ...code: number[]): JitRecord => ({
+    kind: 'load',
+    time,
+    pid: 1,
+    tid: 1,
+    address,
+    codeIndex,
+    name: `f${codeIndex}`,
+    code: Uint8Array.from(code),
+    sizeBytes: code.length,
+  });
+  const dump = parseJitDump(
+    jitDumpBytes(
+      [
+        load(10, 0x1000n, 1n, 1, 2, 3, 4),
+        load(20, 0x1002n, 2n, 5, 6),
+        {
+          kind: 'move',
+          time: 30,
+          pid: 1,
+          tid: 1,
+          oldAddress: 0x1002n,
+          newAddress: 0x1000n,
+          sizeBytes: 2n,
+          codeIndex: 2n,
+        },
+      ],
+      true,
+    ),
+  );
+  const image = new CodeImage();
+  assert.equal(addJitCode(image, dump, { addressSpace: 4, toTime: (time) => time * 10 }), 3);
+  const bytesAt = (time: number) => [0, 1, 2, 3].map((at) => byteAt(image, 0x1000n + BigInt(at), time, 4));
+  assert.deepEqual(bytesAt(99), [null, null, null, null]);
+  assert.deepEqual(bytesAt(100), [1, 2, 3, 4]);
+  assert.deepEqual(bytesAt(200), [1, 2, 5, 6]);
+  assert.deepEqual(bytesAt(300), [5, 6, 5, 6]);
+  assert.equal(byteAt(image, 0x1000n, 300, 5), null);
+  assert.equal(image.find(0x1000, 0, 250, 4)?.toTime, 300);
 });

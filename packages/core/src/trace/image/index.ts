@@ -1,5 +1,6 @@
 export { CodeImage, type CodeSection, LATEST, offsetIn } from './code-image.ts';
 export { addElf, addKernelCore, type ElfPlacement } from './elf-code.ts';
+export { addJitCode, type JitPlacement } from './jit-code.ts';
 export {
   type CodeBytes,
   type CodeFile,

@@ -1,0 +1,266 @@
+import { DamageLog, FormatError } from '../base/index.ts';
+import {
+  JIT_CODE_CLOSE,
+  JIT_CODE_DEBUG_INFO,
+  JIT_CODE_LOAD,
+  JIT_CODE_MOVE,
+  JIT_CODE_UNWINDING_INFO,
+  JIT_DEBUG_ENTRY_BYTES,
+  JIT_DEBUG_INFO_BYTES,
+  JIT_LOAD_BYTES,
+  JIT_MOVE_BYTES,
+  JIT_RECORD_HEADER_BYTES,
+  JIT_UNWINDING_BYTES,
+  JITDUMP_ARCH_TIMESTAMP,
+  JITDUMP_HEADER_BYTES,
+  JITDUMP_MAGIC,
+} from './jitdump-facts.ts';
+
+/** A line of source, from `address` to that of the next. */
+export interface JitLine {
+  address: bigint;
+  line: number;
+  discriminator: number;
+  file: string;
+}
+
+/** New code; what was at its place before is gone. */
+export interface JitCodeLoad {
+  kind: 'load';
+  time: number;
+  pid: number;
+  tid: number;
+  address: bigint;
+  /** The same for all records about this code. */
+  codeIndex: bigint;
+  name: string;
+  /** View into the dump; empty where only the name was written. */
+  code: Uint8Array;
+  sizeBytes: number;
+}
+
+export interface JitCodeMove {
+  kind: 'move';
+  time: number;
+  pid: number;
+  tid: number;
+  oldAddress: bigint;
+  newAddress: bigint;
+  sizeBytes: bigint;
+  codeIndex: bigint;
+}
+
+/** Comes before the load of its code. */
+export interface JitDebugInfo {
+  kind: 'debug-info';
+  time: number;
+  address: bigint;
+  lines: JitLine[];
+}
+
+/** .eh_frame_hdr and .eh_frame of the next code that is loaded. */
+export interface JitUnwinding {
+  kind: 'unwinding';
+  time: number;
+  headerBytes: number;
+  mappedBytes: number;
+  data: Uint8Array;
+}
+
+export interface JitClose {
+  kind: 'close';
+  time: number;
+}
+
+/** A type of record that this reader does not know. */
+export interface JitRaw {
+  kind: 'raw';
+  time: number;
+  type: number;
+  body: Uint8Array;
+}
+
+export type JitRecord = JitCodeLoad | JitCodeMove | JitDebugInfo | JitUnwinding | JitClose | JitRaw;
+
+export interface JitDump {
+  littleEndian: boolean;
+  version: number;
+  /** ELF machine number, EM_*. */
+  machine: number;
+  pid: number;
+  /** When the file was begun. */
+  time: number;
+  /** Times are TSC values, not nanoseconds of CLOCK_MONOTONIC. */
+  hasArchTimes: boolean;
+  records: JitRecord[];
+  damage: DamageLog;
+}
+
+const utf8 = new TextDecoder();
+/** Stands for the name of the entry before. */
+const SAME_NAME = 0xff;
+
+/**
+ * A jitdump: code made at run time, with its bytes, names and times. Times are float64. Throws FormatError where the bytes are
+ * none; a record that does not hold together is counted (`jitdump-record`) and skipped, a tail cut off is counted
+ * (`jitdump-cut`): the writer may still be at it. `bytes` is kept: code points into it.
+ */
+export function parseJitDump(bytes: Uint8Array): JitDump {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.length < JITDUMP_HEADER_BYTES)
+    throw new FormatError('ERR_NOT_JITDUMP', 0, 'a jitdump header of 40 bytes', `${bytes.length} bytes`);
+  const littleEndian = view.getUint32(0, true) === JITDUMP_MAGIC;
+  if (!littleEndian && view.getUint32(0, false) !== JITDUMP_MAGIC)
+    throw new FormatError('ERR_NOT_JITDUMP', 0, 'the magic JiTD', 'other bytes');
+  const reader = new Reader(bytes, view, littleEndian);
+  const damage = new DamageLog();
+  const dump: JitDump = {
+    littleEndian,
+    version: reader.u32(4),
+    machine: reader.u32(12),
+    pid: reader.u32(20),
+    time: reader.time(24),
+    hasArchTimes: (reader.u32(littleEndian ? 32 : 36) & JITDUMP_ARCH_TIMESTAMP) !== 0,
+    records: [],
+    damage,
+  };
+  // The header says its size, so that later versions can be longer.
+  let at = Math.max(JITDUMP_HEADER_BYTES, reader.u32(8));
+  while (at < bytes.length) {
+    const size = at + JIT_RECORD_HEADER_BYTES <= bytes.length ? reader.u32(at + 4) : 0;
+    if (size < JIT_RECORD_HEADER_BYTES || at + size > bytes.length) {
+      damage.add('jitdump-cut', at);
+      break;
+    }
+    const record = reader.record(at, at + size);
+    if (record === null) damage.add('jitdump-record', at);
+    else dump.records.push(record);
+    at += size;
+  }
+  return dump;
+}
+
+class Reader {
+  private readonly bytes: Uint8Array;
+  private readonly view: DataView;
+  private readonly littleEndian: boolean;
+
+  constructor(bytes: Uint8Array, view: DataView, littleEndian: boolean) {
+    this.bytes = bytes;
+    this.view = view;
+    this.littleEndian = littleEndian;
+  }
+
+  u32(at: number): number {
+    return this.view.getUint32(at, this.littleEndian);
+  }
+
+  u64(at: number): bigint {
+    return this.view.getBigUint64(at, this.littleEndian);
+  }
+
+  time(at: number): number {
+    return Number(this.u64(at));
+  }
+
+  /** The record from `at` to `end`, or null where its parts do not fit into it. */
+  record(at: number, end: number): JitRecord | null {
+    const type = this.u32(at);
+    const time = this.time(at + 8);
+    const body = at + JIT_RECORD_HEADER_BYTES;
+    switch (type) {
+      case JIT_CODE_LOAD:
+        return this.load(time, body, end);
+      case JIT_CODE_MOVE:
+        return this.move(time, body, end);
+      case JIT_CODE_DEBUG_INFO:
+        return this.debugInfo(time, body, end);
+      case JIT_CODE_CLOSE:
+        return { kind: 'close', time };
+      case JIT_CODE_UNWINDING_INFO:
+        return this.unwinding(time, body, end);
+      default:
+        return { kind: 'raw', time, type, body: this.bytes.subarray(body, end) };
+    }
+  }
+
+  private load(time: number, at: number, end: number): JitCodeLoad | null {
+    if (at + JIT_LOAD_BYTES > end) return null;
+    const nameEnd = this.zeroAt(at + JIT_LOAD_BYTES, end);
+    if (nameEnd === -1) return null;
+    const sizeBytes = this.u64(at + 24);
+    const code = nameEnd + 1;
+    // No bytes at all is allowed: some runtimes write only names.
+    const hasCode = code < end;
+    if (sizeBytes > (hasCode ? BigInt(end - code) : 0xffff_ffffn)) return null;
+    return {
+      kind: 'load',
+      time,
+      pid: this.u32(at),
+      tid: this.u32(at + 4),
+      address: this.u64(at + 16),
+      codeIndex: this.u64(at + 32),
+      name: utf8.decode(this.bytes.subarray(at + JIT_LOAD_BYTES, nameEnd)),
+      code: hasCode ? this.bytes.subarray(code, code + Number(sizeBytes)) : new Uint8Array(0),
+      sizeBytes: Number(sizeBytes),
+    };
+  }
+
+  private move(time: number, at: number, end: number): JitCodeMove | null {
+    if (at + JIT_MOVE_BYTES > end) return null;
+    return {
+      kind: 'move',
+      time,
+      pid: this.u32(at),
+      tid: this.u32(at + 4),
+      oldAddress: this.u64(at + 16),
+      newAddress: this.u64(at + 24),
+      sizeBytes: this.u64(at + 32),
+      codeIndex: this.u64(at + 40),
+    };
+  }
+
+  private debugInfo(time: number, at: number, end: number): JitDebugInfo | null {
+    if (at + JIT_DEBUG_INFO_BYTES > end) return null;
+    const count = this.u64(at + 8);
+    const lines: JitLine[] = [];
+    let file = '';
+    let entry = at + JIT_DEBUG_INFO_BYTES;
+    for (let number = 0n; number < count; number++) {
+      const name = entry + JIT_DEBUG_ENTRY_BYTES;
+      const nameEnd = this.zeroAt(name, end);
+      if (nameEnd === -1) return null;
+      if (this.bytes[name] !== SAME_NAME || nameEnd !== name + 1)
+        file = utf8.decode(this.bytes.subarray(name, nameEnd));
+      lines.push({
+        address: this.u64(entry),
+        line: this.u32(entry + 8),
+        discriminator: this.u32(entry + 12),
+        file,
+      });
+      entry = nameEnd + 1;
+    }
+    return { kind: 'debug-info', time, address: this.u64(at), lines };
+  }
+
+  private unwinding(time: number, at: number, end: number): JitUnwinding | null {
+    if (at + JIT_UNWINDING_BYTES > end) return null;
+    const size = this.u64(at);
+    const data = at + JIT_UNWINDING_BYTES;
+    if (size > BigInt(end - data)) return null;
+    return {
+      kind: 'unwinding',
+      time,
+      headerBytes: Number(this.u64(at + 8)),
+      mappedBytes: Number(this.u64(at + 16)),
+      data: this.bytes.subarray(data, data + Number(size)),
+    };
+  }
+
+  /** Where the zero behind a text is, or -1. */
+  private zeroAt(from: number, end: number): number {
+    if (from >= end) return -1;
+    const found = this.bytes.subarray(from, end).indexOf(0);
+    return found === -1 ? -1 : from + found;
+  }
+}
