@@ -1,5 +1,5 @@
 import { planCounting } from '../counting/index.ts';
-import { targetsOf } from '../stat/index.ts';
+import { startsByExec, targetsOf } from '../stat/index.ts';
 import { EXIT_OK } from './args.ts';
 import type { Output } from './output.ts';
 import { COMMAND_PID, printPlan } from './plan-output.ts';
@@ -7,12 +7,12 @@ import type { StatSettings } from './stat-settings.ts';
 
 /** `stat --plan`: nothing is opened. */
 export function printStatPlan(settings: StatSettings, asJson: boolean, out: Output): number {
-  const { scope, control, options, delayMs } = settings;
+  const { scope, control, options } = settings;
   const plans =
     control === null
       ? []
       : targetsOf(scope, COMMAND_PID).flatMap(({ cgroup, target }) => {
-          const enableOnExec = target.kind === 'command' && delayMs === 0;
+          const enableOnExec = startsByExec(target, settings);
           const { sets } = planCounting({ ...control, target, ...options, enableOnExec });
           return sets.map((set) => ({ name: set.name, cgroup, events: set.events, rows: set.rows }));
         });

@@ -1,4 +1,6 @@
 import { constants } from 'node:os';
+import { printable } from '@counterpoint/core/base';
+import type { CountingSession } from '../counting/index.ts';
 import {
   countRun,
   type Measurement,
@@ -9,6 +11,7 @@ import {
 } from '../stat/index.ts';
 import { CommandError } from '../target/index.ts';
 import { EXIT_OK, type VerbContext } from './args.ts';
+import { ControlChannel } from './control-channel.ts';
 import { takeEventTables } from './event-tables.ts';
 import type { Output } from './output.ts';
 import { printError } from './output-error.ts';
@@ -75,7 +78,7 @@ async function countAndPrint(
   const runs: RunResult[] = [];
   do {
     if (settings.sync) await syncFiles();
-    const run = await runOnce(settings, stop.signal, printer, isVerbose ? err : null);
+    const run = await runOnce(settings, stop.signal, printer, err, isVerbose);
     // An unfinished run says nothing about the others.
     const isCutOff = run.stopped === 'aborted' && runs.length > 0;
     if (!isCutOff) runs.push(run);
@@ -98,10 +101,13 @@ async function runOnce(
   settings: StatSettings,
   signal: AbortSignal,
   printer: StatPrinter,
-  log: Output | null,
+  err: Output,
+  isVerbose: boolean,
 ): Promise<RunResult> {
-  const { scope, command, control, options, delayMs, timeoutMs, intervalMs, intervalCount } = settings;
+  const { scope, command, control, options, delayMs, startDisabled, timeoutMs, intervalMs, intervalCount } =
+    settings;
   let switchByHand: (() => void) | null = null;
+  let channel: ControlChannel | null = null;
   try {
     return await countRun({
       scope,
@@ -109,26 +115,51 @@ async function runOnce(
       control,
       ...options,
       delayMs,
+      startDisabled,
       signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(intervalMs === undefined ? {} : { intervalMs }),
       ...(intervalCount === undefined ? {} : { intervalCount }),
       onStart: ({ sessions, commandPid }) => {
         if (settings.by === 'thread') rememberThreadNames(sessions);
+        channel = obeyCommands(settings, sessions, err);
         if (control?.switching?.by === 'manual') {
           switchByHand = () => {
             for (const session of sessions) session.next();
           };
           process.on('SIGUSR2', switchByHand);
         }
-        if (log !== null && commandPid !== null)
-          log.line(`counterpoint stat: the command is process ${commandPid}`);
+        if (isVerbose && commandPid !== null)
+          err.line(`counterpoint stat: the command is process ${commandPid}`);
       },
       onInterval: (interval) => printer.interval(interval),
     });
   } finally {
     if (switchByHand !== null) process.off('SIGUSR2', switchByHand);
+    (channel as ControlChannel | null)?.[Symbol.dispose]();
   }
+}
+
+/** `--control` of one run. */
+function obeyCommands(
+  { commands }: StatSettings,
+  sessions: readonly CountingSession[],
+  err: Output,
+): ControlChannel | null {
+  if (commands === null) return null;
+  const names = () =>
+    sessions.flatMap(({ openSets }) =>
+      openSets.flatMap(({ events }) => events.map(({ requestedName }) => requestedName)),
+    );
+  return new ControlChannel(
+    commands,
+    (command) => {
+      if (command === 'enable') for (const session of sessions) session.start();
+      if (command === 'disable') for (const session of sessions) session.stop();
+      if (command === 'evlist') for (const name of new Set(names())) err.line(name);
+    },
+    (line) => err.line(`counterpoint stat: --control does not know '${printable(line)}'`),
+  );
 }
 
 async function syncFiles(): Promise<void> {

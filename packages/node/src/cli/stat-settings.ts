@@ -18,6 +18,7 @@ import {
   topdownMetrics,
 } from '../stat/index.ts';
 import { UsageError, type VerbContext } from './args.ts';
+import { type ControlPlace, parseControlPlace } from './control-channel.ts';
 import type { StatName } from './stat.ts';
 import { type Control, readControl } from './stat-control.ts';
 
@@ -37,6 +38,10 @@ export interface StatSettings {
   /** Whom to follow, which part, and how the counters are held. */
   options: ControlOptions;
   delayMs: number;
+  /** Begin when `commands` say so. */
+  startDisabled: boolean;
+  /** `--control`: where words come from that turn the counting on and off. */
+  commands: ControlPlace | null;
   timeoutMs: number | undefined;
   intervalMs: number | undefined;
   intervalCount: number | undefined;
@@ -71,7 +76,7 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
     ...what,
     by: aggregationOf(args, scope),
     runs: runs === 0 ? Number.POSITIVE_INFINITY : runs,
-    delayMs: args.durationMs('delay', { min: 0, max: MOST_MS }, 0),
+    ...beginningOf(args),
     timeoutMs: args.durationMs('timeout', { min: LEAST_TIMEOUT_MS, max: MOST_MS }),
     intervalMs,
     intervalCount: args.number('interval-count', { min: 1 }),
@@ -86,6 +91,24 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
     unscaled: !args.boolean('scale', true),
     quiet: args.boolean('quiet'),
   };
+}
+
+/** As in perf, `-D -1` begins with everything off. */
+function beginningOf(args: Arguments): Pick<StatSettings, 'delayMs' | 'startDisabled' | 'commands'> {
+  const place = args.string('control');
+  const commands = place === undefined ? null : parseControlPlace(place);
+  if (args.string('delay') !== '-1')
+    return {
+      delayMs: args.durationMs('delay', { min: 0, max: MOST_MS }, 0),
+      startDisabled: false,
+      commands,
+    };
+  if (commands === null)
+    throw new UsageError(
+      '-D -1 begins with everything off, and nothing would turn it on',
+      'Give a pipe for the word enable: mkfifo FILE, then --control fifo:FILE',
+    );
+  return { delayMs: 0, startDisabled: true, commands };
 }
 
 type What = Pick<StatSettings, 'control' | 'saved' | 'named' | 'options'>;

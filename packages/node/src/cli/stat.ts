@@ -6,6 +6,7 @@ export type StatName =
   | TargetName
   | 'cgroup'
   | 'for-each-cgroup'
+  | 'control'
   | 'timeout'
   | 'repeat'
   | 'event'
@@ -67,6 +68,12 @@ export default defineVerb<StatName>({
       long: 'for-each-cgroup',
       value: 'PATH,...',
       help: 'the same events for each of several control groups',
+      group: WHOM,
+    },
+    {
+      long: 'control',
+      value: 'PIPE',
+      help: 'fifo:FILE[,FILE] or fd:N[,N]: count while told to (enable, disable, evlist, ping), answer ack;\n-D -1 begins with everything off',
       group: WHOM,
     },
     { long: 'timeout', value: 'MS', help: 'end after so many milliseconds', group: WHOM },

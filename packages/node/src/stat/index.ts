@@ -24,6 +24,7 @@ export {
   type RunStart,
   type StatScope,
   type StopReason,
+  startsByExec,
   targetsOf,
 } from './run.ts';
 export { type Spread, spreadOf, spreadPercent } from './spread.ts';

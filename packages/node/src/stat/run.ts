@@ -42,6 +42,8 @@ export interface RunOptions {
   exclusive?: boolean | 'require';
   /** Begin so long after the command has started. */
   delayMs?: number;
+  /** Begin when a session is started by hand (`onStart` hands them out), at once or later. */
+  startDisabled?: boolean;
   /** End so long after the beginning. */
   timeoutMs?: number;
   intervalMs?: number;
@@ -104,7 +106,7 @@ function openPatiently(options: RunOptions, held: HeldCommand | null): OpenScope
 }
 
 function openSessions(options: RunOptions, held: HeldCommand | null): OpenScope[] {
-  const { control, scope, delayMs = 0, inherit, levels, pinned, exclusive, sys } = options;
+  const { control, scope, inherit, levels, pinned, exclusive, sys } = options;
   if (control === null) return [];
   const opened: OpenScope[] = [];
   try {
@@ -112,7 +114,7 @@ function openSessions(options: RunOptions, held: HeldCommand | null): OpenScope[
       const session = openCounting({
         ...control,
         target,
-        enableOnExec: target.kind === 'command' && delayMs === 0,
+        enableOnExec: startsByExec(target, options),
         ...(inherit === undefined ? {} : { inherit }),
         ...(levels === undefined ? {} : { levels }),
         ...(pinned === undefined ? {} : { pinned }),
@@ -126,6 +128,14 @@ function openSessions(options: RunOptions, held: HeldCommand | null): OpenScope[
     throw error;
   }
   return opened;
+}
+
+/** The command's exec starts the counters. */
+export function startsByExec(
+  target: CountingTarget,
+  { delayMs = 0, startDisabled = false }: Pick<RunOptions, 'delayMs' | 'startDisabled'>,
+): boolean {
+  return target.kind === 'command' && delayMs === 0 && !startDisabled;
 }
 
 /** One target for each control group, else one. `commandPid` is that of the held command. */
@@ -167,7 +177,7 @@ class Run {
   }
 
   async finish(): Promise<RunResult> {
-    const { scope, control, delayMs = 0, intervalMs, onStart } = this.#options;
+    const { scope, control, delayMs = 0, startDisabled = false, intervalMs, onStart } = this.#options;
     const held = this.#held;
     const notes = this.#scopes.flatMap(({ session }) => session.notes);
     const sessions = this.#scopes.map(({ session }) => session);
@@ -180,7 +190,7 @@ class Run {
     }
     if (delayMs === 0) this.#warmUp();
     if (delayMs === 0 && held !== null) this.#times.markRelease(held.pid);
-    for (const session of sessions) session.start();
+    if (!startDisabled) for (const session of sessions) session.start();
     this.#startNs = this.#now();
     if (delayMs === 0) held?.release();
     stop.begin(scope);

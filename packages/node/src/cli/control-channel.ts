@@ -1,0 +1,105 @@
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { UsageError } from './args.ts';
+
+/** What may be written to `--control`, a line each; perf's words. */
+const COMMANDS = ['enable', 'disable', 'evlist', 'ping'] as const;
+export type ControlCommand = (typeof COMMANDS)[number];
+
+/** Where commands come from, and where each one that was done is answered by a line `ack`. */
+export interface ControlPlace {
+  kind: 'fd' | 'fifo';
+  commands: string;
+  answers: string | null;
+}
+
+/** `fd:3`, `fd:3,4`, `fifo:/tmp/control`, `fifo:/tmp/control,/tmp/answers`. */
+export function parseControlPlace(text: string): ControlPlace {
+  const match = /^(fd|fifo):([^,]+)(?:,([^,]+))?$/.exec(text);
+  const [, kind, commands, answers] = match ?? [];
+  const isRead =
+    match !== null && (kind === 'fifo' || [commands, answers ?? '0'].every((fd) => /^\d{1,9}$/.test(fd!)));
+  if (!isRead)
+    throw new UsageError(
+      `--control expects fd:N[,N] or fifo:FILE[,FILE], not '${text}'`,
+      'Make a pipe first (mkfifo FILE), then write enable, disable, evlist or ping to it.',
+    );
+  return { kind: kind as ControlPlace['kind'], commands: commands!, answers: answers ?? null };
+}
+
+/** Longer than any command: what has no line end by then is thrown away. */
+const LONGEST_LINE = 4096;
+
+/** Commands as they come, until closed. It does not keep this process running. */
+export class ControlChannel implements Disposable {
+  readonly #socket: Socket;
+  #answers: number | null = null;
+  #rest = '';
+
+  constructor(
+    place: ControlPlace,
+    onCommand: (command: ControlCommand) => void,
+    onUnknown: (line: string) => void,
+  ) {
+    this.#answers = place.answers === null ? null : this.#open(place.kind, place.answers);
+    const commands = this.#open(place.kind, place.commands);
+    this.#socket = new Socket({ fd: commands, readable: true, writable: false });
+    this.#socket.unref();
+    this.#socket.on('error', () => {});
+    this.#socket.on('data', (piece: Uint8Array) => {
+      const lines = (this.#rest + new TextDecoder().decode(piece)).split('\n');
+      this.#rest = lines.pop()!.slice(0, LONGEST_LINE);
+      for (const line of lines) this.#take(line.trim(), onCommand, onUnknown);
+    });
+  }
+
+  #take(line: string, onCommand: (command: ControlCommand) => void, onUnknown: (line: string) => void): void {
+    const command = COMMANDS.find((name) => name === line);
+    if (command === undefined) {
+      if (line !== '') onUnknown(line);
+      return;
+    }
+    onCommand(command);
+    if (this.#answers === null) return;
+    try {
+      writeSync(this.#answers, 'ack\n');
+    } catch {
+      // Nobody reads it, or no longer.
+    }
+  }
+
+  /** A pipe, opened for both: then there is no end of file whenever a writer goes. */
+  #open(kind: ControlPlace['kind'], where: string): number {
+    // An open descriptor is opened again, so that it stays the caller's.
+    const path = kind === 'fd' ? `/proc/self/fd/${where}` : where;
+    try {
+      const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+      if (fstatSync(fd).isFIFO()) return fd;
+      closeSync(fd);
+    } catch (error) {
+      this.#closeAnswers();
+      throw refused(kind, where, (error as NodeJS.ErrnoException).code ?? String(error));
+    }
+    this.#closeAnswers();
+    throw refused(kind, where, 'it is not a pipe');
+  }
+
+  #closeAnswers(): void {
+    if (this.#answers !== null) closeSync(this.#answers);
+    this.#answers = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+    this.#closeAnswers();
+  }
+}
+
+function refused(kind: ControlPlace['kind'], where: string, why: string): UsageError {
+  return new UsageError(
+    `--control: ${kind === 'fd' ? `descriptor ${where}` : where} cannot be used: ${why}`,
+    kind === 'fd'
+      ? 'It has to be a pipe that the shell opened: mkfifo FILE, then 3<>FILE'
+      : `Make a pipe: mkfifo ${where}`,
+  );
+}
