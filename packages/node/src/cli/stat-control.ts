@@ -32,7 +32,7 @@ export function readControl(args: Arguments): Control | null {
       `--control-data says what is counted, and so does ${args.shown(others[0]!)}`,
       'Leave one of them out.',
     );
-  const before = parseControlData(readFileSync(path, 'utf8'));
+  const before = parseControlData(readFileSync(path, 'utf8'), path);
   const { inherit, levels, pinned, exclusive, ...request } = controlRequest(before);
   const options: ControlOptions = {};
   for (const [name, value] of Object.entries({ inherit, levels, pinned, exclusive }))

@@ -350,6 +350,10 @@ describe('control data', () => {
     const { status, err } = await counterpoint('stat', '--control-data', path, 'true');
     assert.equal(status, 1);
     assert.match(err, /events/);
+    writeFileSync(path, '{"type":"control-data",\n"version":}');
+    const broken = (await counterpoint('stat', '--control-data', path, 'true')).err;
+    assert.ok(broken.includes(`${path} is no control data: it is not JSON: a value`), broken);
+    assert.match(broken, /in line 2, column 11/);
   });
 });
 

@@ -63,7 +63,17 @@ test('data of version 1 without what came later is read with the defaults', () =
 test('what is wrong is named by its place', () => {
   const base = { type: 'control-data', version: 1, sets: [{ name: 'x', events: 'cs' }] };
   const table: [unknown, RegExp][] = [
-    ['', /not JSON/],
+    ['', /not JSON: it ends where a value should be in line 1, column 1/],
+    [
+      {
+        ...base,
+        sets: [
+          { name: 'x', events: 'cs' },
+          { name: 'x', events: 'faults' },
+        ],
+      },
+      /sets\[1\]\.name is x, which is the name of sets\[0\]/,
+    ],
     [[], /the file should be an object/],
     [{ ...base, type: 'counts' }, /type should be 'control-data'/],
     [{ ...base, version: 0 }, /version should be/],
@@ -95,6 +105,22 @@ test('what is wrong is named by its place', () => {
 function planless() {
   return [{ name: 'cs' }] as never;
 }
+
+test('sets of the same events have names of their own; the same name twice is refused', () => {
+  const request: ControlRequest = { sets: ['cs', 'cs', { name: 'cs (3)', events: 'faults' }] };
+  const names = controlData(request).sets.map(({ name }) => name);
+  assert.deepEqual(names, ['cs', 'cs (2)', 'cs (3)']);
+  const plan = planCounting({ target: { kind: 'self' }, ...request });
+  assert.deepEqual(
+    plan.sets.map(({ name }) => name),
+    names,
+  );
+  const sets = [
+    { name: 'a', events: 'cs' },
+    { name: 'a', events: 'faults' },
+  ];
+  assert.throws(() => planCounting({ target: { kind: 'self' }, sets }), { code: 'ERR_SET_NAME' });
+});
 
 test('no JSON makes it throw anything else', () => {
   fc.assert(

@@ -1,6 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import type { OverflowRequest } from './overflow-control.ts';
-import type { ControlRequest, EventList, NamedSet } from './request.ts';
+import { type ControlRequest, type EventList, isNamed, type NamedSet, namesOfSets } from './request.ts';
 import type { SwitchRule } from './switching.ts';
 
 /** What this file's `version` is, and the highest `needs` that is understood here. */
@@ -69,7 +69,7 @@ export function controlData(request: ControlRequest & ControlOptions, before?: C
     type: 'control-data',
     version: Math.max(CONTROL_DATA_VERSION, before?.version ?? 0),
     needs: before?.needs ?? 1,
-    sets: lists.map((list) => controlSet(list, before)),
+    sets: namesOfSets(lists).map((name, index) => controlSet(name, lists[index]!, before)),
   };
   // A signal goes to a thread that is there now: it is not part of what is saved.
   if (overflows !== undefined)
@@ -81,11 +81,8 @@ export function controlData(request: ControlRequest & ControlOptions, before?: C
   return data;
 }
 
-function controlSet(list: EventList | NamedSet, before: ControlData | undefined): ControlSet {
-  const named: NamedSet =
-    typeof list === 'object' && !Array.isArray(list) ? (list as NamedSet) : { events: list as EventList };
-  const events = textOf(named.events);
-  const name = named.name ?? events;
+function controlSet(name: string, list: EventList | NamedSet, before: ControlData | undefined): ControlSet {
+  const events = textOf(isNamed(list) ? list.events : list);
   return { ...before?.sets.find((set) => set.name === name), name, events };
 }
 

@@ -11,6 +11,8 @@ export interface Counter {
   base: Reading;
   /** The last reading, since `base`. */
   now: Reading;
+  /** The reading before that. */
+  before: Reading;
   /** The kernel gave nothing: a pinned event that found no counter. */
   isRefused: boolean;
   /** Its count at the last overflow; null before the first. */
@@ -41,6 +43,41 @@ interface TaskTimes {
   runningNs: bigint;
 }
 
+const CLOCK_MONOTONIC = 1;
+
+/**
+ * How long the set has been loaded since the last reading: no counter can have been enabled for longer. Control groups need it.
+ * The kernel times them from when each was last timed on a CPU, and for the first event there that is any time ago, since the
+ * system's start for a new group (Linux 6.18; `perf stat -G /` prints it, too).
+ */
+class LoadedTime {
+  readonly #sys: Sys;
+  #fromNs = 0n;
+  /** Null while it is loaded. */
+  #untilNs: bigint | null = 0n;
+
+  constructor(sys: Sys) {
+    this.#sys = sys;
+  }
+
+  begin(): void {
+    this.#fromNs = this.#sys.clockNs(CLOCK_MONOTONIC);
+    this.#untilNs = null;
+  }
+
+  end(): void {
+    this.#untilNs ??= this.#sys.clockNs(CLOCK_MONOTONIC);
+  }
+
+  /** Since it was last taken. */
+  take(): bigint {
+    const toNs = this.#untilNs ?? this.#sys.clockNs(CLOCK_MONOTONIC);
+    const loadedNs = toNs - this.#fromNs;
+    this.#fromNs = toNs;
+    return loadedNs;
+  }
+}
+
 /** The open counters of an event set. */
 export class OpenSet {
   readonly name: string;
@@ -55,14 +92,18 @@ export class OpenSet {
   readonly #suspending = new Set<Fd>();
   /** Of those, the ones without an overflow left. */
   readonly #spent = new Set<Fd>();
+  /** Of a control group. */
+  readonly #loaded: LoadedTime | null;
 
   constructor(
     sys: Sys,
     set: PlannedSet,
     fds: readonly (Fd | null)[],
     unsupported: readonly (string | null)[],
+    isOfCgroup = false,
   ) {
     this.#sys = sys;
+    this.#loaded = isOfCgroup ? new LoadedTime(sys) : null;
     this.name = set.name;
     this.events = set.events;
     this.unsupported = unsupported;
@@ -76,6 +117,7 @@ export class OpenSet {
         row,
         base: emptyReading(),
         now: emptyReading(),
+        before: emptyReading(),
         isRefused: false,
         overflowAt: null,
       };
@@ -108,6 +150,7 @@ export class OpenSet {
 
   /** Load it: counters run from here on, those that suspend up to their next overflow. */
   enable(): void {
+    this.#loaded?.begin();
     for (const fd of this.#leaders) if (!this.#suspending.has(fd)) this.#sys.enable(fd);
     for (const fd of this.#suspending) this.#startSuspending(fd);
   }
@@ -137,11 +180,15 @@ export class OpenSet {
 
   disable(): void {
     for (const fd of this.#leaders) this.#sys.disable(fd);
+    this.#loaded?.end();
   }
 
   /** Bring `now` of every counter up to date. */
   read(): void {
     for (const unit of this.#units) this.#readUnit(unit);
+    const mostNs = this.#loaded?.take();
+    if (mostNs === undefined) return;
+    for (const counters of this.counters) for (const counter of counters) limitTimes(counter, mostNs);
   }
 
   #readUnit({ fd, isGroup, words, bytes, members }: ReadUnit): void {
@@ -153,6 +200,7 @@ export class OpenSet {
     members.forEach((counter, at) => {
       const value = isGroup ? words[3 + 2 * at]! : words[0]!;
       counter.isRefused = false;
+      counter.before = counter.now;
       counter.now = subtractReading({ value, enabledNs: words[1]!, runningNs: words[2]! }, counter.base);
     });
   }
@@ -195,10 +243,25 @@ export class OpenSet {
       addReading(counter.base, counter.now);
       if (counter.overflowAt !== null) counter.overflowAt -= counter.now.value;
       counter.now = emptyReading();
+      counter.before = emptyReading();
     }
   }
 
   close(): void {
     for (const counters of this.counters) for (const { fd } of counters) fd.close();
   }
+}
+
+/** Take the time beyond `mostNs` since the reading before out of this one and of all that come. */
+function limitTimes({ before, now, base }: Counter, mostNs: bigint): void {
+  const enabledNs = least(now.enabledNs - before.enabledNs, mostNs);
+  const runningNs = least(now.runningNs - before.runningNs, enabledNs);
+  base.enabledNs += now.enabledNs - before.enabledNs - enabledNs;
+  base.runningNs += now.runningNs - before.runningNs - runningNs;
+  now.enabledNs = before.enabledNs + enabledNs;
+  now.runningNs = before.runningNs + runningNs;
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }

@@ -171,6 +171,13 @@ test('the tasks of a control group, wherever they run', { skip: noEvents }, (t) 
       });
       const [inside = 0] = values(session.read());
       assert.ok(inside > 30, `${inside}`);
+      // The kernel's times of a new group begin with the system's start.
+      session.stop();
+      const counts = session.read();
+      for (const { places, enabledNs, runningNs } of counts.sets[0]!.events) {
+        for (const place of places) assert.ok(place.enabledNs <= counts.elapsedNs, `${place.enabledNs}`);
+        assert.ok(runningNs > 0n && runningNs <= enabledNs);
+      }
     } finally {
       rmdirSync(group);
     }

@@ -99,7 +99,7 @@ class SetOpening {
         text: `${this.#gone} counters could not be opened: their threads had ended`,
       });
     for (const event of events) noteChanges(event, notes);
-    return new OpenSet(sys, this.#set, this.#fds, this.#unsupported);
+    return new OpenSet(sys, this.#set, this.#fds, this.#unsupported, this.#context.cgroup !== null);
   }
 
   #openRow(row: CountingRow): Fd | null | 'broken-up' {

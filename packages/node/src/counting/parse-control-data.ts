@@ -1,5 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { CONTROL_DATA_VERSION, type ControlData } from './control-data.ts';
+import { jsonFault } from './json-fault.ts';
 
 /** More is not control data, whatever it is. */
 const MOST_BYTES = 1 << 20;
@@ -52,14 +53,34 @@ const SWITCH: Readonly<Record<string, readonly Field[]>> = {
   ],
 };
 
-/** Control data from its text. Throws `ERR_CONTROL_DATA` with the place of what is wrong. */
-export function parseControlData(text: string): ControlData {
+/** Control data from its text. Throws `ERR_CONTROL_DATA` with the place of what is wrong; `source` is what the text came from. */
+export function parseControlData(text: string, source = 'this'): ControlData {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof WrongControlData)) throw error;
+    throw new CounterpointError(
+      'ERR_CONTROL_DATA',
+      `${source} is no control data: ${error.message}`,
+      'counterpoint stat --save-control FILE writes some.',
+    );
+  }
+}
+
+class WrongControlData extends Error {}
+
+function refuse(why: string): WrongControlData {
+  return new WrongControlData(why);
+}
+
+function parse(text: string): ControlData {
   if (text.length > MOST_BYTES) throw refuse('it is larger than 1 MiB');
   let data: unknown;
   try {
     data = JSON.parse(text);
-  } catch (error) {
-    throw refuse(`it is not JSON: ${(error as Error).message}`);
+  } catch {
+    const { line, column, what } = jsonFault(text);
+    throw refuse(`it is not JSON: ${what} in line ${line}, column ${column}`);
   }
   const top = requireObject(data, 'the file');
   checkFields(top, TOP, '');
@@ -76,6 +97,7 @@ export function parseControlData(text: string): ControlData {
   sets.forEach((set, index) => {
     checkFields(requireObject(set, `sets[${index}]`), SET, `sets[${index}].`);
   });
+  refuseSameNames(sets as { name: string }[]);
   if (top['overflows'] !== undefined) {
     requireList(top['overflows'], 'overflows').forEach((overflow, index) => {
       checkFields(requireObject(overflow, `overflows[${index}]`), OVERFLOW, `overflows[${index}].`);
@@ -83,6 +105,14 @@ export function parseControlData(text: string): ControlData {
   }
   if (top['switch'] !== undefined) checkSwitch(requireObject(top['switch'], 'switch'));
   return { ...top, needs } as ControlData;
+}
+
+/** Sets are loaded, and their sums preserved, by name. */
+function refuseSameNames(sets: readonly { name: string }[]): void {
+  sets.forEach(({ name }, index) => {
+    const first = sets.findIndex((set) => set.name === name);
+    if (first !== index) throw refuse(`sets[${index}].name is ${name}, which is the name of sets[${first}]`);
+  });
 }
 
 function checkSwitch(rule: Record<string, unknown>): void {
@@ -108,12 +138,4 @@ function requireObject(value: unknown, place: string): Record<string, unknown> {
 function requireList(value: unknown, place: string): unknown[] {
   if (Array.isArray(value)) return value;
   throw refuse(`${place} should be a list`);
-}
-
-function refuse(why: string): CounterpointError {
-  return new CounterpointError(
-    'ERR_CONTROL_DATA',
-    `this is no control data: ${why}`,
-    'counterpoint stat --save-control FILE writes some.',
-  );
 }

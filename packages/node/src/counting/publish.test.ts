@@ -150,6 +150,7 @@ test('a session that cannot be read any more ends its publication with a warning
   sys.mapFile = (fd, sizeBytes, access) => realSys.mapFile(fd, sizeBytes, access);
   using session = openCounting({ target: { kind: 'self' }, events: 'faults:u', sys });
   using publication = await session.publish({ name: 'failing', intervalMs: 5 });
+  using remote = await connect(process.pid, 'failing');
   const warned = once(process, 'warning', { signal: AbortSignal.timeout(5000) });
   sys.read = () => {
     throw new Error('the counter is gone');
@@ -157,13 +158,12 @@ test('a session that cannot be read any more ends its publication with a warning
   // The timer of a publication keeps no program alive.
   const alive = setInterval(() => {}, 1000);
   try {
-    using remote = await connect(process.pid, 'failing');
     const [warning] = await warned;
     assert.match(String(warning), /failing are no longer published: the counter is gone/);
-    assert.equal(remote.sums().state, 'closed');
   } finally {
     clearInterval(alive);
   }
+  assert.equal(remote.sums().state, 'closed');
   assert.ok(!existsSync(publication.published.sumsPath) && !existsSync(publication.published.socketPath));
 });
 

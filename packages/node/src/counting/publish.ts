@@ -202,11 +202,12 @@ export class Publication implements Disposable {
   /** Who has the page mapped still sees it: with the sums of the end, or the last ones that could be read. */
   #writeLast(): void {
     try {
-      if (!this.#session.isClosed) return this.#page.write(this.#session.read(), 'closed');
+      if (!this.#session.isClosed) this.#page.write(this.#session.read(), 'closed');
     } catch {
       // Why is told where the sums are asked for; here nobody does.
+    } finally {
+      this.#page.writeState('closed');
     }
-    this.#page.writeState('closed');
   }
 
   [Symbol.dispose](): void {

@@ -90,9 +90,10 @@ function setsOf({ events, sets, switching }: ControlRequest): ParsedSet[] {
   const lists = [...(events === undefined ? [] : [events]), ...(sets ?? [])];
   if (lists.length === 0)
     throw new CounterpointError('ERR_NO_EVENTS', 'no events to count', 'Name some: events or sets.');
+  const names = namesOfSets(lists);
   const parsed = lists.map((list, index): ParsedSet => {
     const named: NamedSet = isNamed(list) ? list : { events: list };
-    return { name: named.name ?? nameOf(named.events, index), events: parseList(named.events) };
+    return { name: names[index]!, events: parseList(named.events) };
   });
   if (parsed.some(({ events: own }) => own.length === 0))
     throw new CounterpointError('ERR_NO_EVENTS', 'an event set is empty', 'Name events in each.');
@@ -106,8 +107,27 @@ function addSwitchEvent({ events }: ParsedSet, name: string): void {
   events.push(...parseList(name));
 }
 
-function isNamed(list: EventList | NamedSet): list is NamedSet {
+export function isNamed(list: EventList | NamedSet): list is NamedSet {
   return typeof list === 'object' && !Array.isArray(list);
+}
+
+/** The names of sets; those that have none are named by their events. Throws where two were given the same one. */
+export function namesOfSets(lists: readonly (EventList | NamedSet)[]): string[] {
+  const given = lists.map((list) => (isNamed(list) ? list.name : undefined));
+  const taken = new Set<string>();
+  for (const name of given) {
+    if (name !== undefined && taken.has(name))
+      throw new CounterpointError('ERR_SET_NAME', `two event sets have the name ${name}`, 'Name them apart.');
+    if (name !== undefined) taken.add(name);
+  }
+  return lists.map((list, index) => {
+    if (given[index] !== undefined) return given[index];
+    const base = nameOf(isNamed(list) ? list.events : list, index);
+    let name = base;
+    for (let copy = 2; taken.has(name); copy++) name = `${base} (${copy})`;
+    taken.add(name);
+    return name;
+  });
 }
 
 /** A longer list of events is no name. */
