@@ -1,3 +1,5 @@
+import { nearestNames } from '../base/index.ts';
+
 /** Whether a name has wildcards: `*`, `?` or `[…]`. */
 export function isGlob(pattern: string): boolean {
   return /[*?[]/.test(pattern);
@@ -51,4 +53,33 @@ function matchOne(character: string, pattern: string, at: number): number {
     inside += isRange ? 3 : 1;
   }
   return found !== negated ? close + 1 : 0;
+}
+
+/** Words of names (`sched_switch` has two), against which the fixed parts of a pattern are held. */
+function wordsOf(names: readonly string[]): Set<string> {
+  return new Set(names.flatMap((name) => [name, ...name.split('_')]));
+}
+
+/** A pattern whose first fixed part that none of the words has is replaced by those that are near to it. */
+function corrected(pattern: string, names: readonly string[]): string[] {
+  const words = wordsOf(names);
+  for (const [fixed] of pattern.matchAll(/[^*?[\]]+/g)) {
+    if (names.some((name) => name.includes(fixed))) continue;
+    return nearestNames(fixed, words).map((word) => pattern.replace(fixed, word));
+  }
+  return [pattern];
+}
+
+/** `sched:*swich*` → `sched:*switch*`: patterns near to one that matches none of the tracepoints, and that match some. */
+export function nearestGlobs(system: string, name: string, tracepoints: readonly string[]): string[] {
+  const pairs = tracepoints.map(
+    (full) => [full.slice(0, full.indexOf(':')), full.slice(full.indexOf(':') + 1)] as const,
+  );
+  const systems = [...new Set(pairs.map(([first]) => first))];
+  return corrected(system, systems).flatMap((inSystem) => {
+    const names = pairs.flatMap(([first, second]) => (matchesGlob(first, inSystem) ? [second] : []));
+    return corrected(name, names)
+      .filter((pattern) => names.some((second) => matchesGlob(second, pattern)))
+      .map((pattern) => `${inSystem}:${pattern}`);
+  });
 }

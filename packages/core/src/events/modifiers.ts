@@ -16,6 +16,11 @@ export function modifierProblem(letters: string): { at: number; reason: string }
   let precise = 0;
   for (let at = 0; at < letters.length; at++) {
     const letter = letters[at]!;
+    if (letter === ':') {
+      const joined = letters.replaceAll(':', '');
+      const meant = modifierProblem(joined) === null && joined !== '' ? `: write :${joined}` : '';
+      return { at, reason: `modifiers stand together behind one colon${meant}` };
+    }
     if (!MODIFIER_LETTERS.includes(letter)) {
       return { at, reason: `bad modifier '${letter}': known are ${[...MODIFIER_LETTERS].join(' ')}` };
     }

@@ -10,7 +10,7 @@ import { corePmus, dependsOnCore, onCore } from './cores.ts';
 import { formatCpus, parseCpus } from './cpu-list.ts';
 import { EventSyntaxError } from './errors.ts';
 import { BREAKPOINT_ACCESS } from './facts.ts';
-import { isGlob, matchesGlob } from './glob.ts';
+import { isGlob, matchesGlob, nearestGlobs } from './glob.ts';
 import { applyModifiers, MODIFIER_LETTERS, type ModifiedEvent, modifierProblem } from './modifiers.ts';
 import { cacheEventNames, findCacheEvent, NAMED_EVENTS } from './names.ts';
 import { findAbsentPmus, findEvent, findPmuEvents, findPmus } from './pmu.ts';
@@ -21,6 +21,7 @@ import { applyGeneralTerm, generalTermNames, parseTermNumber, unknownTerm } from
 import type { EventLookup, ParsedEvent, PmuDescription } from './types.ts';
 
 /** What one list may name: every tracepoint of a kernel fits. */
+const LIST_REMEDY = 'Those of this machine: counterpoint list';
 const MOST_EVENTS = 8192;
 
 export interface ParseEventsOptions {
@@ -438,7 +439,10 @@ class EventResolver {
   #unknownTracepoint(system: string, name: string): EventSyntaxError {
     const { at } = this.#event;
     const all = this.#lookup.tracepointNames();
-    if (isGlob(system) || isGlob(name)) return this.#error(at, 'no tracepoint matches');
+    if (isGlob(system) || isGlob(name)) {
+      const near = nearestGlobs(system, name, all);
+      return this.#error(at, `no tracepoint matches${didYouMean(near)}`, LIST_REMEDY);
+    }
     const inSystem = all.filter((full) => full.startsWith(`${system}:`));
     if (inSystem.length > 0) {
       const near = nearestNames(
@@ -446,12 +450,13 @@ class EventResolver {
         inSystem.map((full) => full.slice(system.length + 1)),
       );
       const reason = `unknown tracepoint of ${system}${didYouMean(near.map((event) => `${system}:${event}`))}`;
-      return this.#error(at + system.length + 1, reason);
+      return this.#error(at + system.length + 1, reason, `Its tracepoints: counterpoint list ${system}:`);
     }
     const systems = new Set(all.map((full) => full.slice(0, full.indexOf(':'))));
     return this.#error(
       at,
       `unknown tracepoint${didYouMean(nearestNames(system, systems).map((found) => `${found}:…`))}`,
+      LIST_REMEDY,
     );
   }
 
@@ -476,7 +481,8 @@ class EventResolver {
         return this.#error(term.at, `no event of ${name} in its tables${didYouMean(near)}`);
       }
       const near = nearestNames(name, lookup.pmuNames());
-      return this.#error(at, `this machine has no PMU ${name}${didYouMean(near)}`);
+      const reason = `this machine has no PMU ${name}${didYouMean(near)}`;
+      return this.#error(at, reason, `PMUs here: ${[...lookup.pmuNames()].join(', ')}`);
     }
     if (findPmus(name, lookup).length > 0) {
       return this.#error(at, `${name} is a PMU, not an event; write ${name}/event=…/`);
@@ -485,6 +491,6 @@ class EventResolver {
     for (const pmu of lookup.pmuNames())
       for (const event of lookup.pmu(pmu)?.events.keys() ?? []) known.add(event);
     for (const { events } of lookup.absentPmus?.() ?? []) for (const event of events.keys()) known.add(event);
-    return this.#error(at, `unknown event${didYouMean(nearestNames(name, known))}`);
+    return this.#error(at, `unknown event${didYouMean(nearestNames(name, known))}`, LIST_REMEDY);
   }
 }

@@ -196,11 +196,13 @@ function placeTerm(
   const value = term.value === null ? 1n : term.quoted ? null : parseTermNumber(term.value);
   if (value === null) {
     const near = term.name === 'event' ? nearestNames(term.value!, pmu.events.keys()) : [];
-    const wanted = term.name === 'event' && pmu.events.size > 0 ? 'a number or an event' : 'a number';
+    const wanted =
+      term.name === 'event' && pmu.events.size > 0 ? `a number or an event of ${pmu.name}` : 'a number';
     throw new EventSyntaxError(
       source,
       term.valueAt,
-      `${term.name}= expects ${wanted} of ${pmu.name}${didYouMean(near)}`,
+      `${term.name}= expects ${wanted}${didYouMean(near)}`,
+      `Numbers are as in 18 or 0x12, without a sign, at most ${largestValue(format)}.`,
     );
   }
   const most = largestValue(format);
@@ -220,6 +222,24 @@ function placeTerm(
   event.attr[format.field] = (pmu.defaultConfig === undefined ? before : before & ~mask) | word;
 }
 
+function unknownEvent(
+  pmu: PmuDescription,
+  term: Term,
+  source: string,
+  terms: readonly string[],
+): EventSyntaxError {
+  const events = [...pmu.events.keys()];
+  const near = nearestNames(term.name, [...events, ...terms]);
+  return new EventSyntaxError(
+    source,
+    term.at,
+    `PMU ${pmu.name} has no event or term ${term.name}${didYouMean(near)}`,
+    events.length > 0
+      ? `Its events: ${events.join(', ')}. Its terms: ${terms.join(', ')}`
+      : `The kernel names no events of it here, as in a virtual machine that is not given them. Its terms: ${terms.join(', ')}`,
+  );
+}
+
 function formatOf(
   pmu: PmuDescription,
   term: Term,
@@ -228,10 +248,10 @@ function formatOf(
 ): FormatBits {
   const text = pmu.formats.get(term.name);
   if (text === undefined) {
+    const terms = [...pmu.formats.keys(), ...generalTermNames(true)];
     // A misspelt event looks like a term without a value.
-    const known =
-      term.value === null ? [...pmu.formats.keys(), ...pmu.events.keys()] : [...pmu.formats.keys()];
-    throw unknownTerm(term, source, `PMU ${pmu.name}`, [...known, ...generalTermNames(true)]);
+    if (term.value === null) throw unknownEvent(pmu, term, source, terms);
+    throw unknownTerm(term, source, `PMU ${pmu.name}`, terms);
   }
   const format = parseFormat(text);
   if (format === null) {

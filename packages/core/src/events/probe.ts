@@ -46,6 +46,20 @@ export function endOfProbePath(text: string, at: number): number {
   return end;
 }
 
+/** `uprobe/…/`: what the kernel's probe PMUs want (pointers to a text) cannot be said in terms. */
+export function refuseProbeTerms(head: string, source: string, at: number): void {
+  const known = KINDS.get(head);
+  if (known === undefined) return;
+  const form = known.kind === 'uprobe' ? `${head}:FILE:FUNCTION` : `${head}:FUNCTION`;
+  const example = known.kind === 'uprobe' ? `${head}:/usr/lib/libc.so.6:malloc` : `${head}:do_sys_openat2`;
+  throw new EventSyntaxError(
+    source,
+    at,
+    `a probe has no terms between slashes; write ${form}`,
+    `As in ${example}, with +OFFSET behind the function for a place inside of it.`,
+  );
+}
+
 /** The parts of a head that begins like a probe; `null` where it does not. `at` is its place in `source`. */
 export function readProbe(head: string, source: string, at: number): ProbeText | null {
   const colon = head.indexOf(':');

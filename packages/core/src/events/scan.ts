@@ -1,5 +1,5 @@
 import { EventSyntaxError } from './errors.ts';
-import { endOfProbePath } from './probe.ts';
+import { endOfProbePath, refuseProbeTerms } from './probe.ts';
 
 /**
  * The outer form of an event list, without meaning:
@@ -105,6 +105,7 @@ class EventScanner {
     let tail = '';
     let tailAt = this.#at;
     if (this.#text[this.#at] === '/') {
+      refuseProbeTerms(head, this.#text, at);
       const end = this.#text.indexOf('/', this.#at + 1);
       if (end < 0) {
         throw new EventSyntaxError(this.#text, this.#at, `the closing slash is missing: ${head}/…/`);
