@@ -75,7 +75,7 @@ test('exclusive events are pinned, and alone in their attr', () => {
     events: '{faults:u,minor-faults:u}',
     exclusive: 'require',
   });
-  const flags = session.openSets[0]!.events.map(({ attr }) => [attr.flags.pinned, attr.flags.exclusive]);
+  const flags = session.countedEvents[0]!.map(({ attr }) => [attr.flags.pinned, attr.flags.exclusive]);
   assert.deepEqual(flags, [
     [1, 1],
     [0, 0],

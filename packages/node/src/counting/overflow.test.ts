@@ -226,7 +226,7 @@ test('sets switch by an overflow and by time', { skip: noEvents }, async () => {
   assert.ok(session.switching.switches >= 4, `${session.switching.switches}`);
   assert.deepEqual(
     sets.map(({ events }) => events.map(({ name }) => name)),
-    [['faults:u'], ['task-clock:u', 'faults:u']],
+    [['faults:u'], ['task-clock:u']],
   );
 
   using timed = openCounting({
@@ -247,6 +247,72 @@ test('sets switch by an overflow and by time', { skip: noEvents }, async () => {
     assert.ok(event!.value > 200n && event!.value < event!.scaled, `${event!.value} ${event!.scaled}`);
     assert.ok(event!.errorBound! > 0);
   }
+});
+
+test('the event that ends sets is counted in all of them: its parts are one exact sum', {
+  skip: noEvents,
+}, async () => {
+  using truth = openCounting({ target: self, events: 'minor-faults:u' });
+  using session = openCounting({
+    target: self,
+    sets: ['task-clock:u', '{cs:u,faults:u}', 'faults:u,migrations:u'],
+    switching: parseSwitchRule('overflow:faults:u:150'),
+  });
+  session.start();
+  truth.start();
+  for (let round = 0; round < 12; round++) {
+    touchPages(40 + round * 30);
+    await sleep(2);
+  }
+  truth.stop();
+  session.stop();
+  const { sets } = session.read();
+  assert.ok(session.switching.switches >= 6, `${session.switching.switches}`);
+  assert.deepEqual(
+    sets.map(({ events }) => events.map(({ name }) => name)),
+    [['task-clock:u', 'faults:u'], ['cs:u'], ['migrations:u']],
+  );
+  const { value, scaled, enabledNs, runningNs, errorBound, places } = sets[0]!.events[1]!;
+  assert.deepEqual([scaled, runningNs, errorBound], [value, enabledNs, 0]);
+  assert.equal(
+    places.reduce((sum, place) => sum + place.value, 0n),
+    value,
+  );
+  // Both see all that happens, but for what falls between two calls.
+  const exact = Number(truth.read().sets[0]!.events[0]!.value);
+  assert.ok(Math.abs(Number(value) - exact) <= 0.01 * exact, `${value} for ${exact}`);
+  assert.ok(sets[1]!.events[0]!.runningNs < enabledNs);
+  session.reset(['faults:u']);
+  assert.equal(session.read().sets[0]!.events[1]!.value, 0n);
+});
+
+test('a burst that is over before the loop turns ends no set, and a note says so', {
+  skip: noEvents,
+}, async () => {
+  const open = () =>
+    openCounting({
+      target: self,
+      sets: ['faults:u', 'task-clock:u'],
+      switching: parseSwitchRule('overflow:faults:u:500'),
+    });
+  using session = open();
+  session.start();
+  touchPages(1600);
+  session.stop();
+  assert.equal(session.switching.switches, 0);
+  assert.match(
+    session.notes[0]!.text,
+    /^sets took turns less often .*: [3-9] of [3-9] overflows of faults:u/,
+  );
+  using slow = open();
+  slow.start();
+  for (let round = 0; round < 4; round++) {
+    touchPages(520);
+    await sleep(10);
+  }
+  slow.stop();
+  assert.ok(slow.switching.switches >= 3);
+  assert.deepEqual(slow.notes, []);
 });
 
 test('a control update preserves the sums that it is told to', { skip: noEvents }, () => {

@@ -9,15 +9,17 @@ import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watc
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { UnsupportedFacts } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
-import { type CountingContext, SetState } from './set-state.ts';
+import { type CountingContext, SetState, shareEvent } from './set-state.ts';
 import { requireRoom } from './sums-page.ts';
 import type { SwitchRule } from './switching.ts';
 import type { ToolTimes } from './tool-events.ts';
-import type { CountingTarget, Counts } from './types.ts';
+import type { CountedEvent, CountingTarget, Counts } from './types.ts';
 
 const CLOCK_MONOTONIC = 1;
 const LEAST_SLICE_NS = 20_000_000n;
 const MOST_WAITING_OVERFLOWS = 65_536;
+/** One late overflow to so many switches goes without a note. */
+const MOST_LATE_SHARE = 10;
 
 export interface SessionParts {
   sys: Sys;
@@ -64,6 +66,9 @@ export class CountingSession implements Disposable, Publishable {
   #elapsedBaseNs = 0n;
   #switches = 0;
   #blindNs = 0n;
+  /** Overflows that should have ended a set that was unloaded already, or was stopped. */
+  #lateOverflows = 0;
+  #lateNote: Note | null = null;
   #watch: OverflowWatch;
   readonly #queues = new Set<OverflowQueue<Overflow>>();
   #isSuspended = false;
@@ -84,6 +89,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#sets = parts.sets.map((set) => new SetState(set, this.#context([])));
     this.#reopen = parts.reopen;
     this.#switching = parts.switching;
+    this.#shareSwitchEvent();
     this.#control = parts.control;
     this.#watch = this.#watchOverflows(parts.sets);
     if (this.#enableOnExec) this.#sets[0]!.set.arm();
@@ -117,9 +123,14 @@ export class CountingSession implements Disposable, Publishable {
     return realCounters(this.#sys, this.#sets[this.#active]!.set);
   }
 
-  /** The open counters, set by set: for what stands on them (overflow, mapped pages). */
+  /** The open counters, set by set. Not in the order of the counts: see `countedEvents`. */
   get openSets(): readonly OpenSet[] {
     return this.#sets.map(({ set }) => set);
+  }
+
+  /** By set: the events as they are open, in the order of the counts. */
+  get countedEvents(): readonly (readonly CountedEvent[])[] {
+    return this.#sets.map(({ reported }) => reported);
   }
 
   /**
@@ -150,6 +161,24 @@ export class CountingSession implements Disposable, Publishable {
     this.#isRunning = false;
     state.read();
     state.endSlice();
+    if (this.#switching.by === 'overflow') this.#noteLateOverflows(this.#switching.event);
+  }
+
+  #shareSwitchEvent(): void {
+    if (this.#switching.by === 'overflow') shareEvent(this.#sets, this.#switching.event);
+  }
+
+  /** A burst that is over before the event loop turns ends no set. */
+  #noteLateOverflows(event: string): void {
+    if (this.#sets.length < 2) return;
+    this.#watch.drain();
+    const late = this.#lateOverflows;
+    if (late * MOST_LATE_SHARE <= this.#switches) return;
+    if (this.#lateNote === null) {
+      this.#lateNote = { kind: 'switches-late', text: '' };
+      this.notes.push(this.#lateNote);
+    }
+    this.#lateNote.text = `sets took turns less often than asked: ${late} of ${late + this.#switches} overflows of ${event} came before the set that they should end was unloaded (that takes a turn of the event loop; a shorter burst ends no set)`;
   }
 
   #stopTimer(): void {
@@ -267,7 +296,9 @@ export class CountingSession implements Disposable, Publishable {
       for (const queue of this.#queues) queue.push(overflow);
       // One that was still under way when its set was unloaded is not for the next set.
       const isDue = this.#switching.by === 'overflow' && overflow.event === this.#switching.event;
-      if (isDue && this.#isRunning && set === this.#sets[this.#active]!.set) this.next();
+      if (!isDue) return;
+      if (this.#isRunning && set === this.#sets[this.#active]!.set) this.next();
+      else this.#lateOverflows++;
     });
   }
 
@@ -323,6 +354,8 @@ export class CountingSession implements Disposable, Publishable {
     this.#watch = watch;
     this.#sets = opened.map((set) => new SetState(set, context));
     this.#active = 0;
+    this.#lateOverflows = 0;
+    this.#lateNote = null;
     this.#switching = switching ?? { by: 'manual' };
     const { events: _, sets: __, overflows: ___, switching: ____, ...how } = this.#control;
     this.#control = { ...how, ...what };
@@ -333,6 +366,7 @@ export class CountingSession implements Disposable, Publishable {
         (before.length === 1 ? before[0] : undefined);
       if (old !== undefined) state.carryOver(old, isPreserved, context);
     }
+    this.#shareSwitchEvent();
     for (const { set } of before) set.close();
     if (wasRunning) this.start();
   }

@@ -3,7 +3,7 @@ import { addReading, emptyReading, scaledValue, subtractReading } from './readin
 import { type UnsupportedFacts, whyNotCounted } from './reasons.ts';
 import { SliceStatistics } from './slices.ts';
 import { type ToolTimes, toolReading } from './tool-events.ts';
-import type { CountStatus, EventCount, Reading, SetCounts } from './types.ts';
+import type { CountedEvent, CountStatus, EventCount, PlaceCount, Reading, SetCounts } from './types.ts';
 
 /** What the counts of a set depend on besides the set. */
 export interface CountingContext {
@@ -13,6 +13,26 @@ export interface CountingContext {
   elapsedNs: bigint;
   /** The kernel's time during which any set of the session was wanted, ever; null where there is one set. */
   wantedNs: bigint | null;
+}
+
+/**
+ * The event whose overflow ends each set. All sets have it, so it is counted whenever one of them is loaded: its parts are added
+ * up, not scaled, and the first set alone reports it.
+ */
+interface SharedEvent {
+  /** Its index in this set. */
+  event: number;
+  parts: readonly { state: SetState; event: number }[];
+}
+
+/** Take the event of this name as one of all sets; where it is not in each of them, it stays as it is. */
+export function shareEvent(states: readonly SetState[], requestedName: string): void {
+  const parts = states.map((state) => ({
+    state,
+    event: state.set.events.findIndex((event) => event.requestedName === requestedName),
+  }));
+  if (states.length < 2 || parts.some(({ event }) => event < 0)) return;
+  for (const { state, event } of parts) state.share({ event, parts });
 }
 
 /** An event set of a session, and what was found out about it over time. */
@@ -32,6 +52,7 @@ export class SetState {
   /** By event: the time that any set was wanted, and what the tool had measured, when its sum began. */
   readonly #wantedBase: bigint[];
   readonly #toolBase: Reading[];
+  #shared: SharedEvent | null = null;
 
   constructor(set: OpenSet, context: CountingContext) {
     this.set = set;
@@ -41,6 +62,26 @@ export class SetState {
     this.#statistics = set.events.map(() => new SliceStatistics());
     this.#sliceBase = set.events.map(emptyReading);
     this.#enabledBefore = set.events.map(() => 0n);
+  }
+
+  share(shared: SharedEvent): void {
+    const [first] = shared.parts;
+    this.#shared = shared;
+    this.#statistics[shared.event] = first!.state.#statistics[first!.event]!;
+  }
+
+  /** The events that this set reports, in the order of its counts. */
+  get reported(): CountedEvent[] {
+    return this.set.events.filter((_, event) => !this.#isReportedElsewhere(event));
+  }
+
+  #isReportedElsewhere(event: number): boolean {
+    return this.#shared !== null && event === this.#shared.event && this.#shared.parts[0]!.state !== this;
+  }
+
+  /** The sets that count an event, with its index in each. */
+  #partsOf(event: number): readonly { state: SetState; event: number }[] {
+    return event === this.#shared?.event ? this.#shared.parts : [{ state: this, event }];
   }
 
   /** Bring sums and times up to now. */
@@ -86,7 +127,7 @@ export class SetState {
     this.set.events.forEach(({ requestedName }, event) => {
       if (!isPreserved(requestedName)) return;
       const at = old.set.events.findIndex((candidate) => candidate.requestedName === requestedName);
-      if (at < 0) return;
+      if (at < 0 || old.#isReportedElsewhere(at)) return;
       this.#carried[event] = old.#total(at, context);
       this.#statistics[event] = old.#statistics[at]!;
     });
@@ -102,12 +143,12 @@ export class SetState {
   #total(event: number, context: CountingContext): Reading {
     const { wantedNs } = context;
     const { tool } = this.set.events[event]!;
-    const sum =
-      tool === null
-        ? this.set.sum(event)
-        : subtractReading(this.#measured(event, context), this.#toolBase[event]!);
+    const parts = this.#partsOf(event);
+    const sum = emptyReading();
+    if (tool === null) for (const part of parts) addReading(sum, part.state.set.sum(part.event));
+    else addReading(sum, subtractReading(this.#measured(event, context), this.#toolBase[event]!));
     // Where sets take turns, an event was wanted while one or another of them was loaded.
-    if (tool === null && wantedNs !== null)
+    if (tool === null && wantedNs !== null && parts.length === 1)
       sum.enabledNs = maxOf(sum.enabledNs, wantedNs - this.#wantedBase[event]!);
     addReading(sum, this.#carried[event]!);
     return sum;
@@ -115,7 +156,12 @@ export class SetState {
 
   counts(context: CountingContext): SetCounts {
     const { set, timesLoaded, loadedNs } = this;
-    const events = set.events.map((_, event) => this.#eventCount(event, context));
+    const indices = set.events.flatMap((_, event) => (this.#isReportedElsewhere(event) ? [] : [event]));
+    const events = indices.map((event) => {
+      const count = this.#eventCount(event, context);
+      const leader = count.leader === null ? -1 : indices.indexOf(count.leader);
+      return { ...count, leader: leader < 0 ? null : leader };
+    });
     return { name: set.name, timesLoaded, loadedNs, events };
   }
 
@@ -141,8 +187,21 @@ export class SetState {
       unit,
       scale,
       leader,
-      places: set.places(index),
+      places: this.#places(index),
     };
+  }
+
+  #places(event: number): PlaceCount[] {
+    const merged = new Map<string, PlaceCount>();
+    for (const part of this.#partsOf(event)) {
+      for (const place of part.state.set.places(part.event)) {
+        const key = `${place.task} ${place.cpu}`;
+        const sum = merged.get(key);
+        if (sum === undefined) merged.set(key, place);
+        else addReading(sum, place);
+      }
+    }
+    return [...merged.values()];
   }
 }
 

@@ -84,7 +84,7 @@ export interface EventCount extends Reading {
   errorBound: number | null;
   unit: string | null;
   scale: number;
-  /** Index of the leader in the set, for members of a group. */
+  /** Index of the leader among the counts of the set, for members of a group. */
   leader: number | null;
   places: PlaceCount[];
 }
@@ -94,6 +94,7 @@ export interface SetCounts {
   /** How often it was loaded, and for how long. */
   timesLoaded: number;
   loadedNs: bigint;
+  /** An event that ends sets by its overflow stands in the first set alone, with the sum of all. */
   events: EventCount[];
 }
 

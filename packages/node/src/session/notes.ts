@@ -9,6 +9,7 @@ export interface Note {
     | 'ring-smaller'
     | 'limit-raised'
     | 'task-gone'
+    | 'switches-late'
     | 'node-names'
     | 'perf-map'
     | 'build-ids'

@@ -206,7 +206,8 @@ class Run {
     const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
     for (const session of sessions) session.stop();
-    return { total, stopped, exit, notes };
+    // Some notes come with the end.
+    return { total, stopped, exit, notes: sessions.flatMap((session) => session.notes) };
   }
 
   #release(): void {
@@ -245,10 +246,10 @@ class Run {
     const times = this.#times.read();
     const elapsedNs = nowNs - this.#startNs;
     const events = this.#scopes.flatMap(({ cgroup, session }) => {
-      const { openSets, target } = session;
+      const { countedEvents, target } = session;
       const sums = session.read().sets.flatMap((set, at) =>
         set.events.map((count, index) => {
-          const { attr, tool, changes: made } = openSets[at]!.events[index]!;
+          const { attr, tool, changes: made } = countedEvents[at]![index]!;
           const changes = made.map(({ why }) => why);
           return eventSum({ cgroup, set: set.name, index, attr, tool, changes, count }, times, elapsedNs);
         }),
