@@ -17,6 +17,7 @@ import {
 } from './opcodes.ts';
 import { Packet } from './packet.ts';
 import {
+  hasIpPayload,
   PACKET_BBP,
   PACKET_BIP,
   PACKET_CBR,
@@ -66,14 +67,19 @@ for (const kind of [
 ])
   STAYS_IN_BLOCK[kind] = 1;
 
+/** First byte -> the whole packet, as kind | type << 8 | lo << 16; 0 where more bytes belong to it. */
+const ONE_BYTE_PACKETS: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
+  const packet = new Packet();
+  const size = readPacket(Uint8Array.of(byte), 0, 1, packet);
+  return size === 1 && !hasIpPayload(packet.kind) ? packet.kind | (packet.type << 8) | (packet.lo << 16) : 0;
+});
+
 export class PacketCursor {
   readonly bytes: Uint8Array;
   readonly end: number;
   /** The packet that `next` read last. Borrowed: the next call overwrites it. */
   readonly packet = new Packet();
-  /** Where that packet begins. */
-  offset = 0;
-  /** Where the next one begins. */
+  /** Where the next packet begins. */
   position: number;
   /** How often `resynchronize` had to look for a PSB, and the bytes it stepped over. */
   resynchronizations = 0;
@@ -94,13 +100,37 @@ export class PacketCursor {
     this.#hasPacketErrata = this.#errata.skd007 || this.#errata.skz84;
   }
 
+  /** Where the packet begins that `next` read last, or failed to read. */
+  get offset(): number {
+    return this.position - this.packet.size;
+  }
+
   /**
    * Read the packet at `position` and move behind it. Returns its size; or NEED_MORE (the bytes end here, maybe inside a
    * packet), BAD_OPCODE, BAD_PACKET: then nothing has moved, and `resynchronize` is the way on.
+   *
+   * Most packets are one byte: TNT-8, and CYC where it is on. They are read here, from one table that `readPacket` has
+   * made; it could read them too.
    */
   next(): number {
+    const { position, packet } = this;
+    if (position < this.end && this.#itemBytes === 0) {
+      const whole = ONE_BYTE_PACKETS[this.bytes[position]!]!;
+      if (whole !== 0) {
+        packet.kind = whole & 0xff;
+        packet.size = 1;
+        packet.type = (whole >> 8) & 0xff;
+        packet.lo = whole >> 16;
+        packet.hi = 0;
+        this.position = position + 1;
+        return 1;
+      }
+    }
+    return this.#nextOther();
+  }
+
+  #nextOther(): number {
     const { bytes, position, packet } = this;
-    this.offset = position;
     let size: number;
     if (this.#itemBytes !== 0) size = this.#nextInBlock();
     else {
@@ -108,7 +138,8 @@ export class PacketCursor {
       if (packet.kind === PACKET_BBP && size > 0) this.#itemBytes = packet.extra;
     }
     if (this.#hasPacketErrata) size = this.#repair(size);
-    if (size > 0) this.position = position + size;
+    packet.size = Math.max(size, 0);
+    this.position = position + packet.size;
     return size;
   }
 
@@ -124,6 +155,7 @@ export class PacketCursor {
     this.#itemBytes = 0;
     const to = found < 0 ? this.end : found;
     this.skippedBytes += Math.max(to - this.position, 0);
+    this.packet.size = 0;
     this.position = to;
     this.#afterSync = found < 0 ? this.end : found + PT_SIZE_PSB;
     return found >= 0;

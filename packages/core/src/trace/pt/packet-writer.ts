@@ -41,6 +41,10 @@ export class PacketWriter {
     return this.write(packet);
   }
 
+  clear(): void {
+    this.#length = 0;
+  }
+
   /** What was written. Borrowed until the next write. */
   bytes(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length);

@@ -1,0 +1,12 @@
+import { CounterpointError } from '../../../base/index.ts';
+
+/** A trace program that cannot be read: which line, and what is wrong there. */
+export class TraceTextError extends CounterpointError {
+  readonly line: number;
+
+  constructor(name: string, line: number, message: string, remedy = '') {
+    super('ERR_TRACE_TEXT', `${name}:${line}: ${message}`, remedy);
+    this.name = 'TraceTextError';
+    this.line = line;
+  }
+}
