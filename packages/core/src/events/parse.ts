@@ -20,8 +20,8 @@ import { type EventText, scanEventList, type Term } from './scan.ts';
 import { applyGeneralTerm, generalTermNames, parseTermNumber, unknownTerm } from './terms.ts';
 import type { EventLookup, ParsedEvent, PmuDescription } from './types.ts';
 
-/** What one list may name: every tracepoint of a kernel fits. */
 const LIST_REMEDY = 'Those of this machine: counterpoint list';
+/** What one list may name: every tracepoint of a kernel fits. */
 const MOST_EVENTS = 8192;
 
 export interface ParseEventsOptions {

@@ -8,6 +8,7 @@ import {
 } from '../counting/index.ts';
 import {
   type Aggregation,
+  countOncePerPackage,
   defaultEvents,
   findMetric,
   groupText,
@@ -168,6 +169,9 @@ function scopeOf(args: Arguments): StatScope {
   const pids = args.numbers('pid', { min: 1 });
   const tids = args.numbers('tid', { min: 1 });
   const cgroups = [...args.list('cgroup'), ...args.list('for-each-cgroup')];
+  for (const name of ['pid', 'tid', 'cgroup', 'for-each-cgroup'] as const)
+    if (args.has(name) && args.list(name).length === 0)
+      throw new UsageError(`${args.shown(name)} names nobody`, 'Leave it out, or say whom.');
   const isWide = args.boolean('all-cpus') || args.has('cpu') || cgroups.length > 0;
   if (isWide && (pids.length > 0 || tids.length > 0))
     throw new UsageError(
@@ -297,6 +301,7 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
     append(parsed, parseList(names.join(',')));
     texts?.push(...names);
   }
+  if (scope.kind === 'cpus') countOncePerPackage(parsed, scope.cpus);
   return { parsed, named, texts };
 }
 

@@ -238,6 +238,8 @@ describe('all threads, each for itself', () => {
 describe('usage', () => {
   for (const [line, pattern] of [
     ['', /nothing to count/],
+    ['-G , true', /-G names nobody/],
+    ['-p , true', /-p names nobody/],
     ['-I -5 true', /-I expects a value from 1/],
     ['-r -1 true', /-r expects a value from 0/],
     ['-r 3 -a', /-r repeats a command/],

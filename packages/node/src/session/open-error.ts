@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import type { SysError } from '../sys/index.ts';
@@ -40,6 +40,13 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
         `the event ${name} is not supported here (${error.code})`,
         'A virtual machine often has no hardware counters; cpu-clock works everywhere. Try counterpoint doctor.',
       );
+    case 'ENOSPC':
+      if (refused.attr.type !== PERF_TYPE_BREAKPOINT) break;
+      return new CounterpointError(
+        'ERR_EVENT_BUSY',
+        `no debug register is free for ${name}: a CPU has few (x86 four), and a debugger or other breakpoints have the rest`,
+        'Watch fewer addresses, or one range: mem:ADDRESS/8.',
+      );
     case 'EBUSY':
       return new CounterpointError(
         'ERR_EVENT_BUSY',
@@ -53,9 +60,8 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
         'this kernel has no perf events, or a container hides them (perf_event_open gives ENOSYS)',
         'A kernel with CONFIG_PERF_EVENTS is needed; in a container, a seccomp profile that allows perf_event_open.',
       );
-    default:
-      return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);
   }
+  return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);
 }
 
 /** Why a ring was not mapped. `what` comes into it; `otherwise` needs less of them. */

@@ -47,8 +47,12 @@ export function measurementOf(events: EventSum[], elapsedNs: bigint, times: Proc
   return { sinceStartNs: elapsedNs, elapsedNs, times, events };
 }
 
-/** What lies between two measurements from the same start. */
-export function subtractMeasurement(now: Measurement, before: Measurement | null): Measurement {
+/** What lies between two measurements from the same start; events named in `snapshots` keep their value of now. */
+export function subtractMeasurement(
+  now: Measurement,
+  before: Measurement | null,
+  snapshots: ReadonlySet<string> = new Set(),
+): Measurement {
   if (before === null) return now;
   return {
     sinceStartNs: now.sinceStartNs,
@@ -57,10 +61,11 @@ export function subtractMeasurement(now: Measurement, before: Measurement | null
       userNs: now.times.userNs - before.times.userNs,
       systemNs: now.times.systemNs - before.times.systemNs,
     },
-    events: now.events.map((event, index) => ({
-      ...event,
-      count: subtractCount(event.count, before.events[index]!.count),
-    })),
+    events: now.events.map((event, index) =>
+      snapshots.has(event.count.requestedName)
+        ? event
+        : { ...event, count: subtractCount(event.count, before.events[index]!.count) },
+    ),
   };
 }
 

@@ -18,6 +18,7 @@ import {
 import { CommandEnd } from './command-end.ts';
 import { CommandTimes } from './command-times.ts';
 import { withEmptyPlaces } from './empty-places.ts';
+import { snapshotNames } from './event-kinds.ts';
 import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
 import { TargetWatch } from './target-watch.ts';
 
@@ -238,7 +239,8 @@ class Run {
   }
 
   #tellInterval(now: Measurement): void {
-    this.#options.onInterval?.(subtractMeasurement(now, this.#last));
+    const { control, onInterval } = this.#options;
+    onInterval?.(subtractMeasurement(now, this.#last, snapshotNames(control ?? {})));
     this.#last = now;
   }
 
