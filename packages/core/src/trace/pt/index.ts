@@ -4,6 +4,7 @@ export { encodePacket } from './encode-packet.ts';
 export type { Cpu, Errata, ErratumName } from './errata.ts';
 export { errataOf, NO_ERRATA, parseCpu } from './errata.ts';
 export { findPsb, findPsbBackward } from './find-psb.ts';
+export * from './flow/index.ts';
 export { CFE_NAMES, EVD_NAMES, execModeName, formatPacket, formatPayload } from './format-packet.ts';
 export { LastIp } from './last-ip.ts';
 export * from './opcodes.ts';

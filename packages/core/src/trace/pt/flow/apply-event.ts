@@ -1,0 +1,98 @@
+import * as ev from './event.ts';
+import { FLOW_BAD_CONTEXT, FLOW_BAD_STATUS, FLOW_NO_IP } from './flow-errors.ts';
+import { type FlowState, MODE_UNKNOWN } from './flow-state.ts';
+
+/** Kinds that have an address only sometimes, and then nothing more to say where a trigger counts from. */
+const NEVER_ANCHORS = new Set([
+  ev.EVENT_PAGING,
+  ev.EVENT_SIPI,
+  ev.EVENT_CBR,
+  ev.EVENT_MNT,
+  ev.EVENT_STOP,
+  ev.EVENT_VMCS,
+  ev.EVENT_MWAIT,
+  ev.EVENT_PWRE,
+  ev.EVENT_PWRX,
+]);
+
+/** Let an event happen, at the place where the flow is. Returns 0, or the FLOW_* code of what contradicts it. */
+export function applyEvent(state: FlowState, event: ev.FlowEvent): number {
+  switch (event.kind) {
+    case ev.EVENT_ENABLED:
+      return applyEnabled(state, event);
+    case ev.EVENT_DISABLED:
+    case ev.EVENT_ASYNC_DISABLED:
+      if (event.isStatus) return state.isEnabled ? FLOW_BAD_STATUS : 0;
+      if (!state.isEnabled) return FLOW_BAD_CONTEXT;
+      // The address stays: tracing may be expected to go on there.
+      state.isEnabled = false;
+      return 0;
+    case ev.EVENT_ASYNC_BRANCH:
+      if (!state.isEnabled) return FLOW_BAD_CONTEXT;
+      if (event.isIpSuppressed) return FLOW_NO_IP;
+      state.ipLo = event.toLo;
+      state.ipHi = event.toHi;
+      return 0;
+    case ev.EVENT_PAGING:
+    case ev.EVENT_ASYNC_PAGING:
+      state.cr3Lo = event.lo;
+      state.cr3Hi = event.hi;
+      state.isCr3Known = true;
+      return 0;
+    case ev.EVENT_VMCS:
+    case ev.EVENT_ASYNC_VMCS:
+      state.vmcsLo = event.lo;
+      state.vmcsHi = event.hi;
+      return 0;
+    case ev.EVENT_OVERFLOW:
+      // Whether a transaction is open is lost; the execution mode is most likely what it was.
+      state.isEnabled = !event.isIpSuppressed;
+      state.ipLo = event.isIpSuppressed ? 0 : event.ipLo;
+      state.ipHi = event.isIpSuppressed ? 0 : event.ipHi;
+      state.isSpeculative = false;
+      state.returns.clear();
+      return 0;
+    case ev.EVENT_EXEC_MODE:
+      if (event.isStatus && state.isEnabled && state.mode !== MODE_UNKNOWN && state.mode !== event.detail)
+        return FLOW_BAD_STATUS;
+      state.mode = event.detail;
+      return 0;
+    case ev.EVENT_TSX:
+      state.isSpeculative = (event.detail & ev.TSX_IN_TRANSACTION) !== 0;
+      return 0;
+    case ev.EVENT_STOP:
+      return state.isEnabled ? FLOW_BAD_CONTEXT : 0;
+    default:
+      return 0;
+  }
+}
+
+function applyEnabled(state: FlowState, event: ev.FlowEvent): number {
+  if (event.isStatus) {
+    // The processor compresses no return whose call lies before the PSB.
+    state.returns.clear();
+    return state.isEnabled ? 0 : FLOW_BAD_STATUS;
+  }
+  if (event.isIpSuppressed) return FLOW_NO_IP;
+  if (state.isEnabled) return FLOW_BAD_CONTEXT;
+  event.isResumed = state.ipLo === event.ipLo && state.ipHi === event.ipHi;
+  state.ipLo = event.ipLo;
+  state.ipHi = event.ipHi;
+  state.isEnabled = true;
+  return 0;
+}
+
+/** A trigger without an address counts instructions from the last address that a packet gave: is it this event's? */
+export function noteAnchor(state: FlowState, event: Readonly<ev.FlowEvent>): void {
+  const { kind } = event;
+  if (kind === ev.EVENT_DISABLED || kind === ev.EVENT_ASYNC_DISABLED) state.sinceAnchor = -1;
+  else if (kind === ev.EVENT_OVERFLOW) state.sinceAnchor = event.isIpSuppressed ? -1 : 0;
+  else if (
+    kind === ev.EVENT_TIP ||
+    kind === ev.EVENT_TNT ||
+    kind === ev.EVENT_ENABLED ||
+    kind === ev.EVENT_ASYNC_BRANCH
+  )
+    state.sinceAnchor = 0;
+  else if (!event.isIpSuppressed && !NEVER_ANCHORS.has(kind)) state.sinceAnchor = 0;
+}
