@@ -3,6 +3,7 @@ export { dumpPackets } from './dump-packets.ts';
 export { encodePacket } from './encode-packet.ts';
 export type { Cpu, Errata, ErratumName } from './errata.ts';
 export { errataOf, NO_ERRATA, parseCpu } from './errata.ts';
+export * from './execution/index.ts';
 export { findPsb, findPsbBackward } from './find-psb.ts';
 export * from './flow/index.ts';
 export { CFE_NAMES, EVD_NAMES, execModeName, formatPacket, formatPayload } from './format-packet.ts';

@@ -1,0 +1,57 @@
+import type { ExecutionBlock } from './execution-code.ts';
+
+const FNV_PRIME = 0x0100_0193;
+const FNV_BASIS = 0x811c_9dc5;
+
+/** What really ran: what a decoder must find again. */
+export class ExecutionTruth {
+  instructions = 0;
+  /** Runs of blocks: stretches of instructions that end with a branch. */
+  blocks = 0;
+  conditionals = 0;
+  taken = 0;
+  calls = 0;
+  returns = 0;
+  compressedReturns = 0;
+  /** Indirect jumps and calls. */
+  indirects = 0;
+  /** System calls and the like. */
+  farTransfers = 0;
+  /** Asynchronous events. */
+  interrupts = 0;
+  psbs = 0;
+  private hash = FNV_BASIS;
+  private readonly hasHash: boolean;
+
+  constructor(hasHash: boolean) {
+    this.hasHash = hasHash;
+  }
+
+  /**
+   * FNV-1a over the address of every instruction in order, first its low then its high half as 32-bit words. Unsigned; null where
+   * it was not asked for.
+   */
+  get addressHash(): number | null {
+    return this.hasHash ? this.hash >>> 0 : null;
+  }
+
+  run(block: ExecutionBlock): void {
+    block.runs++;
+    const { addresses } = block;
+    if (addresses.length === 0) return;
+    this.blocks++;
+    this.instructions += addresses.length >>> 1;
+    if (!this.hasHash) return;
+    let { hash } = this;
+    for (let index = 0; index < addresses.length; index++)
+      hash = Math.imul(hash ^ addresses[index]!, FNV_PRIME);
+    this.hash = hash;
+  }
+
+  conditional(block: ExecutionBlock, isTaken: boolean): void {
+    this.conditionals++;
+    if (!isTaken) return;
+    this.taken++;
+    block.taken++;
+  }
+}

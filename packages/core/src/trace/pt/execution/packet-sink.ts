@@ -1,0 +1,120 @@
+import { encodePacket } from '../encode-packet.ts';
+import {
+  PT_IP_FULL,
+  PT_IP_SEXT_48,
+  PT_IP_SUPPRESSED,
+  PT_IP_UPDATE_16,
+  PT_IP_UPDATE_32,
+  PT_MAX_PACKET_BYTES,
+  PT_TNT8_MAX_BITS,
+  PT_TNT64_MAX_BITS,
+} from '../opcodes.ts';
+import { Packet } from '../packet.ts';
+import { PACKET_CYC, PACKET_TNT8, PACKET_TNT64 } from '../packet-kinds.ts';
+
+/**
+ * Packets to bytes, in chunks: with the IP compression and the buffer of outcomes that the CPU has. `cyclesOf`, where given, is
+ * asked before every packet that CYC may precede.
+ */
+export class PacketSink {
+  /** Bytes since the beginning of the trace. */
+  offset = 0;
+  private readonly chunkBytes: number;
+  private bytes: Uint8Array<ArrayBuffer>;
+  private used = 0;
+  private readonly ready: Uint8Array<ArrayBuffer>[] = [];
+  private readonly packet = new Packet();
+  private lastLo = 0;
+  private lastHi = 0;
+  private tntLo = 0;
+  private tntHi = 0;
+  private tntCount = 0;
+  private readonly tntBits: number;
+  private readonly takeCycles: (() => number) | null;
+
+  constructor(chunkBytes: number, hasLongTnt: boolean, takeCycles: (() => number) | null) {
+    this.chunkBytes = chunkBytes;
+    this.bytes = new Uint8Array(chunkBytes + 4 * PT_MAX_PACKET_BYTES);
+    this.tntBits = hasLongTnt ? PT_TNT64_MAX_BITS : PT_TNT8_MAX_BITS;
+    this.takeCycles = takeCycles;
+  }
+
+  /** Chunks that are full; with `all` the last one too. They belong to the caller. */
+  *chunks(all: boolean): Generator<Uint8Array<ArrayBuffer>> {
+    yield* this.ready.splice(0);
+    if (!all || this.used === 0) return;
+    const last = this.bytes.slice(0, this.used);
+    this.used = 0;
+    yield last;
+  }
+
+  get hasChunk(): boolean {
+    return this.ready.length > 0;
+  }
+
+  put(kind: number, lo = 0, hi = 0, type = 0, extra = 0, flags = 0): void {
+    const { packet } = this;
+    packet.kind = kind;
+    packet.lo = lo;
+    packet.hi = hi;
+    packet.type = type;
+    packet.extra = extra;
+    packet.flags = flags;
+    const size = encodePacket(packet, this.bytes, this.used);
+    this.used += size;
+    this.offset += size;
+    if (this.used < this.chunkBytes) return;
+    this.ready.push(this.bytes.subarray(0, this.used));
+    this.bytes = new Uint8Array(this.bytes.length);
+    this.used = 0;
+  }
+
+  /** TIP, TIP.PGE, FUP with an address, as short as the last one allows. */
+  putIp(kind: number, lo: number, hi: number): void {
+    let compression = PT_IP_FULL;
+    if (hi === this.lastHi)
+      compression = ((lo ^ this.lastLo) & 0xffff_0000) === 0 ? PT_IP_UPDATE_16 : PT_IP_UPDATE_32;
+    else if ((hi << 16) >> 16 === hi) compression = PT_IP_SEXT_48;
+    this.lastLo = lo;
+    this.lastHi = hi;
+    const low = compression === PT_IP_UPDATE_16 ? lo & 0xffff : lo;
+    const high = compression === PT_IP_FULL ? hi : compression === PT_IP_SEXT_48 ? hi & 0xffff : 0;
+    this.put(kind, low, high, compression);
+  }
+
+  /** TIP.PGD whose address is outside of what may be seen. */
+  putSuppressed(kind: number): void {
+    this.put(kind, 0, 0, PT_IP_SUPPRESSED);
+  }
+
+  /** PSB: the decoder may begin here, and knows no last address. */
+  forgetIp(): void {
+    this.lastLo = 0;
+    this.lastHi = 0;
+  }
+
+  /** One more outcome; true when that filled the packet and wrote it. */
+  outcome(isTaken: boolean): boolean {
+    this.tntHi = (this.tntHi << 1) | (this.tntLo >>> 31);
+    this.tntLo = (this.tntLo << 1) | (isTaken ? 1 : 0);
+    return ++this.tntCount === this.tntBits ? this.flushOutcomes() : false;
+  }
+
+  /** False where there were none. */
+  flushOutcomes(): boolean {
+    const { tntCount, tntLo, tntHi } = this;
+    if (tntCount === 0) return false;
+    this.tntCount = 0;
+    this.tntLo = 0;
+    this.tntHi = 0;
+    this.putCycles();
+    this.put(tntCount <= PT_TNT8_MAX_BITS ? PACKET_TNT8 : PACKET_TNT64, tntLo, tntHi, tntCount);
+    return true;
+  }
+
+  putCycles(): void {
+    if (this.takeCycles === null) return;
+    const cycles = this.takeCycles();
+    this.put(PACKET_CYC, cycles | 0, Math.floor(cycles / 0x1_0000_0000));
+  }
+}
