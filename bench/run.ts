@@ -1,5 +1,6 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
 import { missingTool } from './measure.ts';
+import { benchPtPackets } from './pt-packets.ts';
 import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
@@ -16,6 +17,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'self-monitoring': benchSelfMonitoring,
   'set-switch': benchSetSwitch,
   stat: benchStat,
+  'pt-packets': benchPtPackets,
 };
 
 const missing = missingTool();

@@ -90,12 +90,15 @@ export class PacketCursor {
   #afterSync: number;
   /** 4 or 8 between BBP and BEP, else 0. */
   #itemBytes = 0;
+  /** `end`; 0 where a block is open: one comparison in `next` asks for both. */
+  #plainEnd: number;
 
   constructor(bytes: Uint8Array, options: PacketCursorOptions = {}) {
     this.bytes = bytes;
     this.end = Math.min(options.to ?? bytes.length, bytes.length);
     this.position = Math.max(options.from ?? 0, 0);
     this.#afterSync = this.position;
+    this.#plainEnd = this.end;
     this.#errata = options.errata ?? NO_ERRATA;
     this.#hasPacketErrata = this.#errata.skd007 || this.#errata.skz84;
   }
@@ -114,7 +117,7 @@ export class PacketCursor {
    */
   next(): number {
     const { position, packet } = this;
-    if (position < this.end && this.#itemBytes === 0) {
+    if (position < this.#plainEnd) {
       const whole = ONE_BYTE_PACKETS[this.bytes[position]!]!;
       if (whole !== 0) {
         packet.kind = whole & 0xff;
@@ -135,7 +138,7 @@ export class PacketCursor {
     if (this.#itemBytes !== 0) size = this.#nextInBlock();
     else {
       size = readPacket(bytes, position, this.end, packet);
-      if (packet.kind === PACKET_BBP && size > 0) this.#itemBytes = packet.extra;
+      if (packet.kind === PACKET_BBP && size > 0) this.#setBlock(packet.extra);
     }
     if (this.#hasPacketErrata) size = this.#repair(size);
     packet.size = Math.max(size, 0);
@@ -152,7 +155,7 @@ export class PacketCursor {
     const from = Math.max(this.#afterSync, this.position - (PT_SIZE_PSB - 1));
     const found = findPsb(this.bytes, from, this.end);
     this.resynchronizations++;
-    this.#itemBytes = 0;
+    this.#setBlock(0);
     const to = found < 0 ? this.end : found;
     this.skippedBytes += Math.max(to - this.position, 0);
     this.packet.size = 0;
@@ -177,9 +180,14 @@ export class PacketCursor {
       ? readBlockItem(bytes, position, this.end, this.#itemBytes, packet)
       : readPacket(bytes, position, this.end, packet);
     if (size <= 0) return size;
-    if (packet.kind === PACKET_BBP) this.#itemBytes = packet.extra;
-    else if (STAYS_IN_BLOCK[packet.kind] === 0) this.#itemBytes = 0;
+    if (packet.kind === PACKET_BBP) this.#setBlock(packet.extra);
+    else if (STAYS_IN_BLOCK[packet.kind] === 0) this.#setBlock(0);
     return size;
+  }
+
+  #setBlock(itemBytes: number): void {
+    this.#itemBytes = itemBytes;
+    this.#plainEnd = itemBytes === 0 ? this.end : 0;
   }
 
   #repair(size: number): number {
@@ -202,7 +210,7 @@ export class PacketCursor {
       // The first byte of a CYC, then OVF: the count is lost, the overflow is what matters.
       packet.kind = PACKET_OVF;
       packet.size = 1 + PT_SIZE_HEADER_ONLY;
-      this.#itemBytes = 0;
+      this.#setBlock(0);
       return packet.size;
     }
     return size;
