@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 import { perfIsMissing } from '../test/perf.ts';
 
@@ -9,6 +11,15 @@ const UNTIL_TOLD = 'trap "exit 3" TERM; while :; do sleep 0.01; done';
 
 function perfStatus(words: readonly string[]): number | null {
   return spawnSync('perf', ['stat', ...words], { stdio: 'ignore', timeout: 20_000 }).status;
+}
+
+/** On a busy machine perf now and then loses the status of a command that ends at once. */
+const MOST_TRIES = 4;
+
+function assertPerfStatus(words: readonly string[], wanted: number): void {
+  const seen: (number | null)[] = [];
+  while (seen.length < MOST_TRIES && seen.at(-1) !== wanted) seen.push(perfStatus(words));
+  assert.equal(seen.at(-1), wanted, `perf gave ${seen}`);
 }
 
 /** Command line, our status, and perf's where it is another one. */
@@ -58,7 +69,7 @@ describe('exit status', () => {
     test(`stat ${words.join(' ')}: ${ours}${theirs === ours ? ', as perf' : `, and perf's ${theirs}`}`, async () => {
       const { status, err } = await counterpoint('stat', ...words);
       assert.equal(status, ours, err);
-      if (missing === false) assert.equal(perfStatus(words), theirs);
+      if (missing === false) assertPerfStatus(words, theirs);
     });
   }
 
@@ -88,26 +99,36 @@ describe('exit status', () => {
     ['whole CPUs', ['-a', '-e', 'faults']],
   ] as const) {
     test(`an interrupt ends ${name} with what was counted, and us by the same signal, as perf`, async () => {
-      const own = await interrupted(process.execPath, [...commandLineProcess(), 'stat', ...words], 3000);
+      const own = await interrupted(process.execPath, [...commandLineProcess(), 'stat', ...words]);
       assert.equal(own.signal, 'SIGINT');
       assert.match(own.err, /\d +faults/);
-      if (missing === false)
-        assert.equal((await interrupted('perf', ['stat', ...words], 300)).signal, 'SIGINT');
+      if (missing === false) assert.equal((await interrupted('perf', ['stat', ...words])).signal, 'SIGINT');
     });
   }
 });
 
-/** At the first line that it prints, or after so long. */
-async function interrupted(program: string, words: readonly string[], afterMs: number) {
+/** At the first line that it prints, or a while after it has opened events. */
+async function interrupted(program: string, words: readonly string[]) {
   const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] });
   let err = '';
-  const interrupt = () => child.kill('SIGINT');
-  child.stderr.once('data', interrupt);
   child.stderr.on('data', (piece: Buffer) => {
     err += piece;
   });
-  setTimeout(interrupt, afterMs).unref();
-  return await new Promise<{ signal: NodeJS.Signals | null; err: string }>((resolve) =>
-    child.on('close', (_, signal) => resolve({ signal, err })),
+  const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+    child.on('close', (_, signal) => resolve(signal)),
   );
+  for (let waits = 0; waits < 1000 && err === '' && !hasEvents(child.pid!); waits++) await setTimeout(20);
+  await setTimeout(300);
+  child.kill('SIGINT');
+  return { signal: await ended, err };
+}
+
+function hasEvents(pid: number): boolean {
+  try {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).some((fd) => readlinkSync(`${folder}/${fd}`).includes('perf_event'));
+  } catch {
+    // A descriptor that was closed meanwhile.
+    return false;
+  }
 }
