@@ -1,3 +1,4 @@
+import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import {
   type ControlOptions,
@@ -323,10 +324,16 @@ async function pfmEvents(text: string): Promise<ParsedEvent[]> {
 }
 
 function metricsOf(names: string): NamedMetric[] {
+  return fromCommandLine(() => names.split(',').map(findMetric));
+}
+
+/** What a room below says about a text is here about the command line. */
+function fromCommandLine<Value>(read: () => Value): Value {
   try {
-    return names.split(',').map(findMetric);
+    return read();
   } catch (error) {
-    throw new UsageError((error as Error).message, (error as UsageError).remedy);
+    if (error instanceof CounterpointError) throw new UsageError(error.message, error.remedy);
+    throw error;
   }
 }
 
@@ -340,9 +347,5 @@ function switchingOf(args: Arguments, sets: number): SwitchRule | null {
       '--switch is for several event sets',
       'Name them with --set, each with one of its own.',
     );
-  try {
-    return parseSwitchRule(text);
-  } catch (error) {
-    throw new UsageError((error as Error).message, (error as UsageError).remedy);
-  }
+  return fromCommandLine(() => parseSwitchRule(text));
 }

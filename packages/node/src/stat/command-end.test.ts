@@ -5,9 +5,8 @@ import { describe, test } from 'node:test';
 import { FakeSys, realSys, SysError } from '../sys/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
 import { perfIsMissing } from '../test/perf.ts';
-import { CommandEnd } from './command-end.ts';
+import { CLOCK_MONOTONIC, CommandEnd } from './command-end.ts';
 
-const CLOCK_MONOTONIC = 1;
 const never = new Promise<never>(() => {});
 
 describe('the end of a young command', () => {

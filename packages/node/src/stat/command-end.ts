@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 
-const CLOCK_MONOTONIC = 1;
+/** linux/time.h; the clock of all times of a run. */
+export const CLOCK_MONOTONIC = 1;
 /** So long a command is young: what Node does late is then much beside what it takes. */
 const YOUNG_MS = 100;
 /** So long this thread is blocked at a time; signals and timers wait as long. */

@@ -15,7 +15,7 @@ import {
   listProcesses,
   listThreads,
 } from '../target/index.ts';
-import { CommandEnd } from './command-end.ts';
+import { CLOCK_MONOTONIC, CommandEnd } from './command-end.ts';
 import { CommandTimes } from './command-times.ts';
 import { withEmptyPlaces } from './empty-places.ts';
 import { snapshotNames } from './event-kinds.ts';
@@ -72,7 +72,6 @@ export interface RunResult {
   notes: Note[];
 }
 
-const CLOCK_MONOTONIC = 1;
 const NS_PER_MS = 1_000_000;
 
 /** Count from the start of a command, or from now, until something ends it; then everything is closed again. */
