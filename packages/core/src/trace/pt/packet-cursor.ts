@@ -30,11 +30,9 @@ import {
   PACKET_MTC,
   PACKET_OVF,
   PACKET_PAD,
-  PACKET_PTW,
   PACKET_PWRE,
   PACKET_PWRX,
   PACKET_TMA,
-  PACKET_TRIG,
   PACKET_TSC,
 } from './packet-kinds.ts';
 import { BAD_PACKET, NEED_MORE, readBlockItem, readPacket } from './read-packet.ts';
@@ -47,7 +45,7 @@ export interface PacketCursorOptions {
   readonly errata?: Errata;
 }
 
-/** Kinds that may stand inside a PEBS block without ending it; every other one does (SDM "Block Begin Packet"). */
+/** Kinds that may stand inside a PEBS block without ending it; every other one does, as perf has it too. */
 const STAYS_IN_BLOCK = new Uint8Array(PACKET_KINDS);
 for (const kind of [
   PACKET_PAD,
@@ -61,8 +59,6 @@ for (const kind of [
   PACKET_EXSTOP,
   PACKET_PWRE,
   PACKET_PWRX,
-  PACKET_PTW,
-  PACKET_TRIG,
   PACKET_BIP,
 ])
   STAYS_IN_BLOCK[kind] = 1;

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { PERF_RECORD_AUXTRACE } from '../../abi/index.ts';
 import type { DumpOptions } from './dump-packets.ts';
 import { dumpPackets } from './dump-packets.ts';
 import { errataOf, NO_ERRATA, parseCpu } from './errata.ts';
+import { PacketCursor } from './packet-cursor.ts';
+import { PACKET_TIP, PACKET_TNT8 } from './packet-kinds.ts';
 import { sidebandLines } from './sideband-text.ts';
 
 const CORPUS = new URL('../../../../../../shared/corpus/pt/', import.meta.url);
@@ -107,4 +110,23 @@ test('dumps of our own trace are equal to the letter', { skip }, () => {
   const settings = { mtcFreq: 3, nomFreq: 21, cpuid0x15Eax: 1, cpuid0x15Ebx: 84, errata: NO_ERRATA };
   const cyc = dump('own/cyc.pt', { settings, track: 'time' });
   assert.equal(firstDifference(cyc, golden('golden-ptdump-time-cyc.txt.gz')), null);
+});
+
+test('a recording of a real processor: every byte is a packet', { skip }, () => {
+  const file = bytesOf('../perfdata/quipper/perf.data.intel_pt-4.14');
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  // The header of a perf.data file: the section of records.
+  const begin = Number(view.getBigUint64(40, true));
+  const end = begin + Number(view.getBigUint64(48, true));
+  const counts = new Map<number, number>();
+  for (let at = begin; at < end; ) {
+    const size = view.getUint16(at + 6, true);
+    const isTrace = view.getUint32(at, true) === PERF_RECORD_AUXTRACE;
+    const traceBytes = isTrace ? Number(view.getBigUint64(at + 8, true)) : 0;
+    const cursor = new PacketCursor(file, { from: at + size, to: at + size + traceBytes });
+    for (const { kind } of cursor.packets()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    assert.deepEqual([cursor.resynchronizations, cursor.position], [0, at + size + traceBytes]);
+    at += size + traceBytes;
+  }
+  assert.deepEqual([counts.get(PACKET_TNT8), counts.get(PACKET_TIP)], [69_516, 12_039]);
 });
