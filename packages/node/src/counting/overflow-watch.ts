@@ -1,9 +1,25 @@
-import { PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_RECORD_THROTTLE } from '@counterpoint/core/abi';
-import { decodeRecord, type LostRecord, type Sample, SampleLayout } from '@counterpoint/core/records';
+import {
+  PERF_COUNT_SW_CPU_CLOCK,
+  PERF_COUNT_SW_TASK_CLOCK,
+  PERF_RECORD_LOST,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_THROTTLE,
+  PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+} from '@counterpoint/core/abi';
+import {
+  decodeRecord,
+  type LostRecord,
+  type PerfEventAttr,
+  type Sample,
+  SampleLayout,
+} from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import { explainMmapError } from '../session/index.ts';
 import { type Fd, type Mapping, type Sys, SysError, type Watch } from '../sys/index.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
+import type { CountedEvent } from './types.ts';
 
 /** One overflow, as the kernel saw it. */
 export interface Overflow {
@@ -21,11 +37,17 @@ export interface Overflow {
   cpu: number;
 }
 
-/** What went missing between the kernel and us. */
+/**
+ * What went missing between the kernel and us. With what was told, it adds up to what was due, where the kernel counts the
+ * event itself (software events but the clocks, tracepoints, breakpoints) and it does not follow children.
+ */
 export interface OverflowLoss {
-  /** Overflows that found their ring full. */
+  /**
+   * Overflows that found their ring full. The kernel tells of them together with the next one that has room; before that, they
+   * are known by the count alone, which is not exact enough for hardware counters and clocks, and not there for children's.
+   */
   lost: bigint;
-  /** How often the kernel held an event back because it overflowed too fast. */
+  /** How often the kernel held an event back because it overflowed too fast. Hardware counters do not count meanwhile. */
   throttled: number;
 }
 
@@ -51,7 +73,7 @@ const DATA_PAGES = 1;
  * descriptor in the event loop.
  */
 export class OverflowWatch implements Disposable {
-  readonly loss: OverflowLoss = { lost: 0n, throttled: 0 };
+  readonly #loss: OverflowLoss = { lost: 0n, throttled: 0 };
   readonly #sys: Sys;
   readonly #onOverflow: OverflowListener;
   readonly #watched: WatchedCounter[] = [];
@@ -155,8 +177,8 @@ export class OverflowWatch implements Disposable {
       [PERF_RECORD_SAMPLE, PERF_RECORD_LOST, PERF_RECORD_THROTTLE],
       (type, view, at, size) => {
         const record = decodeRecord(view, at, size, layout);
-        if (type === PERF_RECORD_LOST) this.loss.lost += (record as LostRecord).lost;
-        else if (type === PERF_RECORD_THROTTLE) this.loss.throttled++;
+        if (type === PERF_RECORD_LOST) this.#loss.lost += (record as LostRecord).lost;
+        else if (type === PERF_RECORD_THROTTLE) this.#loss.throttled++;
         else if ('sample' in record) found.push(record.sample);
       },
     );
@@ -176,7 +198,16 @@ export class OverflowWatch implements Disposable {
     }
   }
 
+  /** As of the last reading of the counters, and without what the rings still hold. */
+  get loss(): OverflowLoss {
+    let { lost } = this.#loss;
+    for (const { counter, event, set, ring } of this.#watched)
+      if (ring.take() === 0) lost += overflowsSince(counter, set.events[event]!);
+    return { ...this.#loss, lost };
+  }
+
   close(): void {
+    this.#loss.lost = this.loss.lost;
     this.#watch?.close();
     this.#watch = null;
     this.#epoll?.close();
@@ -188,6 +219,21 @@ export class OverflowWatch implements Disposable {
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** How often a counter must have overflowed since it was last told of. */
+function overflowsSince({ now, overflowAt }: Counter, { attr, overflow }: CountedEvent): bigint {
+  if (attr.flags.inherit === 1 || !overflowsExactly(attr)) return 0n;
+  const { initialPeriod, restartPeriod } = overflow!;
+  const counted = overflowAt === null ? now.value / initialPeriod : (now.value - overflowAt) / restartPeriod;
+  return counted > 0n ? counted : 0n;
+}
+
+/** The kernel itself counts it, one by one. */
+function overflowsExactly({ type, config }: PerfEventAttr): boolean {
+  if (type === PERF_TYPE_SOFTWARE)
+    return config !== BigInt(PERF_COUNT_SW_CPU_CLOCK) && config !== BigInt(PERF_COUNT_SW_TASK_CLOCK);
+  return type === PERF_TYPE_TRACEPOINT || type === PERF_TYPE_BREAKPOINT;
 }
 
 function overflowOf(

@@ -375,6 +375,32 @@ test('no overflow goes unannounced, however early it comes', { skip: noEvents },
   }
 });
 
+test('overflows that were told and lost add up to those that were due', { skip: noEvents }, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', period: 3 }],
+  });
+  let told = 0n;
+  (async () => {
+    for await (const _ of session.overflows()) told++;
+  })();
+  session.start();
+  // Rings of some fifty overflows, the last of them full at the end: then no record tells of the rest.
+  for (const burst of [30, 900, 60, 3000]) {
+    touchPages(burst);
+    await sleep(5);
+  }
+  session.stop();
+  await sleep(5);
+  const { value } = session.read().sets[0]!.events[0]!;
+  const { lost } = session.overflowLoss;
+  assert.ok(lost > 900n, `${lost}`);
+  assert.equal(told + lost, value / 3n);
+  session.close();
+  assert.equal(session.overflowLoss.lost, lost);
+});
+
 test('a worker tells of its own overflows, and may be terminated while it does', { skip: noEvents }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-worker-'));
   const index = JSON.stringify(join(import.meta.dirname, 'index.ts'));

@@ -271,6 +271,7 @@ export class CountingSession implements Disposable, Publishable {
   get overflowLoss(): OverflowLoss & { dropped: number } {
     let dropped = 0;
     for (const queue of this.#queues) dropped += queue.dropped;
+    if (!this.#isClosed) for (const { set } of this.#sets) set.read();
     return { ...this.#watch.loss, dropped };
   }
 
