@@ -356,6 +356,120 @@ test('children overflow, too; suspending them is refused with the reason', { ski
   assert.equal(liveHandles().length, before);
 });
 
+test('waiting for overflows takes no time, and the event loop goes on meanwhile', {
+  skip: noEvents,
+}, async () => {
+  const shells = [0, 1].map(() =>
+    spawn('/bin/sh', ['-c', 'while read line; do /bin/true; done'], { stdio: 'pipe' }),
+  );
+  try {
+    await sleep(50);
+    using session = openCounting({
+      target: { kind: 'threads', tids: shells.map(({ pid }) => pid!) },
+      events: 'task-clock,cs',
+      inherit: false,
+      overflows: [
+        { event: 'task-clock', period: 100_000 },
+        { event: 'cs', period: 2 },
+      ],
+    });
+    const seen = new Set<string>();
+    (async () => {
+      for await (const { event, tid } of session.overflows()) seen.add(`${event} ${tid}`);
+    })();
+    session.start();
+    let ticks = 0;
+    const ticking = setInterval(() => ticks++, 10);
+    const before = process.cpuUsage();
+    await sleep(300);
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(user + system < 150_000, `${user + system} µs of CPU time in 300 ms`);
+    assert.ok(ticks >= 10, `${ticks} ticks`);
+    assert.deepEqual([...seen], []);
+    // Each of the four counters has its messages, as they come.
+    for (let round = 0; round < 50 && seen.size < 4; round++) {
+      for (const { stdin } of shells) stdin.write('go\n');
+      await sleep(20);
+    }
+    clearInterval(ticking);
+    const wanted = shells.flatMap(({ pid }) => [`cs ${pid}`, `task-clock ${pid}`]);
+    assert.deepEqual([...seen].sort(), wanted.sort());
+  } finally {
+    for (const shell of shells) shell.kill();
+  }
+});
+
+test('who gets an overflow may let the other counters begin again', { skip: noEvents }, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u,minor-faults:u',
+    overflows: [{ event: 'faults:u', period: 300, action: 'suspend' }],
+  });
+  const overflows = session.overflows()[Symbol.asyncIterator]();
+  session.start();
+  for (let round = 1; round <= 3; round++) {
+    touchPages(1000);
+    await overflows.next();
+    const [faults, minor] = session.read().sets[0]!.events.map(({ value }) => Number(value));
+    assert.equal(faults, 300 * round);
+    // Reset at each overflow before, it has this one's part alone (and what it counts until the loop turns).
+    assert.ok(minor! >= 290 && minor! < 1600, `${minor} in round ${round}`);
+    session.reset(['minor-faults:u']);
+    assert.equal(Number(session.read().sets[0]!.events[1]!.value), 0);
+    session.resume();
+  }
+});
+
+test('runs and loaded time of each set are known, and with the switches they are all of the time', {
+  skip: noEvents,
+}, async () => {
+  using session = openCounting({ target: self, sets: ['faults:u', { name: 'second', events: 'cs:u' }] });
+  session.start();
+  for (let round = 0; round < 3; round++) {
+    await sleep(20);
+    session.next();
+    await sleep(5);
+    session.next('faults:u');
+  }
+  session.stop();
+  const { sets, elapsedNs } = session.read();
+  assert.deepEqual(
+    sets.map(({ timesLoaded }) => timesLoaded),
+    [4, 3],
+  );
+  const [first, second] = sets.map(({ loadedNs }) => Number(loadedNs));
+  assert.ok(first! >= 58e6 && second! >= 14e6 && first! > second!, `${first} ns, ${second} ns`);
+  assert.equal(sets[0]!.loadedNs + sets[1]!.loadedNs, elapsedNs);
+  assert.equal(session.switching.switches, 6);
+  assert.ok(session.switching.blindNs > 0n && session.switching.blindNs < elapsedNs / 4n);
+});
+
+test('sets that switch by time estimate what was counted all the time', { skip: noEvents }, async () => {
+  using truth = openCounting({ target: self, events: 'faults:u' });
+  using session = openCounting({
+    target: self,
+    sets: ['faults:u', 'minor-faults:u'],
+    switching: parseSwitchRule('time:4ms'),
+  });
+  truth.start();
+  session.start();
+  for (let round = 0; round < 120; round++) {
+    touchPages(200);
+    await sleep(1);
+  }
+  session.stop();
+  truth.stop();
+  const exact = Number(truth.read().sets[0]!.events[0]!.value);
+  assert.ok(exact >= 24_000 && session.switching.switches >= 10);
+  for (const { events } of session.read().sets) {
+    const { value, scaled, errorBound } = events[0]!;
+    assert.ok(value < BigInt(exact), 'it was not there all the time');
+    const error = Math.abs(Number(scaled) - exact);
+    assert.ok(error < 0.25 * exact, `${scaled} for ${exact}`);
+    assert.ok(error < 3 * errorBound! + 0.05 * exact, `${scaled} ± ${errorBound} for ${exact}`);
+  }
+});
+
 test('no overflow goes unannounced, however early it comes', { skip: noEvents }, async () => {
   for (let round = 0; round < 30; round++) {
     using session = openCounting({

@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
-import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
+import { FakeSys, Fd, liveHandles, realSys } from '../sys/index.ts';
 import { connect, listPublished, openCounting, SUMS_PAGE_BYTES, SumsPageReader } from './index.ts';
 import { SumsPageWriter } from './sums-page.ts';
 import type { Counts } from './types.ts';
@@ -129,6 +139,67 @@ print(v)`;
   assert.deepEqual([statSync(sumsPath).mode & 0o777, statSync(socketPath).mode & 0o777], [0o600, 0o600]);
   session.close();
   assert.ok(!existsSync(sumsPath) && !existsSync(socketPath));
+});
+
+test('a page that is written all the time is never read torn', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-page-'));
+  try {
+    const path = join(folder, 'sums');
+    writeFileSync(path, new Uint8Array(SUMS_PAGE_BYTES));
+    writeFileSync(
+      join(folder, 'writer.mjs'),
+      `import { openSync, closeSync } from 'node:fs';
+      import { parentPort } from 'node:worker_threads';
+      (await import(${JSON.stringify(import.meta.resolve('tsx/esm/api'))})).register();
+      const { Fd, realSys } = await import(${JSON.stringify(join(import.meta.dirname, '../sys/index.ts'))});
+      const { SumsPageWriter } = await import(${JSON.stringify(join(import.meta.dirname, 'sums-page.ts'))});
+      const fd = new Fd(openSync(${JSON.stringify(path)}, 'r+'), closeSync);
+      const mapping = realSys.mapFile(fd, ${SUMS_PAGE_BYTES}, 'write');
+      const writer = new SumsPageWriter(mapping.buffer);
+      const unit = null, scale = 1, status = 'counted';
+      let n = 0n;
+      const pause = new Int32Array(new SharedArrayBuffer(4));
+      const write = () => {
+        n++;
+        // Names and their number change now and then, too.
+        const size = 20 + Number(n >> 6n) % 5;
+        const events = Array.from({ length: size }, (_, at) =>
+          ({ requestedName: 'e' + at + ' of ' + size, unit, scale, status, value: n, enabledNs: n, runningNs: n }));
+        writer.write({ timeNs: n, elapsedNs: n, sets: [{ name: 'set', events }] }, 'running');
+      };
+      write();
+      parentPort.postMessage('up');
+      const end = Date.now() + 20_000;
+      let stopped = false;
+      parentPort.on('message', () => { stopped = true; });
+      const burst = () => { for (let i = 0; i < 200; i++) { write(); Atomics.wait(pause, 0, 0, 0.02); } if (stopped || Date.now() > end) process.exit(); setImmediate(burst); };
+      burst();`,
+    );
+    const worker = new Worker(join(folder, 'writer.mjs'), {
+      execArgv: ['--conditions=counterpoint-source'],
+    });
+    await once(worker, 'message');
+    using fd = new Fd(openSync(path, 'r'), closeSync);
+    using mapping = realSys.mapFile(fd, SUMS_PAGE_BYTES, 'read');
+    const reader = new SumsPageReader(mapping.buffer);
+    const seen = new Set<bigint>();
+    const end = Date.now() + 5000;
+    while (seen.size < 300 && Date.now() < end) {
+      const { timeNs, elapsedNs, updates, sums } = reader.read();
+      assert.deepEqual([elapsedNs, updates], [timeNs, timeNs]);
+      assert.equal(sums.length, 20 + (Number(timeNs >> 6n) % 5));
+      for (const { event, value, enabledNs, runningNs } of sums) {
+        assert.ok(value === timeNs && enabledNs === timeNs && runningNs === timeNs, `${value} at ${timeNs}`);
+        assert.ok(event.endsWith(` of ${sums.length}`), event);
+      }
+      seen.add(timeNs);
+    }
+    worker.postMessage('stop');
+    await once(worker, 'exit');
+    assert.ok(seen.size > 100, `only ${seen.size} different readings`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('more events than a page has room for are refused before anything changes', async () => {
