@@ -7,34 +7,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemEventLookup } from '../pmu/index.ts';
-import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
+import { FakeSys, liveHandles } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
+import { noOwnFaults as noEvents, touchPages } from '../test/own-faults.ts';
 import { type Overflow, openCounting, parseSwitchRule } from './index.ts';
-
-/** Page faults of the calling thread are ours to make: one per fresh page. */
-const PAGE = 4096;
-const noEvents = canCount() ? false : 'software events cannot be counted here';
-
-function canCount(): boolean {
-  try {
-    using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
-    return session.read().sets[0]!.events[0]!.status !== 'not-supported';
-  } catch {
-    return false;
-  }
-}
-
-/** In pieces that are too small for a huge page. */
-const PIECE = 64;
-
-function touchPages(count: number): void {
-  for (let left = count; left > 0; left -= PIECE) {
-    const sizeBytes = Math.min(left, PIECE) * PAGE;
-    using mapping = realSys.mapAnonymous(sizeBytes);
-    const memory = new Uint8Array(mapping.buffer);
-    for (let at = 0; at < sizeBytes; at += PAGE) memory[at] = 1;
-  }
-}
 
 const self = { kind: 'self' } as const;
 
@@ -211,110 +187,6 @@ test('a tracepoint is not suspended: the kernel would not start it again', { ski
   assert.throws(open, { code: 'ERR_SUSPEND_TRACEPOINT' });
 });
 
-test('sets switch by an overflow and by time', { skip: noEvents }, async () => {
-  using session = openCounting({
-    target: self,
-    sets: ['faults:u', 'task-clock:u'],
-    switching: parseSwitchRule('overflow:faults:u:200'),
-  });
-  session.start();
-  for (let round = 0; round < 5; round++) {
-    touchPages(220);
-    await sleep(5);
-  }
-  const { sets } = session.read();
-  assert.ok(session.switching.switches >= 4, `${session.switching.switches}`);
-  assert.deepEqual(
-    sets.map(({ events }) => events.map(({ name }) => name)),
-    [['faults:u'], ['task-clock:u']],
-  );
-
-  using timed = openCounting({
-    target: self,
-    sets: ['faults:u', 'minor-faults:u'],
-    switching: parseSwitchRule('time:5ms'),
-  });
-  timed.start();
-  for (let round = 0; round < 12; round++) {
-    touchPages(200);
-    await sleep(5);
-  }
-  timed.stop();
-  const [first, second] = timed.read().sets;
-  assert.ok(timed.switching.switches >= 5);
-  for (const { events } of [first!, second!]) {
-    const [event] = events;
-    assert.ok(event!.value > 200n && event!.value < event!.scaled, `${event!.value} ${event!.scaled}`);
-    assert.ok(event!.errorBound! > 0);
-  }
-});
-
-test('the event that ends sets is counted in all of them: its parts are one exact sum', {
-  skip: noEvents,
-}, async () => {
-  using truth = openCounting({ target: self, events: 'minor-faults:u' });
-  using session = openCounting({
-    target: self,
-    sets: ['task-clock:u', '{cs:u,faults:u}', 'faults:u,migrations:u'],
-    switching: parseSwitchRule('overflow:faults:u:150'),
-  });
-  session.start();
-  truth.start();
-  for (let round = 0; round < 12; round++) {
-    touchPages(40 + round * 30);
-    await sleep(2);
-  }
-  truth.stop();
-  session.stop();
-  const { sets } = session.read();
-  assert.ok(session.switching.switches >= 6, `${session.switching.switches}`);
-  assert.deepEqual(
-    sets.map(({ events }) => events.map(({ name }) => name)),
-    [['task-clock:u', 'faults:u'], ['cs:u'], ['migrations:u']],
-  );
-  const { value, scaled, enabledNs, runningNs, errorBound, places } = sets[0]!.events[1]!;
-  assert.deepEqual([scaled, runningNs, errorBound], [value, enabledNs, 0]);
-  assert.equal(
-    places.reduce((sum, place) => sum + place.value, 0n),
-    value,
-  );
-  // Both see all that happens, but for what falls between two calls.
-  const exact = Number(truth.read().sets[0]!.events[0]!.value);
-  assert.ok(Math.abs(Number(value) - exact) <= 0.01 * exact, `${value} for ${exact}`);
-  assert.ok(sets[1]!.events[0]!.runningNs < enabledNs);
-  session.reset(['faults:u']);
-  assert.equal(session.read().sets[0]!.events[1]!.value, 0n);
-});
-
-test('a burst that is over before the loop turns ends no set, and a note says so', {
-  skip: noEvents,
-}, async () => {
-  const open = () =>
-    openCounting({
-      target: self,
-      sets: ['faults:u', 'task-clock:u'],
-      switching: parseSwitchRule('overflow:faults:u:500'),
-    });
-  using session = open();
-  session.start();
-  touchPages(1600);
-  session.stop();
-  assert.equal(session.switching.switches, 0);
-  assert.match(
-    session.notes[0]!.text,
-    /^sets took turns less often .*: [3-9] of [3-9] overflows of faults:u/,
-  );
-  using slow = open();
-  slow.start();
-  for (let round = 0; round < 4; round++) {
-    touchPages(520);
-    await sleep(10);
-  }
-  slow.stop();
-  assert.ok(slow.switching.switches >= 3);
-  assert.deepEqual(slow.notes, []);
-});
-
 test('a control update preserves the sums that it is told to', { skip: noEvents }, () => {
   using session = openCounting({ target: self, events: 'faults:u,minor-faults:u' });
   session.start();
@@ -417,56 +289,6 @@ test('who gets an overflow may let the other counters begin again', { skip: noEv
     session.reset(['minor-faults:u']);
     assert.equal(Number(session.read().sets[0]!.events[1]!.value), 0);
     session.resume();
-  }
-});
-
-test('runs and loaded time of each set are known, and with the switches they are all of the time', {
-  skip: noEvents,
-}, async () => {
-  using session = openCounting({ target: self, sets: ['faults:u', { name: 'second', events: 'cs:u' }] });
-  session.start();
-  for (let round = 0; round < 3; round++) {
-    await sleep(20);
-    session.next();
-    await sleep(5);
-    session.next('faults:u');
-  }
-  session.stop();
-  const { sets, elapsedNs } = session.read();
-  assert.deepEqual(
-    sets.map(({ timesLoaded }) => timesLoaded),
-    [4, 3],
-  );
-  const [first, second] = sets.map(({ loadedNs }) => Number(loadedNs));
-  assert.ok(first! >= 58e6 && second! >= 14e6 && first! > second!, `${first} ns, ${second} ns`);
-  assert.equal(sets[0]!.loadedNs + sets[1]!.loadedNs, elapsedNs);
-  assert.equal(session.switching.switches, 6);
-  assert.ok(session.switching.blindNs > 0n && session.switching.blindNs < elapsedNs / 4n);
-});
-
-test('sets that switch by time estimate what was counted all the time', { skip: noEvents }, async () => {
-  using truth = openCounting({ target: self, events: 'faults:u' });
-  using session = openCounting({
-    target: self,
-    sets: ['faults:u', 'minor-faults:u'],
-    switching: parseSwitchRule('time:4ms'),
-  });
-  truth.start();
-  session.start();
-  for (let round = 0; round < 120; round++) {
-    touchPages(200);
-    await sleep(1);
-  }
-  session.stop();
-  truth.stop();
-  const exact = Number(truth.read().sets[0]!.events[0]!.value);
-  assert.ok(exact >= 24_000 && session.switching.switches >= 10);
-  for (const { events } of session.read().sets) {
-    const { value, scaled, errorBound } = events[0]!;
-    assert.ok(value < BigInt(exact), 'it was not there all the time');
-    const error = Math.abs(Number(scaled) - exact);
-    assert.ok(error < 0.25 * exact, `${scaled} for ${exact}`);
-    assert.ok(error < 3 * errorBound! + 0.05 * exact, `${scaled} ± ${errorBound} for ${exact}`);
   }
 });
 
