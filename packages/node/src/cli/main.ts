@@ -40,6 +40,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./pt-dump.ts'),
   },
   {
+    name: 'pt flow',
+    summary: 'print the instructions and events of a raw Intel PT trace',
+    load: () => import('./pt-flow.ts'),
+  },
+  {
     name: 'list',
     summary: 'list the events that can be counted and sampled',
     load: () => import('./list.ts'),

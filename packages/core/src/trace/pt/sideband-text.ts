@@ -63,7 +63,8 @@ interface Trailer {
   readonly time: bigint | null;
 }
 
-class SidebandStream {
+/** The records of one file, one after the other. */
+export class SidebandStream {
   readonly file: SidebandFile;
   readonly #view: DataView;
   readonly #layout: SampleLayout;
@@ -79,6 +80,22 @@ class SidebandStream {
     this.#view = new DataView(file.bytes.buffer, file.bytes.byteOffset, file.bytes.byteLength);
     this.#layout = new SampleLayout(makeAttr({ sampleType: file.sampleType, flags: { sampleIdAll: 1 } }));
     this.#fetch();
+  }
+
+  /** Where the present record begins. */
+  get offset(): number {
+    return this.#at;
+  }
+
+  /** The present record. */
+  record(): PerfRecord {
+    return decodeRecord(this.#view, this.#at, this.#size, this.#layout);
+  }
+
+  /** The process that the record's trailer names; null without one. */
+  get pid(): number | null {
+    const field = this.#trailer.fields.find(([name]) => name === 'pid');
+    return field === undefined ? null : Number.parseInt(field[1], 16);
   }
 
   /** The present record as text, then on to the next. */

@@ -1,3 +1,4 @@
+import type { CodeSection } from '../../image/index.ts';
 import { KIND_CALL, KIND_JUMP } from '../../insn/index.ts';
 import { needsTrace } from './binding.ts';
 import type { ExecutedInstruction } from './code-walk.ts';
@@ -27,7 +28,7 @@ export class BlockTracker {
   readonly #endOnCall: boolean;
   readonly #endOnJump: boolean;
   /** Addresses by section. */
-  readonly #known = new Map<number, Set<string>>();
+  readonly #known = new Map<string, Set<string>>();
   /** Those of the walk that is under way. */
   #fresh: string[] = [];
   #isWalking = false;
@@ -35,7 +36,8 @@ export class BlockTracker {
   #mustLook = false;
   #steps = 0;
   #instructions = 0;
-  #section = -1;
+  #section = '';
+  #sectionOf: CodeSection | null = null;
   #hasEnded = true;
 
   constructor(options: BlockOptions = {}) {
@@ -51,7 +53,7 @@ export class BlockTracker {
   /** Take the next instruction; true where it begins a block. */
   add(instruction: ExecutedInstruction): boolean {
     const { kind, isBeforeEvent } = instruction;
-    const section = instruction.section?.id ?? -1;
+    const section = this.#nameOf(instruction.section);
     const address = `${instruction.ipHi}:${instruction.ipLo}`;
     const isOver = this.#hasEnded || section !== this.#section || this.#instructions === MOST_INSTRUCTIONS;
     if (isOver) this.#learn();
@@ -80,6 +82,13 @@ export class BlockTracker {
       if (isStop || --this.#steps === 0) this.#hasEnded = true;
     } else this.#mustLook = isStop && !isBeforeEvent;
     return begins;
+  }
+
+  /** The same code at the same place is the same section, whatever image it is found in. */
+  #nameOf(section: CodeSection | null): string {
+    if (section === null || section === this.#sectionOf) return this.#section;
+    this.#sectionOf = section;
+    return `${section.name}:${section.baseHi}:${section.baseLo}`;
   }
 
   #learn(): void {

@@ -12,10 +12,12 @@ import { EVENT_OVERFLOW } from './event.ts';
 import { formatEvent } from './event-text.ts';
 import type { FlowDecoder } from './flow-decoder.ts';
 import { STEP_EVENT, STEP_INSTRUCTION } from './flow-decoder.ts';
-import { FLOW_END, FlowErrorCounts, flowErrorText } from './flow-errors.ts';
+import { FLOW_END, FlowErrorCounts, flowErrorName, flowErrorText } from './flow-errors.ts';
 import { hex64, hex64Short } from './hex.ts';
 
 export interface PrintFlowOptions {
+  /** One JSON object a line; the last one sums up. */
+  readonly json?: boolean;
   /** Only count. */
   readonly quiet?: boolean;
   /** Where in the trace, and when, before each instruction. */
@@ -70,9 +72,19 @@ export function printFlow(
 
   const report = (what: string, code: number): void => {
     summary.errors.add(code, decoder.offset);
+    tracker?.end();
+    if (options.json) {
+      const ip = `0x${hex64Short(decoder.errorIpLo, decoder.errorIpHi)}`;
+      line(JSON.stringify({ type: 'error', offset: decoder.offset, ip, what, code: flowErrorName(code) }));
+      return;
+    }
     const ip = hex64Short(decoder.errorIpLo, decoder.errorIpHi);
     line(`[${decoder.offset.toString(16)}, ${ip}: ${what}: ${flowErrorText(code)}]`);
-    tracker?.end();
+  };
+
+  /** The trace ends while tracing is on. */
+  const sayEnd = (): void => {
+    if (state.isEnabled && !options.json) say('[end of trace]');
   };
 
   let code = 0;
@@ -87,11 +99,23 @@ export function printFlow(
       if (++steps % PROGRESS_STEPS === 0) options.onProgress?.(decoder.offset);
       if (code === STEP_INSTRUCTION) {
         if (options.onInstruction !== undefined && !options.onInstruction(decoder))
-          return finish(summary, tracker);
+          return finish(summary, tracker, options.json ? line : null);
         summary.instructions++;
         if (tracker?.add(instruction) && options.blocks?.show)
-          say(options.countBlocks ? `[block ${tracker.count.toString(16)}]` : '[block]');
+          if (options.json) say(JSON.stringify({ type: 'block', number: tracker.count }));
+          else say(options.countBlocks ? `[block ${tracker.count.toString(16)}]` : '[block]');
         if (options.quiet) continue;
+        if (options.json) {
+          const ip = `0x${hex64Short(instruction.ipLo, instruction.ipHi)}`;
+          line(
+            JSON.stringify({
+              type: 'instruction',
+              ip,
+              ...(instruction.isSpeculative ? { speculative: true } : {}),
+            }),
+          );
+          continue;
+        }
         line(
           (options.offset ? `${before.toString(16).padStart(16, '0')}  ` : '') +
             (options.time ? `${hex64(timeLo, timeHi)}  ` : '') +
@@ -104,21 +128,23 @@ export function printFlow(
         timeHi = event.timeHi;
         summary.events++;
         if (event.kind === EVENT_OVERFLOW) summary.overflows++;
-        if (!event.isStatus) {
+        if (options.json) {
+          if (!event.isStatus) say(JSON.stringify(eventObject(event, before)));
+        } else if (!event.isStatus) {
           const offset = options.offset ? `${before.toString(16).padStart(16, '0')}  ` : '';
           say(`[${offset}${formatEvent(event, eventText)}]`);
         }
         options.onEvent?.(event);
       } else if (code === FLOW_END) {
-        if (state.isEnabled) say('[end of trace]');
-        return finish(summary, tracker);
+        sayEnd();
+        return finish(summary, tracker, options.json ? line : null);
       } else {
         report('error', code);
         if (!options.resume) break;
         const failed = decoder.resume();
         if (failed === FLOW_END) {
-          if (state.isEnabled) say('[end of trace]');
-          return finish(summary, tracker);
+          sayEnd();
+          return finish(summary, tracker, options.json ? line : null);
         }
         if (failed !== 0) {
           report('resync error', failed);
@@ -127,10 +153,32 @@ export function printFlow(
       }
     }
   }
-  return finish(summary, tracker);
+  return finish(summary, tracker, options.json ? line : null);
 }
 
-function finish(summary: FlowSummary, tracker: BlockTracker | null): FlowSummary {
+function finish(
+  summary: FlowSummary,
+  tracker: BlockTracker | null,
+  line: ((text: string) => void) | null,
+): FlowSummary {
   summary.blocks = tracker?.count ?? 0;
+  const { instructions, blocks, events, overflows, errors } = summary;
+  line?.(
+    JSON.stringify({
+      type: 'end',
+      version: 1,
+      instructions,
+      ...(tracker === null ? {} : { blocks }),
+      events,
+      overflows,
+      errors: errors.list(),
+    }),
+  );
   return summary;
+}
+
+function eventObject(event: Readonly<FlowEvent>, offset: number): Record<string, unknown> {
+  const text = formatEvent(event, { ip: true });
+  const time = event.hasTime ? { tsc: `0x${hex64Short(event.timeLo, event.timeHi)}` } : {};
+  return { type: 'event', offset, text, ...time };
 }

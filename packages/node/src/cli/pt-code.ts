@@ -1,0 +1,158 @@
+/** Options that say which code a raw trace ran: shared by the verbs `pt …`. */
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { memorySource } from '@counterpoint/core/base';
+import {
+  AddressFilter,
+  type AddressRange,
+  addElf,
+  CodeImage,
+  FILTER_OFF,
+  parseRawCode,
+} from '@counterpoint/core/trace';
+import { type OptionRow, UsageError } from './args.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
+import { readFilePart } from './pt-file.ts';
+import { parseUnsigned, unsigned } from './pt-settings.ts';
+
+const RANGES = [0, 1, 2, 3] as const;
+type RangeName = `filter:addr${(typeof RANGES)[number]}_${'cfg' | 'a' | 'b'}`;
+export type PtCodeName = 'raw' | 'elf' | RangeName;
+
+const CODE = 'Code';
+const FILTER = 'Address filters of the recording';
+const U64 = 0xffff_ffff_ffff_ffffn;
+
+export const PT_CODE_OPTIONS: readonly OptionRow<PtCodeName>[] = [
+  {
+    long: 'raw',
+    value: 'FILE[:OFFSET[-END]]:VADDR',
+    help: 'code as it was in memory at VADDR',
+    repeat: true,
+    group: CODE,
+  },
+  {
+    long: 'elf',
+    value: 'FILE[:VADDR]',
+    help: 'the segments of an ELF file, where it says or from VADDR on',
+    repeat: true,
+    group: CODE,
+  },
+  ...RANGES.flatMap((range): OptionRow<PtCodeName>[] => [
+    {
+      long: `filter:addr${range}_cfg`,
+      value: 'N',
+      help: 'use of the range: 0 none, 1 trace only here, 2 stop here',
+      group: FILTER,
+    },
+    { long: `filter:addr${range}_a`, value: 'N', help: 'its first address', group: FILTER },
+    { long: `filter:addr${range}_b`, value: 'N', help: 'its last address', group: FILTER },
+  ]),
+];
+
+/** Everything that `--raw` and `--elf` name; kept apart, so that it can be put into other images as well. */
+export class NamedCode {
+  readonly image = new CodeImage();
+  readonly #sections: Parameters<CodeImage['addSection']>[0][] = [];
+  readonly #files = new Map<string, Uint8Array<ArrayBuffer>>();
+
+  add(code: Parameters<CodeImage['addSection']>[0]): void {
+    this.image.addSection(code);
+    this.#sections.push(code);
+  }
+
+  addTo(image: CodeImage): void {
+    for (const code of this.#sections) image.addSection(code);
+  }
+
+  /** The whole of a file, read once. */
+  file(path: string): Uint8Array<ArrayBuffer> {
+    let bytes = this.#files.get(path);
+    if (bytes === undefined) {
+      bytes = readFilePart({ path, from: 0, to: null });
+      this.#files.set(path, bytes);
+    }
+    return bytes;
+  }
+}
+
+/** Segments that are too large to be read at once are read all the same: a decoder cannot wait. */
+class EagerImage extends CodeImage {
+  readonly wanted: Promise<void>[] = [];
+  readonly #code: NamedCode;
+
+  constructor(code: NamedCode) {
+    super();
+    this.#code = code;
+  }
+
+  override addSection(code: Parameters<CodeImage['addSection']>[0]): void {
+    this.#code.add(code);
+  }
+
+  override addSource(code: Parameters<CodeImage['addSource']>[0]): void {
+    const { source, offset, sizeBytes, ...placement } = code;
+    this.wanted.push(source.read(offset, sizeBytes).then((bytes) => this.#code.add({ ...placement, bytes })));
+  }
+}
+
+/** The code in the order given: what comes later lies on top. */
+export async function namedCode<Name extends string>(
+  args: ParsedArguments<Name | PtCodeName>,
+): Promise<NamedCode> {
+  const code = new NamedCode();
+  for (const { name, value, shown } of args.given) {
+    if (name === 'raw') {
+      const { path, offset, end, address } = parseRawCode(value ?? '');
+      const whole = code.file(path);
+      if (offset > whole.length || (end ?? 0) > whole.length)
+        throw new UsageError(`${shown} ${value}: ${path} has only ${whole.length} bytes`);
+      code.add({ name: path, address, bytes: whole.subarray(offset, end ?? whole.length) });
+    } else if (name === 'elf') {
+      const match = /^(.+):(0[xX][0-9a-fA-F]+|[0-9]+)$/.exec(value ?? '');
+      const path = match?.[1] ?? value ?? '';
+      const address = match === null ? null : parseUnsigned(match[2]!, shown, U64);
+      const image = new EagerImage(code);
+      await addElf(image, memorySource(code.file(path)), { name: path, address });
+      await Promise.all(image.wanted);
+    }
+  }
+  return code;
+}
+
+export function addressFilter<Name extends string>(args: ParsedArguments<Name | PtCodeName>): AddressFilter {
+  const ranges = RANGES.map(
+    (range): AddressRange => ({
+      use: Number(unsigned<Name | PtCodeName>(args, `filter:addr${range}_cfg`, 15n)),
+      first: unsigned<Name | PtCodeName>(args, `filter:addr${range}_a`, U64),
+      last: unsigned<Name | PtCodeName>(args, `filter:addr${range}_b`, U64),
+    }),
+  );
+  return new AddressFilter(ranges.filter(({ use }) => use !== FILTER_OFF));
+}
+
+/** Finds the files that records name: as named (below `sysroot`), or beside the trace. */
+export function codeOpener(
+  tracePath: string,
+  sysroot: string,
+  special: ReadonlyMap<string, string>,
+): (path: string) => Uint8Array | null {
+  const known = new Map<string, Uint8Array | null>();
+  const tryRead = (path: string): Uint8Array | null => {
+    try {
+      return new Uint8Array(readFileSync(path));
+    } catch {
+      return null;
+    }
+  };
+  return (path) => {
+    let bytes = known.get(path);
+    if (bytes === undefined) {
+      const file = special.get(path);
+      if (path.startsWith('[')) bytes = file === undefined ? null : tryRead(file);
+      else bytes = tryRead(`${sysroot}${path}`) ?? tryRead(join(dirname(tracePath), basename(path)));
+      known.set(path, bytes);
+    }
+    return bytes;
+  };
+}
