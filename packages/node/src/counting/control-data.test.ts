@@ -13,7 +13,9 @@ import {
 
 const REQUEST: ControlRequest & { inherit: boolean } = {
   sets: ['task-clock,{cs,faults}:u', { name: 'memory', events: 'minor-faults' }],
-  overflows: [{ event: 'minor-faults', period: 1000n, initialPeriod: 10n, action: 'suspend' }],
+  overflows: [
+    { event: 'minor-faults', period: 1000n, initialPeriod: 10n, randomMask: 0xff, action: 'suspend' },
+  ],
   switching: parseSwitchRule('overflow:cs:18446744073709551'),
   inherit: false,
 };
@@ -89,6 +91,7 @@ test('what is wrong is named by its place', () => {
       /overflows\[0\]\.period should be a decimal string/,
     ],
     [{ ...base, overflows: [{ event: 'cs', period: '0' }] }, /overflows\[0\]\.period/],
+    [{ ...base, overflows: [{ event: 'cs', period: '5', randomMask: -1 }] }, /overflows\[0\]\.randomMask/],
     [{ ...base, inherit: 'yes' }, /inherit should be true or false/],
   ];
   for (const [value, message] of table) {

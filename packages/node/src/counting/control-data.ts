@@ -48,6 +48,7 @@ export interface ControlOverflow {
   event: string;
   period: string;
   initialPeriod?: string;
+  randomMask?: number;
   action?: 'notify' | 'suspend';
   [unknown: string]: unknown;
 }
@@ -100,12 +101,13 @@ function textOf(events: EventList): string {
 }
 
 function controlOverflow(overflow: OverflowRequest, before: ControlData | undefined): ControlOverflow {
-  const { event, period, initialPeriod, action } = overflow;
+  const { event, period, initialPeriod, randomMask, action } = overflow;
   return {
     ...before?.overflows?.find((known) => known.event === event),
     event,
     period: String(period),
     ...(initialPeriod === undefined ? {} : { initialPeriod: String(initialPeriod) }),
+    ...(randomMask === undefined ? {} : { randomMask }),
     ...(action === undefined ? {} : { action }),
   };
 }
@@ -129,11 +131,18 @@ export function controlRequest(data: ControlData): ControlRequest & ControlOptio
   };
 }
 
-function overflowRequest({ event, period, initialPeriod, action }: ControlOverflow): OverflowRequest {
+function overflowRequest({
+  event,
+  period,
+  initialPeriod,
+  randomMask,
+  action,
+}: ControlOverflow): OverflowRequest {
   return {
     event,
     period: BigInt(period),
     ...(initialPeriod === undefined ? {} : { initialPeriod: BigInt(initialPeriod) }),
+    ...(randomMask === undefined ? {} : { randomMask }),
     ...(action === undefined ? {} : { action }),
   };
 }

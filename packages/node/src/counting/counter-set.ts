@@ -17,6 +17,8 @@ export interface Counter {
   isRefused: boolean;
   /** Its count at the last overflow; null before the first. */
   overflowAt: bigint | null;
+  /** From then to the next. */
+  period: bigint;
 }
 
 /**
@@ -120,6 +122,7 @@ export class OpenSet {
         before: emptyReading(),
         isRefused: false,
         overflowAt: null,
+        period: set.events[row.event]!.overflow?.initialPeriod ?? 0n,
       };
       counters[row.event]!.push(counter);
       if (set.events[row.event]!.overflow?.action === 'suspend') {

@@ -18,6 +18,8 @@ export interface OverflowControl {
    */
   initialPeriod: bigint;
   restartPeriod: bigint;
+  /** Each restart period is longer by a random number of these bits; 0 is none. */
+  randomMask: bigint;
   /**
    * `notify` goes on counting. `suspend` stops the event at that very count, in the kernel, and with it the group that it
    * leads, until `resume()`.
@@ -33,6 +35,11 @@ export interface OverflowRequest {
   period: bigint | number;
   /** `period` where it is absent. */
   initialPeriod?: bigint | number;
+  /**
+   * A random number of these bits (up to 32) is added to each period but the first, so that overflows do not fall into step with
+   * the program. With `suspend` only: told a new period while it counts, the kernel ends the old one at once.
+   */
+  randomMask?: number;
   action?: 'notify' | 'suspend';
   signal?: { number: number; tid: number };
 }
@@ -70,6 +77,7 @@ function controlOf({
   event,
   period,
   initialPeriod = period,
+  randomMask = 0,
   action = 'notify',
   signal,
 }: OverflowRequest): OverflowControl {
@@ -80,9 +88,17 @@ function controlOf({
     !(Number.isSafeInteger(signal.number) && signal.number >= 1 && signal.number <= 64)
   )
     throw refuseOverflow(event, `cannot send the signal ${signal.number}`);
+  if (!(Number.isSafeInteger(randomMask) && randomMask >= 0 && randomMask <= MOST_RANDOM))
+    throw refuseOverflow(
+      event,
+      `cannot have the random bits ${randomMask}: only those of a number below 2^32`,
+    );
+  if (randomMask > 0 && action !== 'suspend')
+    throw refuseOverflow(event, 'cannot have random periods while it goes on counting: only with suspend');
   const control: OverflowControl = {
     initialPeriod: toPeriod(event, initialPeriod),
     restartPeriod: toPeriod(event, period),
+    randomMask: BigInt(randomMask),
     action,
     signal: signal ?? null,
   };
@@ -123,6 +139,14 @@ export function setOverflowAttr(
   // Before Linux 6.12 the kernel cannot read an inherited event into its sample.
   if (attr.flags.inherit === 0) bits |= PERF_SAMPLE_READ;
   attr.sampleType = BigInt(bits);
+}
+
+const MOST_RANDOM = 2 ** 32 - 1;
+
+/** The period after an overflow. */
+export function nextPeriod({ restartPeriod, randomMask }: OverflowControl): bigint {
+  if (randomMask === 0n) return restartPeriod;
+  return restartPeriod + (BigInt(Math.floor(Math.random() * (MOST_RANDOM + 1))) & randomMask);
 }
 
 /** The kernel takes periods of 63 bits. */

@@ -185,9 +185,9 @@ export class OverflowWatch implements Disposable {
     scan.scan(ring.memory.data, ring.tail, ring.head);
     // Before anybody is told: a listener may resume the event, or close everything.
     ring.commit();
-    const { requestedName, overflow } = set.events[event]!;
+    const { requestedName } = set.events[event]!;
     for (const sample of found) {
-      const period = counter.overflowAt === null ? overflow!.initialPeriod : overflow!.restartPeriod;
+      const { period } = counter;
       const told = overflowOf(sample, requestedName, set, event, counter, period);
       if (told.count !== null) {
         // Told a new period in between, the kernel ends a software event's old one at once, and again (perf_swevent_set_period).
@@ -222,10 +222,9 @@ export class OverflowWatch implements Disposable {
 }
 
 /** How often a counter must have overflowed since it was last told of. */
-function overflowsSince({ now, overflowAt }: Counter, { attr, overflow }: CountedEvent): bigint {
+function overflowsSince({ now, overflowAt, period }: Counter, { attr }: CountedEvent): bigint {
   if (attr.flags.inherit === 1 || !overflowsExactly(attr)) return 0n;
-  const { initialPeriod, restartPeriod } = overflow!;
-  const counted = overflowAt === null ? now.value / initialPeriod : (now.value - overflowAt) / restartPeriod;
+  const counted = (now.value - (overflowAt ?? 0n)) / period;
   return counted > 0n ? counted : 0n;
 }
 

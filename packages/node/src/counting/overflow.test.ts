@@ -93,6 +93,36 @@ test('a member of a group that an exec starts suspends at its very count', { ski
   assert.ok(clock!.value > 0n);
 });
 
+test('random bits lengthen each period but the first, and each is kept exactly', {
+  skip: noEvents,
+}, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', initialPeriod: 50, period: 100, randomMask: 0x3f, action: 'suspend' }],
+  });
+  const overflows = session.overflows()[Symbol.asyncIterator]();
+  const periods: number[] = [];
+  session.start();
+  let before = 0n;
+  for (let round = 0; round < 12; round++) {
+    touchPages(300);
+    const { count, period } = (await overflows.next()).value!;
+    assert.equal(count! - before, period);
+    assert.equal(session.read().sets[0]!.events[0]!.value, count);
+    before = count!;
+    periods.push(Number(period));
+    session.resume();
+  }
+  const [first, ...rest] = periods;
+  assert.equal(first, 50);
+  assert.ok(
+    rest.every((period) => period >= 100 && period <= 163),
+    `${rest}`,
+  );
+  assert.ok(new Set(rest).size > 3, `${rest}`);
+});
+
 test('unloading a suspending event before its overflow leaves the overflow to come', {
   skip: noEvents,
 }, () => {
@@ -396,6 +426,8 @@ test('what cannot be asked for', () => {
     { action: 'explode' },
     { signal: { number: 0, tid: 1 } },
     { event: 'duration_time' },
+    { randomMask: 7 },
+    { randomMask: -1, action: 'suspend' },
   ])
     assert.throws(odd(overflow), { code: 'ERR_OVERFLOW' });
   for (const switching of [

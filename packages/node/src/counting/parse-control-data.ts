@@ -11,6 +11,8 @@ const isText: Check = (value) => typeof value === 'string' && value !== '';
 const isSwitch: Check = (value) => typeof value === 'boolean';
 const isVersion: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 1;
 const isPeriod: Check = (value) => typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value);
+const isMask: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32;
 const isSlice: Check = (value) => typeof value === 'number' && value >= 1 && value < 2 ** 31;
 const oneOf =
   (...choices: unknown[]): Check =>
@@ -42,6 +44,7 @@ const OVERFLOW: readonly Field[] = [
   { name: 'event', check: isText, expects: 'the name of an event', required: true },
   { name: 'period', check: isPeriod, expects: 'a decimal string such as "1000"', required: true },
   { name: 'initialPeriod', check: isPeriod, expects: 'a decimal string such as "1000"' },
+  { name: 'randomMask', check: isMask, expects: 'a number below 2^32' },
   { name: 'action', check: oneOf('notify', 'suspend'), expects: 'notify or suspend' },
 ];
 const SWITCH: Readonly<Record<string, readonly Field[]>> = {

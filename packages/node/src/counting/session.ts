@@ -4,6 +4,7 @@ import type { Fd, Sys } from '../sys/index.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
 import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
+import { nextPeriod } from './overflow-control.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
@@ -290,9 +291,11 @@ export class CountingSession implements Disposable, Publishable {
 
   #watchOverflows(sets: readonly OpenSet[]): OverflowWatch {
     return new OverflowWatch(this.#sys, sets, (overflow, set, event, counter) => {
-      const { initialPeriod, restartPeriod, action } = set.events[event]!.overflow!;
-      if (restartPeriod !== initialPeriod && counter.overflowAt === null)
-        this.#sys.setPeriod(counter.fd, restartPeriod);
+      const control = set.events[event]!.overflow!;
+      const { action } = control;
+      const period = nextPeriod(control);
+      if (period !== counter.period) this.#sys.setPeriod(counter.fd, period);
+      counter.period = period;
       if (action === 'suspend') this.#suspend(set, counter);
       for (const queue of this.#queues) queue.push(overflow);
       // One that was still under way when its set was unloaded is not for the next set.
