@@ -50,6 +50,8 @@ export interface EncodingOptions {
   chunkBytes?: number;
   /** FNV-1a over every address, for comparing. Default true; costs about half of the time. */
   hash?: boolean;
+  /** Count how often which block followed which; memory by edges of the code. Default false. */
+  edges?: boolean;
 }
 
 /** What ends an execution; whichever comes first. */
@@ -82,6 +84,7 @@ export class ExecutionEncoder {
   private lastMtc = 0;
   private lastCyc = 0;
   private isStarted = false;
+  private readonly step: NextStep = { lo: 0, hi: 0, resumeLo: 0, resumeHi: 0 };
 
   constructor(image: CodeImage, path: ExecutionPath, options: EncodingOptions = {}) {
     const {
@@ -92,11 +95,12 @@ export class ExecutionEncoder {
       mtc = false,
       cyc = false,
       hash = true,
+      edges = false,
     } = options;
-    this.options = { returnCompression, longTnt, psbBytes, tsc: tsc || mtc || cyc, mtc, cyc, hash };
+    this.options = { returnCompression, longTnt, psbBytes, tsc: tsc || mtc || cyc, mtc, cyc, hash, edges };
     this.code = new ExecutionCode(image, MODE_64);
     this.path = path;
-    this.truth = new ExecutionTruth(hash);
+    this.truth = new ExecutionTruth(hash, edges);
     this.clock = new ExecutionClock({ ...DEFAULT_RATES, ...options.rates });
     this.sink = new PacketSink(options.chunkBytes ?? 1 << 16, longTnt, cyc ? () => this.takeCycles() : null);
   }
@@ -109,29 +113,39 @@ export class ExecutionEncoder {
   /** The trace, in chunks, until the path or the limit ends. `truth` is then complete. Memory does not grow with the trace. */
   *chunks(limit: ExecutionLimit = {}): Generator<Uint8Array<ArrayBuffer>> {
     const { bytes = Number.POSITIVE_INFINITY, instructions = Number.POSITIVE_INFINITY } = limit;
-    const { sink, truth } = this;
-    const step: NextStep = { lo: 0, hi: 0, resumeLo: 0, resumeHi: 0 };
-    this.path.start(this.code, step);
-    let block = this.begin(step.lo, step.hi);
-    while (sink.offset < bytes && truth.instructions < instructions) {
-      this.run(block);
-      const event = this.path.next(block, this.code, step);
-      if (event === STEP_END) {
-        this.sink.flushOutcomes();
-        this.putDisabled();
-        yield* sink.chunks(true);
-        return;
-      }
-      block = this.follow(block, step);
-      if (event === STEP_ASYNC) block = this.interrupt(step);
-      if (sink.offset - this.lastPsbAt >= this.options.psbBytes) this.putPsb(block);
-      if (sink.hasChunk) yield* sink.chunks(false);
+    let next: ExecutionBlock | null = this.begin();
+    while (next !== null) {
+      next = this.runToChunk(next, bytes, instructions);
+      yield* this.sink.chunks(next === null);
     }
-    this.stopBefore(block);
-    yield* sink.chunks(true);
   }
 
-  private begin(lo: number, hi: number): ExecutionBlock {
+  /** Runs until a chunk is full and gives the block that is next, or until the end: null. */
+  private runToChunk(first: ExecutionBlock, bytes: number, instructions: number): ExecutionBlock | null {
+    const { sink, truth, path, code, step } = this;
+    const { psbBytes } = this.options;
+    let block = first;
+    while (!sink.hasChunk) {
+      if (sink.offset >= bytes || truth.instructions >= instructions) {
+        this.stopBefore(block);
+        return null;
+      }
+      this.run(block);
+      const event = path.next(block, code, step);
+      if (event === STEP_END) {
+        sink.flushOutcomes();
+        this.putDisabled();
+        return null;
+      }
+      const next = this.follow(block, step);
+      truth.edge(block, next);
+      block = event === STEP_ASYNC ? this.interrupt(step) : next;
+      if (sink.offset - this.lastPsbAt >= psbBytes) this.putPsb(block);
+    }
+    return block;
+  }
+
+  private begin(): ExecutionBlock {
     if (this.isStarted)
       throw new CounterpointError(
         'ERR_EXECUTION_ENDED',
@@ -141,6 +155,8 @@ export class ExecutionEncoder {
     this.isStarted = true;
     this.lastMtc = this.clock.mtc;
     this.putPsb(null);
+    this.path.start(this.code, this.step);
+    const { lo, hi } = this.step;
     this.putEnabled(lo, hi);
     return this.code.blockAt(lo, hi);
   }

@@ -22,9 +22,12 @@ export class ExecutionTruth {
   psbs = 0;
   private hash = FNV_BASIS;
   private readonly hasHash: boolean;
+  /** By block, how often which other followed it along a branch or straight on (not by an event); null where not asked for. */
+  readonly edges: Map<ExecutionBlock, Map<ExecutionBlock, number>> | null;
 
-  constructor(hasHash: boolean) {
+  constructor(hasHash: boolean, hasEdges: boolean) {
     this.hasHash = hasHash;
+    this.edges = hasEdges ? new Map() : null;
   }
 
   /**
@@ -46,6 +49,16 @@ export class ExecutionTruth {
     for (let index = 0; index < addresses.length; index++)
       hash = Math.imul(hash ^ addresses[index]!, FNV_PRIME);
     this.hash = hash;
+  }
+
+  edge(from: ExecutionBlock, to: ExecutionBlock): void {
+    if (this.edges === null) return;
+    let targets = this.edges.get(from);
+    if (targets === undefined) {
+      targets = new Map();
+      this.edges.set(from, targets);
+    }
+    targets.set(to, (targets.get(to) ?? 0) + 1);
   }
 
   conditional(block: ExecutionBlock, isTaken: boolean): void {

@@ -15,12 +15,21 @@ const MAX_DEPTH = 4096;
 /** An indirect branch has so many targets, most of the time always the same. */
 const TARGETS = 4;
 
+/** How often of 64 a conditional jump is taken, by place: from almost never to almost always. */
+const FORWARD_LEANINGS: Uint8Array = Uint8Array.of(0, 1, 4, 20, 32, 44, 60, 63);
+/** Backward ones make loops, and loops in loops: without an end in sight the walk would see little else. */
+const BACKWARD_LEANINGS: Uint8Array = Uint8Array.of(1, 8, 16, 32, 40, 48, 52, 56);
+
 export interface RandomWalkOptions {
   seed?: number;
   /** Where functions begin: targets of indirect branches and of everything that leads nowhere. Low and high half in turn. */
   entries: Int32Array;
   /** An interrupt each so many blocks, on average; 0 for none. */
   interruptEvery?: number;
+  /**
+   * After so many blocks a signal that leads elsewhere: code may end in a loop that nothing leaves, such as exit(). Default 5000.
+   */
+  wanderEvery?: number;
 }
 
 /**
@@ -30,6 +39,8 @@ export interface RandomWalkOptions {
 export class RandomWalk implements ExecutionPath {
   private readonly entries: Int32Array;
   private readonly interruptEvery: number;
+  private readonly wanderEvery: number;
+  private untilWander: number;
   private readonly seed: number;
   private state: number;
   private readonly stackLo = new Int32Array(MAX_DEPTH);
@@ -37,9 +48,11 @@ export class RandomWalk implements ExecutionPath {
   private depth = 0;
   private top = 0;
 
-  constructor({ seed = 1, entries, interruptEvery = 0 }: RandomWalkOptions) {
+  constructor({ seed = 1, entries, interruptEvery = 0, wanderEvery = 5000 }: RandomWalkOptions) {
     this.entries = entries;
     this.interruptEvery = interruptEvery;
+    this.wanderEvery = wanderEvery;
+    this.untilWander = wanderEvery;
     this.seed = seed | 0;
     this.state = seed | 0 || 1;
   }
@@ -50,7 +63,7 @@ export class RandomWalk implements ExecutionPath {
 
   next(block: ExecutionBlock, code: ExecutionCode, step: NextStep): number {
     const known = this.choose(block, code, step);
-    if (block.kind === KIND_STOPS) return this.fault(code, step);
+    if (block.kind === KIND_STOPS || --this.untilWander === 0) return this.fault(code, step);
     // A jump to itself would never write a packet again; an event must come before it, for a decoder takes the first arrival.
     if (code.isEndless(known ?? code.blockAt(step.lo, step.hi))) return this.fault(code, step);
     if (this.interruptEvery === 0 || this.random() % this.interruptEvery !== 0) return STEP_ON;
@@ -93,12 +106,13 @@ export class RandomWalk implements ExecutionPath {
     step.resumeHi = step.hi;
     goTo(step, lo, hi);
     this.depth = 0;
+    this.untilWander = this.wanderEvery;
     return STEP_ASYNC;
   }
 
   private isTaken(block: ExecutionBlock): boolean {
-    // Of 64: from almost never to almost always, by place; loops may not last forever.
-    const leaning = [1, 4, 20, 32, 44, 60, 62][hashOf(block, this.seed) % 7]!;
+    const hash = hashOf(block, this.seed) % 8;
+    const leaning = block.targetLo < block.lo ? BACKWARD_LEANINGS[hash]! : FORWARD_LEANINGS[hash]!;
     return this.random() % 64 < leaning;
   }
 
