@@ -1,5 +1,6 @@
 /** Options that say on what machine a raw trace was made: shared by the verbs `pt …`. */
-import { errataOf, NO_ERRATA, parseCpu, type TimeSettings } from '@counterpoint/core/trace';
+import { readFileSync } from 'node:fs';
+import { type Cpu, errataOf, NO_ERRATA, parseCpu, type TimeSettings } from '@counterpoint/core/trace';
 import { type OptionRow, UsageError } from './args.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 
@@ -10,8 +11,8 @@ const GROUP = 'The machine that was traced';
 export const PT_SETTINGS_OPTIONS: readonly OptionRow<PtSettingsName>[] = [
   {
     long: 'cpu',
-    value: 'F/M[/S]',
-    help: 'processor, as family/model/stepping: its errata are worked around; none: as the manual says (default)',
+    value: 'F/M[/S]|auto|none',
+    help: 'processor, as family/model/stepping: its errata are worked around; auto: this one; none: as the manual says (default)',
     group: GROUP,
   },
   { long: 'mtc-freq', value: 'N', help: 'MTC frequency (IA32_RTIT_CTL[17:14])', group: GROUP },
@@ -32,9 +33,9 @@ export interface PtSettings extends TimeSettings {
 
 export function ptSettings<Name extends string>(args: ParsedArguments<Name | PtSettingsName>): PtSettings {
   const cpuText = args.string('cpu', 'none');
-  const cpu = cpuText === 'none' ? null : parseCpu(cpuText);
+  const cpu = cpuText === 'none' ? null : cpuText === 'auto' ? thisCpu() : parseCpu(cpuText);
   if (cpu === null && cpuText !== 'none')
-    throw args.refuse('cpu', 'family/model[/stepping] such as 6/158 or 6/0x9e/10, or none');
+    throw args.refuse('cpu', 'family/model[/stepping] such as 6/158 or 6/0x9e/10, auto or none');
   const errata = cpu === null ? NO_ERRATA : errataOf(cpu);
   return {
     mtcFreq: Number(unsigned(args, 'mtc-freq', 15n)),
@@ -43,6 +44,22 @@ export function ptSettings<Name extends string>(args: ParsedArguments<Name | PtS
     cpuid0x15Ebx: Number(unsigned(args, 'cpuid-0x15.ebx', 0xffff_ffffn)),
     errata: errata ?? NO_ERRATA,
     unknownCpu: errata === null,
+  };
+}
+
+/** The processor of this machine, where it is Intel's: others have no Intel PT. */
+function thisCpu(): Cpu {
+  const text = readFileSync('/proc/cpuinfo', 'utf8');
+  const field = (name: string) => new RegExp(`^${name}\\s*: (.*)$`, 'm').exec(text)?.[1];
+  if (field('vendor_id') !== 'GenuineIntel')
+    throw new UsageError(
+      '--cpu auto: this machine has no Intel processor',
+      'Give the one that was traced: --cpu F/M[/S].',
+    );
+  return {
+    family: Number(field('cpu family')),
+    model: Number(field('model')),
+    stepping: Number(field('stepping')),
   };
 }
 

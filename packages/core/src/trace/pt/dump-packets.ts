@@ -6,7 +6,7 @@
  *
  * What cannot be decoded is a line of its own, `[offset: what: why]`, and the dump goes on at the next PSB.
  */
-import { toFloat } from '../../base/index.ts';
+import { toBigInt, toFloat } from '../../base/index.ts';
 import { CFE_NAMES, EVD_NAMES, execModeName, formatPayload, hex } from './format-packet.ts';
 import { LastIp } from './last-ip.ts';
 import type { Packet } from './packet.ts';
@@ -119,8 +119,7 @@ class PacketDump {
   readonly #tracksTime: boolean;
   #inHeader = false;
   /** The last TSC and ratio shown, for differences. */
-  #shownTscLo = 0;
-  #shownTscHi = 0;
+  #shownTsc = 0n;
   #shownRatio = 0;
   #packets = 0;
 
@@ -163,7 +162,8 @@ class PacketDump {
     this.#calibration.reset();
     this.#estimate.reset();
     this.#inHeader = false;
-    this.#shownTscLo = this.#shownTscHi = this.#shownRatio = 0;
+    this.#shownTsc = 0n;
+    this.#shownRatio = 0;
   }
 
   #packet(offset: number, packet: Packet): void {
@@ -281,10 +281,10 @@ class PacketDump {
       return UNAVAILABLE;
     }
     if (this.#options.delta !== true) return hex(tscHi, 8) + hex(tscLo, 8);
-    const delta = (tscHi - this.#shownTscHi) * 2 ** 32 + (tscLo - this.#shownTscLo);
-    this.#shownTscLo = tscLo;
-    this.#shownTscHi = tscHi;
-    return `${delta < 0 ? '-' : '+'}${Math.abs(delta).toString(16)}`;
+    const now = toBigInt(tscLo, tscHi);
+    const delta = now - this.#shownTsc;
+    this.#shownTsc = now;
+    return delta < 0n ? `-${(-delta).toString(16)}` : `+${delta.toString(16)}`;
   }
 
   #ratioText(): string {
@@ -293,10 +293,10 @@ class PacketDump {
       this.#answer('error printing time', ratio);
       return UNAVAILABLE;
     }
-    if (this.#options.delta !== true) return (ratio / RATIO_ONE).toFixed(3);
-    const delta = (ratio - this.#shownRatio) / RATIO_ONE;
+    if (this.#options.delta !== true) return thousandths(ratio);
+    const delta = ratio - this.#shownRatio;
     this.#shownRatio = ratio;
-    return `${delta < 0 ? '-' : '+'}${Math.abs(delta).toFixed(3)}`;
+    return `${delta < 0 ? '-' : '+'}${thousandths(Math.abs(delta))}`;
   }
 
   #rawBytes(offset: number, size: number): string {
@@ -344,6 +344,14 @@ function isTiming(kind: number): boolean {
 
 function named(name: string | undefined): readonly [string, string] | null {
   return name === undefined ? null : ['type', name];
+}
+
+/** A ratio with three decimals; halves go to the even digit, as printf does. */
+function thousandths(ratio: number): string {
+  const scaled = (ratio * 1000) / RATIO_ONE;
+  const floor = Math.floor(scaled);
+  const isUp = scaled - floor > 0.5 || (scaled - floor === 0.5 && floor % 2 === 1);
+  return ((isUp ? floor + 1 : floor) / 1000).toFixed(3);
 }
 
 function hex64(value: number): string {

@@ -146,21 +146,26 @@ export class SidebandStream {
   }
 }
 
-/** The sideband of a dump: all files, merged by time. */
+/** The sideband of a dump: all files, merged by time. At equal times one file goes on as long as it can. */
 export function sidebandLines(files: readonly SidebandFile[], format: SidebandFormat): DumpSideband {
-  const streams = files.map((file) => new SidebandStream(file));
+  const all = files.map((file) => new SidebandStream(file));
+  const waiting: SidebandStream[] = [];
+  const queue = (stream: SidebandStream) => {
+    if (stream.isAtEnd) return;
+    const at = waiting.findIndex(({ tsc }) => stream.tsc <= tsc);
+    waiting.splice(at < 0 ? waiting.length : at, 0, stream);
+  };
+  for (const stream of all.toReversed()) queue(stream);
   return {
     *linesUpTo(tscLo?: number, tscHi?: number) {
       const until = tscLo === undefined ? null : toBigInt(tscLo, tscHi ?? 0);
-      for (;;) {
-        let first: SidebandStream | null = null;
-        for (const stream of streams)
-          if (!stream.isAtEnd && (first === null || stream.tsc < first.tsc)) first = stream;
-        if (first === null || (until !== null && first.tsc > until)) break;
-        yield first.take(format);
+      while (waiting.length > 0 && (until === null || waiting[0]!.tsc <= until)) {
+        const stream = waiting.shift()!;
+        yield stream.take(format);
+        queue(stream);
       }
       if (format.warn !== true || until !== null) return;
-      for (const stream of streams) {
+      for (const stream of all) {
         const place = stream.restOffset();
         if (place !== null) yield `[${stream.file.name}:${place.toString(16)} sideband error: bad record]`;
       }

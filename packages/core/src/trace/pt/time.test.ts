@@ -26,11 +26,23 @@ function give(clock: TraceClock, kind: number, lo = 0, extra = 0, hi = 0): boole
 
 test('the clock says how sure it is, from exact to not at all', () => {
   const clock = new TraceClock(SETTINGS);
-  assert.deepEqual(clock.certainty(), { clock: 'none', errorTicks: null, lostMtc: 0, lostCyc: 0 });
+  assert.deepEqual(clock.certainty(), {
+    lastTsc: null,
+    clock: 'none',
+    errorTicks: null,
+    lostMtc: 0,
+    lostCyc: 0,
+  });
   assert.equal(give(clock, PACKET_TNT8), false);
   give(clock, PACKET_PSB);
   give(clock, PACKET_TSC, 1_000_000);
-  assert.deepEqual(clock.certainty(), { clock: 'wall', errorTicks: 0, lostMtc: 0, lostCyc: 0 });
+  assert.deepEqual(clock.certainty(), {
+    lastTsc: 1_000_000n,
+    clock: 'wall',
+    errorTicks: 0,
+    lostMtc: 0,
+    lostCyc: 0,
+  });
   give(clock, PACKET_TMA, 8, 5);
   give(clock, PACKET_CBR, 30);
   give(clock, PACKET_PSBEND);
@@ -43,7 +55,13 @@ test('the clock says how sure it is, from exact to not at all', () => {
   assert.equal(clock.certainty().errorTicks, 85);
   give(clock, PACKET_OVF);
   give(clock, PACKET_CYC, 100);
-  assert.deepEqual(clock.certainty(), { clock: 'wall', errorTicks: null, lostMtc: 0, lostCyc: 1 });
+  assert.deepEqual(clock.certainty(), {
+    lastTsc: 1_000_000n,
+    clock: 'wall',
+    errorTicks: null,
+    lostMtc: 0,
+    lostCyc: 1,
+  });
   clock.reset();
   give(clock, PACKET_CBR, 30);
   give(clock, PACKET_CYC, 100);

@@ -1,5 +1,5 @@
 /** Time along a trace: give it every packet, ask it for the TSC. */
-import { toFloat } from '../../base/index.ts';
+import { toBigInt, toFloat } from '../../base/index.ts';
 import type { Packet } from './packet.ts';
 import {
   PACKET_CBR,
@@ -20,6 +20,8 @@ import { TscEstimate } from './tsc-estimate.ts';
 export interface TimeCertainty {
   /** `wall`: TSC packets tie it to the machine's clock; `relative`: only distances mean something; `none`. */
   readonly clock: 'wall' | 'relative' | 'none';
+  /** The value of the last TSC packet: exact there. Null before the first. */
+  readonly lastTsc: bigint | null;
   /** The true TSC is within so many ticks at the last timing packet; null where nothing bounds it. */
   readonly errorTicks: number | null;
   /** Packets since the last TSC that could not be used. */
@@ -35,6 +37,8 @@ export class TraceClock {
   /** Timing packets that gave no time: bad values, or CPUID 0x15 missing. */
   errors = 0;
   #hasMoved = false;
+  #lastTscLo = 0;
+  #lastTscHi = 0;
 
   constructor(settings: TimeSettings = NO_TIME_SETTINGS) {
     this.calibration = new TimeCalibration(settings);
@@ -72,6 +76,8 @@ export class TraceClock {
       case PACKET_MTC:
         return this.#told(Math.min(calibration.mtc(packet.lo), estimate.mtc(packet.lo)));
       case PACKET_TSC:
+        this.#lastTscLo = packet.lo >>> 0;
+        this.#lastTscHi = packet.hi >>> 0;
         calibration.tsc(toFloat(packet.lo >>> 0, packet.hi >>> 0), this.inHeader);
         return this.#told(estimate.tsc(packet.lo, packet.hi));
       case PACKET_TMA:
@@ -96,6 +102,7 @@ export class TraceClock {
   certainty(): TimeCertainty {
     const { hasTsc, errorTicks, lostMtc, lostCyc } = this.estimate;
     return {
+      lastTsc: hasTsc ? toBigInt(this.#lastTscLo, this.#lastTscHi) : null,
       clock: hasTsc ? 'wall' : this.#hasMoved ? 'relative' : 'none',
       errorTicks: hasTsc && Number.isFinite(errorTicks) ? errorTicks : null,
       lostMtc,
