@@ -27,7 +27,12 @@ type Name =
   | 'sb:offset'
   | 'sb:time'
   | 'sb:warn'
-  | 'json';
+  | 'json'
+  | Unused;
+
+/** Options of libipt's tools that say where code is: a dump of packets has no use for it. */
+const UNUSED = ['sysroot', 'kcore', 'vdso-x64', 'vdso-x32', 'vdso-ia32'] as const;
+type Unused = `pevent:${(typeof UNUSED)[number]}`;
 
 const OUTPUT = 'Output';
 const TIME = 'Time';
@@ -67,6 +72,12 @@ export default defineVerb<Name>({
     { long: 'sb:offset', help: 'the offset in the file before each record', group: RECORDS },
     { long: 'sb:time', help: 'the TSC before each record', group: RECORDS },
     { long: 'sb:warn', help: 'say what is wrong with the files', group: RECORDS },
+    ...UNUSED.map((name) => ({
+      long: `pevent:${name}` as const,
+      value: 'PATH',
+      help: 'taken, and of no use here',
+      group: RECORDS,
+    })),
   ],
   examples: [
     ['pt dump trace.pt', 'every packet, a line each'],
