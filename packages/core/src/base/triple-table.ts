@@ -37,6 +37,18 @@ export class TripleTable {
     return -1 - row;
   }
 
+  firstAt(row: number): number {
+    return this.a[row]!;
+  }
+
+  secondAt(row: number): number {
+    return this.b[row]!;
+  }
+
+  thirdAt(row: number): number {
+    return this.c[row]!;
+  }
+
   clear(): void {
     this.length = 0;
     this.slots.fill(0);

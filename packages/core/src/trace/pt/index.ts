@@ -1,3 +1,4 @@
+export * from './answers/index.ts';
 export type { DumpOptions, DumpResult, DumpSideband } from './dump-packets.ts';
 export { dumpPackets } from './dump-packets.ts';
 export { encodePacket } from './encode-packet.ts';

@@ -36,6 +36,14 @@ export class LastIp {
     this.suppressed = false;
   }
 
+  /** As after a packet with all 64 bits. */
+  set(lo: number, hi: number): void {
+    this.lo = lo;
+    this.hi = hi;
+    this.known = true;
+    this.suppressed = false;
+  }
+
   /** Take the IP of a TIP, TIP.PGE, TIP.PGD or FUP. False where the packet left it out. */
   update(packet: Readonly<Packet>): boolean {
     const compression = packet.type;

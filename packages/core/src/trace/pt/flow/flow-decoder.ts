@@ -177,7 +177,8 @@ export class FlowDecoder {
     if (!state.isEnabled || this.#isDue || this.#isPostponed || this.#raised !== 0 || this.#isResuming)
       return false;
     if (state.status !== 0 || state.pending.count !== 0) return false;
-    if (event.kind === ev.EVENT_TNT) return true;
+    // Behind a deferred TIP its packet is still at hand, though it was used.
+    if (event.kind === ev.EVENT_TNT) return !state.isPacketInProgress;
     if (event.kind !== ev.EVENT_TIP) return false;
     // The packet is still there, and to read it once more does not change the last IP.
     event.clear(ev.EVENT_NONE);

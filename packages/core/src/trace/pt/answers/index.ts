@@ -1,0 +1,5 @@
+export { AddressHash } from './address-hash.ts';
+export { ExactProfile, type ExactTotals } from './exact-profile.ts';
+export { type AddressListener, streamInstructions } from './instruction-stream.ts';
+export { profileTrace, type TraceProfile } from './profile-trace.ts';
+export { type RunTraceOptions, type TraceListener, TraceRun, type TraceSummary } from './run-trace.ts';

@@ -1,0 +1,251 @@
+/**
+ * A whole trace through both engines: the compiled graph wherever outcomes and targets are all there is, the exact decoder for
+ * everything else.
+ *
+ * Code that changes with time (`codeTime`) is for the exact decoder alone.
+ *
+ *   psb+ | tnt tip tnt … | fup tip (interrupt) | tnt … | tip.pgd | tip.pge | tnt … | damage | psb+ …
+ *   exact   graph          exact                 graph   exact     exact     graph   exact
+ */
+import { toFloat } from '../../../base/index.ts';
+import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../image/index.ts';
+import type { Errata } from '../errata.ts';
+import {
+  EVENT_NONE,
+  EVENT_OVERFLOW,
+  EVENT_TIP,
+  EVENT_TNT,
+  type ExecutedInstruction,
+  FLOW_END,
+  FlowDecoder,
+  FlowErrorCounts,
+  type FlowEvent,
+  type FlowOptions,
+  type FlowState,
+  STEP_EVENT,
+  STEP_INSTRUCTION,
+} from '../flow/index.ts';
+import {
+  CodeGraph,
+  type CountListener,
+  GraphEngine,
+  type HeaderState,
+  type NodeListener,
+} from '../graph/index.ts';
+import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L, PT_MODE_EXEC_IF } from '../opcodes.ts';
+import { PACKET_CBR } from '../packet-kinds.ts';
+
+/** What wants to know. Everything is told in order, but counts, which are told when the trace ends. */
+export interface TraceListener {
+  /** Counts of nodes, for each graph (one for an execution mode and an address space). Excludes `onNodes`. */
+  counts?(graph: CodeGraph): CountListener;
+  onNodes?: NodeListener;
+  /** The clock of `decoder.state` has moved on. Asks the graph to read timing packets. */
+  onTime?(): void;
+  /** One instruction by the exact decoder. Borrowed. */
+  onInstruction(instruction: ExecutedInstruction): void;
+  /** An event, with the address that the path had come to. */
+  onEvent(event: FlowEvent, ipLo: number, ipHi: number): void;
+  /** Nodes are executed from here on: what an instruction before them began goes on in them. */
+  onGraph?(ipLo: number, ipHi: number): void;
+  /** The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the end of the trace. */
+  onBreak(code: number, ipLo: number, ipHi: number): void;
+}
+
+export interface RunTraceOptions extends FlowOptions {
+  /** Only the exact decoder: slow, and what the graph is checked against. */
+  readonly exactOnly?: boolean;
+  /** After an error go on with the next event that has an address, not with the next PSB. */
+  readonly resume?: boolean;
+  readonly signal?: AbortSignal;
+  /** Asked now and then: how far it is, bytes. */
+  readonly onProgress?: (doneBytes: number) => void;
+}
+
+export interface TraceSummary {
+  readonly errors: FlowErrorCounts;
+  overflows: number;
+}
+
+/** Bytes that the graph runs between two looks at progress and cancellation. */
+const SLICE_BYTES = 1 << 22;
+const STEPS_BETWEEN_LOOKS = 1 << 14;
+
+export class TraceRun {
+  readonly decoder: FlowDecoder;
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  readonly #image: CodeImage;
+  readonly #options: RunTraceOptions;
+  readonly #listener: TraceListener;
+  readonly #engines = new Map<string, GraphEngine>();
+  readonly #summary: TraceSummary = { errors: new FlowErrorCounts(), overflows: 0 };
+  readonly #usesGraph: boolean;
+  /** Where the graph could not go on: the exact decoder has to get past it first. */
+  #blockedPosition = -1;
+  #blockedOutcomes = 0;
+  #steps = 0;
+
+  constructor(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions, listener: TraceListener) {
+    this.#bytes = bytes;
+    this.#end = Math.min(options.to ?? bytes.length, bytes.length);
+    this.#image = image;
+    this.#options = options;
+    this.#listener = listener;
+    this.decoder = new FlowDecoder(bytes, image, options);
+    this.#usesGraph =
+      options.exactOnly !== true &&
+      options.ticks !== true &&
+      options.codeTime === undefined &&
+      !changesPackets(options.errata);
+  }
+
+  /** To the end of the trace, however damaged it is. */
+  run(): TraceSummary {
+    const { decoder } = this;
+    for (;;) {
+      const code = decoder.synchronize();
+      if (code === FLOW_END) break;
+      if (code !== 0) this.#error(code);
+      else if (!this.#runFromSync()) break;
+    }
+    for (const engine of this.#engines.values()) engine.flush();
+    this.#options.onProgress?.(this.#end);
+    return this.#summary;
+  }
+
+  /** False at the end of the trace; true where it must be synchronized anew. */
+  #runFromSync(): boolean {
+    const { decoder } = this;
+    const { state } = decoder;
+    const listener = this.#listener;
+    for (;;) {
+      if (this.#usesGraph && state.isEnabled && this.#isNew(state)) this.#runGraph();
+      const { ipLo, ipHi } = state;
+      const code = decoder.step();
+      if (++this.#steps % STEPS_BETWEEN_LOOKS === 0) this.#look();
+      if (code === STEP_INSTRUCTION) listener.onInstruction(decoder.instruction);
+      else if (code === STEP_EVENT) {
+        if (decoder.event.kind === EVENT_OVERFLOW) this.#summary.overflows++;
+        listener.onEvent(decoder.event, ipLo, ipHi);
+      } else if (code === FLOW_END) {
+        listener.onBreak(code, state.ipLo, state.ipHi);
+        return false;
+      } else {
+        this.#error(code);
+        if (this.#options.resume !== true) return true;
+        const failed = decoder.resume();
+        if (failed === FLOW_END) return false;
+        if (failed !== 0) {
+          this.#error(failed);
+          return true;
+        }
+      }
+    }
+  }
+
+  /** Is the graph worth asking: are outcomes or a target next, and others than it could not use before? */
+  #isNew(state: FlowState): boolean {
+    const { kind, count } = state.event;
+    if (kind !== EVENT_TNT && kind !== EVENT_TIP) return false;
+    return state.position !== this.#blockedPosition || (kind === EVENT_TNT && count < this.#blockedOutcomes);
+  }
+
+  #runGraph(): void {
+    const { decoder } = this;
+    const { state } = decoder;
+    if (!decoder.release()) return;
+    const { event } = state;
+    const engine = this.#engineFor(state);
+    const { graph } = engine;
+    this.#listener.onGraph?.(state.ipLo, state.ipHi);
+    engine.node = graph.nodeAt(state.ipLo, state.ipHi);
+    engine.calls = callsOf(state, graph);
+    engine.position = state.position;
+    engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
+    engine.restLo = event.lo;
+    engine.restHi = event.hi;
+    const header = headerOf(state);
+    for (;;) {
+      const sliceEnd = Math.min(this.#end, engine.position + SLICE_BYTES);
+      engine.run(this.#bytes, sliceEnd, header);
+      // A packet may be cut by the end of the slice, so getting on at all means to go on.
+      if (engine.position < sliceEnd - SLICE_BYTES / 2 || sliceEnd === this.#end) break;
+      this.#look();
+    }
+    const { node } = engine;
+    state.ipLo = graph.loOf(node);
+    state.ipHi = graph.hiOf(node);
+    state.returns.clear();
+    for (const call of engine.calls) state.returns.push(graph.loOf(call), graph.hiOf(call));
+    state.position = engine.position;
+    state.sinceAnchor = 0;
+    event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
+    event.count = engine.restCount;
+    event.lo = engine.restLo;
+    event.hi = engine.restHi;
+    decoder.adopt();
+    this.#blockedPosition = state.position;
+    this.#blockedOutcomes = state.event.kind === EVENT_TNT ? state.event.count : 0;
+  }
+
+  #engineFor(state: FlowState): GraphEngine {
+    const addressSpace =
+      this.#options.useCr3 === true && state.isCr3Known
+        ? toFloat(state.cr3Lo >>> 0, state.cr3Hi >>> 0)
+        : EVERY_ADDRESS_SPACE;
+    const key = `${state.mode} ${addressSpace}`;
+    let engine = this.#engines.get(key);
+    if (engine === undefined) {
+      const graph = new CodeGraph(this.#image, { mode: state.mode, addressSpace });
+      const { onNodes, onTime } = this.#listener;
+      const counts = this.#listener.counts?.(graph);
+      engine = new GraphEngine(graph, state.lastIp, {
+        ...(counts === undefined ? {} : { counts }),
+        ...(onNodes === undefined ? {} : { nodes: onNodes }),
+        ...(onTime === undefined
+          ? {}
+          : {
+              time: (packet) => {
+                state.clock.update(packet);
+                if (packet.kind !== PACKET_CBR) this.#listener.onTime?.();
+              },
+            }),
+      });
+      this.#engines.set(key, engine);
+    }
+    return engine;
+  }
+
+  #error(code: number): void {
+    const { offset, state } = this.decoder;
+    this.#summary.errors.add(code, offset);
+    this.#listener.onBreak(code, state.ipLo, state.ipHi);
+  }
+
+  #look(): void {
+    this.#options.signal?.throwIfAborted();
+    this.#options.onProgress?.(this.decoder.offset);
+  }
+}
+
+/** Errata that make packets mean something else, or the branch before an event. */
+function changesPackets(errata: Errata | undefined): boolean {
+  return errata !== undefined && (errata.skd007 || errata.skl168 || errata.bdm64);
+}
+
+function callsOf(state: FlowState, graph: CodeGraph): number[] {
+  const { lo, hi, top, depth } = state.returns;
+  return Array.from({ length: depth }, (_, index) => {
+    const at = (top - depth + index + lo.length) % lo.length;
+    return graph.nodeAt(lo[at]!, hi[at]!);
+  });
+}
+
+function headerOf(state: FlowState): HeaderState {
+  const modeFlags =
+    (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |
+    (state.modeCsD ? PT_MODE_EXEC_CS_D : 0) |
+    (state.modeIf ? PT_MODE_EXEC_IF : 0);
+  return { modeFlags, cr3Lo: state.cr3Lo, cr3Hi: state.cr3Hi };
+}

@@ -1,0 +1,36 @@
+import { TripleTable } from '../../../base/index.ts';
+import { Int32Column } from '../../../profile/index.ts';
+
+/** How often each indirect branch went where: by node and address, with the node that the address stands for beside it. */
+export class IndirectEdges {
+  readonly #edges = new TripleTable();
+  readonly #target = new Int32Column();
+  readonly #count = new Int32Column();
+
+  /** Count once more; the target's node, or 0 where the edge is new: then `setTarget` must follow. */
+  count(node: number, lo: number, hi: number): number {
+    const edge = this.#edges.find(node, lo, hi);
+    if (edge >= 0) {
+      this.#count.data[edge]! += 1;
+      return this.#target.at(edge);
+    }
+    this.#count.push(1);
+    this.#target.push(0);
+    return 0;
+  }
+
+  /** Of the newest edge. */
+  setTarget(target: number): void {
+    this.#target.data[this.#target.length - 1] = target;
+  }
+
+  /** All that was counted since the last time; begins at 0 again (32 bits: call it every 2^31 packets). */
+  drain(visit: (node: number, target: number, count: number) => void): void {
+    for (let edge = 0; edge < this.#edges.length; edge++) {
+      const count = this.#count.at(edge) >>> 0;
+      if (count === 0) continue;
+      this.#count.data[edge] = 0;
+      visit(this.#edges.firstAt(edge), this.#target.at(edge), count);
+    }
+  }
+}

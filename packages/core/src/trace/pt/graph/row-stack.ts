@@ -1,0 +1,41 @@
+import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
+
+export const ROW_STACK_MASK: number = RETURN_STACK_ENTRIES - 1;
+
+/** Where near calls return to, as rows of the step table. A ring: older calls fall out at the bottom, as from the processor's. */
+export class RowStack {
+  readonly rows = new Int32Array(RETURN_STACK_ENTRIES);
+  /** The entry that the next call writes. */
+  top = 0;
+  depth = 0;
+
+  clear(): void {
+    this.depth = 0;
+  }
+
+  push(row: number): void {
+    this.rows[this.top] = row;
+    this.top = (this.top + 1) & ROW_STACK_MASK;
+    if (this.depth < RETURN_STACK_ENTRIES) this.depth++;
+  }
+
+  /** Forget the oldest so that `count` more fit without any falling out. */
+  makeRoom(count: number): void {
+    this.depth = Math.min(this.depth, RETURN_STACK_ENTRIES - count);
+  }
+
+  /** The innermost, taken off; only with `depth` above 0. */
+  pop(): number {
+    this.depth--;
+    this.top = (this.top - 1) & ROW_STACK_MASK;
+    return this.rows[this.top]!;
+  }
+
+  /** From the outermost to the innermost. */
+  toArray(): number[] {
+    return Array.from(
+      { length: this.depth },
+      (_, index) => this.rows[(this.top - this.depth + index) & ROW_STACK_MASK]!,
+    );
+  }
+}

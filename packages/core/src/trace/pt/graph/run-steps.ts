@@ -1,0 +1,109 @@
+import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
+import { PT_CYC_MORE, PT_CYC_NEXT_MORE } from '../opcodes.ts';
+import { ROW_STACK_MASK, type RowStack } from './row-stack.ts';
+import {
+  EFFECT_KIND,
+  EFFECT_PEAK,
+  EFFECT_POP,
+  EFFECT_PUSH_COUNT,
+  EFFECT_PUSHES,
+  EFFECT_REST,
+  EFFECT_ROW,
+  EFFECT_STOP,
+  NO_OUTCOMES,
+} from './step-table.ts';
+
+/** Where `runSteps` begins, and where it ended. */
+export class StepRegisters {
+  /** Offset of the next packet, bytes. */
+  position = 0;
+  /** Row of the node that is next. */
+  row = 0;
+  /** What is left of the TNT byte before `position`, as a TNT byte. */
+  outcomes = NO_OUTCOMES;
+  /** Entries of the log that are used. */
+  logged = 0;
+}
+
+/**
+ * The loop that nearly all bytes of a trace go through: TNT-8 packets whose steps are known, and CYC, which says nothing of the
+ * flow. It ends before anything else, PAD among it: its index is 0, where no step is. GraphEngine has all of it in full, and
+ * goes on there.
+ *
+ * Steps are counted in the table, or, where `log` has a length, written down in order until it is full. With `stopsAtCyc` CYC
+ * packets are left to whoever keeps the time.
+ */
+export function runSteps(
+  bytes: Uint8Array,
+  end: number,
+  table: Int32Array,
+  effects: Int32Array,
+  calls: RowStack,
+  registers: StepRegisters,
+  log: Int32Array,
+  stopsAtCyc: boolean,
+): void {
+  const stack = calls.rows;
+  let { top, depth } = calls;
+  let { position, row, outcomes, logged } = registers;
+  const mostLogged = log.length - 1;
+  const isLogging = log.length > 0;
+  for (;;) {
+    if (outcomes === NO_OUTCOMES) {
+      if (position >= end) break;
+      const byte = bytes[position]!;
+      if ((byte & 1) !== 0) {
+        if ((byte & 3) !== 3 || stopsAtCyc) break;
+        const after = skipCyc(bytes, position, end, byte);
+        if (after > end) break;
+        position = after;
+        continue;
+      }
+      if (table[row + byte] === 0) break;
+      outcomes = byte;
+      position++;
+    }
+    const slot = row + outcomes;
+    const next = table[slot]!;
+    if (next === 0) break;
+    if (isLogging && logged > mostLogged) break;
+    if (next > 0) {
+      row = next;
+      outcomes = NO_OUTCOMES;
+    } else {
+      const kind = effects[EFFECT_KIND - next]!;
+      if (kind === EFFECT_STOP || (kind === EFFECT_POP && depth === 0)) break;
+      const room = RETURN_STACK_ENTRIES - effects[EFFECT_PEAK - next]!;
+      if (depth > room) depth = room;
+      const firstPush = EFFECT_PUSHES - next;
+      const lastPush = firstPush + effects[EFFECT_PUSH_COUNT - next]!;
+      for (let push = firstPush; push < lastPush; push++) {
+        stack[top] = effects[push]!;
+        top = (top + 1) & ROW_STACK_MASK;
+        depth++;
+      }
+      if (kind === EFFECT_POP) {
+        depth--;
+        top = (top - 1) & ROW_STACK_MASK;
+        row = stack[top]!;
+      } else row = effects[EFFECT_ROW - next]!;
+      outcomes = effects[EFFECT_REST - next]!;
+    }
+    if (isLogging) log[logged++] = slot;
+    else table[slot + 1] = table[slot + 1]! + 1;
+  }
+  calls.top = top;
+  calls.depth = depth;
+  registers.position = position;
+  registers.row = row;
+  registers.outcomes = outcomes;
+  registers.logged = logged;
+}
+
+/** Offset behind a CYC packet; beyond `end` where it goes on there. */
+function skipCyc(bytes: Uint8Array, position: number, end: number, first: number): number {
+  let at = position + 1;
+  if ((first & PT_CYC_MORE) === 0) return at;
+  while (at < end) if ((bytes[at++]! & PT_CYC_NEXT_MORE) === 0) return at;
+  return end + 1;
+}

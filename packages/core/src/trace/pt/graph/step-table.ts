@@ -1,0 +1,188 @@
+/**
+ * Steps: what a node does with the outcomes of a whole TNT byte, worked out once and then one table read a byte.
+ *
+ * A TNT byte is `..1bbb..0`: read as an index it already says how many outcomes it has, and which. So a node that was executed
+ * has a row of 256 numbers, two to a byte:
+ *
+ *   row + byte      next: row of the node after these outcomes (> 0)
+ *                         0: not worked out yet;  < 0: a step with effects, in `effects` from -next on
+ *   row + byte + 1  how often this was done
+ *
+ * What a step leaves behind on the call stack, or must take from it, is its effect:
+ *
+ *   effects  [ kind, rest, row, peak, pushes, push 0, push 1, … ]
+ *
+ * `peak` is how many calls lay on the stack in between: with a full stack the oldest ones fell out, also for calls that have
+ * returned since.
+ *
+ *     EFFECT_GO    go on at `row` after the pushes, which are rows, too
+ *     EFFECT_POP   the node of `row` returned, and its call came before this step: take a row from the stack, and give it the
+ *                  outcomes that are left, as a TNT byte (`rest`)
+ *     EFFECT_STOP  at `row` the trace must say something that is no TNT (or is wrong): up to here and no further; `rest` is left
+ */
+import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
+import { type CodeGraph, END_CONDITIONAL, END_RETURN } from './code-graph.ts';
+
+export const EFFECT_GO = 1;
+export const EFFECT_POP = 2;
+export const EFFECT_STOP = 3;
+
+export const EFFECT_KIND = 0;
+export const EFFECT_REST = 1;
+export const EFFECT_ROW = 2;
+export const EFFECT_PEAK = 3;
+export const EFFECT_PUSH_COUNT = 4;
+export const EFFECT_PUSHES = 5;
+
+/** A TNT byte without outcomes: what is left when all are used. */
+export const NO_OUTCOMES = 2;
+
+export const ROW_LENGTH = 256;
+const ROW_SHIFT = 8;
+const BYTE_MASK = ROW_LENGTH - 1;
+const FIRST_ROWS = 256;
+/** 64 MiB; with more nodes than that the table is emptied and begins again. */
+const MOST_ROWS = 1 << 16;
+const FIRST_EFFECTS = 4096;
+const MOST_EFFECTS = 1 << 22;
+
+export class StepTable {
+  table = new Int32Array(FIRST_ROWS * ROW_LENGTH);
+  effects = new Int32Array(FIRST_EFFECTS);
+  readonly #graph: CodeGraph;
+  /** The first row stays unused: 0 is none. */
+  #used = ROW_LENGTH;
+  #nodeOfRow = new Int32Array(FIRST_ROWS);
+  #rowOfNode = new Int32Array(FIRST_ROWS);
+  #effectsUsed = 1;
+  // What #follow leaves.
+  #node = 0;
+  #rest = 0;
+  #peak = 0;
+  readonly #pushes: number[] = [];
+
+  constructor(graph: CodeGraph) {
+    this.#graph = graph;
+  }
+
+  /** Too large to go on: `drain`, then `clear`. */
+  get isFull(): boolean {
+    return this.#used >= MOST_ROWS * ROW_LENGTH || this.#effectsUsed > MOST_EFFECTS;
+  }
+
+  /** The node whose row it is, or whose row a slot is in. */
+  nodeOf(row: number): number {
+    return this.#nodeOfRow[row >>> ROW_SHIFT]!;
+  }
+
+  /** The row of a node. May replace `table`. */
+  rowOf(node: number): number {
+    const row = node < this.#rowOfNode.length ? this.#rowOfNode[node]! : 0;
+    return row !== 0 ? row : this.#addRow(node);
+  }
+
+  /** Work out what the node of `row` does with the outcomes of a TNT byte. May replace `table` and `effects`. */
+  build(row: number, byte: number): number {
+    const kind = this.#follow(this.nodeOf(row), byte);
+    const after = this.rowOf(this.#node);
+    const next = kind === EFFECT_GO && this.#peak === 0 ? after : -this.#addEffect(kind, this.#rest, after);
+    this.table[row + byte] = next;
+    return next;
+  }
+
+  /**
+   * What was done since the last time, node by node: `taken` is true for a branch that was, and for a return. Counting begins
+   * at 0 again.
+   */
+  drain(visit: (node: number, taken: boolean, count: number) => void): void {
+    const { table } = this;
+    for (let row = ROW_LENGTH; row < this.#used; row += ROW_LENGTH)
+      for (let byte = NO_OUTCOMES + 2; byte < ROW_LENGTH; byte += 2) {
+        const count = table[row + byte + 1]! >>> 0;
+        if (count === 0) continue;
+        table[row + byte + 1] = 0;
+        this.replay(row + byte, (node, taken) => visit(node, taken, count));
+      }
+  }
+
+  /** Forget all steps. Rows from before are void. */
+  clear(): void {
+    this.table.fill(0, 0, this.#used);
+    this.#rowOfNode.fill(0);
+    this.#used = ROW_LENGTH;
+    this.#effectsUsed = 1;
+  }
+
+  /** The nodes that the step of a slot executes, in order, with how each was left. */
+  replay(slot: number, visit: (node: number, taken: boolean) => void): void {
+    this.#follow(this.nodeOf(slot), slot & BYTE_MASK, visit);
+  }
+
+  /** Execute outcomes from `first` on; where that led is left in #node, #rest and #pushes. Returns an EFFECT_*. */
+  #follow(first: number, byte: number, visit?: (node: number, taken: boolean) => void): number {
+    const graph = this.#graph;
+    const outcomes = byte >>> 1;
+    const pushes = this.#pushes;
+    pushes.length = 0;
+    this.#peak = 0;
+    let left = 31 - Math.clz32(outcomes);
+    let node = first;
+    let kind = EFFECT_GO;
+    while (left > 0 && kind === EFFECT_GO) {
+      const end = graph.endOf(node);
+      const isTaken = ((outcomes >>> (left - 1)) & 1) !== 0;
+      if (end !== END_CONDITIONAL && !(end === END_RETURN && isTaken)) {
+        kind = EFFECT_STOP;
+        break;
+      }
+      left--;
+      visit?.(node, isTaken);
+      const push = graph.firstPush.at(node);
+      for (let at = 0; at < graph.pushCount.at(node); at++) pushes.push(graph.pushes.at(push + at));
+      if (pushes.length > this.#peak) this.#peak = pushes.length;
+      if (end === END_CONDITIONAL) node = isTaken ? graph.taken.at(node) : graph.notTaken.at(node);
+      else if (pushes.length > 0) node = pushes.pop()!;
+      else kind = EFFECT_POP;
+    }
+    this.#node = node;
+    this.#rest = ((1 << left) | (outcomes & ((1 << left) - 1))) << 1;
+    return kind;
+  }
+
+  #addRow(node: number): number {
+    const row = this.#used;
+    this.#used += ROW_LENGTH;
+    if (this.#used > this.table.length) {
+      this.table = grown(this.table, this.table.length * 2);
+      this.#nodeOfRow = grown(this.#nodeOfRow, this.#nodeOfRow.length * 2);
+    }
+    if (node >= this.#rowOfNode.length)
+      this.#rowOfNode = grown(this.#rowOfNode, Math.max(this.#rowOfNode.length * 2, node + 1));
+    this.#nodeOfRow[row >>> ROW_SHIFT] = node;
+    this.#rowOfNode[node] = row;
+    return row;
+  }
+
+  #addEffect(kind: number, rest: number, row: number): number {
+    // More than fit fall out at once.
+    const pushes = this.#pushes.slice(-RETURN_STACK_ENTRIES).map((node) => this.rowOf(node));
+    const effect = this.#effectsUsed;
+    const end = effect + EFFECT_PUSHES + pushes.length;
+    if (end > this.effects.length) this.effects = grown(this.effects, Math.max(this.effects.length * 2, end));
+    const { effects } = this;
+    effects[effect + EFFECT_KIND] = kind;
+    effects[effect + EFFECT_REST] = rest;
+    effects[effect + EFFECT_ROW] = row;
+    effects[effect + EFFECT_PEAK] = Math.min(this.#peak, RETURN_STACK_ENTRIES);
+    effects[effect + EFFECT_PUSH_COUNT] = pushes.length;
+    effects.set(pushes, effect + EFFECT_PUSHES);
+    this.#effectsUsed = end;
+    return effect;
+  }
+}
+
+function grown(from: Int32Array, length: number): Int32Array<ArrayBuffer> {
+  const to = new Int32Array(length);
+  to.set(from);
+  return to;
+}
