@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hiOf, loOf } from '../../base/index.ts';
+import { hiOf, loOf, toBigInt } from '../../base/index.ts';
 import { NO_ERRATA } from './errata.ts';
 import { Packet } from './packet.ts';
+import { PacketCursor } from './packet-cursor.ts';
 import {
   PACKET_CBR,
   PACKET_CYC,
@@ -30,6 +32,7 @@ test('the clock says how sure it is, from exact to not at all', () => {
     lastTsc: null,
     clock: 'none',
     errorTicks: null,
+    sinceTicks: null,
     lostMtc: 0,
     lostCyc: 0,
   });
@@ -40,6 +43,7 @@ test('the clock says how sure it is, from exact to not at all', () => {
     lastTsc: 1_000_000n,
     clock: 'wall',
     errorTicks: 0,
+    sinceTicks: null,
     lostMtc: 0,
     lostCyc: 0,
   });
@@ -59,6 +63,7 @@ test('the clock says how sure it is, from exact to not at all', () => {
     lastTsc: 1_000_000n,
     clock: 'wall',
     errorTicks: null,
+    sinceTicks: 672,
     lostMtc: 0,
     lostCyc: 1,
   });
@@ -109,4 +114,30 @@ test('a clock of 2.1 GHz: a second is a second', () => {
   const clock = { timeZero: 5_000_000_000n, timeShift: 31, timeMult: Math.round(2 ** 31 / 2.1) };
   const ns = tscToPerfNs(clock, 2_100_000_000, 0);
   assert.ok(Math.abs(ns - 6_000_000_000) <= 1, String(ns));
+});
+
+const OWN = new URL('../../../../../../shared/corpus/pt/own/', import.meta.url);
+const skip = existsSync(OWN) ? false : 'the corpus is not beside the repository';
+
+test('at every TSC packet the clock was as near as it said', { skip }, () => {
+  for (const [name, leastTimes] of [
+    ['cyc.pt', 40],
+    ['mtc.pt', 25],
+  ] as const) {
+    const clock = new TraceClock(SETTINGS);
+    let times = 0;
+    for (const packet of new PacketCursor(new Uint8Array(readFileSync(new URL(name, OWN)))).packets()) {
+      const { clock: kind, errorTicks, sinceTicks } = clock.certainty();
+      if (packet.kind === PACKET_TSC && kind === 'wall') {
+        const ahead = Number(toBigInt(packet.lo >>> 0, packet.hi >>> 0) - toBigInt(clock.tscLo, clock.tscHi));
+        const where = `${name}: ${ahead} ticks, said ${errorTicks} and ${sinceTicks}`;
+        assert.ok(errorTicks !== null && sinceTicks !== null, where);
+        assert.ok(ahead >= -errorTicks && ahead <= errorTicks + sinceTicks, where);
+        times++;
+      }
+      clock.update(packet);
+    }
+    assert.ok(times >= leastTimes, `${name}: ${times} times`);
+    assert.equal(clock.errors, 0);
+  }
 });

@@ -13,10 +13,14 @@ import {
 } from './packet-kinds.ts';
 import { TimeCalibration } from './time-calibration.ts';
 import type { TimeSettings } from './time-settings.ts';
-import { NO_TIME_SETTINGS } from './time-settings.ts';
+import { NO_TIME_SETTINGS, ticksOfCtc } from './time-settings.ts';
 import { TscEstimate } from './tsc-estimate.ts';
 
-/** How sure the clock is. What happened lies between this timing packet and the next, whichever the kind. */
+/**
+ * How sure the clock is. What happened lies between the last timing packet and the next:
+ *
+ *   estimate - errorTicks  <=  true TSC  <=  estimate + errorTicks + sinceTicks
+ */
 export interface TimeCertainty {
   /** `wall`: TSC packets tie it to the machine's clock; `relative`: only distances mean something; `none`. */
   readonly clock: 'wall' | 'relative' | 'none';
@@ -24,6 +28,8 @@ export interface TimeCertainty {
   readonly lastTsc: bigint | null;
   /** The true TSC is within so many ticks at the last timing packet; null where nothing bounds it. */
   readonly errorTicks: number | null;
+  /** At most so many ticks have passed since the last timing packet: an MTC would have come. Null where none come. */
+  readonly sinceTicks: number | null;
   /** Packets since the last TSC that could not be used. */
   readonly lostMtc: number;
   readonly lostCyc: number;
@@ -39,10 +45,14 @@ export class TraceClock {
   #hasMoved = false;
   #lastTscLo = 0;
   #lastTscHi = 0;
+  /** Ticks from MTC to MTC; negative without CPUID 0x15. */
+  readonly #mtcPeriodTicks: number;
+  #hasMtc = false;
 
   constructor(settings: TimeSettings = NO_TIME_SETTINGS) {
     this.calibration = new TimeCalibration(settings);
     this.estimate = new TscEstimate(settings);
+    this.#mtcPeriodTicks = ticksOfCtc(2 ** settings.mtcFreq, settings);
   }
 
   /** Unsigned halves of the estimated TSC. */
@@ -60,6 +70,7 @@ export class TraceClock {
     this.estimate.reset();
     this.inHeader = false;
     this.#hasMoved = false;
+    this.#hasMtc = false;
   }
 
   /** Takes any packet; true where it told of time. */
@@ -74,6 +85,7 @@ export class TraceClock {
         return this.#told(estimate.cyc(cycles, ratio, spread));
       }
       case PACKET_MTC:
+        this.#hasMtc = true;
         return this.#told(Math.min(calibration.mtc(packet.lo), estimate.mtc(packet.lo)));
       case PACKET_TSC:
         this.#lastTscLo = packet.lo >>> 0;
@@ -105,6 +117,7 @@ export class TraceClock {
       lastTsc: hasTsc ? toBigInt(this.#lastTscLo, this.#lastTscHi) : null,
       clock: hasTsc ? 'wall' : this.#hasMoved ? 'relative' : 'none',
       errorTicks: hasTsc && Number.isFinite(errorTicks) ? errorTicks : null,
+      sinceTicks: this.#hasMtc && this.#mtcPeriodTicks > 0 ? this.#mtcPeriodTicks : null,
       lostMtc,
       lostCyc,
     };
