@@ -17,8 +17,13 @@ export interface UnsupportedFacts {
 const HARDWARE_TYPES: ReadonlySet<number> = new Set([PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW]);
 
 export function unsupportedFacts(): UnsupportedFacts {
+  let hasCorePmu: boolean | null = null;
   return {
-    hasCorePmu: corePmus(systemEventLookup()).length > 0,
+    // Asked for only where an event is refused: reading all PMUs takes a while on a slow machine.
+    get hasCorePmu() {
+      hasCorePmu ??= corePmus(systemEventLookup()).length > 0;
+      return hasCorePmu;
+    },
     isVirtualMachine: isVirtualMachine(),
     nmiWatchdog: kernelSetting('nmi_watchdog') === 1,
   };
