@@ -1,5 +1,6 @@
 export type { CodeBytes, CodeMode } from './assembler.ts';
+export { checkPackets, packetLines } from './check-packets.ts';
 export { INSTRUCTIONS } from './instructions.ts';
 export type { ExpectedLine, TraceProgram } from './program.ts';
-export { checkPackets, packetLines, parseTraceProgram } from './program.ts';
+export { parseTraceProgram } from './program.ts';
 export { TraceTextError } from './text-error.ts';

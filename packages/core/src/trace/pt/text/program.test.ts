@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CounterpointError } from '../../../base/index.ts';
 import { Random } from '../../../test/random.ts';
-import { checkPackets, packetLines, parseTraceProgram } from './program.ts';
+import { checkPackets, packetLines } from './check-packets.ts';
+import { parseTraceProgram } from './program.ts';
 import { TraceTextError } from './text-error.ts';
 
 const PROGRAMS = new URL('../programs/', import.meta.url);

@@ -24,19 +24,18 @@
  *     [disabled at @l3]
  */
 import { didYouMean, nearestNames } from '../../../base/index.ts';
-import type { Cpu, Errata } from '../errata.ts';
-import { errataOf, NO_ERRATA, parseCpu } from '../errata.ts';
-import { formatPacket } from '../format-packet.ts';
+import type { Cpu } from '../errata.ts';
+import { parseCpu } from '../errata.ts';
 import { Packet } from '../packet.ts';
-import { PacketCursor } from '../packet-cursor.ts';
 import { PACKET_BBP, PACKET_BIP } from '../packet-kinds.ts';
 import { PacketWriter } from '../packet-writer.ts';
-import { NEED_MORE } from '../read-packet.ts';
 import type { TimeSettings } from '../time-settings.ts';
 import type { CodeBytes, CodeMode, CodeSource, CodeStatement, Complain } from './assembler.ts';
 import { assemble, placeLabels } from './assembler.ts';
 import type { Labels } from './operands.ts';
 import { evaluate } from './operands.ts';
+import type { Section, Statement } from './sections.ts';
+import { splitSections } from './sections.ts';
 import { TraceTextError } from './text-error.ts';
 import type { Words } from './trace-statements.ts';
 import { STATEMENTS } from './trace-statements.ts';
@@ -63,19 +62,6 @@ export interface TraceProgram {
   readonly flow: readonly ExpectedLine[] | null;
 }
 
-interface Statement {
-  readonly line: number;
-  readonly text: string;
-}
-
-interface Section {
-  readonly line: number;
-  readonly keyword: string;
-  /** What stands behind the keyword, and the lines below. */
-  readonly statements: Statement[];
-}
-
-const KEYWORDS = ['title', 'cpu', 'time', 'options', 'code', 'trace', 'packets', 'flow'];
 const BYTES_WORD = 'bytes';
 
 export function parseTraceProgram(text: string, name = 'program'): TraceProgram {
@@ -107,70 +93,6 @@ export function parseTraceProgram(text: string, name = 'program'): TraceProgram 
     packets: expected('packets'),
     flow: expected('flow'),
   };
-}
-
-/** What the packet decoder says of a program on one processor: a line a packet, `[…]` where it had to look for a PSB. */
-export function packetLines(program: TraceProgram, errata: Errata = NO_ERRATA): string[] {
-  const cursor = new PacketCursor(program.trace, { errata });
-  const lines: string[] = [];
-  for (;;) {
-    const size = cursor.next();
-    if (size > 0) lines.push(formatPacket(cursor.packet));
-    else if (size === NEED_MORE) {
-      if (cursor.position < cursor.end) lines.push('[cut]');
-      return lines;
-    } else {
-      lines.push('[damage]');
-      if (!cursor.resynchronize()) return lines;
-    }
-  }
-}
-
-/** Where a program's packets are not as expected, on each of its processors; empty where all is well. */
-export function checkPackets(program: TraceProgram): string[] {
-  if (program.packets === null) return [];
-  const problems: string[] = [];
-  for (const cpu of program.cpus.length === 0 ? [null] : program.cpus) {
-    const lines = packetLines(program, cpu === null ? NO_ERRATA : (errataOf(cpu) ?? NO_ERRATA));
-    const where = cpu === null ? program.name : `${program.name} on ${cpu.family}/${cpu.model}`;
-    for (let index = 0; index < Math.max(lines.length, program.packets.length); index++) {
-      const expected = program.packets[index]?.text ?? 'nothing';
-      const found = lines[index] ?? 'nothing';
-      if (expected !== found) problems.push(`${where}: packet ${index + 1} is '${found}', not '${expected}'`);
-    }
-  }
-  return problems;
-}
-
-function splitSections(text: string, complain: Complain): Section[] {
-  const sections: Section[] = [];
-  let present: Section | null = null;
-  text.split('\n').forEach((raw, index) => {
-    const line = index + 1;
-    const content = raw.replace(/#.*/, '').trimEnd();
-    if (content.trim() === '') return;
-    let body = content;
-    if (/^\S/.test(content)) {
-      const [keyword = '', ...rest] = content.split(/\s+/);
-      if (!KEYWORDS.includes(keyword))
-        complain(
-          line,
-          `no section '${keyword}'${didYouMean(nearestNames(keyword, KEYWORDS, 1))}`,
-          'Lines of a section are indented.',
-        );
-      present = { line, keyword, statements: [] };
-      sections.push(present);
-      body = rest.join(' ');
-      if (keyword === 'code') {
-        present.statements.push({ line, text: body });
-        return;
-      }
-    }
-    if (present === null) complain(line, 'this line belongs to no section');
-    for (const piece of body.split(';'))
-      if (piece.trim() !== '') present!.statements.push({ line, text: piece.trim().replace(/\s+/g, ' ') });
-  });
-  return sections;
 }
 
 function readCode({ line, statements }: Section, complain: Complain): CodeSource {
