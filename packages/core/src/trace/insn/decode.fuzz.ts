@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fuzz } from '../../test/fuzz.ts';
-import { decodeInstruction, INSN_INVALID, INSN_TRUNCATED, Instruction } from './index.ts';
+import { decodeInstruction, INSN_INVALID, INSN_TRUNCATED, Instruction, MODE_64 } from './index.ts';
 
 /** First bytes that lead to the rare ways. */
 const INTERESTING = [
@@ -26,6 +26,15 @@ test('random bytes: a length of 1 to 15, the same whatever stands outside, trunc
       // With exactly 15 bytes everything is known that can be.
       assert.equal(decodeInstruction(all, offset, end, mode, again), length);
       if (length > 0) assert.deepEqual(again, instruction);
+      // A prefix that says nothing in 64-bit mode: the short way does not know it, the long one must say the same.
+      if (offset > 0 && length !== 15 && mode === MODE_64) {
+        const before = all[offset - 1]!;
+        all[offset - 1] = 0x2e;
+        const longer = decodeInstruction(all, offset - 1, all.length, mode, again);
+        assert.equal(longer, length < 0 ? length : length + 1);
+        if (length > 0) assert.deepEqual({ ...again, length }, { ...instruction });
+        all[offset - 1] = before;
+      }
       for (let cut = offset; cut < end; cut++) {
         const found = decodeInstruction(all, offset, cut, mode, again);
         if (length < 0) assert.ok(found === INSN_INVALID || found === INSN_TRUNCATED);

@@ -11,7 +11,6 @@ import { lookCloser } from './look-closer.ts';
 import { MODRM_16, MODRM_32, MODRM_SIB_DECIDES } from './modrm.ts';
 import {
   HAS_MODRM,
-  HAS_MODRM_SHIFT,
   IMM_8,
   IMM_8_8,
   IMM_16,
@@ -33,6 +32,15 @@ import {
   REL_Z,
 } from './opcode-maps.ts';
 import { PREFIX_66, PREFIX_67, PREFIX_LOCK, REX_PRESENT, REX_W } from './prefixes.ts';
+import {
+  SHORT_DISPLACEMENT,
+  SHORT_LENGTH,
+  SHORT_MODRM_SHIFT,
+  SHORT_NOT,
+  SHORT_REL_8,
+  SHORT_SIB,
+  SHORT_WAY,
+} from './short-way.ts';
 import { Stage } from './stage.ts';
 
 /** The answer of `decodeInstruction`, written over by each call. */
@@ -79,53 +87,30 @@ export function decodeInstruction(
   return length <= available ? length : INSN_TRUNCATED;
 }
 
-/*
- * The short way: 64-bit code without prefixes besides REX, and opcodes whose entry tells all; nine of ten instructions.
- * Sizes come from tables instead of branches, for the processor cannot foresee what instruction comes next.
- * `decodeAny` knows all of this too: change both.
- */
-
-/** By first byte: 1 for REX, else 0; with REX.W 16 more. */
-const REX_INFO: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
-  (byte & 0xf0) !== 0x40 ? 0 : (byte & REX_W) === 0 ? 1 : 17,
-);
-/** Bytes of an immediate by IMM_ in 64-bit mode with 4-byte operands; behind them, with 8-byte operands. */
-const IMM_BYTES: Uint8Array = Uint8Array.from({ length: 32 }, (_, index) => {
-  const sizes = [0, 1, 2, 4, 4, 8, 3, 6, 4, 2, 1, 4, 8];
-  return index === IMM_V + 16 ? 8 : (sizes[index & IMM_MASK] ?? 0);
-});
-
 /** As above, where FARTHEST_READ bytes are there. */
 function decodeInside(bytes: Uint8Array, offset: number, mode: number, out: Instruction): number {
   if (mode !== MODE_64) return decodeAny(bytes, offset, mode, out);
-  const rex = REX_INFO[bytes[offset]!]!;
-  let at = offset + (rex & 1);
-  let opcode = bytes[at++]!;
-  let entry = ONE_BYTE_64[opcode]!;
-  if (opcode === 0x0f) {
-    opcode = bytes[at++]!;
-    entry = MAP_0F[opcode]!;
-  }
-  if ((entry & (LOOK_CLOSER | IS_PREFIX)) !== 0) return decodeAny(bytes, offset, mode, out);
-  // All bits where there is a ModRM byte, else none.
-  const size = MODRM_32[bytes[at]!]! & -((entry & HAS_MODRM) >>> HAS_MODRM_SHIFT);
-  at += size;
-  if (size >= MODRM_SIB_DECIDES)
-    at += (bytes[at - MODRM_SIB_DECIDES - 1]! & 7) === 5 ? 4 - MODRM_SIB_DECIDES : -MODRM_SIB_DECIDES;
-  const immediate = entry & IMM_MASK;
-  at += IMM_BYTES[immediate | (rex & 16)]!;
-  const kind = entry >>> KIND_SHIFT;
-  const length = at - offset;
-  out.kind = kind;
+  const info = SHORT_WAY[bytes[offset]! | (bytes[offset + 1]! << 8)]!;
+  if ((info & SHORT_NOT) !== 0) return decodeAny(bytes, offset, mode, out);
+  // The size by ModRM where the third byte is one, else nothing.
+  const size = MODRM_32[bytes[offset + 2]!]! & -((info >>> SHORT_MODRM_SHIFT) & 1);
+  let length = (info & SHORT_LENGTH) + size;
+  if (size >= MODRM_SIB_DECIDES) {
+    length -= MODRM_SIB_DECIDES;
+    if ((bytes[offset + 3]! & 7) === 5) length += 4;
+  } else if ((info & SHORT_SIB) !== 0 && (bytes[offset + 2]! & 7) === 5) length += 4;
+  out.kind = info >>> KIND_SHIFT;
   out.detail = DETAIL_NONE;
   out.length = length;
-  if (immediate < REL_8) out.displacement = 0;
+  const displacementBytes = info & SHORT_DISPLACEMENT;
+  if (displacementBytes === 0) out.displacement = 0;
   else {
+    const end = offset + length;
     out.pointerBits = 64;
-    if (immediate === REL_8) out.displacement = (bytes[at - 1]! << 24) >> 24;
-    else
-      out.displacement =
-        bytes[at - 4]! | (bytes[at - 3]! << 8) | (bytes[at - 2]! << 16) | (bytes[at - 1]! << 24);
+    out.displacement =
+      displacementBytes === SHORT_REL_8
+        ? (bytes[end - 1]! << 24) >> 24
+        : bytes[end - 4]! | (bytes[end - 3]! << 8) | (bytes[end - 2]! << 16) | (bytes[end - 1]! << 24);
   }
   return length;
 }

@@ -55,7 +55,6 @@ export const REL_8 = 10;
 export const REL_Z = 11;
 
 export const IMM_MASK = 0x000f;
-export const HAS_MODRM_SHIFT = 4;
 export const HAS_MODRM = 0x0010;
 /** A prefix: REX or one of the eleven old ones. */
 export const IS_PREFIX = 0x0200;
