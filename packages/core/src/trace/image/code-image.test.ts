@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { hiOf, loOf, memorySource } from '../../base/index.ts';
+import { CounterpointError, hiOf, loOf, memorySource } from '../../base/index.ts';
 import { openElf, PT_LOAD, readBuildId } from '../../elf/index.ts';
 import { type JitRecord, parseJitDump } from '../../jit/index.ts';
 import type { FileRequest } from '../../symbols/index.ts';
@@ -290,4 +290,37 @@ test('code that a JIT compiler replaces and moves', () => {
   assert.deepEqual(bytesAt(300), [5, 6, 5, 6]);
   assert.equal(byteAt(image, 0x1000n, 300, 5), null);
   assert.equal(image.find(0x1000, 0, 250, 4)?.toTime, 300);
+});
+
+test('a damaged ELF file: FormatError or an image, never more memory than it has bytes', async (context) => {
+  const path = '/bin/gzip';
+  if (!existsSync(path)) return context.skip(`no ${path}`);
+  const whole = new Uint8Array(readFileSync(path));
+  const random = new Random(7);
+  for (let round = 0; round < 300; round++) {
+    const bytes = whole.slice(0, random.oneIn(3) ? random.below(4096) : whole.length);
+    // ELF header and program headers.
+    for (let flips = 1 + random.below(8); flips > 0; flips--)
+      bytes[random.below(Math.min(bytes.length, 0x300))] = random.pick([0, 0xff, 0x7f, random.below(256)]);
+    let read = 0;
+    const inner = memorySource(bytes);
+    const source = {
+      size: bytes.length,
+      read: async (offset: number, length: number) => {
+        const part = await inner.read(offset, length);
+        read += part.length;
+        return part;
+      },
+    };
+    const image = new CodeImage();
+    try {
+      await addElf(image, source, { name: path, address: 0x1000n });
+    } catch (error) {
+      assert.ok(error instanceof CounterpointError, String(error));
+    }
+    assert.ok(read < 512 << 20);
+    byteAt(image, 0x1000n);
+    byteAt(image, BigInt.asUintN(64, -1n));
+    await image.load();
+  }
 });

@@ -9,8 +9,8 @@ export interface ElfPlacement extends Omit<Placement, 'address'> {
   address?: bigint | null;
 }
 
-/** A segment larger than this is read where it is asked for. */
-const MAX_EAGER_BYTES = 64 << 20;
+/** All that is read at once of one file; segments beyond are read where they are asked for. */
+const MAX_EAGER_BYTES = 256 << 20;
 
 /**
  * Put the loaded segments of an ELF file where they are in memory: those with bytes in the file, code or not (some linkers
@@ -28,9 +28,11 @@ export async function addElf(image: CodeImage, source: ByteSource, placement: El
     );
   const lowest = segments.reduce((least, { address }) => Math.min(least, address), Number.POSITIVE_INFINITY);
   const bias = placement.address == null ? 0n : placement.address - BigInt(lowest);
+  let eagerBytes = 0;
   for (const segment of segments) {
     const address = BigInt(segment.address) + bias;
-    if (segment.fileSize > MAX_EAGER_BYTES) {
+    eagerBytes += segment.fileSize;
+    if (eagerBytes > MAX_EAGER_BYTES) {
       image.addSource({ ...placement, address, source, offset: segment.offset, sizeBytes: segment.fileSize });
       continue;
     }

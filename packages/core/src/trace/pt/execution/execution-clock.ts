@@ -54,6 +54,13 @@ export class ExecutionClock {
     return Math.floor(this.crystal / 2 ** this.rates.mtcFreq);
   }
 
+  /** No later than the cycle in which that MTC is due. */
+  cyclesOfMtc(number: number): number {
+    const { startTsc, nomFreq, coreRatio, cpuid15Eax, cpuid15Ebx, mtcFreq } = this.rates;
+    const tsc = Math.floor((number * 2 ** mtcFreq * cpuid15Ebx) / cpuid15Eax);
+    return Math.floor(((tsc - startTsc) * coreRatio) / nomFreq);
+  }
+
   /** TMA's fast counter: TSC ticks since the crystal's last. */
   get fastCounter(): number {
     const { cpuid15Eax, cpuid15Ebx } = this.rates;

@@ -82,6 +82,7 @@ export class ExecutionEncoder {
   private readonly options: Required<Omit<EncodingOptions, 'rates' | 'chunkBytes'>>;
   private lastPsbAt = 0;
   private lastMtc = 0;
+  private nextMtcCycles = 0;
   private lastCyc = 0;
   private isStarted = false;
   private readonly step: NextStep = { lo: 0, hi: 0, resumeLo: 0, resumeHi: 0 };
@@ -274,11 +275,13 @@ export class ExecutionEncoder {
   }
 
   private putDueMtc(): void {
+    if (this.clock.coreCycles < this.nextMtcCycles) return;
     const { mtc } = this.clock;
     for (; this.lastMtc < mtc; this.lastMtc++) {
       this.sink.putCycles();
       this.sink.put(PACKET_MTC, (this.lastMtc + 1) % 0x100);
     }
+    this.nextMtcCycles = this.clock.cyclesOfMtc(mtc + 1);
   }
 
   /** The tracer switches off before the next instruction, as at an interrupt; at a path's own end it is the last branch that leaves. */
