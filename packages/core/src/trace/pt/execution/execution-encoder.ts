@@ -19,7 +19,6 @@ import {
   PACKET_MTC,
   PACKET_PSB,
   PACKET_PSBEND,
-  PACKET_TIP,
   PACKET_TIP_PGD,
   PACKET_TIP_PGE,
   PACKET_TMA,
@@ -37,6 +36,8 @@ export interface EncodingOptions {
   returnCompression?: boolean;
   /** TNT packets of up to 47 outcomes. Default false. */
   longTnt?: boolean;
+  /** Targets of indirect branches wait for the TNT packet to fill. Default false. */
+  deferTips?: boolean;
   /** A synchronisation point each so many bytes. Default 4096. */
   psbBytes?: number;
   /** TSC and CBR in synchronisation points. Default false. */
@@ -91,6 +92,7 @@ export class ExecutionEncoder {
     const {
       returnCompression = true,
       longTnt = false,
+      deferTips = false,
       psbBytes = 4096,
       tsc = false,
       mtc = false,
@@ -98,12 +100,27 @@ export class ExecutionEncoder {
       hash = true,
       edges = false,
     } = options;
-    this.options = { returnCompression, longTnt, psbBytes, tsc: tsc || mtc || cyc, mtc, cyc, hash, edges };
+    this.options = {
+      returnCompression,
+      longTnt,
+      deferTips,
+      psbBytes,
+      tsc: tsc || mtc || cyc,
+      mtc,
+      cyc,
+      hash,
+      edges,
+    };
     this.code = new ExecutionCode(image, MODE_64);
     this.path = path;
     this.truth = new ExecutionTruth(hash, edges);
     this.clock = new ExecutionClock({ ...DEFAULT_RATES, ...options.rates });
-    this.sink = new PacketSink(options.chunkBytes ?? 1 << 16, longTnt, cyc ? () => this.takeCycles() : null);
+    this.sink = new PacketSink(
+      options.chunkBytes ?? 1 << 16,
+      longTnt,
+      deferTips,
+      cyc ? () => this.takeCycles() : null,
+    );
   }
 
   /** Bytes of the trace so far. */
@@ -196,15 +213,18 @@ export class ExecutionEncoder {
         truth.calls++;
         truth.indirects++;
         if (step.lo !== block.nextLo || step.hi !== block.nextHi) calls.push(block.nextLo, block.nextHi);
-        return this.putTarget(step);
+        sink.putTarget(step.lo, step.hi);
+        return code.blockAt(step.lo, step.hi);
       case KIND_JUMP_INDIRECT:
         truth.indirects++;
-        return this.putTarget(step);
+        sink.putTarget(step.lo, step.hi);
+        return code.blockAt(step.lo, step.hi);
       case KIND_RETURN:
         truth.returns++;
-        if (!this.options.returnCompression || !calls.pop(step.lo, step.hi)) return this.putTarget(step);
-        truth.compressedReturns++;
-        sink.outcome(true);
+        if (this.options.returnCompression && calls.pop(step.lo, step.hi)) {
+          truth.compressedReturns++;
+          sink.outcome(true);
+        } else sink.putTargetNow(step.lo, step.hi);
         return code.blockAt(step.lo, step.hi);
       default:
         // Far transfers go through the kernel: system calls, traps, and back.
@@ -219,13 +239,6 @@ export class ExecutionEncoder {
   private direct(block: ExecutionBlock, to: ExecutionBlock, step: NextStep): ExecutionBlock {
     if (to.lo !== step.lo || to.hi !== step.hi) throw badPath(block, step);
     return to;
-  }
-
-  private putTarget(step: NextStep): ExecutionBlock {
-    this.sink.flushOutcomes();
-    this.sink.putCycles();
-    this.sink.putIp(PACKET_TIP, step.lo, step.hi);
-    return this.code.blockAt(step.lo, step.hi);
   }
 
   /** An interrupt, exception or signal before the instruction that would be next. */

@@ -57,6 +57,8 @@ test('random walks through gzip and libc, in every encoding, decoded by libipt: 
     TIMED,
     { ...TIMED, longTnt: true, psbBytes: 256, returnCompression: false },
     { psbBytes: 256, longTnt: true },
+    { deferTips: true },
+    { ...TIMED, deferTips: true, longTnt: true },
   ];
   try {
     for (const [seed, options] of encodings.entries()) {

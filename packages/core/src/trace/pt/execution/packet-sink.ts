@@ -10,7 +10,10 @@ import {
   PT_TNT64_MAX_BITS,
 } from '../opcodes.ts';
 import { Packet } from '../packet.ts';
-import { PACKET_CYC, PACKET_TNT8, PACKET_TNT64 } from '../packet-kinds.ts';
+import { PACKET_CYC, PACKET_TIP, PACKET_TNT8, PACKET_TNT64 } from '../packet-kinds.ts';
+
+/** Targets that wait at most. */
+const MOST_DEFERRED = 8;
 
 /**
  * Packets to bytes, in chunks: with the IP compression and the buffer of outcomes that the CPU has. `cyclesOf`, where given, is
@@ -30,9 +33,19 @@ export class PacketSink {
   private tntHi = 0;
   private tntCount = 0;
   private readonly tntBits: number;
+  private readonly defersTips: boolean;
+  /** Targets that wait for the outcomes before them: low and high half in turn. */
+  private readonly deferred = new Int32Array(2 * MOST_DEFERRED);
+  private deferredCount = 0;
   private readonly takeCycles: (() => number) | null;
 
-  constructor(chunkBytes: number, hasLongTnt: boolean, takeCycles: (() => number) | null) {
+  constructor(
+    chunkBytes: number,
+    hasLongTnt: boolean,
+    defersTips: boolean,
+    takeCycles: (() => number) | null,
+  ) {
+    this.defersTips = defersTips;
     this.chunkBytes = chunkBytes;
     this.bytes = new Uint8Array(chunkBytes + 4 * PT_MAX_PACKET_BYTES);
     this.tntBits = hasLongTnt ? PT_TNT64_MAX_BITS : PT_TNT8_MAX_BITS;
@@ -82,6 +95,27 @@ export class PacketSink {
     this.put(kind, low, high, compression);
   }
 
+  /**
+   * The target of an indirect jump or call. A CPU may let it wait until the TNT packet is full (SDM, "Deferred TIPs"): the packet
+   * then has outcomes from before and behind the branch, and the targets follow it in order.
+   */
+  putTarget(lo: number, hi: number): void {
+    if (!this.defersTips || this.tntCount === 0) {
+      this.putTargetNow(lo, hi);
+      return;
+    }
+    this.deferred[2 * this.deferredCount] = lo;
+    this.deferred[2 * this.deferredCount + 1] = hi;
+    if (++this.deferredCount === MOST_DEFERRED) this.flushOutcomes();
+  }
+
+  /** The target of a return: with outcomes still to come in the packet before, one of them would be taken for a compressed return. */
+  putTargetNow(lo: number, hi: number): void {
+    this.flushOutcomes();
+    this.putCycles();
+    this.putIp(PACKET_TIP, lo, hi);
+  }
+
   /** TIP.PGD whose address is outside of what may be seen. */
   putSuppressed(kind: number): void {
     this.put(kind, 0, 0, PT_IP_SUPPRESSED);
@@ -109,6 +143,11 @@ export class PacketSink {
     this.tntHi = 0;
     this.putCycles();
     this.put(tntCount <= PT_TNT8_MAX_BITS ? PACKET_TNT8 : PACKET_TNT64, tntLo, tntHi, tntCount);
+    for (let index = 0; index < this.deferredCount; index++) {
+      this.putCycles();
+      this.putIp(PACKET_TIP, this.deferred[2 * index]!, this.deferred[2 * index + 1]!);
+    }
+    this.deferredCount = 0;
     return true;
   }
 

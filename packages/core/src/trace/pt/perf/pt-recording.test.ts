@@ -44,6 +44,7 @@ const ENCODINGS: EncodingOptions[] = [
   { tsc: true },
   { tsc: true, mtc: true },
   { tsc: true, mtc: true, cyc: true, longTnt: true },
+  { deferTips: true },
 ];
 
 test('a random walk in a file of ours: perf script prints the same instructions', {
