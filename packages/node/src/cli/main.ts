@@ -45,6 +45,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./pt-flow.ts'),
   },
   {
+    name: 'pt profile',
+    summary: 'count what a raw Intel PT trace executed, exactly',
+    load: () => import('./pt-profile.ts'),
+  },
+  {
     name: 'list',
     summary: 'list the events that can be counted and sampled',
     load: () => import('./list.ts'),

@@ -1,5 +1,7 @@
 export { AddressHash } from './address-hash.ts';
 export { ExactProfile, type ExactTotals } from './exact-profile.ts';
+export { type HotRun, hotRuns } from './hot-runs.ts';
 export { type AddressListener, streamInstructions } from './instruction-stream.ts';
+export { type ProfileAnswer, profileAnswer } from './profile-answer.ts';
 export { profileTrace, type TraceProfile } from './profile-trace.ts';
 export { type RunTraceOptions, type TraceListener, TraceRun, type TraceSummary } from './run-trace.ts';

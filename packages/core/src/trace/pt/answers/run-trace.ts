@@ -17,6 +17,7 @@ import {
   EVENT_TNT,
   type ExecutedInstruction,
   FLOW_END,
+  FLOW_NO_SYNC,
   FlowDecoder,
   FlowErrorCounts,
   type FlowEvent,
@@ -74,6 +75,7 @@ const STEPS_BETWEEN_LOOKS = 1 << 14;
 export class TraceRun {
   readonly decoder: FlowDecoder;
   readonly #bytes: Uint8Array;
+  readonly #from: number;
   readonly #end: number;
   readonly #image: CodeImage;
   readonly #options: RunTraceOptions;
@@ -88,6 +90,7 @@ export class TraceRun {
 
   constructor(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions, listener: TraceListener) {
     this.#bytes = bytes;
+    this.#from = Math.max(options.from ?? 0, 0);
     this.#end = Math.min(options.to ?? bytes.length, bytes.length);
     this.#image = image;
     this.#options = options;
@@ -103,9 +106,15 @@ export class TraceRun {
   /** To the end of the trace, however damaged it is. */
   run(): TraceSummary {
     const { decoder } = this;
+    let hasSynchronized = false;
     for (;;) {
       const code = decoder.synchronize();
-      if (code === FLOW_END) break;
+      if (code === FLOW_END) {
+        // Bytes without any PSB are no trace.
+        if (!hasSynchronized && this.#end > this.#from) this.#summary.errors.add(FLOW_NO_SYNC, this.#from);
+        break;
+      }
+      hasSynchronized = true;
       if (code !== 0) this.#error(code);
       else if (!this.#runFromSync()) break;
     }

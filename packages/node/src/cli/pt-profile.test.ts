@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import {
+  PACKET_FUP,
+  PACKET_MODE_EXEC,
+  PACKET_PSB,
+  PACKET_PSBEND,
+  PACKET_TIP_PGD,
+  PACKET_TNT8,
+  PacketWriter,
+  PT_IP_SEXT_48,
+  PT_MODE_EXEC_CS_L,
+} from '@counterpoint/core/trace';
+import { counterpoint } from '../test/command-line.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pt-profile-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** At 0x1000: l: nop; jne l; ret. The loop goes round ten times, then the trace goes off with the return. */
+function loop(): { trace: string; code: string } {
+  const writer = new PacketWriter();
+  writer.put(PACKET_PSB);
+  writer.put(PACKET_MODE_EXEC, { flags: PT_MODE_EXEC_CS_L });
+  writer.put(PACKET_FUP, { type: PT_IP_SEXT_48, lo: 0x1000, hi: 0 });
+  writer.put(PACKET_PSBEND);
+  writer.put(PACKET_TNT8, { type: 6, lo: 0b111111 });
+  writer.put(PACKET_TNT8, { type: 4, lo: 0b1110 });
+  writer.put(PACKET_TIP_PGD, { type: 0 });
+  const trace = join(folder, 'loop.pt');
+  const code = join(folder, 'loop.bin');
+  writeFileSync(trace, writer.bytes());
+  writeFileSync(code, Uint8Array.of(0x90, 0x75, 0xfd, 0xc3));
+  return { trace, code };
+}
+
+test('counts and hot places, as text and as JSON, by the fast decoder and by the exact one', async () => {
+  const { trace, code } = loop();
+  const text = await counterpoint('pt', 'profile', '--raw', `${code}:0x1000`, trace);
+  assert.equal(text.status, 0);
+  assert.equal(
+    text.out,
+    [
+      '21  instructions',
+      '11  blocks',
+      '11  branches',
+      ' 0  calls',
+      '',
+      '   share  executed      instructions  from',
+      '  95.24%  10            2             0x1000',
+      '   4.76%  1             1             0x1003',
+      '',
+    ].join('\n'),
+  );
+  for (const way of [[], ['--exact-only']]) {
+    const { out } = await counterpoint(
+      'pt',
+      'profile',
+      '--json',
+      '--hash',
+      ...way,
+      '--raw',
+      `${code}:0x1000`,
+      trace,
+    );
+    const { addressHash, ...answer } = JSON.parse(out);
+    assert.match(addressHash, /^0x[0-9a-f]{8}$/);
+    assert.deepEqual(answer, {
+      type: 'pt-profile',
+      version: 1,
+      instructions: '21',
+      blocks: '11',
+      branches: '11',
+      calls: '0',
+      errors: [],
+      overflows: 0,
+    });
+  }
+});
+
+test('what is no trace, and code that is not known, are said', async () => {
+  const { trace } = loop();
+  const empty = join(folder, 'no.pt');
+  writeFileSync(empty, 'this is no trace');
+  const noSync = await counterpoint('pt', 'profile', '--json', empty);
+  assert.deepEqual(JSON.parse(noSync.out).errors, [{ code: 'no-sync', count: 1, firstOffset: 0 }]);
+  assert.match(noSync.err, /no synchronization point/);
+  const noMap = await counterpoint('pt', 'profile', '--json', trace);
+  assert.deepEqual(
+    JSON.parse(noMap.out).errors.map(({ code }: { code: string }) => code),
+    ['no-map'],
+  );
+  assert.match(noMap.err, /--raw or --elf/);
+});

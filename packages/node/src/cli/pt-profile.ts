@@ -1,0 +1,120 @@
+import type { ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
+import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import type { Output } from './output.ts';
+import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
+import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
+
+type Name = PtSettingsName | PtCodeName | 'hash' | 'exact-only' | 'resync-on-error' | 'top' | 'json';
+
+const OUTPUT = 'Output';
+const DECODING = 'Decoding';
+const DEFAULT_TOP = 10;
+
+export default defineVerb<Name>({
+  name: 'pt profile',
+  summary: 'count what a raw Intel PT trace executed, exactly',
+  usage: '[options] FILE[:FROM[-TO]]',
+  options: [
+    { long: 'json', help: 'one JSON object', group: OUTPUT },
+    { long: 'hash', help: 'a hash over all executed addresses in order (slower)', group: OUTPUT },
+    { long: 'top', value: 'N', help: `so many hot places (default ${DEFAULT_TOP})`, group: OUTPUT },
+    {
+      long: 'resync-on-error',
+      help: 'after an error go on with the next event that has an address, not with the next PSB',
+      group: DECODING,
+    },
+    {
+      long: 'exact-only',
+      help: 'instruction by instruction: slow, to check the fast decoder',
+      group: DECODING,
+    },
+    ...PT_CODE_OPTIONS,
+    ...PT_SETTINGS_OPTIONS,
+  ],
+  examples: [
+    [
+      'pt profile --raw code.bin:0x401000 trace.pt',
+      'how many instructions, branches, calls, and where most of them',
+    ],
+    ['pt profile --elf /bin/gzip:0x4000000000 --json trace.pt', 'the same for a program'],
+    ['pt profile --raw code.bin:0x401000 --json --hash trace.pt', 'with what proves that two decoders agree'],
+  ],
+  async run({ args, out, err }) {
+    const { AddressHash, profileAnswer, profileTrace, streamInstructions } = await import(
+      '@counterpoint/core/trace'
+    );
+    const { parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { ProgressLine } = await import('./progress.ts');
+    const [file, ...more] = args.words;
+    if (file === undefined) throw new UsageError('no trace is named');
+    if (more.length > 0) throw new UsageError(`one trace at a time, not also ${more.join(' ')}`);
+    const settings = ptSettings<Name>(args);
+    const filter = addressFilter<Name>(args);
+    const bytes = readFilePart(parseFilePart(file));
+    const { image } = await namedCode<Name>(args);
+    const json = args.boolean('json');
+    if (settings.unknownCpu) err.line('counterpoint: the CPU is not known: no errata are applied.');
+    using progress = new ProgressLine(err);
+    const options = {
+      errata: settings.errata,
+      settings,
+      filter,
+      resume: args.boolean('resync-on-error'),
+      exactOnly: args.boolean('exact-only'),
+      onProgress: (done: number) =>
+        progress.update(() => `decoding: ${Math.floor((done / bytes.length) * 100)}%`),
+    };
+    const found = profileTrace(bytes, image, options);
+    let addressHash: string | undefined;
+    if (args.boolean('hash')) {
+      const hash = new AddressHash();
+      streamInstructions(bytes, image, options, hash.add);
+      addressHash = hash.toString();
+    }
+    const answer = profileAnswer(found, addressHash);
+    const codes = new Set(answer.errors.map(({ code }) => code));
+    if (codes.has('no-sync'))
+      err.line(
+        'counterpoint: no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun.',
+      );
+    if (codes.has('no-map'))
+      err.line('counterpoint: the trace leads to code that is not known: name it with --raw or --elf.');
+    if (json) out.line(JSON.stringify(answer));
+    else await printText(found, answer, args.number('top', { min: 0, max: 100_000 }) ?? DEFAULT_TOP, out);
+    return EXIT_OK;
+  },
+});
+
+async function printText(
+  found: TraceProfile,
+  answer: ProfileAnswer,
+  top: number,
+  out: Output,
+): Promise<void> {
+  const { hotRuns } = await import('@counterpoint/core/trace');
+  const { toHex } = await import('@counterpoint/core/base');
+  const rows: [string, string][] = [
+    ['instructions', answer.instructions],
+    ['blocks', answer.blocks],
+    ['branches', answer.branches],
+    ['calls', answer.calls],
+  ];
+  const grouped = rows.map(([name, value]) => [name, BigInt(value).toLocaleString('en-US')] as const);
+  const width = Math.max(...grouped.map(([, value]) => value.length));
+  for (const [name, value] of grouped) out.line(`${value.padStart(width)}  ${name}`);
+  if (answer.addressHash !== undefined) out.line(`${answer.addressHash.padStart(width)}  address hash`);
+  if (answer.overflows > 0)
+    out.line(`${String(answer.overflows).padStart(width)}  overflows: packets were lost`);
+  for (const { code, count, firstOffset } of answer.errors)
+    out.line(`${String(count).padStart(width)}  ${code}, first at offset 0x${firstOffset.toString(16)}`);
+  const runs = hotRuns(found.profile, top);
+  if (runs.length === 0) return;
+  out.line('');
+  out.line('   share  executed      instructions  from');
+  const total = Number(answer.instructions);
+  for (const { lo, hi, length, executed } of runs)
+    out.line(
+      `${((100 * length * executed) / total).toFixed(2).padStart(7)}%  ${String(executed).padEnd(12)}  ` +
+        `${String(length).padEnd(12)}  0x${toHex(lo >>> 0, hi >>> 0)}`,
+    );
+}
