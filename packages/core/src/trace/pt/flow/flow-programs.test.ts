@@ -9,7 +9,8 @@ import { AddressFilter } from './address-filter.ts';
 import { FlowDecoder } from './flow-decoder.ts';
 import { printFlow } from './print-flow.ts';
 
-const PROGRAMS = new URL('../programs/', import.meta.url);
+/** Beside the packets, and the rare cases beside the flow. */
+const FOLDERS = [new URL('../programs/', import.meta.url), new URL('programs/', import.meta.url)];
 
 function flowOf(program: TraceProgram, cpu: Cpu | null): string[] {
   const image = new CodeImage();
@@ -50,16 +51,17 @@ function flowOf(program: TraceProgram, cpu: Cpu | null): string[] {
   return lines;
 }
 
-for (const name of readdirSync(PROGRAMS).filter((one) => one.endsWith('.txt'))) {
-  const program = parseTraceProgram(readFileSync(new URL(name, PROGRAMS), 'utf8'), name);
-  const { flow } = program;
-  if (flow === null) continue;
-  test(`${name}: ${program.title}`, () => {
-    const expected = flow.map(({ text }) => text.replace(/\s+/g, ' '));
-    for (const cpu of program.cpus.length === 0 ? [null] : program.cpus)
-      assert.deepEqual(
-        flowOf(program, cpu).map((line) => line.replace(/\s+/g, ' ')),
-        expected,
-      );
-  });
-}
+for (const folder of FOLDERS)
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.txt'))) {
+    const program = parseTraceProgram(readFileSync(new URL(name, folder), 'utf8'), name);
+    const { flow } = program;
+    if (flow === null) continue;
+    test(`${name}: ${program.title}`, () => {
+      const expected = flow.map(({ text }) => text.replace(/\s+/g, ' '));
+      for (const cpu of program.cpus.length === 0 ? [null] : program.cpus)
+        assert.deepEqual(
+          flowOf(program, cpu).map((line) => line.replace(/\s+/g, ' ')),
+          expected,
+        );
+    });
+  }
