@@ -11,6 +11,9 @@ type Name =
   | 'offset'
   | 'time'
   | 'no-inst'
+  | 'keep-tcal-on-ovf'
+  | 'insn:keep-tcal-on-ovf'
+  | 'block:keep-tcal-on-ovf'
   | 'event:time'
   | 'event:ip'
   | 'event:tick'
@@ -68,6 +71,9 @@ export default defineVerb<Name>({
     { long: 'block:show-blocks', help: 'a line where a block begins', group: BLOCKS },
     { long: 'block:end-on-call', help: 'blocks end with direct calls, too', group: BLOCKS },
     { long: 'block:end-on-jump', help: 'blocks end with direct jumps, too', group: BLOCKS },
+    { long: 'keep-tcal-on-ovf', help: 'keep the TSC ticks per cycle at overflows', group: EVENTS },
+    { long: 'insn:keep-tcal-on-ovf', help: 'the same', group: EVENTS },
+    { long: 'block:keep-tcal-on-ovf', help: 'the same', group: EVENTS },
     ...PT_CODE_OPTIONS,
     ...PT_SETTINGS_OPTIONS,
     ...PT_SIDEBAND_OPTIONS,
@@ -115,6 +121,10 @@ export default defineVerb<Name>({
       filter,
       ticks: args.boolean('event:tick'),
       interruptFlags: args.boolean('event:iflags'),
+      keepCalibrationOnOverflow:
+        args.boolean('keep-tcal-on-ovf') ||
+        args.boolean('insn:keep-tcal-on-ovf') ||
+        args.boolean('block:keep-tcal-on-ovf'),
     });
     const say = (text: string) => out.line(json ? JSON.stringify({ type: 'record', text }) : text);
     const verbose = args.boolean('sb:verbose');

@@ -77,9 +77,7 @@ export class FlowDecoder {
     this.#ticks = options.ticks ?? false;
     this.#codeTime = options.codeTime;
     this.state = new FlowState(new TraceClock({ ...(options.settings ?? NO_TIME_SETTINGS), errata }));
-    const end = Math.min(options.to ?? bytes.length, bytes.length);
-    this.#feed = new PacketFeed(bytes, end, this.state, errata, options.interruptFlags ?? false);
-    this.#feed.seek(Math.max(options.from ?? 0, 0));
+    this.#feed = new PacketFeed(bytes, this.state, options);
     this.#reader = new EventReader(this.#feed);
     this.#walk = new CodeWalk(image, this.state, options.useCr3 ?? false);
     this.instruction = this.#walk.instruction;

@@ -9,6 +9,8 @@ export interface FlowOptions {
   readonly errata?: Errata;
   readonly filter?: AddressFilter;
   readonly settings?: TimeSettings;
+  /** Keep the ratio of TSC ticks to cycles over overflows. */
+  readonly keepCalibrationOnOverflow?: boolean;
   /** Make events of changes of the interrupt flag. */
   readonly interruptFlags?: boolean;
   /** Make an event where the time moves on with a branch. */

@@ -140,7 +140,8 @@ const APL11_SAYS_NOTHING = kinds(
 export function readOverflow(feed: PacketFeed, event: FlowEvent): number {
   const { state, errata } = feed;
   state.resetPackets();
-  state.clock.update(feed.packet);
+  if (feed.keepsCalibration) state.clock.calibration.overflow();
+  else state.clock.update(feed.packet);
   const behindFup = findFup(feed);
   if (behindFup > 0) {
     if (errata.apl12 && isDisabledAfter(feed, behindFup)) {

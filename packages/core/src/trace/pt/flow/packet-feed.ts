@@ -1,9 +1,10 @@
-import type { Errata } from '../errata.ts';
+import { type Errata, NO_ERRATA } from '../errata.ts';
 import type { Packet } from '../packet.ts';
 import { PacketCursor } from '../packet-cursor.ts';
 import { PACKET_PAD } from '../packet-kinds.ts';
 import type { FlowEvent } from './event.ts';
 import { FLOW_IP_SUPPRESSED, FLOW_NO_IP } from './flow-errors.ts';
+import type { FlowOptions } from './flow-options.ts';
 import type { FlowState } from './flow-state.ts';
 import { AT_ANY } from './pending-events.ts';
 
@@ -17,26 +18,23 @@ export class PacketFeed {
   readonly end: number;
   readonly errata: Errata;
   readonly wantsInterruptFlags: boolean;
+  readonly keepsCalibration: boolean;
   /** The packet at `state.position`; not to be looked at while `error` is not 0. */
   packet: Packet;
   /** Why there is no packet: FLOW_END, FLOW_BAD_OPCODE, FLOW_BAD_PACKET (the readers' own numbers); else 0. */
   error = 0;
   #cursor: PacketCursor;
 
-  constructor(
-    bytes: Uint8Array,
-    end: number,
-    state: FlowState,
-    errata: Errata,
-    wantsInterruptFlags: boolean,
-  ) {
+  constructor(bytes: Uint8Array, state: FlowState, options: FlowOptions) {
     this.bytes = bytes;
-    this.end = end;
+    this.end = Math.min(options.to ?? bytes.length, bytes.length);
     this.state = state;
-    this.errata = errata;
-    this.wantsInterruptFlags = wantsInterruptFlags;
-    this.#cursor = new PacketCursor(bytes, { to: end, errata });
+    this.errata = options.errata ?? NO_ERRATA;
+    this.wantsInterruptFlags = options.interruptFlags ?? false;
+    this.keepsCalibration = options.keepCalibrationOnOverflow ?? false;
+    this.#cursor = this.scan(0);
     this.packet = this.#cursor.packet;
+    this.seek(Math.max(options.from ?? 0, 0));
   }
 
   /** Behind the packet at `state.position`. */

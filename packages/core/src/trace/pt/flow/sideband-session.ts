@@ -60,7 +60,7 @@ type Place = 'unknown' | 'kernel' | 'user' | 'likely kernel' | 'likely user';
 interface Context {
   readonly pid: number;
   readonly mapped: MappedCode[];
-  /** Made when it is needed, and again after a mapping. */
+  /** Made when it is needed. */
   image: CodeImage | null;
 }
 
@@ -190,8 +190,9 @@ export class SidebandSession {
       record.length < BigInt(bytes.length - from) ? record.length : BigInt(bytes.length - from),
     );
     if (size === 0) return;
-    context.mapped.push({ name: path, address: record.start, bytes: bytes.subarray(from, from + size) });
-    context.image = null;
+    const mapped = { name: path, address: record.start, bytes: bytes.subarray(from, from + size) };
+    context.mapped.push(mapped);
+    context.image?.addSection(mapped);
     for (const { context: current } of this.#channels)
       if (current === context) this.#image = this.#imageOf(context);
   }
