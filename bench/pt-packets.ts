@@ -1,46 +1,29 @@
 /** Promise: packets of a trace at least twice as fast as libipt's packet decoder, in one thread. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { median } from './measure.ts';
+import { gzipTrace, ptPeer } from './pt-trace.ts';
 
-const TRACES = fileURLToPath(new URL('../../shared/corpus/pt/gzip/', import.meta.url));
-const PEER_SOURCE = fileURLToPath(new URL('pt-libipt.c', import.meta.url));
 const OURS = fileURLToPath(new URL('pt-packets-rounds.mjs', import.meta.url));
-const FOLDER = join(tmpdir(), 'counterpoint-bench');
 const PAIRS = 5;
 const ROUNDS = 12;
 
 export function benchPtPackets(): void {
-  const missing = missingPeer();
-  if (missing !== null) {
-    console.log(`pt packets: skipped, ${missing}`);
+  const found = ptPeer('pt-libipt.c');
+  if ('missing' in found) {
+    console.log(`pt packets: skipped, ${found.missing}`);
     return;
   }
-  for (const name of ['base', 'cyc']) comparePackets(name);
+  for (const name of ['base', 'cyc'] as const) comparePackets(name, found.peer);
 }
 
-function missingPeer(): string | null {
-  if (!existsSync(TRACES)) return 'the corpus is not beside the repository';
-  mkdirSync(FOLDER, { recursive: true });
-  const compiled = spawnSync('gcc', ['-O2', '-o', join(FOLDER, 'pt-libipt'), PEER_SOURCE, '-lipt']);
-  return compiled.status === 0 ? null : 'it needs gcc and libipt (Debian: apt-get install gcc libipt-dev)';
-}
-
-function comparePackets(name: string): void {
-  const trace = join(FOLDER, `${name}.pt`);
-  if (!existsSync(trace)) {
-    const script = `xz -dc "$1" > "$2.part" && mv "$2.part" "$2"`;
-    const unpacked = spawnSync('sh', ['-c', script, 'sh', join(TRACES, `${name}.pt.xz`), trace]);
-    if (unpacked.status !== 0)
-      throw new Error('xz cannot unpack the trace (Debian: apt-get install xz-utils)');
-  }
+function comparePackets(name: 'base' | 'cyc', peer: string): void {
+  const trace = gzipTrace(name);
   const megabytes = statSync(trace).size / 1e6;
   const pairs = Array.from({ length: PAIRS }, () => ({
     ours: rounds(process.execPath, [OURS, trace, String(ROUNDS)]),
-    peer: rounds(join(FOLDER, 'pt-libipt'), [trace, String(ROUNDS)]),
+    peer: rounds(peer, [trace, String(ROUNDS)]),
   }));
   for (const { ours, peer } of pairs)
     if (ours.packets !== peer.packets)

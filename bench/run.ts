@@ -1,6 +1,7 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
 import { missingTool } from './measure.ts';
 import { benchPtPackets } from './pt-packets.ts';
+import { benchPtProfile } from './pt-profile.ts';
 import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
@@ -18,6 +19,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'set-switch': benchSetSwitch,
   stat: benchStat,
   'pt-packets': benchPtPackets,
+  'pt-profile': benchPtProfile,
 };
 
 const missing = missingTool();

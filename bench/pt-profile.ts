@@ -1,0 +1,46 @@
+/** Promise: the exact profile of a trace at least five times as fast as libipt's block decoder walks it; ten is the goal. */
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { compare } from './measure.ts';
+import { gzipCode, gzipInstructions, gzipTrace, ptPeer } from './pt-trace.ts';
+import { COUNTERPOINT } from './recording.ts';
+
+export function benchPtProfile(): void {
+  const found = ptPeer('pt-libipt-blocks.c');
+  const code = 'peer' in found ? gzipCode() : null;
+  if ('missing' in found || code === null) {
+    const why = 'missing' in found ? found.missing : 'gzip and libc here are not the ones of the trace';
+    console.log(`pt profile: skipped, ${why}`);
+    return;
+  }
+  for (const name of ['base', 'cyc'] as const) {
+    const trace = gzipTrace(name);
+    const raw = code.flatMap(({ file, offset, size, vaddr }) => {
+      const end = (Number.parseInt(offset, 16) + Number.parseInt(size, 16)).toString(16);
+      return ['--raw', `${file}:0x${offset}-0x${end}:0x${vaddr}`];
+    });
+    const ours = [COUNTERPOINT, 'pt', 'profile', '--json', ...raw, trace];
+    const sections = code.map(({ file, offset, size, vaddr }) => `${file}:${offset}:${size}:${vaddr}`);
+    const peer = [found.peer, trace, ...sections];
+    const expected = gzipInstructions(name);
+    const said = JSON.parse(spawnSync(ours[0]!, ours.slice(1), { encoding: 'utf8' }).stdout).instructions;
+    const peerSaid = spawnSync(peer[0]!, peer.slice(1), { encoding: 'utf8' }).stdout.split(' ')[0];
+    if (said !== expected || peerSaid !== expected)
+      throw new Error(`${said} instructions, libipt says ${peerSaid}, and ${expected} were executed`);
+    const { ours: our, peer: their, wallRatio, cpuRatio } = compare(`pt profile ${name}`, ours, peer, 5);
+    const megabytes = statSync(trace).size / 1e6;
+    const line = (who: string, { wallSeconds, cpuSeconds, peakMiB }: typeof our) =>
+      console.log(
+        `  ${who.padEnd(13)}${wallSeconds.toFixed(2)} s (${cpuSeconds.toFixed(2)} s CPU), ` +
+          `${(megabytes / wallSeconds).toFixed(1)} MB/s, ${peakMiB.toFixed(0)} MiB`,
+      );
+    console.log(
+      `exact profile of pt/gzip ${name}: ${megabytes.toFixed(1)} MB, ${expected} instructions, whole commands`,
+    );
+    line('counterpoint', our);
+    line('libipt', their);
+    console.log(
+      `  ratio        ${(1 / wallRatio).toFixed(1)} times as fast (CPU time ${(1 / cpuRatio).toFixed(1)}); promised 5, the goal 10`,
+    );
+  }
+}
