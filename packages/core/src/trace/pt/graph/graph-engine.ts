@@ -33,8 +33,8 @@ import {
   EFFECT_REST,
   EFFECT_ROW,
   NO_OUTCOMES,
-  StepTable,
-} from './step-table.ts';
+} from './step-facts.ts';
+import { StepTable } from './step-table.ts';
 
 /** A long TNT is done in bytes of this many outcomes. */
 const OUTCOMES_A_BYTE = 6;

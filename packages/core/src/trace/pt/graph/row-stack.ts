@@ -1,6 +1,5 @@
 import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
-
-export const ROW_STACK_MASK: number = RETURN_STACK_ENTRIES - 1;
+import { ROW_STACK_MASK } from './step-facts.ts';
 
 /** Where near calls return to, as rows of the step table. A ring: older calls fall out at the bottom, as from the processor's. */
 export class RowStack {

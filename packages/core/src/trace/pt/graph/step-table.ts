@@ -22,20 +22,18 @@
  */
 import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
 import { type CodeGraph, END_CONDITIONAL, END_RETURN } from './code-graph.ts';
-
-export const EFFECT_GO = 1;
-export const EFFECT_POP = 2;
-export const EFFECT_STOP = 3;
-
-export const EFFECT_KIND = 0;
-export const EFFECT_REST = 1;
-export const EFFECT_ROW = 2;
-export const EFFECT_PEAK = 3;
-export const EFFECT_PUSH_COUNT = 4;
-export const EFFECT_PUSHES = 5;
-
-/** A TNT byte without outcomes: what is left when all are used. */
-export const NO_OUTCOMES = 2;
+import {
+  EFFECT_GO,
+  EFFECT_KIND,
+  EFFECT_PEAK,
+  EFFECT_POP,
+  EFFECT_PUSH_COUNT,
+  EFFECT_PUSHES,
+  EFFECT_REST,
+  EFFECT_ROW,
+  EFFECT_STOP,
+  NO_OUTCOMES,
+} from './step-facts.ts';
 
 export const ROW_LENGTH = 256;
 const ROW_SHIFT = 8;
