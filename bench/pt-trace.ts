@@ -1,6 +1,6 @@
 /** What the benchmarks of Intel PT share: the traces of a real gzip run, and the peers that are compiled for it. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,6 +43,15 @@ export function gzipTrace(name: 'base' | 'cyc'): string {
   return trace;
 }
 
+/** The same trace `times` over, as of a longer run: it begins with a synchronization point. */
+export function repeatedTrace(name: 'base' | 'cyc', times: number): string {
+  const once = gzipTrace(name);
+  const path = join(BENCH_FOLDER, `${name}-${times}.pt`);
+  const bytes = readFileSync(once);
+  writeFileSync(path, Buffer.concat(Array.from({ length: times }, () => bytes)));
+  return path;
+}
+
 /** The code that the traces ran; null where this machine's files are other ones. */
 export function gzipCode(): CodeSegment[] | null {
   const { segments, sha256 } = JSON.parse(readFileSync(join(TRACES, 'image.json'), 'utf8')) as {
@@ -56,6 +65,6 @@ export function gzipCode(): CodeSegment[] | null {
   return segments;
 }
 
-export function gzipInstructions(name: 'base' | 'cyc'): string {
-  return String(JSON.parse(readFileSync(join(TRACES, `${name}.json`), 'utf8')).instructions);
+export function gzipInstructions(name: 'base' | 'cyc'): number {
+  return JSON.parse(readFileSync(join(TRACES, `${name}.json`), 'utf8')).instructions;
 }
