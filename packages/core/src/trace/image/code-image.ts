@@ -14,6 +14,7 @@ import {
 } from './layer.ts';
 import { LayerIndex, type Timeline } from './layer-index.ts';
 import { type LoadReport, loadPending, PART_BYTES } from './load-pending.ts';
+import { type CodeSnapshot, snapshotOf } from './snapshot.ts';
 
 /** Code without gaps, valid for a time: what `find` answers. The same object for the same question until code is added. */
 export interface CodeSection {
@@ -183,6 +184,18 @@ export class CodeImage {
     const report = await loadPending(wanted, open);
     this.lastSection = null;
     return report;
+  }
+
+  /** All of it that is at hand, for another thread's `CodeImage.of`. Bytes are copied, into shared memory where there is any. */
+  snapshot(): CodeSnapshot {
+    return { layers: snapshotOf(this.layers) };
+  }
+
+  /** The image that a snapshot was made of: it has the same answers, but can load nothing more. */
+  static of({ layers }: CodeSnapshot): CodeImage {
+    const image = new CodeImage();
+    for (const layer of layers) image.add({ ...layer, pending: null });
+    return image;
   }
 
   private add(layer: Layer | null): void {

@@ -12,3 +12,4 @@ export {
 } from './layer.ts';
 export type { LoadReport } from './load-pending.ts';
 export { parseRawCode, type RawCode } from './raw-code.ts';
+export { type CodeSnapshot, newSharedBytes } from './snapshot.ts';

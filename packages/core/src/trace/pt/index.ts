@@ -15,6 +15,7 @@ export type { PacketCursorOptions } from './packet-cursor.ts';
 export { PacketCursor } from './packet-cursor.ts';
 export * from './packet-kinds.ts';
 export { PacketWriter } from './packet-writer.ts';
+export * from './parallel/index.ts';
 export * from './perf/index.ts';
 export type { PerfClock } from './perf-clock.ts';
 export { perfTimeToTsc, tscToPerfNs, tscToPerfTime } from './perf-clock.ts';

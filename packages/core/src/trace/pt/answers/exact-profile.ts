@@ -19,6 +19,22 @@ export interface ExactTotals {
   calls: number;
 }
 
+/** A profile as plain arrays, which may cross from thread to thread. Branches by row. */
+export interface ProfileColumns {
+  readonly lo: Int32Array<ArrayBuffer>;
+  readonly hi: Int32Array<ArrayBuffer>;
+  readonly executed: Float64Array<ArrayBuffer>;
+  readonly size: Int32Array<ArrayBuffer>;
+  readonly kind: Int32Array<ArrayBuffer>;
+  readonly branchFrom: Int32Array<ArrayBuffer>;
+  readonly branchTo: Int32Array<ArrayBuffer>;
+  readonly branchCount: Float64Array<ArrayBuffer>;
+  readonly cuts: number;
+}
+
+/** Above every size of an instruction. */
+const SIZES = 16;
+
 /** Instructions by address, in rows. */
 export class ExactProfile {
   readonly #addresses = new TripleTable();
@@ -62,8 +78,11 @@ export class ExactProfile {
   add(lo: number, hi: number, size: number, kind: number, count: number): number {
     const row = this.rowOf(lo, hi);
     this.executed.data[row]! += count;
-    this.size.data[row] = size;
-    this.kind.data[row] = kind;
+    // Two instructions at one address (another mode, or address space): which one is told must not depend on the order.
+    if (kind * SIZES + size > this.kind.data[row]! * SIZES + this.size.data[row]!) {
+      this.size.data[row] = size;
+      this.kind.data[row] = kind;
+    }
     return row;
   }
 
@@ -94,9 +113,71 @@ export class ExactProfile {
     return { instructions, blocks: branches + this.cuts, branches, calls };
   }
 
-  /** Is `to` somewhere else than right behind the instruction of `from`? */
-  isJump(from: number, to: number): boolean {
-    const sum = (this.loOf(from) >>> 0) + this.size.at(from);
+  toColumns(): ProfileColumns {
+    const { rows, branches } = this;
+    const branchFrom = new Int32Array(branches.size);
+    const branchTo = new Int32Array(branches.size);
+    const branchCount = new Float64Array(branches.size);
+    let at = 0;
+    branches.forEach((from, to, count) => {
+      branchFrom[at] = from;
+      branchTo[at] = to;
+      branchCount[at++] = count;
+    });
+    return {
+      lo: Int32Array.from({ length: rows }, (_, row) => this.loOf(row)),
+      hi: Int32Array.from({ length: rows }, (_, row) => this.hiOf(row)),
+      executed: this.executed.data.slice(0, rows),
+      size: this.size.data.slice(0, rows),
+      kind: this.kind.data.slice(0, rows),
+      branchFrom,
+      branchTo,
+      branchCount,
+      cuts: this.cuts,
+    };
+  }
+
+  /** Add all that another profile counted. */
+  addColumns(columns: ProfileColumns): void {
+    const { lo, hi, executed, size, kind, branchFrom, branchTo, branchCount } = columns;
+    const rows = new Int32Array(lo.length);
+    for (let row = 0; row < rows.length; row++)
+      rows[row] = this.add(lo[row]!, hi[row]!, size[row]!, kind[row]!, executed[row]!);
+    for (let at = 0; at < branchCount.length; at++)
+      this.branches.add(rows[branchFrom[at]!]!, rows[branchTo[at]!]!, branchCount[at]!);
+    this.cuts += columns.cuts;
+  }
+
+  /** The same with rows and branches in the order of addresses, however it was counted; without rows that say nothing. */
+  sorted(): ExactProfile {
+    const sorted = new ExactProfile();
+    const columns = this.toColumns();
+    const { branchFrom, branchTo, branchCount } = columns;
+    const isTarget = new Uint8Array(this.rows);
+    for (const to of branchTo) isTarget[to] = 1;
+    const newRow = new Int32Array(this.rows);
+    for (const row of this.sortedRows())
+      if (columns.executed[row]! > 0 || isTarget[row] !== 0)
+        newRow[row] = sorted.add(
+          columns.lo[row]!,
+          columns.hi[row]!,
+          columns.size[row]!,
+          columns.kind[row]!,
+          columns.executed[row]!,
+        );
+    const order = Int32Array.from(branchCount, (_, at) => at).sort(
+      (a, b) =>
+        newRow[branchFrom[a]!]! - newRow[branchFrom[b]!]! || newRow[branchTo[a]!]! - newRow[branchTo[b]!]!,
+    );
+    for (const at of order)
+      sorted.branches.add(newRow[branchFrom[at]!]!, newRow[branchTo[at]!]!, branchCount[at]!);
+    sorted.cuts = this.cuts;
+    return sorted;
+  }
+
+  /** Is `to` somewhere else than right behind the instruction of `from`, which has `size` bytes? */
+  isJump(from: number, to: number, size: number = this.size.at(from)): boolean {
+    const sum = (this.loOf(from) >>> 0) + size;
     const hi = sum >= TWO_32 ? (this.hiOf(from) + 1) | 0 : this.hiOf(from);
     return this.loOf(to) !== (sum | 0) || this.hiOf(to) !== hi;
   }
@@ -112,11 +193,13 @@ export class ExactProfile {
   /** The row of the node's last instruction. */
   #addNode(graph: CodeGraph, node: number, executed: number, taken: number): number {
     let last = -1;
+    let isBehindBranch = false;
     graph.walk(node, (lo, hi, size, kind) => {
       const row = this.add(lo, hi, size, kind, executed);
       // Inside a node only direct branches are gone over.
-      if (last >= 0 && this.kind.at(last) >= KIND_CALL) this.branches.add(last, row, executed);
+      if (isBehindBranch) this.branches.add(last, row, executed);
       last = row;
+      isBehindBranch = kind >= KIND_CALL;
     });
     if (graph.end.at(node) === END_CONDITIONAL && taken > 0) {
       const target = graph.taken.at(node);

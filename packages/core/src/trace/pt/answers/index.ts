@@ -1,5 +1,5 @@
 export { AddressHash } from './address-hash.ts';
-export { ExactProfile, type ExactTotals } from './exact-profile.ts';
+export { ExactProfile, type ExactTotals, type ProfileColumns } from './exact-profile.ts';
 export { type HotRun, hotRuns } from './hot-runs.ts';
 export { type AddressListener, streamInstructions } from './instruction-stream.ts';
 export { type ProfileAnswer, profileAnswer } from './profile-answer.ts';

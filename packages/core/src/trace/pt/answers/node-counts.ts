@@ -6,11 +6,11 @@ import { BranchTable } from './branch-table.ts';
 export class NodeCounts implements CountListener {
   readonly graph: CodeGraph;
   /** Times executed to the end, by node. */
-  readonly executed = new Float64Column();
+  executed = new Float64Column();
   /** Of these, times its conditional branch was taken. */
-  readonly taken = new Float64Column();
+  taken = new Float64Column();
   /** Indirect branches, by node and target node. */
-  readonly targets = new BranchTable();
+  targets = new BranchTable();
 
   constructor(graph: CodeGraph) {
     this.graph = graph;
@@ -26,6 +26,29 @@ export class NodeCounts implements CountListener {
     this.#reserve(node);
     this.executed.data[node]! += count;
     this.targets.add(node, target, count);
+  }
+
+  /** All that was counted, which here begins at 0 again. */
+  take(): NodeCounts {
+    const taken = new NodeCounts(this.graph);
+    [taken.executed, this.executed] = [this.executed, taken.executed];
+    [taken.taken, this.taken] = [this.taken, taken.taken];
+    [taken.targets, this.targets] = [this.targets, taken.targets];
+    return taken;
+  }
+
+  /** Add what was counted for the same graph. */
+  add(other: NodeCounts): void {
+    const { length } = other.executed;
+    if (length === 0) return;
+    this.#reserve(length - 1);
+    for (let node = 0; node < length; node++) {
+      this.executed.data[node]! += other.executed.at(node);
+      this.taken.data[node]! += other.taken.at(node);
+    }
+    other.targets.forEach((node, target, count) => {
+      this.targets.add(node, target, count);
+    });
   }
 
   #reserve(node: number): void {

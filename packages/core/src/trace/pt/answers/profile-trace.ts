@@ -26,9 +26,16 @@ export function profileTrace(
   image: CodeImage,
   options: RunTraceOptions = {},
 ): TraceProfile {
-  const collector = new ProfileCollector();
+  const graphs: NodeCounts[] = [];
+  const collector = new ProfileCollector((graph) => {
+    const counts = new NodeCounts(graph);
+    graphs.push(counts);
+    return counts;
+  });
   const { errors, overflows } = new TraceRun(bytes, image, options, collector).run();
-  return { profile: collector.finish(), errors: errors.list(), overflows };
+  const profile = collector.finish();
+  for (const counts of graphs) profile.addGraph(counts);
+  return { profile, errors: errors.list(), overflows };
 }
 
 /** Behind these it goes on somewhere else; other events are only told. */
@@ -40,29 +47,42 @@ const BREAKS_RUN: ReadonlySet<number> = new Set([
   EVENT_OVERFLOW,
 ]);
 
-class ProfileCollector implements TraceListener {
-  readonly #profile = new ExactProfile();
-  readonly #graphs: NodeCounts[] = [];
+/** Counts what the exact decoder executes; what the graph does is counted by `counts`. */
+export class ProfileCollector implements TraceListener {
+  readonly counts: (graph: NodeCounts['graph']) => NodeCounts;
+  readonly profile = new ExactProfile();
+  /** An event cut off what was executed before this trace began, if that was in the middle of a run. */
+  startsWithCut = false;
+  #isAtStart = true;
   /** The exact decoder's last instruction, and whether it is in the middle of a run. */
   #last = -1;
+  #lastKind = 0;
+  #lastSize = 0;
   #isInRun = false;
 
-  counts = (graph: NodeCounts['graph']): NodeCounts => {
-    const counts = new NodeCounts(graph);
-    this.#graphs.push(counts);
-    return counts;
-  };
+  constructor(counts: (graph: NodeCounts['graph']) => NodeCounts) {
+    this.counts = counts;
+  }
+
+  /** Nothing was executed and nothing has happened yet. */
+  get isAtStart(): boolean {
+    return this.#isAtStart;
+  }
 
   onInstruction(instruction: ExecutedInstruction): void {
     const { ipLo, ipHi, length, kind } = instruction;
-    const row = this.#profile.add(ipLo, ipHi, length, kind, 1);
+    const row = this.profile.add(ipLo, ipHi, length, kind, 1);
     this.#goTo(row);
+    this.#isAtStart = false;
     this.#last = row;
+    this.#lastKind = kind;
+    this.#lastSize = length;
     this.#isInRun = kind < KIND_CALL;
   }
 
   onGraph(ipLo: number, ipHi: number): void {
-    this.#goTo(this.#profile.rowOf(ipLo, ipHi));
+    this.#goTo(this.profile.rowOf(ipLo, ipHi));
+    this.#isAtStart = false;
     this.#last = -1;
     this.#isInRun = false;
   }
@@ -79,34 +99,48 @@ class ProfileCollector implements TraceListener {
     this.#cut();
   }
 
+  /** What was counted here; `counts` must be added. */
   finish(): ExactProfile {
     this.#cut();
-    for (const counts of this.#graphs) this.#profile.addGraph(counts);
-    return this.#profile;
+    return this.profile;
+  }
+
+  /**
+   * The trace goes on with the instruction at an address, and others count that: nothing is cut off. Returns whether it is in the
+   * middle of a run.
+   */
+  handOver(ipLo: number, ipHi: number): boolean {
+    this.#goTo(this.profile.rowOf(ipLo, ipHi));
+    this.#last = -1;
+    return this.#isInRun;
+  }
+
+  /** Was the instruction at an address the last one? */
+  wasLast(ipLo: number, ipHi: number): boolean {
+    const { profile } = this;
+    return this.#last >= 0 && profile.loOf(this.#last) === ipLo && profile.hiOf(this.#last) === ipHi;
   }
 
   #cut(): void {
-    if (this.#isInRun) this.#profile.cuts++;
+    if (this.#isInRun) this.profile.cuts++;
+    else if (this.#isAtStart) this.startsWithCut = true;
+    this.#isAtStart = false;
     this.#isInRun = false;
     this.#last = -1;
   }
 
   /** The last branch may have been gone, though nothing was executed where it went. */
   #endAt(ipLo: number, ipHi: number): void {
-    const last = this.#last;
-    const profile = this.#profile;
-    if (last >= 0 && (profile.loOf(last) !== ipLo || profile.hiOf(last) !== ipHi))
-      this.#goTo(profile.rowOf(ipLo, ipHi));
+    if (this.#last >= 0 && !this.wasLast(ipLo, ipHi)) this.#goTo(this.profile.rowOf(ipLo, ipHi));
   }
 
   /** The instruction after a branch is where it went. */
   #goTo(row: number): void {
     const last = this.#last;
     if (last < 0) return;
-    const profile = this.#profile;
-    const kind = profile.kind.at(last);
+    const kind = this.#lastKind;
     if (kind < KIND_CALL || kind === KIND_RETURN) return;
-    if (kind === KIND_CONDITIONAL && !profile.isJump(last, row)) return;
-    profile.branches.add(last, row, 1);
+    if (kind === KIND_CONDITIONAL && !this.profile.isJump(last, row, this.#lastSize)) return;
+    this.profile.branches.add(last, row, 1);
   }
 }

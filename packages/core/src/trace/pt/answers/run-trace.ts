@@ -29,6 +29,7 @@ import {
 import {
   CodeGraph,
   type CountListener,
+  END_BLOCKED,
   GraphEngine,
   type HeaderState,
   type NodeListener,
@@ -61,7 +62,15 @@ export interface RunTraceOptions extends FlowOptions {
   readonly signal?: AbortSignal;
   /** Asked now and then: how far it is, bytes. */
   readonly onProgress?: (doneBytes: number) => void;
+  /**
+   * The offset of a PSB to end at: once its PSB+ has been read and applied, and nothing is half done (`isStopped`). Where decoding
+   * does not come to that state there, it ends behind it.
+   */
+  readonly stopAt?: number;
 }
+
+/** The compiled graphs of an image, by execution mode and address space. */
+export type GraphEngines = Map<string, GraphEngine>;
 
 export interface TraceSummary {
   readonly errors: FlowErrorCounts;
@@ -80,18 +89,32 @@ export class TraceRun {
   readonly #image: CodeImage;
   readonly #options: RunTraceOptions;
   readonly #listener: TraceListener;
-  readonly #engines = new Map<string, GraphEngine>();
+  readonly #engines: GraphEngines;
   readonly #summary: TraceSummary = { errors: new FlowErrorCounts(), overflows: 0 };
   readonly #usesGraph: boolean;
   /** Where the graph could not go on: the exact decoder has to get past it first. */
   #blockedPosition = -1;
   #blockedOutcomes = 0;
   #steps = 0;
+  readonly #stopAt: number;
+  readonly #graphEnd: number;
+  /** It ended at `stopAt`, in a state that another run may begin with. */
+  isStopped = false;
 
-  constructor(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions, listener: TraceListener) {
+  /** `engines` may be shared by runs one after the other over the same image, with the same listener. */
+  constructor(
+    bytes: Uint8Array,
+    image: CodeImage,
+    options: RunTraceOptions,
+    listener: TraceListener,
+    engines: GraphEngines = new Map(),
+  ) {
+    this.#engines = engines;
     this.#bytes = bytes;
     this.#from = Math.max(options.from ?? 0, 0);
     this.#end = Math.min(options.to ?? bytes.length, bytes.length);
+    this.#stopAt = options.stopAt ?? Number.POSITIVE_INFINITY;
+    this.#graphEnd = Math.min(this.#end, this.#stopAt);
     this.#image = image;
     this.#options = options;
     this.#listener = listener;
@@ -115,21 +138,32 @@ export class TraceRun {
         break;
       }
       hasSynchronized = true;
-      if (code !== 0) this.#error(code);
-      else if (!this.#runFromSync()) break;
+      if (code !== 0) {
+        this.#error(code);
+        if (this.#hasPassedStop()) break;
+      } else if (!this.#runFromSync()) break;
     }
     for (const engine of this.#engines.values()) engine.flush();
     this.#options.onProgress?.(this.#end);
     return this.#summary;
   }
 
-  /** False at the end of the trace; true where it must be synchronized anew. */
+  /** Beyond `stopAt`: with its PSB+ read (`isAtHeader`), or having gone over it. */
+  #hasPassedStop(): boolean {
+    const { position, headerOffset } = this.decoder.state;
+    return position > this.#stopAt && headerOffset !== this.#stopAt;
+  }
+
+  /** False at the end of the trace, or at `stopAt`; true where it must be synchronized anew. */
   #runFromSync(): boolean {
     const { decoder } = this;
     const { state } = decoder;
     const listener = this.#listener;
     for (;;) {
-      if (this.#usesGraph && state.isEnabled && this.#isNew(state)) this.#runGraph();
+      if (state.position > this.#stopAt) {
+        this.isStopped = state.headerOffset === this.#stopAt && decoder.canRelease;
+        if (this.isStopped || state.headerOffset !== this.#stopAt) return false;
+      } else if (this.#usesGraph && state.isEnabled && this.#isNew(state)) this.#runGraph();
       const { ipLo, ipHi } = state;
       const code = decoder.step();
       if (++this.#steps % STEPS_BETWEEN_LOOKS === 0) this.#look();
@@ -167,8 +201,10 @@ export class TraceRun {
     const { event } = state;
     const engine = this.#engineFor(state);
     const { graph } = engine;
-    this.#listener.onGraph?.(state.ipLo, state.ipHi);
+    engine.lastIp = state.lastIp;
     engine.node = graph.nodeAt(state.ipLo, state.ipHi);
+    // Where no instruction is, nothing goes on.
+    if (graph.endOf(engine.node) !== END_BLOCKED) this.#listener.onGraph?.(state.ipLo, state.ipHi);
     engine.calls = callsOf(state, graph);
     engine.position = state.position;
     engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
@@ -176,10 +212,10 @@ export class TraceRun {
     engine.restHi = event.hi;
     const header = headerOf(state);
     for (;;) {
-      const sliceEnd = Math.min(this.#end, engine.position + SLICE_BYTES);
+      const sliceEnd = Math.min(this.#graphEnd, engine.position + SLICE_BYTES);
       engine.run(this.#bytes, sliceEnd, header);
       // A packet may be cut by the end of the slice, so getting on at all means to go on.
-      if (engine.position < sliceEnd - SLICE_BYTES / 2 || sliceEnd === this.#end) break;
+      if (engine.position < sliceEnd - SLICE_BYTES / 2 || sliceEnd === this.#graphEnd) break;
       this.#look();
     }
     const { node } = engine;

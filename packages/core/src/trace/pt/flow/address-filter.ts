@@ -18,8 +18,11 @@ export class AddressFilter {
   readonly #uses: number[] = [];
   readonly #ends: number[] = [];
   #hasTraceRange = false;
+  /** As given. */
+  readonly ranges: readonly AddressRange[];
 
   constructor(ranges: readonly AddressRange[] = []) {
+    this.ranges = ranges;
     for (const { use, first, last } of ranges) {
       if (use === FILTER_OFF) continue;
       this.#uses.push(use);

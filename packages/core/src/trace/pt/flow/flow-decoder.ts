@@ -165,6 +165,17 @@ export class FlowDecoder {
     return this.#walkOne();
   }
 
+  /** Whether `release` is possible: `state` is all that there is. Changes nothing. */
+  get canRelease(): boolean {
+    const { state } = this;
+    const { event } = state;
+    if (!state.isEnabled || this.#isDue || this.#isPostponed || this.#raised !== 0 || this.#isResuming)
+      return false;
+    if (state.status !== 0 || state.pending.count !== 0) return false;
+    // Behind a deferred TIP its packet is still at hand, though it was used.
+    return event.kind === ev.EVENT_TNT ? !state.isPacketInProgress : event.kind === ev.EVENT_TIP;
+  }
+
   /**
    * Hand over to another engine. True where that is possible: then `state` is complete (README.md says what is where), and
    * nothing but `state` is looked at until `adopt`. False leaves everything as it was: take another step.
@@ -172,12 +183,8 @@ export class FlowDecoder {
   release(): boolean {
     const { state } = this;
     const { event } = state;
-    if (!state.isEnabled || this.#isDue || this.#isPostponed || this.#raised !== 0 || this.#isResuming)
-      return false;
-    if (state.status !== 0 || state.pending.count !== 0) return false;
-    // Behind a deferred TIP its packet is still at hand, though it was used.
-    if (event.kind === ev.EVENT_TNT) return !state.isPacketInProgress;
-    if (event.kind !== ev.EVENT_TIP) return false;
+    if (!this.canRelease) return false;
+    if (event.kind === ev.EVENT_TNT) return true;
     // The packet is still there, and to read it once more does not change the last IP.
     event.clear(ev.EVENT_NONE);
     state.isPacketInProgress = false;

@@ -81,6 +81,22 @@ export class FlowErrorCounts {
     else this.#counts.set(code, { code: flowErrorName(code), count: 1, firstOffset: offset });
   }
 
+  /** Take over the errors of a later part of the trace, in whose bytes offsets count from `baseOffset`. */
+  addAll(
+    errors: Iterable<readonly [code: number, count: number, firstOffset: number]>,
+    baseOffset: number,
+  ): void {
+    for (const [code, count, firstOffset] of errors) {
+      this.add(code, baseOffset + firstOffset);
+      this.#counts.get(code)!.count += count - 1;
+    }
+  }
+
+  /** As plain numbers, for `addAll`. */
+  toRows(): [code: number, count: number, firstOffset: number][] {
+    return [...this.#counts].map(([code, { count, firstOffset }]) => [code, count, firstOffset]);
+  }
+
   /** In the order of their first place. */
   list(): FlowErrorCount[] {
     return [...this.#counts.values()].sort((a, b) => a.firstOffset - b.firstOffset);

@@ -18,6 +18,8 @@ export class FlowState {
   position = 0;
   /** The PSB that decoding began at; -1 before the first. */
   syncOffset = -1;
+  /** The PSB of the latest PSB+ that was read; -1 before the first. */
+  headerOffset = -1;
   /** `isEnabled` as the packets have it, which are ahead of the instructions. */
   arePacketsEnabled = false;
   /** Part of what binds to the packet at `position` has been delivered: it must not be understood afresh. */
@@ -68,6 +70,7 @@ export class FlowState {
   /** As before the first synchronization; the position stays. */
   reset(): void {
     this.syncOffset = -1;
+    this.headerOffset = -1;
     this.resetPackets();
     this.clock.reset();
     this.isEnabled = false;

@@ -54,6 +54,7 @@ const scratchEvent = new FlowEvent();
 export function readHeader(feed: PacketFeed): number {
   const { state } = feed;
   if (feed.hasPending) return FLOW_BAD_CONTEXT;
+  state.headerOffset = state.position;
   state.clock.update(feed.packet);
   state.lastIp.reset();
   state.arePacketsEnabled = false;

@@ -61,7 +61,8 @@ export interface GraphEngineOptions {
 
 export class GraphEngine {
   readonly graph: CodeGraph;
-  readonly lastIp: LastIp;
+  /** Shared with whoever hands over. */
+  lastIp: LastIp;
   /** Outcomes of the packet before `position` that are not used yet: how many, and what, the oldest highest. */
   restCount = 0;
   restLo = 0;

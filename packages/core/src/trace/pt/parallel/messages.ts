@@ -1,0 +1,38 @@
+/**
+ * What a worker is told, and what it says: plain data, the same over every kind of port.
+ *
+ *   main     start ──> part 0 ──> part 2 ──> settle 0 keep ──> finish
+ *   worker         <── progress … outcome 0, outcome 2          <── result
+ *
+ * To cancel is to end the worker: it does not listen while it decodes.
+ */
+import type { CodeSnapshot } from '../../image/index.ts';
+import type { ProfileColumns } from '../answers/exact-profile.ts';
+import type { AddressRange } from '../flow/index.ts';
+import type { Part, PartOptions, PartOutcome } from './part-runner.ts';
+
+/** `PartOptions` without what cannot be sent. */
+export interface WorkerOptions extends Omit<PartOptions, 'filter'> {
+  readonly filterRanges: readonly AddressRange[];
+}
+
+export type ToWorker =
+  | { readonly type: 'start'; readonly code: CodeSnapshot; readonly options: WorkerOptions }
+  | { readonly type: 'part'; readonly part: Part }
+  | { readonly type: 'settle'; readonly id: number; readonly keep: boolean }
+  | { readonly type: 'finish' };
+
+export type FromWorker =
+  | { readonly type: 'progress'; readonly id: number; readonly doneBytes: number }
+  | { readonly type: 'outcome'; readonly outcome: PartOutcome }
+  | { readonly type: 'result'; readonly profile: ProfileColumns }
+  | { readonly type: 'failed'; readonly message: string };
+
+/** A thread that `servePartWorker` runs in, seen from outside. */
+export interface PartWorker {
+  post(message: ToWorker, transfer: readonly ArrayBuffer[]): void;
+  /** Called once, before the first `post`. `onError`: the thread has ended, or cannot go on. */
+  listen(onMessage: (message: FromWorker) => void, onError: (error: unknown) => void): void;
+  /** End it, whatever it is doing. */
+  close(): Promise<void> | void;
+}

@@ -1,0 +1,138 @@
+/**
+ * Parts of a trace, one after the other, over the same compiled graph. A part begins as after damage, with nothing known, at
+ * the PSB of a cut; that this is what a decoder of the whole trace would do is the question of the part before it:
+ *
+ *   part k      ... | PSB+ of the cut | state behind it      does it equal
+ *   part k + 1        PSB+ of the cut | state behind it      this one? Then the two join, else part k must go on.
+ *
+ * What a part counted is kept apart until somebody knows whether it joins (`keep`) or not (`drop`).
+ */
+import type { CodeImage } from '../../image/index.ts';
+import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
+import { NodeCounts } from '../answers/node-counts.ts';
+import { ProfileCollector } from '../answers/profile-trace.ts';
+import { type GraphEngines, type RunTraceOptions, TraceRun } from '../answers/run-trace.ts';
+import { joinState } from './join-state.ts';
+
+/** What decoding depends on, as far as parts can be decoded on their own: nothing that follows the time. */
+export type PartOptions = Omit<
+  RunTraceOptions,
+  'from' | 'to' | 'stopAt' | 'ticks' | 'codeTime' | 'signal' | 'onProgress'
+>;
+
+export interface Part {
+  readonly id: number;
+  readonly bytes: Uint8Array;
+  /** The offset of `bytes` in the trace; the other offsets are in `bytes`. */
+  readonly baseOffset: number;
+  readonly from: number;
+  /** The PSB that the next part begins with; -1: to the end. */
+  readonly stopAt: number;
+}
+
+/** What the parts before and after must know. */
+export interface PartOutcome {
+  readonly id: number;
+  /** The part behind begins in the state that this one has ended in; true at the end of the trace. */
+  readonly isJoined: boolean;
+  /** In the middle of a run of instructions. */
+  readonly endsInRun: boolean;
+  /** An event cuts off what was executed in the part before. */
+  readonly startsWithCut: boolean;
+  readonly errors: readonly [code: number, count: number, firstOffset: number][];
+  readonly overflows: number;
+}
+
+interface HeldPart {
+  readonly profile: ExactProfile;
+  readonly counts: readonly NodeCounts[];
+}
+
+export class PartRunner {
+  readonly #image: CodeImage;
+  readonly #options: PartOptions;
+  readonly #engines: GraphEngines = new Map();
+  /** By graph: of the part that runs, and of all parts that were kept. */
+  readonly #running: NodeCounts[] = [];
+  readonly #kept: NodeCounts[] = [];
+  readonly #profile = new ExactProfile();
+  readonly #held = new Map<number, HeldPart>();
+
+  constructor(image: CodeImage, options: PartOptions) {
+    this.#image = image;
+    this.#options = options;
+  }
+
+  run(part: Part, onProgress: (doneBytes: number) => void, signal?: AbortSignal): PartOutcome {
+    const { bytes, from, stopAt, baseOffset } = part;
+    const collector = new ProfileCollector((graph) => {
+      const counts = new NodeCounts(graph);
+      this.#running.push(counts);
+      this.#kept.push(new NodeCounts(graph));
+      return counts;
+    });
+    const options: RunTraceOptions = {
+      ...this.#options,
+      from,
+      onProgress: (offset) => onProgress(offset - from),
+      ...(signal === undefined ? {} : { signal }),
+      ...(stopAt < 0 ? {} : { stopAt }),
+    };
+    const run = new TraceRun(bytes, this.#image, options, collector, this.#engines);
+    const { errors, overflows } = run.run();
+    const isJoined = stopAt < 0 || (run.isStopped && this.#isAtStart(run, part, collector));
+    const { state } = run.decoder;
+    const endsInRun = stopAt >= 0 && isJoined && collector.handOver(state.ipLo, state.ipHi);
+    this.#held.set(part.id, {
+      profile: stopAt < 0 ? collector.finish() : collector.profile,
+      counts: this.#running.map((counts) => counts.take()),
+    });
+    return {
+      id: part.id,
+      isJoined,
+      endsInRun,
+      startsWithCut: collector.startsWithCut,
+      errors: errors.toRows().map(([code, count, offset]) => [code, count, baseOffset + offset]),
+      overflows,
+    };
+  }
+
+  /** Is the state at the cut the one that the next part begins with? */
+  #isAtStart(run: TraceRun, { bytes, stopAt }: Part, collector: ProfileCollector): boolean {
+    const { state } = run.decoder;
+    // Code of another address space at the same place: whether the branch to itself was gone cannot be told.
+    if (this.#options.useCr3 === true && collector.wasLast(state.ipLo, state.ipHi)) return false;
+    const listener = new ProfileCollector((graph) => new NodeCounts(graph));
+    const next = new TraceRun(bytes, this.#image, { ...this.#options, from: stopAt, stopAt }, listener);
+    const { errors, overflows } = next.run();
+    if (!next.isStopped || errors.total > 0 || overflows > 0 || !listener.isAtStart) return false;
+    const here = joinState(state, this.#options);
+    const there = joinState(next.decoder.state, this.#options);
+    return here !== null && there !== null && here.every((value, at) => value === there[at]);
+  }
+
+  keep(id: number): void {
+    const held = this.#take(id);
+    this.#profile.addColumns(held.profile.toColumns());
+    held.counts.forEach((counts, graph) => {
+      this.#kept[graph]!.add(counts);
+    });
+  }
+
+  drop(id: number): void {
+    this.#take(id);
+  }
+
+  /** All that was kept. */
+  finish(): ProfileColumns {
+    for (const counts of this.#kept) this.#profile.addGraph(counts.take());
+    return this.#profile.toColumns();
+  }
+
+  #take(id: number): HeldPart {
+    const held = this.#held.get(id);
+    if (held === undefined) throw new Error(`part ${id} was not decoded here`);
+    this.#held.delete(id);
+    return held;
+  }
+}

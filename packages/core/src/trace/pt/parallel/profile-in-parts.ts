@@ -1,0 +1,301 @@
+/**
+ * The exact profile by several workers: parts go to whoever is free, outcomes are joined in the order of the trace.
+ *
+ *   cuts      0        1        2        3        4
+ *   parts     |── a ───|── b ───|── c ───|── d ───|
+ *   joins     a+b      b ? c: no, b goes on where c did not begin
+ *                      |─────── b' ──────|            b' instead of b and c, then b' + d
+ */
+import type { ByteSource, ProgressListener } from '../../../base/index.ts';
+import { CounterpointError } from '../../../base/index.ts';
+import type { CodeImage } from '../../image/index.ts';
+import { ExactProfile } from '../answers/exact-profile.ts';
+import type { TraceProfile } from '../answers/profile-trace.ts';
+import { FlowErrorCounts } from '../flow/index.ts';
+import type { FromWorker, PartWorker, WorkerOptions } from './messages.ts';
+import { PartPlanner, type Stretch } from './part-planner.ts';
+import type { PartOptions, PartOutcome } from './part-runner.ts';
+
+export interface ProfileInPartsOptions extends PartOptions {
+  /** Nothing else may use them; they are closed at the end, however it ends. */
+  readonly workers: readonly PartWorker[];
+  /** Bytes of a part, about. Results do not depend on it. */
+  readonly partBytes?: number;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+const LEAST_PART_BYTES = 1 << 18;
+const MOST_PART_BYTES = 1 << 24;
+/** Enough that workers end at about the same time. */
+const PARTS_A_WORKER = 8;
+/** One that is decoded, and one that waits, so that nobody waits for bytes. */
+const PARTS_AT_A_WORKER = 2;
+
+/** The size of parts unless told: small enough for all workers, large enough that cutting costs nothing. */
+export function defaultPartBytes(traceBytes: number, workers: number): number {
+  const bytes = Math.ceil(traceBytes / (workers * PARTS_A_WORKER));
+  return Math.max(LEAST_PART_BYTES, Math.min(MOST_PART_BYTES, bytes));
+}
+
+/**
+ * How often everything was executed: the same counts, errors and overflows as `profileTrace` has, rows and branches in the order
+ * of addresses. Of a source no more is in memory than what is being decoded. Code that is not loaded yet stays unknown.
+ */
+export async function profileInParts(
+  source: ByteSource | Uint8Array,
+  image: CodeImage,
+  options: ProfileInPartsOptions,
+): Promise<TraceProfile> {
+  const { workers, signal } = options;
+  const session = new PartSession(source, options);
+  const onAbort = (): void => session.fail(signal?.reason);
+  try {
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    return await session.run(image);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    await Promise.all(workers.map((worker) => worker.close()));
+  }
+}
+
+/** A stretch that a worker has, or had. */
+interface Job extends Pick<Stretch, 'firstCut' | 'lastCut'> {
+  readonly id: number;
+  readonly worker: number;
+  readonly sizeBytes: number;
+  doneBytes: number;
+  /** The one before it went on into it: what it found does not count. */
+  isVoid: boolean;
+  outcome: PartOutcome | null;
+}
+
+class PartSession {
+  readonly #planner: PartPlanner;
+  readonly #options: ProfileInPartsOptions;
+  readonly #workers: readonly PartWorker[];
+  readonly #totalBytes: number;
+  readonly #jobs = new Map<number, Job>();
+  /** Parts that each worker has not answered. */
+  readonly #load: number[];
+  /** Up to here everything is joined. */
+  #joinedCut = 0;
+  #isInRun = false;
+  /** A stretch that must be decoded anew before anything else. */
+  #again: { firstCut: number; lastCut: number } | null = null;
+  /** Cuts before this one belong to it, or to one that was. */
+  #againUntil = 0;
+  #isDispatching = false;
+  #nextId = 0;
+  #doneBytes = 0;
+  readonly #errors = new FlowErrorCounts();
+  #overflows = 0;
+  readonly #profile = new ExactProfile();
+  #resultsMissing: number;
+  #isFinishing = false;
+  #isEnded = false;
+  #resolve: (profile: TraceProfile) => void = () => {};
+  #reject: (reason: unknown) => void = () => {};
+
+  constructor(source: ByteSource | Uint8Array, options: ProfileInPartsOptions) {
+    const { workers } = options;
+    if (workers.length === 0)
+      throw new CounterpointError('ERR_NO_WORKERS', 'there is no worker', 'Give one at least.');
+    this.#options = options;
+    this.#workers = workers;
+    this.#totalBytes = source instanceof Uint8Array ? source.length : source.size;
+    this.#planner = new PartPlanner(
+      source,
+      Math.max(1, options.partBytes ?? defaultPartBytes(this.#totalBytes, workers.length)),
+    );
+    this.#load = workers.map(() => 0);
+    this.#resultsMissing = workers.length;
+  }
+
+  run(image: CodeImage): Promise<TraceProfile> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      const start = {
+        type: 'start',
+        code: image.snapshot(),
+        options: toWorkerOptions(this.#options),
+      } as const;
+      for (const [index, worker] of this.#workers.entries()) {
+        worker.listen(
+          (message) => this.#receive(index, message),
+          (error) => this.fail(error),
+        );
+        worker.post(start, []);
+      }
+      this.#dispatch();
+    });
+  }
+
+  fail(reason: unknown): void {
+    this.#isEnded = true;
+    this.#reject(reason);
+  }
+
+  #receive(worker: number, message: FromWorker): void {
+    if (this.#isEnded) return;
+    try {
+      if (message.type === 'progress') this.#noteProgress(message.id, message.doneBytes);
+      else if (message.type === 'outcome') this.#noteOutcome(worker, message.outcome);
+      else if (message.type === 'result') {
+        this.#profile.addColumns(message.profile);
+        if (--this.#resultsMissing === 0) this.#end();
+      } else throw new CounterpointError('ERR_PT_WORKER', `a decoding worker failed: ${message.message}`);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #end(): void {
+    this.#isEnded = true;
+    this.#resolve({
+      profile: this.#profile.sorted(),
+      errors: this.#errors.list(),
+      overflows: this.#overflows,
+    });
+  }
+
+  // Giving out
+
+  /** Give parts to workers that have room, until there is none or the rest depends on what they find. */
+  #dispatch(): void {
+    if (!this.#isDispatching) this.#dispatchAll().catch((error) => this.fail(error));
+  }
+
+  async #dispatchAll(): Promise<void> {
+    this.#isDispatching = true;
+    try {
+      for (;;) {
+        const worker = this.#freeWorker();
+        if (worker < 0 || this.#isEnded) return;
+        const again = this.#again;
+        this.#again = null;
+        const stretch =
+          again === null
+            ? await this.#planner.next()
+            : await this.#planner.join(again.firstCut, again.lastCut);
+        if (stretch === null || this.#isEnded) return;
+        // While it was read, the one before it may have turned out to go on into it.
+        if (again === null && stretch.firstCut < this.#againUntil) continue;
+        this.#give(worker, stretch);
+      }
+    } finally {
+      this.#isDispatching = false;
+    }
+  }
+
+  #freeWorker(): number {
+    const least = Math.min(...this.#load);
+    return least < PARTS_AT_A_WORKER ? this.#load.indexOf(least) : -1;
+  }
+
+  #give(worker: number, stretch: Stretch): void {
+    const { firstCut, lastCut, baseOffset, from, stopAt, bytes, isOwned } = stretch;
+    const id = this.#nextId++;
+    const sizeBytes = (stopAt < 0 ? bytes.length : stopAt) - from;
+    this.#jobs.set(id, {
+      id,
+      worker,
+      firstCut,
+      lastCut,
+      sizeBytes,
+      doneBytes: 0,
+      isVoid: false,
+      outcome: null,
+    });
+    this.#load[worker]!++;
+    const transfer = isOwned && bytes.buffer instanceof ArrayBuffer ? [bytes.buffer] : [];
+    this.#workers[worker]!.post({ type: 'part', part: { id, bytes, baseOffset, from, stopAt } }, transfer);
+  }
+
+  // Joining
+
+  #noteOutcome(worker: number, outcome: PartOutcome): void {
+    const job = this.#jobs.get(outcome.id);
+    if (job === undefined) return;
+    this.#load[worker]!--;
+    job.outcome = outcome;
+    job.doneBytes = job.sizeBytes;
+    if (job.isVoid) this.#settle(job, false);
+    this.#join();
+    this.#report();
+    this.#dispatch();
+  }
+
+  #join(): void {
+    for (;;) {
+      const job = [...this.#jobs.values()].find((one) => one.firstCut === this.#joinedCut && !one.isVoid);
+      if (job === undefined || job.outcome === null) break;
+      const { outcome } = job;
+      if (!outcome.isJoined) {
+        this.#decodeAgain(job);
+        return;
+      }
+      this.#settle(job, true);
+      this.#doneBytes = Math.max(this.#doneBytes, this.#planner.offsetOf(job.lastCut));
+      this.#errors.addAll(outcome.errors, 0);
+      this.#overflows += outcome.overflows;
+      if (this.#isInRun && outcome.startsWithCut) this.#profile.cuts++;
+      this.#isInRun = outcome.endsInRun;
+      this.#joinedCut = job.lastCut;
+    }
+    if (this.#isFinishing || !this.#planner.isComplete || this.#joinedCut < this.#planner.cutCount) return;
+    this.#isFinishing = true;
+    for (const worker of this.#workers) worker.post({ type: 'finish' }, []);
+  }
+
+  /** It goes on behind its cut, otherwise than the part there began: both as one, and each time twice as many. */
+  #decodeAgain(job: Job): void {
+    const lastCut = job.lastCut + Math.max(1, job.lastCut - job.firstCut);
+    this.#settle(job, false);
+    for (const other of this.#jobs.values())
+      if (other.firstCut < lastCut && !other.isVoid) {
+        other.isVoid = true;
+        if (other.outcome !== null) this.#settle(other, false);
+      }
+    this.#again = { firstCut: job.firstCut, lastCut };
+    this.#againUntil = lastCut;
+  }
+
+  #settle(job: Job, keep: boolean): void {
+    this.#jobs.delete(job.id);
+    this.#workers[job.worker]!.post({ type: 'settle', id: job.id, keep }, []);
+  }
+
+  // Progress
+
+  #noteProgress(id: number, doneBytes: number): void {
+    const job = this.#jobs.get(id);
+    if (job === undefined) return;
+    job.doneBytes = Math.min(doneBytes, job.sizeBytes);
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.#options.onProgress === undefined) return;
+    let done = this.#planner.offsetOf(this.#joinedCut);
+    for (const job of this.#jobs.values()) if (!job.isVoid) done += job.doneBytes;
+    // What is decoded anew is not told twice.
+    this.#doneBytes = Math.min(this.#totalBytes, Math.max(this.#doneBytes, done));
+    this.#options.onProgress({ phase: 'decoding', done: this.#doneBytes, total: this.#totalBytes });
+  }
+}
+
+function toWorkerOptions(options: ProfileInPartsOptions): WorkerOptions {
+  const { errata, filter, settings, interruptFlags, useCr3, exactOnly, resume } = options;
+  return {
+    filterRanges: filter?.ranges ?? [],
+    ...(errata === undefined ? {} : { errata }),
+    ...(settings === undefined ? {} : { settings }),
+    ...(interruptFlags === undefined ? {} : { interruptFlags }),
+    ...(useCr3 === undefined ? {} : { useCr3 }),
+    ...(exactOnly === undefined ? {} : { exactOnly }),
+    ...(resume === undefined ? {} : { resume }),
+  };
+}

@@ -1,0 +1,45 @@
+import { CodeImage } from '../../image/index.ts';
+import type { ProfileColumns } from '../answers/exact-profile.ts';
+import { AddressFilter } from '../flow/index.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
+import { PartRunner } from './part-runner.ts';
+
+/** The worker's side: give the function it returns every message, in order. */
+export function servePartWorker(
+  post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void,
+): (message: ToWorker) => void {
+  let runner: PartRunner | null = null;
+  const handle = (message: ToWorker): void => {
+    if (message.type === 'start') {
+      const { filterRanges, ...options } = message.options;
+      runner = new PartRunner(CodeImage.of(message.code), {
+        ...options,
+        filter: new AddressFilter(filterRanges),
+      });
+      return;
+    }
+    if (runner === null) throw new Error(`"${message.type}" came before "start"`);
+    if (message.type === 'part') {
+      const { part } = message;
+      const outcome = runner.run(part, (doneBytes) => post({ type: 'progress', id: part.id, doneBytes }, []));
+      post({ type: 'outcome', outcome }, []);
+    } else if (message.type === 'settle') {
+      if (message.keep) runner.keep(message.id);
+      else runner.drop(message.id);
+    } else {
+      const profile = runner.finish();
+      post({ type: 'result', profile }, buffersOf(profile));
+    }
+  };
+  return (message) => {
+    try {
+      handle(message);
+    } catch (error) {
+      post({ type: 'failed', message: error instanceof Error ? error.message : String(error) }, []);
+    }
+  };
+}
+
+function buffersOf(profile: ProfileColumns): ArrayBuffer[] {
+  return Object.values(profile).flatMap((column) => (typeof column === 'number' ? [] : [column.buffer]));
+}

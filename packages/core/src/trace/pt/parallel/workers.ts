@@ -1,0 +1,48 @@
+import type { FromWorker, PartWorker, ToWorker } from './messages.ts';
+import { servePartWorker } from './serve-part-worker.ts';
+
+/** What a browser's `Worker` can do. */
+export interface WebWorkerLike {
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void;
+  addEventListener(type: string, listener: (event: { data?: unknown; message?: string }) => void): void;
+  terminate(): void;
+}
+
+/** A browser's worker that runs the module `@counterpoint/core/trace/pt/parallel/web-worker`. */
+export function webPartWorker(worker: WebWorkerLike): PartWorker {
+  return {
+    post: (message, transfer) => worker.postMessage(message, [...transfer]),
+    listen: (onMessage, onError) => {
+      worker.addEventListener('message', ({ data }) => onMessage(data as FromWorker));
+      worker.addEventListener('error', ({ message }) =>
+        onError(new Error(message ?? 'the worker cannot be loaded')),
+      );
+      worker.addEventListener('messageerror', () =>
+        onError(new Error('a message of the worker cannot be read')),
+      );
+    },
+    close: () => worker.terminate(),
+  };
+}
+
+/** No thread at all: parts are decoded here, one after the other. Where threads are not to be had, and for one worker. */
+export function localPartWorker(): PartWorker {
+  let handle: ((message: ToWorker) => void) | null = null;
+  let isClosed = false;
+  return {
+    // Later, as from a thread: whoever posts is not called back meanwhile.
+    post: (message) => {
+      void Promise.resolve().then(() => {
+        if (!isClosed) handle?.(message);
+      });
+    },
+    listen: (onMessage) => {
+      handle = servePartWorker((message) => {
+        if (!isClosed) onMessage(message);
+      });
+    },
+    close: () => {
+      isClosed = true;
+    },
+  };
+}
