@@ -1,4 +1,5 @@
 export { AddressHash } from './address-hash.ts';
+export * from './calls/index.ts';
 export { ExactProfile, type ExactTotals, type ProfileColumns } from './exact-profile.ts';
 export { type HotRun, hotRuns } from './hot-runs.ts';
 export { type AddressListener, streamInstructions } from './instruction-stream.ts';

@@ -33,6 +33,7 @@ import {
   GraphEngine,
   type HeaderState,
   type NodeListener,
+  type PathListener,
 } from '../graph/index.ts';
 import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L, PT_MODE_EXEC_IF } from '../opcodes.ts';
 import { PACKET_CBR } from '../packet-kinds.ts';
@@ -42,8 +43,14 @@ export interface TraceListener {
   /** Counts of nodes, for each graph (one for an execution mode and an address space). Excludes `onNodes`. */
   counts?(graph: CodeGraph): CountListener;
   onNodes?: NodeListener;
+  /** The same, a step at a time. Instead of `onNodes`. */
+  onPaths?: PathListener;
   /** The clock of `decoder.state` has moved on. Asks the graph to read timing packets. */
   onTime?(): void;
+  /** The same, but ahead of nodes that are still to be told: among them, 0 stands for each of these calls. Instead of `onTime`. */
+  onTimeMark?(): void;
+  /** Before each step of the exact decoder: the clock stands at the packet that is next. */
+  onStep?(): void;
   /** One instruction by the exact decoder. Borrowed. */
   onInstruction(instruction: ExecutedInstruction): void;
   /** An event, with the address that the path had come to. */
@@ -165,6 +172,7 @@ export class TraceRun {
         if (this.isStopped || state.headerOffset !== this.#stopAt) return false;
       } else if (this.#usesGraph && state.isEnabled && this.#isNew(state)) this.#runGraph();
       const { ipLo, ipHi } = state;
+      listener.onStep?.();
       const code = decoder.step();
       if (++this.#steps % STEPS_BETWEEN_LOOKS === 0) this.#look();
       if (code === STEP_INSTRUCTION) listener.onInstruction(decoder.instruction);
@@ -243,17 +251,20 @@ export class TraceRun {
     let engine = this.#engines.get(key);
     if (engine === undefined) {
       const graph = new CodeGraph(this.#image, { mode: state.mode, addressSpace });
-      const { onNodes, onTime } = this.#listener;
+      const { onNodes, onPaths, onTime, onTimeMark } = this.#listener;
       const counts = this.#listener.counts?.(graph);
       engine = new GraphEngine(graph, state.lastIp, {
         ...(counts === undefined ? {} : { counts }),
         ...(onNodes === undefined ? {} : { nodes: onNodes }),
-        ...(onTime === undefined
+        ...(onPaths === undefined ? {} : { paths: onPaths }),
+        ...(onTime === undefined && onTimeMark === undefined
           ? {}
           : {
+              marksTime: onTimeMark !== undefined,
               time: (packet) => {
                 state.clock.update(packet);
-                if (packet.kind !== PACKET_CBR) this.#listener.onTime?.();
+                if (onTimeMark !== undefined) this.#listener.onTimeMark?.();
+                else if (packet.kind !== PACKET_CBR) this.#listener.onTime?.();
               },
             }),
       });

@@ -20,7 +20,7 @@ import {
 import { readPacket } from '../read-packet.ts';
 import { type CodeGraph, END_FAR, END_RETURN } from './code-graph.ts';
 import { IndirectEdges } from './indirect-edges.ts';
-import { type NodeListener, NodeTrail } from './node-trail.ts';
+import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
 import { type HeaderState, readPlainHeader } from './plain-header.ts';
 import { RowStack } from './row-stack.ts';
 import { runSteps, StepRegisters } from './run-steps.ts';
@@ -55,8 +55,12 @@ export interface GraphEngineOptions {
   readonly counts?: CountListener;
   /** Every node in the order of execution, instead of counts. */
   readonly nodes?: NodeListener;
-  /** Called for TSC, TMA, MTC, CYC and CBR packets (borrowed), after the nodes before them; without it they are passed over. */
+  /** The same, a step at a time. */
+  readonly paths?: PathListener;
+  /** Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+; without it they are passed over. */
   readonly time?: (packet: Readonly<Packet>) => void;
+  /** Nodes need not be told before the packets of `time` that follow them: among the nodes, 0 stands for each. */
+  readonly marksTime?: boolean;
 }
 
 export class GraphEngine {
@@ -76,6 +80,7 @@ export class GraphEngine {
   readonly #counts: CountListener | undefined;
   readonly #trail: NodeTrail | null;
   readonly #time: ((packet: Readonly<Packet>) => void) | undefined;
+  readonly #marksTime: boolean;
   #uncountedBytes = 0;
 
   constructor(graph: CodeGraph, lastIp: LastIp, options: GraphEngineOptions) {
@@ -83,8 +88,11 @@ export class GraphEngine {
     this.lastIp = lastIp;
     this.#counts = options.counts;
     this.#time = options.time;
+    this.#marksTime = options.marksTime === true;
     this.#steps = new StepTable(graph);
-    this.#trail = options.nodes === undefined ? null : new NodeTrail(graph, this.#steps, options.nodes);
+    const { nodes, paths } = options;
+    this.#trail =
+      nodes === undefined && paths === undefined ? null : new NodeTrail(graph, this.#steps, nodes, paths);
   }
 
   /** The next packet, bytes. */
@@ -246,10 +254,7 @@ export class GraphEngine {
       case PACKET_TMA:
       case PACKET_CBR:
         this.position += size;
-        if (this.#time !== undefined) {
-          this.#trail?.flush();
-          this.#time(packet);
-        }
+        this.#tellTime(packet);
         return true;
       default:
         return false;
@@ -264,10 +269,22 @@ export class GraphEngine {
     const ip = this.#headerIp;
     const after = readPlainHeader(bytes, this.position, end, state, ip);
     if (after <= 0 || !this.graph.isBeforeCalls(this.node, ip.lo, ip.hi)) return false;
+    if (this.#time !== undefined)
+      for (let at = this.position; at < after; ) {
+        at += readPacket(bytes, at, end, this.#packet);
+        this.#tellTime(this.#packet);
+      }
     this.position = after;
     this.lastIp.set(ip.lo, ip.hi);
     this.#calls.clear();
     return true;
+  }
+
+  #tellTime(packet: Readonly<Packet>): void {
+    if (this.#time === undefined) return;
+    if (!this.#marksTime) this.#trail?.flush();
+    this.#time(packet);
+    if (this.#marksTime) this.#trail?.markTime();
   }
 
   /** Outcomes, the oldest highest. False: `node` needs something else before those that are left. */

@@ -1,0 +1,63 @@
+import type { CodeImage } from '../../../image/index.ts';
+import type { FlowErrorCount } from '../../flow/index.ts';
+import { type RunTraceOptions, TraceRun } from '../run-trace.ts';
+import { AddressTable } from './address-table.ts';
+import { CallClock } from './call-clock.ts';
+import { CallCollector } from './call-collector.ts';
+import { type CallListener, CallTracker } from './call-tracker.ts';
+import { CallTree } from './call-tree.ts';
+import type { CodeFunctions } from './code-functions.ts';
+import { FunctionRows } from './function-rows.ts';
+
+export interface TraceCallsOptions extends RunTraceOptions {
+  /** Functions by address: then jumps between functions are calls, too, and exceptions find the function that catches them. */
+  readonly functions?: CodeFunctions;
+  /** Count instructions and time by call path. */
+  readonly withTree?: boolean;
+}
+
+export interface TraceCalls {
+  /** What the rows of calls are. */
+  readonly addresses: AddressTable;
+  /** What their ticks count from; null where the trace has no time. */
+  readonly baseTsc: bigint | null;
+  readonly tree: CallTree | null;
+  readonly instructions: number;
+  readonly branches: number;
+  readonly errors: FlowErrorCount[];
+  readonly overflows: number;
+  /** How often time went back. */
+  readonly clockRestarts: number;
+}
+
+/** Every call of a trace, told as it begins and as it ends. Memory does not grow with the trace. */
+export class CallTrace {
+  readonly addresses = new AddressTable();
+  readonly clock = new CallClock();
+  readonly tree: CallTree | null;
+  readonly tracker: CallTracker;
+  readonly #run: TraceRun;
+
+  constructor(bytes: Uint8Array, image: CodeImage, options: TraceCallsOptions, listener: CallListener) {
+    this.tree = options.withTree === true ? new CallTree() : null;
+    const functions = new FunctionRows(this.addresses, options.functions);
+    this.tracker = new CallTracker(this.addresses, functions, this.clock, listener, this.tree);
+    const collector = new CallCollector(this.tracker, functions);
+    this.#run = new TraceRun(bytes, image, options, collector);
+    collector.clock = this.#run.decoder.state.clock;
+  }
+
+  run(): TraceCalls {
+    const { errors, overflows } = this.#run.run();
+    return {
+      addresses: this.addresses,
+      baseTsc: this.clock.baseTsc,
+      tree: this.tree,
+      instructions: this.tracker.instructions,
+      branches: this.tracker.branches,
+      errors: errors.list(),
+      overflows,
+      clockRestarts: this.clock.restarts,
+    };
+  }
+}
