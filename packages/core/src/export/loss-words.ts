@@ -20,6 +20,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   throttled: 'throttled by the kernel',
   'aux-truncated': 'of trace data cut short',
   'aux-overwritten': 'of trace data overwritten',
+  'trace-overflow': 'in which the processor lost trace packets',
   'file-truncated': 'missing at the end of the file',
   'recorder-stopped': 'not written because the output took no more',
 };

@@ -13,6 +13,8 @@ export const LOSS_KINDS = {
   'aux-truncated': 'records',
   /** PERF_RECORD_AUX with OVERWRITE set: older trace data was overwritten. */
   'aux-overwritten': 'records',
+  /** OVF packets of a hardware trace: the processor made more than it could write. How much is missing it does not say. */
+  'trace-overflow': 'overflows',
   /** The file ends inside a record, or was never finished. */
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */

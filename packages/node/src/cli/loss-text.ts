@@ -8,6 +8,7 @@ const WORDS: Record<LossKind, string> = {
   'lost-samples': 'samples the kernel dropped',
   throttled: 'of time in which an event was throttled',
   'aux-truncated': 'stretches of trace data cut short',
+  'trace-overflow': 'overflows in which the processor lost trace packets',
   'aux-overwritten': 'stretches of trace data overwritten',
   'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
   'recorder-stopped': 'samples that were not written: the output took no more',

@@ -6,3 +6,4 @@ export { type AddressListener, streamInstructions } from './instruction-stream.t
 export { type ProfileAnswer, profileAnswer } from './profile-answer.ts';
 export { profileTrace, type TraceProfile } from './profile-trace.ts';
 export { type RunTraceOptions, type TraceListener, TraceRun, type TraceSummary } from './run-trace.ts';
+export * from './tables/index.ts';

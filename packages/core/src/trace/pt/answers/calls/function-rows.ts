@@ -1,8 +1,8 @@
 /** The function that an address belongs to, as rows of an AddressTable: each asked for once. */
 import { TWO_32 } from '../../../../base/index.ts';
+import type { CodeFunctions } from '../tables/code-functions.ts';
 import type { AddressTable } from './address-table.ts';
 import { NO_ROW } from './call-record.ts';
-import type { CodeFunctions } from './code-functions.ts';
 
 const UNKNOWN = 0;
 const NONE = 1;

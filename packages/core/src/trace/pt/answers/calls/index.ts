@@ -3,5 +3,5 @@ export * from './call-kinds.ts';
 export { CallRecord, NO_ROW } from './call-record.ts';
 export { type CallListener, CallTracker } from './call-tracker.ts';
 export { CallTree } from './call-tree.ts';
-export { CodeFunctions, type FunctionPlace, type PlacedBinary } from './code-functions.ts';
+export { type CallerLatency, Distribution, FunctionLatency } from './latency.ts';
 export { CallTrace, type TraceCalls, type TraceCallsOptions } from './trace-calls.ts';

@@ -1,12 +1,12 @@
 import type { CodeImage } from '../../../image/index.ts';
 import type { FlowErrorCount } from '../../flow/index.ts';
 import { type RunTraceOptions, TraceRun } from '../run-trace.ts';
+import type { CodeFunctions } from '../tables/code-functions.ts';
 import { AddressTable } from './address-table.ts';
 import { CallClock } from './call-clock.ts';
 import { CallCollector } from './call-collector.ts';
 import { type CallListener, CallTracker } from './call-tracker.ts';
 import { CallTree } from './call-tree.ts';
-import type { CodeFunctions } from './code-functions.ts';
 import { FunctionRows } from './function-rows.ts';
 
 export interface TraceCallsOptions extends RunTraceOptions {
