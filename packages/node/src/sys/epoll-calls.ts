@@ -87,9 +87,13 @@ const ASK_INTERVAL_MS = 5;
  * and nobody is asked before that.
  */
 function askNowAndThen(fd: number, onReadable: () => void): { close(): void } {
+  const isReadable = () => checked(pollCall(Int32Array.of(fd, POLLIN), 1, 0), 'poll', { fd }) > 0;
+  // Binding a function while the worker is being terminated ends the process as well, and a worker may be terminated as soon
+  // as it has told of the first thing it read: so all that is called then is called once before.
+  isReadable();
+  epollWaitCall(-1, scratchEvents, MOST_EVENTS, 0);
   const timer = setInterval(() => {
-    const request = Int32Array.of(fd, POLLIN);
-    if (checked(pollCall(request, 1, 0), 'poll', { fd }) > 0) onReadable();
+    if (isReadable()) onReadable();
   }, ASK_INTERVAL_MS);
   return { close: () => clearInterval(timer) };
 }
