@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { CounterpointError } from '@counterpoint/core/base';
 import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import { exportFormat, writeExport } from './export-file.ts';
 import {
   FILTERS,
   filterWords,
@@ -71,7 +68,6 @@ export default defineVerb<ExportName>({
   ],
   async run(context) {
     const { args, out, err } = context;
-    const { EXPORTS, findExport } = await import('@counterpoint/core/export');
     const { ProgressLine } = await import('./progress.ts');
     const { formatBytes } = await import('./human.ts');
     const { lossLines } = await import('./loss-text.ts');
@@ -79,16 +75,7 @@ export default defineVerb<ExportName>({
     const name =
       args.string('format') ?? (output === undefined ? 'svg' : output === '-' ? undefined : output);
     if (name === undefined) throw new UsageError('--format is needed when the output has no name');
-    const format = findExport(name);
-    if (format === undefined) {
-      const known = EXPORTS.map(
-        (row) => `  ${row.name.padEnd(12)} .${row.extension.padEnd(16)} ${row.description}`,
-      );
-      throw new UsageError(
-        `no export format fits '${name}'`,
-        `Formats and the endings they are chosen by:\n${known.join('\n')}`,
-      );
-    }
+    const format = await exportFormat(name);
     const path = output ?? `perf.${format.extension}`;
 
     await using recording = await openInput(args);
@@ -101,29 +88,19 @@ export default defineVerb<ExportName>({
     });
     const event = chosenEvent(profile.events, args.string('event'));
     const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
-    const chunks = format.write(profile, {
+    const options = {
       event,
       title: args.string('title'),
       weight: args.choice('weight', ['samples', 'period']),
       minimumPercent,
-      orientation: args.boolean('icicle') ? 'icicle' : 'flame',
+      orientation: args.boolean('icicle') ? ('icicle' as const) : ('flame' as const),
       // An aggregated profile has no times of its own.
       durationNs: firstTimeNs === null || lastTimeNs === null ? undefined : Number(lastTimeNs - firstTimeNs),
-      compress: async (bytes) => promisify(gzip)(bytes),
-    });
-    if (path === '-') {
-      progress.close();
-      for await (const chunk of chunks) {
-        if (typeof chunk === 'string') out.write(chunk);
-        else out.bytes(chunk);
-      }
-      out.flush();
-    } else {
-      const bytes = await writeFile(path, chunks);
-      progress.close();
-      err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
-    }
+    };
+    if (path === '-') progress.close();
+    const bytes = await writeExport(profile, format, path, options, out);
     progress.close();
+    if (bytes !== null) err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
     if ((profile.events[event]?.samples ?? 0) === 0) {
       const filters = filterWords(args, FILTERS);
       const why = filters === '' ? 'the recording holds no samples' : `nothing passes ${filters}`;
@@ -149,18 +126,4 @@ function chosenEvent(events: readonly { name: string; samples: number }[], name:
     `the recording has no event "${name}"`,
     `It has: ${events.map((event) => event.name).join(', ')}`,
   );
-}
-
-async function writeFile(
-  path: string,
-  chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
-): Promise<number> {
-  const stream = createWriteStream(path);
-  await once(stream, 'open');
-  for await (const chunk of chunks) {
-    if (!stream.write(chunk)) await once(stream, 'drain');
-  }
-  stream.end();
-  await once(stream, 'close');
-  return stream.bytesWritten;
 }

@@ -50,6 +50,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./pt-profile.ts'),
   },
   {
+    name: 'pt calls',
+    summary: 'print the calls of a raw Intel PT trace, with their times',
+    load: () => import('./pt-calls.ts'),
+  },
+  {
     name: 'list',
     summary: 'list the events that can be counted and sampled',
     load: () => import('./list.ts'),

@@ -96,6 +96,23 @@ class EagerImage extends CodeImage {
   }
 }
 
+/** `--elf FILE[:VADDR]`, in the order given. */
+export function elfFiles<Name extends string>(
+  args: ParsedArguments<Name | PtCodeName>,
+): { path: string; address: bigint | null }[] {
+  return args.given
+    .filter(({ name }) => name === 'elf')
+    .map(({ value, shown }) => parseElf(value ?? '', shown));
+}
+
+function parseElf(value: string, shown: string): { path: string; address: bigint | null } {
+  const match = /^(.+):(0[xX][0-9a-fA-F]+|[0-9]+)$/.exec(value);
+  return {
+    path: match?.[1] ?? value,
+    address: match === null ? null : parseUnsigned(match[2]!, shown, U64),
+  };
+}
+
 /** The code in the order given: what comes later lies on top. */
 export async function namedCode<Name extends string>(
   args: ParsedArguments<Name | PtCodeName>,
@@ -109,9 +126,7 @@ export async function namedCode<Name extends string>(
         throw new UsageError(`${shown} ${value}: ${path} has only ${whole.length} bytes`);
       code.add({ name: path, address, bytes: whole.subarray(offset, end ?? whole.length) });
     } else if (name === 'elf') {
-      const match = /^(.+):(0[xX][0-9a-fA-F]+|[0-9]+)$/.exec(value ?? '');
-      const path = match?.[1] ?? value ?? '';
-      const address = match === null ? null : parseUnsigned(match[2]!, shown, U64);
+      const { path, address } = parseElf(value ?? '', shown);
       const image = new EagerImage(code);
       await addElf(image, memorySource(code.file(path)), { name: path, address });
       await Promise.all(image.wanted);

@@ -1,0 +1,51 @@
+/** Profiles into files of other tools: shared by every verb with `-o`. */
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { ExportFormat, ExportOptions } from '@counterpoint/core/export';
+import type { Profile } from '@counterpoint/core/profile';
+import { UsageError } from './args.ts';
+import type { Output } from './output.ts';
+
+/** The format of that name, or of a file of that name. */
+export async function exportFormat(name: string): Promise<ExportFormat> {
+  const { EXPORTS, findExport } = await import('@counterpoint/core/export');
+  const format = findExport(name);
+  if (format !== undefined) return format;
+  const known = EXPORTS.map(
+    (row) => `  ${row.name.padEnd(12)} .${row.extension.padEnd(16)} ${row.description}`,
+  );
+  throw new UsageError(
+    `no export format fits '${name}'`,
+    `Formats and the endings they are chosen by:\n${known.join('\n')}`,
+  );
+}
+
+/** Write a profile to a file, or with `-` to the output. Gives the bytes of a file, null for the output. */
+export async function writeExport(
+  profile: Profile,
+  format: ExportFormat,
+  path: string,
+  options: Omit<ExportOptions, 'compress'>,
+  out: Output,
+): Promise<number | null> {
+  const compress = async (bytes: Uint8Array) => promisify(gzip)(bytes);
+  const chunks = format.write(profile, { ...options, compress });
+  if (path === '-') {
+    for await (const chunk of chunks) {
+      if (typeof chunk === 'string') out.write(chunk);
+      else out.bytes(chunk);
+    }
+    out.flush();
+    return null;
+  }
+  const stream = createWriteStream(path);
+  await once(stream, 'open');
+  for await (const chunk of chunks) {
+    if (!stream.write(chunk)) await once(stream, 'drain');
+  }
+  stream.end();
+  await once(stream, 'close');
+  return stream.bytesWritten;
+}

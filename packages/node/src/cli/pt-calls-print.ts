@@ -1,0 +1,190 @@
+/** Calls as lines: a tree for people, an object a line for programs. */
+import { printable, toHex } from '@counterpoint/core/base';
+import {
+  type AddressTable,
+  CALL_NEAR,
+  CALL_UNTRACED,
+  type CallRecord,
+  type CodeFunctions,
+  LEFT_RETURN,
+  NO_ROW,
+  tscToPerfTime,
+} from '@counterpoint/core/trace';
+import type { TimeScale } from './pt-time.ts';
+
+/** Names of rows, each looked up once. */
+export class RowNames {
+  readonly #addresses: AddressTable;
+  readonly #functions: CodeFunctions;
+  readonly #names: (string | undefined)[] = [];
+
+  constructor(addresses: AddressTable, functions: CodeFunctions) {
+    this.#addresses = addresses;
+    this.#functions = functions;
+  }
+
+  hexOf(row: number): string | null {
+    if (row === NO_ROW) return null;
+    return `0x${toHex(this.#addresses.loOf(row) >>> 0, this.#addresses.hiOf(row) >>> 0)}`;
+  }
+
+  /** Its function's name, or null. */
+  symbolOf(row: number): string | null {
+    if (row === NO_ROW) return null;
+    return this.#functions.nameOf(this.#addresses.loOf(row), this.#addresses.hiOf(row));
+  }
+
+  /** For people: a name or the address. */
+  of(row: number): string {
+    if (row === NO_ROW) return '[unknown]';
+    let name = this.#names[row];
+    if (name === undefined) {
+      name = printable(this.symbolOf(row) ?? this.hexOf(row)!);
+      this.#names[row] = name;
+    }
+    return name;
+  }
+}
+
+/** Which calls are shown: those that begin between two times, above a depth. */
+export class CallFilter {
+  readonly #from: ((baseTsc: bigint) => number) | null;
+  readonly #to: ((baseTsc: bigint) => number) | null;
+  readonly #mostDepth: number;
+  #fromTicks = Number.NaN;
+  #toTicks = Number.NaN;
+
+  constructor(
+    from: ((baseTsc: bigint) => number) | null,
+    to: ((baseTsc: bigint) => number) | null,
+    mostDepth: number,
+  ) {
+    this.#from = from;
+    this.#to = to;
+    this.#mostDepth = mostDepth;
+  }
+
+  shows(call: Readonly<CallRecord>, baseTsc: bigint | null): boolean {
+    if (call.depth >= this.#mostDepth) return false;
+    if (this.#from === null && this.#to === null) return true;
+    if (baseTsc === null) return false;
+    if (Number.isNaN(this.#fromTicks)) {
+      this.#fromTicks = this.#from?.(baseTsc) ?? Number.NEGATIVE_INFINITY;
+      this.#toTicks = this.#to?.(baseTsc) ?? Number.POSITIVE_INFINITY;
+    }
+    return call.enterTicks >= this.#fromTicks && call.enterTicks <= this.#toTicks;
+  }
+}
+
+const TIME_WIDTH = 14;
+const DURATION_WIDTH = 11;
+const COUNT_WIDTH = 12;
+const INDENT = '  ';
+/** Deeper ones are not indented further. */
+const MOST_INDENT = 60;
+
+/**
+ * A call without others inside is one line; else one where it begins and one where it ends, which has what it took:
+ *
+ *            us    duration  instructions
+ *         0.010                            main {
+ *         0.012       35 ns            40    parse
+ *                    120 ns           151  } main
+ */
+export class CallTreeText {
+  readonly #names: RowNames;
+  readonly #scale: TimeScale;
+  readonly #write: (line: string) => void;
+  /** The call that began last, while nothing was called in it. */
+  #pending: { depth: number; ticks: number; name: string } | null = null;
+
+  constructor(names: RowNames, scale: TimeScale, write: (line: string) => void) {
+    this.#names = names;
+    this.#scale = scale;
+    this.#write = write;
+    write(
+      `${scale.startUnit.padStart(TIME_WIDTH)}${'duration'.padStart(DURATION_WIDTH)}${'instructions'.padStart(COUNT_WIDTH + 2)}`,
+    );
+  }
+
+  enter(call: Readonly<CallRecord>): void {
+    this.#open();
+    this.#pending = { depth: call.depth, ticks: call.enterTicks, name: this.#nameOf(call) };
+  }
+
+  leave(call: Readonly<CallRecord>): void {
+    const duration = this.#scale.duration(call.durationTicks);
+    const count = call.kind === CALL_UNTRACED ? '' : String(call.instructions);
+    const pending = this.#pending;
+    const marks = marksOf(call);
+    if (pending !== null && pending.depth === call.depth)
+      this.#line(pending.ticks, duration, count, call.depth, `${pending.name}${marks}`);
+    else this.#line(Number.NaN, duration, count, call.depth, `} ${this.#nameOf(call)}${marks}`);
+    this.#pending = null;
+  }
+
+  #open(): void {
+    const pending = this.#pending;
+    if (pending !== null) this.#line(pending.ticks, '', '', pending.depth, `${pending.name} {`);
+  }
+
+  #line(ticks: number, duration: string, count: string, depth: number, text: string): void {
+    const indent = INDENT.repeat(Math.min(depth, MOST_INDENT));
+    this.#write(
+      `${this.#scale.sinceStart(ticks).padStart(TIME_WIDTH)}${duration.padStart(DURATION_WIDTH)}${count.padStart(COUNT_WIDTH + 2)}  ${indent}${text}`,
+    );
+  }
+
+  #nameOf(call: Readonly<CallRecord>): string {
+    return call.kind === CALL_UNTRACED ? '[not traced]' : this.#names.of(call.functionRow);
+  }
+}
+
+/** What is not as it should be of a call. */
+function marksOf(call: Readonly<CallRecord>): string {
+  const marks: string[] = [];
+  if (call.kind !== CALL_NEAR && call.kind !== CALL_UNTRACED) marks.push(call.kindName);
+  if (call.left !== LEFT_RETURN) marks.push(call.leftName);
+  if (call.isUnsure) marks.push('unsure');
+  return marks.length === 0 ? '' : `  # ${marks.join(', ')}`;
+}
+
+/** A call as an object for JSON: 64-bit values as decimal strings, addresses as hex, what is not known as null. */
+export function callObject(
+  call: Readonly<CallRecord>,
+  names: RowNames,
+  scale: TimeScale,
+  baseTsc: bigint | null,
+): Record<string, unknown> {
+  const tscOf = (ticks: number) =>
+    Number.isNaN(ticks) || baseTsc === null ? null : baseTsc + BigInt(Math.round(ticks));
+  const enter = tscOf(call.enterTicks);
+  const leave = tscOf(call.leaveTicks);
+  const { clock } = scale;
+  const nsOf = (tsc: bigint | null) =>
+    tsc === null || clock === undefined ? null : String(tscToPerfTime(clock, tsc));
+  const error = (ticks: number) => (Number.isFinite(ticks) ? ticks : null);
+  return {
+    type: 'call',
+    function: names.hexOf(call.functionRow),
+    name: names.symbolOf(call.functionRow),
+    caller: names.hexOf(call.callerRow),
+    depth: call.depth,
+    kind: call.kindName,
+    left: call.leftName,
+    unsure: call.isUnsure,
+    enterTsc: enter?.toString() ?? null,
+    leaveTsc: leave?.toString() ?? null,
+    ...(clock === undefined ? {} : { enterNs: nsOf(enter), leaveNs: nsOf(leave) }),
+    enterErrorTicks: error(call.enterErrorTicks),
+    leaveErrorTicks: error(call.leaveErrorTicks),
+    instructions: String(call.instructions),
+    ownInstructions: String(call.ownInstructions),
+    branches: String(call.branches),
+  };
+}
+
+/** Halves of an address, for tables. */
+export function halvesOf(address: bigint): { lo: number; hi: number } {
+  return { lo: Number(BigInt.asIntN(32, address)), hi: Number(BigInt.asIntN(32, address >> 32n)) };
+}
