@@ -44,7 +44,7 @@ const NODE: Record<string, string[]> = {
 
 /** Packages a package may import at run time, and from where. */
 const PACKAGES: Record<string, Record<string, string[]>> = {
-  core: { fzstd: ['perfdata'] },
+  core: { fzstd: ['perfdata', 'elf'] },
   node: { koffi: ['sys'] },
 };
 

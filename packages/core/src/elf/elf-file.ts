@@ -140,8 +140,15 @@ export async function readSectionBytes(
   elf: ElfFile,
   section: Section,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  if (section.type === SHT_NOBITS || section.size === 0 || (section.flags & SHF_COMPRESSED) !== 0)
-    return null;
+  return (section.flags & SHF_COMPRESSED) !== 0 ? null : readRawSection(elf, section);
+}
+
+/** As `readSectionBytes`, but compressed sections as they are in the file. */
+export async function readRawSection(
+  elf: ElfFile,
+  section: Section,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (section.type === SHT_NOBITS || section.size === 0) return null;
   if (section.offset + section.size > elf.source.size || section.size > MAX_SECTION_BYTES) {
     elf.damage.add('elf-section-outside', section.offset);
     return null;

@@ -1,6 +1,8 @@
 export { buildIdOfNotes, readBuildId } from './build-id.ts';
 export { crc32, crc32OfSource } from './crc32.ts';
 export { type DebugLink, readDebugLink } from './debuglink.ts';
+export { readDebugSection } from './dwarf/debug-section.ts';
+export { type LineTable, readLines } from './dwarf/line-table.ts';
 export * from './elf-facts.ts';
 export {
   type ElfFile,
