@@ -77,13 +77,8 @@ export class TraceClock {
   update(packet: Readonly<Packet>): boolean {
     const { calibration, estimate } = this;
     switch (packet.kind) {
-      case PACKET_CYC: {
-        const cycles = toFloat(packet.lo >>> 0, packet.hi >>> 0);
-        const ratio = calibration.ratio();
-        calibration.cyc(cycles);
-        const spread = ratio > 0 ? calibration.maxRatio - calibration.minRatio : 0;
-        return this.#told(estimate.cyc(cycles, ratio, spread));
-      }
+      case PACKET_CYC:
+        return this.cycles(toFloat(packet.lo >>> 0, packet.hi >>> 0));
       case PACKET_MTC:
         this.#hasMtc = true;
         return this.#told(Math.min(calibration.mtc(packet.lo), estimate.mtc(packet.lo)));
@@ -109,6 +104,15 @@ export class TraceClock {
       default:
         return false;
     }
+  }
+
+  /** What a CYC packet says. */
+  cycles(cycles: number): boolean {
+    const { calibration } = this;
+    const ratio = calibration.ratio();
+    calibration.cyc(cycles);
+    const spread = ratio > 0 ? calibration.maxRatio - calibration.minRatio : 0;
+    return this.#told(this.estimate.cyc(cycles, ratio, spread));
   }
 
   certainty(): TimeCertainty {

@@ -43,12 +43,10 @@ export interface TraceListener {
   /** Counts of nodes, for each graph (one for an execution mode and an address space). Excludes `onNodes`. */
   counts?(graph: CodeGraph): CountListener;
   onNodes?: NodeListener;
-  /** The same, a step at a time. Instead of `onNodes`. */
+  /** The same, a step at a time; with `onTime`, CYC packets stand among them and are for the listener. Instead of `onNodes`. */
   onPaths?: PathListener;
   /** The clock of `decoder.state` has moved on. Asks the graph to read timing packets. */
   onTime?(): void;
-  /** The same, but ahead of nodes that are still to be told: among them, 0 stands for each of these calls. Instead of `onTime`. */
-  onTimeMark?(): void;
   /** Before each step of the exact decoder: the clock stands at the packet that is next. */
   onStep?(): void;
   /** One instruction by the exact decoder. Borrowed. */
@@ -251,20 +249,19 @@ export class TraceRun {
     let engine = this.#engines.get(key);
     if (engine === undefined) {
       const graph = new CodeGraph(this.#image, { mode: state.mode, addressSpace });
-      const { onNodes, onPaths, onTime, onTimeMark } = this.#listener;
+      const { onNodes, onPaths, onTime } = this.#listener;
       const counts = this.#listener.counts?.(graph);
       engine = new GraphEngine(graph, state.lastIp, {
         ...(counts === undefined ? {} : { counts }),
         ...(onNodes === undefined ? {} : { nodes: onNodes }),
         ...(onPaths === undefined ? {} : { paths: onPaths }),
-        ...(onTime === undefined && onTimeMark === undefined
+        ...(onTime === undefined
           ? {}
           : {
-              marksTime: onTimeMark !== undefined,
+              logsCycles: onPaths !== undefined,
               time: (packet) => {
                 state.clock.update(packet);
-                if (onTimeMark !== undefined) this.#listener.onTimeMark?.();
-                else if (packet.kind !== PACKET_CBR) this.#listener.onTime?.();
+                if (packet.kind !== PACKET_CBR) this.#listener.onTime?.();
               },
             }),
       });

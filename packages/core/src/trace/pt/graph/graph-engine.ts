@@ -23,7 +23,7 @@ import { IndirectEdges } from './indirect-edges.ts';
 import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
 import { type HeaderState, readPlainHeader } from './plain-header.ts';
 import { RowStack } from './row-stack.ts';
-import { runSteps, StepRegisters } from './run-steps.ts';
+import { CYC_LOG, CYC_SKIP, CYC_STOP, runSteps, StepRegisters } from './run-steps.ts';
 import {
   EFFECT_KIND,
   EFFECT_PEAK,
@@ -59,8 +59,8 @@ export interface GraphEngineOptions {
   readonly paths?: PathListener;
   /** Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+; without it they are passed over. */
   readonly time?: (packet: Readonly<Packet>) => void;
-  /** Nodes need not be told before the packets of `time` that follow them: among the nodes, 0 stands for each. */
-  readonly marksTime?: boolean;
+  /** With `paths`: CYC packets are not for `time` but stand in the log, in their order. */
+  readonly logsCycles?: boolean;
 }
 
 export class GraphEngine {
@@ -80,7 +80,7 @@ export class GraphEngine {
   readonly #counts: CountListener | undefined;
   readonly #trail: NodeTrail | null;
   readonly #time: ((packet: Readonly<Packet>) => void) | undefined;
-  readonly #marksTime: boolean;
+  readonly #cyc: number;
   #uncountedBytes = 0;
 
   constructor(graph: CodeGraph, lastIp: LastIp, options: GraphEngineOptions) {
@@ -88,7 +88,7 @@ export class GraphEngine {
     this.lastIp = lastIp;
     this.#counts = options.counts;
     this.#time = options.time;
-    this.#marksTime = options.marksTime === true;
+    this.#cyc = options.logsCycles === true ? CYC_LOG : options.time === undefined ? CYC_SKIP : CYC_STOP;
     this.#steps = new StepTable(graph);
     const { nodes, paths } = options;
     this.#trail =
@@ -171,7 +171,7 @@ export class GraphEngine {
         this.#calls,
         registers,
         trail?.log ?? NO_LOG,
-        this.#time !== undefined,
+        this.#cyc,
       );
       if (trail !== null) trail.logged = registers.logged;
       if (registers.outcomes === NO_OUTCOMES) return true;
@@ -282,9 +282,8 @@ export class GraphEngine {
 
   #tellTime(packet: Readonly<Packet>): void {
     if (this.#time === undefined) return;
-    if (!this.#marksTime) this.#trail?.flush();
+    this.#trail?.flush();
     this.#time(packet);
-    if (this.#marksTime) this.#trail?.markTime();
   }
 
   /** Outcomes, the oldest highest. False: `node` needs something else before those that are left. */

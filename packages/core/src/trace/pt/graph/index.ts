@@ -1,4 +1,5 @@
 export * from './code-graph.ts';
 export { type CountListener, GraphEngine, type GraphEngineOptions } from './graph-engine.ts';
-export type { NodeListener, NodePaths, PathListener } from './node-trail.ts';
+export type { NodeListener, PathListener, StepPaths } from './node-trail.ts';
 export type { HeaderState } from './plain-header.ts';
+export { CYCLES_LOGGED } from './run-steps.ts';

@@ -2,8 +2,8 @@
  * What was executed, in order. The engine writes down one number a step (a slot of the step table, or a node left for a target
  * that the trace gave, negative); read out, each becomes the nodes it stands for.
  *
- *   log    1318 1320 -9 0 2050 …       in the loop: one store a TNT byte; 0 where time has moved on
- *   nodes  5 6 5 6 5 8 | 8 2 … | 9 | 0 | …
+ *   log    1318 1320 -9 2050 …       in the loop: one store a TNT byte
+ *   nodes  5 6 5 6 5 8 | 8 2 … | 9 | …
  */
 import type { CodeGraph } from './code-graph.ts';
 import type { StepTable } from './step-table.ts';
@@ -13,36 +13,79 @@ const LOG_LENGTH = 1 << 14;
 /** A step executes at most six nodes. */
 const NODES_A_STEP = 6;
 
-/**
- * Takes `nodes[0]` to `nodes[count - 1]`, executed in this order; 0, which is no node, is a mark of `markTime`. Borrowed: filled
- * again for the next.
- */
+/** Takes `nodes[0]` to `nodes[count - 1]`, executed in this order. Borrowed: filled again for the next. */
 export type NodeListener = (graph: CodeGraph, nodes: Int32Array, count: number) => void;
 
-/** What steps execute: at the place of a path how many nodes, and then these. Grows, until `generation` says that it began anew. */
-export class NodePaths {
+/** The nodes that steps execute, worked out when asked for. */
+export class StepPaths {
+  /** At the place of a path: how many nodes, and then these. */
   nodes = new Int32Array(LOG_LENGTH);
-  used = 1;
+  /** Slots mean other steps from when this changes. */
   generation = 0;
+  #used = 1;
+  /** Slot of a step -> place of its path. 0 is not known yet. */
+  #placeOf = new Int32Array(0);
+  readonly #steps: StepTable;
+
+  constructor(steps: StepTable) {
+    this.#steps = steps;
+  }
+
+  /** Slots are below this. */
+  get slots(): number {
+    return this.#steps.table.length;
+  }
+
+  /** Where in `nodes` the path of a slot is. May replace `nodes`. */
+  placeOf(slot: number): number {
+    if (slot >= this.#placeOf.length) {
+      const longer = new Int32Array(this.slots);
+      longer.set(this.#placeOf);
+      this.#placeOf = longer;
+    }
+    const place = this.#placeOf[slot]!;
+    return place !== 0 ? place : this.#add(slot);
+  }
+
+  forget(): void {
+    this.#placeOf.fill(0);
+    this.#used = 1;
+    this.generation++;
+  }
+
+  #add(slot: number): number {
+    const place = this.#used;
+    if (place + NODES_A_STEP >= this.nodes.length) {
+      const longer = new Int32Array(this.nodes.length * 2);
+      longer.set(this.nodes);
+      this.nodes = longer;
+    }
+    const { nodes } = this;
+    let at = place;
+    this.#steps.replay(slot, (node) => {
+      nodes[++at] = node;
+    });
+    nodes[place] = at - place;
+    this.#used = at + 1;
+    this.#placeOf[slot] = place;
+    return place;
+  }
 }
 
 /**
- * The same for who need not look at each node: `log[0]` to `log[count - 1]` are places of paths, or negative a single node, or 0.
- * Borrowed.
+ * The same for who need not look at each node: `log[0]` to `log[count - 1]` are slots of steps, or negative a single node, or at most
+ * CYCLES_LOGGED: cycles that passed then. Borrowed.
  */
-export type PathListener = (graph: CodeGraph, log: Int32Array, count: number, paths: NodePaths) => void;
+export type PathListener = (graph: CodeGraph, log: Int32Array, count: number, paths: StepPaths) => void;
 
 export class NodeTrail {
   readonly log = new Int32Array(LOG_LENGTH);
   logged = 0;
   readonly #graph: CodeGraph;
-  readonly #steps: StepTable;
   readonly #nodeListener: NodeListener | undefined;
   readonly #pathListener: PathListener | undefined;
   readonly #nodes = new Int32Array(LOG_LENGTH * NODES_A_STEP);
-  readonly #paths = new NodePaths();
-  /** Slot of a step -> where its path is. 0 is not known yet. */
-  #pathOf = new Int32Array(0);
+  readonly #paths: StepPaths;
 
   constructor(
     graph: CodeGraph,
@@ -51,9 +94,9 @@ export class NodeTrail {
     pathListener: PathListener | undefined,
   ) {
     this.#graph = graph;
-    this.#steps = steps;
     this.#nodeListener = nodeListener;
     this.#pathListener = pathListener;
+    this.#paths = new StepPaths(steps);
   }
 
   get isFull(): boolean {
@@ -70,83 +113,36 @@ export class NodeTrail {
     this.log[this.logged++] = -node;
   }
 
-  markTime(): void {
-    if (this.logged === LOG_LENGTH) this.flush();
-    this.log[this.logged++] = 0;
-  }
-
   /** Tell the listener all that was written down. */
   flush(): void {
     const { logged } = this;
     if (logged === 0) return;
     this.logged = 0;
-    if (this.#pathOf.length < this.#steps.table.length) {
-      const longer = new Int32Array(this.#steps.table.length);
-      longer.set(this.#pathOf);
-      this.#pathOf = longer;
-    }
-    if (this.#pathListener !== undefined) this.#tellPaths(logged, this.#pathListener);
+    if (this.#pathListener !== undefined) this.#pathListener(this.#graph, this.log, logged, this.#paths);
     else if (this.#nodeListener !== undefined) this.#tellNodes(logged, this.#nodeListener);
+  }
+
+  /** The step table was emptied. */
+  forget(): void {
+    this.#paths.forget();
   }
 
   #tellNodes(logged: number, listener: NodeListener): void {
     const { log } = this;
     const nodes = this.#nodes;
-    const pathOf = this.#pathOf;
-    let paths = this.#paths.nodes;
+    const paths = this.#paths;
     let count = 0;
     for (let at = 0; at < logged; at++) {
       const slot = log[at]!;
-      if (slot <= 0) {
+      if (slot < 0) {
         nodes[count++] = -slot;
         continue;
       }
-      let path = pathOf[slot]!;
-      if (path === 0) {
-        path = this.#addPath(slot);
-        paths = this.#paths.nodes;
-      }
-      const last = path + paths[path]!;
-      while (path < last) nodes[count++] = paths[++path]!;
+      let place = paths.placeOf(slot);
+      const steps = paths.nodes;
+      const last = place + steps[place]!;
+      while (place < last) nodes[count++] = steps[++place]!;
     }
     listener(this.#graph, nodes, count);
-  }
-
-  #tellPaths(logged: number, listener: PathListener): void {
-    const { log } = this;
-    const pathOf = this.#pathOf;
-    for (let at = 0; at < logged; at++) {
-      const slot = log[at]!;
-      if (slot <= 0) continue;
-      const path = pathOf[slot]!;
-      log[at] = path !== 0 ? path : this.#addPath(slot);
-    }
-    listener(this.#graph, log, logged, this.#paths);
-  }
-
-  /** The step table was emptied: its slots mean other steps from now on. */
-  forget(): void {
-    this.#pathOf.fill(0);
-    this.#paths.used = 1;
-    this.#paths.generation++;
-  }
-
-  #addPath(slot: number): number {
-    const paths = this.#paths;
-    const path = paths.used;
-    if (path + NODES_A_STEP >= paths.nodes.length) {
-      const longer = new Int32Array(paths.nodes.length * 2);
-      longer.set(paths.nodes);
-      paths.nodes = longer;
-    }
-    const { nodes } = paths;
-    let at = path;
-    this.#steps.replay(slot, (node) => {
-      nodes[++at] = node;
-    });
-    nodes[path] = at - path;
-    paths.used = at + 1;
-    this.#pathOf[slot] = path;
-    return path;
   }
 }

@@ -14,6 +14,13 @@ import {
   ROW_STACK_MASK,
 } from './step-facts.ts';
 
+/** What becomes of CYC packets: passed over, left to whoever keeps the time, or written into the log as CYCLES_LOGGED - cycles. */
+export const CYC_SKIP = 0;
+export const CYC_STOP = 1;
+export const CYC_LOG = 2;
+/** In the log nodes are negative, and far above this. */
+export const CYCLES_LOGGED: number = -(2 ** 30);
+
 /** Where `runSteps` begins, and where it ended. */
 export class StepRegisters {
   /** Offset of the next packet, bytes. */
@@ -31,8 +38,7 @@ export class StepRegisters {
  * flow. It ends before anything else, PAD among it: its index is 0, where no step is. GraphEngine has all of it in full, and
  * goes on there.
  *
- * Steps are counted in the table, or, where `log` has a length, written down in order until it is full. With `stopsAtCyc` CYC
- * packets are left to whoever keeps the time.
+ * Steps are counted in the table, or, where `log` has a length, written down in order until it is full. `cyc` is CYC_*.
  */
 export function runSteps(
   bytes: Uint8Array,
@@ -42,7 +48,7 @@ export function runSteps(
   calls: RowStack,
   registers: StepRegisters,
   log: Int32Array,
-  stopsAtCyc: boolean,
+  cyc: number,
 ): void {
   const stack = calls.rows;
   let { top, depth } = calls;
@@ -54,7 +60,21 @@ export function runSteps(
       if (position >= end) break;
       const byte = bytes[position]!;
       if ((byte & 1) !== 0) {
-        if ((byte & 3) !== 3 || stopsAtCyc) break;
+        if ((byte & 3) !== 3 || cyc === CYC_STOP) break;
+        if (cyc === CYC_LOG) {
+          if (logged > mostLogged) break;
+          let cycles = byte >>> 3;
+          if ((byte & PT_CYC_MORE) !== 0) {
+            // Longer than two bytes is rare enough to be done in full.
+            const second = position + 1 < end ? bytes[position + 1]! : PT_CYC_NEXT_MORE;
+            if ((second & PT_CYC_NEXT_MORE) !== 0) break;
+            cycles |= (second >>> 1) << 5;
+            position++;
+          }
+          position++;
+          log[logged++] = CYCLES_LOGGED - cycles;
+          continue;
+        }
         const after = skipCyc(bytes, position, end, byte);
         if (after > end) break;
         position = after;
@@ -63,8 +83,9 @@ export function runSteps(
       // Nearly always: a step that is known and leaves the calls alone. The rest of the loop does it as well.
       const slot = row + byte;
       const next = table[slot]!;
-      if (next > 0 && !isLogging) {
-        table[slot + 1] = table[slot + 1]! + 1;
+      if (next > 0 && (!isLogging || logged <= mostLogged)) {
+        if (isLogging) log[logged++] = slot;
+        else table[slot + 1] = table[slot + 1]! + 1;
         row = next;
         position++;
         continue;

@@ -7,10 +7,9 @@ import type { TscEstimate } from '../../tsc-estimate.ts';
 
 /** Corrections are smaller: two wraps of MTC at its slowest. */
 const MOST_CORRECTED_TICKS = 1 << 26;
-const FIRST_MARKS = 1024;
 
 export class CallClock {
-  /** Ticks now; NaN while no time is known. */
+  /** Ticks that were told last; NaN while no time is known. */
   ticks = Number.NaN;
   errorTicks = Number.POSITIVE_INFINITY;
   /** How often the time has gone back further than any correction: times of before and behind are not to be compared. */
@@ -18,71 +17,52 @@ export class CallClock {
   #baseLo = 0;
   #baseHi = 0;
   #hasBase = false;
-  // Times that are ahead of what is being executed: `mark` adds, `take` goes on to the next.
-  #markTicks = new Float64Array(FIRST_MARKS);
-  #markErrors = new Float64Array(FIRST_MARKS);
-  #marked = 0;
-  #taken = 0;
+  // What was read, and not told yet.
+  #lo = 0;
+  #hi = 0;
+  #hasTime = false;
+  #error = Number.POSITIVE_INFINITY;
 
   /** What `ticks` counts from; null where no time was told. */
   get baseTsc(): bigint | null {
     return this.#hasBase ? toBigInt(this.#baseLo, this.#baseHi) : null;
   }
 
-  /** It is now what the estimate says. True where time began anew. */
-  read(estimate: TscEstimate): boolean {
-    return this.#set(this.#ticksOf(estimate), estimate.errorTicks);
+  /** It is now what the estimate says. */
+  read(estimate: TscEstimate): void {
+    this.#lo = estimate.tscLo;
+    this.#hi = estimate.tscHi;
+    this.#hasTime = estimate.hasTsc;
+    this.#error = estimate.errorTicks;
   }
 
-  mark(estimate: TscEstimate): void {
-    if (this.#marked === this.#markTicks.length) this.#grow();
-    this.#markTicks[this.#marked] = this.#ticksOf(estimate);
-    this.#markErrors[this.#marked++] = estimate.errorTicks;
-  }
-
-  /** It is now what the next mark says. True where time began anew. */
-  take(): boolean {
-    const at = this.#taken++;
-    const isNew = this.#set(this.#markTicks[at]!, this.#markErrors[at]!);
-    if (this.#taken === this.#marked) this.#taken = this.#marked = 0;
-    return isNew;
-  }
-
-  #set(ticks: number, errorTicks: number): boolean {
-    const before = this.ticks;
-    if (ticks < before) {
-      if (before - ticks <= MOST_CORRECTED_TICKS) {
-        // The clock was too fast by this much.
-        this.errorTicks = Math.max(errorTicks, before - ticks);
-        return false;
-      }
-      this.restarts++;
-      this.ticks = ticks;
-      this.errorTicks = errorTicks;
-      return true;
+  /** Put into `ticks` what time it is. True where time began anew. */
+  tell(): boolean {
+    if (!this.#hasTime) {
+      this.ticks = Number.NaN;
+      this.errorTicks = Number.POSITIVE_INFINITY;
+      return false;
     }
-    this.ticks = ticks;
-    this.errorTicks = errorTicks;
-    return false;
-  }
-
-  #ticksOf(estimate: TscEstimate): number {
-    if (!estimate.hasTsc) return Number.NaN;
-    const { tscLo, tscHi } = estimate;
     if (!this.#hasBase) {
       this.#hasBase = true;
-      this.#baseLo = tscLo;
-      this.#baseHi = tscHi;
+      this.#baseLo = this.#lo;
+      this.#baseHi = this.#hi;
     }
-    return (tscHi - this.#baseHi) * TWO_32 + (tscLo - this.#baseLo);
+    const before = this.#last;
+    const ticks = (this.#hi - this.#baseHi) * TWO_32 + (this.#lo - this.#baseLo);
+    this.errorTicks = this.#error;
+    const isBack = ticks < before;
+    if (isBack && before - ticks <= MOST_CORRECTED_TICKS) {
+      // The clock was too fast by this much.
+      this.errorTicks = Math.max(this.#error, before - ticks);
+      this.ticks = before;
+      return false;
+    }
+    this.ticks = ticks;
+    this.#last = ticks;
+    if (isBack) this.restarts++;
+    return isBack;
   }
 
-  #grow(): void {
-    const ticks = new Float64Array(this.#marked * 2);
-    ticks.set(this.#markTicks);
-    this.#markTicks = ticks;
-    const errors = new Float64Array(this.#marked * 2);
-    errors.set(this.#markErrors);
-    this.#markErrors = errors;
-  }
+  #last: number = Number.NEGATIVE_INFINITY;
 }

@@ -24,7 +24,7 @@ import {
   TSX_ABORTED,
   TSX_IN_TRANSACTION,
 } from '../../flow/index.ts';
-import type { CodeGraph, NodePaths } from '../../graph/index.ts';
+import { type CodeGraph, CYCLES_LOGGED, type StepPaths } from '../../graph/index.ts';
 import type { TraceClock } from '../../trace-clock.ts';
 import type { TraceListener } from '../run-trace.ts';
 import type { AddressTable } from './address-table.ts';
@@ -41,7 +41,7 @@ import {
   OP_RETURN,
   OP_TARGET,
 } from './node-calls.ts';
-import { PATH_PLAIN, PATH_UNKNOWN, PathCalls } from './path-calls.ts';
+import { STEP_UNKNOWN, StepCalls } from './step-calls.ts';
 
 const TWO_32 = 0x1_0000_0000;
 
@@ -51,7 +51,7 @@ export class CallCollector implements TraceListener {
   readonly #tracker: CallTracker;
   readonly #addresses: AddressTable;
   readonly #functions: FunctionRows;
-  readonly #known = new Map<CodeGraph, PathCalls>();
+  readonly #known = new Map<CodeGraph, StepCalls>();
   /** Kind of the branch that was executed last, while it is not known where it went; else 0. */
   #open = 0;
   #openAt: number = NO_ROW;
@@ -65,48 +65,42 @@ export class CallCollector implements TraceListener {
     this.#functions = functions;
   }
 
-  onTimeMark = (): void => {
-    this.#tracker.clock.mark(this.clock!.estimate);
-  };
+  /** Asks for timing packets; the clock is read where something happens. */
+  onTime(): void {}
 
   onStep(): void {
-    if (this.#tracker.clock.read(this.clock!.estimate)) this.#tracker.forgetTimes();
+    this.#tracker.clock.read(this.clock!.estimate);
   }
 
-  onGraph(): void {
-    this.onStep();
-  }
-
-  onPaths = (graph: CodeGraph, log: Int32Array, count: number, paths: NodePaths): void => {
+  onPaths = (graph: CodeGraph, log: Int32Array, count: number, paths: StepPaths): void => {
     const tracker = this.#tracker;
+    const clock = this.clock!;
     const known = this.#callsOf(graph, paths);
-    let { state, instructions: lengths, branches: branchCounts } = known;
+    const { facts } = known;
     let { instructions, branches } = tracker;
     let isOpen = this.#open !== 0 || tracker.stack.depth === 0;
     for (let at = 0; at < count; at++) {
-      const path = log[at]!;
-      if (path === 0) {
-        if (tracker.clock.take()) tracker.forgetTimes();
-        continue;
-      }
-      if (path > 0) {
-        let now = path < state.length ? state[path]! : PATH_UNKNOWN;
-        if (now === PATH_UNKNOWN) {
-          now = known.add(path);
-          ({ state, instructions: lengths, branches: branchCounts } = known);
-        }
-        if (now === PATH_PLAIN && !isOpen) {
-          instructions += lengths[path]!;
-          branches += branchCounts[path]!;
+      const slot = log[at]!;
+      if (slot > 0) {
+        let length = facts[slot]!;
+        if (length === STEP_UNKNOWN) length = known.add(slot);
+        if (length > 0 && !isOpen) {
+          instructions += length;
+          branches += facts[slot + 1]!;
           continue;
         }
+      } else if (slot <= CYCLES_LOGGED) {
+        clock.cycles(CYCLES_LOGGED - slot);
+        continue;
       }
       tracker.instructions = instructions;
       tracker.branches = branches;
-      if (path < 0) this.#executeNode(known.calls, -path);
+      tracker.clock.read(clock.estimate);
+      if (slot < 0) this.#executeNode(known.calls, -slot);
       else {
-        const last = path + paths.nodes[path]!;
-        for (let node = path + 1; node <= last; node++) this.#executeNode(known.calls, paths.nodes[node]!);
+        const place = paths.placeOf(slot);
+        const last = place + paths.nodes[place]!;
+        for (let node = place + 1; node <= last; node++) this.#executeNode(known.calls, paths.nodes[node]!);
       }
       ({ instructions, branches } = tracker);
       isOpen = this.#open !== 0;
@@ -115,13 +109,13 @@ export class CallCollector implements TraceListener {
     tracker.branches = branches;
   };
 
-  #callsOf(graph: CodeGraph, paths: NodePaths): PathCalls {
+  #callsOf(graph: CodeGraph, paths: StepPaths): StepCalls {
     let known = this.#known.get(graph);
     if (known === undefined) {
-      known = new PathCalls(new NodeCalls(graph, this.#addresses, this.#functions), paths);
+      known = new StepCalls(new NodeCalls(graph, this.#addresses, this.#functions), paths);
       this.#known.set(graph, known);
     }
-    known.checkGeneration();
+    known.prepare();
     return known;
   }
 

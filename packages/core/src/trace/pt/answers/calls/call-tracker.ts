@@ -194,7 +194,7 @@ export class CallTracker {
   }
 
   /** Times from before cannot be compared with those that follow. */
-  forgetTimes(): void {
+  #forgetTimes(): void {
     this.stack.enterTicks.fill(Number.NaN, 0, this.stack.depth);
     this.#tree?.forgetTime();
   }
@@ -243,6 +243,7 @@ export class CallTracker {
     const { stack, clock } = this;
     const start = target === NO_ROW ? NO_ROW : this.#functions.startOf(target);
     const functionRow = start === NO_ROW ? target : start;
+    if (clock.tell()) this.#forgetTimes();
     const tree = this.#tree;
     const parent = stack.depth === 0 ? NO_ROW : stack.path[stack.depth - 1]!;
     tree?.account(parent, this.instructions, clock.ticks);
@@ -266,6 +267,7 @@ export class CallTracker {
 
   #leave(left: number): void {
     const { stack } = this;
+    if (this.clock.tell()) this.#forgetTimes();
     const at = stack.pop();
     if (stack.depth < this.#transactionDepth) this.#transactionDepth = -1;
     this.#tell(at, left);
