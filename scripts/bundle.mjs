@@ -49,6 +49,7 @@ await build({
   entryPoints: [
     { in: `${node}/src/index.ts`, out: 'index' },
     { in: `${node}/src/cli/main.ts`, out: 'cli' },
+    { in: `${node}/src/trace/part-worker.ts`, out: 'pt-worker' },
   ],
   outdir: `${node}/dist`,
 });

@@ -38,8 +38,22 @@ const NODE: Record<string, string[]> = {
   record: ['sys', 'probe', 'target', 'pmu', 'session', 'reader'],
   locate: ['sys'],
   open: ['sys', 'locate'],
+  trace: [],
   stat: ['sys', 'probe', 'target', 'pmu', 'session', 'counting'],
-  cli: ['sys', 'probe', 'target', 'pmu', 'session', 'counting', 'stat', 'reader', 'record', 'locate', 'open'],
+  cli: [
+    'sys',
+    'probe',
+    'target',
+    'pmu',
+    'session',
+    'counting',
+    'stat',
+    'reader',
+    'record',
+    'locate',
+    'open',
+    'trace',
+  ],
 };
 
 /** Packages a package may import at run time, and from where. */

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { CounterpointError } from '@counterpoint/core/base';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { type ByteSource, CounterpointError, memorySource } from '@counterpoint/core/base';
+import { openFileSource } from '../locate/index.ts';
 import { UsageError } from './args.ts';
 
 /** `FILE[:FROM[-TO]]`: a file, or a part of it in bytes; numbers in decimal or with 0x. A colon may be part of the name. */
@@ -24,18 +25,46 @@ export function parseFilePart(text: string): FilePart {
   return { path: match[1]!, from, to };
 }
 
+/** A file or a part of it, to be read bit by bit. Whatever is not a regular file is read whole, at once. */
+export async function openFilePart(part: FilePart): Promise<ByteSource & AsyncDisposable> {
+  if (!statSync(part.path).isFile()) {
+    const bytes = readFilePart(part);
+    return { ...memorySource(bytes), [Symbol.asyncDispose]: async () => {} };
+  }
+  const file = await openFileSource(part.path);
+  try {
+    const to = checkedEnd(part, file.size);
+    const { from } = part;
+    return {
+      size: to - from,
+      read: (offset, length) => file.read(from + offset, Math.min(length, to - from - offset)),
+      readInto: (target, offset) =>
+        file.readInto(target.subarray(0, Math.max(0, to - from - offset)), from + offset),
+      [Symbol.asyncDispose]: () => file.close(),
+    };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Where the part ends in a file of `size` bytes. */
+function checkedEnd({ path, from, to }: FilePart, size: number): number {
+  const end = to ?? size;
+  if (from <= size && end <= size) return end;
+  throw new CounterpointError(
+    'ERR_FILE_PART',
+    `${path} has ${size} bytes, and ${from > size ? from : end} was asked for`,
+    'Give FILE:FROM-TO inside of the file, in bytes.',
+  );
+}
+
 /** The bytes of a file or of a part of it. */
-export function readFilePart({ path, from, to }: FilePart): Uint8Array<ArrayBuffer> {
+export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
+  const { path, from } = part;
   const descriptor = openSync(path, 'r');
   try {
-    const size = fstatSync(descriptor).size;
-    const end = to ?? size;
-    if (from > size || end > size)
-      throw new CounterpointError(
-        'ERR_FILE_PART',
-        `${path} has ${size} bytes, and ${from > size ? from : end} was asked for`,
-        'Give FILE:FROM-TO inside of the file, in bytes.',
-      );
+    const end = checkedEnd(part, fstatSync(descriptor).size);
     const bytes = new Uint8Array(end - from);
     let at = 0;
     while (at < bytes.length) {

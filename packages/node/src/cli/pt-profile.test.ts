@@ -54,7 +54,7 @@ test('counts and hot places, as text and as JSON, by the fast decoder and by the
       '',
     ].join('\n'),
   );
-  for (const way of [[], ['--exact-only']]) {
+  for (const way of [[], ['--exact-only'], ['--workers', '1'], ['--workers', '2']]) {
     const { out } = await counterpoint(
       'pt',
       'profile',

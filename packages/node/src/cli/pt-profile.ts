@@ -4,11 +4,20 @@ import type { Output } from './output.ts';
 import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
 
-type Name = PtSettingsName | PtCodeName | 'hash' | 'exact-only' | 'resync-on-error' | 'top' | 'json';
+type Name =
+  | PtSettingsName
+  | PtCodeName
+  | 'hash'
+  | 'exact-only'
+  | 'resync-on-error'
+  | 'top'
+  | 'json'
+  | 'workers';
 
 const OUTPUT = 'Output';
 const DECODING = 'Decoding';
 const DEFAULT_TOP = 10;
+const MOST_WORKERS = 256;
 
 export default defineVerb<Name>({
   name: 'pt profile',
@@ -28,6 +37,12 @@ export default defineVerb<Name>({
       help: 'instruction by instruction: slow, to check the fast decoder',
       group: DECODING,
     },
+    {
+      long: 'workers',
+      value: 'N',
+      help: 'threads that decode (default: one for a short trace, else one per CPU); the result is the same',
+      group: DECODING,
+    },
     ...PT_CODE_OPTIONS,
     ...PT_SETTINGS_OPTIONS,
   ],
@@ -40,17 +55,20 @@ export default defineVerb<Name>({
     ['pt profile --raw code.bin:0x401000 --json --hash trace.pt', 'with what proves that two decoders agree'],
   ],
   async run({ args, out, err }) {
-    const { AddressHash, profileAnswer, profileTrace, streamInstructions } = await import(
+    const { AddressHash, localPartWorker, profileAnswer, profileInParts, streamInstructions } = await import(
       '@counterpoint/core/trace'
     );
-    const { parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { openFilePart, parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { threadPartWorker, workersFor } = await import('../trace/index.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
     if (file === undefined) throw new UsageError('no trace is named');
     if (more.length > 0) throw new UsageError(`one trace at a time, not also ${more.join(' ')}`);
     const settings = ptSettings<Name>(args);
     const filter = addressFilter<Name>(args);
-    const bytes = readFilePart(parseFilePart(file));
+    const part = parseFilePart(file);
+    await using source = await openFilePart(part);
+    const workers = args.number('workers', { min: 1, max: MOST_WORKERS }) ?? workersFor(source.size);
     const { image } = await namedCode<Name>(args);
     const json = args.boolean('json');
     if (settings.unknownCpu) err.line('counterpoint: the CPU is not known: no errata are applied.');
@@ -61,14 +79,18 @@ export default defineVerb<Name>({
       filter,
       resume: args.boolean('resync-on-error'),
       exactOnly: args.boolean('exact-only'),
-      onProgress: (done: number) =>
-        progress.update(() => `decoding: ${Math.floor((done / bytes.length) * 100)}%`),
     };
-    const found = profileTrace(bytes, image, options);
+    const found = await profileInParts(source, image, {
+      ...options,
+      onProgress: progress.listener(),
+      workers: Array.from({ length: workers }, workers === 1 ? localPartWorker : threadPartWorker),
+    });
     let addressHash: string | undefined;
     if (args.boolean('hash')) {
       const hash = new AddressHash();
-      streamInstructions(bytes, image, options, hash.add);
+      const onProgress = (done: number) =>
+        progress.update(() => `hashing: ${Math.floor((done / source.size) * 100)}%`);
+      streamInstructions(readFilePart(part), image, { ...options, onProgress }, hash.add);
       addressHash = hash.toString();
     }
     const answer = profileAnswer(found, addressHash);

@@ -1,0 +1,1 @@
+export { threadPartWorker, workersFor } from './thread-part-worker.ts';
