@@ -172,5 +172,5 @@ test('damaged sections, blobs, attrs and records', async () => {
     encodeAgain(new BodyWriter(le), decoded, layout);
   };
   const cases = await fuzz('parts', run, () => input);
-  assert.ok(cases === null || cases > 50, `only ${cases} cases`);
+  assert.ok(cases === null || cases > 10, `only ${cases} cases`);
 });
