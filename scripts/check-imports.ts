@@ -18,11 +18,13 @@ const CORE: Record<string, string[]> = {
   elf: ['base'],
   jit: ['base'],
   machine: ['base', 'abi', 'records'],
+  aux: ['base', 'abi', 'records'],
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
   trace: ['base', 'abi', 'records', 'elf', 'jit', 'machine', 'symbols', 'profile', 'loss'],
-  ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'machine', 'symbols', 'profile'],
-  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'symbols', 'profile', 'ingest'],
+  itrace: ['base', 'abi', 'records', 'events', 'perfdata', 'machine', 'aux', 'symbols', 'profile', 'trace'],
+  ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'machine', 'symbols', 'profile', 'itrace'],
+  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'symbols', 'profile', 'itrace', 'ingest'],
   export: ['base', 'loss', 'profile', 'query'],
 };
 

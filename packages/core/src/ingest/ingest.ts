@@ -1,5 +1,6 @@
 import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
+import { scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
 import type { Thread } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
 import { MODE_KERNEL, NONE, Profile, type ProfileMeta } from '../profile/index.ts';
@@ -24,6 +25,8 @@ export interface IngestOptions {
   /** Leave call chains aside and keep the innermost frame of each sample: all that flat reports need. */
   innermostOnly?: boolean;
   filter?: SampleFilter;
+  /** Decode the hardware trace that the recording holds, if any. */
+  trace?: TraceRequest;
   signal?: AbortSignal;
   onProgress?: ProgressListener;
 }
@@ -45,23 +48,24 @@ export async function ingestPerfData(
   options: IngestOptions = {},
 ): Promise<IngestResult> {
   const builder = new Builder(reader, options);
-  await reader.scan(builder.walker, {
+  const scan = {
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
-  });
-  return builder.finish();
+  };
+  return builder.finish(await scanWithTrace(reader, builder.walker, scan, options.trace ?? null));
 }
 
 /** Says what the recording holds besides what is shown of it. */
-export function contentNotes(reader: PerfDataReader): Diagnostic[] {
-  const notes: Diagnostic[] = [];
+export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null = null): Diagnostic[] {
+  const notes: Diagnostic[] = trace === null ? [] : traceNotes(trace);
   const bytes = reader.auxTraceBytes;
-  if (bytes > 0) {
+  if (bytes > 0 && trace === null) {
     notes.push({
       code: 'trace-not-decoded',
       path: 'AUX data',
       detail: `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`,
-      remedy: '`perf script --itrace=...` decodes it.',
+      remedy:
+        'Intel PT in a file is decoded with --itrace; what comes through a pipe has to be saved first. Other traces: `perf script --itrace=...`.',
     });
   }
   const hasUserStacks = reader.events.events.some(
@@ -78,6 +82,23 @@ export function contentNotes(reader: PerfDataReader): Diagnostic[] {
     });
   }
   return notes;
+}
+
+/** What could not be decoded, by reason. */
+function traceNotes({ errors, diagnostics }: TraceOutcome): Diagnostic[] {
+  const total = errors.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return diagnostics;
+  const kinds = errors.map(({ count, text }) => `${count} × ${text}`).join(', ');
+  return [
+    ...diagnostics,
+    {
+      code: 'trace-errors',
+      path: 'AUX data',
+      detail: `${total} errors while the trace was decoded (${kinds}): what ran there is missing`,
+      remedy:
+        'Where code is missing, give the files that ran (see above); overflows and lost data call for a larger AUX buffer (-m ,64M) or fewer packets.',
+    },
+  ];
 }
 
 /** Says why functions of the kernel have no names, where the recording does not even say where the kernel was. */
@@ -221,7 +242,7 @@ class Builder {
     return this.lastPlace.place;
   }
 
-  async finish(): Promise<IngestResult> {
+  async finish(trace: TraceOutcome | null): Promise<IngestResult> {
     const { profile, reader, options } = this;
     const { losses } = this.walker;
     losses.finish();
@@ -242,7 +263,7 @@ class Builder {
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.resolver?.resolveNew(options.onProgress);
     const found = this.resolver === null ? [] : [...kernelNotes(profile), ...this.resolver.diagnostics];
-    const diagnostics = [...contentNotes(reader), ...found];
+    const diagnostics = [...contentNotes(reader, trace), ...found];
     profile.damage = reader.damage.list();
     return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
   }

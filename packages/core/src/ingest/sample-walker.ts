@@ -1,5 +1,6 @@
 import {
   PERF_RECORD_MISC_CPUMODE_MASK,
+  PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
   PERF_RECORD_SAMPLE,
   PERF_SAMPLE_CPU,
@@ -17,7 +18,7 @@ import {
   SampleStream,
 } from '../perfdata/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
-import { decodeRecord, type SampleFields } from '../records/index.ts';
+import { decodeRecord, SampleFields } from '../records/index.ts';
 import { Binaries } from './binaries.ts';
 import type { SampleFilter } from './sample-filter.ts';
 import { StackInterner } from './stack-interner.ts';
@@ -28,6 +29,8 @@ export class WalkedSample {
   fields!: SampleFields;
   thread!: Thread;
   view!: DataView;
+  /** Where its record ends in `view`. */
+  recordEnd = 0;
   /** Nanoseconds since the reader's base time; NaN where the sample has no time. */
   timeNs = Number.NaN;
   /** -1 where not recorded. */
@@ -54,6 +57,7 @@ export class SampleWalker implements RecordSink {
   private readonly filter: SampleFilter | null;
   private readonly onSample: (sample: WalkedSample) => void;
   private readonly walked = new WalkedSample();
+  private readonly place = new SampleFields();
   private fromNs = -Infinity;
   private toNs = Infinity;
   private rangeIsSet = false;
@@ -82,12 +86,22 @@ export class SampleWalker implements RecordSink {
     const { events, littleEndian } = this.reader;
     if (type === PERF_RECORD_SAMPLE) {
       this.walked.view = view;
+      this.walked.recordEnd = end;
       this.walked.mode = view.getUint16(start + 4, littleEndian) & PERF_RECORD_MISC_CPUMODE_MASK;
       this.samples.sample(view, start, end, type, fileOffset);
     } else if (SIDEBAND_TYPES.has(type)) {
       const event = events.eventOf(view, start, end, type, littleEndian) ?? events.events[0] ?? null;
       this.machine.record(decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian));
     } else this.losses.record(view, start, end, type);
+  }
+
+  /** Row of the stack table for another address of a sample: where its branch went. */
+  stackAt({ view, thread }: WalkedSample, lo: number, hi: number): number {
+    const place = this.place;
+    place.ipLo = lo;
+    place.ipHi = hi;
+    const mode = (hi | 0) < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+    return this.stacks.intern(view, place, thread.process, mode, true, this.reader.littleEndian);
   }
 
   private sample(event: RecordedEvent, fields: SampleFields, periodLo: number, periodHi: number): void {

@@ -124,6 +124,11 @@ export class Machine {
     return thread;
   }
 
+  /** The thread with this id at the moment, null where no record told of it. */
+  findThread(tid: number): Thread | null {
+    return this.threads.get(tid) ?? null;
+  }
+
   /** Take a side-band record (one of `SIDEBAND_TYPES`; others are ignored). */
   record(record: PerfRecord): void {
     switch (record.type) {

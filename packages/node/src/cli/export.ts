@@ -1,6 +1,7 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { defineVerb, EXIT_OK, UsageError } from './args.ts';
 import { exportFormat, writeExport } from './export-file.ts';
+import { ITRACE_OPTION, type ItraceName, itraceOptions } from './itrace-option.ts';
 import {
   FILTERS,
   filterWords,
@@ -15,6 +16,7 @@ import {
 
 type ExportName =
   | InputName
+  | ItraceName
   | 'format'
   | 'output'
   | 'event'
@@ -58,6 +60,7 @@ export default defineVerb<ExportName>({
       group: 'Output',
     },
     { long: 'icicle', help: 'svg: roots at the top', group: 'Output' },
+    ITRACE_OPTION,
   ],
   examples: [
     ['export -o flame.svg', 'an interactive flame graph of perf.data'],
@@ -81,9 +84,11 @@ export default defineVerb<ExportName>({
     await using recording = await openInput(args);
     using progress = new ProgressLine(err);
     const filter = await sampleFilter(args, recording);
+    const itrace = await itraceOptions(args, 'report');
     const { profile, diagnostics, firstTimeNs, lastTimeNs } = await recording.profile({
       aggregate: !format.hasTimeline,
       ...(filter === undefined ? {} : { filter }),
+      ...(itrace === null ? {} : { itrace }),
       onProgress: progress.listener(),
     });
     const event = chosenEvent(profile.events, args.string('event'));

@@ -13,6 +13,7 @@ import {
 } from '@counterpoint/core/query';
 import type { Recording } from '../open/index.ts';
 import type { VerbContext } from './args.ts';
+import { itraceOptions } from './itrace-option.ts';
 import { lossLines } from './loss-text.ts';
 import type { Output } from './output.ts';
 import { ProgressLine } from './progress.ts';
@@ -141,12 +142,14 @@ async function readProfile(
 ): Promise<IngestResult> {
   using progress = new ProgressLine(err);
   const filter = await sampleFilter(args, recording);
+  const itrace = await itraceOptions(args, 'report');
   // Awaited here: the progress line ends with this block.
   return await recording.profile({
     aggregate: true,
     innermostOnly: direction === undefined && !children,
     keepCpu: sort?.includes('cpu') === true,
     ...(filter === undefined ? {} : { filter }),
+    ...(itrace === null ? {} : { itrace }),
     onProgress: progress.listener(),
   });
 }

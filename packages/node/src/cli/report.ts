@@ -1,8 +1,10 @@
 import { defineVerb } from './args.ts';
+import { ITRACE_OPTION, type ItraceName } from './itrace-option.ts';
 import { FILTERS, INPUT_OPTIONS, type InputName, openInput, refuseOthers } from './recording-input.ts';
 
 export type ReportName =
   | InputName
+  | ItraceName
   | 'stats'
   | 'header-only'
   | 'children'
@@ -77,6 +79,7 @@ export default defineVerb<ReportName>({
       help: 'call tree from the roots down, or from each function up to its callers; with --dsos or --symbols only those functions are roots',
       group: 'Rows',
     },
+    ITRACE_OPTION,
     {
       long: 'stats',
       help: 'only what is in the file: samples, records by type, losses, damage',

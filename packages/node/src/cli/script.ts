@@ -1,5 +1,8 @@
 import { printableJson } from '@counterpoint/core/base';
-import { defineVerb } from './args.ts';
+import type { FieldChoice } from '@counterpoint/core/query';
+import { defineVerb, UsageError } from './args.ts';
+import { ITRACE_OPTION, type ItraceName, itraceOptions } from './itrace-option.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
 import {
   FILTERS,
   filterWords,
@@ -11,7 +14,16 @@ import {
   statusForLoss,
 } from './recording-input.ts';
 
-type ScriptName = InputName | 'fields' | 'ns' | 'hide-call-graph' | 'json';
+type ScriptName =
+  | InputName
+  | ItraceName
+  | 'fields'
+  | 'ns'
+  | 'hide-call-graph'
+  | 'json'
+  | 'insn-trace'
+  | 'call-trace'
+  | 'call-ret-trace';
 
 export default defineVerb<ScriptName>({
   name: 'script',
@@ -23,7 +35,7 @@ export default defineVerb<ScriptName>({
       long: 'fields',
       short: 'F',
       value: 'FIELDS',
-      help: 'what to print: comm,pid,tid,cpu,time,period,event,trace,addr,weight,ip,sym,symoff,dso,brstack,phys_addr; `+addr` adds, `-dso` takes away',
+      help: 'what to print: comm,pid,tid,cpu,time,period,event,flags,callindent,trace,synth,addr,weight,ip,sym,symoff,dso,brstack,phys_addr,insn,insnlen,ipc; `+addr` adds, `-dso` takes away',
       group: 'Output',
     },
     { long: 'ns', help: 'times with nine digits', group: 'Output' },
@@ -33,8 +45,26 @@ export default defineVerb<ScriptName>({
       help: 'one JSON object a line (NDJSON), with all that the sample holds unless -F chooses',
       group: 'Output',
     },
+    ITRACE_OPTION,
+    {
+      long: 'insn-trace',
+      help: "every instruction of a hardware trace, with its bytes (perf's --itrace=i0ns -F+insn,-event,-period --ns)",
+      group: 'Hardware trace',
+    },
+    {
+      long: 'call-trace',
+      help: 'its calls, indented by their depth',
+      group: 'Hardware trace',
+    },
+    {
+      long: 'call-ret-trace',
+      help: 'its calls and returns, indented',
+      group: 'Hardware trace',
+    },
   ],
   examples: [
+    ['script --itrace=i1000i', 'every thousandth instruction of a hardware trace'],
+    ['script --call-trace', 'the calls of a hardware trace, indented by their depth'],
     ['script', "every sample in perf's form"],
     ['script -G --ns -F comm,tid,time,event,ip,sym', 'chosen fields, one line a sample'],
     ['script --json | head -1 | jq', 'the first sample as JSON'],
@@ -45,7 +75,9 @@ export default defineVerb<ScriptName>({
     const { ProgressLine } = await import('./progress.ts');
     const { lossLines } = await import('./loss-text.ts');
     const fields = args.string('fields');
-    const choice = fields === undefined ? null : parseFields(fields);
+    const view = traceView(args);
+    const choice = fields === undefined ? view.choice(parseFields) : parseFields(fields);
+    const itrace = await itraceOptions(args, 'script', view.itrace);
     await using recording = await openInput(args);
     const filter = await sampleFilter(args, recording);
     // On a terminal the lines themselves are the progress.
@@ -53,7 +85,9 @@ export default defineVerb<ScriptName>({
     const result = await recording.script(
       {
         fields: choice,
-        nanoseconds: args.boolean('ns'),
+        nanoseconds: args.boolean('ns') || view.itrace !== undefined,
+        dsoWidth: view.dsoWidth,
+        ...(itrace === null ? {} : { itrace }),
         callChains: !args.boolean('hide-call-graph'),
         json: args.boolean('json'),
         ...(filter === undefined ? {} : { filter }),
@@ -79,3 +113,28 @@ export default defineVerb<ScriptName>({
     return statusForLoss(args, result.loss);
   },
 });
+
+/** What perf's three views of a trace stand for. */
+const VIEWS = [
+  { name: 'insn-trace', itrace: 'i0ns', fields: '+insn,-event,-period', dsoWidth: 0 },
+  { name: 'call-trace', itrace: 'cewp', fields: '-ip,-addr,-event,-period,+callindent', dsoWidth: 50 },
+  {
+    name: 'call-ret-trace',
+    itrace: 'crewp',
+    fields: '-ip,-addr,-event,-period,+flags,+callindent',
+    dsoWidth: 0,
+  },
+] as const;
+
+function traceView(args: ParsedArguments<ScriptName>): {
+  itrace: string | undefined;
+  dsoWidth: number;
+  choice: (parse: (fields: string) => FieldChoice) => FieldChoice | null;
+} {
+  const given = VIEWS.filter(({ name }) => args.boolean(name));
+  const [view, other] = given;
+  if (view === undefined) return { itrace: undefined, dsoWidth: 0, choice: () => null };
+  if (other !== undefined)
+    throw new UsageError(`--${view.name} and --${other.name} are two views: choose one`);
+  return { itrace: view.itrace, dsoWidth: view.dsoWidth, choice: (parse) => parse(view.fields) };
+}

@@ -1,2 +1,2 @@
-export type { ProfileOptions, RecordingOptions } from './recording.ts';
+export type { ProfileOptions, RecordingOptions, RecordingScriptOptions } from './recording.ts';
 export { openRecording, Recording } from './recording.ts';

@@ -15,6 +15,7 @@ import {
   ingestPerfData,
   type SampleFilter,
 } from '@counterpoint/core/ingest';
+import type { ItraceOptions, TraceRequest } from '@counterpoint/core/itrace';
 import {
   type OrderedRecord,
   openPerfData,
@@ -38,8 +39,15 @@ export interface RecordingOptions {
   symbols?: SymbolDriver;
 }
 
-export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified'> {
+export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
   filter?: SampleFilter;
+  /** What to make of a hardware trace; without it, it is left alone. */
+  itrace?: ItraceOptions;
+}
+
+export interface RecordingScriptOptions
+  extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
+  itrace?: ItraceOptions;
 }
 
 /** A recording to ask questions of. Close it, or hold it with `await using`. */
@@ -103,6 +111,7 @@ export class Recording implements AsyncDisposable {
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
     return ingestPerfData(await this.reader(), {
       ...options,
+      ...this.trace(options.itrace),
       symbols: this.driver,
       acceptUnverified: isOfThisMachine,
     });
@@ -110,14 +119,25 @@ export class Recording implements AsyncDisposable {
 
   /** Every sample as text (or NDJSON), in large pieces of UTF-8, each borrowed until `write` is done. */
   async script(
-    options: Omit<ScriptOptions, 'symbols' | 'acceptUnverified'>,
+    options: RecordingScriptOptions,
     write: (utf8: Uint8Array) => Promise<void> | void,
   ): Promise<ScriptResult> {
     return writeScript(
       await this.reader(),
-      { ...options, symbols: this.driver, acceptUnverified: isOfThisMachine },
+      {
+        ...options,
+        ...this.trace(options.itrace),
+        symbols: this.driver,
+        acceptUnverified: isOfThisMachine,
+      },
       write,
     );
+  }
+
+  private trace(options: ItraceOptions | undefined): { trace?: TraceRequest } {
+    const { input } = this;
+    if (options === undefined || Symbol.asyncIterator in input) return {};
+    return { trace: { bytes: input, files: this.driver, options, acceptUnverified: isOfThisMachine } };
   }
 
   async close(): Promise<void> {
@@ -134,7 +154,7 @@ export class Recording implements AsyncDisposable {
 }
 
 /** A file without build ids is believed by its path only where the recording is of this machine and kernel. */
-function isOfThisMachine(meta: ProfileMeta): boolean {
+function isOfThisMachine(meta: Pick<ProfileMeta, 'hostname' | 'osRelease'>): boolean {
   const sameHost = meta.hostname === null || meta.hostname === hostname();
   return sameHost && (meta.osRelease === null || meta.osRelease === release());
 }

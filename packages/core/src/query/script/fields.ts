@@ -10,9 +10,11 @@ import {
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
+  PERF_TYPE_HARDWARE,
   PERF_TYPE_TRACEPOINT,
 } from '../../abi/index.ts';
 import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
+import { TYPE_SYNTHETIC } from '../../itrace/index.ts';
 import type { RecordedEvent } from '../../perfdata/index.ts';
 
 /** What a line of `script` can hold; names as perf's `-F`. They are printed in perf's order, not in that of the option. */
@@ -24,7 +26,10 @@ export const SCRIPT_FIELDS = [
   'time',
   'period',
   'event',
+  'flags',
+  'callindent',
   'trace',
+  'synth',
   'addr',
   'weight',
   'ip',
@@ -33,12 +38,25 @@ export const SCRIPT_FIELDS = [
   'dso',
   'brstack',
   'phys_addr',
+  'ipc',
+  'insn',
+  'insnlen',
 ] as const;
 export type ScriptField = (typeof SCRIPT_FIELDS)[number];
 
 /** perf's choice: what a tracepoint's line shows, and what that of any other event shows. */
 const TRACEPOINT_FIELDS: readonly ScriptField[] = ['comm', 'tid', 'cpu', 'time', 'event', 'trace'];
 const PLACE_FIELDS: readonly ScriptField[] = ['ip', 'sym', 'symoff', 'dso'];
+/** Of what was made out of a hardware trace and is no count of anything. */
+const SYNTHETIC_FIELDS: readonly ScriptField[] = [
+  'comm',
+  'tid',
+  'cpu',
+  'time',
+  'event',
+  'synth',
+  ...PLACE_FIELDS,
+];
 const SAMPLE_FIELDS: readonly ScriptField[] = [
   'comm',
   'tid',
@@ -48,6 +66,15 @@ const SAMPLE_FIELDS: readonly ScriptField[] = [
   'event',
   ...PLACE_FIELDS,
 ];
+
+/** Where a branch went belongs to it. */
+const BRANCH_FIELDS: readonly ScriptField[] = [...SAMPLE_FIELDS, 'addr'];
+
+/** Each sample is one branch: `ip` where it was, `addr` where it went. As perf tells them. */
+export function isBranchEvent({ attr }: RecordedEvent): boolean {
+  const isBranches = attr.type === PERF_TYPE_HARDWARE && (attr.config & 4n) !== 0n;
+  return isBranches && attr.samplePeriodOrFreq === 1n && attr.flags.freq === 0;
+}
 
 /** Which bit of sample_type a field needs; fields that are not here are always there. */
 const NEEDED_BITS: Partial<Record<ScriptField, number>> = {
@@ -99,6 +126,8 @@ function fieldError(message: string): CounterpointError {
 
 /** What the lines of an event show where nothing is chosen; of tracepoints, places only with call chains. */
 export function defaultFields(event: RecordedEvent, callChains = true): readonly ScriptField[] {
+  if (event.attr.type === TYPE_SYNTHETIC) return SYNTHETIC_FIELDS;
+  if (isBranchEvent(event)) return BRANCH_FIELDS;
   if (event.attr.type !== PERF_TYPE_TRACEPOINT) return SAMPLE_FIELDS;
   const hasChains = callChains && (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
   return hasChains ? [...TRACEPOINT_FIELDS, ...PLACE_FIELDS] : TRACEPOINT_FIELDS;
@@ -116,6 +145,8 @@ export function fieldsOf(
   for (const [field, bits] of Object.entries(NEEDED_BITS)) {
     if ((event.layout.sampleType & bits) === 0) fields.delete(field as ScriptField);
   }
-  if (!fields.has('ip')) for (const field of ['sym', 'symoff', 'dso'] as const) fields.delete(field);
+  if (event.attr.type !== TYPE_SYNTHETIC) fields.delete('synth');
+  if (!fields.has('ip') && !fields.has('callindent'))
+    for (const field of ['sym', 'symoff', 'dso'] as const) fields.delete(field);
   return fields;
 }

@@ -1,4 +1,8 @@
-import { PERF_SAMPLE_CALLCHAIN, PERF_SAMPLE_WEIGHT_STRUCT } from '../../abi/index.ts';
+import {
+  PERF_RECORD_AUXTRACE_ERROR,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_WEIGHT_STRUCT,
+} from '../../abi/index.ts';
 import {
   type Damage,
   formatSeconds,
@@ -16,15 +20,38 @@ import {
   SymbolResolver,
   type WalkedSample,
 } from '../../ingest/index.ts';
+import {
+  flagsText,
+  readExtra,
+  type SampleExtra,
+  scanWithTrace,
+  type TraceRequest,
+} from '../../itrace/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
-import type { PerfDataReader, RecordedEvent, ScanOptions, TracepointFormat } from '../../perfdata/index.ts';
-import { Int32Column, Profile, type ProfileMeta } from '../../profile/index.ts';
+import type {
+  PerfDataReader,
+  RecordedEvent,
+  RecordSink,
+  ScanOptions,
+  TracepointFormat,
+} from '../../perfdata/index.ts';
+import { Int32Column, NONE, Profile, type ProfileMeta } from '../../profile/index.ts';
+import { type AuxtraceErrorRecord, decodeRecord } from '../../records/index.ts';
 import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
 import { branchesOf } from './branches.ts';
-import { defaultFields, type FieldChoice, fieldsOf, SCRIPT_FIELDS, type ScriptField } from './fields.ts';
+import { CallIndent, type PendingBranch } from './call-indent.ts';
+import {
+  defaultFields,
+  type FieldChoice,
+  fieldsOf,
+  isBranchEvent,
+  SCRIPT_FIELDS,
+  type ScriptField,
+} from './fields.ts';
 import { jsonSample } from './json-sample.ts';
 import { compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
 import { StackText } from './stack-text.ts';
+import { syntheticText } from './synthetic-text.ts';
 import { traceText } from './trace-text.ts';
 
 export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'> {
@@ -39,6 +66,10 @@ export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'
   /** One JSON object a line instead of perf's form. */
   json?: boolean;
   filter?: SampleFilter;
+  /** Fill up the names of binaries to this width where calls are indented. */
+  dsoWidth?: number;
+  /** Decode the hardware trace that the recording holds, if any. */
+  trace?: TraceRequest;
 }
 
 export interface ScriptResult {
@@ -65,17 +96,22 @@ export async function writeScript(
     for (const piece of printer.takePieces()) await write(piece);
   };
   const { signal, onProgress } = options;
-  await reader.scan(printer.walker, {
+  const scan = {
     ...(signal === undefined ? {} : { signal }),
     ...(onProgress === undefined ? {} : { onProgress }),
     onChunk: flush,
-  });
+  };
+  const trace = await scanWithTrace(reader, printer, scan, options.trace ?? null);
   await flush();
   printer.walker.losses.finish();
   return {
     samples: printer.samples,
     loss: printer.walker.losses.ledger.list(),
-    diagnostics: [...contentNotes(reader), ...kernelNotes(printer.profile), ...printer.resolver.diagnostics],
+    diagnostics: [
+      ...contentNotes(reader, trace),
+      ...kernelNotes(printer.profile),
+      ...printer.resolver.diagnostics,
+    ],
     damage: reader.damage.list(),
     absentFields: printer.absentFields(),
   };
@@ -88,15 +124,29 @@ interface EventForm {
   hasChain: boolean;
   /** Something stands after the symbols. */
   hasTail: boolean;
+  /** Where a branch went follows where it was. */
+  isBranch: boolean;
   name: string;
   stackText: StackText;
 }
 
+/** What stands behind the names. */
+const TAIL_FIELDS = ['brstack', 'phys_addr', 'ipc', 'insn', 'insnlen'] as const;
 const PIECE_SIZE = 1 << 20;
 const NEWLINE = Uint8Array.of(10);
 const JSON_END = Uint8Array.of(0x7d);
 
-class ScriptPrinter {
+/** A line that is text already. */
+const PLAIN_LINE: EventForm = {
+  fields: new Set(),
+  hasChain: false,
+  hasTail: false,
+  isBranch: false,
+  name: '',
+  stackText: new StackText(new Profile(), new Set()),
+};
+
+class ScriptPrinter implements RecordSink {
   readonly walker: SampleWalker;
   readonly resolver: SymbolResolver;
   samples = 0;
@@ -111,6 +161,8 @@ class ScriptPrinter {
   private readonly pendingStacks = new Int32Column(1 << 13);
   private pendingForms: EventForm[] = [];
   private readonly tails = new Map<number, string>();
+  private readonly branches = new Map<number, PendingBranch>();
+  private readonly callIndent: CallIndent;
   private readonly buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
   private readonly tracePrinters = new Map<TracepointFormat, RecordPrinter | null>();
   private kernelTexts: Map<bigint, string> | null = null;
@@ -132,6 +184,38 @@ class ScriptPrinter {
       options.symbols,
       options.acceptUnverified,
     );
+    this.callIndent = new CallIndent(this.profile, options.dsoWidth ?? 0);
+  }
+
+  record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
+    if (type === PERF_RECORD_AUXTRACE_ERROR) this.traceError(view, start, end);
+    else this.walker.record(view, start, end, type, fileOffset);
+  }
+
+  /** perf's line: ` instruction trace error type 1 time 5.000000001 cpu 0 pid 10 tid 10 ip 0x401000 code 5: ...`. */
+  private traceError(view: DataView, start: number, end: number): void {
+    const le = this.reader.littleEndian;
+    const record = decodeRecord(view, start, end - start, null, le) as AuxtraceErrorRecord;
+    const { errorType, code, cpu, pid, tid, ip, time, message } = record;
+    const seconds = formatSeconds(Number(time & 0xffff_ffffn), Number(time >> 32n), 9);
+    const place = `cpu ${cpu} pid ${pid} tid ${tid} ip ${ip === 0n ? '0' : `0x${ip.toString(16)}`}`;
+    const text =
+      this.options.json === true
+        ? printableJson({
+            type: 'trace-error',
+            code,
+            message,
+            time: String(time),
+            cpu,
+            pid,
+            tid,
+            ip: `0x${ip.toString(16)}`,
+          })
+        : ` instruction trace error type ${errorType} time ${seconds} ${place} code ${code}: ${printable(message)}`;
+    this.heads.putText(text);
+    this.headEnds.push(this.heads.length);
+    this.pendingStacks.push(NONE);
+    this.pendingForms.push(PLAIN_LINE);
   }
 
   private sample(sample: WalkedSample): void {
@@ -142,7 +226,9 @@ class ScriptPrinter {
     this.headEnds.push(this.heads.length);
     const line = this.pendingStacks.push(sample.stack);
     this.pendingForms.push(form);
-    if (form.hasTail && !isJson) this.tails.set(line, this.tail(sample, form.fields));
+    if (isJson) return;
+    if (form.isBranch) this.addBranch(line, sample, form);
+    if (form.hasTail) this.tails.set(line, this.tail(sample, form.fields));
   }
 
   private formOf(event: RecordedEvent): EventForm {
@@ -159,8 +245,10 @@ class ScriptPrinter {
         this.options.callChains !== false &&
         fields.has('ip') &&
         (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
-      const hasTail = fields.has('brstack') || fields.has('phys_addr');
-      form = { fields, hasChain, hasTail, name: event.name, stackText: this.stackTextOf(fields) };
+      const hasTail = TAIL_FIELDS.some((field) => fields.has(field));
+      const isBranch = isBranchEvent(event) && (fields.has('addr') || fields.has('callindent'));
+      const stackText = this.stackTextOf(fields);
+      form = { fields, hasChain, hasTail, isBranch, name: event.name, stackText };
       this.forms.set(event, form);
     }
     return form;
@@ -201,12 +289,37 @@ class ScriptPrinter {
     if (fields.has('time')) text += `${this.time(sample)}: `;
     if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
     if (fields.has('event')) text += `${printable(form.name).padStart(this.nameWidth)}: `;
+    if (fields.has('flags')) text += `  ${flagsText(this.extra(sample)?.flags ?? 0).padEnd(21)} `;
     if (fields.has('trace')) text += this.trace(sample);
-    if (fields.has('addr')) text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)}`;
+    if (fields.has('synth')) text += this.synthetic(sample);
+    if (fields.has('addr') && !form.isBranch)
+      text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)}`;
     if (fields.has('weight')) text += this.weight(sample).padStart(16);
     if (form.hasChain) return `${text}\n`;
-    if (fields.has('ip')) text += ` ${toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16)}`;
+    if (fields.has('ip') && !fields.has('callindent'))
+      text += ` ${toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16)}`;
     return text;
+  }
+
+  private extra({ view, fields, recordEnd }: WalkedSample): SampleExtra | null {
+    return readExtra(view, fields.end, recordEnd, this.reader.littleEndian);
+  }
+
+  private synthetic({ view, fields, event }: WalkedSample): string {
+    return syntheticText(view, fields.rawOffset, fields.rawSize, event, this.reader.littleEndian);
+  }
+
+  /** Where it went is named with all the others. */
+  private addBranch(line: number, sample: WalkedSample, form: EventForm): void {
+    const { addrLo, addrHi, ipLo, ipHi } = sample.fields;
+    const extra = form.fields.has('callindent') ? this.extra(sample) : null;
+    this.branches.set(line, {
+      stack: this.walker.stackAt(sample, addrLo, addrHi),
+      address: toHex(addrLo, addrHi),
+      fromAddress: toHex(ipLo, ipHi),
+      flags: extra?.flags ?? 0,
+      depth: extra?.depth ?? 0,
+    });
   }
 
   private time(sample: WalkedSample): string {
@@ -240,15 +353,27 @@ class ScriptPrinter {
 
   private tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {
     let text = '';
-    if (fields.has('brstack')) text += this.branches(sample);
+    if (fields.has('brstack')) text += this.branchStack(sample);
     if (fields.has('phys_addr')) {
       text += toHex(sample.fields.physicalAddrLo, sample.fields.physicalAddrHi).padStart(16);
+    }
+    const extra = this.extra(sample);
+    if (extra === null) return text;
+    if (fields.has('ipc') && extra.cycles > 0) {
+      const ipc = (extra.instructions / extra.cycles).toFixed(2);
+      text += ` \t IPC: ${ipc} (${extra.instructions}/${extra.cycles}) `;
+    }
+    const { instruction } = extra;
+    if (fields.has('insnlen')) text += ` ilen: ${instruction.length}`;
+    if (fields.has('insn') && instruction.length > 0) {
+      text += ' insn:';
+      for (const byte of instruction) text += ` ${byte.toString(16).padStart(2, '0')}`;
     }
     return text;
   }
 
   /** ` 0xFROM/0xTO/P/-/-/CYCLES/TYPE ` for each entry: predicted, in transaction, aborted, cycles, type. */
-  private branches(sample: WalkedSample): string {
+  private branchStack(sample: WalkedSample): string {
     let text = '';
     for (const branch of branchesOf(sample, this.reader.littleEndian)) {
       const transaction = `${branch.inTransaction ? 'X' : '-'}/${branch.isAbort ? 'A' : '-'}`;
@@ -277,10 +402,22 @@ class ScriptPrinter {
       start = end;
       const form = pendingForms[line]!;
       const stack = pendingStacks.at(line);
+      if (form === PLAIN_LINE) {
+        buffer.put(NEWLINE);
+        continue;
+      }
       if (isJson && !form.fields.has('ip')) buffer.put(JSON_END);
       else if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
       else if (form.hasChain) buffer.put(form.stackText.chain(stack));
-      else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
+      else if (form.fields.has('callindent')) {
+        const branch = this.branches.get(line);
+        if (branch !== undefined) buffer.putText(this.callIndent.text(branch, stack, form.fields));
+      } else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
+      const branch = form.fields.has('addr') ? this.branches.get(line) : undefined;
+      if (branch !== undefined) {
+        buffer.putText(` => ${branch.address.padStart(16)}`);
+        buffer.put(form.stackText.innermost(branch.stack));
+      }
       if (tails.size > 0) buffer.putText(tails.get(line) ?? '');
       buffer.put(NEWLINE);
       if (buffer.length < PIECE_SIZE) continue;
@@ -294,6 +431,7 @@ class ScriptPrinter {
     pendingStacks.length = 0;
     this.pendingForms = [];
     tails.clear();
+    this.branches.clear();
   }
 }
 

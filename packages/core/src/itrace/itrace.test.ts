@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { memorySource } from '../base/index.ts';
+import { ingestPerfData } from '../ingest/index.ts';
+import { openPerfData, writePerfData } from '../perfdata/index.ts';
+import { parseFields, type ScriptResult, writeScript } from '../query/index.ts';
+import type { SymbolDriver } from '../symbols/index.ts';
+import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
+import { joinChunks, loadPrograms } from '../test/real-programs.ts';
+import { type EncodingOptions, ExecutionEncoder, ptRecording, RandomWalk } from '../trace/index.ts';
+import { parseItrace } from './index.ts';
+
+const folder = new TemporaryFolder();
+after(() => folder.remove());
+
+const disk: SymbolDriver = {
+  open: async ({ need, path }) =>
+    need === 'binary' && existsSync(path) ? memorySource(new Uint8Array(readFileSync(path))) : null,
+};
+
+const NO_PROGRAMS = 'no gzip and libc for x86-64 here';
+const ENCODINGS: Record<string, EncodingOptions> = {
+  plain: {},
+  'without compressed returns': { returnCompression: false, tsc: true },
+  tsc: { tsc: true },
+  mtc: { tsc: true, mtc: true },
+  cyc: { tsc: true, mtc: true, cyc: true, longTnt: true },
+};
+
+/** Some 20,000 instructions of gzip and libc, as a recording. */
+async function recordingOf(encoding: EncodingOptions, seed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+  const programs = await loadPrograms();
+  if (programs === null) return null;
+  const { image, code, entries } = programs;
+  const walk = new RandomWalk({ seed, entries, interruptEvery: 60 });
+  const encoder = new ExecutionEncoder(image, walk, encoding);
+  const trace = joinChunks(encoder.chunks({ instructions: 20_000 }));
+  const mappings = code.map(({ path, address, sizeBytes, offset }) => ({
+    path,
+    address,
+    sizeBytes,
+    fileOffset: offset,
+  }));
+  return writePerfData(ptRecording({ pid: 4242, comm: 'walk', mappings, trace, encoding }));
+}
+
+async function ours(
+  bytes: Uint8Array<ArrayBuffer>,
+  letters: string,
+  options: { fields?: string; nanoseconds?: boolean; dsoWidth?: number; files?: SymbolDriver } = {},
+): Promise<ScriptResult & { text: string }> {
+  const source = memorySource(bytes);
+  const decoder = new TextDecoder();
+  let text = '';
+  const { fields, files = disk, ...rest } = options;
+  const result = await writeScript(
+    await openPerfData(source),
+    {
+      symbols: files,
+      trace: { bytes: source, files, options: parseItrace(letters) },
+      ...(fields === undefined ? {} : { fields: parseFields(fields) }),
+      ...rest,
+    },
+    (utf8) => {
+      text += decoder.decode(utf8, { stream: true });
+    },
+  );
+  return { ...result, text };
+}
+
+/** Names and their columns do not matter: where several symbols, or stubs of the PLT, have one address, perf chooses another. */
+const nameless = (line: string): string =>
+  line
+    .replaceAll(/\s(?:[\w.@*:]+\+0x[0-9a-f]+|\[unknown\]) \(/g, ' NAME (')
+    .replace(/(\)\t *)\S+ *$/, '$1NAME')
+    .trimEnd();
+
+/** Calls that perf 6.1 names otherwise: through the PLT, and into places that have no symbol for it. */
+const isOtherwise = (line: string): boolean => /@plt|\t *[0-9a-f]{8,16} *$/.test(line);
+
+/** Line by line; the first that differs is shown, not all of some thousands. */
+function assertSameLines(mine: string, theirs: string, name: string, form = (line: string) => line): void {
+  const ourLines = mine.split('\n');
+  // Without CBR packets perf tells of a ratio of 0.
+  const theirLines = theirs.split('\n').filter((line) => !line.includes('cbr:  0 freq'));
+  for (const [index, line] of theirLines.entries()) {
+    const our = ourLines[index] ?? '';
+    if (isOtherwise(line) || isOtherwise(our)) continue;
+    assert.equal(form(nameless(our)), form(nameless(line)), `${name}, line ${index + 1}`);
+  }
+  assert.equal(ourLines.length, theirLines.length, name);
+}
+
+const timeless = (line: string): string => line.replace(/\d+\.\d{6,9}: /, '');
+
+const LETTERS = ['i1i', 'i1000i', 'b', 'c', 'r', 'cr', 'g16i1000i', 'xg3i777i', 'l8i1000i', 's100b', 'cepwx'];
+
+for (const [index, [name, encoding]] of Object.entries(ENCODINGS).entries())
+  test(`an execution (${name}): the lines are perf's, letter by letter`, {
+    skip: noPerf,
+  }, async (context) => {
+    const bytes = await recordingOf(encoding, 11 + index);
+    if (bytes === null) return context.skip(NO_PROGRAMS);
+    const path = folder.file(`${index}.data`, bytes);
+    for (const letters of [...LETTERS, ...(encoding.mtc === true ? [] : ['i1us', 'i10us', 'i5000t'])]) {
+      const theirs = perf(['script', '-i', path, `--itrace=${letters}`]);
+      const mine = await ours(bytes, letters);
+      assert.ok(theirs.stdout !== '' || letters === 'i10us', `${letters}: ${theirs.stderr}`);
+      // Timing packets become times by other rules than perf's; without them the times are equal, too.
+      assertSameLines(mine.text, theirs.stdout, letters, encoding.mtc === true ? timeless : undefined);
+    }
+  });
+
+test('instructions with their bytes, calls and returns by their depth', { skip: noPerf }, async (context) => {
+  const bytes = await recordingOf({ tsc: true }, 5);
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const path = folder.file('views.data', bytes);
+  const views = [
+    { option: '--insn-trace', letters: 'i0ns', fields: '+insn,-event,-period', dsoWidth: 0 },
+    {
+      option: '--call-trace',
+      letters: 'cewp',
+      fields: '-ip,-addr,-event,-period,+callindent',
+      dsoWidth: 50,
+    },
+    {
+      option: '--call-ret-trace',
+      letters: 'crewp',
+      fields: '-ip,-addr,-event,-period,+flags,+callindent',
+      dsoWidth: 0,
+    },
+  ];
+  for (const { option, letters, ...options } of views) {
+    const theirs = perf(['script', '-i', path, option]);
+    const mine = await ours(bytes, letters, { ...options, nanoseconds: true });
+    assertSameLines(mine.text, theirs.stdout, option);
+  }
+});
+
+test('a profile of what was executed, with every export behind it', async (context) => {
+  const bytes = await recordingOf({ tsc: true }, 7);
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const source = memorySource(bytes);
+  const { profile, diagnostics } = await ingestPerfData(await openPerfData(source), {
+    symbols: disk,
+    trace: { bytes: source, files: disk, options: parseItrace('i100ig') },
+  });
+  const event = profile.events.find(({ name }) => name === 'instructions:u');
+  assert.equal(event?.samples, 200);
+  assert.equal(event.sumPeriod, 20_000n);
+  assert.ok(!diagnostics.some(({ code }) => code === 'trace-not-decoded' || code === 'trace-errors'));
+});
+
+test('without the files every error is counted and told with what to do; left alone, that is said', async (context) => {
+  const bytes = await recordingOf({ tsc: true }, 7);
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const nothing: SymbolDriver = { open: async () => null };
+  const { text, diagnostics } = await ours(bytes, 'i1000ie', { files: nothing });
+  assert.match(text, / instruction trace error type 1 time .* code 5: Failed to get instruction\n/);
+  assert.ok(diagnostics.some(({ code, path }) => code === 'code-not-found' && path.endsWith('libc.so.6')));
+  assert.ok(diagnostics.some(({ code, remedy }) => code === 'trace-errors' && remedy !== ''));
+
+  const { diagnostics: notes } = await ingestPerfData(await openPerfData(memorySource(bytes)), {});
+  assert.ok(notes.some(({ code }) => code === 'trace-not-decoded'));
+});

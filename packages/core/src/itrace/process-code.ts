@@ -1,0 +1,164 @@
+/**
+ * Which code each process has in memory now, from the records so far: files by their mappings, vdso, and what was compiled at run
+ * time where a jitdump tells. Files are asked for when an address in them is first decoded.
+ */
+import type { ByteSource } from '../base/index.ts';
+import type { Machine, Mapping } from '../machine/index.ts';
+import type { Diagnostic, FileRequest, OpenedFile, SymbolDriver } from '../symbols/index.ts';
+import { CodeImage } from '../trace/index.ts';
+
+interface ProcessImage {
+  image: CodeImage;
+  generation: number;
+  kernelGeneration: number;
+}
+
+/** Memory that holds no file: nobody has what was there. */
+const NO_FILE =
+  /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage|\[anon|\[stack|\[heap\]|\/SYSV|\[uprobes\]|\[vvar|\[vsyscall\])/;
+
+export class ProcessCode {
+  readonly diagnostics: Diagnostic[] = [];
+  private readonly machine: Machine;
+  private readonly driver: SymbolDriver;
+  /** Build ids by path, from the file's table. */
+  private readonly buildIdOf: (path: string) => string;
+  private readonly images = new Map<number, ProcessImage>();
+  private readonly files = new Map<string, Promise<OpenedFile | null>>();
+  private readonly opened: OpenedFile[] = [];
+  private readonly reported = new Set<string>();
+
+  /** Files without a build id are taken by their path alone. */
+  private readonly acceptUnverified: boolean;
+
+  constructor(
+    machine: Machine,
+    driver: SymbolDriver,
+    buildIdOf: (path: string) => string,
+    acceptUnverified: boolean,
+  ) {
+    this.machine = machine;
+    this.driver = driver;
+    this.buildIdOf = buildIdOf;
+    this.acceptUnverified = acceptUnverified;
+  }
+
+  /** The code of a process as it is now; the same object until its mappings change. */
+  imageOf(pid: number): CodeImage {
+    const { maps } = this.machine.process(pid);
+    const { kernel } = this.machine;
+    const known = this.images.get(pid);
+    if (known?.generation === maps.generation && known.kernelGeneration === kernel.generation)
+      return known.image;
+    const image = new CodeImage();
+    for (const mapping of maps.all()) this.addMapping(image, mapping);
+    this.images.set(pid, {
+      image,
+      generation: maps.generation,
+      kernelGeneration: kernel.generation,
+    });
+    return image;
+  }
+
+  /** The process has ended. */
+  forget(pid: number): void {
+    this.images.delete(pid);
+  }
+
+  /** Read what `image` was asked for and had not. */
+  async load(image: CodeImage): Promise<void> {
+    const { missing } = await image.load((request) => this.open(request));
+    for (const { request, code } of missing) this.report(request, code);
+  }
+
+  async close(): Promise<void> {
+    for (const file of this.opened.splice(0)) await file.close?.();
+  }
+
+  private addMapping(image: CodeImage, mapping: Mapping): void {
+    const { path, start, end, pageOffset, pid } = mapping;
+    if (NO_FILE.test(path) || path === '') return;
+    const isVdso = path === '[vdso]';
+    image.addFile({
+      name: path,
+      address: BigInt.asUintN(64, BigInt(start)),
+      sizeBytes: end - start,
+      offset: isVdso ? 0 : pageOffset,
+      request: {
+        need: isVdso ? 'vdso' : 'binary',
+        path,
+        buildId: mapping.buildId || this.buildIdOf(path),
+        pid,
+        required: true,
+      },
+    });
+  }
+
+  /** Each file is opened once, however many mappings of how many processes ask for it. */
+  private open(request: FileRequest): Promise<OpenedFile | null> {
+    const key = `${request.need} ${request.buildId} ${request.buildId === '' ? request.pid : ''} ${request.path}`;
+    let file = this.files.get(key);
+    if (file === undefined) {
+      file = this.openFirst(request);
+      this.files.set(key, file);
+    }
+    return file;
+  }
+
+  private async openFirst(request: FileRequest): Promise<OpenedFile | null> {
+    if (request.buildId === '' && !this.acceptUnverified) {
+      this.report(request, 'unverified');
+      return null;
+    }
+    const file = await this.driver.open(request, this.diagnostics);
+    if (file === null) return null;
+    this.opened.push(file);
+    return keptParts(file);
+  }
+
+  private report(request: FileRequest, code: string): void {
+    if (this.reported.has(request.path)) return;
+    this.reported.add(request.path);
+    this.diagnostics.push({ path: request.path, ...MISSING[code]! });
+  }
+}
+
+const MISSING: Readonly<Record<string, Omit<Diagnostic, 'path'>>> = {
+  'not-found': {
+    code: 'code-not-found',
+    detail: 'the trace ran code of this file, which is not here: what it did there is not known',
+    remedy: 'Decode on the machine that was recorded, or put the file into the build-id cache (~/.debug).',
+  },
+  'build-id-mismatch': {
+    code: 'code-changed',
+    detail: 'the file here is of another build than the one the trace ran',
+    remedy: 'Put the recorded build into the build-id cache (~/.debug), or record again.',
+  },
+  unverified: {
+    code: 'code-unverified',
+    detail: 'the recording is of another machine and does not say which build of this file ran there',
+    remedy: 'Decode on the machine that was recorded, or record with build ids (perf record --buildid-all).',
+  },
+  cut: {
+    code: 'code-cut',
+    detail: 'the file here is shorter than what was mapped of it',
+    remedy: 'Decode with the file that was recorded.',
+  },
+};
+
+/** What was read of a file once is kept: images are made anew with each mapping. */
+function keptParts(file: ByteSource): ByteSource {
+  const parts = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  return {
+    size: file.size,
+    read(offset, length) {
+      const key = `${offset} ${length}`;
+      let part = parts.get(key);
+      if (part === undefined) {
+        part = file.read(offset, length);
+        parts.set(key, part);
+      }
+      return part;
+    },
+  };
+}

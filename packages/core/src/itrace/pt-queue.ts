@@ -1,0 +1,326 @@
+/**
+ * One queue of Intel PT, decoded bit by bit: as far as the records beside it have come, so that every instruction is looked for in
+ * the code, and counted to the thread, of its moment.
+ *
+ *   records   MMAP 10        SWITCH 20                    MMAP 35
+ *   trace     [------------->|---------------------------->|-------
+ *              run(10)        run(20), another thread       run(35)
+ */
+import type { AuxStretch } from '../aux/index.ts';
+import {
+  type CodeImage,
+  EVENT_ASYNC_BRANCH,
+  EVENT_ASYNC_DISABLED,
+  EVENT_DISABLED,
+  EVENT_ENABLED,
+  EVENT_OVERFLOW,
+  type ExecutedInstruction,
+  FLOW_END,
+  FLOW_NO_MAP,
+  FlowDecoder,
+  type FlowEvent,
+  type FlowOptions,
+  findPsb,
+  KIND_CALL,
+  KIND_CONDITIONAL,
+  LastIp,
+  PACKET_FUP,
+  PACKET_PSBEND,
+  Packet,
+  type PerfClock,
+  PT_SIZE_PSB,
+  readPacket,
+  STEP_EVENT,
+  STEP_INSTRUCTION,
+  tscToPerfNs,
+} from '../trace/index.ts';
+import {
+  FLAG_ASYNC,
+  FLAG_BRANCH,
+  FLAG_CALL,
+  FLAG_IN_TRANSACTION,
+  FLAG_INTERRUPT,
+  FLAG_TRACE_BEGIN,
+  FLAG_TRACE_END,
+  flagsOf,
+} from './branch-flags.ts';
+import { ERROR_OVERFLOW, errorOfFlow } from './trace-errors.ts';
+import { putPsb, putTraceEvent } from './trace-events.ts';
+import type { TraceSampler } from './trace-sampler.ts';
+import type { TracedThread } from './traced-threads.ts';
+
+/** Why `run` came back. */
+export const RUN_UNTIL = 0;
+export const RUN_FULL = 1;
+export const RUN_NEEDS_CODE = 2;
+export const RUN_NEEDS_BYTES = 3;
+
+/** Records that are made before somebody should take them. */
+const MOST_RECORDS = 1 << 14;
+const STEPS_BETWEEN_LOOKS = 1 << 16;
+
+export interface PtQueueOptions {
+  /** Null: no times are known. */
+  readonly clock: PerfClock | null;
+  readonly flow: FlowOptions;
+  readonly cpu: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A branch of which it is not known yet where it went. */
+class OpenBranch {
+  isOpen = false;
+  ipLo = 0;
+  ipHi = 0;
+  nextLo = 0;
+  nextHi = 0;
+  isConditional = false;
+  flags = 0;
+  length = 0;
+  readonly bytes = new Uint8Array(16);
+}
+
+export class PtQueue {
+  readonly sampler: TraceSampler;
+  /** Bytes that were decoded in stretches before this one. */
+  doneBytes = 0;
+  private readonly options: PtQueueOptions;
+  private decoder: FlowDecoder | null = null;
+  private bytes = new Uint8Array(0) as Uint8Array;
+  private isSynchronized = false;
+  image: CodeImage;
+  private readonly open = new OpenBranch();
+  private timeLo = 0;
+  private timeHi = 0;
+  private hasTime = false;
+  /** How far it is, nanoseconds; 0 at first, and where times are not known. */
+  timeNs = 0;
+  private blockedAt = -1;
+  /** The next PSB that is to be told of; -1: none. */
+  private nextPsb = -1;
+
+  constructor(sampler: TraceSampler, image: CodeImage, options: PtQueueOptions) {
+    this.sampler = sampler;
+    this.image = image;
+    this.options = options;
+  }
+
+  /** Go on with these bytes. */
+  begin(stretch: AuxStretch): void {
+    this.doneBytes += this.bytes.length;
+    this.bytes = stretch.bytes;
+    this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
+    this.isSynchronized = false;
+    this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
+    if (!stretch.isContinued) {
+      this.sampler.cut();
+      this.sampler.thread.calls.clear();
+    }
+  }
+
+  get position(): number {
+    return this.doneBytes + (this.decoder?.offset ?? 0);
+  }
+
+  setImage(image: CodeImage): void {
+    this.image = image;
+    if (this.decoder !== null && this.decoder.image !== image) this.decoder.image = image;
+  }
+
+  setThread(thread: TracedThread): void {
+    this.sampler.setThread(thread, this.options.cpu);
+  }
+
+  /** Decode what happened up to a time, nanoseconds. */
+  run(untilNs: number): number {
+    const { decoder, sampler } = this;
+    if (decoder === null) return RUN_NEEDS_BYTES;
+    const { state } = decoder;
+    for (let steps = 0; ; steps++) {
+      if (sampler.buffer.length >= MOST_RECORDS) return RUN_FULL;
+      if (steps % STEPS_BETWEEN_LOOKS === 0) this.options.signal?.throwIfAborted();
+      if (!this.isSynchronized) {
+        const code = decoder.synchronize();
+        if (code === FLOW_END) return this.leave();
+        if (code !== 0) {
+          this.fail(code);
+          continue;
+        }
+        this.isSynchronized = true;
+      }
+      const next = state.event;
+      if (next.hasTime && (next.timeLo !== this.timeLo || next.timeHi !== this.timeHi || !this.hasTime))
+        this.moveTime(next.timeLo, next.timeHi);
+      if (this.timeNs > untilNs) return RUN_UNTIL;
+      if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
+      const code = decoder.step();
+      if (code === STEP_INSTRUCTION) this.instruction(decoder.instruction);
+      else if (code === STEP_EVENT) this.event(decoder.event);
+      else if (code === FLOW_END) {
+        this.closeBranch(state.ipLo, state.ipHi);
+        return this.leave();
+      } else {
+        if (code === FLOW_NO_MAP && this.image.isWaiting && this.blockedAt !== decoder.offset) {
+          // Once for each place: a file that is not there does not come.
+          this.blockedAt = decoder.offset;
+          return RUN_NEEDS_CODE;
+        }
+        this.closeBranch(decoder.errorIpLo, decoder.errorIpHi);
+        this.fail(code);
+        this.resume(decoder);
+      }
+    }
+  }
+
+  /** The decoder has read past it. */
+  private passPsb(): void {
+    const { bytes, nextPsb } = this;
+    const place = headerIp(bytes, nextPsb);
+    this.sampler.sample.instructionBytes = 0;
+    putPsb(this.sampler, this.doneBytes + nextPsb, place?.lo ?? 0, place?.hi ?? 0);
+    this.nextPsb = findPsb(bytes, nextPsb + PT_SIZE_PSB, bytes.length);
+  }
+
+  private leave(): number {
+    this.decoder = null;
+    return RUN_NEEDS_BYTES;
+  }
+
+  /** After an error: with the next packet that has an address. */
+  private resume(decoder: FlowDecoder): void {
+    const failed = decoder.resume();
+    if (failed === 0) return;
+    if (failed !== FLOW_END) this.fail(failed);
+    this.isSynchronized = false;
+  }
+
+  private fail(code: number): void {
+    const { decoder, sampler } = this;
+    sampler.error(errorOfFlow(code), decoder?.errorIpLo ?? 0, decoder?.errorIpHi ?? 0);
+  }
+
+  private moveTime(lo: number, hi: number): void {
+    this.timeLo = lo;
+    this.timeHi = hi;
+    this.hasTime = true;
+    const { clock } = this.options;
+    if (clock === null) return;
+    const timeNs = tscToPerfNs(clock, lo >>> 0, hi >>> 0);
+    // Time does not run backwards: an estimate was ahead.
+    if (timeNs > this.timeNs) this.timeNs = timeNs;
+    this.sampler.setTime(this.timeNs, lo, hi);
+  }
+
+  private instruction(instruction: ExecutedInstruction): void {
+    const { ipLo, ipHi, kind } = instruction;
+    const { sampler, open } = this;
+    if (open.isOpen) this.closeBranch(ipLo, ipHi);
+    if (sampler.isSampled()) {
+      this.copyInstruction(instruction);
+      sampler.putInstruction(ipLo, ipHi);
+    }
+    if (kind < KIND_CALL) return;
+    open.isOpen = true;
+    open.ipLo = ipLo;
+    open.ipHi = ipHi;
+    const next = (ipLo >>> 0) + instruction.length;
+    open.nextLo = next | 0;
+    open.nextHi = next > 0xffff_ffff ? (ipHi + 1) | 0 : ipHi;
+    open.isConditional = kind === KIND_CONDITIONAL;
+    open.flags = flagsOf(kind, instruction.detail) | (instruction.isSpeculative ? FLAG_IN_TRANSACTION : 0);
+    open.length = instruction.length;
+    copyBytes(instruction, open.bytes);
+  }
+
+  private copyInstruction(instruction: ExecutedInstruction): void {
+    const { sample } = this.sampler;
+    sample.instructionBytes = instruction.length;
+    copyBytes(instruction, sample.instruction);
+  }
+
+  /** The branch that was executed last went there. */
+  private closeBranch(toLo: number, toHi: number, flags = 0): void {
+    const { open, sampler } = this;
+    if (!open.isOpen) return;
+    open.isOpen = false;
+    if (open.isConditional && flags === 0 && toLo === open.nextLo && toHi === open.nextHi) return;
+    const { sample } = sampler;
+    sample.instructionBytes = open.length;
+    sample.instruction.set(open.bytes);
+    sampler.branch(open.flags | flags, open.ipLo, open.ipHi, toLo, toHi);
+  }
+
+  private event(event: Readonly<FlowEvent>): void {
+    const { sampler } = this;
+    switch (event.kind) {
+      case EVENT_ENABLED:
+        this.open.isOpen = false;
+        sampler.sample.instructionBytes = 0;
+        if (event.isStatus || event.isIpSuppressed) return;
+        if (event.ipHi >= 0) sampler.estimateTime();
+        this.timeNs = sampler.sample.timeNs;
+        sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
+        return;
+      case EVENT_DISABLED:
+        if (event.isStatus) return;
+        if (event.isIpSuppressed) this.closeBranch(0, 0, FLAG_TRACE_END);
+        else this.closeBranch(event.ipLo, event.ipHi, FLAG_TRACE_END);
+        sampler.cut();
+        return;
+      case EVENT_ASYNC_BRANCH:
+        this.closeBranch(event.ipLo, event.ipHi);
+        sampler.sample.instructionBytes = 0;
+        sampler.branch(
+          FLAG_BRANCH | FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT,
+          event.ipLo,
+          event.ipHi,
+          event.toLo,
+          event.toHi,
+        );
+        return;
+      case EVENT_ASYNC_DISABLED: {
+        this.closeBranch(event.ipLo, event.ipHi);
+        sampler.sample.instructionBytes = 0;
+        const isKnown = !event.isIpSuppressed;
+        const flags = FLAG_BRANCH | FLAG_ASYNC | FLAG_TRACE_END | (isKnown ? FLAG_CALL | FLAG_INTERRUPT : 0);
+        sampler.branch(flags, event.ipLo, event.ipHi, isKnown ? event.toLo : 0, isKnown ? event.toHi : 0);
+        sampler.cut();
+        return;
+      }
+      case EVENT_OVERFLOW:
+        this.open.isOpen = false;
+        sampler.error(ERROR_OVERFLOW, event.ipLo, event.ipHi);
+        return;
+      default:
+        sampler.sample.instructionBytes = 0;
+        putTraceEvent(sampler, event);
+    }
+  }
+}
+
+function copyBytes(instruction: ExecutedInstruction, into: Uint8Array): void {
+  const { section, length, ipLo, isTruncated } = instruction;
+  if (section === null || isTruncated) {
+    into.fill(0, 0, length);
+    return;
+  }
+  const at = ((ipLo >>> 0) - (section.baseLo >>> 0)) >>> 0;
+  for (let n = 0; n < length; n++) into[n] = section.bytes[at + n]!;
+}
+
+/** Packets of a PSB+ that are looked through for its FUP. */
+const MOST_HEADER_PACKETS = 64;
+
+/** The address that a PSB+ gives, if it gives one. */
+function headerIp(bytes: Uint8Array, psb: number): LastIp | null {
+  const packet = new Packet();
+  const lastIp = new LastIp();
+  let at = psb + PT_SIZE_PSB;
+  for (let count = 0; count < MOST_HEADER_PACKETS; count++) {
+    const size = readPacket(bytes, at, bytes.length, packet);
+    if (size <= 0 || packet.kind === PACKET_PSBEND) return null;
+    if (packet.kind === PACKET_FUP) return lastIp.update(packet) ? lastIp : null;
+    at += size;
+  }
+  return null;
+}

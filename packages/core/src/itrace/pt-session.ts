@@ -1,0 +1,331 @@
+import {
+  PERF_RECORD_EXIT,
+  PERF_RECORD_ITRACE_START,
+  PERF_RECORD_MISC_SWITCH_OUT,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from '../abi/index.ts';
+import { type AuxIndex, type AuxQueue, type AuxStretch, auxQueues, readStretches } from '../aux/index.ts';
+import { Machine, SIDEBAND_TYPES } from '../machine/index.ts';
+import type { PerfDataReader, RecordedEvent, RecordSink, ScanOptions } from '../perfdata/index.ts';
+import {
+  decodeRecord,
+  type ExitRecord,
+  type ItraceStartRecord,
+  type SwitchCpuWideRecord,
+} from '../records/index.ts';
+import {
+  type Errata,
+  errataOf,
+  findPsb,
+  findPsbBackward,
+  NO_ERRATA,
+  type PerfClock,
+  type PtInfo,
+  parseCpu,
+} from '../trace/index.ts';
+import type { ItraceOptions } from './itrace-options.ts';
+import { ProcessCode } from './process-code.ts';
+import { PtQueue, RUN_FULL, RUN_NEEDS_BYTES, RUN_NEEDS_CODE } from './pt-queue.ts';
+import { RecordBuffer } from './record-buffer.ts';
+import { addSyntheticEvents } from './synthetic-events.ts';
+import { errorText } from './trace-errors.ts';
+import { type SamplingPlan, TraceSampler } from './trace-sampler.ts';
+import type { TraceOutcome, TraceRequest } from './trace-scan.ts';
+import { type TracedThread, TracedThreads } from './traced-threads.ts';
+
+/** A queue with where its bytes come from. */
+interface RunningQueue {
+  readonly source: AuxQueue;
+  readonly queue: PtQueue;
+  readonly stretches: AsyncGenerator<AuxStretch, void, undefined>;
+  thread: TracedThread;
+  isDone: boolean;
+  /** It has come to the time that it was run to. */
+  isThere: boolean;
+}
+
+/** All that is known while the Intel PT of a recording is decoded. */
+export class PtSession {
+  private readonly reader: PerfDataReader;
+  private readonly sink: RecordSink;
+  private readonly request: TraceRequest;
+  private readonly info: PtInfo;
+  private readonly index: AuxIndex;
+  private readonly scan: ScanOptions;
+  private readonly machine = new Machine();
+  private readonly code: ProcessCode;
+  private readonly threads: TracedThreads;
+  private readonly clock: PerfClock | null;
+  private plan: SamplingPlan | null = null;
+  private queues: RunningQueue[] = [];
+  /** How far all queues have come, nanoseconds. */
+  private reachedNs = -Infinity;
+  private decodedBytes = 0;
+
+  constructor(
+    reader: PerfDataReader,
+    sink: RecordSink,
+    request: TraceRequest,
+    info: PtInfo,
+    index: AuxIndex,
+    scan: ScanOptions,
+  ) {
+    this.reader = reader;
+    this.sink = sink;
+    this.request = request;
+    this.info = info;
+    this.index = index;
+    this.scan = scan;
+    const buildIds = new Map((reader.features.buildIds ?? []).map(({ path, buildId }) => [path, buildId]));
+    this.code = new ProcessCode(
+      this.machine,
+      request.files,
+      (path) => buildIds.get(path) ?? '',
+      request.acceptUnverified?.({
+        hostname: reader.features.hostname ?? null,
+        osRelease: reader.features.osRelease ?? null,
+      }) ?? true,
+    );
+    this.threads = new TracedThreads(this.machine, request.options.lastBranches);
+    const hasTsc = this.traceEvents().some(({ attr }) => (attr.config & info.tscBit) !== 0n);
+    const { timeless } = request.options;
+    this.clock = timeless || !hasTsc ? null : (info.clock ?? index.timeConversion);
+  }
+
+  /** Make the events of the samples, once those of the recording are known. */
+  addEvents(): void {
+    if (this.plan !== null) return;
+    const { options } = this.request;
+    const traceEvent = this.traceEvents()[0] ?? this.reader.events.events[0];
+    if (traceEvent === undefined) return;
+    const events = addSyntheticEvents(this.reader, traceEvent, options, {
+      hasTime: this.clock !== null,
+      isPerCpu: this.info.isPerCpu,
+    });
+    this.plan = {
+      options,
+      events,
+      periodTicks: periodTicks(options, this.info.clock ?? this.clock),
+      skip: options.skip,
+      errors: new Map(),
+      clock: this.clock,
+      nominalRatio: this.info.maxNonTurboRatio,
+      ratioKhz: ratioKhz(this.clock ?? this.info.clock, this.info.maxNonTurboRatio),
+    };
+    const flow = { errata: this.errata(), settings: this.timeSettings(traceEvent) };
+    this.queues = auxQueues(this.index.pieces).map((source): RunningQueue => {
+      const thread = this.threads.find(-1, source.tid, source.cpu);
+      const sampler = new TraceSampler(this.plan!, new RecordBuffer(this.reader.littleEndian), thread);
+      const image = this.code.imageOf(thread.pid);
+      const queue = new PtQueue(sampler, image, {
+        clock: this.clock,
+        flow,
+        cpu: source.cpu,
+        signal: this.scan.signal,
+      });
+      queue.setThread(thread);
+      const stretches = readStretches(source, this.request.bytes, {
+        isSnapshot: this.info.isSnapshot,
+        findMark: (bytes, from) => findPsb(bytes, from, bytes.length),
+        findLastMark: (bytes, before) => findPsbBackward(bytes, 0, before),
+      });
+      return { source, queue, stretches, thread, isDone: false, isThere: false };
+    });
+  }
+
+  /** Decode everything up to a time. Without a clock nothing is known of times: that waits for the end of threads. */
+  async advance(untilNs: number): Promise<void> {
+    if (this.clock === null || untilNs <= this.reachedNs) return;
+    this.reachedNs = untilNs;
+    await this.runAll(this.queues, untilNs);
+  }
+
+  /** Where times are not known, a thread's trace belongs to the code that it had at its end. */
+  async beforeExit(view: DataView, start: number, end: number): Promise<void> {
+    if (this.clock !== null) return;
+    const { tid } = this.decode(view, start, end) as ExitRecord;
+    await this.runAll(
+      this.queues.filter(({ source }) => source.tid === tid),
+      Infinity,
+    );
+  }
+
+  /** What a record says of processes and of who runs where. */
+  observe(view: DataView, start: number, end: number, type: number): void {
+    if (SIDEBAND_TYPES.has(type)) {
+      this.machine.record(this.decode(view, start, end));
+      for (const running of this.queues) this.refresh(running);
+    } else if (type === PERF_RECORD_ITRACE_START) {
+      const { pid, tid, sampleId } = this.decode(view, start, end) as ItraceStartRecord;
+      this.switchTo(sampleId?.cpu ?? -1, pid, tid);
+    } else if (type === PERF_RECORD_SWITCH) {
+      const { misc, sampleId } = this.decode(view, start, end);
+      if ((misc & PERF_RECORD_MISC_SWITCH_OUT) === 0)
+        this.switchTo(sampleId?.cpu ?? -1, sampleId?.pid ?? -1, sampleId?.tid ?? -1);
+    } else if (type === PERF_RECORD_SWITCH_CPU_WIDE) {
+      const { misc, sampleId, nextOrPreviousPid, nextOrPreviousTid } = this.decode(
+        view,
+        start,
+        end,
+      ) as SwitchCpuWideRecord;
+      const isOut = (misc & PERF_RECORD_MISC_SWITCH_OUT) !== 0;
+      if (isOut) this.switchTo(sampleId?.cpu ?? -1, nextOrPreviousPid, nextOrPreviousTid);
+      else this.switchTo(sampleId?.cpu ?? -1, sampleId?.pid ?? -1, sampleId?.tid ?? -1);
+    } else if (type === PERF_RECORD_EXIT) {
+      const { pid, tid } = this.decode(view, start, end) as ExitRecord;
+      this.threads.forget(pid, tid);
+      if (pid === tid) this.code.forget(pid);
+    }
+  }
+
+  /** The records are over: what is left of the trace. */
+  async finish(): Promise<void> {
+    this.addEvents();
+    if (this.clock !== null) await this.runAll(this.queues, Infinity);
+    else for (const running of this.queues) await this.runAll([running], Infinity);
+  }
+
+  async close(): Promise<void> {
+    await this.code.close();
+    for (const { stretches } of this.queues) await stretches.return();
+  }
+
+  outcome(): TraceOutcome {
+    const errors = [...(this.plan?.errors ?? [])]
+      .sort((a, b) => a[0] - b[0])
+      .map(([code, count]) => ({ code, text: errorText(code), count }));
+    return { diagnostics: this.code.diagnostics, errors, decodedBytes: this.decodedBytes };
+  }
+
+  private async runAll(queues: RunningQueue[], untilNs: number): Promise<void> {
+    for (const running of queues) {
+      running.isThere = running.isDone;
+      if (!running.isDone) this.refresh(running);
+    }
+    for (;;) {
+      let safeNs = untilNs;
+      let isWaiting = false;
+      for (const running of queues) {
+        if (!running.isThere) await this.runOne(running, untilNs);
+        if (running.isThere) continue;
+        isWaiting = true;
+        safeNs = Math.min(safeNs, running.queue.timeNs);
+      }
+      this.deliver(queues, isWaiting ? safeNs : untilNs);
+      if (!isWaiting) return;
+      await this.scan.onChunk?.();
+    }
+  }
+
+  /** Until it is there, or its buffer is full. */
+  private async runOne(running: RunningQueue, untilNs: number): Promise<void> {
+    const { queue } = running;
+    for (;;) {
+      const why = queue.run(untilNs);
+      if (why === RUN_FULL) return;
+      if (why === RUN_NEEDS_CODE) await this.code.load(queue.image);
+      else if (why === RUN_NEEDS_BYTES) {
+        const next = await running.stretches.next();
+        if (next.done === true) {
+          running.isDone = true;
+          running.isThere = true;
+          return;
+        }
+        this.decodedBytes += next.value.bytes.length;
+        queue.begin(next.value);
+      } else {
+        running.isThere = true;
+        return;
+      }
+    }
+  }
+
+  /** Everything that was made up to a time, in order; queues that are full give what they can. */
+  private deliver(queues: readonly RunningQueue[], untilNs: number): void {
+    const { sink } = this;
+    const take = (view: DataView, start: number, end: number, type: number): void =>
+      sink.record(view, start, end, type, 0);
+    if (queues.length === 1) {
+      const { buffer } = queues[0]!.queue.sampler;
+      while (buffer.length > 0) buffer.deliver(take);
+      return;
+    }
+    for (;;) {
+      let first: RecordBuffer | null = null;
+      for (const { queue } of queues) {
+        const { buffer } = queue.sampler;
+        if (buffer.length === 0 || buffer.firstTimeNs > untilNs) continue;
+        if (first === null || buffer.firstTimeNs < first.firstTimeNs) first = buffer;
+      }
+      if (first === null) return;
+      first.deliver(take);
+    }
+  }
+
+  private switchTo(cpu: number, pid: number, tid: number): void {
+    if (tid < 0) return;
+    for (const running of this.queues) {
+      if (running.source.cpu < 0 || running.source.cpu !== cpu) continue;
+      running.thread = this.threads.find(pid, tid, cpu);
+      this.refresh(running);
+    }
+  }
+
+  /** The thread and its code as they are now. */
+  private refresh(running: RunningQueue): void {
+    const { source, queue } = running;
+    // A thread's process is known only after the first record about it.
+    if (source.tid >= 0) running.thread = this.threads.find(-1, source.tid, source.cpu);
+    queue.setThread(running.thread);
+    queue.setImage(this.code.imageOf(running.thread.pid));
+  }
+
+  private decode(view: DataView, start: number, end: number): ReturnType<typeof decodeRecord> {
+    const { events, littleEndian } = this.reader;
+    const type = view.getUint32(start, littleEndian);
+    const event = events.eventOf(view, start, end, type, littleEndian) ?? events.events[0] ?? null;
+    return decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian);
+  }
+
+  private traceEvents(): RecordedEvent[] {
+    return this.reader.events.events.filter(({ attr }) => attr.type === this.info.pmuType);
+  }
+
+  private errata(): Errata {
+    // "GenuineIntel,6,85,4"
+    const [vendor, ...numbers] = (this.reader.features.cpuId ?? '').split(',');
+    const cpu = vendor === 'GenuineIntel' ? parseCpu(numbers.slice(0, 3).join('/')) : null;
+    return (cpu === null ? null : errataOf(cpu)) ?? NO_ERRATA;
+  }
+
+  private timeSettings({ attr }: RecordedEvent) {
+    const { mtcFreqBits, maxNonTurboRatio, tscCtcNumerator, tscCtcDenominator } = this.info;
+    const lowest = mtcFreqBits & -mtcFreqBits;
+    return {
+      mtcFreq: lowest === 0n ? 0 : Number((attr.config & mtcFreqBits) / lowest) & 15,
+      nomFreq: maxNonTurboRatio,
+      cpuid0x15Eax: tscCtcDenominator,
+      cpuid0x15Ebx: tscCtcNumerator,
+      errata: this.errata(),
+    };
+  }
+}
+
+/** As perf: the period is rounded down to a power of two ticks. */
+function periodTicks(options: ItraceOptions, clock: PerfClock | null): number {
+  const { period, periodUnit } = options;
+  if (periodUnit === 'instructions' || period === 0) return 0;
+  const ticks =
+    periodUnit === 'ticks' || clock === null || clock.timeMult === 0
+      ? period
+      : Math.floor((period * 2 ** clock.timeShift) / clock.timeMult);
+  return 2 ** Math.floor(Math.log2(Math.max(1, ticks)));
+}
+
+/** The bus's clock: that of the TSC, divided by the ratio that the TSC runs at. */
+function ratioKhz(clock: PerfClock | null, nominalRatio: number): number {
+  if (clock === null || clock.timeMult === 0 || nominalRatio === 0) return 0;
+  const ticksPerSecond = (1e9 * 2 ** clock.timeShift) / clock.timeMult;
+  return Math.floor(ticksPerSecond / nominalRatio / 1000);
+}

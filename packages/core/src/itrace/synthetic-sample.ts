@@ -1,0 +1,170 @@
+import {
+  PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_BRANCH_STACK,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_ID,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_RAW,
+  PERF_SAMPLE_STREAM_ID,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+} from '../abi/index.ts';
+import { TWO_32 } from '../base/index.ts';
+import type { RecordedEvent } from '../perfdata/index.ts';
+import type { CallStack } from './call-stack.ts';
+import type { LastBranches } from './last-branches.ts';
+import type { RecordBuffer } from './record-buffer.ts';
+
+/** PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER, low halves of negative numbers. */
+const CONTEXT_KERNEL = -128;
+const CONTEXT_USER = -512;
+const LONGEST_INSTRUCTION = 16;
+
+/** Behind the sample's own fields, for who made it and who prints it; readers of samples leave out what follows. */
+export const EXTRA_BYTES = 48;
+
+/**
+ * What a branch trace knows of a sample and the record has no field for:
+ *
+ *   0 flags u32 | 4 instruction's length u8 | 5 its bytes 15 | 20 depth of calls u32 | 24 instructions f64 | 32 cycles f64
+ */
+export interface SampleExtra {
+  flags: number;
+  instruction: Uint8Array;
+  depth: number;
+  /** Since the last sample that told of cycles; 0 where this one does not. */
+  instructions: number;
+  cycles: number;
+}
+
+/** One sample to be written. One object, used again for each. */
+export class SyntheticSample {
+  pid = -1;
+  tid = -1;
+  cpu = -1;
+  /** Nanoseconds on the recording's clock. */
+  timeNs = 0;
+  ipLo = 0;
+  ipHi = 0;
+  addrLo = 0;
+  addrHi = 0;
+  period = 1;
+  flags = 0;
+  /** Instruction at `ip`: none where the length is 0. */
+  instructionBytes = 0;
+  readonly instruction = new Uint8Array(LONGEST_INSTRUCTION);
+  instructions = 0;
+  cycles = 0;
+  raw: Uint8Array | null = null;
+}
+
+/** Write a PERF_RECORD_SAMPLE in the event's layout, in the order of perf_event_open(2). */
+export function writeSample(
+  buffer: RecordBuffer,
+  event: RecordedEvent,
+  sample: SyntheticSample,
+  calls: CallStack | null,
+  mostFrames: number,
+  branches: LastBranches | null,
+): void {
+  const bits = event.layout.sampleType;
+  const has = (bit: number): boolean => (bits & bit) !== 0;
+  const id = event.ids[0] ?? 0;
+  const misc = sample.ipHi < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+  buffer.begin(PERF_RECORD_SAMPLE, misc, sample.timeNs);
+  if (has(PERF_SAMPLE_IDENTIFIER)) buffer.float(id);
+  if (has(PERF_SAMPLE_IP)) buffer.pair(sample.ipLo, sample.ipHi);
+  if (has(PERF_SAMPLE_TID)) buffer.words(sample.pid, sample.tid);
+  if (has(PERF_SAMPLE_TIME)) buffer.float(sample.timeNs);
+  if (has(PERF_SAMPLE_ADDR)) buffer.pair(sample.addrLo, sample.addrHi);
+  if (has(PERF_SAMPLE_ID)) buffer.float(id);
+  if (has(PERF_SAMPLE_STREAM_ID)) buffer.float(id);
+  if (has(PERF_SAMPLE_CPU)) buffer.words(sample.cpu, 0);
+  if (has(PERF_SAMPLE_PERIOD)) buffer.float(sample.period);
+  if (has(PERF_SAMPLE_CALLCHAIN)) writeChain(buffer, sample, calls, mostFrames);
+  if (has(PERF_SAMPLE_RAW)) {
+    // Its size makes the rest stand on 8 bytes again.
+    const raw = sample.raw ?? new Uint8Array();
+    buffer.raw(raw);
+  }
+  if (has(PERF_SAMPLE_BRANCH_STACK)) {
+    if (branches === null) buffer.pair(0, 0);
+    else branches.write(buffer);
+  }
+  writeExtra(buffer, sample, calls);
+  buffer.end();
+}
+
+/** Innermost first, a marker where it goes from kernel to user; `mostFrames` with `ip`. */
+function writeChain(
+  buffer: RecordBuffer,
+  { ipLo, ipHi }: SyntheticSample,
+  calls: CallStack | null,
+  mostFrames: number,
+): void {
+  const count = buffer.position;
+  buffer.pair(0, 0);
+  let written = 2;
+  let isKernel = ipHi < 0;
+  putContext(buffer, isKernel);
+  buffer.pair(ipLo, ipHi);
+  if (calls !== null) {
+    // One more than frames: the first marker.
+    for (let at = calls.depth - 1; at >= 0 && written <= mostFrames; at--) {
+      const hi = calls.hi[at]!;
+      if (hi < 0 !== isKernel) {
+        if (written >= mostFrames) break;
+        isKernel = hi < 0;
+        putContext(buffer, isKernel);
+        written++;
+      }
+      buffer.pair(calls.lo[at]!, hi);
+      written++;
+    }
+  }
+  buffer.patchPair(count, written, 0);
+}
+
+function putContext(buffer: RecordBuffer, isKernel: boolean): void {
+  buffer.pair(isKernel ? CONTEXT_KERNEL : CONTEXT_USER, -1);
+}
+
+function writeExtra(buffer: RecordBuffer, sample: SyntheticSample, calls: CallStack | null): void {
+  const { view } = buffer.reserve(EXTRA_BYTES);
+  const at = buffer.position;
+  const le = buffer.littleEndian;
+  view.setUint32(at, sample.flags, le);
+  view.setUint8(at + 4, sample.instructionBytes);
+  for (let byte = 0; byte < 15; byte++)
+    view.setUint8(at + 5 + byte, byte < sample.instructionBytes ? sample.instruction[byte]! : 0);
+  view.setUint32(at + 20, calls?.depth ?? 0, le);
+  view.setFloat64(at + 24, sample.instructions, le);
+  view.setFloat64(at + 32, sample.cycles, le);
+  view.setFloat64(at + 40, 0, le);
+  buffer.position += EXTRA_BYTES;
+}
+
+/** What stands behind a sample's fields at `at`, null where it is not one of ours. */
+export function readExtra(view: DataView, at: number, end: number, le: boolean): SampleExtra | null {
+  if (end - at !== EXTRA_BYTES) return null;
+  const length = Math.min(15, view.getUint8(at + 4));
+  return {
+    flags: view.getUint32(at, le),
+    instruction: new Uint8Array(view.buffer, view.byteOffset + at + 5, length),
+    depth: view.getUint32(at + 20, le),
+    instructions: view.getFloat64(at + 24, le),
+    cycles: view.getFloat64(at + 32, le),
+  };
+}
+
+/** Halves of a whole number below 2^64. */
+export function halvesOf(value: number): { lo: number; hi: number } {
+  const hi = Math.floor(value / TWO_32);
+  return { lo: value - hi * TWO_32, hi };
+}

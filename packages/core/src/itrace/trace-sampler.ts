@@ -1,0 +1,239 @@
+/**
+ * From what was executed to samples: instructions come in here one after the other, branches with where they went, and what else
+ * the trace tells; out go records in a buffer.
+ */
+import { TWO_32 } from '../base/index.ts';
+import type { RecordedEvent } from '../perfdata/index.ts';
+import { type PerfClock, tscToPerfNs } from '../trace/index.ts';
+import {
+  FLAG_ABORT,
+  FLAG_ASYNC,
+  FLAG_CALL,
+  FLAG_IN_TRANSACTION,
+  FLAG_RETURN,
+  FLAG_TRACE_BEGIN,
+  FLAG_TRACE_END,
+} from './branch-flags.ts';
+import type { ItraceOptions } from './itrace-options.ts';
+import type { RecordBuffer } from './record-buffer.ts';
+import type { SyntheticEvents } from './synthetic-events.ts';
+import { SyntheticSample, writeSample } from './synthetic-sample.ts';
+import { ERROR_LOST, ERROR_OVERFLOW, writeTraceError } from './trace-errors.ts';
+import { putRatio } from './trace-events.ts';
+import type { TracedThread } from './traced-threads.ts';
+
+/** What all queues of a recording share. */
+export interface SamplingPlan {
+  readonly options: ItraceOptions;
+  readonly events: SyntheticEvents;
+  /** Ticks of the TSC between two samples; 0 where they are counted in instructions. */
+  readonly periodTicks: number;
+  /** Samples that are still to be left out (`s`). */
+  skip: number;
+  /** Errors by perf's code. */
+  readonly errors: Map<number, number>;
+  /** Null: times are not known. */
+  readonly clock: PerfClock | null;
+  /** The TSC in units of the bus's clock; 0: not known. And one such unit, kHz. */
+  readonly nominalRatio: number;
+  readonly ratioKhz: number;
+}
+
+export class TraceSampler {
+  readonly sample = new SyntheticSample();
+  readonly buffer: RecordBuffer;
+  thread: TracedThread;
+  /** TSC of the last timing packet, ticks. */
+  private ticks = 0;
+  private instructionsSinceTime = 0;
+  private readonly plan: SamplingPlan;
+  private readonly instructionPeriod: number;
+  private readonly branchFilter: number;
+  private readonly countsInstructions: boolean;
+  private executed = 0;
+  private executedAtSample = 0;
+  private executedAtError = -1;
+  private lastError = 0;
+  private sincePeriod = 0;
+  /** Instructions until a sample is due; 0: to be found. */
+  private leftInPeriod = 0;
+  /** The last tick, in periods, that had a sample; and whether samples follow each other since the trace went on. */
+  private lastPeriod = 0;
+  private isContinuous = false;
+  /** The core's clock in units of the bus's; 0: not known. */
+  private ratio = 0;
+
+  constructor(plan: SamplingPlan, buffer: RecordBuffer, thread: TracedThread) {
+    this.plan = plan;
+    this.buffer = buffer;
+    this.thread = thread;
+    const { options, events } = plan;
+    this.countsInstructions = events.instructions !== null || events.cycles !== null;
+    this.instructionPeriod = plan.periodTicks > 0 ? 0 : Math.max(1, options.period);
+    this.branchFilter =
+      (options.calls ? FLAG_CALL | FLAG_ASYNC | FLAG_TRACE_END : 0) |
+      (options.returns ? FLAG_RETURN | FLAG_TRACE_BEGIN : 0);
+  }
+
+  /** Time has moved on: on the recording's clock, and on the trace's. */
+  setTime(timeNs: number, tscLo: number, tscHi: number): void {
+    this.sample.timeNs = timeNs;
+    this.ticks = (tscHi >>> 0) * TWO_32 + (tscLo >>> 0);
+    this.instructionsSinceTime = 0;
+  }
+
+  setThread(thread: TracedThread, cpu: number): void {
+    this.thread = thread;
+    this.sample.pid = thread.pid;
+    this.sample.tid = thread.tid;
+    this.sample.cpu = cpu;
+  }
+
+  get events(): SyntheticEvents {
+    return this.plan.events;
+  }
+
+  setRatio(ratio: number): void {
+    if (ratio === this.ratio) return;
+    this.ratio = ratio;
+    putRatio(this, ratio, this.plan.nominalRatio, this.plan.ratioKhz);
+  }
+
+  /**
+   * Back in user code: how long ago the last timing packet was is estimated, with two cycles an instruction. As perf does, so
+   * that context switches in between are on the right side.
+   */
+  estimateTime(): void {
+    const { clock, nominalRatio } = this.plan;
+    if (clock === null) return;
+    const cycles = this.instructionsSinceTime * 2;
+    const ticks =
+      this.ratio === 0 || nominalRatio === 0 ? cycles : Math.floor((cycles * nominalRatio) / this.ratio);
+    const tsc = this.ticks + ticks;
+    const hi = Math.floor(tsc / TWO_32);
+    const timeNs = tscToPerfNs(clock, tsc - hi * TWO_32, hi);
+    if (timeNs > this.sample.timeNs) this.sample.timeNs = timeNs;
+  }
+
+  /** Nothing of before leads here: a gap in the trace. */
+  cut(): void {
+    this.leftInPeriod = 0;
+    this.isContinuous = false;
+  }
+
+  /** One more instruction was executed. True where it makes a sample, which `putInstruction` then writes. */
+  isSampled(): boolean {
+    this.executed++;
+    this.instructionsSinceTime++;
+    if (!this.countsInstructions) return false;
+    const { periodTicks } = this.plan;
+    if (periodTicks === 0) {
+      if (++this.sincePeriod < this.instructionPeriod) return false;
+      this.sincePeriod = 0;
+      return true;
+    }
+    if (this.leftInPeriod === 0) this.leftInPeriod = this.untilNextPeriod(periodTicks);
+    if (--this.leftInPeriod > 0) return false;
+    const period = Math.floor((this.ticks + this.instructionsSinceTime) / periodTicks);
+    this.lastPeriod = Math.max(period, this.lastPeriod + 1);
+    return true;
+  }
+
+  /**
+   * Instructions until the next sample is due, as perf counts them: an instruction is a tick, and where the trace began or went on
+   * the first period is only found, not sampled.
+   */
+  private untilNextPeriod(periodTicks: number): number {
+    let ticks = this.ticks + this.instructionsSinceTime - 1;
+    if (this.isContinuous) {
+      if (Math.floor(ticks / periodTicks) > this.lastPeriod) return 1;
+    } else {
+      ticks++;
+      const period = Math.floor(ticks / periodTicks);
+      if (period > this.lastPeriod) {
+        this.lastPeriod = period;
+        this.isContinuous = true;
+      }
+    }
+    const period = Math.floor(ticks / periodTicks);
+    return period < this.lastPeriod ? periodTicks : periodTicks - (ticks - period * periodTicks);
+  }
+
+  putInstruction(ipLo: number, ipHi: number): void {
+    const { sample } = this;
+    sample.ipLo = ipLo;
+    sample.ipHi = ipHi;
+    sample.addrLo = 0;
+    sample.addrHi = 0;
+    sample.flags = 0;
+    sample.period = this.plan.options.quick > 0 ? 1 : this.executed - this.executedAtSample;
+    if (this.plan.events.instructions !== null) this.put(this.plan.events.instructions);
+    if (this.plan.events.cycles !== null) this.put(this.plan.events.cycles);
+    this.executedAtSample = this.executed;
+  }
+
+  /** A branch that was gone; 0 for a place that the trace does not know. `sample.instruction` is the one at `from`. */
+  branch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
+    const { thread, sample, plan } = this;
+    this.leftInPeriod = 0;
+    thread.branches?.add(
+      fromLo,
+      fromHi,
+      toLo,
+      toHi,
+      (flags & FLAG_ABORT) !== 0,
+      (flags & FLAG_IN_TRANSACTION) !== 0,
+    );
+    thread.calls.branch(flags, fromLo, fromHi, toLo, toHi, sample.instructionBytes);
+    const { branches } = plan.events;
+    if (branches === null || (this.branchFilter !== 0 && (flags & this.branchFilter) === 0)) return;
+    sample.ipLo = fromLo;
+    sample.ipHi = fromHi;
+    sample.addrLo = toLo;
+    sample.addrHi = toHi;
+    sample.flags = flags;
+    sample.period = 1;
+    this.put(branches);
+  }
+
+  /** An event of its own, such as PTWRITE, with its bytes. */
+  putEvent(event: RecordedEvent | null, ipLo: number, ipHi: number, raw: Uint8Array | null, flags = 0): void {
+    if (event === null) return;
+    const { sample } = this;
+    sample.ipLo = ipLo;
+    sample.ipHi = ipHi;
+    sample.addrLo = 0;
+    sample.addrHi = 0;
+    sample.flags = flags;
+    sample.period = 1;
+    sample.raw = raw;
+    this.put(event);
+    sample.raw = null;
+  }
+
+  /** `code` is perf's. */
+  error(code: number, ipLo: number, ipHi: number): void {
+    const { plan, sample } = this;
+    const { options, errors } = plan;
+    errors.set(code, (errors.get(code) ?? 0) + 1);
+    this.cut();
+    // Where nothing can be decoded, every packet is an error: one record tells of them all.
+    const isRepeated = this.executed === this.executedAtError;
+    this.executedAtError = this.executed;
+    if (!options.errors || (isRepeated && code === this.lastError)) return;
+    this.lastError = code;
+    if (code === ERROR_OVERFLOW && options.withoutOverflows) return;
+    if (code === ERROR_LOST && options.withoutLost) return;
+    const { cpu, pid, tid, timeNs } = sample;
+    writeTraceError(this.buffer, code, { cpu, pid, tid, timeNs, ipLo, ipHi });
+  }
+
+  private put(event: RecordedEvent): void {
+    const { plan, thread, sample } = this;
+    if (plan.skip > 0) {
+      plan.skip--;
+      return;
+    }
+    writeSample(this.buffer, event, sample, thread.calls, plan.options.callChain, thread.branches);
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * A scan of a recording in which its hardware trace is decoded: samples of what was executed come between the recorded ones, in
+ * order of time.
+ *
+ *   reader ── records ──> waiting ──> for each, in order: 1. the trace up to its time ── samples ──┐
+ *                                                         2. what it says of processes             ├──> sink
+ *   file ──── AUX data ──────────────────────────────────────────┘                3. itself ───────┘
+ */
+import { PERF_RECORD_EXIT, PERF_RECORD_USER_TYPE_START } from '../abi/index.ts';
+import { AuxIndex } from '../aux/index.ts';
+import { type ByteSource, FormatError, TWO_32 } from '../base/index.ts';
+import { openPerfData, type PerfDataReader, type RecordSink, type ScanOptions } from '../perfdata/index.ts';
+import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import { AUXTRACE_INTEL_PT, type PtInfo, readPtInfo } from '../trace/index.ts';
+import type { ItraceOptions } from './itrace-options.ts';
+import { PtSession } from './pt-session.ts';
+
+/** Where a recording was made; null where it does not say. */
+export interface RecordedMachine {
+  hostname: string | null;
+  osRelease: string | null;
+}
+
+export interface TraceRequest {
+  /** The recording itself: trace data is read where it stands. */
+  bytes: ByteSource;
+  /** Where the code comes from. */
+  files: SymbolDriver;
+  options: ItraceOptions;
+  /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */
+  acceptUnverified?: (meta: RecordedMachine) => boolean;
+}
+
+export interface TraceErrorCount {
+  /** As perf numbers them. */
+  code: number;
+  text: string;
+  count: number;
+}
+
+export interface TraceOutcome {
+  /** What was wrong: code that is missing, trace that cannot be read. */
+  diagnostics: Diagnostic[];
+  errors: TraceErrorCount[];
+  decodedBytes: number;
+}
+
+/** Dynamic PMUs have numbers from here on. */
+const FIRST_PMU_TYPE = 6;
+
+/** `reader.scan`, with the samples of the trace among the records; null where the recording holds none that is decoded here. */
+export async function scanWithTrace(
+  reader: PerfDataReader,
+  sink: RecordSink,
+  scan: ScanOptions,
+  request: TraceRequest | null,
+): Promise<TraceOutcome | null> {
+  const found = request === null ? null : await findTrace(reader, request.bytes);
+  if (request === null || found === null) {
+    await reader.scan(sink, scan);
+    return null;
+  }
+  const session = new PtSession(reader, sink, request, found.info, found.index, scan);
+  const waiting = new WaitingRecords(reader, session, sink);
+  const drain = async (): Promise<void> => {
+    await waiting.drain();
+    await scan.onChunk?.();
+  };
+  try {
+    await reader.scan(waiting, { ...scan, onChunk: drain });
+    await waiting.drain();
+    await session.finish();
+    await scan.onChunk?.();
+    return session.outcome();
+  } finally {
+    await session.close();
+  }
+}
+
+/** The index of all trace data, from a first pass over the file: it may stand behind the records that it belongs to. */
+async function findTrace(
+  reader: PerfDataReader,
+  bytes: ByteSource,
+): Promise<{ info: PtInfo; index: AuxIndex } | null> {
+  const mayHold = reader.isPipe || reader.events.events.some(({ attr }) => attr.type >= FIRST_PMU_TYPE);
+  if (!mayHold) return null;
+  const first = await openPerfData(bytes);
+  const index = new AuxIndex(first.littleEndian);
+  await first.scan(index, { unordered: true });
+  if (index.info === null || index.info.auxtraceType !== AUXTRACE_INTEL_PT || index.pieces.length === 0)
+    return null;
+  try {
+    return { info: readPtInfo(index.info.data, first.littleEndian), index };
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
+  }
+}
+
+const FIRST_BYTES = 1 << 20;
+
+/** Records of the kernel, until their turn comes: decoding in between has to wait for files. */
+class WaitingRecords implements RecordSink {
+  private readonly reader: PerfDataReader;
+  private readonly session: PtSession;
+  private readonly sink: RecordSink;
+  private bytes = new Uint8Array(FIRST_BYTES);
+  private view = new DataView(this.bytes.buffer);
+  private used = 0;
+  private starts: number[] = [];
+  private fileOffsets: number[] = [];
+
+  constructor(reader: PerfDataReader, session: PtSession, sink: RecordSink) {
+    this.reader = reader;
+    this.session = session;
+    this.sink = sink;
+  }
+
+  record(view: DataView, start: number, end: number, _type: number, fileOffset: number): void {
+    const size = end - start;
+    if (this.used + size > this.bytes.length) {
+      const bytes = new Uint8Array(Math.max(this.bytes.length * 2, this.used + size));
+      bytes.set(this.bytes.subarray(0, this.used));
+      this.bytes = bytes;
+      this.view = new DataView(bytes.buffer);
+    }
+    this.bytes.set(new Uint8Array(view.buffer, view.byteOffset + start, size), this.used);
+    this.starts.push(this.used);
+    this.fileOffsets.push(fileOffset);
+    this.used += size;
+  }
+
+  async drain(): Promise<void> {
+    const { session, sink, view, starts, fileOffsets } = this;
+    const { events, littleEndian: le } = this.reader;
+    for (let n = 0; n < starts.length; n++) {
+      const start = starts[n]!;
+      const end = starts[n + 1] ?? this.used;
+      const type = view.getUint32(start, le);
+      if (type < PERF_RECORD_USER_TYPE_START) {
+        session.addEvents();
+        const at = events.timeOffset(view, start, end, type, le);
+        if (at >= 0) {
+          const lo = view.getUint32(at + (le ? 0 : 4), le);
+          const hi = view.getUint32(at + (le ? 4 : 0), le);
+          // 0 is what synthesised records carry, all ones what perf takes for "none".
+          if ((lo !== 0 || hi !== 0) && (lo & hi) >>> 0 !== 0xffff_ffff)
+            await session.advance(hi * TWO_32 + lo);
+        }
+        if (type === PERF_RECORD_EXIT) await session.beforeExit(view, start, end);
+        session.observe(view, start, end, type);
+      }
+      sink.record(view, start, end, type, fileOffsets[n]!);
+    }
+    this.starts = [];
+    this.fileOffsets = [];
+    this.used = 0;
+  }
+}

@@ -1,0 +1,28 @@
+/** `--itrace`: what to make of a hardware trace; shared by the verbs that show samples. */
+import type { ItraceOptions } from '@counterpoint/core/itrace';
+import type { OptionRow } from './args.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
+
+export type ItraceName = 'itrace';
+
+export const ITRACE_OPTION: OptionRow<ItraceName> = {
+  long: 'itrace',
+  value: 'LETTERS',
+  optionalValue: '',
+  negatable: true,
+  help: 'samples made out of a hardware trace (Intel PT): i instructions, b branches, c calls, r returns, x transactions, w ptwrite, p power, e errors, g call chains, l last branches, s skip, q quick; i100us is one each 100 microseconds; --no-itrace leaves the trace alone',
+  group: 'Hardware trace',
+};
+
+/** The verb's own choice unless letters are given; null where the trace is to be left alone. */
+export async function itraceOptions(
+  args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,
+  otherwise: 'report' | 'script',
+  forced?: string,
+): Promise<ItraceOptions | null> {
+  if (!args.boolean('itrace', true)) return null;
+  const { parseItrace, REPORT_ITRACE, SCRIPT_ITRACE } = await import('@counterpoint/core/itrace');
+  const text = args.string('itrace') ?? '';
+  const letters = forced ?? (text === '' ? null : text);
+  return parseItrace(letters ?? (otherwise === 'report' ? REPORT_ITRACE : SCRIPT_ITRACE));
+}
