@@ -15,7 +15,9 @@ export interface Counter {
   before: Reading;
   /** The kernel gave nothing: a pinned event that found no counter. */
   isRefused: boolean;
-  /** Its count at the last overflow; null before the first. */
+  /** What `base.value` was before the last reset: overflows from before it may still be under way. */
+  baseBefore: bigint;
+  /** The kernel's count at the last overflow, whatever was reset; null before the first. */
   overflowAt: bigint | null;
   /** From then to the next. */
   period: bigint;
@@ -118,6 +120,7 @@ export class OpenSet {
         fd,
         row,
         base: emptyReading(),
+        baseBefore: 0n,
         now: emptyReading(),
         before: emptyReading(),
         isRefused: false,
@@ -186,6 +189,13 @@ export class OpenSet {
     this.#loaded?.end();
   }
 
+  /** As last read: it has been loaded, by whomever, and its target has run since. */
+  get hasBegun(): boolean {
+    return this.counters.some((counters) =>
+      counters.some(({ now, base }) => base.enabledNs + now.enabledNs > 0n),
+    );
+  }
+
   /** Bring `now` of every counter up to date. */
   read(): void {
     for (const unit of this.#units) this.#readUnit(unit);
@@ -243,8 +253,8 @@ export class OpenSet {
    */
   rebase(event: number): void {
     for (const counter of this.counters[event]!) {
+      counter.baseBefore = counter.base.value;
       addReading(counter.base, counter.now);
-      if (counter.overflowAt !== null) counter.overflowAt -= counter.now.value;
       counter.now = emptyReading();
       counter.before = emptyReading();
     }

@@ -134,6 +134,30 @@ test('no handle is left, and a closed session says so', () => {
   assert.throws(() => session.read(), { code: 'ERR_CLOSED' });
 });
 
+test('a control update before the exec of a held command waits for the exec, too', {
+  skip: noEvents,
+}, async () => {
+  const faultsOf = async (isStarted: boolean, isUpdated: boolean) => {
+    using held = launchHeld(['/bin/sh', '-c', '/bin/true; /bin/true'], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+    });
+    using session = openCounting({ target: { kind: 'command', pid: held.pid }, events: 'faults' });
+    if (isStarted) session.start();
+    if (isUpdated) session.update({ events: 'faults,task-clock' });
+    session.start();
+    held.release();
+    await held.exited;
+    return Number(session.read().sets[0]!.events[0]!.value);
+  };
+  const plain = await faultsOf(true, false);
+  assert.ok(plain > 50, `${plain}`);
+  // From the exec on: what the holder itself does is no part of it.
+  for (const isStarted of [false, true]) {
+    const updated = await faultsOf(isStarted, true);
+    assert.ok(Math.abs(updated - plain) < 0.05 * plain, `${updated} for ${plain}`);
+  }
+});
+
 test('targets that are not there', () => {
   const open = (target: Parameters<typeof openCounting>[0]['target']) => () =>
     openCounting({ target, events: 'cs:u' });

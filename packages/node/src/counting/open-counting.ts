@@ -27,10 +27,10 @@ export function openCounting(request: CountingRequest): CountingSession {
     sets = openSets(request, context);
     const { enableOnExec } = optionsOf(request, 0);
     const { switching = { by: 'manual' } } = request;
-    // A control update keeps whom it counts and how; the exec is over by then.
-    const reopen = (control: ControlRequest) => {
+    // A control update keeps whom it counts and how.
+    const reopen = (control: ControlRequest, awaitsExec: boolean) => {
       const { events: _, sets: __, overflows: ___, switching: ____, ...whom } = request;
-      return openSets({ ...whom, ...control, enableOnExec: false }, context);
+      return openSets({ ...whom, ...control, enableOnExec: awaitsExec }, context);
     };
     return new CountingSession({
       sys,

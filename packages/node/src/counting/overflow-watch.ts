@@ -25,9 +25,12 @@ import type { CountedEvent } from './types.ts';
 export interface Overflow {
   event: string;
   set: string;
-  /** What the event had counted since it was opened. Null where it follows children: then only the periods are known. */
+  /**
+   * What the event had counted since it was opened (a control update opens it anew) or last reset; of an overflow from before
+   * a reset, up to that. Null where it follows children: then only the periods are known.
+   */
   count: bigint | null;
-  /** The other events of its group at the same moment, since they were opened; empty where only the periods are known. */
+  /** The other events of its group at the same moment, counted likewise; empty where only the periods are known. */
   group: { event: string; count: bigint }[];
   /** After how many counts it was due: the initial period or the restart period. */
   period: bigint;
@@ -188,13 +191,14 @@ export class OverflowWatch implements Disposable {
     const { requestedName } = set.events[event]!;
     for (const sample of found) {
       const { period } = counter;
-      const told = overflowOf(sample, requestedName, set, event, counter, period);
-      if (told.count !== null) {
+      const members = groupOf(set, event, counter);
+      const value = sample.read?.values[members.findIndex((member) => member.counter === counter)]?.value;
+      if (value !== undefined) {
         // Told a new period in between, the kernel ends a software event's old one at once, and again (perf_swevent_set_period).
-        if (counter.overflowAt !== null && told.count - counter.overflowAt < period) continue;
+        if (counter.overflowAt !== null && value - counter.overflowAt < period) continue;
       }
-      this.#onOverflow(told, set, event, counter);
-      counter.overflowAt = told.count ?? 0n;
+      this.#onOverflow(overflowOf(sample, requestedName, set, members, counter, period), set, event, counter);
+      counter.overflowAt = value ?? 0n;
     }
   }
 
@@ -206,6 +210,12 @@ export class OverflowWatch implements Disposable {
     return { ...this.#loss, lost };
   }
 
+  /** There are rings: what is due comes through them. */
+  get isWatching(): boolean {
+    return this.#watched.length > 0;
+  }
+
+  /** What the rings still hold goes: `drain` before. */
   close(): void {
     this.#loss.lost = this.loss.lost;
     this.#watch?.close();
@@ -222,9 +232,9 @@ export class OverflowWatch implements Disposable {
 }
 
 /** How often a counter must have overflowed since it was last told of. */
-function overflowsSince({ now, overflowAt, period }: Counter, { attr }: CountedEvent): bigint {
+function overflowsSince({ now, base, overflowAt, period }: Counter, { attr }: CountedEvent): bigint {
   if (attr.flags.inherit === 1 || !overflowsExactly(attr)) return 0n;
-  const counted = (now.value - (overflowAt ?? 0n)) / period;
+  const counted = (base.value + now.value - (overflowAt ?? 0n)) / period;
   return counted > 0n ? counted : 0n;
 }
 
@@ -235,29 +245,36 @@ function overflowsExactly({ type, config }: PerfEventAttr): boolean {
   return type === PERF_TYPE_TRACEPOINT || type === PERF_TYPE_BREAKPOINT;
 }
 
+interface GroupMember {
+  name: string;
+  counter: Counter;
+}
+
 function overflowOf(
   sample: Sample,
   name: string,
   set: OpenSet,
-  event: number,
+  members: readonly GroupMember[],
   counter: Counter,
   period: bigint,
 ): Overflow {
   const { read, time, tid, cpu } = sample;
   const values = read?.values ?? [];
-  const members = groupOf(set, event, counter);
   const at = members.findIndex((member) => member.counter === counter);
+  const own = values[at]?.value;
   return {
     event: name,
     set: set.name,
-    count: values.length === 0 ? null : values[at]!.value - counter.base.value,
+    // At the very count of a reset: before it, for an overflow comes with a count.
+    count:
+      own === undefined ? null : own - (own <= counter.base.value ? counter.baseBefore : counter.base.value),
     group:
       values.length < 2
         ? []
         : members.flatMap((member, index) =>
             index === at
               ? []
-              : [{ event: member.name, count: values[index]!.value - member.counter.base.value }],
+              : [{ event: member.name, count: countOf(member.counter, values[index]!.value) }],
           ),
     period,
     timeNs: time ?? 0n,
@@ -266,8 +283,13 @@ function overflowOf(
   };
 }
 
+/** What a counter had counted, by the kernel's value: since its last reset, or of before that since the one before. */
+function countOf({ base, baseBefore }: Counter, value: bigint): bigint {
+  return value - (value < base.value ? baseBefore : base.value);
+}
+
 /** The counters that are read together with this one, in the kernel's order: the leader, then its members as they were opened. */
-function groupOf(set: OpenSet, event: number, counter: Counter): { name: string; counter: Counter }[] {
+function groupOf(set: OpenSet, event: number, counter: Counter): GroupMember[] {
   const leader = set.events[event]!.leader ?? event;
   return set.events.flatMap((candidate, index) => {
     if (index !== leader && candidate.leader !== leader) return [];

@@ -367,6 +367,82 @@ test('overflows that were told and lost add up to those that were due', { skip: 
   assert.equal(session.overflowLoss.lost, lost);
 });
 
+test('overflows from before a reset are told with the counts of before, group and all', {
+  skip: noEvents,
+}, async () => {
+  using session = openCounting({
+    target: self,
+    events: '{faults:u,task-clock:u}',
+    overflows: [{ event: 'faults:u', period: 100 }],
+  });
+  const overflows = session.overflows()[Symbol.asyncIterator]();
+  session.start();
+  touchPages(250);
+  const clockAtReset = session.read().sets[0]!.events[1]!.value;
+  session.reset();
+  touchPages(120);
+  const told = [await overflows.next(), await overflows.next(), await overflows.next()];
+  const counts = told.map(({ value }) => Number(value!.count));
+  assert.deepEqual(counts.slice(0, 2), [100, 200]);
+  // The third was due at 300 of all.
+  assert.ok(counts[2]! > 0 && counts[2]! <= 50, `${counts}`);
+  for (const { value } of told.slice(0, 2)) {
+    const { count } = value!.group[0]!;
+    assert.ok(count > 0n && count <= clockAtReset, `${count}`);
+  }
+  session.stop();
+  assert.deepEqual(session.overflowLoss, { lost: 0n, throttled: 0, dropped: 0 });
+});
+
+test('what is due when a session is updated or closed is told, or lost and said so', {
+  skip: noEvents,
+}, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', period: 10 }],
+  });
+  const overflows = session.overflows()[Symbol.asyncIterator]();
+  session.start();
+  touchPages(205);
+  const first = session.read().sets[0]!.events[0]!.value;
+  session.update({ events: 'faults:u', overflows: [{ event: 'faults:u', period: 100 }] });
+  touchPages(350);
+  session.stop();
+  const second = session.read().sets[0]!.events[0]!.value;
+  session.close();
+  const periods: bigint[] = [];
+  for (;;) {
+    const { value } = await overflows.next();
+    if (!value) break;
+    periods.push(value.period);
+  }
+  const told = (period: bigint) => BigInt(periods.filter((each) => each === period).length);
+  assert.ok(first >= 205n && second >= 350n);
+  assert.deepEqual([told(10n), told(100n)], [first / 10n, second / 100n]);
+  assert.equal(session.overflowLoss.lost, 0n);
+});
+
+test('a control update keeps the losses that were known', { skip: noEvents }, async () => {
+  using session = openCounting({
+    target: self,
+    events: 'faults:u',
+    overflows: [{ event: 'faults:u', period: 1 }],
+  });
+  let told = 0n;
+  (async () => {
+    for await (const _ of session.overflows()) told++;
+  })();
+  session.start();
+  touchPages(3000);
+  session.stop();
+  const { value } = session.read().sets[0]!.events[0]!;
+  session.update({ events: 'faults:u' }, 'all');
+  await sleep(5);
+  assert.ok(session.overflowLoss.lost > 1000n, `${session.overflowLoss.lost}`);
+  assert.equal(told + session.overflowLoss.lost, value);
+});
+
 test('a worker tells of its own overflows, and may be terminated while it does', { skip: noEvents }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-worker-'));
   const index = JSON.stringify(join(import.meta.dirname, 'index.ts'));

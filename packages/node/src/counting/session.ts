@@ -35,8 +35,8 @@ export interface SessionParts {
   switching: SwitchRule;
   /** What `sets` were made of. */
   control: ControlRequest & ControlOptions;
-  /** Open the sets of a control update, for the same target. */
-  reopen: (control: ControlRequest) => OpenSet[];
+  /** Open the sets of a control update, for the same target; the exec that is still to come loads the first. */
+  reopen: (control: ControlRequest, awaitsExec: boolean) => OpenSet[];
 }
 
 /**
@@ -54,6 +54,9 @@ export class CountingSession implements Disposable, Publishable {
   readonly #facts: UnsupportedFacts;
   readonly #owned: readonly (Fd | null)[];
   readonly #tools: ToolTimes;
+  /** The exec of the target's command loads the first set, and had not done so when that was last asked. */
+  #awaitsExec: boolean;
+  /** `start` leaves the loading to the exec. */
   #enableOnExec: boolean;
   #sets: SetState[];
   #active = 0;
@@ -71,6 +74,8 @@ export class CountingSession implements Disposable, Publishable {
   #lateOverflows = 0;
   #lateNote: Note | null = null;
   #watch: OverflowWatch;
+  /** Of the controls before the last update. */
+  #lossBefore: OverflowLoss = { lost: 0n, throttled: 0 };
   readonly #queues = new Set<OverflowQueue<Overflow>>();
   #isSuspended = false;
   readonly #reopen: SessionParts['reopen'];
@@ -86,6 +91,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#facts = parts.facts;
     this.#owned = parts.owned;
     this.#enableOnExec = parts.enableOnExec;
+    this.#awaitsExec = parts.enableOnExec;
     this.#tools = { sys: parts.sys, startChildren: parts.sys.childrenTimes() };
     this.#sets = parts.sets.map((set) => new SetState(set, this.#context([])));
     this.#reopen = parts.reopen;
@@ -268,12 +274,13 @@ export class CountingSession implements Disposable, Publishable {
     return queue;
   }
 
-  /** Overflows that nobody will see. */
+  /** Overflows that nobody will see, since the session was opened. */
   get overflowLoss(): OverflowLoss & { dropped: number } {
     let dropped = 0;
     for (const queue of this.#queues) dropped += queue.dropped;
     if (!this.#isClosed) for (const { set } of this.#sets) set.read();
-    return { ...this.#watch.loss, dropped };
+    const { lost, throttled } = addLoss(this.#lossBefore, this.#watch.loss);
+    return { lost, throttled, dropped };
   }
 
   /** An overflow has stopped the counting, and `resume` was not called yet. */
@@ -317,6 +324,8 @@ export class CountingSession implements Disposable, Publishable {
   /** Let sums begin again at zero: all, or those of the events of these names. */
   reset(names?: readonly string[]): void {
     this.#requireOpen();
+    // Those of before are told with the counts of before.
+    this.#watch.drain();
     this.#bringUp();
     const context = this.#context(this.#sets);
     for (const state of this.#sets) {
@@ -341,7 +350,8 @@ export class CountingSession implements Disposable, Publishable {
       ...(overflows === undefined ? {} : { overflows }),
       ...(switching === undefined ? {} : { switching }),
     };
-    const opened = this.#reopen(what);
+    this.#askForExec();
+    const opened = this.#reopen(what, this.#awaitsExec);
     let watch: OverflowWatch;
     try {
       if (this.#publications.size > 0) requireRoom(opened);
@@ -350,11 +360,17 @@ export class CountingSession implements Disposable, Publishable {
       for (const set of opened) set.close();
       throw error;
     }
+    if (this.#awaitsExec) opened[0]!.arm();
     this.stop();
     this.#bringUp();
+    // It may have come since: then it has loaded the old set, or both.
+    this.#askForExec();
+    this.#enableOnExec = this.#awaitsExec;
     const before = this.#sets;
     const context = this.#context(before);
+    this.#watch.drain();
     this.#watch.close();
+    this.#lossBefore = addLoss(this.#lossBefore, this.#watch.loss);
     this.#watch = watch;
     this.#sets = opened.map((set) => new SetState(set, context));
     this.#active = 0;
@@ -375,6 +391,14 @@ export class CountingSession implements Disposable, Publishable {
     if (wasRunning) this.start();
   }
 
+  /** The exec is over once its target has run with the first set. */
+  #askForExec(): void {
+    if (!this.#awaitsExec) return;
+    const { set } = this.#sets[0]!;
+    set.read();
+    this.#awaitsExec = !set.hasBegun;
+  }
+
   /** What is counted, to be saved: `controlRequest` makes a request of it. */
   control(): ControlData {
     return controlData(this.#control);
@@ -391,13 +415,21 @@ export class CountingSession implements Disposable, Publishable {
   close(): void {
     if (this.#isClosed) return;
     for (const publication of this.#publications) publication.close();
-    this.#isClosed = true;
-    this.#isRunning = false;
-    this.#stopTimer();
-    this.#watch.close();
-    for (const queue of this.#queues) queue.end();
-    for (const { set } of this.#sets) set.close();
-    for (const fd of this.#owned) fd?.close();
+    try {
+      // What was due until now is told, or is a loss.
+      if (this.#watch.isWatching) {
+        this.stop();
+        this.#watch.drain();
+      }
+    } finally {
+      this.#isClosed = true;
+      this.#isRunning = false;
+      this.#stopTimer();
+      this.#watch.close();
+      for (const queue of this.#queues) queue.end();
+      for (const { set } of this.#sets) set.close();
+      for (const fd of this.#owned) fd?.close();
+    }
   }
 
   [Symbol.dispose](): void {
@@ -411,4 +443,8 @@ export class CountingSession implements Disposable, Publishable {
   #requireOpen(): void {
     if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'this counting session is closed');
   }
+}
+
+function addLoss(a: OverflowLoss, b: OverflowLoss): OverflowLoss {
+  return { lost: a.lost + b.lost, throttled: a.throttled + b.throttled };
 }
