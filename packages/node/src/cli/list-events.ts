@@ -52,6 +52,14 @@ const TITLES: Readonly<Record<EventKind, string>> = {
   form: 'Forms of events without a name (raw)',
 };
 
+/** What names do not say. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  [
+    'ftrace:function',
+    'each function of the kernel, where the kernel may change its own code (hardened ones may not)',
+  ],
+]);
+
 const TRIED: ReadonlySet<EventKind> = new Set(['hardware', 'software', 'cache']);
 
 /** The mark of an event that cannot be counted, or that could not be tried; empty where there is nothing to say. */
@@ -203,7 +211,7 @@ function printSections(
       const about = [
         mark === '' ? '' : yellow(`[${mark}]`),
         event.unit === null ? '' : `[${event.unit}]`,
-        options.withDescriptions ? (event.description ?? '') : '',
+        options.withDescriptions ? (event.description ?? HINTS.get(event.name) ?? '') : '',
       ].filter((part) => part !== '');
       const left = `  ${names}`;
       if (about.length === 0) out.line(left);

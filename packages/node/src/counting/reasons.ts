@@ -1,8 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } from '@counterpoint/core/abi';
+import { constants } from 'node:os';
+import {
+  PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_HARDWARE,
+  PERF_TYPE_HW_CACHE,
+  PERF_TYPE_RAW,
+  PERF_TYPE_TRACEPOINT,
+} from '@counterpoint/core/abi';
 import { corePmus } from '@counterpoint/core/events';
 import { systemEventLookup } from '../pmu/index.ts';
-import { kernelSetting } from '../probe/index.ts';
+import { kernelSetting, paranoidLevel } from '../probe/index.ts';
+import { PermissionError } from '../session/index.ts';
+import { SysError } from '../sys/index.ts';
 import { planCounters } from './counter-plan.ts';
 import type { CountedEvent, CountingRow, PlannedSet, Reading } from './types.ts';
 
@@ -38,7 +47,10 @@ function isVirtualMachine(): boolean {
   return existsSync('/sys/hypervisor/type') || existsSync('/proc/device-tree/hypervisor');
 }
 
-/** Why the kernel does not take an event, from the errno and what is known. */
+/**
+ * Why the kernel does not take an event, from the errno and what is known. Throws where the event is not at fault: the user
+ * may not count there, and only a fallback of ours, which that PMU does not take, hid what the kernel said at first.
+ */
 export function whyUnsupported(
   event: CountedEvent,
   row: CountingRow,
@@ -58,11 +70,48 @@ export function whyUnsupported(
     const watchdog = facts.nmiWatchdog ? '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)' : '';
     return `the group of ${size} events needs more counters than the PMU has for them at one time${watchdog}`;
   }
-  if (code === 'EINVAL' && row.cpu < 0)
-    return 'the kernel refuses it for single tasks; its PMU may count whole CPUs only (-a)';
-  if (code === 'EINVAL') return 'the kernel refuses a field of the event (EINVAL)';
+  if (code === 'EINVAL') {
+    if (event.changes.some(({ kind }) => kind === 'kernel-excluded')) return whyNotWithoutKernel(row);
+    return whyInvalid(event, row);
+  }
   if (code === 'EOPNOTSUPP') return 'the PMU cannot do what is asked (EOPNOTSUPP)';
   return `the PMU has no such event (${code})`;
+}
+
+/** The kernel refused the event to this user, and then the same with exclude_kernel, which its PMU does not know. */
+function whyNotWithoutKernel({ task, cpu }: CountingRow): string {
+  if (task === -1)
+    throw new PermissionError(
+      new SysError('perf_event_open', constants.errno.EACCES, { cpu }),
+      'whole-cpus',
+      paranoidLevel(),
+    );
+  return 'this user may count user space only (kernel.perf_event_paranoid), and its PMU cannot leave the kernel out (exclude_kernel=1); root or CAP_PERFMON may';
+}
+
+const BREAKPOINT_LENGTHS: ReadonlySet<bigint> = new Set([1n, 2n, 4n, 8n]);
+/** HW_BREAKPOINT_R, W and X of linux/hw_breakpoint.h. */
+const [READ_WRITE, EXECUTE] = [3, 4];
+
+/** What the kernel cannot take though no single field without it would do. */
+function whyInvalid({ attr, cpus }: CountedEvent, row: CountingRow): string {
+  const { type, config, config2, breakpointType } = attr;
+  const refuses = 'the kernel refuses';
+  if (type === PERF_TYPE_TRACEPOINT)
+    return `${refuses} config=0x${config.toString(16)}: no tracepoint that can be counted has this number`;
+  if (type === PERF_TYPE_BREAKPOINT) {
+    const typeText = `bp_type=${breakpointType}`;
+    if (breakpointType === 0)
+      return `${refuses} ${typeText}: a breakpoint is for reads, writes or execution (mem:ADDRESS:rw, mem:ADDRESS:x)`;
+    if ((breakpointType & EXECUTE) !== 0 && (breakpointType & READ_WRITE) !== 0)
+      return `${refuses} ${typeText}: this CPU cannot watch execution together with reads or writes`;
+    if (!BREAKPOINT_LENGTHS.has(config2) || breakpointType === EXECUTE)
+      return `${refuses} bp_len=${config2}: this CPU has no breakpoint of this kind with this length`;
+  }
+  // The PMU of a part of the chip says on which CPUs it is read, and knows no tasks.
+  if (row.cpu < 0 && cpus !== null)
+    return `${refuses} it for single tasks: its PMU counts whole CPUs only (-a)`;
+  return `${refuses} the event (EINVAL), and does not say which field`;
 }
 
 /** Why an event that was open has no count. */

@@ -1,8 +1,15 @@
 import { PERF_COUNT_SW_CPU_CLOCK, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
 import { encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
-import type { Sys } from '../sys/index.ts';
+import { type Sys, SysError } from '../sys/index.ts';
 import type { Check } from './check.ts';
-import { CAP_BPF, CAP_SYS_ADMIN, hasCapability, type KernelFiles, kernelSetting } from './kernel-settings.ts';
+import {
+  CAP_BPF,
+  CAP_SYS_ADMIN,
+  hasCapability,
+  type KernelFiles,
+  kernelSetting,
+  uprobesNeedAdmin,
+} from './kernel-settings.ts';
 import { readProcessFacts } from './process-facts.ts';
 import { capabilityFlag, OUTSIDE } from './remedies.ts';
 import { refusal, type Standing } from './rights.ts';
@@ -10,7 +17,11 @@ import { refusal, type Standing } from './rights.ts';
 const PMUS = '/sys/bus/event_source/devices';
 
 /** The PMUs through which events at any instruction are opened, without writing to tracefs. */
-export function checkProbes(files: KernelFiles, { isPrivileged, isNamespaceRoot }: Standing): Check {
+export function checkProbes(
+  sys: Sys,
+  files: KernelFiles,
+  { isPrivileged, isNamespaceRoot }: Standing,
+): Check {
   const name = 'probes';
   const found = ['uprobe', 'kprobe'].filter((pmu) => files.obstacle(`${PMUS}/${pmu}/type`) === null);
   const facts = { uprobe: found.includes('uprobe'), kprobe: found.includes('kprobe') };
@@ -21,9 +32,33 @@ export function checkProbes(files: KernelFiles, { isPrivileged, isNamespaceRoot 
   const why = texts.join(', ');
   if (found.length === 0)
     return { name, state: 'absent', why, fix: 'A kernel with these options is needed.', facts };
+  const needsAdmin = facts.uprobe && !mayOpenUprobe(sys, files);
+  if (isPrivileged && needsAdmin) {
+    const because = 'this kernel opens uprobes with CAP_SYS_ADMIN only, CAP_PERFMON is not enough';
+    return {
+      name,
+      state: 'forbidden',
+      why: `${why}; ${because}`,
+      fix: 'Run it as root or with CAP_SYS_ADMIN.',
+      facts,
+    };
+  }
   if (isPrivileged) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
-  const fix = isNamespaceRoot ? `Run it as root${OUTSIDE}.` : 'Run it as root or with CAP_PERFMON.';
+  const isNewer = facts.uprobe && uprobesNeedAdmin(files.read('/proc/sys/kernel/osrelease') ?? '');
+  const capability = isNewer ? 'CAP_SYS_ADMIN (for kprobes alone CAP_PERFMON)' : 'CAP_PERFMON';
+  const fix = isNamespaceRoot ? `Run it as root${OUTSIDE}.` : `Run it as root or with ${capability}.`;
   return { name, state: 'forbidden', why: `${why}; opened by the privileged only`, fix, facts };
+}
+
+/** One without a file: the kernel looks at the right first (EACCES), and only then at that (EINVAL). Nothing is ever opened. */
+function mayOpenUprobe(sys: Sys, files: KernelFiles): boolean {
+  const type = Number(files.read(`${PMUS}/uprobe/type`));
+  try {
+    sys.perfEventOpen(encodeAttrShortest(makeAttr({ type, flags: { disabled: 1 } })), 0, -1, null).close();
+    return true;
+  } catch (error) {
+    return !(error instanceof SysError) || (error.code !== 'EACCES' && error.code !== 'EPERM');
+  }
 }
 
 /** What a BPF program for events would need. Counterpoint itself needs none. */

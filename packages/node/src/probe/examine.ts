@@ -72,7 +72,7 @@ export function examineMachine(
     checkWatchdog(files),
     checkKernelSymbols(files, standing),
     checkTracepoints(files, standing),
-    checkProbes(files, standing),
+    checkProbes(sys, files, standing),
     checkBpf(files, standing, capabilities),
     checkLockdown(files),
     checkClock(sys, files, further),

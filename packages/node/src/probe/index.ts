@@ -6,11 +6,13 @@ export {
   CAP_PERFMON,
   CAP_SYS_ADMIN,
   canMonitorAll,
+  hasCapability,
   type KernelFiles,
   kernelSetting,
   paranoidLevel,
   readKernelFile,
   realFiles,
+  uprobesNeedAdmin,
 } from './kernel-settings.ts';
 export { type LoginPlaces, loginCommands } from './remedies.ts';
 export { readStanding, refusal, type Standing } from './rights.ts';

@@ -79,3 +79,12 @@ export function hasCapability(capabilities: bigint, capability: number): boolean
 export function canMonitorAll(capabilities: bigint): boolean {
   return hasCapability(capabilities, CAP_PERFMON) || hasCapability(capabilities, CAP_SYS_ADMIN);
 }
+
+/**
+ * Uprobes ask for CAP_SYS_ADMIN instead of CAP_PERFMON since Linux 6.16 (kernel/events/core.c, commit ba677dbe77af), because one
+ * in the middle of an instruction breaks the program. Stable kernels have that since July 2025, whatever their number says.
+ */
+export function uprobesNeedAdmin(release: string): boolean {
+  const [major = 0, minor = 0] = release.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 6 || (major === 6 && minor >= 16);
+}

@@ -158,9 +158,23 @@ describe('settings of the kernel', () => {
       '/sys/bus/event_source/devices/uprobe/type': '9',
       '/sys/bus/event_source/devices/kprobe/type': '8',
     });
-    assert.equal(checkProbes(both, standing(PERFMON)).state, 'ok');
-    assert.equal(checkProbes(both, standing(0n)).state, 'forbidden');
-    assert.equal(checkProbes(files({}), standing(PERFMON)).state, 'absent');
+    const sys = new FakeSys();
+    // With the right the kernel misses the file, and opens nothing.
+    sys.refuseOpen = () => 'EINVAL';
+    assert.equal(checkProbes(sys, both, standing(PERFMON)).state, 'ok');
+    assert.equal(checkProbes(sys, files({}), standing(PERFMON)).state, 'absent');
+    // Linux 6.16 and stable kernels since July 2025: not with CAP_PERFMON.
+    sys.refuseOpen = ({ attr }) => (attr.type === 9 ? 'EACCES' : null);
+    const perfmon = checkProbes(sys, both, standing(PERFMON));
+    assert.equal(perfmon.state, 'forbidden');
+    assert.match(perfmon.why, /CAP_SYS_ADMIN only/);
+    assert.match(perfmon.fix, /CAP_SYS_ADMIN/);
+    assert.match(checkProbes(sys, both, standing(0n)).fix, /with CAP_PERFMON\.$/);
+    const newer = files({
+      '/sys/bus/event_source/devices/uprobe/type': '9',
+      '/proc/sys/kernel/osrelease': '6.18.44-fc',
+    });
+    assert.match(checkProbes(sys, newer, standing(0n)).fix, /CAP_SYS_ADMIN/);
   });
 
   test('BPF: not in the kernel, without its types, not for us', () => {

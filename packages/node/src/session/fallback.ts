@@ -2,10 +2,11 @@ import {
   PERF_COUNT_HW_CPU_CYCLES,
   PERF_COUNT_SW_CPU_CLOCK,
   PERF_FORMAT_LOST,
+  PERF_TYPE_BREAKPOINT,
   PERF_TYPE_HARDWARE,
   PERF_TYPE_SOFTWARE,
 } from '@counterpoint/core/abi';
-import type { AttrFlags } from '@counterpoint/core/records';
+import type { AttrFlags, PerfEventAttr } from '@counterpoint/core/records';
 import type { Note } from './notes.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
@@ -50,11 +51,18 @@ const cyclesToClock: Fallback = {
   },
 };
 
+/** A breakpoint in the upper half of addresses, the kernel's. */
+export function watchesKernelAddress({ type, config1 }: PerfEventAttr): boolean {
+  return type === PERF_TYPE_BREAKPOINT && config1 >= 1n << 63n;
+}
+
 const leaveKernelOut: Fallback = {
   applies: (code, { attr }, { paranoid }) =>
     FORBIDDEN.has(code) &&
     attr.flags.excludeKernel === 0 &&
     attr.flags.excludeUser === 0 &&
+    // In user space alone it could never be hit, and the kernel calls it invalid.
+    !watchesKernelAddress(attr) &&
     (paranoid ?? 0) >= 2,
   apply(event) {
     event.attr.flags.excludeKernel = 1;

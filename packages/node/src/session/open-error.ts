@@ -3,7 +3,8 @@ import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/a
 import { CounterpointError } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import type { SysError } from '../sys/index.ts';
-import { PermissionError, type Wanted } from './permission-error.ts';
+import { watchesKernelAddress } from './fallback.ts';
+import { PermissionError, type Refused, type Wanted } from './permission-error.ts';
 
 /** The open that the kernel refused, and what else decides why. */
 export interface RefusedOpen {
@@ -15,6 +16,8 @@ export interface RefusedOpen {
   paranoid: number | null;
   descriptorsNeeded: number;
   descriptorLimit: number;
+  /** This process on this kernel when absent. */
+  standing?: Refused;
 }
 
 /** What an errno of perf_event_open means for the user, and what to do. */
@@ -23,7 +26,7 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
   switch (error.code) {
     case 'EACCES':
     case 'EPERM':
-      return new PermissionError(error, wantedRight(refused), refused.paranoid);
+      return new PermissionError(error, wantedRight(refused), refused.paranoid, refused.standing);
     case 'EMFILE':
     case 'ENFILE':
       return new CounterpointError(
@@ -74,8 +77,10 @@ export function explainMmapError(error: SysError, what: string, otherwise: strin
 }
 
 function wantedRight({ name, attr, task }: RefusedOpen): Wanted {
-  if (/^[uk](?:ret)?probe:/.test(name)) return 'probe';
+  if (/^u(?:ret)?probe[:/]/.test(name)) return 'uprobe';
+  if (/^k(?:ret)?probe[:/]/.test(name)) return 'kprobe';
   if (attr.type === PERF_TYPE_TRACEPOINT) return 'tracepoint';
+  if (watchesKernelAddress(attr)) return 'kernel-address';
   if (task === -1) return 'whole-cpus';
   // Whatever the level is: it takes the right to trace the process.
   if (!isOwn(task)) return 'other-process';

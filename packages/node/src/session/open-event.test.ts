@@ -8,6 +8,7 @@ import { textAt } from '../sys/ffi.ts';
 import { Fd, realSys, type Sys, SysError } from '../sys/index.ts';
 import { explainOpenError } from './open-error.ts';
 import { beyondAttr, openPlannedEvent } from './open-event.ts';
+import type { PermissionError } from './permission-error.ts';
 
 /** Opens nothing, and tells what it was given. */
 function watchingSys(seen: { attr?: Uint8Array; target?: string; filter?: string }, failFilter = false): Sys {
@@ -75,9 +76,42 @@ test('an event of another CPU is refused', () => {
 test('who may not set a probe is told that no sysctl helps', () => {
   const refused = { name: 'uprobe:/bin/sh:main', attr: makeAttr({ type: 8 }), task: 0, paranoid: -1 };
   const limits = { descriptorsNeeded: 1, descriptorLimit: 1024 };
-  const error = explainOpenError(new SysError('perf_event_open', 13), { ...refused, ...limits });
-  assert.match(error.message, /probes in code .*only CAP_PERFMON allows it/);
-  assert.equal(error.remedy, 'Run it as root or with CAP_PERFMON.');
+  const told = (name: string, capabilities: bigint, kernelRelease: string) =>
+    explainOpenError(new SysError('perf_event_open', 13), {
+      ...refused,
+      name,
+      ...limits,
+      standing: { capabilities, kernelRelease },
+    });
+  const perfmon = 1n << 38n;
+  const kprobe = told('kprobe:do_exit', 0n, '6.18.44');
+  assert.match(kprobe.message, /functions of the kernel .*only CAP_PERFMON allows it/);
+  assert.equal(kprobe.remedy, 'Run it as root or with CAP_PERFMON.');
+  // CAP_PERFMON sufficed for uprobes from Linux 5.8 to 6.15, and to the stable kernels of July 2025.
+  assert.match(told(refused.name, 0n, '6.1.0-37-amd64').message, /only CAP_PERFMON allows it/);
+  assert.match(told(refused.name, 0n, '6.1.0-37-amd64').remedy, /July 2025 ask for CAP_SYS_ADMIN/);
+  assert.match(told(refused.name, 0n, '6.18.44').message, /only CAP_SYS_ADMIN allows it/);
+  const held = told(refused.name, perfmon, '6.12.40') as PermissionError;
+  assert.match(held.message, /asks for CAP_SYS_ADMIN, CAP_PERFMON is not enough/);
+  assert.equal(held.remedy, 'Run it as root or with CAP_SYS_ADMIN.');
+  assert.equal(held.missingCapability, 'CAP_SYS_ADMIN');
+});
+
+test('who has every right is not told to become root', () => {
+  const standing = { capabilities: (1n << 41n) - 1n, kernelRelease: '6.18.44' };
+  const error = explainOpenError(new SysError('perf_event_open', 1), {
+    name: 'ftrace:function',
+    attr: makeAttr({ type: 2, config: 1n }),
+    task: 0,
+    paranoid: 2,
+    descriptorsNeeded: 1,
+    descriptorLimit: 1024,
+    standing,
+  }) as PermissionError;
+  assert.match(error.message, /not let even the privileged watch tracepoints in this way \(EPERM\)/);
+  assert.match(error.remedy, /ftrace:function/);
+  assert.doesNotMatch(error.remedy, /as root/);
+  assert.equal(error.missingCapability, null);
 });
 
 const tracepoints = systemEventLookup();

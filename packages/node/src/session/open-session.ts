@@ -8,6 +8,7 @@ import { explainMmapError, explainOpenError, type RefusedOpen } from './open-err
 import { openPlannedEvent } from './open-event.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
 
+import { standingOf } from './permission-error.ts';
 import type { PlannedEvent } from './planned-event.ts';
 import { openRing, Session, type SessionEvent, type SessionRing } from './session.ts';
 
@@ -121,6 +122,7 @@ class Opening {
       paranoid: this.#paranoid,
       descriptorsNeeded: this.#plan.rows.length,
       descriptorLimit: this.#sys.resourceLimit('descriptors').hard,
+      standing: standingOf(this.#sys.effectiveCapabilities()),
     };
   }
 

@@ -130,6 +130,9 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     attr.flags.excludeCallchainUser = options.callchains === 'kernel' ? 1 : 0;
     if (event.options.maxStack !== undefined) attr.sampleMaxStack = event.options.maxStack;
   }
+  // The kernel samples its own functions only without the user's part of a call chain.
+  if (event.tracepoint?.system === 'ftrace' && event.tracepoint.name === 'function')
+    attr.flags.excludeCallchainUser = 1;
   attr.flags.inherit = (event.options.inherit ?? options.inherit) ? 1 : 0;
   attr.readFormat = BigInt(PERF_FORMAT_ID | PERF_FORMAT_LOST);
   if (leader.options.sampleRead === true) {

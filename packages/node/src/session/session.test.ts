@@ -28,10 +28,15 @@ import {
 
 afterEach(() => assert.deepEqual(liveHandles(), []));
 
+const NUMBERS: ReadonlyMap<string, number> = new Map([
+  ['sched:sched_switch', 314],
+  ['ftrace:function', 1],
+]);
+
 const lookup: EventLookup = {
   pmu: () => null,
   pmuNames: () => [],
-  tracepoint: (system, name) => (`${system}:${name}` === 'sched:sched_switch' ? 314 : null),
+  tracepoint: (system, name) => NUMBERS.get(`${system}:${name}`) ?? null,
   tracepointNames: () => ['sched:sched_switch'],
 };
 const parse = (text: string): ParsedEvent[] => parseEvents(text, lookup);
@@ -128,6 +133,11 @@ describe('planEvents', () => {
     assert.deepEqual(rate('cpu-clock', { period: 5n, isRateGiven: true }), [0, 5n]);
     assert.deepEqual(rate('sched:sched_switch'), [0, 1n]);
     assert.deepEqual(rate('sched:sched_switch', { frequency: 9, isRateGiven: true }), [1, 9n]);
+  });
+
+  test('functions of the kernel come without the call chain of user space, as the kernel requires', () => {
+    assert.equal(plan('ftrace:function')[0]!.attr.flags.excludeCallchainUser, 1);
+    assert.equal(plan('sched:sched_switch')[0]!.attr.flags.excludeCallchainUser, 0);
   });
 
   test('a tracepoint brings its bytes, time, CPU and period', () => {

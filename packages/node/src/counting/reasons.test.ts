@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { FakeSys } from '../sys/index.ts';
+import { openCounting } from './index.ts';
+import type { CountingTarget } from './types.ts';
+
+const THREAD: CountingTarget = { kind: 'threads', tids: [process.pid] };
+
+/** The reason beside an event that the kernel refuses with EINVAL, whatever is left out of it. */
+function reasonFor(events: string, type: number): string {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.type === type ? 'EINVAL' : null);
+  using session = openCounting({ target: THREAD, events, sys, paranoid: -1 });
+  const [event] = session.read().sets[0]!.events;
+  assert.equal(event!.status, 'not-supported');
+  return event!.reason!;
+}
+
+test('what no single field explains is named by its kind, and not blamed on single tasks', () => {
+  const tracepoint = (events: string) => reasonFor(events, PERF_TYPE_TRACEPOINT);
+  const breakpoint = (events: string) => reasonFor(events, PERF_TYPE_BREAKPOINT);
+  assert.match(tracepoint('tracepoint/config=99999999/'), /config=0x5f5e0ff: no tracepoint/);
+  assert.match(breakpoint('breakpoint/config=1/'), /bp_type=0: a breakpoint is for/);
+  assert.match(breakpoint('mem:0x40402c/4:wx'), /bp_type=6: .*execution together/);
+  assert.match(breakpoint('mem:0x404020/4:x'), /bp_len=4/);
+  assert.match(breakpoint('mem:0x404020/4:w'), /does not say which field/);
+});
+
+test('a user who may not, on a PMU that cannot leave the kernel out, reads of rights', () => {
+  const sys = new FakeSys();
+  const refuse = (everywhere: boolean) => {
+    sys.refuseOpen = ({ attr }) =>
+      attr.config === 3n && !everywhere ? null : attr.flags.excludeKernel === 0 ? 'EACCES' : 'EINVAL';
+  };
+  refuse(false);
+  using session = openCounting({ target: THREAD, events: 'faults,cs', sys, paranoid: 2 });
+  const [faults, cs] = session.read().sets[0]!.events;
+  assert.match(faults!.reason!, /may count user space only .*exclude_kernel=1/);
+  assert.notEqual(cs!.status, 'not-supported');
+  // On whole CPUs nothing of this user's counts.
+  refuse(true);
+  const target: CountingTarget = { kind: 'cpus', cpus: [0] };
+  assert.throws(() => openCounting({ target, events: 'cs', sys, paranoid: 2 }), {
+    code: 'ERR_PERF_PERMISSION',
+    message: /whole CPUs/,
+  });
+});
+
+test('a breakpoint in the kernel is not tried in user space alone: the first answer is the reason', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.flags.excludeKernel === 0 ? 'EACCES' : 'EINVAL');
+  const events = 'mem:0xffffffff81000000:w';
+  assert.throws(() => openCounting({ target: THREAD, events, sys, paranoid: 2 }), {
+    code: 'ERR_PERF_PERMISSION',
+  });
+});
