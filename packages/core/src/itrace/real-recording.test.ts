@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PERF_RECORD_AUXTRACE_ERROR } from '../abi/index.ts';
+import { AuxIndex, auxQueues, readStretches } from '../aux/index.ts';
+import { memorySource } from '../base/index.ts';
+import { openPerfData } from '../perfdata/index.ts';
+import { corpusFiles } from '../test/corpus.ts';
+import {
+  findPsb,
+  findPsbBackward,
+  PACKET_PSB,
+  PACKET_TIP,
+  PACKET_TNT8,
+  PACKET_TNT64,
+  PacketCursor,
+} from '../trace/index.ts';
+import { parseItrace, SCRIPT_ITRACE, scanWithTrace } from './index.ts';
+
+const file = corpusFiles('perfdata/quipper').find(({ name }) => name === 'perf.data.intel_pt-4.14');
+const skip = file === undefined ? 'the corpus is not beside the repository' : false;
+
+test('a real recording: its AUX data through the reader, packet by packet', { skip }, async () => {
+  const source = memorySource(file!.bytes);
+  const reader = await openPerfData(source);
+  const index = new AuxIndex(reader.littleEndian);
+  await reader.scan(index, { unordered: true });
+  const counts = new Map<number, number>();
+  for (const queue of auxQueues(index.pieces))
+    for await (const { bytes } of readStretches(queue, source, {
+      isSnapshot: false,
+      findMark: (all, from) => findPsb(all, from, all.length),
+      findLastMark: (all, before) => findPsbBackward(all, 0, before),
+    }))
+      for (const { kind } of new PacketCursor(bytes).packets()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  assert.equal((counts.get(PACKET_TNT8) ?? 0) + (counts.get(PACKET_TNT64) ?? 0), 69_516);
+  assert.equal(counts.get(PACKET_TIP), 12_039);
+  assert.ok((counts.get(PACKET_PSB) ?? 0) > 0);
+});
+
+test('a real recording without its programs: each error is counted, none is taken for a path', {
+  skip,
+}, async () => {
+  const source = memorySource(file!.bytes);
+  const reader = await openPerfData(source);
+  let errors = 0;
+  const sink = {
+    record(_view: DataView, _start: number, _end: number, type: number) {
+      if (type === PERF_RECORD_AUXTRACE_ERROR) errors++;
+    },
+  };
+  const nothing = { open: async () => null };
+  const outcome = await scanWithTrace(
+    reader,
+    sink,
+    {},
+    { bytes: source, files: nothing, options: parseItrace(SCRIPT_ITRACE) },
+  );
+  assert.ok(errors > 0);
+  const [first, ...others] = outcome?.errors ?? [];
+  assert.equal(first?.text, 'Failed to get instruction');
+  assert.ok(first.count >= errors);
+  assert.deepEqual(others, []);
+  assert.ok(outcome!.diagnostics.every(({ code }) => code === 'code-not-found'));
+});
