@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { connect as connectSocket } from 'node:net';
@@ -21,6 +22,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
 import { FakeSys, Fd, liveHandles, realSys } from '../sys/index.ts';
 import { connect, listPublished, openCounting, SUMS_PAGE_BYTES, SumsPageReader } from './index.ts';
+import { publishedAs } from './runtime-directory.ts';
 import { SumsPageWriter } from './sums-page.ts';
 import type { Counts } from './types.ts';
 
@@ -248,6 +250,17 @@ test('a session of another process is not told to send signals', async () => {
     message: /overflow of faults:u/,
   });
   assert.equal((await remote.control()).overflows, undefined);
+});
+
+test('a page that a terminated worker left goes when somebody looks; one that is just made stays', () => {
+  const left = publishedAs(process.pid, 'left');
+  const made = publishedAs(process.pid, 'made');
+  for (const { sumsPath } of [left, made]) writeFileSync(sumsPath, '');
+  const longAgo = new Date(Date.now() - 60_000);
+  utimesSync(left.sumsPath, longAgo, longAgo);
+  listPublished();
+  assert.deepEqual([existsSync(left.sumsPath), existsSync(made.sumsPath)], [false, true]);
+  rmSync(made.sumsPath);
 });
 
 test('names that cannot be, and a name that is taken', async () => {

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { CounterpointError } from '@counterpoint/core/base';
 
@@ -48,7 +48,16 @@ export function publishedAs(pid: number, name: string, directory = runtimeDirect
   return { pid, name, socketPath: `${path}.sock`, sumsPath: `${path}.sums` };
 }
 
-/** Every session of this user's running processes. What processes that have ended left behind is removed. */
+/** Between the page and the socket of a session that is being published lies less. */
+const LEAST_AGE_MS = 10_000;
+
+/** A worker that was terminated leaves its page: its socket, which Node removes, is gone. */
+function isLeft({ socketPath, sumsPath }: Published): boolean {
+  const page = lstatSync(sumsPath, { throwIfNoEntry: false });
+  return page !== undefined && Date.now() - page.mtimeMs > LEAST_AGE_MS && !existsSync(socketPath);
+}
+
+/** Every session of this user's running processes. What processes and workers that have ended left behind is removed. */
 export function listPublished(directory = runtimeDirectory()): Published[] {
   const found: Published[] = [];
   for (const file of readdirSync(directory)) {
@@ -58,6 +67,7 @@ export function listPublished(directory = runtimeDirectory()): Published[] {
     // Node removes the socket of a process that ends by itself.
     if (!isAlive(published.pid)) removePublished(published);
     else if (match[3] === 'sock') found.push(published);
+    else if (isLeft(published)) removePublished(published);
   }
   return found;
 }

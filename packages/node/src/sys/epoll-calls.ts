@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
+import { adopt } from './adopt.ts';
 import { checked, libc, watchDescriptor } from './ffi.ts';
-import { Fd } from './handles.ts';
 import type { EpollCalls, ReadyDescriptor } from './sys.ts';
 
 const epollCreate1 = libc('int epoll_create1(int flags)');
@@ -37,7 +37,7 @@ const scratchView = new DataView(scratchEvents.buffer);
 export const epollCalls: EpollCalls = {
   // int epoll_create1(int flags)
   epollCreate() {
-    return new Fd(checked(epollCreate1(EPOLL_CLOEXEC), 'epoll_create1', {}));
+    return adopt(checked(epollCreate1(EPOLL_CLOEXEC), 'epoll_create1', {}));
   },
   // int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
   epollAdd(epoll, fd) {

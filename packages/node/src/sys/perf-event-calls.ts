@@ -14,8 +14,9 @@ import {
   PERF_FLAG_FD_CLOEXEC,
   PERF_IOC_FLAG_GROUP,
 } from '@counterpoint/core/abi';
+import { adopt } from './adopt.ts';
 import { checked, libc, type NativeArgument } from './ffi.ts';
-import { Fd } from './handles.ts';
+import type { Fd } from './handles.ts';
 import type { PerfEventCalls } from './sys.ts';
 import { syscallNumbers } from './syscall-numbers.ts';
 
@@ -51,7 +52,7 @@ export const perfEventCalls: PerfEventCalls = {
     const group = groupFd?.number ?? -1;
     const number = syscallNumbers().perfEventOpen;
     const result = syscallOpen(number, attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC);
-    return new Fd(checked(result, 'perf_event_open', { pid, cpu, group }));
+    return adopt(checked(result, 'perf_event_open', { pid, cpu, group }));
   },
   // int ioctl(int fd, PERF_EVENT_IOC_ENABLE, unsigned long flags)
   enable(fd, wholeGroup = false) {

@@ -1,5 +1,5 @@
+import { adopt } from './adopt.ts';
 import { checked, libc } from './ffi.ts';
-import { Fd } from './handles.ts';
 import { pageSizeBytes } from './memory-calls.ts';
 import { RESOURCES, type SystemCalls } from './sys.ts';
 import { syscallNumbers } from './syscall-numbers.ts';
@@ -68,7 +68,7 @@ export const systemCalls: SystemCalls = {
   },
   // int pidfd_open(pid_t pid, unsigned int flags); close-on-exec by itself
   pidfdOpen(pid) {
-    return new Fd(checked(pidfdOpenCall(PIDFD_OPEN, pid, 0), 'pidfd_open', { pid }));
+    return adopt(checked(pidfdOpenCall(PIDFD_OPEN, pid, 0), 'pidfd_open', { pid }));
   },
   // int getrusage(int who, struct rusage *usage)
   childrenTimes() {
