@@ -1,5 +1,6 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
 import { missingTool } from './measure.ts';
+import { benchPtCalls } from './pt-calls.ts';
 import { benchPtPackets } from './pt-packets.ts';
 import { benchPtProfile } from './pt-profile.ts';
 import { benchRecord } from './record-overhead.ts';
@@ -20,6 +21,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   stat: benchStat,
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
+  'pt-calls': benchPtCalls,
 };
 
 const missing = missingTool();

@@ -1,5 +1,5 @@
 /** Calls as lines: a tree for people, an object a line for programs. */
-import { printable, toHex } from '@counterpoint/core/base';
+import { printable, printableJson, TWO_32, toHex } from '@counterpoint/core/base';
 import {
   type AddressTable,
   CALL_NEAR,
@@ -8,6 +8,8 @@ import {
   type CodeFunctions,
   LEFT_RETURN,
   NO_ROW,
+  type PerfClock,
+  tscToPerfNs,
   tscToPerfTime,
 } from '@counterpoint/core/trace';
 import type { TimeScale } from './pt-time.ts';
@@ -79,9 +81,9 @@ export class CallFilter {
 const TIME_WIDTH = 14;
 const DURATION_WIDTH = 11;
 const COUNT_WIDTH = 12;
-const INDENT = '  ';
 /** Deeper ones are not indented further. */
 const MOST_INDENT = 60;
+const INDENTS: readonly string[] = Array.from({ length: MOST_INDENT + 1 }, (_, depth) => '  '.repeat(depth));
 
 /**
  * A call without others inside is one line; else one where it begins and one where it ends, which has what it took:
@@ -129,9 +131,10 @@ export class CallTreeText {
   }
 
   #line(ticks: number, duration: string, count: string, depth: number, text: string): void {
-    const indent = INDENT.repeat(Math.min(depth, MOST_INDENT));
+    const indent = INDENTS[Math.min(depth, MOST_INDENT)]!;
+    const time = this.#scale.sinceStart(ticks).padStart(TIME_WIDTH);
     this.#write(
-      `${this.#scale.sinceStart(ticks).padStart(TIME_WIDTH)}${duration.padStart(DURATION_WIDTH)}${count.padStart(COUNT_WIDTH + 2)}  ${indent}${text}`,
+      `${time}${duration.padStart(DURATION_WIDTH)}${count.padStart(COUNT_WIDTH + 2)}  ${indent}${text}`,
     );
   }
 
@@ -149,39 +152,75 @@ function marksOf(call: Readonly<CallRecord>): string {
   return marks.length === 0 ? '' : `  # ${marks.join(', ')}`;
 }
 
-/** A call as an object for JSON: 64-bit values as decimal strings, addresses as hex, what is not known as null. */
-export function callObject(
-  call: Readonly<CallRecord>,
-  names: RowNames,
-  scale: TimeScale,
-  baseTsc: bigint | null,
-): Record<string, unknown> {
-  const tscOf = (ticks: number) =>
-    Number.isNaN(ticks) || baseTsc === null ? null : baseTsc + BigInt(Math.round(ticks));
-  const enter = tscOf(call.enterTicks);
-  const leave = tscOf(call.leaveTicks);
-  const { clock } = scale;
-  const nsOf = (tsc: bigint | null) =>
-    tsc === null || clock === undefined ? null : String(tscToPerfTime(clock, tsc));
-  const error = (ticks: number) => (Number.isFinite(ticks) ? ticks : null);
-  return {
-    type: 'call',
-    function: names.hexOf(call.functionRow),
-    name: names.symbolOf(call.functionRow),
-    caller: names.hexOf(call.callerRow),
-    depth: call.depth,
-    kind: call.kindName,
-    left: call.leftName,
-    unsure: call.isUnsure,
-    enterTsc: enter?.toString() ?? null,
-    leaveTsc: leave?.toString() ?? null,
-    ...(clock === undefined ? {} : { enterNs: nsOf(enter), leaveNs: nsOf(leave) }),
-    enterErrorTicks: error(call.enterErrorTicks),
-    leaveErrorTicks: error(call.leaveErrorTicks),
-    instructions: String(call.instructions),
-    ownInstructions: String(call.ownInstructions),
-    branches: String(call.branches),
-  };
+/** Above this a time is not exact as a number. */
+const EXACT = 2n ** 53n;
+
+/** Calls as JSON, a line each: 64-bit values as decimal strings, addresses as hex, what is not known as null. */
+export class CallJson {
+  readonly #names: RowNames;
+  readonly #scale: TimeScale;
+  /** Row -> what JSON says of it: the same functions are called again and again. */
+  readonly #functions: (string | undefined)[] = [];
+  readonly #callers: (string | undefined)[] = [];
+
+  constructor(names: RowNames, scale: TimeScale) {
+    this.#names = names;
+    this.#scale = scale;
+  }
+
+  line(call: Readonly<CallRecord>, baseTsc: bigint | null): string {
+    const { clock } = this.#scale;
+    const { enterTicks, leaveTicks } = call;
+    let times = `"enterTsc":${tscText(enterTicks, baseTsc)},"leaveTsc":${tscText(leaveTicks, baseTsc)}`;
+    if (clock !== undefined)
+      times += `,"enterNs":${nsText(enterTicks, baseTsc, clock)},"leaveNs":${nsText(leaveTicks, baseTsc, clock)}`;
+    return (
+      `{"type":"call",${this.#function(call.functionRow)},"caller":${this.#caller(call.callerRow)},` +
+      `"depth":${call.depth},"kind":"${call.kindName}","left":"${call.leftName}","unsure":${call.isUnsure},${times},` +
+      `"enterErrorTicks":${numberText(call.enterErrorTicks)},"leaveErrorTicks":${numberText(call.leaveErrorTicks)},` +
+      `"instructions":"${call.instructions}","ownInstructions":"${call.ownInstructions}","branches":"${call.branches}"}`
+    );
+  }
+
+  #function(row: number): string {
+    if (row === NO_ROW) return '"function":null,"name":null';
+    let text = this.#functions[row];
+    if (text === undefined) {
+      text = `"function":"${this.#names.hexOf(row)}","name":${printableJson(this.#names.symbolOf(row))}`;
+      this.#functions[row] = text;
+    }
+    return text;
+  }
+
+  #caller(row: number): string {
+    if (row === NO_ROW) return 'null';
+    let text = this.#callers[row];
+    if (text === undefined) {
+      text = `"${this.#names.hexOf(row)}"`;
+      this.#callers[row] = text;
+    }
+    return text;
+  }
+}
+
+function tscText(ticks: number, baseTsc: bigint | null): string {
+  if (Number.isNaN(ticks) || baseTsc === null) return 'null';
+  if (baseTsc < EXACT >> 1n) return `"${Number(baseTsc) + ticks}"`;
+  return `"${baseTsc + BigInt(ticks)}"`;
+}
+
+function nsText(ticks: number, baseTsc: bigint | null, clock: PerfClock): string {
+  if (Number.isNaN(ticks) || baseTsc === null) return 'null';
+  if (baseTsc < EXACT >> 1n && clock.timeZero < EXACT >> 1n) {
+    const tsc = Number(baseTsc) + ticks;
+    const ns = tscToPerfNs(clock, tsc % TWO_32, Math.floor(tsc / TWO_32));
+    if (Number.isSafeInteger(ns)) return `"${ns}"`;
+  }
+  return `"${tscToPerfTime(clock, baseTsc + BigInt(ticks))}"`;
+}
+
+function numberText(value: number): string {
+  return Number.isFinite(value) ? String(value) : 'null';
 }
 
 /** Halves of an address, for tables. */

@@ -143,8 +143,7 @@ type Way = (
 ) => CallListener & { finish(found: TraceCalls): Promise<void> | void };
 
 async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Promise<Way> {
-  const { CallFilter, CallTreeText, callObject, RowNames } = await import('./pt-calls-print.ts');
-  const { printableJson } = await import('@counterpoint/core/base');
+  const { CallFilter, CallJson, CallTreeText, RowNames } = await import('./pt-calls-print.ts');
   const time = (name: 'from' | 'to') => {
     const text = args.string(name);
     return text === undefined ? null : scale.parse(text, args.shown(name));
@@ -170,12 +169,13 @@ async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Prom
         finish: () => {},
       };
     }
+    const lines = new CallJson(names, scale);
     return {
       onLeave: (call) => {
         const { baseTsc } = trace.clock;
         if (!filter.shows(call, baseTsc)) return;
         calls++;
-        out.line(printableJson(callObject(call, names, scale, baseTsc)));
+        out.line(lines.line(call, baseTsc));
       },
       finish: (found) => {
         const { instructions, branches, errors, overflows, clockRestarts, baseTsc } = found;

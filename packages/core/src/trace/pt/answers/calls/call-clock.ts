@@ -14,19 +14,16 @@ export class CallClock {
   errorTicks = Number.POSITIVE_INFINITY;
   /** How often the time has gone back further than any correction: times of before and behind are not to be compared. */
   restarts = 0;
+  /** What `ticks` counts from; null where no time was told. */
+  baseTsc: bigint | null = null;
   #baseLo = 0;
   #baseHi = 0;
-  #hasBase = false;
   // What was read, and not told yet.
   #lo = 0;
   #hi = 0;
   #hasTime = false;
   #error = Number.POSITIVE_INFINITY;
-
-  /** What `ticks` counts from; null where no time was told. */
-  get baseTsc(): bigint | null {
-    return this.#hasBase ? toBigInt(this.#baseLo, this.#baseHi) : null;
-  }
+  #last: number = Number.NEGATIVE_INFINITY;
 
   /** It is now what the estimate says. */
   read(estimate: TscEstimate): void {
@@ -43,8 +40,8 @@ export class CallClock {
       this.errorTicks = Number.POSITIVE_INFINITY;
       return false;
     }
-    if (!this.#hasBase) {
-      this.#hasBase = true;
+    if (this.baseTsc === null) {
+      this.baseTsc = toBigInt(this.#lo, this.#hi);
       this.#baseLo = this.#lo;
       this.#baseHi = this.#hi;
     }
@@ -63,6 +60,4 @@ export class CallClock {
     if (isBack) this.restarts++;
     return isBack;
   }
-
-  #last: number = Number.NEGATIVE_INFINITY;
 }
