@@ -11,6 +11,8 @@ type Name =
   | 'exact-only'
   | 'resync-on-error'
   | 'top'
+  | 'output'
+  | 'format'
   | 'json'
   | 'workers';
 
@@ -26,6 +28,14 @@ export default defineVerb<Name>({
   options: [
     { long: 'json', help: 'one JSON object', group: OUTPUT },
     { long: 'hash', help: 'a hash over all executed addresses in order (slower)', group: OUTPUT },
+    {
+      long: 'output',
+      short: 'o',
+      value: 'FILE',
+      help: 'write counts by function: folded, pprof, svg, speedscope or firefox, by the name; `-` for standard output',
+      group: OUTPUT,
+    },
+    { long: 'format', short: 'f', value: 'NAME', help: 'the format of -o, whatever the name', group: OUTPUT },
     { long: 'top', value: 'N', help: `so many hot places (default ${DEFAULT_TOP})`, group: OUTPUT },
     {
       long: 'resync-on-error',
@@ -52,6 +62,7 @@ export default defineVerb<Name>({
       'how many instructions, branches, calls, and where most of them',
     ],
     ['pt profile --elf /bin/gzip:0x4000000000 --json trace.pt', 'the same for a program'],
+    ['pt profile --elf ./program -o profile.pb.gz trace.pt', 'for pprof: every instruction as a sample'],
     ['pt profile --raw code.bin:0x401000 --json --hash trace.pt', 'with what proves that two decoders agree'],
   ],
   async run({ args, out, err }) {
@@ -69,7 +80,8 @@ export default defineVerb<Name>({
     const part = parseFilePart(file);
     await using source = await openFilePart(part);
     const workers = args.number('workers', { min: 1, max: MOST_WORKERS }) ?? workersFor(source.size);
-    const { image } = await namedCode<Name>(args);
+    const code = await namedCode<Name>(args);
+    const { image } = code;
     const json = args.boolean('json');
     if (settings.unknownCpu) err.line('counterpoint: the CPU is not known: no errata are applied.');
     using progress = new ProgressLine(err);
@@ -101,7 +113,20 @@ export default defineVerb<Name>({
       );
     if (codes.has('no-map'))
       err.line('counterpoint: the trace leads to code that is not known: name it with --raw or --elf.');
-    if (json) out.line(JSON.stringify(answer));
+    const output = args.string('output');
+    if (output !== undefined) {
+      const { profileOfExact } = await import('@counterpoint/core/trace');
+      const { exportFormat, writeExport } = await import('./export-file.ts');
+      const { namedFunctions } = await import('./pt-functions.ts');
+      const { formatBytes } = await import('./human.ts');
+      const name = args.string('format') ?? output;
+      if (name === '-') throw new UsageError('--format is needed when the output has no name');
+      const format = await exportFormat(name);
+      const functions = await namedFunctions<Name>(args, code);
+      const profile = profileOfExact(found.profile, functions, found);
+      const written = await writeExport(profile, format, output, { event: 0, weight: 'period' }, out);
+      if (written !== null) err.line(`Wrote ${output} (${format.name}, ${formatBytes(written)}).`);
+    } else if (json) out.line(JSON.stringify(answer));
     else await printText(found, answer, args.number('top', { min: 0, max: 100_000 }) ?? DEFAULT_TOP, out);
     return EXIT_OK;
   },
