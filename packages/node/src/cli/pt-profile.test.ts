@@ -95,15 +95,11 @@ test('what is no trace, and code that is not known, are said', async () => {
   assert.match(noMap.err, /--raw or --elf/);
 });
 
-test('-o: instructions by address as folded stacks', async () => {
+test('-o: all instructions as folded stacks; code without symbols is one function', async () => {
   const { trace, code } = loop();
   const words = ['pt', 'profile', '--raw', `${code}:0x1000`, '-o', '-'];
   const { out, status } = await counterpoint(...words, '--format', 'folded', trace);
   assert.equal(status, 0);
-  const counts = out
-    .trimEnd()
-    .split('\n')
-    .map((line) => Number(line.slice(line.lastIndexOf(' '))));
-  assert.deepEqual(counts.sort(), [1, 10, 10]);
+  assert.match(out, /^[^\n]* 21\n$/);
   assert.equal((await counterpoint(...words, trace)).status, 129);
 });
