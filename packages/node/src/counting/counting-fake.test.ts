@@ -176,7 +176,7 @@ test('sets that take turns are scaled to the time of all', () => {
   assert.equal(elapsedNs, 80n);
   for (const { events, timesLoaded, loadedNs } of sets) {
     const [{ value, scaled, enabledNs, runningNs, errorBound } = assert.fail()] = events;
-    assert.deepEqual([value, scaled, enabledNs, runningNs, errorBound], [400n, 800n, 80n, 40n, 0]);
+    assert.deepEqual([value, scaled, enabledNs, runningNs, errorBound], [400n, 800n, 80n, 40n, 2]);
     assert.ok(timesLoaded >= 4);
     assert.equal(loadedNs, 40n);
   }
@@ -259,6 +259,34 @@ test('readings in between do not make the bound of the error smaller', () => {
   };
   assert.ok(boundOf(0) > 0);
   assert.equal(boundOf(5), boundOf(0));
+});
+
+test('time in which sets are switched is in the bound of the error', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: THREAD, sets: ['cs', 'faults'], sys });
+  // Each question for the time takes 1 ns: that is how long a switch takes.
+  const clock = sys.clockNs.bind(sys);
+  sys.clockNs = () => {
+    sys.timeNs += 1n;
+    return clock();
+  };
+  session.start();
+  for (let slice = 1; slice <= 200; slice++) {
+    sys.timeNs += 98n;
+    const times = BigInt(Math.ceil(slice / 2)) * 100n;
+    sys.readings.set(slice % 2 === 1 ? 3 : 4, [times * 10n, times, times]);
+    session.next();
+  }
+  session.stop();
+  const { blindNs } = session.switching;
+  assert.equal(blindNs, 200n);
+  // 10 a nanosecond, always: 200 ns went unseen.
+  const [event] = session.read().sets[0]!.events;
+  assert.equal(event!.scaled, 200_000n);
+  assert.ok(event!.errorBound! >= 2000 && event!.errorBound! < 2200, `${event!.errorBound}`);
+  session.reset();
+  sys.readings.set(3, [110_000n, 11_000n, 11_000n]);
+  assert.equal(session.read().sets[0]!.events[0]!.errorBound, 0);
 });
 
 test('what the tool measures begins again with a reset and an update, too', () => {

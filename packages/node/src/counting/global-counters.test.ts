@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { liveHandles } from '../sys/index.ts';
+import { FakeSys, liveHandles } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { GlobalCounters } from './index.ts';
 
@@ -92,6 +92,31 @@ test('published, the page has every CPU', { skip: noEvents }, async () => {
   );
   await remote.stop();
   assert.equal(counters.isRunning, false);
+});
+
+test('an update is made on all CPUs or on none, and says what all of them need', () => {
+  const sys = new FakeSys();
+  using counters = new GlobalCounters(cpus, {}, sys);
+  counters.writeControl({ events: 'cs' });
+  counters.start();
+  const opened = sys.events.length;
+  sys.refuseOpen = () => (sys.events.length < opened + 3 * cpus.length - 1 ? null : 'EMFILE');
+  assert.throws(() => counters.update({ events: 'faults,cs,migrations' }), {
+    code: 'ERR_DESCRIPTOR_LIMIT',
+    message: new RegExp(`\\b${3 * cpus.length}\\b`),
+  });
+  for (const { events } of counters.read().sets)
+    assert.deepEqual(
+      events.map(({ name }) => name),
+      ['cs'],
+    );
+  assert.deepEqual(counters.control().sets, [{ name: 'cs', events: 'cs' }]);
+  const closed = sys.closed.length;
+  assert.equal(sys.events.length - opened, closed);
+  sys.refuseOpen = () => null;
+  counters.update({ events: 'faults' });
+  assert.equal(counters.read().sets.length, cpus.length);
+  for (const { events } of counters.read().sets) assert.equal(events[0]!.name, 'faults');
 });
 
 test('a control that cannot be opened leaves the CPUs with what they had', { skip: noEvents }, () => {

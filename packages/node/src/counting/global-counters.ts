@@ -3,11 +3,11 @@ import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
 import { lockExclusive } from './exclusive.ts';
-import { openCounting } from './open-counting.ts';
+import { openOneOf } from './open-counting.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { ControlRequest } from './request.ts';
-import type { CountingSession } from './session.ts';
+import type { CountingSession, PreparedUpdate } from './session.ts';
 import type { Counts } from './types.ts';
 
 const CLOCK_MONOTONIC = 1;
@@ -77,12 +77,15 @@ export class GlobalCounters implements Disposable, Publishable {
     try {
       for (const cpu of cpus)
         opened.push(
-          openCounting({
-            ...this.#options,
-            ...control,
-            target: { kind: 'cpus', cpus: [cpu] },
-            sys: this.#sys,
-          }),
+          openOneOf(
+            {
+              ...this.#options,
+              ...control,
+              target: { kind: 'cpus', cpus: [cpu] },
+              sys: this.#sys,
+            },
+            this.cpus.length,
+          ),
         );
     } catch (error) {
       for (const session of opened) session.close();
@@ -175,13 +178,18 @@ export class GlobalCounters implements Disposable, Publishable {
     if (this.#sample !== null) this.#takeSample();
   }
 
-  /** Write the same control on every CPU, while it may be running. */
+  /** Write the same control on every CPU, while it may be running. On an error all keep what they had. */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.#requireOpen();
-    for (const [cpu, session] of this.#sessions) {
-      session.update(control, preserve);
-      this.#controls.set(cpu, control);
+    const prepared: PreparedUpdate[] = [];
+    try {
+      for (const session of this.#sessions.values()) prepared.push(session.prepareUpdate(control, preserve));
+    } catch (error) {
+      for (const update of prepared) update.drop();
+      throw error;
     }
+    for (const update of prepared) update.make();
+    for (const cpu of this.#sessions.keys()) this.#controls.set(cpu, control);
     if (this.#sample !== null) this.#takeSample();
   }
 

@@ -25,7 +25,7 @@ export {
   planCounting,
 } from './request.ts';
 export { listPublished, type Published } from './runtime-directory.ts';
-export { CountingSession } from './session.ts';
+export { CountingSession, type PreparedUpdate } from './session.ts';
 export {
   type PageSum,
   type PageSums,

@@ -15,11 +15,16 @@ import { CountingSession } from './session.ts';
  * program running until it is closed.
  */
 export function openCounting(request: CountingRequest): CountingSession {
+  return openOneOf(request, 1);
+}
+
+/** One session of `sessions` that are open together, each with as many descriptors. */
+export function openOneOf(request: CountingRequest, sessions: number): CountingSession {
   const { target, sys = realSys } = request;
   const notes: Note[] = [];
   const facts = unsupportedFacts();
   const cgroup = target.kind === 'cgroup' ? openCgroup(target.path) : null;
-  const context = { sys, notes, facts, cgroup };
+  const context = { sys, notes, facts, cgroup, sessions };
   let sets: OpenSet[] = [];
   let lock: Fd | null = null;
   try {
@@ -57,12 +62,13 @@ interface Context {
   notes: Note[];
   facts: UnsupportedFacts;
   cgroup: Fd | null;
+  sessions: number;
 }
 
 function openSets(request: CountingRequest, context: Context): OpenSet[] {
   const { paranoid = paranoidLevel() } = request;
   const plan = planCounting(request);
-  const descriptorsNeeded = plan.sets.reduce((sum, { rows }) => sum + rows.length, 0);
+  const descriptorsNeeded = context.sessions * plan.sets.reduce((sum, { rows }) => sum + rows.length, 0);
   const opened: OpenSet[] = [];
   try {
     for (const [index, set] of plan.sets.entries()) {

@@ -61,9 +61,17 @@ export function requestOverflows(
     }
 }
 
-/** Throws where no set has the event of a request. */
+/** Throws where no set has the event of a request, or two are for the same one. */
 export function requireOverflowEvents(requests: readonly OverflowRequest[], names: readonly string[]): void {
-  for (const request of requests) if (!names.includes(request.event)) throw noSuchEvent(request, names);
+  requests.forEach((request, index) => {
+    if (!names.includes(request.event)) throw noSuchEvent(request, names);
+    if (requests.findIndex(({ event }) => event === request.event) === index) return;
+    throw new CounterpointError(
+      'ERR_OVERFLOW',
+      `the overflow of ${request.event} is asked for twice: a counter has one period`,
+      'Ask once; where it ends sets, overflows() tells of it too. For another period count it under another name: EVENT/name=…/.',
+    );
+  });
 }
 
 function noSuchEvent(request: OverflowRequest, names: readonly string[]): CounterpointError {

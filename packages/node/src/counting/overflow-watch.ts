@@ -66,6 +66,10 @@ interface WatchedCounter {
   layout: SampleLayout;
   /** Taken out of the waiting because it hung up: its task has ended, or it has no overflow left. */
   isOut: boolean;
+  /** The kernel has stopped it at its overflow, and it was not started again. */
+  hasSuspended: boolean;
+  /** Its task has ended, and the children of that: nothing comes any more. */
+  hasEnded: boolean;
 }
 
 /** Data pages of a ring: 4 KiB hold about 50 overflows, and every user may lock that much. */
@@ -79,13 +83,16 @@ export class OverflowWatch implements Disposable {
   readonly #loss: OverflowLoss = { lost: 0n, throttled: 0 };
   readonly #sys: Sys;
   readonly #onOverflow: OverflowListener;
+  /** The target has ended, and all is told. */
+  readonly #onEnd: () => void;
   readonly #watched: WatchedCounter[] = [];
   #epoll: Fd | null = null;
   #watch: Watch | null = null;
 
-  constructor(sys: Sys, sets: readonly OpenSet[], onOverflow: OverflowListener) {
+  constructor(sys: Sys, sets: readonly OpenSet[], onOverflow: OverflowListener, onEnd: () => void) {
     this.#sys = sys;
     this.#onOverflow = onOverflow;
+    this.#onEnd = onEnd;
     try {
       for (const set of sets) this.#watchSet(set);
       this.#wait();
@@ -109,7 +116,17 @@ export class OverflowWatch implements Disposable {
         const page = this.#sys.pageSizeBytes();
         const mapping = this.#mapRing(counter.fd, page * (1 + DATA_PAGES));
         const ring = new ForwardRing(mappedRing(mapping.buffer, page));
-        this.#watched.push({ counter, event, set, mapping, ring, layout, isOut: false });
+        this.#watched.push({
+          counter,
+          event,
+          set,
+          mapping,
+          ring,
+          layout,
+          isOut: false,
+          hasSuspended: false,
+          hasEnded: false,
+        });
       }
     });
   }
@@ -136,25 +153,34 @@ export class OverflowWatch implements Disposable {
     this.#drainSoon();
   }
 
+  /** A hang-up that no suspension explains is the end of the task: the kernel's POLLHUP of an event in its exit state. */
   #onReady(epoll: Fd): void {
+    const hungUp: WatchedCounter[] = [];
     for (const { number, hasHungUp } of this.#sys.epollPoll(epoll)) {
       if (!hasHungUp) continue;
       const ended = this.#watched.find(({ counter }) => counter.fd.number === number);
       if (ended === undefined || ended.isOut) continue;
       this.#sys.epollRemove(epoll, ended.counter.fd);
       ended.isOut = true;
+      hungUp.push(ended);
     }
     this.drain();
+    for (const watched of hungUp) watched.hasEnded = !watched.hasSuspended;
+    if (this.#watched.length > 0 && this.#watched.every(({ hasEnded }) => hasEnded)) {
+      this.#watch?.close();
+      this.#watch = null;
+      this.#onEnd();
+    }
   }
 
   /** Counters that had suspended themselves go on: wait for them again. */
   rearm(): void {
-    for (const watched of this.#watched) {
-      if (!watched.isOut) continue;
+    const out = this.#watched.filter(({ isOut, hasEnded }) => isOut && !hasEnded);
+    for (const watched of out) {
       this.#sys.epollAdd(this.#epoll!, watched.counter.fd);
-      watched.isOut = false;
+      Object.assign(watched, { isOut: false, hasSuspended: false });
     }
-    this.#drainSoon();
+    if (out.length > 0) this.#drainSoon();
   }
 
   /**
@@ -173,7 +199,8 @@ export class OverflowWatch implements Disposable {
     for (const watched of this.#watched) this.#drainRing(watched);
   }
 
-  #drainRing({ counter, event, set, ring, layout }: WatchedCounter): void {
+  #drainRing(watched: WatchedCounter): void {
+    const { counter, event, set, ring, layout } = watched;
     if (ring.take() === 0) return;
     const found: Sample[] = [];
     const scan = new RecordScan(
@@ -188,7 +215,8 @@ export class OverflowWatch implements Disposable {
     scan.scan(ring.memory.data, ring.tail, ring.head);
     // Before anybody is told: a listener may resume the event, or close everything.
     ring.commit();
-    const { requestedName } = set.events[event]!;
+    const { requestedName, overflow } = set.events[event]!;
+    if (found.length > 0 && overflow!.action === 'suspend') watched.hasSuspended = true;
     for (const sample of found) {
       const { period } = counter;
       const members = groupOf(set, event, counter);

@@ -6,7 +6,7 @@ import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import { nextPeriod } from './overflow-control.ts';
 import { OverflowQueue } from './overflow-queue.ts';
-import { type Overflow, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
+import { type Overflow, type OverflowListener, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { UnsupportedFacts } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
@@ -37,6 +37,12 @@ export interface SessionParts {
   control: ControlRequest & ControlOptions;
   /** Open the sets of a control update, for the same target; the exec that is still to come loads the first. */
   reopen: (control: ControlRequest, awaitsExec: boolean) => OpenSet[];
+}
+
+/** A control update that is ready: one of the two is called, once. */
+export interface PreparedUpdate {
+  make(): void;
+  drop(): void;
 }
 
 /**
@@ -77,6 +83,8 @@ export class CountingSession implements Disposable, Publishable {
   /** Of the controls before the last update. */
   #lossBefore: OverflowLoss = { lost: 0n, throttled: 0 };
   readonly #queues = new Set<OverflowQueue<Overflow>>();
+  /** No counter that tells of overflows has a target any more. */
+  #hasTargetEnded = false;
   #isSuspended = false;
   readonly #reopen: SessionParts['reopen'];
   #control: ControlRequest & ControlOptions;
@@ -150,6 +158,7 @@ export class CountingSession implements Disposable, Publishable {
     const state = this.#sets[this.#active]!;
     if (!this.#enableOnExec) state.set.enable();
     this.#enableOnExec = false;
+    this.#watch.rearm();
     this.#isRunning = true;
     this.#isSuspended = false;
     state.timesLoaded++;
@@ -260,17 +269,24 @@ export class CountingSession implements Disposable, Publishable {
 
   #context(sets: readonly SetState[]): CountingContext {
     const wantedNs = sets.length === 1 ? null : sets.reduce((sum, { enabledNs }) => sum + enabledNs, 0n);
-    return { facts: this.#facts, tools: this.#tools, elapsedNs: this.#elapsedNs, wantedNs };
+    return {
+      facts: this.#facts,
+      tools: this.#tools,
+      elapsedNs: this.#elapsedNs,
+      blindNs: this.#blindNs,
+      wantedNs,
+    };
   }
 
   /**
-   * Overflows of the events that ask for them, as they happen, until the session is closed. What a consumer leaves lying is
+   * Overflows of the events that ask for them, as they happen, until the target has ended or the session is closed. What a consumer leaves lying is
    * kept up to a bound, and dropped and counted beyond it.
    */
   overflows(): AsyncIterable<Overflow> {
     this.#requireOpen();
     const queue = new OverflowQueue<Overflow>(MOST_WAITING_OVERFLOWS, () => this.#queues.delete(queue));
     this.#queues.add(queue);
+    if (this.#hasTargetEnded) queue.end();
     return queue;
   }
 
@@ -293,11 +309,14 @@ export class CountingSession implements Disposable, Publishable {
     this.#requireOpen();
     if (!this.#isSuspended) return;
     this.start();
-    this.#watch.rearm();
   }
 
   #watchOverflows(sets: readonly OpenSet[]): OverflowWatch {
-    return new OverflowWatch(this.#sys, sets, (overflow, set, event, counter) => {
+    const onEnd = () => {
+      this.#hasTargetEnded = true;
+      for (const queue of this.#queues) queue.end();
+    };
+    const onOverflow: OverflowListener = (overflow, set, event, counter) => {
       const control = set.events[event]!.overflow!;
       const { action } = control;
       const period = nextPeriod(control);
@@ -310,7 +329,8 @@ export class CountingSession implements Disposable, Publishable {
       if (!isDue) return;
       if (this.#isRunning && set === this.#sets[this.#active]!.set) this.next();
       else this.#lateOverflows++;
-    });
+    };
+    return new OverflowWatch(this.#sys, sets, onOverflow, onEnd);
   }
 
   /** The kernel has stopped the event and the group that it leads; here the rest of the set follows. */
@@ -340,8 +360,12 @@ export class CountingSession implements Disposable, Publishable {
    * (in the set of the same name, or in the only one); all others begin at zero. On an error everything stays as it was.
    */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
+    this.prepareUpdate(control, preserve).make();
+  }
+
+  /** The first half of `update`: opens what the control needs, and changes nothing yet. For several sessions that go together. */
+  prepareUpdate(control: ControlRequest, preserve: readonly string[] | 'all' = []): PreparedUpdate {
     this.#requireOpen();
-    const wasRunning = this.#isRunning;
     // Whom and how is as it was opened.
     const { events, sets, overflows, switching } = control;
     const what: ControlRequest = {
@@ -352,14 +376,32 @@ export class CountingSession implements Disposable, Publishable {
     };
     this.#askForExec();
     const opened = this.#reopen(what, this.#awaitsExec);
-    let watch: OverflowWatch;
+    const drop = () => {
+      for (const set of opened) set.close();
+    };
     try {
       if (this.#publications.size > 0) requireRoom(opened);
-      watch = this.#watchOverflows(opened);
+      const watch = this.#watchOverflows(opened);
+      return {
+        make: () => this.#replace(what, preserve, opened, watch),
+        drop: () => {
+          watch.close();
+          drop();
+        },
+      };
     } catch (error) {
-      for (const set of opened) set.close();
+      drop();
       throw error;
     }
+  }
+
+  #replace(
+    what: ControlRequest,
+    preserve: readonly string[] | 'all',
+    opened: readonly OpenSet[],
+    watch: OverflowWatch,
+  ): void {
+    const wasRunning = this.#isRunning;
     if (this.#awaitsExec) opened[0]!.arm();
     this.stop();
     this.#bringUp();
@@ -376,7 +418,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#active = 0;
     this.#lateOverflows = 0;
     this.#lateNote = null;
-    this.#switching = switching ?? { by: 'manual' };
+    this.#switching = what.switching ?? { by: 'manual' };
     const { events: _, sets: __, overflows: ___, switching: ____, ...how } = this.#control;
     this.#control = { ...how, ...what };
     const isPreserved = (name: string) => preserve === 'all' || preserve.includes(name);

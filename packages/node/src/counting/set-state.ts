@@ -11,6 +11,8 @@ export interface CountingContext {
   tools: ToolTimes;
   /** Time with the session started, ever. */
   elapsedNs: bigint;
+  /** How long, in that time, none was loaded because sets were switched. */
+  blindNs: bigint;
   /** The kernel's time during which any set of the session was wanted, ever; null where there is one set. */
   wantedNs: bigint | null;
 }
@@ -51,12 +53,14 @@ export class SetState {
   readonly #enabledBefore: bigint[];
   /** By event: the time that any set was wanted, and what the tool had measured, when its sum began. */
   readonly #wantedBase: bigint[];
+  readonly #blindBase: bigint[];
   readonly #toolBase: Reading[];
   #shared: SharedEvent | null = null;
 
   constructor(set: OpenSet, context: CountingContext) {
     this.set = set;
     this.#wantedBase = set.events.map(() => 0n);
+    this.#blindBase = set.events.map(() => context.blindNs);
     this.#toolBase = set.events.map((_, event) => this.#measured(event, context));
     this.#carried = set.events.map(emptyReading);
     this.#statistics = set.events.map(() => new SliceStatistics());
@@ -118,6 +122,7 @@ export class SetState {
       this.#enabledBefore[event] = 0n;
       this.#statistics[event]!.reset();
       this.#wantedBase[event] = context.wantedNs ?? 0n;
+      this.#blindBase[event] = context.blindNs;
       this.#toolBase[event] = this.#measured(event, context);
     });
   }
@@ -130,6 +135,7 @@ export class SetState {
       if (at < 0 || old.#isReportedElsewhere(at)) return;
       this.#carried[event] = old.#total(at, context);
       this.#statistics[event] = old.#statistics[at]!;
+      this.#blindBase[event] = old.#blindBase[at]!;
     });
   }
 
@@ -183,12 +189,25 @@ export class SetState {
           : why,
       ...sum,
       scaled: scaledValue(sum),
-      errorBound: status === 'counted' ? this.#statistics[index]!.errorBound(sum) : null,
+      errorBound:
+        status === 'counted'
+          ? this.#statistics[index]!.errorBound(sum, this.#unseenNs(index, context))
+          : null,
       unit,
       scale,
       leader,
       places: this.#places(index),
     };
+  }
+
+  /**
+   * For how long, by the kernel's time, an event went uncounted while sets were switched: at most, for its tasks may have slept.
+   * Where the target runs on several CPUs at a time, that passed on each.
+   */
+  #unseenNs(event: number, { blindNs, wantedNs, elapsedNs }: CountingContext): number {
+    const unseenNs = Number(blindNs - this.#blindBase[event]!);
+    if (unseenNs === 0 || elapsedNs === 0n) return 0;
+    return unseenNs * Math.max(1, Number(wantedNs ?? 0n) / Number(elapsedNs));
   }
 
   #places(event: number): PlaceCount[] {

@@ -31,11 +31,13 @@ export class SliceStatistics {
 
   /**
    * 95 % bound of the error of `value * enabled / running`. The slices are taken as a sample without replacement from all
-   * of the time: the estimate of a total of N slices from n of them has the variance N² (1 - n/N) s²/n. 0 where all of the
-   * time was seen; null where fewer than two slices were.
+   * of the time: the estimate of a total of N slices from n of them has the variance N² (1 - n/N) s²/n. However alike they are,
+   * it is no finer than one count more or less in what was seen. On top comes all that the switches themselves, `unseenNs`,
+   * may have hidden. 0 where all of the time was seen; null where fewer than two slices were.
    */
-  errorBound({ enabledNs, runningNs }: Reading): number | null {
-    if (runningNs >= enabledNs) return 0;
+  errorBound({ value, enabledNs, runningNs }: Reading, unseenNs = 0): number | null {
+    const hidden = runningNs === 0n ? 0 : (Number(value) / Number(runningNs)) * unseenNs;
+    if (runningNs >= enabledNs) return hidden;
     if (this.#slices < 2) return null;
     const running = Number(runningNs);
     const seen = running / Number(enabledNs);
@@ -43,7 +45,7 @@ export class SliceStatistics {
     const all = this.#slices / seen;
     const deviation = Math.sqrt(this.#squares / (this.#slices - 1)) * sliceNs;
     const standardError = all * deviation * Math.sqrt((1 - seen) / this.#slices);
-    return studentT95(this.#slices - 1) * standardError;
+    return Math.max(studentT95(this.#slices - 1) * standardError, 1 / seen) + hidden;
   }
 }
 

@@ -68,7 +68,9 @@ test('the event that ends sets is counted in all of them: its parts are one exac
     [['task-clock:u', 'faults:u'], ['cs:u'], ['migrations:u']],
   );
   const { value, scaled, enabledNs, runningNs, errorBound, places } = sets[0]!.events[1]!;
-  assert.deepEqual([scaled, runningNs, errorBound], [value, enabledNs, 0]);
+  assert.deepEqual([scaled, runningNs], [value, enabledNs]);
+  // Only the switches hide something of it.
+  assert.ok(errorBound! > 0 && errorBound! < 0.05 * Number(value), `${errorBound} of ${value}`);
   assert.equal(
     places.reduce((sum, place) => sum + place.value, 0n),
     value,
