@@ -1,5 +1,6 @@
 export { AddressHash } from './address-hash.ts';
 export * from './calls/index.ts';
+export * from './coverage/index.ts';
 export { ExactProfile, type ExactTotals, type ProfileColumns } from './exact-profile.ts';
 export { type HotRun, hotRuns } from './hot-runs.ts';
 export { type AddressListener, streamInstructions } from './instruction-stream.ts';

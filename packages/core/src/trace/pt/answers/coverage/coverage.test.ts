@@ -1,0 +1,222 @@
+/**
+ * Coverage of a real program: executed step by step, encoded as a trace, decoded, counted; against gcov, which counts inside of the
+ * program, and against the steps themselves.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { memorySource } from '../../../../base/index.ts';
+import { joinChunks } from '../../../../test/real-programs.ts';
+import { addElf, CodeImage } from '../../../image/index.ts';
+import { ExecutionEncoder, RecordedPath } from '../../execution/index.ts';
+import type { ExactProfile } from '../exact-profile.ts';
+import { profileTrace } from '../profile-trace.ts';
+import {
+  branchList,
+  executedRanges,
+  FileCounts,
+  functionCoverage,
+  openProgramFile,
+  type ProgramFile,
+  sourceCoverage,
+  writeAutofdo,
+  writeBranchJson,
+  writeBranchText,
+  writeFunctionCoverage,
+  writeLcov,
+} from './index.ts';
+
+const SOURCES = fileURLToPath(new URL('../../../../../../../fixtures/dwarf/', import.meta.url));
+const STEPPER = fileURLToPath(new URL('./single-step.c', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'coverage-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function run(command: string, words: string[]): { ok: boolean; out: Buffer } {
+  const { status, stdout } = spawnSync(command, words, { cwd: folder, maxBuffer: 1 << 28, timeout: 20_000 });
+  return { ok: status === 0, out: stdout ?? Buffer.alloc(0) };
+}
+
+interface Executed {
+  image: CodeImage;
+  file: ProgramFile;
+  profile: ExactProfile;
+  /** Executions by address, counted one by one. */
+  steps: Map<number, number>;
+}
+
+/** Null where this machine cannot compile for x86-64, or not step through a program. */
+async function execute(flags: string[], address: bigint | null = null): Promise<Executed | null> {
+  if (process.arch !== 'x64') return null;
+  const sources = [join(SOURCES, 'work.c'), join(SOURCES, 'start.c')];
+  const link = ['-nostdlib', '-static', '-fno-stack-protector', '-o', 'program'];
+  if (!run('gcc', [...flags, ...link, ...sources]).ok) return null;
+  if (!run('gcc', ['-o', 'stepper', STEPPER]).ok) return null;
+  const { ok, out } = run('./stepper', [join(folder, 'program')]);
+  if (!ok || out.length < 800) return null;
+  const bytes = new Uint8Array(readFileSync(join(folder, 'program')));
+  const image = new CodeImage();
+  await addElf(image, memorySource(bytes), { name: 'program', address });
+  const file = await openProgramFile(memorySource(bytes), { name: 'program', address });
+  const path = new BigUint64Array(new Uint8Array(out).buffer);
+  const steps = new Map<number, number>();
+  for (const at of path) steps.set(Number(at), (steps.get(Number(at)) ?? 0) + 1);
+  // What ran is where the file says: the test moves it.
+  const moved = path.map((at) => at + file.bias);
+  const encoder = new ExecutionEncoder(image, new RecordedPath(new Int32Array(moved.buffer)), {});
+  const found = profileTrace(joinChunks(encoder.chunks({ instructions: path.length })), image);
+  assert.deepEqual(found.errors, []);
+  assert.equal(found.profile.totals().instructions, path.length);
+  return { image, file, profile: found.profile, steps };
+}
+
+const CANNOT = 'no gcc for x86-64 here, or stepping through programs is not allowed';
+
+test('lines at -O0 are executed as often as gcov says', async (context) => {
+  const executed = await execute(['-O0', '-g']);
+  if (executed === null) return context.skip(CANNOT);
+  const { file, profile, image } = executed;
+  const work = join(SOURCES, 'work.c');
+  const sources = sourceCoverage(profile, image, file);
+  assert.deepEqual(
+    sources.map(({ path }) => path),
+    [join(SOURCES, 'start.c'), work],
+  );
+  const { lines, functions } = sources[1]!;
+  const main = join(folder, 'main.c');
+  spawnSync('sh', ['-c', `echo 'int work(void); int main(void) { return work() & 127; }' > ${main}`]);
+  const build = run('gcc', ['-O0', '--coverage', '-c', work, '-o', 'work.o']);
+  if (!build.ok || !run('gcc', ['--coverage', 'work.o', main, '-o', 'counted']).ok)
+    return context.skip('gcc cannot count here');
+  run('./counted', []);
+  const text = run('gcov', ['-t', '-b', 'work.o']).out.toString();
+  if (text === '') return context.skip('no gcov here');
+  const theirs = new Map<number, number>();
+  for (const line of text.split('\n')) {
+    const match = /^\s*([0-9]+|#####)\*?:\s*(\d+):/.exec(line);
+    if (match !== null && match[2] !== '0')
+      theirs.set(Number(match[2]), Number(match[1]!.replace('#####', '0')));
+  }
+  assert.ok(theirs.size > 40);
+  // Lines with nothing but the end of a function have code, and gcov leaves them out.
+  const source = readFileSync(work, 'utf8').split('\n');
+  const others = [...lines.keys()].filter((line) => !theirs.has(line));
+  assert.deepEqual(
+    others.filter((line) => source[line - 1] !== '}'),
+    [],
+  );
+  assert.deepEqual(new Map([...theirs.keys()].map((line) => [line, lines.get(line)])), theirs);
+  const called = [...text.matchAll(/^function (\w+) called (\d+)/gm)].map(([, name, count]) => [
+    name,
+    Number(count),
+  ]);
+  assert.ok(called.length > 5);
+  assert.deepEqual([...functions].map(([name, { executed: count }]) => [name, count]).sort(), called.sort());
+});
+
+test('lcov: what it says of itself is true', async (context) => {
+  const executed = await execute(['-O0', '-g']);
+  if (executed === null) return context.skip(CANNOT);
+  const text = [...writeLcov(sourceCoverage(executed.profile, executed.image, executed.file), 'a b')].join(
+    '',
+  );
+  const records = text.split('end_of_record\n');
+  assert.equal(records.pop(), '');
+  assert.equal(records.length, 2);
+  for (const record of records) {
+    const fields = record
+      .trim()
+      .split('\n')
+      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]);
+    const all = (name: string): string[] =>
+      fields.filter(([field]) => field === name).map(([, value]) => value!);
+    assert.deepEqual(all('TN'), ['a_b']);
+    assert.equal(Number(all('FNF')[0]), all('FN').length);
+    assert.equal(Number(all('FNH')[0]), all('FNDA').filter((one) => !one.startsWith('0,')).length);
+    assert.equal(Number(all('BRF')[0]), all('BRDA').length);
+    assert.equal(Number(all('BRH')[0]), all('BRDA').filter((one) => !/,[0-]$/.test(one)).length);
+    assert.equal(Number(all('LF')[0]), all('DA').length);
+    assert.equal(Number(all('LH')[0]), all('DA').filter((one) => !one.endsWith(',0')).length);
+  }
+  assert.match(text, /^FNDA:12,factorial$/m);
+  assert.match(text, /^FNDA:0,never$/m);
+  assert.match(text, /^BRDA:\d+,0,0,-$/m);
+});
+
+for (const address of [null, 0x7f00_1234_0000n])
+  test(`AutoFDO and branches, ${address === null ? 'where it was linked for' : 'moved'}: all counts, from the steps`, async (context) => {
+    const executed = await execute(['-O2', '-g'], address);
+    if (executed === null) return context.skip(CANNOT);
+    const { file, profile, steps } = executed;
+    const offsetOf = (at: number): number => {
+      const segment = file.elf.segments.find(
+        (one) => at >= one.address && at < one.address + one.fileSize && one.type === 1,
+      )!;
+      return at - segment.address + segment.offset;
+    };
+    const counts = new FileCounts(profile, file);
+    const sums = new Map<number, number>();
+    for (const { first, last, count } of executedRanges(counts))
+      for (let place = counts.placeOf(first); place <= counts.placeOf(last); place++)
+        sums.set(counts.address[place]!, (sums.get(counts.address[place]!) ?? 0) + count);
+    assert.deepEqual(
+      [...sums].sort(([a], [b]) => a - b),
+      [...steps].sort(([a], [b]) => a - b),
+    );
+
+    const lines = [...writeAutofdo(profile, file)].join('').split('\n');
+    assert.equal(lines.pop(), '');
+    const lists: string[][] = [];
+    while (lines.length > 0) lists.push(lines.splice(0, 1 + Number(lines[0])).slice(1));
+    assert.equal(lists.length, 3);
+    const addresses = lists[1]!.map((line) => line.split(':'));
+    assert.deepEqual(
+      new Map(addresses.map(([at, count]) => [Number.parseInt(at!, 16), Number(count)])),
+      new Map([...steps].sort(([a], [b]) => a - b).map(([at, count]) => [offsetOf(at), count])),
+    );
+    const taken = lists[2]!.reduce((sum, line) => sum + Number(line.split(':')[1]), 0);
+    const list = branchList(profile);
+    // Returns went behind their calls, and are not in the list; the last system call went nowhere.
+    const away = list.filter(({ kind }) => kind >= 3 && kind <= 8 && kind !== 5);
+    assert.equal(
+      taken,
+      away.reduce((sum, one) => sum + one.taken, 0),
+    );
+    assert.ok(lists[2]!.every((line) => /^[0-9a-f]+->[0-9a-f]+:[1-9]\d*$/.test(line)));
+    assert.ok(lists[0]!.every((line) => /^[0-9a-f]+-[0-9a-f]+:[1-9]\d*$/.test(line)));
+
+    for (const { lo, hi, executed: count } of list) {
+      const at = Number(BigInt.asIntN(64, (BigInt(hi >>> 0) << 32n) + BigInt(lo >>> 0)) - file.bias);
+      assert.equal(count, steps.get(at));
+    }
+    const { branches } = JSON.parse(
+      [...writeBranchJson(list, (lo) => (lo === list[0]!.lo ? 'hot' : null))].join(''),
+    );
+    assert.equal(branches.length, list.length);
+    assert.equal(branches[0].name, 'hot');
+    assert.ok(
+      branches.every(
+        (one: { executed: string }, row: number) =>
+          row === 0 || Number(one.executed) <= Number(branches[row - 1].executed),
+      ),
+    );
+    assert.equal([...writeBranchText(list)].length, list.length + 1);
+  });
+
+test('without lines: functions and instructions, and how to get lines', async (context) => {
+  const executed = await execute(['-O0']);
+  if (executed === null) return context.skip(CANNOT);
+  const { file, profile, image, steps } = executed;
+  assert.throws(() => sourceCoverage(profile, image, file), { code: 'ERR_NO_LINES', remedy: /-g/ });
+  const functions = functionCoverage(new FileCounts(profile, file), image);
+  const covered = functions.reduce((sum, one) => sum + one.covered, 0);
+  assert.equal(covered, steps.size);
+  const never = functions.find(({ name }) => name === 'never')!;
+  assert.deepEqual([never.executed, never.covered], [0, 0]);
+  assert.ok(never.instructions > 5);
+  assert.equal(functions.find(({ name }) => name === 'factorial')!.executed, 12);
+  assert.match([...writeFunctionCoverage('program', functions)].join(''), /^program: 7 of 8 functions/);
+});
