@@ -11,15 +11,36 @@ import { type PageSums, SUMS_PAGE_BYTES, SumsPageReader } from './sums-page.ts';
 import type { Counts } from './types.ts';
 
 const DEFAULT_NAME = 'counters';
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** What a timer takes. */
+const MOST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** How long an answer of another process is waited for. */
+export interface AskOptions {
+  /** 10 s where it is absent; Infinity waits as long as the process lives. */
+  timeoutMs?: number;
+  /** Ends the waiting, with its reason. */
+  signal?: AbortSignal;
+}
+
+/** For all questions of a connection, where they have none of their own. */
+export interface ConnectOptions extends AskOptions {
+  sys?: Sys;
+}
 
 /** A session of another process of this user, that it has published under `name`. */
-export async function connect(pid: number, name = DEFAULT_NAME, sys: Sys = realSys): Promise<RemoteSession> {
+export async function connect(
+  pid: number,
+  name = DEFAULT_NAME,
+  { sys = realSys, ...options }: ConnectOptions = {},
+): Promise<RemoteSession> {
+  requireTimeout(options);
   const all = listPublished();
   const published = all.find((one) => one.pid === pid && one.name === name);
   if (published === undefined) throw notPublished(pid, name, all);
   const socket = await openSocket(published);
   try {
-    return new RemoteSession(published, socket, mapSums(sys, published));
+    return new RemoteSession(published, socket, mapSums(sys, published), options);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -70,6 +91,15 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+function requireTimeout({ timeoutMs = 1 }: AskOptions): void {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return;
+  if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= MOST_TIMEOUT_MS) return;
+  throw new CounterpointError(
+    'ERR_INTERVAL',
+    `timeoutMs is ${timeoutMs}: it should be a number from 1 to ${MOST_TIMEOUT_MS}, or Infinity`,
+  );
+}
+
 /** The signal would be sent with the rights of the other process, to a thread that this one chose. */
 function requireNoSignals({ overflows = [] }: ControlRequest): void {
   const sends = overflows.find(({ signal }) => signal !== undefined);
@@ -87,14 +117,16 @@ export class RemoteSession implements Disposable {
   readonly #socket: Socket;
   readonly #mapping: Mapping;
   readonly #page: SumsPageReader;
+  readonly #options: AskOptions;
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #isOpen = true;
   /** The other process has closed it, or has ended. */
   #hasEnded = false;
 
-  constructor(published: Published, socket: Socket, mapping: Mapping) {
+  constructor(published: Published, socket: Socket, mapping: Mapping, options: AskOptions = {}) {
     this.published = published;
+    this.#options = options;
     this.#socket = socket;
     this.#mapping = mapping;
     try {
@@ -119,55 +151,94 @@ export class RemoteSession implements Disposable {
   }
 
   /** The sums now. */
-  async read(): Promise<Counts> {
-    return countsFromJson((await this.#ask('read')) as CountsJson);
+  async read(options?: AskOptions): Promise<Counts> {
+    return countsFromJson((await this.#ask('read', options)) as CountsJson);
   }
 
-  async control(): Promise<ControlData> {
-    return (await this.#ask('control')) as ControlData;
+  async control(options?: AskOptions): Promise<ControlData> {
+    return (await this.#ask('control', options)) as ControlData;
   }
 
-  async start(): Promise<void> {
-    await this.#ask('start');
+  async start(options?: AskOptions): Promise<void> {
+    await this.#ask('start', options);
   }
 
-  async stop(): Promise<void> {
-    await this.#ask('stop');
+  async stop(options?: AskOptions): Promise<void> {
+    await this.#ask('stop', options);
   }
 
-  async resume(): Promise<void> {
-    await this.#ask('resume');
+  async resume(options?: AskOptions): Promise<void> {
+    await this.#ask('resume', options);
   }
 
-  async next(set?: string | number): Promise<void> {
-    await this.#ask('next', { set });
+  async next(set?: string | number, options?: AskOptions): Promise<void> {
+    await this.#ask('next', options, { set });
   }
 
-  async reset(names?: readonly string[]): Promise<void> {
-    await this.#ask('reset', { names });
+  async reset(names?: readonly string[], options?: AskOptions): Promise<void> {
+    await this.#ask('reset', options, { names });
   }
 
-  async update(control: ControlRequest, preserve: readonly string[] | 'all' = []): Promise<void> {
+  async update(
+    control: ControlRequest,
+    preserve: readonly string[] | 'all' = [],
+    options?: AskOptions,
+  ): Promise<void> {
     requireNoSignals(control);
-    await this.#ask('update', { control: controlData(control), preserve });
+    await this.#ask('update', options, { control: controlData(control), preserve });
   }
 
-  #ask(what: string, argument: Record<string, unknown> = {}): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      this.#requireOpen();
-      if (this.#hasEnded) throw this.#ended();
-      const id = this.#nextId++;
-      this.#waiting.set(id, { resolve, reject });
-      this.#socket.ref();
-      writeLine(this.#socket, { id, do: what, ...argument });
-    });
+  async #ask(
+    what: string,
+    options: AskOptions = {},
+    argument: Record<string, unknown> = {},
+  ): Promise<unknown> {
+    this.#requireOpen();
+    if (this.#hasEnded) throw this.#ended();
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = { ...this.#options, ...options };
+    requireTimeout({ timeoutMs });
+    signal?.throwIfAborted();
+    const id = this.#nextId++;
+    const giveUp = (error: unknown) => this.#take(id)?.reject(error);
+    const onAbort = () => giveUp(signal!.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const timer =
+      timeoutMs === Number.POSITIVE_INFINITY
+        ? undefined
+        : setTimeout(() => giveUp(this.#late(what, timeoutMs)), timeoutMs);
+    try {
+      return await new Promise((resolve, reject) => {
+        this.#waiting.set(id, { resolve, reject });
+        this.#socket.ref();
+        writeLine(this.#socket, { id, do: what, ...argument });
+      });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Take out who waits for an answer; nobody where it was given up. */
+  #take(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (this.#waiting.size === 0) this.#socket.unref();
+    return waiting;
+  }
+
+  #late(what: string, timeoutMs: number): CounterpointError {
+    const { pid, name } = this.published;
+    return new CounterpointError(
+      'ERR_REMOTE_TIMEOUT',
+      `process ${pid} has not answered for session ${name} within ${timeoutMs} ms (${what}): it is busy, or was stopped`,
+      'It may do it yet. sums() needs no answer; timeoutMs says how long one is waited for.',
+    );
   }
 
   #onResponse(response: Response | null): void {
-    const waiting = this.#waiting.get(response?.id ?? 0);
-    if (response === null || waiting === undefined) return;
-    this.#waiting.delete(response.id);
-    if (this.#waiting.size === 0) this.#socket.unref();
+    if (response === null) return;
+    const waiting = this.#take(response.id);
+    if (waiting === undefined) return;
     if ('error' in response) {
       const { code, message, remedy } = response.error;
       waiting.reject(new CounterpointError(code, message, remedy));
@@ -188,6 +259,7 @@ export class RemoteSession implements Disposable {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#lost();
     this.#socket.destroy();
     this.#mapping.close();
   }

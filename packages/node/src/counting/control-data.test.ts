@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
+import { FakeSys } from '../sys/index.ts';
 import {
   type ControlRequest,
   controlData,
   controlRequest,
+  openCounting,
   parseControlData,
   parseSwitchRule,
   planCounting,
@@ -54,6 +56,49 @@ test('fields of a newer version survive a reading and a writing here', () => {
     { name: 'b', events: 'faults,cs', nested: { deep: ['1'] } },
     { name: 'migrations', events: 'migrations' },
   ]);
+});
+
+test('what is known and was dropped does not come back; what is not known comes through a request', () => {
+  const newer = {
+    type: 'control-data',
+    version: 5,
+    needs: 1,
+    sets: [{ name: 'a', events: 'cs,faults', colour: 'red' }],
+    switch: { by: 'time', sliceMs: 50, jitter: 2 },
+    overflows: [{ event: 'cs', period: '5', initialPeriod: '9', action: 'suspend', mood: 3 }],
+    levels: 'user',
+    governor: 'fast',
+  };
+  const data = parseControlData(JSON.stringify(newer));
+  const sets = [{ name: 'a', events: 'cs' }];
+  assert.deepEqual(controlData({ sets }, data), {
+    type: 'control-data',
+    version: 5,
+    needs: 1,
+    sets: [{ name: 'a', events: 'cs', colour: 'red' }],
+    governor: 'fast',
+  });
+  assert.deepEqual(controlData({ sets, overflows: [{ event: 'cs', period: 7 }] }, data).overflows, [
+    { event: 'cs', period: '7', mood: 3 },
+  ]);
+  const byOverflow = { by: 'overflow', event: 'cs', count: 4 } as const;
+  assert.deepEqual(controlData({ sets, switching: byOverflow }, data).switch, {
+    by: 'overflow',
+    event: 'cs',
+    count: '4',
+    jitter: 2,
+  });
+  assert.deepEqual(controlData(controlRequest(data)), newer);
+
+  const sys = new FakeSys();
+  const { overflows: _, levels: __, ...plain } = newer;
+  const request = controlRequest(parseControlData(JSON.stringify(plain)));
+  using session = openCounting({ ...request, target: { kind: 'self' }, sys });
+  assert.deepEqual(session.control(), plain);
+  session.update({ events: 'faults' });
+  assert.deepEqual(Object.keys(session.control()), ['type', 'version', 'needs', 'sets']);
+  session.update(request);
+  assert.deepEqual(session.control(), plain);
 });
 
 test('data of version 1 without what came later is read with the defaults', () => {

@@ -61,12 +61,18 @@ export interface ControlOptions {
   exclusive?: boolean | 'require';
 }
 
-/** The control of a request. `before`, read from a file, keeps what this version does not know. */
-export function controlData(request: ControlRequest & ControlOptions, before?: ControlData): ControlData {
+/**
+ * The control of a request. `before`, read from a file, keeps what this version does not know; all that it knows is the
+ * request's.
+ */
+export function controlData(
+  request: ControlRequest & ControlOptions,
+  before: ControlData | undefined = request.madeOf,
+): ControlData {
   const { events, sets, overflows, switching } = request;
   const lists = [...(events === undefined ? [] : [events]), ...(sets ?? [])];
   const data: ControlData = {
-    ...before,
+    ...unknownFields(before ?? {}, TOP),
     type: 'control-data',
     version: Math.max(CONTROL_DATA_VERSION, before?.version ?? 0),
     needs: before?.needs ?? 1,
@@ -75,11 +81,45 @@ export function controlData(request: ControlRequest & ControlOptions, before?: C
   // A signal goes to a thread that is there now: it is not part of what is saved.
   if (overflows !== undefined)
     data.overflows = overflows.map((overflow) => controlOverflow(overflow, before));
-  if (switching !== undefined) data.switch = { ...before?.switch, ...controlSwitch(switching) };
+  if (switching !== undefined)
+    data.switch = { ...unknownFields(before?.switch ?? {}, SWITCH), ...controlSwitch(switching) };
   for (const name of ['inherit', 'levels', 'pinned', 'exclusive'] as const) {
     if (request[name] !== undefined) Object.assign(data, { [name]: request[name] });
   }
   return data;
+}
+
+/** What this version knows, by the place where it stands. */
+const TOP = new Set([
+  'type',
+  'version',
+  'needs',
+  'sets',
+  'switch',
+  'overflows',
+  'inherit',
+  'levels',
+  'pinned',
+  'exclusive',
+]);
+const SET = new Set(['name', 'events']);
+const SWITCH = new Set(['by', 'sliceMs', 'event', 'count']);
+const OVERFLOW = new Set(['event', 'period', 'initialPeriod', 'randomMask', 'action']);
+
+function unknownFields(fields: object, known: ReadonlySet<string>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !known.has(name)));
+}
+
+function hasMore({ version, sets, switch: rule, overflows = [], ...top }: ControlData): boolean {
+  const isMore = (fields: object, known: ReadonlySet<string>) =>
+    Object.keys(unknownFields(fields, known)).length > 0;
+  return (
+    version > CONTROL_DATA_VERSION ||
+    isMore(top, TOP) ||
+    isMore(rule ?? {}, SWITCH) ||
+    sets.some((set) => isMore(set, SET)) ||
+    overflows.some((overflow) => isMore(overflow, OVERFLOW))
+  );
 }
 
 function controlSet(name: string, list: EventList | NamedSet, before: ControlData | undefined): ControlSet {
@@ -103,7 +143,7 @@ function textOf(events: EventList): string {
 function controlOverflow(overflow: OverflowRequest, before: ControlData | undefined): ControlOverflow {
   const { event, period, initialPeriod, randomMask, action } = overflow;
   return {
-    ...before?.overflows?.find((known) => known.event === event),
+    ...unknownFields(before?.overflows?.find((known) => known.event === event) ?? {}, OVERFLOW),
     event,
     period: String(period),
     ...(initialPeriod === undefined ? {} : { initialPeriod: String(initialPeriod) }),
@@ -128,6 +168,7 @@ export function controlRequest(data: ControlData): ControlRequest & ControlOptio
     ...(levels === undefined ? {} : { levels }),
     ...(pinned === undefined ? {} : { pinned }),
     ...(exclusive === undefined ? {} : { exclusive }),
+    ...(hasMore(data) ? { madeOf: data } : {}),
   };
 }
 

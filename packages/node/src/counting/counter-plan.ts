@@ -1,4 +1,9 @@
-import { MMAP_PAGE_INDEX } from '@counterpoint/core/abi';
+import {
+  MMAP_PAGE_INDEX,
+  PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+} from '@counterpoint/core/abi';
 import {
   assignCounters,
   counterAtPageIndex,
@@ -14,7 +19,7 @@ import type { CountedEvent } from './types.ts';
 /** Where an event is expected to be counted. */
 export interface PlannedCounter {
   event: string;
-  /** `software`: by the kernel itself; `elsewhere`: on a PMU that is not a core's; `unknown`: the search was given up. */
+  /** `software`: by the kernel itself; `elsewhere`: on a PMU that is not a core's; `unknown`: the search was given up, or no PMU is described. */
   kind: 'counter' | 'software' | 'elsewhere' | 'unschedulable' | 'unknown';
   /** Counters of the core's PMU, in the first turn that its group has. */
   counters: string[];
@@ -39,6 +44,13 @@ function corePmuModels(): readonly PmuModel[] {
   return models.models;
 }
 
+/** Counted by the kernel itself on every machine, also where no PMU is described. */
+const SOFTWARE_TYPES: ReadonlySet<number> = new Set([
+  PERF_TYPE_SOFTWARE,
+  PERF_TYPE_TRACEPOINT,
+  PERF_TYPE_BREAKPOINT,
+]);
+
 /** Which counters the events of a set would have, by what is known of the PMU. */
 export function planCounters(events: readonly CountedEvent[], known = corePmuModels()): PlannedCounter[] {
   const wanted = events.map(({ requestedName, attr, leader }, index) => {
@@ -46,9 +58,9 @@ export function planCounters(events: readonly CountedEvent[], known = corePmuMod
     return { name: requestedName, attr, group: isInGroup ? (leader ?? index) : null };
   });
   const plans = known.map((model) => ({ model, plan: assignCounters(model, wanted) }));
-  return events.map(({ requestedName, tool }, index): PlannedCounter => {
+  return events.map(({ requestedName, tool, attr }, index): PlannedCounter => {
     const base = { event: requestedName, counters: [], share: null, reason: null, remedy: null };
-    if (tool !== null) return { ...base, kind: 'software' };
+    if (tool !== null || SOFTWARE_TYPES.has(attr.type)) return { ...base, kind: 'software' };
     for (const { model, plan } of plans) {
       const placement = plan.events[index]!;
       if (placement.kind === 'other-pmu') continue;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeAttr } from '@counterpoint/core/records';
 import { FakeSys, liveHandles } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
-import { openCounting, planCounting } from './index.ts';
+import { openCounting, planCounters, planCounting } from './index.ts';
 import { SliceStatistics, studentT95 } from './slices.ts';
 
 /** What cannot be provoked on one machine: refusals, full groups, times that do not match. */
@@ -345,6 +345,14 @@ test('the bound of the error holds for about 95 of 100 estimates', () => {
   assert.equal(new SliceStatistics().errorBound({ value: 1n, enabledNs: 10n, runningNs: 5n }), null);
   // Tables of the distribution: 2.086 at 20, 1.98 at 120.
   assert.ok(Math.abs(studentT95(20) - 2.086) < 0.01 && Math.abs(studentT95(120) - 1.98) < 0.01);
+});
+
+test('without a described PMU the kernel’s own events are still planned as such', () => {
+  const { events } = planCounting({ target: THREAD, events: 'faults,duration_time,cycles' }).sets[0]!;
+  assert.deepEqual(
+    planCounters(events, []).map(({ kind }) => kind),
+    ['software', 'software', 'unknown'],
+  );
 });
 
 test('an event of another machine can be planned, and not be opened', () => {

@@ -1,4 +1,4 @@
-export { connect, RemoteSession } from './connect.ts';
+export { type AskOptions, type ConnectOptions, connect, RemoteSession } from './connect.ts';
 export {
   CONTROL_DATA_VERSION,
   type ControlData,

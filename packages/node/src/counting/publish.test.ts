@@ -116,6 +116,35 @@ test('an answer that is waited for fails when the other process ends', async () 
   }
 });
 
+test('an answer is waited for so long, or until nobody wants it; the page needs none', async () => {
+  const publisher = startPublisher();
+  try {
+    await once(publisher.stdout, 'data');
+    using remote = await connect(publisher.pid!, 'demo', { timeoutMs: 100 });
+    publisher.kill('SIGSTOP');
+    await assert.rejects(remote.read(), {
+      code: 'ERR_REMOTE_TIMEOUT',
+      message: new RegExp(`process ${publisher.pid} has not answered .* within 100 ms \\(read\\)`),
+    });
+    const gone = new AbortController();
+    const answer = remote.control({ timeoutMs: Number.POSITIVE_INFINITY, signal: gone.signal });
+    gone.abort(new Error('no longer'));
+    await assert.rejects(answer, /no longer/);
+    await assert.rejects(remote.stop({ signal: gone.signal }), /no longer/);
+    await assert.rejects(remote.stop({ timeoutMs: 0 }), { code: 'ERR_INTERVAL' });
+    assert.equal(remote.sums().sums.length, 2);
+    publisher.kill('SIGCONT');
+    // Late answers are nobody's.
+    assert.equal((await remote.read({ timeoutMs: 20_000 })).type, 'counts');
+    publisher.kill('SIGSTOP');
+    const last = remote.read();
+    remote.close();
+    await assert.rejects(last, { code: 'ERR_CLOSED' });
+  } finally {
+    publisher.kill('SIGKILL');
+  }
+});
+
 test('a program in another language reads the page', async (t) => {
   if (spawnSync('python3', ['--version']).status !== 0) return t.skip('python3 is not installed');
   using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });

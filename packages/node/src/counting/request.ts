@@ -2,6 +2,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { type ParsedEvent, parseEvents } from '@counterpoint/core/events';
 import { systemEventLookup } from '../pmu/index.ts';
 import type { Sys } from '../sys/index.ts';
+import type { ControlData } from './control-data.ts';
 import { type OverflowRequest, requireOverflowEvents } from './overflow-control.ts';
 import { type CountingOptions, planSet } from './plan-set.ts';
 import { checkSwitchRule, type SwitchRule, switchOverflow } from './switching.ts';
@@ -26,6 +27,8 @@ export interface ControlRequest {
   overflows?: readonly OverflowRequest[];
   /** When the next of several sets is loaded; by hand where it is absent. */
   switching?: SwitchRule;
+  /** Control data that this was made of and that has more than is known here: saved again, that is kept. */
+  madeOf?: ControlData;
 }
 
 /** What is counted, of whom, and how. */

@@ -367,12 +367,13 @@ export class CountingSession implements Disposable, Publishable {
   prepareUpdate(control: ControlRequest, preserve: readonly string[] | 'all' = []): PreparedUpdate {
     this.#requireOpen();
     // Whom and how is as it was opened.
-    const { events, sets, overflows, switching } = control;
+    const { events, sets, overflows, switching, madeOf } = control;
     const what: ControlRequest = {
       ...(events === undefined ? {} : { events }),
       ...(sets === undefined ? {} : { sets }),
       ...(overflows === undefined ? {} : { overflows }),
       ...(switching === undefined ? {} : { switching }),
+      ...(madeOf === undefined ? {} : { madeOf }),
     };
     this.#askForExec();
     const opened = this.#reopen(what, this.#awaitsExec);
@@ -419,7 +420,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#lateOverflows = 0;
     this.#lateNote = null;
     this.#switching = what.switching ?? { by: 'manual' };
-    const { events: _, sets: __, overflows: ___, switching: ____, ...how } = this.#control;
+    const { events: _, sets: __, overflows: ___, switching: ____, madeOf: _____, ...how } = this.#control;
     this.#control = { ...how, ...what };
     const isPreserved = (name: string) => preserve === 'all' || preserve.includes(name);
     for (const state of this.#sets) {

@@ -50,6 +50,7 @@ export interface RunOptions {
   intervalMs?: number;
   /** End after so many intervals. */
   intervalCount?: number;
+  /** Ends the run. One that is aborted already refuses it, before anything is started. */
   signal?: AbortSignal;
   sys?: Sys;
   onStart?: (start: RunStart) => void;
@@ -76,7 +77,9 @@ const NS_PER_MS = 1_000_000;
 
 /** Count from the start of a command, or from now, until something ends it; then everything is closed again. */
 export async function countRun(options: RunOptions): Promise<RunResult> {
-  const { command = [] } = options;
+  const { command = [], signal } = options;
+  if (signal?.aborted === true)
+    throw new CounterpointError('ERR_ABORTED', 'the run was aborted before it began: nothing was started');
   using held = command.length === 0 ? null : launchHeld(command, options.launch ?? {});
   const sessions = openPatiently(options, held);
   try {
@@ -288,6 +291,7 @@ class StopWatch implements Disposable {
     });
     held?.exited.then(() => this.#resolve('command-exited'));
     const { signal } = options;
+    // `onStart` may have aborted it.
     if (signal?.aborted === true) this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
