@@ -1,3 +1,4 @@
+export { type CoarseProfile, type CoarseProfileOptions, coarseProfile } from './coarse-profile.ts';
 export { BYTES_BEHIND_CUT, findCut } from './cut-points.ts';
 export type { FromWorker, PartWorker, ToWorker, WorkerOptions } from './messages.ts';
 export type { Part, PartOptions, PartOutcome } from './part-runner.ts';
