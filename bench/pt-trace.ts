@@ -33,6 +33,12 @@ export function ptPeer(source: string): { peer: string } | { missing: string } {
     : { peer };
 }
 
+/** Why there are no traces, or null. */
+export function ptTracesMissing(): string | null {
+  mkdirSync(BENCH_FOLDER, { recursive: true });
+  return existsSync(TRACES) ? null : 'the corpus is not beside the repository';
+}
+
 /** The trace, unpacked once. */
 export function gzipTrace(name: 'base' | 'cyc'): string {
   const trace = join(BENCH_FOLDER, `${name}.pt`);

@@ -3,6 +3,7 @@ import { missingTool } from './measure.ts';
 import { benchPtCalls } from './pt-calls.ts';
 import { benchPtPackets } from './pt-packets.ts';
 import { benchPtProfile } from './pt-profile.ts';
+import { benchPtWorkers } from './pt-workers.ts';
 import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
@@ -21,6 +22,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   stat: benchStat,
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
+  'pt-workers': benchPtWorkers,
   'pt-calls': benchPtCalls,
 };
 
