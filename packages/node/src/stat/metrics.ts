@@ -9,6 +9,34 @@ export interface MetricInput {
   isCounted: boolean;
 }
 
+/** The counts of one place, to be found by what they count: with thousands of events nothing may look through all of them. */
+export interface MetricPeers {
+  /** The first clock. */
+  clock: MetricInput | null;
+  /** By `peerKey`: the first. */
+  counted: ReadonlyMap<string, MetricInput>;
+}
+
+export function metricPeers(inputs: readonly MetricInput[]): MetricPeers {
+  let clock: MetricInput | null = null;
+  const counted = new Map<string, MetricInput>();
+  for (const input of inputs) {
+    if (!input.isCounted) continue;
+    const { attr } = input;
+    if (isClock(attr)) clock ??= input;
+    const key = peerKey(attr, attr.type, Number(attr.config & 0xffff_ffffn));
+    if (!counted.has(key)) counted.set(key, input);
+  }
+  return { clock, counted };
+}
+
+/** An event by its generic code, on the same PMU and of the same part (user, kernel, …) as `attr`. */
+function peerKey({ config, flags }: PerfEventAttr, type: number, code: number): string {
+  const { excludeUser, excludeKernel, excludeHv, excludeHost, excludeIdle } = flags;
+  const part = `${excludeUser}${excludeKernel}${excludeHv}${excludeHost}${excludeIdle}`;
+  return `${type} ${config >> 32n} ${code} ${part}`;
+}
+
 /** What stands behind the `#` of a line. */
 export interface DerivedMetric {
   value: number;
@@ -43,11 +71,7 @@ const CACHE_NAMES = [
  * What an event says in relation to the others that were counted at the same place; the first stands beside the count,
  * others on lines of their own. The relations are perf's (util/stat-shadow.c).
  */
-export function deriveMetrics(
-  event: MetricInput,
-  others: readonly MetricInput[],
-  elapsedNs: number,
-): DerivedMetric[] {
+export function deriveMetrics(event: MetricInput, others: MetricPeers, elapsedNs: number): DerivedMetric[] {
   if (!event.isCounted) return [];
   const { attr, count } = event;
   if (isClock(attr)) {
@@ -55,8 +79,8 @@ export function deriveMetrics(
   }
   const special = relationOf(event, others);
   if (special !== null) return special;
-  const clock = others.find((other) => other.isCounted && isClock(other.attr));
-  return clock === undefined || clock.count === 0 ? [] : [perSecond((1e9 * count) / clock.count)];
+  const { clock } = others;
+  return clock === null || clock.count === 0 ? [] : [perSecond((1e9 * count) / clock.count)];
 }
 
 export function isClock({ type, config }: PerfEventAttr): boolean {
@@ -64,7 +88,7 @@ export function isClock({ type, config }: PerfEventAttr): boolean {
 }
 
 /** Null where the event is not one that has a relation of its own. */
-function relationOf(event: MetricInput, others: readonly MetricInput[]): DerivedMetric[] | null {
+function relationOf(event: MetricInput, others: MetricPeers): DerivedMetric[] | null {
   const { attr, count } = event;
   const find = (type: number, config: number) => counted(event, others, type, config);
   const code = Number(attr.config & 0xffff_ffffn);
@@ -77,8 +101,8 @@ function relationOf(event: MetricInput, others: readonly MetricInput[]): Derived
   if (attr.type !== PERF_TYPE_HARDWARE) return null;
   switch (code) {
     case CYCLES: {
-      const clock = others.find((other) => other.isCounted && isClock(other.attr));
-      if (clock === undefined || clock.count === 0) return [];
+      const { clock } = others;
+      if (clock === null || clock.count === 0) return [];
       return [metric(count / clock.count, fixed(count / clock.count, 8, 3), 'GHz')];
     }
     case INSTRUCTIONS:
@@ -122,31 +146,9 @@ function instructionRelations(
 }
 
 /** The count of another event that looks at the same part (user, kernel, …); null where there is none or it is 0. */
-function counted(
-  event: MetricInput,
-  others: readonly MetricInput[],
-  type: number,
-  config: number,
-): number | null {
-  const found = others.find(
-    (other) =>
-      other.isCounted &&
-      other.attr.type === type &&
-      Number(other.attr.config & 0xffff_ffffn) === config &&
-      other.attr.config >> 32n === event.attr.config >> 32n &&
-      samePart(other.attr, event.attr),
-  );
+function counted({ attr }: MetricInput, others: MetricPeers, type: number, config: number): number | null {
+  const found = others.counted.get(peerKey(attr, type, config));
   return found === undefined || found.count === 0 ? null : found.count;
-}
-
-function samePart({ flags: a }: PerfEventAttr, { flags: b }: PerfEventAttr): boolean {
-  return (
-    a.excludeUser === b.excludeUser &&
-    a.excludeKernel === b.excludeKernel &&
-    a.excludeHv === b.excludeHv &&
-    a.excludeHost === b.excludeHost &&
-    a.excludeIdle === b.excludeIdle
-  );
 }
 
 /** `119.848 K/sec`. */

@@ -7,7 +7,7 @@ import {
 } from '../counting/index.ts';
 import { readTask } from '../target/index.ts';
 import type { EventSum, Measurement } from './measurement.ts';
-import { type DerivedMetric, deriveMetrics, type MetricInput, perSecond } from './metrics.ts';
+import { type DerivedMetric, deriveMetrics, type MetricInput, metricPeers, perSecond } from './metrics.ts';
 import type { NamedMetric } from './named-metrics.ts';
 import { spreadOf, spreadPercent } from './spread.ts';
 import { cpuPlace } from './topology.ts';
@@ -73,11 +73,16 @@ export function rowsOf(
     rowOf(cells.map((run) => run[at]).filter((cell) => cell !== undefined)),
   );
   const elapsedNs = spreadOf(runs.map((run) => Number(run.elapsedNs))).mean;
-  const keyOf = (row: StatRow) => `${row.event.cgroup} ${row.event.set} ${placeKey(row.place)}`;
+  // The name of a set may be the text of all of its events.
+  const setNumbers = new Map<string, number>();
+  for (const { event } of rows) if (!setNumbers.has(event.set)) setNumbers.set(event.set, setNumbers.size);
+  const keyOf = ({ event, place }: StatRow) =>
+    `${event.cgroup} ${setNumbers.get(event.set)} ${placeKey(place)}`;
   for (const group of groupRows(rows, keyOf)) {
     const inputs = group.map(metricInput);
+    const peers = metricPeers(inputs);
     group.forEach((row, at) => {
-      row.metrics = deriveMetrics(inputs[at]!, inputs, elapsedNs);
+      row.metrics = deriveMetrics(inputs[at]!, peers, elapsedNs);
     });
     // Metrics stand on the first set.
     if (group[0]!.event.set !== rows[0]!.event.set) continue;
