@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
-import { ControlChannel, type ControlCommand, parseControlPlace } from './control-channel.ts';
+import { ControlChannel, parseControlPlace } from './control-channel.ts';
 
 interface Pipe {
   path: string;
@@ -64,14 +64,18 @@ describe('--control', () => {
 
   test('lines come in pieces and several at a time; what is none is told', async (t) => {
     const { path, fd } = pipe(temporaryFolder(t), 'commands');
-    const seen: (ControlCommand | string)[] = [];
+    const seen: string[] = [];
     const note = (line: string) => void seen.push(line);
-    using _ = new ControlChannel(parseControlPlace(`fifo:${path}`), note, (line) => note(`? ${line}`));
-    for (const piece of ['ena', 'ble\nping\n', '\nstart\n', 'evlist\ndis']) {
+    using _ = new ControlChannel(
+      parseControlPlace(`fifo:${path}`),
+      ({ name, argument }) => note(`${name} ${argument}`.trim()),
+      (line) => note(`? ${line}`),
+    );
+    for (const piece of ['ena', 'ble\nping\n', '\nstart\n', 'evlist -v\ndisable cs\ndis']) {
       writeSync(fd, piece);
       await setTimeout(10);
     }
-    assert.deepEqual(seen, ['enable', 'ping', '? start', 'evlist']);
+    assert.deepEqual(seen, ['enable', 'ping', '? start', 'evlist -v', 'disable cs']);
   });
 
   test('evlist names the events', async (t) => {
@@ -82,12 +86,32 @@ describe('--control', () => {
     assert.match(err, /^faults\ncs\n/);
   });
 
+  test('one event can be turned on alone; attrs and groups are listed; all of it is answered', async (t) => {
+    const folder = temporaryFolder(t);
+    const [commands, answers] = [pipe(folder, 'commands'), pipe(folder, 'answers')];
+    const place = `fifo:${commands.path},${answers.path}`;
+    const events = ['-e', 'cpu-clock:u,{faults:u,task-clock:u}'];
+    const run = counterpoint('stat', '-D', '-1', '-x,', '--control', place, ...events, '--', ...BUSY);
+    for (const line of ['enable cpu-clock:u', 'enable nosuch', 'evlist -v', 'evlist -g', 'evlist -F']) {
+      writeSync(commands.fd, `${line}\n`);
+      assert.equal(await answerOf(answers), 'ack\n', line);
+    }
+    const { err } = await run;
+    assert.match(err, /no event nosuch is counted/);
+    assert.match(err, /^cpu-clock:u: type: 1, size: \d+, .*sample_type: 0x10000/m);
+    assert.match(err, /^\{faults:u,task-clock:u\}$/m);
+    assert.match(err, /^faults:u: sample_period=0$/m);
+    assert.match(err, /^\d[\d.]*,msec,cpu-clock:u,/m);
+    assert.match(err, /^<not counted>,,faults:u,/m);
+  });
+
   for (const [words, pattern] of [
     [['-D', '-1'], /nothing would turn it on[\s\S]*mkfifo/],
     [['--control', 'daily'], /--control expects fd:N\[,N\] or fifo:FILE/],
     [['--control', 'fd:x'], /--control expects fd:N/],
-    [['--control', 'fd:9999'], /descriptor 9999 cannot be used: ENOENT/],
-    [['--control', 'fifo:/no/such'], /\/no\/such cannot be used: ENOENT[\s\S]*mkfifo \/no\/such/],
+    [['--control', 'fd:9999'], /descriptor 9999 cannot be used: it is not there/],
+    [['--control', 'fifo:/no/such'], /\/no\/such cannot be used: it is not there[\s\S]*mkfifo \/no\/such/],
+    [['--control', 'fifo:/'], /\/ cannot be used: it is a directory/],
     [['-D', '-2'], /-D expects a value from 0/],
   ] as const) {
     test(`stat ${words.join(' ')}: 129, in words`, async () => {

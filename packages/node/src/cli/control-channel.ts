@@ -4,7 +4,12 @@ import { UsageError } from './args.ts';
 
 /** What may be written to `--control`, a line each; perf's words. */
 const COMMANDS = ['enable', 'disable', 'evlist', 'ping'] as const;
-export type ControlCommand = (typeof COMMANDS)[number];
+
+export interface ControlCommand {
+  name: (typeof COMMANDS)[number];
+  /** `enable EVENT`, `evlist -v`; empty without. */
+  argument: string;
+}
 
 /** Where commands come from, and where each one that was done is answered by a line `ack`. */
 export interface ControlPlace {
@@ -54,12 +59,14 @@ export class ControlChannel implements Disposable {
   }
 
   #take(line: string, onCommand: (command: ControlCommand) => void, onUnknown: (line: string) => void): void {
-    const command = COMMANDS.find((name) => name === line);
-    if (command === undefined) {
+    const [word = '', ...rest] = line.split(' ');
+    const name = COMMANDS.find((each) => each === word);
+    // perf answers only what it knows, too: an ack would say that it was done.
+    if (name === undefined || (name === 'ping' && rest.length > 0)) {
       if (line !== '') onUnknown(line);
       return;
     }
-    onCommand(command);
+    onCommand({ name, argument: rest.join(' ').trim() });
     if (this.#answers === null) return;
     try {
       writeSync(this.#answers, 'ack\n');
@@ -78,7 +85,7 @@ export class ControlChannel implements Disposable {
       closeSync(fd);
     } catch (error) {
       this.#closeAnswers();
-      throw refused(kind, where, (error as NodeJS.ErrnoException).code ?? String(error));
+      throw refused(kind, where, reasonOf(error as NodeJS.ErrnoException));
     }
     this.#closeAnswers();
     throw refused(kind, where, 'it is not a pipe');
@@ -93,6 +100,12 @@ export class ControlChannel implements Disposable {
     this.#socket.destroy();
     this.#closeAnswers();
   }
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EISDIR') return 'it is a directory';
+  if (code === 'ENOENT') return 'it is not there (ENOENT)';
+  return code ?? message;
 }
 
 function refused(kind: ControlPlace['kind'], where: string, why: string): UsageError {

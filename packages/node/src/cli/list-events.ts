@@ -109,15 +109,27 @@ export function listEvents(
       events: events.map((event) => jsonOf(event, lookup, options)),
       gaps,
     });
-    return EXIT_OK;
+    return statusOf(events, patterns, gaps);
   }
   printSections(events, options, out, lookup);
   for (const { kind, why, remedy } of gaps) {
     err.line(`${TITLES[kind]}: ${why}`);
     for (const line of remedy.split('\n')) err.line(`  ${line}`);
   }
+  if (events.length === 0 && patterns.length > 0) err.line(nothingFound(patterns, kinds, lookup));
+  else if (events.length === 0)
+    for (const kind of kinds)
+      if (!gaps.some((gap) => gap.kind === kind))
+        err.line(
+          kind === 'table'
+            ? `${TITLES[kind]}: none is loaded\n  Name a file or a folder of them: --event-tables PATH`
+            : `${TITLES[kind]}: this machine has none`,
+        );
+  return statusOf(events, patterns, gaps);
+}
+
+function statusOf(events: readonly ListedEvent[], patterns: readonly string[], gaps: readonly Gap[]): number {
   if (events.length > 0) return EXIT_OK;
-  if (patterns.length > 0) err.line(nothingFound(patterns, kinds, lookup));
   return gaps.length > 0 && patterns.length === 0 ? EXIT_OK : EXIT_FAILURE;
 }
 

@@ -68,6 +68,15 @@ test('nothing found is a failure that names what is near', async () => {
   assert.match(err, /^no event matches cylces; did you mean cycles\?\n$/);
 });
 
+test('nothing found is the same failure as JSON; a kind without events says so', async () => {
+  const { status, out } = await counterpoint('list', '--json', 'hw', 'cylces');
+  assert.equal(status, 1);
+  assert.deepEqual(JSON.parse(out).events, []);
+  const tables = await counterpoint('list', 'table');
+  assert.deepEqual([tables.status, tables.out], [1, '']);
+  assert.match(tables.err, /none is loaded\n {2}.*--event-tables PATH/);
+});
+
 test('sections with marks; without descriptions only names', async () => {
   const { out, status } = await counterpoint('list', 'hw', 'sw');
   assert.equal(status, 0);

@@ -1,6 +1,13 @@
 import { nearestNames } from '@counterpoint/core/base';
 import { type CommonName, UsageError } from './args.ts';
-import { parseCount, parseDurationMs, parseNumber, parseRanges, parseSizeBytes } from './values.ts';
+import {
+  MOST_RANGE_VALUES,
+  parseCount,
+  parseDurationMs,
+  parseNumber,
+  parseRanges,
+  parseSizeBytes,
+} from './values.ts';
 
 /** One option as it stood on the command line. */
 export interface GivenOption<Name extends string = string> {
@@ -151,7 +158,16 @@ export class ParsedArguments<Name extends string = string> {
     const found = new Set<number>();
     for (const text of this.all(name)) {
       const values = parseRanges(text);
-      if (values === null) throw badValue(this.shown(name), text, 'numbers and ranges such as 0-3,8');
+      if (values === null) {
+        const form = /^\s*\d+(?:-\d+)?\s*(?:,\s*\d+(?:-\d+)?\s*)*$/.test(text);
+        const isAscending = text.split(',').every((piece) => {
+          const [from, to = from] = piece.split('-').map(Number);
+          return from! <= to!;
+        });
+        const expected =
+          form && isAscending ? `at most ${MOST_RANGE_VALUES} numbers` : 'numbers and ranges such as 0-3,8';
+        throw badValue(this.shown(name), text, expected);
+      }
       for (const value of values) {
         checkBounds(this.shown(name), text, value, bounds);
         found.add(value);

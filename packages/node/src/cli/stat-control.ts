@@ -8,6 +8,7 @@ import {
   parseControlData,
 } from '../counting/index.ts';
 import { UsageError, type VerbContext } from './args.ts';
+import type { Output } from './output.ts';
 import type { StatName } from './stat.ts';
 
 type Arguments = VerbContext<StatName>['args'];
@@ -40,8 +41,9 @@ export function readControl(args: Arguments): Control | null {
   return { request, options, before };
 }
 
-/** `--save-control FILE`: for `--control-data`, and for `session.update` of a program. */
-export function saveControl(path: string, { request, options, before }: Control): void {
+/** `--save-control FILE`, or `-` for standard output: for `--control-data`, and for `session.update` of a program. */
+export function saveControl(path: string, { request, options, before }: Control, out: Output): void {
   const data = controlData({ ...request, ...options }, before);
-  writeFileSync(path, `${JSON.stringify(data, null, 2)}\n`);
+  if (path === '-') out.json(data);
+  else writeFileSync(path, `${JSON.stringify(data, null, 2)}\n`);
 }

@@ -36,10 +36,15 @@ export function separatedLines(row: StatRow, separator: string, context: FieldsC
     ...(first === undefined ? ['', ''] : [digitsOf(first.text), first.unit]),
   ];
   const blank = [...before, ...Array.from({ length: fields.length - before.length - 2 }, () => '')];
-  const set = context.withSets ? [event.set] : [];
+  const set = context.withSets ? [quoted(event.set, separator)] : [];
   return [fields, ...more.map(({ text, unit }) => [...blank, digitsOf(text), unit])].map((line) =>
     [...line, ...set].join(separator),
   );
+}
+
+/** The name of a set is ours, and may be a list of events: as in RFC 4180 where the separator stands in it. */
+function quoted(text: string, separator: string): string {
+  return text.includes(separator) || text.includes('"') ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function digitsOf(text: string): string {

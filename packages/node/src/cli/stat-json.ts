@@ -25,10 +25,12 @@ export function statAnswer(
 }
 
 /** A line of `stat -I MS --json`; the last line is the whole answer. */
-export function intervalAnswer(interval: Measurement, rows: readonly StatRow[]) {
+export function intervalAnswer(interval: Measurement, rows: readonly StatRow[], run: number) {
   return {
     type: 'stat-interval',
     version: 1,
+    /** With `-r`: which run, from 1. */
+    run,
     sinceStartNs: String(interval.sinceStartNs),
     elapsedNs: String(interval.elapsedNs),
     rows: rows.map(rowAnswer),

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { printable } from '@counterpoint/core/base';
+import { printable, printableJson } from '@counterpoint/core/base';
 import type { CountingSession } from '../counting/index.ts';
 import {
   countRun,
@@ -12,6 +12,7 @@ import {
 import { CommandError } from '../target/index.ts';
 import { EXIT_OK, type VerbContext } from './args.ts';
 import { ControlChannel } from './control-channel.ts';
+import { obey } from './control-commands.ts';
 import { takeEventTables } from './event-tables.ts';
 import type { Output } from './output.ts';
 import { printError } from './output-error.ts';
@@ -47,11 +48,17 @@ export async function runStat(context: Context): Promise<number> {
   const { saved } = settings;
   if (saved !== null) {
     const { saveControl } = await import('./stat-control.ts');
-    saveControl(saved.path, saved.control);
+    saveControl(saved.path, saved.control, out);
   }
   if (args.boolean('plan')) {
     const { printStatPlan } = await import('./stat-plan.ts');
-    return printStatPlan(settings, args.boolean('json'), out);
+    // A plan is a result like any other, but for standard output being its place.
+    const result = openResult(settings, out, out);
+    try {
+      return printStatPlan(settings, args.boolean('json'), result.output);
+    } finally {
+      result.close();
+    }
   }
   const result = openResult(settings, out, err);
   try {
@@ -78,6 +85,7 @@ async function countAndPrint(
   const runs: RunResult[] = [];
   do {
     if (settings.sync) await syncFiles();
+    printer.beginRun();
     const run = await runOnce(settings, stop.signal, printer, err, isVerbose);
     // An unfinished run says nothing about the others.
     const isCutOff = run.stopped === 'aborted' && runs.length > 0;
@@ -147,17 +155,9 @@ function obeyCommands(
   err: Output,
 ): ControlChannel | null {
   if (commands === null) return null;
-  const names = () =>
-    sessions.flatMap(({ openSets }) =>
-      openSets.flatMap(({ events }) => events.map(({ requestedName }) => requestedName)),
-    );
   return new ControlChannel(
     commands,
-    (command) => {
-      if (command === 'enable') for (const session of sessions) session.start();
-      if (command === 'disable') for (const session of sessions) session.stop();
-      if (command === 'evlist') for (const name of new Set(names())) err.line(name);
-    },
+    (command) => obey(command, sessions, err),
     (line) => err.line(`counterpoint stat: --control does not know '${printable(line)}'`),
   );
 }
@@ -173,6 +173,8 @@ class StatPrinter {
   /** Null with `-q`. */
   readonly #output: Output | null;
   #intervals = 0;
+  /** From 1. */
+  #run = 0;
 
   constructor(settings: StatSettings, output: Output | null) {
     this.#settings = settings;
@@ -191,13 +193,17 @@ class StatPrinter {
     return rowsOf(runs, { by, named, unscaled, hideIdle: scope.kind === 'all-threads' });
   }
 
+  beginRun(): void {
+    this.#run++;
+  }
+
   interval(interval: Measurement): void {
     const { format, by, bigNumbers } = this.#settings;
     const output = this.#output;
     if (output === null) return;
     const rows = this.#rows([interval]);
     const { sinceStartNs } = interval;
-    if (format === 'json') output.line(JSON.stringify(intervalAnswer(interval, rows)));
+    if (format === 'json') output.line(printableJson(intervalAnswer(interval, rows, this.#run)));
     else if (format === 'text') {
       const unitWidth = unitWidthOf(rows);
       if (this.#intervals % INTERVALS_PER_HEAD === 0) output.line(intervalHead(by, unitWidth));
@@ -218,7 +224,9 @@ class StatPrinter {
     if (isInterval && !withSummary && format !== 'json') return;
     const measurements = runs.map(({ total }) => total);
     const rows = this.#rows(measurements);
-    if (format === 'json') output.json(statAnswer(this.#settings, runs, rows));
+    // Behind intervals it is one more line of the same stream.
+    if (format === 'json' && isInterval) output.line(printableJson(statAnswer(this.#settings, runs, rows)));
+    else if (format === 'json') output.json(statAnswer(this.#settings, runs, rows));
     else if (format === 'text') this.#table(rows, runs, measurements, output);
     else this.#fields(rows, output, null, isInterval);
     output.flush();

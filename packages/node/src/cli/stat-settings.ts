@@ -65,11 +65,19 @@ const MOST_RUNS = 1_000_000;
 
 export async function statSettings(args: Arguments): Promise<StatSettings> {
   const scope = scopeOf(args);
+  if (args.boolean('plan'))
+    for (const name of ['field-separator', 'json-output'] as const)
+      if (args.has(name))
+        throw new UsageError(
+          `--plan has no form for ${args.shown(name)}`,
+          'It prints text, or JSON with --json.',
+        );
   const what = await controlOf(args, scope);
   const runs = args.number('repeat', { min: 0, max: MOST_RUNS }, 1);
   if (runs !== 1 && args.words.length === 0)
     throw new UsageError('-r repeats a command, and there is none', 'Write it at the end: -r 5 -- COMMAND');
-  const intervalMs = args.durationMs('interval-print', { min: 1, max: MOST_MS });
+  // As in perf, 0 is off.
+  const intervalMs = zeroIsOff(args, 'interval-print', 1);
   if (args.has('interval-count') && intervalMs === undefined)
     throw new UsageError('--interval-count is for -I', 'Say how long an interval is: -I 1000');
   return {
@@ -79,7 +87,7 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
     by: aggregationOf(args, scope),
     runs: runs === 0 ? Number.POSITIVE_INFINITY : runs,
     ...beginningOf(args),
-    timeoutMs: args.durationMs('timeout', { min: LEAST_TIMEOUT_MS, max: MOST_MS }),
+    timeoutMs: zeroIsOff(args, 'timeout', LEAST_TIMEOUT_MS),
     intervalMs,
     intervalCount: args.number('interval-count', { min: 1 }),
     withSummary: args.boolean('summary'),
@@ -93,6 +101,10 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
     unscaled: !args.boolean('scale', true),
     quiet: args.boolean('quiet'),
   };
+}
+
+function zeroIsOff(args: Arguments, name: 'interval-print' | 'timeout', min: number): number | undefined {
+  return args.string(name) === '0' ? undefined : args.durationMs(name, { min, max: MOST_MS });
 }
 
 /** As in perf, `-D -1` begins with everything off. */
@@ -173,6 +185,12 @@ function scopeOf(args: Arguments): StatScope {
   for (const name of ['pid', 'tid', 'cgroup', 'for-each-cgroup'] as const)
     if (args.has(name) && args.list(name).length === 0)
       throw new UsageError(`${args.shown(name)} names nobody`, 'Leave it out, or say whom.');
+  for (const path of cgroups)
+    if (path.split('/').includes('..'))
+      throw new UsageError(
+        `'${path}' is no control group: its path goes down from the mount, without ..`,
+        'As in /proc/PID/cgroup, behind the last colon.',
+      );
   const isWide = args.boolean('all-cpus') || args.has('cpu') || cgroups.length > 0;
   if (isWide && (pids.length > 0 || tids.length > 0))
     throw new UsageError(
@@ -192,6 +210,8 @@ function scopeOf(args: Arguments): StatScope {
     };
   }
   if (args.words.length > 0) return { kind: 'command' };
+  // Events without a target are counted everywhere, as in perf; no words at all are a question.
+  if (args.given.length > 0) return { kind: 'cpus' };
   throw new UsageError(
     'there is nothing to count',
     'Give a command, a process (-p PID), a thread (-t TID) or all CPUs (-a).',
@@ -347,5 +367,10 @@ function switchingOf(args: Arguments, sets: number): SwitchRule | null {
       '--switch is for several event sets',
       'Name them with --set, each with one of its own.',
     );
-  return fromCommandLine(() => parseSwitchRule(text));
+  const rule = fromCommandLine(() => parseSwitchRule(text));
+  if (rule.by === 'time' && rule.sliceMs > MOST_MS)
+    throw new UsageError(`a slice of ${rule.sliceMs} ms is too long: at most ${MOST_MS} ms`);
+  if (rule.by === 'overflow' && rule.count >= 1n << 63n)
+    throw new UsageError(`an overflow of ${rule.event} after ${rule.count} never comes: at most 2^63 - 1`);
+  return rule;
 }

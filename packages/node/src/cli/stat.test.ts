@@ -239,6 +239,14 @@ describe('usage', () => {
   for (const [line, pattern] of [
     ['', /nothing to count/],
     ['-G , true', /-G names nobody/],
+    ['-a -G ../.. -e cs true', /'\.\.\/\.\.' is no control group/],
+    ['-C 0-99999999 true', /at most 65536 numbers/],
+    ['--plan -x, true', /--plan has no form for -x/],
+    ['--plan -j true', /--plan has no form for -j/],
+    ['--set faults --set cs --switch time:99999999999999ms true', /too long/],
+    ['--set faults --set cs --switch overflow:faults:99999999999999999999 true', /never comes/],
+    ['-e uprobe:/tmp:work true', /\/tmp is a directory/],
+    ['-e uprobe:/dev/null:work true', /\/dev\/null is no ordinary file/],
     ['-p , true', /-p names nobody/],
     ['-I -5 true', /-I expects a value from 1/],
     ['-r -1 true', /-r expects a value from 0/],
@@ -277,6 +285,48 @@ test('-o writes a file, --append adds to it', async (t) => {
   const text = readFileSync(path, 'utf8');
   assert.equal(text.match(/^# started on \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/gm)?.length, 2);
   assert.equal(text.match(/ faults /g)?.length, 2);
+});
+
+test('--plan -o writes the plan to the file; --save-control - to standard output', async (t) => {
+  const path = join(temporaryFolder(t), 'plan.txt');
+  const { out, status } = await counterpoint('stat', '--plan', '-o', path, '-e', 'faults', 'true');
+  assert.deepEqual([status, out], [0, '']);
+  assert.match(readFileSync(path, 'utf8'), /^0: faults: the command's process/m);
+  const saved = await counterpoint('stat', '--save-control', '-', '-e', 'faults', 'true');
+  assert.equal(JSON.parse(saved.out).type, 'control-data');
+});
+
+test('-I with --json is a stream of lines, the last one the whole answer; lines say their run', async () => {
+  const words = ['--json', '-r', '2', '-I', '20', '-e', 'context-switches,migrations', 'sleep', '0.05'];
+  const { err } = await counterpoint('stat', ...words);
+  const answers = err
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const last = answers.pop();
+  assert.equal(last.type, 'stat');
+  assert.deepEqual(
+    [...new Set(answers.map(({ type, run }) => `${type} ${run}`))],
+    ['stat-interval 1', 'stat-interval 2'],
+  );
+  for (const { rows } of answers)
+    for (const { status, enabledNs, runningNs, errorBound } of rows)
+      if (status === 'counted' && enabledNs === runningNs) assert.equal(errorBound, 0);
+});
+
+test('events without a target are counted everywhere; 0 turns an interval and a timeout off', async () => {
+  const { status, err } = await counterpoint('stat', '-e', 'cs', '--timeout', '20');
+  if (status === 0) assert.match(err, /'system wide'/);
+  else assert.match(err, /whole CPUs/);
+  const off = await counterpoint('stat', '-I', '0', '--timeout', '0', '-e', 'faults', 'true');
+  assert.equal(off.status, 0);
+  assert.match(off.err, /Performance counter stats for 'true'/);
+});
+
+test('a set that is a list stands in quotes where its commas would be taken for fields', async () => {
+  const { err } = await counterpoint('stat', '-x,', '--set', 'faults,cs', '--set', 'migrations', 'true');
+  assert.match(err, /,"faults,cs"$/m);
+  assert.match(err, /,migrations$/m);
 });
 
 test('event sets take turns, and are scaled to all of the time', async () => {

@@ -73,10 +73,10 @@ export default defineVerb<StatName>({
     {
       long: 'control',
       value: 'PIPE',
-      help: 'fifo:FILE[,FILE] or fd:N[,N]: count while told to (enable, disable, evlist, ping), answer ack;\n-D -1 begins with everything off',
+      help: 'fifo:FILE[,FILE] or fd:N[,N]: count while told to (enable [EVENT], disable [EVENT],\nevlist [-v|-g|-F], ping), answer ack;\n-D -1 begins with everything off',
       group: WHOM,
     },
-    { long: 'timeout', value: 'MS', help: 'end after so many milliseconds', group: WHOM },
+    { long: 'timeout', value: 'MS', help: 'end after so many milliseconds; 0 is off', group: WHOM },
     {
       long: 'repeat',
       short: 'r',
@@ -145,7 +145,7 @@ export default defineVerb<StatName>({
     {
       long: 'save-control',
       value: 'FILE',
-      help: 'write what is counted and when sets switch to a file, as JSON',
+      help: 'write what is counted and when sets switch to a file, as JSON; - is standard output',
       group: SETS,
     },
     { long: 'control-data', value: 'FILE', help: 'count what such a file says', group: SETS },
@@ -153,7 +153,7 @@ export default defineVerb<StatName>({
       long: 'interval-print',
       short: 'I',
       value: 'MS',
-      help: 'print what was counted each so many milliseconds',
+      help: 'print what was counted each so many milliseconds; 0 is off',
       group: PLACES,
     },
     { long: 'interval-count', value: 'N', help: 'with -I: end the printing after N times', group: PLACES },

@@ -52,7 +52,7 @@ function scaled(text: string, units: Record<string, number>, whole: boolean): nu
 }
 
 /** No machine has more CPUs, and no list of a person is longer. */
-const MOST_RANGE_VALUES = 65_536;
+export const MOST_RANGE_VALUES = 65_536;
 
 /** `0-3,8` -> 0, 1, 2, 3, 8. */
 export function parseRanges(text: string): number[] | null {

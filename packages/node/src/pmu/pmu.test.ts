@@ -189,7 +189,7 @@ test('functions are found by file, and files that have none say why', () => {
   assert.match(refuse('uprobe:no-such-program-here:main'), /neither here nor a program in PATH/);
   assert.match(refuse('uprobe:/no/such/file:main'), /there is no file/);
   assert.match(refuse(`uprobe:${process.execPath}:no_such_function_here`), /has no function/);
-  assert.match(refuse('uprobe:/tmp:main'), /there is no file/);
+  assert.match(refuse('uprobe:/tmp:main'), /\/tmp is a directory/);
   // A program by its name alone.
   const text = 'uprobe:sh:0x1';
   assert.match(refuse(text), /has no code at 0x1$/);

@@ -37,7 +37,7 @@ function readProbeFile(typed: string): ProbeFile | Unavailable {
   const path = findFile(typed);
   if (path === null) {
     return typed.includes('/')
-      ? { unavailable: `there is no file ${typed}`, remedy: '' }
+      ? notAFile(typed)
       : {
           unavailable: `${typed} is neither here nor a program in PATH`,
           remedy: 'Write where it is, as in /usr/bin/node.',
@@ -52,6 +52,23 @@ function readProbeFile(typed: string): ProbeFile | Unavailable {
     );
   } catch (error) {
     return { unavailable: `${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, remedy: '' };
+  }
+}
+
+function notAFile(typed: string): Unavailable {
+  try {
+    const what = statSync(typed).isDirectory() ? 'a directory' : 'no ordinary file';
+    return {
+      unavailable: `${typed} is ${what}`,
+      remedy: 'Probes can be set in programs and shared libraries.',
+    };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const isAbsent = code === 'ENOENT' || code === 'ENOTDIR';
+    return {
+      unavailable: isAbsent ? `there is no file ${typed}` : `${typed} cannot be reached (${code})`,
+      remedy: '',
+    };
   }
 }
 

@@ -82,7 +82,8 @@ function subtractCount(now: EventCount, before: EventCount): EventCount {
     status: isIdle ? 'not-counted' : now.status,
     reason: isIdle ? idleReason(reading.enabledNs) : now.reason,
     scaled: scaledValue(reading),
-    errorBound: null,
+    // Nothing was estimated where it counted all of the time; else slices of the interval are not known apart.
+    errorBound: now.status === 'counted' && !isIdle && reading.runningNs >= reading.enabledNs ? 0 : null,
     places: now.places.map((place, index) => subtractPlace(place, before.places[index])),
   };
 }
