@@ -8,12 +8,15 @@ import type { Profile } from '@counterpoint/core/profile';
 import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
 
-/** The format of that name, or of a file of that name. */
-export async function exportFormat(name: string): Promise<ExportFormat> {
+/** The format of that name, or of a file of that name. `more`: what the verb writes besides, for the message. */
+export async function exportFormat(
+  name: string,
+  more: readonly Pick<ExportFormat, 'name' | 'extension' | 'description'>[] = [],
+): Promise<ExportFormat> {
   const { EXPORTS, findExport } = await import('@counterpoint/core/export');
   const format = findExport(name);
   if (format !== undefined) return format;
-  const known = EXPORTS.map(
+  const known = [...EXPORTS, ...more].map(
     (row) => `  ${row.name.padEnd(12)} .${row.extension.padEnd(16)} ${row.description}`,
   );
   throw new UsageError(
@@ -32,6 +35,15 @@ export async function writeExport(
 ): Promise<number | null> {
   const compress = async (bytes: Uint8Array) => promisify(gzip)(bytes);
   const chunks = format.write(profile, { ...options, compress });
+  return await writeChunks(chunks, path, out);
+}
+
+/** Write pieces to a file, or with `-` to the output. Gives the bytes of a file, null for the output. */
+export async function writeChunks(
+  chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
+  path: string,
+  out: Output,
+): Promise<number | null> {
   if (path === '-') {
     for await (const chunk of chunks) {
       if (typeof chunk === 'string') out.write(chunk);

@@ -1,7 +1,9 @@
+import type { ExportFormat } from '@counterpoint/core/export';
 import type { ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
 import { defineVerb, EXIT_OK, UsageError } from './args.ts';
 import type { Output } from './output.ts';
-import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
+import { addressFilter, elfFiles, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
+import type { PtExport, PtExportInput } from './pt-exports.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
 
 type Name =
@@ -32,10 +34,16 @@ export default defineVerb<Name>({
       long: 'output',
       short: 'o',
       value: 'FILE',
-      help: 'write counts by function: folded, pprof, svg, speedscope or firefox, by the name; `-` for standard output',
+      help: 'write counts by function (folded, pprof, svg, speedscope, firefox), coverage (.info: lcov), .autofdo or .branches, by the name; `-` for standard output',
       group: OUTPUT,
     },
-    { long: 'format', short: 'f', value: 'NAME', help: 'the format of -o, whatever the name', group: OUTPUT },
+    {
+      long: 'format',
+      short: 'f',
+      value: 'NAME',
+      help: 'the format, whatever the name: also lcov, functions, autofdo, branches',
+      group: OUTPUT,
+    },
     { long: 'top', value: 'N', help: `so many hot places (default ${DEFAULT_TOP})`, group: OUTPUT },
     {
       long: 'resync-on-error',
@@ -63,6 +71,9 @@ export default defineVerb<Name>({
     ],
     ['pt profile --elf /bin/gzip:0x4000000000 --json trace.pt', 'the same for a program'],
     ['pt profile --elf ./program -o profile.pb.gz trace.pt', 'for pprof: every instruction as a sample'],
+    ['pt profile --elf ./program -o coverage.info trace.pt', 'coverage of its sources, for genhtml'],
+    ['pt profile --elf ./program -o program.autofdo trace.pt', 'for create_llvm_prof --profiler=text'],
+    ['pt profile --elf ./program --format branches trace.pt', 'every branch, taken and not taken'],
     ['pt profile --raw code.bin:0x401000 --json --hash trace.pt', 'with what proves that two decoders agree'],
   ],
   async run({ args, out, err }) {
@@ -83,6 +94,9 @@ export default defineVerb<Name>({
     const code = await namedCode<Name>(args);
     const { image } = code;
     const json = args.boolean('json');
+    const output = args.string('output') ?? (args.string('format') === undefined ? undefined : '-');
+    // A name that is wrong is said before a long trace is decoded.
+    const format = output === undefined ? null : await chosenFormat(args.string('format') ?? output);
     if (settings.unknownCpu) err.line('counterpoint: the CPU is not known: no errata are applied.');
     using progress = new ProgressLine(err);
     const options = {
@@ -113,24 +127,58 @@ export default defineVerb<Name>({
       );
     if (codes.has('no-map'))
       err.line('counterpoint: the trace leads to code that is not known: name it with --raw or --elf.');
-    const output = args.string('output');
-    if (output !== undefined) {
-      const { profileOfExact } = await import('@counterpoint/core/trace');
-      const { exportFormat, writeExport } = await import('./export-file.ts');
+    if (output !== undefined && format !== null) {
       const { namedFunctions } = await import('./pt-functions.ts');
       const { formatBytes } = await import('./human.ts');
-      const name = args.string('format') ?? output;
-      if (name === '-') throw new UsageError('--format is needed when the output has no name');
-      const format = await exportFormat(name);
-      const functions = await namedFunctions<Name>(args, code);
-      const profile = profileOfExact(found.profile, functions, found);
-      const written = await writeExport(profile, format, output, { event: 0, weight: 'period' }, out);
+      const functions = () => namedFunctions<Name>(args, code);
+      const written = await writeProfile(
+        format,
+        output,
+        {
+          profile: found.profile,
+          code,
+          elfs: elfFiles(args),
+          functions,
+          json: json || output.endsWith('.json'),
+          note: (text) => err.line(`counterpoint: ${text}`),
+        },
+        found,
+        out,
+      );
       if (written !== null) err.line(`Wrote ${output} (${format.name}, ${formatBytes(written)}).`);
     } else if (json) out.line(JSON.stringify(answer));
     else await printText(found, answer, args.number('top', { min: 0, max: 100_000 }) ?? DEFAULT_TOP, out);
     return EXIT_OK;
   },
 });
+
+async function chosenFormat(name: string): Promise<PtExport | ExportFormat> {
+  if (name === '-') throw new UsageError('--format is needed when the output has no name');
+  const { exportFormat } = await import('./export-file.ts');
+  const { findPtExport, PT_EXPORTS } = await import('./pt-exports.ts');
+  return (
+    findPtExport(name) ??
+    (await exportFormat(
+      name,
+      PT_EXPORTS.map((row) => ({ ...row, extension: row.endings[0]!.slice(1) })),
+    ))
+  );
+}
+
+/** Bytes that were written to a file, null for the output. */
+async function writeProfile(
+  format: PtExport | ExportFormat,
+  output: string,
+  input: PtExportInput,
+  found: TraceProfile,
+  out: Output,
+): Promise<number | null> {
+  const { writeChunks, writeExport } = await import('./export-file.ts');
+  if ('chunks' in format) return await writeChunks(await format.chunks(input), output, out);
+  const { profileOfExact } = await import('@counterpoint/core/trace');
+  const profile = profileOfExact(found.profile, await input.functions(), found);
+  return await writeExport(profile, format, output, { event: 0, weight: 'period' }, out);
+}
 
 async function printText(
   found: TraceProfile,

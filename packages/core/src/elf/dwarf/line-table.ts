@@ -76,6 +76,13 @@ export class LineTable {
     return (this.#rows.flags[row]! & ROW_ENDS_SEQUENCE) !== 0;
   }
 
+  /** The first of the rows with a row's address: at the beginning of a function that is the line of its name. */
+  firstAt(row: number): number {
+    let first = row;
+    while (first > 0 && !this.isEnd(first - 1) && this.address(first - 1) === this.address(row)) first--;
+    return first;
+  }
+
   /** The row that has an address, or -1. Where sequences overlap, one of that which begins last. */
   lookup(address: number): number {
     const { address: addresses } = this.#rows;

@@ -37,19 +37,20 @@ export function sourceCoverage(profile: ExactProfile, image: CodeImage, file: Pr
         'DEBUGINFOD_URLS to a server that has them. Without them there is coverage of functions and instructions: --format functions.',
     );
   const counts = new FileCounts(profile, file);
-  const found = new Map<string, SourceCoverage>();
+  const sources = new Map<string, SourceCoverage>();
   const sourceOf = (path: string): SourceCoverage => {
-    let source = found.get(path);
+    let source = sources.get(path);
     if (source === undefined) {
       source = { path, lines: new Map(), functions: new Map(), branches: new Map() };
-      found.set(path, source);
+      sources.set(path, source);
     }
     return source;
   };
   for (const source of countLines(counts, lines).values())
     if (source.path !== '') addLines(sourceOf(source.path), source);
   for (const { name, address, executed } of functionCoverage(counts, image)) {
-    const row = lines.lookup(address);
+    const found = lines.lookup(address);
+    const row = found < 0 ? found : lines.firstAt(found);
     if (row < 0 || lines.line(row) === 0 || lines.filePath(lines.file(row)) === '') continue;
     const { functions } = sourceOf(lines.filePath(lines.file(row)));
     const known = functions.get(name);
@@ -62,7 +63,7 @@ export function sourceCoverage(profile: ExactProfile, image: CodeImage, file: Pr
     );
   }
   addBranches(counts, image, sourceOf);
-  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  return [...sources.values()].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 }
 
 function addLines({ lines }: SourceCoverage, source: SourceLines): void {
