@@ -94,6 +94,19 @@ test('published, the page has every CPU', { skip: noEvents }, async () => {
   assert.equal(counters.isRunning, false);
 });
 
+test('names are those of any CPU; without a control nothing starts', () => {
+  const sys = new FakeSys();
+  assert.throws(() => new GlobalCounters(cpus, { levels: 'foo' as never }, sys), { code: 'ERR_OPTION' });
+  using counters = new GlobalCounters(cpus, {}, sys);
+  assert.throws(() => counters.start(), { code: 'ERR_NO_EVENTS' });
+  assert.throws(() => counters.update({ events: 'cs' }), { code: 'ERR_NO_EVENTS' });
+  assert.equal(counters.isRunning, false);
+  counters.writeControl({ events: 'cs' });
+  counters.writeControl({ events: 'faults' }, [cpus[0]!]);
+  counters.reset(['faults']);
+  assert.throws(() => counters.reset(['fault']), { code: 'ERR_NO_EVENT', message: /did you mean faults/ });
+});
+
 test('an update is made on all CPUs or on none, and says what all of them need', () => {
   const sys = new FakeSys();
   using counters = new GlobalCounters(cpus, {}, sys);
@@ -124,7 +137,8 @@ test('a control that cannot be opened leaves the CPUs with what they had', { ski
   counters.writeControl({ events: 'cs' });
   assert.throws(() => counters.writeControl({ events: 'no-such-event' }), { code: 'ERR_EVENT_SYNTAX' });
   assert.equal(counters.readControl(cpus[0]!)!.sets[0]!.events, 'cs');
-  assert.throws(() => counters.start({ samplingIntervalMs: 0 }), RangeError);
+  for (const samplingIntervalMs of [0, '5' as never])
+    assert.throws(() => counters.start({ samplingIntervalMs }), { code: 'ERR_INTERVAL' });
   counters.start();
   assert.equal(counters.readCpu(cpus[0]!)!.sets[0]!.events[0]!.name, 'cs');
 });

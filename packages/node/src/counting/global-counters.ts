@@ -1,7 +1,9 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
+import { checkIntervalMs, checkOptions } from './check-request.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { requireEventNames } from './event-names.ts';
 import { lockExclusive } from './exclusive.ts';
 import { openOneOf } from './open-counting.ts';
 import { OverflowQueue } from './overflow-queue.ts';
@@ -47,6 +49,7 @@ export class GlobalCounters implements Disposable, Publishable {
   #isClosed = false;
 
   constructor(cpus: readonly number[] = onlineCpus(), options: ControlOptions = {}, sys: Sys = realSys) {
+    checkOptions(options);
     this.cpus = [...new Set(cpus)];
     this.#sys = sys;
     // The lock is for all CPUs together.
@@ -110,8 +113,8 @@ export class GlobalCounters implements Disposable, Publishable {
   start({ samplingIntervalMs }: GlobalStart = {}): void {
     this.#requireOpen();
     if (this.#isRunning) return;
-    if (samplingIntervalMs !== undefined && !(samplingIntervalMs >= 1 && samplingIntervalMs < 2 ** 31))
-      throw new RangeError('samplingIntervalMs must be from 1 to 2147483647');
+    if (samplingIntervalMs !== undefined) checkIntervalMs('samplingIntervalMs', samplingIntervalMs);
+    if (this.#sessions.size === 0) throw noControl();
     for (const session of this.#sessions.values()) session.start();
     this.#isRunning = true;
     this.#sample = null;
@@ -174,7 +177,14 @@ export class GlobalCounters implements Disposable, Publishable {
   }
 
   reset(names?: readonly string[]): void {
-    for (const session of this.#sessions.values()) session.reset(names);
+    this.#requireOpen();
+    const sessions = [...this.#sessions.values()];
+    requireEventNames(
+      names,
+      sessions.flatMap(({ eventNames }) => eventNames),
+    );
+    // What one CPU counts another need not.
+    for (const session of sessions) session.reset(names?.filter((name) => session.eventNames.includes(name)));
     if (this.#sample !== null) this.#takeSample();
   }
 
@@ -182,8 +192,10 @@ export class GlobalCounters implements Disposable, Publishable {
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.#requireOpen();
     const prepared: PreparedUpdate[] = [];
+    const sessions = [...this.#sessions.values()];
+    if (sessions.length === 0) throw noControl();
     try {
-      for (const session of this.#sessions.values()) prepared.push(session.prepareUpdate(control, preserve));
+      for (const session of sessions) prepared.push(session.prepareUpdate(control, preserve));
     } catch (error) {
       for (const update of prepared) update.drop();
       throw error;
@@ -200,8 +212,7 @@ export class GlobalCounters implements Disposable, Publishable {
   /** The control of the first CPU that has one. */
   control(): ControlData {
     const [first] = this.#controls.values();
-    if (first === undefined)
-      throw new CounterpointError('ERR_NO_EVENTS', 'no CPU has a control yet', 'Call writeControl() before.');
+    if (first === undefined) throw noControl();
     return controlData({ ...this.#options, ...first });
   }
 
@@ -239,4 +250,8 @@ export class GlobalCounters implements Disposable, Publishable {
   #requireOpen(): void {
     if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'these counters are closed');
   }
+}
+
+function noControl(): CounterpointError {
+  return new CounterpointError('ERR_NO_EVENTS', 'no CPU has a control yet', 'Call writeControl() before.');
 }

@@ -2,6 +2,7 @@ import { paranoidLevel } from '../probe/index.ts';
 import type { Note } from '../session/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { openCgroup } from './cgroups.ts';
+import { checkRequest } from './check-request.ts';
 import type { OpenSet } from './counter-set.ts';
 import { lockExclusive } from './exclusive.ts';
 import { openSet } from './open-set.ts';
@@ -20,6 +21,7 @@ export function openCounting(request: CountingRequest): CountingSession {
 
 /** One session of `sessions` that are open together, each with as many descriptors. */
 export function openOneOf(request: CountingRequest, sessions: number): CountingSession {
+  checkRequest(request);
   const { target, sys = realSys } = request;
   const notes: Note[] = [];
   const facts = unsupportedFacts();

@@ -91,6 +91,13 @@ function controlOf({
 }: OverflowRequest): OverflowControl {
   if (action !== 'notify' && action !== 'suspend')
     throw refuseOverflow(event, `cannot ${action}: only notify or suspend`);
+  if (signal !== undefined && (typeof signal !== 'object' || signal === null))
+    throw refuseOverflow(event, `cannot send ${String(signal)}: a signal is { number, tid }`);
+  if (signal !== undefined && !(Number.isSafeInteger(signal.tid) && signal.tid >= 1))
+    throw refuseOverflow(
+      event,
+      `cannot send a signal to ${signal.tid}: tid should be the number of a thread`,
+    );
   if (
     signal !== undefined &&
     !(Number.isSafeInteger(signal.number) && signal.number >= 1 && signal.number <= 64)

@@ -8,6 +8,7 @@ import {
   PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
 import {
   decodeRecord,
   type LostRecord,
@@ -18,6 +19,7 @@ import {
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import { explainMmapError } from '../session/index.ts';
 import { type Fd, type Mapping, type Sys, SysError, type Watch } from '../sys/index.ts';
+import { requireThread } from '../target/index.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import type { CountedEvent } from './types.ts';
 
@@ -141,6 +143,7 @@ export class OverflowWatch implements Disposable {
   }
 
   #sendSignals(set: OpenSet, event: number, { number, tid }: { number: number; tid: number }): void {
+    requireReceiver(tid);
     for (const { fd } of set.counters[event]!) this.#sys.signalThread(fd, tid, number);
   }
 
@@ -176,9 +179,10 @@ export class OverflowWatch implements Disposable {
   /** Counters that had suspended themselves go on: wait for them again. */
   rearm(): void {
     const out = this.#watched.filter(({ isOut, hasEnded }) => isOut && !hasEnded);
+    for (const watched of this.#watched) watched.hasSuspended = false;
     for (const watched of out) {
       this.#sys.epollAdd(this.#epoll!, watched.counter.fd);
-      Object.assign(watched, { isOut: false, hasSuspended: false });
+      watched.isOut = false;
     }
     if (out.length > 0) this.#drainSoon();
   }
@@ -256,6 +260,21 @@ export class OverflowWatch implements Disposable {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+}
+
+/** The kernel takes any thread, and then drops the signals that this user may not send (`sigio_perm`, fs/fcntl.c). */
+function requireReceiver(tid: number): void {
+  const pid = requireThread(tid);
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM' || process.geteuid?.() === 0) return;
+    throw new CounterpointError(
+      'ERR_SIGNAL',
+      `an overflow cannot send a signal to thread ${tid}: process ${pid} belongs to another user`,
+      'Name a thread of a process of yours, or leave signal out and take it from overflows().',
+    );
   }
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, ftruncateSync, openSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { CounterpointError } from '@counterpoint/core/base';
 import { Fd, type Mapping, type Sys } from '../sys/index.ts';
+import { checkIntervalMs } from './check-request.ts';
 import { type ControlData, controlRequest } from './control-data.ts';
 import { countsToJson } from './counts-json.ts';
 import { parseControlData } from './parse-control-data.ts';
@@ -76,8 +77,7 @@ export class Publication implements Disposable {
 
   static async open(sys: Sys, session: Publishable, options: PublishOptions): Promise<Publication> {
     const { name = DEFAULT_NAME, intervalMs = DEFAULT_INTERVAL_MS } = options;
-    if (!(intervalMs >= 1 && intervalMs < 2 ** 31))
-      throw new RangeError('intervalMs must be from 1 to 2147483647');
+    checkIntervalMs('intervalMs', intervalMs);
     const published = publishedAs(process.pid, name);
     if (listPublished().some((one) => one.pid === process.pid && one.name === name)) {
       throw new CounterpointError(

@@ -2,6 +2,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { type ParsedEvent, parseEvents } from '@counterpoint/core/events';
 import { systemEventLookup } from '../pmu/index.ts';
 import type { Sys } from '../sys/index.ts';
+import { checkRequest } from './check-request.ts';
 import type { ControlData } from './control-data.ts';
 import { type OverflowRequest, requireOverflowEvents } from './overflow-control.ts';
 import { type CountingOptions, planSet } from './plan-set.ts';
@@ -50,6 +51,7 @@ export interface CountingRequest extends ControlRequest {
 
 /** Everything that `openCounting` would open, without opening it. */
 export function planCounting(request: CountingRequest): CountingPlan {
+  checkRequest(request);
   const { target } = request;
   if (request.switching !== undefined) checkSwitchRule(request.switching);
   const sets = setsOf(request).map(({ name, events }, index) =>

@@ -4,6 +4,7 @@ import type { Fd, Sys } from '../sys/index.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
 import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
+import { requireEventNames } from './event-names.ts';
 import { nextPeriod } from './overflow-control.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { type Overflow, type OverflowListener, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
@@ -341,9 +342,15 @@ export class CountingSession implements Disposable, Publishable {
     this.#isSuspended = true;
   }
 
+  /** Names under which events were asked for, of all sets. */
+  get eventNames(): string[] {
+    return this.#sets.flatMap(({ set }) => set.events.map(({ requestedName }) => requestedName));
+  }
+
   /** Let sums begin again at zero: all, or those of the events of these names. */
   reset(names?: readonly string[]): void {
     this.#requireOpen();
+    requireEventNames(names, this.eventNames);
     // Those of before are told with the counts of before.
     this.#watch.drain();
     this.#bringUp();
@@ -357,7 +364,7 @@ export class CountingSession implements Disposable, Publishable {
 
   /**
    * Count something else, of the same target. Sums of the events named in `preserve` go on where the new control has them, too
-   * (in the set of the same name, or in the only one); all others begin at zero. On an error everything stays as it was.
+   * (in the set of the same name, or in the only one); all others begin at zero. A name that neither has is refused. On an error everything stays as it was.
    */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.prepareUpdate(control, preserve).make();
@@ -381,6 +388,8 @@ export class CountingSession implements Disposable, Publishable {
       for (const set of opened) set.close();
     };
     try {
+      const names = opened.flatMap(({ events }) => events.map(({ requestedName }) => requestedName));
+      requireEventNames(preserve, [...this.eventNames, ...names]);
       if (this.#publications.size > 0) requireRoom(opened);
       const watch = this.#watchOverflows(opened);
       return {

@@ -43,11 +43,19 @@ export function checkSwitchRule(rule: SwitchRule): void {
   const refuse = (why: string): never => {
     throw new CounterpointError('ERR_SWITCH_RULE', why);
   };
+  if (typeof rule !== 'object' || rule === null)
+    refuse(`sets cannot switch by ${String(rule)}: it is no rule`);
   if (rule.by === 'time') {
     const { sliceMs } = rule;
-    if (!(sliceMs >= LEAST_SLICE_MS && sliceMs <= MOST_SLICE_MS))
+    if (typeof sliceMs !== 'number' || !(sliceMs >= LEAST_SLICE_MS && sliceMs <= MOST_SLICE_MS))
       refuse(`a slice of ${sliceMs} ms: it should be from ${LEAST_SLICE_MS} to ${MOST_SLICE_MS}`);
-  } else if (rule.by !== 'overflow' && rule.by !== 'manual') {
+  } else if (rule.by === 'overflow') {
+    const { event, count } = rule;
+    if (typeof event !== 'string' || event === '')
+      refuse('sets that switch by an overflow need the name of its event');
+    if (typeof count !== 'bigint' && !Number.isSafeInteger(count))
+      refuse(`sets that switch by an overflow of ${event} need its count: ${String(count)} is none`);
+  } else if (rule.by !== 'manual') {
     refuse(`sets cannot switch by ${(rule as { by: unknown }).by}: only by time, overflow or manual`);
   }
 }

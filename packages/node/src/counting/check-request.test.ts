@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeSys, liveHandles } from '../sys/index.ts';
+import { openCounting, parseSwitchRule } from './index.ts';
+
+const self = { kind: 'self' } as const;
+
+test('what cannot be asked for', () => {
+  const sys = new FakeSys();
+  const open = (event: string, period: number) => () =>
+    openCounting({ target: self, events: 'faults:u', sys, overflows: [{ event, period }] });
+  assert.throws(open('fault:u', 5), { code: 'ERR_NO_OVERFLOW_EVENT' });
+  assert.throws(open('faults:u', 0), { code: 'ERR_PERIOD' });
+  for (const period of [1.5, 2n ** 63n, Number.NaN])
+    assert.throws(open('faults:u', period as number), { code: 'ERR_PERIOD' });
+  const odd = (overflow: object) => () =>
+    openCounting({
+      target: self,
+      events: 'faults:u,duration_time',
+      sys,
+      overflows: [{ event: 'faults:u', period: 5, ...overflow }],
+    });
+  for (const overflow of [
+    { action: 'explode' },
+    { signal: { number: 0, tid: 1 } },
+    { signal: { number: 10 } },
+    { signal: 10 },
+    { event: 'duration_time' },
+    { randomMask: 7 },
+    { randomMask: -1, action: 'suspend' },
+  ])
+    assert.throws(odd(overflow), { code: 'ERR_OVERFLOW' });
+  const twice = [3, 1000].map((period) => ({ event: 'faults:u', period }));
+  assert.throws(() => openCounting({ target: self, events: 'faults:u', sys, overflows: twice }), {
+    code: 'ERR_OVERFLOW',
+    message: /faults:u is asked for twice/,
+  });
+  const endsSets = { by: 'overflow', event: 'faults:u', count: 5 } as const;
+  assert.throws(
+    () =>
+      openCounting({
+        target: self,
+        sets: ['faults:u', 'cs'],
+        sys,
+        switching: endsSets,
+        overflows: [twice[0]!],
+      }),
+    { code: 'ERR_OVERFLOW' },
+  );
+  for (const switching of [
+    { by: 'time', sliceMs: 0 },
+    { by: 'time', sliceMs: 3e9 },
+    { by: 'time' },
+    { by: 'whim' },
+  ])
+    assert.throws(
+      () => openCounting({ target: self, sets: ['cs', 'faults'], sys, switching: switching as never }),
+      {
+        code: 'ERR_SWITCH_RULE',
+      },
+    );
+  assert.throws(() => openCounting({ target: self, events: [], sys }), { code: 'ERR_NO_EVENTS' });
+  assert.throws(() => openCounting({ target: { kind: 'threads', tids: [] }, events: 'cs', sys }), {
+    code: 'ERR_NO_PROCESS',
+  });
+  for (const rule of ['time', 'time:0', 'time:-5ms', 'overflow:cs', 'overflow:cs:0', 'often', ''])
+    assert.throws(() => parseSwitchRule(rule), { code: 'ERR_SWITCH_RULE' }, rule);
+  assert.deepEqual(parseSwitchRule('overflow:sched:sched_switch:7'), {
+    by: 'overflow',
+    event: 'sched:sched_switch',
+    count: 7n,
+  });
+  assert.deepEqual(parseSwitchRule('time:2s'), { by: 'time', sliceMs: 2000 });
+});
+
+test('programs without types are told what is wrong, by its place', () => {
+  const sys = new FakeSys();
+  const cases: [Record<string, unknown>, string, RegExp][] = [
+    [{ target: undefined }, 'ERR_TARGET', /the target should be an object .* is undefined/],
+    [{ target: { kind: 'frob' } }, 'ERR_TARGET', /kind of the target should be one of self, .* is 'frob'/],
+    [{ target: { kind: 'processes' } }, 'ERR_TARGET', /processes: pids should be/],
+    [{ target: { kind: 'threads', tids: ['5'] } }, 'ERR_TARGET', /threads: tids should be/],
+    [{ target: { kind: 'cgroup' } }, 'ERR_TARGET', /cgroup: path should be/],
+    [{ events: [5] }, 'ERR_EVENTS', /events\[0\] should be .* is 5/],
+    [{ sets: ['cs', { name: 'x' }] }, 'ERR_EVENTS', /sets\[1\]\.events should be/],
+    [{ levels: 'foo' }, 'ERR_OPTION', /levels should be one of all, user, kernel, and is 'foo'/],
+    [{ exclusive: 'foo' }, 'ERR_OPTION', /exclusive should be/],
+    [{ inherit: 'no' }, 'ERR_OPTION', /inherit should be/],
+    [{ overflows: [null] }, 'ERR_OVERFLOW', /overflows\[0\] should be/],
+    [{ switching: null }, 'ERR_SWITCH_RULE', /by null/],
+    [{ switching: { by: 'overflow' } }, 'ERR_SWITCH_RULE', /the name of its event/],
+    [{ switching: { by: 'overflow', event: 'cs' } }, 'ERR_SWITCH_RULE', /count: undefined/],
+  ];
+  for (const [part, code, message] of cases)
+    assert.throws(() => openCounting({ target: self, events: 'cs', sys, ...part } as never), {
+      name: 'CounterpointError',
+      code,
+      message,
+    });
+  assert.deepEqual(liveHandles(), []);
+  using session = openCounting({ target: self, events: 'cs', sys });
+  assert.throws(() => session.reset(['typo']), { code: 'ERR_NO_EVENT' });
+  assert.throws(() => session.update({ events: 'faults' }, ['typo']), { code: 'ERR_NO_EVENT' });
+  assert.deepEqual(session.eventNames, ['cs']);
+  session.update({ events: 'faults' }, ['cs']);
+});
+
+test('a signal is for a thread that is there, and that the user may signal', (t) => {
+  const sys = new FakeSys();
+  const open = (tid: number) => () =>
+    openCounting({
+      target: self,
+      events: 'cs',
+      sys,
+      overflows: [{ event: 'cs', period: 5, signal: { number: 10, tid } }],
+    });
+  assert.throws(open(999_999_999), { code: 'ERR_NO_PROCESS', message: /no thread 999999999/ });
+  open(process.pid)().close();
+  // As an ordinary user finds it.
+  t.mock.method(process as { geteuid: () => number }, 'geteuid', () => 65534);
+  t.mock.method(process, 'kill', () => {
+    throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
+  });
+  assert.throws(open(1), { code: 'ERR_SIGNAL', message: /thread 1: process 1 belongs to another user/ });
+});

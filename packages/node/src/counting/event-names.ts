@@ -1,0 +1,18 @@
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+
+/** Throws for a name that no event has: it would be a reset, or a sum that is preserved, of nothing. */
+export function requireEventNames(
+  names: readonly string[] | 'all' | undefined,
+  known: readonly string[],
+): void {
+  if (names === undefined || names === 'all') return;
+  if (!Array.isArray(names))
+    throw new CounterpointError('ERR_NO_EVENT', `names of events should be a list, not ${String(names)}`);
+  const missing = names.find((name) => !known.includes(name));
+  if (missing === undefined) return;
+  throw new CounterpointError(
+    'ERR_NO_EVENT',
+    `no event is called ${missing}${didYouMean(nearestNames(missing, known))}`,
+    `Counted are ${[...new Set(known)].join(', ')}, by the names under which they were asked for.`,
+  );
+}
