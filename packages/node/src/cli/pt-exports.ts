@@ -93,12 +93,13 @@ async function functionChunks(input: PtExportInput): Promise<Iterable<string>> {
   const files = await openPrograms(input, 'functions');
   const image: CodeImage = input.code.image;
   return files.flatMap((file) => {
-    const functions = functionCoverage(new FileCounts(input.profile, file), image);
+    const counts = new FileCounts(input.profile, file);
+    const functions = functionCoverage(counts, image);
     if (functions.length === 0)
       input.note(
         `${file.name} has no symbols. Install its debug symbols (-dbgsym package), or use it unstripped.`,
       );
-    return [...writeFunctionCoverage(file.name, functions)];
+    return [...writeFunctionCoverage(counts, functions)];
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -146,6 +146,34 @@ test('lcov: what it says of itself is true', async (context) => {
   assert.match(text, /^BRDA:\d+,0,0,-$/m);
 });
 
+test('lcov reads it, and counts the same', async (context) => {
+  const executed = await execute(['-O2', '-g']);
+  if (executed === null) return context.skip(CANNOT);
+  const text = [...writeLcov(sourceCoverage(executed.profile, executed.image, executed.file))].join('');
+  writeFileSync(join(folder, 'program.info'), text);
+  const { status, stdout, stderr } = spawnSync(
+    'lcov',
+    ['--summary', 'program.info', '--rc', 'lcov_branch_coverage=1'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: 20_000,
+    },
+  );
+  if (status !== 0) return context.skip('no lcov here');
+  const sum = (field: string): number =>
+    [...text.matchAll(new RegExp(`^${field}:(\\d+)$`, 'gm'))].reduce(
+      (total, [, count]) => total + Number(count),
+      0,
+    );
+  for (const [kind, found, hit] of [
+    ['lines', 'LF', 'LH'],
+    ['functions', 'FNF', 'FNH'],
+    ['branches', 'BRF', 'BRH'],
+  ] as const)
+    assert.match(stdout + stderr, new RegExp(`\\(${sum(hit)} of ${sum(found)} ${kind}\\)`));
+});
+
 for (const address of [null, 0x7f00_1234_0000n])
   test(`AutoFDO and branches, ${address === null ? 'where it was linked for' : 'moved'}: all counts, from the steps`, async (context) => {
     const executed = await execute(['-O2', '-g'], address);
@@ -211,12 +239,13 @@ test('without lines: functions and instructions, and how to get lines', async (c
   if (executed === null) return context.skip(CANNOT);
   const { file, profile, image, steps } = executed;
   assert.throws(() => sourceCoverage(profile, image, file), { code: 'ERR_NO_LINES', remedy: /-g/ });
-  const functions = functionCoverage(new FileCounts(profile, file), image);
+  const counts = new FileCounts(profile, file);
+  const functions = functionCoverage(counts, image);
   const covered = functions.reduce((sum, one) => sum + one.covered, 0);
   assert.equal(covered, steps.size);
   const never = functions.find(({ name }) => name === 'never')!;
   assert.deepEqual([never.executed, never.covered], [0, 0]);
   assert.ok(never.instructions > 5);
   assert.equal(functions.find(({ name }) => name === 'factorial')!.executed, 12);
-  assert.match([...writeFunctionCoverage('program', functions)].join(''), /^program: 7 of 8 functions/);
+  assert.match([...writeFunctionCoverage(counts, functions)].join(''), /^program: 7 of 8 functions/);
 });

@@ -55,13 +55,17 @@ function isCode({ elf }: ProgramFile, address: number): boolean {
 
 /** The functions of a file as text: calls, executed instructions of all, name. */
 export function* writeFunctionCoverage(
-  name: string,
+  counts: FileCounts,
   functions: readonly FunctionCoverage[],
 ): Generator<string> {
+  const { name } = counts.file;
+  const distinct = counts.executed.reduce((sum, executed) => sum + (executed > 0 ? 1 : 0), 0);
   const called = functions.filter(({ covered }) => covered > 0);
   const instructions = functions.reduce((sum, one) => sum + one.instructions, 0);
   const covered = functions.reduce((sum, one) => sum + one.covered, 0);
   yield `${name}: ${called.length} of ${functions.length} functions, ${covered} of ${instructions} instructions were executed\n`;
+  if (distinct > covered)
+    yield `${distinct - covered} more executed instructions are in no function that has a symbol\n`;
   yield '        calls    executed /       all  function\n';
   for (const one of [...functions].sort((a, b) => b.executed - a.executed || a.address - b.address))
     yield `${String(one.executed).padStart(13)} ${String(one.covered).padStart(11)} / ${String(one.instructions).padStart(9)}  ${one.name}\n`;
