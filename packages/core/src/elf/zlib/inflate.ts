@@ -63,8 +63,14 @@ function adler32(bytes: Uint8Array): number {
   return ((high << 16) | low) >>> 0;
 }
 
+/** Codes up to this length are found with one look at the bits that come next; nearly all are. */
+const TABLE_BITS = 9;
+const LENGTH_SHIFT = 12;
+
 /** Codes by length: how many have it, and the symbols in the order of their codes. */
 class Huffman {
+  /** By the next bits of the input: length of the code << LENGTH_SHIFT | symbol; 0 where the code is longer. */
+  readonly table = new Uint16Array(1 << TABLE_BITS);
   readonly #counts = new Uint16Array(LONGEST_CODE + 1);
   readonly #symbols: Uint16Array;
 
@@ -84,10 +90,31 @@ class Huffman {
     lengths.forEach((length, symbol) => {
       if (length > 0) this.#symbols[next[length]!++] = symbol;
     });
+    this.#fillTable();
+  }
+
+  #fillTable(): void {
+    let code = 0;
+    let index = 0;
+    for (let length = 1; length <= TABLE_BITS; length++) {
+      for (let left = this.#counts[length]!; left > 0; left--, code++, index++) {
+        // A code comes with its highest bit first, all else with its lowest.
+        let bits = 0;
+        for (let bit = 0; bit < length; bit++) bits |= ((code >> bit) & 1) << (length - 1 - bit);
+        const entry = (length << LENGTH_SHIFT) | this.#symbols[index]!;
+        for (let at = bits; at < this.table.length; at += 1 << length) this.table[at] = entry;
+      }
+      code <<= 1;
+    }
   }
 
   /** Codes of one length are consecutive numbers, and those of the next begin at twice what comes behind them. */
   read(bits: Inflater): number {
+    const entry = this.table[bits.peek(TABLE_BITS)]!;
+    if (entry !== 0) {
+      bits.bits(entry >> LENGTH_SHIFT);
+      return entry & ((1 << LENGTH_SHIFT) - 1);
+    }
     let code = 0;
     let first = 0;
     let index = 0;
@@ -128,6 +155,16 @@ class Inflater {
     }
     if (this.#used !== this.output.length)
       throw this.error(`${this.output.length} bytes`, String(this.#used));
+    this.align();
+  }
+
+  /** The next bits, with zeros behind the end of the input. */
+  peek(count: number): number {
+    while (this.#heldCount < count && this.at < this.#input.length) {
+      this.#held |= this.#input[this.at++]! << this.#heldCount;
+      this.#heldCount += 8;
+    }
+    return this.#held & ((1 << count) - 1);
   }
 
   /** At most 16. */
@@ -147,9 +184,15 @@ class Inflater {
     return new FormatError('ERR_DEFLATE', this.at, expected, found);
   }
 
-  #stored(): void {
+  /** To the next byte: whole ones that were looked at already are given back. */
+  align(): void {
+    this.at -= this.#heldCount >> 3;
     this.#held = 0;
     this.#heldCount = 0;
+  }
+
+  #stored(): void {
+    this.align();
     const length = this.bits(16);
     if ((this.bits(16) ^ 0xffff) !== length) throw this.error('a length and its complement', 'others');
     if (length > this.#input.length - this.at) throw this.error(`${length} bytes`, 'the end');
