@@ -1,28 +1,24 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemEventLookup } from '../pmu/index.ts';
 import { liveHandles, realSys } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
+import { canCount } from '../test/own-faults.ts';
 import { cgroupMounts } from './cgroups.ts';
 import { type Counts, type EventList, openCounting } from './index.ts';
 
 /** On this machine's kernel, against perf where it is installed. */
 
 const noPerf = spawnSync('perf', ['--version']).status === 0 ? false : 'perf is not installed';
-const noEvents = canCount() ? false : 'this user may not count the kernel’s part of events here';
-
-function canCount(): boolean {
-  try {
-    using session = openCounting({ target: { kind: 'self' }, events: 'faults:k' });
-    return session.read().sets[0]!.events[0]!.status !== 'not-supported';
-  } catch {
-    return false;
-  }
-}
+const noEvents = canCount('self', 'faults:k')
+  ? false
+  : 'this user may not count the kernel’s part of events here';
 
 async function countCommand(command: readonly string[], events: EventList): Promise<Counts> {
   using held = launchHeld(command, { stdio: ['ignore', 'ignore', 'ignore'] });
@@ -155,6 +151,71 @@ test('a control update before the exec of a held command waits for the exec, too
   for (const isStarted of [false, true]) {
     const updated = await faultsOf(isStarted, true);
     assert.ok(Math.abs(updated - plain) < 0.05 * plain, `${updated} for ${plain}`);
+  }
+});
+
+test('a thread that runs is attached to: it is counted, and its neighbour is not', {
+  skip: noEvents,
+}, async () => {
+  const shells = [0, 1].map(() =>
+    spawn('/bin/sh', ['-c', 'while read line; do /bin/true; echo done; done'], { stdio: 'pipe' }),
+  );
+  try {
+    const round = async (shell: (typeof shells)[number]) => {
+      shell.stdin.write('go\n');
+      await once(shell.stdout, 'data');
+    };
+    for (const shell of shells) await round(shell);
+    const [own, neighbour] = shells;
+    using session = openCounting({ target: { kind: 'threads', tids: [own!.pid!] }, events: 'faults' });
+    session.start();
+    await round(neighbour!);
+    assert.deepEqual(values(session.read()), [0]);
+    await round(own!);
+    const [event] = session.read().sets[0]!.events;
+    assert.ok(event!.value > 20n, `${event!.value}`);
+    assert.deepEqual(
+      event!.places.map(({ task }) => task),
+      [own!.pid],
+    );
+  } finally {
+    for (const shell of shells) shell.kill();
+  }
+});
+
+test('the counters of a process that is killed end with it', { skip: noEvents }, async () => {
+  const script = `
+    const { openCounting } = await import(${JSON.stringify(join(import.meta.dirname, 'index.ts'))});
+    const signal = { number: 12, tid: ${process.pid} };
+    const overflows = [{ event: 'task-clock', period: 1_000_000, signal }];
+    const target = { kind: 'threads', tids: [${process.pid}] };
+    openCounting({ target, events: 'task-clock', inherit: false, overflows }).start();
+    console.log('up');
+    setInterval(() => {}, 1000);`;
+  let signals = 0;
+  const count = () => void signals++;
+  process.on('SIGUSR2', count);
+  const flags = ['--import', 'tsx', '--conditions=counterpoint-source', '--input-type=module'];
+  const counter = spawn(process.execPath, [...flags, '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  /** 50 ms of this thread's time, in which it is counted. */
+  const spin = async () => {
+    const before = process.cpuUsage();
+    while (process.cpuUsage(before).user < 50_000) Math.hypot(before.user);
+    await sleep(20);
+  };
+  try {
+    await once(counter.stdout, 'data');
+    await spin();
+    assert.ok(signals > 0);
+    counter.kill('SIGKILL');
+    await once(counter, 'exit');
+    await sleep(20);
+    const before = signals;
+    await spin();
+    assert.equal(signals, before);
+  } finally {
+    counter.kill('SIGKILL');
+    process.off('SIGUSR2', count);
   }
 });
 

@@ -3,19 +3,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { FakeSys, liveHandles } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
+import { canCount } from '../test/own-faults.ts';
 import { GlobalCounters } from './index.ts';
 
-const noEvents = canCount() ? false : 'this user may not count whole CPUs here';
-
-function canCount(): boolean {
-  try {
-    using counters = new GlobalCounters();
-    counters.writeControl({ events: 'cs' });
-    return true;
-  } catch {
-    return false;
-  }
-}
+const noEvents = canCount('cpus', 'cs') ? false : 'this user may not count whole CPUs here';
 
 const cpus = onlineCpus();
 const busy = (cpu: number) =>

@@ -18,6 +18,7 @@ import type { ToolTimes } from './tool-events.ts';
 import type { CountedEvent, CountingTarget, Counts } from './types.ts';
 
 const CLOCK_MONOTONIC = 1;
+const CLOCK_THREAD_CPUTIME_ID = 3;
 const LEAST_SLICE_NS = 20_000_000n;
 const MOST_WAITING_OVERFLOWS = 65_536;
 /** One late overflow to so many switches goes without a note. */
@@ -77,6 +78,8 @@ export class CountingSession implements Disposable, Publishable {
   #elapsedBaseNs = 0n;
   #switches = 0;
   #blindNs = 0n;
+  /** For how long of it the target may have run. */
+  #unseenNs = 0n;
   /** Overflows that should have ended a set that was unloaded already, or was stopped. */
   #lateOverflows = 0;
   #lateNote: Note | null = null;
@@ -213,10 +216,12 @@ export class CountingSession implements Disposable, Publishable {
     this.#active = index;
     if (!this.#isRunning) return;
     // Reading comes after the switch: nothing but the two calls stands between the sets.
+    const ranFrom = this.#ranNs();
     const from = this.#now();
     before.set.disable();
     after.set.enable();
     const to = this.#now();
+    this.#unseenNs += (this.#ranNs() ?? to) - (ranFrom ?? from);
     this.#unloaded(before, from);
     this.#loadedAtNs = to;
     after.timesLoaded++;
@@ -274,7 +279,7 @@ export class CountingSession implements Disposable, Publishable {
       facts: this.#facts,
       tools: this.#tools,
       elapsedNs: this.#elapsedNs,
-      blindNs: this.#blindNs,
+      blindNs: this.#unseenNs,
       wantedNs,
     };
   }
@@ -364,7 +369,7 @@ export class CountingSession implements Disposable, Publishable {
 
   /**
    * Count something else, of the same target. Sums of the events named in `preserve` go on where the new control has them, too
-   * (in the set of the same name, or in the only one); all others begin at zero. A name that neither has is refused. On an error everything stays as it was.
+   * (in the set of the same name; those of an only set whose name is gone, in any); all others begin at zero. A name that neither has is refused. On an error everything stays as it was.
    */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.prepareUpdate(control, preserve).make();
@@ -431,11 +436,11 @@ export class CountingSession implements Disposable, Publishable {
     this.#switching = what.switching ?? { by: 'manual' };
     const { events: _, sets: __, overflows: ___, switching: ____, madeOf: _____, ...how } = this.#control;
     this.#control = { ...how, ...what };
+    const isKept = opened.some(({ name }) => name === before[0]!.set.name);
+    const only = before.length === 1 && !isKept ? before[0] : undefined;
     const isPreserved = (name: string) => preserve === 'all' || preserve.includes(name);
     for (const state of this.#sets) {
-      const old =
-        before.find(({ set }) => set.name === state.set.name) ??
-        (before.length === 1 ? before[0] : undefined);
+      const old = before.find(({ set }) => set.name === state.set.name) ?? only;
       if (old !== undefined) state.carryOver(old, isPreserved, context);
     }
     this.#shareSwitchEvent();
@@ -486,6 +491,11 @@ export class CountingSession implements Disposable, Publishable {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** What the target itself has run, where that is the calling thread: while sets are switched it may have to wait. */
+  #ranNs(): bigint | null {
+    return this.target.kind === 'self' ? this.#sys.clockNs(CLOCK_THREAD_CPUTIME_ID) : null;
   }
 
   #now(): bigint {

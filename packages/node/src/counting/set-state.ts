@@ -11,7 +11,7 @@ export interface CountingContext {
   tools: ToolTimes;
   /** Time with the session started, ever. */
   elapsedNs: bigint;
-  /** How long, in that time, none was loaded because sets were switched. */
+  /** For how long, in that time, none was loaded because sets were switched, and the target may have run. */
   blindNs: bigint;
   /** The kernel's time during which any set of the session was wanted, ever; null where there is one set. */
   wantedNs: bigint | null;

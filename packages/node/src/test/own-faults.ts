@@ -8,12 +8,15 @@ const PAGE = 4096;
 const CANNOT: ReadonlySet<string> = new Set(['ERR_PERF_PERMISSION', 'ERR_NO_PERF_EVENTS']);
 
 /** Why the tests that count them are skipped. */
-export const noOwnFaults = canCount() ? false : 'software events cannot be counted here';
+export const noOwnFaults = canCount('self', 'faults:u') ? false : 'software events cannot be counted here';
 
-function canCount(): boolean {
+/** Whether this user may count the event, of all CPUs or of this thread; what else goes wrong is an error. */
+export function canCount(kind: 'self' | 'cpus', events: string): boolean {
   try {
-    using session = openCounting({ target: { kind: 'self' }, events: 'faults:u' });
-    return session.read().sets[0]!.events[0]!.status !== 'not-supported';
+    using session = openCounting({ target: { kind }, events });
+    const [event] = session.read().sets[0]!.events;
+    // Where the kernel's part is wanted, counting without it will not do.
+    return event!.status !== 'not-supported' && event!.name === event!.requestedName;
   } catch (error) {
     // Anything else is for the tests to fail on.
     if (error instanceof CounterpointError && CANNOT.has(error.code)) return false;
