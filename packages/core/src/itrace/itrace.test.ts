@@ -28,14 +28,18 @@ const ENCODINGS: Record<string, EncodingOptions> = {
   cyc: { tsc: true, mtc: true, cyc: true, longTnt: true },
 };
 
-/** Some 20,000 instructions of gzip and libc, as a recording. */
-async function recordingOf(encoding: EncodingOptions, seed: number): Promise<Uint8Array<ArrayBuffer> | null> {
+/** Instructions of gzip and libc, as a recording. */
+async function recordingOf(
+  encoding: EncodingOptions,
+  seed: number,
+  instructions = 20_000,
+): Promise<Uint8Array<ArrayBuffer> | null> {
   const programs = await loadPrograms();
   if (programs === null) return null;
   const { image, code, entries } = programs;
   const walk = new RandomWalk({ seed, entries, interruptEvery: 60 });
   const encoder = new ExecutionEncoder(image, walk, encoding);
-  const trace = joinChunks(encoder.chunks({ instructions: 20_000 }));
+  const trace = joinChunks(encoder.chunks({ instructions }));
   const mappings = code.map(({ path, address, sizeBytes, offset }) => ({
     path,
     address,
@@ -112,6 +116,16 @@ for (const [index, [name, encoding]] of Object.entries(ENCODINGS).entries())
     }
   });
 
+test('a longer execution without times: instructions are the clock', { skip: noPerf }, async (context) => {
+  const bytes = await recordingOf({}, 3, 300_000);
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const path = folder.file('long.data', bytes);
+  for (const letters of ['i1us', 'g4i20us']) {
+    const theirs = perf(['script', '-i', path, `--itrace=${letters}`]);
+    assertSameLines((await ours(bytes, letters)).text, theirs.stdout, letters);
+  }
+});
+
 test('instructions with their bytes, calls and returns by their depth', { skip: noPerf }, async (context) => {
   const bytes = await recordingOf({ tsc: true }, 5);
   if (bytes === null) return context.skip(NO_PROGRAMS);
@@ -150,6 +164,14 @@ test('a profile of what was executed, with every export behind it', async (conte
   assert.equal(event?.samples, 200);
   assert.equal(event.sumPeriod, 20_000n);
   assert.ok(!diagnostics.some(({ code }) => code === 'trace-not-decoded' || code === 'trace-errors'));
+});
+
+test('letters that give nothing are said', async (context) => {
+  const bytes = await recordingOf({ tsc: true }, 7);
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const { diagnostics } = await ours(bytes, 'i1000iyqGLIA');
+  const letters = diagnostics.filter(({ code }) => code === 'itrace-letter').map(({ path }) => path.at(-1));
+  assert.deepEqual(letters, ['y', 'q', 'G', 'L', 'I', 'A']);
 });
 
 test('without the files every error is counted and told with what to do; left alone, that is said', async (context) => {

@@ -13,7 +13,10 @@ import {
   EVENT_ASYNC_DISABLED,
   EVENT_DISABLED,
   EVENT_ENABLED,
+  EVENT_NONE,
   EVENT_OVERFLOW,
+  EVENT_TIP,
+  EVENT_TNT,
   type ExecutedInstruction,
   FLOW_END,
   FLOW_NO_MAP,
@@ -27,12 +30,10 @@ import {
   PACKET_FUP,
   PACKET_PSBEND,
   Packet,
-  type PerfClock,
   PT_SIZE_PSB,
   readPacket,
   STEP_EVENT,
   STEP_INSTRUCTION,
-  tscToPerfNs,
 } from '../trace/index.ts';
 import {
   FLAG_ASYNC,
@@ -44,6 +45,7 @@ import {
   FLAG_TRACE_END,
   flagsOf,
 } from './branch-flags.ts';
+import { QueueGraph } from './queue-graph.ts';
 import { ERROR_OVERFLOW, errorOfFlow } from './trace-errors.ts';
 import { putPsb, putTraceEvent } from './trace-events.ts';
 import type { TraceSampler } from './trace-sampler.ts';
@@ -57,13 +59,16 @@ export const RUN_NEEDS_BYTES = 3;
 
 /** Records that are made before somebody should take them. */
 const MOST_RECORDS = 1 << 14;
+/** A packet that does not fit in what is left of a slice waits for the next. */
+const LONGEST_PACKET_BYTES = 16;
 const STEPS_BETWEEN_LOOKS = 1 << 16;
 
 export interface PtQueueOptions {
-  /** Null: no times are known. */
-  readonly clock: PerfClock | null;
   readonly flow: FlowOptions;
   readonly cpu: number;
+  /** Whole stretches may be executed at once; so many bytes between two looks at what was made. */
+  readonly usesGraph: boolean;
+  readonly sliceBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -93,9 +98,11 @@ export class PtQueue {
   private timeLo = 0;
   private timeHi = 0;
   private hasTime = false;
-  /** How far it is, nanoseconds; 0 at first, and where times are not known. */
-  timeNs = 0;
   private blockedAt = -1;
+  /** Where the graph could not go on. */
+  private blockedPosition = -1;
+  private blockedOutcomes = 0;
+  private readonly graphs = new WeakMap<CodeImage, Map<number, QueueGraph>>();
   /** The next PSB that is to be told of; -1: none. */
   private nextPsb = -1;
 
@@ -116,6 +123,11 @@ export class PtQueue {
       this.sampler.cut();
       this.sampler.thread.calls.clear();
     }
+  }
+
+  /** How far it is, nanoseconds; 0 at first, and where times are not known. */
+  get timeNs(): number {
+    return this.sampler.timeNs;
   }
 
   get position(): number {
@@ -151,8 +163,9 @@ export class PtQueue {
       const next = state.event;
       if (next.hasTime && (next.timeLo !== this.timeLo || next.timeHi !== this.timeHi || !this.hasTime))
         this.moveTime(next.timeLo, next.timeHi);
-      if (this.timeNs > untilNs) return RUN_UNTIL;
+      if (sampler.timeNs > untilNs) return RUN_UNTIL;
       if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
+      if (this.options.usesGraph && this.runGraph(decoder)) continue;
       const code = decoder.step();
       if (code === STEP_INSTRUCTION) this.instruction(decoder.instruction);
       else if (code === STEP_EVENT) this.event(decoder.event);
@@ -163,6 +176,8 @@ export class PtQueue {
         if (code === FLOW_NO_MAP && this.image.isWaiting && this.blockedAt !== decoder.offset) {
           // Once for each place: a file that is not there does not come.
           this.blockedAt = decoder.offset;
+          // What it took for a place without code may have some.
+          this.graphs.delete(this.image);
           return RUN_NEEDS_CODE;
         }
         this.closeBranch(decoder.errorIpLo, decoder.errorIpHi);
@@ -170,6 +185,51 @@ export class PtQueue {
         this.resume(decoder);
       }
     }
+  }
+
+  /** A slice by the compiled graph. False where the exact decoder has to take the next step. */
+  private runGraph(decoder: FlowDecoder): boolean {
+    const { state } = decoder;
+    const { kind, count } = state.event;
+    if (!state.isEnabled || (kind !== EVENT_TNT && kind !== EVENT_TIP)) return false;
+    const isBlocked =
+      state.position === this.blockedPosition && (kind !== EVENT_TNT || count >= this.blockedOutcomes);
+    if (isBlocked) return false;
+    if (!decoder.release()) return false;
+    this.closeBranch(state.ipLo, state.ipHi);
+    const from = state.position;
+    const end = Math.min(from + this.options.sliceBytes, this.bytes.length);
+    // Synchronisation points that are to be told of are for the exact decoder.
+    const stop = this.nextPsb >= from ? Math.min(end, this.nextPsb) : end;
+    const isTnt = state.event.kind === EVENT_TNT;
+    if (!isTnt) state.event.count = 0;
+    this.graphOf(decoder).run(this.bytes, stop, state);
+    const rest = state.event.count;
+    const { lo, hi } = state.event;
+    state.event.clear(rest > 0 ? EVENT_TNT : EVENT_NONE);
+    state.event.count = rest;
+    state.event.lo = lo;
+    state.event.hi = hi;
+    decoder.adopt();
+    // A slice may end anywhere: only where it did not come to its end something is in the way.
+    if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.blockedPosition = -1;
+    else this.blockedPosition = state.position;
+    this.blockedOutcomes = state.event.kind === EVENT_TNT ? state.event.count : 0;
+    return state.position > from;
+  }
+
+  private graphOf({ state }: FlowDecoder): QueueGraph {
+    let graphs = this.graphs.get(this.image);
+    if (graphs === undefined) {
+      graphs = new Map();
+      this.graphs.set(this.image, graphs);
+    }
+    let graph = graphs.get(state.mode);
+    if (graph === undefined) {
+      graph = new QueueGraph(this.image, state, this.sampler, (lo, hi) => this.moveTime(lo, hi));
+      graphs.set(state.mode, graph);
+    }
+    return graph;
   }
 
   /** The decoder has read past it. */
@@ -203,12 +263,7 @@ export class PtQueue {
     this.timeLo = lo;
     this.timeHi = hi;
     this.hasTime = true;
-    const { clock } = this.options;
-    if (clock === null) return;
-    const timeNs = tscToPerfNs(clock, lo >>> 0, hi >>> 0);
-    // Time does not run backwards: an estimate was ahead.
-    if (timeNs > this.timeNs) this.timeNs = timeNs;
-    this.sampler.setTime(this.timeNs, lo, hi);
+    this.sampler.setTime(lo, hi);
   }
 
   private instruction(instruction: ExecutedInstruction): void {
@@ -258,7 +313,6 @@ export class PtQueue {
         sampler.sample.instructionBytes = 0;
         if (event.isStatus || event.isIpSuppressed) return;
         if (event.ipHi >= 0) sampler.estimateTime();
-        this.timeNs = sampler.sample.timeNs;
         sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
       case EVENT_DISABLED:

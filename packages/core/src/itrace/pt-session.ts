@@ -25,6 +25,7 @@ import {
   parseCpu,
 } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
+import { lettersNotDone } from './not-done.ts';
 import { ProcessCode } from './process-code.ts';
 import { PtQueue, RUN_FULL, RUN_NEEDS_BYTES, RUN_NEEDS_CODE } from './pt-queue.ts';
 import { RecordBuffer } from './record-buffer.ts';
@@ -33,6 +34,12 @@ import { errorText } from './trace-errors.ts';
 import { type SamplingPlan, TraceSampler } from './trace-sampler.ts';
 import type { TraceOutcome, TraceRequest } from './trace-scan.ts';
 import { type TracedThread, TracedThreads } from './traced-threads.ts';
+
+/** Bytes that are decoded in one go. */
+const SLICE_BYTES = 1 << 18;
+const DENSE_SLICE_BYTES = 1 << 12;
+/** Instructions, or ticks, between samples below which there are very many. */
+const DENSE_PERIOD = 1 << 10;
 
 /** A queue with where its bytes come from. */
 interface RunningQueue {
@@ -108,6 +115,7 @@ export class PtSession {
       events,
       periodTicks: periodTicks(options, this.info.clock ?? this.clock),
       skip: options.skip,
+      pebsRecords: 0,
       errors: new Map(),
       clock: this.clock,
       nominalRatio: this.info.maxNonTurboRatio,
@@ -119,8 +127,9 @@ export class PtSession {
       const sampler = new TraceSampler(this.plan!, new RecordBuffer(this.reader.littleEndian), thread);
       const image = this.code.imageOf(thread.pid);
       const queue = new PtQueue(sampler, image, {
-        clock: this.clock,
         flow,
+        usesGraph: this.usesGraph(traceEvent),
+        sliceBytes: this.sliceBytes(),
         cpu: source.cpu,
         signal: this.scan.signal,
       });
@@ -195,7 +204,9 @@ export class PtSession {
     const errors = [...(this.plan?.errors ?? [])]
       .sort((a, b) => a[0] - b[0])
       .map(([code, count]) => ({ code, text: errorText(code), count }));
-    return { diagnostics: this.code.diagnostics, errors, decodedBytes: this.decodedBytes };
+    const notDone = lettersNotDone(this.request.options, this.plan?.pebsRecords ?? 0);
+    const diagnostics = [...notDone, ...this.code.diagnostics];
+    return { diagnostics, errors, decodedBytes: this.decodedBytes };
   }
 
   private async runAll(queues: RunningQueue[], untilNs: number): Promise<void> {
@@ -290,6 +301,25 @@ export class PtSession {
 
   private traceEvents(): RecordedEvent[] {
     return this.reader.events.events.filter(({ attr }) => attr.type === this.info.pmuType);
+  }
+
+  /**
+   * Not where the kernel is traced, too: threads change in the middle of its code, and only the exact decoder stops there. Nor for
+   * errata that make packets mean something else.
+   */
+  private usesGraph(traceEvent: RecordedEvent): boolean {
+    const { skd007, skl168, bdm64 } = this.errata();
+    const isUserOnly = traceEvent.attr.flags.excludeKernel !== 0;
+    return (isUserOnly || this.info.schedSwitch === 0) && !skd007 && !skl168 && !bdm64;
+  }
+
+  /** How much is decoded before what was made of it is given on: little where each instruction, or branch, is a sample. */
+  private sliceBytes(): number {
+    const { events, periodTicks, options } = this.plan!;
+    const isDense =
+      events.branches !== null ||
+      (events.instructions !== null && periodTicks < DENSE_PERIOD && options.period < DENSE_PERIOD);
+    return isDense ? DENSE_SLICE_BYTES : SLICE_BYTES;
   }
 
   private errata(): Errata {

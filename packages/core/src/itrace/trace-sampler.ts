@@ -30,6 +30,8 @@ export interface SamplingPlan {
   readonly periodTicks: number;
   /** Samples that are still to be left out (`s`). */
   skip: number;
+  /** PEBS records that the trace holds. */
+  pebsRecords: number;
   /** Errors by perf's code. */
   readonly errors: Map<number, number>;
   /** Null: times are not known. */
@@ -43,8 +45,11 @@ export class TraceSampler {
   readonly sample = new SyntheticSample();
   readonly buffer: RecordBuffer;
   thread: TracedThread;
-  /** TSC of the last timing packet, ticks. */
+  /** TSC of the last timing packet: halves, and ticks. */
+  private tscLo = 0;
+  private tscHi = 0;
   private ticks = 0;
+  private isTimeNew = false;
   private instructionsSinceTime = 0;
   private readonly plan: SamplingPlan;
   private readonly instructionPeriod: number;
@@ -68,18 +73,34 @@ export class TraceSampler {
     this.buffer = buffer;
     this.thread = thread;
     const { options, events } = plan;
-    this.countsInstructions = events.instructions !== null || events.cycles !== null;
+    this.countsInstructions = events.instructions !== null;
     this.instructionPeriod = plan.periodTicks > 0 ? 0 : Math.max(1, options.period);
     this.branchFilter =
       (options.calls ? FLAG_CALL | FLAG_ASYNC | FLAG_TRACE_END : 0) |
       (options.returns ? FLAG_RETURN | FLAG_TRACE_BEGIN : 0);
   }
 
-  /** Time has moved on: on the recording's clock, and on the trace's. */
-  setTime(timeNs: number, tscLo: number, tscHi: number): void {
-    this.sample.timeNs = timeNs;
+  /** A timing packet: what follows is executed then. */
+  setTime(tscLo: number, tscHi: number): void {
+    if (this.plan.clock === null) return;
+    this.tscLo = tscLo;
+    this.tscHi = tscHi;
     this.ticks = (tscHi >>> 0) * TWO_32 + (tscLo >>> 0);
     this.instructionsSinceTime = 0;
+    this.leftInPeriod = 0;
+    this.isTimeNew = true;
+  }
+
+  /** Nanoseconds on the recording's clock; 0 where times are not known. Never less than before: an estimate was ahead then. */
+  get timeNs(): number {
+    const { sample } = this;
+    if (this.isTimeNew) {
+      this.isTimeNew = false;
+      const { clock } = this.plan;
+      if (clock !== null)
+        sample.timeNs = Math.max(sample.timeNs, tscToPerfNs(clock, this.tscLo >>> 0, this.tscHi >>> 0));
+    }
+    return sample.timeNs;
   }
 
   setThread(thread: TracedThread, cpu: number): void {
@@ -91,6 +112,11 @@ export class TraceSampler {
 
   get events(): SyntheticEvents {
     return this.plan.events;
+  }
+
+  /** A PEBS record has begun. */
+  countPebs(): void {
+    this.plan.pebsRecords++;
   }
 
   setRatio(ratio: number): void {
@@ -112,7 +138,7 @@ export class TraceSampler {
     const tsc = this.ticks + ticks;
     const hi = Math.floor(tsc / TWO_32);
     const timeNs = tscToPerfNs(clock, tsc - hi * TWO_32, hi);
-    if (timeNs > this.sample.timeNs) this.sample.timeNs = timeNs;
+    this.sample.timeNs = Math.max(this.timeNs, timeNs);
   }
 
   /** Nothing of before leads here: a gap in the trace. */
@@ -121,18 +147,45 @@ export class TraceSampler {
     this.isContinuous = false;
   }
 
+  /** Every branch is wanted, not only calls and returns. */
+  get needsBranches(): boolean {
+    return this.plan.events.branches !== null || this.thread.branches !== null;
+  }
+
+  /** Samples of branches show the instruction. */
+  get writesBranches(): boolean {
+    return this.plan.events.branches !== null;
+  }
+
+  /** So many instructions were executed and none makes a sample; false, and nothing is counted, where one may. */
+  skipInstructions(count: number): boolean {
+    const { periodTicks } = this.plan;
+    if (this.countsInstructions && periodTicks === 0) {
+      if (this.sincePeriod + count >= this.instructionPeriod) return false;
+      this.sincePeriod += count;
+    } else if (this.countsInstructions) {
+      if (this.leftInPeriod === 0) this.leftInPeriod = this.untilNextPeriod(periodTicks);
+      if (count >= this.leftInPeriod) return false;
+      this.leftInPeriod -= count;
+    }
+    this.executed += count;
+    this.instructionsSinceTime += count;
+    return true;
+  }
+
   /** One more instruction was executed. True where it makes a sample, which `putInstruction` then writes. */
   isSampled(): boolean {
+    const { periodTicks } = this.plan;
+    if (this.countsInstructions && periodTicks > 0 && this.leftInPeriod === 0)
+      this.leftInPeriod = this.untilNextPeriod(periodTicks);
     this.executed++;
     this.instructionsSinceTime++;
     if (!this.countsInstructions) return false;
-    const { periodTicks } = this.plan;
     if (periodTicks === 0) {
       if (++this.sincePeriod < this.instructionPeriod) return false;
       this.sincePeriod = 0;
       return true;
     }
-    if (this.leftInPeriod === 0) this.leftInPeriod = this.untilNextPeriod(periodTicks);
     if (--this.leftInPeriod > 0) return false;
     const period = Math.floor((this.ticks + this.instructionsSinceTime) / periodTicks);
     this.lastPeriod = Math.max(period, this.lastPeriod + 1);
@@ -144,7 +197,7 @@ export class TraceSampler {
    * the first period is only found, not sampled.
    */
   private untilNextPeriod(periodTicks: number): number {
-    let ticks = this.ticks + this.instructionsSinceTime - 1;
+    let ticks = this.ticks + this.instructionsSinceTime;
     if (this.isContinuous) {
       if (Math.floor(ticks / periodTicks) > this.lastPeriod) return 1;
     } else {
@@ -168,7 +221,6 @@ export class TraceSampler {
     sample.flags = 0;
     sample.period = this.plan.options.quick > 0 ? 1 : this.executed - this.executedAtSample;
     if (this.plan.events.instructions !== null) this.put(this.plan.events.instructions);
-    if (this.plan.events.cycles !== null) this.put(this.plan.events.cycles);
     this.executedAtSample = this.executed;
   }
 
@@ -224,7 +276,8 @@ export class TraceSampler {
     this.lastError = code;
     if (code === ERROR_OVERFLOW && options.withoutOverflows) return;
     if (code === ERROR_LOST && options.withoutLost) return;
-    const { cpu, pid, tid, timeNs } = sample;
+    const { cpu, pid, tid } = sample;
+    const { timeNs } = this;
     writeTraceError(this.buffer, code, { cpu, pid, tid, timeNs, ipLo, ipHi });
   }
 
@@ -234,6 +287,8 @@ export class TraceSampler {
       plan.skip--;
       return;
     }
+    // Worked out only where somebody wants to know.
+    sample.timeNs = this.timeNs;
     writeSample(this.buffer, event, sample, thread.calls, plan.options.callChain, thread.branches);
   }
 }

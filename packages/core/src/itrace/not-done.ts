@@ -1,0 +1,49 @@
+import type { Diagnostic } from '../symbols/index.ts';
+import type { ItraceOptions } from './itrace-options.ts';
+
+/** Letters that are read, and that Intel PT gives nothing for here, or less than perf: each is said. */
+export function lettersNotDone(options: ItraceOptions, pebsRecords: number): Diagnostic[] {
+  const notes: Diagnostic[] = [];
+  const note = (letter: string, detail: string, remedy: string): void => {
+    notes.push({ code: 'itrace-letter', path: `--itrace ${letter}`, detail, remedy });
+  };
+  if (options.cycles)
+    note('y', 'cycles are not made into samples', '`i` gives instructions; times show where cycles went.');
+  if (options.quick > 0)
+    note(
+      'q',
+      'the trace was decoded in full, not more quickly',
+      'Leave the letter out: the samples are the same.',
+    );
+  if (options.recordedCallChain > 0)
+    note(
+      'G',
+      'recorded samples keep the call chains that they have',
+      '`g` gives chains to samples of the trace.',
+    );
+  if (options.recordedLastBranches > 0)
+    note(
+      'L',
+      'recorded samples keep the branches that they have',
+      '`l` gives branches to samples of the trace.',
+    );
+  if (options.eventTrace)
+    note(
+      'I',
+      'interrupts are shown as branches only, without their vectors',
+      '`b` shows them; `pt flow` has the vectors.',
+    );
+  if (options.approximateIpc)
+    note(
+      'A',
+      'instructions for each cycle are not counted',
+      'Read this recording with `perf script --itrace=A -F+ipc`.',
+    );
+  if (options.other && pebsRecords > 0)
+    note(
+      'o',
+      `${pebsRecords} PEBS records in the trace are not made into samples`,
+      'Read this recording with `perf script --itrace=o`.',
+    );
+  return notes;
+}

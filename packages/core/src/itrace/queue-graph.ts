@@ -1,0 +1,248 @@
+/**
+ * Most of a queue, by the compiled graph: whole nodes instead of instructions. What samples need is replayed from nodes: each is a
+ * few segments that end with a branch.
+ *
+ *   node 7    push mov call f | test jmp g | cmp je        the direct ones are known; where `je` went, the next node says
+ */
+import { Int32Column } from '../profile/index.ts';
+import {
+  type CodeImage,
+  type FlowState,
+  Instruction,
+  KIND_CALL,
+  offsetIn,
+  PACKET_CBR,
+  type Packet,
+  PT_MODE_EXEC_CS_D,
+  PT_MODE_EXEC_CS_L,
+  PT_MODE_EXEC_IF,
+} from '../trace/index.ts';
+import {
+  CodeGraph,
+  END_CONDITIONAL,
+  END_JUMP_INDIRECT,
+  GraphEngine,
+  type HeaderState,
+} from '../trace/pt/graph/index.ts';
+import { FLAG_IN_TRANSACTION, flagsOf } from './branch-flags.ts';
+import type { TraceSampler } from './trace-sampler.ts';
+
+/** One node, instruction by instruction; each once. */
+class NodeInstructions {
+  /** By node: where its instructions begin, plus 1; 0 is not known yet. */
+  private first = new Int32Array(1024);
+  readonly lo = new Int32Column(4096);
+  readonly hi = new Int32Column(4096);
+  readonly size = new Int32Column(4096);
+  /** Flags of a branch, 0 of any other instruction. */
+  readonly flags = new Int32Column(4096);
+  private readonly graph: CodeGraph;
+  private readonly image: CodeImage;
+  private readonly scratch = new Instruction();
+
+  constructor(graph: CodeGraph, image: CodeImage) {
+    this.graph = graph;
+    this.image = image;
+  }
+
+  firstOf(node: number): number {
+    const known = node < this.first.length ? this.first[node]! : 0;
+    return (known !== 0 ? known : this.add(node)) - 1;
+  }
+
+  private add(node: number): number {
+    if (node >= this.first.length) {
+      const longer = new Int32Array(Math.max(this.first.length * 2, node + 1));
+      longer.set(this.first);
+      this.first = longer;
+    }
+    const first = this.lo.length + 1;
+    this.first[node] = first;
+    this.graph.walk(node, (lo, hi, size, kind) => {
+      this.lo.push(lo);
+      this.hi.push(hi);
+      this.size.push(size);
+      this.flags.push(kind < KIND_CALL ? 0 : flagsOf(kind, this.detailOf(lo, hi)));
+    });
+    return first;
+  }
+
+  private detailOf(lo: number, hi: number): number {
+    const size = this.image.decode(lo, hi, this.graph.mode, this.scratch);
+    return size > 0 ? this.scratch.detail : 0;
+  }
+}
+
+export class QueueGraph {
+  private readonly graph: CodeGraph;
+  private readonly image: CodeImage;
+  private readonly engine: GraphEngine;
+  private readonly instructions: NodeInstructions;
+  private readonly sampler: TraceSampler;
+  private readonly onTime: (lo: number, hi: number) => void;
+  private state: FlowState;
+  /** The node whose way out is not known yet; 0: none. */
+  private open = 0;
+  private hasTimeMoved = false;
+  private transactionFlag = 0;
+  private readonly code = new Uint8Array(16);
+
+  constructor(
+    image: CodeImage,
+    state: FlowState,
+    sampler: TraceSampler,
+    onTime: (tscLo: number, tscHi: number) => void,
+  ) {
+    this.image = image;
+    this.state = state;
+    this.sampler = sampler;
+    this.onTime = onTime;
+    this.graph = new CodeGraph(image, { mode: state.mode });
+    this.instructions = new NodeInstructions(this.graph, image);
+    this.engine = new GraphEngine(this.graph, state.lastIp, {
+      nodes: (_graph, nodes, count) => this.nodes(nodes, count),
+      time: (packet) => this.time(packet),
+    });
+  }
+
+  /** From `state`, which another engine has given free, to `end` at most; `state` then says what is next. */
+  run(bytes: Uint8Array, end: number, state: FlowState): void {
+    const { engine, graph } = this;
+    const { event } = state;
+    this.state = state;
+    this.transactionFlag = state.isSpeculative ? FLAG_IN_TRANSACTION : 0;
+    engine.lastIp = state.lastIp;
+    engine.node = graph.nodeAt(state.ipLo, state.ipHi);
+    engine.calls = callsOf(state, graph);
+    engine.position = state.position;
+    engine.restCount = event.count;
+    engine.restLo = event.lo;
+    engine.restHi = event.hi;
+    engine.run(bytes, end, headerOf(state));
+    const lo = graph.loOf(engine.node);
+    const hi = graph.hiOf(engine.node);
+    if (this.open !== 0) this.leave(this.open, lo, hi);
+    this.open = 0;
+    this.moveTime();
+    state.ipLo = lo;
+    state.ipHi = hi;
+    state.returns.clear();
+    for (const call of engine.calls) state.returns.push(graph.loOf(call), graph.hiOf(call));
+    state.position = engine.position;
+    state.sinceAnchor = 0;
+    event.count = engine.restCount;
+    event.lo = engine.restLo;
+    event.hi = engine.restHi;
+  }
+
+  private time(packet: Readonly<Packet>): void {
+    this.state.clock.update(packet);
+    if (packet.kind === PACKET_CBR) this.sampler.setRatio(packet.lo);
+    else this.hasTimeMoved = true;
+  }
+
+  /** What is executed from here on is executed then; the branch before it was not. */
+  private moveTime(): void {
+    if (!this.hasTimeMoved) return;
+    this.hasTimeMoved = false;
+    this.onTime(this.state.clock.tscLo, this.state.clock.tscHi);
+  }
+
+  private nodes(nodes: Int32Array, count: number): void {
+    const { graph, instructions, sampler } = this;
+    // Nobody asks for branches but those that change the stack of calls: most nodes are only counted.
+    const countsMost = !sampler.needsBranches;
+    const counts = graph.instructions.data;
+    const pushCounts = graph.pushCount.data;
+    const ends = graph.end.data;
+    for (let at = 0; at < count; at++) {
+      const node = nodes[at]!;
+      if (this.open !== 0) this.leave(this.open, graph.loOf(node), graph.hiOf(node));
+      if (this.hasTimeMoved) this.moveTime();
+      if (countsMost && pushCounts[node] === 0) {
+        const end = ends[node];
+        const isPlain = end === END_CONDITIONAL || end === END_JUMP_INDIRECT;
+        if (isPlain && sampler.skipInstructions(counts[node]!)) {
+          this.open = 0;
+          continue;
+        }
+      }
+      this.open = node;
+      const first = instructions.firstOf(node);
+      const last = first + graph.instructions.at(node) - 1;
+      const flags = instructions.flags.data;
+      let from = first;
+      for (let place = first; place < last; place++) {
+        if (flags[place] === 0) continue;
+        this.execute(from, place + 1);
+        // On the way only direct branches are gone over: to what is next.
+        this.branch(place, instructions.lo.at(place + 1), instructions.hi.at(place + 1));
+        from = place + 1;
+      }
+      this.execute(from, last + 1);
+    }
+  }
+
+  /** The way out of a node, to an address. */
+  private leave(node: number, toLo: number, toHi: number): void {
+    const { graph, instructions } = this;
+    if (graph.end.at(node) === END_CONDITIONAL) {
+      const other = graph.notTaken.at(node);
+      if (graph.loOf(other) === toLo && graph.hiOf(other) === toHi) return;
+    }
+    this.branch(instructions.firstOf(node) + graph.instructions.at(node) - 1, toLo, toHi);
+  }
+
+  private execute(from: number, to: number): void {
+    const { sampler, instructions } = this;
+    if (sampler.skipInstructions(to - from)) return;
+    for (let place = from; place < to; place++) {
+      if (!sampler.isSampled()) continue;
+      this.takeInstruction(place);
+      sampler.putInstruction(instructions.lo.at(place), instructions.hi.at(place));
+    }
+  }
+
+  private branch(place: number, toLo: number, toHi: number): void {
+    const { sampler, instructions } = this;
+    if (sampler.writesBranches) this.takeInstruction(place);
+    else sampler.sample.instructionBytes = instructions.size.at(place);
+    const flags = instructions.flags.at(place) | this.transactionFlag;
+    sampler.branch(flags, instructions.lo.at(place), instructions.hi.at(place), toLo, toHi);
+  }
+
+  /** The instruction's bytes, for who prints them. */
+  private takeInstruction(place: number): void {
+    const { instructions, image, code } = this;
+    const { sample } = this.sampler;
+    const lo = instructions.lo.at(place);
+    const hi = instructions.hi.at(place);
+    const size = instructions.size.at(place);
+    sample.instructionBytes = size;
+    const section = image.find(lo, hi);
+    const at = section === null ? -1 : offsetIn(section, lo, hi);
+    if (section !== null && at >= 0 && at + size <= section.sizeBytes)
+      for (let byte = 0; byte < size; byte++) sample.instruction[byte] = section.bytes[at + byte]!;
+    else {
+      code.fill(0);
+      image.read(lo, hi, code);
+      sample.instruction.set(code);
+    }
+  }
+}
+
+function callsOf(state: FlowState, graph: CodeGraph): number[] {
+  const { lo, hi, top, depth } = state.returns;
+  return Array.from({ length: depth }, (_, index) => {
+    const at = (top - depth + index + lo.length) % lo.length;
+    return graph.nodeAt(lo[at]!, hi[at]!);
+  });
+}
+
+function headerOf(state: FlowState): HeaderState {
+  const modeFlags =
+    (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |
+    (state.modeCsD ? PT_MODE_EXEC_CS_D : 0) |
+    (state.modeIf ? PT_MODE_EXEC_IF : 0);
+  return { modeFlags, cr3Lo: state.cr3Lo, cr3Hi: state.cr3Hi };
+}
