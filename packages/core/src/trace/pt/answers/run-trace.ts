@@ -23,6 +23,7 @@ import {
   type FlowEvent,
   type FlowOptions,
   type FlowState,
+  type ReturnStack,
   STEP_EVENT,
   STEP_INSTRUCTION,
 } from '../flow/index.ts';
@@ -100,6 +101,9 @@ export class TraceRun {
   /** Where the graph could not go on: the exact decoder has to get past it first. */
   #blockedPosition = -1;
   #blockedOutcomes = 0;
+  /** Who has the call stack that the exact decoder was given. */
+  #lastEngine: GraphEngine | null = null;
+  #fill: ((stack: ReturnStack) => void) | null = null;
   #steps = 0;
   readonly #stopAt: number;
   readonly #graphEnd: number;
@@ -211,7 +215,8 @@ export class TraceRun {
     engine.node = graph.nodeAt(state.ipLo, state.ipHi);
     // Where no instruction is, nothing goes on.
     if (graph.endOf(engine.node) !== END_BLOCKED) this.#listener.onGraph?.(state.ipLo, state.ipHi);
-    engine.calls = callsOf(state, graph);
+    if (this.#fill === null || this.#lastEngine !== engine || !state.returns.isDeferred(this.#fill))
+      engine.setCalls(state.returns);
     engine.position = state.position;
     engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
     engine.restLo = event.lo;
@@ -227,8 +232,10 @@ export class TraceRun {
     const { node } = engine;
     state.ipLo = graph.loOf(node);
     state.ipHi = graph.hiOf(node);
-    state.returns.clear();
-    for (const call of engine.calls) state.returns.push(graph.loOf(call), graph.hiOf(call));
+    // Most events leave the calls alone: they are not copied there and back for each.
+    this.#fill = (stack) => engine.copyCalls(stack);
+    this.#lastEngine = engine;
+    state.returns.defer(this.#fill);
     state.position = engine.position;
     state.sinceAnchor = 0;
     event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
@@ -285,14 +292,6 @@ export class TraceRun {
 /** Errata that make packets mean something else, or the branch before an event. */
 function changesPackets(errata: Errata | undefined): boolean {
   return errata !== undefined && (errata.skd007 || errata.skl168 || errata.bdm64);
-}
-
-function callsOf(state: FlowState, graph: CodeGraph): number[] {
-  const { lo, hi, top, depth } = state.returns;
-  return Array.from({ length: depth }, (_, index) => {
-    const at = (top - depth + index + lo.length) % lo.length;
-    return graph.nodeAt(lo[at]!, hi[at]!);
-  });
 }
 
 function headerOf(state: FlowState): HeaderState {

@@ -2,6 +2,7 @@
  * The compiled graph at work: takes over where tracing is on and nothing but outcomes and targets are to come, and gives back
  * before the first packet that means anything else, or that does not fit the code. The exact decoder (../flow) does those.
  */
+import type { ReturnStack } from '../flow/return-stack.ts';
 import { LastIp } from '../last-ip.ts';
 import { PT_IP_SUPPRESSED } from '../opcodes.ts';
 import { Packet } from '../packet.ts';
@@ -113,14 +114,20 @@ export class GraphEngine {
     this.#registers.row = this.#steps.rowOf(node);
   }
 
-  /** The nodes that returns go to, from the outermost call to the innermost. */
-  get calls(): number[] {
-    return this.#calls.toArray().map((row) => this.#steps.nodeOf(row));
+  /** Take over where returns go to. */
+  setCalls(returns: ReturnStack): void {
+    this.#calls.clear();
+    returns.forEach((lo, hi) => {
+      this.#calls.push(this.#steps.rowOf(this.graph.nodeAt(lo, hi)));
+    });
   }
 
-  set calls(nodes: readonly number[]) {
-    this.#calls.clear();
-    for (const node of nodes) this.#calls.push(this.#steps.rowOf(node));
+  /** Give it back: on top of what is there. */
+  copyCalls(returns: ReturnStack): void {
+    this.#calls.forEach((row) => {
+      const node = this.#steps.nodeOf(row);
+      returns.push(this.graph.loOf(node), this.graph.hiOf(node));
+    });
   }
 
   /**
@@ -225,10 +232,15 @@ export class GraphEngine {
     this.flush();
     this.#trail?.flush();
     this.#trail?.forget();
-    const { node, calls } = this;
+    const { node } = this;
+    const calls: number[] = [];
+    this.#calls.forEach((row) => {
+      calls.push(this.#steps.nodeOf(row));
+    });
     this.#steps.clear();
     this.node = node;
-    this.calls = calls;
+    this.#calls.clear();
+    for (const call of calls) this.#calls.push(this.#steps.rowOf(call));
   }
 
   /** One packet of any kind. False: it is not for the graph, and was not touched. */

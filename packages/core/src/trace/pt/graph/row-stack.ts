@@ -31,10 +31,7 @@ export class RowStack {
   }
 
   /** From the outermost to the innermost. */
-  toArray(): number[] {
-    return Array.from(
-      { length: this.depth },
-      (_, index) => this.rows[(this.top - this.depth + index) & ROW_STACK_MASK]!,
-    );
+  forEach(visit: (row: number) => void): void {
+    for (let back = this.depth; back > 0; back--) visit(this.rows[(this.top - back) & ROW_STACK_MASK]!);
   }
 }
