@@ -13,16 +13,14 @@ import {
   offsetIn,
   PACKET_CBR,
   type Packet,
-  PT_MODE_EXEC_CS_D,
-  PT_MODE_EXEC_CS_L,
-  PT_MODE_EXEC_IF,
 } from '../trace/index.ts';
 import {
   CodeGraph,
   END_CONDITIONAL,
   END_JUMP_INDIRECT,
   GraphEngine,
-  type HeaderState,
+  HandOver,
+  headerOf,
 } from '../trace/pt/graph/index.ts';
 import { FLAG_IN_TRANSACTION, flagsOf } from './branch-flags.ts';
 import type { TraceSampler } from './trace-sampler.ts';
@@ -77,6 +75,7 @@ export class QueueGraph {
   private readonly graph: CodeGraph;
   private readonly image: CodeImage;
   private readonly engine: GraphEngine;
+  private readonly handOver = new HandOver();
   private readonly instructions: NodeInstructions;
   private readonly sampler: TraceSampler;
   private readonly onTime: (lo: number, hi: number) => void;
@@ -108,31 +107,16 @@ export class QueueGraph {
   /** From `state`, which another engine has given free, to `end` at most; `state` then says what is next. */
   run(bytes: Uint8Array, end: number, state: FlowState): void {
     const { engine, graph } = this;
-    const { event } = state;
     this.state = state;
     this.transactionFlag = state.isSpeculative ? FLAG_IN_TRANSACTION : 0;
-    engine.lastIp = state.lastIp;
-    engine.node = graph.nodeAt(state.ipLo, state.ipHi);
-    engine.calls = callsOf(state, graph);
-    engine.position = state.position;
-    engine.restCount = event.count;
-    engine.restLo = event.lo;
-    engine.restHi = event.hi;
+    this.handOver.take(engine, state);
     engine.run(bytes, end, headerOf(state));
     const lo = graph.loOf(engine.node);
     const hi = graph.hiOf(engine.node);
     if (this.open !== 0) this.leave(this.open, lo, hi);
     this.open = 0;
     this.moveTime();
-    state.ipLo = lo;
-    state.ipHi = hi;
-    state.returns.clear();
-    for (const call of engine.calls) state.returns.push(graph.loOf(call), graph.hiOf(call));
-    state.position = engine.position;
-    state.sinceAnchor = 0;
-    event.count = engine.restCount;
-    event.lo = engine.restLo;
-    event.hi = engine.restHi;
+    this.handOver.give(engine, state);
   }
 
   private time(packet: Readonly<Packet>): void {
@@ -229,20 +213,4 @@ export class QueueGraph {
       sample.instruction.set(code);
     }
   }
-}
-
-function callsOf(state: FlowState, graph: CodeGraph): number[] {
-  const { lo, hi, top, depth } = state.returns;
-  return Array.from({ length: depth }, (_, index) => {
-    const at = (top - depth + index + lo.length) % lo.length;
-    return graph.nodeAt(lo[at]!, hi[at]!);
-  });
-}
-
-function headerOf(state: FlowState): HeaderState {
-  const modeFlags =
-    (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |
-    (state.modeCsD ? PT_MODE_EXEC_CS_D : 0) |
-    (state.modeIf ? PT_MODE_EXEC_IF : 0);
-  return { modeFlags, cr3Lo: state.cr3Lo, cr3Hi: state.cr3Hi };
 }

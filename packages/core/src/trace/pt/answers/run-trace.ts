@@ -11,7 +11,6 @@ import { toFloat } from '../../../base/index.ts';
 import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../image/index.ts';
 import type { Errata } from '../errata.ts';
 import {
-  EVENT_NONE,
   EVENT_OVERFLOW,
   EVENT_TIP,
   EVENT_TNT,
@@ -23,7 +22,6 @@ import {
   type FlowEvent,
   type FlowOptions,
   type FlowState,
-  type ReturnStack,
   STEP_EVENT,
   STEP_INSTRUCTION,
 } from '../flow/index.ts';
@@ -32,11 +30,11 @@ import {
   type CountListener,
   END_BLOCKED,
   GraphEngine,
-  type HeaderState,
+  HandOver,
+  headerOf,
   type NodeListener,
   type PathListener,
 } from '../graph/index.ts';
-import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L, PT_MODE_EXEC_IF } from '../opcodes.ts';
 import { PACKET_CBR } from '../packet-kinds.ts';
 
 /** What wants to know. Everything is told in order, but counts, which are told when the trace ends. */
@@ -101,9 +99,7 @@ export class TraceRun {
   /** Where the graph could not go on: the exact decoder has to get past it first. */
   #blockedPosition = -1;
   #blockedOutcomes = 0;
-  /** Who has the call stack that the exact decoder was given. */
-  #lastEngine: GraphEngine | null = null;
-  #fill: ((stack: ReturnStack) => void) | null = null;
+  readonly #handOver = new HandOver();
   #steps = 0;
   readonly #stopAt: number;
   readonly #graphEnd: number;
@@ -208,19 +204,10 @@ export class TraceRun {
     const { decoder } = this;
     const { state } = decoder;
     if (!decoder.release()) return;
-    const { event } = state;
     const engine = this.#engineFor(state);
-    const { graph } = engine;
-    engine.lastIp = state.lastIp;
-    engine.node = graph.nodeAt(state.ipLo, state.ipHi);
+    this.#handOver.take(engine, state);
     // Where no instruction is, nothing goes on.
-    if (graph.endOf(engine.node) !== END_BLOCKED) this.#listener.onGraph?.(state.ipLo, state.ipHi);
-    if (this.#fill === null || this.#lastEngine !== engine || !state.returns.isDeferred(this.#fill))
-      engine.setCalls(state.returns);
-    engine.position = state.position;
-    engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
-    engine.restLo = event.lo;
-    engine.restHi = event.hi;
+    if (engine.graph.endOf(engine.node) !== END_BLOCKED) this.#listener.onGraph?.(state.ipLo, state.ipHi);
     const header = headerOf(state);
     for (;;) {
       const sliceEnd = Math.min(this.#graphEnd, engine.position + SLICE_BYTES);
@@ -229,19 +216,7 @@ export class TraceRun {
       if (engine.position < sliceEnd - SLICE_BYTES / 2 || sliceEnd === this.#graphEnd) break;
       this.#look();
     }
-    const { node } = engine;
-    state.ipLo = graph.loOf(node);
-    state.ipHi = graph.hiOf(node);
-    // Most events leave the calls alone: they are not copied there and back for each.
-    this.#fill = (stack) => engine.copyCalls(stack);
-    this.#lastEngine = engine;
-    state.returns.defer(this.#fill);
-    state.position = engine.position;
-    state.sinceAnchor = 0;
-    event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
-    event.count = engine.restCount;
-    event.lo = engine.restLo;
-    event.hi = engine.restHi;
+    this.#handOver.give(engine, state);
     decoder.adopt();
     this.#blockedPosition = state.position;
     this.#blockedOutcomes = state.event.kind === EVENT_TNT ? state.event.count : 0;
@@ -292,12 +267,4 @@ export class TraceRun {
 /** Errata that make packets mean something else, or the branch before an event. */
 function changesPackets(errata: Errata | undefined): boolean {
   return errata !== undefined && (errata.skd007 || errata.skl168 || errata.bdm64);
-}
-
-function headerOf(state: FlowState): HeaderState {
-  const modeFlags =
-    (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |
-    (state.modeCsD ? PT_MODE_EXEC_CS_D : 0) |
-    (state.modeIf ? PT_MODE_EXEC_IF : 0);
-  return { modeFlags, cr3Lo: state.cr3Lo, cr3Hi: state.cr3Hi };
 }

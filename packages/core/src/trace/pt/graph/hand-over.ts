@@ -1,0 +1,55 @@
+import { EVENT_NONE, EVENT_TNT } from '../flow/event.ts';
+import type { FlowState } from '../flow/flow-state.ts';
+import type { ReturnStack } from '../flow/return-stack.ts';
+import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L, PT_MODE_EXEC_IF } from '../opcodes.ts';
+import type { GraphEngine } from './graph-engine.ts';
+import type { HeaderState } from './plain-header.ts';
+
+/**
+ * From the exact decoder's state to the engine's and back (../flow/README.md, "Taking over"). One of it for a trace that is
+ * decoded: it remembers which engine has the call stack, because most events leave the calls alone and they need not be
+ * copied there and back for each.
+ */
+export class HandOver {
+  #engine: GraphEngine | null = null;
+  #fill: ((stack: ReturnStack) => void) | null = null;
+
+  /** After `release`: the engine stands where the decoder stood. */
+  take(engine: GraphEngine, state: FlowState): void {
+    const { event } = state;
+    engine.lastIp = state.lastIp;
+    engine.node = engine.graph.nodeAt(state.ipLo, state.ipHi);
+    if (this.#fill === null || this.#engine !== engine || !state.returns.isDeferred(this.#fill))
+      engine.setCalls(state.returns);
+    engine.position = state.position;
+    engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
+    engine.restLo = event.lo;
+    engine.restHi = event.hi;
+  }
+
+  /** Before `adopt`: the decoder's state is where the engine stopped. */
+  give(engine: GraphEngine, state: FlowState): void {
+    const { event } = state;
+    const { graph, node } = engine;
+    state.ipLo = graph.loOf(node);
+    state.ipHi = graph.hiOf(node);
+    this.#engine = engine;
+    this.#fill = (stack) => engine.copyCalls(stack);
+    state.returns.defer(this.#fill);
+    state.position = engine.position;
+    state.sinceAnchor = 0;
+    event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
+    event.count = engine.restCount;
+    event.lo = engine.restLo;
+    event.hi = engine.restHi;
+  }
+}
+
+/** What a PSB+ must say to be passed over. */
+export function headerOf(state: FlowState): HeaderState {
+  const modeFlags =
+    (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |
+    (state.modeCsD ? PT_MODE_EXEC_CS_D : 0) |
+    (state.modeIf ? PT_MODE_EXEC_IF : 0);
+  return { modeFlags, cr3Lo: state.cr3Lo, cr3Hi: state.cr3Hi };
+}
