@@ -97,7 +97,12 @@ export class PtSession {
     this.threads = new TracedThreads(this.machine, request.options.lastBranches);
     const hasTsc = this.traceEvents().some(({ attr }) => (attr.config & info.tscBit) !== 0n);
     const { timeless } = request.options;
-    this.clock = timeless || !hasTsc ? null : (info.clock ?? index.timeConversion);
+    const clock = info.clock ?? index.timeConversion;
+    // The kernel counts in 64 bits that wrap: a zero that lies before the machine's start is a negative one.
+    this.clock =
+      timeless || !hasTsc || clock === null
+        ? null
+        : { ...clock, timeZero: BigInt.asIntN(64, clock.timeZero) };
   }
 
   /** Make the events of the samples, once those of the recording are known. */

@@ -43,9 +43,12 @@ test('a real recording without its programs: each error is counted, none is take
   const source = memorySource(file!.bytes);
   const reader = await openPerfData(source);
   let errors = 0;
+  let lastTime = 0n;
   const sink = {
-    record(_view: DataView, _start: number, _end: number, type: number) {
-      if (type === PERF_RECORD_AUXTRACE_ERROR) errors++;
+    record(view: DataView, start: number, _end: number, type: number) {
+      if (type !== PERF_RECORD_AUXTRACE_ERROR) return;
+      errors++;
+      lastTime = view.getBigUint64(start + 40, true);
     },
   };
   const nothing = { open: async () => null };
@@ -56,6 +59,8 @@ test('a real recording without its programs: each error is counted, none is take
     { bytes: source, files: nothing, options: parseItrace(SCRIPT_ITRACE) },
   );
   assert.ok(errors > 0);
+  // In nanoseconds of the recording, whose clock's zero lies before that of the TSC.
+  assert.ok(lastTime > 641_256_000_000n && lastTime < 641_259_000_000n, String(lastTime));
   const [first, ...others] = outcome?.errors ?? [];
   assert.equal(first?.text, 'Failed to get instruction');
   assert.ok(first.count >= errors);

@@ -155,11 +155,12 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
   }
 }
 
+/** Texts of the command line that could not be read, by rooms that know their grammar. */
+const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_EVENT_SYNTAX', 'ERR_ITRACE_SYNTAX']);
+
 /** Also an event that does not exist: part of the command line, as for perf. */
 function isUsageError(error: unknown): boolean {
-  return (
-    error instanceof UsageError || (error instanceof CounterpointError && error.code === 'ERR_EVENT_SYNTAX')
-  );
+  return error instanceof UsageError || (error instanceof CounterpointError && USAGE_CODES.has(error.code));
 }
 
 /** Known before the words are parsed, because parsing is one of the things that may fail. */

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { runCommandLine } from './main.ts';
+import { Output } from './output.ts';
+
+const RECORDING = fileURLToPath(
+  new URL('../../../../../shared/corpus/perfdata/quipper/perf.data.intel_pt-4.14', import.meta.url),
+);
+const skip = existsSync(RECORDING) ? false : 'the corpus is not beside the repository';
+
+async function run(...words: string[]) {
+  const sink = () => ({
+    text: '',
+    isTerminal: false,
+    columns: () => 0,
+    write(text: string | Uint8Array) {
+      this.text += typeof text === 'string' ? text : new TextDecoder().decode(text);
+    },
+  });
+  const out = sink();
+  const err = sink();
+  const status = await runCommandLine(words, new Output(out), new Output(err));
+  return { status, out: out.text, err: err.text };
+}
+
+test('a real trace without its programs: errors as perf prints them, how many, and what to do', {
+  skip,
+}, async () => {
+  const { status, out, err } = await run('script', '-i', RECORDING, '--itrace=i1000ie');
+  assert.equal(status, 0);
+  assert.match(
+    out,
+    /^ instruction trace error type 1 time 641\.\d{9} cpu \d pid 3174 tid 3174 ip 0x[0-9a-f]+ code 5: /m,
+  );
+  assert.match(err, /12043 errors while the trace was decoded \(12043 × Failed to get instruction\)/);
+  assert.match(err, /build-id cache/);
+});
+
+test('left alone, the trace is said to be there', { skip }, async () => {
+  const { status, out, err } = await run('report', '-i', RECORDING, '--no-itrace', '-v');
+  assert.equal(status, 0);
+  assert.match(out, /of event 'cycles'/);
+  assert.match(err, /bytes of hardware trace, which is not decoded/);
+});
+
+test('letters that are none are a mistake of usage, pointed at', { skip }, async () => {
+  const { status, err } = await run('report', '-i', RECORDING, '--itrace=i10x');
+  assert.equal(status, 129);
+  assert.match(err, /'i10x'\n +\\___ the unit of a period/);
+  const views = await run('script', '-i', RECORDING, '--insn-trace', '--call-trace');
+  assert.equal(views.status, 129);
+});
