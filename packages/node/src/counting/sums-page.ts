@@ -164,8 +164,14 @@ export class SumsPageWriter {
   }
 }
 
-/** A writer is in its lock for microseconds; after so many tries it has died in there. */
-const MOST_TRIES = 1_000_000;
+/**
+ * A writer is in its lock for microseconds. One that the kernel has taken the CPU from is in it until it has one again: then it
+ * is waited for without one. After so long it has died in there.
+ */
+const SPINS = 10_000;
+const PAUSE_MS = 0.2;
+const MOST_WAIT_MS = 2000;
+const pause = new Int32Array(new SharedArrayBuffer(4));
 
 /** The reading side: of a page that anybody may have written. */
 export class SumsPageReader {
@@ -187,7 +193,12 @@ export class SumsPageReader {
 
   /** All sums as they were at one moment. */
   read(): PageSums {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const endMs = performance.now() + MOST_WAIT_MS;
+    for (let tries = 1; ; tries++) {
+      if (tries % SPINS === 0) {
+        if (performance.now() > endMs) break;
+        Atomics.wait(pause, 0, 0, PAUSE_MS);
+      }
       const before = Atomics.load(this.#sequence, 0);
       if ((before & 1) !== 0) continue;
       const copy = this.#bytes.slice(0, this.#usedBytes());
