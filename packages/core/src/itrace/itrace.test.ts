@@ -6,6 +6,7 @@ import { ingestPerfData } from '../ingest/index.ts';
 import { openPerfData, writePerfData } from '../perfdata/index.ts';
 import { parseFields, type ScriptResult, writeScript } from '../query/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
+import { corpusFiles } from '../test/corpus.ts';
 import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { joinChunks, loadPrograms } from '../test/real-programs.ts';
 import { type EncodingOptions, ExecutionEncoder, ptRecording, RandomWalk } from '../trace/index.ts';
@@ -185,4 +186,30 @@ test('without the files every error is counted and told with what to do; left al
 
   const { diagnostics: notes } = await ingestPerfData(await openPerfData(memorySource(bytes)), {});
   assert.ok(notes.some(({ code }) => code === 'trace-not-decoded'));
+});
+
+test('no branch is lost at a synchronization point', async (context) => {
+  const own = new Map(corpusFiles('pt/own').map((file) => [file.name, file.bytes]));
+  const program = own.get('program.elf');
+  if (program === undefined) return context.skip('the corpus is not here');
+  const files: SymbolDriver = {
+    open: async ({ path }) => (path === '/program.elf' ? memorySource(program) : null),
+  };
+  const mappings = [{ path: '/program.elf', address: 0x401000n, sizeBytes: 0x1000, fileOffset: 0x1000 }];
+  for (const [name, encoding] of [
+    ['base', {}],
+    ['tsc', { tsc: true }],
+    ['cyc', { tsc: true, mtc: true, cyc: true }],
+  ] as const) {
+    const recording = ptRecording({
+      pid: 4242,
+      comm: 'own',
+      mappings,
+      trace: own.get(`${name}.pt`)!,
+      encoding,
+    });
+    const { text } = await ours(await writePerfData(recording), 'b', { files });
+    // As many as perf 6.1 prints.
+    assert.equal(text.split('\n').length - 1, 154_370, name);
+  }
 });

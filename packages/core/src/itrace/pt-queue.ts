@@ -13,7 +13,6 @@ import {
   EVENT_ASYNC_DISABLED,
   EVENT_DISABLED,
   EVENT_ENABLED,
-  EVENT_NONE,
   EVENT_OVERFLOW,
   EVENT_TIP,
   EVENT_TNT,
@@ -201,15 +200,7 @@ export class PtQueue {
     const end = Math.min(from + this.options.sliceBytes, this.bytes.length);
     // Synchronisation points that are to be told of are for the exact decoder.
     const stop = this.nextPsb >= from ? Math.min(end, this.nextPsb) : end;
-    const isTnt = state.event.kind === EVENT_TNT;
-    if (!isTnt) state.event.count = 0;
     this.graphOf(decoder).run(this.bytes, stop, state);
-    const rest = state.event.count;
-    const { lo, hi } = state.event;
-    state.event.clear(rest > 0 ? EVENT_TNT : EVENT_NONE);
-    state.event.count = rest;
-    state.event.lo = lo;
-    state.event.hi = hi;
     decoder.adopt();
     // A slice may end anywhere: only where it did not come to its end something is in the way.
     if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.blockedPosition = -1;
@@ -309,9 +300,11 @@ export class PtQueue {
     const { sampler } = this;
     switch (event.kind) {
       case EVENT_ENABLED:
+        // A PSB+ in the middle only says that tracing is on: the branch before it is still to go somewhere.
+        if (event.isStatus) return;
         this.open.isOpen = false;
         sampler.sample.instructionBytes = 0;
-        if (event.isStatus || event.isIpSuppressed) return;
+        if (event.isIpSuppressed) return;
         if (event.ipHi >= 0) sampler.estimateTime();
         sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
