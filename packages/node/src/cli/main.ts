@@ -156,7 +156,7 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
 }
 
 /** Texts of the command line that could not be read, by rooms that know their grammar. */
-const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_EVENT_SYNTAX', 'ERR_ITRACE_SYNTAX']);
+const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_EVENT_SYNTAX', 'ERR_ITRACE_SYNTAX', 'ERR_RAW_CODE']);
 
 /** Also an event that does not exist: part of the command line, as for perf. */
 function isUsageError(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /** Options that say which code a raw trace ran: shared by the verbs `pt …`. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { memorySource } from '@counterpoint/core/base';
+import { CounterpointError, FormatError, memorySource } from '@counterpoint/core/base';
 import {
   AddressFilter,
   type AddressRange,
@@ -128,7 +128,16 @@ export async function namedCode<Name extends string>(
     } else if (name === 'elf') {
       const { path, address } = parseElf(value ?? '', shown);
       const image = new EagerImage(code);
-      await addElf(image, memorySource(code.file(path)), { name: path, address });
+      try {
+        await addElf(image, memorySource(code.file(path)), { name: path, address });
+      } catch (error) {
+        if (!(error instanceof FormatError)) throw error;
+        throw new CounterpointError(
+          'ERR_ELF',
+          `${path}: ${error.message}`,
+          'Code that is no ELF file is for --raw.',
+        );
+      }
       await Promise.all(image.wanted);
     }
   }
@@ -138,11 +147,16 @@ export async function namedCode<Name extends string>(
 export function addressFilter<Name extends string>(args: ParsedArguments<Name | PtCodeName>): AddressFilter {
   const ranges = RANGES.map(
     (range): AddressRange => ({
-      use: Number(unsigned<Name | PtCodeName>(args, `filter:addr${range}_cfg`, 15n)),
+      use: Number(unsigned<Name | PtCodeName>(args, `filter:addr${range}_cfg`, 2n)),
       first: unsigned<Name | PtCodeName>(args, `filter:addr${range}_a`, U64),
       last: unsigned<Name | PtCodeName>(args, `filter:addr${range}_b`, U64),
     }),
   );
+  for (const [range, { use, first, last }] of ranges.entries())
+    if (use !== FILTER_OFF && first > last)
+      throw new UsageError(
+        `--filter:addr${range}_a is behind --filter:addr${range}_b: no address is in that range`,
+      );
   return new AddressFilter(ranges.filter(({ use }) => use !== FILTER_OFF));
 }
 

@@ -90,7 +90,7 @@ export default defineVerb<Name>({
   ],
   async run({ args, out, err }) {
     const { dumpPackets, sidebandLines } = await import('@counterpoint/core/trace');
-    const { parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { notATrace, parseFilePart, readFilePart } = await import('./pt-file.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
     if (file === undefined) throw new UsageError('no trace is named');
@@ -139,6 +139,8 @@ export default defineVerb<Name>({
       },
       (line) => out.line(line),
     );
+    const nothing = notATrace(bytes);
+    if (nothing !== null) err.line(`counterpoint: ${nothing}.`);
     return EXIT_OK;
   },
 });

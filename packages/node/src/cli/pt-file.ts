@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { type ByteSource, CounterpointError, memorySource } from '@counterpoint/core/base';
+import { findPsb } from '@counterpoint/core/trace';
 import { openFileSource } from '../locate/index.ts';
 import { UsageError } from './args.ts';
 
@@ -64,7 +65,10 @@ export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
   const { path, from } = part;
   const descriptor = openSync(path, 'r');
   try {
-    const end = checkedEnd(part, fstatSync(descriptor).size);
+    const status = fstatSync(descriptor);
+    if (status.isDirectory())
+      throw new CounterpointError('ERR_FILE', `${path} is a directory`, 'Name a file in it.');
+    const end = checkedEnd(part, status.size);
     const bytes = new Uint8Array(end - from);
     let at = 0;
     while (at < bytes.length) {
@@ -76,4 +80,13 @@ export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** What to say of bytes that hold no trace; null where a synchronization point is there. */
+export function notATrace(bytes: Uint8Array): string | null {
+  if (findPsb(bytes, 0, bytes.length) >= 0) return null;
+  if (bytes.length === 0) return 'the trace is empty';
+  if (new TextDecoder('latin1').decode(bytes.subarray(0, 8)) === 'PERFILE2')
+    return 'this is a perf.data file: use script or report with --itrace';
+  return 'no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun';
 }

@@ -85,7 +85,7 @@ test('instructions, events and counts, as text and as JSON', async () => {
   assert.deepEqual(lines[3], {
     type: 'end',
     version: 1,
-    instructions: 2,
+    instructions: '2',
     events: 3,
     overflows: 0,
     errors: [],
@@ -105,10 +105,16 @@ test('what cannot be done is said', async () => {
   const { trace, code } = smallTrace();
   assert.equal((await run()).status, 129);
   assert.equal((await run(trace, trace)).status, 129);
-  assert.equal((await run('--raw', code, trace)).status, 1);
+  assert.equal((await run('--raw', code, trace)).status, 129);
   assert.equal((await run('--raw', `${code}:9:0x1000`, trace)).status, 129);
-  assert.equal((await run('--elf', code, trace)).status, 1);
-  assert.equal((await run('--filter:addr0_cfg', '16', trace)).status, 129);
+  const noElf = await run('--elf', code, trace);
+  assert.equal(noElf.status, 1);
+  assert.ok(noElf.err.includes(code), noElf.err);
+  assert.match((await run(folder)).err, /is a directory/);
+  assert.match((await run('--raw', `${code}:0x1000`, code)).err, /no synchronization point/);
+  const turned = ['--filter:addr0_cfg', '1', '--filter:addr0_a', '9', '--filter:addr0_b', '8'];
+  assert.equal((await run(...turned, trace)).status, 129);
+  assert.equal((await run('--filter:addr0_cfg', '3', trace)).status, 129);
   assert.equal((await run(join(folder, 'absent.pt'))).status, 1);
   assert.match((await run('--cpu', '0/0', trace)).out, /^\[0, 0: config error: unknown cpu\]\n/);
 });

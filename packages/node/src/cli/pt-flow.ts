@@ -96,7 +96,7 @@ export default defineVerb<Name>({
   ],
   async run({ args, out, err }) {
     const { FlowDecoder, printFlow, SidebandSession } = await import('@counterpoint/core/trace');
-    const { parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { notATrace, parseFilePart, readFilePart } = await import('./pt-file.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
     if (file === undefined) throw new UsageError('no trace is named');
@@ -189,6 +189,8 @@ export default defineVerb<Name>({
     const all = stat && !statInsn && !statBlocks;
     if ((all || statInsn) && !json) out.line(`insn: ${summary.instructions}.`);
     if (((all && hasBlocks) || statBlocks) && !json) out.line(`blocks:\t${summary.blocks}.`);
+    const nothing = notATrace(bytes);
+    if (nothing !== null) err.line(`counterpoint: ${nothing}.`);
     return EXIT_OK;
   },
 });

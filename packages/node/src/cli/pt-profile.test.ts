@@ -87,6 +87,7 @@ test('what is no trace, and code that is not known, are said', async () => {
   const noSync = await counterpoint('pt', 'profile', '--json', empty);
   assert.deepEqual(JSON.parse(noSync.out).errors, [{ code: 'no-sync', count: 1, firstOffset: 0 }]);
   assert.match(noSync.err, /no synchronization point/);
+  assert.equal(noSync.status, 1);
   const noMap = await counterpoint('pt', 'profile', '--json', trace);
   assert.deepEqual(
     JSON.parse(noMap.out).errors.map(({ code }: { code: string }) => code),

@@ -1,6 +1,6 @@
 import type { ExportFormat } from '@counterpoint/core/export';
 import type { ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
-import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
 import type { Output } from './output.ts';
 import { addressFilter, elfFiles, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
 import type { PtExport, PtExportInput } from './pt-exports.ts';
@@ -58,7 +58,7 @@ export default defineVerb<Name>({
     {
       long: 'workers',
       value: 'N',
-      help: 'threads that decode (default: one for a short trace, else one per CPU); the result is the same',
+      help: 'threads that decode, at most one for 2 MiB (default: one for a short trace, else one per CPU); the result is the same',
       group: DECODING,
     },
     ...PT_CODE_OPTIONS,
@@ -90,7 +90,7 @@ export default defineVerb<Name>({
     const filter = addressFilter<Name>(args);
     const part = parseFilePart(file);
     await using source = await openFilePart(part);
-    const workers = args.number('workers', { min: 1, max: MOST_WORKERS }) ?? workersFor(source.size);
+    const workers = workersFor(source.size, args.number('workers', { min: 1, max: MOST_WORKERS }));
     const code = await namedCode<Name>(args);
     const { image } = code;
     const json = args.boolean('json');
@@ -121,6 +121,7 @@ export default defineVerb<Name>({
     }
     const answer = profileAnswer(found, addressHash);
     const codes = new Set(answer.errors.map(({ code }) => code));
+    if (source.size === 0) err.line('counterpoint: the trace is empty.');
     if (codes.has('no-sync'))
       err.line(
         'counterpoint: no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun.',
@@ -145,10 +146,13 @@ export default defineVerb<Name>({
         found,
         out,
       );
-      if (written !== null) err.line(`Wrote ${output} (${format.name}, ${formatBytes(written)}).`);
+      if (written !== null) {
+        err.line(`Wrote ${output} (${format.name}, ${formatBytes(written)}).`);
+        if (json) out.line(JSON.stringify(answer));
+      }
     } else if (json) out.line(JSON.stringify(answer));
     else await printText(found, answer, args.number('top', { min: 0, max: 100_000 }) ?? DEFAULT_TOP, out);
-    return EXIT_OK;
+    return source.size === 0 || codes.has('no-sync') ? EXIT_FAILURE : EXIT_OK;
   },
 });
 

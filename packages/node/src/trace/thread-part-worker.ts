@@ -5,9 +5,13 @@ import type { PartWorker } from '@counterpoint/core/trace';
 /** Below this a trace is decoded before threads have started and compiled their code. */
 const WORTH_THREADS_BYTES = 16 << 20;
 
-/** How many workers to decode a trace with, unless told. */
-export function workersFor(traceBytes: number): number {
-  return traceBytes < WORTH_THREADS_BYTES ? 1 : availableParallelism();
+/** A thread with less to do costs more than it saves: it compiles the code for itself, and holds some 15 MB. */
+const LEAST_BYTES_A_WORKER = 2 << 20;
+
+/** How many workers to decode a trace with: as many as asked for, if there is enough for each. */
+export function workersFor(traceBytes: number, asked?: number): number {
+  const wanted = asked ?? (traceBytes < WORTH_THREADS_BYTES ? 1 : availableParallelism());
+  return Math.max(1, Math.min(wanted, Math.ceil(traceBytes / LEAST_BYTES_A_WORKER)));
 }
 
 /** A thread of this process for `profileInParts`. It runs until it is closed. */

@@ -167,8 +167,8 @@ function finish(
     JSON.stringify({
       type: 'end',
       version: 1,
-      instructions,
-      ...(tracker === null ? {} : { blocks }),
+      instructions: String(instructions),
+      ...(tracker === null ? {} : { blocks: String(blocks) }),
       events,
       overflows,
       errors: errors.list(),
