@@ -21,6 +21,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'aux-truncated': 'of trace data cut short',
   'aux-overwritten': 'of trace data overwritten',
   'trace-overflow': 'in which the processor lost trace packets',
+  'trace-error': 'where the trace could not be followed',
   'file-truncated': 'missing at the end of the file',
   'recorder-stopped': 'not written because the output took no more',
 };

@@ -1,5 +1,5 @@
 export type { IngestOptions, IngestResult } from './ingest.ts';
-export { contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
+export { addTraceLosses, contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
 export type { SampleFilter } from './sample-filter.ts';
 export { SampleWalker, WalkedSample } from './sample-walker.ts';
 export { SymbolResolver } from './symbol-resolver.ts';

@@ -1,6 +1,7 @@
 import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
-import { scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
+import { ERROR_OVERFLOW, scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
+import type { LossLedger } from '../loss/index.ts';
 import type { Thread } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
 import { MODE_KERNEL, NONE, Profile, type ProfileMeta } from '../profile/index.ts';
@@ -82,6 +83,12 @@ export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null 
     });
   }
   return notes;
+}
+
+/** Enter what a trace lacks into the ledger of the recording. */
+export function addTraceLosses(ledger: LossLedger, outcome: TraceOutcome | null): void {
+  for (const { code, count } of outcome?.errors ?? [])
+    ledger.add({ kind: code === ERROR_OVERFLOW ? 'trace-overflow' : 'trace-error', count, exact: false });
 }
 
 /** What could not be decoded, by reason. */
@@ -246,6 +253,7 @@ class Builder {
     const { profile, reader, options } = this;
     const { losses } = this.walker;
     losses.finish();
+    addTraceLosses(losses.ledger, trace);
     profile.baseTimeNs = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
     profile.loss = losses.ledger.list();
     for (const event of reader.events.events) {

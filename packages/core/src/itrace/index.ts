@@ -8,4 +8,5 @@ export {
 } from './itrace-options.ts';
 export { TYPE_SYNTHETIC } from './synthetic-events.ts';
 export { readExtra, type SampleExtra } from './synthetic-sample.ts';
+export { ERROR_OVERFLOW } from './trace-errors.ts';
 export { scanWithTrace, type TraceErrorCount, type TraceOutcome, type TraceRequest } from './trace-scan.ts';

@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { PERF_RECORD_AUXTRACE_ERROR } from '../abi/index.ts';
 import { AuxIndex, auxQueues, readStretches } from '../aux/index.ts';
 import { memorySource } from '../base/index.ts';
+import { ingestPerfData } from '../ingest/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
+import { writeScript } from '../query/index.ts';
 import { corpusFiles } from '../test/corpus.ts';
 import {
   findPsb,
@@ -66,4 +68,17 @@ test('a real recording without its programs: each error is counted, none is take
   assert.ok(first.count >= errors);
   assert.deepEqual(others, []);
   assert.ok(outcome!.diagnostics.every(({ code }) => code === 'code-not-found'));
+});
+
+test('what a trace lacks is in the ledger of report and script', { skip }, async () => {
+  const source = memorySource(file!.bytes);
+  const files = { open: async () => null };
+  const trace = { bytes: source, files, options: parseItrace('b') };
+  const { profile } = await ingestPerfData(await openPerfData(source), { trace });
+  const { loss } = await writeScript(await openPerfData(source), { symbols: files, trace }, () => {});
+  for (const entries of [profile.loss, loss]) {
+    const errors = entries.filter(({ kind }) => kind === 'trace-error');
+    assert.equal(errors.length, 1);
+    assert.ok(Number(errors[0]!.count) > 10_000, errors[0]!.count);
+  }
 });

@@ -15,6 +15,8 @@ export const LOSS_KINDS = {
   'aux-overwritten': 'records',
   /** OVF packets of a hardware trace: the processor made more than it could write. How much is missing it does not say. */
   'trace-overflow': 'overflows',
+  /** Places where a hardware trace could not be followed: code that is not known, bytes that are damaged. What ran there is missing. */
+  'trace-error': 'errors',
   /** The file ends inside a record, or was never finished. */
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */

@@ -9,6 +9,7 @@ const WORDS: Record<LossKind, string> = {
   throttled: 'of time in which an event was throttled',
   'aux-truncated': 'stretches of trace data cut short',
   'trace-overflow': 'overflows in which the processor lost trace packets',
+  'trace-error': 'places where the trace could not be followed: what ran there is missing',
   'aux-overwritten': 'stretches of trace data overwritten',
   'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
   'recorder-stopped': 'samples that were not written: the output took no more',

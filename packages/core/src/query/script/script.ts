@@ -13,6 +13,7 @@ import {
   toHex,
 } from '../../base/index.ts';
 import {
+  addTraceLosses,
   contentNotes,
   kernelNotes,
   type SampleFilter,
@@ -103,10 +104,12 @@ export async function writeScript(
   };
   const trace = await scanWithTrace(reader, printer, scan, options.trace ?? null);
   await flush();
-  printer.walker.losses.finish();
+  const { losses } = printer.walker;
+  losses.finish();
+  addTraceLosses(losses.ledger, trace);
   return {
     samples: printer.samples,
-    loss: printer.walker.losses.ledger.list(),
+    loss: losses.ledger.list(),
     diagnostics: [
       ...contentNotes(reader, trace),
       ...kernelNotes(printer.profile),
