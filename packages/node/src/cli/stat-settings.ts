@@ -11,6 +11,7 @@ import {
   type Aggregation,
   countOncePerPackage,
   defaultEvents,
+  detailEvents,
   findMetric,
   groupText,
   type MetricGroup,
@@ -313,9 +314,15 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
     } else continue;
     append(parsed, last);
   }
+  const detail = args.count('detailed');
+  if (parsed.length > 0 && detail > 0) {
+    const names = detailEvents(detail);
+    append(parsed, parseList(names.join(',')));
+    texts?.push(...names);
+  }
   if (parsed.length === 0 && !args.has('set')) {
     const names = defaultEvents({
-      detail: args.count('detailed'),
+      detail,
       wholeCpus: scope.kind === 'cpus' || scope.kind === 'all-threads',
       hasPmuEvent: (name) => lookup.pmu('cpu')?.events.has(name) === true,
     });

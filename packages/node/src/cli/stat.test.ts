@@ -431,3 +431,9 @@ test('sets that switch by an overflow share the time of the command, not that of
   const together = Number(clock.enabledNs) / Number(faults.enabledNs);
   assert.ok(together > 0.9 && together < 1.1, `${together}`);
 });
+
+test('-d adds its events to those that were named', async () => {
+  const { out, status } = await counterpoint('stat', '--plan', '--json', '-d', '-e', 'faults', 'true');
+  assert.equal(status, 0);
+  for (const name of ['faults', 'L1-dcache-loads', 'LLC-load-misses']) assert.ok(out.includes(name), name);
+});

@@ -66,7 +66,11 @@ export function whyUnsupported(
   if (code === 'EINVAL' && event.leader !== null) {
     const planned = plannedReason(set.events, set.events.indexOf(event));
     if (planned !== null) return planned;
-    const size = set.events.filter(({ leader }) => leader === event.leader).length + 1;
+    const members = set.events.filter(({ leader }) => leader === event.leader);
+    const types = [set.events[event.leader]!, ...members].map(({ attr }) => attr.type);
+    if (new Set(types.filter((type) => type >= FIRST_PMU_TYPE)).size > 1)
+      return 'its group has events of several PMUs: the kernel counts together only events of one, and software events';
+    const size = members.length + 1;
     const watchdog = facts.nmiWatchdog ? '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)' : '';
     return `the group of ${size} events needs more counters than the PMU has for them at one time${watchdog}`;
   }
@@ -88,6 +92,9 @@ function whyNotWithoutKernel({ task, cpu }: CountingRow): string {
     );
   return 'this user may count user space only (kernel.perf_event_paranoid), and its PMU cannot leave the kernel out (exclude_kernel=1); root or CAP_PERFMON may';
 }
+
+/** PMUs that have a number of their own; those of the core have smaller ones for all that is generic. */
+const FIRST_PMU_TYPE = 6;
 
 const BREAKPOINT_LENGTHS: ReadonlySet<bigint> = new Set([1n, 2n, 4n, 8n]);
 /** HW_BREAKPOINT_R, W and X of linux/hw_breakpoint.h. */

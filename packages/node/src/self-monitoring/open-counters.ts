@@ -50,7 +50,14 @@ export function openCounters(
   const { sys = realSys, lookup = machineLookup, userAccessSetting, counterInstruction } = machine;
   const notes: SelfMonitoringNote[] = [];
   const access = userAccess(lookup, userAccessSetting);
-  const parsed = parseOwnEvents(typeof events === 'string' ? [events] : events, lookup);
+  const texts = typeof events === 'string' ? [events] : events;
+  if (!Array.isArray(texts) || texts.some((text) => typeof text !== 'string'))
+    throw new CounterpointError(
+      'ERR_EVENTS',
+      `events should be text or a list of texts, not ${JSON.stringify(events) ?? String(events)}`,
+      "For example counters(['instructions', 'cycles']).",
+    );
+  const parsed = parseOwnEvents(texts, lookup);
   const opened = openOwnEvents(parsed, { sys, access, notes });
   const pages: Mapping[] = [];
   let reader: PageReader | null = null;

@@ -34,9 +34,15 @@ export interface DefaultsContext {
 }
 
 export function defaultEvents({ detail, wholeCpus, hasPmuEvent }: DefaultsContext): string[] {
-  const [basic, ...more] = LEVELS;
+  const [basic] = LEVELS;
   const first = basic!.flatMap((name) =>
     name === 'instructions' ? [...STALLS.filter(hasPmuEvent), name] : [name],
   );
-  return [wholeCpus ? 'cpu-clock' : 'task-clock', ...first, ...more.slice(0, detail).flat()];
+  return [wholeCpus ? 'cpu-clock' : 'task-clock', ...first, ...detailEvents(detail)];
+}
+
+/** What `-d` adds, also to events that were named. */
+export function detailEvents(detail: number): string[] {
+  const [, ...more] = LEVELS;
+  return more.slice(0, detail).flat();
 }

@@ -1,4 +1,4 @@
-export { type DefaultsContext, defaultEvents } from './default-events.ts';
+export { type DefaultsContext, defaultEvents, detailEvents } from './default-events.ts';
 export { countOncePerPackage } from './event-kinds.ts';
 export { type EventSum, type Measurement, subtractMeasurement } from './measurement.ts';
 export { type DerivedMetric, deriveMetrics, type MetricInput } from './metrics.ts';
