@@ -30,9 +30,19 @@ export function formatCount(count: number | bigint): string {
 
 /** `12.34%` of a whole, as perf's columns have it. */
 export function formatPercent(part: number, whole: number): string {
-  return `${(whole === 0 ? 0 : (100 * part) / whole).toFixed(2)}%`;
+  return percentText(whole === 0 ? 0 : (100 * part) / whole);
 }
 
 function threeDigits(value: number): string {
   return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/**
+ * Two digits behind the point, as C's printf has them: of a value right in the middle the even neighbour, where toFixed
+ * takes the larger. Only eighths can be in the middle: 3.125 is 3.12, 3.375 is 3.38.
+ */
+export function percentText(percent: number): string {
+  const eighths = percent * 8;
+  const goesDown = Number.isInteger(eighths) && eighths % 4 === 1;
+  return `${(goesDown ? percent - 0.005 : percent).toFixed(2)}%`;
 }

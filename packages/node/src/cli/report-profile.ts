@@ -13,6 +13,7 @@ import {
 } from '@counterpoint/core/query';
 import type { Recording } from '../open/index.ts';
 import type { VerbContext } from './args.ts';
+import { percentText } from './human.ts';
 import { itraceOptions } from './itrace-option.ts';
 import { lossLines } from './loss-text.ts';
 import type { Output } from './output.ts';
@@ -204,11 +205,10 @@ interface Column {
 
 function columnsOf(answer: TopAnswer, withSamples: boolean): Column[] {
   const columns: Column[] = [];
-  const percent = (value: number) => `${value.toFixed(2)}%`;
   if (answer.children) {
-    columns.push({ title: 'Children', right: true, cell: (row) => percent(row.percent) });
-    columns.push({ title: 'Self', right: true, cell: (row) => percent(row.selfPercent) });
-  } else columns.push({ title: 'Overhead', right: true, cell: (row) => percent(row.percent) });
+    columns.push({ title: 'Children', right: true, cell: (row) => percentText(row.percent) });
+    columns.push({ title: 'Self', right: true, cell: (row) => percentText(row.selfPercent) });
+  } else columns.push({ title: 'Overhead', right: true, cell: (row) => percentText(row.percent) });
   if (withSamples) columns.push({ title: 'Samples', right: true, cell: (row) => String(row.samples) });
   for (const key of answer.sort) {
     if (key === 'comm') columns.push({ title: 'Command', right: false, cell: (row) => row.comm ?? '' });
@@ -265,7 +265,7 @@ function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): v
   printNodes(answer, withSamples, out);
   if (answer.direction === 'callees' && answer.hiddenPercent >= 0.005) {
     out.line(
-      `${`${answer.hiddenPercent.toFixed(2)}%`.padStart(8)}  in branches below the limit (--percent-limit)`,
+      `${percentText(answer.hiddenPercent).padStart(8)}  in branches below the limit (--percent-limit)`,
     );
   }
 }
@@ -277,9 +277,9 @@ function printNodes({ roots, direction }: CallTreeAnswer, withSamples: boolean, 
   for (let item = work.pop(); item !== undefined; item = work.pop()) {
     const { node, indent, mark } = item;
     const self =
-      isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${node.selfPercent.toFixed(2)}%`) : '';
+      isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${percentText(node.selfPercent)}`) : '';
     const samples = withSamples ? `  ${String(node.samples).padStart(10)}` : '';
-    const share = `${node.percent.toFixed(2)}%`.padStart(8) + samples;
+    const share = percentText(node.percent).padStart(8) + samples;
     out.line(
       `${share}  ${indent}${mark}${printable(node.name)} ${out.style.dim(`(${printable(node.dso)})`)}${self}`,
     );
