@@ -190,6 +190,7 @@ class SetOpening {
       name,
       attr,
       task: row.task,
+      isMember: row.leader !== null,
       paranoid,
       descriptorsNeeded,
       descriptorLimit,

@@ -18,6 +18,8 @@ export interface RefusedOpen {
   descriptorLimit: number;
   /** This process on this kernel when absent. */
   standing?: Refused;
+  /** It was to be in a group that another event leads. */
+  isMember?: boolean;
 }
 
 /** What an errno of perf_event_open means for the user, and what to do. */
@@ -55,7 +57,20 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
         'ERR_EVENT_BUSY',
         `the counters for ${name} are in use, by another profiler or the NMI watchdog`,
       );
+    case 'ESRCH':
+      return new CounterpointError(
+        'ERR_NO_PROCESS',
+        `process or thread ${refused.task} has ended`,
+        'List processes with ps -e, threads with ps -eL.',
+      );
     case 'E2BIG':
+      // Also what a read of the whole group would give is limited (16 KiB).
+      if (refused.isMember === true)
+        return new CounterpointError(
+          'ERR_GROUP_SIZE',
+          `the group of ${name} has more events than the kernel reads together`,
+          'Split it: {a,b,c},{d,e,f}, or name events without braces.',
+        );
       return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for what ${name} asks`);
     case 'ENOSYS':
       return new CounterpointError(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { constants } from 'node:os';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
 import { applyFilter, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
@@ -112,6 +113,24 @@ test('who has every right is not told to become root', () => {
   assert.match(error.remedy, /ftrace:function/);
   assert.doesNotMatch(error.remedy, /as root/);
   assert.equal(error.missingCapability, null);
+});
+
+test('a task that has ended, and a group that is too large, are named', () => {
+  const refused = {
+    name: 'cs',
+    attr: makeAttr({ type: 1 }),
+    task: 77,
+    paranoid: 2,
+    descriptorsNeeded: 1,
+    descriptorLimit: 9,
+  };
+  const { ESRCH, E2BIG } = constants.errno;
+  const ended = explainOpenError(new SysError('perf_event_open', ESRCH), refused);
+  assert.equal(ended.code, 'ERR_NO_PROCESS');
+  assert.match(ended.message, /77 has ended/);
+  const told = (isMember: boolean) =>
+    explainOpenError(new SysError('perf_event_open', E2BIG), { ...refused, isMember }).code;
+  assert.deepEqual([told(true), told(false)], ['ERR_GROUP_SIZE', 'ERR_KERNEL_TOO_OLD']);
 });
 
 const tracepoints = systemEventLookup();
