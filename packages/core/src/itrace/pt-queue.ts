@@ -14,8 +14,6 @@ import {
   EVENT_DISABLED,
   EVENT_ENABLED,
   EVENT_OVERFLOW,
-  EVENT_TIP,
-  EVENT_TNT,
   type ExecutedInstruction,
   FLOW_END,
   FLOW_NO_MAP,
@@ -34,6 +32,7 @@ import {
   STEP_EVENT,
   STEP_INSTRUCTION,
 } from '../trace/index.ts';
+import { HandOver } from '../trace/pt/graph/index.ts';
 import {
   FLAG_ASYNC,
   FLAG_BRANCH,
@@ -98,9 +97,7 @@ export class PtQueue {
   private timeHi = 0;
   private hasTime = false;
   private blockedAt = -1;
-  /** Where the graph could not go on. */
-  private blockedPosition = -1;
-  private blockedOutcomes = 0;
+  private readonly handOver = new HandOver();
   private readonly graphs = new WeakMap<CodeImage, Map<number, QueueGraph>>();
   /** The next PSB that is to be told of; -1: none. */
   private nextPsb = -1;
@@ -115,6 +112,7 @@ export class PtQueue {
   begin(stretch: AuxStretch): void {
     this.doneBytes += this.bytes.length;
     this.bytes = stretch.bytes;
+    this.handOver.forgetStop();
     this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
     this.isSynchronized = false;
     this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
@@ -189,23 +187,18 @@ export class PtQueue {
   /** A slice by the compiled graph. False where the exact decoder has to take the next step. */
   private runGraph(decoder: FlowDecoder): boolean {
     const { state } = decoder;
-    const { kind, count } = state.event;
-    if (!state.isEnabled || (kind !== EVENT_TNT && kind !== EVENT_TIP)) return false;
-    const isBlocked =
-      state.position === this.blockedPosition && (kind !== EVENT_TNT || count >= this.blockedOutcomes);
-    if (isBlocked) return false;
+    if (!this.handOver.isWorthwhile(state)) return false;
     if (!decoder.release()) return false;
     this.closeBranch(state.ipLo, state.ipHi);
     const from = state.position;
     const end = Math.min(from + this.options.sliceBytes, this.bytes.length);
     // Synchronisation points that are to be told of are for the exact decoder.
     const stop = this.nextPsb >= from ? Math.min(end, this.nextPsb) : end;
-    this.graphOf(decoder).run(this.bytes, stop, state);
+    this.graphOf(decoder).run(this.bytes, stop, state, this.handOver);
     decoder.adopt();
     // A slice may end anywhere: only where it did not come to its end something is in the way.
-    if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.blockedPosition = -1;
-    else this.blockedPosition = state.position;
-    this.blockedOutcomes = state.event.kind === EVENT_TNT ? state.event.count : 0;
+    if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.handOver.forgetStop();
+    else this.handOver.noteStop(state);
     return state.position > from;
   }
 

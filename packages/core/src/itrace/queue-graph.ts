@@ -19,7 +19,7 @@ import {
   END_CONDITIONAL,
   END_JUMP_INDIRECT,
   GraphEngine,
-  HandOver,
+  type HandOver,
   headerOf,
 } from '../trace/pt/graph/index.ts';
 import { FLAG_IN_TRANSACTION, flagsOf } from './branch-flags.ts';
@@ -75,7 +75,6 @@ export class QueueGraph {
   private readonly graph: CodeGraph;
   private readonly image: CodeImage;
   private readonly engine: GraphEngine;
-  private readonly handOver = new HandOver();
   private readonly instructions: NodeInstructions;
   private readonly sampler: TraceSampler;
   private readonly onTime: (lo: number, hi: number) => void;
@@ -105,18 +104,18 @@ export class QueueGraph {
   }
 
   /** From `state`, which another engine has given free, to `end` at most; `state` then says what is next. */
-  run(bytes: Uint8Array, end: number, state: FlowState): void {
+  run(bytes: Uint8Array, end: number, state: FlowState, handOver: HandOver): void {
     const { engine, graph } = this;
     this.state = state;
     this.transactionFlag = state.isSpeculative ? FLAG_IN_TRANSACTION : 0;
-    this.handOver.take(engine, state);
+    handOver.take(engine, state);
     engine.run(bytes, end, headerOf(state));
     const lo = graph.loOf(engine.node);
     const hi = graph.hiOf(engine.node);
     if (this.open !== 0) this.leave(this.open, lo, hi);
     this.open = 0;
     this.moveTime();
-    this.handOver.give(engine, state);
+    handOver.give(engine, state);
   }
 
   private time(packet: Readonly<Packet>): void {

@@ -28,11 +28,6 @@ export function formatCount(count: number | bigint): string {
   return count.toString().replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** `12.34%` of a whole, as perf's columns have it. */
-export function formatPercent(part: number, whole: number): string {
-  return percentText(whole === 0 ? 0 : (100 * part) / whole);
-}
-
 function threeDigits(value: number): string {
   return value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }

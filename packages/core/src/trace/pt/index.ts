@@ -10,7 +10,7 @@ export * from './flow/index.ts';
 export { CFE_NAMES, EVD_NAMES, execModeName, formatPacket, formatPayload } from './format-packet.ts';
 export { LastIp } from './last-ip.ts';
 export * from './opcodes.ts';
-export { clonePacket, FLAG_HW, FLAG_ICNT, FLAG_IP, FLAG_MULT, FLAG_NON_ROOT, Packet } from './packet.ts';
+export { FLAG_HW, FLAG_ICNT, FLAG_IP, FLAG_MULT, FLAG_NON_ROOT, Packet } from './packet.ts';
 export type { PacketCursorOptions } from './packet-cursor.ts';
 export { PacketCursor } from './packet-cursor.ts';
 export * from './packet-kinds.ts';

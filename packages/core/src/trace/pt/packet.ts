@@ -1,5 +1,5 @@
 /**
- * One packet, decoded. A reader fills it and the next read overwrites it (borrowed); `clonePacket` keeps it.
+ * One packet, decoded. A reader fills it and the next read overwrites it (borrowed).
  *
  * What the fields mean for each kind; fields that a kind does not name hold what an earlier packet left:
  *
@@ -48,8 +48,3 @@ export const FLAG_HW = 1;
 export const FLAG_MULT = 2;
 /** The packet says how many instructions retired since the last branch. */
 export const FLAG_ICNT = 4;
-
-/** A packet that is no reader's. */
-export function clonePacket(packet: Readonly<Packet>): Packet {
-  return Object.assign(new Packet(), packet);
-}

@@ -12,8 +12,6 @@ import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../image/index.ts';
 import type { Errata } from '../errata.ts';
 import {
   EVENT_OVERFLOW,
-  EVENT_TIP,
-  EVENT_TNT,
   type ExecutedInstruction,
   FLOW_END,
   FLOW_NO_SYNC,
@@ -96,9 +94,6 @@ export class TraceRun {
   readonly #engines: GraphEngines;
   readonly #summary: TraceSummary = { errors: new FlowErrorCounts(), overflows: 0 };
   readonly #usesGraph: boolean;
-  /** Where the graph could not go on: the exact decoder has to get past it first. */
-  #blockedPosition = -1;
-  #blockedOutcomes = 0;
   readonly #handOver = new HandOver();
   #steps = 0;
   readonly #stopAt: number;
@@ -168,7 +163,7 @@ export class TraceRun {
       if (state.position > this.#stopAt) {
         this.isStopped = state.headerOffset === this.#stopAt && decoder.canRelease;
         if (this.isStopped || state.headerOffset !== this.#stopAt) return false;
-      } else if (this.#usesGraph && state.isEnabled && this.#isNew(state)) this.#runGraph();
+      } else if (this.#usesGraph && this.#handOver.isWorthwhile(state)) this.#runGraph();
       const { ipLo, ipHi } = state;
       listener.onStep?.();
       const code = decoder.step();
@@ -193,13 +188,6 @@ export class TraceRun {
     }
   }
 
-  /** Is the graph worth asking: are outcomes or a target next, and others than it could not use before? */
-  #isNew(state: FlowState): boolean {
-    const { kind, count } = state.event;
-    if (kind !== EVENT_TNT && kind !== EVENT_TIP) return false;
-    return state.position !== this.#blockedPosition || (kind === EVENT_TNT && count < this.#blockedOutcomes);
-  }
-
   #runGraph(): void {
     const { decoder } = this;
     const { state } = decoder;
@@ -218,8 +206,7 @@ export class TraceRun {
     }
     this.#handOver.give(engine, state);
     decoder.adopt();
-    this.#blockedPosition = state.position;
-    this.#blockedOutcomes = state.event.kind === EVENT_TNT ? state.event.count : 0;
+    this.#handOver.noteStop(state);
   }
 
   #engineFor(state: FlowState): GraphEngine {

@@ -1,4 +1,4 @@
-import { EVENT_NONE, EVENT_TNT } from '../flow/event.ts';
+import { EVENT_NONE, EVENT_TIP, EVENT_TNT } from '../flow/event.ts';
 import type { FlowState } from '../flow/flow-state.ts';
 import type { ReturnStack } from '../flow/return-stack.ts';
 import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L, PT_MODE_EXEC_IF } from '../opcodes.ts';
@@ -13,6 +13,27 @@ import type { HeaderState } from './plain-header.ts';
 export class HandOver {
   #engine: GraphEngine | null = null;
   #fill: ((stack: ReturnStack) => void) | null = null;
+  /** Where the graph could not go on: the exact decoder has to get past it first. */
+  #stopPosition = -1;
+  #stopOutcomes = 0;
+
+  /** Is the graph worth asking: are outcomes or a target next, and others than it could not use before? */
+  isWorthwhile(state: FlowState): boolean {
+    const { kind, count } = state.event;
+    if (!state.isEnabled || (kind !== EVENT_TNT && kind !== EVENT_TIP)) return false;
+    return state.position !== this.#stopPosition || (kind === EVENT_TNT && count < this.#stopOutcomes);
+  }
+
+  /** After `adopt`: something is in the way here. */
+  noteStop(state: FlowState): void {
+    this.#stopPosition = state.position;
+    this.#stopOutcomes = state.event.kind === EVENT_TNT ? state.event.count : 0;
+  }
+
+  /** Nothing is in the way, or other bytes are decoded from now on. */
+  forgetStop(): void {
+    this.#stopPosition = -1;
+  }
 
   /** After `release`: the engine stands where the decoder stood. */
   take(engine: GraphEngine, state: FlowState): void {
