@@ -35,6 +35,7 @@ const NODE: Record<string, string[]> = {
   pmu: ['sys', 'probe'],
   session: ['sys', 'probe', 'target', 'pmu'],
   counting: ['sys', 'probe', 'target', 'pmu', 'session'],
+  bpf: ['sys', 'probe'],
   'self-monitoring': ['sys', 'probe', 'pmu', 'session'],
   reader: ['sys', 'session'],
   record: ['sys', 'probe', 'target', 'pmu', 'session', 'reader'],

@@ -1,4 +1,5 @@
 export * from './attr.ts';
+export * from './bpf-types.ts';
 export * from './events.ts';
 export * from './features.ts';
 export * from './ioctl.ts';

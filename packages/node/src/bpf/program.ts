@@ -1,0 +1,57 @@
+/**
+ * A program and its maps as plain data: what the assembler makes, the loader loads and the disassembler reads. Nothing
+ * here touches a kernel, so a program can be built, looked at and tested without any right.
+ */
+import type { BpfMapType, BpfProgramType } from '@counterpoint/core/abi';
+
+export type { BpfMapType, BpfProgramType };
+
+/** A map to be made when the first program that refers to it is loaded. Programs of one set share maps by name. */
+export interface BpfMapDefinition {
+  readonly name: string;
+  readonly type: BpfMapType;
+  readonly keySizeBytes: number;
+  readonly valueSizeBytes: number;
+  readonly maxEntries: number;
+  /** `BPF_F_*` of `BPF_MAP_CREATE`. */
+  readonly flags?: number;
+}
+
+/**
+ * The slot of a 64-bit load (`ld_imm64`, two slots) that the loader completes: with the descriptor of the map, or with
+ * the address of the first value of an array map plus an offset.
+ */
+export interface BpfMapReference {
+  /** The first slot of the pair. */
+  readonly instruction: number;
+  readonly map: string;
+  readonly kind: 'descriptor' | 'value';
+  readonly offsetBytes: number;
+}
+
+/** A place in somebody's source; lines and columns count from 1. */
+export interface SourceLine {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface BpfProgram {
+  /** As the kernel lists it: it keeps the first 15 characters. */
+  readonly name: string;
+  readonly type: BpfProgramType;
+  /** `GPL` where a helper asks for it. */
+  readonly license: string;
+  /** Eight bytes a slot, little-endian; map references are still 0. */
+  readonly instructions: Uint8Array;
+  /** Every map that the program refers to. */
+  readonly maps: readonly BpfMapDefinition[];
+  readonly mapReferences: readonly BpfMapReference[];
+  /** Per slot: the source line that asked for it, where it is known. */
+  readonly lines: readonly (SourceLine | null)[];
+}
+
+/** `format.ts:12:5`, for messages. */
+export function formatSourceLine(line: SourceLine): string {
+  return `${line.file}:${line.line}:${line.column}`;
+}
