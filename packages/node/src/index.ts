@@ -19,4 +19,4 @@ export {
   type StatScope,
 } from './stat/index.ts';
 export { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from './target/index.ts';
-export { threadPartWorker, workersFor } from './trace/index.ts';
+export { partWorkers, threadPartWorker, workersFor } from './trace/index.ts';

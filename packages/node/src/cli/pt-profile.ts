@@ -77,11 +77,11 @@ export default defineVerb<Name>({
     ['pt profile --raw code.bin:0x401000 --json --hash trace.pt', 'with what proves that two decoders agree'],
   ],
   async run({ args, out, err }) {
-    const { AddressHash, localPartWorker, profileAnswer, profileInParts, streamInstructions } = await import(
+    const { AddressHash, profileAnswer, profileInParts, streamInstructions } = await import(
       '@counterpoint/core/trace'
     );
     const { openFilePart, parseFilePart, readFilePart } = await import('./pt-file.ts');
-    const { threadPartWorker, workersFor } = await import('../trace/index.ts');
+    const { partWorkers, workersFor } = await import('../trace/index.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
     if (file === undefined) throw new UsageError('no trace is named');
@@ -109,7 +109,7 @@ export default defineVerb<Name>({
     const found = await profileInParts(source, image, {
       ...options,
       onProgress: progress.listener(),
-      workers: Array.from({ length: workers }, workers === 1 ? localPartWorker : threadPartWorker),
+      workers: partWorkers(workers),
     });
     let addressHash: string | undefined;
     if (args.boolean('hash')) {

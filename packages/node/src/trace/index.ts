@@ -1,1 +1,1 @@
-export { threadPartWorker, workersFor } from './thread-part-worker.ts';
+export { partWorkers, threadPartWorker, workersFor } from './thread-part-worker.ts';

@@ -13,7 +13,7 @@ import {
   RandomWalk,
   type TraceProfile,
 } from '@counterpoint/core/trace';
-import { threadPartWorker, workersFor } from './index.ts';
+import { partWorkers, threadPartWorker, workersFor } from './index.ts';
 
 /** Functions that call each other, at 0x1000: a: call b; jne a; ret. b: jne +2; nop; nop; ret. */
 const CODE = Uint8Array.of(0xe8, 3, 0, 0, 0, 0x75, 0xf9, 0xc3, 0x75, 2, 0x90, 0x90, 0xc3);
@@ -39,21 +39,45 @@ function ownThreads(): number {
   return readdirSync('/proc/self/task').length;
 }
 
-test('1, 2, 3 and 7 threads, bytes that are shared and bytes that are sent', async () => {
+test('1, 2 and 5 threads, bytes that are shared and bytes that are sent', async () => {
   const bytes = trace(2_000_000);
   bytes[1_000_000]! ^= 0x40;
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
   shared.set(bytes);
   const expected = plain(profileTrace(bytes, image()));
   assert.ok(expected.errors.length > 0);
-  for (const count of [1, 2, 3, 7])
+  for (const count of [1, 2, 5])
     for (const source of [shared, memorySource(bytes)]) {
       const workers = Array.from({ length: count }, threadPartWorker);
       const found = await profileInParts(source, image(), { workers, partBytes: 100_000 });
       assert.deepEqual(plain(found), expected, `${count} threads`);
     }
+  for (const source of [shared, memorySource(bytes)]) {
+    const withThisOne = { workers: partWorkers(2), partBytes: 100_000 };
+    assert.deepEqual(plain(await profileInParts(source, image(), withThisOne)), expected);
+  }
   // The caller's bytes were not given away.
   assert.equal(bytes.length, shared.length);
+});
+
+test('the calling thread decodes, too, and lets the others speak', async () => {
+  const seen = [0, 0, 0];
+  const workers = partWorkers(3).map((worker, index) => ({
+    ...worker,
+    listen: (onMessage: Parameters<PartWorker['listen']>[0], onError: (error: unknown) => void) =>
+      worker.listen((message) => {
+        if (message.type === 'outcome') seen[index]!++;
+        onMessage(message);
+      }, onError),
+  }));
+  const before = ownThreads();
+  const bytes = trace(2_000_000);
+  await profileInParts(bytes, image(), { workers, partBytes: 100_000 });
+  assert.ok(
+    seen.every((parts) => parts > 0),
+    seen.join(' '),
+  );
+  assert.ok(ownThreads() <= before, 'threads are left');
 });
 
 test('to cancel ends the threads in the middle of a part', async () => {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { PartWorker } from '@counterpoint/core/trace';
+import { localPartWorker, type PartWorker } from '@counterpoint/core/trace';
 
 /** Below this a trace is decoded before threads have started and compiled their code. */
 const WORTH_THREADS_BYTES = 16 << 20;
@@ -12,6 +12,18 @@ const LEAST_BYTES_A_WORKER = 2 << 20;
 export function workersFor(traceBytes: number, asked?: number): number {
   const wanted = asked ?? (traceBytes < WORTH_THREADS_BYTES ? 1 : availableParallelism());
   return Math.max(1, Math.min(wanted, Math.ceil(traceBytes / LEAST_BYTES_A_WORKER)));
+}
+
+/**
+ * Workers for `profileInParts`: threads, and the calling one, which would only wait for them. It decodes while they start, and
+ * what else it has to do comes between two parts.
+ */
+export function partWorkers(count: number): PartWorker[] {
+  if (count === 1) return [localPartWorker()];
+  return [
+    ...Array.from({ length: count - 1 }, threadPartWorker),
+    localPartWorker((run) => void setImmediate(run)),
+  ];
 }
 
 /** A thread of this process for `profileInParts`. It runs until it is closed. */

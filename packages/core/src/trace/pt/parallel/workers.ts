@@ -25,17 +25,23 @@ export function webPartWorker(worker: WebWorkerLike): PartWorker {
   };
 }
 
-/** No thread at all: parts are decoded here, one after the other. Where threads are not to be had, and for one worker. */
-export function localPartWorker(): PartWorker {
+/** After all that the caller does now. */
+const afterThis = (run: () => void): void => void Promise.resolve().then(run);
+
+/**
+ * No thread at all: parts are decoded here, one after the other. Where threads are not to be had, and for one worker. Beside
+ * threads `later` must let their messages through (Node's `setImmediate`), and it must be the last of the workers, so that
+ * the others have their parts before it begins.
+ */
+export function localPartWorker(later: (run: () => void) => void = afterThis): PartWorker {
   let handle: ((message: ToWorker) => void) | null = null;
   let isClosed = false;
   return {
     // Later, as from a thread: whoever posts is not called back meanwhile.
-    post: (message) => {
-      void Promise.resolve().then(() => {
+    post: (message) =>
+      later(() => {
         if (!isClosed) handle?.(message);
-      });
-    },
+      }),
     listen: (onMessage) => {
       handle = servePartWorker((message) => {
         if (!isClosed) onMessage(message);
