@@ -12,7 +12,8 @@ import {
   tscToPerfNs,
   tscToPerfTime,
 } from '@counterpoint/core/trace';
-import type { TimeScale } from './pt-time.ts';
+import { UsageError } from './args.ts';
+import type { TimeScale, TraceTime } from './pt-time.ts';
 
 /** Names of rows, each looked up once. */
 export class RowNames {
@@ -48,31 +49,43 @@ export class RowNames {
   }
 }
 
-/** Which calls are shown: those that begin between two times, above a depth. */
+/** Which calls are shown: those that begin between two times, above a depth. Throws UsageError where no time is between them. */
 export class CallFilter {
-  readonly #from: ((baseTsc: bigint) => number) | null;
-  readonly #to: ((baseTsc: bigint) => number) | null;
+  readonly #from: TraceTime | null;
+  readonly #to: TraceTime | null;
   readonly #mostDepth: number;
   #fromTicks = Number.NaN;
   #toTicks = Number.NaN;
 
-  constructor(
-    from: ((baseTsc: bigint) => number) | null,
-    to: ((baseTsc: bigint) => number) | null,
-    mostDepth: number,
-  ) {
+  constructor(from: TraceTime | null, to: TraceTime | null, mostDepth: number) {
     this.#from = from;
     this.#to = to;
     this.#mostDepth = mostDepth;
+    // Two times of one kind can be compared before a long trace is decoded.
+    if (from !== null && to !== null && from.isSinceStart === to.isSinceStart)
+      this.#check(from.ticks(0n), to.ticks(0n));
+  }
+
+  /** Asks for times. */
+  get isTimed(): boolean {
+    return this.#from !== null || this.#to !== null;
+  }
+
+  #check(fromTicks: number, toTicks: number): void {
+    if (fromTicks > toTicks)
+      throw new UsageError(
+        `${this.#from!.shown} is later than ${this.#to!.shown}: no call begins between them`,
+      );
   }
 
   shows(call: Readonly<CallRecord>, baseTsc: bigint | null): boolean {
     if (call.depth >= this.#mostDepth) return false;
-    if (this.#from === null && this.#to === null) return true;
+    if (!this.isTimed) return true;
     if (baseTsc === null) return false;
     if (Number.isNaN(this.#fromTicks)) {
-      this.#fromTicks = this.#from?.(baseTsc) ?? Number.NEGATIVE_INFINITY;
-      this.#toTicks = this.#to?.(baseTsc) ?? Number.POSITIVE_INFINITY;
+      this.#fromTicks = this.#from?.ticks(baseTsc) ?? Number.NEGATIVE_INFINITY;
+      this.#toTicks = this.#to?.ticks(baseTsc) ?? Number.POSITIVE_INFINITY;
+      this.#check(this.#fromTicks, this.#toTicks);
     }
     return call.enterTicks >= this.#fromTicks && call.enterTicks <= this.#toTicks;
   }

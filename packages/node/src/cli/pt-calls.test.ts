@@ -90,6 +90,18 @@ test('--function: how long it takes, by caller', { skip }, async () => {
   assert.equal((await run('--function', 'no_such_function')).status, 1);
 });
 
+test('--function: where nothing was counted, and by an address in its middle', { skip }, async () => {
+  // The trace begins inside of it: no call of it was seen, which says nothing of the time.
+  const root = await run('--function', '_start');
+  assert.match(root.out, /^_start: 0 calls\n +not counted: 1 that never came back, or that began unseen\n$/);
+  const named = await run('--function', 'fib');
+  assert.match(named.out, /^fib: 2,440 calls \(time\)\n/);
+  const address = Number(JSON.parse((await run('--function', 'fib', '--json')).out).function);
+  assert.equal((await run('--function', `0x${(address + 0x20).toString(16)}`)).out, named.out);
+  const words = ['--elf', PROGRAM, '--function', 'fib', `${OWN}base.pt`];
+  assert.match((await counterpoint('pt', 'calls', ...words)).out, /the trace has no time/);
+});
+
 test('-o: the call tree in the formats of other tools', { skip }, async () => {
   const path = join(folder, 'calls.folded');
   const { status, err } = await run('-o', path);
@@ -124,6 +136,26 @@ test('what cannot be done is said', { skip }, async () => {
     `${OWN}base.pt`,
   );
   assert.match(noTime.err, /no time/);
+  const backwards = await run('--from', '60us', '--to', '50us');
+  assert.deepEqual([backwards.status, backwards.out], [129, '']);
+  assert.match(backwards.err, /--from 60us is later than --to 50us/);
+  assert.match((await run('--from', '60us', '--to', '1')).err, /later than --to 1/);
+  const untimed = await counterpoint(
+    'pt',
+    'calls',
+    '--elf',
+    PROGRAM,
+    ...CLOCK,
+    '--from',
+    '1us',
+    `${OWN}base.pt`,
+  );
+  assert.match(untimed.err, /the trace has no time/);
+  assert.match((await run('--time-shift', '30')).err, /--time-shift is of no use without --time-mult/);
+  assert.match((await run('--time-mult', '0')).err, /--time-mult expects/);
+  const junk = await counterpoint('pt', 'calls', '--elf', PROGRAM, PROGRAM);
+  assert.equal(junk.status, 1);
+  assert.match(junk.err, /no synchronization point/);
   const noCode = await counterpoint('pt', 'calls', `${OWN}base.pt`);
   assert.match(noCode.err, /name it with --raw or --elf/);
 });

@@ -1,5 +1,5 @@
 import type { CallListener, FunctionLatency, TraceCalls } from '@counterpoint/core/trace';
-import { defineVerb, EXIT_OK, UsageError, type VerbContext } from './args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
 import { PT_CLOCK_OPTIONS, type PtClockName, perfClock, TimeScale } from './pt-time.ts';
@@ -81,7 +81,7 @@ export default defineVerb<Name>({
   async run(context) {
     const { args, err } = context;
     const { CallTrace } = await import('@counterpoint/core/trace');
-    const { parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { notATrace, parseFilePart, readFilePart } = await import('./pt-file.ts');
     const { namedFunctions, nameNotes } = await import('./pt-functions.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
@@ -129,8 +129,10 @@ export default defineVerb<Name>({
     const found = trace.run();
     progress.close();
     await finish(found);
-    for (const note of troubleNotes(found)) err.line(`counterpoint: ${note}`);
-    return EXIT_OK;
+    const nothing = notATrace(bytes);
+    if (nothing !== null) err.line(`counterpoint: ${nothing}.`);
+    else for (const note of troubleNotes(found)) err.line(`counterpoint: ${note}`);
+    return nothing === null ? EXIT_OK : EXIT_FAILURE;
   },
 });
 
@@ -154,6 +156,13 @@ async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Prom
     args.number('depth', { min: 1 }) ?? Number.POSITIVE_INFINITY,
   );
   const json = args.boolean('json');
+  const checkTime = ({ baseTsc }: TraceCalls) => {
+    if (filter.isTimed && baseTsc === null)
+      throw new UsageError(
+        '--from, --to: the trace has no time',
+        'It was recorded without TSC packets. --depth needs none.',
+      );
+  };
   return (trace, functions) => {
     const names = new RowNames(trace.addresses, functions);
     let calls = 0;
@@ -166,7 +175,7 @@ async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Prom
         onLeave: (call) => {
           if (filter.shows(call, trace.clock.baseTsc)) text.leave(call);
         },
-        finish: () => {},
+        finish: checkTime,
       };
     }
     const lines = new CallJson(names, scale);
@@ -178,6 +187,7 @@ async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Prom
         out.line(lines.line(call, baseTsc));
       },
       finish: (found) => {
+        checkTime(found);
         const { instructions, branches, errors, overflows, clockRestarts, baseTsc } = found;
         const sums = { calls: String(calls), instructions: String(instructions), branches: String(branches) };
         const end = { type: 'end', version: 1, ...sums, startTsc: baseTsc?.toString() ?? null };
@@ -192,17 +202,21 @@ async function latencyWay({ args, out }: VerbContext<Name>, scale: TimeScale): P
   const { halvesOf, RowNames } = await import('./pt-calls-print.ts');
   const { latencyObject, printLatency } = await import('./pt-latency-print.ts');
   return (trace, functions) => {
-    const address = functions.addressOf(args.string('function')!);
+    const named = functions.addressOf(args.string('function')!);
+    const inside = halvesOf(named);
+    // Any address of a function names it; where no symbol is known the address is where it begins.
+    const start = functions.startOf(inside.lo, inside.hi);
+    const address = Number.isNaN(start) ? named : BigInt.asUintN(64, BigInt(start));
     const { lo, hi } = halvesOf(address);
     const names = new RowNames(trace.addresses, functions);
     const latency: FunctionLatency = new FunctionLatency(trace.addresses, lo, hi);
     return {
       onLeave: (call) => latency.add(call),
-      finish: () => {
+      finish: ({ baseTsc }) => {
         const hex = `0x${address.toString(16)}`;
         const name = functions.nameOf(lo, hi);
         if (args.boolean('json')) out.json(latencyObject(latency, hex, name, names, scale));
-        else printLatency(latency, name ?? hex, names, scale, out);
+        else printLatency(latency, name ?? hex, baseTsc !== null, names, scale, out);
       },
     };
   };

@@ -16,6 +16,9 @@ const NUMBER = '(?:0x[0-9a-fA-F]+|[0-9]+)';
 const PART = new RegExp(`^(.+):(${NUMBER})(?:-(${NUMBER}))?$`);
 /** A read of more than 2 GiB is refused by the operating system. */
 const MAX_READ_BYTES = 1 << 30;
+/** What has no size beforehand is read in pieces, up to a size that memory surely holds. */
+const PIECE_BYTES = 1 << 20;
+const MOST_STREAM_BYTES = 1 << 30;
 
 export function parseFilePart(text: string): FilePart {
   const match = PART.exec(text);
@@ -68,6 +71,10 @@ export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
     const status = fstatSync(descriptor);
     if (status.isDirectory())
       throw new CounterpointError('ERR_FILE', `${path} is a directory`, 'Name a file in it.');
+    if (!status.isFile()) {
+      const whole = readStream(descriptor, path);
+      return whole.subarray(from, checkedEnd(part, whole.length));
+    }
     const end = checkedEnd(part, status.size);
     const bytes = new Uint8Array(end - from);
     let at = 0;
@@ -82,11 +89,61 @@ export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
   }
 }
 
+/** All of a pipe or device, which says its size only by ending. */
+function readStream(descriptor: number, path: string): Uint8Array<ArrayBuffer> {
+  const pieces: Uint8Array[] = [];
+  let sizeBytes = 0;
+  const buffer = new Uint8Array(PIECE_BYTES);
+  for (;;) {
+    const count = readPiece(descriptor, buffer);
+    if (count === 0) break;
+    pieces.push(buffer.slice(0, count));
+    sizeBytes += count;
+    if (sizeBytes > MOST_STREAM_BYTES)
+      throw new CounterpointError(
+        'ERR_FILE',
+        `${path} is no file, and does not end within ${MOST_STREAM_BYTES} bytes`,
+        'Write it to a file first: of a file no more is read than is needed.',
+      );
+  }
+  const whole = new Uint8Array(sizeBytes);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/** Waits where somebody else made a shared pipe non-blocking. */
+function readPiece(descriptor: number, into: Uint8Array): number {
+  for (;;)
+    try {
+      return readSync(descriptor, into, 0, into.length, null);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(pause, 0, 0, 2);
+    }
+}
+
 /** What to say of bytes that hold no trace; null where a synchronization point is there. */
 export function notATrace(bytes: Uint8Array): string | null {
-  if (findPsb(bytes, 0, bytes.length) >= 0) return null;
+  return !isRecording(bytes) && findPsb(bytes, 0, bytes.length) >= 0 ? null : whyNoTrace(bytes);
+}
+
+/** Bytes that tell a perf.data file. */
+export const MAGIC_BYTES = 8;
+
+/** A perf.data file, by its first bytes: the trace is somewhere in it, and its code is what it names. */
+export function isRecording(bytes: Uint8Array): boolean {
+  return new TextDecoder('latin1').decode(bytes.subarray(0, MAGIC_BYTES)) === 'PERFILE2';
+}
+
+/** What to say of a file that is no trace, by its first bytes. */
+export function whyNoTrace(bytes: Uint8Array): string {
   if (bytes.length === 0) return 'the trace is empty';
-  if (new TextDecoder('latin1').decode(bytes.subarray(0, 8)) === 'PERFILE2')
-    return 'this is a perf.data file: use script or report with --itrace';
+  if (isRecording(bytes)) return 'this is a perf.data file: use script or report with --itrace';
   return 'no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun';
 }

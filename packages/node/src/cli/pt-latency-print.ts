@@ -50,9 +50,11 @@ export function latencyObject(
   };
 }
 
+/** `traceHasTime`: some time was told; that no call was timed does not mean that there is none. */
 export function printLatency(
   latency: FunctionLatency,
   title: string,
+  traceHasTime: boolean,
   names: RowNames,
   scale: TimeScale,
   out: Output,
@@ -68,13 +70,20 @@ export function printLatency(
     text(of.max),
     label,
   ];
-  const unit = hasTime ? 'time' : 'instructions: the trace has no time';
-  out.line(`${title}: ${formatCount(latency.instructions.count)} calls (${unit})`);
+  const { count } = latency.instructions;
+  const unit = hasTime
+    ? ' (time)'
+    : !traceHasTime
+      ? ' (instructions: the trace has no time)'
+      : count > 0
+        ? ' (instructions: the time of none is known)'
+        : '';
+  out.line(`${title}: ${formatCount(count)} ${count === 1 ? 'call' : 'calls'}${unit}`);
   if (latency.unfinished > 0)
     out.line(`  not counted: ${formatCount(latency.unfinished)} that never came back, or that began unseen`);
   if (hasTime && latency.untimed > 0)
     out.line(`  not counted: ${formatCount(latency.untimed)} whose time is not known`);
-  if (latency.instructions.count === 0) return;
+  if (count === 0) return;
   const ofTrace = hasTime ? latency.ticks : latency.instructions;
   if (ofTrace.resolution > 0)
     out.line(`  percentiles are at most ${(100 * ofTrace.resolution).toFixed(1)}% too high`);

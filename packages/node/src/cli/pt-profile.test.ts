@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import {
+  CodeImage,
+  ExecutionEncoder,
   PACKET_FUP,
   PACKET_MODE_EXEC,
   PACKET_PSB,
@@ -13,11 +16,15 @@ import {
   PacketWriter,
   PT_IP_SEXT_48,
   PT_MODE_EXEC_CS_L,
+  RandomWalk,
 } from '@counterpoint/core/trace';
 import { counterpoint } from '../test/command-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pt-profile-'));
 after(() => rmSync(folder, { recursive: true }));
+
+/** At 0x1000, a: call b; jne a; ret. b: jne +2; nop; nop; ret. */
+const CALLS = Uint8Array.of(0xe8, 3, 0, 0, 0, 0x75, 0xf9, 0xc3, 0x75, 2, 0x90, 0x90, 0xc3);
 
 /** At 0x1000: l: nop; jne l; ret. The loop goes round ten times, then the trace goes off with the return. */
 function loop(): { trace: string; code: string } {
@@ -103,4 +110,67 @@ test('-o: all instructions as folded stacks; code without symbols is one functio
   assert.equal(status, 0);
   assert.match(out, /^[^\n]* 21\n$/);
   assert.equal((await counterpoint(...words, trace)).status, 129);
+});
+
+test('a trace from a pipe is decoded as from a file; a part of it, too', async (context) => {
+  const { trace, code } = loop();
+  const pipe = join(folder, 'pipe');
+  if (spawnSync('mkfifo', [pipe]).status !== 0) return context.skip('no mkfifo here');
+  const size = readFileSync(trace).length;
+  for (const part of ['', `:0-${size}`]) {
+    const writer = spawn('sh', ['-c', 'exec cat "$0" > "$1"', trace, pipe]);
+    const { out, err } = await counterpoint(
+      'pt',
+      'profile',
+      '--raw',
+      `${code}:0x1000`,
+      '--json',
+      pipe + part,
+    );
+    assert.equal(err, '');
+    assert.equal(JSON.parse(out).instructions, '21');
+    writer.kill();
+  }
+});
+
+test('a perf.data file is not decoded in silence, though a trace is somewhere in it', async () => {
+  const { trace } = loop();
+  const recording = join(folder, 'perf.data');
+  writeFileSync(recording, Buffer.concat([Buffer.from('PERFILE2'), readFileSync(trace)]));
+  for (const verb of ['profile', 'calls', 'flow', 'dump']) {
+    const { err } = await counterpoint('pt', verb, recording);
+    assert.match(err, /this is a perf.data file: use script or report/, verb);
+  }
+});
+
+test('--top is read before a long trace is', async () => {
+  const { status, err } = await counterpoint('pt', 'profile', '--json', '--top', 'x', loop().trace);
+  assert.equal(status, 129);
+  assert.match(err, /^[^\n]*--top expects/);
+});
+
+test('--coarse: where branches went, without code and without decoding', async () => {
+  const image = new CodeImage();
+  image.addSection({ name: 'code', address: 0x1000n, bytes: CALLS });
+  const path = new RandomWalk({ seed: 4, entries: Int32Array.of(0x1000, 0, 0x1008, 0) });
+  const encoder = new ExecutionEncoder(image, path, { hash: false, returnCompression: false });
+  const trace = join(folder, 'coarse.pt');
+  writeFileSync(trace, Buffer.concat([...encoder.chunks({ bytes: 50_000 })]));
+  const text = await counterpoint('pt', 'profile', '--coarse', trace);
+  assert.deepEqual([text.status, text.err], [0, '']);
+  // Short: all of it is looked at.
+  assert.match(text.out, /targets of branches that need a packet, in 48\.8 KB of 48\.8 KB/);
+  assert.match(text.out, /^ +\d\d\.\d\d% +[\d,]+ {2}0x1005$/m);
+  const json = JSON.parse((await counterpoint('pt', 'profile', '--coarse', '--json', trace)).out);
+  const { length } = readFileSync(trace);
+  assert.deepEqual([json.type, json.readBytes, json.totalBytes], ['pt-coarse', length, length]);
+  assert.equal(json.targets[0].address, '0x1005');
+  const sum = json.targets.reduce((total: number, { count }: { count: string }) => total + Number(count), 0);
+  assert.equal(sum, Number(json.count));
+  const other = await counterpoint('pt', 'profile', '--coarse', '--hash', trace);
+  assert.match(other.err, /--coarse does not decode: --hash/);
+  assert.equal(other.status, 129);
+  const none = join(folder, 'none.pt');
+  writeFileSync(none, 'this is no trace');
+  assert.equal((await counterpoint('pt', 'profile', '--coarse', none)).status, 1);
 });

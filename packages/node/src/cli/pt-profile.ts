@@ -9,6 +9,7 @@ import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-setti
 type Name =
   | PtSettingsName
   | PtCodeName
+  | 'coarse'
   | 'hash'
   | 'exact-only'
   | 'resync-on-error'
@@ -29,6 +30,11 @@ export default defineVerb<Name>({
   usage: '[options] FILE[:FROM[-TO]]',
   options: [
     { long: 'json', help: 'one JSON object', group: OUTPUT },
+    {
+      long: 'coarse',
+      help: 'a first picture within milliseconds, from packets alone: where branches that need one went, in pieces of the trace',
+      group: OUTPUT,
+    },
     { long: 'hash', help: 'a hash over all executed addresses in order (slower)', group: OUTPUT },
     {
       long: 'output',
@@ -70,6 +76,7 @@ export default defineVerb<Name>({
       'how many instructions, branches, calls, and where most of them',
     ],
     ['pt profile --elf /bin/gzip:0x4000000000 --json trace.pt', 'the same for a program'],
+    ['pt profile --coarse --elf ./program trace.pt', 'a first picture of a large trace, at once'],
     ['pt profile --elf ./program -o profile.pb.gz trace.pt', 'for pprof: every instruction as a sample'],
     ['pt profile --elf ./program -o coverage.info trace.pt', 'coverage of its sources, for genhtml'],
     ['pt profile --elf ./program -o program.autofdo trace.pt', 'for create_llvm_prof --profiler=text'],
@@ -80,7 +87,9 @@ export default defineVerb<Name>({
     const { AddressHash, profileAnswer, profileInParts, streamInstructions } = await import(
       '@counterpoint/core/trace'
     );
-    const { openFilePart, parseFilePart, readFilePart } = await import('./pt-file.ts');
+    const { isRecording, MAGIC_BYTES, openFilePart, parseFilePart, readFilePart, whyNoTrace } = await import(
+      './pt-file.ts'
+    );
     const { partWorkers, workersFor } = await import('../trace/index.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
@@ -94,6 +103,17 @@ export default defineVerb<Name>({
     const code = await namedCode<Name>(args);
     const { image } = code;
     const json = args.boolean('json');
+    const top = args.number('top', { min: 0, max: 100_000 });
+    if (args.boolean('coarse')) {
+      for (const name of ['output', 'format', 'hash', 'exact-only', 'workers', 'resync-on-error'] as const)
+        if (args.has(name))
+          throw new UsageError(`--coarse does not decode: ${args.shown(name)} is of no use with it`);
+      const { namedFunctions } = await import('./pt-functions.ts');
+      const { printCoarse } = await import('./pt-coarse.ts');
+      return (await printCoarse(source, await namedFunctions<Name>(args, code), { json, top }, out, err))
+        ? EXIT_OK
+        : EXIT_FAILURE;
+    }
     const output = args.string('output') ?? (args.string('format') === undefined ? undefined : '-');
     // A name that is wrong is said before a long trace is decoded.
     const format = output === undefined ? null : await chosenFormat(args.string('format') ?? output);
@@ -121,12 +141,10 @@ export default defineVerb<Name>({
     }
     const answer = profileAnswer(found, addressHash);
     const codes = new Set(answer.errors.map(({ code }) => code));
-    if (source.size === 0) err.line('counterpoint: the trace is empty.');
-    if (codes.has('no-sync'))
-      err.line(
-        'counterpoint: no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun.',
-      );
-    if (codes.has('no-map'))
+    const beginning = await source.read(0, MAGIC_BYTES);
+    const isNoTrace = source.size === 0 || codes.has('no-sync') || isRecording(beginning);
+    if (isNoTrace) err.line(`counterpoint: ${whyNoTrace(beginning)}.`);
+    else if (codes.has('no-map'))
       err.line('counterpoint: the trace leads to code that is not known: name it with --raw or --elf.');
     if (output !== undefined && format !== null) {
       const { namedFunctions } = await import('./pt-functions.ts');
@@ -151,8 +169,8 @@ export default defineVerb<Name>({
         if (json) out.line(JSON.stringify(answer));
       }
     } else if (json) out.line(JSON.stringify(answer));
-    else await printText(found, answer, args.number('top', { min: 0, max: 100_000 }) ?? DEFAULT_TOP, out);
-    return source.size === 0 || codes.has('no-sync') ? EXIT_FAILURE : EXIT_OK;
+    else await printText(found, answer, top ?? DEFAULT_TOP, out);
+    return isNoTrace ? EXIT_FAILURE : EXIT_OK;
   },
 });
 

@@ -24,12 +24,33 @@ export const PT_CLOCK_OPTIONS: readonly OptionRow<PtClockName>[] = [
 export function perfClock<Name extends string>(
   args: ParsedArguments<Name | PtClockName>,
 ): PerfClock | undefined {
-  if (args.string('time-mult') === undefined) return undefined;
+  if (args.string('time-mult') === undefined) {
+    for (const name of ['time-shift', 'time-zero'] as const)
+      if (args.string(name) !== undefined)
+        throw new UsageError(
+          `${args.shown(name)} is of no use without --time-mult`,
+          "Give all three, as the recording's mmap page has them.",
+        );
+    return undefined;
+  }
+  const timeMult = Number(unsigned<Name | PtClockName>(args, 'time-mult', 0xffff_ffffn));
+  if (timeMult === 0)
+    throw args.refuse('time-mult', 'a number from 1 to 4294967295: with 0 time would stand still');
   return {
-    timeMult: Number(unsigned<Name | PtClockName>(args, 'time-mult', 0xffff_ffffn)),
+    timeMult,
     timeShift: Number(unsigned<Name | PtClockName>(args, 'time-shift', 63n)),
     timeZero: unsigned<Name | PtClockName>(args, 'time-zero', U64),
   };
+}
+
+/** A time that the command line names. */
+export interface TraceTime {
+  /** As an option and its value, for messages. */
+  readonly shown: string;
+  /** Counts from the beginning of the trace; else it is a TSC. */
+  readonly isSinceStart: boolean;
+  /** Ticks since the beginning of the trace, whose TSC only the trace knows. */
+  ticks(baseTsc: bigint): number;
 }
 
 /** The TSC runs at the nominal ratio of a bus of 100 MHz. */
@@ -70,26 +91,24 @@ export class TimeScale {
     return this.isKnown ? 'us' : 'ticks';
   }
 
-  /**
-   * A time on the command line: `12.5ms` since the beginning of the trace, or a TSC. Gives ticks since the beginning, which only the
-   * trace knows.
-   */
-  parse(text: string, shown: string): (baseTsc: bigint) => number {
+  /** A time on the command line: `12.5ms` since the beginning of the trace, or a TSC. */
+  parse(text: string, option: string): TraceTime {
+    const shown = `${option} ${text}`;
     const since = /^([0-9]+(?:\.[0-9]+)?)(ns|us|ms|s)$/.exec(text);
     if (since !== null) {
       if (!this.isKnown)
         throw new UsageError(
-          `${shown} ${text}: how long a tick of the TSC is, is not known`,
+          `${shown}: how long a tick of the TSC is, is not known`,
           'Give --nom-freq or --time-mult, or a TSC instead.',
         );
       const ns = Number(since[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[since[2]!]!;
-      return () => ns / this.nsPerTick;
+      return { shown, isSinceStart: true, ticks: () => ns / this.nsPerTick };
     }
     if (!/^(0x[0-9a-fA-F]{1,16}|[0-9]{1,19})$/.test(text))
       throw new UsageError(
-        `${shown} expects a time since the beginning of the trace (12.5ms) or a TSC, not '${text}'`,
+        `${option} expects a time since the beginning of the trace (12.5ms) or a TSC, not '${text}'`,
       );
     const tsc = BigInt(text);
-    return (baseTsc) => Number(tsc - baseTsc);
+    return { shown, isSinceStart: false, ticks: (baseTsc) => Number(tsc - baseTsc) };
   }
 }

@@ -126,7 +126,8 @@ export function printFlow(
         tracker?.end();
         timeLo = event.timeLo;
         timeHi = event.timeHi;
-        summary.events++;
+        // Status events say where a decoder begins: nothing happened, and nothing is printed.
+        if (!event.isStatus) summary.events++;
         if (event.kind === EVENT_OVERFLOW) summary.overflows++;
         if (options.json) {
           if (!event.isStatus) say(JSON.stringify(eventObject(event, before)));

@@ -36,8 +36,9 @@ export async function coarseProfile(
 ): Promise<CoarseProfile> {
   const totalBytes = source instanceof Uint8Array ? source.length : source.size;
   const pieces = Math.max(1, options.pieces ?? PIECES);
-  const strideBytes = Math.ceil(totalBytes / pieces);
-  const pieceBytes = Math.min(strideBytes, options.pieceBytes ?? PIECE_BYTES);
+  const pieceBytes = Math.max(1, options.pieceBytes ?? PIECE_BYTES);
+  // Smaller ones would have no PSB in them: of a short trace all is read.
+  const strideBytes = Math.max(pieceBytes, Math.ceil(totalBytes / pieces));
   const targets = new Targets();
   let readBytes = 0;
   for (let from = 0; from < totalBytes; from += strideBytes) {
