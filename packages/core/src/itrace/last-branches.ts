@@ -1,3 +1,5 @@
+import { toBigInt } from '../base/index.ts';
+import type { BranchEntry } from '../records/index.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 
 /** struct perf_branch_entry: bits of its third word. */
@@ -37,6 +39,19 @@ export class LastBranches {
 
   clear(): void {
     this.count = 0;
+  }
+
+  /** The newest first. */
+  entries(): BranchEntry[] {
+    const { words, count, size } = this;
+    return Array.from({ length: count }, (_, n): BranchEntry => {
+      const at = ((this.next - 1 - n + size) % size) * 5;
+      return {
+        from: toBigInt(words[at]! >>> 0, words[at + 1]! >>> 0),
+        to: toBigInt(words[at + 2]! >>> 0, words[at + 3]! >>> 0),
+        flags: BigInt(words[at + 4]!),
+      };
+    });
   }
 
   /** Their number, then each from, to and flags; the newest first. */

@@ -1,8 +1,9 @@
 import type { Diagnostic } from '../symbols/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
+import type { PebsEvents } from './pebs-events.ts';
 
 /** Letters that are read, and that Intel PT gives nothing for here, or less than perf: each is said. */
-export function lettersNotDone(options: ItraceOptions, pebsRecords: number): Diagnostic[] {
+export function lettersNotDone(options: ItraceOptions, pebs: PebsEvents | null): Diagnostic[] {
   const notes: Diagnostic[] = [];
   const note = (letter: string, detail: string, remedy: string): void => {
     notes.push({ code: 'itrace-letter', path: `--itrace ${letter}`, detail, remedy });
@@ -39,11 +40,11 @@ export function lettersNotDone(options: ItraceOptions, pebsRecords: number): Dia
       'instructions for each cycle are not counted',
       'Read this recording with `perf script --itrace=A -F+ipc`.',
     );
-  if (options.other && pebsRecords > 0)
+  if (options.other && pebs !== null && pebs.unknown > 0)
     note(
       'o',
-      `${pebsRecords} PEBS records in the trace are not made into samples`,
-      'Read this recording with `perf script --itrace=o`.',
+      `${pebs.unknown} PEBS records do not say which of several events they are of; they are counted to the first`,
+      'Record one such event at a time.',
     );
   return notes;
 }

@@ -11,6 +11,9 @@ import {
   type CodeImage,
   EVENT_ASYNC_BRANCH,
   EVENT_ASYNC_DISABLED,
+  EVENT_BLOCK_BEGIN,
+  EVENT_BLOCK_END,
+  EVENT_BLOCK_ITEM,
   EVENT_DISABLED,
   EVENT_ENABLED,
   EVENT_OVERFLOW,
@@ -27,6 +30,7 @@ import {
   PACKET_FUP,
   PACKET_PSBEND,
   Packet,
+  PebsRecord,
   PT_SIZE_PSB,
   readPacket,
   STEP_EVENT,
@@ -93,6 +97,7 @@ export class PtQueue {
   private isSynchronized = false;
   image: CodeImage;
   private readonly open = new OpenBranch();
+  private readonly pebs = new PebsRecord();
   private timeLo = 0;
   private timeHi = 0;
   private hasTime = false;
@@ -115,6 +120,7 @@ export class PtQueue {
     this.handOver.forgetStop();
     this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
     this.isSynchronized = false;
+    this.pebs.clear();
     this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
     if (!stretch.isContinued) {
       this.sampler.cut();
@@ -239,6 +245,7 @@ export class PtQueue {
   }
 
   private fail(code: number): void {
+    this.pebs.clear();
     const { decoder, sampler } = this;
     sampler.error(errorOfFlow(code), decoder?.errorIpLo ?? 0, decoder?.errorIpHi ?? 0);
   }
@@ -327,8 +334,22 @@ export class PtQueue {
         sampler.cut();
         return;
       }
+      case EVENT_BLOCK_BEGIN:
+        this.pebs.begin(event.detail, event.count);
+        return;
+      case EVENT_BLOCK_ITEM:
+        this.pebs.item(event.detail, event.lo, event.hi);
+        return;
+      case EVENT_BLOCK_END: {
+        const { ipLo, ipHi } = event.isIpSuppressed ? this.decoder!.state : event;
+        // Of a record that was cut off by an error, only the end is left.
+        if (!this.pebs.isEmpty) sampler.putPebs(this.pebs, ipLo, ipHi);
+        this.pebs.clear();
+        return;
+      }
       case EVENT_OVERFLOW:
         this.open.isOpen = false;
+        this.pebs.clear();
         sampler.error(ERROR_OVERFLOW, event.ipLo, event.ipHi);
         return;
       default:

@@ -1,4 +1,5 @@
 import {
+  PERF_RECORD_AUX_OUTPUT_HW_ID,
   PERF_RECORD_EXIT,
   PERF_RECORD_ITRACE_START,
   PERF_RECORD_MISC_SWITCH_OUT,
@@ -9,9 +10,11 @@ import { type AuxIndex, type AuxQueue, type AuxStretch, auxQueues, readStretches
 import { Machine, SIDEBAND_TYPES } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent, RecordSink, ScanOptions } from '../perfdata/index.ts';
 import {
+  type AuxOutputHwIdRecord,
   decodeRecord,
   type ExitRecord,
   type ItraceStartRecord,
+  type SampleId,
   type SwitchCpuWideRecord,
 } from '../records/index.ts';
 import {
@@ -26,6 +29,7 @@ import {
 } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import { lettersNotDone } from './not-done.ts';
+import { PebsEvents } from './pebs-events.ts';
 import { ProcessCode } from './process-code.ts';
 import { PtQueue, RUN_FULL, RUN_NEEDS_BYTES, RUN_NEEDS_CODE } from './pt-queue.ts';
 import { RecordBuffer } from './record-buffer.ts';
@@ -64,6 +68,8 @@ export class PtSession {
   private readonly code: ProcessCode;
   private readonly threads: TracedThreads;
   private readonly clock: PerfClock | null;
+  private readonly pebsClock: PerfClock | null;
+  private pebsEvents: PebsEvents | null = null;
   private plan: SamplingPlan | null = null;
   private queues: RunningQueue[] = [];
   /** How far all queues have come, nanoseconds. */
@@ -99,10 +105,8 @@ export class PtSession {
     const { timeless } = request.options;
     const clock = info.clock ?? index.timeConversion;
     // The kernel counts in 64 bits that wrap: a zero that lies before the machine's start is a negative one.
-    this.clock =
-      timeless || !hasTsc || clock === null
-        ? null
-        : { ...clock, timeZero: BigInt.asIntN(64, clock.timeZero) };
+    this.pebsClock = clock === null ? null : { ...clock, timeZero: BigInt.asIntN(64, clock.timeZero) };
+    this.clock = timeless || !hasTsc ? null : this.pebsClock;
   }
 
   /** Make the events of the samples, once those of the recording are known. */
@@ -111,6 +115,7 @@ export class PtSession {
     const { options } = this.request;
     const traceEvent = this.traceEvents()[0] ?? this.reader.events.events[0];
     if (traceEvent === undefined) return;
+    this.pebsEvents = new PebsEvents(this.reader.events.events);
     const events = addSyntheticEvents(this.reader, traceEvent, options, {
       hasTime: this.clock !== null,
       isPerCpu: this.info.isPerCpu,
@@ -120,9 +125,10 @@ export class PtSession {
       events,
       periodTicks: periodTicks(options, this.info.clock ?? this.clock),
       skip: options.skip,
-      pebsRecords: 0,
+      pebs: options.other ? this.pebsEvents : null,
       errors: new Map(),
       clock: this.clock,
+      pebsClock: this.pebsClock,
       nominalRatio: this.info.maxNonTurboRatio,
       ratioKhz: ratioKhz(this.clock ?? this.info.clock, this.info.maxNonTurboRatio),
     };
@@ -186,6 +192,9 @@ export class PtSession {
       const isOut = (misc & PERF_RECORD_MISC_SWITCH_OUT) !== 0;
       if (isOut) this.switchTo(sampleId?.cpu ?? -1, nextOrPreviousPid, nextOrPreviousTid);
       else this.switchTo(sampleId?.cpu ?? -1, sampleId?.pid ?? -1, sampleId?.tid ?? -1);
+    } else if (type === PERF_RECORD_AUX_OUTPUT_HW_ID) {
+      const { hardwareId, sampleId } = this.decode(view, start, end) as AuxOutputHwIdRecord;
+      this.setCounter(Number(hardwareId), sampleId);
     } else if (type === PERF_RECORD_EXIT) {
       const { pid, tid } = this.decode(view, start, end) as ExitRecord;
       this.threads.forget(pid, tid);
@@ -209,7 +218,7 @@ export class PtSession {
     const errors = [...(this.plan?.errors ?? [])]
       .sort((a, b) => a[0] - b[0])
       .map(([code, count]) => ({ code, text: errorText(code), count }));
-    const notDone = lettersNotDone(this.request.options, this.plan?.pebsRecords ?? 0);
+    const notDone = lettersNotDone(this.request.options, this.pebsEvents);
     const diagnostics = [...notDone, ...this.code.diagnostics];
     return { diagnostics, errors, decodedBytes: this.decodedBytes };
   }
@@ -285,6 +294,17 @@ export class PtSession {
       if (running.source.cpu < 0 || running.source.cpu !== cpu) continue;
       running.thread = this.threads.find(pid, tid, cpu);
       this.refresh(running);
+    }
+  }
+
+  /** From now on this counter of the queue is that event's. */
+  private setCounter(counter: number, sampleId: SampleId | undefined): void {
+    const id = Number(sampleId?.id ?? 0n);
+    const event = this.reader.events.findId(id);
+    if (event === null || event.attr.flags.auxOutput === 0) return;
+    for (const { source, queue } of this.queues) {
+      const isHere = source.cpu >= 0 ? source.cpu === sampleId?.cpu : source.tid === sampleId?.tid;
+      if (isHere) queue.sampler.pebsCounters.set(counter, { event, id });
     }
   }
 

@@ -17,13 +17,11 @@ import {
 } from '../abi/index.ts';
 import { TWO_32 } from '../base/index.ts';
 import type { RecordedEvent } from '../perfdata/index.ts';
+import { walkChain } from './call-chain.ts';
 import type { CallStack } from './call-stack.ts';
 import type { LastBranches } from './last-branches.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 
-/** PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER, low halves of negative numbers. */
-const CONTEXT_KERNEL = -128;
-const CONTEXT_USER = -512;
 const LONGEST_INSTRUCTION = 16;
 
 /** Behind the sample's own fields, for who made it and who prints it; readers of samples leave out what follows. */
@@ -101,7 +99,7 @@ export function writeSample(
   buffer.end();
 }
 
-/** Innermost first, a marker where it goes from kernel to user; `mostFrames` with `ip`. */
+/** `mostFrames` with `ip`, without the first marker. */
 function writeChain(
   buffer: RecordBuffer,
   { ipLo, ipHi }: SyntheticSample,
@@ -110,32 +108,15 @@ function writeChain(
 ): void {
   const count = buffer.position;
   buffer.pair(0, 0);
-  let written = 2;
-  let isKernel = ipHi < 0;
-  putContext(buffer, isKernel);
-  buffer.pair(ipLo, ipHi);
-  if (calls !== null) {
-    // One more than frames: the first marker.
-    for (let at = calls.depth - 1; at >= 0 && written <= mostFrames; at--) {
-      const hi = calls.hi[at]!;
-      if (hi < 0 !== isKernel) {
-        if (written >= mostFrames) break;
-        isKernel = hi < 0;
-        putContext(buffer, isKernel);
-        written++;
-      }
-      buffer.pair(calls.lo[at]!, hi);
-      written++;
-    }
-  }
+  const written = walkChain(calls, ipLo, ipHi, mostFrames + 1, (lo, hi) => buffer.pair(lo, hi));
   buffer.patchPair(count, written, 0);
 }
 
-function putContext(buffer: RecordBuffer, isKernel: boolean): void {
-  buffer.pair(isKernel ? CONTEXT_KERNEL : CONTEXT_USER, -1);
-}
-
-function writeExtra(buffer: RecordBuffer, sample: SyntheticSample, calls: CallStack | null): void {
+export function writeExtra(
+  buffer: RecordBuffer,
+  sample: Readonly<SyntheticSample>,
+  calls: CallStack | null,
+): void {
   const { view } = buffer.reserve(EXTRA_BYTES);
   const at = buffer.position;
   const le = buffer.littleEndian;

@@ -3,7 +3,6 @@
  * the padding that stands for the size of raw data).
  */
 import {
-  EVENT_BLOCK_END,
   EVENT_CBR,
   EVENT_EXSTOP,
   EVENT_MWAIT,
@@ -47,10 +46,6 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
     case EVENT_PTWRITE:
       // With an address that the packet gave, or that the code gives.
       sampler.putEvent(events.ptwrite, ipLo, ipHi, raw(sampler, event.isIpSuppressed ? 0 : 1, lo, hi));
-      return;
-    case EVENT_BLOCK_END:
-      // The end of one record, not of one of its groups.
-      sampler.countPebs();
       return;
     case EVENT_CBR:
       sampler.setRatio(detail);

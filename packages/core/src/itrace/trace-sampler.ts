@@ -4,7 +4,13 @@
  */
 import { TWO_32 } from '../base/index.ts';
 import type { RecordedEvent } from '../perfdata/index.ts';
-import { type PerfClock, tscToPerfNs } from '../trace/index.ts';
+import {
+  PEBS_BASIC,
+  PEBS_BASIC_COUNTERS,
+  type PebsRecord,
+  type PerfClock,
+  tscToPerfNs,
+} from '../trace/index.ts';
 import {
   FLAG_ABORT,
   FLAG_ASYNC,
@@ -15,6 +21,8 @@ import {
   FLAG_TRACE_END,
 } from './branch-flags.ts';
 import type { ItraceOptions } from './itrace-options.ts';
+import type { PebsCounters, PebsEvents } from './pebs-events.ts';
+import { writePebsSample } from './pebs-sample.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 import type { SyntheticEvents } from './synthetic-events.ts';
 import { SyntheticSample, writeSample } from './synthetic-sample.ts';
@@ -30,12 +38,14 @@ export interface SamplingPlan {
   readonly periodTicks: number;
   /** Samples that are still to be left out (`s`). */
   skip: number;
-  /** PEBS records that the trace holds. */
-  pebsRecords: number;
+  /** The events of PEBS records in the trace; null where they are not asked for. */
+  readonly pebs: PebsEvents | null;
   /** Errors by perf's code. */
   readonly errors: Map<number, number>;
   /** Null: times are not known. */
   readonly clock: PerfClock | null;
+  /** The same, also where the trace is to be decoded without times: a PEBS record has its own. */
+  readonly pebsClock: PerfClock | null;
   /** The TSC in units of the bus's clock; 0: not known. And one such unit, kHz. */
   readonly nominalRatio: number;
   readonly ratioKhz: number;
@@ -44,6 +54,8 @@ export interface SamplingPlan {
 export class TraceSampler {
   readonly sample = new SyntheticSample();
   readonly buffer: RecordBuffer;
+  /** Which event has which counter, in this queue, now. */
+  readonly pebsCounters: PebsCounters = new Map();
   thread: TracedThread;
   /** TSC of the last timing packet: halves, and ticks. */
   private tscLo = 0;
@@ -114,9 +126,30 @@ export class TraceSampler {
     return this.plan.events;
   }
 
-  /** A PEBS record has begun. */
-  countPebs(): void {
-    this.plan.pebsRecords++;
+  /** A PEBS record is whole: a sample for each counter that it is of. The address is where the trace is. */
+  putPebs(record: PebsRecord, ipLo: number, ipHi: number): void {
+    const { plan, sample, thread, pebsCounters } = this;
+    const { pebs, options } = plan;
+    if (pebs === null) return;
+    const maskLo = record.loOf(PEBS_BASIC, PEBS_BASIC_COUNTERS);
+    const maskHi = record.hiOf(PEBS_BASIC, PEBS_BASIC_COUNTERS);
+    const { timeNs } = this;
+    for (const { event, id } of pebs.targetsOf(pebsCounters, maskLo, maskHi)) {
+      if (this.isSkipped()) continue;
+      sample.ipLo = ipLo;
+      sample.ipHi = ipHi;
+      sample.flags = 0;
+      sample.instructionBytes = 0;
+      sample.timeNs = timeNs;
+      const { pebsClock: clock } = plan;
+      writePebsSample(this.buffer, event, id, record, {
+        place: sample,
+        thread,
+        clock,
+        callChain: options.callChain,
+      });
+    }
+    sample.timeNs = timeNs;
   }
 
   setRatio(ratio: number): void {
@@ -283,12 +316,17 @@ export class TraceSampler {
 
   private put(event: RecordedEvent): void {
     const { plan, thread, sample } = this;
-    if (plan.skip > 0) {
-      plan.skip--;
-      return;
-    }
+    if (this.isSkipped()) return;
     // Worked out only where somebody wants to know.
     sample.timeNs = this.timeNs;
     writeSample(this.buffer, event, sample, thread.calls, plan.options.callChain, thread.branches);
+  }
+
+  /** One of the first so many samples, which are not wanted. */
+  private isSkipped(): boolean {
+    const { plan } = this;
+    if (plan.skip === 0) return false;
+    plan.skip--;
+    return true;
   }
 }

@@ -16,6 +16,7 @@ export { PacketCursor } from './packet-cursor.ts';
 export * from './packet-kinds.ts';
 export { PacketWriter } from './packet-writer.ts';
 export * from './parallel/index.ts';
+export * from './pebs/index.ts';
 export * from './perf/index.ts';
 export type { PerfClock } from './perf-clock.ts';
 export { perfTimeToTsc, tscToPerfNs, tscToPerfTime } from './perf-clock.ts';
