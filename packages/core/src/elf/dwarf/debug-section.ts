@@ -18,10 +18,16 @@ const CHDR_SIZE_64 = 24;
 /** `ZLIB` and the size, big-endian: how GNU tools compressed sections before the gABI said how. */
 const ZDEBUG_MAGIC = 0x5a4c_4942;
 const ZDEBUG_HEADER_SIZE = 12;
-/** Nothing that DEFLATE packs gets smaller than a 1032nd; larger claims are damage. zstd can, but line tables do not. */
-const MAX_RATIO = 1032;
-const FREE_BYTES = 1 << 16;
+/** Debug sections get three to ten times smaller; what claims more than this of a large section is a trap for memory. */
+const MAX_RATIO = 64;
+const FREE_BYTES = 16 << 20;
 const MAX_BYTES = 1 << 30;
+/** The window that a Zstandard decoder must keep: what zstd itself takes without being asked for more. */
+const MAX_WINDOW_BYTES = 128 << 20;
+/** Frame header (RFC 8878, section 3.1.1.1): magic, descriptor, then the window's exponent and mantissa unless it is one segment. */
+const ZSTD_MAGIC = 0xfd2f_b528;
+const ZSTD_SINGLE_SEGMENT = 0x20;
+const ZSTD_LEAST_WINDOW_BITS = 10;
 
 /**
  * A section such as `.debug_line`, decompressed where it is (SHF_COMPRESSED with zlib or Zstandard, or `.zdebug_line`). Null where
@@ -70,7 +76,22 @@ function checkedSize(claimed: number, packedBytes: number): number {
   throw new FormatError('ERR_COMPRESSED_SIZE', 0, 'a size that the bytes can have', String(claimed));
 }
 
-function decompressZstd(bytes: Uint8Array, sizeBytes: number): Uint8Array<ArrayBuffer> {
+/** 0 where the frame is its own window, or is none. */
+function windowBytes(bytes: Uint8Array<ArrayBuffer>): number {
+  if (bytes.length < 6 || viewOf(bytes).getUint32(0, true) !== ZSTD_MAGIC) return 0;
+  if ((bytes[4]! & ZSTD_SINGLE_SEGMENT) !== 0) return 0;
+  const base = 2 ** (ZSTD_LEAST_WINDOW_BITS + (bytes[5]! >> 3));
+  return base + (base / 8) * (bytes[5]! & 7);
+}
+
+function decompressZstd(bytes: Uint8Array<ArrayBuffer>, sizeBytes: number): Uint8Array<ArrayBuffer> {
+  if (windowBytes(bytes) > MAX_WINDOW_BYTES)
+    throw new FormatError(
+      'ERR_ZSTD_WINDOW',
+      0,
+      `a window of at most ${MAX_WINDOW_BYTES} bytes`,
+      'a larger one',
+    );
   const output = new Uint8Array(sizeBytes);
   let used = 0;
   const stream = new Decompress((piece) => {

@@ -39,6 +39,9 @@ export interface LineHeader {
   readonly end: number;
 }
 
+/** Folders or files of one unit: more than any compiler writes. An entry can be one byte long, and takes a hundred in memory. */
+export const MOST_ENTRIES: number = 1 << 20;
+
 /** Before version 5 files count from 1. */
 const NO_FILE: LineFile = { name: '', folder: 0 };
 
@@ -110,12 +113,14 @@ function readOldLists(cursor: DwarfCursor): { folders: string[]; files: LineFile
   for (;;) {
     const name = stringAt(cursor.bytes, cursor.skipString(), LONGEST_PATH);
     if (name === '' || cursor.isDamaged) break;
+    if (folders.length === MOST_ENTRIES) cursor.isDamaged = true;
     folders.push(name);
   }
   const files = [NO_FILE];
   for (;;) {
     const file = readOldFile(cursor);
     if (file === null) break;
+    if (files.length === MOST_ENTRIES) cursor.isDamaged = true;
     files.push(file);
   }
   return { folders, files };
@@ -156,7 +161,7 @@ function readEntries(cursor: DwarfCursor, format: UnitFormat, strings: DebugStri
       else skipForm(cursor, form, format);
     }
     // Entries without bytes could be claimed without end.
-    if (cursor.at === from) cursor.isDamaged = true;
+    if (cursor.at === from || entries.length === MOST_ENTRIES) cursor.isDamaged = true;
     entries.push({ name, folder });
   }
   return entries;

@@ -22,6 +22,11 @@ import {
 import { type LineHeader, readOldFile } from './line-header.ts';
 import { type LineRows, ROW_ENDS_SEQUENCE, ROW_IS_STATEMENT } from './line-rows.ts';
 
+/**
+ * Rows of a file: more than any program has (Chromium some 10^8). A byte of a program can be a row of seventeen, and a compressed
+ * section can be a thousand times as long as the file.
+ */
+const MOST_ROWS = 1 << 27;
 /** Larger operands are damage: no program is that large. */
 const MOST_ADVANCE = 2 ** 48;
 
@@ -34,6 +39,7 @@ export function runLineProgram(
   header: LineHeader,
   rows: LineRows,
   fileOf: (file: number) => number,
+  mostRows: number = MOST_ROWS,
 ): boolean {
   const { opcodeBase, lineBase, lineRange, minInstructionLength, maxOperations, argumentCounts } = header;
   const startFlags = header.defaultIsStatement ? ROW_IS_STATEMENT : 0;
@@ -58,6 +64,7 @@ export function runLineProgram(
   cursor.end = header.end;
   cursor.isDamaged = false;
   while (cursor.at < cursor.end && !cursor.isDamaged && Math.abs(address) < Number.MAX_SAFE_INTEGER) {
+    if (rows.length >= mostRows) break;
     const opcode = cursor.u8();
     if (opcode >= opcodeBase) {
       const adjusted = opcode - opcodeBase;
@@ -125,7 +132,7 @@ export function runLineProgram(
         for (let left = argumentCounts[opcode]!; left > 0; left--) cursor.uleb();
     }
   }
-  if (rows.length === firstRow) return !cursor.isDamaged;
+  if (rows.length === firstRow) return cursor.at >= cursor.end && !cursor.isDamaged;
   append(ROW_ENDS_SEQUENCE);
   return false;
 }

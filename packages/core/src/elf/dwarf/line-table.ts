@@ -8,6 +8,9 @@ import { LineRows, ROW_ENDS_SEQUENCE, ROW_IS_STATEMENT } from './line-rows.ts';
 import { SourceFiles } from './source-files.ts';
 import { type DebugStrings, readUnitFolders } from './unit-folders.ts';
 
+/** Folders and files of all units that are kept: Chromium's have some ten million. */
+const MOST_NAMES = 1 << 24;
+
 /** Linkers give code that they left out the address 0 or one of the last: -1, -2 as signed numbers. */
 const isLeftOut = (start: number): boolean => start === 0 || start === -1 || start === -2;
 
@@ -116,10 +119,12 @@ export async function readLines(elf: ElfFile): Promise<LineTable | null> {
   const strings = await readStrings(elf);
   const cursor = new DwarfCursor(section, elf.littleEndian);
   const headers: LineHeader[] = [];
-  while (cursor.at < section.length) {
+  let names = 0;
+  while (cursor.at < section.length && names <= MOST_NAMES) {
     const { at } = cursor;
     const header = readLineHeader(cursor, strings);
-    if (header === null) elf.damage.add('dwarf-line-header', at);
+    names += header === null ? 0 : header.folders.length + header.files.length;
+    if (header === null || names > MOST_NAMES) elf.damage.add('dwarf-line-header', at);
     else headers.push(header);
   }
   const hasFolders = headers.every(({ version }) => version >= 5);

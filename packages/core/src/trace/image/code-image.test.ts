@@ -324,3 +324,29 @@ test('a damaged ELF file: FormatError or an image, never more memory than it has
     await image.load();
   }
 });
+
+test('a snapshot of views that overlap copies what they cover, once', () => {
+  const file = new Uint8Array(1 << 16).map((_, at) => at);
+  const image = new CodeImage();
+  for (let layer = 0; layer < 1000; layer++)
+    image.addSection({ name: 'a', address: BigInt(layer) << 20n, bytes: file.subarray(layer) });
+  const other = Uint8Array.of(1, 2, 3);
+  image.addSection({ name: 'b', address: 1n << 40n, bytes: other });
+  const snapshot = image.snapshot();
+  const buffers = new Set(snapshot.layers.map(({ bytes }) => bytes!.buffer));
+  assert.equal(
+    [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0),
+    file.length + other.length,
+  );
+  const copy = CodeImage.of(snapshot);
+  const found = copy.find(999 << 20, 999 >>> 12)!;
+  assert.deepEqual(found.bytes, file.subarray(999));
+  // Two ends of one large file are two small copies.
+  const ends = new CodeImage();
+  ends.addSection({ name: 'a', address: 0n, bytes: file.subarray(0, 16) });
+  ends.addSection({ name: 'a', address: 0x1000n, bytes: file.subarray(-16) });
+  assert.deepEqual(
+    ends.snapshot().layers.map(({ bytes }) => bytes!.buffer.byteLength),
+    [16, 16],
+  );
+});

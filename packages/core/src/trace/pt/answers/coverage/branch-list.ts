@@ -1,4 +1,4 @@
-import { compareU64, toHex } from '../../../../base/index.ts';
+import { compareU64, printable, printableJson, toHex } from '../../../../base/index.ts';
 import { KIND_CALL, KIND_CONDITIONAL, KIND_NAMES, KIND_RETURN } from '../../../insn/index.ts';
 import type { ExactProfile } from '../exact-profile.ts';
 
@@ -96,7 +96,7 @@ export function* writeBranchJson(
       notTaken: String(executed - taken),
       targets: targets.map((to) => ({ ...addressFields(to.lo, to.hi, nameOf), count: String(to.count) })),
     };
-    yield `${index === 0 ? '' : ','}\n${JSON.stringify(row)}`;
+    yield `${index === 0 ? '' : ','}\n${printableJson(row)}`;
   }
   yield '\n]}\n';
 }
@@ -110,5 +110,5 @@ function addressFields(lo: number, hi: number, nameOf: AddressName): { address: 
 function place(lo: number, hi: number, nameOf: AddressName): string {
   const address = `0x${toHex(lo >>> 0, hi >>> 0)}`;
   const name = nameOf(lo, hi);
-  return name === null ? address : `${address} ${name}`;
+  return name === null ? address : `${address} ${printable(name)}`;
 }

@@ -2,7 +2,7 @@ import { CounterpointError } from '../../../../base/index.ts';
 import type { CodeImage } from '../../../image/index.ts';
 import { KIND_CONDITIONAL } from '../../../insn/index.ts';
 import type { ExactProfile } from '../exact-profile.ts';
-import { walkCode } from './code-walk.ts';
+import { CodeWalk } from './code-walk.ts';
 import { FileCounts } from './file-counts.ts';
 import { functionCoverage } from './function-coverage.ts';
 import { countLines, type SourceLines } from './line-counts.ts';
@@ -74,6 +74,7 @@ function addLines({ lines }: SourceCoverage, source: SourceLines): void {
 function addBranches(counts: FileCounts, image: CodeImage, sourceOf: (path: string) => SourceCoverage): void {
   const { file } = counts;
   const lines = file.lines!;
+  const walk = new CodeWalk(image, file);
   for (let sequence = 0; sequence < lines.sequenceCount; sequence++)
     for (let row = lines.sequenceStart(sequence); !lines.isEnd(row); row++) {
       const from = lines.address(row);
@@ -81,7 +82,7 @@ function addBranches(counts: FileCounts, image: CodeImage, sourceOf: (path: stri
       const line = lines.line(row);
       const path = line === 0 || from === to ? '' : lines.filePath(lines.file(row));
       if (path === '') continue;
-      walkCode(image, file, from, to, (address, { kind }) => {
+      walk.go(from, to, (address, { kind }) => {
         if (kind !== KIND_CONDITIONAL) return;
         const { branches } = sourceOf(path);
         const place = counts.placeOf(address);

@@ -1,6 +1,7 @@
+import { printable } from '../../../../base/index.ts';
 import { SHF_EXECINSTR } from '../../../../elf/index.ts';
 import type { CodeImage } from '../../../image/index.ts';
-import { walkCode } from './code-walk.ts';
+import { CodeWalk } from './code-walk.ts';
 import type { FileCounts } from './file-counts.ts';
 import type { ProgramFile } from './program-file.ts';
 
@@ -25,13 +26,14 @@ export function functionCoverage(counts: FileCounts, image: CodeImage): Function
   const { file } = counts;
   const { symbols } = file;
   const functions: FunctionCoverage[] = [];
+  const walk = new CodeWalk(image, file);
   for (let symbol = 0; symbol < symbols.length; symbol++) {
     const address = symbols.start(symbol);
     const end = symbols.end(symbol);
     if (end <= address || !isCode(file, address) || COLD_PART.test(symbols.rawName(symbol))) continue;
     let instructions = 0;
     let covered = 0;
-    walkCode(image, file, address, end, (at) => {
+    walk.go(address, end, (at) => {
       instructions++;
       if (counts.executedAt(at) > 0) covered++;
     });
@@ -63,10 +65,10 @@ export function* writeFunctionCoverage(
   const called = functions.filter(({ covered }) => covered > 0);
   const instructions = functions.reduce((sum, one) => sum + one.instructions, 0);
   const covered = functions.reduce((sum, one) => sum + one.covered, 0);
-  yield `${name}: ${called.length} of ${functions.length} functions, ${covered} of ${instructions} instructions were executed\n`;
+  yield `${printable(name)}: ${called.length} of ${functions.length} functions, ${covered} of ${instructions} instructions were executed\n`;
   if (distinct > covered)
     yield `${distinct - covered} more executed instructions are in no function that has a symbol\n`;
   yield '        calls    executed /       all  function\n';
   for (const one of [...functions].sort((a, b) => b.executed - a.executed || a.address - b.address))
-    yield `${String(one.executed).padStart(13)} ${String(one.covered).padStart(11)} / ${String(one.instructions).padStart(9)}  ${one.name}\n`;
+    yield `${String(one.executed).padStart(13)} ${String(one.covered).padStart(11)} / ${String(one.instructions).padStart(9)}  ${printable(one.name)}\n`;
 }

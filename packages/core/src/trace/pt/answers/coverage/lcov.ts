@@ -1,15 +1,19 @@
+import { printable } from '../../../../base/index.ts';
 import type { SourceCoverage } from './coverage.ts';
 
 /**
  * Coverage as a tracefile of lcov (geninfo(1), "TRACEFILE FORMAT"), for genhtml and what else reads it. Of each conditional jump
- * branch 0 is that it went on, branch 1 that it jumped; `-` where it was never come to.
+ * branch 0 is that it went on, branch 1 that it jumped; `-` where it was never come to. Names and paths are the file's: a line end in
+ * them would be a record of its own.
  */
 export function* writeLcov(sources: Iterable<SourceCoverage>, testName = ''): Generator<string> {
   // The format knows letters, digits and underscores.
   const test = testName.replace(/[^A-Za-z0-9_]/g, '_');
   for (const { path, lines, functions, branches } of sources) {
-    const out = [`TN:${test}`, `SF:${path}`];
-    const named = [...functions].sort(([, a], [, b]) => a.line - b.line);
+    const out = [`TN:${test}`, `SF:${printable(path)}`];
+    const named = [...functions]
+      .map(([name, facts]) => [printable(name), facts] as const)
+      .sort(([, a], [, b]) => a.line - b.line);
     for (const [name, { line }] of named) out.push(`FN:${line},${name}`);
     for (const [name, { executed }] of named) out.push(`FNDA:${executed},${name}`);
     out.push(`FNF:${named.length}`, `FNH:${named.filter(([, { executed }]) => executed > 0).length}`);
