@@ -1,4 +1,7 @@
 export * from './attr.ts';
+export * from './bpf-contexts.ts';
+export * from './bpf-helpers.ts';
+export * from './bpf-instructions.ts';
 export * from './bpf-types.ts';
 export * from './events.ts';
 export * from './features.ts';

@@ -1,3 +1,48 @@
+export { BpfAssembler } from './assembler.ts';
+export { AssemblerError } from './assembler-error.ts';
+export type { LoopControl } from './block-assembler.ts';
+export type { BpfAssemblerOptions } from './context-assembler.ts';
+export type { CommonContextField, ContextField } from './context-fields.ts';
+export {
+  type Disassemblable,
+  type DisassembledInstruction,
+  disassemble,
+  disassembleSlot,
+  formatListing,
+} from './disassemble.ts';
+export type { Comparison } from './instruction-set.ts';
+export type { CallArgument, MapOperand } from './map-assembler.ts';
+export type { MemoryOperand, Register } from './operands.ts';
+export {
+  i8,
+  i16,
+  i32,
+  r0,
+  r1,
+  r2,
+  r3,
+  r4,
+  r5,
+  r6,
+  r7,
+  r8,
+  r9,
+  r10,
+  u8,
+  u16,
+  u32,
+  u64,
+  w0,
+  w1,
+  w2,
+  w3,
+  w4,
+  w5,
+  w6,
+  w7,
+  w8,
+  w9,
+} from './operands.ts';
 export type {
   BpfMapDefinition,
   BpfMapReference,
@@ -7,3 +52,5 @@ export type {
   SourceLine,
 } from './program.ts';
 export { formatSourceLine } from './program.ts';
+export type { StackSlot, StructSlot } from './stack-frame.ts';
+export { bpfStruct, type StructFields, type StructLayout } from './struct-layout.ts';

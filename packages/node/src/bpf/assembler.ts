@@ -1,0 +1,86 @@
+/**
+ * Programs for the kernel, written in TypeScript. A method writes an instruction or a few; what is made is plain data
+ * (`BpfProgram`), which needs a kernel and rights only when it is loaded. Every instruction remembers the line that asked for it.
+ */
+
+import { MapAssembler } from './map-assembler.ts';
+import { type Register, r0 } from './operands.ts';
+import type { BpfProgram } from './program.ts';
+
+export class BpfAssembler extends MapAssembler {
+  readonly #functions: { readonly name: string; readonly body: () => void }[] = [];
+
+  /** A function of this program, written after its end; `asm.callFunction(name)` calls it, with its arguments in r1 to r5. */
+  function(name: string, body: () => void): void {
+    this.#functions.push({ name, body });
+  }
+
+  // Who runs, arithmetic of histograms, the end.
+
+  /** The process (thread group) that runs. A call. */
+  loadProcessId(destination: Register): void {
+    this.call('get_current_pid_tgid');
+    this.move(destination, r0);
+    this.shiftRight(destination, 32);
+  }
+
+  /** The thread (the kernel's pid) that runs. A call. */
+  loadThreadId(destination: Register): void {
+    this.call('get_current_pid_tgid');
+    this.move({ ...destination, bits: 32 }, { ...r0, bits: 32 });
+  }
+
+  /** The power of two at or below a number, the bucket of a histogram: 0 for 0 and 1, 10 for 1024 to 2047. `source` is used up. */
+  log2(destination: Register, source: Register): void {
+    if (destination.number === source.number)
+      throw this.code.error('ERR_BPF_OPERAND', 'the logarithm needs two registers');
+    this.code.asOne(() => {
+      this.move(destination, 0);
+      // A comparison takes 31 bits at most, so what is above the low 16 comes down in steps of 16.
+      for (const shift of [16, 16, 16, 8, 4, 2, 1])
+        this.if(source, '>=', 2 ** shift, () => {
+          this.shiftRight(source, shift);
+          this.add(destination, shift);
+        });
+    });
+  }
+
+  /** End the program with a result. */
+  return(value: number | Register): void {
+    if (typeof value === 'number') this.move(r0, value);
+    else if (value.number !== 0 || value.bits === 32) this.move({ ...r0, bits: value.bits }, value);
+    this.exit();
+  }
+
+  /** End: perf records the event as it would without a program. */
+  keepRecord(): void {
+    this.#verdict(1);
+  }
+
+  /** End: perf records nothing for this event. */
+  dropRecord(): void {
+    this.#verdict(0);
+  }
+
+  #verdict(value: number): void {
+    const { type } = this.options;
+    if (type !== 'perf-event' && type !== 'tracepoint' && type !== 'kprobe')
+      throw this.code.error(
+        'ERR_BPF_CONTEXT',
+        `a program of type ${type} does not decide on a record`,
+        'Programs of type perf-event, tracepoint and kprobe do; end this one with asm.return(0).',
+      );
+    this.return(value);
+  }
+
+  /** The program as data. What cannot be is said here with its line: labels, distances, an open end, lines that nothing reaches. */
+  assemble(): BpfProgram {
+    for (const { name, body } of this.#functions.splice(0)) {
+      this.beginFunction();
+      this.label(name);
+      this.block(body);
+    }
+    const { name, type, license = 'GPL' } = this.options;
+    return { name, type, license, maps: this.maps, ...this.code.finish() };
+  }
+}

@@ -1,0 +1,96 @@
+/** What instructions work on: registers, and memory at a register and an offset. All plain values. */
+
+/** `r0`-`r10` are the whole 64 bits, `w0`-`w10` the low 32 (a write to them clears the high ones). */
+export interface Register {
+  readonly kind: 'register';
+  readonly number: number;
+  readonly bits: 32 | 64;
+}
+
+/**
+ * Memory of a size at a register and an offset. An instruction loads and stores what is there; as the argument of a call it
+ * stands for its address. More than 8 bytes are a block: good for its address only.
+ */
+export interface MemoryOperand {
+  readonly kind: 'memory';
+  readonly base: Register;
+  readonly offsetBytes: number;
+  readonly sizeBytes: number;
+  /** A load extends the sign. */
+  readonly isSigned: boolean;
+}
+
+function register(number: number, bits: 32 | 64): Register {
+  return Object.freeze({ kind: 'register', number, bits });
+}
+
+/** The result of a call, and of the program. */
+export const r0: Register = register(0, 64);
+/** The context at the start; the first argument of a call. Calls leave nothing in r1 to r5. */
+export const r1: Register = register(1, 64);
+export const r2: Register = register(2, 64);
+export const r3: Register = register(3, 64);
+export const r4: Register = register(4, 64);
+export const r5: Register = register(5, 64);
+/** r6 to r9 survive calls. */
+export const r6: Register = register(6, 64);
+export const r7: Register = register(7, 64);
+export const r8: Register = register(8, 64);
+export const r9: Register = register(9, 64);
+/** The end of the stack frame, to be read only. */
+export const r10: Register = register(10, 64);
+
+export const w0: Register = register(0, 32);
+export const w1: Register = register(1, 32);
+export const w2: Register = register(2, 32);
+export const w3: Register = register(3, 32);
+export const w4: Register = register(4, 32);
+export const w5: Register = register(5, 32);
+export const w6: Register = register(6, 32);
+export const w7: Register = register(7, 32);
+export const w8: Register = register(8, 32);
+export const w9: Register = register(9, 32);
+
+/** Where the arguments of a call go, in order. */
+export const ARGUMENT_REGISTERS: readonly Register[] = [r1, r2, r3, r4, r5];
+
+/** The same register, all 64 bits of it. */
+export function whole(narrow: Register): Register {
+  return narrow.bits === 64 ? narrow : register(narrow.number, 64);
+}
+
+export function registerName(of: Register): string {
+  return `${of.bits === 64 ? 'r' : 'w'}${of.number}`;
+}
+
+export function memory(
+  base: Register,
+  offsetBytes: number,
+  sizeBytes: number,
+  isSigned = false,
+): MemoryOperand {
+  return { kind: 'memory', base, offsetBytes, sizeBytes, isSigned };
+}
+
+// One function per C type, so that a load reads as its text does: `asm.load(r1, u32(r6, 16))` is r1 = *(u32 *)(r6 + 16).
+export function u8(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 1);
+}
+export function u16(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 2);
+}
+export function u32(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 4);
+}
+export function u64(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 8);
+}
+export function i8(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 1, true);
+}
+export function i16(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 2, true);
+}
+export function i32(base: Register, offsetBytes = 0): MemoryOperand {
+  return memory(base, offsetBytes, 4, true);
+}
