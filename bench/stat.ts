@@ -1,9 +1,9 @@
 /**
  * Promise: `stat true` is over within 250 ms. Beside it perf stat's own, and what each reports as the time of `true`: how
- * much of the tool is in the result.
+ * much of the tool is in the result. Then thousands of events, and hundreds of processes.
  */
-import { spawnSync } from 'node:child_process';
-import { median } from './measure.ts';
+import { spawn, spawnSync } from 'node:child_process';
+import { median, run } from './measure.ts';
 import { COUNTERPOINT } from './recording.ts';
 
 const ROUNDS = 15;
@@ -52,4 +52,39 @@ export function benchStat(): void {
     console.log(`stat true, ${what}: ${ours.toFixed(2)} ms; perf stat: ${theirs.toFixed(2)} ms`);
   }
   console.log(`node -e 0 alone: ${empty.toFixed(0)} ms`);
+  benchMany();
+}
+
+const MANY_EVENTS = 4000;
+const MANY_PROCESSES = 300;
+
+/** CPU time, which holds on a busy machine: of one event, and of what each of many adds to that. */
+function benchMany(): void {
+  const many = Array.from({ length: MANY_EVENTS }, () => 'cs').join(',');
+  tellCpu(`${MANY_EVENTS} events`, ['-e', many, 'true']);
+  const sleepers = Array.from({ length: MANY_PROCESSES }, () => spawn('sleep', ['600'], { stdio: 'ignore' }));
+  const pids = sleepers.map(({ pid }) => pid).join(',');
+  try {
+    tellCpu(`3 events of ${MANY_PROCESSES} processes`, [
+      '-e',
+      'cs,faults,migrations',
+      '-p',
+      pids,
+      '--timeout',
+      '10',
+    ]);
+  } finally {
+    for (const sleeper of sleepers) sleeper.kill();
+  }
+}
+
+function tellCpu(what: string, options: readonly string[]): void {
+  const cpuMs = (tool: string, more: readonly string[]) =>
+    1000 * median(Array.from({ length: 5 }, () => run([tool, 'stat', ...more]).cpuSeconds));
+  const one = ['-e', 'cs', 'true'];
+  const ours = [cpuMs(COUNTERPOINT, options), cpuMs(COUNTERPOINT, one)] as const;
+  const perf = [cpuMs('perf', options), cpuMs('perf', one)] as const;
+  const side = ([all, first]: readonly [number, number]) =>
+    `${all.toFixed(0)} ms, one event ${first.toFixed(0)} ms`;
+  console.log(`${what}, CPU time: ${side(ours)}; perf stat: ${side(perf)}`);
 }

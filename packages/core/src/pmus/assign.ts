@@ -71,9 +71,11 @@ export function assignCounters(model: PmuModel, events: readonly PlannedEvent[])
 
   const possible = groups.filter(({ failure, requirements }) => failure === null && requirements.length > 0);
   const turns = takeTurns(watchdog, possible);
+  // Groups are events in a row, in order.
+  const groupOf = groups.flatMap((group) => group.events.map(() => group));
   const placements = events.map((_, event): EventPlacement => {
     const need = needs[event]!;
-    const group = groups.find((candidate) => candidate.events.includes(event))!;
+    const group = groupOf[event]!;
     if (group.failure !== null) return group.failure;
     if (need.kind !== 'counter') return { kind: need.kind };
     return { kind: 'counter', counters: turns.places.get(group)?.[group.counted.indexOf(event)] ?? [] };

@@ -100,3 +100,10 @@ test('fields and flags stand side by side without gap or overlap', () => {
     bit += width;
   }
 });
+
+test('an attr that is made shares nothing with others that would be changed', () => {
+  const [first, second] = [makeAttr(), makeAttr()];
+  first.flags.disabled = 1;
+  first.config = 5n;
+  assert.deepEqual([second.flags.disabled, second.config], [0, 0n]);
+});

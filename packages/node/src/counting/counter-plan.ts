@@ -53,23 +53,26 @@ const SOFTWARE_TYPES: ReadonlySet<number> = new Set([
 
 /** Which counters the events of a set would have, by what is known of the PMU. */
 export function planCounters(events: readonly CountedEvent[], known = corePmuModels()): PlannedCounter[] {
+  const leaders = new Set(events.map(({ leader }) => leader));
   const wanted = events.map(({ requestedName, attr, leader }, index) => {
-    const isInGroup = leader !== null || events.some((event) => event.leader === index);
+    const isInGroup = leader !== null || leaders.has(index);
     return { name: requestedName, attr, group: isInGroup ? (leader ?? index) : null };
   });
-  const plans = known.map((model) => ({ model, plan: assignCounters(model, wanted) }));
+  const plans = known.map((model) => {
+    const plan = assignCounters(model, wanted);
+    return { model, plan, shares: plan.groups.flatMap((group) => group.events.map(() => group.share)) };
+  });
   return events.map(({ requestedName, tool, attr }, index): PlannedCounter => {
     const base = { event: requestedName, counters: [], share: null, reason: null, remedy: null };
     if (tool !== null || SOFTWARE_TYPES.has(attr.type)) return { ...base, kind: 'software' };
-    for (const { model, plan } of plans) {
+    for (const { model, plan, shares } of plans) {
       const placement = plan.events[index]!;
       if (placement.kind === 'other-pmu') continue;
       if (placement.kind === 'software') return { ...base, kind: 'software' };
       if (placement.kind === 'undecided') return { ...base, kind: 'unknown' };
       if (placement.kind === 'unschedulable') return { ...base, ...placement };
       const counters = placement.counters.map((counter) => model.counters[counter]!.name);
-      const share = plan.groups.find((group) => group.events.includes(index))?.share ?? null;
-      return { ...base, kind: 'counter', counters, share };
+      return { ...base, kind: 'counter', counters, share: shares[index] ?? null };
     }
     return { ...base, kind: plans.length === 0 ? 'unknown' : 'elsewhere' };
   });

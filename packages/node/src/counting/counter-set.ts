@@ -221,16 +221,18 @@ export class OpenSet {
   /** Sum of an event over its places, as last read. */
   sum(event: number): Reading {
     const total = emptyReading();
-    const tasks = new Map<number, TaskTimes>();
+    let tasks: Map<number, TaskTimes> | null = null;
     for (const { now, row } of this.counters[event]!) {
       addReading(total, now);
       if (row.task < 0 || row.cpu < 0) continue;
       total.enabledNs -= now.enabledNs;
+      tasks ??= new Map();
       const times = tasks.get(row.task) ?? { longestNs: 0n, runningNs: 0n };
       times.runningNs += now.runningNs;
       if (now.enabledNs > times.longestNs) times.longestNs = now.enabledNs;
       tasks.set(row.task, times);
     }
+    if (tasks === null) return total;
     for (const { longestNs, runningNs } of tasks.values()) {
       total.enabledNs += longestNs;
       if (runningNs > longestNs) total.enabledNs += runningNs - longestNs;

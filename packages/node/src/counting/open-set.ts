@@ -12,7 +12,7 @@ import { onlineCpus } from '../target/index.ts';
 import { OpenSet } from './counter-set.ts';
 import { type CountingOptions, setCountingAttr } from './plan-set.ts';
 import { type UnsupportedFacts, whyUnsupported } from './reasons.ts';
-import { refusedField } from './refused-field.ts';
+import { askAlone } from './refused-field.ts';
 import type { CountedEvent, CountingRow, PlannedSet } from './types.ts';
 
 export interface OpenSetContext {
@@ -65,6 +65,9 @@ class SetOpening {
   readonly #fds: (Fd | null)[];
   /** By event: why it cannot be counted here. */
   readonly #unsupported: (string | null)[];
+  /** By event: its rows, and the members of the group that it leads. */
+  readonly #rowsOf: readonly number[][];
+  readonly #membersOf: readonly number[][];
   #gone = 0;
   #gonePlace: CountingRow | null = null;
 
@@ -73,6 +76,11 @@ class SetOpening {
     this.#context = context;
     this.#fds = set.rows.map(() => null);
     this.#unsupported = set.events.map(() => null);
+    this.#rowsOf = set.events.map(() => []);
+    this.#membersOf = set.events.map(() => []);
+    for (const [at, { event }] of set.rows.entries()) this.#rowsOf[event]!.push(at);
+    for (const [index, { leader }] of set.events.entries())
+      if (leader !== null) this.#membersOf[leader]!.push(index);
   }
 
   unwind(): void {
@@ -130,18 +138,34 @@ class SetOpening {
         if (this.#breakUp(row, code)) return 'broken-up';
         if (fallBack(event, code, { paranoid }, notes, COUNTING_FALLBACKS)) continue;
         if (!UNSUPPORTED.has(code)) throw this.#explain(error, row);
-        const field = code === 'EINVAL' ? this.#refusedField(event, row) : null;
-        this.#giveUp(row.event, field ?? whyUnsupported(event, row, code, this.#set, this.#context.facts));
+        this.#giveUp(row.event, this.#whyNot(event, row, code));
         return null;
       }
     }
   }
 
-  /** The field that is at fault. In a group it may be the company that is: then there is none. */
-  #refusedField(event: CountedEvent, row: CountingRow): string | null {
-    const { sys, cgroup } = this.#context;
-    const task = cgroup?.number ?? row.task;
-    return refusedField(sys, event, task, row.cpu, cgroup === null ? 0 : PID_CGROUP);
+  /** In a group it may be the company that is refused, or the event itself: which, only the event alone tells. */
+  #whyNot(event: CountedEvent, row: CountingRow, code: string): string {
+    const { sys, cgroup, facts } = this.#context;
+    if (code !== 'EINVAL') return whyUnsupported(event, row, code, null, facts);
+    const alone = askAlone(sys, event, cgroup?.number ?? row.task, row.cpu, cgroup === null ? 0 : PID_CGROUP);
+    if (alone.kind === 'refused')
+      return (
+        alone.field ??
+        whyUnsupported(event, row, UNSUPPORTED.has(alone.code) ? alone.code : code, null, facts)
+      );
+    return whyUnsupported(
+      event,
+      row,
+      code,
+      event.leader === null ? null : this.#groupOf(event.leader),
+      facts,
+    );
+  }
+
+  /** The leader first. */
+  #groupOf(leader: number): CountedEvent[] {
+    return [leader, ...this.#membersOf[leader]!].map((index) => this.#set.events[index]!);
   }
 
   /**
@@ -149,17 +173,16 @@ class SetOpening {
    * be refused on a later CPU, when its members are open on the CPUs before.
    */
   #giveUp(event: number, why: string): void {
-    const { events, rows } = this.#set;
+    const { requestedName } = this.#set.events[event]!;
     this.#unsupported[event] = why;
-    rows.forEach((row, at) => {
-      if (row.event !== event) return;
+    for (const at of this.#rowsOf[event]!) {
       this.#fds[at]?.close();
       this.#fds[at] = null;
-    });
-    events.forEach(({ leader }, member) => {
-      if (leader !== event || this.#unsupported[member] !== null) return;
-      this.#giveUp(member, `its group is led by ${events[event]!.requestedName}, which is not supported`);
-    });
+    }
+    for (const member of this.#membersOf[event]!) {
+      if (this.#unsupported[member] !== null) continue;
+      this.#giveUp(member, `its group is led by ${requestedName}, which is not supported`);
+    }
   }
 
   /** A member that does not fit makes its weak group single events, as perf's `W` does. */
@@ -168,11 +191,9 @@ class SetOpening {
     const { leader } = events[row.event]!;
     if (leader === null || !events[leader]!.weakGroup || (code !== 'EINVAL' && code !== 'EBADF'))
       return false;
-    const group = events.flatMap((event, index) =>
-      index === leader || event.leader === leader ? [index] : [],
-    );
+    const group = [leader, ...this.#membersOf[leader]!];
     for (const index of group) Object.assign(events[index]!, { leader: null, weakGroup: false });
-    for (const index of group) setCountingAttr(this.#set, index, this.#context.options);
+    for (const index of group) setCountingAttr(events[index]!, false, this.#context.options);
     for (const each of rows) if (group.includes(each.event)) each.leader = null;
     const names = group.map((index) => events[index]!.requestedName).join(', ');
     this.#context.notes.push({

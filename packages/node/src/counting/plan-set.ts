@@ -34,13 +34,11 @@ export function planSet(
   options: CountingOptions,
 ): PlannedSet {
   const events = plannedEvents(parsed);
-  const set: PlannedSet = { name, events, rows: [] };
   requestOverflows(events, options.overflows ?? []);
-  events.forEach((_, index) => {
-    setCountingAttr(set, index, options);
-  });
-  set.rows = planRows(events, placesOf(target), options);
-  return set;
+  const leaders = new Set(events.map(({ leader }) => leader));
+  for (const [index, event] of events.entries())
+    setCountingAttr(event, event.leader !== null || leaders.has(index), options);
+  return { name, events, rows: planRows(events, placesOf(target), options) };
 }
 
 function plannedEvents(parsed: readonly ParsedEvent[]): CountedEvent[] {
@@ -73,12 +71,10 @@ function refuseSampling({ name, options }: ParsedEvent): void {
   throw new CounterpointError('ERR_EVENT_OPTION', `${name} asks for counting by a BPF program (modifier b)`);
 }
 
-/** Fill in the attr of one event from its place in the set. */
-export function setCountingAttr(set: PlannedSet, index: number, options: CountingOptions): void {
-  const event = set.events[index]!;
+/** Fill in the attr of one event. In a group are its members and the leader that they name. */
+export function setCountingAttr(event: CountedEvent, isInGroup: boolean, options: CountingOptions): void {
   const { attr } = event;
   const isLeader = event.leader === null;
-  const isInGroup = !isLeader || set.events.some(({ leader }) => leader === index);
   attr.sampleType = BigInt(PERF_SAMPLE_IDENTIFIER);
   attr.readFormat = BigInt(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
   if (isInGroup) attr.readFormat |= BigInt(PERF_FORMAT_GROUP | PERF_FORMAT_ID);
@@ -106,17 +102,18 @@ function planRows(
   { inherit }: CountingOptions,
 ): CountingRow[] {
   const rows: CountingRow[] = [];
-  const rowOf = new Map<string, number>();
   const needsCpus = inherit && events.some(({ overflow }) => overflow !== null && overflow.signal === null);
   for (const cpu of needsCpus && cpus[0] === -1 ? onlineCpus() : cpus) {
-    events.forEach(({ tool, leader, cpus: only }, index) => {
-      if (tool !== null || (only !== null && cpu >= 0 && !only.includes(cpu))) return;
-      for (const task of tasks) {
-        const leaderRow = leader === null ? null : (rowOf.get(`${leader} ${task} ${cpu}`) ?? null);
-        rowOf.set(`${index} ${task} ${cpu}`, rows.length);
-        rows.push({ event: index, task, cpu, leader: leaderRow });
-      }
-    });
+    // Where the rows of each event begin on this CPU: there is one for each task, in the order of the tasks.
+    const firstRows: (number | null)[] = [];
+    for (const [event, { tool, leader, cpus: only }] of events.entries()) {
+      const isElsewhere = tool !== null || (only !== null && cpu >= 0 && !only.includes(cpu));
+      firstRows.push(isElsewhere ? null : rows.length);
+      if (isElsewhere) continue;
+      const leaderRow = leader === null ? null : firstRows[leader]!;
+      for (const [at, task] of tasks.entries())
+        rows.push({ event, task, cpu, leader: leaderRow === null ? null : leaderRow + at });
+    }
   }
   return rows;
 }

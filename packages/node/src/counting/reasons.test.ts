@@ -7,14 +7,15 @@ import type { CountingTarget } from './types.ts';
 
 const THREAD: CountingTarget = { kind: 'threads', tids: [process.pid] };
 
-/** The reason beside an event that the kernel refuses with EINVAL, whatever is left out of it. */
-function reasonFor(events: string, type: number): string {
+/** The reason beside the last event, which the kernel refuses with EINVAL, whatever is left out of it, or in company only. */
+function reasonFor(events: string, type: number, where: 'everywhere' | 'in groups' = 'everywhere'): string {
   const sys = new FakeSys();
-  sys.refuseOpen = ({ attr }) => (attr.type === type ? 'EINVAL' : null);
+  sys.refuseOpen = ({ attr, group }) =>
+    attr.type === type && (where === 'everywhere' || group !== -1) ? 'EINVAL' : null;
   using session = openCounting({ target: THREAD, events, sys, paranoid: -1 });
-  const [event] = session.read().sets[0]!.events;
-  assert.equal(event!.status, 'not-supported');
-  return event!.reason!;
+  const event = session.read().sets[0]!.events.at(-1)!;
+  assert.equal(event.status, 'not-supported');
+  return event.reason!;
 }
 
 test('what no single field explains is named by its kind, and not blamed on single tasks', () => {
@@ -25,6 +26,22 @@ test('what no single field explains is named by its kind, and not blamed on sing
   assert.match(breakpoint('mem:0x40402c/4:wx'), /bp_type=6: .*execution together/);
   assert.match(breakpoint('mem:0x404020/4:x'), /bp_len=4/);
   assert.match(breakpoint('mem:0x404020/4:w'), /does not say which field/);
+});
+
+test('in a group an event that is refused alone has its own reason; only another one has the group to blame', () => {
+  const breakpoint = (where: 'everywhere' | 'in groups') =>
+    reasonFor('{cs,faults,mem:0x404020/4:x}', PERF_TYPE_BREAKPOINT, where);
+  assert.match(breakpoint('everywhere'), /bp_len=4/);
+  assert.match(breakpoint('in groups'), /group of 3 events needs more counters/);
+  assert.match(reasonFor('{cs,tracepoint/config=99999999/}', PERF_TYPE_TRACEPOINT), /no tracepoint/);
+});
+
+test('an event that is refused in company and absent alone is absent', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr, group }) =>
+    attr.type !== PERF_TYPE_BREAKPOINT ? null : group === -1 ? 'ENOENT' : 'EINVAL';
+  using session = openCounting({ target: THREAD, events: '{cs,mem:0x404020/4:w}', sys, paranoid: -1 });
+  assert.match(session.read().sets[0]!.events[1]!.reason!, /has no such event \(ENOENT\)/);
 });
 
 test('a user who may not, on a PMU that cannot leave the kernel out, reads of rights', () => {

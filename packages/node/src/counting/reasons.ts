@@ -12,8 +12,8 @@ import { systemEventLookup } from '../pmu/index.ts';
 import { kernelSetting, paranoidLevel } from '../probe/index.ts';
 import { PermissionError } from '../session/index.ts';
 import { SysError } from '../sys/index.ts';
-import { planCounters } from './counter-plan.ts';
-import type { CountedEvent, CountingRow, PlannedSet, Reading } from './types.ts';
+import { type PlannedCounter, planCounters } from './counter-plan.ts';
+import type { CountedEvent, CountingRow, Reading } from './types.ts';
 
 /** What decides why an event is refused, apart from the event. */
 export interface UnsupportedFacts {
@@ -23,6 +23,7 @@ export interface UnsupportedFacts {
   nmiWatchdog: boolean;
 }
 
+const WATCHDOG = '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)';
 const HARDWARE_TYPES: ReadonlySet<number> = new Set([PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW]);
 
 export function unsupportedFacts(): UnsupportedFacts {
@@ -48,14 +49,15 @@ function isVirtualMachine(): boolean {
 }
 
 /**
- * Why the kernel does not take an event, from the errno and what is known. Throws where the event is not at fault: the user
- * may not count there, and only a fallback of ours, which that PMU does not take, hid what the kernel said at first.
+ * Why the kernel does not take an event, from the errno and what is known; `group` is that of an event that it takes alone.
+ * Throws where the event is not at fault: the user may not count there, and only a fallback of ours, which that PMU does not
+ * take, hid what the kernel said at first.
  */
 export function whyUnsupported(
   event: CountedEvent,
   row: CountingRow,
   code: string,
-  set: PlannedSet,
+  group: readonly CountedEvent[] | null,
   facts: UnsupportedFacts,
 ): string {
   if (HARDWARE_TYPES.has(event.attr.type & 0xffff) && !facts.hasCorePmu) {
@@ -63,23 +65,27 @@ export function whyUnsupported(
       ? 'this virtual machine has no hardware counters'
       : 'the kernel drives no hardware counters on this CPU';
   }
-  if (code === 'EINVAL' && event.leader !== null) {
-    const planned = plannedReason(set.events, set.events.indexOf(event));
-    if (planned !== null) return planned;
-    const members = set.events.filter(({ leader }) => leader === event.leader);
-    const types = [set.events[event.leader]!, ...members].map(({ attr }) => attr.type);
-    if (new Set(types.filter((type) => type >= FIRST_PMU_TYPE)).size > 1)
-      return 'its group has events of several PMUs: the kernel counts together only events of one, and software events';
-    const size = members.length + 1;
-    const watchdog = facts.nmiWatchdog ? '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)' : '';
-    return `the group of ${size} events needs more counters than the PMU has for them at one time${watchdog}`;
-  }
+  if (group !== null) return whyNotTogether(group, event, facts);
   if (code === 'EINVAL') {
     if (event.changes.some(({ kind }) => kind === 'kernel-excluded')) return whyNotWithoutKernel(row);
     return whyInvalid(event, row);
   }
   if (code === 'EOPNOTSUPP') return 'the PMU cannot do what is asked (EOPNOTSUPP)';
   return `the PMU has no such event (${code})`;
+}
+
+function whyNotTogether(
+  group: readonly CountedEvent[],
+  event: CountedEvent,
+  { nmiWatchdog }: UnsupportedFacts,
+): string {
+  const asPlanned = group.map((member, index) => ({ ...member, leader: index === 0 ? null : 0 }));
+  const planned = reasonIn(planCounters(asPlanned)[group.indexOf(event)]!);
+  if (planned !== null) return planned;
+  const types = group.map(({ attr }) => attr.type);
+  if (new Set(types.filter((type) => type >= FIRST_PMU_TYPE)).size > 1)
+    return 'its group has events of several PMUs: the kernel counts together only events of one, and software events';
+  return `the group of ${group.length} events needs more counters than the PMU has for them at one time${nmiWatchdog ? WATCHDOG : ''}`;
 }
 
 /** The kernel refused the event to this user, and then the same with exclude_kernel, which its PMU does not know. */
@@ -121,6 +127,28 @@ function whyInvalid({ attr, cpus }: CountedEvent, row: CountingRow): string {
   return `${refuses} the event (EINVAL), and does not say which field`;
 }
 
+/** What is known of the events of a set without asking the kernel, by event. */
+interface SetFacts {
+  planned: (string | null)[];
+  isInGroup: boolean[];
+}
+
+/** They are final once a set is open; with thousands of events they are found out once, not for each. */
+const factsOfSets = new WeakMap<readonly CountedEvent[], SetFacts>();
+
+function factsOf(events: readonly CountedEvent[]): SetFacts {
+  let facts = factsOfSets.get(events);
+  if (facts === undefined) {
+    const leaders = new Set(events.map(({ leader }) => leader));
+    facts = {
+      planned: planCounters(events).map(reasonIn),
+      isInGroup: events.map(({ leader }, index) => leader !== null || leaders.has(index)),
+    };
+    factsOfSets.set(events, facts);
+  }
+  return facts;
+}
+
 /** Why an event that was open has no count. */
 export function whyNotCounted(
   events: readonly CountedEvent[],
@@ -131,17 +159,16 @@ export function whyNotCounted(
 ): string {
   if (isRefused) return 'it is pinned, and no counter was free for it';
   if (enabledNs === 0n) return 'the target did not run while it was enabled';
-  const planned = plannedReason(events, index);
-  if (planned !== null) return planned;
-  const watchdog = facts.nmiWatchdog ? '; the NMI watchdog holds one (sysctl kernel.nmi_watchdog=0)' : '';
-  const isInGroup = events[index]!.leader !== null || events.some(({ leader }) => leader === index);
-  return isInGroup
+  const { planned, isInGroup } = factsOf(events);
+  const reason = planned[index]!;
+  if (reason !== null) return reason;
+  const watchdog = facts.nmiWatchdog ? WATCHDOG : '';
+  return isInGroup[index]!
     ? `there were never enough free counters for its group${watchdog}`
     : `no counter was free for it${watchdog}`;
 }
 
 /** What the description of the PMU says of an event that can never be counted. */
-function plannedReason(events: readonly CountedEvent[], index: number): string | null {
-  const { kind, reason } = planCounters(events)[index]!;
+function reasonIn({ kind, reason }: PlannedCounter): string | null {
   return kind === 'unschedulable' ? reason : null;
 }

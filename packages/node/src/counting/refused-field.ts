@@ -64,35 +64,45 @@ const CANDIDATES: readonly Candidate[] = [
   word('config', 'its PMU has no such event'),
 ];
 
+/** What the kernel says of an event by itself. */
+export type AloneAnswer =
+  /** It takes it: then it was its company that was refused. */
+  | { kind: 'taken' }
+  /** `field` names what is at fault where one change would do; null where none does. */
+  | { kind: 'refused'; code: string; field: string | null };
+
 /**
- * Which field of the attr the kernel refuses (it only says EINVAL): the one without which it takes the event, alone and
- * outside its group. The flags that exclude levels are tried together, too. Null where no single change helps.
+ * Ask for an event outside of its group, and if that is refused, which field of the attr is at fault (the kernel only says
+ * EINVAL): the one without which it takes the event. The flags that exclude levels are tried together, too.
  */
-export function refusedField(
+export function askAlone(
   sys: Sys,
   event: CountedEvent,
   task: number,
   cpu: number,
   flags: number,
-): string | null {
-  const isTaken = (clear: readonly Candidate[]) => {
+): AloneAnswer {
+  const errorWithout = (clear: readonly Candidate[]): SysError | null => {
     const attr = { ...event.attr, flags: { ...event.attr.flags, disabled: 1, enableOnExec: 0 } };
     for (const candidate of clear) candidate.clear(attr);
     try {
       openPlannedEvent(sys, { ...event, attr }, task, cpu, null, flags).close();
-      return true;
+      return null;
     } catch (error) {
-      if (error instanceof SysError) return false;
+      if (error instanceof SysError) return error;
       throw error;
     }
   };
-  // Taken as it is: then it was its group that was refused.
-  if (isTaken([])) return null;
+  const isTaken = (clear: readonly Candidate[]) => errorWithout(clear) === null;
+  const error = errorWithout([]);
+  if (error === null) return { kind: 'taken' };
+  const { code } = error;
   const present = CANDIDATES.filter(({ value }) => BigInt(value(event.attr)) !== 0n);
   const one = present.find((candidate) => isTaken([candidate]));
-  if (one !== undefined) return describe([one], event.attr);
+  if (one !== undefined) return { kind: 'refused', code, field: describe([one], event.attr) };
   const levels = present.filter(({ why }) => why === LEVELS);
-  return levels.length > 1 && isTaken(levels) ? describe(levels, event.attr) : null;
+  const field = levels.length > 1 && isTaken(levels) ? describe(levels, event.attr) : null;
+  return { kind: 'refused', code, field };
 }
 
 function describe(candidates: readonly Candidate[], attr: PerfEventAttr): string {

@@ -211,8 +211,10 @@ export class SetState {
   }
 
   #places(event: number): PlaceCount[] {
+    const parts = this.#partsOf(event);
+    if (parts.length === 1) return this.set.places(event);
     const merged = new Map<string, PlaceCount>();
-    for (const part of this.#partsOf(event)) {
+    for (const part of parts) {
       for (const place of part.state.set.places(part.event)) {
         const key = `${place.task} ${place.cpu}`;
         const sum = merged.get(key);

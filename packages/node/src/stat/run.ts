@@ -95,6 +95,8 @@ interface OpenScope {
 }
 
 const MOST_ATTEMPTS = 10;
+/** More counters are not read beforehand. */
+const MOST_WARMED_UP = 100;
 
 /** Of all threads there are, some may end between being listed and being opened. */
 function openPatiently(options: RunOptions, held: HeldCommand | null): OpenScope[] {
@@ -208,8 +210,8 @@ class Run {
     const endNs = (stopped === 'command-exited' ? (end?.endNs ?? held?.exitedAtNs) : null) ?? this.#now();
     const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
-    for (const session of sessions) session.stop();
-    // Some notes come with the end.
+    // Some notes come with the end of sets that take turns. Others end when they are closed: stopping reads all counters once more.
+    if (control?.switching !== undefined) for (const session of sessions) session.stop();
     return { total, stopped, exit, notes: sessions.flatMap((session) => session.notes) };
   }
 
@@ -221,10 +223,12 @@ class Run {
 
   /**
    * What Node does for the first time takes milliseconds, and would be a part of the command's time: reading counters, and
-   * the standard error that closing a socket asks for (the gate of the held command).
+   * the standard error that closing a socket asks for (the gate of the held command). Thousands of counters take far longer to read.
    */
   #warmUp(): void {
-    this.#measure();
+    const sets = this.#scopes.flatMap(({ session }) => session.openSets);
+    const counters = sets.reduce((sum, set) => sum + set.counters.flat().length, 0);
+    if (counters <= MOST_WARMED_UP) this.#measure();
     void process.stderr;
   }
 

@@ -1,4 +1,4 @@
-import { getSystemErrorMap, getSystemErrorName } from 'node:util';
+import { getSystemErrorMap } from 'node:util';
 import { CounterpointError } from '@counterpoint/core/base';
 
 /** What a failed call was given, for the message: numbers and short texts. */
@@ -29,14 +29,22 @@ function formatArguments(args: CallArguments): string {
 /** On Linux ENOTSUP and EOPNOTSUPP are one number; Node knows the name that perf_event_open(2) does not use. */
 const EOPNOTSUPP = 95;
 
+let systemErrors: ReturnType<typeof getSystemErrorMap> | null = null;
+
+/** Name and text of an errno. Node makes a new map for each question: thousands of refused events took 0.1 ms each. */
+function systemError(errno: number): readonly [name: string, text: string] | undefined {
+  systemErrors ??= getSystemErrorMap();
+  return systemErrors.get(-errno);
+}
+
 /** `EACCES`; a number that the system does not know stays a number. */
 export function errnoName(errno: number): string {
   if (errno === EOPNOTSUPP) return 'EOPNOTSUPP';
-  return getSystemErrorMap().has(-errno) ? getSystemErrorName(-errno) : `errno ${errno}`;
+  return systemError(errno)?.[0] ?? `errno ${errno}`;
 }
 
 function errnoText(errno: number): string {
   const name = errnoName(errno);
-  const text = errno === EOPNOTSUPP ? 'operation not supported' : getSystemErrorMap().get(-errno)?.[1];
+  const text = errno === EOPNOTSUPP ? 'operation not supported' : systemError(errno)?.[1];
   return text === undefined ? name : `${text} (${name})`;
 }
