@@ -31,6 +31,7 @@ import {
 } from './index.ts';
 
 const SOURCES = fileURLToPath(new URL('../../../../../../../fixtures/dwarf/', import.meta.url));
+const WORK = join(SOURCES, 'work.c');
 const STEPPER = fileURLToPath(new URL('./single-step.c', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'coverage-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -51,7 +52,7 @@ interface Executed {
 /** Null where this machine cannot compile for x86-64, or not step through a program. */
 async function execute(flags: string[], address: bigint | null = null): Promise<Executed | null> {
   if (process.arch !== 'x64') return null;
-  const sources = [join(SOURCES, 'work.c'), join(SOURCES, 'start.c')];
+  const sources = [WORK, join(SOURCES, 'start.c')];
   const link = ['-nostdlib', '-static', '-fno-stack-protector', '-o', 'program'];
   if (!run('gcc', [...flags, ...link, ...sources]).ok) return null;
   if (!run('gcc', ['-o', 'stepper', STEPPER]).ok) return null;
@@ -73,36 +74,48 @@ async function execute(flags: string[], address: bigint | null = null): Promise<
   return { image, file, profile: found.profile, steps };
 }
 
+function addressOf({ symbols }: ProgramFile, name: string): number {
+  for (let row = 0; row < symbols.length; row++) if (symbols.rawName(row) === name) return symbols.start(row);
+  throw new Error(`no function ${name}`);
+}
+
 const CANNOT = 'no gcc for x86-64 here, or stepping through programs is not allowed';
+
+/** What the program counts by itself, line by line; null where gcc or gcov cannot. */
+function gcov(): { lines: Map<number, number>; text: string } | null {
+  const main = join(folder, 'main.c');
+  writeFileSync(main, 'int work(void); int main(void) { return work() & 127; }\n');
+  rmSync(join(folder, 'work.gcda'), { force: true });
+  if (!run('gcc', ['-O0', '--coverage', '-c', WORK, '-o', 'work.o']).ok) return null;
+  if (!run('gcc', ['--coverage', 'work.o', main, '-o', 'counted']).ok) return null;
+  run('./counted', []);
+  const text = run('gcov', ['-t', '-b', 'work.o']).out.toString();
+  if (text === '') return null;
+  const lines = new Map<number, number>();
+  for (const line of text.split('\n')) {
+    const match = /^\s*([0-9]+|#####)\*?:\s*(\d+):/.exec(line);
+    if (match !== null && match[2] !== '0')
+      lines.set(Number(match[2]), Number(match[1]!.replace('#####', '0')));
+  }
+  return { lines, text };
+}
 
 test('lines at -O0 are executed as often as gcov says', async (context) => {
   const executed = await execute(['-O0', '-g']);
   if (executed === null) return context.skip(CANNOT);
   const { file, profile, image } = executed;
-  const work = join(SOURCES, 'work.c');
   const sources = sourceCoverage(profile, image, file);
   assert.deepEqual(
     sources.map(({ path }) => path),
-    [join(SOURCES, 'start.c'), work],
+    [join(SOURCES, 'start.c'), WORK],
   );
   const { lines, functions } = sources[1]!;
-  const main = join(folder, 'main.c');
-  spawnSync('sh', ['-c', `echo 'int work(void); int main(void) { return work() & 127; }' > ${main}`]);
-  const build = run('gcc', ['-O0', '--coverage', '-c', work, '-o', 'work.o']);
-  if (!build.ok || !run('gcc', ['--coverage', 'work.o', main, '-o', 'counted']).ok)
-    return context.skip('gcc cannot count here');
-  run('./counted', []);
-  const text = run('gcov', ['-t', '-b', 'work.o']).out.toString();
-  if (text === '') return context.skip('no gcov here');
-  const theirs = new Map<number, number>();
-  for (const line of text.split('\n')) {
-    const match = /^\s*([0-9]+|#####)\*?:\s*(\d+):/.exec(line);
-    if (match !== null && match[2] !== '0')
-      theirs.set(Number(match[2]), Number(match[1]!.replace('#####', '0')));
-  }
+  const counted = gcov();
+  if (counted === null) return context.skip('gcc cannot count here');
+  const { lines: theirs, text } = counted;
   assert.ok(theirs.size > 40);
   // Lines with nothing but the end of a function have code, and gcov leaves them out.
-  const source = readFileSync(work, 'utf8').split('\n');
+  const source = readFileSync(WORK, 'utf8').split('\n');
   const others = [...lines.keys()].filter((line) => !theirs.has(line));
   assert.deepEqual(
     others.filter((line) => source[line - 1] !== '}'),
@@ -115,6 +128,25 @@ test('lines at -O0 are executed as often as gcov says', async (context) => {
   ]);
   assert.ok(called.length > 5);
   assert.deepEqual([...functions].map(([name, { executed: count }]) => [name, count]).sort(), called.sort());
+});
+
+test('lines at -O2: those that kept their code as gcov counts them in the program that was not optimised', async (context) => {
+  const executed = await execute(['-O2', '-g']);
+  if (executed === null) return context.skip(CANNOT);
+  const counted = gcov();
+  if (counted === null) return context.skip('gcc cannot count here');
+  const { profile, image, file } = executed;
+  const { lines } = sourceCoverage(profile, image, file)[1]!;
+  // Others were folded into tables of values, or merged with lines that do the same.
+  const kept = [...counted.lines].filter(([line]) => lines.has(line));
+  assert.ok(kept.length > 35, `${kept.length} lines`);
+  const wrong = kept.filter(([line, count]) => lines.get(line)! > 0 !== count > 0);
+  assert.ok(wrong.length <= 1, `executed or not: ${wrong.join(' | ')}`);
+  // Loops lose their first test, and one is done by vector instructions.
+  const source = readFileSync(WORK, 'utf8').split('\n');
+  const others = kept.filter(([line, count]) => lines.get(line) !== count);
+  assert.ok(others.length < kept.length / 6, `${others.length} of ${kept.length} differ`);
+  for (const [line] of others) assert.match(source[line - 1]!, /for \(|while \(/);
 });
 
 test('lcov: what it says of itself is true', async (context) => {
@@ -233,6 +265,26 @@ for (const address of [null, 0x7f00_1234_0000n])
     );
     assert.equal([...writeBranchText(list)].length, list.length + 1);
   });
+
+test('create_llvm_prof reads the profile: how often functions were called, and who called them', async (context) => {
+  // The newest that Debian has reads DWARF 4.
+  const executed = await execute(['-O2', '-gdwarf-4']);
+  if (executed === null) return context.skip(CANNOT);
+  const { file, profile, steps } = executed;
+  writeFileSync(join(folder, 'program.autofdo'), [...writeAutofdo(profile, file)].join(''));
+  const words = ['--profiler=text', '--profile=program.autofdo', '--format=text', '--out=program.prof'];
+  if (!run('create_llvm_prof', ['--binary=program', ...words]).ok)
+    return context.skip('no create_llvm_prof (package autofdo) here');
+  const text = readFileSync(join(folder, 'program.prof'), 'latin1');
+  const callsOf = (name: string): number => steps.get(addressOf(file, name))!;
+  // `name:samples:calls` for functions; targets behind the count of the line of a call.
+  for (const name of ['add', 'subtract', 'work']) {
+    const heads = new RegExp(`^${name}:(\\d+):(\\d+)$`, 'm').exec(text);
+    assert.ok(heads !== null, text);
+    assert.equal(Number(heads[2]), callsOf(name));
+  }
+  assert.match(text, new RegExp(`^ 7: 7 add:${callsOf('add')} subtract:${callsOf('subtract')}$`, 'm'));
+});
 
 test('without lines: functions and instructions, and how to get lines', async (context) => {
   const executed = await execute(['-O0']);
