@@ -83,13 +83,46 @@ test('programs without types are told what is wrong, by its place', () => {
     [{ target: { kind: 'cgroup' } }, 'ERR_TARGET', /cgroup: path should be/],
     [{ events: [5] }, 'ERR_EVENTS', /events\[0\] should be .* is 5/],
     [{ sets: ['cs', { name: 'x' }] }, 'ERR_EVENTS', /sets\[1\]\.events should be/],
+    [{ target: { kind: 'cgroup', path: '/', cpu: [0] } }, 'ERR_TARGET', /no option cpu; did you mean cpus/],
+    [
+      { target: { kind: 'cpus', cpus: ['0'] } },
+      'ERR_TARGET',
+      /cpus should be a list of CPU numbers.*\['0'\]/,
+    ],
+    [{ sets: [{ name: 5, events: 'cs' }] }, 'ERR_EVENTS', /sets\[0\]\.name should be text, and is 5/],
+    [{ sets: [{ event: 'cs' }] }, 'ERR_EVENTS', /no option sets\[0\]\.event; did you mean events/],
+    [{ event: 'cs' }, 'ERR_OPTION', /there is no option event; did you mean events/],
+    [{ paranoid: '2' }, 'ERR_OPTION', /paranoid should be .* and is '2'/],
+    [
+      { overflows: [{ event: 'cs', perod: 5 }] },
+      'ERR_OVERFLOW',
+      /no option overflows\[0\]\.perod; did you mean period/,
+    ],
+    [
+      { switching: { by: 'time', sliceMs: '5' } },
+      'ERR_SWITCH_RULE',
+      /sliceMs should be a number .* and is '5'/,
+    ],
+    [
+      { switching: { by: 'time', sliceMs: 5, slice: 1 } },
+      'ERR_SWITCH_RULE',
+      /no option slice; did you mean sliceMs/,
+    ],
     [{ levels: 'foo' }, 'ERR_OPTION', /levels should be one of all, user, kernel, and is 'foo'/],
     [{ exclusive: 'foo' }, 'ERR_OPTION', /exclusive should be/],
     [{ inherit: 'no' }, 'ERR_OPTION', /inherit should be/],
     [{ overflows: [null] }, 'ERR_OVERFLOW', /overflows\[0\] should be/],
     [{ switching: null }, 'ERR_SWITCH_RULE', /by null/],
-    [{ switching: { by: 'overflow' } }, 'ERR_SWITCH_RULE', /the name of its event/],
-    [{ switching: { by: 'overflow', event: 'cs' } }, 'ERR_SWITCH_RULE', /count: undefined/],
+    [
+      { switching: { by: 'overflow' } },
+      'ERR_SWITCH_RULE',
+      /event should be the name of an event, and is undefined/,
+    ],
+    [
+      { switching: { by: 'overflow', event: 'cs' } },
+      'ERR_SWITCH_RULE',
+      /count should be a number of overflows, and is undefined/,
+    ],
   ];
   for (const [part, code, message] of cases)
     assert.throws(() => openCounting({ target: self, events: 'cs', sys, ...part } as never), {

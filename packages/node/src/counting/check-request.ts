@@ -1,62 +1,139 @@
+/** What programs without types may hand over: each is named, before anything is done with it. */
 import { CounterpointError } from '@counterpoint/core/base';
-import type { CountingRequest, EventList } from './request.ts';
+import {
+  ANYTHING,
+  type Check,
+  checkOptions,
+  either,
+  FLAG,
+  isPlainObject,
+  listOf,
+  OBJECT,
+  type OptionsOf,
+  type OptionTable,
+  oneOf,
+  required,
+  shownValue,
+  TEXT,
+  wholeNumberFrom,
+} from '../options/index.ts';
+import type { ControlOptions } from './control-data.ts';
+import type { OverflowRequest } from './overflow-control.ts';
+import type { ControlRequest, CountingRequest, EventList, NamedSet } from './request.ts';
+import { checkSwitchRule } from './switching.ts';
 import type { CountingTarget } from './types.ts';
 
-/** What programs without types may hand over: each is named, before anything is done with it. */
+const ID = wholeNumberFrom(0);
+/** Plans have numbers below zero for what is not there yet. */
+const INTEGER: Check = { expects: 'a whole number', accepts: Number.isSafeInteger };
+export const CPU_LIST = listOf(ID, 'a list of CPU numbers');
+const TASK_LIST = required(listOf(INTEGER, 'a list of numbers'));
+
+export const CONTROL_OPTIONS: OptionsOf<ControlOptions> = {
+  inherit: FLAG,
+  levels: oneOf('all', 'user', 'kernel'),
+  pinned: FLAG,
+  exclusive: oneOf(true, false, 'require'),
+};
+
+/** What has an error of its own is looked into by `checkControl`. */
+const CONTROL: OptionsOf<ControlRequest> = {
+  events: ANYTHING,
+  sets: ANYTHING,
+  overflows: ANYTHING,
+  switching: ANYTHING,
+  madeOf: OBJECT,
+};
+
+const REQUEST: OptionsOf<CountingRequest> = {
+  ...CONTROL,
+  ...CONTROL_OPTIONS,
+  target: ANYTHING,
+  enableOnExec: FLAG,
+  paranoid: either(oneOf(null), INTEGER),
+  sys: OBJECT,
+};
+
+const NAMED_SET: OptionsOf<NamedSet> = { name: TEXT, events: ANYTHING };
+
+const OVERFLOW: OptionsOf<OverflowRequest> = {
+  event: required(TEXT),
+  // These are looked into where they are used, with the event's name.
+  period: ANYTHING,
+  initialPeriod: ANYTHING,
+  randomMask: ANYTHING,
+  action: ANYTHING,
+  signal: ANYTHING,
+};
+
+const TARGETS: Readonly<Record<CountingTarget['kind'], OptionTable>> = {
+  self: {},
+  processes: { pids: { ...TASK_LIST, expects: 'a list of process numbers' } },
+  threads: { tids: { ...TASK_LIST, expects: 'a list of thread numbers' } },
+  command: { pid: required({ ...INTEGER, expects: 'the number of the held process' }) },
+  cpus: { cpus: CPU_LIST },
+  cgroup: {
+    path: required({
+      expects: 'the path of a control group',
+      accepts: (path) => typeof path === 'string' && path !== '',
+    }),
+    cpus: CPU_LIST,
+  },
+};
+
 export function checkRequest(request: CountingRequest): void {
-  if (!isObject(request)) throw wrong('ERR_OPTION', 'a counting request', 'an object', request);
+  const where = 'a counting request';
+  checkOptions(where, request, REQUEST);
   checkTarget(request.target);
-  checkEvents(request);
-  checkOptions(request);
+  checkControl(request, where);
 }
 
-const TARGETS: Readonly<Record<CountingTarget['kind'], (target: Record<string, unknown>) => string | null>> =
-  {
-    self: () => null,
-    processes: ({ pids }) => (isIds(pids) ? null : 'pids should be a list of process numbers'),
-    threads: ({ tids }) => (isIds(tids) ? null : 'tids should be a list of thread numbers'),
-    command: ({ pid }) => (isIds([pid]) ? null : 'pid should be the number of the held process'),
-    cpus: ({ cpus }) => (isCpus(cpus) ? null : 'cpus should be a list of CPU numbers'),
-    cgroup: ({ path, cpus }) =>
-      typeof path !== 'string' || path === ''
-        ? 'path should be that of a control group'
-        : isCpus(cpus)
-          ? null
-          : 'cpus should be a list of CPU numbers',
-  };
+/** A control that stands alone; it may come with how the target is counted, as control data has it. */
+export function requireControl(where: string, control: ControlRequest): void {
+  checkOptions(where, control, { ...CONTROL, ...CONTROL_OPTIONS });
+  checkControl(control, where);
+}
+
+/** What may be saved: a control, or a whole request. */
+export function requireSavable(request: ControlRequest & ControlOptions): void {
+  const where = 'control data';
+  checkOptions(where, request, REQUEST);
+  checkControl(request, where);
+}
 
 function checkTarget(target: unknown): void {
   const kinds = Object.keys(TARGETS).join(', ');
-  if (!isObject(target)) throw wrong('ERR_TARGET', 'the target', `an object with a kind (${kinds})`, target);
-  const { kind } = target;
+  if (!isPlainObject(target))
+    throw wrong('ERR_TARGET', 'the target', `an object with a kind (${kinds})`, target);
+  const { kind, ...rest } = target;
   if (typeof kind !== 'string' || !Object.hasOwn(TARGETS, kind))
     throw wrong('ERR_TARGET', 'the kind of the target', `one of ${kinds}`, kind);
-  const why = TARGETS[kind as CountingTarget['kind']](target);
-  if (why !== null) throw new CounterpointError('ERR_TARGET', `the target ${kind}: ${why}`);
+  checkOptions(`the target ${kind}`, rest, TARGETS[kind as CountingTarget['kind']], 'ERR_TARGET');
 }
 
-function checkEvents({ events, sets, overflows }: CountingRequest): void {
+function checkControl({ events, sets, overflows, switching }: ControlRequest, where: string): void {
   if (events !== undefined) checkList(events, 'events');
   if (sets !== undefined && !Array.isArray(sets)) throw wrong('ERR_EVENTS', 'sets', 'a list', sets);
   sets?.forEach((set: unknown, index) => {
-    const isNamed = isObject(set) && !Array.isArray(set);
-    if (isNamed && set['name'] !== undefined && typeof set['name'] !== 'string')
-      throw wrong('ERR_EVENTS', `the name of sets[${index}]`, 'text', set['name']);
-    checkList(isNamed ? set['events'] : set, isNamed ? `sets[${index}].events` : `sets[${index}]`);
+    const place = `sets[${index}]`;
+    const isNamed = isPlainObject(set);
+    if (isNamed) checkOptions(where, set, NAMED_SET, 'ERR_EVENTS', `${place}.`);
+    if (isNamed) checkList(set['events'], `${place}.events`);
+    else checkList(set, place);
   });
+  if (switching !== undefined) checkSwitchRule(switching);
   if (overflows === undefined) return;
   if (!Array.isArray(overflows)) throw wrong('ERR_OVERFLOW', 'overflows', 'a list', overflows);
   overflows.forEach((overflow: unknown, index) => {
-    if (!isObject(overflow) || typeof overflow['event'] !== 'string')
-      throw wrong('ERR_OVERFLOW', `overflows[${index}]`, 'an object with the name of an event', overflow);
+    checkOptions(where, overflow, OVERFLOW, 'ERR_OVERFLOW', `overflows[${index}].`);
   });
 }
 
-function checkList(events: unknown, place: string): asserts events is EventList {
+export function checkList(events: unknown, place: string): asserts events is EventList {
   if (typeof events === 'string') return;
   const isEvent = (event: unknown) =>
     typeof event === 'string' ||
-    (isObject(event) && typeof event['name'] === 'string' && isObject(event['attr']));
+    (isPlainObject(event) && typeof event['name'] === 'string' && isPlainObject(event['attr']));
   if (!Array.isArray(events))
     throw wrong('ERR_EVENTS', place, "events in perf's grammar, or a list of events", events);
   events.forEach((event, index) => {
@@ -65,46 +142,19 @@ function checkList(events: unknown, place: string): asserts events is EventList 
   });
 }
 
-const CHOICES: Readonly<Record<string, readonly unknown[]>> = {
-  inherit: [true, false],
-  levels: ['all', 'user', 'kernel'],
-  pinned: [true, false],
-  exclusive: [true, false, 'require'],
-  enableOnExec: [true, false],
+/** Names of events, as `reset` and `update` take them. */
+export const NAMES: Check = {
+  ...either(listOf(TEXT, 'a list of names of events'), oneOf('all')),
+  code: 'ERR_NO_EVENT',
 };
 
-/** Also of options that stand alone. */
-export function checkOptions(options: object): void {
-  for (const [name, choices] of Object.entries(CHOICES)) {
-    const value = (options as Record<string, unknown>)[name];
-    if (value !== undefined && !choices.includes(value))
-      throw wrong('ERR_OPTION', name, `one of ${choices.join(', ')}`, value);
-  }
-}
-
 /** For timers, which take any number and none at all. */
-export function checkIntervalMs(name: string, value: unknown): void {
-  if (typeof value === 'number' && value >= 1 && value < 2 ** 31) return;
-  throw wrong('ERR_INTERVAL', name, 'a number of milliseconds from 1 to 2147483647', value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
-function isIds(ids: unknown): boolean {
-  return Array.isArray(ids) && ids.every((id) => Number.isSafeInteger(id));
-}
-
-function isCpus(cpus: unknown): boolean {
-  return cpus === undefined || (Array.isArray(cpus) && cpus.every((cpu) => Number.isSafeInteger(cpu)));
-}
-
-const LONGEST_SHOWN = 80;
+export const INTERVAL_MS: Check = {
+  expects: 'a number of milliseconds from 1 to 2147483647',
+  accepts: (value) => typeof value === 'number' && value >= 1 && value < 2 ** 31,
+  code: 'ERR_INTERVAL',
+};
 
 function wrong(code: string, what: string, expected: string, value: unknown): CounterpointError {
-  const shown = typeof value === 'object' && value !== null ? 'an object' : String(value);
-  const text =
-    typeof value === 'string' ? `'${shown.slice(0, LONGEST_SHOWN)}'` : shown.slice(0, LONGEST_SHOWN);
-  return new CounterpointError(code, `${what} should be ${expected}, and is ${text}`);
+  return new CounterpointError(code, `${what} should be ${expected}, and is ${shownValue(value)}`);
 }

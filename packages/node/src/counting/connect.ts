@@ -1,7 +1,18 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import {
+  type Check,
+  checkOptions,
+  OBJECT,
+  type OptionsOf,
+  required,
+  SIGNAL,
+  TEXT,
+  wholeNumberFrom,
+} from '../options/index.ts';
 import { Fd, type Mapping, realSys, type Sys } from '../sys/index.ts';
+import { NAMES, requireControl } from './check-request.ts';
 import { type ControlData, controlData } from './control-data.ts';
 import { type CountsJson, countsFromJson } from './counts-json.ts';
 import { type Response, readLines, writeLine } from './protocol.ts';
@@ -28,19 +39,34 @@ export interface ConnectOptions extends AskOptions {
   sys?: Sys;
 }
 
+/** What a timer takes, or for ever. */
+const TIMEOUT: Check = {
+  expects: `a number of milliseconds from 1 to ${MOST_TIMEOUT_MS}, or Infinity`,
+  accepts: (value) =>
+    value === Number.POSITIVE_INFINITY ||
+    (typeof value === 'number' && value >= 1 && value <= MOST_TIMEOUT_MS),
+  code: 'ERR_INTERVAL',
+};
+
+const WHOM = { pid: required({ ...wholeNumberFrom(1), expects: 'the number of a process' }), name: TEXT };
+const ASK_OPTIONS: OptionsOf<AskOptions> = { timeoutMs: TIMEOUT, signal: SIGNAL };
+const CONNECT_OPTIONS: OptionsOf<ConnectOptions> = { ...ASK_OPTIONS, sys: OBJECT };
+
 /** A session of another process of this user, that it has published under `name`. */
 export async function connect(
   pid: number,
   name = DEFAULT_NAME,
-  { sys = realSys, ...options }: ConnectOptions = {},
+  options: ConnectOptions = {},
 ): Promise<RemoteSession> {
-  requireTimeout(options);
+  checkOptions('connect()', { pid, name }, WHOM);
+  checkOptions('connect()', options, CONNECT_OPTIONS);
+  const { sys = realSys, ...ask } = options;
   const all = listPublished();
   const published = all.find((one) => one.pid === pid && one.name === name);
   if (published === undefined) throw notPublished(pid, name, all);
   const socket = await openSocket(published);
   try {
-    return new RemoteSession(published, socket, mapSums(sys, published), options);
+    return new RemoteSession(published, socket, mapSums(sys, published), ask);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -89,15 +115,6 @@ function mapSums(sys: Sys, { sumsPath }: Published): Mapping {
 interface Waiting {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
-}
-
-function requireTimeout({ timeoutMs = 1 }: AskOptions): void {
-  if (timeoutMs === Number.POSITIVE_INFINITY) return;
-  if (typeof timeoutMs === 'number' && timeoutMs >= 1 && timeoutMs <= MOST_TIMEOUT_MS) return;
-  throw new CounterpointError(
-    'ERR_INTERVAL',
-    `timeoutMs is ${timeoutMs}: it should be a number from 1 to ${MOST_TIMEOUT_MS}, or Infinity`,
-  );
 }
 
 /** The signal would be sent with the rights of the other process, to a thread that this one chose. */
@@ -176,6 +193,7 @@ export class RemoteSession implements Disposable {
   }
 
   async reset(names?: readonly string[], options?: AskOptions): Promise<void> {
+    checkOptions('reset()', { names }, { names: NAMES });
     await this.#ask('reset', options, { names });
   }
 
@@ -184,6 +202,8 @@ export class RemoteSession implements Disposable {
     preserve: readonly string[] | 'all' = [],
     options?: AskOptions,
   ): Promise<void> {
+    requireControl('update()', control);
+    checkOptions('update()', { preserve }, { preserve: NAMES });
     requireNoSignals(control);
     await this.#ask('update', options, { control: controlData(control), preserve });
   }
@@ -195,8 +215,8 @@ export class RemoteSession implements Disposable {
   ): Promise<unknown> {
     this.#requireOpen();
     if (this.#hasEnded) throw this.#ended();
+    checkOptions(`${what}()`, options, ASK_OPTIONS);
     const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = { ...this.#options, ...options };
-    requireTimeout({ timeoutMs });
     signal?.throwIfAborted();
     const id = this.#nextId++;
     const giveUp = (error: unknown) => this.#take(id)?.reject(error);

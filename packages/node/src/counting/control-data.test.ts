@@ -151,7 +151,7 @@ test('what is wrong is named by its place', () => {
 });
 
 function planless() {
-  return [{ name: 'cs' }] as never;
+  return [{ name: 'cs', attr: {} }] as never;
 }
 
 test('sets of the same events have names of their own; the same name twice is refused', () => {

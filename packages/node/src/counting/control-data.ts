@@ -1,4 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import { isPlainObject, shownValue } from '../options/index.ts';
+import { requireSavable } from './check-request.ts';
 import type { OverflowRequest } from './overflow-control.ts';
 import { type ControlRequest, type EventList, isNamed, type NamedSet, namesOfSets } from './request.ts';
 import type { SwitchRule } from './switching.ts';
@@ -67,8 +69,9 @@ export interface ControlOptions {
  */
 export function controlData(
   request: ControlRequest & ControlOptions,
-  before: ControlData | undefined = request.madeOf,
+  before: ControlData | undefined = request?.madeOf,
 ): ControlData {
+  requireSavable(request);
   const { events, sets, overflows, switching } = request;
   const lists = [...(events === undefined ? [] : [events]), ...(sets ?? [])];
   const data: ControlData = {
@@ -159,6 +162,12 @@ function controlSwitch(rule: SwitchRule): ControlSwitch {
 
 /** The request of control data, for `openCounting` with a target, or for `session.update`. */
 export function controlRequest(data: ControlData): ControlRequest & ControlOptions {
+  if (!isPlainObject(data) || !Array.isArray(data.sets))
+    throw new CounterpointError(
+      'ERR_CONTROL_DATA',
+      `controlRequest(): this is no control data, but ${shownValue(data)}`,
+      'session.control() gives some, and parseControlData() makes it of text.',
+    );
   const { sets, overflows, switch: rule, inherit, levels, pinned, exclusive } = data;
   return {
     sets: sets.map(({ name, events }) => ({ name, events })),

@@ -11,6 +11,7 @@ import {
   type PmuModel,
   withVendorEvents,
 } from '@counterpoint/core/pmus';
+import { checkOptions, listOf, OBJECT, required } from '../options/index.ts';
 import { type EventTables, eventTables, machineCpus } from '../pmu/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 import type { OpenSet } from './counter-set.ts';
@@ -44,6 +45,8 @@ function corePmuModels(): readonly PmuModel[] {
   return models.models;
 }
 
+const PLANNED = { events: required(listOf(OBJECT, 'the events of a set of planCounting()')) };
+
 /** Counted by the kernel itself on every machine, also where no PMU is described. */
 const SOFTWARE_TYPES: ReadonlySet<number> = new Set([
   PERF_TYPE_SOFTWARE,
@@ -53,6 +56,7 @@ const SOFTWARE_TYPES: ReadonlySet<number> = new Set([
 
 /** Which counters the events of a set would have, by what is known of the PMU. */
 export function planCounters(events: readonly CountedEvent[], known = corePmuModels()): PlannedCounter[] {
+  checkOptions('planCounters()', { events }, PLANNED);
   const leaders = new Set(events.map(({ leader }) => leader));
   const wanted = events.map(({ requestedName, attr, leader }, index) => {
     const isInGroup = leader !== null || leaders.has(index);

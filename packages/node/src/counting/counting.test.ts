@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -186,7 +186,7 @@ test('a thread that runs is attached to: it is counted, and its neighbour is not
 test('the counters of a process that is killed end with it', { skip: noEvents }, async () => {
   const script = `
     const { openCounting } = await import(${JSON.stringify(join(import.meta.dirname, 'index.ts'))});
-    const signal = { number: 12, tid: ${process.pid} };
+    const signal = { number: ${constants.signals.SIGALRM}, tid: ${process.pid} };
     const overflows = [{ event: 'task-clock', period: 1_000_000, signal }];
     const target = { kind: 'threads', tids: [${process.pid}] };
     openCounting({ target, events: 'task-clock', inherit: false, overflows }).start();
@@ -194,7 +194,7 @@ test('the counters of a process that is killed end with it', { skip: noEvents },
     setInterval(() => {}, 1000);`;
   let signals = 0;
   const count = () => void signals++;
-  process.on('SIGUSR2', count);
+  process.on('SIGALRM', count);
   const flags = ['--import', 'tsx', '--conditions=counterpoint-source', '--input-type=module'];
   const counter = spawn(process.execPath, [...flags, '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   /** 50 ms of this thread's time, in which it is counted. */
@@ -215,7 +215,7 @@ test('the counters of a process that is killed end with it', { skip: noEvents },
     assert.equal(signals, before);
   } finally {
     counter.kill('SIGKILL');
-    process.off('SIGUSR2', count);
+    process.off('SIGALRM', count);
   }
 });
 

@@ -1,3 +1,5 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import { isPlainObject, shownValue } from '../options/index.ts';
 import type { Counts, EventCount, PlaceCount, SetCounts } from './types.ts';
 
 /** Counts as JSON has them: 64-bit numbers are decimal strings. */
@@ -19,6 +21,11 @@ export function countsToJson(counts: Counts): CountsJson {
 }
 
 export function countsFromJson(json: CountsJson): Counts {
+  if (!isPlainObject(json) || json.type !== 'counts' || !Array.isArray(json.sets))
+    throw new CounterpointError(
+      'ERR_COUNTS',
+      `countsFromJson(): these are no counts, but ${shownValue(json)}`,
+    );
   return {
     type: 'counts',
     version: 1,

@@ -1,10 +1,12 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { CounterpointError } from '@counterpoint/core/base';
-import { Fd, type Sys } from '../sys/index.ts';
+import { checkOptions, listOf, OBJECT, TEXT } from '../options/index.ts';
+import { Fd, realSys, type Sys } from '../sys/index.ts';
 
 /** Where programs of all users find the same file: the first that is there and open to everybody (mode 1777). */
 const PLACES = ['/run/lock', '/dev/shm', '/tmp'];
 const NAME = 'counterpoint-exclusive.lock';
+const PATHS = listOf(TEXT, 'a list of paths');
 const STICKY_AND_OPEN = 0o1002;
 
 /**
@@ -28,7 +30,8 @@ export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd 
 }
 
 /** Who requires the counters for itself now, `process 708 (node app.js)`; null: nobody. Makes no file. */
-export function exclusiveHolder(sys: Sys, places: readonly string[] = PLACES): string | null {
+export function exclusiveHolder(sys: Sys = realSys, places: readonly string[] = PLACES): string | null {
+  checkOptions('exclusiveHolder()', { sys, places }, { sys: OBJECT, places: PATHS });
   let path: string;
   try {
     path = `${lockDirectory(places)}/${NAME}`;

@@ -1,7 +1,8 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import { checkOptions, type OptionsOf } from '../options/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
-import { checkIntervalMs, checkOptions } from './check-request.ts';
+import { CONTROL_OPTIONS, CPU_LIST, INTERVAL_MS, requireControl } from './check-request.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
 import { requireEventNames } from './event-names.ts';
 import { lockExclusive } from './exclusive.ts';
@@ -26,6 +27,8 @@ export interface GlobalStart {
   samplingIntervalMs?: number;
 }
 
+const START: OptionsOf<GlobalStart> = { samplingIntervalMs: INTERVAL_MS };
+
 /**
  * The counters of whole CPUs, each with a control of its own (perfctr's global mode):
  *
@@ -49,7 +52,8 @@ export class GlobalCounters implements Disposable, Publishable {
   #isClosed = false;
 
   constructor(cpus: readonly number[] = onlineCpus(), options: ControlOptions = {}, sys: Sys = realSys) {
-    checkOptions(options);
+    checkOptions('GlobalCounters', { cpus }, { cpus: CPU_LIST });
+    checkOptions('GlobalCounters', options, CONTROL_OPTIONS);
     this.cpus = [...new Set(cpus)];
     this.#sys = sys;
     // The lock is for all CPUs together.
@@ -75,6 +79,8 @@ export class GlobalCounters implements Disposable, Publishable {
         'Call stop() before.',
       );
     }
+    requireControl('writeControl()', control);
+    checkOptions('writeControl()', { cpus }, { cpus: CPU_LIST });
     for (const cpu of cpus) this.#requireCpu(cpu);
     const opened: CountingSession[] = [];
     try {
@@ -110,10 +116,11 @@ export class GlobalCounters implements Disposable, Publishable {
   }
 
   /** Start every CPU that has a control. */
-  start({ samplingIntervalMs }: GlobalStart = {}): void {
+  start(options: GlobalStart = {}): void {
     this.#requireOpen();
+    checkOptions('start()', options, START);
     if (this.#isRunning) return;
-    if (samplingIntervalMs !== undefined) checkIntervalMs('samplingIntervalMs', samplingIntervalMs);
+    const { samplingIntervalMs } = options;
     if (this.#sessions.size === 0) throw noControl();
     for (const session of this.#sessions.values()) session.start();
     this.#isRunning = true;
@@ -191,6 +198,7 @@ export class GlobalCounters implements Disposable, Publishable {
   /** Write the same control on every CPU, while it may be running. On an error all keep what they had. */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.#requireOpen();
+    requireControl('update()', control);
     const prepared: PreparedUpdate[] = [];
     const sessions = [...this.#sessions.values()];
     if (sessions.length === 0) throw noControl();

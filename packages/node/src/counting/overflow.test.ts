@@ -315,7 +315,7 @@ test('waiting for overflows takes no time, and the event loop goes on meanwhile'
     })();
     session.start();
     let ticks = 0;
-    const ticking = setInterval(() => ticks++, 10);
+    const ticking = setInterval(() => ticks++, 10).unref();
     const before = process.cpuUsage();
     await sleep(300);
     const { user, system } = process.cpuUsage(before);

@@ -1,4 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import { checkOptions, required, TEXT } from '../options/index.ts';
 import { CONTROL_DATA_VERSION, type ControlData } from './control-data.ts';
 import { jsonFault } from './json-fault.ts';
 
@@ -58,6 +59,7 @@ const SWITCH: Readonly<Record<string, readonly Field[]>> = {
 
 /** Control data from its text. Throws `ERR_CONTROL_DATA` with the place of what is wrong; `source` is what the text came from. */
 export function parseControlData(text: string, source = 'this'): ControlData {
+  checkOptions('parseControlData()', { text }, { text: required(TEXT) });
   try {
     return parse(text);
   } catch (error) {

@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, ftruncateSync, openSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { CounterpointError } from '@counterpoint/core/base';
+import { checkOptions, type OptionsOf, TEXT } from '../options/index.ts';
 import { Fd, type Mapping, type Sys } from '../sys/index.ts';
-import { checkIntervalMs } from './check-request.ts';
+import { INTERVAL_MS } from './check-request.ts';
 import { type ControlData, controlRequest } from './control-data.ts';
 import { countsToJson } from './counts-json.ts';
 import { parseControlData } from './parse-control-data.ts';
@@ -33,6 +34,11 @@ export interface PublishOptions {
   /** How often the page is written. */
   intervalMs?: number;
 }
+
+const OPTIONS: OptionsOf<PublishOptions> = {
+  name: { ...TEXT, code: 'ERR_PUBLISHED_NAME' },
+  intervalMs: INTERVAL_MS,
+};
 
 const DEFAULT_NAME = 'counters';
 const DEFAULT_INTERVAL_MS = 100;
@@ -76,8 +82,8 @@ export class Publication implements Disposable {
   }
 
   static async open(sys: Sys, session: Publishable, options: PublishOptions): Promise<Publication> {
+    checkOptions('publish()', options, OPTIONS);
     const { name = DEFAULT_NAME, intervalMs = DEFAULT_INTERVAL_MS } = options;
-    checkIntervalMs('intervalMs', intervalMs);
     const published = publishedAs(process.pid, name);
     if (listPublished().some((one) => one.pid === process.pid && one.name === name)) {
       throw new CounterpointError(

@@ -2,11 +2,11 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { type ParsedEvent, parseEvents } from '@counterpoint/core/events';
 import { systemEventLookup } from '../pmu/index.ts';
 import type { Sys } from '../sys/index.ts';
-import { checkRequest } from './check-request.ts';
+import { checkList, checkRequest } from './check-request.ts';
 import type { ControlData } from './control-data.ts';
 import { type OverflowRequest, requireOverflowEvents } from './overflow-control.ts';
 import { type CountingOptions, planSet } from './plan-set.ts';
-import { checkSwitchRule, type SwitchRule, switchOverflow } from './switching.ts';
+import { type SwitchRule, switchOverflow } from './switching.ts';
 import type { CountingPlan, CountingTarget } from './types.ts';
 
 /** Events in perf's grammar, or parsed ones. */
@@ -20,7 +20,7 @@ export interface NamedSet {
 
 /** What is counted. */
 export interface ControlRequest {
-  /** One set. */
+  /** One set; beside `sets` the first of them. */
   events?: EventList;
   /** Several, of which one at a time is loaded. */
   sets?: readonly (EventList | NamedSet)[];
@@ -53,7 +53,6 @@ export interface CountingRequest extends ControlRequest {
 export function planCounting(request: CountingRequest): CountingPlan {
   checkRequest(request);
   const { target } = request;
-  if (request.switching !== undefined) checkSwitchRule(request.switching);
   const sets = setsOf(request).map(({ name, events }, index) =>
     planSet(name, events, target, optionsOf(request, index)),
   );
@@ -149,6 +148,7 @@ function nameOf(events: EventList, index: number): string {
 
 /** Parse texts one after another; group numbers stay apart. */
 export function parseList(events: EventList): ParsedEvent[] {
+  checkList(events, 'events');
   const lookup = systemEventLookup();
   const parsed: ParsedEvent[] = [];
   for (const event of typeof events === 'string' ? [events] : events) {

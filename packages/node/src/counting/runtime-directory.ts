@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { CounterpointError } from '@counterpoint/core/base';
+import { checkOptions, TEXT } from '../options/index.ts';
 
 /**
  * Where this user's programs find each other: under the user's runtime directory where there is one, else under /tmp. The
@@ -59,6 +60,7 @@ function isLeft({ socketPath, sumsPath }: Published): boolean {
 
 /** Every session of this user's running processes. What processes and workers that have ended left behind is removed. */
 export function listPublished(directory = runtimeDirectory()): Published[] {
+  checkOptions('listPublished()', { directory }, { directory: TEXT });
   const found: Published[] = [];
   for (const file of readdirSync(directory)) {
     const match = /^(\d+)-(.+)\.(sock|sums)$/.exec(file);

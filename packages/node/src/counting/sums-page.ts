@@ -182,6 +182,7 @@ export class SumsPageReader {
   #names: readonly EntryName[] = [];
 
   constructor(memory: ArrayBuffer) {
+    if (!(memory instanceof ArrayBuffer)) throw notAPage('it is no ArrayBuffer');
     if (memory.byteLength < ENTRY_OFFSET) throw notAPage('it is too short');
     this.#view = new DataView(memory);
     this.#bytes = new Uint8Array(memory);

@@ -1,4 +1,13 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import {
+  ANYTHING,
+  checkOptions,
+  isPlainObject,
+  numberFrom,
+  type OptionTable,
+  required,
+  shownValue,
+} from '../options/index.ts';
 import type { OverflowRequest } from './overflow-control.ts';
 
 /** When the next event set is loaded. `manual` is by `session.next()` alone. */
@@ -38,26 +47,33 @@ export function parseSwitchRule(text: string): SwitchRule {
   );
 }
 
+const RULES: Readonly<Record<SwitchRule['by'], OptionTable>> = {
+  manual: { by: ANYTHING },
+  time: { by: ANYTHING, sliceMs: required(numberFrom(LEAST_SLICE_MS, MOST_SLICE_MS)) },
+  overflow: {
+    by: ANYTHING,
+    event: required({
+      expects: 'the name of an event',
+      accepts: (value) => typeof value === 'string' && value !== '',
+    }),
+    // How many a counter takes is looked into with all other periods.
+    count: required({
+      expects: 'a number of overflows',
+      accepts: (value) => typeof value === 'bigint' || Number.isSafeInteger(value),
+    }),
+  },
+};
+
 /** Throws for a rule that cannot be followed, as programs without types may give it. */
 export function checkSwitchRule(rule: SwitchRule): void {
-  const refuse = (why: string): never => {
-    throw new CounterpointError('ERR_SWITCH_RULE', why);
-  };
-  if (typeof rule !== 'object' || rule === null)
-    refuse(`sets cannot switch by ${String(rule)}: it is no rule`);
-  if (rule.by === 'time') {
-    const { sliceMs } = rule;
-    if (typeof sliceMs !== 'number' || !(sliceMs >= LEAST_SLICE_MS && sliceMs <= MOST_SLICE_MS))
-      refuse(`a slice of ${sliceMs} ms: it should be from ${LEAST_SLICE_MS} to ${MOST_SLICE_MS}`);
-  } else if (rule.by === 'overflow') {
-    const { event, count } = rule;
-    if (typeof event !== 'string' || event === '')
-      refuse('sets that switch by an overflow need the name of its event');
-    if (typeof count !== 'bigint' && !Number.isSafeInteger(count))
-      refuse(`sets that switch by an overflow of ${event} need its count: ${String(count)} is none`);
-  } else if (rule.by !== 'manual') {
-    refuse(`sets cannot switch by ${(rule as { by: unknown }).by}: only by time, overflow or manual`);
-  }
+  const by: unknown = isPlainObject(rule) ? rule.by : undefined;
+  if (typeof by !== 'string' || !Object.hasOwn(RULES, by))
+    throw new CounterpointError(
+      'ERR_SWITCH_RULE',
+      `sets cannot switch by ${shownValue(by ?? rule)}`,
+      "A rule is { by: 'time', sliceMs }, { by: 'overflow', event, count } or { by: 'manual' }.",
+    );
+  checkOptions('switching', rule, RULES[by as SwitchRule['by']], 'ERR_SWITCH_RULE');
 }
 
 /** The overflow that a rule stands on. */

@@ -33,6 +33,20 @@ import {
 } from '@counterpoint/core/query';
 import type { SymbolDriver } from '@counterpoint/core/symbols';
 import { diskDriver, openFileSource } from '../locate/index.ts';
+import {
+  type Check,
+  checkOptions,
+  either,
+  FLAG,
+  FUNCTION,
+  OBJECT,
+  type OptionsOf,
+  objectOf,
+  oneOf,
+  required,
+  SIGNAL,
+  wholeNumberFrom,
+} from '../options/index.ts';
 
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
@@ -48,6 +62,58 @@ export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptU
 export interface RecordingScriptOptions
   extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
   itrace?: ItraceOptions;
+}
+
+const SCAN: OptionsOf<ScanOptions> = {
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+  unordered: FLAG,
+  onChunk: FUNCTION,
+};
+
+const NUMBERS = setOf('number');
+const TIME: Check = {
+  expects: 'a bigint or null',
+  accepts: (value) => typeof value === 'bigint' || value === null,
+};
+const FILTER: OptionsOf<SampleFilter> = {
+  pids: NUMBERS,
+  tids: NUMBERS,
+  comms: setOf('string'),
+  cpus: NUMBERS,
+  fromNs: TIME,
+  toNs: TIME,
+  events: NUMBERS,
+};
+
+const PROFILE: OptionsOf<ProfileOptions> = {
+  aggregate: FLAG,
+  keepCpu: FLAG,
+  innermostOnly: FLAG,
+  filter: objectOf(FILTER),
+  itrace: OBJECT,
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+};
+
+const SCRIPT: OptionsOf<RecordingScriptOptions> = {
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+  fields: either(OBJECT, oneOf(null)),
+  nanoseconds: FLAG,
+  callChains: FLAG,
+  json: FLAG,
+  filter: objectOf(FILTER),
+  dsoWidth: wholeNumberFrom(0),
+  itrace: OBJECT,
+};
+
+const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT };
+function setOf(type: 'number' | 'string'): Check {
+  return {
+    expects: `a Set of ${type}s`,
+    accepts: (value) => value instanceof Set && [...value].every((item) => typeof item === type),
+  };
 }
 
 /** A recording to ask questions of. Close it, or hold it with `await using`. */
@@ -99,16 +165,19 @@ export class Recording implements AsyncDisposable {
 
   /** What is in the file: samples, records by type, losses, damage. */
   async stats(options: ScanOptions = {}): Promise<StatsAnswer> {
+    checkOptions('stats()', options, SCAN);
     return collectStats(await this.reader(), options);
   }
 
   /** Every record as an owned object, in order of time. */
   async *records(options: Omit<ScanOptions, 'onChunk'> = {}): AsyncGenerator<OrderedRecord, void, undefined> {
+    checkOptions('records()', options, SCAN);
     yield* readRecords(await this.reader(), options);
   }
 
   /** The whole recording as a profile, with symbols. */
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
+    checkOptions('profile()', options, PROFILE);
     return ingestPerfData(await this.reader(), {
       ...options,
       ...this.trace(options.itrace),
@@ -122,6 +191,8 @@ export class Recording implements AsyncDisposable {
     options: RecordingScriptOptions,
     write: (utf8: Uint8Array) => Promise<void> | void,
   ): Promise<ScriptResult> {
+    checkOptions('script()', options, SCRIPT);
+    checkOptions('script()', { write }, { write: required(FUNCTION) });
     return writeScript(
       await this.reader(),
       {
@@ -167,6 +238,7 @@ export async function openRecording(
   input: string | URL | ByteInput,
   options: RecordingOptions = {},
 ): Promise<Recording> {
+  checkOptions('openRecording()', options, OPEN);
   if (input instanceof URL) return openPath(fileURLToPath(input), options);
   if (typeof input !== 'string') {
     const source = asByteInput(input);

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { CounterpointError } from '@counterpoint/core/base';
 import { ProblemList } from '@counterpoint/core/pmus';
+import { checkOptions, either, listOf, oneOf, required, TEXT } from '../options/index.ts';
 import { type EventTables, NO_TABLES, placeTables } from './event-tables.ts';
 import { machineCpus } from './family-events.ts';
 import type { EventTable } from './table-cpu.ts';
@@ -9,6 +10,8 @@ import { readVendorFiles } from './vendor-files.ts';
 /** Where tables are, for all commands: paths with `:` between them. */
 const VARIABLE = 'COUNTERPOINT_EVENT_TABLES';
 const DEVICES = '/sys/bus/event_source/devices';
+
+const PATHS = { paths: required(either(TEXT, listOf(TEXT, 'a list of paths'), oneOf(null))) };
 
 let named: readonly string[] | null = null;
 let loaded: { readonly key: string; readonly tables: EventTables } | null = null;
@@ -20,6 +23,7 @@ let loaded: { readonly key: string; readonly tables: EventTables } | null = null
  * To be called first: `counters()` looks at the PMUs of the machine once for the whole process.
  */
 export function useEventTables(paths: string | readonly string[] | null): void {
+  checkOptions('useEventTables()', { paths }, PATHS);
   named = typeof paths === 'string' ? [paths] : paths;
 }
 

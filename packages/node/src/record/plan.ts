@@ -1,5 +1,6 @@
 import { type Note, type OpenPlan, planEvents, planOpen } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
+import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
 import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
 
@@ -8,6 +9,7 @@ export async function planRecording(
   options: RecordOptions,
   commandPid: number,
 ): Promise<{ plan: OpenPlan; notes: Note[] }> {
+  checkRecordOptions('planRecording()', options);
   const notes: Note[] = [];
   const scope = scopeOf(options);
   const events = await resolveEvents(options.events);

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import type { ByteStream } from '@counterpoint/core/base';
 import { FileOutput } from './file-output.ts';
+import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import type { RecordingOutput } from './output.ts';
 import { PipeOutput } from './pipe-output.ts';
@@ -15,7 +16,8 @@ const STDOUT = 1;
  * Resolves when the recording has ended for any reason, an `AbortSignal` among them, with a complete file; rejects where
  * nothing could be recorded.
  */
-export function record(options: RecordOptions): Promise<RecordResult> {
+export async function record(options: RecordOptions): Promise<RecordResult> {
+  checkRecordOptions('record()', options);
   const path = options.output ?? 'perf.data';
   return runRecorder(options, outputFor(path), path);
 }
@@ -36,6 +38,7 @@ export interface LiveRecording {
 
 /** Record into this process instead of a file: what happens can be looked at while it happens. */
 export function recordLive(options: Omit<RecordOptions, 'output' | 'maxSizeBytes'>): LiveRecording {
+  checkRecordOptions('recordLive()', options);
   const output = new StreamOutput();
   const finished = runRecorder(options, output, 'stream').then(
     (result) => {

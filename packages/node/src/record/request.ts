@@ -23,12 +23,6 @@ export type Scope =
 
 /** Processes win over threads, and both over whole CPUs, as in perf. */
 export function scopeOf(options: RecordOptions): Scope {
-  if (options.command !== undefined && !Array.isArray(options.command))
-    throw new CounterpointError(
-      'ERR_COMMAND',
-      'the command is no list of words',
-      "Give ['node', 'app.js'], for example.",
-    );
   if (options.pids !== undefined && options.pids.length > 0) return { kind: 'processes', pids: options.pids };
   if (options.tids !== undefined && options.tids.length > 0) return { kind: 'threads', tids: options.tids };
   if (options.systemWide === true || options.cpus !== undefined) return { kind: 'cpus' };

@@ -129,6 +129,11 @@ export class Counters implements Disposable {
    */
   readInto(out: Float64Array | BigUint64Array): CountersSource {
     const count = this.events.length;
+    if (!(out instanceof Float64Array || out instanceof BigUint64Array))
+      throw new CounterpointError(
+        'ERR_ARGUMENT',
+        `readInto() fills a Float64Array or a BigUint64Array, not ${typeof out}`,
+      );
     const wantsTimes = out.length >= 1 + 3 * count;
     if (out.length < 1 + count) {
       throw new CounterpointError(

@@ -1,5 +1,6 @@
 import { PERF_TYPE_BREAKPOINT, PERF_TYPE_SOFTWARE, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
+import { checkOptions, either, listOf, type OptionsOf, oneOf, required, TEXT } from '../options/index.ts';
 import { type SystemEventLookup, systemEventLookup } from '../pmu/index.ts';
 import { readKernelFile } from '../probe/index.ts';
 import { type Mapping, realSys, type Sys, SysError } from '../sys/index.ts';
@@ -31,6 +32,15 @@ const COUNTED_BY_KERNEL: ReadonlySet<number> = new Set([
   PERF_TYPE_BREAKPOINT,
 ]);
 
+const OPTIONS: OptionsOf<CountersOptions> = { access: oneOf('auto', 'read') };
+const EVENTS = {
+  events: required({
+    ...either(TEXT, listOf(TEXT, 'a list of texts')),
+    expects: "text or a list of texts, such as ['instructions', 'cycles']",
+    code: 'ERR_EVENTS',
+  }),
+};
+
 let machineLookup: SystemEventLookup | null = null;
 
 /**
@@ -46,17 +56,13 @@ export function openCounters(
   options: CountersOptions = {},
   machine: CountersMachine = {},
 ): Counters {
+  checkOptions('counters()', { events }, EVENTS);
+  checkOptions('counters()', options, OPTIONS);
   machineLookup ??= systemEventLookup();
   const { sys = realSys, lookup = machineLookup, userAccessSetting, counterInstruction } = machine;
   const notes: SelfMonitoringNote[] = [];
   const access = userAccess(lookup, userAccessSetting);
   const texts = typeof events === 'string' ? [events] : events;
-  if (!Array.isArray(texts) || texts.some((text) => typeof text !== 'string'))
-    throw new CounterpointError(
-      'ERR_EVENTS',
-      `events should be text or a list of texts, not ${JSON.stringify(events) ?? String(events)}`,
-      "For example counters(['instructions', 'cycles']).",
-    );
   const parsed = parseOwnEvents(texts, lookup);
   const opened = openOwnEvents(parsed, { sys, access, notes });
   const pages: Mapping[] = [];

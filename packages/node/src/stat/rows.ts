@@ -9,6 +9,7 @@ import { readTask } from '../target/index.ts';
 import type { EventSum, Measurement } from './measurement.ts';
 import { type DerivedMetric, deriveMetrics, type MetricInput, metricPeers, perSecond } from './metrics.ts';
 import type { NamedMetric } from './named-metrics.ts';
+import { checkRowOptions } from './option-tables.ts';
 import { spreadOf, spreadPercent } from './spread.ts';
 import { cpuPlace } from './topology.ts';
 
@@ -64,10 +65,9 @@ export interface RowOptions {
 }
 
 /** The lines of one run, or of several taken together, in perf's order. */
-export function rowsOf(
-  runs: readonly Measurement[],
-  { by, named = [], unscaled = false, hideIdle = false }: RowOptions,
-): StatRow[] {
+export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatRow[] {
+  checkRowOptions(runs, options);
+  const { by, named = [], unscaled = false, hideIdle = false } = options;
   const cells = runs.map(({ events }) => cellsOf(events, by, unscaled));
   const rows = cells[0]!.map((_, at) =>
     rowOf(cells.map((run) => run[at]).filter((cell) => cell !== undefined)),

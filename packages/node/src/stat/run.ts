@@ -20,6 +20,7 @@ import { CommandTimes } from './command-times.ts';
 import { withEmptyPlaces } from './empty-places.ts';
 import { snapshotNames } from './event-kinds.ts';
 import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
+import { checkRunOptions } from './option-tables.ts';
 import { TargetWatch } from './target-watch.ts';
 
 /** Whose events are counted. A command beside another scope only says how long. */
@@ -77,6 +78,7 @@ const NS_PER_MS = 1_000_000;
 
 /** Count from the start of a command, or from now, until something ends it; then everything is closed again. */
 export async function countRun(options: RunOptions): Promise<RunResult> {
+  checkRunOptions(options);
   const { command = [], signal } = options;
   if (signal?.aborted === true)
     throw new CounterpointError('ERR_ABORTED', 'the run was aborted before it began: nothing was started');

@@ -2,6 +2,16 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { CounterpointError } from '@counterpoint/core/base';
+import {
+  type Check,
+  checkOptions,
+  listOf,
+  OBJECT,
+  type OptionsOf,
+  type OptionTable,
+  required,
+  TEXT,
+} from '../options/index.ts';
 import { execHolder, execOrder } from '../sys/index.ts';
 import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram } from './program.ts';
@@ -34,6 +44,21 @@ export interface LaunchOptions {
   /** Standard input, output and error of the command; the user's own by default. */
   stdio?: ['inherit' | 'ignore' | number, 'inherit' | 'ignore' | number, 'inherit' | 'ignore' | number];
 }
+
+/** Also those of `record` and `countRun`. */
+export const COMMAND: Check = listOf(TEXT, "a list of words, such as ['node', 'app.js']");
+export const LAUNCH_OPTIONS: OptionsOf<LaunchOptions> = {
+  env: OBJECT,
+  cwd: TEXT,
+  stdio: {
+    expects: "a list of three, each 'inherit', 'ignore' or the number of a descriptor",
+    accepts: (value) =>
+      Array.isArray(value) &&
+      value.length === 3 &&
+      value.every((stream) => stream === 'inherit' || stream === 'ignore' || Number.isSafeInteger(stream)),
+  },
+};
+const ARGUMENTS: OptionTable = { command: required(COMMAND) };
 
 const HELD_NAME = 'counterpoint';
 
@@ -85,6 +110,8 @@ function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: 
 
 /** Start `command` held. Throws `CommandError` where it cannot run, before anything is started. */
 export function launchHeld(command: readonly string[], options: LaunchOptions = {}): HeldCommand {
+  checkOptions('launchHeld()', { command }, ARGUMENTS);
+  checkOptions('launchHeld()', options, LAUNCH_OPTIONS);
   const env = options.env ?? process.env;
   const cwd = options.cwd ?? process.cwd();
   const name = command[0] ?? '';

@@ -1,0 +1,95 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import {
+  ANYTHING,
+  checkOptions,
+  either,
+  FLAG,
+  FUNCTION,
+  isPlainObject,
+  listOf,
+  numberFrom,
+  OBJECT,
+  type OptionsOf,
+  type OptionTable,
+  objectOf,
+  oneOf,
+  required,
+  SIGNAL,
+  shownValue,
+  TEXT,
+  wholeNumberFrom,
+} from '../options/index.ts';
+import { COMMAND, LAUNCH_OPTIONS } from '../target/index.ts';
+import type { Measurement } from './measurement.ts';
+import type { RowOptions } from './rows.ts';
+import type { RunOptions, StatScope } from './run.ts';
+
+/** What a timer takes. */
+const MOST_MS = 2 ** 31 - 1;
+const IDS = listOf(wholeNumberFrom(0), 'a list of numbers');
+
+const OPTIONS: OptionsOf<RunOptions> = {
+  scope: ANYTHING,
+  command: COMMAND,
+  launch: objectOf(LAUNCH_OPTIONS),
+  // What it says is looked into where it is opened.
+  control: required(either(OBJECT, oneOf(null))),
+  inherit: FLAG,
+  levels: oneOf('all', 'user', 'kernel'),
+  pinned: FLAG,
+  exclusive: oneOf(true, false, 'require'),
+  delayMs: numberFrom(0, MOST_MS),
+  startDisabled: FLAG,
+  timeoutMs: numberFrom(0, MOST_MS),
+  intervalMs: numberFrom(1, MOST_MS),
+  intervalCount: numberFrom(1),
+  signal: SIGNAL,
+  sys: OBJECT,
+  onStart: FUNCTION,
+  onInterval: FUNCTION,
+};
+
+const SCOPES: Readonly<Record<StatScope['kind'], OptionTable>> = {
+  command: {},
+  processes: { pids: required(IDS) },
+  threads: { tids: required(IDS) },
+  'all-threads': {},
+  cpus: { cpus: IDS, cgroups: listOf(TEXT, 'a list of paths') },
+};
+
+export function checkRunOptions(options: RunOptions): void {
+  checkOptions('countRun()', options, OPTIONS);
+  const scope: unknown = options.scope;
+  const { kind, ...rest } = isPlainObject(scope) ? scope : {};
+  if (typeof kind !== 'string' || !Object.hasOwn(SCOPES, kind))
+    throw new CounterpointError(
+      'ERR_OPTION',
+      `countRun(): scope should be an object whose kind is one of ${Object.keys(SCOPES).join(', ')}, and is ${shownValue(kind ?? scope)}`,
+    );
+  checkOptions(`the scope ${kind}`, rest, SCOPES[kind as StatScope['kind']]);
+  const { command = [] } = options;
+  if (kind === 'command' && command.length === 0)
+    throw new CounterpointError(
+      'ERR_OPTION',
+      'countRun(): the scope is a command, and there is none',
+      "Give command: ['node', 'app.js'], for example, or another scope.",
+    );
+}
+
+const ROW_OPTIONS: OptionsOf<RowOptions> = {
+  by: required(oneOf('all', 'cpu', 'core', 'die', 'socket', 'node', 'thread')),
+  named: listOf(OBJECT, 'a list of metrics with their events'),
+  unscaled: FLAG,
+  hideIdle: FLAG,
+};
+const RUNS = {
+  runs: required({
+    expects: 'a list of one or more measurements',
+    accepts: (runs: unknown) => Array.isArray(runs) && runs.length > 0 && runs.every(isPlainObject),
+  }),
+};
+
+export function checkRowOptions(runs: readonly Measurement[], options: RowOptions): void {
+  checkOptions('rowsOf()', { runs }, RUNS);
+  checkOptions('rowsOf()', options, ROW_OPTIONS);
+}

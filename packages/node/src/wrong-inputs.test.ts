@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CounterpointError } from '@counterpoint/core/base';
+import * as api from './index.ts';
+import { FakeSys, liveHandles } from './sys/index.ts';
+
+/** What a program without types may give where an object, a list or a text is meant. */
+const WRONG: readonly unknown[] = [null, 5, Number.NaN, true, { nmae: 5 }, () => 1];
+
+type Call = (wrong: never) => unknown;
+const sys = new FakeSys();
+const self = { kind: 'self' } as const;
+
+function calls(session: api.CountingSession, cpus: api.GlobalCounters): Record<string, Call> {
+  return {
+    openCounting: (wrong) => api.openCounting(wrong),
+    planCounting: (wrong) => api.planCounting(wrong),
+    connect: (wrong) => api.connect(wrong),
+    'connect: options': (wrong) => api.connect(1, 'x', wrong),
+    controlData: (wrong) => api.controlData(wrong),
+    controlRequest: (wrong) => api.controlRequest(wrong),
+    parseControlData: (wrong) => api.parseControlData(wrong),
+    planCounters: (wrong) => api.planCounters(wrong),
+    countsFromJson: (wrong) => api.countsFromJson(wrong),
+    parseList: (wrong) => api.parseList(wrong),
+    listPublished: (wrong) => api.listPublished(wrong),
+    SumsPageReader: (wrong) => new api.SumsPageReader(wrong),
+    GlobalCounters: (wrong) => new api.GlobalCounters(wrong),
+    'GlobalCounters: options': (wrong) => new api.GlobalCounters([0], wrong, sys),
+    writeControl: (wrong) => cpus.writeControl(wrong),
+    'writeControl: cpus': (wrong) => cpus.writeControl({ events: 'cs' }, wrong),
+    'GlobalCounters.start': (wrong) => cpus.start(wrong),
+    'GlobalCounters.update': (wrong) => cpus.update(wrong),
+    'GlobalCounters.publish': (wrong) => cpus.publish(wrong),
+    update: (wrong) => session.update(wrong),
+    'update: preserve': (wrong) => session.update({ events: 'cs' }, wrong),
+    reset: (wrong) => session.reset(wrong),
+    publish: (wrong) => session.publish(wrong),
+    counters: (wrong) => api.counters(wrong),
+    'counters: options': (wrong) => api.counters('cs', wrong),
+    measure: (wrong) => typeof wrong === 'function' || api.measure(wrong),
+    'measure: events': (wrong) => api.measure(() => 1, wrong),
+    record: (wrong) => api.record(wrong),
+    recordLive: (wrong) => api.recordLive(wrong),
+    planRecording: (wrong) => api.planRecording(wrong, 1),
+    openRecording: (wrong) => api.openRecording(wrong),
+    countRun: (wrong) => api.countRun(wrong),
+    rowsOf: (wrong) => api.rowsOf(wrong, { by: 'all' }),
+    launchHeld: (wrong) => api.launchHeld(wrong),
+    'launchHeld: options': (wrong) => api.launchHeld(['true'], wrong),
+    useEventTables: (wrong) => wrong === null || api.useEventTables(wrong),
+  };
+}
+
+/** The error of a call, whether it throws or rejects. */
+async function errorOf(call: Call, wrong: unknown): Promise<unknown> {
+  try {
+    await call(wrong as never);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+test('no public function takes what it does not know, or fails from inside', async () => {
+  using session = api.openCounting({ target: self, events: 'cs', sys });
+  using cpus = new api.GlobalCounters([0], {}, sys);
+  cpus.writeControl({ events: 'cs' });
+  const open = liveHandles().length;
+  for (const [name, call] of Object.entries(calls(session, cpus)))
+    for (const wrong of WRONG) {
+      const error = await errorOf(call, wrong);
+      if (typeof wrong === 'function' && name === 'measure') continue;
+      if (wrong === null && name === 'useEventTables') continue;
+      assert.ok(error instanceof CounterpointError, `${name} of ${String(wrong)}: ${String(error)}`);
+    }
+  assert.equal(liveHandles().length, open);
+});
+
+test('unknown options are named, with what was probably meant', async () => {
+  const cases: [() => unknown, RegExp][] = [
+    [() => api.openCounting({ target: self, event: 'cs' } as never), /no option event; did you mean events/],
+    [() => api.counters('cs', { acess: 'read' } as never), /no option acess; did you mean access/],
+    [() => api.record({ commnd: ['true'] } as never), /no option commnd; did you mean command/],
+    [
+      () => api.record({ command: ['true'], launch: { cdw: '/' } } as never),
+      /no option launch\.cdw; did you mean cwd/,
+    ],
+    [
+      () => api.countRun({ scope: { kind: 'cpus', cpu: [0] }, control: null } as never),
+      /no option cpu; did you mean cpus/,
+    ],
+    [
+      () => api.countRun({ scope: { kind: 'cpus' }, control: null, timeoutMS: 5 } as never),
+      /no option timeoutMS; did you mean timeoutMs/,
+    ],
+    [() => api.launchHeld(['true'], { ENV: {} } as never), /no option ENV; did you mean env/],
+    [() => api.launchHeld('ls' as never), /command should be a list of words.*, and is 'ls'/],
+    [() => api.connect(Number.NaN, 'x'), /pid should be the number of a process, and is NaN/],
+    [() => new api.GlobalCounters(['0'] as never), /cpus should be a list of CPU numbers, and is \['0'\]/],
+    [() => new api.GlobalCounters(0 as never), /cpus should be a list of CPU numbers, and is 0/],
+  ];
+  for (const [call, message] of cases) {
+    const error = await errorOf(call, undefined);
+    assert.ok(error instanceof CounterpointError, String(error));
+    assert.match(error.message, message);
+  }
+});
+
+test('events beside sets are the first of them', () => {
+  const { sets } = api.planCounting({ target: self, events: 'cs', sets: ['faults', 'migrations'] });
+  assert.deepEqual(
+    sets.map(({ name }) => name),
+    ['cs', 'faults', 'migrations'],
+  );
+});
