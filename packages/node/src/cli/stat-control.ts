@@ -6,6 +6,7 @@ import {
   controlData,
   controlRequest,
   parseControlData,
+  parseList,
 } from '../counting/index.ts';
 import { UsageError, type VerbContext } from './args.ts';
 import type { Output } from './output.ts';
@@ -44,6 +45,9 @@ export function readControl(args: Arguments): Control | null {
 /** `--save-control FILE`, or `-` for standard output: for `--control-data`, and for `session.update` of a program. */
 export function saveControl(path: string, { request, options, before }: Control, out: Output): void {
   const data = controlData({ ...request, ...options }, before);
+  // Nobody could count what such a file says.
+  for (const { events } of data.sets) parseList(events);
+  if (data.switch?.event !== undefined) parseList(data.switch.event);
   if (path === '-') out.json(data);
   else writeFileSync(path, `${JSON.stringify(data, null, 2)}\n`);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -285,6 +285,14 @@ test('-o writes a file, --append adds to it', async (t) => {
   const text = readFileSync(path, 'utf8');
   assert.equal(text.match(/^# started on \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/gm)?.length, 2);
   assert.equal(text.match(/ faults /g)?.length, 2);
+});
+
+test('--save-control of what nobody can count writes no file', async (t) => {
+  const path = join(temporaryFolder(t), 'control.json');
+  const wrong = await counterpoint('stat', '--save-control', path, '--set', 'cs', '--set', 'nosuch', 'true');
+  assert.equal(wrong.status, 129);
+  assert.match(wrong.err, /'nosuch'/);
+  assert.ok(!existsSync(path));
 });
 
 test('--plan -o writes the plan to the file; --save-control - to standard output', async (t) => {

@@ -43,7 +43,8 @@ test('what is refused holds no descriptor', async () => {
     }
   }
   for (let tries = 0; openDescriptors() > before && tries < 100; tries++) await pause(10);
-  assert.equal(openDescriptors(), before);
+  // Node itself may have closed some of its own meanwhile (26 does).
+  assert.ok(openDescriptors() <= before);
 });
 
 test('a stream is let go when it is refused, and when its recording is closed', async () => {

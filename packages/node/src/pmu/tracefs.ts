@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TracepointField, Unavailable } from '@counterpoint/core/events';
+import { tracefsRemedy } from '../probe/index.ts';
 
 type Found = { dir: string; problem: null } | { dir: null; problem: Unavailable };
 
@@ -109,12 +110,11 @@ function findTracefs(places: readonly string[]): Found {
   };
 }
 
-/** Measured on Linux 6.18: with mode=755 alone the id files stay 0440 root; a group reaches them. */
 function denied(dir: string): Unavailable {
   const mount = dir.replace(/\/events$/, '');
   return {
     unavailable: `tracepoints are named in ${mount}, which only root may read`,
-    remedy: `Run it as root, or let your group read it until the next boot:\nsudo mount -o remount,mode=750,gid=$(id -g) ${mount}`,
+    remedy: tracefsRemedy(mount),
   };
 }
 

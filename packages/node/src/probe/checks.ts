@@ -13,7 +13,7 @@ import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import type { Sys } from '../sys/index.ts';
 import type { Check } from './check.ts';
 import { type KernelFiles, kernelSetting, readKernelFile } from './kernel-settings.ts';
-import { OUTSIDE } from './remedies.ts';
+import { OUTSIDE, tracefsRemedy } from './remedies.ts';
 import { refusal, type Standing } from './rights.ts';
 
 const OWN_PERIOD_NS = 100_000;
@@ -180,7 +180,7 @@ export function checkTracepoints(files: KernelFiles, { readsAll, isNamespaceRoot
     };
   }
   const why = 'tracefs is mounted, but only root may read it';
-  const fix = `Run it as root${isNamespaceRoot ? OUTSIDE : ''}.`;
+  const fix = isNamespaceRoot ? `Run it as root${OUTSIDE}.` : tracefsRemedy(TRACEFS[mounted]!);
   return { name, state: 'forbidden', why, fix };
 }
 

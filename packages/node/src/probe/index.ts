@@ -14,5 +14,5 @@ export {
   realFiles,
   uprobesNeedAdmin,
 } from './kernel-settings.ts';
-export { type LoginPlaces, loginCommands } from './remedies.ts';
+export { type LoginPlaces, loginCommands, tracefsRemedy } from './remedies.ts';
 export { readStanding, refusal, type Standing } from './rights.ts';

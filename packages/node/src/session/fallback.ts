@@ -56,6 +56,14 @@ export function watchesKernelAddress({ type, config1 }: PerfEventAttr): boolean 
   return type === PERF_TYPE_BREAKPOINT && config1 >= 1n << 63n;
 }
 
+/** Whether one more letter behind the name is a modifier: `cycles:p`, `cpu/cycles/`, but not `sched:sched_switch`. */
+function hasModifiers({ name, attr, tracepoint }: PlannedEvent): boolean {
+  // The colons of the name itself: `SYSTEM:NAME`, `mem:ADDRESS:ACCESS`.
+  const own = attr.type === PERF_TYPE_BREAKPOINT ? 2 : tracepoint === null ? 0 : 1;
+  if (own > 0) return name.split(':').length - 1 > own;
+  return /[/:]/.test(name);
+}
+
 const leaveKernelOut: Fallback = {
   applies: (code, { attr }, { paranoid }) =>
     FORBIDDEN.has(code) &&
@@ -67,7 +75,7 @@ const leaveKernelOut: Fallback = {
   apply(event) {
     event.attr.flags.excludeKernel = 1;
     event.attr.flags.excludeHv = 1;
-    event.name += /[/:]/.test(event.name) ? 'u' : ':u';
+    event.name += hasModifiers(event) ? 'u' : ':u';
     const why = 'kernel.perf_event_paranoid lets this user see user space only';
     event.changes.push({ kind: 'kernel-excluded', why });
     return null;

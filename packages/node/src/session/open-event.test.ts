@@ -7,9 +7,11 @@ import { makeAttr, readAttr } from '@counterpoint/core/records';
 import { systemEventLookup } from '../pmu/index.ts';
 import { textAt } from '../sys/ffi.ts';
 import { Fd, realSys, type Sys, SysError } from '../sys/index.ts';
+import { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
 import { explainOpenError } from './open-error.ts';
 import { beyondAttr, openPlannedEvent } from './open-event.ts';
 import type { PermissionError } from './permission-error.ts';
+import type { PlannedEvent } from './planned-event.ts';
 
 /** Opens nothing, and tells what it was given. */
 function watchingSys(seen: { attr?: Uint8Array; target?: string; filter?: string }, failFilter = false): Sys {
@@ -154,4 +156,31 @@ test('a filter lets through what it says', { skip }, () => {
   assert.equal(count('sig == 0'), 10);
   assert.equal(count('sig != 0'), 0);
   assert.equal(count(`pid == ${process.pid} && sig < 1`), 10);
+});
+
+/** An event that is only counted. */
+function plannedEvent(
+  name: string,
+  attr: PlannedEvent['attr'],
+  tracepoint: PlannedEvent['tracepoint'],
+): PlannedEvent {
+  const rest = { leader: null, cpus: null, mostPrecise: false, changes: [], isSideband: false };
+  return { requestedName: name, name, attr, tracepoint, ...rest };
+}
+
+test('user space only stands behind a name as a modifier of its own, or beside those that are there', () => {
+  const left = (text: string): string => {
+    const [event] = parseEvents(text, systemEventLookup());
+    const planned = plannedEvent(event!.name, event!.attr, null);
+    assert.ok(fallBack(planned, 'EACCES', { paranoid: 2 }, [], COUNTING_FALLBACKS));
+    return planned.name;
+  };
+  assert.equal(left('cs'), 'cs:u');
+  assert.equal(left('cycles:pp'), 'cycles:ppu');
+  assert.equal(left('mem:0x1000:rw'), 'mem:0x1000:rw:u');
+  assert.equal(left('mem:0x1000'), 'mem:0x1000:u');
+  const tracepoint = { system: 'sched', name: 'sched_switch' };
+  const traced = plannedEvent('sched:sched_switch', makeAttr({ type: 2 }), tracepoint);
+  fallBack(traced, 'EACCES', { paranoid: 2 }, [], COUNTING_FALLBACKS);
+  assert.equal(traced.name, 'sched:sched_switch:u');
 });
