@@ -70,7 +70,6 @@ export function writeSample(
   calls: CallStack | null,
   mostFrames: number,
   branches: LastBranches | null,
-  mostBranches: number,
 ): void {
   const bits = event.layout.sampleType;
   const has = (bit: number): boolean => (bits & bit) !== 0;
@@ -94,7 +93,7 @@ export function writeSample(
   }
   if (has(PERF_SAMPLE_BRANCH_STACK)) {
     if (branches === null) buffer.pair(0, 0);
-    else branches.write(buffer, mostBranches);
+    else branches.write(buffer);
   }
   writeExtra(buffer, sample, calls);
   buffer.end();

@@ -81,17 +81,6 @@ export class BpfAssembler extends MapAssembler {
       this.block(body);
     }
     const { name, type, license = 'GPL' } = this.options;
-    const finished = this.code.finish();
-    return {
-      name,
-      type,
-      license,
-      maps: this.maps,
-      instructions: finished.instructions,
-      mapReferences: finished.mapReferences,
-      get lines() {
-        return finished.lines;
-      },
-    };
+    return { name, type, license, maps: this.maps, ...this.code.finish() };
   }
 }

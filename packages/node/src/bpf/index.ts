@@ -1,5 +1,6 @@
 export { BpfAssembler } from './assembler.ts';
 export { AssemblerError } from './assembler-error.ts';
+export { attachToEvent, attachToRawTracepoint, type BpfAttachment } from './attach.ts';
 export type { LoopControl } from './block-assembler.ts';
 export type { BpfAssemblerOptions } from './context-assembler.ts';
 export type { CommonContextField, ContextField } from './context-fields.ts';
@@ -11,7 +12,26 @@ export {
   formatListing,
 } from './disassemble.ts';
 export type { Comparison } from './instruction-set.ts';
+export {
+  type LinkInfo,
+  listLinks,
+  listMaps,
+  listPrograms,
+  type MapInfo,
+  mapInfo,
+  type ProgramInfo,
+  programInfo,
+} from './listing.ts';
+export {
+  LoadedProgram,
+  LoadedSet,
+  type LoadOptions,
+  loadPrograms,
+  VerifierError,
+  verifierLog,
+} from './loader.ts';
 export type { CallArgument, MapOperand } from './map-assembler.ts';
+export { type BpfBatch, BpfMap, createMap, indexKey } from './maps.ts';
 export type { MemoryOperand, Register } from './operands.ts';
 export {
   i8,
@@ -43,6 +63,8 @@ export {
   w8,
   w9,
 } from './operands.ts';
+export { possibleCpus } from './possible-cpus.ts';
+
 export type {
   BpfMapDefinition,
   BpfMapReference,
@@ -52,5 +74,15 @@ export type {
   SourceLine,
 } from './program.ts';
 export { formatSourceLine } from './program.ts';
+export {
+  type BpfFeatures,
+  checkPrograms,
+  explainRefusal,
+  missingCapabilities,
+  probeFeatures,
+} from './rights.ts';
+export { BpfRingBuffer } from './ring-buffer.ts';
+export { type BpfRingMemory, BpfRingReader } from './ring-reader.ts';
 export type { StackSlot, StructSlot } from './stack-frame.ts';
 export { bpfStruct, type StructFields, type StructLayout } from './struct-layout.ts';
+export { adviceFor, readVerdict, type Verdict } from './verifier-log.ts';

@@ -3,6 +3,7 @@ export { checkDescriptors } from './check-limits.ts';
 export { checkNode, checkPerfMaps } from './checks.ts';
 export { type Examination, examineMachine } from './examine.ts';
 export {
+  CAP_BPF,
   CAP_PERFMON,
   CAP_SYS_ADMIN,
   canMonitorAll,

@@ -6,6 +6,7 @@ import {
   MMAP_PAGE_DATA_TAIL,
 } from '@counterpoint/core/abi';
 import { type PerfEventAttr, readAttr } from '@counterpoint/core/records';
+import { FakeBpf } from './fake-bpf.ts';
 import { Fd, Mapping, type NativeCode } from './handles.ts';
 import type { ProcessTimes, ReadyDescriptor, Resource, ResourceLimit, Sys, Watch } from './sys.ts';
 import { type CallArguments, SysError } from './sys-error.ts';
@@ -66,7 +67,7 @@ export class FakeRing {
 }
 
 /** A kernel by script: what it refuses is a function, what it was asked is a list, its rings are plain memory. */
-export class FakeSys implements Sys {
+export class FakeSys extends FakeBpf implements Sys {
   /** Give an errno to refuse an event. */
   refuseOpen: (event: FakeEvent) => ErrnoName | null = () => null;
   /** Give an errno to refuse a ring. */
@@ -84,9 +85,16 @@ export class FakeSys implements Sys {
   /** Names of control calls in order: `enable 3`. */
   readonly controls: string[] = [];
   readonly closed: number[] = [];
-  #nextFd = 3;
   readonly #watched = new Set<() => void>();
   #ready: ReadyDescriptor[] = [];
+  readonly #fd: () => Fd;
+  #nextFd = 3;
+
+  constructor() {
+    const open = () => new Fd(this.#nextFd++, (number) => this.closed.push(number));
+    super(open);
+    this.#fd = open;
+  }
 
   /** Wake whoever waits; `hungUp` are descriptors that have ended. */
   wake(hungUp: readonly number[] = []): void {
@@ -98,10 +106,6 @@ export class FakeSys implements Sys {
     const event = this.events.find((one) => one.fd === fd);
     if (event === undefined) throw new Error(`no event has descriptor ${fd}`);
     return event;
-  }
-
-  #fd(): Fd {
-    return new Fd(this.#nextFd++, (number) => this.closed.push(number));
   }
 
   #fail(call: string, errno: ErrnoName | null, args: CallArguments): void {
@@ -174,6 +178,9 @@ export class FakeSys implements Sys {
     return new Mapping(new ArrayBuffer(PAGE_SIZE), () => {});
   }
   mapFile(_: Fd, sizeBytes: number, _access: 'read' | 'write'): Mapping {
+    return new Mapping(new ArrayBuffer(sizeBytes), () => {});
+  }
+  mapRange(_: Fd, _offsetBytes: number, sizeBytes: number): Mapping {
     return new Mapping(new ArrayBuffer(sizeBytes), () => {});
   }
   tryLock(): boolean {

@@ -1,4 +1,5 @@
 export { type ExecOrder, execHolder, execOrder } from './exec-holder.ts';
+export type { FakeMap, FakeProgram, FakeRefusal } from './fake-bpf.ts';
 export { type ErrnoName, type FakeEvent, FakeRing, FakeSys } from './fake-sys.ts';
 export { Fd, liveHandles, Mapping, NativeCode, traceHandles } from './handles.ts';
 export {
@@ -17,5 +18,16 @@ export {
 } from './libpfm.ts';
 export { type PinnedText, pinText } from './pinned-text.ts';
 export { realSys } from './real-sys.ts';
-export type { ProcessTimes, ReadyDescriptor, Resource, ResourceLimit, Sys, Watch } from './sys.ts';
+export type {
+  BpfBatchPosition,
+  BpfMapRequest,
+  BpfObjectKind,
+  BpfProgramRequest,
+  ProcessTimes,
+  ReadyDescriptor,
+  Resource,
+  ResourceLimit,
+  Sys,
+  Watch,
+} from './sys.ts';
 export { SysError } from './sys-error.ts';

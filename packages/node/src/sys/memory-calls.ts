@@ -37,6 +37,10 @@ export const memoryCalls: MemoryCalls = {
     const protection = access === 'write' ? PROT_READ_WRITE : PROT_READ;
     return owned(mapAt(null, sizeBytes, protection, MAP_SHARED, fd.number), sizeBytes);
   },
+  mapRange(fd, offsetBytes, sizeBytes, access) {
+    const protection = access === 'write' ? PROT_READ_WRITE : PROT_READ;
+    return owned(mapAt(null, sizeBytes, protection, MAP_SHARED, fd.number, offsetBytes), sizeBytes);
+  },
   mapAnonymous: (sizeBytes) =>
     owned(mapAt(null, sizeBytes, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1), sizeBytes),
   // int mprotect(void *addr, size_t len, int prot)
@@ -71,8 +75,15 @@ function owned(address: bigint, sizeBytes: number): Mapping {
   return new Mapping(buffer, close, address);
 }
 
-function mapAt(at: bigint | null, sizeBytes: number, protection: number, flags: number, fd: number): bigint {
-  const address = BigInt(mmapCall(at, sizeBytes, protection, flags, fd, 0));
+function mapAt(
+  at: bigint | null,
+  sizeBytes: number,
+  protection: number,
+  flags: number,
+  fd: number,
+  offsetBytes = 0,
+): bigint {
+  const address = BigInt(mmapCall(at, sizeBytes, protection, flags, fd, offsetBytes));
   if (address === MAP_FAILED) throw new SysError('mmap', lastErrno(), { sizeBytes, fd });
   return address;
 }

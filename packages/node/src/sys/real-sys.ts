@@ -1,3 +1,4 @@
+import { bpfCalls } from './bpf-calls.ts';
 import { epollCalls } from './epoll-calls.ts';
 import { lockCalls } from './lock-calls.ts';
 import { memoryCalls } from './memory-calls.ts';
@@ -8,6 +9,7 @@ import { systemCalls } from './system-calls.ts';
 /** The kernel of this machine. */
 export const realSys: Sys = {
   ...perfEventCalls,
+  ...bpfCalls,
   ...memoryCalls,
   ...epollCalls,
   ...lockCalls,

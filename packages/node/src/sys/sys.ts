@@ -6,7 +6,7 @@ import type { Fd, Mapping, NativeCode } from './handles.ts';
  *
  * Not bound, because Node has them: open, close, write, kill, spawn and wait.
  */
-export interface Sys extends PerfEventCalls, MemoryCalls, EpollCalls, LockCalls, SystemCalls {}
+export interface Sys extends PerfEventCalls, BpfCalls, MemoryCalls, EpollCalls, LockCalls, SystemCalls {}
 
 export interface PerfEventCalls {
   /** `pid` -1 is everybody, `cpu` -1 is everywhere. PERF_FLAG_FD_CLOEXEC is always set. */
@@ -29,6 +29,73 @@ export interface PerfEventCalls {
   signalThread(fd: Fd, tid: number, signal: number): void;
 }
 
+/** What the kernel numbers, and lists for who may see it. */
+export type BpfObjectKind = 'program' | 'map' | 'link';
+
+/** Numbers of BPF_MAP_CREATE, as the kernel has them. */
+export interface BpfMapRequest {
+  name: string;
+  type: number;
+  keySizeBytes: number;
+  valueSizeBytes: number;
+  maxEntries: number;
+  flags: number;
+}
+
+/** What BPF_PROG_LOAD is given. */
+export interface BpfProgramRequest {
+  name: string;
+  type: number;
+  license: string;
+  /** With the descriptors of maps in their places. */
+  instructions: Uint8Array;
+  /** `expected_attach_type`, 0 for most. */
+  attachType: number;
+}
+
+/** Where a reading in batches stands. */
+export interface BpfBatchPosition {
+  /** The kernel's own mark: 4 bytes for hash tables, the size of a key for others. */
+  readonly token: Uint8Array;
+  isStarted: boolean;
+}
+
+export interface BpfCalls {
+  bpfMapCreate(request: BpfMapRequest): Fd;
+  /** False: there is no such element. Sizes are those of the map; per-CPU values stand one after the other, 8-aligned. */
+  bpfMapLookup(map: Fd, key: Uint8Array, value: Uint8Array): boolean;
+  bpfMapUpdate(map: Fd, key: Uint8Array, value: Uint8Array, flags?: number): void;
+  /** False: there was no such element. */
+  bpfMapDelete(map: Fd, key: Uint8Array): boolean;
+  /** `null` asks for the first key. False: `key` was the last one. */
+  bpfMapNextKey(map: Fd, key: Uint8Array | null, next: Uint8Array): boolean;
+  /** Up to `count` elements at once, beyond `position`, which moves. */
+  bpfMapBatch(
+    kind: 'lookup' | 'lookup-and-delete',
+    map: Fd,
+    position: BpfBatchPosition,
+    keys: Uint8Array,
+    values: Uint8Array,
+    count: number,
+  ): { count: number; hasMore: boolean };
+  /** The verifier writes its log, NUL-terminated, into `log.buffer`; ENOSPC where it is too short. */
+  bpfProgramLoad(request: BpfProgramRequest, log: { level: number; buffer: Uint8Array } | null): Fd;
+  /** Run a program once on this CPU, for the types that can be: what it returns, as an unsigned number. */
+  bpfProgramRun(program: Fd, input: Uint8Array | null, context: Uint8Array | null): number;
+  /** Attach to a tracepoint without its format; detached with the descriptor. */
+  bpfRawTracepointOpen(name: string, program: Fd): Fd;
+  /** Attach by a link, which is detached with its descriptor. `cookie` is what bpf_get_attach_cookie says. */
+  bpfLinkCreate(program: Fd, target: Fd, attachType: number, cookie?: bigint): Fd;
+  /** The next id in use; null: no more. */
+  bpfNextId(kind: BpfObjectKind, after: number): number | null;
+  /** Null: it is gone. */
+  bpfOpenById(kind: BpfObjectKind, id: number): Fd | null;
+  /** Fill `info` with what the kernel tells of an object. Returns how many bytes it knows of. */
+  bpfObjectInfo(fd: Fd, info: Uint8Array): number;
+  /** The kernel measures run time and count of every program until this is closed. Linux 5.8. */
+  bpfEnableStats(): Fd;
+}
+
 export interface MemoryCalls {
   /** Map an event's ring, shared and writable. */
   mmap(fd: Fd, sizeBytes: number): Mapping;
@@ -36,6 +103,8 @@ export interface MemoryCalls {
   mapEventPage(fd: Fd): Mapping;
   /** Map the beginning of an ordinary file, shared with all who do. */
   mapFile(fd: Fd, sizeBytes: number, access: 'read' | 'write'): Mapping;
+  /** Map a part of a descriptor that has several, each with its own access: the ring buffer of BPF. */
+  mapRange(fd: Fd, offsetBytes: number, sizeBytes: number, access: 'read' | 'write'): Mapping;
   /** Memory of our own, at an address that machine code may be given. */
   mapAnonymous(sizeBytes: number): Mapping;
   /** Machine code of this process's architecture, as a function without arguments that gives an int. */

@@ -1,0 +1,146 @@
+import {
+  BPF_LINK_INFO_ID,
+  BPF_LINK_INFO_PROGRAM,
+  BPF_LINK_INFO_SIZE,
+  BPF_LINK_INFO_TYPE,
+  BPF_LINK_TYPES,
+  BPF_MAP_INFO_FLAGS,
+  BPF_MAP_INFO_ID,
+  BPF_MAP_INFO_KEY_SIZE,
+  BPF_MAP_INFO_MAX_ENTRIES,
+  BPF_MAP_INFO_NAME,
+  BPF_MAP_INFO_SIZE,
+  BPF_MAP_INFO_TYPE,
+  BPF_MAP_INFO_VALUE_SIZE,
+  BPF_MAP_TYPES,
+  BPF_NAME_LENGTH,
+  BPF_PROG_INFO_ID,
+  BPF_PROG_INFO_MAP_COUNT,
+  BPF_PROG_INFO_NAME,
+  BPF_PROG_INFO_RECURSION_MISSES,
+  BPF_PROG_INFO_RUN_COUNT,
+  BPF_PROG_INFO_RUN_TIME_NS,
+  BPF_PROG_INFO_SIZE,
+  BPF_PROG_INFO_TYPE,
+  BPF_PROG_INFO_USER,
+  BPF_PROGRAM_TYPES,
+} from '@counterpoint/core/abi';
+import { type BpfObjectKind, type Fd, type Sys, SysError } from '../sys/index.ts';
+import { explainRefusal } from './rights.ts';
+
+/** A program that is loaded on this machine, by whomever. */
+export interface ProgramInfo {
+  readonly id: number;
+  /** At most 15 characters. */
+  readonly name: string;
+  /** `perf-event`, or `type 26` for those that have no name here. */
+  readonly type: string;
+  readonly userId: number;
+  readonly mapCount: number;
+  /** Both 0 unless somebody has them measured (`Sys.bpfEnableStats`, kernel.bpf_stats_enabled). */
+  readonly runTimeNs: number;
+  readonly runCount: number;
+  /** Runs that fell out because BPF was already running on that CPU. The kernel does not count those of perf events. */
+  readonly recursionMisses: number;
+}
+
+export interface MapInfo {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly keySizeBytes: number;
+  readonly valueSizeBytes: number;
+  readonly maxEntries: number;
+  readonly flags: number;
+}
+
+/** What holds a program to its place. */
+export interface LinkInfo {
+  readonly id: number;
+  /** `perf-event`, `raw-tracepoint`. */
+  readonly type: string;
+  readonly programId: number;
+}
+
+const nameByNumber = (table: Readonly<Record<string, number>>): ReadonlyMap<number, string> =>
+  new Map(Object.entries(table).map(([name, number]) => [number, name]));
+const PROGRAM_TYPE_NAMES = nameByNumber(BPF_PROGRAM_TYPES);
+const MAP_TYPE_NAMES = nameByNumber(BPF_MAP_TYPES);
+
+export function programInfo(sys: Sys, fd: Fd): ProgramInfo {
+  const view = readInfo(sys, fd, BPF_PROG_INFO_SIZE);
+  const type = view.getUint32(BPF_PROG_INFO_TYPE, true);
+  return {
+    id: view.getUint32(BPF_PROG_INFO_ID, true),
+    name: nameAt(view, BPF_PROG_INFO_NAME),
+    type: PROGRAM_TYPE_NAMES.get(type) ?? `type ${type}`,
+    userId: view.getUint32(BPF_PROG_INFO_USER, true),
+    mapCount: view.getUint32(BPF_PROG_INFO_MAP_COUNT, true),
+    runTimeNs: Number(view.getBigUint64(BPF_PROG_INFO_RUN_TIME_NS, true)),
+    runCount: Number(view.getBigUint64(BPF_PROG_INFO_RUN_COUNT, true)),
+    recursionMisses: Number(view.getBigUint64(BPF_PROG_INFO_RECURSION_MISSES, true)),
+  };
+}
+
+export function mapInfo(sys: Sys, fd: Fd): MapInfo {
+  const view = readInfo(sys, fd, BPF_MAP_INFO_SIZE);
+  const type = view.getUint32(BPF_MAP_INFO_TYPE, true);
+  return {
+    id: view.getUint32(BPF_MAP_INFO_ID, true),
+    name: nameAt(view, BPF_MAP_INFO_NAME),
+    type: MAP_TYPE_NAMES.get(type) ?? `type ${type}`,
+    keySizeBytes: view.getUint32(BPF_MAP_INFO_KEY_SIZE, true),
+    valueSizeBytes: view.getUint32(BPF_MAP_INFO_VALUE_SIZE, true),
+    maxEntries: view.getUint32(BPF_MAP_INFO_MAX_ENTRIES, true),
+    flags: view.getUint32(BPF_MAP_INFO_FLAGS, true),
+  };
+}
+
+function linkInfo(sys: Sys, fd: Fd): LinkInfo {
+  const view = readInfo(sys, fd, BPF_LINK_INFO_SIZE);
+  const type = view.getUint32(BPF_LINK_INFO_TYPE, true);
+  return {
+    id: view.getUint32(BPF_LINK_INFO_ID, true),
+    type: BPF_LINK_TYPES[type] ?? `type ${type}`,
+    programId: view.getUint32(BPF_LINK_INFO_PROGRAM, true),
+  };
+}
+
+function readInfo(sys: Sys, fd: Fd, sizeBytes: number): DataView<ArrayBuffer> {
+  const info = new Uint8Array(new ArrayBuffer(sizeBytes));
+  sys.bpfObjectInfo(fd, info);
+  return new DataView(info.buffer);
+}
+
+function nameAt(view: DataView<ArrayBuffer>, offset: number): string {
+  const bytes = new Uint8Array(view.buffer, offset, BPF_NAME_LENGTH);
+  const end = bytes.indexOf(0);
+  return new TextDecoder().decode(bytes.subarray(0, end < 0 ? bytes.length : end));
+}
+
+/** Every program on this machine, by its id. Needs CAP_SYS_ADMIN, or CAP_BPF where bpf_token says so. */
+export function listPrograms(sys: Sys): ProgramInfo[] {
+  return list(sys, 'program', programInfo);
+}
+
+export function listMaps(sys: Sys): MapInfo[] {
+  return list(sys, 'map', mapInfo);
+}
+
+export function listLinks(sys: Sys): LinkInfo[] {
+  return list(sys, 'link', linkInfo);
+}
+
+/** Ids are the kernel's and only grow. What goes away while it is listed is left out. */
+function list<T>(sys: Sys, kind: BpfObjectKind, describe: (sys: Sys, fd: Fd) => T): T[] {
+  const found: T[] = [];
+  try {
+    for (let id = sys.bpfNextId(kind, 0); id !== null; id = sys.bpfNextId(kind, id)) {
+      using fd = sys.bpfOpenById(kind, id);
+      if (fd !== null) found.push(describe(sys, fd));
+    }
+  } catch (error) {
+    throw error instanceof SysError ? explainRefusal(sys, `a list of BPF ${kind}s`, error) : error;
+  }
+  return found;
+}

@@ -1,0 +1,58 @@
+import type { Mapping, Sys, Watch } from '../sys/index.ts';
+import type { BpfMap } from './maps.ts';
+import { BpfRingReader } from './ring-reader.ts';
+
+/**
+ * A ring buffer that programs write and this process reads where it lies. The kernel counts no loss here: a program whose
+ * reservation fails must count that itself, in a map of its own.
+ */
+export class BpfRingBuffer implements Disposable {
+  readonly reader: BpfRingReader;
+  readonly #sys: Sys;
+  readonly #map: BpfMap;
+  readonly #consumer: Mapping;
+  readonly #producer: Mapping;
+
+  constructor(sys: Sys, map: BpfMap) {
+    const pageBytes = sys.pageSizeBytes();
+    const dataBytes = map.definition.maxEntries;
+    this.#sys = sys;
+    this.#map = map;
+    this.#consumer = sys.mapRange(map.fd, 0, pageBytes, 'write');
+    try {
+      this.#producer = sys.mapRange(map.fd, pageBytes, pageBytes + 2 * dataBytes, 'read');
+    } catch (error) {
+      this.#consumer.close();
+      throw error;
+    }
+    const consumer = new BigUint64Array(this.#consumer.buffer, 0, 1);
+    const producer = new BigUint64Array(this.#producer.buffer, 0, 1);
+    this.reader = new BpfRingReader({
+      words: new Uint32Array(this.#producer.buffer, pageBytes, (2 * dataBytes) >>> 2),
+      sizeBytes: dataBytes,
+      consumed: () => Number(Atomics.load(consumer, 0)),
+      produced: () => Number(Atomics.load(producer, 0)),
+      consume: (position) => void Atomics.store(consumer, 0, BigInt(position)),
+    });
+  }
+
+  /** Whether there are records; waits for them at most so long, without the event loop. */
+  wait(timeoutMs: number): boolean {
+    return this.#sys.waitReadable(this.#map.fd, timeoutMs);
+  }
+
+  /** Call back from the event loop when a program wakes the reader. Drain all that is there: it wakes once. */
+  watch(onReadable: () => void): Watch {
+    return this.#sys.watch(this.#map.fd, onReadable);
+  }
+
+  /** The map's descriptor stays open; it belongs to the loaded set. */
+  close(): void {
+    this.#consumer.close();
+    this.#producer.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
