@@ -100,3 +100,39 @@ test('the attr flags are those of the kernel header', {
   }
   assert.ok(bit > 30);
 });
+
+const BPF_HEADER = '/usr/include/linux/bpf.h';
+
+test('BPF constants, helpers and types have the values of the kernel header', {
+  skip: existsSync(BPF_HEADER) ? false : 'no kernel headers',
+}, () => {
+  const text = ['/usr/include/linux/bpf_common.h', BPF_HEADER]
+    .map((path) => readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, ''))
+    .join('\n');
+  let compared = 0;
+  for (const [, name, value] of text.matchAll(/^#define\s+(BPF_\w+)\s+(0x[0-9a-f]+|\d+)\s*$/gim)) {
+    const ours = facts.get(name!);
+    if (ours === undefined) continue;
+    assert.equal(ours, Number(value), name);
+    compared++;
+  }
+  assert.ok(compared > 40, `${compared} compared`);
+  // The list of helpers by number (6.1 and later), or in the order of an enum (before).
+  const listed = [...text.matchAll(/\bFN\((\w+)(?:, (\d+))?/g)].filter(
+    ([, name]) => name !== 'x' && name !== 'unspec',
+  );
+  let helpers = 0;
+  for (const [index, [, name, number]] of listed.entries()) {
+    const ours = (abi.BPF_HELPERS as Readonly<Record<string, readonly [number, number]>>)[name!];
+    assert.equal(ours?.[0], number === undefined ? index + 1 : Number(number), name);
+    helpers++;
+  }
+  assert.ok(helpers > 100, `${helpers} helpers`);
+});
+
+test('BPF helpers are numbered without a hole', () => {
+  assert.deepEqual(
+    Object.values(abi.BPF_HELPERS).map(([number]) => number),
+    Array.from({ length: 211 }, (_, index) => index + 1),
+  );
+});

@@ -1,4 +1,9 @@
-import { FLAG_CALL, FLAG_RETURN, FLAG_TRACE_BEGIN, FLAG_TRACE_END } from './branch-flags.ts';
+import { FLAG_ASYNC, FLAG_CALL, FLAG_RETURN, FLAG_TRACE_BEGIN, FLAG_TRACE_END } from './branch-flags.ts';
+
+/** The trace ended with this call: of the kernel, mostly. */
+const KIND_AT_END = 1;
+/** Not a call of this code: an interrupt came upon it here. */
+const KIND_INTERRUPTED = 2;
 
 /** A program may call without end (a stack of real memory would end). */
 const MOST_CALLS = 1 << 20;
@@ -12,8 +17,7 @@ export class CallStack {
   lo = new Int32Array(64);
   hi = new Int32Array(64);
   depth = 0;
-  /** The trace ended with this call: of the kernel, mostly. */
-  private isAtEnd = new Uint8Array(64);
+  private kinds = new Uint8Array(64);
 
   /** Take a branch: `from` and `to` are 0 where the trace begins or ends there. */
   branch(
@@ -30,25 +34,32 @@ export class CallStack {
       const next = (fromLo >>> 0) + instructionBytes;
       const nextHi = next > 0xffff_ffff ? (fromHi + 1) | 0 : fromHi;
       // A call to the next instruction is how code finds its own address.
-      if ((next | 0) !== toLo || nextHi !== toHi) this.push(next | 0, nextHi, (flags & FLAG_TRACE_END) !== 0);
+      if ((next | 0) === toLo && nextHi === toHi) return;
+      const atEnd = (flags & FLAG_TRACE_END) !== 0 ? KIND_AT_END : 0;
+      this.push(next | 0, nextHi, atEnd | ((flags & FLAG_ASYNC) !== 0 ? KIND_INTERRUPTED : 0));
     } else if ((flags & FLAG_TRACE_BEGIN) !== 0) {
       // It may have gone on behind a call; a call with which the trace had ended will not return.
       this.pop(toLo, toHi);
-      while (this.depth > 0 && this.isAtEnd[this.depth - 1] === 1) this.depth--;
+      while (this.depth > 0 && (this.kinds[this.depth - 1]! & KIND_AT_END) !== 0) this.depth--;
     } else if ((flags & FLAG_RETURN) !== 0 && isToKnown && (fromLo !== 0 || fromHi !== 0))
       this.pop(toLo, toHi);
+  }
+
+  /** This entry is where an interrupt came, not behind a call. */
+  isInterrupted(at: number): boolean {
+    return (this.kinds[at]! & KIND_INTERRUPTED) !== 0;
   }
 
   clear(): void {
     this.depth = 0;
   }
 
-  private push(lo: number, hi: number, isAtEnd: boolean): void {
+  private push(lo: number, hi: number, kind: number): void {
     if (this.depth === MOST_CALLS) return;
     if (this.depth === this.lo.length) this.grow();
     this.lo[this.depth] = lo;
     this.hi[this.depth] = hi;
-    this.isAtEnd[this.depth++] = isAtEnd ? 1 : 0;
+    this.kinds[this.depth++] = kind;
   }
 
   private pop(lo: number, hi: number): void {
@@ -63,12 +74,12 @@ export class CallStack {
     const size = this.lo.length * 2;
     const lo = new Int32Array(size);
     const hi = new Int32Array(size);
-    const isAtEnd = new Uint8Array(size);
+    const kinds = new Uint8Array(size);
     lo.set(this.lo);
     hi.set(this.hi);
-    isAtEnd.set(this.isAtEnd);
+    kinds.set(this.kinds);
     this.lo = lo;
     this.hi = hi;
-    this.isAtEnd = isAtEnd;
+    this.kinds = kinds;
   }
 }

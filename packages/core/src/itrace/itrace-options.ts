@@ -77,7 +77,7 @@ export const NO_ITRACE: Readonly<ItraceOptions> = {
 
 /** What perf's `script` and `report` show of a trace where nothing is chosen. */
 export const SCRIPT_ITRACE = 'cepwxo';
-export const REPORT_ITRACE = 'igxwpoe';
+export const REPORT_ITRACE = 'igGxwpoe';
 
 /** Why a letter that perf knows is not for this. */
 const REFUSED: ReadonlyMap<string, string> = new Map([

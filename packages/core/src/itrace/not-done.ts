@@ -16,18 +16,6 @@ export function lettersNotDone(options: ItraceOptions, pebs: PebsEvents | null):
       'the trace was decoded in full, not more quickly',
       'Leave the letter out: the samples are the same.',
     );
-  if (options.recordedCallChain > 0)
-    note(
-      'G',
-      'recorded samples keep the call chains that they have',
-      '`g` gives chains to samples of the trace.',
-    );
-  if (options.recordedLastBranches > 0)
-    note(
-      'L',
-      'recorded samples keep the branches that they have',
-      '`l` gives branches to samples of the trace.',
-    );
   if (options.eventTrace)
     note(
       'I',

@@ -76,6 +76,7 @@ export interface PebsPlace {
   readonly clock: PerfClock | null;
   /** Frames, and branches, that samples are to have beyond what the record holds; 0 for none. */
   readonly callChain: number;
+  readonly lastBranches: number;
 }
 
 export function writePebsSample(
@@ -113,7 +114,8 @@ export function writePebsSample(
     sample.interruptRegisters = registersOf(record, attr.sampleRegsIntr);
   if ((layout.sampleType & PERF_SAMPLE_BRANCH_STACK) !== 0) {
     const branches = record.branches().map(entryOf);
-    sample.branches = branches.length > 0 ? branches : (where.thread.branches?.entries() ?? []);
+    sample.branches =
+      branches.length > 0 ? branches : (where.thread.branches?.entries(where.lastBranches) ?? []);
     sample.branchHwIndex = -1n;
   }
   const writer = new BodyWriter(buffer.littleEndian);

@@ -102,6 +102,8 @@ export class PtQueue {
   private timeHi = 0;
   private hasTime = false;
   private blockedAt = -1;
+  /** The decoder's event is still to be taken. */
+  private isEventWaiting = false;
   private readonly handOver = new HandOver();
   private readonly graphs = new WeakMap<CodeImage, Map<number, QueueGraph>>();
   /** The next PSB that is to be told of; -1: none. */
@@ -120,6 +122,7 @@ export class PtQueue {
     this.handOver.forgetStop();
     this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
     this.isSynchronized = false;
+    this.isEventWaiting = false;
     this.pebs.clear();
     this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
     if (!stretch.isContinued) {
@@ -146,7 +149,7 @@ export class PtQueue {
     this.sampler.setThread(thread, this.options.cpu);
   }
 
-  /** Decode what happened up to a time, nanoseconds. */
+  /** Decode what happened before a time, nanoseconds: what a record says of a moment holds for what was executed at it. */
   run(untilNs: number): number {
     const { decoder, sampler } = this;
     if (decoder === null) return RUN_NEEDS_BYTES;
@@ -163,16 +166,26 @@ export class PtQueue {
         }
         this.isSynchronized = true;
       }
+      if (this.isEventWaiting) {
+        if (sampler.timeNs >= untilNs) return RUN_UNTIL;
+        this.isEventWaiting = false;
+        this.event(decoder.event);
+      }
       const next = state.event;
       if (next.hasTime && (next.timeLo !== this.timeLo || next.timeHi !== this.timeHi || !this.hasTime))
         this.moveTime(next.timeLo, next.timeHi);
-      if (sampler.timeNs > untilNs) return RUN_UNTIL;
+      if (sampler.timeNs >= untilNs) return RUN_UNTIL;
       if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
       if (this.options.usesGraph && this.runGraph(decoder)) continue;
       const code = decoder.step();
       if (code === STEP_INSTRUCTION) this.instruction(decoder.instruction);
-      else if (code === STEP_EVENT) this.event(decoder.event);
-      else if (code === FLOW_END) {
+      else if (code === STEP_EVENT) {
+        if (this.estimatesTime(decoder.event)) {
+          sampler.estimateTime();
+          // That may be later than records that are to be taken first.
+          this.isEventWaiting = true;
+        } else this.event(decoder.event);
+      } else if (code === FLOW_END) {
         this.closeBranch(state.ipLo, state.ipHi);
         return this.leave();
       } else {
@@ -296,6 +309,11 @@ export class PtQueue {
     sampler.branch(open.flags | flags, open.ipLo, open.ipHi, toLo, toHi);
   }
 
+  /** User code goes on after a while that was not traced. */
+  private estimatesTime({ kind, isStatus, isIpSuppressed, ipHi }: Readonly<FlowEvent>): boolean {
+    return kind === EVENT_ENABLED && !isStatus && !isIpSuppressed && ipHi >= 0;
+  }
+
   private event(event: Readonly<FlowEvent>): void {
     const { sampler } = this;
     switch (event.kind) {
@@ -305,7 +323,6 @@ export class PtQueue {
         this.open.isOpen = false;
         sampler.sample.instructionBytes = 0;
         if (event.isIpSuppressed) return;
-        if (event.ipHi >= 0) sampler.estimateTime();
         sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
       case EVENT_DISABLED:

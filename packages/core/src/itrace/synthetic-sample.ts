@@ -70,6 +70,7 @@ export function writeSample(
   calls: CallStack | null,
   mostFrames: number,
   branches: LastBranches | null,
+  mostBranches: number,
 ): void {
   const bits = event.layout.sampleType;
   const has = (bit: number): boolean => (bits & bit) !== 0;
@@ -93,7 +94,7 @@ export function writeSample(
   }
   if (has(PERF_SAMPLE_BRANCH_STACK)) {
     if (branches === null) buffer.pair(0, 0);
-    else branches.write(buffer);
+    else branches.write(buffer, mostBranches);
   }
   writeExtra(buffer, sample, calls);
   buffer.end();

@@ -147,6 +147,7 @@ export class TraceSampler {
         thread,
         clock,
         callChain: options.callChain,
+        lastBranches: options.lastBranches,
       });
     }
     sample.timeNs = timeNs;
@@ -319,7 +320,8 @@ export class TraceSampler {
     if (this.isSkipped()) return;
     // Worked out only where somebody wants to know.
     sample.timeNs = this.timeNs;
-    writeSample(this.buffer, event, sample, thread.calls, plan.options.callChain, thread.branches);
+    const { callChain, lastBranches } = plan.options;
+    writeSample(this.buffer, event, sample, thread.calls, callChain, thread.branches, lastBranches);
   }
 
   /** One of the first so many samples, which are not wanted. */

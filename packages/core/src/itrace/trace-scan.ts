@@ -6,7 +6,7 @@
  *                                                         2. what it says of processes             ├──> sink
  *   file ──── AUX data ──────────────────────────────────────────┘                3. itself ───────┘
  */
-import { PERF_RECORD_EXIT, PERF_RECORD_USER_TYPE_START } from '../abi/index.ts';
+import { PERF_RECORD_EXIT, PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from '../abi/index.ts';
 import { AuxIndex } from '../aux/index.ts';
 import { type ByteSource, FormatError, TWO_32 } from '../base/index.ts';
 import { openPerfData, type PerfDataReader, type RecordSink, type ScanOptions } from '../perfdata/index.ts';
@@ -150,7 +150,12 @@ class WaitingRecords implements RecordSink {
         if (type === PERF_RECORD_EXIT) await session.beforeExit(view, start, end);
         session.observe(view, start, end, type);
       }
-      sink.record(view, start, end, type, fileOffsets[n]!);
+      const completed = type === PERF_RECORD_SAMPLE ? session.completeSample(view, start, end) : null;
+      if (completed === null) sink.record(view, start, end, type, fileOffsets[n]!);
+      else {
+        const other = new DataView(completed.buffer, completed.byteOffset, completed.byteLength);
+        sink.record(other, 0, completed.length, type, fileOffsets[n]!);
+      }
     }
     this.starts = [];
     this.fileOffsets = [];

@@ -81,6 +81,17 @@ export class BpfAssembler extends MapAssembler {
       this.block(body);
     }
     const { name, type, license = 'GPL' } = this.options;
-    return { name, type, license, maps: this.maps, ...this.code.finish() };
+    const finished = this.code.finish();
+    return {
+      name,
+      type,
+      license,
+      maps: this.maps,
+      instructions: finished.instructions,
+      mapReferences: finished.mapReferences,
+      get lines() {
+        return finished.lines;
+      },
+    };
   }
 }

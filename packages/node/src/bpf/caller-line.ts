@@ -1,6 +1,6 @@
 /**
  * Whose line asked for an instruction: the innermost frame of the stack that is not the assembler's own. A stack is taken
- * per instruction and turned into text only when the program is done: V8 formats it on the first look, and maps lines back
+ * per instruction and turned into text only when somebody wants to know: V8 formats it on the first look, and maps lines back
  * to TypeScript where the process loaded its modules with source maps (tsx, or --enable-source-maps).
  */
 import { dirname, sep } from 'node:path';
@@ -10,6 +10,8 @@ import type { SourceLine } from './program.ts';
 /** A stack taken, not yet read. */
 export interface CallSite {
   stack?: unknown;
+  /** Once it is read. */
+  line?: SourceLine | null;
 }
 
 /** Our own frames between a caller and the instruction, and then some. */
@@ -33,9 +35,14 @@ export function takeCallSite(): CallSite {
 
 /** The caller's line; null where the stack does not tell. */
 export function readCallSite(site: CallSite): SourceLine | null {
+  site.line ??= findCaller(site.stack);
+  return site.line;
+}
+
+function findCaller(stack: unknown): SourceLine | null {
   // Whoever sets Error.prepareStackTrace may answer something that is not text.
-  if (typeof site.stack !== 'string') return null;
-  for (const text of site.stack.split('\n')) {
+  if (typeof stack !== 'string') return null;
+  for (const text of stack.split('\n')) {
     const frame = FRAME.exec(text);
     if (frame === null) continue;
     const [, name = '', place = '', line, column] = frame;

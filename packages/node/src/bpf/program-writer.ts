@@ -38,6 +38,7 @@ interface Jump {
 export interface FinishedSlots {
   readonly instructions: Uint8Array;
   readonly mapReferences: readonly BpfMapReference[];
+  /** Per slot; found at the first look, since it costs more than all the rest and only errors and listings ask. */
   readonly lines: readonly (SourceLine | null)[];
 }
 
@@ -160,10 +161,15 @@ export class ProgramWriter {
     const slots = this.#slots.slice();
     for (const jump of this.#jumps) slots[jump.slot] = this.#complete(slots[jump.slot]!, jump);
     this.#checkFlow(slots);
+    const sites = this.#sites.slice();
+    let lines: readonly (SourceLine | null)[] | null = null;
     return {
       instructions: encodeSlots(slots),
       mapReferences: this.#mapReferences.slice(),
-      lines: this.#sites.map(readCallSite),
+      get lines() {
+        lines ??= sites.map(readCallSite);
+        return lines;
+      },
     };
   }
 

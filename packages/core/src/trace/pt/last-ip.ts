@@ -44,6 +44,13 @@ export class LastIp {
     this.suppressed = false;
   }
 
+  copyFrom(other: Readonly<LastIp>): void {
+    this.lo = other.lo;
+    this.hi = other.hi;
+    this.known = other.known;
+    this.suppressed = other.suppressed;
+  }
+
   /** Take the IP of a TIP, TIP.PGE, TIP.PGD or FUP. False where the packet left it out. */
   update(packet: Readonly<Packet>): boolean {
     const compression = packet.type;

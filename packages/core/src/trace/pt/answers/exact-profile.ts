@@ -97,6 +97,12 @@ export class ExactProfile {
       if (graph.end.at(node) === END_RETURN) return;
       this.branches.add(lastRow[node]!, this.rowOf(graph.loOf(target), graph.hiOf(target)), count);
     });
+    counts.cuts.forEach((node, instructions, count) => {
+      if (this.#addPart(graph, node, instructions, count) < KIND_CALL) this.cuts += count;
+    });
+    counts.passes.forEach((node, instructions, count) => {
+      this.#addPart(graph, node, instructions, count);
+    });
   }
 
   totals(): ExactTotals {
@@ -188,6 +194,21 @@ export class ExactProfile {
     return rows.sort(
       (a, b) => (this.hiOf(a) >>> 0) - (this.hiOf(b) >>> 0) || (this.loOf(a) >>> 0) - (this.loOf(b) >>> 0),
     );
+  }
+
+  /** The first instructions of a node's way; the kind of the last. */
+  #addPart(graph: CodeGraph, node: number, instructions: number, count: number): number {
+    let at = 0;
+    let last = -1;
+    let lastKind = 0;
+    graph.walk(node, (lo, hi, size, kind) => {
+      // What follows a direct branch is where that went, executed or not.
+      if (at <= instructions && lastKind >= KIND_CALL) this.branches.add(last, this.rowOf(lo, hi), count);
+      if (at++ >= instructions) return;
+      last = this.add(lo, hi, size, kind, count);
+      lastKind = kind;
+    });
+    return lastKind;
   }
 
   /** The row of the node's last instruction. */

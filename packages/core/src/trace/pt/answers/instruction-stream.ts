@@ -1,5 +1,5 @@
 import type { CodeImage } from '../../image/index.ts';
-import type { ExecutedInstruction, FlowEvent } from '../flow/index.ts';
+import type { ExecutedInstruction } from '../flow/index.ts';
 import type { CodeGraph } from '../graph/index.ts';
 import { NodeAddresses } from './node-addresses.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun, type TraceSummary } from './run-trace.ts';
@@ -71,8 +71,6 @@ class InstructionStream implements TraceListener {
     this.#lo[this.#used] = ipLo;
     this.#hi[this.#used++] = ipHi;
   }
-
-  onEvent(_event: FlowEvent): void {}
 
   onBreak(): void {}
 }

@@ -11,6 +11,9 @@ export class NodeCounts implements CountListener {
   taken = new Float64Column();
   /** Indirect branches, by node and target node. */
   targets = new BranchTable();
+  /** Nodes of which only the first instructions were executed, by node and how many: cut off there, or gone on behind them. */
+  cuts = new BranchTable();
+  passes = new BranchTable();
 
   constructor(graph: CodeGraph) {
     this.graph = graph;
@@ -25,7 +28,11 @@ export class NodeCounts implements CountListener {
   onTarget(node: number, target: number, count: number): void {
     this.#reserve(node);
     this.executed.data[node]! += count;
-    this.targets.add(node, target, count);
+    if (target !== 0) this.targets.add(node, target, count);
+  }
+
+  onPart(node: number, instructions: number, isCut: boolean, count: number): void {
+    if (instructions > 0) (isCut ? this.cuts : this.passes).add(node, instructions, count);
   }
 
   /** All that was counted, which here begins at 0 again. */
@@ -34,20 +41,27 @@ export class NodeCounts implements CountListener {
     [taken.executed, this.executed] = [this.executed, taken.executed];
     [taken.taken, this.taken] = [this.taken, taken.taken];
     [taken.targets, this.targets] = [this.targets, taken.targets];
+    [taken.cuts, this.cuts] = [this.cuts, taken.cuts];
+    [taken.passes, this.passes] = [this.passes, taken.passes];
     return taken;
   }
 
   /** Add what was counted for the same graph. */
   add(other: NodeCounts): void {
     const { length } = other.executed;
-    if (length === 0) return;
-    this.#reserve(length - 1);
+    if (length > 0) this.#reserve(length - 1);
     for (let node = 0; node < length; node++) {
       this.executed.data[node]! += other.executed.at(node);
       this.taken.data[node]! += other.taken.at(node);
     }
     other.targets.forEach((node, target, count) => {
       this.targets.add(node, target, count);
+    });
+    other.cuts.forEach((node, instructions, count) => {
+      this.cuts.add(node, instructions, count);
+    });
+    other.passes.forEach((node, instructions, count) => {
+      this.passes.add(node, instructions, count);
     });
   }
 

@@ -12,7 +12,7 @@ import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../image/index.ts';
 import type { Errata } from '../errata.ts';
 import {
   EVENT_OVERFLOW,
-  type ExecutedInstruction,
+  ExecutedInstruction,
   FLOW_END,
   FLOW_NO_SYNC,
   FlowDecoder,
@@ -27,6 +27,7 @@ import {
   CodeGraph,
   type CountListener,
   END_BLOCKED,
+  type EngineEventListener,
   GraphEngine,
   HandOver,
   headerOf,
@@ -37,7 +38,10 @@ import { PACKET_CBR } from '../packet-kinds.ts';
 
 /** What wants to know. Everything is told in order, but counts, which are told when the trace ends. */
 export interface TraceListener {
-  /** Counts of nodes, for each graph (one for an execution mode and an address space). Excludes `onNodes`. */
+  /**
+   * Counts of nodes, for each graph (one for an execution mode and an address space). Excludes `onNodes`. Interrupts, and where tracing
+   * was off, are then told only where the exact decoder meets them: the counts have the others.
+   */
   counts?(graph: CodeGraph): CountListener;
   onNodes?: NodeListener;
   /** The same, a step at a time; with `onTime`, CYC packets stand among them and are for the listener. Instead of `onNodes`. */
@@ -49,7 +53,7 @@ export interface TraceListener {
   /** One instruction by the exact decoder. Borrowed. */
   onInstruction(instruction: ExecutedInstruction): void;
   /** An event, with the address that the path had come to. */
-  onEvent(event: FlowEvent, ipLo: number, ipHi: number): void;
+  onEvent?(event: FlowEvent, ipLo: number, ipHi: number): void;
   /** Nodes are executed from here on: what an instruction before them began goes on in them. */
   onGraph?(ipLo: number, ipHi: number): void;
   /** The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the end of the trace. */
@@ -95,6 +99,7 @@ export class TraceRun {
   readonly #summary: TraceSummary = { errors: new FlowErrorCounts(), overflows: 0 };
   readonly #usesGraph: boolean;
   readonly #handOver = new HandOver();
+  readonly #partInstruction = new ExecutedInstruction();
   #steps = 0;
   readonly #stopAt: number;
   readonly #graphEnd: number;
@@ -171,7 +176,7 @@ export class TraceRun {
       if (code === STEP_INSTRUCTION) listener.onInstruction(decoder.instruction);
       else if (code === STEP_EVENT) {
         if (decoder.event.kind === EVENT_OVERFLOW) this.#summary.overflows++;
-        listener.onEvent(decoder.event, ipLo, ipHi);
+        listener.onEvent?.(decoder.event, ipLo, ipHi);
       } else if (code === FLOW_END) {
         listener.onBreak(code, state.ipLo, state.ipHi);
         return false;
@@ -196,7 +201,7 @@ export class TraceRun {
     this.#handOver.take(engine, state);
     // Where no instruction is, nothing goes on.
     if (engine.graph.endOf(engine.node) !== END_BLOCKED) this.#listener.onGraph?.(state.ipLo, state.ipHi);
-    const header = headerOf(state);
+    const header = headerOf(state, this.#options.interruptFlags === true);
     for (;;) {
       const sliceEnd = Math.min(this.#graphEnd, engine.position + SLICE_BYTES);
       engine.run(this.#bytes, sliceEnd, header);
@@ -220,7 +225,12 @@ export class TraceRun {
       const graph = new CodeGraph(this.#image, { mode: state.mode, addressSpace });
       const { onNodes, onPaths, onTime } = this.#listener;
       const counts = this.#listener.counts?.(graph);
+      const { errata, filter } = this.#options;
+      // Which branch leaves the filter is the exact decoder's to find.
+      const leavesUnmarked = errata?.skl014 === true && filter?.isConfigured === true;
       engine = new GraphEngine(graph, state.lastIp, {
+        ...(errata === undefined ? {} : { errata }),
+        ...(leavesUnmarked ? {} : { events: this.#engineEvents() }),
         ...(counts === undefined ? {} : { counts }),
         ...(onNodes === undefined ? {} : { nodes: onNodes }),
         ...(onPaths === undefined ? {} : { paths: onPaths }),
@@ -237,6 +247,47 @@ export class TraceRun {
       this.#engines.set(key, engine);
     }
     return engine;
+  }
+
+  /** What the graph goes over on its own, told as if by the exact decoder. */
+  #engineEvents(): EngineEventListener {
+    const listener = this.#listener;
+    const { clock } = this.decoder.state;
+    if (listener.counts !== undefined) return {};
+    const onPart: EngineEventListener['onPart'] = (graph, node, instructions) =>
+      this.#tellPart(graph, node, instructions);
+    if (listener.onEvent === undefined) return { onPart };
+    return {
+      onPart,
+      onEvent: (event, ipLo, ipHi) => {
+        if (listener.onTime !== undefined) {
+          event.hasTime = clock.estimate.hasTsc;
+          event.timeLo = clock.tscLo | 0;
+          event.timeHi = clock.tscHi | 0;
+        }
+        listener.onStep?.();
+        listener.onEvent?.(event, ipLo, ipHi);
+      },
+    };
+  }
+
+  /** The first instructions of a node, one by one. */
+  #tellPart(graph: CodeGraph, node: number, instructions: number): void {
+    const instruction = this.#partInstruction;
+    const image = this.#image;
+    const { mode, addressSpace, time } = graph;
+    instruction.mode = mode;
+    instruction.isSpeculative = this.decoder.state.isSpeculative;
+    let left = instructions;
+    graph.walk(node, (lo, hi) => {
+      if (left-- <= 0) return;
+      image.decode(lo, hi, mode, instruction, time, addressSpace);
+      instruction.ipLo = lo;
+      instruction.ipHi = hi;
+      instruction.section = image.find(lo, hi, time, addressSpace);
+      this.#listener.onStep?.();
+      this.#listener.onInstruction(instruction);
+    });
   }
 
   #error(code: number): void {

@@ -23,6 +23,7 @@ import {
   KIND_FAR_RETURN,
   KIND_JUMP,
   KIND_JUMP_INDIRECT,
+  KIND_MOV_CR3,
   KIND_RETURN,
   MODE_64,
 } from '../../insn/index.ts';
@@ -46,7 +47,13 @@ const TWO_32 = 0x1_0000_0000;
 const NO_ADDRESS = 1;
 
 /** What `walk` calls for each instruction of a node's way; `size` in bytes. Ends with the deciding one. */
-export type InstructionVisitor = (lo: number, hi: number, size: number, kind: number) => void;
+export type InstructionVisitor = (
+  lo: number,
+  hi: number,
+  size: number,
+  kind: number,
+  displacement: number,
+) => void;
 
 export interface CodeGraphOptions {
   /** MODE_64, MODE_32 or MODE_16: the same bytes are other instructions in another mode. */
@@ -68,11 +75,15 @@ export class CodeGraph {
   readonly firstPush = new Int32Column();
   readonly pushCount = new Int32Column();
   readonly pushes = new Int32Column();
+  /** The node behind a call at the end, near or far: tracing that goes off there is expected to go on with it. 0: no call. */
+  readonly behindCall = new Int32Column();
+  /** The node behind the first instruction on the way that writes CR3. 0: none does. */
+  readonly behindCr3 = new Int32Column();
 
   readonly mode: number;
   readonly addressSpace: number;
   readonly #image: CodeImage;
-  readonly #time: number;
+  readonly time: number;
   readonly #instruction = new Instruction();
   readonly #addresses = new TripleTable();
 
@@ -80,7 +91,7 @@ export class CodeGraph {
     this.#image = image;
     this.mode = options.mode;
     this.addressSpace = options.addressSpace ?? EVERY_ADDRESS_SPACE;
-    this.#time = options.time ?? LATEST;
+    this.time = options.time ?? LATEST;
     // Node 0 is none.
     this.#addNode();
     this.#addresses.find(0, 0, NO_ADDRESS);
@@ -130,7 +141,7 @@ export class CodeGraph {
     const walker = new Way(
       this.#image,
       this.mode,
-      this.#time,
+      this.time,
       this.addressSpace,
       this.loOf(node),
       this.hiOf(node),
@@ -139,7 +150,7 @@ export class CodeGraph {
       const { lo, hi } = walker;
       const size = walker.next(this.#instruction);
       if (size <= 0) return;
-      visit(lo, hi, size, this.#instruction.kind);
+      visit(lo, hi, size, this.#instruction.kind, this.#instruction.displacement);
       walker.follow(this.#instruction);
     }
   }
@@ -149,7 +160,7 @@ export class CodeGraph {
     const way = new Way(
       this.#image,
       this.mode,
-      this.#time,
+      this.time,
       this.addressSpace,
       this.loOf(node),
       this.hiOf(node),
@@ -165,6 +176,12 @@ export class CodeGraph {
         // A call to the next instruction only asks where it is: the processor does not expect its return.
         if (kind === KIND_CALL_INDIRECT || instruction.displacement !== 0)
           this.pushes.push(this.nodeAt(way.lo, way.hi));
+      }
+      if (kind === KIND_CALL_INDIRECT || kind === KIND_FAR_CALL || kind === KIND_MOV_CR3) {
+        // Before the columns are looked at: a new node may replace them.
+        const behind = this.nodeAt(way.lo, way.hi);
+        if (kind !== KIND_MOV_CR3) this.behindCall.data[node] = behind;
+        else if (this.behindCr3.at(node) === 0) this.behindCr3.data[node] = behind;
       }
       if (kind === KIND_CONDITIONAL) {
         const notTaken = this.nodeAt(way.lo, way.hi);
@@ -192,6 +209,8 @@ export class CodeGraph {
     this.notTaken.push(0);
     this.firstPush.push(0);
     this.pushCount.push(0);
+    this.behindCall.push(0);
+    this.behindCr3.push(0);
   }
 }
 

@@ -2,27 +2,36 @@
  * The compiled graph at work: takes over where tracing is on and nothing but outcomes and targets are to come, and gives back
  * before the first packet that means anything else, or that does not fit the code. The exact decoder (../flow) does those.
  */
+import { type Errata, NO_ERRATA } from '../errata.ts';
+import {
+  EVENT_ASYNC_BRANCH,
+  EVENT_ASYNC_DISABLED,
+  EVENT_DISABLED,
+  EVENT_ENABLED,
+  FlowEvent,
+} from '../flow/event.ts';
 import type { ReturnStack } from '../flow/return-stack.ts';
 import { LastIp } from '../last-ip.ts';
 import { PT_IP_SUPPRESSED } from '../opcodes.ts';
 import { Packet } from '../packet.ts';
 import {
-  PACKET_CBR,
-  PACKET_CYC,
-  PACKET_MTC,
+  PACKET_FUP,
+  PACKET_MODE_EXEC,
   PACKET_PAD,
   PACKET_PSB,
   PACKET_TIP,
-  PACKET_TMA,
+  PACKET_TIP_PGD,
+  PACKET_TIP_PGE,
   PACKET_TNT8,
   PACKET_TNT64,
-  PACKET_TSC,
 } from '../packet-kinds.ts';
 import { readPacket } from '../read-packet.ts';
 import { type CodeGraph, END_FAR, END_RETURN } from './code-graph.ts';
 import { IndirectEdges } from './indirect-edges.ts';
+import { NodeParts } from './node-parts.ts';
 import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
-import { type HeaderState, readPlainHeader } from './plain-header.ts';
+import { AsyncBranch, isEnableNext, isTiming, readAsyncBranch } from './plain-events.ts';
+import { type HeaderState, isSameMode, readPlainHeader } from './plain-header.ts';
 import { RowStack } from './row-stack.ts';
 import { CYC_LOG, CYC_SKIP, CYC_STOP, runSteps, StepRegisters } from './run-steps.ts';
 import {
@@ -48,8 +57,18 @@ const NO_BYTES = new Uint8Array(0);
 export interface CountListener {
   /** Left by an outcome: a branch taken or not; `taken` is true for a return, too. */
   onOutcome(node: number, taken: boolean, count: number): void;
-  /** Left for a target that the trace gave. */
+  /** Left for a target that the trace gave; 0: tracing went off, and where it went is not told. */
   onTarget(node: number, target: number, count: number): void;
+  /** Only the first `instructions` of its way were executed; `isCut`: by an event that leads elsewhere, else it went on behind them. */
+  onPart(node: number, instructions: number, isCut: boolean, count: number): void;
+}
+
+/** For who wants the engine to go on over interrupts and where tracing was off; else those are the exact decoder's. */
+export interface EngineEventListener {
+  /** With nodes in order: the first `instructions` of a node's way were executed. */
+  onPart?(graph: CodeGraph, node: number, instructions: number): void;
+  /** As of FlowDecoder, but without the time. Borrowed. `ip` is where the path had come to. */
+  onEvent?(event: FlowEvent, ipLo: number, ipHi: number): void;
 }
 
 export interface GraphEngineOptions {
@@ -58,8 +77,10 @@ export interface GraphEngineOptions {
   readonly nodes?: NodeListener;
   /** The same, a step at a time. */
   readonly paths?: PathListener;
-  /** Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+; without it they are passed over. */
+  /** Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+ or an interrupt; without it they are passed over. */
   readonly time?: (packet: Readonly<Packet>) => void;
+  readonly events?: EngineEventListener;
+  readonly errata?: Errata;
   /** With `paths`: CYC packets are not for `time` but stand in the log, in their order. */
   readonly logsCycles?: boolean;
 }
@@ -72,12 +93,24 @@ export class GraphEngine {
   restCount = 0;
   restLo = 0;
   restHi = 0;
+  /** Tracing is on; else it may be expected to go on at `resume`, and `node` means nothing. */
+  isEnabled = true;
+  resumeLo = 0;
+  resumeHi = 0;
+  /** The node there, where it is known. */
+  #resumeNode = 0;
   readonly #steps: StepTable;
   readonly #edges = new IndirectEdges();
   readonly #registers = new StepRegisters();
   readonly #calls = new RowStack();
   readonly #packet = new Packet();
   readonly #headerIp = new LastIp();
+  readonly #parts: NodeParts;
+  readonly #ipBefore = new LastIp();
+  readonly #branch = new AsyncBranch();
+  readonly #event = new FlowEvent();
+  readonly #events: EngineEventListener | undefined;
+  readonly #errata: Errata;
   readonly #counts: CountListener | undefined;
   readonly #trail: NodeTrail | null;
   readonly #time: ((packet: Readonly<Packet>) => void) | undefined;
@@ -88,6 +121,9 @@ export class GraphEngine {
     this.graph = graph;
     this.lastIp = lastIp;
     this.#counts = options.counts;
+    this.#events = options.events;
+    this.#errata = options.errata ?? NO_ERRATA;
+    this.#parts = new NodeParts(graph);
     this.#time = options.time;
     this.#cyc = options.logsCycles === true ? CYC_LOG : options.time === undefined ? CYC_SKIP : CYC_STOP;
     this.#steps = new StepTable(graph);
@@ -132,12 +168,15 @@ export class GraphEngine {
 
   /**
    * Execute from `node` at `position` until a packet is not for the graph, or `end`. The caller finds there what is next:
-   * `position`, `node`, `calls`, `lastIp` and the rest of the outcomes are exact. `header` is what a PSB+ must say to be passed
+   * `position`, `node`, `isEnabled`, `calls`, `lastIp` and the rest of the outcomes are exact. `header` is what a PSB+ must say to be passed
    * over.
    */
   run(bytes: Uint8Array, end: number, header: Readonly<HeaderState>): void {
     const from = this.position;
-    if (this.#executeOutcomes(this.restLo, this.restHi, this.restCount)) {
+    const isReady = this.isEnabled
+      ? this.#executeOutcomes(this.restLo, this.restHi, this.restCount)
+      : this.#untilEnabled(bytes, end, header);
+    if (isReady) {
       do {
         if (this.#steps.isFull) this.#emptySteps();
         if (!this.#runSteps(bytes, end)) {
@@ -161,6 +200,7 @@ export class GraphEngine {
     const counts = this.#counts;
     this.#steps.drain((node, taken, count) => counts?.onOutcome(node, taken, count));
     this.#edges.drain((node, target, count) => counts?.onTarget(node, target, count));
+    this.#parts.drain((node, instructions, isCut, count) => counts?.onPart(node, instructions, isCut, count));
   }
 
   /** Steps up to a packet of another kind. False: outcomes are left, for `node` needs something else before them. */
@@ -255,21 +295,23 @@ export class GraphEngine {
         return this.#executeOutcomes(packet.lo, packet.hi, packet.type);
       case PACKET_TIP:
         return this.#target(packet, size);
-      case PACKET_PSB:
-        return this.#header(bytes, end, header);
       case PACKET_PAD:
         this.position += size;
         return true;
-      case PACKET_CYC:
-      case PACKET_MTC:
-      case PACKET_TSC:
-      case PACKET_TMA:
-      case PACKET_CBR:
+      case PACKET_TIP_PGD:
+        return this.#disable(packet, size) && this.#untilEnabled(bytes, end, header);
+      case PACKET_FUP:
+        return (
+          this.#interrupt(bytes, end, packet, size) &&
+          (this.isEnabled || this.#untilEnabled(bytes, end, header))
+        );
+      case PACKET_PSB:
+        return this.#header(bytes, end, header);
+      default:
+        if (!isTiming(packet.kind)) return false;
         this.position += size;
         this.#tellTime(packet);
         return true;
-      default:
-        return false;
     }
   }
 
@@ -279,17 +321,22 @@ export class GraphEngine {
    */
   #header(bytes: Uint8Array, end: number, state: Readonly<HeaderState>): boolean {
     const ip = this.#headerIp;
-    const after = readPlainHeader(bytes, this.position, end, state, ip);
+    const after = readPlainHeader(bytes, this.position, end, state, ip, this.#errata.bdm70);
     if (after <= 0 || !this.graph.isBeforeCalls(this.node, ip.lo, ip.hi)) return false;
-    if (this.#time !== undefined)
-      for (let at = this.position; at < after; ) {
-        at += readPacket(bytes, at, end, this.#packet);
-        this.#tellTime(this.#packet);
-      }
+    this.#tellTimes(bytes, after);
     this.position = after;
     this.lastIp.set(ip.lo, ip.hi);
     this.#calls.clear();
     return true;
+  }
+
+  /** All from `position` to `after`. */
+  #tellTimes(bytes: Uint8Array, after: number): void {
+    if (this.#time === undefined) return;
+    for (let at = this.position; at < after; ) {
+      at += readPacket(bytes, at, after, this.#packet);
+      this.#tellTime(this.#packet);
+    }
   }
 
   #tellTime(packet: Readonly<Packet>): void {
@@ -327,12 +374,143 @@ export class GraphEngine {
       next = graph.nodeAt(lastIp.lo, lastIp.hi);
       this.#edges.setTarget(next);
     }
-    const first = graph.firstPush.at(node);
-    const after = first + graph.pushCount.at(node);
-    for (let push = first; push < after; push++) this.#calls.push(this.#steps.rowOf(graph.pushes.at(push)));
+    this.#pushCalls(node, graph.pushCount.at(node));
     this.#trail?.addNode(node);
     this.node = next;
     return true;
+  }
+
+  /** The first calls of a node's way. */
+  #pushCalls(node: number, count: number): void {
+    const { pushes, firstPush } = this.graph;
+    const first = firstPush.at(node);
+    for (let push = first; push < first + count; push++) this.#calls.push(this.#steps.rowOf(pushes.at(push)));
+  }
+
+  /** Tracing goes off with the branch at the end of the node. With one that the trace tells an outcome of: too rare. */
+  #disable(packet: Readonly<Packet>, size: number): boolean {
+    if (this.#events === undefined) return false;
+    const { graph, node, lastIp } = this;
+    const end = graph.endOf(node);
+    if (end < END_RETURN || end > END_FAR) return false;
+    const isTold = packet.type !== PT_IP_SUPPRESSED;
+    // Without an address it would belong to a write of CR3 on the way, with one to where the way comes there.
+    if (!isTold && graph.behindCr3.at(node) !== 0) return false;
+    this.#ipBefore.copyFrom(lastIp);
+    lastIp.update(packet);
+    if (isTold && this.#parts.instructions.at(this.#partAt(node, lastIp.lo, lastIp.hi)) >= 0) {
+      lastIp.copyFrom(this.#ipBefore);
+      return false;
+    }
+    this.position += size;
+    if (!isTold) this.#edges.countUntold(node);
+    else if (this.#edges.count(node, lastIp.lo, lastIp.hi) === 0)
+      this.#edges.setTarget(graph.nodeAt(lastIp.lo, lastIp.hi));
+    this.#pushCalls(node, graph.pushCount.at(node));
+    this.#trail?.addNode(node);
+    const behind = graph.behindCall.at(node);
+    this.isEnabled = false;
+    this.resumeLo = behind === 0 ? 0 : graph.loOf(behind);
+    this.resumeHi = behind === 0 ? 0 : graph.hiOf(behind);
+    this.#resumeNode = behind;
+    if (this.#events.onEvent === undefined) return true;
+    const event = this.#event.clear(EVENT_DISABLED);
+    event.isIpSuppressed = !isTold;
+    event.ipLo = isTold ? lastIp.lo : 0;
+    event.ipHi = isTold ? lastIp.hi : 0;
+    this.#tell(this.resumeLo, this.resumeHi);
+    return true;
+  }
+
+  /** Tracing is off: to where it goes on. False: something else is next. */
+  #untilEnabled(bytes: Uint8Array, end: number, header: Readonly<HeaderState>): boolean {
+    const packet = this.#packet;
+    for (;;) {
+      const size = readPacket(bytes, this.position, end, packet);
+      if (size <= 0) return false;
+      const { kind } = packet;
+      if (kind === PACKET_TIP_PGE) return this.#enable(packet, size);
+      if (kind === PACKET_MODE_EXEC) {
+        if (!isSameMode(packet, header) || !isEnableNext(bytes, this.position + size, end)) return false;
+      } else if (isTiming(kind)) this.#tellTime(packet);
+      else if (kind !== PACKET_PAD) return false;
+      this.position += size;
+    }
+  }
+
+  #enable(packet: Readonly<Packet>, size: number): boolean {
+    const { lastIp } = this;
+    if (packet.type === PT_IP_SUPPRESSED) return false;
+    lastIp.update(packet);
+    this.position += size;
+    this.isEnabled = true;
+    const isResumed = lastIp.lo === this.resumeLo && lastIp.hi === this.resumeHi;
+    this.node =
+      isResumed && this.#resumeNode !== 0 ? this.#resumeNode : this.graph.nodeAt(lastIp.lo, lastIp.hi);
+    if (this.#events?.onEvent === undefined) return true;
+    const event = this.#event.clear(EVENT_ENABLED);
+    event.ipLo = lastIp.lo;
+    event.ipHi = lastIp.hi;
+    event.isResumed = isResumed;
+    this.#tell(this.resumeLo, this.resumeHi);
+    return true;
+  }
+
+  /** An asynchronous branch, traced or not, before an instruction on the node's way. */
+  #interrupt(bytes: Uint8Array, end: number, packet: Readonly<Packet>, size: number): boolean {
+    if (this.#events === undefined) return false;
+    const { graph, node, lastIp } = this;
+    const branch = this.#branch;
+    this.#ipBefore.copyFrom(lastIp);
+    const after = readAsyncBranch(bytes, this.position + size, end, packet, lastIp, branch);
+    const part = after === 0 ? -1 : this.#partAt(node, branch.ipLo, branch.ipHi);
+    const executed = part < 0 ? -1 : this.#parts.instructions.at(part);
+    // SKD022: the FUP of a VM entry that ends tracing means something else.
+    const isAtFar = executed === graph.instructions.at(node) - 1 && graph.end.at(node) === END_FAR;
+    if (executed < 0 || (this.#errata.skd022 && branch.isDisabled && isAtFar)) {
+      lastIp.copyFrom(this.#ipBefore);
+      return false;
+    }
+    this.#tellTimes(bytes, after);
+    this.position = after;
+    this.#parts.countCut(part);
+    this.#executePart(part, node);
+    this.isEnabled = !branch.isDisabled;
+    this.resumeLo = branch.ipLo;
+    this.resumeHi = branch.ipHi;
+    this.#resumeNode = 0;
+    if (this.isEnabled) this.node = graph.nodeAt(branch.toLo, branch.toHi);
+    if (this.#events.onEvent === undefined) return true;
+    const event = this.#event.clear(branch.isDisabled ? EVENT_ASYNC_DISABLED : EVENT_ASYNC_BRANCH);
+    event.isIpSuppressed = !branch.hasTarget;
+    event.ipLo = branch.ipLo;
+    event.ipHi = branch.ipHi;
+    event.toLo = branch.toLo;
+    event.toHi = branch.toHi;
+    this.#tell(branch.ipLo, branch.ipHi);
+    return true;
+  }
+
+  /** The part of a node before an address. */
+  #partAt(node: number, lo: number, hi: number): number {
+    if (this.#parts.isFull) {
+      this.flush();
+      this.#parts.clear();
+    }
+    return this.#parts.find(node, lo, hi);
+  }
+
+  #executePart(part: number, node: number): void {
+    const instructions = this.#parts.instructions.at(part);
+    this.#pushCalls(node, this.#parts.pushes.at(part));
+    if (this.#trail === null || instructions === 0) return;
+    this.#trail.flush();
+    this.#events?.onPart?.(this.graph, node, instructions);
+  }
+
+  #tell(ipLo: number, ipHi: number): void {
+    this.#trail?.flush();
+    this.#events?.onEvent?.(this.#event, ipLo, ipHi);
   }
 }
 

@@ -1,5 +1,5 @@
 import { EVENT_NONE, EVENT_TIP, EVENT_TNT } from '../flow/event.ts';
-import type { FlowState } from '../flow/flow-state.ts';
+import { type FlowState, MODE_UNKNOWN } from '../flow/flow-state.ts';
 import type { ReturnStack } from '../flow/return-stack.ts';
 import { PT_MODE_EXEC_CS_D, PT_MODE_EXEC_CS_L, PT_MODE_EXEC_IF } from '../opcodes.ts';
 import type { GraphEngine } from './graph-engine.ts';
@@ -21,6 +21,8 @@ export class HandOver {
   isWorthwhile(state: FlowState): boolean {
     const { kind, count } = state.event;
     if (!state.isEnabled || (kind !== EVENT_TNT && kind !== EVENT_TIP)) return false;
+    // Then nothing is an instruction.
+    if (state.mode === MODE_UNKNOWN) return false;
     return state.position !== this.#stopPosition || (kind === EVENT_TNT && count < this.#stopOutcomes);
   }
 
@@ -43,6 +45,7 @@ export class HandOver {
     if (this.#fill === null || this.#engine !== engine || !state.returns.isDeferred(this.#fill))
       engine.setCalls(state.returns);
     engine.position = state.position;
+    engine.isEnabled = true;
     engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
     engine.restLo = event.lo;
     engine.restHi = event.hi;
@@ -51,14 +54,15 @@ export class HandOver {
   /** Before `adopt`: the decoder's state is where the engine stopped. */
   give(engine: GraphEngine, state: FlowState): void {
     const { event } = state;
-    const { graph, node } = engine;
-    state.ipLo = graph.loOf(node);
-    state.ipHi = graph.hiOf(node);
+    const { graph, node, isEnabled } = engine;
+    state.isEnabled = isEnabled;
+    state.ipLo = isEnabled ? graph.loOf(node) : engine.resumeLo;
+    state.ipHi = isEnabled ? graph.hiOf(node) : engine.resumeHi;
     this.#engine = engine;
     this.#fill = (stack) => engine.copyCalls(stack);
     state.returns.defer(this.#fill);
     state.position = engine.position;
-    state.sinceAnchor = 0;
+    state.sinceAnchor = isEnabled ? 0 : -1;
     event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
     event.count = engine.restCount;
     event.lo = engine.restLo;
@@ -66,11 +70,17 @@ export class HandOver {
   }
 }
 
-/** What a PSB+ must say to be passed over. */
-export function headerOf(state: FlowState): HeaderState {
+/** What a PSB+ must say to be passed over. Without `interruptFlags` nobody asks for changes of the interrupt flag. */
+export function headerOf(state: FlowState, interruptFlags = true): HeaderState {
   const modeFlags =
     (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |
     (state.modeCsD ? PT_MODE_EXEC_CS_D : 0) |
-    (state.modeIf ? PT_MODE_EXEC_IF : 0);
-  return { modeFlags, cr3Lo: state.cr3Lo, cr3Hi: state.cr3Hi };
+    (interruptFlags && state.modeIf ? PT_MODE_EXEC_IF : 0);
+  const modeMask = PT_MODE_EXEC_CS_L | PT_MODE_EXEC_CS_D | (interruptFlags ? PT_MODE_EXEC_IF : 0);
+  return {
+    modeFlags: state.isModeKnown ? modeFlags : -1,
+    modeMask,
+    cr3Lo: state.cr3Lo,
+    cr3Hi: state.cr3Hi,
+  };
 }

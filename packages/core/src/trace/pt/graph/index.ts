@@ -1,5 +1,10 @@
 export * from './code-graph.ts';
-export { type CountListener, GraphEngine, type GraphEngineOptions } from './graph-engine.ts';
+export {
+  type CountListener,
+  type EngineEventListener,
+  GraphEngine,
+  type GraphEngineOptions,
+} from './graph-engine.ts';
 export { HandOver, headerOf } from './hand-over.ts';
 export type { NodeListener, PathListener, StepPaths } from './node-trail.ts';
 export type { HeaderState } from './plain-header.ts';

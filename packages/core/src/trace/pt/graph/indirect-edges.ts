@@ -6,6 +6,8 @@ export class IndirectEdges {
   readonly #edges = new TripleTable();
   readonly #target = new Int32Column();
   readonly #count = new Int32Column();
+  /** By node: times that it was left for where the trace does not tell. */
+  readonly #untold = new Int32Column();
 
   /** Count once more; the target's node, or 0 where the edge is new: then `setTarget` must follow. */
   count(node: number, lo: number, hi: number): number {
@@ -24,13 +26,25 @@ export class IndirectEdges {
     this.#target.data[this.#target.length - 1] = target;
   }
 
-  /** All that was counted since the last time; begins at 0 again (32 bits: call it every 2^31 packets). */
+  /** Tracing went off with the branch, and where that went is not told. */
+  countUntold(node: number): void {
+    while (this.#untold.length <= node) this.#untold.push(0);
+    this.#untold.data[node]! += 1;
+  }
+
+  /** All that was counted since the last time; begins at 0 again (32 bits: call it every 2^31 packets). Target 0: not told. */
   drain(visit: (node: number, target: number, count: number) => void): void {
     for (let edge = 0; edge < this.#edges.length; edge++) {
       const count = this.#count.at(edge) >>> 0;
       if (count === 0) continue;
       this.#count.data[edge] = 0;
       visit(this.#edges.firstAt(edge), this.#target.at(edge), count);
+    }
+    for (let node = 0; node < this.#untold.length; node++) {
+      const count = this.#untold.at(node) >>> 0;
+      if (count === 0) continue;
+      this.#untold.data[node] = 0;
+      visit(node, 0, count);
     }
   }
 }

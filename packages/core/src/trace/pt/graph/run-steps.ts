@@ -131,10 +131,14 @@ export function runSteps(
   registers.logged = logged;
 }
 
-/** Offset behind a CYC packet; beyond `end` where it goes on there. */
+/** Longer ones may be too long to be any: `readPacket` knows. */
+const MOST_CYC_BYTES = 4;
+
+/** Offset behind a CYC packet; beyond `end` where it goes on there, or is very long. */
 function skipCyc(bytes: Uint8Array, position: number, end: number, first: number): number {
   let at = position + 1;
   if ((first & PT_CYC_MORE) === 0) return at;
-  while (at < end) if ((bytes[at++]! & PT_CYC_NEXT_MORE) === 0) return at;
+  const most = Math.min(end, position + MOST_CYC_BYTES);
+  while (at < most) if ((bytes[at++]! & PT_CYC_NEXT_MORE) === 0) return at;
   return end + 1;
 }

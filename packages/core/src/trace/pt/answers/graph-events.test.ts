@@ -1,0 +1,138 @@
+/** System calls, interrupts and where tracing is off: the compiled graph goes over them, and tells what the exact decoder would. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Random } from '../../../test/random.ts';
+import { imageOfCode, randomCode } from '../../../test/random-code.ts';
+import { joinChunks } from '../../../test/real-programs.ts';
+import type { CodeImage } from '../../image/index.ts';
+import { errataOf } from '../errata.ts';
+import { type EncodingOptions, ExecutionEncoder, RandomWalk } from '../execution/index.ts';
+import {
+  EVENT_ASYNC_BRANCH,
+  EVENT_ASYNC_DISABLED,
+  EVENT_DISABLED,
+  EVENT_ENABLED,
+  type ExecutedInstruction,
+  type FlowEvent,
+} from '../flow/index.ts';
+import type { CodeGraph } from '../graph/index.ts';
+import { profileTrace, type RunTraceOptions, type TraceListener, TraceRun } from './index.ts';
+import { NodeAddresses } from './node-addresses.ts';
+
+const ADDRESS = 0x401000;
+const SETTINGS = { mtcFreq: 3, nomFreq: 21, cpuid0x15Eax: 1, cpuid0x15Ebx: 84 };
+const CHANGES: ReadonlySet<number> = new Set([
+  EVENT_ENABLED,
+  EVENT_DISABLED,
+  EVENT_ASYNC_BRANCH,
+  EVENT_ASYNC_DISABLED,
+]);
+
+/** Everything in its order, as lines. */
+class Listing implements TraceListener {
+  readonly lines: string[] = [];
+  readonly #addresses = new Map<CodeGraph, NodeAddresses>();
+
+  onNodes = (graph: CodeGraph, nodes: Int32Array, count: number): void => {
+    const known = this.#addresses.get(graph) ?? new NodeAddresses(graph);
+    this.#addresses.set(graph, known);
+    for (const node of nodes.subarray(0, count)) {
+      const first = known.firstOf(node);
+      for (let at = first; at < first + graph.instructions.at(node); at++)
+        this.lines.push(`${known.hi.at(at)}:${known.lo.at(at)}`);
+    }
+  };
+
+  onInstruction({ ipLo, ipHi }: ExecutedInstruction): void {
+    this.lines.push(`${ipHi}:${ipLo}`);
+  }
+
+  onEvent(
+    { kind, isStatus, isIpSuppressed, isResumed, ...event }: FlowEvent,
+    ipLo: number,
+    ipHi: number,
+  ): void {
+    if (isStatus || !CHANGES.has(kind)) return;
+    const { ipLo: lo, ipHi: hi, toLo, toHi } = event;
+    this.lines.push(
+      `event ${kind} at ${ipHi}:${ipLo}, ${isIpSuppressed} ${isResumed} ${hi}:${lo} ${toHi}:${toLo}`,
+    );
+  }
+
+  onBreak(code: number, ipLo: number, ipHi: number): void {
+    this.lines.push(`break ${code} ${ipHi}:${ipLo}`);
+  }
+}
+
+function listingOf(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions): string[] {
+  const listing = new Listing();
+  const { errors } = new TraceRun(bytes, image, options, listing).run();
+  return [...listing.lines, JSON.stringify(errors.list())];
+}
+
+function profileOf(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions): unknown {
+  const { profile, errors, overflows } = profileTrace(bytes, image, options);
+  return [profile.sorted().toColumns(), errors, overflows];
+}
+
+/** Whole listings are long: where they part is what matters. */
+function assertSame(found: string[], expected: string[], name: string): void {
+  const at = expected.findIndex((line, index) => found[index] !== line);
+  if (at >= 0 || found.length !== expected.length)
+    assert.deepEqual(found.slice(at - 3, at + 3), expected.slice(at - 3, at + 3), `${name}, line ${at}`);
+}
+
+function compare(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions, name: string): string[] {
+  const exact = { ...options, exactOnly: true };
+  const listing = listingOf(bytes, image, options);
+  assertSame(listing, listingOf(bytes, image, exact), name);
+  assert.deepEqual(profileOf(bytes, image, options), profileOf(bytes, image, exact), name);
+  return listing;
+}
+
+const ENCODINGS: EncodingOptions[] = [
+  {},
+  { returnCompression: false, psbBytes: 256 },
+  { longTnt: true, deferTips: true },
+  { tsc: true, mtc: true, cyc: true, psbBytes: 512 },
+];
+
+function traceOf(seed: number, encoding: EncodingOptions, instructions: number): [Uint8Array, CodeImage] {
+  const code = randomCode(new Random(seed), ADDRESS);
+  const image = imageOfCode(code, ADDRESS);
+  const path = new RandomWalk({ seed, entries: code.entries, interruptEvery: 4 + (seed % 20) });
+  return [joinChunks(new ExecutionEncoder(image, path, encoding).chunks({ instructions })), image];
+}
+
+for (const [seed, encoding] of ENCODINGS.entries())
+  test(`system calls and interrupts all the time, ${JSON.stringify(encoding)}`, () => {
+    const [bytes, image] = traceOf(seed + 1, encoding, 30_000);
+    const listing = compare(
+      bytes,
+      image,
+      { settings: { ...SETTINGS, errata: errataOf({ family: 6, model: 0x55, stepping: 0 })! } },
+      'whole',
+    );
+    const count = (kind: number) => listing.filter((line) => line.startsWith(`event ${kind} `)).length;
+    assert.ok(count(EVENT_DISABLED) > 500 && count(EVENT_ASYNC_DISABLED) > 200, 'nothing happened');
+    let single = 0;
+    const counter: TraceListener = { onNodes() {}, onInstruction: () => single++, onBreak() {} };
+    new TraceRun(bytes, image, {}, counter).run();
+    assert.ok(single < 30_000 / 2, `${single} instructions were told one by one`);
+  });
+
+test('damaged: the same path, events and errors', () => {
+  const random = new Random(55);
+  let errors = 0;
+  for (let round = 0; round < 150; round++) {
+    const [whole, image] = traceOf(round + 1, ENCODINGS[round % ENCODINGS.length]!, 1500);
+    const bytes = whole.slice();
+    for (let flips = random.below(5); flips >= 0; flips--)
+      bytes[random.below(bytes.length)]! ^= 1 << random.below(8);
+    const errata = errataOf({ family: 6, model: random.pick([0x3a, 0x55, 0x8d]), stepping: 0 });
+    const options = { resume: round % 2 === 1, ...(errata === null ? {} : { errata }) };
+    const listing = compare(bytes, image, options, `round ${round}`);
+    errors += listing.filter((line) => line.startsWith('break')).length - 1;
+  }
+  assert.ok(errors > 60, `only ${errors} errors: nothing was damaged`);
+});
