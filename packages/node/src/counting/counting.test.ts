@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemEventLookup } from '../pmu/index.ts';
-import { liveHandles, realSys } from '../sys/index.ts';
+import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
 import { canCount } from '../test/own-faults.ts';
 import { cgroupMounts } from './cgroups.ts';
@@ -128,6 +128,52 @@ test('no handle is left, and a closed session says so', () => {
   session.close();
   assert.equal(liveHandles().length, before);
   assert.throws(() => session.read(), { code: 'ERR_CLOSED' });
+});
+
+test('what is stopped before the exec of a held command stays stopped, and can be started again', {
+  skip: noEvents,
+}, async () => {
+  for (const again of [false, true]) {
+    using held = launchHeld(['/bin/true'], { stdio: ['ignore', 'ignore', 'ignore'] });
+    const target = { kind: 'command', pid: held.pid } as const;
+    using session = openCounting({ target, sets: ['faults', 'minor-faults'] });
+    session.start();
+    session.stop();
+    if (again) session.start();
+    held.release();
+    await held.exited;
+    const [first, second] = session.read().sets;
+    const { value } = first!.events[0]!;
+    assert.ok(again ? value > 20n : value === 0n, `${value}`);
+    assert.equal(first!.timesLoaded, again ? 2 : 1);
+    assert.equal(second!.events[0]!.value, 0n);
+  }
+  assert.deepEqual(liveHandles(), []);
+});
+
+test('a command that ends before its exec can be stopped', { skip: noEvents }, async () => {
+  using held = launchHeld(['/bin/true'], { stdio: ['ignore', 'ignore', 'ignore'] });
+  using session = openCounting({ target: { kind: 'command', pid: held.pid }, events: 'faults' });
+  session.start();
+  held.kill('SIGKILL');
+  await held.exited;
+  session.stop();
+  assert.equal(session.read().sets[0]!.events[0]!.value, 0n);
+});
+
+test('threads that had ended are named beside those that are counted', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ pid }) => (pid === 1 ? 'ESRCH' : null);
+  using session = openCounting({
+    target: { kind: 'threads', tids: [process.pid, 1] },
+    events: 'cs,faults',
+    inherit: false,
+    sys,
+  });
+  assert.deepEqual(
+    session.notes.map(({ text }) => text),
+    ['not counted: thread 1, which had ended before'],
+  );
 });
 
 test('a control update before the exec of a held command waits for the exec, too', {

@@ -68,7 +68,8 @@ class SetOpening {
   /** By event: its rows, and the members of the group that it leads. */
   readonly #rowsOf: readonly number[][];
   readonly #membersOf: readonly number[][];
-  #gone = 0;
+  /** Threads that had ended, and CPUs that went offline. */
+  readonly #gone = new Set<string>();
   #gonePlace: CountingRow | null = null;
 
   constructor(set: PlannedSet, context: OpenSetContext) {
@@ -101,11 +102,7 @@ class SetOpening {
     const isCounted = events.some(({ tool }, index) => tool === null && this.#unsupported[index] === null);
     if (isCounted && this.#fds.every((fd) => fd === null) && this.#gonePlace !== null)
       throw this.#explain(new SysError('perf_event_open', constants.errno.ESRCH, {}), this.#gonePlace);
-    if (this.#gone > 0)
-      notes.push({
-        kind: 'task-gone',
-        text: `${this.#gone} counters could not be opened: their threads had ended`,
-      });
+    if (this.#gone.size > 0) notes.push({ kind: 'task-gone', text: goneText([...this.#gone]) });
     for (const event of events) noteChanges(event, notes);
     return new OpenSet(sys, this.#set, this.#fds, this.#unsupported, this.#context.cgroup !== null);
   }
@@ -130,7 +127,7 @@ class SetOpening {
         if (!(error instanceof SysError)) throw error;
         const { code } = error;
         if (code === 'ESRCH' || (code === 'ENODEV' && row.cpu >= 0 && !onlineCpus().includes(row.cpu))) {
-          this.#gone++;
+          this.#gone.add(row.task > 0 ? `thread ${row.task}` : `CPU ${row.cpu}`);
           this.#gonePlace = row;
           return null;
         }
@@ -225,4 +222,13 @@ function noteChanges({ name, requestedName, changes }: CountedEvent, notes: Note
   const why = changes.map((change) => change.why).join(', and ');
   const text = `counting ${name} for ${requestedName}: ${why}`;
   if (!notes.some((note) => note.text === text)) notes.push({ kind: first.kind, text });
+}
+
+const MOST_NAMED = 10;
+
+/** Others were opened; these are not counted. */
+function goneText(places: readonly string[]): string {
+  const named = places.slice(0, MOST_NAMED).join(', ');
+  const more = places.length > MOST_NAMED ? ` and ${places.length - MOST_NAMED} more` : '';
+  return `not counted: ${named}${more}, which had ended before`;
 }

@@ -28,6 +28,15 @@ test('what no single field explains is named by its kind, and not blamed on sing
   assert.match(breakpoint('mem:0x404020/4:w'), /does not say which field/);
 });
 
+test('the address of a breakpoint has to fit its length', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.config1 % 8n === 0n ? null : 'EINVAL');
+  using session = openCounting({ target: THREAD, events: 'mem:0x1001/8:rw', sys, paranoid: -1 });
+  const { status, reason } = session.read().sets[0]!.events[0]!;
+  assert.equal(status, 'not-supported');
+  assert.match(reason!, /^the kernel refuses bp_addr=0x1001: a breakpoint lies at a multiple of its length/);
+});
+
 test('in a group an event that is refused alone has its own reason; only another one has the group to blame', () => {
   const breakpoint = (where: 'everywhere' | 'in groups') =>
     reasonFor('{cs,faults,mem:0x404020/4:x}', PERF_TYPE_BREAKPOINT, where);

@@ -1,3 +1,4 @@
+import { PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import { openPlannedEvent } from '../session/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
@@ -35,6 +36,20 @@ function word(field: 'config' | 'config1' | 'config2' | 'config3' | 'config4', w
   };
 }
 
+/** The address of a breakpoint, where it does not lie at a multiple of its length: in the attr it shares the place of config1. */
+const breakpointAddress: Candidate = {
+  field: 'bp_addr',
+  value: (attr) => (bytesBeyondAlignment(attr) === 0n ? 0n : attr.config1),
+  clear: (attr) => {
+    attr.config1 -= bytesBeyondAlignment(attr);
+  },
+  why: 'a breakpoint lies at a multiple of its length (bp_len)',
+};
+
+function bytesBeyondAlignment({ type, config1, config2 }: PerfEventAttr): bigint {
+  return type === PERF_TYPE_BREAKPOINT && config2 > 0n ? config1 % config2 : 0n;
+}
+
 const LEVELS = 'its PMU cannot tell one level from another';
 
 /** What is most likely first; the code of the event last, because another code is another event. */
@@ -57,6 +72,7 @@ const CANDIDATES: readonly Candidate[] = [
     },
     why: 'its PMU raises no interrupt',
   },
+  breakpointAddress,
   word('config4', 'it means nothing to its PMU'),
   word('config3', 'it means nothing to its PMU'),
   word('config2', 'it means nothing to its PMU'),

@@ -172,9 +172,42 @@ export class CountingSession implements Disposable, Publishable {
       this.#timer = setInterval(() => this.next(), this.#switching.sliceMs);
   }
 
-  /** Unload the active set; sums stay. */
+  /** Unload the active set; sums stay. Where the exec of a held command is still to come, it starts nothing any more. */
   stop(): void {
     if (!this.#isRunning || this.#isClosed) return;
+    this.#unload();
+    this.#keepFromExec();
+  }
+
+  /** The exec starts counters that wait for it, also those that were disabled meanwhile; nothing but closing them helps. */
+  #keepFromExec(): void {
+    this.#askForExec();
+    if (!this.#awaitsExec) return;
+    this.#awaitsExec = false;
+    const before = this.#sets;
+    const context = this.#context(before);
+    let opened: OpenSet[];
+    try {
+      opened = this.#reopen(this.#control, false);
+    } catch (error) {
+      // The target has ended: there is no exec to come.
+      if (error instanceof CounterpointError && error.code === 'ERR_NO_PROCESS') return;
+      throw error;
+    }
+    this.#watch.close();
+    this.#watch = this.#watchOverflows(opened);
+    this.#sets = opened.map((set) => new SetState(set, context));
+    this.#shareSwitchEvent();
+    this.#sets.forEach((state, index) => {
+      const old = before[index]!;
+      state.carryOver(old, () => true, context);
+      Object.assign(state, { timesLoaded: old.timesLoaded, loadedNs: old.loadedNs });
+      old.set.close();
+    });
+  }
+
+  #unload(): void {
+    if (!this.#isRunning) return;
     const state = this.#sets[this.#active]!;
     this.#stopTimer();
     state.set.disable();
@@ -420,7 +453,7 @@ export class CountingSession implements Disposable, Publishable {
   ): void {
     const wasRunning = this.#isRunning;
     if (this.#awaitsExec) opened[0]!.arm();
-    this.stop();
+    this.#unload();
     this.#bringUp();
     // It may have come since: then it has loaded the old set, or both.
     this.#askForExec();
@@ -477,7 +510,7 @@ export class CountingSession implements Disposable, Publishable {
     try {
       // What was due until now is told, or is a loss.
       if (this.#watch.isWatching) {
-        this.stop();
+        this.#unload();
         this.#watch.drain();
       }
     } finally {
