@@ -13,6 +13,7 @@ import {
   tscToPerfTime,
 } from '@counterpoint/core/trace';
 import { UsageError } from './args.ts';
+import { DecimalText } from './decimal-text.ts';
 import type { TimeScale, TraceTime } from './pt-time.ts';
 
 /** Names of rows, each looked up once. */
@@ -175,6 +176,7 @@ export class CallJson {
   /** Row -> what JSON says of it: the same functions are called again and again. */
   readonly #functions: (string | undefined)[] = [];
   readonly #callers: (string | undefined)[] = [];
+  readonly #decimal = new DecimalText();
 
   constructor(names: RowNames, scale: TimeScale) {
     this.#names = names;
@@ -184,9 +186,9 @@ export class CallJson {
   line(call: Readonly<CallRecord>, baseTsc: bigint | null): string {
     const { clock } = this.#scale;
     const { enterTicks, leaveTicks } = call;
-    let times = `"enterTsc":${tscText(enterTicks, baseTsc)},"leaveTsc":${tscText(leaveTicks, baseTsc)}`;
+    let times = `"enterTsc":${tscText(this.#decimal, enterTicks, baseTsc)},"leaveTsc":${tscText(this.#decimal, leaveTicks, baseTsc)}`;
     if (clock !== undefined)
-      times += `,"enterNs":${nsText(enterTicks, baseTsc, clock)},"leaveNs":${nsText(leaveTicks, baseTsc, clock)}`;
+      times += `,"enterNs":${nsText(this.#decimal, enterTicks, baseTsc, clock)},"leaveNs":${nsText(this.#decimal, leaveTicks, baseTsc, clock)}`;
     return (
       `{"type":"call",${this.#function(call.functionRow)},"caller":${this.#caller(call.callerRow)},` +
       `"depth":${call.depth},"kind":"${call.kindName}","left":"${call.leftName}","unsure":${call.isUnsure},${times},` +
@@ -216,18 +218,18 @@ export class CallJson {
   }
 }
 
-function tscText(ticks: number, baseTsc: bigint | null): string {
+function tscText(decimal: DecimalText, ticks: number, baseTsc: bigint | null): string {
   if (Number.isNaN(ticks) || baseTsc === null) return 'null';
-  if (baseTsc < EXACT >> 1n) return `"${Number(baseTsc) + ticks}"`;
+  if (baseTsc < EXACT >> 1n) return `"${decimal.of(Number(baseTsc) + ticks)}"`;
   return `"${baseTsc + BigInt(ticks)}"`;
 }
 
-function nsText(ticks: number, baseTsc: bigint | null, clock: PerfClock): string {
+function nsText(decimal: DecimalText, ticks: number, baseTsc: bigint | null, clock: PerfClock): string {
   if (Number.isNaN(ticks) || baseTsc === null) return 'null';
   if (baseTsc < EXACT >> 1n && clock.timeZero < EXACT >> 1n) {
     const tsc = Number(baseTsc) + ticks;
     const ns = tscToPerfNs(clock, tsc % TWO_32, Math.floor(tsc / TWO_32));
-    if (Number.isSafeInteger(ns)) return `"${ns}"`;
+    if (Number.isSafeInteger(ns)) return `"${decimal.of(ns)}"`;
   }
   return `"${tscToPerfTime(clock, baseTsc + BigInt(ticks))}"`;
 }

@@ -1,6 +1,7 @@
 /** Times of a trace for people and programs: TSC ticks, and nanoseconds where it is known how long a tick is. */
 import type { PerfClock, TimeSettings } from '@counterpoint/core/trace';
 import { type OptionRow, UsageError } from './args.ts';
+import { DecimalText, lastThreeDigits } from './decimal-text.ts';
 import { formatDuration } from './human.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 import { unsigned } from './pt-settings.ts';
@@ -60,6 +61,7 @@ export class TimeScale {
   readonly clock: PerfClock | undefined;
   /** NaN where it is not known. */
   readonly nsPerTick: number;
+  readonly #decimal = new DecimalText();
 
   constructor(clock: PerfClock | undefined, settings: TimeSettings) {
     this.clock = clock;
@@ -84,7 +86,11 @@ export class TimeScale {
   /** A time since the beginning of the trace: microseconds with three digits, or ticks. */
   sinceStart(ticks: number): string {
     if (Number.isNaN(ticks)) return '';
-    return this.isKnown ? ((ticks * this.nsPerTick) / 1000).toFixed(3) : String(ticks);
+    if (!this.isKnown) return this.#decimal.of(ticks);
+    const ns = Math.round(ticks * this.nsPerTick);
+    // Time that was set back to before the beginning.
+    if (ns < 0) return (ns / 1000).toFixed(3);
+    return `${this.#decimal.of(Math.floor(ns / 1000))}.${lastThreeDigits(ns)}`;
   }
 
   get startUnit(): string {
