@@ -338,6 +338,26 @@ test('the fields of a tracepoint keep their sign, and arrays are copied', () => 
   assert.equal(BigInt.asIntN(64, machine.run()), -893n);
 });
 
+test('a text of any length is read from where its field says', () => {
+  for (const dynamic of ['data', 'relative'] as const) {
+    const fields = [{ name: 'filename', offset: 16, size: 4, isSigned: false, dynamic }];
+    const asm = new BpfAssembler({ name: 'text', type: 'tracepoint', fields });
+    const text = asm.stack('text', 12);
+    asm.copyContextText(text, 'filename');
+    asm.exit();
+    const asked: bigint[] = [];
+    const machine = new BpfMachine(asm.assemble(), {
+      probe_read_kernel_str: ([, size, from]) => {
+        asked.push(size!, from! - CONTEXT_ADDRESS);
+        return 7n;
+      },
+    });
+    machine.view.setUint32(Number(CONTEXT_ADDRESS) + 16, (7 << 16) | 40, true);
+    assert.equal(machine.run(), 7n);
+    assert.deepEqual(asked, [12n, dynamic === 'data' ? 40n : 60n]);
+  }
+});
+
 test('zeros fill a slot and nothing beside it', () => {
   const machine = new BpfMachine(
     program((asm) => {

@@ -4,7 +4,7 @@
  */
 
 import { MapAssembler } from './map-assembler.ts';
-import { type Register, r0 } from './operands.ts';
+import { type MemoryOperand, memory, type Register, r0, r3 } from './operands.ts';
 import type { BpfProgram } from './program.ts';
 
 export class BpfAssembler extends MapAssembler {
@@ -28,6 +28,29 @@ export class BpfAssembler extends MapAssembler {
   loadThreadId(destination: Register): void {
     this.call('get_current_pid_tgid');
     this.move({ ...destination, bits: 32 }, { ...r0, bits: 32 });
+  }
+
+  /**
+   * A text of any length (`__data_loc` of a tracepoint), or as much of it as there is room for, with a zero at its end. A call:
+   * r0 is its length with the zero, or a negative error number.
+   */
+  copyContextText(to: MemoryOperand, field: string): void {
+    const { name, offset, size, dynamic } = this.contextField(field);
+    if (dynamic === undefined || dynamic === null)
+      throw this.code.error(
+        'ERR_BPF_CONTEXT',
+        `the field ${name} has its ${size} bytes in its place`,
+        'Copy it: asm.copyContext(slot, field, r2).',
+      );
+    this.code.asOne(() => {
+      const context = this.context;
+      this.load(r3, memory(context, offset, 4));
+      // The low half is the offset, the high one the length.
+      this.and(r3, 0xffff);
+      if (dynamic === 'relative') this.add(r3, offset + size);
+      this.add(r3, context);
+      this.call('probe_read_kernel_str', to, to.sizeBytes, r3);
+    });
   }
 
   /** The power of two at or below a number, the bucket of a histogram: 0 for 0 and 1, 10 for 1024 to 2047. `source` is used up. */

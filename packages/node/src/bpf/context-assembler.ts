@@ -95,7 +95,7 @@ export class ContextAssembler extends BlockAssembler {
    * tracepoint programs the fields given, raw tracepoints `arg1` and so on.
    */
   loadContext(destination: Register, field: CommonContextField | (string & {})): void {
-    const { offset, size, isSigned, name } = this.#field(field);
+    const { offset, size, isSigned, name } = this.contextField(field);
     if (size > 8 || (size & (size - 1)) !== 0)
       throw this.code.error(
         'ERR_BPF_CONTEXT',
@@ -111,7 +111,7 @@ export class ContextAssembler extends BlockAssembler {
 
   /** A field of any size, or its beginning, into memory by way of a register. */
   copyContext(to: MemoryOperand, field: string, scratch: Register): void {
-    const { offset, size, name } = this.#field(field);
+    const { offset, size, name } = this.contextField(field);
     if (to.sizeBytes > size)
       throw this.code.error(
         'ERR_BPF_CONTEXT',
@@ -168,7 +168,8 @@ export class ContextAssembler extends BlockAssembler {
     if (!this.code.isReachable) this.#context = before;
   }
 
-  #field(name: string): ContextField {
+  /** A field of the context by name. */
+  protected contextField(name: string): ContextField {
     const { type, fields: given = [] } = this.options;
     const fields = contextFields(type, this.#architecture, given);
     if (fields === null)

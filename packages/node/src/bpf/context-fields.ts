@@ -14,6 +14,8 @@ export interface ContextField {
   readonly offset: number;
   readonly size: number;
   readonly isSigned: boolean;
+  /** The field says where a text of any length is: from the start of the record, or from its own end. */
+  readonly dynamic?: 'data' | 'relative' | null;
 }
 
 /** Names that every architecture has, for completion; each architecture adds its registers by the kernel's names. */
