@@ -1,6 +1,4 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
-
-import { benchBpfRing } from './bpf-ring.ts';
 import { missingTool } from './measure.ts';
 import { benchPtCalls } from './pt-calls.ts';
 import { benchPtPackets } from './pt-packets.ts';
@@ -22,7 +20,6 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'self-monitoring': benchSelfMonitoring,
   'set-switch': benchSetSwitch,
   stat: benchStat,
-  'bpf-ring': benchBpfRing,
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
   'pt-workers': benchPtWorkers,

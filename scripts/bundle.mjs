@@ -45,11 +45,12 @@ await build({
 await build({
   ...common,
   platform: 'node',
-  external: ['koffi'],
+  external: ['koffi', '@swc/wasm-typescript'],
   entryPoints: [
     { in: `${node}/src/index.ts`, out: 'index' },
     { in: `${node}/src/cli/main.ts`, out: 'cli' },
     { in: `${node}/src/trace/part-worker.ts`, out: 'pt-worker' },
+    { in: `${node}/src/sampling/module-hooks.ts`, out: 'module-hooks' },
   ],
   outdir: `${node}/dist`,
 });

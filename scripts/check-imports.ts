@@ -39,7 +39,8 @@ const NODE: Record<string, string[]> = {
   bpf: ['sys', 'probe'],
   'self-monitoring': ['sys', 'options', 'probe', 'pmu', 'session'],
   reader: ['sys', 'session'],
-  record: ['sys', 'options', 'probe', 'target', 'pmu', 'session', 'reader'],
+  sampling: ['sys', 'probe', 'target', 'pmu', 'session', 'bpf'],
+  record: ['sys', 'options', 'probe', 'target', 'pmu', 'session', 'reader', 'sampling'],
   locate: ['sys'],
   open: ['sys', 'options', 'locate'],
   trace: [],
@@ -63,7 +64,7 @@ const NODE: Record<string, string[]> = {
 /** Packages a package may import at run time, and from where. */
 const PACKAGES: Record<string, Record<string, string[]>> = {
   core: { fzstd: ['perfdata', 'elf'] },
-  node: { koffi: ['sys'] },
+  node: { koffi: ['sys'], '@swc/wasm-typescript': ['sampling'] },
 };
 
 const IMPORT = /(?:from\s+|import\s+|import\()\s*['"]([^'"]+)['"]/g;

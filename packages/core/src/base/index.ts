@@ -9,6 +9,14 @@ export { printable, printableJson } from './printable.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { StringTable } from './string-table.ts';
 export { TextBuffer } from './text-buffer.ts';
+export {
+  MOST_RANGE_VALUES,
+  parseCount,
+  parseDurationMs,
+  parseNumber,
+  parseRanges,
+  parseSizeBytes,
+} from './text-values.ts';
 export { formatSeconds, splitNs } from './time.ts';
 export { TripleTable } from './triple-table.ts';
 export { compareU64, hiOf, loOf, TWO_32, toBigInt, toDecimal, toFloat, toHex, toSignedFloat } from './u64.ts';

@@ -17,6 +17,14 @@ export const LOSS_KINDS = {
   'trace-overflow': 'overflows',
   /** Places where a hardware trace could not be followed: code that is not known, bytes that are damaged. What ran there is missing. */
   'trace-error': 'errors',
+  /** A sampling format's program: its map had no room for what it counts under a new key. */
+  'format-map-full': 'samples',
+  /** A sampling format's program: its ring buffer had no room. */
+  'format-ring-full': 'samples',
+  /** A sampling format's program: another stack has the same number in the kernel's table of stacks. */
+  'format-stack-collision': 'samples',
+  /** Overflows of an event at which the kernel did not run the format's program: it was reading a map on that CPU, as a rule. */
+  'format-skipped': 'samples',
   /** The file ends inside a record, or was never finished. */
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */

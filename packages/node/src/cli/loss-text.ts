@@ -7,6 +7,11 @@ const WORDS: Record<LossKind, string> = {
   'ring-full': 'records lost because a ring buffer was full (larger -m, or a lower -F)',
   'lost-samples': 'samples the kernel dropped',
   throttled: 'of time in which an event was throttled',
+  'format-map-full': 'samples that a full map had no room for (more entries: see the options of the format)',
+  'format-ring-full':
+    'samples that a full BPF ring buffer had no room for (a larger one: see the options of the format)',
+  'format-stack-collision': 'samples whose stack has a number that another stack took',
+  'format-skipped': 'overflows at which the kernel did not run the format',
   'aux-truncated': 'stretches of trace data cut short',
   'trace-overflow': 'overflows in which the processor lost trace packets',
   'trace-error': 'places where the trace could not be followed: what ran there is missing',

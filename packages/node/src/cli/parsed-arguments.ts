@@ -1,13 +1,13 @@
-import { nearestNames } from '@counterpoint/core/base';
-import { type CommonName, UsageError } from './args.ts';
 import {
   MOST_RANGE_VALUES,
+  nearestNames,
   parseCount,
   parseDurationMs,
   parseNumber,
   parseRanges,
   parseSizeBytes,
-} from './values.ts';
+} from '@counterpoint/core/base';
+import { type CommonName, UsageError } from './args.ts';
 
 /** One option as it stood on the command line. */
 export interface GivenOption<Name extends string = string> {

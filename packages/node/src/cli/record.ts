@@ -15,6 +15,7 @@ export type RecordName =
   | 'all-user'
   | 'all-kernel'
   | 'clockid'
+  | 'format'
   | 'output'
   | 'max-size'
   | 'mmap-pages'
@@ -64,6 +65,13 @@ export default defineVerb<RecordName>({
       short: 'k',
       value: 'CLOCK',
       help: 'clock of the times: mono, raw, real, boot, tai',
+      group: WHAT,
+    },
+    {
+      long: 'format',
+      value: 'NAME[,OPTION=VALUE]',
+      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram, or a file of\nyour own (./my-format.ts); several share the target, each with its own copies of the events',
+      repeat: true,
       group: WHAT,
     },
     { long: 'g', help: 'record call chains', group: CHAINS },
@@ -130,6 +138,10 @@ export default defineVerb<RecordName>({
     ['record -F 999 -p 1234 -- sleep 10', 'a running process, for ten seconds'],
     ['record -a -g -o all.data', 'everything on this machine, until Ctrl-C'],
     ['record -e page-faults -c 1 -- ./program', 'every page fault'],
+    [
+      'record --format histogram -F 25000 -a -- sleep 10',
+      'counts by address, added up in the kernel: little to write',
+    ],
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
   ],
   async run(context) {

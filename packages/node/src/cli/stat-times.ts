@@ -35,8 +35,7 @@ function repeatedTimeLines(runs: readonly Measurement[], withTable: boolean): st
   const meanText = mean.toFixed(digits).padStart(17);
   const result = ` ${meanText} +- ${standardError.toFixed(digits)} seconds time elapsed${share}`;
   if (!withTable) return ['', result, ''];
-  // Where the numbers begin.
-  const indent = ' '.repeat(result.search(/\S/));
+  const indent = ' '.repeat(9);
   return [
     '',
     `${indent}# Table of individual measurements:`,

@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { EventLookup } from '@counterpoint/core/events';
+import type { TracepointFormat } from '@counterpoint/core/perfdata';
 import { type EventTables, NO_TABLES } from './event-tables.ts';
 import { familyEvents } from './family-events.ts';
 import { kernelFunctions } from './kernel-functions.ts';
@@ -14,6 +16,24 @@ export interface SystemEventLookup extends EventLookup {
   pmu(name: string): SysfsPmu | null;
 }
 
+function tracefsPlaces(root: string): string[] {
+  return [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')];
+}
+
+/** A tracepoint of this machine with its id and fields. Throws where there is none, or where it may not be read. */
+export function systemTracepoint(system: string, name: string): TracepointFormat {
+  const tracepoints = new Tracefs(tracefsPlaces('/sys'));
+  const found = tracepoints.format(system, name);
+  if (found !== null && 'id' in found) return found;
+  if (found !== null) throw new CounterpointError('ERR_TRACEFS', found.unavailable, found.remedy);
+  const near = didYouMean(nearestNames(`${system}:${name}`, tracepoints.names()));
+  throw new CounterpointError(
+    'ERR_NO_TRACEPOINT',
+    `this kernel has no tracepoint ${system}:${name}${near}`,
+    'All of them: counterpoint list tracepoint',
+  );
+}
+
 /**
  * The events of the machine whose sysfs is at `root`. `tracefs` is where tracepoints are; else its own mount point, then
  * the old one inside debugfs.
@@ -25,9 +45,7 @@ export function systemEventLookup(
   tables: () => EventTables = root === '/sys' ? eventTables : () => NO_TABLES,
 ): SystemEventLookup {
   const devices = join(root, 'bus/event_source/devices');
-  const places =
-    tracefs === undefined ? [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')] : [tracefs];
-  const tracepoints = new Tracefs(places);
+  const tracepoints = new Tracefs(tracefs === undefined ? tracefsPlaces(root) : [tracefs]);
   const pmus = new Map<string, SysfsPmu | null>();
   const files = new ProbeFiles();
   // Another root is another machine, of whose CPU nothing is known.

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TracepointField, Unavailable } from '@counterpoint/core/events';
+import { parseFormat, type TracepointFormat } from '@counterpoint/core/perfdata';
 import { tracefsRemedy } from '../probe/index.ts';
 
 type Found = { dir: string; problem: null } | { dir: null; problem: Unavailable };
@@ -39,6 +40,18 @@ export class Tracefs {
     if (dir === null || typeof this.id(system, name) !== 'number') return null;
     try {
       return readFields(readFileSync(join(dir, system, name, 'format'), 'utf8'));
+    } catch {
+      return null;
+    }
+  }
+
+  /** All of a tracepoint's description. */
+  format(system: string, name: string): TracepointFormat | null | Unavailable {
+    const id = this.id(system, name);
+    const { dir } = this.#find();
+    if (typeof id !== 'number' || dir === null) return typeof id === 'number' ? null : id;
+    try {
+      return parseFormat(system, readFileSync(join(dir, system, name, 'format'), 'utf8'));
     } catch {
       return null;
     }

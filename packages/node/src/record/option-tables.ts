@@ -39,6 +39,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   levels: oneOf('all', 'user', 'kernel'),
   inherit: FLAG,
   clockId: wholeNumberFrom(0),
+  formats: listOf(either(TEXT, OBJECT), 'a list of sampling formats'),
   mmapPages: NUMBER,
   output: TEXT,
   delayMs: NUMBER,

@@ -1,8 +1,10 @@
 import type { ParsedEvent } from '@counterpoint/core/events';
 import type { LossEntry } from '@counterpoint/core/loss';
+import type { SamplingFormat } from '../sampling/index.ts';
 import type { Note } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { LaunchOptions } from '../target/index.ts';
+import type { FormatResult } from './format-recording.ts';
 
 /** What to record, and how. Names and defaults are those of `perf record` where it has them. */
 export interface RecordOptions {
@@ -33,6 +35,11 @@ export interface RecordOptions {
   inherit?: boolean;
   /** A clock of clock_gettime(2) for the times, such as 1 for CLOCK_MONOTONIC. */
   clockId?: number;
+  /**
+   * What happens at an overflow, instead of the kernel's own record: sampling formats by name with options
+   * (`histogram,max-entries=100k`), by the path of a module, or as objects. Each has its own copies of the events.
+   */
+  formats?: readonly (string | FormatChoice)[];
   /** Pages of each CPU's buffer, rounded up to a power of two. Default: up to 2 MiB, as much as the user may lock. */
   mmapPages?: number;
 
@@ -72,6 +79,12 @@ export interface RecordOptions {
   sys?: Sys;
 }
 
+export interface FormatChoice {
+  format: string | SamplingFormat;
+  /** By the names of the format's option table. */
+  options?: Readonly<Record<string, unknown>>;
+}
+
 export interface RecordProgress {
   elapsedMs: number;
   samples: number;
@@ -109,6 +122,8 @@ export interface RecordResult {
   exitSignal: NodeJS.Signals | null;
   notes: Note[];
   events: { requestedName: string; name: string; lostSamples: bigint | null }[];
+  /** What sampling formats came to. */
+  formats: FormatResult[];
   /** What stopped the writing, where something did. */
   error: Error | null;
 }

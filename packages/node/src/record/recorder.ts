@@ -1,10 +1,14 @@
-import { type Note, openSession, planEvents, planOpen } from '../session/index.ts';
-import { realSys } from '../sys/index.ts';
+import type { FormatRequest } from '../sampling/index.ts';
+import { type Note, openSession, planEvents, planOpen, type Session } from '../session/index.ts';
+import { realSys, type Sys } from '../sys/index.ts';
 import { type HeldCommand, launchHeld, resolveProgram } from '../target/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
+import { chooseFormats, copyEvents, formatRequests, prepareEvents } from './format-events.ts';
+import { FormatRecording } from './format-recording.ts';
 import { NameLogs } from './name-logs.ts';
 import { nodeOptionsForNames } from './node-names.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
+import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
 import {
@@ -16,6 +20,8 @@ import {
   sessionTarget,
 } from './request.ts';
 import { SessionRecording } from './session-recording.ts';
+
+const CLOCK_MONOTONIC = 1;
 
 /**
  * From the request to the finished output. Everything that can be refused is refused before the command runs and before
@@ -31,21 +37,31 @@ export async function runRecorder(
   options.signal?.throwIfAborted();
   checkAmounts(options);
   const scope = scopeOf(options);
+  const formats = await chooseFormats(options.formats);
   const events = await resolveEvents(options.events);
+  // Programs read CLOCK_MONOTONIC, and so their times and those of the kernel's records are on one clock.
+  const clocked = formats.length > 0 ? { clockId: CLOCK_MONOTONIC, ...options } : options;
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
   const perfMaps = new PerfMapKeeper();
   try {
     const target = sessionTarget(scope, options, held?.pid ?? null);
-    const planned = planEvents(events, samplingOptions(scope, options, notes));
+    const planned = planEvents(copyEvents(events, formats), samplingOptions(scope, clocked, notes));
+    prepareEvents(planned, formats, events.length);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
+    using formatRecording = openFormats(
+      sys,
+      session,
+      formatRequests(session, formats, events.length, scope, target),
+    );
     const parts = {
       sys,
-      options,
-      output,
+      options: clocked,
+      output: formats.length === 0 ? output : new OrderedOutput(output),
+      formats: formatRecording,
       path,
       scope,
       target,
@@ -69,6 +85,16 @@ export async function runRecorder(
     held?.[Symbol.dispose]();
     perfMaps[Symbol.dispose]();
     output.close();
+  }
+}
+
+/** Where a format cannot be had, the events are closed, too. */
+function openFormats(sys: Sys, session: Session, requests: readonly FormatRequest[]): FormatRecording {
+  try {
+    return FormatRecording.open(sys, requests);
+  } catch (error) {
+    session.close();
+    throw error;
   }
 }
 

@@ -11,6 +11,7 @@ import type { EventTotals, Note, Session, SessionEvent, SessionTarget } from '..
 import type { Sys } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
+import type { FormatRecording, FormatResult } from './format-recording.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
@@ -30,6 +31,7 @@ export interface RecordingParts {
   sys: Sys;
   options: RecordOptions;
   output: RecordingOutput;
+  formats: FormatRecording;
   path: string;
   scope: Scope;
   target: SessionTarget;
@@ -62,6 +64,7 @@ export class SessionRecording {
   readonly #rounds: { begin: number; samplesBefore: number }[] = [];
   /** Where the rounds that are in the output end. */
   #roundsEnd = Number.POSITIVE_INFINITY;
+  #formatResults: FormatResult[] = [];
   readonly #startedAt = performance.now();
   readonly #stopped: Promise<Stop>;
   #stop: (reason: Stop['reason'], error?: unknown) => void = () => {};
@@ -86,6 +89,7 @@ export class SessionRecording {
     await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps, notes));
     const stop = await this.#untilStopped();
     session.disable();
+    await this.#parts.formats.stop();
     // perf ends its command, too, when it stops before it.
     if (stop.reason !== 'command-exited') held?.kill('SIGTERM');
     await this.#reader.finish();
@@ -125,6 +129,10 @@ export class SessionRecording {
     options.signal?.addEventListener('abort', onAbort, { once: true });
     const timers: NodeJS.Timeout[] = [];
     this.#reader.start();
+    this.#parts.formats.start(
+      (bytes) => this.#parts.output.writeRecords(bytes),
+      (error) => this.#stop('write-error', error),
+    );
     this.#reader.ended.then((end) => {
       if (end.reason === 'failed') this.#stop('write-error', end.error);
       // A command's exit says the same, and brings its status.
@@ -165,7 +173,7 @@ export class SessionRecording {
   #progress() {
     return {
       elapsedMs: performance.now() - this.#startedAt,
-      samples: this.#scan.samples,
+      samples: this.#scan.samples + this.#parts.formats.samples,
       bytes: this.#parts.output.sizeBytes,
       lostRecords: this.#loss.lostRecords,
     };
@@ -226,6 +234,9 @@ export class SessionRecording {
     if (found.length > 0) features.buildIds = found;
     for (const path of buildIds?.replaced ?? [])
       notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
+    const { results, losses } = this.#parts.formats.finish();
+    this.#formatResults = results;
+    for (const loss of losses) this.#loss.ledger.add(loss);
     this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
     const unread = this.#unreadSamples();
     const closing = (roundsEnd: number) =>
@@ -296,13 +307,14 @@ export class SessionRecording {
     return {
       path,
       stopped: stop.reason,
-      samples: this.#scan.samples - this.#samplesAfter(this.#roundsEnd),
+      samples: this.#scan.samples - this.#samplesAfter(this.#roundsEnd) + this.#parts.formats.samples,
       bytes: output.sizeBytes,
       wakeups: this.#reader.wakeups,
       loss: this.#loss.ledger.list(),
       exitCode: exit?.code ?? null,
       exitSignal: exit?.signal ?? null,
       notes,
+      formats: this.#formatResults,
       events: session.events.map((event) => ({
         requestedName: event.requestedName,
         name: event.name,

@@ -1,0 +1,169 @@
+/**
+ * Sampling formats in a recording: their results become samples of the events that they were attached to, and are written
+ * between the rounds of the rings.
+ */
+import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import type { LossFacts } from '@counterpoint/core/loss';
+import { BodyWriter, encodeRecord, SampleLayout } from '@counterpoint/core/records';
+import { type FormatRequest, FormatRun, type FormatSample } from '../sampling/index.ts';
+import type { SessionEvent } from '../session/index.ts';
+import type { Sys } from '../sys/index.ts';
+
+/** Samples are encoded into pieces of about this size. */
+const PIECE_BYTES = 1 << 16;
+/** Between two looks at the event loop, samples of one result stream. */
+const SAMPLES_A_TURN = 4096;
+
+/** What a format came to. */
+export interface FormatResult {
+  readonly name: string;
+  /** Handler runs, over all its events. */
+  readonly runs: bigint;
+  /** Of the handler and the format's other programs, in all; null where the kernel did not measure it. */
+  readonly costNs: number | null;
+  readonly samples: number;
+  /** What it says of itself, for people. */
+  readonly lines: readonly string[];
+}
+
+export type FormatWriter = (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>;
+
+/** All formats of one recording. */
+export class FormatRecording implements Disposable {
+  readonly #parts: readonly FormatPart[];
+
+  private constructor(parts: readonly FormatPart[]) {
+    this.#parts = parts;
+  }
+
+  /** All or nothing. */
+  static open(sys: Sys, requests: readonly FormatRequest[]): FormatRecording {
+    const parts: FormatPart[] = [];
+    try {
+      for (const request of requests) parts.push(new FormatPart(sys, request));
+      return new FormatRecording(parts);
+    } catch (error) {
+      for (const part of parts) part.close();
+      throw error;
+    }
+  }
+
+  get samples(): number {
+    return this.#parts.reduce((sum, { samples }) => sum + samples, 0);
+  }
+
+  /** Begin to read; `onError` where one of them fails. Pieces are given to `write` one after the other. */
+  start(write: FormatWriter, onError: (error: unknown) => void): void {
+    for (const part of this.#parts) part.start(write, onError);
+  }
+
+  /** The counters are stopped: everything is written when this resolves. */
+  async stop(): Promise<void> {
+    for (const part of this.#parts) await part.stop();
+  }
+
+  finish(): { results: FormatResult[]; losses: LossFacts[] } {
+    const finished = this.#parts.map((part) => part.finish());
+    return {
+      results: finished.map(({ result }) => result),
+      losses: finished.flatMap(({ losses }) => losses),
+    };
+  }
+
+  close(): void {
+    for (const part of this.#parts) part.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+class FormatPart {
+  readonly #run: FormatRun;
+  readonly #encoders: readonly SampleEncoder[];
+  readonly #writer = new BodyWriter();
+  readonly #lines: string[] = [];
+  #reading: Promise<void> | null = null;
+  samples = 0;
+
+  constructor(sys: Sys, request: FormatRequest) {
+    this.#run = FormatRun.open(sys, request);
+    this.#encoders = request.events.map((event) => new SampleEncoder(event));
+  }
+
+  start(write: FormatWriter, onError: (error: unknown) => void): void {
+    this.#reading = this.#read(write).catch(onError);
+  }
+
+  async #read(write: FormatWriter): Promise<void> {
+    let sinceTurn = 0;
+    for await (const result of this.#run.results()) {
+      for (const sample of this.#run.samples(result)) {
+        this.#encoders[sample.event]!.encode(this.#writer, sample);
+        this.samples++;
+        if (this.#writer.length >= PIECE_BYTES) await write(this.#writer.take());
+        if (++sinceTurn < SAMPLES_A_TURN) continue;
+        sinceTurn = 0;
+        await new Promise(setImmediate);
+      }
+      this.#lines.push(...this.#run.lines(result));
+    }
+    if (this.#writer.length > 0) await write(this.#writer.take());
+  }
+
+  async stop(): Promise<void> {
+    this.#run.stop();
+    await this.#reading;
+  }
+
+  finish(): { result: FormatResult; losses: readonly LossFacts[] } {
+    const { runs, costNs, losses } = this.#run.finish();
+    const result = {
+      name: this.#run.format.name,
+      runs: runs.reduce((sum, count) => sum + count, 0n),
+      costNs,
+      samples: this.samples,
+      lines: this.#lines,
+    };
+    return { result, losses };
+  }
+
+  close(): void {
+    this.#run.close();
+  }
+}
+
+/** Samples as the kernel would have written them for an event. */
+class SampleEncoder {
+  readonly #layout: SampleLayout;
+  readonly #idOfCpu = new Map<number, bigint>();
+  readonly #id: bigint;
+
+  constructor({ attr, instances }: SessionEvent) {
+    this.#layout = new SampleLayout(attr);
+    for (const { cpu, id } of instances) this.#idOfCpu.set(cpu, id);
+    this.#id = instances[0]!.id;
+  }
+
+  encode(writer: BodyWriter, sample: FormatSample): void {
+    const { ip, pid, tid, cpu, timeNs: time, period, address = 0n, weight = 0n, callchain, raw } = sample;
+    const id = this.#idOfCpu.get(cpu) ?? this.#id;
+    const isKernel = BigInt.asIntN(64, ip) < 0n;
+    const fields = {
+      ...{ identifier: id, id, streamId: id, ip: BigInt.asUintN(64, ip), pid, tid, cpu, time, period },
+      ...{ addr: address, weight, callchain: [...(callchain ?? [])] },
+      raw: raw ?? new Uint8Array(0),
+    };
+    encodeRecord(
+      writer,
+      {
+        type: PERF_RECORD_SAMPLE,
+        misc: isKernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+        sample: fields,
+        tail: new Uint8Array(0),
+      },
+      this.#layout,
+    );
+  }
+}

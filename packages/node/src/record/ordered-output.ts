@@ -1,0 +1,49 @@
+import type { PerfDataFeatures, WrittenEvent } from '@counterpoint/core/perfdata';
+import type { ClosingRecords, RecordingOutput } from './output.ts';
+
+/** An output that several write to: what one of them writes is whole before the next one's begins. */
+export class OrderedOutput implements RecordingOutput {
+  readonly #output: RecordingOutput;
+  #last: Promise<void> | null = null;
+
+  constructor(output: RecordingOutput) {
+    this.#output = output;
+  }
+
+  get sizeBytes(): number {
+    return this.#output.sizeBytes;
+  }
+
+  begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): void | Promise<void> {
+    return this.#output.begin(events, features);
+  }
+
+  writeRecords(bytes: Uint8Array<ArrayBuffer>): void | Promise<void> {
+    return this.#inOrder(() => this.#output.writeRecords(bytes));
+  }
+
+  writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void> {
+    return this.#inOrder(() => this.#output.writeRound(spans, sizeBytes));
+  }
+
+  finish(features: Partial<PerfDataFeatures>, closing: ClosingRecords): number | Promise<number> {
+    return this.#output.finish(features, closing);
+  }
+
+  close(): void {
+    this.#output.close();
+  }
+
+  /** At once where nobody else writes. */
+  #inOrder(write: () => void | Promise<void>): void | Promise<void> {
+    const done = this.#last === null ? write() : this.#last.catch(() => {}).then(write);
+    if (done === undefined) return;
+    const last = done.finally(() => {
+      if (this.#last === last) this.#last = null;
+    });
+    this.#last = last;
+    // Whoever wrote it gets its error.
+    last.catch(() => {});
+    return done;
+  }
+}

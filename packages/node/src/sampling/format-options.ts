@@ -1,0 +1,147 @@
+/**
+ * The options of a sampling format: one table, from which come what `--format NAME,option=value` accepts, what a program may
+ * give, their types, their defaults and their help.
+ */
+import {
+  CounterpointError,
+  didYouMean,
+  nearestNames,
+  parseCount,
+  parseDurationMs,
+  parseSizeBytes,
+} from '@counterpoint/core/base';
+
+interface Row<Type extends string, Value> {
+  readonly type: Type;
+  readonly default: Value;
+  /** One line. */
+  readonly help: string;
+}
+
+interface Bounds {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** Text forms: `20k` for a count, `64K` for bytes, `100ms` for a duration (milliseconds in the value). */
+export type FormatOption =
+  | (Row<'count', number> & Bounds)
+  | (Row<'bytes', number> & Bounds)
+  | (Row<'duration', number> & Bounds)
+  | Row<'switch', boolean>
+  | Row<'text', string>
+  | (Row<'choice', string> & { readonly choices: readonly string[] });
+
+/** By name as programs write it (`maxEntries`); the command line says `max-entries`. */
+export type FormatOptionTable = Readonly<Record<string, FormatOption>>;
+
+/** The values of a table, with a default for whatever was not given. */
+export type OptionValues<Table extends FormatOptionTable> = {
+  readonly [Name in keyof Table]: Table[Name]['default'] extends number
+    ? number
+    : Table[Name]['default'] extends boolean
+      ? boolean
+      : string;
+};
+
+/** Each kind of number: how its text is read, and what it is called where that fails. */
+const NUMBERS = {
+  count: { parse: parseCount, what: 'a whole number, such as 4096 or 16k' },
+  bytes: { parse: parseSizeBytes, what: 'a size, such as 65536 or 64K' },
+  duration: { parse: parseDurationMs, what: 'a time, such as 100ms or 1s' },
+} as const;
+
+const SWITCH_WORDS: Readonly<Record<string, boolean>> = { yes: true, true: true, no: false, false: false };
+
+/** `maxEntries` -> `max-entries`. */
+export function optionWord(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** The options of `option=value,option,…`; a switch may stand alone. Throws `ERR_FORMAT_OPTION`. */
+export function parseFormatOptions<Table extends FormatOptionTable>(
+  format: string,
+  table: Table,
+  text: string,
+): OptionValues<Table> {
+  const given: Record<string, unknown> = {};
+  for (const piece of text === '' ? [] : text.split(',')) {
+    const equals = piece.indexOf('=');
+    const word = (equals < 0 ? piece : piece.slice(0, equals)).trim();
+    const name = Object.keys(table).find((one) => optionWord(one) === word || one === word);
+    if (name === undefined) throw unknownOption(format, table, word, optionWord);
+    given[name] = parseValue(format, word, table[name]!, equals < 0 ? null : piece.slice(equals + 1).trim());
+  }
+  return checkFormatOptions(format, table, given);
+}
+
+/** What a program gave, checked against the table, with defaults. Throws `ERR_FORMAT_OPTION`. */
+export function checkFormatOptions<Table extends FormatOptionTable>(
+  format: string,
+  table: Table,
+  given: Readonly<Record<string, unknown>>,
+): OptionValues<Table> {
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(table, name)) throw unknownOption(format, table, name, (one) => one);
+  const values = Object.entries(table).map(([name, row]) => {
+    const value = given[name];
+    if (value === undefined) return [name, row.default];
+    const expected = misfit(row, value);
+    if (expected !== null) throw wrongValue(format, optionWord(name), String(value), expected);
+    return [name, value];
+  });
+  return Object.fromEntries(values) as OptionValues<Table>;
+}
+
+function parseValue(format: string, word: string, row: FormatOption, text: string | null): unknown {
+  if (row.type === 'switch') {
+    if (text === null) return true;
+    if (Object.hasOwn(SWITCH_WORDS, text)) return SWITCH_WORDS[text];
+    throw wrongValue(format, word, text, 'yes or no');
+  }
+  if (text === null)
+    throw new CounterpointError(
+      'ERR_FORMAT_OPTION',
+      `the format ${format} needs a value for ${word}: ${row.help}`,
+      `Give ${word}=VALUE; without it, it is ${row.default}.`,
+    );
+  if (row.type === 'text' || row.type === 'choice') return text;
+  const value = NUMBERS[row.type].parse(text);
+  if (value === null) throw wrongValue(format, word, text, NUMBERS[row.type].what);
+  return value;
+}
+
+/** What a value should have been; null where it is right. */
+function misfit(row: FormatOption, value: unknown): string | null {
+  if (row.type === 'switch') return typeof value === 'boolean' ? null : 'true or false';
+  if (row.type === 'text') return typeof value === 'string' ? null : 'text';
+  if (row.type === 'choice')
+    return row.choices.some((choice) => choice === value) ? null : `one of ${row.choices.join(', ')}`;
+  const isNumber = row.type === 'duration' ? Number.isFinite(value) : Number.isSafeInteger(value);
+  if (!isNumber) return NUMBERS[row.type].what;
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = row;
+  const number = value as number;
+  if (number >= min && number <= max) return null;
+  return max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `from ${min} to ${max}`;
+}
+
+function wrongValue(format: string, word: string, found: string, expected: string): CounterpointError {
+  return new CounterpointError(
+    'ERR_FORMAT_OPTION',
+    `the option ${word} of the format ${format} is ${expected}, not ${found === '' ? 'nothing' : found}`,
+  );
+}
+
+function unknownOption(
+  format: string,
+  table: FormatOptionTable,
+  word: string,
+  spell: (name: string) => string,
+): CounterpointError {
+  const names = Object.keys(table).map(spell);
+  return new CounterpointError(
+    'ERR_FORMAT_OPTION',
+    `the format ${format} has no option ${word === '' ? 'without a name' : `${word}${didYouMean(nearestNames(word, names))}`}`,
+    names.length === 0 ? 'It has none.' : `Its options are ${names.join(', ')}.`,
+  );
+}

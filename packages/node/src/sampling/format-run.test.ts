@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseEvents } from '@counterpoint/core/events';
+import { listMaps, listPrograms } from '../bpf/index.ts';
+import { systemEventLookup } from '../pmu/index.ts';
+import { openSession, planEvents, planOpen } from '../session/index.ts';
+import { realSys } from '../sys/index.ts';
+import { onlineCpus } from '../target/index.ts';
+import { checkFormatOptions } from './format-options.ts';
+import { FormatRun } from './format-run.ts';
+import type { HistogramBucket } from './formats/histogram.ts';
+import { findFormat } from './registry.ts';
+
+const skip = process.getuid?.() === 0 ? false : 'needs root';
+
+function openClock(periodNs: bigint) {
+  const options = {
+    frequency: 1000,
+    period: periodNs,
+    isRateGiven: true,
+    callchains: 'none',
+    inherit: false,
+    wholeCpus: true,
+    enableOnExec: false,
+    startsLater: false,
+    levels: 'all',
+  } as const;
+  const target = { tasks: [-1], cpus: onlineCpus() };
+  const planned = planEvents(parseEvents('cpu-clock', systemEventLookup()), options);
+  return { session: openSession(realSys, planOpen(planned, target, 8, 8), { notes: [] }), target };
+}
+
+function loadedNow(): string[] {
+  return [...listPrograms(realSys), ...listMaps(realSys)].map(({ id, name }) => `${name} ${id}`);
+}
+
+function leftOver(before: ReadonlySet<string>): string[] {
+  return loadedNow().filter((one) => !before.has(one) && /histogram|buckets|loss_counters/.test(one));
+}
+
+function busy(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+test('histogram: what it counts is what ran, and afterwards nothing is left', { skip }, async () => {
+  const { session, target } = openClock(1_000_000n);
+  const format = await findFormat('histogram');
+  const before = new Set(loadedNow());
+  const run = FormatRun.open(realSys, {
+    format,
+    options: checkFormatOptions('histogram', format.options, {}),
+    events: session.events.filter(({ isSideband }) => !isSideband),
+    target: { kind: 'cpus', cpus: target.cpus },
+  });
+  session.enable();
+  busy(500);
+  session.disable();
+  run.stop();
+  const buckets: HistogramBucket[] = [];
+  for await (const bucket of run.results()) buckets.push(bucket as HistogramBucket);
+  const { runs, costNs, losses } = run.finish();
+  const samples = buckets.reduce((sum, one) => sum + one.samples, 0n);
+  assert.equal(samples, runs[0]);
+  assert.deepEqual(
+    losses.filter(({ kind }) => kind !== 'format-skipped'),
+    [],
+  );
+  assert.ok(costNs !== null && costNs > 0 && costNs / Number(samples) < 100_000, `${costNs} ns`);
+  const own = buckets.filter(({ pid }) => pid === process.pid);
+  const ownSamples = own.reduce((sum, one) => sum + one.samples, 0n);
+  assert.ok(ownSamples > 50n, `${ownSamples} samples of this process in 500 ms`);
+  assert.ok(buckets.every(({ samples, period }) => period === samples * 1_000_000n));
+  run.close();
+  session.close();
+  // The kernel frees maps a moment later.
+  for (let tries = 0; leftOver(before).length > 0 && tries < 50; tries++)
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.deepEqual(leftOver(before), []);
+});

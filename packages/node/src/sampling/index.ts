@@ -1,0 +1,25 @@
+export {
+  type CollectContext,
+  defineFormat,
+  type FormatMaps,
+  type FormatPlan,
+  type FormatProgram,
+  type FormatSample,
+  type FormatTarget,
+  type HandlerContext,
+  type ProgramContext,
+  type ResultContext,
+  type SamplingFormat,
+  type WakeRule,
+} from './format.ts';
+export {
+  checkFormatOptions,
+  type FormatOption,
+  type FormatOptionTable,
+  type OptionValues,
+  optionWord,
+  parseFormatOptions,
+} from './format-options.ts';
+export { type FormatRequest, FormatRun, type FormatTotals } from './format-run.ts';
+export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
+export { builtInFormats, findFormat, splitSpecification } from './registry.ts';

@@ -1,0 +1,80 @@
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import type { SamplingFormat } from './format.ts';
+import { loadDefaultExport } from './load-module.ts';
+
+/** Formats that are there without a file; loaded when they are asked for. */
+const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = {
+  ring: () => import('./formats/ring.ts'),
+  histogram: () => import('./formats/histogram.ts'),
+};
+
+export const builtInFormats: readonly string[] = Object.keys(BUILT_IN);
+
+/** `NAME` or the path of a module: a path has a slash or an ending of JavaScript or TypeScript. */
+const PATH = /\/|\.[cm]?[jt]s$/;
+
+export interface FormatSpecification {
+  readonly name: string;
+  /** What stood after the first comma. */
+  readonly options: string;
+}
+
+/** `NAME[,option=value]…` in its two parts. */
+export function splitSpecification(text: string): FormatSpecification {
+  const comma = text.indexOf(',');
+  return comma < 0
+    ? { name: text.trim(), options: '' }
+    : { name: text.slice(0, comma).trim(), options: text.slice(comma + 1) };
+}
+
+/** A format by its name, or a user's by its path. */
+export async function findFormat(name: string): Promise<SamplingFormat> {
+  if (PATH.test(name)) return checkedFormat(name, await loadDefaultExport(name));
+  const load = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
+  if (load === undefined)
+    throw new CounterpointError(
+      'ERR_NO_FORMAT',
+      `there is no sampling format ${name === '' ? 'without a name' : name}${didYouMean(nearestNames(name, builtInFormats))}`,
+      `There are ${builtInFormats.join(', ')}. A format of your own is named by its file: ./my-format.ts`,
+    );
+  return (await load()).default as SamplingFormat;
+}
+
+/** What every format must have, by the type it has. */
+const NEEDED = [
+  ['name', 'string'],
+  ['version', 'number'],
+  ['summary', 'string'],
+  ['options', 'object'],
+  ['plan', 'function'],
+  ['collect', 'function'],
+] as const;
+
+/** What it may have. */
+const ALLOWED = ['onOverflow', 'toSamples', 'describe'] as const;
+
+function checkedFormat(path: string, found: unknown): SamplingFormat {
+  const refuse = (what: string) => {
+    throw new CounterpointError(
+      'ERR_FORMAT_MODULE',
+      `${path} exports no sampling format: ${what}`,
+      'Write export default defineFormat({ name, version, summary, options, plan, onOverflow, collect }).',
+    );
+  };
+  if (typeof found !== 'object' || found === null)
+    refuse(`its default export is ${found === null ? 'null' : `a ${typeof found}`}`);
+  const format = found as Record<string, unknown>;
+  for (const [name, type] of NEEDED)
+    if (typeof format[name] !== type || format[name] === null)
+      refuse(`${name} is ${missing(format[name])}, not a ${type}`);
+  for (const name of ALLOWED)
+    if (format[name] !== undefined && typeof format[name] !== 'function') refuse(`${name} is no function`);
+  // The kernel's names of programs and maps are made of it.
+  if (!/^[A-Za-z][\w.-]*$/.test(String(format['name'])))
+    refuse(`"${format['name']}" is no name: letters, digits, - and _`);
+  return found as SamplingFormat;
+}
+
+function missing(value: unknown): string {
+  return value === undefined ? 'missing' : value === null ? 'null' : `a ${typeof value}`;
+}
