@@ -31,6 +31,18 @@ export class BpfAssembler extends MapAssembler {
   }
 
   /**
+   * Go on only for one process. A program on a tracepoint or kprobe runs for every process, whatever the event watches that it
+   * is attached through, and what it drops is dropped for everybody who records there: so for other processes the program
+   * ends here and keeps the record. A call: save the context before. The id is that of the first pid namespace.
+   */
+  onlyProcess(processId: number): void {
+    this.code.asOne(() => {
+      this.loadProcessId(r0);
+      this.if(r0, '!=', processId, () => this.return(1));
+    });
+  }
+
+  /**
    * A text of any length (`__data_loc` of a tracepoint), or as much of it as there is room for, with a zero at its end. A call:
    * r0 is its length with the zero, or a negative error number.
    */
@@ -75,12 +87,12 @@ export class BpfAssembler extends MapAssembler {
     this.exit();
   }
 
-  /** End: perf records the event as it would without a program. */
+  /** End: perf records the event as it would without a program (whoever else records a tracepoint, too). */
   keepRecord(): void {
     this.#verdict(1);
   }
 
-  /** End: perf records nothing for this event. */
+  /** End: perf records nothing for this event. On a tracepoint or kprobe nobody does, see onlyProcess. */
   dropRecord(): void {
     this.#verdict(0);
   }
