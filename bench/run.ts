@@ -1,4 +1,6 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
+
+import { benchBpfRing } from './bpf-ring.ts';
 import { missingTool } from './measure.ts';
 import { benchPtCalls } from './pt-calls.ts';
 import { benchPtPackets } from './pt-packets.ts';
@@ -20,6 +22,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'self-monitoring': benchSelfMonitoring,
   'set-switch': benchSetSwitch,
   stat: benchStat,
+  'bpf-ring': benchBpfRing,
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
   'pt-workers': benchPtWorkers,

@@ -10,6 +10,7 @@ import {
   MMAP_CAP_USER_TIME,
   MMAP_CAP_USER_TIME_ZERO,
 } from '../packages/core/src/abi/index.ts';
+import { measure } from '../packages/node/src/self-monitoring/index.ts';
 import { openCounters } from '../packages/node/src/self-monitoring/open-counters.ts';
 import { realSys } from '../packages/node/src/sys/index.ts';
 import { EventPage } from '../packages/node/src/test/event-page.ts';
@@ -17,6 +18,7 @@ import { ensureGuest } from '../scripts/pmu-guest/build.ts';
 import { bundleTest } from '../scripts/pmu-guest/bundle.ts';
 import { GuestUnavailable } from '../scripts/pmu-guest/commands.ts';
 import { runInGuest } from '../scripts/pmu-guest/run.ts';
+import { median } from './measure.ts';
 import { costNs } from './self-monitoring-cost.ts';
 
 const READS = 20_000;
@@ -34,6 +36,22 @@ function overMemory(events: readonly string[], capabilities: number): void {
     `${events.length} event${events.length > 1 ? 's' : ''}, ${clock}: page read ${ours!.toFixed(0)} ns, read(2) ${peer!.toFixed(0)} ns, ratio ${(ours! / peer!).toFixed(2)}`,
   );
   for (const handle of [page, kernel, ...pages]) handle.close();
+}
+
+/** What `measure` of nothing leaves after its calibration: the first in a process, and the median of those after it. */
+async function benchMeasure(): Promise<void> {
+  for (const [what, nothing] of [
+    ['a function', () => {}],
+    ['an asynchronous function', async () => {}],
+  ] as const) {
+    const leftNs: number[] = [];
+    for (let round = 0; round < 301; round++)
+      leftNs.push(Number((await measure<unknown>(nothing, 'task-clock')).timeNs));
+    const [first, ...later] = leftNs;
+    console.log(
+      `measure of ${what} that does nothing: ${first} ns are left at first, ${median(later).toFixed(0)} ns then`,
+    );
+  }
 }
 
 async function inGuest(): Promise<void> {
@@ -68,5 +86,6 @@ export async function benchSelfMonitoring(): Promise<void> {
     overMemory(events, withTime);
     overMemory(events, MMAP_CAP_USER_RDPMC);
   }
+  await benchMeasure();
   await inGuest();
 }

@@ -86,6 +86,13 @@ test('cut at every byte: whole records before the cut, and the rest is counted',
     assert.throws(() => parseJitDump(whole.slice(0, end)), { code: 'ERR_NOT_JITDUMP' });
 });
 
+test('a header that says it is longer than the file: no record, and that is counted', () => {
+  const bytes = jitDumpBytes(RECORDS, true);
+  new DataView(bytes.buffer).setUint32(8, bytes.length + 1, true);
+  const dump = parseJitDump(bytes);
+  assert.deepEqual([dump.records, dump.damage.count('jitdump-cut')], [[], 1]);
+});
+
 test('a record whose parts do not fit is counted and skipped', () => {
   const bytes = jitDumpBytes([RECORDS[2]!, RECORDS[6]!], true);
   // Code size of the first record.

@@ -126,6 +126,7 @@ export function parseJitDump(bytes: Uint8Array): JitDump {
   };
   // The header says its size, so that later versions can be longer.
   let at = Math.max(JITDUMP_HEADER_BYTES, reader.u32(8));
+  if (at > bytes.length) damage.add('jitdump-cut', 8);
   while (at < bytes.length) {
     const size = at + JIT_RECORD_HEADER_BYTES <= bytes.length ? reader.u32(at + 4) : 0;
     if (size < JIT_RECORD_HEADER_BYTES || at + size > bytes.length) {

@@ -43,49 +43,59 @@ export class BpfRingReader {
   records = 0;
   discarded = 0;
   readonly #memory: BpfRingMemory;
-  readonly #mask: number;
   readonly #commitBytes: number;
-  /** [#position, #limit) is what is there to be read; #given was given back. */
-  #position: number;
-  #limit: number;
+  /**
+   * What is there to be read, as offsets in the doubled data: small numbers, which loops handle faster than positions.
+   *
+   *   position of the first byte = #base + #offset
+   *
+   *   | 0 ...  #offset | ... to be read ... | #end ... 2 * sizeBytes |
+   */
+  #offset = 0;
+  #end = 0;
+  #base: number;
+  /** Everything before this position was given back. */
   #given: number;
 
   constructor(memory: BpfRingMemory) {
     this.#memory = memory;
     this.words = memory.words;
-    this.#mask = memory.sizeBytes - 1;
     this.#commitBytes = memory.sizeBytes / COMMIT_SHARE;
-    this.#position = memory.consumed();
-    this.#limit = this.#position;
-    this.#given = this.#position;
+    this.#base = memory.consumed();
+    this.#given = this.#base;
   }
 
-  /** Bytes that were read so far, headers included. */
+  /** Bytes that were read since the ring began, headers included. */
   get positionBytes(): number {
-    return this.#position;
+    return this.#base + this.#offset;
   }
 
   /** Go to the next record. False: there is none that is finished. */
   next(): boolean {
+    let offset = this.#offset;
     for (;;) {
-      if (this.#position >= this.#limit && !this.#look()) return false;
-      // `&` keeps the low 32 bits, so growing positions are fine: a ring is at most 2 GiB.
-      const at = (this.#position & this.#mask) >>> 2;
+      if (offset >= this.#end) {
+        if (!this.#look()) return false;
+        offset = this.#offset;
+      }
       // A load that the compiler keeps and orders: the kernel clears the busy bit after it has written the payload.
-      const header = Atomics.load(this.words, at);
+      const header = Atomics.load(this.words, offset >>> 2);
+      // One comparison for the two flags, which are rare.
+      if (header < BPF_RINGBUF_DISCARD_BIT) {
+        const next = offset + ((header + BPF_RINGBUF_HEADER_SIZE + 7) & ~7);
+        if (next > this.#end) this.#refuse(header);
+        this.#offset = next;
+        this.word = (offset >>> 2) + 2;
+        this.sizeBytes = header;
+        this.records++;
+        return true;
+      }
       if (header >= BPF_RINGBUF_BUSY_BIT) return false;
       const sizeBytes = header & ~BPF_RINGBUF_DISCARD_BIT;
-      const total = (sizeBytes + BPF_RINGBUF_HEADER_SIZE + 7) & ~7;
-      if (total > this.#limit - this.#position) this.#refuse(sizeBytes);
-      this.#position += total;
-      if (header >= BPF_RINGBUF_DISCARD_BIT) {
-        this.discarded++;
-        continue;
-      }
-      this.word = at + 2;
-      this.sizeBytes = sizeBytes;
-      this.records++;
-      return true;
+      offset += (sizeBytes + BPF_RINGBUF_HEADER_SIZE + 7) & ~7;
+      if (offset > this.#end) this.#refuse(sizeBytes);
+      this.#offset = offset;
+      this.discarded++;
     }
   }
 
@@ -97,33 +107,38 @@ export class BpfRingReader {
 
   /** Give everything that was read back to the programs. Records must not be read after this. */
   commit(): void {
-    if (this.#given === this.#position) return;
-    this.#given = this.#position;
-    this.#memory.consume(this.#position);
+    const position = this.positionBytes;
+    if (this.#given === position) return;
+    this.#given = position;
+    this.#memory.consume(position);
   }
 
   /** See how far programs have come. */
   #look(): boolean {
-    if (this.#position - this.#given >= this.#commitBytes) this.commit();
+    const position = this.positionBytes;
+    if (position - this.#given >= this.#commitBytes) this.commit();
+    const { sizeBytes } = this.#memory;
     const produced = this.#memory.produced();
-    const size = produced - this.#position;
-    if (size < 0 || size > this.#memory.sizeBytes) {
+    const size = produced - position;
+    if (size < 0 || size > sizeBytes) {
       throw new FormatError(
         'ERR_BPF_RING',
-        this.#position,
-        `at most ${this.#memory.sizeBytes} bytes beyond it`,
+        position,
+        `at most ${sizeBytes} bytes beyond it`,
         `a producer at ${produced}`,
       );
     }
-    this.#limit = produced;
+    this.#offset = position % sizeBytes;
+    this.#base = position - this.#offset;
+    this.#end = this.#offset + size;
     return size > 0;
   }
 
   #refuse(sizeBytes: number): never {
     throw new FormatError(
       'ERR_BPF_RING',
-      this.#position,
-      `a record within ${this.#limit - this.#position} bytes`,
+      this.positionBytes,
+      `a record within ${this.#end - this.#offset} bytes`,
       `one of ${sizeBytes}`,
     );
   }

@@ -35,7 +35,8 @@ function repeatedTimeLines(runs: readonly Measurement[], withTable: boolean): st
   const meanText = mean.toFixed(digits).padStart(17);
   const result = ` ${meanText} +- ${standardError.toFixed(digits)} seconds time elapsed${share}`;
   if (!withTable) return ['', result, ''];
-  const indent = ' '.repeat(9);
+  // Where the numbers begin.
+  const indent = ' '.repeat(result.search(/\S/));
   return [
     '',
     `${indent}# Table of individual measurements:`,

@@ -123,7 +123,7 @@ export default defineVerb<StatName>({
     {
       long: 'detailed',
       short: 'd',
-      help: 'without -e: caches, too; -dd adds TLBs, -ddd prefetches',
+      help: 'caches, too (beside -e those alone); -dd adds TLBs, -ddd prefetches',
       group: WHAT,
     },
     { long: 'null', short: 'n', help: 'count nothing, take the time only', group: WHAT },

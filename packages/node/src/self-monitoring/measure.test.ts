@@ -44,6 +44,17 @@ describe('measure', { skip }, () => {
     assert.ok(least! < 5000, `${least} ns`);
   });
 
+  test('an asynchronous nothing leaves little of what measuring it costs', async () => {
+    const left: number[] = [];
+    for (let round = 0; round < 101; round++) {
+      const { events } = await measure(async () => {}, 'task-clock');
+      left.push(Number(events[0]!.count) / Number(events[0]!.overhead));
+    }
+    left.sort((a, b) => a - b);
+    // 0.6 to 1.3 times; 5 where calibration goes another way than the measurement.
+    assert.ok(left[50]! < 2.5, `${left[50]} times the overhead is left`);
+  });
+
   test('an asynchronous function: until its promise is settled, with a note on what is in and what is out', async () => {
     const measured: Promise<Measurement<string>> = measure(async () => {
       fault(100);

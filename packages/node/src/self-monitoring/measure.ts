@@ -36,6 +36,7 @@ const DEFAULT_EVENTS: readonly (readonly string[])[] = [
 /** Measurements of nothing, of which the smallest counts: more only catches what was not ours. */
 const CALIBRATIONS = 64;
 const ASYNC_CALIBRATIONS = 16;
+const WARM_UPS = 4;
 
 /**
  * Count what `fn` does on this thread. For a function that gives a promise the count ends when the promise is settled, and
@@ -86,20 +87,13 @@ export function measureWith<T>(
     const result = bracket.run(fn);
     if (!isThenable(result)) return bracket.finish(result);
     isAsync = true;
-    return finishLater(bracket, result);
+    return bracket.whenSettled(
+      result,
+      (value) => bracket.finishLater(value),
+      () => own.close(),
+    );
   } finally {
     if (!isAsync) own.close();
-  }
-}
-
-async function finishLater<T>(bracket: Bracket, promise: PromiseLike<T>): Promise<Measurement<T>> {
-  try {
-    const result = await promise;
-    bracket.end();
-    await bracket.calibrateAsync();
-    return bracket.finish(result);
-  } finally {
-    bracket.own.close();
   }
 }
 
@@ -111,6 +105,7 @@ function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
 }
 
 const nothing = (): void => {};
+const nothingLater = async (): Promise<void> => {};
 
 /** One measurement: a reading before and one after, and the same around nothing. */
 class Bracket {
@@ -137,18 +132,25 @@ class Bracket {
       this.run(nothing);
       this.#keepSmallest();
     }
+    for (let round = 0; round < WARM_UPS; round++) this.#warmUpAsync();
     this.#timesBefore = this.own.read();
   }
 
+  /**
+   * What an asynchronous function needs is compiled when it is first called, 0.1 ms in the middle of the measurement. The
+   * promise is never settled: nothing of this is left to run later.
+   */
+  #warmUpAsync(): void {
+    const never = new Promise<void>(nothing);
+    if (isThenable(never)) void this.whenSettled(never, nothing, nothing);
+  }
+
   /** How the promise is awaited costs, too. Once the function has ended, as it is not known before that it is needed. */
-  async calibrateAsync(): Promise<void> {
+  async #calibrateAsync(): Promise<void> {
     const [before, after] = [this.#before.slice(), this.#after.slice()];
-    const settled = Promise.resolve();
     this.#overhead = [];
     for (let round = 0; round < ASYNC_CALIBRATIONS; round++) {
-      this.run(nothing);
-      await settled;
-      this.own.readInto(this.#after);
+      await this.whenSettled(this.run(nothingLater), nothing, nothing);
       this.#keepSmallest();
     }
     this.#before.set(before);
@@ -166,9 +168,28 @@ class Bracket {
     return result;
   }
 
-  end(): void {
+  /**
+   * The reading after an asynchronous function, and what comes then. All that happens before that reading is counted with the
+   * function: calibration and warming up take the same way.
+   */
+  whenSettled<T, R>(
+    promise: PromiseLike<T>,
+    then: (result: T) => R | PromiseLike<R>,
+    always: () => void,
+  ): Promise<R> {
+    return this.#readWhenSettled(promise, then).finally(always);
+  }
+
+  async #readWhenSettled<T, R>(promise: PromiseLike<T>, then: (result: T) => R | PromiseLike<R>): Promise<R> {
+    const result = await promise;
     this.own.readInto(this.#after);
+    return then(result);
+  }
+
+  async finishLater<T>(result: T): Promise<Measurement<T>> {
     this.#timesAfter = this.own.read();
+    await this.#calibrateAsync();
+    return this.finish(result);
   }
 
   finish<T>(result: T): Measurement<T> {

@@ -25,6 +25,9 @@ test('names that node --perf-basic-prof writes', () => {
     '^',
   ]);
   assert.deepEqual(parts("JS:+'map <anonymous>:3:4"), ['map', '<anonymous>', 3, 4, '+']);
+  assert.deepEqual(parts('JS:o*hot [eval]:1:16'), ['hot', '[eval]', 1, 16, '*']);
+  assert.deepEqual(parts('JS:o+hot /x.js:1:16'), ['hot', '/x.js', 1, 16, '+']);
+  assert.deepEqual(parts('JS:o /x.js:1:2'), ['o', '/x.js', 1, 2, '']);
   assert.deepEqual(parts('LazyCompile:*a.b /x.js:7'), ['a.b', '/x.js', 7, null, '*']);
   assert.deepEqual(parts('Function:walk /x.js:2:3'), ['walk', '/x.js', 2, 3, '']);
   assert.deepEqual(parts('Eval:~ evalmachine.<anonymous>:1:1'), [

@@ -6,6 +6,8 @@
  *   │  │└ function; empty where it is anonymous
  *   │  └ tier
  *   └ kind of code; LazyCompile, Function, Eval and Script before V8 10
+ *
+ * Newer engines (seen in Node 26) write an `o` before the tier of code that a running loop was moved into (on-stack replacement).
  */
 export interface ScriptName {
   name: string;
@@ -25,8 +27,8 @@ export const TIER_WORDS: Readonly<Record<string, string>> = {
   '*': 'optimised by TurboFan',
 };
 
-/** V8's markers carry an apostrophe where the code was specialised for one context. */
-const KIND_AND_TIER = /^(?:JS|LazyCompile|Function|Eval|Script|Module):([~^+*]?)'?/;
+/** V8's markers carry an apostrophe where the code was specialised for one context. A function may be called `o`, too. */
+const KIND_AND_TIER = /^(?:JS|LazyCompile|Function|Eval|Script|Module):(?:o(?=[+*]))?([~^+*]?)'?/;
 
 /** Where a source begins after the function's name: both may contain spaces. */
 const SOURCE_START = / (?=\/|node:|file:|https?:|wasm:|evalmachine|<|\[)/;

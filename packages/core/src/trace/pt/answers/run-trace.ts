@@ -9,7 +9,7 @@
  */
 import { toFloat } from '../../../base/index.ts';
 import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../image/index.ts';
-import type { Errata } from '../errata.ts';
+import { NO_ERRATA } from '../errata.ts';
 import {
   EVENT_OVERFLOW,
   ExecutedInstruction,
@@ -29,6 +29,7 @@ import {
   END_BLOCKED,
   type EngineEventListener,
   GraphEngine,
+  GraphLimit,
   HandOver,
   headerOf,
   type NodeListener,
@@ -103,6 +104,7 @@ export class TraceRun {
   #steps = 0;
   readonly #stopAt: number;
   readonly #graphEnd: number;
+  readonly #graphLimit: GraphLimit;
   /** It ended at `stopAt`, in a state that another run may begin with. */
   isStopped = false;
 
@@ -123,12 +125,9 @@ export class TraceRun {
     this.#image = image;
     this.#options = options;
     this.#listener = listener;
+    this.#graphLimit = new GraphLimit(bytes, this.#end, options.errata ?? NO_ERRATA);
     this.decoder = new FlowDecoder(bytes, image, options);
-    this.#usesGraph =
-      options.exactOnly !== true &&
-      options.ticks !== true &&
-      options.codeTime === undefined &&
-      !changesPackets(options.errata);
+    this.#usesGraph = options.exactOnly !== true && options.ticks !== true && options.codeTime === undefined;
   }
 
   /** To the end of the trace, however damaged it is. */
@@ -196,17 +195,18 @@ export class TraceRun {
   #runGraph(): void {
     const { decoder } = this;
     const { state } = decoder;
-    if (!decoder.release()) return;
+    const end = Math.min(this.#graphEnd, this.#graphLimit.after(state.position));
+    if (end <= state.position || !decoder.release()) return;
     const engine = this.#engineFor(state);
     this.#handOver.take(engine, state);
     // Where no instruction is, nothing goes on.
     if (engine.graph.endOf(engine.node) !== END_BLOCKED) this.#listener.onGraph?.(state.ipLo, state.ipHi);
     const header = headerOf(state, this.#options.interruptFlags === true);
     for (;;) {
-      const sliceEnd = Math.min(this.#graphEnd, engine.position + SLICE_BYTES);
+      const sliceEnd = Math.min(end, engine.position + SLICE_BYTES);
       engine.run(this.#bytes, sliceEnd, header);
       // A packet may be cut by the end of the slice, so getting on at all means to go on.
-      if (engine.position < sliceEnd - SLICE_BYTES / 2 || sliceEnd === this.#graphEnd) break;
+      if (engine.position < sliceEnd - SLICE_BYTES / 2 || sliceEnd === end) break;
       this.#look();
     }
     this.#handOver.give(engine, state);
@@ -300,9 +300,4 @@ export class TraceRun {
     this.#options.signal?.throwIfAborted();
     this.#options.onProgress?.(this.decoder.offset);
   }
-}
-
-/** Errata that make packets mean something else, or the branch before an event. */
-function changesPackets(errata: Errata | undefined): boolean {
-  return errata !== undefined && (errata.skd007 || errata.skl168 || errata.bdm64);
 }

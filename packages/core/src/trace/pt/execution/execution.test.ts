@@ -83,3 +83,19 @@ test('random walks through gzip and libc, in every encoding, decoded by libipt: 
     oracle.close();
   }
 });
+
+test('a recorded path that the code does not go is refused: empty, cut inside of a block, of other code', () => {
+  // nop; nop; jmp to the first.
+  const image = new CodeImage();
+  image.addSection({ name: 'code', address: 0x1000n, bytes: Uint8Array.of(0x90, 0x90, 0xeb, 0xfc) });
+  const encode = (...addresses: number[]) => {
+    const path = new RecordedPath(Int32Array.from(addresses.flatMap((address) => [address, 0])));
+    return joinChunks(new ExecutionEncoder(image, path).chunks({}));
+  };
+  assert.ok(encode(0x1000, 0x1001, 0x1002).length > 0);
+  const refused = { code: 'ERR_EXECUTION_PATH' };
+  assert.throws(() => encode(), refused);
+  assert.throws(() => encode(0x1000, 0x1001), refused);
+  assert.throws(() => encode(0x1000, 0x1002), refused);
+  assert.throws(() => new RecordedPath(Int32Array.of(1)), refused);
+});

@@ -150,6 +150,15 @@ export class GraphEngine {
     this.#registers.row = this.#steps.rowOf(node);
   }
 
+  /** The packet that is next, with the outcomes of the one before that are not used yet. */
+  begin(position: number, restCount: number, restLo: number, restHi: number): void {
+    this.position = position;
+    this.isEnabled = true;
+    this.restCount = restCount;
+    this.restLo = restLo;
+    this.restHi = restHi;
+  }
+
   /** Take over where returns go to. */
   setCalls(returns: ReturnStack): void {
     this.#calls.clear();

@@ -44,11 +44,7 @@ export class HandOver {
     engine.node = engine.graph.nodeAt(state.ipLo, state.ipHi);
     if (this.#fill === null || this.#engine !== engine || !state.returns.isDeferred(this.#fill))
       engine.setCalls(state.returns);
-    engine.position = state.position;
-    engine.isEnabled = true;
-    engine.restCount = event.kind === EVENT_TNT ? event.count : 0;
-    engine.restLo = event.lo;
-    engine.restHi = event.hi;
+    engine.begin(state.position, event.kind === EVENT_TNT ? event.count : 0, event.lo, event.hi);
   }
 
   /** Before `adopt`: the decoder's state is where the engine stopped. */

@@ -5,6 +5,7 @@ export {
   GraphEngine,
   type GraphEngineOptions,
 } from './graph-engine.ts';
+export { GraphLimit } from './graph-limit.ts';
 export { HandOver, headerOf } from './hand-over.ts';
 export type { NodeListener, PathListener, StepPaths } from './node-trail.ts';
 export type { HeaderState } from './plain-header.ts';

@@ -72,8 +72,8 @@ export function assemble(source: CodeSource, labels: Labels, complain: Complain)
     if (stored >= limit || stored < (isRelative ? -limit : 0n))
       complain(
         statement.line,
-        `${statement.operand} is too far for ${statement.mnemonic}`,
-        'Use its .near form.',
+        `${statement.operand} is too ${isRelative ? 'far' : 'large'} for ${statement.mnemonic}`,
+        INSTRUCTIONS.has(`${statement.mnemonic}.near`) ? 'Use its .near form.' : '',
       );
     for (let index = 0; index < width; index++) bytes.push(Number((stored >> BigInt(8 * index)) & 0xffn));
   }

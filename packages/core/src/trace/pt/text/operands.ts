@@ -17,5 +17,6 @@ export function evaluate(text: string, labels: Labels): bigint | string {
     sum += sign === '-' ? -value : value;
     rest = rest.slice(whole.length);
   }
+  if (sum >= 1n << 64n || sum < -(1n << 63n)) return `'${text}' has more than 64 bits`;
   return BigInt.asUintN(64, sum);
 }

@@ -69,6 +69,10 @@ test('errors name the line and what is wrong there', () => {
     ['packets\n fup 3: @x', /2: there is no label 'x'/],
     ['cpu skylake', /1: 'skylake' is no processor/],
     ['time 3', /1: '3': expected mtc-freq=/],
+    ['time mtc-freq=4294967296', /1: 'mtc-freq=4294967296': the number is too large/],
+    ['trace\n mnt 0x1ffffffffffffffff', /2: mnt: '0x1ffffffffffffffff' has more than 64 bits/],
+    ['code 0x10000000000000000\n nop', /1: code: '0x10000000000000000' has more than 64 bits/],
+    ['code 1\n int 256', /2: 256 is too large for int$/],
   ];
   for (const [text, message] of cases) {
     assert.throws(

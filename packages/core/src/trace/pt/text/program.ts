@@ -121,7 +121,9 @@ function readTime(statements: readonly Statement[], complain: Complain): Omit<Ti
       const match = /^(mtc-freq|nom-freq|eax|ebx)=([0-9]+)$/.exec(word);
       if (match === null)
         complain(line, `'${word}': expected mtc-freq=, nom-freq=, eax= or ebx= and a number`);
-      given.set(match![1]!, Number(match![2]));
+      const value = Number(match![2]);
+      if (value > 0xffff_ffff) complain(line, `'${word}': the number is too large`);
+      given.set(match![1]!, value);
     }
   return {
     mtcFreq: given.get('mtc-freq') ?? 0,

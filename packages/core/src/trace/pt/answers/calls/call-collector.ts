@@ -167,6 +167,9 @@ export class CallCollector implements TraceListener {
         this.#arrive(here());
         const at = this.#addresses.rowOf(event.ipLo, event.ipHi);
         const target = event.isIpSuppressed ? NO_ROW : this.#addresses.rowOf(event.toLo, event.toHi);
+        // The code that handles the abort is not traced.
+        if (this.#isAborting) tracker.abort();
+        this.#isAborting = false;
         tracker.off(target, at, at);
         return;
       }

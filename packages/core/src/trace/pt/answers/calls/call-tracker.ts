@@ -262,6 +262,7 @@ export class CallTracker {
     const record = this.#fill(at);
     record.left = 0;
     record.leaveTicks = Number.NaN;
+    record.leaveErrorTicks = Number.POSITIVE_INFINITY;
     this.#listener.onEnter(record);
   }
 

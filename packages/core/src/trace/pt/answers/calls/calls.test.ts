@@ -21,6 +21,7 @@ import {
   RandomWalk,
   STEP_ASYNC,
 } from '../../execution/index.ts';
+import { parseTraceProgram } from '../../text/index.ts';
 import { type CallRecord, CallTrace, NO_ROW, type TraceCalls, type TraceCallsOptions } from './index.ts';
 
 const OWN = ['base', 'noret', 'long', 'mtc', 'cyc', 'tsc'];
@@ -221,4 +222,61 @@ test('random walks through gzip and libc: what the walk called', async (context)
     assert.deepEqual(lines.slice(0, expected.length), expected, name);
     for (const line of lines.slice(expected.length)) assert.match(line, / end at /, name);
   }
+});
+
+test('a transaction that is aborted into code that is not traced: its calls are gone, the next interrupt is one', () => {
+  const program = parseTraceProgram(`title t
+code 0x1000
+  start: nop
+  begin: xbegin abort
+  work:  call f
+  abort: nop
+  after: nop
+  more:  nop
+         ret
+code 0x2000
+  f: nop
+  g: ret
+code 0x3000
+  handler: iretq
+trace
+  psb; mode.exec 64; fup start; psbend
+  mode.tsx begin; fup work /16
+  mode.tsx abort; fup g; tip.pgd abort
+  mode.exec 64; tip.pge after
+  fup more; tip handler
+  tip more
+  fup more+1; tip.pgd -
+`);
+  const image = new CodeImage();
+  for (const { address, bytes } of program.code) image.addSection({ name: 'code', address, bytes });
+  const told: string[] = [];
+  const name = ({ kindName, functionRow }: Readonly<CallRecord>) =>
+    `${kindName} ${functionRow === NO_ROW ? '-' : trace.addresses.loOf(functionRow).toString(16)}`;
+  const trace = new CallTrace(
+    program.trace,
+    image,
+    {},
+    {
+      onEnter: (call) => {
+        assert.equal(call.leaveErrorTicks, Number.POSITIVE_INFINITY);
+        told.push(`${name(call)} {`);
+      },
+      onLeave: (call) => told.push(`} ${name(call)} ${call.leftName}`),
+    },
+  );
+  assert.deepEqual(trace.run().errors, []);
+  const after = [...program.labels].find(([label]) => label === 'after')![1].toString(16);
+  const abort = [...program.labels].find(([label]) => label === 'abort')![1].toString(16);
+  assert.deepEqual(told.slice(0, 9), [
+    'root 1000 {',
+    'call 2000 {',
+    '} call 2000 unwound',
+    `untraced ${abort} {`,
+    `} untraced ${abort} elsewhere`,
+    `entered ${after} {`,
+    'async 3000 {',
+    '} async 3000 return',
+    'untraced - {',
+  ]);
 });

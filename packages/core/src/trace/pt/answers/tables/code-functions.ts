@@ -54,6 +54,12 @@ export class CodeFunctions {
   ): Promise<void> {
     const elf = await openElf(source);
     const segments = elf.segments.filter((one) => one.type === PT_LOAD && one.fileSize > 0);
+    if (segments.length === 0)
+      throw new CounterpointError(
+        'ERR_NO_SEGMENTS',
+        `${placement.name} has no segments with code`,
+        'Give the program or library itself: debug files have none, and are found by themselves.',
+      );
     const lowest = segments.reduce(
       (least, { address }) => Math.min(least, address),
       Number.POSITIVE_INFINITY,

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { memorySource } from '../../../../base/index.ts';
 import { assertTableInvariants, frameName, NONE, type Profile } from '../../../../profile/index.ts';
 import { corpusFiles } from '../../../../test/corpus.ts';
+import { tinyElf } from '../../../../test/tiny-elf.ts';
 import { addElf, CodeImage } from '../../../image/index.ts';
 import { NO_ERRATA } from '../../errata.ts';
 import { CallTrace } from '../calls/index.ts';
@@ -82,3 +83,11 @@ function depthOf(profile: Profile, stack: number): number {
   for (let row = stack; row !== NONE; row = profile.stacks.prefix.at(row)) depth++;
   return depth;
 }
+
+test('a file without segments is no place for functions', async () => {
+  const functions = new CodeFunctions();
+  for (const address of [null, 0x1000n])
+    await assert.rejects(functions.addElf(memorySource(tinyElf({})), { name: 'debug', address }), {
+      code: 'ERR_NO_SEGMENTS',
+    });
+});
