@@ -64,14 +64,12 @@ export interface RowOptions {
   hideIdle?: boolean;
 }
 
-/** The lines of one run, or of several taken together, in perf's order. */
+/** The lines of one run, or of several taken together, in perf's order: means over the runs that have them. */
 export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatRow[] {
   checkRowOptions(runs, options);
   const { by, named = [], unscaled = false, hideIdle = false } = options;
   const cells = runs.map(({ events }) => cellsOf(events, by, unscaled));
-  const rows = cells[0]!.map((_, at) =>
-    rowOf(cells.map((run) => run[at]).filter((cell) => cell !== undefined)),
-  );
+  const rows = sameInRuns(cells).map(rowOf);
   const elapsedNs = spreadOf(runs.map((run) => Number(run.elapsedNs))).mean;
   // The name of a set may be the text of all of its events.
   const setNumbers = new Map<string, number>();
@@ -100,6 +98,22 @@ export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatR
   }
   const isShown = ({ place, value }: StatRow) => !hideIdle || place === null || value !== 0;
   return ordered(rows.filter(isShown), by);
+}
+
+/** What belongs together of several runs: threads come and go between them, so that one may not have what another has. */
+function sameInRuns(runs: readonly Cell[][]): Cell[][] {
+  if (runs.length === 1) return runs[0]!.map((cell) => [cell]);
+  const setNumbers = new Map<string, number>();
+  const cells = new Map<string, Cell[]>();
+  for (const cell of runs.flat()) {
+    const { cgroup, set, index } = cell.event;
+    if (!setNumbers.has(set)) setNumbers.set(set, setNumbers.size);
+    const key = `${cgroup} ${setNumbers.get(set)} ${index} ${placeKey(cell.place)}`;
+    const same = cells.get(key);
+    if (same === undefined) cells.set(key, [cell]);
+    else same.push(cell);
+  }
+  return [...cells.values()];
 }
 
 function groupRows(rows: readonly StatRow[], keyOf: (row: StatRow) => string): StatRow[][] {
