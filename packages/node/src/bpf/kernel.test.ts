@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, test } from 'node:test';
-import { MMAP_PAGE_DATA_HEAD } from '@counterpoint/core/abi';
+import { BPF_F_MMAPABLE, MMAP_PAGE_DATA_HEAD } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { liveHandles, realSys, SysError } from '../sys/index.ts';
 import {
@@ -20,6 +20,7 @@ import {
 import {
   attachToEvent,
   attachToRawTracepoint,
+  BpfAssembler,
   BpfRingBuffer,
   checkPrograms,
   createMap,
@@ -31,6 +32,8 @@ import {
   mapInfo,
   possibleCpus,
   probeFeatures,
+  r0,
+  r6,
   VerifierError,
   verifierLog,
 } from './index.ts';
@@ -247,6 +250,38 @@ describe('maps', { skip }, () => {
       assert.deepEqual([...map.keys()], []);
     });
   }
+
+  test('an array that may be mapped is read where it lies', () => {
+    const definition = makeMap('mapped', 'array', { maxEntries: 600, flags: BPF_F_MMAPABLE });
+    using map = createMap(sys, definition, cpus.length);
+    using values = map.mapValues();
+    map.update(indexKey(599), new Uint8Array(8).fill(7));
+    assert.equal(new BigUint64Array(values.buffer)[599], 0x0707_0707_0707_0707n);
+    using other = createMap(sys, makeMap('other', 'hash'), cpus.length);
+    assert.throws(() => other.mapValues(), /"other" \(hash\) cannot be mapped/);
+  });
+
+  test('a program reads the counter of an event in an array of events', () => {
+    const events = makeMap('events', 'perf-event-array', { valueSizeBytes: 4, maxEntries: cpus.length });
+    const seen = makeMap('seen', 'array');
+    const asm = new BpfAssembler({ name: 'reader', type: 'perf-event' });
+    asm.call('perf_event_read', events, 0);
+    asm.move(r6, r0);
+    asm.mapUpdate(seen, 0, r6);
+    asm.dropRecord();
+    using set = loadPrograms(sys, [asm.assemble()]);
+    using counted = sys.perfEventOpen(clockEvent(1_000_000_000, { disabled: 0 }), -1, 0, null);
+    set.map('events').putDescriptor(0, counted);
+    using event = sys.perfEventOpen(clockEvent(PERIOD_NS), -1, 0, null);
+    using _ = attachToEvent(sys, set.program('reader'), event);
+    sys.enable(event);
+    // CPU 0's clock runs whoever uses it.
+    for (const until = performance.now() + 5000; set.map('seen').counter(0) === 0; )
+      assert.ok(performance.now() < until, 'it never ran');
+    sys.disable(event);
+    assert.ok(set.map('seen').counter(0) <= countOf(counted));
+    assert.equal(set.map('events').delete(indexKey(0)), true);
+  });
 
   test('types without batches are read one by one', () => {
     const definition = makeMap('stacks', 'stack-trace', { valueSizeBytes: 64, maxEntries: 16 });

@@ -1,6 +1,6 @@
-import { BPF_MAP_TYPES, BPF_NOEXIST } from '@counterpoint/core/abi';
+import { BPF_F_MMAPABLE, BPF_MAP_TYPES, BPF_NOEXIST } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
-import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import { type Fd, type Mapping, type Sys, SysError } from '../sys/index.ts';
 import type { BpfMapDefinition, BpfMapType } from './program.ts';
 import { explainRefusal } from './rights.ts';
 
@@ -154,6 +154,31 @@ export class BpfMap implements Disposable {
   /** The sum of `counters`. */
   counter(index: number): number {
     return this.counters(index).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Put the descriptor of a perf event, or of a program, into an array of those; `delete` empties the place. */
+  putDescriptor(index: number, descriptor: Fd): void {
+    const value = new Uint8Array(new ArrayBuffer(4));
+    new DataView(value.buffer).setInt32(0, descriptor.number, true);
+    this.update(indexKey(index), value);
+  }
+
+  /**
+   * The values of an array with BPF_F_MMAPABLE, where they lie: value n at `n * round8(valueSizeBytes)`. Reading them is no
+   * system call, so no overflow is lost meanwhile.
+   */
+  mapValues(): Mapping {
+    const { name, type, valueSizeBytes, maxEntries, flags = 0 } = this.definition;
+    if (type !== 'array' || (flags & BPF_F_MMAPABLE) === 0) {
+      throw new CounterpointError(
+        'ERR_BPF_MAP',
+        `map "${name}" (${type}) cannot be mapped into memory`,
+        'The kernel maps arrays that were made with BPF_F_MMAPABLE; others are read with lookup() and batches().',
+      );
+    }
+    const pageBytes = this.#sys.pageSizeBytes();
+    const sizeBytes = ((valueSizeBytes + 7) & ~7) * maxEntries;
+    return this.#sys.mapRange(this.fd, 0, Math.ceil(sizeBytes / pageBytes) * pageBytes, 'read');
   }
 
   close(): void {
