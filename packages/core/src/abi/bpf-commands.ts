@@ -94,3 +94,23 @@ export const BPF_LINK_INFO_SIZE = 128;
 export const BPF_RINGBUF_BUSY_BIT = 0x8000_0000;
 export const BPF_RINGBUF_DISCARD_BIT = 0x4000_0000;
 export const BPF_RINGBUF_HEADER_SIZE = 8;
+
+/** The smallest program, `r0 = 0; exit`: what probes load to see whether a type is there. */
+export const BPF_SMALLEST_PROGRAM: Uint8Array = Uint8Array.of(
+  0xb7,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0x95,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+);

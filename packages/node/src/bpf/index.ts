@@ -76,7 +76,6 @@ export type {
 export { formatSourceLine } from './program.ts';
 export {
   type BpfFeatures,
-  checkPrograms,
   explainRefusal,
   missingCapabilities,
   probeFeatures,

@@ -22,7 +22,6 @@ import {
   attachToRawTracepoint,
   BpfAssembler,
   BpfRingBuffer,
-  checkPrograms,
   createMap,
   indexKey,
   listLinks,
@@ -375,7 +374,6 @@ test('this kernel is probed by what it does', { skip }, () => {
   for (const type of ['hash', 'per-cpu-hash', 'stack-trace', 'ring-buffer'] as const)
     assert.ok(features.mapTypes.has(type), type);
   assert.ok(features.programTypes.has('perf-event'));
-  assert.equal(checkPrograms(sys).state, 'ok');
 });
 
 /** The kernel frees after a grace period. */

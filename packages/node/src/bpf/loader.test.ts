@@ -6,7 +6,6 @@ import { countingProgram, EXIT, makeMap, makeProgram, returns } from '../test/bp
 import {
   attachToEvent,
   BpfMap,
-  checkPrograms,
   explainRefusal,
   indexKey,
   loadPrograms,
@@ -110,15 +109,6 @@ describe('refusals', () => {
   test('of something else come back as they are', () => {
     const other = new SysError('bpf', 22);
     assert.equal(explainRefusal(new FakeSys(), 'it', other, files), other);
-  });
-
-  test('a check says so without an error', () => {
-    const sys = new FakeSys();
-    assert.equal(checkPrograms(sys, files).state, 'forbidden');
-    sys.capabilities = ALL;
-    assert.equal(checkPrograms(sys, files).state, 'ok');
-    sys.refuseProgram = () => ({ errno: 'EINVAL', log: '' });
-    assert.equal(checkPrograms(sys, files).state, 'absent');
   });
 });
 

@@ -1,10 +1,9 @@
-import { BPF_MAP_TYPES, BPF_PROGRAM_TYPES } from '@counterpoint/core/abi';
+import { BPF_MAP_TYPES, BPF_PROGRAM_TYPES, BPF_SMALLEST_PROGRAM } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import {
   CAP_BPF,
   CAP_PERFMON,
   CAP_SYS_ADMIN,
-  type Check,
   hasCapability,
   type KernelFiles,
   kernelSetting,
@@ -96,9 +95,6 @@ export interface BpfFeatures {
   hasTypes: boolean;
 }
 
-/** `r0 = 0; exit`. */
-const RETURN_ZERO = Uint8Array.of(0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0);
-
 /** Sizes that a type insists on; 4-byte keys and 8-byte values are right for the others. */
 const SIZES: Partial<Record<BpfMapType, { key: number; value: number; entries?: number }>> = {
   'ring-buffer': { key: 0, value: 0, entries: 1 << 16 },
@@ -144,7 +140,7 @@ export function probeFeatures(
     if (state === 'there') mapTypes.add(type);
   }
   for (const type of ['socket-filter', 'kprobe', 'tracepoint', 'perf-event', 'raw-tracepoint'] as const) {
-    const request = { name: 'probe', license: 'GPL', instructions: RETURN_ZERO, attachType: 0 };
+    const request = { name: 'probe', license: 'GPL', instructions: BPF_SMALLEST_PROGRAM, attachType: 0 };
     const state = attempt(() => sys.bpfProgramLoad({ ...request, type: BPF_PROGRAM_TYPES[type] }, null));
     if (state === 'forbidden') return null;
     if (state === 'there') programTypes.add(type);
@@ -159,31 +155,5 @@ function attempt(make: () => Disposable): 'there' | 'absent' | 'forbidden' {
   } catch (error) {
     if (!(error instanceof SysError)) throw error;
     return error.code === 'EPERM' || error.code === 'EACCES' ? 'forbidden' : 'absent';
-  }
-}
-
-/** Whether sampling formats that run in the kernel can run here: for who asks before a recording. */
-export function checkPrograms(sys: Sys, files: KernelFiles = realFiles): Check {
-  const name = 'programs at overflow';
-  const missing = missingCapabilities(sys);
-  if (missing.length > 0) {
-    const why = `${missing.join(' and ')} missing`;
-    return { name, state: 'forbidden', why, fix: `Run it as root, or with ${missing.join(' and ')}.` };
-  }
-  const request = {
-    name: 'probe',
-    license: 'GPL',
-    instructions: RETURN_ZERO,
-    attachType: 0,
-    type: BPF_PROGRAM_TYPES['perf-event'],
-  };
-  try {
-    sys.bpfProgramLoad(request, null).close();
-    return { name, state: 'ok', why: 'a program for perf events could be loaded', fix: '' };
-  } catch (error) {
-    const explained = explainRefusal(sys, 'a program for perf events', error, files) as Error;
-    const isForbidden = error instanceof SysError && (error.code === 'EPERM' || error.code === 'EACCES');
-    const fix = explained instanceof CounterpointError ? explained.remedy : '';
-    return { name, state: isForbidden ? 'forbidden' : 'absent', why: explained.message, fix };
   }
 }

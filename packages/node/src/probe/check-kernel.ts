@@ -1,4 +1,9 @@
-import { PERF_COUNT_SW_CPU_CLOCK, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
+import {
+  BPF_PROGRAM_TYPES,
+  BPF_SMALLEST_PROGRAM,
+  PERF_COUNT_SW_CPU_CLOCK,
+  PERF_TYPE_SOFTWARE,
+} from '@counterpoint/core/abi';
 import { encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
 import { type Sys, SysError } from '../sys/index.ts';
 import type { Check } from './check.ts';
@@ -61,8 +66,8 @@ function mayOpenUprobe(sys: Sys, files: KernelFiles): boolean {
   }
 }
 
-/** What a BPF program for events would need. Counterpoint itself needs none. */
-export function checkBpf(files: KernelFiles, standing: Standing, capabilities: bigint): Check {
+/** What sampling formats that run in the kernel need: the right to load programs, and a kernel that takes one. */
+export function checkBpf(sys: Sys, files: KernelFiles, standing: Standing, capabilities: bigint): Check {
   const name = 'BPF';
   const unprivileged = kernelSetting('unprivileged_bpf_disabled', files);
   const hasTypes = files.obstacle('/sys/kernel/btf/vmlinux') === null;
@@ -80,9 +85,31 @@ export function checkBpf(files: KernelFiles, standing: Standing, capabilities: b
     const why = `programs for events need CAP_BPF and CAP_PERFMON (kernel.unprivileged_bpf_disabled is ${unprivileged}); ${types}`;
     return { name, state: 'forbidden', why, fix, facts };
   }
+  const refused = loadRefusal(sys);
+  if (refused !== null) {
+    const why = `no program for perf events could be loaded (${refused.code}); ${types}`;
+    const isForbidden = refused.code === 'EPERM' || refused.code === 'EACCES';
+    const fix = isForbidden
+      ? 'Something forbids it beside the capabilities: a seccomp profile, lockdown, or before Linux 5.11 the limit of locked memory.'
+      : 'A kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS is needed.';
+    return { name, state: isForbidden ? 'forbidden' : 'absent', why, fix, facts };
+  }
   if (hasTypes) return { name, state: 'ok', why: types, fix: '', facts, isDetail: true };
   const fix = 'Programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
   return { name, state: 'absent', why: types, fix, facts };
+}
+
+/** Why the smallest program is refused; null where it is not. */
+function loadRefusal(sys: Sys): SysError | null {
+  const type = BPF_PROGRAM_TYPES['perf-event'];
+  const request = { name: 'probe', type, license: 'GPL', instructions: BPF_SMALLEST_PROGRAM, attachType: 0 };
+  try {
+    sys.bpfProgramLoad(request, null).close();
+    return null;
+  } catch (error) {
+    if (error instanceof SysError) return error;
+    throw error;
+  }
 }
 
 /** What is not in the bounding set no program in here can have. */

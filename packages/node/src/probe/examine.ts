@@ -73,7 +73,7 @@ export function examineMachine(
     checkKernelSymbols(files, standing),
     checkTracepoints(files, standing),
     checkProbes(sys, files, standing),
-    checkBpf(files, standing, capabilities),
+    checkBpf(sys, files, standing, capabilities),
     checkLockdown(files),
     checkClock(sys, files, further),
     checkSampleRate(files),

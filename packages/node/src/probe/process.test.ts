@@ -178,22 +178,30 @@ describe('settings of the kernel', () => {
   });
 
   test('BPF: not in the kernel, without its types, not for us', () => {
+    const sys = new FakeSys();
     const machine = (btf: boolean) =>
       files({
         '/proc/sys/kernel/unprivileged_bpf_disabled': '2',
         ...(btf ? { '/sys/kernel/btf/vmlinux': '' } : {}),
       });
     const root = (1n << 41n) - 1n;
-    assert.equal(checkBpf(files({}), standing(root), root).state, 'absent');
-    assert.equal(checkBpf(machine(true), standing(root), root).state, 'ok');
-    assert.match(checkBpf(machine(false), standing(root), root).fix, /BTF/);
-    assert.match(checkBpf(machine(true), standing(PERFMON), PERFMON).fix, /^Run it as root, or with CAP_BPF/);
+    assert.equal(checkBpf(sys, files({}), standing(root), root).state, 'absent');
+    assert.equal(checkBpf(sys, machine(true), standing(root), root).state, 'ok');
+    assert.match(checkBpf(sys, machine(false), standing(root), root).fix, /BTF/);
+    assert.match(
+      checkBpf(sys, machine(true), standing(PERFMON), PERFMON).fix,
+      /^Run it as root, or with CAP_BPF/,
+    );
+    sys.refuseProgram = () => ({ errno: 'EINVAL', log: '' });
+    assert.match(checkBpf(sys, machine(true), standing(root), root).fix, /CONFIG_BPF_EVENTS/);
+    sys.refuseProgram = () => ({ errno: 'EPERM', log: '' });
+    assert.equal(checkBpf(sys, machine(true), standing(root), root).state, 'forbidden');
     const docker = files({
       '/proc/sys/kernel/unprivileged_bpf_disabled': '2',
       '/.dockerenv': '',
       [STATUS]: status({ bounding: 'a80425fb' }),
     });
-    const { fix } = checkBpf(docker, standing(PERFMON, docker), PERFMON);
+    const { fix } = checkBpf(sys, docker, standing(PERFMON, docker), PERFMON);
     assert.equal(fix, 'docker run --cap-add BPF --cap-add PERFMON');
   });
 
