@@ -49,7 +49,9 @@ export function asByteInput(input: ByteInput): ByteSource | ByteStream {
   if (typeof input === 'object' && input !== null) {
     if (Symbol.asyncIterator in input) return input;
     if ('read' in input && typeof input.read === 'function') return input;
-    if ('slice' in input && typeof input.slice === 'function') return blobSource(input);
+    // A list has a slice, too, and no size.
+    const isBlob = 'slice' in input && typeof input.slice === 'function' && typeof input.size === 'number';
+    if (isBlob) return blobSource(input);
   }
   throw new CounterpointError(
     'ERR_INPUT',

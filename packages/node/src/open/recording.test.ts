@@ -80,6 +80,6 @@ test('a recording is opened in every form in which bytes come', async () => {
     counts,
     counts.map(() => counts[0]),
   );
-  for (const input of [null, undefined, 5, {}])
+  for (const input of [null, undefined, 5, {}, [], ['perf.data'], new Uint16Array(8)])
     await assert.rejects(openRecording(input as never), { code: 'ERR_INPUT' });
 });

