@@ -54,6 +54,12 @@ export class GlobalCounters implements Disposable, Publishable {
   constructor(cpus: readonly number[] = onlineCpus(), options: ControlOptions = {}, sys: Sys = realSys) {
     checkOptions('GlobalCounters', { cpus }, { cpus: CPU_LIST });
     checkOptions('GlobalCounters', options, CONTROL_OPTIONS);
+    if (cpus.length === 0)
+      throw new CounterpointError(
+        'ERR_NO_CPU',
+        'the list of CPUs is empty',
+        `Online are ${onlineCpus().join(', ')}.`,
+      );
     this.cpus = [...new Set(cpus)];
     this.#sys = sys;
     // The lock is for all CPUs together.

@@ -8,6 +8,7 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
+import { shownValue } from '../options/index.ts';
 import type { CountedEvent } from './types.ts';
 
 /** What happens when an event has counted so many. */
@@ -176,7 +177,7 @@ function toPeriod(event: string, given: bigint | number): bigint {
     return BigInt(given);
   throw new CounterpointError(
     'ERR_PERIOD',
-    `an overflow of ${event} needs a period from 1 to 2^63 - 1, not ${given}`,
+    `an overflow of ${event} needs a period from 1 to 2^63 - 1, not ${shownValue(given)}`,
   );
 }
 

@@ -18,9 +18,13 @@ import { COMMAND, LAUNCH_OPTIONS } from '../target/index.ts';
 import type { RecordOptions } from './options.ts';
 
 const NUMBER = { expects: 'a number', accepts: (value: unknown) => typeof value === 'number' };
+const TIME_MS = numberFrom(0, Number.MAX_SAFE_INTEGER);
+const MOST_PAGES = 2 ** 20;
 const NUMBERS = listOf(NUMBER, 'a list of numbers');
 
-/** What each may be; how large, where it is used. */
+/** Those that the kernel gives events (`perf_event_set_clock`): REALTIME, MONOTONIC, MONOTONIC_RAW, BOOTTIME, TAI of linux/time.h. */
+const CLOCKS = [0, 1, 4, 7, 11];
+
 const OPTIONS: OptionsOf<RecordOptions> = {
   command: { ...COMMAND, code: 'ERR_COMMAND' },
   pids: NUMBERS,
@@ -28,31 +32,31 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   systemWide: FLAG,
   cpus: NUMBERS,
   events: either(TEXT, listOf(either(TEXT, OBJECT), 'a list of events')),
-  frequency: either(NUMBER, oneOf('max')),
-  period: either(wholeNumberFrom(Number.MIN_SAFE_INTEGER), {
-    expects: 'a bigint',
-    accepts: (value) => typeof value === 'bigint',
+  frequency: either(wholeNumberFrom(1), oneOf('max')),
+  period: either(wholeNumberFrom(1), {
+    expects: 'a bigint from 1',
+    accepts: (value) => typeof value === 'bigint' && value >= 1n,
   }),
   // Says what it cannot do.
   callGraph: ANYTHING,
   callchains: oneOf('both', 'user', 'kernel'),
   levels: oneOf('all', 'user', 'kernel'),
   inherit: FLAG,
-  clockId: wholeNumberFrom(0),
+  clockId: oneOf(...CLOCKS),
   formats: listOf(either(TEXT, OBJECT), 'a list of sampling formats'),
-  mmapPages: NUMBER,
+  mmapPages: wholeNumberFrom(1, MOST_PAGES),
   output: TEXT,
-  delayMs: NUMBER,
-  maxSizeBytes: NUMBER,
+  delayMs: TIME_MS,
+  maxSizeBytes: wholeNumberFrom(1),
   buildIds: FLAG,
   nodeNames: oneOf('auto', true, false),
   launch: objectOf(LAUNCH_OPTIONS),
   signal: SIGNAL,
   onProgress: FUNCTION,
-  progressIntervalMs: NUMBER,
+  progressIntervalMs: numberFrom(1, Number.MAX_SAFE_INTEGER),
   onStart: FUNCTION,
   commandGraceMs: numberFrom(0),
-  flushIntervalMs: NUMBER,
+  flushIntervalMs: TIME_MS,
   toolVersion: TEXT,
   commandLine: COMMAND,
   sys: OBJECT,

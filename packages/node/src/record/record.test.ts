@@ -200,12 +200,17 @@ describe('a command', { skip }, () => {
 
   test('amounts that make no sense are refused before anything starts', async () => {
     for (const [options, pattern] of [
-      [{ maxSizeBytes: -1 }, /maxSizeBytes must be a whole number of at least 1, not -1/],
+      [{ maxSizeBytes: -1 }, /maxSizeBytes should be a whole number from 1, and is -1/],
       [{ maxSizeBytes: 1.5 }, /maxSizeBytes/],
-      [{ delayMs: -5 }, /delayMs must be a number of at least 0, not -5/],
+      [{ delayMs: -5 }, /delayMs should be a number from 0, and is -5/],
       [{ delayMs: Number.NaN }, /delayMs/],
       [{ flushIntervalMs: -1 }, /flushIntervalMs/],
       [{ progressIntervalMs: 0 }, /progressIntervalMs/],
+      [{ frequency: 0.5 }, /frequency should be a whole number from 1, or one of max, and is 0.5/],
+      [{ period: 0 }, /period should be a whole number from 1, or a bigint from 1, and is 0/],
+      [{ period: 0n }, /and is 0n/],
+      [{ mmapPages: 0 }, /mmapPages should be a whole number from 1 to 1048576, and is 0/],
+      [{ clockId: 77 }, /clockId should be one of 0, 1, 4, 7, 11, and is 77/],
       [{ frequency: 99, period: 1000 }, /both a frequency and a period/],
     ] as const) {
       await assert.rejects(recordTo('amounts.data', { command: ['true'], ...options }), { message: pattern });

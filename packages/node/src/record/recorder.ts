@@ -11,14 +11,7 @@ import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import {
-  checkAmounts,
-  resolveEvents,
-  ringPages,
-  samplingOptions,
-  scopeOf,
-  sessionTarget,
-} from './request.ts';
+import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
 import { SessionRecording } from './session-recording.ts';
 
 const CLOCK_MONOTONIC = 1;
@@ -35,7 +28,6 @@ export async function runRecorder(
   const sys = options.sys ?? realSys;
   const notes: Note[] = [];
   options.signal?.throwIfAborted();
-  checkAmounts(options);
   const scope = scopeOf(options);
   const formats = await chooseFormats(options.formats);
   const events = await resolveEvents(options.events);
