@@ -6,12 +6,12 @@ import { type ControlData, type ControlOptions, controlData } from './control-da
 import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import { requireEventNames } from './event-names.ts';
-import { nextPeriod } from './overflow-control.ts';
-import { OverflowQueue } from './overflow-queue.ts';
-import { type Overflow, type OverflowListener, type OverflowLoss, OverflowWatch } from './overflow-watch.ts';
+import { LateSwitches } from './late-switches.ts';
+import type { Overflow, OverflowLoss, OverflowWatch } from './overflow-watch.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { UnsupportedFacts } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
+import { SessionOverflows } from './session-overflows.ts';
 import { type CountingContext, SetState, shareEvent } from './set-state.ts';
 import { requireRoom } from './sums-page.ts';
 import type { SwitchRule } from './switching.ts';
@@ -21,9 +21,6 @@ import type { CountedEvent, CountingTarget, Counts } from './types.ts';
 const CLOCK_MONOTONIC = 1;
 const CLOCK_THREAD_CPUTIME_ID = 3;
 const LEAST_SLICE_NS = 20_000_000n;
-const MOST_WAITING_OVERFLOWS = 65_536;
-/** One late overflow to so many switches goes without a note. */
-const MOST_LATE_SHARE = 10;
 
 export interface SessionParts {
   sys: Sys;
@@ -81,15 +78,8 @@ export class CountingSession implements Disposable, Publishable {
   #blindNs = 0n;
   /** For how long of it the target may have run. */
   #unseenNs = 0n;
-  /** Overflows that should have ended a set that was unloaded already, or was stopped. */
-  #lateOverflows = 0;
-  #lateNote: Note | null = null;
-  #watch: OverflowWatch;
-  /** Of the controls before the last update. */
-  #lossBefore: OverflowLoss = { lost: 0n, throttled: 0 };
-  readonly #queues = new Set<OverflowQueue<Overflow>>();
-  /** No counter that tells of overflows has a target any more. */
-  #hasTargetEnded = false;
+  readonly #lateSwitches: LateSwitches;
+  readonly #overflows: SessionOverflows;
   #isSuspended = false;
   readonly #reopen: SessionParts['reopen'];
   #control: ControlRequest & ControlOptions;
@@ -111,7 +101,11 @@ export class CountingSession implements Disposable, Publishable {
     this.#switching = parts.switching;
     this.#shareSwitchEvent();
     this.#control = parts.control;
-    this.#watch = this.#watchOverflows(parts.sets);
+    this.#lateSwitches = new LateSwitches(parts.notes);
+    this.#overflows = new SessionOverflows(parts.sys, parts.sets, {
+      suspend: (set, counter) => this.#suspend(set, counter),
+      told: ({ event }, set) => this.#switchAt(event, set),
+    });
     if (this.#enableOnExec) this.#sets[0]!.set.arm();
   }
 
@@ -163,7 +157,7 @@ export class CountingSession implements Disposable, Publishable {
     const state = this.#sets[this.#active]!;
     if (!this.#enableOnExec) state.set.enable();
     this.#enableOnExec = false;
-    this.#watch.rearm();
+    this.#overflows.rearm();
     this.#isRunning = true;
     this.#isSuspended = false;
     state.timesLoaded++;
@@ -194,8 +188,7 @@ export class CountingSession implements Disposable, Publishable {
       if (error instanceof CounterpointError && error.code === 'ERR_NO_PROCESS') return;
       throw error;
     }
-    this.#watch.close();
-    this.#watch = this.#watchOverflows(opened);
+    this.#overflows.replaceBy(this.#overflows.watch(opened));
     this.#sets = opened.map((set) => new SetState(set, context));
     this.#shareSwitchEvent();
     this.#sets.forEach((state, index) => {
@@ -215,24 +208,17 @@ export class CountingSession implements Disposable, Publishable {
     this.#isRunning = false;
     state.read();
     state.endSlice();
-    if (this.#switching.by === 'overflow') this.#noteLateOverflows(this.#switching.event);
+    if (this.#switching.by === 'overflow') this.#noteLateSwitches(this.#switching.event);
   }
 
   #shareSwitchEvent(): void {
     if (this.#switching.by === 'overflow') shareEvent(this.#sets, this.#switching.event);
   }
 
-  /** A burst that is over before the event loop turns ends no set. */
-  #noteLateOverflows(event: string): void {
+  #noteLateSwitches(event: string): void {
     if (this.#sets.length < 2) return;
-    this.#watch.drain();
-    const late = this.#lateOverflows;
-    if (late * MOST_LATE_SHARE <= this.#switches) return;
-    if (this.#lateNote === null) {
-      this.#lateNote = { kind: 'switches-late', text: '' };
-      this.notes.push(this.#lateNote);
-    }
-    this.#lateNote.text = `sets took turns less often than asked: ${late} of ${late + this.#switches} overflows of ${event} came before the set that they should end was unloaded (that takes a turn of the event loop; a shorter burst ends no set)`;
+    this.#overflows.drain();
+    this.#lateSwitches.tell(event, this.#switches);
   }
 
   #stopTimer(): void {
@@ -324,19 +310,13 @@ export class CountingSession implements Disposable, Publishable {
    */
   overflows(): AsyncIterable<Overflow> {
     this.#requireOpen();
-    const queue = new OverflowQueue<Overflow>(MOST_WAITING_OVERFLOWS, () => this.#queues.delete(queue));
-    this.#queues.add(queue);
-    if (this.#hasTargetEnded) queue.end();
-    return queue;
+    return this.#overflows.listen();
   }
 
   /** Overflows that nobody will see, since the session was opened. */
   get overflowLoss(): OverflowLoss & { dropped: number } {
-    let dropped = 0;
-    for (const queue of this.#queues) dropped += queue.dropped;
     if (!this.#isClosed) for (const { set } of this.#sets) set.read();
-    const { lost, throttled } = addLoss(this.#lossBefore, this.#watch.loss);
-    return { lost, throttled, dropped };
+    return this.#overflows.loss;
   }
 
   /** An overflow has stopped the counting, and `resume` was not called yet. */
@@ -351,26 +331,11 @@ export class CountingSession implements Disposable, Publishable {
     this.start();
   }
 
-  #watchOverflows(sets: readonly OpenSet[]): OverflowWatch {
-    const onEnd = () => {
-      this.#hasTargetEnded = true;
-      for (const queue of this.#queues) queue.end();
-    };
-    const onOverflow: OverflowListener = (overflow, set, event, counter) => {
-      const control = set.events[event]!.overflow!;
-      const { action } = control;
-      const period = nextPeriod(control);
-      if (period !== counter.period) this.#sys.setPeriod(counter.fd, period);
-      counter.period = period;
-      if (action === 'suspend') this.#suspend(set, counter);
-      for (const queue of this.#queues) queue.push(overflow);
-      // One that was still under way when its set was unloaded is not for the next set.
-      const isDue = this.#switching.by === 'overflow' && overflow.event === this.#switching.event;
-      if (!isDue) return;
-      if (this.#isRunning && set === this.#sets[this.#active]!.set) this.next();
-      else this.#lateOverflows++;
-    };
-    return new OverflowWatch(this.#sys, sets, onOverflow, onEnd);
+  /** One that was still under way when its set was unloaded is not for the next set. */
+  #switchAt(event: string, set: OpenSet): void {
+    if (this.#switching.by !== 'overflow' || event !== this.#switching.event) return;
+    if (this.#isRunning && set === this.#sets[this.#active]!.set) this.next();
+    else this.#lateSwitches.add();
   }
 
   /** The kernel has stopped the event and the group that it leads; here the rest of the set follows. */
@@ -391,7 +356,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#requireOpen();
     requireEventNames(names, this.eventNames);
     // Those of before are told with the counts of before.
-    this.#watch.drain();
+    this.#overflows.drain();
     this.#bringUp();
     const context = this.#context(this.#sets);
     for (const state of this.#sets) {
@@ -431,7 +396,7 @@ export class CountingSession implements Disposable, Publishable {
       const names = opened.flatMap(({ events }) => events.map(({ requestedName }) => requestedName));
       requireEventNames(preserve, [...this.eventNames, ...names]);
       if (this.#publications.size > 0) requireRoom(opened);
-      const watch = this.#watchOverflows(opened);
+      const watch = this.#overflows.watch(opened);
       return {
         make: () => this.#replace(what, preserve, opened, watch),
         drop: () => {
@@ -460,14 +425,10 @@ export class CountingSession implements Disposable, Publishable {
     this.#enableOnExec = this.#awaitsExec;
     const before = this.#sets;
     const context = this.#context(before);
-    this.#watch.drain();
-    this.#watch.close();
-    this.#lossBefore = addLoss(this.#lossBefore, this.#watch.loss);
-    this.#watch = watch;
+    this.#overflows.replaceBy(watch);
     this.#sets = opened.map((set) => new SetState(set, context));
     this.#active = 0;
-    this.#lateOverflows = 0;
-    this.#lateNote = null;
+    this.#lateSwitches.reset();
     this.#switching = what.switching ?? { by: 'manual' };
     const { events: _, sets: __, overflows: ___, switching: ____, madeOf: _____, ...how } = this.#control;
     this.#control = { ...how, ...what };
@@ -509,16 +470,15 @@ export class CountingSession implements Disposable, Publishable {
     for (const publication of this.#publications) publication.close();
     try {
       // What was due until now is told, or is a loss.
-      if (this.#watch.isWatching) {
+      if (this.#overflows.isWatching) {
         this.#unload();
-        this.#watch.drain();
+        this.#overflows.drain();
       }
     } finally {
       this.#isClosed = true;
       this.#isRunning = false;
       this.#stopTimer();
-      this.#watch.close();
-      for (const queue of this.#queues) queue.end();
+      this.#overflows.close();
       for (const { set } of this.#sets) set.close();
       for (const fd of this.#owned) fd?.close();
     }
@@ -540,8 +500,4 @@ export class CountingSession implements Disposable, Publishable {
   #requireOpen(): void {
     if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'this counting session is closed');
   }
-}
-
-function addLoss(a: OverflowLoss, b: OverflowLoss): OverflowLoss {
-  return { lost: a.lost + b.lost, throttled: a.throttled + b.throttled };
 }
