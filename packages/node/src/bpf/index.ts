@@ -19,8 +19,10 @@ export {
   listPrograms,
   type MapInfo,
   mapInfo,
+  otherWatchers,
   type ProgramInfo,
   programInfo,
+  programsOnTracepoint,
 } from './listing.ts';
 export {
   LoadedProgram,

@@ -144,3 +144,31 @@ function list<T>(sys: Sys, kind: BpfObjectKind, describe: (sys: Sys, fd: Fd) => 
   }
   return found;
 }
+
+/** BPF_TRACE_MAX_PROGS of the kernel. */
+const MOST_ON_A_TRACEPOINT = 64;
+
+/**
+ * Programs on the tracepoint that an event is for, by whomever. One of them that returns 0 takes the tracepoint's hits away
+ * from every perf event on it, so a recording that finds a stranger here says so.
+ */
+export function programsOnTracepoint(sys: Sys, event: Fd): ProgramInfo[] {
+  return sys.queryBpf(event, MOST_ON_A_TRACEPOINT).flatMap((id) => {
+    using fd = sys.bpfOpenById('program', id);
+    return fd === null ? [] : [programInfo(sys, fd)];
+  });
+}
+
+/** Types of programs that watch: those of perf events, probes and tracepoints, and 26, which hangs on functions by BTF. */
+const WATCHING_TYPES: ReadonlySet<string> = new Set([
+  'perf-event',
+  'tracepoint',
+  'raw-tracepoint',
+  'kprobe',
+  'type 26',
+]);
+
+/** Programs of others that watch this machine, too: each adds its time to every event that it is on. */
+export function otherWatchers(sys: Sys, ownIds: ReadonlySet<number>): ProgramInfo[] {
+  return listPrograms(sys).filter(({ id, type }) => WATCHING_TYPES.has(type) && !ownIds.has(id));
+}

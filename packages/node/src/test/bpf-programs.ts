@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import {
   type BpfMapType,
   PERF_COUNT_SW_CPU_CLOCK,
@@ -156,5 +157,13 @@ export function cannotLoad(): string | false {
     return false;
   } catch (error) {
     return `no BPF programs here: ${(error as Error).message}`;
+  }
+}
+
+/** The kernel frees after a grace period. */
+export async function goes(isThere: () => boolean): Promise<void> {
+  for (const until = performance.now() + 5000; isThere(); ) {
+    assert.ok(performance.now() < until, 'it is still there');
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
