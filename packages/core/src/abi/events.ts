@@ -45,6 +45,7 @@ export const PERF_COUNT_SW_TASK_CLOCK = 1;
 export const PERF_COUNT_SW_CONTEXT_SWITCHES = 3;
 export const PERF_COUNT_SW_CPU_MIGRATIONS = 4;
 export const PERF_COUNT_SW_DUMMY = 9;
+export const PERF_COUNT_SW_BPF_OUTPUT = 10;
 export const PERF_COUNT_SW_CGROUP_SWITCHES = 11;
 
 /** Cache events: config = cache | operation << 8 | result << 16. */

@@ -116,10 +116,14 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
 }
 
 /** `histogram: 25,000 overflows, 310 ns each in the kernel, 1,200 samples`. */
-function formatSummary({ name, runs, costNs, samples }: RecordResult['formats'][number]): string {
+function formatSummary({ name, overflows, runs, costNs, samples }: RecordResult['formats'][number]): string {
+  const what =
+    overflows > 0n
+      ? `${formatCount(Number(overflows))} overflows`
+      : `${formatCount(Number(runs))} program runs`;
   const cost =
     costNs === null || runs === 0n ? '' : `, ${Math.round(costNs / Number(runs))} ns each in the kernel`;
-  return `${name}: ${formatCount(Number(runs))} overflows${cost}, ${formatCount(samples)} samples`;
+  return `${name}: ${what}${cost}${samples === 0 ? '' : `, ${formatCount(samples)} samples`}`;
 }
 
 function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {

@@ -1,26 +1,30 @@
 /** The events of a recording with sampling formats: each format has copies of its own, since an event has room for one program. */
 import {
+  PERF_COUNT_SW_BPF_OUTPUT,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
+import { makeAttr } from '@counterpoint/core/records';
 import {
   checkFormatOptions,
   type FormatRequest,
   findFormat,
+  type OwnEvent,
   parseFormatOptions,
   type SamplingFormat,
   splitSpecification,
 } from '../sampling/index.ts';
-import type { PlannedEvent, Session, SessionTarget } from '../session/index.ts';
+import type { PlannedEvent, Session } from '../session/index.ts';
 import type { RecordOptions } from './options.ts';
-import type { Scope } from './request.ts';
+import { resolveEvents } from './request.ts';
 
 /** A format with its options, checked. */
 export interface ChosenFormat {
@@ -52,41 +56,90 @@ export async function chooseFormats(formats: RecordOptions['formats'] = []): Pro
   return chosen;
 }
 
-/** The events of all formats, one format after the other. */
-export function copyEvents(events: readonly ParsedEvent[], formats: readonly ChosenFormat[]): ParsedEvent[] {
-  if (formats.length <= 1) return [...events];
-  const groups = 1 + Math.max(-1, ...events.map(({ group }) => group ?? -1));
-  return formats.flatMap((_, copy) =>
-    events.map((event) => ({
-      ...event,
-      group: event.group === null ? null : event.group + copy * groups,
-    })),
-  );
+const CLOCK_MONOTONIC = 1;
+
+/** Programs read CLOCK_MONOTONIC, and so their times and those of the kernel's records are on one clock. */
+export function clockedBy(formats: readonly ChosenFormat[], options: RecordOptions): RecordOptions {
+  return formats.length > 0 ? { clockId: CLOCK_MONOTONIC, ...options } : options;
 }
 
-/** Which of the planned events are whose; a format without a handler leaves its events as they are. */
+/** The events that were asked for; none where every format has its own and none were. */
+export async function eventsFor(
+  { events }: Pick<RecordOptions, 'events'>,
+  formats: readonly ChosenFormat[],
+): Promise<ParsedEvent[]> {
+  const areOwn = formats.length > 0 && formats.every(({ format }) => format.ownEvents !== undefined);
+  if (areOwn && events !== undefined && events.length > 0)
+    throw new CounterpointError(
+      'ERR_FORMAT_EVENT',
+      `no events are sampled: the format ${formats[0]!.format.name} watches by itself`,
+      'Leave the events out, or add --format ring to sample them beside it.',
+    );
+  return areOwn ? [] : await resolveEvents(events);
+}
+
+/** The events of a recording, and which of them are whose. */
+export interface FormatEvents {
+  readonly parsed: readonly ParsedEvent[];
+  /** In the order of the formats: `[from, to)` of `parsed`. */
+  readonly ranges: readonly (readonly [from: number, to: number])[];
+}
+
+/** One format after the other. Without formats the events are what they are. */
+export function eventsOfFormats(
+  events: readonly ParsedEvent[],
+  formats: readonly ChosenFormat[],
+): FormatEvents {
+  if (formats.length === 0) return { parsed: events, ranges: [] };
+  const groups = 1 + Math.max(-1, ...events.map(({ group }) => group ?? -1));
+  const parsed: ParsedEvent[] = [];
+  const ranges = formats.map(({ format }, copy) => {
+    const from = parsed.length;
+    if (format.ownEvents !== undefined) parsed.push(...format.ownEvents.map(ownEvent));
+    else
+      for (const event of events)
+        parsed.push({ ...event, group: event.group === null ? null : event.group + copy * groups });
+    return [from, parsed.length] as const;
+  });
+  return { parsed, ranges };
+}
+
+/** An event that no one but programs writes to, and ours do not: it is there for its samples. */
+function ownEvent({ name, callchains = false }: OwnEvent): ParsedEvent {
+  const attr = makeAttr({
+    type: PERF_TYPE_SOFTWARE,
+    config: BigInt(PERF_COUNT_SW_BPF_OUTPUT),
+    samplePeriodOrFreq: 1n,
+  });
+  const options = { callGraph: callchains ? 'fp' : 'no' } as const;
+  return { name, attr, group: null, isLeader: true, periodGiven: true, options };
+}
+
+const SAMPLE_BITS: bigint = BigInt(
+  PERF_SAMPLE_IDENTIFIER |
+    PERF_SAMPLE_IP |
+    PERF_SAMPLE_TID |
+    PERF_SAMPLE_TIME |
+    PERF_SAMPLE_CPU |
+    PERF_SAMPLE_PERIOD,
+);
+
+/** What samples of formats say; `ring` leaves its events as they are. */
 export function prepareEvents(
   planned: readonly PlannedEvent[],
   formats: readonly ChosenFormat[],
-  eventCount: number,
+  { ranges }: FormatEvents,
 ): void {
-  formats.forEach(({ format }, copy) => {
-    if (format.onOverflow === undefined) return;
-    for (const { attr, name } of planned.slice(copy * eventCount, (copy + 1) * eventCount)) {
+  formats.forEach(({ format }, index) => {
+    if (format.onOverflow === undefined && format.ownEvents === undefined) return;
+    for (const { attr, name } of planned.slice(...ranges[index]!)) {
       if (attr.flags.freq === 0 && attr.samplePeriodOrFreq === 0n)
         throw new CounterpointError(
           'ERR_FORMAT_EVENT',
           `${name} only follows its group's leader, so the format ${format.name} has no overflows of it`,
           'Sample it by itself.',
         );
-      attr.sampleType |= BigInt(
-        PERF_SAMPLE_IDENTIFIER |
-          PERF_SAMPLE_IP |
-          PERF_SAMPLE_TID |
-          PERF_SAMPLE_TIME |
-          PERF_SAMPLE_CPU |
-          PERF_SAMPLE_PERIOD,
-      );
+      attr.sampleType |= SAMPLE_BITS;
       if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
       attr.flags.freq = 0;
       attr.samplePeriodOrFreq = NEVER;
@@ -97,14 +150,13 @@ export function prepareEvents(
 export function formatRequests(
   session: Session,
   formats: readonly ChosenFormat[],
-  eventCount: number,
-  scope: Scope,
-  target: SessionTarget,
+  { ranges }: FormatEvents,
+  target: FormatRequest['target'],
 ): FormatRequest[] {
-  return formats.map(({ format, options }, copy) => ({
+  return formats.map(({ format, options }, index) => ({
     format,
     options,
-    events: session.events.slice(copy * eventCount, (copy + 1) * eventCount),
-    target: { kind: scope.kind, cpus: target.cpus },
+    events: session.events.slice(...ranges[index]!),
+    target,
   }));
 }

@@ -3,6 +3,7 @@
  * between the rounds of the rings.
  */
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
 import type { LossFacts } from '@counterpoint/core/loss';
 import { BodyWriter, encodeRecord, SampleLayout } from '@counterpoint/core/records';
 import { type FormatRequest, FormatRun, type FormatSample } from '../sampling/index.ts';
@@ -18,8 +19,10 @@ const SAMPLES_A_TURN = 4096;
 export interface FormatResult {
   readonly name: string;
   /** Handler runs, over all its events. */
+  readonly overflows: bigint;
+  /** Runs of all its programs. */
   readonly runs: bigint;
-  /** Of the handler and the format's other programs, in all; null where the kernel did not measure it. */
+  /** Of all those runs together; null where the kernel did not measure it. */
   readonly costNs: number | null;
   readonly samples: number;
   /** What it says of itself, for people. */
@@ -52,14 +55,16 @@ export class FormatRecording implements Disposable {
     return this.#parts.reduce((sum, { samples }) => sum + samples, 0);
   }
 
-  /** Begin to read; `onError` where one of them fails. Pieces are given to `write` one after the other. */
+  /** Begin to read; `onError` at once where one of them fails. Pieces are given to `write` one after the other. */
   start(write: FormatWriter, onError: (error: unknown) => void): void {
     for (const part of this.#parts) part.start(write, onError);
   }
 
-  /** The counters are stopped: everything is written when this resolves. */
-  async stop(): Promise<void> {
-    for (const part of this.#parts) await part.stop();
+  /** The counters are stopped: everything is written when this resolves. The first error of any, or null. */
+  async stop(): Promise<unknown> {
+    const errors: unknown[] = [];
+    for (const part of this.#parts) errors.push(await part.stop());
+    return errors.find((error) => error !== null) ?? null;
   }
 
   finish(): { results: FormatResult[]; losses: LossFacts[] } {
@@ -85,6 +90,7 @@ class FormatPart {
   readonly #writer = new BodyWriter();
   readonly #lines: string[] = [];
   #reading: Promise<void> | null = null;
+  #error: unknown = null;
   samples = 0;
 
   constructor(sys: Sys, request: FormatRequest) {
@@ -93,7 +99,10 @@ class FormatPart {
   }
 
   start(write: FormatWriter, onError: (error: unknown) => void): void {
-    this.#reading = this.#read(write).catch(onError);
+    this.#reading = this.#read(write).catch((error) => {
+      this.#error = this.#explain(error);
+      onError(this.#error);
+    });
   }
 
   async #read(write: FormatWriter): Promise<void> {
@@ -112,16 +121,32 @@ class FormatPart {
     if (this.#writer.length > 0) await write(this.#writer.take());
   }
 
-  async stop(): Promise<void> {
+  async stop(): Promise<unknown> {
     this.#run.stop();
     await this.#reading;
+    return this.#error;
+  }
+
+  /** What a format's own functions throw is the format's; the output's errors are the output's. */
+  #explain(error: unknown): unknown {
+    if (error instanceof CounterpointError) return error;
+    const { name } = this.#run.format;
+    const text = error instanceof Error ? error.message : String(error);
+    const explained = new CounterpointError(
+      'ERR_FORMAT_COLLECT',
+      `the sampling format ${name} failed when its results were read: ${text}`,
+      'What the rings have is in the recording.',
+    );
+    explained.cause = error;
+    return explained;
   }
 
   finish(): { result: FormatResult; losses: readonly LossFacts[] } {
-    const { runs, costNs, losses } = this.#run.finish();
+    const { overflows, runs, costNs, losses } = this.#run.finish();
     const result = {
       name: this.#run.format.name,
-      runs: runs.reduce((sum, count) => sum + count, 0n),
+      overflows: overflows.reduce((sum, count) => sum + count, 0n),
+      runs,
       costNs,
       samples: this.samples,
       lines: this.#lines,

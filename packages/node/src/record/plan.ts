@@ -1,8 +1,9 @@
 import { type Note, type OpenPlan, planEvents, planOpen } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
+import { chooseFormats, clockedBy, eventsFor, eventsOfFormats, prepareEvents } from './format-events.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
-import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
 
 /** Everything that `record` would open, without opening it; `commandPid` stands for the process of a command. */
 export async function planRecording(
@@ -12,9 +13,11 @@ export async function planRecording(
   checkRecordOptions('planRecording()', options);
   const notes: Note[] = [];
   const scope = scopeOf(options);
-  const events = await resolveEvents(options.events);
+  const formats = await chooseFormats(options.formats);
+  const events = eventsOfFormats(await eventsFor(options, formats), formats);
   const target = sessionTarget(scope, options, commandPid);
-  const planned = planEvents(events, samplingOptions(scope, options, notes));
+  const planned = planEvents(events.parsed, samplingOptions(scope, clockedBy(formats, options), notes));
+  prepareEvents(planned, formats, events);
   const sys = options.sys ?? realSys;
   const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
   return { plan: planOpen(planned, target, pages.wanted, pages.enough), notes };

@@ -3,7 +3,14 @@ import { type Note, openSession, planEvents, planOpen, type Session } from '../s
 import { realSys, type Sys } from '../sys/index.ts';
 import { type HeldCommand, launchHeld, resolveProgram } from '../target/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
-import { chooseFormats, copyEvents, formatRequests, prepareEvents } from './format-events.ts';
+import {
+  chooseFormats,
+  clockedBy,
+  eventsFor,
+  eventsOfFormats,
+  formatRequests,
+  prepareEvents,
+} from './format-events.ts';
 import { FormatRecording } from './format-recording.ts';
 import { NameLogs } from './name-logs.ts';
 import { nodeOptionsForNames } from './node-names.ts';
@@ -11,10 +18,8 @@ import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
 import { SessionRecording } from './session-recording.ts';
-
-const CLOCK_MONOTONIC = 1;
 
 /**
  * From the request to the finished output. Everything that can be refused is refused before the command runs and before
@@ -30,16 +35,15 @@ export async function runRecorder(
   options.signal?.throwIfAborted();
   const scope = scopeOf(options);
   const formats = await chooseFormats(options.formats);
-  const events = await resolveEvents(options.events);
-  // Programs read CLOCK_MONOTONIC, and so their times and those of the kernel's records are on one clock.
-  const clocked = formats.length > 0 ? { clockId: CLOCK_MONOTONIC, ...options } : options;
+  const events = eventsOfFormats(await eventsFor(options, formats), formats);
+  const clocked = clockedBy(formats, options);
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
   const perfMaps = new PerfMapKeeper();
   try {
     const target = sessionTarget(scope, options, held?.pid ?? null);
-    const planned = planEvents(copyEvents(events, formats), samplingOptions(scope, clocked, notes));
-    prepareEvents(planned, formats, events.length);
+    const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
+    prepareEvents(planned, formats, events);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
@@ -47,7 +51,12 @@ export async function runRecorder(
     using formatRecording = openFormats(
       sys,
       session,
-      formatRequests(session, formats, events.length, scope, target),
+      formatRequests(session, formats, events, {
+        kind: scope.kind,
+        cpus: target.cpus,
+        ids: target.tasks.filter((task) => task >= 0),
+        inherits: options.inherit ?? true,
+      }),
     );
     const parts = {
       sys,

@@ -89,7 +89,9 @@ export class SessionRecording {
     await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps, notes));
     const stop = await this.#untilStopped();
     session.disable();
-    await this.#parts.formats.stop();
+    const formatError = await this.#parts.formats.stop();
+    if (formatError !== null && stop.error === null)
+      Object.assign(stop, { reason: 'write-error', error: formatError });
     // perf ends its command, too, when it stops before it.
     if (stop.reason !== 'command-exited') held?.kill('SIGTERM');
     await this.#reader.finish();

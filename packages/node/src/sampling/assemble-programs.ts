@@ -17,6 +17,7 @@ import { systemTracepoint } from '../pmu/index.ts';
 import type { SessionEvent } from '../session/index.ts';
 import type { FormatPlan, FormatProgram, HandlerContext, ProgramContext, SamplingFormat } from './format.ts';
 import { lossMap, ProgramLossCounters } from './loss-counters.ts';
+import type { TargetFilter } from './target-filter.ts';
 
 /** Where `context.notify()` and wake rules speak to `collect`: notes of 8 bytes, so this is plenty. */
 export const NOTIFY_RING: BpfMapDefinition = {
@@ -35,12 +36,20 @@ const WAKE_COUNTS = {
   valueSizeBytes: 4,
 } as const satisfies Partial<BpfMapDefinition>;
 
+/** Programs that keep the target filter right. */
+const MOST_FILTER_PROGRAMS = 1;
+
+export interface AssembledProgram {
+  readonly program: BpfProgram;
+  readonly attach: FormatProgram['attach'];
+}
+
 /** All programs of a format, as data. */
 export interface AssembledFormat {
   /** In the order of the events; none where the format leaves the record to the kernel. */
   readonly handlers: readonly BpfProgram[];
-  /** In the order of the plan. */
-  readonly programs: readonly BpfProgram[];
+  /** Those of the plan, then the target filter's. */
+  readonly programs: readonly AssembledProgram[];
   /** Its rows are handlers first, then programs. */
   readonly losses: BpfMapDefinition;
   readonly hasNotifications: boolean;
@@ -51,10 +60,11 @@ export function assembleFormat(
   options: Readonly<Record<string, unknown>>,
   plan: FormatPlan,
   events: readonly SessionEvent[],
+  filter: TargetFilter,
 ): AssembledFormat {
   const { programs: planned = [], wake = { kind: 'never' } } = plan;
   const handlerCount = format.onOverflow === undefined ? 0 : events.length;
-  const losses = lossMap(handlerCount + planned.length);
+  const losses = lossMap(handlerCount + planned.length + MOST_FILTER_PROGRAMS);
   let hasNotifications = false;
   const write = (
     what: string,
@@ -68,6 +78,7 @@ export function assembleFormat(
       const counters = new ProgramLossCounters(asm, losses, index, type === 'perf-event');
       body({
         programType: type,
+        onlyTarget: () => filter.writeTo(asm),
         countLoss: (reason) => counters.count(reason),
         notify: () => {
           hasNotifications = true;
@@ -98,13 +109,17 @@ export function assembleFormat(
       format.onOverflow?.(asm, handler);
     });
   });
-  const programs = planned.map((program, index) => {
+  const writeProgram = (program: FormatProgram, index: number): AssembledProgram => {
     const { type, fields } = programShape(program);
     const asm = new FormatAssembler({ name: program.name, type, fields });
-    return write(`the program ${program.name}`, asm, type, handlerCount + index, (context) =>
+    const written = write(`the program ${program.name}`, asm, type, handlerCount + index, (context) =>
       program.assemble(asm, context),
     );
-  });
+    return { program: written, attach: program.attach };
+  };
+  const programs = planned.map(writeProgram);
+  // Whether it is needed is known when all others are written.
+  for (const program of filter.programs()) programs.push(writeProgram(program, programs.length));
   return { handlers, programs, losses, hasNotifications };
 }
 

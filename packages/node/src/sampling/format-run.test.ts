@@ -50,7 +50,7 @@ test('histogram: what it counts is what ran, and afterwards nothing is left', { 
     format,
     options: checkFormatOptions('histogram', format.options, {}),
     events: session.events.filter(({ isSideband }) => !isSideband),
-    target: { kind: 'cpus', cpus: target.cpus },
+    target: { kind: 'cpus', cpus: target.cpus, ids: [], inherits: false },
   });
   session.enable();
   busy(500);
@@ -58,9 +58,9 @@ test('histogram: what it counts is what ran, and afterwards nothing is left', { 
   run.stop();
   const buckets: HistogramBucket[] = [];
   for await (const bucket of run.results()) buckets.push(bucket as HistogramBucket);
-  const { runs, costNs, losses } = run.finish();
+  const { overflows, costNs, losses } = run.finish();
   const samples = buckets.reduce((sum, one) => sum + one.samples, 0n);
-  assert.equal(samples, runs[0]);
+  assert.equal(samples, overflows[0]);
   assert.deepEqual(
     losses.filter(({ kind }) => kind !== 'format-skipped'),
     [],

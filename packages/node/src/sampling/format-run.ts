@@ -18,15 +18,9 @@ import { systemTracepoint } from '../pmu/index.ts';
 import { openPlannedEvent, type SessionEvent } from '../session/index.ts';
 import type { Fd, Sys, Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
-import type {
-  CollectContext,
-  FormatPlan,
-  FormatProgram,
-  FormatSample,
-  FormatTarget,
-  SamplingFormat,
-} from './format.ts';
+import type { CollectContext, FormatProgram, FormatSample, FormatTarget, SamplingFormat } from './format.ts';
 import { LOSS_REASONS, type LossReason, type ProgramCounts, readLossCounters } from './loss-counters.ts';
+import { TargetFilter } from './target-filter.ts';
 
 export interface FormatRequest {
   readonly format: SamplingFormat;
@@ -40,7 +34,9 @@ export interface FormatRequest {
 /** What it came to. */
 export interface FormatTotals {
   /** Handler runs of each event. */
-  readonly runs: readonly bigint[];
+  readonly overflows: readonly bigint[];
+  /** Of all programs. */
+  readonly runs: bigint;
   /** Of all programs together, by the kernel's own measurement; null where it did not measure. */
   readonly costNs: number | null;
   readonly losses: readonly LossFacts[];
@@ -98,14 +94,20 @@ export class FormatRun implements Disposable {
   static open(sys: Sys, request: FormatRequest): FormatRun {
     const { format, options, events, target } = request;
     const plan = format.plan(options as never, { ...target, events });
-    const assembled = assembleFormat(format, options, plan, events);
+    const filter = new TargetFilter(target);
+    const assembled = assembleFormat(format, options, plan, events, filter);
     const notifications = assembled.hasNotifications ? [NOTIFY_RING] : [];
-    const loaded = loadPrograms(sys, [...assembled.handlers, ...assembled.programs], {
-      maps: [...(plan.maps ?? []), assembled.losses, ...notifications],
-    });
+    const loaded = loadPrograms(
+      sys,
+      [...assembled.handlers, ...assembled.programs.map(({ program }) => program)],
+      {
+        maps: [...(plan.maps ?? []), assembled.losses, ...notifications],
+      },
+    );
     const held: Disposable[] = [loaded];
     try {
-      attachAll(sys, request, plan, assembled, loaded, held);
+      filter.fill(loaded.maps);
+      attachAll(sys, request, assembled, loaded, held);
       held.unshift(sys.bpfEnableStats());
       return new FormatRun(sys, request, assembled, loaded, held);
     } catch (error) {
@@ -151,10 +153,9 @@ export class FormatRun implements Disposable {
     const { handlers, programs } = this.#assembled;
     const count = handlers.length + programs.length;
     const counts = readLossCounters(this.#loaded.map(this.#assembled.losses.name), count, this.#loaded.cpus);
-    const runs = handlers.map((_, index) =>
-      counts.filter(({ program }) => program === index).reduce((sum, one) => sum + one.runs, 0n),
-    );
-    return { runs, costNs: this.#costNs(), losses: this.#losses(counts) };
+    const runsOf = (rows: readonly ProgramCounts[]) => rows.reduce((sum, one) => sum + one.runs, 0n);
+    const overflows = handlers.map((_, index) => runsOf(counts.filter(({ program }) => program === index)));
+    return { overflows, runs: runsOf(counts), costNs: this.#costNs(), losses: this.#losses(counts) };
   }
 
   close(): void {
@@ -222,7 +223,6 @@ function readCount(sys: Sys, fd: Fd): number {
 function attachAll(
   sys: Sys,
   { events }: FormatRequest,
-  { programs = [] }: FormatPlan,
   assembled: AssembledFormat,
   loaded: LoadedSet,
   held: Disposable[],
@@ -233,16 +233,15 @@ function attachAll(
     for (const { fd } of type === 'tracepoint' ? instances.slice(0, 1) : instances)
       held.unshift(attachToEvent(sys, loaded.program(name), fd));
   });
-  assembled.programs.forEach(({ name }, index) => {
-    const { attach } = programs[index]!;
-    const program = loaded.program(name);
+  for (const { program: assembledProgram, attach } of assembled.programs) {
+    const program = loaded.program(assembledProgram.name);
     if (attach.kind === 'raw-tracepoint') held.unshift(attachToRawTracepoint(sys, program, attach.name));
     else {
       const event = openTracepoint(sys, attach);
       held.unshift(event);
       held.unshift(attachToEvent(sys, program, event));
     }
-  });
+  }
 }
 
 /** An event that is there for the program only: it is never enabled, and records nothing. */

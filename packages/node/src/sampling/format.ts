@@ -18,6 +18,11 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
   /** One line. */
   readonly summary: string;
   readonly options: Table;
+  /**
+   * It watches by programs of its own (`plan().programs`): instead of copies of the recording's events it has these, which count
+   * nothing and are there for its samples to belong to. May be none.
+   */
+  readonly ownEvents?: readonly OwnEvent[];
   /** What it needs. Throws a `CounterpointError` where it cannot be had. Opens nothing. */
   plan(options: OptionValues<Table>, target: FormatTarget): FormatPlan;
   /**
@@ -43,9 +48,20 @@ export function defineFormat<const Table extends FormatOptionTable, Result>(
   return format;
 }
 
+export interface OwnEvent {
+  /** As reports name it: `offcpu-time`. */
+  readonly name: string;
+  /** Samples carry call chains. */
+  readonly callchains?: boolean;
+}
+
 /** Whom the recording is about. */
 export interface FormatTarget {
   readonly kind: 'command' | 'processes' | 'threads' | 'cpus';
+  /** Processes or threads; the command's process; empty for CPUs. */
+  readonly ids: readonly number[];
+  /** Their children and new threads, too. */
+  readonly inherits: boolean;
   readonly cpus: readonly number[];
   readonly events: readonly FormatEvent[];
 }
@@ -82,6 +98,11 @@ export interface FormatProgram {
 /** What every program of a format may do beside what the assembler can. */
 export interface ProgramContext {
   readonly programType: BpfProgramType;
+  /**
+   * For programs on tracepoints, which run for every process: end here where what runs is not of the recording's target. Calls:
+   * loses r0 to r5.
+   */
+  onlyTarget(): void;
   /** Something that should have been recorded was not. It stands in the recording's ledger, per CPU. Loses r1 and r2. */
   countLoss(reason: LossReason): void;
   /** Wake `collect`. A call: loses r0 to r5. */

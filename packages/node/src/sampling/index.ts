@@ -7,6 +7,7 @@ export {
   type FormatSample,
   type FormatTarget,
   type HandlerContext,
+  type OwnEvent,
   type ProgramContext,
   type ResultContext,
   type SamplingFormat,

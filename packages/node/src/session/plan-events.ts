@@ -79,7 +79,7 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
       isSideband: false,
     };
   });
-  const wantsDummy = options.startsLater || options.wholeCpus;
+  const wantsDummy = options.startsLater || options.wholeCpus || parsed.length === 0;
   if (wantsDummy) planned.push(sidebandEvent(options));
   track(planned[wantsDummy ? planned.length - 1 : 0]!.attr);
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);

@@ -1,0 +1,74 @@
+/**
+ * Who belongs to the target, known in the kernel: programs on tracepoints run for every process.
+ *
+ *   targets  process id (thread id, where threads are the target) -> 1
+ *   fork     parent in targets ? child is put in : child is taken out, since the number may have been somebody else's
+ */
+import { type BpfAssembler, type BpfMap, type BpfMapDefinition, r0, r7, w7 } from '../bpf/index.ts';
+import type { FormatProgram, FormatTarget } from './format.ts';
+
+const MOST_PROCESSES = 1 << 16;
+
+const TARGETS: BpfMapDefinition = {
+  name: 'targets',
+  type: 'lru-hash',
+  keySizeBytes: 4,
+  valueSizeBytes: 4,
+  maxEntries: MOST_PROCESSES,
+};
+
+export class TargetFilter {
+  readonly #target: Omit<FormatTarget, 'events'>;
+  /** Some program asks. */
+  isUsed = false;
+
+  constructor(target: Omit<FormatTarget, 'events'>) {
+    this.#target = target;
+  }
+
+  /** End the program, leaving everything as it is, where something else runs. Loses r0 to r5. */
+  writeTo(asm: BpfAssembler): void {
+    if (this.#target.kind === 'cpus') return;
+    this.isUsed = true;
+    this.#loadKey(asm);
+    asm.mapLookup(TARGETS, r0);
+    asm.ifNull(r0, () => asm.return(1));
+  }
+
+  /** What keeps the map right while processes come; none where nobody asks, or children do not count. */
+  programs(): FormatProgram[] {
+    if (!this.isUsed || !this.#target.inherits) return [];
+    return [
+      {
+        name: 'target_forks',
+        attach: { kind: 'tracepoint', system: 'sched', name: 'sched_process_fork' },
+        assemble: (asm) => {
+          asm.loadContext(w7, 'child_pid');
+          this.#loadKey(asm);
+          asm.mapLookup(TARGETS, r0);
+          asm.ifNull(
+            r0,
+            () => asm.mapDelete(TARGETS, r7),
+            () => asm.mapUpdate(TARGETS, r7, 1),
+          );
+        },
+      },
+    ];
+  }
+
+  /** Those who are there from the start. */
+  fill(maps: ReadonlyMap<string, BpfMap>): void {
+    const map = maps.get(TARGETS.name);
+    if (map === undefined) return;
+    for (const id of this.#target.ids) map.update(word(id), word(1));
+  }
+
+  #loadKey(asm: BpfAssembler): void {
+    if (this.#target.kind === 'threads') asm.loadThreadId(r0);
+    else asm.loadProcessId(r0);
+  }
+}
+
+function word(value: number): Uint8Array {
+  return new Uint8Array(Uint32Array.of(value).buffer);
+}
