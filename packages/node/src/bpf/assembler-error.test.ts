@@ -220,6 +220,20 @@ test('maps', () => {
     /^ERR_BPF_MAP a value of records has 24 bytes/,
   );
   assert.match(
+    refusal((asm) => asm.countInMap(counts, u64(r1))),
+    /^ERR_BPF_OPERAND the key lies at r1, which the look-up loses/,
+  );
+  const Pair = bpfStruct({ a: 'u64', b: 'u64' });
+  assert.match(
+    refusal((asm) => asm.addToMap(counts, r1, Pair, { a: 1 })),
+    /^ERR_BPF_MAP the layout has 16 bytes, a value of counts has 8/,
+  );
+  const pairs = { ...counts, name: 'pairs', valueSizeBytes: 16 };
+  assert.match(
+    refusal((asm) => asm.addToMap(pairs, r1, Pair, { a: 1, ...{ c: 1 } })),
+    /^ERR_BPF_MAP the layout has no field "c"/,
+  );
+  assert.match(
     refusal((asm) => asm.countInMap(counts, r1, r2)),
     /^ERR_BPF_OPERAND the amount is in r2, which the look-up loses/,
   );

@@ -232,6 +232,31 @@ test('counting in a map: a new key, a known one, one that another CPU was first 
   assert.deepEqual(racing.counts('lost'), { '00000000': 3n });
 });
 
+test('several numbers of one value are added to at once', () => {
+  const Bucket = bpfStruct({ samples: 'u64', period: 'u64', drops: 'u32', last: 'u32' });
+  const buckets: BpfMapDefinition = {
+    name: 'buckets',
+    type: 'hash',
+    keySizeBytes: 4,
+    valueSizeBytes: Bucket.sizeBytes,
+    maxEntries: 4,
+  };
+  const machine = new BpfMachine(
+    program((asm) => {
+      asm.load(r7, u64(asm.context));
+      asm.addToMap(buckets, 9, Bucket, { samples: 1, period: r7, last: 2 });
+      asm.dropRecord();
+    }),
+  );
+  machine.memory.fill(0xee, 0, Number(CONTEXT_ADDRESS));
+  for (const period of [1000n, 30n]) {
+    machine.view.setBigUint64(Number(CONTEXT_ADDRESS), period, true);
+    machine.run();
+  }
+  const at = Number(machine.maps.get('buckets')!.values.get('09000000'));
+  assert.deepEqual(Bucket.read(machine.memory, at), { samples: 2n, period: 1030n, drops: 0, last: 4 });
+});
+
 test('a record is handed over filled, or its loss is counted', () => {
   const Sample = bpfStruct({ ip: 'u64', thread: 'u32', mode: 'u32' });
   const ring: BpfMapDefinition = {

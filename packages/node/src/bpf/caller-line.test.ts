@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
 import { BpfAssembler } from './assembler.ts';
 import { r0, r1, r2, r6, r7, r8 } from './operands.ts';
-import type { BpfProgram } from './program.ts';
+import type { BpfProgram, SourceLine } from './program.ts';
 
 const SELF = fileURLToPath(import.meta.url);
 const SOURCE = readFileSync(SELF, 'utf8').split('\n');
@@ -91,6 +92,57 @@ test('a format in plain JavaScript is named by its own lines', () => {
       { file, line: 4, column: 5 },
       { file, line: 5, column: 5 },
     ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('in a bundle, a user is named by their own lines, and a format in the bundle by the place of its handler', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bpf-lines-'));
+  try {
+    const builtIn = 'export function handler(asm) {\n  asm.countInMap(MAP, 0);\n}\n';
+    const room = JSON.stringify(join(SELF, '..', 'index.ts'));
+    const map = "{ name: 'm', type: 'array', keySizeBytes: 4, valueSizeBytes: 8, maxEntries: 1 }";
+    await build({
+      stdin: {
+        contents: `export * from ${room};\nconst MAP = ${map};\n${builtIn}`,
+        resolveDir: folder,
+      },
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      minifySyntax: true,
+      conditions: ['counterpoint-source'],
+      external: ['koffi'],
+      outfile: join(folder, 'package', 'dist', 'index.mjs'),
+    });
+    const file = join(folder, 'my-format.mjs');
+    writeFileSync(
+      file,
+      `import { BpfAssembler, handler, r1, r2 } from './package/dist/index.mjs';
+const make = () => new BpfAssembler({ name: 'x', type: 'perf-event' });
+const own = make();
+own.log2(r2, r1);
+own.return(0);
+const theirs = make();
+setImmediate(handler, theirs);
+setImmediate(() => {
+  theirs.return(0);
+  console.log(JSON.stringify([own, theirs].map((asm) => asm.assemble().lines)));
+});
+`,
+    );
+    symlinkSync(join(SELF, '../../../../../node_modules'), join(folder, 'node_modules'));
+    const { stdout, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8' });
+    assert.equal(stderr, '');
+    const [own, theirs] = JSON.parse(stdout) as [SourceLine[], SourceLine[]];
+    assert.deepEqual(
+      new Set(own.map((line) => `${line.file}:${line.line}`)),
+      new Set([`${file}:4`, `${file}:5`]),
+    );
+    const bundled = readFileSync(theirs[0]!.file, 'utf8').split('\n')[theirs[0]!.line - 1];
+    assert.match(bundled!, /^\s*asm\.countInMap\(MAP, 0\);$/);
   } finally {
     rmSync(folder, { recursive: true });
   }

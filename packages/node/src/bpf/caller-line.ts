@@ -17,10 +17,17 @@ export interface CallSite {
 /** Our own frames between a caller and the instruction, and then some. */
 const FRAMES = 24;
 
-/** Where this room is a folder, its files are not callers; in a bundle only what is called on the assembler is known as ours. */
+/**
+ * Files whose frames are not callers: this room; or, where it is bundled, all that is published with it.
+ *
+ *   packages/node/src/bpf/caller-line.ts   ->  packages/node/src/bpf/
+ *   packages/node/dist/chunks/xyz.js       ->  packages/node/
+ */
 const HERE = dirname(fileURLToPath(import.meta.url)) + sep;
-const OWN_FOLDER = HERE.endsWith(`${sep}bpf${sep}`) ? HERE : null;
-const OWN_FRAME = /^(?:new |async )*_?(?:BpfAssembler|InstructionAssembler|ProgramWriter|StackFrame)\b/;
+const IS_BUNDLED = !HERE.endsWith(`${sep}bpf${sep}`);
+const OWN_FOLDER = IS_BUNDLED ? HERE.slice(0, HERE.lastIndexOf(`${sep}dist${sep}`) + 1) : HERE;
+/** What is called on an assembler, of our class or of one made from it. */
+const OWN_FRAME = /^(?:new |async )*\w*(?:Assembler|ProgramWriter|StackFrame)\b/;
 /** `at name (place:line:column)` or `at place:line:column`. */
 const FRAME = /^\s*at (?:(.*?) \()?((?:file:\/\/|\/|[A-Za-z]:\\)[^()]*|[^()\s]+):(\d+):(\d+)\)?$/;
 
@@ -42,19 +49,21 @@ export function readCallSite(site: CallSite): SourceLine | null {
 function findCaller(stack: unknown): SourceLine | null {
   // Whoever sets Error.prepareStackTrace may answer something that is not text.
   if (typeof stack !== 'string') return null;
+  // In a bundle, a format of our own has no frame outside: then it is whoever calls the assembler.
+  let inBundle: SourceLine | null = null;
   for (const text of stack.split('\n')) {
     const frame = FRAME.exec(text);
     if (frame === null) continue;
     const [, name = '', place = '', line, column] = frame;
-    if (place.startsWith('node:')) continue;
+    if (place.startsWith('node:') || OWN_FRAME.test(name)) continue;
     const file = place.startsWith('file://') ? fileURLToPath(place) : place;
-    if (isOwn(name, file)) continue;
-    return { file, line: Number(line), column: Number(column) };
+    const found = { file, line: Number(line), column: Number(column) };
+    if (!isOwnFile(file)) return found;
+    if (IS_BUNDLED) inBundle ??= found;
   }
-  return null;
+  return inBundle;
 }
 
-function isOwn(name: string, file: string): boolean {
-  if (OWN_FRAME.test(name)) return true;
-  return OWN_FOLDER !== null && file.startsWith(OWN_FOLDER) && !/\.test\.[jt]s$/.test(file);
+function isOwnFile(file: string): boolean {
+  return OWN_FOLDER !== '' && file.startsWith(OWN_FOLDER) && !/\.test\.[jt]s$/.test(file);
 }

@@ -16,7 +16,6 @@ import { ContextAssembler } from './context-assembler.ts';
 import {
   ARGUMENT_REGISTERS,
   type MemoryOperand,
-  memory,
   type Register,
   r0,
   r1,
@@ -24,7 +23,7 @@ import {
   whole,
 } from './operands.ts';
 import type { BpfMapDefinition } from './program.ts';
-import type { StructFields, StructLayout } from './struct-layout.ts';
+import { bpfStruct, type StructFields, type StructLayout } from './struct-layout.ts';
 
 /** What a call takes: a register, a number, memory (its address), a map. */
 export type CallArgument = Register | number | bigint | MemoryOperand | BpfMapDefinition;
@@ -119,39 +118,83 @@ export class MapAssembler extends ContextAssembler {
     amount: number | Register = 1,
     onFull?: () => void,
   ): void {
-    const { valueSizeBytes } = map;
-    if (valueSizeBytes !== 8 && valueSizeBytes !== 4)
+    if (map.valueSizeBytes !== 8 && map.valueSizeBytes !== 4)
       throw this.code.error(
         'ERR_BPF_MAP',
-        `a value of ${map.name} has ${valueSizeBytes} bytes`,
-        'A number that is counted has 4 or 8; for more, look up and add yourself.',
+        `a value of ${map.name} has ${map.valueSizeBytes} bytes`,
+        'A number that is counted has 4 or 8; for several, asm.addToMap() takes the layout of the value.',
       );
-    if (typeof amount === 'object' && (amount.number < 6 || amount.number > 9))
-      throw this.code.error(
-        'ERR_BPF_OPERAND',
-        `the amount is in ${registerName(amount)}, which the look-up loses`,
-        'Keep it in one of r6 to r9.',
-      );
+    const Count = bpfStruct({ count: map.valueSizeBytes === 8 ? 'u64' : 'u32' });
+    this.code.asOne(() => this.addToMap(map, key, Count, { count: amount }, onFull));
+  }
+
+  /** The same for several numbers of one value: `asm.addToMap(buckets, key, Bucket, { samples: 1, period: r7 }, onFull)`. */
+  addToMap<const F extends StructFields>(
+    map: BpfMapDefinition,
+    key: MapOperand,
+    layout: StructLayout<F>,
+    amounts: { readonly [K in keyof F]?: number | Register },
+    onFull?: () => void,
+  ): void {
+    const fields = Object.keys(amounts).map((name) => ({ name, amount: amounts[name]! }));
+    this.#checkAmounts(map, key, layout, fields);
     // An array has all its keys from the start.
     const isArray = map.type === 'array' || map.type === 'per-cpu-array';
     const full = onFull === undefined ? undefined : () => this.code.asCaller(() => this.block(onFull));
+    const add = () => {
+      const value = layout.at(r0);
+      for (const { name, amount } of fields) {
+        if (typeof amount === 'number') this.move(r1, amount);
+        this.atomicAdd(value[name]!, typeof amount === 'number' ? r1 : whole(amount));
+      }
+    };
     this.code.asOne(() => {
       const keyMemory = this.#part(map, 'key', key);
-      const addAmount = () => {
-        if (typeof amount === 'number') this.move(r1, amount);
-        this.atomicAdd(memory(r0, 0, valueSizeBytes), typeof amount === 'number' ? r1 : whole(amount));
-      };
       this.mapLookup(map, keyMemory);
-      this.ifNotNull(r0, addAmount, () => {
+      this.ifNotNull(r0, add, () => {
         if (isArray) return full?.();
-        this.mapUpdate(map, keyMemory, amount, BPF_NOEXIST);
+        const first = this.frame.spare('value', layout.sizeBytes);
+        if (fields.length < Object.keys(layout.fields).length) this.zero(first);
+        const value = layout.at(first.base, first.offsetBytes);
+        for (const { name, amount } of fields)
+          this.store(value[name]!, typeof amount === 'number' ? amount : whole(amount));
+        this.mapUpdate(map, keyMemory, first, BPF_NOEXIST);
         this.if(r0, '!=', 0, () => {
           // Either another CPU was first, and it is there now, or there is no room.
           this.mapLookup(map, keyMemory);
-          this.ifNotNull(r0, addAmount, full);
+          this.ifNotNull(r0, add, full);
         });
       });
     });
+  }
+
+  #checkAmounts(
+    map: BpfMapDefinition,
+    key: MapOperand,
+    layout: StructLayout<StructFields>,
+    fields: readonly { readonly name: string; readonly amount: number | Register }[],
+  ): void {
+    if (layout.sizeBytes !== map.valueSizeBytes)
+      throw this.code.error(
+        'ERR_BPF_MAP',
+        `the layout has ${layout.sizeBytes} bytes, a value of ${map.name} has ${map.valueSizeBytes}`,
+      );
+    if (typeof key === 'object' && key.kind === 'memory' && key.base.number < 6)
+      throw this.code.error(
+        'ERR_BPF_OPERAND',
+        `the key lies at ${registerName(key.base)}, which the look-up loses`,
+        "Put it on the stack: asm.stack('key', size).",
+      );
+    for (const { name, amount } of fields) {
+      if (layout.fields[name] === undefined)
+        throw this.code.error('ERR_BPF_MAP', `the layout has no field "${name}"`);
+      if (typeof amount === 'object' && (amount.number < 6 || amount.number > 9))
+        throw this.code.error(
+          'ERR_BPF_OPERAND',
+          `the amount is in ${registerName(amount)}, which the look-up loses`,
+          'Keep it in one of r6 to r9.',
+        );
+    }
   }
 
   // Ring buffers.
