@@ -99,6 +99,17 @@ test('what cannot be done is said: no file, bad numbers, a part outside of the f
   );
 });
 
+test('packets without a synchronization point: only --no-sync shows them, and then nothing is wrong', async () => {
+  const packets = join(folder, 'packets.pt');
+  writeFileSync(packets, Uint8Array.of(0x06, 0x06));
+  const { status, out, err } = await run('dump', packets);
+  assert.deepEqual([status, out], [1, '']);
+  assert.match(err, /no synchronization point/);
+  const whole = await run('dump', '--no-sync', packets);
+  assert.deepEqual([whole.status, whole.err], [0, '']);
+  assert.match(whole.out, /tnt.*\n.*tnt/);
+});
+
 test('`pt` alone names its verbs', async () => {
   const { status, out, err } = await run();
   assert.deepEqual([status, out], [129, '']);

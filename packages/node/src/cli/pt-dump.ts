@@ -1,4 +1,4 @@
-import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
 import { PT_SIDEBAND_OPTIONS, type PtSidebandName, sidebandFiles } from './pt-sideband.ts';
 
@@ -139,8 +139,9 @@ export default defineVerb<Name>({
       },
       (line) => out.line(line),
     );
-    const nothing = notATrace(bytes);
+    // From the first byte on, packets need no synchronization point.
+    const nothing = args.boolean('no-sync') && bytes.length > 0 ? null : notATrace(bytes);
     if (nothing !== null) err.line(`counterpoint: ${nothing}.`);
-    return EXIT_OK;
+    return nothing === null ? EXIT_OK : EXIT_FAILURE;
   },
 });

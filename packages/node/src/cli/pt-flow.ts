@@ -1,4 +1,4 @@
-import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
 import { addressFilter, codeOpener, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
 import { PT_SIDEBAND_OPTIONS, type PtSidebandName, sidebandFiles } from './pt-sideband.ts';
@@ -191,6 +191,6 @@ export default defineVerb<Name>({
     if (((all && hasBlocks) || statBlocks) && !json) out.line(`blocks:\t${summary.blocks}.`);
     const nothing = notATrace(bytes);
     if (nothing !== null) err.line(`counterpoint: ${nothing}.`);
-    return EXIT_OK;
+    return nothing === null ? EXIT_OK : EXIT_FAILURE;
   },
 });

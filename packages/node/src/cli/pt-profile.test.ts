@@ -138,8 +138,9 @@ test('a perf.data file is not decoded in silence, though a trace is somewhere in
   const recording = join(folder, 'perf.data');
   writeFileSync(recording, Buffer.concat([Buffer.from('PERFILE2'), readFileSync(trace)]));
   for (const verb of ['profile', 'calls', 'flow', 'dump']) {
-    const { err } = await counterpoint('pt', verb, recording);
+    const { status, err } = await counterpoint('pt', verb, recording);
     assert.match(err, /this is a perf.data file: use script or report/, verb);
+    assert.equal(status, 1, verb);
   }
 });
 
