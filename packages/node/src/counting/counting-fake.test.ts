@@ -378,3 +378,24 @@ test('an event of another machine can be planned, and not be opened', () => {
   });
   assert.deepEqual(liveHandles(), []);
 });
+
+test('a stop before the exec that cannot have its rings anew leaves nothing open, and can be tried again', () => {
+  const before = liveHandles().length;
+  const sys = new FakeSys();
+  const overflows = [{ event: 'faults', period: 10 }];
+  const target = { kind: 'command', pid: process.pid } as const;
+  {
+    using session = openCounting({ target, events: 'faults', inherit: false, overflows, sys });
+    session.start();
+    const open = liveHandles().length;
+    sys.refuseMmap = () => 'EPERM';
+    assert.throws(() => session.stop(), { code: 'ERR_LOCKED_MEMORY' });
+    assert.equal(liveHandles().length, open);
+    sys.refuseMmap = () => null;
+    session.start();
+    session.stop();
+    assert.equal(sys.events.at(-1)!.attr.flags.enableOnExec, 0);
+    assert.equal(liveHandles().length, open);
+  }
+  assert.equal(liveHandles().length, before);
+});

@@ -177,7 +177,6 @@ export class CountingSession implements Disposable, Publishable {
   #keepFromExec(): void {
     this.#askForExec();
     if (!this.#awaitsExec) return;
-    this.#awaitsExec = false;
     const before = this.#sets;
     const context = this.#context(before);
     let opened: OpenSet[];
@@ -185,10 +184,17 @@ export class CountingSession implements Disposable, Publishable {
       opened = this.#reopen(this.#control, false);
     } catch (error) {
       // The target has ended: there is no exec to come.
-      if (error instanceof CounterpointError && error.code === 'ERR_NO_PROCESS') return;
+      if (!(error instanceof CounterpointError) || error.code !== 'ERR_NO_PROCESS') throw error;
+      this.#awaitsExec = false;
+      return;
+    }
+    try {
+      this.#overflows.replaceBy(this.#overflows.watch(opened));
+    } catch (error) {
+      for (const set of opened) set.close();
       throw error;
     }
-    this.#overflows.replaceBy(this.#overflows.watch(opened));
+    this.#awaitsExec = false;
     this.#sets = opened.map((set) => new SetState(set, context));
     this.#shareSwitchEvent();
     this.#sets.forEach((state, index) => {
