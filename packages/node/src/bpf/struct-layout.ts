@@ -57,25 +57,29 @@ export function bpfStruct<const F extends StructFields>(types: F): StructLayout<
     fields[name] = { type, offsetBytes, sizeBytes };
     offsetBytes += sizeBytes;
   }
+  // Looked up once: `read` runs for every element of a map.
+  const entries = Object.entries(fields);
   return {
     sizeBytes: offsetBytes,
     fields: fields as { [K in keyof F]: StructField },
     at: (base, at = 0) =>
-      mapFields(fields, (field) =>
+      mapFields(entries, (field) =>
         memory(base, at + field.offsetBytes, field.sizeBytes, isSignedType(field.type)),
       ) as { [K in keyof F]: MemoryOperand },
     read: (bytes, at = 0) => {
       const view = new DataView(bytes.buffer, bytes.byteOffset + at, offsetBytes);
-      return mapFields(fields, (field) => readField(view, field)) as { [K in keyof F]: StructValue<F[K]> };
+      return mapFields(entries, (field) => readField(view, field)) as { [K in keyof F]: StructValue<F[K]> };
     },
   };
 }
 
 function mapFields<T>(
-  fields: Readonly<Record<string, StructField>>,
+  entries: readonly (readonly [string, StructField])[],
   convert: (field: StructField) => T,
 ): Record<string, T> {
-  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, convert(field)]));
+  const mapped: Record<string, T> = {};
+  for (const [name, field] of entries) mapped[name] = convert(field);
+  return mapped;
 }
 
 function isSignedType(type: StructFieldType): boolean {
