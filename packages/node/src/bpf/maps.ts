@@ -165,9 +165,9 @@ export class BpfMap implements Disposable {
 
   /**
    * The values of an array with BPF_F_MMAPABLE, where they lie: value n at `n * round8(valueSizeBytes)`. Reading them is no
-   * system call, so no overflow is lost meanwhile.
+   * system call, so no overflow is lost meanwhile; nor is writing them, where that is asked for.
    */
-  mapValues(): Mapping {
+  mapValues(access: 'read' | 'write' = 'read'): Mapping {
     const { name, type, valueSizeBytes, maxEntries, flags = 0 } = this.definition;
     if (type !== 'array' || (flags & BPF_F_MMAPABLE) === 0) {
       throw new CounterpointError(
@@ -178,7 +178,7 @@ export class BpfMap implements Disposable {
     }
     const pageBytes = this.#sys.pageSizeBytes();
     const sizeBytes = ((valueSizeBytes + 7) & ~7) * maxEntries;
-    return this.#sys.mapRange(this.fd, 0, Math.ceil(sizeBytes / pageBytes) * pageBytes, 'read');
+    return this.#sys.mapRange(this.fd, 0, Math.ceil(sizeBytes / pageBytes) * pageBytes, access);
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** The events of a recording with sampling formats: each format has copies of its own, since an event has room for one program. */
 import {
   PERF_COUNT_SW_BPF_OUTPUT,
+  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
@@ -22,9 +23,9 @@ import {
   type SamplingFormat,
   splitSpecification,
 } from '../sampling/index.ts';
-import type { PlannedEvent, Session } from '../session/index.ts';
+import type { PlannedEvent, Session, SessionTarget } from '../session/index.ts';
 import type { RecordOptions } from './options.ts';
-import { resolveEvents } from './request.ts';
+import { resolveEvents, type Scope } from './request.ts';
 
 /** A format with its options, checked. */
 export interface ChosenFormat {
@@ -124,15 +125,27 @@ const SAMPLE_BITS: bigint = BigInt(
     PERF_SAMPLE_PERIOD,
 );
 
+/** Whom a recording is about, as formats are told. */
+export function formatTarget(
+  { kind }: Scope,
+  { tasks, cpus }: SessionTarget,
+  { inherit = true }: Pick<RecordOptions, 'inherit'>,
+): FormatRequest['target'] {
+  return { kind, cpus, ids: tasks.filter((task) => task >= 0), inherits: inherit };
+}
+
 /** What samples of formats say; `ring` leaves its events as they are. */
 export function prepareEvents(
   planned: readonly PlannedEvent[],
   formats: readonly ChosenFormat[],
   { ranges }: FormatEvents,
+  target: FormatRequest['target'],
 ): void {
-  formats.forEach(({ format }, index) => {
+  formats.forEach(({ format, options }, index) => {
     if (format.onOverflow === undefined && format.ownEvents === undefined) return;
-    for (const { attr, name } of planned.slice(...ranges[index]!)) {
+    const events = planned.slice(...ranges[index]!);
+    const { callchains = false } = format.plan(options as never, { ...target, events });
+    for (const { attr, name } of events) {
       if (attr.flags.freq === 0 && attr.samplePeriodOrFreq === 0n)
         throw new CounterpointError(
           'ERR_FORMAT_EVENT',
@@ -140,6 +153,8 @@ export function prepareEvents(
           'Sample it by itself.',
         );
       attr.sampleType |= SAMPLE_BITS;
+      if (callchains !== false) attr.sampleType |= BigInt(PERF_SAMPLE_CALLCHAIN);
+      if (typeof callchains === 'object') attr.sampleMaxStack = callchains.mostFrames;
       if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
       attr.flags.freq = 0;
       attr.samplePeriodOrFreq = NEVER;

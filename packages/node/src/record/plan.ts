@@ -1,6 +1,13 @@
 import { type Note, type OpenPlan, planEvents, planOpen } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
-import { chooseFormats, clockedBy, eventsFor, eventsOfFormats, prepareEvents } from './format-events.ts';
+import {
+  chooseFormats,
+  clockedBy,
+  eventsFor,
+  eventsOfFormats,
+  formatTarget,
+  prepareEvents,
+} from './format-events.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
 import { ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
@@ -17,7 +24,7 @@ export async function planRecording(
   const events = eventsOfFormats(await eventsFor(options, formats), formats);
   const target = sessionTarget(scope, options, commandPid);
   const planned = planEvents(events.parsed, samplingOptions(scope, clockedBy(formats, options), notes));
-  prepareEvents(planned, formats, events);
+  prepareEvents(planned, formats, events, formatTarget(scope, target, options));
   const sys = options.sys ?? realSys;
   const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
   return { plan: planOpen(planned, target, pages.wanted, pages.enough), notes };

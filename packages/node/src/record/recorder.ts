@@ -9,6 +9,7 @@ import {
   eventsFor,
   eventsOfFormats,
   formatRequests,
+  formatTarget,
   prepareEvents,
 } from './format-events.ts';
 import { FormatRecording } from './format-recording.ts';
@@ -43,21 +44,13 @@ export async function runRecorder(
   try {
     const target = sessionTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
-    prepareEvents(planned, formats, events);
+    const forFormats = formatTarget(scope, target, options);
+    prepareEvents(planned, formats, events, forFormats);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
-    using formatRecording = openFormats(
-      sys,
-      session,
-      formatRequests(session, formats, events, {
-        kind: scope.kind,
-        cpus: target.cpus,
-        ids: target.tasks.filter((task) => task >= 0),
-        inherits: options.inherit ?? true,
-      }),
-    );
+    using formatRecording = openFormats(sys, session, formatRequests(session, formats, events, forFormats));
     const parts = {
       sys,
       options: clocked,

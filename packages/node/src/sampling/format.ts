@@ -76,8 +76,8 @@ export interface FormatPlan {
   readonly maps?: readonly BpfMapDefinition[];
   /** Programs beside the handlers. */
   readonly programs?: readonly FormatProgram[];
-  /** Samples carry call chains. */
-  readonly callchains?: boolean;
+  /** Samples carry call chains, of so many frames at most where a number is given (else as many as the kernel's own records). */
+  readonly callchains?: boolean | { readonly mostFrames: number };
   /** When `collect` is woken without asking for it by `context.notify()` in the handler. Default: never. */
   readonly wake?: WakeRule;
 }
