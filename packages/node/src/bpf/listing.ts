@@ -25,6 +25,7 @@ import {
   BPF_PROG_INFO_USER,
   BPF_PROGRAM_TYPES,
 } from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
 import { type BpfObjectKind, type Fd, type Sys, SysError } from '../sys/index.ts';
 import { explainRefusal } from './rights.ts';
 
@@ -118,7 +119,7 @@ function nameAt(view: DataView<ArrayBuffer>, offset: number): string {
   return new TextDecoder().decode(bytes.subarray(0, end < 0 ? bytes.length : end));
 }
 
-/** Every program on this machine, by its id. Needs CAP_SYS_ADMIN, or CAP_BPF where bpf_token says so. */
+/** Every program on this machine, by its id. Needs CAP_SYS_ADMIN. */
 export function listPrograms(sys: Sys): ProgramInfo[] {
   return list(sys, 'program', programInfo);
 }
@@ -140,7 +141,13 @@ function list<T>(sys: Sys, kind: BpfObjectKind, describe: (sys: Sys, fd: Fd) => 
       if (fd !== null) found.push(describe(sys, fd));
     }
   } catch (error) {
-    throw error instanceof SysError ? explainRefusal(sys, `a list of BPF ${kind}s`, error) : error;
+    if (!(error instanceof SysError)) throw error;
+    if (error.code !== 'EPERM') throw explainRefusal(sys, `the list of BPF ${kind}s`, error);
+    throw new CounterpointError(
+      'ERR_BPF_RIGHTS',
+      `the list of BPF ${kind}s is refused: CAP_SYS_ADMIN missing (EPERM)`,
+      'Run it as root; loading programs of your own needs less.',
+    );
   }
   return found;
 }
@@ -152,11 +159,19 @@ const MOST_ON_A_TRACEPOINT = 64;
  * Programs on the tracepoint that an event is for, by whomever. One of them that returns 0 takes the tracepoint's hits away
  * from every perf event on it, so a recording that finds a stranger here says so.
  */
-export function programsOnTracepoint(sys: Sys, event: Fd): ProgramInfo[] {
-  return sys.queryBpf(event, MOST_ON_A_TRACEPOINT).flatMap((id) => {
+export function programsOnTracepoint(sys: Sys, event: Fd): { id: number; name: string | null }[] {
+  return sys.queryBpf(event, MOST_ON_A_TRACEPOINT).map((id) => ({ id, name: programName(sys, id) }));
+}
+
+/** Null where it is gone, or where only the administrator may look. */
+function programName(sys: Sys, id: number): string | null {
+  try {
     using fd = sys.bpfOpenById('program', id);
-    return fd === null ? [] : [programInfo(sys, fd)];
-  });
+    return fd === null ? null : programInfo(sys, fd).name;
+  } catch (error) {
+    if (error instanceof SysError && error.code === 'EPERM') return null;
+    throw error;
+  }
 }
 
 /** Types of programs that watch: those of perf events, probes and tracepoints, and 26, which hangs on functions by BTF. */

@@ -8,8 +8,10 @@ import {
   BpfMap,
   explainRefusal,
   indexKey,
+  listPrograms,
   loadPrograms,
   possibleCpus,
+  programsOnTracepoint,
   VerifierError,
 } from './index.ts';
 
@@ -110,6 +112,23 @@ describe('refusals', () => {
     const other = new SysError('bpf', 22);
     assert.equal(explainRefusal(new FakeSys(), 'it', other, files), other);
   });
+});
+
+test('the machine may be listed by its administrator only', () => {
+  const sys = new FakeSys();
+  sys.bpfNextId = () => {
+    throw new SysError('bpf PROG_GET_NEXT_ID', EPERM);
+  };
+  assert.throws(
+    () => listPrograms(sys),
+    (error) => error instanceof CounterpointError && /CAP_SYS_ADMIN missing/.test(error.message),
+  );
+  sys.queryBpf = () => [7];
+  sys.bpfOpenById = () => {
+    throw new SysError('bpf PROG_GET_FD_BY_ID', EPERM);
+  };
+  using event = new Fd(98, () => {});
+  assert.deepEqual(programsOnTracepoint(sys, event), [{ id: 7, name: null }]);
 });
 
 test('a link tells the program which event it is', () => {

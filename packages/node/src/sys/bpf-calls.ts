@@ -192,6 +192,10 @@ export const bpfCalls: BpfCalls = {
   },
 };
 
+/** Elements are read by the ten thousand: their commands share one structure. A call is over before the next begins. */
+const scratchElement = new Attr();
+
 function element(map: Fd, key: ArrayBufferView | null): Attr {
-  return new Attr().u32(0, map.number).pointer(8, key);
+  scratchElement.view.setBigUint64(24, 0n, true);
+  return scratchElement.u32(0, map.number).pointer(8, key).pointer(16, null);
 }
