@@ -17,17 +17,26 @@ export async function printCoarse(
 ): Promise<boolean> {
   const found = await coarseProfile(source);
   const { readBytes, totalBytes } = found;
-  const total = found.count.reduce((sum, count) => sum + count, 0);
+  const total = sumOf(found.count);
+  const samples = sumOf(found.samples);
   if (json) {
     const targets = Array.from(found.count.subarray(0, top), (count, row) => ({
       address: addressOf(found, row),
       name: functions.nameOf(found.lo[row]!, found.hi[row]!),
+      samples: String(found.samples[row]),
       count: String(count),
     }));
-    const head = { type: 'pt-coarse', version: 1, readBytes, totalBytes, count: String(total) };
+    const head = {
+      type: 'pt-coarse',
+      version: 1,
+      readBytes,
+      totalBytes,
+      samples: String(samples),
+      count: String(total),
+    };
     out.line(printableJson({ ...head, targets }));
   }
-  if (total === 0) {
+  if (total + samples === 0) {
     const isAll = readBytes === totalBytes;
     const why = isAll
       ? whyNoTrace(await source.read(0, MAGIC_BYTES))
@@ -37,27 +46,45 @@ export async function printCoarse(
   }
   if (json) return true;
   out.line(
-    `${formatCount(total)} targets of branches that need a packet, in ${formatBytes(readBytes)} of ${formatBytes(totalBytes)}`,
+    `${formatCount(samples)} samples, one at each synchronization point, and ${formatCount(total)} targets of branches that need a ` +
+      `packet, in ${formatBytes(readBytes)} of ${formatBytes(totalBytes)}`,
   );
   out.line('');
-  out.line('   share      targets  where');
-  for (const [name, count] of byFunction(found, functions).slice(0, top ?? DEFAULT_TOP))
-    out.line(
-      `${((100 * count) / total).toFixed(2).padStart(7)}%  ${formatCount(count).padStart(11)}  ${printable(name)}`,
-    );
+  out.line('   share    samples      targets  where');
+  for (const { name, samples: here, count } of byFunction(found, functions).slice(0, top ?? DEFAULT_TOP)) {
+    const share = samples === 0 ? '' : `${((100 * here) / samples).toFixed(2)}%`;
+    const counts = `${formatCount(here).padStart(9)}  ${formatCount(count).padStart(11)}`;
+    out.line(`${share.padStart(8)}  ${counts}  ${printable(name)}`);
+  }
   return true;
 }
 
-/** Targets of one function together: calls of it, and returns into it. */
-function byFunction(found: CoarseProfile, functions: CodeFunctions): [string, number][] {
-  const sums = new Map<string, number>();
+function sumOf(counts: Float64Array): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+interface Place {
+  readonly name: string;
+  samples: number;
+  count: number;
+}
+
+/** What happened in one function together: targets are calls of it, and returns into it. */
+function byFunction(found: CoarseProfile, functions: CodeFunctions): Place[] {
+  const places = new Map<string, Place>();
   for (let row = 0; row < found.count.length; row++) {
     const place = functions.placeOf(found.lo[row]!, found.hi[row]!);
     const name =
       place === null || place.symbol < 0 ? addressOf(found, row) : place.binary.symbols!.name(place.symbol);
-    sums.set(name, (sums.get(name) ?? 0) + found.count[row]!);
+    let known = places.get(name);
+    if (known === undefined) {
+      known = { name, samples: 0, count: 0 };
+      places.set(name, known);
+    }
+    known.samples += found.samples[row]!;
+    known.count += found.count[row]!;
   }
-  return [...sums].sort(([, a], [, b]) => b - a);
+  return [...places.values()].sort((a, b) => b.samples - a.samples || b.count - a.count);
 }
 
 function addressOf({ lo, hi }: CoarseProfile, row: number): string {

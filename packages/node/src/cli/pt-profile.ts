@@ -32,7 +32,7 @@ export default defineVerb<Name>({
     { long: 'json', help: 'one JSON object', group: OUTPUT },
     {
       long: 'coarse',
-      help: 'a first picture within milliseconds, from packets alone: where branches that need one went, in pieces of the trace',
+      help: 'a first picture within milliseconds, from packets alone: where execution was at synchronization points, in pieces of the trace',
       group: OUTPUT,
     },
     { long: 'hash', help: 'a hash over all executed addresses in order (slower)', group: OUTPUT },

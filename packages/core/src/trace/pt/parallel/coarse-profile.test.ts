@@ -5,6 +5,7 @@ import { joinChunks } from '../../../test/real-programs.ts';
 import { CodeImage } from '../../image/index.ts';
 import { profileTrace } from '../answers/index.ts';
 import { ExecutionEncoder, RandomWalk } from '../execution/index.ts';
+import { findPsb } from '../find-psb.ts';
 import { coarseProfile } from './index.ts';
 
 /** At 0x1000, a: call b; jne a; ret. b: jne +2; nop; nop; ret. */
@@ -31,10 +32,26 @@ test('read whole, every target of a return is counted as often as it was gone to
   const at = found.lo.indexOf(0x1005);
   assert.ok(at >= 0);
   assert.ok(found.count[at]! >= profile.executed.at(profile.rowOf(0x1005, 0)));
-  assert.deepEqual(
-    [...found.count],
-    [...found.count].sort((a, b) => b - a),
+  for (let row = 1; row < found.count.length; row++) {
+    const order = found.samples[row - 1]! - found.samples[row]! || found.count[row - 1]! - found.count[row]!;
+    assert.ok(order >= 0);
+  }
+});
+
+test('at every PSB but the first execution was somewhere', async () => {
+  const bytes = trace();
+  const found = await coarseProfile(bytes, { pieces: 1, pieceBytes: bytes.length });
+  let psbs = 0;
+  for (let at = findPsb(bytes, 0, bytes.length); at >= 0; at = findPsb(bytes, at + 1, bytes.length)) psbs++;
+  assert.ok(psbs > 50);
+  // The encoder begins while tracing is off.
+  assert.equal(
+    found.samples.reduce((sum, count) => sum + count, 0),
+    psbs - 1,
   );
+  const { profile } = profileTrace(bytes, image());
+  for (let row = 0; row < found.lo.length; row++)
+    if (found.samples[row]! > 0) assert.ok(profile.executed.at(profile.rowOf(found.lo[row]!, 0)) > 0);
 });
 
 test('of a large trace only pieces are read, with the same places in front; damage is gone over', async () => {

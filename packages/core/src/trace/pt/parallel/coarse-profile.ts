@@ -1,6 +1,6 @@
 /**
- * A first picture of a trace long before it is decoded: where indirect branches and returns went, in pieces spread over it. No
- * code is needed, and of a large trace only a small part is read.
+ * A first picture of a trace long before it is decoded: where execution was at each PSB, and where indirect branches and returns
+ * went, in pieces spread over it. No code is needed, and of a large trace only a small part is read.
  *
  *   trace   |--####------------####------------####-----------|     #: from a PSB to the end of the piece
  */
@@ -8,7 +8,15 @@ import { type ByteSource, TripleTable } from '../../../base/index.ts';
 import { Float64Column } from '../../../profile/index.ts';
 import { LastIp } from '../last-ip.ts';
 import { PacketCursor } from '../packet-cursor.ts';
-import { PACKET_FUP, PACKET_PSB, PACKET_TIP, PACKET_TIP_PGD, PACKET_TIP_PGE } from '../packet-kinds.ts';
+import {
+  PACKET_FUP,
+  PACKET_OVF,
+  PACKET_PSB,
+  PACKET_PSBEND,
+  PACKET_TIP,
+  PACKET_TIP_PGD,
+  PACKET_TIP_PGE,
+} from '../packet-kinds.ts';
 
 export interface CoarseProfileOptions {
   /** Pieces that are looked at; 64 unless told. */
@@ -18,10 +26,13 @@ export interface CoarseProfileOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Addresses that packets name, those named most often first. A sample, and not of time: of branches that need a packet. */
+/** Addresses that packets name, those of most samples first, then of most targets. */
 export interface CoarseProfile {
   readonly lo: Int32Array;
   readonly hi: Int32Array;
+  /** PSBs at which execution was there. They come at even distances of trace, so this is each place's share of it. */
+  readonly samples: Float64Array;
+  /** Times that a branch which needs a packet went there. */
   readonly count: Float64Array;
   readonly readBytes: number;
   readonly totalBytes: number;
@@ -54,6 +65,7 @@ export async function coarseProfile(
 
 class Targets {
   readonly #addresses = new TripleTable();
+  readonly #samples = new Float64Column();
   readonly #count = new Float64Column();
 
   addPiece(bytes: Uint8Array): void {
@@ -61,24 +73,34 @@ class Targets {
     const cursor = new PacketCursor(bytes);
     // The beginning of a piece may be the middle of a packet.
     if (!cursor.resynchronize()) return;
+    let isInHeader = false;
     for (const packet of cursor.packets()) {
       const { kind } = packet;
-      if (kind === PACKET_PSB) ip.reset();
-      else if (kind === PACKET_FUP || kind === PACKET_TIP_PGD) ip.update(packet);
-      else if ((kind === PACKET_TIP || kind === PACKET_TIP_PGE) && ip.update(packet)) this.#add(ip.lo, ip.hi);
+      if (kind === PACKET_PSB) {
+        ip.reset();
+        isInHeader = true;
+      } else if (kind === PACKET_PSBEND || kind === PACKET_OVF) isInHeader = false;
+      else if (kind === PACKET_FUP || kind === PACKET_TIP_PGD) {
+        if (ip.update(packet) && isInHeader && kind === PACKET_FUP) this.#add(ip, this.#samples);
+      } else if ((kind === PACKET_TIP || kind === PACKET_TIP_PGE) && ip.update(packet))
+        this.#add(ip, this.#count);
     }
   }
 
-  #add(lo: number, hi: number): void {
-    const row = this.#addresses.find(lo, hi, 0);
-    if (row < 0) this.#count.push(1);
-    else this.#count.data[row]! += 1;
+  #add({ lo, hi }: LastIp, column: Float64Column): void {
+    const found = this.#addresses.find(lo, hi, 0);
+    if (found < 0) {
+      this.#samples.push(0);
+      this.#count.push(0);
+    }
+    column.data[found < 0 ? -1 - found : found]! += 1;
   }
 
-  sorted(): Pick<CoarseProfile, 'lo' | 'hi' | 'count'> {
+  sorted(): Pick<CoarseProfile, 'lo' | 'hi' | 'samples' | 'count'> {
     const addresses = this.#addresses;
     const order = Int32Array.from({ length: addresses.length }, (_, row) => row).sort(
       (a, b) =>
+        this.#samples.at(b) - this.#samples.at(a) ||
         this.#count.at(b) - this.#count.at(a) ||
         (addresses.secondAt(a) >>> 0) - (addresses.secondAt(b) >>> 0) ||
         (addresses.firstAt(a) >>> 0) - (addresses.firstAt(b) >>> 0),
@@ -86,6 +108,7 @@ class Targets {
     return {
       lo: order.map((row) => addresses.firstAt(row)),
       hi: order.map((row) => addresses.secondAt(row)),
+      samples: Float64Array.from(order, (row) => this.#samples.at(row)),
       count: Float64Array.from(order, (row) => this.#count.at(row)),
     };
   }
