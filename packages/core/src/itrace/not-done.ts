@@ -8,8 +8,6 @@ export function lettersNotDone(options: ItraceOptions, pebs: PebsEvents | null):
   const note = (letter: string, detail: string, remedy: string): void => {
     notes.push({ code: 'itrace-letter', path: `--itrace ${letter}`, detail, remedy });
   };
-  if (options.cycles)
-    note('y', 'cycles are not made into samples', '`i` gives instructions; times show where cycles went.');
   if (options.quick > 0)
     note(
       'q',
@@ -21,12 +19,6 @@ export function lettersNotDone(options: ItraceOptions, pebs: PebsEvents | null):
       'I',
       'interrupts are shown as branches only, without their vectors',
       '`b` shows them; `pt flow` has the vectors.',
-    );
-  if (options.approximateIpc)
-    note(
-      'A',
-      'instructions for each cycle are not counted',
-      'Read this recording with `perf script --itrace=A -F+ipc`.',
     );
   if (options.other && pebs !== null && pebs.unknown > 0)
     note(

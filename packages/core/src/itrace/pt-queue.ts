@@ -26,6 +26,7 @@ import {
   findPsb,
   KIND_CALL,
   KIND_CONDITIONAL,
+  KIND_JUMP,
   LastIp,
   PACKET_FUP,
   PACKET_PSBEND,
@@ -82,6 +83,9 @@ class OpenBranch {
   nextLo = 0;
   nextHi = 0;
   isConditional = false;
+  areCyclesKnown = false;
+  /** As many as were counted up to it. */
+  cycles = 0;
   flags = 0;
   length = 0;
   readonly bytes = new Uint8Array(16);
@@ -123,6 +127,7 @@ export class PtQueue {
     this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
     this.isSynchronized = false;
     this.isEventWaiting = false;
+    this.sampler.cycles?.rebase();
     this.pebs.clear();
     this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
     if (!stretch.isContinued) {
@@ -174,6 +179,7 @@ export class PtQueue {
       const next = state.event;
       if (next.hasTime && (next.timeLo !== this.timeLo || next.timeHi !== this.timeHi || !this.hasTime))
         this.moveTime(next.timeLo, next.timeHi);
+      sampler.moveCycles(state.clock, state.isEnabled);
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
       if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
       if (this.options.usesGraph && this.runGraph(decoder)) continue;
@@ -274,12 +280,21 @@ export class PtQueue {
     const { ipLo, ipHi, kind } = instruction;
     const { sampler, open } = this;
     if (open.isOpen) this.closeBranch(ipLo, ipHi);
-    if (sampler.isSampled()) {
+    const { cycles } = sampler;
+    const isKnown = cycles !== null && kind > KIND_CALL && kind !== KIND_JUMP && cycles.take();
+    open.cycles = cycles?.total ?? 0;
+    const isSampled = sampler.isSampled();
+    if (cycles !== null) {
+      sampler.areCyclesKnown = isKnown;
+      if (isKnown && isSampled) cycles.sampled = open.cycles;
+    }
+    if (isSampled) {
       this.copyInstruction(instruction);
       sampler.putInstruction(ipLo, ipHi);
     }
     if (kind < KIND_CALL) return;
     open.isOpen = true;
+    open.areCyclesKnown = isKnown;
     open.ipLo = ipLo;
     open.ipHi = ipHi;
     const next = (ipLo >>> 0) + instruction.length;
@@ -289,6 +304,15 @@ export class PtQueue {
     open.flags = flagsOf(kind, instruction.detail) | (instruction.isSpeculative ? FLAG_IN_TRANSACTION : 0);
     open.length = instruction.length;
     copyBytes(instruction, open.bytes);
+  }
+
+  /** A packet tells of what comes, and may have brought cycles. */
+  private takeCycles(): void {
+    const { sampler } = this;
+    const { cycles } = sampler;
+    if (cycles === null) return;
+    sampler.areCyclesKnown = cycles.take();
+    if (sampler.areCyclesKnown) cycles.sampled = cycles.total;
   }
 
   private copyInstruction(instruction: ExecutedInstruction): void {
@@ -306,6 +330,9 @@ export class PtQueue {
     const { sample } = sampler;
     sample.instructionBytes = open.length;
     sample.instruction.set(open.bytes);
+    const { cycles } = sampler;
+    sampler.areCyclesKnown = open.areCyclesKnown;
+    if (cycles !== null && open.areCyclesKnown) cycles.sampled = open.cycles;
     sampler.branch(open.flags | flags, open.ipLo, open.ipHi, toLo, toHi);
   }
 
@@ -323,6 +350,7 @@ export class PtQueue {
         this.open.isOpen = false;
         sampler.sample.instructionBytes = 0;
         if (event.isIpSuppressed) return;
+        this.takeCycles();
         sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
       case EVENT_DISABLED:
@@ -333,6 +361,7 @@ export class PtQueue {
         return;
       case EVENT_ASYNC_BRANCH:
         this.closeBranch(event.ipLo, event.ipHi);
+        this.takeCycles();
         sampler.sample.instructionBytes = 0;
         sampler.branch(
           FLAG_BRANCH | FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT,
@@ -344,6 +373,7 @@ export class PtQueue {
         return;
       case EVENT_ASYNC_DISABLED: {
         this.closeBranch(event.ipLo, event.ipHi);
+        this.takeCycles();
         sampler.sample.instructionBytes = 0;
         const isKnown = !event.isIpSuppressed;
         const flags = FLAG_BRANCH | FLAG_ASYNC | FLAG_TRACE_END | (isKnown ? FLAG_CALL | FLAG_INTERRUPT : 0);

@@ -135,6 +135,7 @@ export class PtSession {
       clock: this.clock,
       pebsClock: this.pebsClock,
       nominalRatio: this.info.maxNonTurboRatio,
+      countsCycles: this.countsCycles(),
       ratioKhz: ratioKhz(this.clock ?? this.info.clock, this.info.maxNonTurboRatio),
     };
     const flow = { errata: this.errata(), settings: this.timeSettings(traceEvent) };
@@ -361,7 +362,14 @@ export class PtSession {
   private usesGraph(traceEvent: RecordedEvent): boolean {
     const { skd007, skl168, bdm64 } = this.errata();
     const isUserOnly = traceEvent.attr.flags.excludeKernel !== 0;
-    return (isUserOnly || this.info.schedSwitch === 0) && !skd007 && !skl168 && !bdm64;
+    const isUsable = (isUserOnly || this.info.schedSwitch === 0) && !skd007 && !skl168 && !bdm64;
+    // Which instruction cycles belong to only the exact decoder tells.
+    return isUsable && !this.countsCycles();
+  }
+
+  private countsCycles(): boolean {
+    const { options, countsCycles = false } = this.request;
+    return countsCycles || options.cycles || options.approximateIpc;
   }
 
   /** How much is decoded before what was made of it is given on: little where each instruction, or branch, is a sample. */

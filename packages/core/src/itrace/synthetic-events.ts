@@ -28,6 +28,7 @@ export const SYNTHETIC_PWRX = 4n;
 export const SYNTHETIC_CBR = 5n;
 export const SYNTHETIC_PSB = 6n;
 
+const CYCLES = 0n;
 const INSTRUCTIONS = 1n;
 const BRANCHES = 4n;
 
@@ -50,6 +51,7 @@ const ID_DISTANCE = 1_000_000_000;
 export interface SyntheticEvents {
   branches: RecordedEvent | null;
   instructions: RecordedEvent | null;
+  cycles: RecordedEvent | null;
   transactions: RecordedEvent | null;
   ptwrite: RecordedEvent | null;
   cbr: RecordedEvent | null;
@@ -105,6 +107,7 @@ export function addSyntheticEvents(
     instructions: options.instructions
       ? add(PERF_TYPE_HARDWARE, INSTRUCTIONS, counted | stacks, null, options.period)
       : null,
+    cycles: options.cycles ? add(PERF_TYPE_HARDWARE, CYCLES, counted | stacks, null, options.period) : null,
     transactions: options.transactions
       ? add(PERF_TYPE_HARDWARE, INSTRUCTIONS, counted | stacks, 'transactions')
       : null,

@@ -34,6 +34,11 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
   const { events } = sampler;
   const { ipLo, ipHi, lo, hi, detail, count } = event;
   const ip: [number, number] = event.isIpSuppressed ? [0, 0] : [ipLo, ipHi];
+  if (event.kind === EVENT_CBR) {
+    sampler.setRatio(detail);
+    return;
+  }
+  if (!event.isStatus && !event.isIpSuppressed) sampler.arrive(ipLo, ipHi);
   switch (event.kind) {
     case EVENT_TSX: {
       if (event.isStatus) return;
@@ -46,9 +51,6 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
     case EVENT_PTWRITE:
       // With an address that the packet gave, or that the code gives.
       sampler.putEvent(events.ptwrite, ipLo, ipHi, raw(sampler, event.isIpSuppressed ? 0 : 1, lo, hi));
-      return;
-    case EVENT_CBR:
-      sampler.setRatio(detail);
       return;
     case EVENT_MWAIT:
       sampler.putEvent(events.mwait, ...ip, raw(sampler, 0, lo, hi));
@@ -70,13 +72,21 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
 export function putPsb(sampler: TraceSampler, offset: number, ipLo: number, ipHi: number): void {
   const hi = Math.floor(offset / 0x1_0000_0000);
   sampler.putEvent(sampler.events.psb, ipLo, ipHi, raw(sampler, 0, offset >>> 0, hi));
+  sampler.arrive(ipLo, ipHi);
 }
 
 /** The core's clock in units of the bus's: `cbr`, and the frequency that makes. */
-export function putRatio(sampler: TraceSampler, ratio: number, nominalRatio: number, ratioKhz: number): void {
+export function putRatio(
+  sampler: TraceSampler,
+  ratio: number,
+  nominalRatio: number,
+  ratioKhz: number,
+  ipLo: number,
+  ipHi: number,
+): void {
   const le = sampler.buffer.littleEndian;
   scratch.setUint32(0, (ratio & 0xff) | ((nominalRatio & 0xff) << 16), le);
   scratch.setUint32(4, ratio * ratioKhz, le);
   scratch.setUint32(8, 0, le);
-  sampler.putEvent(sampler.events.cbr, 0, 0, scratchBytes);
+  sampler.putEvent(sampler.events.cbr, ipLo, ipHi, scratchBytes);
 }

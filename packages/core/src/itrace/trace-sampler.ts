@@ -9,6 +9,7 @@ import {
   PEBS_BASIC_COUNTERS,
   type PebsRecord,
   type PerfClock,
+  type TraceClock,
   tscToPerfNs,
 } from '../trace/index.ts';
 import {
@@ -20,6 +21,7 @@ import {
   FLAG_TRACE_BEGIN,
   FLAG_TRACE_END,
 } from './branch-flags.ts';
+import { CycleCount, SinceSample } from './cycle-count.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import type { PebsCounters, PebsEvents } from './pebs-events.ts';
 import { writePebsSample } from './pebs-sample.ts';
@@ -29,6 +31,9 @@ import { SyntheticSample, writeSample } from './synthetic-sample.ts';
 import { ERROR_LOST, ERROR_OVERFLOW, writeTraceError } from './trace-errors.ts';
 import { putRatio } from './trace-events.ts';
 import type { TracedThread } from './traced-threads.ts';
+
+/** Samples that may come of one branch: before these a new ratio is told. */
+const MOST_AFTER_RATIO = 4;
 
 /** What all queues of a recording share. */
 export interface SamplingPlan {
@@ -49,6 +54,8 @@ export interface SamplingPlan {
   /** The TSC in units of the bus's clock; 0: not known. And one such unit, kHz. */
   readonly nominalRatio: number;
   readonly ratioKhz: number;
+  /** Samples tell of cycles. */
+  readonly countsCycles: boolean;
 }
 
 export class TraceSampler {
@@ -79,13 +86,26 @@ export class TraceSampler {
   private isContinuous = false;
   /** The core's clock in units of the bus's; 0: not known. */
   private ratio = 0;
+  /** A sample of the ratio is to be made. */
+  private isRatioNew = false;
+  /** Where the branch or sample before was: the place of what has none of its own. */
+  private lastLo = 0;
+  private lastHi = 0;
+  /** Null where nobody wants them. */
+  readonly cycles: CycleCount | null;
+  /** The instruction, or branch, that comes is one at which the cycles are known. */
+  areCyclesKnown = false;
+  private readonly sinceInstruction = new SinceSample();
+  private readonly sinceCycles = new SinceSample();
+  private readonly sinceBranch = new SinceSample();
 
   constructor(plan: SamplingPlan, buffer: RecordBuffer, thread: TracedThread) {
     this.plan = plan;
     this.buffer = buffer;
     this.thread = thread;
     const { options, events } = plan;
-    this.countsInstructions = events.instructions !== null;
+    this.countsInstructions = events.instructions !== null || events.cycles !== null;
+    this.cycles = plan.countsCycles ? new CycleCount(plan.nominalRatio) : null;
     this.instructionPeriod = plan.periodTicks > 0 ? 0 : Math.max(1, options.period);
     this.branchFilter =
       (options.calls ? FLAG_CALL | FLAG_ASYNC | FLAG_TRACE_END : 0) |
@@ -156,7 +176,31 @@ export class TraceSampler {
   setRatio(ratio: number): void {
     if (ratio === this.ratio) return;
     this.ratio = ratio;
-    putRatio(this, ratio, this.plan.nominalRatio, this.plan.ratioKhz);
+    this.cycles?.setRatio(ratio, this.ticks);
+    this.isRatioNew = true;
+    this.tellRatio(this.lastLo, this.lastHi);
+  }
+
+  /** A new ratio is not skipped (`s`), but waits until it is nearly the turn of the first sample, as perf has it. */
+  private tellRatio(ipLo: number, ipHi: number): void {
+    if (!this.isRatioNew || this.plan.skip > MOST_AFTER_RATIO) return;
+    this.isRatioNew = false;
+    const { skip } = this.plan;
+    this.plan.skip = 0;
+    putRatio(this, this.ratio, this.plan.nominalRatio, this.plan.ratioKhz, ipLo, ipHi);
+    this.plan.skip = skip;
+  }
+
+  /** Something happened there that a sample can be of. */
+  arrive(ipLo: number, ipHi: number): void {
+    this.lastLo = ipLo;
+    this.lastHi = ipHi;
+    this.tellRatio(ipLo, ipHi);
+  }
+
+  /** How far the clock and the cycles have come with the event that is next. */
+  moveCycles(clock: TraceClock, isTraced: boolean): void {
+    this.cycles?.update(clock, this.ticks, isTraced);
   }
 
   /**
@@ -183,7 +227,11 @@ export class TraceSampler {
 
   /** Every branch is wanted, not only calls and returns. */
   get needsBranches(): boolean {
-    return this.plan.events.branches !== null || this.thread.branches !== null;
+    return this.plan.events.branches !== null || this.thread.branches !== null || this.isRatioWaiting;
+  }
+
+  private get isRatioWaiting(): boolean {
+    return this.isRatioNew && this.plan.events.cbr !== null;
   }
 
   /** Samples of branches show the instruction. */
@@ -247,21 +295,54 @@ export class TraceSampler {
   }
 
   putInstruction(ipLo: number, ipHi: number): void {
-    const { sample } = this;
+    const { sample, plan } = this;
+    const { instructions, cycles } = plan.events;
+    this.arrive(ipLo, ipHi);
     sample.ipLo = ipLo;
     sample.ipHi = ipHi;
     sample.addrLo = 0;
     sample.addrHi = 0;
     sample.flags = 0;
-    sample.period = this.plan.options.quick > 0 ? 1 : this.executed - this.executedAtSample;
-    if (this.plan.events.instructions !== null) this.put(this.plan.events.instructions);
-    this.executedAtSample = this.executed;
+    if (instructions !== null && !this.isSkipped()) {
+      sample.period = plan.options.quick > 0 ? 1 : this.executed - this.executedAtSample;
+      this.executedAtSample = this.executed;
+      this.setCycles(this.sinceInstruction);
+      this.put(instructions);
+    }
+    const period = this.sinceCycles.cyclesTo(this.cyclesNow);
+    if (cycles !== null && this.hasCycles && period > 0 && !this.isSkipped()) {
+      sample.period = period;
+      this.setCycles(this.sinceCycles);
+      this.put(cycles);
+    }
+    sample.cycles = 0;
+  }
+
+  /** Are the cycles known here, or close enough (`A`)? */
+  private get hasCycles(): boolean {
+    const { cycles } = this;
+    if (cycles === null) return false;
+    return this.areCyclesKnown || !cycles.hasCyc || this.plan.options.approximateIpc;
+  }
+
+  private get cyclesNow(): number {
+    const { cycles } = this;
+    if (cycles === null) return 0;
+    return this.plan.options.approximateIpc ? cycles.used : cycles.sampled;
+  }
+
+  private setCycles(since: SinceSample): void {
+    const { sample } = this;
+    const taken = this.hasCycles ? since.take(this.executed, this.cyclesNow) : null;
+    sample.instructions = taken?.instructions ?? 0;
+    sample.cycles = taken?.cycles ?? 0;
   }
 
   /** A branch that was gone; 0 for a place that the trace does not know. `sample.instruction` is the one at `from`. */
   branch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
     const { thread, sample, plan } = this;
     this.leftInPeriod = 0;
+    this.arrive(fromLo, fromHi);
     thread.branches?.add(
       fromLo,
       fromHi,
@@ -273,18 +354,21 @@ export class TraceSampler {
     thread.calls.branch(flags, fromLo, fromHi, toLo, toHi, sample.instructionBytes);
     const { branches } = plan.events;
     if (branches === null || (this.branchFilter !== 0 && (flags & this.branchFilter) === 0)) return;
+    if (this.isSkipped()) return;
     sample.ipLo = fromLo;
     sample.ipHi = fromHi;
     sample.addrLo = toLo;
     sample.addrHi = toHi;
     sample.flags = flags;
     sample.period = 1;
+    this.setCycles(this.sinceBranch);
     this.put(branches);
+    sample.cycles = 0;
   }
 
   /** An event of its own, such as PTWRITE, with its bytes. */
   putEvent(event: RecordedEvent | null, ipLo: number, ipHi: number, raw: Uint8Array | null, flags = 0): void {
-    if (event === null) return;
+    if (event === null || this.isSkipped()) return;
     const { sample } = this;
     sample.ipLo = ipLo;
     sample.ipHi = ipHi;
@@ -317,7 +401,6 @@ export class TraceSampler {
 
   private put(event: RecordedEvent): void {
     const { plan, thread, sample } = this;
-    if (this.isSkipped()) return;
     // Worked out only where somebody wants to know.
     sample.timeNs = this.timeNs;
     const { callChain, lastBranches } = plan.options;

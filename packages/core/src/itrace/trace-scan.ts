@@ -27,6 +27,8 @@ export interface TraceRequest {
   /** Where the code comes from. */
   files: SymbolDriver;
   options: ItraceOptions;
+  /** Samples shall tell how many cycles their instructions took, where the trace does. */
+  countsCycles?: boolean;
   /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */
   acceptUnverified?: (meta: RecordedMachine) => boolean;
 }

@@ -102,7 +102,10 @@ export async function writeScript(
     ...(onProgress === undefined ? {} : { onProgress }),
     onChunk: flush,
   };
-  const trace = await scanWithTrace(reader, printer, scan, options.trace ?? null);
+  const { fields } = options;
+  const countsCycles = fields != null && [...fields.set, ...fields.added].includes('ipc');
+  const request = options.trace === undefined ? null : { ...options.trace, countsCycles };
+  const trace = await scanWithTrace(reader, printer, scan, request);
   await flush();
   const { losses } = printer.walker;
   losses.finish();
@@ -363,7 +366,8 @@ class ScriptPrinter implements RecordSink {
     const extra = this.extra(sample);
     if (extra === null) return text;
     if (fields.has('ipc') && extra.cycles > 0) {
-      const ipc = (extra.instructions / extra.cycles).toFixed(2);
+      // As perf: what is behind the second digit is cut off.
+      const ipc = (Math.floor((extra.instructions * 100) / extra.cycles) / 100).toFixed(2);
       text += ` \t IPC: ${ipc} (${extra.instructions}/${extra.cycles}) `;
     }
     const { instruction } = extra;

@@ -42,6 +42,9 @@ export class TraceClock {
   inHeader = false;
   /** Timing packets that gave no time: bad values, or CPUID 0x15 missing. */
   errors = 0;
+  /** All CYC packets, and the sum of what they say; a gap does not set them back. */
+  cycPackets = 0;
+  totalCycles = 0;
   #hasMoved = false;
   #lastTscLo = 0;
   #lastTscHi = 0;
@@ -109,6 +112,8 @@ export class TraceClock {
   /** What a CYC packet says. */
   cycles(cycles: number): boolean {
     const { calibration } = this;
+    this.cycPackets++;
+    this.totalCycles += cycles;
     const ratio = calibration.ratio();
     calibration.cyc(cycles);
     const spread = ratio > 0 ? calibration.maxRatio - calibration.minRatio : 0;
