@@ -118,10 +118,11 @@ export class QueueGraph {
     handOver.give(engine, state);
   }
 
-  private time(packet: Readonly<Packet>): void {
+  private time(packet: Readonly<Packet>): boolean {
     this.state.clock.update(packet);
     if (packet.kind === PACKET_CBR) this.sampler.setRatio(packet.lo);
     else this.hasTimeMoved = true;
+    return false;
   }
 
   /** What is executed from here on is executed then; the branch before it was not. */

@@ -1,6 +1,7 @@
 import { CounterpointError, hiOf, loOf } from '../../base/index.ts';
 import type { FileRequest, OpenedFile } from '../../symbols/index.ts';
 import { decodeInstruction, INSN_TRUNCATED, type Instruction, LONGEST_INSTRUCTION } from '../insn/index.ts';
+import { CodeChanges } from './code-changes.ts';
 import {
   type CodeBytes,
   type CodeFile,
@@ -49,6 +50,8 @@ export class CodeImage {
   /** Sections by timeline, then by stretch of time and part of the layer. */
   private sections = new Map<Timeline, Map<number, CodeSection>>();
   private nextId = 0;
+  private known: CodeChanges | null = null;
+  private loadCount = 0;
   private readonly waiting = new Set<Layer>();
   private lastSection: CodeSection | null = null;
   private lastSpace = EVERY_ADDRESS_SPACE;
@@ -77,6 +80,17 @@ export class CodeImage {
   /** Number of things that were added. */
   get layerCount(): number {
     return this.layers.length;
+  }
+
+  /** How often `load` may have brought code. */
+  get loads(): number {
+    return this.loadCount;
+  }
+
+  /** When code changes, of all that was added by now. */
+  changes(): CodeChanges {
+    this.known ??= new CodeChanges(this.layers);
+    return this.known;
   }
 
   /** The code around an address, or null: none is known, or it is not read yet (then `isWaiting`). */
@@ -183,6 +197,7 @@ export class CodeImage {
     this.waiting.clear();
     const report = await loadPending(wanted, open);
     this.lastSection = null;
+    this.loadCount++;
     return report;
   }
 
@@ -204,6 +219,7 @@ export class CodeImage {
     this.spaces.add(layer.addressSpace);
     this.indexes.clear();
     this.sections = new Map();
+    this.known = null;
     this.lastSection = null;
   }
 

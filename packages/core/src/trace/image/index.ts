@@ -1,3 +1,4 @@
+export { CodeChanges, granuleOf } from './code-changes.ts';
 export { CodeImage, type CodeSection, LATEST, offsetIn } from './code-image.ts';
 export { addElf, addKernelCore, type ElfPlacement } from './elf-code.ts';
 export { addJitCode, type JitPlacement } from './jit-code.ts';

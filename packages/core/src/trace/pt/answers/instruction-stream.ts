@@ -66,6 +66,10 @@ class InstructionStream implements TraceListener {
     this.#used = used;
   };
 
+  onGraphEnd(graph: CodeGraph): void {
+    this.#addresses.delete(graph);
+  }
+
   onInstruction({ ipLo, ipHi }: ExecutedInstruction): void {
     if (this.#used === BUFFER_LENGTH) this.flush();
     this.#lo[this.#used] = ipLo;

@@ -10,6 +10,7 @@ import {
   type FlowErrorCount,
   type FlowEvent,
 } from '../flow/index.ts';
+import type { CodeGraph } from '../graph/index.ts';
 import { ExactProfile } from './exact-profile.ts';
 import { NodeCounts } from './node-counts.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun } from './run-trace.ts';
@@ -26,15 +27,19 @@ export function profileTrace(
   image: CodeImage,
   options: RunTraceOptions = {},
 ): TraceProfile {
-  const graphs: NodeCounts[] = [];
+  const graphs = new Map<CodeGraph, NodeCounts>();
   const collector = new ProfileCollector((graph) => {
     const counts = new NodeCounts(graph);
-    graphs.push(counts);
+    graphs.set(graph, counts);
     return counts;
   });
+  collector.onGraphEnd = (graph) => {
+    collector.profile.addGraph(graphs.get(graph)!);
+    graphs.delete(graph);
+  };
   const { errors, overflows } = new TraceRun(bytes, image, options, collector).run();
   const profile = collector.finish();
-  for (const counts of graphs) profile.addGraph(counts);
+  for (const counts of graphs.values()) profile.addGraph(counts);
   return { profile, errors: errors.list(), overflows };
 }
 
@@ -49,7 +54,8 @@ const BREAKS_RUN: ReadonlySet<number> = new Set([
 
 /** Counts what the exact decoder executes; what the graph does is counted by `counts`. */
 export class ProfileCollector implements TraceListener {
-  readonly counts: (graph: NodeCounts['graph']) => NodeCounts;
+  readonly counts: (graph: CodeGraph) => NodeCounts;
+  onGraphEnd?: (graph: CodeGraph) => void;
   readonly profile = new ExactProfile();
   /** An event cut off what was executed before this trace began, if that was in the middle of a run. */
   startsWithCut = false;
@@ -60,7 +66,7 @@ export class ProfileCollector implements TraceListener {
   #lastSize = 0;
   #isInRun = false;
 
-  constructor(counts: (graph: NodeCounts['graph']) => NodeCounts) {
+  constructor(counts: (graph: CodeGraph) => NodeCounts) {
     this.counts = counts;
   }
 

@@ -2,7 +2,7 @@
  * A whole trace through both engines: the compiled graph wherever outcomes and targets are all there is, the exact decoder for
  * everything else.
  *
- * Code that changes with time (`codeTime`) is for the exact decoder alone.
+ * Where code changes with time (`codeTime`), a graph goes on until code changes that it has looked at.
  *
  *   psb+ | tnt tip tnt … | fup tip (interrupt) | tnt … | tip.pgd | tip.pge | tnt … | damage | psb+ …
  *   exact   graph          exact                 graph   exact     exact     graph   exact
@@ -29,12 +29,14 @@ import {
   END_BLOCKED,
   type EngineEventListener,
   GraphEngine,
+  type GraphEngineOptions,
   GraphLimit,
   HandOver,
   headerOf,
   type NodeListener,
   type PathListener,
 } from '../graph/index.ts';
+import type { Packet } from '../packet.ts';
 import { PACKET_CBR } from '../packet-kinds.ts';
 
 /** What wants to know. Everything is told in order, but counts, which are told when the trace ends. */
@@ -57,6 +59,8 @@ export interface TraceListener {
   onEvent?(event: FlowEvent, ipLo: number, ipHi: number): void;
   /** Nodes are executed from here on: what an instruction before them began goes on in them. */
   onGraph?(ipLo: number, ipHi: number): void;
+  /** Nothing more will be executed of a graph: some of its code is another one from here on. Its counts have been told. */
+  onGraphEnd?(graph: CodeGraph): void;
   /** The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the end of the trace. */
   onBreak(code: number, ipLo: number, ipHi: number): void;
 }
@@ -77,7 +81,15 @@ export interface RunTraceOptions extends FlowOptions {
 }
 
 /** The compiled graphs of an image, by execution mode and address space. */
-export type GraphEngines = Map<string, GraphEngine>;
+export type GraphEngines = Map<string, KnownEngine>;
+
+interface KnownEngine {
+  readonly engine: GraphEngine;
+  /** What the image was when it was asked last. */
+  readonly layers: number;
+  loads: number;
+  epoch: number;
+}
 
 export interface TraceSummary {
   readonly errors: FlowErrorCounts;
@@ -87,6 +99,7 @@ export interface TraceSummary {
 /** Bytes that the graph runs between two looks at progress and cancellation. */
 const SLICE_BYTES = 1 << 22;
 const STEPS_BETWEEN_LOOKS = 1 << 14;
+const NO_GRANULES: ReadonlySet<number> = new Set();
 
 export class TraceRun {
   readonly decoder: FlowDecoder;
@@ -105,6 +118,9 @@ export class TraceRun {
   readonly #stopAt: number;
   readonly #graphEnd: number;
   readonly #graphLimit: GraphLimit;
+  /** Times between which the code is what the decoder has it for. */
+  #epochStart = 0;
+  #epochEnd = 0;
   /** It ended at `stopAt`, in a state that another run may begin with. */
   isStopped = false;
 
@@ -127,7 +143,7 @@ export class TraceRun {
     this.#listener = listener;
     this.#graphLimit = new GraphLimit(bytes, this.#end, options.errata ?? NO_ERRATA);
     this.decoder = new FlowDecoder(bytes, image, options);
-    this.#usesGraph = options.exactOnly !== true && options.ticks !== true && options.codeTime === undefined;
+    this.#usesGraph = options.exactOnly !== true && options.ticks !== true;
   }
 
   /** To the end of the trace, however damaged it is. */
@@ -147,7 +163,7 @@ export class TraceRun {
         if (this.#hasPassedStop()) break;
       } else if (!this.#runFromSync()) break;
     }
-    for (const engine of this.#engines.values()) engine.flush();
+    for (const { engine } of this.#engines.values()) engine.flush();
     this.#options.onProgress?.(this.#end);
     return this.#summary;
   }
@@ -196,7 +212,7 @@ export class TraceRun {
     const { decoder } = this;
     const { state } = decoder;
     const end = Math.min(this.#graphEnd, this.#graphLimit.after(state.position));
-    if (end <= state.position || !decoder.release()) return;
+    if (end <= state.position || this.#isBetweenEpochs() || !decoder.release()) return;
     const engine = this.#engineFor(state);
     this.#handOver.take(engine, state);
     // Where no instruction is, nothing goes on.
@@ -214,39 +230,90 @@ export class TraceRun {
     this.#handOver.noteStop(state);
   }
 
+  /** What is at hand is of a time with other code than what is executed until it is used up. */
+  #isBetweenEpochs(): boolean {
+    if (this.#options.codeTime === undefined) return false;
+    const changes = this.#image.changes();
+    const epoch = changes.epochOf(this.decoder.codeTime);
+    this.#epochStart = changes.startOf(epoch);
+    this.#epochEnd = changes.endOf(epoch);
+    return this.#hasEpochEnded();
+  }
+
+  #hasEpochEnded(): boolean {
+    const { codeTime } = this.#options;
+    const { estimate } = this.decoder.state.clock;
+    if (codeTime === undefined || !estimate.hasTsc) return false;
+    const time = codeTime(estimate.tscLo >>> 0, estimate.tscHi >>> 0);
+    return time < this.#epochStart || time >= this.#epochEnd;
+  }
+
   #engineFor(state: FlowState): GraphEngine {
     const addressSpace =
       this.#options.useCr3 === true && state.isCr3Known
         ? toFloat(state.cr3Lo >>> 0, state.cr3Hi >>> 0)
         : EVERY_ADDRESS_SPACE;
     const key = `${state.mode} ${addressSpace}`;
-    let engine = this.#engines.get(key);
-    if (engine === undefined) {
-      const graph = new CodeGraph(this.#image, { mode: state.mode, addressSpace });
-      const { onNodes, onPaths, onTime } = this.#listener;
-      const counts = this.#listener.counts?.(graph);
-      const { errata, filter } = this.#options;
-      // Which branch leaves the filter is the exact decoder's to find.
-      const leavesUnmarked = errata?.skl014 === true && filter?.isConfigured === true;
-      engine = new GraphEngine(graph, state.lastIp, {
-        ...(errata === undefined ? {} : { errata }),
-        ...(leavesUnmarked ? {} : { events: this.#engineEvents() }),
-        ...(counts === undefined ? {} : { counts }),
-        ...(onNodes === undefined ? {} : { nodes: onNodes }),
-        ...(onPaths === undefined ? {} : { paths: onPaths }),
-        ...(onTime === undefined
-          ? {}
-          : {
-              logsCycles: onPaths !== undefined,
-              time: (packet) => {
-                state.clock.update(packet);
-                if (packet.kind !== PACKET_CBR) this.#listener.onTime?.();
-              },
-            }),
-      });
-      this.#engines.set(key, engine);
+    const image = this.#image;
+    const epoch = this.#options.codeTime === undefined ? 0 : image.changes().epochOf(this.decoder.codeTime);
+    const known = this.#engines.get(key);
+    if (known !== undefined) {
+      const { engine } = known;
+      const { graph } = engine;
+      const isOld =
+        known.layers !== image.layerCount ||
+        (epoch !== known.epoch && image.changes().touch(graph.granules ?? NO_GRANULES, epoch, known.epoch));
+      if (!isOld) {
+        if (known.loads !== image.loads) engine.lookAgain();
+        known.loads = image.loads;
+        known.epoch = epoch;
+        graph.time = this.decoder.codeTime;
+        return engine;
+      }
+      engine.flush();
+      this.#listener.onGraphEnd?.(graph);
     }
+    const engine = this.#newEngine(state, addressSpace);
+    this.#engines.set(key, { engine, layers: image.layerCount, loads: image.loads, epoch });
     return engine;
+  }
+
+  #newEngine(state: FlowState, addressSpace: number): GraphEngine {
+    const { errata, filter, codeTime } = this.#options;
+    const graph = new CodeGraph(this.#image, {
+      mode: state.mode,
+      addressSpace,
+      time: this.decoder.codeTime,
+      isTracked: codeTime !== undefined,
+    });
+    const { onNodes, onPaths, onTime } = this.#listener;
+    const counts = this.#listener.counts?.(graph);
+    // Which branch leaves the filter is the exact decoder's to find.
+    const leavesUnmarked = errata?.skl014 === true && filter?.isConfigured === true;
+    return new GraphEngine(graph, state.lastIp, {
+      ...(errata === undefined ? {} : { errata }),
+      ...(leavesUnmarked ? {} : { events: this.#engineEvents() }),
+      ...(counts === undefined ? {} : { counts }),
+      ...(onNodes === undefined ? {} : { nodes: onNodes }),
+      ...(onPaths === undefined ? {} : { paths: onPaths }),
+      ...(onTime === undefined && codeTime === undefined ? {} : this.#engineTime(state)),
+    });
+  }
+
+  #engineTime(state: FlowState): GraphEngineOptions {
+    const listener = this.#listener;
+    const { codeTime } = this.#options;
+    const { clock } = state;
+    const time = (packet: Readonly<Packet>) => {
+      clock.update(packet);
+      if (packet.kind !== PACKET_CBR) listener.onTime?.();
+      return codeTime !== undefined && this.#hasEpochEnded();
+    };
+    if (codeTime === undefined) return { time, logsCycles: listener.onPaths !== undefined };
+    const eventTime = () => {
+      if (clock.estimate.hasTsc) this.decoder.codeTime = codeTime(clock.tscLo >>> 0, clock.tscHi >>> 0);
+    };
+    return { time, eventTime };
   }
 
   /** What the graph goes over on its own, told as if by the exact decoder. */

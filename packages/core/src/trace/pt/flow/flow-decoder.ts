@@ -92,6 +92,15 @@ export class FlowDecoder {
     this.#walk.image = image;
   }
 
+  /** What the image is asked with: see `FlowOptions.codeTime`. Another engine that has used up events sets it to theirs. */
+  get codeTime(): number {
+    return this.#walk.time;
+  }
+
+  set codeTime(time: number) {
+    this.#walk.time = time;
+  }
+
   /** Where the packets are that were not used yet: errors are met here. */
   get offset(): number {
     return this.state.position;

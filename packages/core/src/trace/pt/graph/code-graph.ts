@@ -12,7 +12,7 @@
  */
 import { TripleTable } from '../../../base/index.ts';
 import { Int32Column } from '../../../profile/index.ts';
-import { type CodeImage, EVERY_ADDRESS_SPACE, LATEST } from '../../image/index.ts';
+import { type CodeImage, EVERY_ADDRESS_SPACE, granuleOf, LATEST } from '../../image/index.ts';
 import {
   Instruction,
   KIND_CALL,
@@ -25,6 +25,7 @@ import {
   KIND_JUMP_INDIRECT,
   KIND_MOV_CR3,
   KIND_RETURN,
+  LONGEST_INSTRUCTION,
   MODE_64,
 } from '../../insn/index.ts';
 
@@ -60,7 +61,10 @@ export interface CodeGraphOptions {
   readonly mode: number;
   /** As in CodeImage; every one's where absent. */
   readonly addressSpace?: number;
+  /** What the image is asked with. */
   readonly time?: number;
+  /** Keep in mind which code was looked at: `granules`. */
+  readonly isTracked?: boolean;
 }
 
 export class CodeGraph {
@@ -83,7 +87,10 @@ export class CodeGraph {
   readonly mode: number;
   readonly addressSpace: number;
   readonly #image: CodeImage;
-  readonly time: number;
+  /** May move on while no code changes that the graph has looked at. */
+  time: number;
+  /** Where code was looked at, found or not; null where nobody asked for it. */
+  readonly granules: Set<number> | null;
   readonly #instruction = new Instruction();
   readonly #addresses = new TripleTable();
 
@@ -92,6 +99,7 @@ export class CodeGraph {
     this.mode = options.mode;
     this.addressSpace = options.addressSpace ?? EVERY_ADDRESS_SPACE;
     this.time = options.time ?? LATEST;
+    this.granules = options.isTracked === true ? new Set() : null;
     // Node 0 is none.
     this.#addNode();
     this.#addresses.find(0, 0, NO_ADDRESS);
@@ -122,6 +130,12 @@ export class CodeGraph {
   endOf(node: number): number {
     const end = this.end.at(node);
     return end !== END_UNKNOWN ? end : this.#compile(node);
+  }
+
+  /** The image may have code by now where it had none. Steps that were worked out are void then. */
+  lookAgain(): void {
+    const ends = this.end.data;
+    for (let node = 1; node < this.size; node++) if (ends[node] === END_BLOCKED) ends[node] = END_UNKNOWN;
   }
 
   /** Is an address that of an instruction on the node's way, with no call before it? */
@@ -169,7 +183,10 @@ export class CodeGraph {
     let count = 0;
     let end = END_BLOCKED;
     while (count < MOST_INSTRUCTIONS) {
-      if (way.next(instruction) <= 0) break;
+      const { lo, hi } = way;
+      const size = way.next(instruction);
+      if (this.granules !== null) this.#track(this.granules, lo, hi, size);
+      if (size <= 0) break;
       count++;
       const { kind } = instruction;
       if (kind === KIND_CALL || kind === KIND_CALL_INDIRECT) {
@@ -200,6 +217,14 @@ export class CodeGraph {
     this.pushCount.data[node] = this.pushes.length - firstPush;
     this.end.data[node] = end;
     return end;
+  }
+
+  #track(granules: Set<number>, lo: number, hi: number, size: number): void {
+    const first = granuleOf(lo, hi);
+    const rest = (size > 0 ? size : LONGEST_INSTRUCTION) - 1;
+    granules.add(first);
+    // An instruction is no longer than a granule.
+    if ((lo & 15) + rest >= 16) granules.add(first + 1);
   }
 
   #addNode(): void {

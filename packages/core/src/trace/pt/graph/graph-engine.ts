@@ -77,8 +77,13 @@ export interface GraphEngineOptions {
   readonly nodes?: NodeListener;
   /** The same, a step at a time. */
   readonly paths?: PathListener;
-  /** Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+ or an interrupt; without it they are passed over. */
-  readonly time?: (packet: Readonly<Packet>) => void;
+  /**
+   * Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+ or an interrupt; without it they are passed over.
+   * True: the code may be another one from the next branch or event on, so stop there.
+   */
+  readonly time?: (packet: Readonly<Packet>) => boolean;
+  /** Called behind an event (also a PSB+): what `time` was told is the time of it. */
+  readonly eventTime?: () => void;
   readonly events?: EngineEventListener;
   readonly errata?: Errata;
   /** With `paths`: CYC packets are not for `time` but stand in the log, in their order. */
@@ -97,6 +102,8 @@ export class GraphEngine {
   isEnabled = true;
   resumeLo = 0;
   resumeHi = 0;
+  /** `time` has said to stop. */
+  #isLate = false;
   /** The node there, where it is known. */
   #resumeNode = 0;
   readonly #steps: StepTable;
@@ -113,7 +120,8 @@ export class GraphEngine {
   readonly #errata: Errata;
   readonly #counts: CountListener | undefined;
   readonly #trail: NodeTrail | null;
-  readonly #time: ((packet: Readonly<Packet>) => void) | undefined;
+  readonly #time: ((packet: Readonly<Packet>) => boolean) | undefined;
+  readonly #eventTime: (() => void) | undefined;
   readonly #cyc: number;
   #uncountedBytes = 0;
 
@@ -125,6 +133,7 @@ export class GraphEngine {
     this.#errata = options.errata ?? NO_ERRATA;
     this.#parts = new NodeParts(graph);
     this.#time = options.time;
+    this.#eventTime = options.eventTime;
     this.#cyc = options.logsCycles === true ? CYC_LOG : options.time === undefined ? CYC_SKIP : CYC_STOP;
     this.#steps = new StepTable(graph);
     const { nodes, paths } = options;
@@ -154,6 +163,7 @@ export class GraphEngine {
   begin(position: number, restCount: number, restLo: number, restHi: number): void {
     this.position = position;
     this.isEnabled = true;
+    this.#isLate = false;
     this.restCount = restCount;
     this.restLo = restLo;
     this.restHi = restHi;
@@ -277,6 +287,14 @@ export class GraphEngine {
     registers.outcomes = rest | (1 << (left + 1));
   }
 
+  /** The image may have code by now where it had none. */
+  lookAgain(): void {
+    this.flush();
+    this.#parts.clear();
+    this.graph.lookAgain();
+    this.#emptySteps();
+  }
+
   #emptySteps(): void {
     this.flush();
     this.#trail?.flush();
@@ -312,6 +330,7 @@ export class GraphEngine {
       case PACKET_FUP:
         return (
           this.#interrupt(bytes, end, packet, size) &&
+          (this.#isOnTime() || !this.isEnabled) &&
           (this.isEnabled || this.#untilEnabled(bytes, end, header))
         );
       case PACKET_PSB:
@@ -320,8 +339,14 @@ export class GraphEngine {
         if (!isTiming(packet.kind)) return false;
         this.position += size;
         this.#tellTime(packet);
-        return true;
+        return !this.#isLate;
     }
+  }
+
+  /** Behind an event: may it go on? */
+  #isOnTime(): boolean {
+    this.#eventTime?.();
+    return !this.#isLate;
   }
 
   /**
@@ -336,7 +361,7 @@ export class GraphEngine {
     this.position = after;
     this.lastIp.set(ip.lo, ip.hi);
     this.#calls.clear();
-    return true;
+    return this.#isOnTime();
   }
 
   /** All from `position` to `after`. */
@@ -351,7 +376,7 @@ export class GraphEngine {
   #tellTime(packet: Readonly<Packet>): void {
     if (this.#time === undefined) return;
     this.#trail?.flush();
-    this.#time(packet);
+    if (this.#time(packet)) this.#isLate = true;
   }
 
   /** Outcomes, the oldest highest. False: `node` needs something else before those that are left. */
@@ -438,7 +463,7 @@ export class GraphEngine {
       const size = readPacket(bytes, this.position, end, packet);
       if (size <= 0) return false;
       const { kind } = packet;
-      if (kind === PACKET_TIP_PGE) return this.#enable(packet, size);
+      if (kind === PACKET_TIP_PGE) return this.#enable(packet, size) && this.#isOnTime();
       if (kind === PACKET_MODE_EXEC) {
         if (!isSameMode(packet, header) || !isEnableNext(bytes, this.position + size, end)) return false;
       } else if (isTiming(kind)) this.#tellTime(packet);

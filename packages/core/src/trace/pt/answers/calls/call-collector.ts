@@ -132,6 +132,10 @@ export class CallCollector implements TraceListener {
     this.#openNext = calls.nextRow.at(node);
   }
 
+  onGraphEnd(graph: CodeGraph): void {
+    this.#known.delete(graph);
+  }
+
   onInstruction(instruction: ExecutedInstruction): void {
     const tracker = this.#tracker;
     const { ipLo, ipHi, kind, length, mode } = instruction;
