@@ -19,6 +19,7 @@ afterEach(() => assert.deepEqual(liveHandles(), []));
 
 const cpus = [0, 1];
 const EPERM = 1;
+const EINVAL = 22;
 const ALL = (1n << 38n) | (1n << 39n);
 const files = { read: () => null, obstacle: () => 'ENOENT', link: () => null, list: () => [] };
 
@@ -109,7 +110,7 @@ describe('refusals', () => {
   });
 
   test('of something else come back as they are', () => {
-    const other = new SysError('bpf', 22);
+    const other = new SysError('bpf', EINVAL);
     assert.equal(explainRefusal(new FakeSys(), 'it', other, files), other);
   });
 });
@@ -138,6 +139,21 @@ test('a link tells the program which event it is', () => {
   using attachment = attachToEvent(sys, set.program('count'), event, 7n);
   assert.equal(attachment.kind, 'link');
   assert.deepEqual(sys.attachments, [`link ${set.program('count').fd.number} 99 7`]);
+});
+
+test('a kernel without links attaches by the event, and cannot tell events apart', () => {
+  const sys = new FakeSys();
+  sys.bpfLinkCreate = () => {
+    throw new SysError('bpf LINK_CREATE', EINVAL);
+  };
+  using set = loadPrograms(sys, [countingProgram('perf-event', 0)], { cpus });
+  using event = new Fd(99, () => {});
+  assert.equal(attachToEvent(sys, set.program('count'), event).kind, 'event');
+  assert.deepEqual(sys.controls, ['setBpf 99']);
+  assert.throws(
+    () => attachToEvent(sys, set.program('count'), event, 7n),
+    (error) => error instanceof CounterpointError && error.code === 'ERR_BPF_ATTACH',
+  );
 });
 
 test('a kernel without batches is read element by element', () => {
