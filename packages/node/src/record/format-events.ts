@@ -6,6 +6,7 @@ import {
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_TYPE_SOFTWARE,
@@ -32,9 +33,6 @@ export interface ChosenFormat {
   readonly format: SamplingFormat;
   readonly options: Readonly<Record<string, unknown>>;
 }
-
-/** A tracepoint's own records are not wanted beside what the format makes: none comes in a lifetime. */
-const NEVER = 2n ** 62n;
 
 /** In the order given; none: the kernel's own records. */
 export async function chooseFormats(formats: RecordOptions['formats'] = []): Promise<ChosenFormat[]> {
@@ -156,8 +154,11 @@ export function prepareEvents(
       if (callchains !== false) attr.sampleType |= BigInt(PERF_SAMPLE_CALLCHAIN);
       if (typeof callchains === 'object') attr.sampleMaxStack = callchains.mostFrames;
       if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
+      // Its own records are not wanted beside what the format makes: it only counts. A long period would not do: with
+      // PERF_SAMPLE_PERIOD the kernel records each hit, whatever the period.
       attr.flags.freq = 0;
-      attr.samplePeriodOrFreq = NEVER;
+      attr.samplePeriodOrFreq = 0n;
+      attr.sampleType &= ~BigInt(PERF_SAMPLE_RAW);
     }
   });
 }

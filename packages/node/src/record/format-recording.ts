@@ -172,13 +172,12 @@ class SampleEncoder {
   }
 
   encode(writer: BodyWriter, sample: FormatSample): void {
-    const { ip, pid, tid, cpu, timeNs: time, period, address = 0n, weight = 0n, callchain, raw } = sample;
+    const { ip, pid, tid, cpu, timeNs: time, period, address = 0n, weight = 0n, callchain } = sample;
     const id = this.#idOfCpu.get(cpu) ?? this.#id;
     const isKernel = BigInt.asIntN(64, ip) < 0n;
     const fields = {
       ...{ identifier: id, id, streamId: id, ip: BigInt.asUintN(64, ip), pid, tid, cpu, time, period },
       ...{ addr: address, weight, callchain: [...(callchain ?? [])] },
-      raw: raw ?? new Uint8Array(0),
     };
     encodeRecord(
       writer,

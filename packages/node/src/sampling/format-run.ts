@@ -84,6 +84,7 @@ export class FormatRun implements Disposable {
       events: request.events,
       cpus: loaded.cpus,
       next: (intervalMs) => this.#waiter.next(intervalMs),
+      openRing: (map) => new BpfRingBuffer(sys, map),
       countLoss: (reason, count, { event = null, cpu = null } = {}) =>
         this.#found.push({ reason, count, event, cpu }),
       nowNs: () => process.hrtime.bigint(),

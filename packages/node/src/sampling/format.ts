@@ -7,7 +7,7 @@
  * A format is a module of plain functions, in TypeScript or JavaScript. What it gives is data until `FormatRun` loads it.
  */
 import type { PerfEventAttr } from '@counterpoint/core/records';
-import type { BpfAssembler, BpfMap, BpfMapDefinition, BpfProgramType } from '../bpf/index.ts';
+import type { BpfAssembler, BpfMap, BpfMapDefinition, BpfProgramType, BpfRingBuffer } from '../bpf/index.ts';
 import type { FormatOptionTable, OptionValues } from './format-options.ts';
 import type { LossReason } from './loss-counters.ts';
 
@@ -130,6 +130,8 @@ export interface ResultContext<Options> {
 export interface CollectContext<Options> extends ResultContext<Options> {
   /** Wait: for a notification, for so long at most, for the end. */
   next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
+  /** Map a ring buffer, to be read without a copy and without a system call. Close it. */
+  openRing(map: BpfMap): BpfRingBuffer;
   /** What user space found to be missing. */
   countLoss(reason: LossReason, count: number, place?: { event?: number; cpu?: number }): void;
   /** The clock of the recording and of `ktime_get_ns` (CLOCK_MONOTONIC). */
@@ -151,6 +153,4 @@ export interface FormatSample {
   readonly weight?: bigint;
   /** Innermost first, with the kernel's marks (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER). */
   readonly callchain?: readonly bigint[];
-  /** A tracepoint's record. */
-  readonly raw?: Uint8Array;
 }

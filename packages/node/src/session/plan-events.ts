@@ -40,6 +40,8 @@ export interface SamplingOptions {
   /** Events start later than the target; what processes do until then must be known nevertheless. */
   startsLater: boolean;
   levels: 'all' | 'user' | 'kernel';
+  /** Records of processes and maps come from an event of their own in any case. */
+  sidebandApart?: boolean;
   clockId?: number;
 }
 
@@ -79,7 +81,7 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
       isSideband: false,
     };
   });
-  const wantsDummy = options.startsLater || options.wholeCpus || parsed.length === 0;
+  const wantsDummy = options.startsLater || options.wholeCpus || options.sidebandApart === true;
   if (wantsDummy) planned.push(sidebandEvent(options));
   track(planned[wantsDummy ? planned.length - 1 : 0]!.attr);
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
