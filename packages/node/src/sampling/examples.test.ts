@@ -1,6 +1,6 @@
 /** The examples of the repository, on the real kernel. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -43,4 +43,24 @@ test('threshold: large reads only, with what they read as their period', { skip 
   await using recording = await openRecording(output);
   const { events } = await recording.stats();
   assert.equal(events.find(({ name }) => name === 'syscalls:sys_exit_read')?.samples, READS);
+});
+
+test('the format of the tutorial', { skip }, async () => {
+  const tutorial = readFileSync(new URL('../../../../docs/sampling-formats.md', import.meta.url), 'utf8');
+  const code = /```ts\n([\s\S]*?)```/.exec(tutorial)?.[1];
+  const path = join(folder, 'by-thread.ts');
+  writeFileSync(path, code ?? '');
+  const { formats } = await record({
+    command: ['sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'],
+    events: 'task-clock',
+    period: 200_000,
+    formats: [`${path},most=100`],
+    output: join(folder, 'tutorial.data'),
+  });
+  const counts = formats[0]!.lines.map((line) => BigInt(/^thread \d+: (\d+) times$/.exec(line)![1]!));
+  assert.equal(
+    counts.reduce((sum, count) => sum + count, 0n),
+    formats[0]!.overflows,
+  );
+  assert.ok(formats[0]!.overflows > 50n);
 });
