@@ -144,7 +144,24 @@ export async function namedCode<Name extends string>(
   return code;
 }
 
+/** Half a range would be none, or one from address 0 on: neither is what somebody wanted who gave the other half. */
+function checkRange<Name extends string>(
+  args: ParsedArguments<Name | PtCodeName>,
+  range: 0 | 1 | 2 | 3,
+): void {
+  const names = (['cfg', 'a', 'b'] as const).map((part): RangeName => `filter:addr${range}_${part}`);
+  const missing = names.filter((name) => !args.has(name)).map((name) => `--${name}`);
+  if (missing.length === 0 || missing.length === names.length) return;
+  // Off, whatever its ends are.
+  if (args.string(names[0]!) === '0') return;
+  throw new UsageError(
+    `the address range ${range} is not whole: ${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`,
+    `Give all three: --${names[0]} 1 --${names[1]} FIRST --${names[2]} LAST.`,
+  );
+}
+
 export function addressFilter<Name extends string>(args: ParsedArguments<Name | PtCodeName>): AddressFilter {
+  for (const range of RANGES) checkRange(args, range);
   const ranges = RANGES.map(
     (range): AddressRange => ({
       use: Number(unsigned<Name | PtCodeName>(args, `filter:addr${range}_cfg`, 2n)),

@@ -175,3 +175,16 @@ test('--coarse: where branches went, without code and without decoding', async (
   writeFileSync(none, 'this is no trace');
   assert.equal((await counterpoint('pt', 'profile', '--coarse', none)).status, 1);
 });
+
+test('half an address range is refused, not left out', async () => {
+  const { trace, code } = loop();
+  const profile = (...words: string[]) =>
+    counterpoint('pt', 'profile', '--raw', `${code}:0x1000`, ...words, trace);
+  const ends = ['--filter:addr0_a', '0x1000', '--filter:addr0_b', '0x1fff'];
+  const noUse = await profile(...ends);
+  assert.equal(noUse.status, 129);
+  assert.match(noUse.err, /the address range 0 is not whole: --filter:addr0_cfg is missing/);
+  assert.match((await profile('--filter:addr1_cfg', '1')).err, /addr1_a and --filter:addr1_b are missing/);
+  assert.equal((await profile(...ends, '--filter:addr0_cfg', '1')).status, 0);
+  assert.equal((await profile('--filter:addr0_cfg', '0')).status, 0);
+});

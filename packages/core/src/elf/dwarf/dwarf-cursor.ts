@@ -1,6 +1,9 @@
 import { toFloat, toSignedFloat } from '../../base/index.ts';
 import { viewOf } from '../elf-file.ts';
 
+/** Seven bytes of seven bits: one more would not be exact in a float64. */
+const MOST_SCALE = 2 ** 49;
+
 /**
  * Reads DWARF's encodings from a section. Beyond `end`, and where a number is larger than any that means something, it reads 0
  * and says so in `isDamaged`: whoever loops looks at that.
@@ -81,8 +84,14 @@ export class DwarfCursor {
       if ((byte & 0x40) !== 0) value -= scale;
       break;
     }
-    if (!Number.isSafeInteger(value)) this.isDamaged = true;
+    // Padded so far that its sign cannot be taken off exactly: no compiler does.
+    if (!Number.isSafeInteger(value) || scale > MOST_SCALE) this.isDamaged = true;
     return this.isDamaged ? 0 : value;
+  }
+
+  /** Goes behind a number of either kind, however large: constants of a program may have all 64 bits. */
+  skipLeb(): void {
+    while (this.u8() >= 0x80);
   }
 
   /** Where a NUL-terminated string begins; goes behind it. */

@@ -5,9 +5,11 @@ import { memorySource } from '../../base/index.ts';
 import { tinyElf } from '../../test/tiny-elf.ts';
 import { openElf, readDebugSection, readLines, SHF_COMPRESSED } from '../index.ts';
 import { DwarfCursor } from './dwarf-cursor.ts';
+import { DW_FORM_UDATA } from './dwarf-facts.ts';
 import { MOST_ENTRIES, readLineHeader } from './line-header.ts';
 import { runLineProgram } from './line-program.ts';
 import { LineRows } from './line-rows.ts';
+import { skipForm } from './skip-form.ts';
 
 function u32(value: number): number[] {
   return [value, value >>> 8, value >>> 16, value >>> 24].map((byte) => byte & 0xff);
@@ -99,4 +101,24 @@ test('a section that claims to be a thousand times as large as its bytes is not 
   const before = process.memoryUsage().arrayBuffers;
   assert.equal(await readDebugSection(elf, '.debug_line'), null);
   assert.ok(process.memoryUsage().arrayBuffers - before < 1 << 24);
+});
+
+test('numbers: every length that is exact, and what is longer is damage, not another number', () => {
+  const read = (bytes: number[], how: 'uleb' | 'sleb') => {
+    const cursor = new DwarfCursor(Uint8Array.from(bytes), true);
+    const value = cursor[how]();
+    return cursor.isDamaged ? 'damaged' : value;
+  };
+  assert.equal(read([0x7f], 'sleb'), -1);
+  assert.equal(read([0xff, 0xff, 0x7f], 'sleb'), -1);
+  assert.equal(read([0x80, 0x7f], 'sleb'), -128);
+  assert.equal(read([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'sleb'), -1);
+  for (const length of [8, 9, 10])
+    assert.equal(read([...new Array<number>(length - 1).fill(0xff), 0x7f], 'sleb'), 'damaged');
+  assert.equal(read([0x85, 0x80, 0x80, 0x00], 'uleb'), 5);
+  assert.equal(read([...new Array<number>(9).fill(0xff), 0x7f], 'uleb'), 'damaged');
+  // A constant that is only gone over may have all 64 bits.
+  const cursor = new DwarfCursor(Uint8Array.of(...new Array<number>(9).fill(0x80), 0x01, 0x2a), true);
+  skipForm(cursor, DW_FORM_UDATA, { version: 5, is64: false, addressSize: 8 });
+  assert.deepEqual([cursor.u8(), cursor.isDamaged], [0x2a, false]);
 });

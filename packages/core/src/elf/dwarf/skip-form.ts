@@ -95,7 +95,7 @@ const OFFSETS: ReadonlySet<number> = new Set([
 export function skipForm(cursor: DwarfCursor, form: number, format: UnitFormat): void {
   const fixed = FIXED_SIZES.get(form);
   if (fixed !== undefined) cursor.skip(fixed);
-  else if (NUMBERS.has(form)) cursor.uleb();
+  else if (NUMBERS.has(form)) cursor.skipLeb();
   else if (OFFSETS.has(form)) cursor.skip(format.is64 ? 8 : 4);
   else if (form === DW_FORM_STRING) cursor.skipString();
   else if (form === DW_FORM_ADDR) cursor.skip(format.addressSize);

@@ -84,7 +84,7 @@ function readUnit(
   for (;;) {
     const attribute = declarations.uleb();
     const form = declarations.uleb();
-    if (form === DW_FORM_IMPLICIT_CONST) declarations.sleb();
+    if (form === DW_FORM_IMPLICIT_CONST) declarations.skipLeb();
     if (form === 0 || declarations.isDamaged || cursor.isDamaged) break;
     if (attribute === DW_AT_STMT_LIST && isOffset(form))
       table = cursor.offset(form === DW_FORM_DATA8 || (form === DW_FORM_SEC_OFFSET && is64));
@@ -110,7 +110,7 @@ function goToDeclaration(declarations: DwarfCursor, wanted: number): boolean {
     for (;;) {
       declarations.uleb();
       const form = declarations.uleb();
-      if (form === DW_FORM_IMPLICIT_CONST) declarations.sleb();
+      if (form === DW_FORM_IMPLICIT_CONST) declarations.skipLeb();
       if (form === 0 || declarations.isDamaged) break;
     }
   }
