@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseEvents } from '@counterpoint/core/events';
-import { listMaps, listPrograms } from '../bpf/index.ts';
+import { RecordScan } from '@counterpoint/core/ring';
+import { listMaps, listPrograms, r0 } from '../bpf/index.ts';
 import { systemEventLookup } from '../pmu/index.ts';
-import { openSession, planEvents, planOpen } from '../session/index.ts';
+import { openSession, planEvents, planOpen, type SessionRing } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
+import { defineFormat } from './format.ts';
 import { checkFormatOptions } from './format-options.ts';
 import { FormatRun } from './format-run.ts';
 import type { HistogramBucket } from './formats/histogram.ts';
@@ -36,6 +38,13 @@ function loadedNow(): string[] {
 
 function leftOver(before: ReadonlySet<string>): string[] {
   return loadedNow().filter((one) => !before.has(one) && /histogram|buckets|loss_counters/.test(one));
+}
+
+function samplesIn({ ring }: SessionRing): number {
+  const scan = new RecordScan([], () => {});
+  ring.take();
+  scan.scan(ring.memory.data, ring.tail, ring.head);
+  return scan.samples;
 }
 
 function busy(ms: number): void {
@@ -76,4 +85,51 @@ test('histogram: what it counts is what ran, and afterwards nothing is left', { 
   for (let tries = 0; leftOver(before).length > 0 && tries < 50; tries++)
     await new Promise((resolve) => setTimeout(resolve, 100));
   assert.deepEqual(leftOver(before), []);
+});
+
+test('a wake rule and notify() wake collect, and the kernel record is kept where the handler says so', {
+  skip,
+}, async () => {
+  const { session, target } = openClock(1_000_000n);
+  const every = 50;
+  const format = defineFormat({
+    name: 'waking',
+    version: 1,
+    summary: '',
+    options: {},
+    plan: () => ({ wake: { kind: 'every', count: every } }),
+    onOverflow(asm) {
+      asm.call('get_smp_processor_id');
+      asm.if(r0, '==', 0, () => asm.keepRecord());
+    },
+    async *collect(_, { next }) {
+      for (let wake = await next(5000); wake !== 'stopped'; wake = await next(5000)) yield wake;
+    },
+  });
+  using run = FormatRun.open(realSys, {
+    format,
+    options: {},
+    events: session.events.filter(({ isSideband }) => !isSideband),
+    target: { kind: 'cpus', cpus: target.cpus, ids: [], inherits: false },
+  });
+  const wakes: unknown[] = [];
+  const reading = (async () => {
+    for await (const wake of run.results()) wakes.push(wake);
+  })();
+  session.enable();
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  session.disable();
+  run.stop();
+  await reading;
+  const { overflows } = run.finish();
+  assert.ok(wakes.every((wake) => wake === 'notified'));
+  // Notifications that come while one is being dealt with are one.
+  assert.ok(
+    wakes.length >= 2 && wakes.length <= Number(overflows[0]) / every,
+    `${wakes.length} of ${overflows[0]}`,
+  );
+  const [kept = 0, ...others] = session.rings.map(samplesIn);
+  assert.ok(kept > 10, `${kept} records on CPU 0`);
+  assert.ok(others.every((samples) => samples === 0));
+  session.close();
 });
