@@ -3,7 +3,7 @@ import { type ByteSource, printable, printableJson, toHex } from '@counterpoint/
 import { type CoarseProfile, type CodeFunctions, coarseProfile } from '@counterpoint/core/trace';
 import { formatBytes, formatCount } from './human.ts';
 import type { Output } from './output.ts';
-import { MAGIC_BYTES, whyNoTrace } from './pt-file.ts';
+import { isRecording, MAGIC_BYTES, whyNoTrace } from './pt-file.ts';
 
 const DEFAULT_TOP = 10;
 
@@ -15,6 +15,11 @@ export async function printCoarse(
   out: Output,
   err: Output,
 ): Promise<boolean> {
+  const beginning = await source.read(0, MAGIC_BYTES);
+  if (isRecording(beginning)) {
+    err.line(`counterpoint: ${whyNoTrace(beginning)}.`);
+    return false;
+  }
   const found = await coarseProfile(source);
   const { readBytes, totalBytes } = found;
   const total = sumOf(found.count);
@@ -39,7 +44,7 @@ export async function printCoarse(
   if (total + samples === 0) {
     const isAll = readBytes === totalBytes;
     const why = isAll
-      ? whyNoTrace(await source.read(0, MAGIC_BYTES))
+      ? whyNoTrace(beginning)
       : 'no synchronization point (PSB) in the pieces that were read: without --coarse all of the trace is';
     err.line(`counterpoint: ${why}.`);
     return false;

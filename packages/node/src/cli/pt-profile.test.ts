@@ -142,6 +142,11 @@ test('a perf.data file is not decoded in silence, though a trace is somewhere in
     assert.match(err, /this is a perf.data file: use script or report/, verb);
     assert.equal(status, 1, verb);
   }
+  {
+    const { status, out, err } = await counterpoint('pt', 'profile', '--coarse', recording);
+    assert.deepEqual([status, out], [1, '']);
+    assert.match(err, /this is a perf.data file/);
+  }
 });
 
 test('--top is read before a long trace is', async () => {

@@ -1,4 +1,5 @@
 /** From nodes, instructions and events to calls: what a branch began is completed by where the path goes on. */
+import { TWO_32 } from '../../../../base/index.ts';
 import {
   KIND_CALL,
   KIND_CALL_INDIRECT,
@@ -42,8 +43,6 @@ import {
   OP_TARGET,
 } from './node-calls.ts';
 import { STEP_UNKNOWN, StepCalls } from './step-calls.ts';
-
-const TWO_32 = 0x1_0000_0000;
 
 export class CallCollector implements TraceListener {
   /** To be set before the run: the clock of its decoder. */

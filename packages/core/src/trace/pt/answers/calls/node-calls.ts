@@ -4,6 +4,7 @@
  *   node     mov  call f  mov  call g  push  je ─>        ops   call f (2 instructions in), call g (4)
  *                                             ^ its end: nothing, a return, an indirect call or jump, a far transfer
  */
+import { TWO_32 } from '../../../../base/index.ts';
 import { Int32Column } from '../../../../profile/index.ts';
 import {
   KIND_CALL,
@@ -31,8 +32,6 @@ export const OP_TARGET = 3;
 /** NO_ROW for a jump: then it leaves its function. */
 export const OP_RETURN = 4;
 export const OP_LENGTH = 5;
-
-const TWO_32 = 0x1_0000_0000;
 
 export class NodeCalls {
   readonly graph: CodeGraph;
