@@ -22,7 +22,7 @@ const CORE: Record<string, string[]> = {
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
   trace: ['base', 'abi', 'records', 'elf', 'jit', 'machine', 'symbols', 'profile', 'loss'],
-  itrace: ['base', 'abi', 'records', 'events', 'perfdata', 'machine', 'aux', 'symbols', 'profile', 'trace'],
+  itrace: ['base', 'abi', 'records', 'events', 'jit', 'perfdata', 'machine', 'aux', 'symbols', 'profile', 'trace'],
   ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'machine', 'symbols', 'profile', 'itrace'],
   query: ['base', 'abi', 'loss', 'records', 'perfdata', 'symbols', 'profile', 'itrace', 'ingest'],
   export: ['base', 'loss', 'profile', 'query'],

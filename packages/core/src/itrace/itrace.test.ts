@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { memorySource } from '../base/index.ts';
 import { ingestPerfData } from '../ingest/index.ts';
 import { openPerfData, writePerfData } from '../perfdata/index.ts';
-import { parseFields, type ScriptResult, writeScript } from '../query/index.ts';
+import { collectStats, parseFields, type ScriptResult, writeScript } from '../query/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
 import { corpusFiles } from '../test/corpus.ts';
 import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
@@ -208,6 +208,20 @@ test('a profile of what was executed, with every export behind it', async (conte
   assert.equal(event?.samples, 200);
   assert.equal(event.sumPeriod, 20_000n);
   assert.ok(!diagnostics.some(({ code }) => code === 'trace-not-decoded' || code === 'trace-errors'));
+});
+
+test('statistics count the samples of a trace that is asked for', async (context) => {
+  const bytes = await recordingOf({ tsc: true }, 7);
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const source = memorySource(bytes);
+  const trace = { bytes: source, files: disk, options: parseItrace('i100i') };
+  const { events, samples } = await collectStats(await openPerfData(source), { trace });
+  assert.equal(samples, 200);
+  assert.deepEqual(
+    events.filter(({ samples: count }) => count > 0).map(({ name, sumPeriod }) => [name, sumPeriod]),
+    [['instructions:u', '20000']],
+  );
+  assert.equal((await collectStats(await openPerfData(source))).samples, 0);
 });
 
 test('letters that give nothing are said', async (context) => {

@@ -78,6 +78,7 @@ export class PtSession {
   /** How far all queues have come, nanoseconds. */
   private reachedNs = -Infinity;
   private decodedBytes = 0;
+  private isKernelOpen = false;
 
   constructor(
     reader: PerfDataReader,
@@ -240,6 +241,7 @@ export class PtSession {
   }
 
   private async runAll(queues: RunningQueue[], untilNs: number): Promise<void> {
+    await this.openCode(queues);
     for (const running of queues) {
       running.isThere = running.isDone;
       if (!running.isDone) this.refresh(running);
@@ -257,6 +259,22 @@ export class PtSession {
       if (!isWaiting) return;
       await this.scan.onChunk?.();
     }
+  }
+
+  /** What has to be read before anything is decoded: the kernel, once, and dumps of code that processes have mapped by now. */
+  private async openCode(queues: readonly RunningQueue[]): Promise<void> {
+    if (!this.isKernelOpen) {
+      this.isKernelOpen = true;
+      const isTraced = this.traceEvents().some(({ attr }) => attr.flags.excludeKernel === 0);
+      if (isTraced) await this.code.openKernel(this.kernelBuildId());
+    }
+    for (const running of queues) this.refresh(running);
+    if (this.code.wantsDumps) await this.code.openDumps();
+  }
+
+  private kernelBuildId(): string {
+    const ids = this.reader.features.buildIds ?? [];
+    return ids.find(({ path }) => path.startsWith('[kernel.kallsyms]'))?.buildId ?? '';
   }
 
   /** Until it is there, or its buffer is full. */

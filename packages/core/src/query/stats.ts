@@ -1,5 +1,7 @@
 import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME, recordTypeName } from '../abi/index.ts';
 import { type Damage, TWO_32, toDecimal } from '../base/index.ts';
+import { addTraceLosses } from '../ingest/index.ts';
+import { scanWithTrace, type TraceRequest } from '../itrace/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import {
   LossCollector,
@@ -40,8 +42,13 @@ export interface StatsEvent {
 /** Distinct thread ids that are kept; a file that names more is counted up to here. */
 const MAX_TIDS = 8_000_000;
 
+export interface StatsOptions extends ScanOptions {
+  /** Count the samples of the hardware trace, too, if the recording holds one. */
+  trace?: TraceRequest;
+}
+
 /** Read a recording once, counting. Memory does not depend on its length. */
-export async function collectStats(reader: PerfDataReader, options: ScanOptions = {}): Promise<StatsAnswer> {
+export async function collectStats(reader: PerfDataReader, options: StatsOptions = {}): Promise<StatsAnswer> {
   const losses = new LossCollector(reader);
   const sums: { samples: number; period: bigint; lo: number; hi: number }[] = [];
   const tids = new Set<number>();
@@ -72,16 +79,20 @@ export async function collectStats(reader: PerfDataReader, options: ScanOptions 
       losses.sample((bits & PERF_SAMPLE_CPU) !== 0 ? fields.cpu : -1, time);
     },
   );
-  await reader.scan(
+  const { trace = null, ...scan } = options;
+  const outcome = await scanWithTrace(
+    reader,
     {
       record(view, start, end, type, fileOffset) {
         if (type === PERF_RECORD_SAMPLE) samples.sample(view, start, end, type, fileOffset);
         else losses.record(view, start, end, type);
       },
     },
-    options,
+    scan,
+    trace,
   );
   losses.finish();
+  addTraceLosses(losses.ledger, outcome);
 
   const events = reader.events.events.map((event) => {
     const sum = sums[event.index];

@@ -1,7 +1,15 @@
 import type { ByteSource } from '../base/index.ts';
 
 /** What a file is wanted for. */
-export type FileNeed = 'binary' | 'debug' | 'kallsyms' | 'modules' | 'vdso' | 'perf-map';
+export type FileNeed =
+  | 'binary'
+  | 'debug'
+  | 'kallsyms'
+  | 'modules'
+  | 'vdso'
+  | 'perf-map'
+  | 'jitdump'
+  | 'kcore';
 
 /** A question for a file. Core never opens one: a driver answers, from disk, a network or memory. */
 export interface FileRequest {

@@ -1,4 +1,5 @@
-import { fstatSync } from 'node:fs';
+import { existsSync, fstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
 import { CounterpointError, printable } from '@counterpoint/core/base';
 import type { SampleFilter } from '@counterpoint/core/ingest';
@@ -11,7 +12,7 @@ import { EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 
-export type InputName = 'input' | 'pid' | 'tid' | 'cpu' | 'comms' | 'time' | 'fail-on-loss';
+export type InputName = 'input' | 'kcore' | 'pid' | 'tid' | 'cpu' | 'comms' | 'time' | 'fail-on-loss';
 
 /** Options of every verb that reads a recording. */
 export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
@@ -20,6 +21,12 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
     short: 'i',
     value: 'FILE',
     help: 'the recording; `-` for standard input (default perf.data)',
+    group: 'Input',
+  },
+  {
+    long: 'kcore',
+    value: 'FILE',
+    help: "for a hardware trace, the kernel's code as it ran: a copy of its /proc/kcore (default: beside the recording, perf's cache, this kernel)",
     group: 'Input',
   },
   { long: 'pid', value: 'PID,...', help: 'only samples of these processes', group: 'Filter' },
@@ -66,7 +73,19 @@ export function inputName(args: InputArguments): string {
 export async function openInput(args: InputArguments): Promise<Recording> {
   if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
   const { openRecording } = await import('../open/index.ts');
-  return openRecording(inputName(args));
+  const { path, kernelCore } = recordedPlace(inputName(args));
+  const kcore = args.string('kcore') ?? kernelCore;
+  if (kcore === undefined) return openRecording(path);
+  const { diskDriver } = await import('../locate/index.ts');
+  return openRecording(path, { symbols: diskDriver({ kernelCore: kcore }) });
+}
+
+/** `perf record --kcore` makes a directory: the recording, and a copy of the kernel's memory. */
+function recordedPlace(name: string): { path: string; kernelCore?: string } {
+  const data = join(name, 'data');
+  if (name === '-' || !existsSync(data)) return { path: name };
+  const kernelCore = join(name, 'kcore_dir', 'kcore');
+  return existsSync(kernelCore) ? { path: data, kernelCore } : { path: data };
 }
 
 /** The filter that the options ask for, or undefined where they ask for none. */

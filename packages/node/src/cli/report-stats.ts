@@ -1,6 +1,7 @@
 import { printable } from '@counterpoint/core/base';
 import type { Recording } from '../open/index.ts';
 import type { VerbContext } from './args.ts';
+import { itraceOptions } from './itrace-option.ts';
 import { lossLines } from './loss-text.ts';
 import { ProgressLine } from './progress.ts';
 import { statusForLoss } from './recording-input.ts';
@@ -12,7 +13,12 @@ export async function reportStats(
   recording: Recording,
 ): Promise<number> {
   using progress = new ProgressLine(err);
-  const stats = await recording.stats({ onProgress: progress.listener() });
+  // As perf: a trace is decoded only where that is asked for.
+  const itrace = args.string('itrace') == null ? null : await itraceOptions(args, 'report');
+  const stats = await recording.stats({
+    onProgress: progress.listener(),
+    ...(itrace === null ? {} : { itrace }),
+  });
   progress.close();
   if (args.boolean('json')) {
     out.json(stats);

@@ -299,3 +299,29 @@ test('names of the running node and of its kernel, from this machine as it is', 
   if (table === null) assert.ok(diagnostics.some(({ code }) => code === 'kernel-restricted'));
   else assert.ok(table.length > 10_000);
 });
+
+test("a copy of the kernel's memory: the one that was named, then the newest in perf's cache", async () => {
+  const id = 'ab'.repeat(20);
+  const cache = join(folder, 'kcore-cache');
+  for (const [time, text] of [
+    ['2026010100000000', 'old'],
+    ['2026020200000000', 'new'],
+  ] as const) {
+    mkdirSync(join(cache, '[kernel.kcore]', id, time), { recursive: true });
+    writeFileSync(join(cache, '[kernel.kcore]', id, time, 'kcore'), text);
+  }
+  const named = join(folder, 'named.kcore');
+  writeFileSync(named, 'named');
+  const ask = async (options: DiskDriverOptions, buildId = id): Promise<string | null> => {
+    const request: FileRequest = { need: 'kcore', path: '/proc/kcore', buildId, pid: -1, required: true };
+    const file = await driver({ buildIdDir: cache, ...options }).open(request, []);
+    if (file === null) return null;
+    const text = new TextDecoder().decode(await file.read(0, file.size));
+    await file.close?.();
+    return text;
+  };
+  assert.equal(await ask({}), 'new');
+  assert.equal(await ask({ kernelCore: named }), 'named');
+  assert.equal(await ask({}, 'cd'.repeat(20)), null);
+  assert.equal(await ask({}, ''), null);
+});

@@ -4,7 +4,14 @@ import { FormatError, memorySource } from '@counterpoint/core/base';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
 import type { Diagnostic, FileRequest, OpenedFile, SymbolDriver } from '@counterpoint/core/symbols';
 import { Debuginfod, type DebuginfodEnvironment } from './debuginfod.ts';
-import { binaryPaths, cachedPath, debugPaths, kernelImagePaths, type Places } from './file-paths.ts';
+import {
+  binaryPaths,
+  cachedPath,
+  debugPaths,
+  kernelCorePaths,
+  kernelImagePaths,
+  type Places,
+} from './file-paths.ts';
 import { openFileSource } from './file-source.ts';
 import { kernelBuildId } from './kernel-build-id.ts';
 import { openPerfMap } from './perf-map.ts';
@@ -21,6 +28,8 @@ export interface DiskDriverOptions extends Partial<Places> {
   procDir?: string;
   /** Where the running kernel's build id is; `/sys/kernel/notes`. */
   kernelNotes?: string;
+  /** A copy of the kernel's memory (/proc/kcore), for its code; empty: wherever there is one. */
+  kernelCore?: string;
   /** Read perf maps whoever owns them (perf's --force). */
   anyOwner?: boolean;
   /** Steers debuginfod, `HOME`-relative paths excepted; this process's environment. */
@@ -35,7 +44,7 @@ export function diskDriver(options: DiskDriverOptions = {}): SymbolDriver {
 class DiskDriver implements SymbolDriver {
   private readonly places: Places;
   private readonly options: Required<
-    Pick<DiskDriverOptions, 'tmpDir' | 'procDir' | 'kernelNotes' | 'anyOwner'>
+    Pick<DiskDriverOptions, 'tmpDir' | 'procDir' | 'kernelNotes' | 'kernelCore' | 'anyOwner'>
   >;
   private readonly debuginfod: Debuginfod;
 
@@ -50,6 +59,7 @@ class DiskDriver implements SymbolDriver {
       tmpDir: options.tmpDir ?? '/tmp',
       procDir: options.procDir ?? '/proc',
       kernelNotes: options.kernelNotes ?? '/sys/kernel/notes',
+      kernelCore: options.kernelCore ?? '',
       anyOwner: options.anyOwner ?? false,
     };
     this.debuginfod = new Debuginfod(environment);
@@ -65,6 +75,10 @@ class DiskDriver implements SymbolDriver {
         return this.openKallsyms(request.buildId);
       case 'modules':
         return this.openProcFile('modules');
+      case 'jitdump':
+        return this.openFirst(binaryPaths(this.places, request, this.rootOf(request.pid)));
+      case 'kcore':
+        return this.openKernelCore(request.buildId);
       case 'vdso':
         return this.openVdso(request.buildId);
       case 'perf-map': {
@@ -126,6 +140,28 @@ class DiskDriver implements SymbolDriver {
       if (file !== null) return file;
     }
     return own;
+  }
+
+  /**
+   * The kernel's code as it ran, patched: what the caller named, perf's copy of the build wanted (`perf buildid-cache --kcore`), or
+   * the running kernel's memory, where that is the one wanted.
+   */
+  private async openKernelCore(buildId: string): Promise<OpenedFile | null> {
+    const { kernelCore, kernelNotes, procDir } = this.options;
+    if (kernelCore !== '') return openFileSource(kernelCore);
+    const copies = await kernelCorePaths(this.places, buildId);
+    const file = await this.openFirst(copies);
+    if (file !== null) return file;
+    const isRunning = buildId !== '' && buildId === kernelBuildId(kernelNotes);
+    return isRunning ? this.openFirst([`${procDir}/kcore`]) : null;
+  }
+
+  private async openFirst(paths: readonly string[]): Promise<OpenedFile | null> {
+    for (const path of paths) {
+      const file = await openFileSource(path).catch(() => null);
+      if (file !== null) return file;
+    }
+    return null;
   }
 
   private async openVdso(buildId: string): Promise<OpenedFile | null> {

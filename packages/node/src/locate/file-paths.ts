@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { FileRequest } from '@counterpoint/core/symbols';
 
@@ -83,6 +84,21 @@ export function debugPaths(places: Places, request: FileRequest, root: string): 
   }
   const itself = new Set(binaryPaths(places, request, root));
   return paths.filter((one) => !itself.has(one));
+}
+
+/**
+ * Copies of a kernel's memory in perf's cache, the newest first:
+ *
+ *     ~/.debug/[kernel.kcore]/93ac61ec5a8eb1396f9fbd350e3169a558528a40/2026112117055500/kcore
+ */
+export async function kernelCorePaths(places: Places, buildId: string): Promise<string[]> {
+  if (!isBuildId(buildId)) return [];
+  const folder = `${places.buildIdDir}/[kernel.kcore]/${buildId}`;
+  const times = await readdir(folder).catch(() => []);
+  return times
+    .sort()
+    .reverse()
+    .map((time) => `${folder}/${time}/kcore`);
 }
 
 function buildIdDebugPaths(places: Places, buildId: string): string[] {

@@ -64,12 +64,18 @@ export interface RecordingScriptOptions
   itrace?: ItraceOptions;
 }
 
+export interface RecordingStatsOptions extends ScanOptions {
+  itrace?: ItraceOptions;
+}
+
 const SCAN: OptionsOf<ScanOptions> = {
   signal: SIGNAL,
   onProgress: FUNCTION,
   unordered: FLAG,
   onChunk: FUNCTION,
 };
+
+const STATS: OptionsOf<RecordingStatsOptions> = { ...SCAN, itrace: OBJECT };
 
 const NUMBERS = setOf('number');
 const TIME: Check = {
@@ -164,9 +170,10 @@ export class Recording implements AsyncDisposable {
   }
 
   /** What is in the file: samples, records by type, losses, damage. */
-  async stats(options: ScanOptions = {}): Promise<StatsAnswer> {
-    checkOptions('stats()', options, SCAN);
-    return collectStats(await this.reader(), options);
+  async stats(options: RecordingStatsOptions = {}): Promise<StatsAnswer> {
+    checkOptions('stats()', options, STATS);
+    const { itrace, ...scan } = options;
+    return collectStats(await this.reader(), { ...scan, ...this.trace(itrace) });
   }
 
   /** Every record as an owned object, in order of time. */

@@ -2,7 +2,7 @@ import type { ByteSource } from '../../base/index.ts';
 import { CounterpointError } from '../../base/index.ts';
 import { type ElfFile, openElf, PT_LOAD, type Segment } from '../../elf/index.ts';
 import type { CodeImage } from './code-image.ts';
-import type { Placement } from './layer.ts';
+import type { CodeSource, Placement } from './layer.ts';
 
 export interface ElfPlacement extends Omit<Placement, 'address'> {
   /** Where the lowest segment is in memory; default: where the file says. */
@@ -51,16 +51,23 @@ export async function addKernelCore(
   source: ByteSource,
   placement: Omit<Placement, 'address'>,
 ): Promise<number> {
-  const segments = loadedSegments(await openElf(source));
-  for (const segment of segments)
-    image.addSource({
-      ...placement,
-      address: BigInt(segment.address),
-      source,
-      offset: segment.offset,
-      sizeBytes: segment.fileSize,
-    });
-  return segments.length;
+  const parts = await kernelCoreParts(source, placement);
+  for (const part of parts) image.addSource(part);
+  return parts.length;
+}
+
+/** What `addKernelCore` adds, for who makes several images with one kernel. */
+export async function kernelCoreParts(
+  source: ByteSource,
+  placement: Omit<Placement, 'address'>,
+): Promise<CodeSource[]> {
+  return loadedSegments(await openElf(source)).map((segment) => ({
+    ...placement,
+    address: BigInt(segment.address),
+    source,
+    offset: segment.offset,
+    sizeBytes: segment.fileSize,
+  }));
 }
 
 function loadedSegments(elf: ElfFile): Segment[] {
