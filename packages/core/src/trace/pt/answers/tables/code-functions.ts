@@ -9,6 +9,9 @@ import {
   type SymbolDriver,
 } from '../../../../symbols/index.ts';
 
+/** Addresses that a message names. */
+const MOST_SHOWN = 8;
+
 /** A piece of a file in memory. */
 export interface PlacedBinary {
   path: string;
@@ -125,11 +128,13 @@ export class CodeFunctions {
     if (/^(0x[0-9a-fA-F]{1,16}|[0-9]{1,19})$/.test(text)) return BigInt(text);
     const found = [...new Set(this.addressesOf(text))];
     if (found.length === 1) return found[0]!;
+    const shown = found.slice(0, MOST_SHOWN).map((one) => `0x${one.toString(16)}`);
+    if (found.length > shown.length) shown.push('...');
     throw new CounterpointError(
       'ERR_NO_FUNCTION',
       found.length === 0
         ? `no function is named ${text}`
-        : `${found.length} functions are named ${text}: ${found.map((one) => `0x${one.toString(16)}`).join(', ')}`,
+        : `${found.length} functions are named ${text}: ${shown.join(', ')}`,
       'Give its address (0x…), or name the file that has it.',
     );
   }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { memorySource } from '../../../../base/index.ts';
 import { assertTableInvariants, frameName, NONE, type Profile } from '../../../../profile/index.ts';
 import { corpusFiles } from '../../../../test/corpus.ts';
-import { tinyElf } from '../../../../test/tiny-elf.ts';
+import { CONTENT_OFFSET, tinyElf } from '../../../../test/tiny-elf.ts';
 import { addElf, CodeImage } from '../../../image/index.ts';
 import { NO_ERRATA } from '../../errata.ts';
 import { CallTrace } from '../calls/index.ts';
@@ -90,4 +90,25 @@ test('a file without segments is no place for functions', async () => {
     await assert.rejects(functions.addElf(memorySource(tinyElf({})), { name: 'debug', address }), {
       code: 'ERR_NO_SEGMENTS',
     });
+});
+
+test('a name that many functions have: some of their addresses, not a page of them', async () => {
+  const functions = new CodeFunctions();
+  const symbols = Array.from({ length: 1000 }, (_, at) => ({
+    name: 'same',
+    value: 0x1000 + 4 * at,
+    size: 4,
+  }));
+  const bytes = tinyElf({
+    sections: [{ name: '.text', type: 1, flags: 6, address: 0x1000, bytes: new Uint8Array(4000) }],
+    segments: [{ type: 1, offset: CONTENT_OFFSET, address: 0x1000, fileSize: 4000 }],
+    symbols,
+  });
+  await functions.addElf(memorySource(bytes), { name: 'program' });
+  assert.throws(
+    () => functions.addressOf('same'),
+    /1000 functions are named same: 0x1000, .*, 0x101c, \.\.\.$/,
+  );
+  assert.throws(() => functions.addressOf('other'), /no function is named other/);
+  assert.equal(functions.addressOf('0x1004'), 0x1004n);
 });
