@@ -157,7 +157,6 @@ export class CallCollector implements TraceListener {
   onEvent(event: FlowEvent, ipLo: number, ipHi: number): void {
     if (event.isStatus) return;
     const tracker = this.#tracker;
-    const here = () => this.#addresses.rowOf(ipLo, ipHi);
     switch (event.kind) {
       case EVENT_ENABLED:
         this.#open = 0;
@@ -167,7 +166,7 @@ export class CallCollector implements TraceListener {
         this.#disable(event);
         return;
       case EVENT_ASYNC_DISABLED: {
-        this.#arrive(here());
+        this.#arrive(ipLo, ipHi);
         const at = this.#addresses.rowOf(event.ipLo, event.ipHi);
         const target = event.isIpSuppressed ? NO_ROW : this.#addresses.rowOf(event.toLo, event.toHi);
         // The code that handles the abort is not traced.
@@ -177,7 +176,7 @@ export class CallCollector implements TraceListener {
         return;
       }
       case EVENT_ASYNC_BRANCH: {
-        this.#arrive(here());
+        this.#arrive(ipLo, ipHi);
         const target = this.#addresses.rowOf(event.toLo, event.toHi);
         if (this.#isAborting) tracker.abort();
         else tracker.interrupt(target, this.#addresses.rowOf(event.ipLo, event.ipHi));
@@ -185,7 +184,7 @@ export class CallCollector implements TraceListener {
         return;
       }
       case EVENT_OVERFLOW:
-        this.#arrive(here());
+        this.#arrive(ipLo, ipHi);
         this.#lose(LEFT_LOST);
         return;
       case EVENT_TSX: {
@@ -198,7 +197,7 @@ export class CallCollector implements TraceListener {
   }
 
   onBreak(code: number, ipLo: number, ipHi: number): void {
-    this.#arrive(this.#addresses.rowOf(ipLo, ipHi));
+    this.#arrive(ipLo, ipHi);
     this.#lose(code === FLOW_END ? LEFT_END : LEFT_LOST);
   }
 
@@ -228,8 +227,11 @@ export class CallCollector implements TraceListener {
   }
 
   /** The path has come to an address where nothing was executed yet, and perhaps nothing will be. */
-  #arrive(row: number): void {
-    if (this.#open !== 0 && row !== this.#openAt) this.#goTo(row);
+  #arrive(lo: number, hi: number): void {
+    // Damage leads to addresses without end: one that nothing depends on is not kept.
+    if (this.#open === 0) return;
+    const row = this.#addresses.rowOf(lo, hi);
+    if (row !== this.#openAt) this.#goTo(row);
     this.#open = 0;
   }
 

@@ -21,6 +21,9 @@ import {
   RandomWalk,
   STEP_ASYNC,
 } from '../../execution/index.ts';
+import { PT_IP_SEXT_48, PT_MODE_EXEC_CS_L } from '../../opcodes.ts';
+import { PACKET_FUP, PACKET_MODE_EXEC, PACKET_PSB, PACKET_PSBEND, PACKET_TIP } from '../../packet-kinds.ts';
+import { PacketWriter } from '../../packet-writer.ts';
 import { parseTraceProgram } from '../../text/index.ts';
 import { type CallRecord, CallTrace, NO_ROW, type TraceCalls, type TraceCallsOptions } from './index.ts';
 
@@ -279,4 +282,22 @@ trace
     '} async 3000 return',
     'untraced - {',
   ]);
+});
+
+test('addresses of damage that lead nowhere are not kept', () => {
+  const writer = new PacketWriter();
+  for (let at = 0; at < 1000; at++) {
+    writer.put(PACKET_PSB);
+    writer.put(PACKET_MODE_EXEC, { flags: PT_MODE_EXEC_CS_L });
+    writer.put(PACKET_FUP, { type: PT_IP_SEXT_48, lo: 0x10000 + at, hi: 0 });
+    writer.put(PACKET_PSBEND);
+    writer.put(PACKET_TIP, { type: PT_IP_SEXT_48, lo: 0x20000 + at, hi: 0 });
+  }
+  const trace = new CallTrace(writer.bytes(), new CodeImage(), {}, {});
+  const { errors, addresses } = trace.run();
+  assert.deepEqual(
+    errors.map(({ code, count }) => [code, count]),
+    [['no-map', 1000]],
+  );
+  assert.ok(addresses.length < 10, `${addresses.length} addresses`);
 });
