@@ -32,6 +32,8 @@ export class BpfMap implements Disposable {
   readonly strideBytes: number;
   /** Of one element as it is read: `copies * strideBytes`. */
   readonly valueBytes: number;
+  /** Keys and values that the kernel has copied here so far. */
+  bytesRead = 0;
   readonly #sys: Sys;
 
   constructor(sys: Sys, definition: BpfMapDefinition, fd: Fd, possibleCpuCount: number) {
@@ -52,7 +54,9 @@ export class BpfMap implements Disposable {
 
   /** False where there is no such key. `value` has `valueBytes`. */
   lookupInto(key: Uint8Array, value: Uint8Array): boolean {
-    return this.#sys.bpfMapLookup(this.fd, this.#key(key), this.#value(value));
+    const isThere = this.#sys.bpfMapLookup(this.fd, this.#key(key), this.#value(value));
+    if (isThere) this.bytesRead += this.valueBytes;
+    return isThere;
   }
 
   /** `value` has `valueBytes`: for a per-CPU map every CPU's. */
@@ -127,6 +131,7 @@ export class BpfMap implements Disposable {
         yield* this.#singles(kind);
         return;
       }
+      this.bytesRead += result.count * (keySizeBytes + this.valueBytes);
       if (result.count > 0) yield { count: result.count, keys, values };
       if (!result.hasMore) return;
     }

@@ -24,6 +24,8 @@ export interface FormatResult {
   readonly runs: bigint;
   /** Of all those runs together; null where the kernel did not measure it. */
   readonly costNs: number | null;
+  /** Copied out of the kernel's maps, in place of records. */
+  readonly bytesRead: number;
   readonly samples: number;
   /** What it says of itself, for people. */
   readonly lines: readonly string[];
@@ -142,12 +144,13 @@ class FormatPart {
   }
 
   finish(): { result: FormatResult; losses: readonly LossFacts[] } {
-    const { overflows, runs, costNs, losses } = this.#run.finish();
+    const { overflows, runs, costNs, bytesRead, losses } = this.#run.finish();
     const result = {
       name: this.#run.format.name,
       overflows: overflows.reduce((sum, count) => sum + count, 0n),
       runs,
       costNs,
+      bytesRead,
       samples: this.samples,
       lines: this.#lines,
     };

@@ -39,6 +39,8 @@ export interface FormatTotals {
   readonly runs: bigint;
   /** Of all programs together, by the kernel's own measurement; null where it did not measure. */
   readonly costNs: number | null;
+  /** What was copied out of its maps into this process. */
+  readonly bytesRead: number;
   readonly losses: readonly LossFacts[];
 }
 
@@ -156,7 +158,14 @@ export class FormatRun implements Disposable {
     const counts = readLossCounters(this.#loaded.map(this.#assembled.losses.name), count, this.#loaded.cpus);
     const runsOf = (rows: readonly ProgramCounts[]) => rows.reduce((sum, one) => sum + one.runs, 0n);
     const overflows = handlers.map((_, index) => runsOf(counts.filter(({ program }) => program === index)));
-    return { overflows, runs: runsOf(counts), costNs: this.#costNs(), losses: this.#losses(counts) };
+    const bytesRead = [...this.#loaded.maps.values()].reduce((sum, map) => sum + map.bytesRead, 0);
+    return {
+      overflows,
+      runs: runsOf(counts),
+      costNs: this.#costNs(),
+      bytesRead,
+      losses: this.#losses(counts),
+    };
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import { loadDefaultExport } from './load-module.ts';
 const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = {
   ring: () => import('./formats/ring.ts'),
   histogram: () => import('./formats/histogram.ts'),
+  stacks: () => import('./formats/stacks.ts'),
 };
 
 export const builtInFormats: readonly string[] = Object.keys(BUILT_IN);

@@ -1,0 +1,158 @@
+/** The formats of one recording, against each other and against the kernel's own counts. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Profile } from '@counterpoint/core/profile';
+import { topFunctions } from '@counterpoint/core/query';
+import { listMaps, listPrograms } from '../bpf/index.ts';
+import { openRecording } from '../open/index.ts';
+import { realSys } from '../sys/index.ts';
+import { agreement } from '../test/agreement.ts';
+import { commandLineProcess } from '../test/command-line.ts';
+import { record } from './record.ts';
+
+const skip = process.getuid?.() === 0 ? false : 'needs root';
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-formats-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Parses, compresses, sorts, recurses, and calls the kernel. */
+const WORK = `
+  const { deflateSync } = require('node:zlib');
+  const { readFileSync } = require('node:fs');
+  const fibonacci = (n) => (n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2));
+  const table = Array.from({ length: 300 }, (_, i) => ({ i, text: 'x'.repeat(i % 50), list: [i, i * 2] }));
+  for (const end = performance.now() + Number(process.argv[1]); performance.now() < end; ) {
+    fibonacci(17);
+    const text = JSON.stringify(table);
+    JSON.parse(text);
+    deflateSync(text);
+    readFileSync('/proc/self/maps');
+    Array.from({ length: 3000 }, (_, i) => (i * 7919) % 3001).sort((a, b) => a - b);
+  }`;
+const work = (ms: number) => [process.execPath, '-e', WORK, String(ms)];
+const PERIOD_NS = 100_000;
+
+/** Overflows by function, of one event. */
+function byFunction(profile: Profile, event: number): Map<string, number> {
+  const { rows } = topFunctions(profile, { event, sort: ['dso', 'symbol'] });
+  const counts = new Map<string, number>();
+  // Code that a compiler made twice has two rows of one name.
+  for (const { dso, symbol, selfPeriod } of rows) {
+    const name = `${dso} ${symbol}`;
+    counts.set(name, (counts.get(name) ?? 0) + Number(selfPeriod) / PERIOD_NS);
+  }
+  return counts;
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((total, count) => total + count, 0);
+}
+
+test('ring, histogram, stacks and kept stacks agree within sampling error', { skip }, async () => {
+  const output = join(folder, 'distributions.data');
+  const formats = ['ring', 'histogram', 'stacks', 'stacks,keep=3'];
+  const result = await record({
+    command: work(1500),
+    events: 'cpu-clock',
+    period: PERIOD_NS,
+    formats,
+    output,
+  });
+  await using recording = await openRecording(output);
+  const { profile } = await recording.profile();
+  const counted = formats.map((_, event) => byFunction(profile, event));
+  const [ring, ...others] = counted as [Map<string, number>, ...Map<string, number>[]];
+  assert.ok(sum(ring) > 5000, `${sum(ring)} samples`);
+  others.forEach((other, index) => {
+    const { statistic, bound, cells } = agreement(ring, other);
+    assert.ok(cells > 20, `${cells} functions`);
+    assert.ok(statistic < bound, `${formats[index + 1]}: ${statistic} where ${bound} is the bound`);
+    // Every overflow is a sample or a loss; the kept ones are samples of their own.
+    const { name, overflows } = result.formats[index + 1]!;
+    const lost = result.loss.filter(({ kind, event }) => kind === 'format-map-full' && event !== null);
+    if (lost.length === 0) assert.equal(sum(other), Number(overflows), name);
+  });
+  // The bound is one that a shift of eight samples in a hundred does not stay below.
+  const shifted = new Map(ring);
+  const [first, second] = [...ring.keys()] as [string, string];
+  const moved = Math.round(sum(ring) * 0.08);
+  shifted.set(first, ring.get(first)! + moved);
+  shifted.set(second, Math.max(0, ring.get(second)! - moved));
+  const { statistic, bound } = agreement(ring, shifted);
+  assert.ok(statistic > bound, `${statistic} where ${bound} is the bound`);
+  const perf = spawnSync('perf', ['report', '-i', output, '--stdio', '-g', '--no-children'], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
+  if (perf.error === undefined) {
+    assert.equal(perf.status, 0, perf.stderr);
+    assert.match(perf.stdout, /--\d+\.\d+%--/);
+  }
+});
+
+test('what the tables have no room for is in the ledger, and the rest is counted', { skip }, async () => {
+  const lossesOf = async (formats: string[]) => {
+    const output = join(folder, 'small.data');
+    const result = await record({
+      command: work(300),
+      events: 'cpu-clock',
+      period: PERIOD_NS,
+      formats,
+      output,
+    });
+    await using recording = await openRecording(output);
+    const { profile } = await recording.profile();
+    const lost = (kind: string) =>
+      result.loss.filter((one) => one.kind === kind).reduce((total, { count }) => total + Number(count), 0);
+    return {
+      counted: sum(byFunction(profile, 0)),
+      overflows: Number(result.formats[0]!.overflows),
+      full: lost('format-map-full'),
+      collisions: lost('format-stack-collision'),
+    };
+  };
+  for (const format of ['histogram', 'stacks']) {
+    const { counted, overflows, full } = await lossesOf([`${format},max-entries=16`]);
+    assert.ok(full > 100, `${full} lost of ${overflows}`);
+    assert.equal(counted + full, overflows);
+  }
+  // A stack that finds no place is left out; its sample is there.
+  const { counted, overflows, collisions } = await lossesOf(['stacks,max-stacks=2']);
+  assert.ok(collisions > 100 && collisions <= overflows, `${collisions} of ${overflows}`);
+  assert.equal(counted, overflows);
+});
+
+test('a recorder that is killed leaves no program or map', { skip, timeout: 60_000 }, async () => {
+  const NAMES = /^(?:histogram|stacks|more_stacks|buckets|loss_counters|since_kept)(?:_\d)?$/;
+  const loaded = () =>
+    [...listPrograms(realSys), ...listMaps(realSys)]
+      .filter(({ name }) => NAMES.test(name))
+      .map(({ id, name }) => `${name} ${id}`);
+  const before = new Set(loaded());
+  const words = ['record', '-a', '-q', '-e', 'cpu-clock', '-c', '1000000', '-o', join(folder, 'killed.data')];
+  const formats = ['--format', 'histogram', '--format', 'stacks,keep=100'];
+  const recorder = spawn(process.execPath, [...commandLineProcess(), ...words, ...formats], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const exited = once(recorder, 'exit');
+  try {
+    const own = () => loaded().filter((one) => !before.has(one));
+    // Two programs; buckets and loss counters of each, two tables of stacks, and one count of what is not kept.
+    for (let tries = 0; own().length < 9 && tries < 200; tries++) await delay(100);
+    const found = own();
+    assert.ok(found.length >= 9, found.join(', '));
+    recorder.kill('SIGKILL');
+    await exited;
+    const left = () => loaded().filter((one) => found.includes(one));
+    // The kernel frees maps a moment later.
+    for (let tries = 0; left().length > 0 && tries < 100; tries++) await delay(100);
+    assert.deepEqual(left(), []);
+  } finally {
+    recorder.kill('SIGKILL');
+  }
+});
