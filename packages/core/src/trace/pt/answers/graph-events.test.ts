@@ -13,6 +13,7 @@ import {
   EVENT_ASYNC_DISABLED,
   EVENT_DISABLED,
   EVENT_ENABLED,
+  EVENT_PAGING,
   type ExecutedInstruction,
   FLOW_END,
   type FlowEvent,
@@ -20,7 +21,7 @@ import {
 import type { CodeGraph } from '../graph/index.ts';
 import { PacketCursor } from '../packet-cursor.ts';
 import { PACKET_CBR, PACKET_FUP, PACKET_TNT8, PACKET_TSC } from '../packet-kinds.ts';
-import { profileTrace, type RunTraceOptions, type TraceListener, TraceRun } from './index.ts';
+import { CallTrace, profileTrace, type RunTraceOptions, type TraceListener, TraceRun } from './index.ts';
 import { NodeAddresses } from './node-addresses.ts';
 import type { GraphEngines } from './run-trace.ts';
 
@@ -83,6 +84,19 @@ function profileOf(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions
   return [profile.sorted().toColumns(), errors, overflows];
 }
 
+function callsOf(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions): string[] {
+  const lines: string[] = [];
+  const trace = new CallTrace(bytes, image, options, {
+    onLeave: ({ kindName, leftName, functionRow, callerRow, depth, instructions }) => {
+      // Rows are numbered as they are met: only their addresses are the same.
+      const [at, from] = [functionRow, callerRow].map((row) => (row < 0 ? '' : trace.addresses.loOf(row)));
+      lines.push(`${kindName} ${leftName} ${at} ${from} ${depth} ${instructions}`);
+    },
+  });
+  const { instructions, branches } = trace.run();
+  return [...lines, `${instructions} ${branches}`];
+}
+
 /** Whole listings are long: where they part is what matters. */
 function assertSame(found: string[], expected: string[], name: string): void {
   const at = expected.findIndex((line, index) => found[index] !== line);
@@ -95,6 +109,7 @@ function compare(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions, 
   const listing = listingOf(bytes, image, options);
   assertSame(listing, listingOf(bytes, image, exact), name);
   assert.deepEqual(profileOf(bytes, image, options), profileOf(bytes, image, exact), name);
+  assertSame(callsOf(bytes, image, options), callsOf(bytes, image, exact), `${name}, calls`);
   return listing;
 }
 
@@ -127,6 +142,51 @@ for (const [seed, encoding] of ENCODINGS.entries())
     const counter: TraceListener = { onNodes() {}, onInstruction: () => single++, onBreak() {} };
     new TraceRun(bytes, image, {}, counter).run();
     assert.ok(single < 30_000 / 2, `${single} instructions were told one by one`);
+  });
+
+const KERNEL_ADDRESS = -0x7f00_0000;
+
+/** System calls and interrupts lead into a kernel that writes CR3 on its way in and out. */
+function kernelTraceOf(
+  seed: number,
+  encoding: EncodingOptions,
+  instructions: number,
+): [Uint8Array, CodeImage] {
+  const code = randomCode(new Random(seed), ADDRESS);
+  const kernel = randomCode(new Random(seed + 1), KERNEL_ADDRESS, true);
+  const image = imageOfCode(code, ADDRESS);
+  image.addSection({ name: 'kernel', address: BigInt(KERNEL_ADDRESS), bytes: kernel.bytes });
+  const { entries } = code;
+  const { handlers } = kernel;
+  const path = new RandomWalk({ seed, entries, handlers, interruptEvery: 10 + (seed % 20) });
+  const encoder = new ExecutionEncoder(image, path, { ...encoding, withKernel: true });
+  const bytes = joinChunks(encoder.chunks({ instructions }));
+  if (instructions > 10_000) assert.ok(encoder.truth.interrupts > 100 && encoder.truth.farTransfers > 500);
+  return [bytes, image];
+}
+
+for (const [seed, encoding] of ENCODINGS.entries())
+  test(`with the kernel, which writes CR3, ${JSON.stringify(encoding)}`, () => {
+    const [bytes, image] = kernelTraceOf(seed + 70, encoding, 30_000);
+    compare(bytes, image, { interruptFlags: seed === 1 }, 'whole');
+    compare(bytes, image, { useCr3: true }, 'by address space');
+    const told = [0, 0];
+    for (const [at, exactOnly] of [true, false].entries())
+      new TraceRun(
+        bytes,
+        image,
+        { exactOnly },
+        {
+          onNodes() {},
+          onInstruction() {},
+          onEvent: ({ kind, lo }) => {
+            if (kind === EVENT_PAGING) told[at]! += lo;
+          },
+          onBreak() {},
+        },
+      ).run();
+    assert.ok(told[0]! > 0);
+    assert.equal(told[1], told[0]);
   });
 
 /** Aborted transactions before interrupts, some with the branch before them told wrong, and overflows in the middle of CYC. */
@@ -263,7 +323,8 @@ test('damaged: the same path, events and errors', () => {
   const random = new Random(55);
   let errors = 0;
   for (let round = 0; round < 150; round++) {
-    const [whole, image] = traceOf(round + 1, ENCODINGS[round % ENCODINGS.length]!, 1500);
+    const make = round % 3 === 0 ? kernelTraceOf : traceOf;
+    const [whole, image] = make(round + 1, ENCODINGS[round % ENCODINGS.length]!, 1500);
     const bytes = whole.slice();
     for (let flips = random.below(5); flips >= 0; flips--)
       bytes[random.below(bytes.length)]! ^= 1 << random.below(8);

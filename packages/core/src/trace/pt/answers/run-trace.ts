@@ -279,7 +279,7 @@ export class TraceRun {
   }
 
   #newEngine(state: FlowState, addressSpace: number): GraphEngine {
-    const { errata, filter, codeTime } = this.#options;
+    const { errata, filter, codeTime, useCr3 } = this.#options;
     const graph = new CodeGraph(this.#image, {
       mode: state.mode,
       addressSpace,
@@ -293,6 +293,7 @@ export class TraceRun {
     return new GraphEngine(graph, state.lastIp, {
       ...(errata === undefined ? {} : { errata }),
       ...(leavesUnmarked ? {} : { events: this.#engineEvents() }),
+      ignoresCr3: useCr3 !== true,
       ...(counts === undefined ? {} : { counts }),
       ...(onNodes === undefined ? {} : { nodes: onNodes }),
       ...(onPaths === undefined ? {} : { paths: onPaths }),

@@ -63,14 +63,17 @@ export class ExecutionBlock {
 export class ExecutionCode {
   private readonly image: CodeImage;
   private readonly mode: number;
+  private readonly isPrivileged: boolean;
   private readonly blocks = new Map<number, Map<number, ExecutionBlock>>();
   private readonly scratchInstruction = new Instruction();
   private readonly scratchAddresses = new Int32Array(2 * MAX_INSTRUCTIONS);
   private readonly scratchCode = new Uint8Array(2);
 
-  constructor(image: CodeImage, mode: number = MODE_64) {
+  /** `isPrivileged`: the kernel's code, too; a write of CR3 then ends a block. */
+  constructor(image: CodeImage, mode: number = MODE_64, isPrivileged = false) {
     this.image = image;
     this.mode = mode;
+    this.isPrivileged = isPrivileged;
   }
 
   blockAt(lo: number, hi: number): ExecutionBlock {
@@ -138,8 +141,8 @@ export class ExecutionCode {
       const next = (atLo >>> 0) + size;
       if (next > 0xffff_ffff) atHi = (atHi + 1) | 0;
       atLo = next | 0;
-      // Their packets can be left out: PTWRITE's when it is not enabled, PIP's in user mode.
-      if (instruction.kind !== KIND_PTWRITE && instruction.kind !== KIND_MOV_CR3) kind = instruction.kind;
+      // Its packet can be left out: PTWRITE is not enabled.
+      if (instruction.kind !== KIND_PTWRITE) kind = instruction.kind;
     }
     block.addresses = addresses.slice(0, 2 * count);
     block.kind = kind;
@@ -154,7 +157,8 @@ export class ExecutionCode {
 
   /** HLT is for the kernel, UD2 for nobody. */
   private raises(lo: number, hi: number, instruction: Instruction): boolean {
-    if (instruction.detail === DETAIL_HLT || instruction.kind === KIND_MOV_CR3) return true;
+    if (instruction.detail === DETAIL_HLT) return true;
+    if (instruction.kind === KIND_MOV_CR3) return !this.isPrivileged;
     if (instruction.length !== 2) return false;
     this.image.read(lo, hi, this.scratchCode);
     return this.scratchCode[0] === 0x0f && this.scratchCode[1] === 0x0b;

@@ -6,6 +6,7 @@ import {
   KIND_CONDITIONAL,
   KIND_JUMP,
   KIND_JUMP_INDIRECT,
+  KIND_MOV_CR3,
   KIND_OTHER,
   KIND_RETURN,
   MODE_64,
@@ -17,6 +18,7 @@ import {
   PACKET_MODE_EXEC,
   PACKET_MODE_TSX,
   PACKET_MTC,
+  PACKET_PIP,
   PACKET_PSB,
   PACKET_PSBEND,
   PACKET_TIP_PGD,
@@ -34,6 +36,8 @@ import { PacketSink } from './packet-sink.ts';
 export interface EncodingOptions {
   /** Returns to where the call on the stack came from become one bit. Default true. */
   returnCompression?: boolean;
+  /** The kernel is traced, too: far transfers and interrupts lead on, and writes of CR3 are told. Default false. */
+  withKernel?: boolean;
   /** TNT packets of up to 47 outcomes. Default false. */
   longTnt?: boolean;
   /** Targets of indirect branches wait for the TNT packet to fill. Default false. */
@@ -63,9 +67,13 @@ export interface ExecutionLimit {
 
 /** Cycles that pass while the kernel works: some microseconds, less than MTC's 8 bits wrap in. */
 const KERNEL_CYCLES = 900;
+/** What tells the kernel's page table from the program's: the next page but one. */
+const KERNEL_PAGE_TABLE = 0x1000;
+const PROGRAM_CR3 = 0x1_2000;
 
 /**
- * Writes the packets that a CPU writes while it runs code along a path: user code only, as with a filter on the privilege level.
+ * Writes the packets that a CPU writes while it runs code along a path: user code only, as with a filter on the privilege level, or
+ * the kernel's code, too (`withKernel`).
  *
  *     path ── where next? ──> blocks ──┬── outcomes, targets ──> packets ──> chunks of bytes
  *                                      └── instructions, hash, runs of each block: the truth
@@ -85,12 +93,14 @@ export class ExecutionEncoder {
   private lastMtc = 0;
   private nextMtcCycles = 0;
   private lastCyc = 0;
+  private cr3 = PROGRAM_CR3;
   private isStarted = false;
   private readonly step: NextStep = { lo: 0, hi: 0, resumeLo: 0, resumeHi: 0 };
 
   constructor(image: CodeImage, path: ExecutionPath, options: EncodingOptions = {}) {
     const {
       returnCompression = true,
+      withKernel = false,
       longTnt = false,
       deferTips = false,
       psbBytes = 4096,
@@ -102,6 +112,7 @@ export class ExecutionEncoder {
     } = options;
     this.options = {
       returnCompression,
+      withKernel,
       longTnt,
       deferTips,
       psbBytes,
@@ -111,7 +122,7 @@ export class ExecutionEncoder {
       hash,
       edges,
     };
-    this.code = new ExecutionCode(image, MODE_64);
+    this.code = new ExecutionCode(image, MODE_64, withKernel);
     this.path = path;
     this.truth = new ExecutionTruth(hash, edges);
     this.clock = new ExecutionClock({ ...DEFAULT_RATES, ...options.rates });
@@ -226,9 +237,19 @@ export class ExecutionEncoder {
           sink.outcome(true);
         } else sink.putTargetNow(step.lo, step.hi);
         return code.blockAt(step.lo, step.hi);
+      case KIND_MOV_CR3:
+        // As with page tables of the kernel's own: one more and one less at every way in and out.
+        this.cr3 ^= KERNEL_PAGE_TABLE;
+        sink.flushOutcomes();
+        sink.put(PACKET_PIP, this.cr3);
+        return this.direct(block, code.nextOf(block), step);
       default:
         // Far transfers go through the kernel: system calls, traps, and back.
         truth.farTransfers++;
+        if (this.options.withKernel) {
+          sink.putTargetNow(step.lo, step.hi);
+          return code.blockAt(step.lo, step.hi);
+        }
         sink.flushOutcomes();
         this.putDisabled();
         this.putEnabled(step.lo, step.hi);
@@ -246,6 +267,10 @@ export class ExecutionEncoder {
     this.truth.interrupts++;
     this.sink.flushOutcomes();
     this.sink.putIp(PACKET_FUP, step.lo, step.hi);
+    if (this.options.withKernel) {
+      this.sink.putTargetNow(step.resumeLo, step.resumeHi);
+      return this.code.blockAt(step.resumeLo, step.resumeHi);
+    }
     this.putDisabled();
     this.putEnabled(step.resumeLo, step.resumeHi);
     return this.code.blockAt(step.resumeLo, step.resumeHi);

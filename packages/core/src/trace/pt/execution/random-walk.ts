@@ -3,6 +3,8 @@ import {
   KIND_CALL,
   KIND_CALL_INDIRECT,
   KIND_CONDITIONAL,
+  KIND_FAR_CALL,
+  KIND_FAR_RETURN,
   KIND_JUMP,
   KIND_JUMP_INDIRECT,
   KIND_RETURN,
@@ -24,6 +26,8 @@ export interface RandomWalkOptions {
   seed?: number;
   /** Where functions begin: targets of indirect branches and of everything that leads nowhere. Low and high half in turn. */
   entries: Int32Array;
+  /** Where system calls and interrupts lead, for an encoder `withKernel`; far returns lead back. Without it the kernel is not seen. */
+  handlers?: Int32Array;
   /** An interrupt each so many blocks, on average; 0 for none. */
   interruptEvery?: number;
   /**
@@ -38,6 +42,7 @@ export interface RandomWalkOptions {
  */
 export class RandomWalk implements ExecutionPath {
   private readonly entries: Int32Array;
+  private readonly handlers: Int32Array | undefined;
   private readonly interruptEvery: number;
   private readonly wanderEvery: number;
   private untilWander: number;
@@ -48,8 +53,9 @@ export class RandomWalk implements ExecutionPath {
   private depth = 0;
   private top = 0;
 
-  constructor({ seed = 1, entries, interruptEvery = 0, wanderEvery = 5000 }: RandomWalkOptions) {
+  constructor({ seed = 1, entries, handlers, interruptEvery = 0, wanderEvery = 5000 }: RandomWalkOptions) {
     this.entries = entries;
+    this.handlers = handlers;
     this.interruptEvery = interruptEvery;
     this.wanderEvery = wanderEvery;
     this.untilWander = wanderEvery;
@@ -69,7 +75,18 @@ export class RandomWalk implements ExecutionPath {
     if (this.interruptEvery === 0 || this.random() % this.interruptEvery !== 0) return STEP_ON;
     step.resumeLo = step.lo;
     step.resumeHi = step.hi;
+    if (this.handlers !== undefined) this.handle(step, code);
     return STEP_ASYNC;
+  }
+
+  /** An interrupt's handler, which comes back. */
+  private handle(step: NextStep, code: ExecutionCode): void {
+    const { lo, hi } = step;
+    this.pushAddress(lo, hi);
+    this.enter(step, code, this.random(), this.handlers);
+    step.resumeLo = step.lo;
+    step.resumeHi = step.hi;
+    goTo(step, lo, hi);
   }
 
   /** Returns the next block where that is found without a search. */
@@ -90,6 +107,15 @@ export class RandomWalk implements ExecutionPath {
         this.enter(step, code, this.targetOf(block));
         return null;
       case KIND_RETURN:
+        this.pop(code, step);
+        return null;
+      case KIND_FAR_CALL:
+        if (this.handlers === undefined) return goToBlock(step, code.nextOf(block));
+        this.push(block);
+        this.enter(step, code, this.random(), this.handlers);
+        return null;
+      case KIND_FAR_RETURN:
+        if (this.handlers === undefined) return goToBlock(step, code.nextOf(block));
         this.pop(code, step);
         return null;
       default:
@@ -122,12 +148,17 @@ export class RandomWalk implements ExecutionPath {
     return random % 4 === 0 ? favourite + ((random >>> 8) % TARGETS) : favourite;
   }
 
-  private enter(step: NextStep, code: ExecutionCode, number: number): void {
-    const count = this.entries.length >>> 1;
+  private enter(
+    step: NextStep,
+    code: ExecutionCode,
+    number: number,
+    entries: Int32Array = this.entries,
+  ): void {
+    const count = entries.length >>> 1;
     const first = (number >>> 0) % count;
     for (let tries = 0; tries < count; tries++) {
       const entry = 2 * ((first + tries) % count);
-      goTo(step, this.entries[entry]!, this.entries[entry + 1]!);
+      goTo(step, entries[entry]!, entries[entry + 1]!);
       if (!code.isEndless(code.blockAt(step.lo, step.hi))) return;
     }
     throw new CounterpointError(
@@ -138,9 +169,13 @@ export class RandomWalk implements ExecutionPath {
   }
 
   private push(block: ExecutionBlock): void {
+    this.pushAddress(block.nextLo, block.nextHi);
+  }
+
+  private pushAddress(lo: number, hi: number): void {
     this.top = (this.top + 1) % MAX_DEPTH;
-    this.stackLo[this.top] = block.nextLo;
-    this.stackHi[this.top] = block.nextHi;
+    this.stackLo[this.top] = lo;
+    this.stackHi[this.top] = hi;
     if (this.depth < MAX_DEPTH) this.depth++;
   }
 

@@ -8,16 +8,18 @@ import {
   EVENT_ASYNC_DISABLED,
   EVENT_DISABLED,
   EVENT_ENABLED,
+  EVENT_PAGING,
   FlowEvent,
 } from '../flow/event.ts';
 import type { ReturnStack } from '../flow/return-stack.ts';
 import { LastIp } from '../last-ip.ts';
 import { PT_IP_SUPPRESSED } from '../opcodes.ts';
-import { Packet } from '../packet.ts';
+import { FLAG_NON_ROOT, Packet } from '../packet.ts';
 import {
   PACKET_FUP,
   PACKET_MODE_EXEC,
   PACKET_PAD,
+  PACKET_PIP,
   PACKET_PSB,
   PACKET_TIP,
   PACKET_TIP_PGD,
@@ -30,7 +32,7 @@ import { type CodeGraph, END_FAR, END_RETURN } from './code-graph.ts';
 import { IndirectEdges } from './indirect-edges.ts';
 import { NodeParts } from './node-parts.ts';
 import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
-import { AsyncBranch, isEnableNext, isTiming, readAsyncBranch } from './plain-events.ts';
+import { AsyncBranch, isBranchNext, isEnableNext, isTiming, readAsyncBranch } from './plain-events.ts';
 import { type HeaderState, isSameMode, readPlainHeader } from './plain-header.ts';
 import { RowStack } from './row-stack.ts';
 import { CYC_LOG, CYC_SKIP, CYC_STOP, runSteps, StepRegisters } from './run-steps.ts';
@@ -85,6 +87,8 @@ export interface GraphEngineOptions {
   /** Called behind an event (also a PSB+): what `time` was told is the time of it. */
   readonly eventTime?: () => void;
   readonly events?: EngineEventListener;
+  /** With `events`: writes of CR3 are gone over, for they do not change where code is looked for. */
+  readonly ignoresCr3?: boolean;
   readonly errata?: Errata;
   /** With `paths`: CYC packets are not for `time` but stand in the log, in their order. */
   readonly logsCycles?: boolean;
@@ -117,6 +121,11 @@ export class GraphEngine {
   readonly #branch = new AsyncBranch();
   readonly #event = new FlowEvent();
   readonly #events: EngineEventListener | undefined;
+  readonly #ignoresCr3: boolean;
+  /** CR3 was written since `begin`: with this. */
+  hasNewCr3 = false;
+  cr3Lo = 0;
+  cr3Hi = 0;
   readonly #errata: Errata;
   readonly #counts: CountListener | undefined;
   readonly #trail: NodeTrail | null;
@@ -131,6 +140,7 @@ export class GraphEngine {
     this.#counts = options.counts;
     this.#events = options.events;
     this.#errata = options.errata ?? NO_ERRATA;
+    this.#ignoresCr3 = options.ignoresCr3 ?? false;
     this.#parts = new NodeParts(graph);
     this.#time = options.time;
     this.#eventTime = options.eventTime;
@@ -164,6 +174,7 @@ export class GraphEngine {
     this.position = position;
     this.isEnabled = true;
     this.#isLate = false;
+    this.hasNewCr3 = false;
     this.restCount = restCount;
     this.restLo = restLo;
     this.restHi = restHi;
@@ -188,9 +199,9 @@ export class GraphEngine {
   /**
    * Execute from `node` at `position` until a packet is not for the graph, or `end`. The caller finds there what is next:
    * `position`, `node`, `isEnabled`, `calls`, `lastIp` and the rest of the outcomes are exact. `header` is what a PSB+ must say to be passed
-   * over.
+   * over; it is kept true.
    */
-  run(bytes: Uint8Array, end: number, header: Readonly<HeaderState>): void {
+  run(bytes: Uint8Array, end: number, header: HeaderState): void {
     const from = this.position;
     const isReady = this.isEnabled
       ? this.#executeOutcomes(this.restLo, this.restHi, this.restCount)
@@ -311,7 +322,7 @@ export class GraphEngine {
   }
 
   /** One packet of any kind. False: it is not for the graph, and was not touched. */
-  #packetAt(bytes: Uint8Array, end: number, header: Readonly<HeaderState>): boolean {
+  #packetAt(bytes: Uint8Array, end: number, header: HeaderState): boolean {
     const packet = this.#packet;
     const size = readPacket(bytes, this.position, end, packet);
     if (size <= 0) return false;
@@ -335,6 +346,8 @@ export class GraphEngine {
         );
       case PACKET_PSB:
         return this.#header(bytes, end, header);
+      case PACKET_PIP:
+        return this.#writeCr3(bytes, end, packet, size, header);
       default:
         if (!isTiming(packet.kind)) return false;
         this.position += size;
@@ -522,6 +535,38 @@ export class GraphEngine {
     event.toLo = branch.toLo;
     event.toHi = branch.toHi;
     this.#tell(branch.ipLo, branch.ipHi);
+    return true;
+  }
+
+  /** CR3 is written on the node's way, which then goes on behind that. */
+  #writeCr3(
+    bytes: Uint8Array,
+    end: number,
+    packet: Readonly<Packet>,
+    size: number,
+    header: HeaderState,
+  ): boolean {
+    const { graph, node } = this;
+    if (this.#events === undefined || !this.#ignoresCr3) return false;
+    graph.endOf(node);
+    const behind = graph.behindCr3.at(node);
+    if (behind === 0 || !isBranchNext(bytes, this.position + size, end)) return false;
+    const part = this.#partAt(node, graph.loOf(behind), graph.hiOf(behind));
+    if (this.#parts.instructions.at(part) < 0) return false;
+    this.position += size;
+    this.hasNewCr3 = true;
+    header.cr3Lo = this.cr3Lo = packet.lo;
+    header.cr3Hi = this.cr3Hi = packet.hi;
+    this.#parts.countPass(part);
+    this.#executePart(part, node);
+    this.node = behind;
+    if (this.#events.onEvent === undefined) return true;
+    const event = this.#event.clear(EVENT_PAGING);
+    event.isIpSuppressed = true;
+    event.lo = packet.lo;
+    event.hi = packet.hi;
+    event.flags = packet.flags & FLAG_NON_ROOT;
+    this.#tell(this.#parts.lastLo.at(part), this.#parts.lastHi.at(part));
     return true;
   }
 

@@ -58,6 +58,11 @@ export class HandOver {
     this.#fill = (stack) => engine.copyCalls(stack);
     state.returns.defer(this.#fill);
     state.position = engine.position;
+    if (engine.hasNewCr3) {
+      state.cr3Lo = engine.cr3Lo;
+      state.cr3Hi = engine.cr3Hi;
+      state.isCr3Known = true;
+    }
     state.sinceAnchor = isEnabled ? 0 : -1;
     event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
     event.count = engine.restCount;

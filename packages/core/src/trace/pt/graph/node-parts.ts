@@ -21,6 +21,9 @@ export class NodeParts {
   readonly instructions = new Int32Column();
   /** Calls among them. */
   readonly pushes = new Int32Column();
+  /** The last instruction of the part. */
+  readonly lastLo = new Int32Column();
+  readonly lastHi = new Int32Column();
   readonly #graph: CodeGraph;
   readonly #places = new TripleTable();
   readonly #cuts = new Int32Column();
@@ -65,22 +68,32 @@ export class NodeParts {
 
   clear(): void {
     this.#places.clear();
-    for (const column of [this.instructions, this.pushes, this.#cuts, this.#passes]) column.length = 0;
+    const { instructions, pushes, lastLo, lastHi } = this;
+    for (const column of [instructions, pushes, lastLo, lastHi, this.#cuts, this.#passes]) column.length = 0;
   }
 
   #add(node: number, lo: number, hi: number): number {
     let instructions = -1;
     let pushes = 0;
     let before = 0;
+    let lastLo = 0;
+    let lastHi = 0;
     this.#graph.endOf(node);
     this.#graph.walk(node, (atLo, atHi, _size, kind, displacement) => {
       if (instructions >= 0) return;
-      if (atLo === lo && atHi === hi) instructions = before;
-      else if (kind === KIND_CALL && displacement !== 0) pushes++;
+      if (atLo === lo && atHi === hi) {
+        instructions = before;
+        return;
+      }
+      if (kind === KIND_CALL && displacement !== 0) pushes++;
       before++;
+      lastLo = atLo;
+      lastHi = atHi;
     });
     this.instructions.push(instructions);
     this.pushes.push(pushes);
+    this.lastLo.push(lastLo);
+    this.lastHi.push(lastHi);
     this.#cuts.push(0);
     this.#passes.push(0);
     return this.#places.length - 1;

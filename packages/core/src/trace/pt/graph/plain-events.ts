@@ -4,6 +4,7 @@
  *   FUP [timing] TIP                 an interrupt, with what it interrupts and where it leads
  *   FUP [timing] TIP.PGD             the same, where what follows is not traced
  *   MODE.Exec [timing] TIP.PGE       tracing goes on, in the same execution mode
+ *   PIP [timing] TNT or TIP          CR3 is written, and the way goes on to its branch
  *
  * Anything else between them is for the exact decoder.
  */
@@ -19,6 +20,8 @@ import {
   PACKET_TIP_PGD,
   PACKET_TIP_PGE,
   PACKET_TMA,
+  PACKET_TNT8,
+  PACKET_TNT64,
   PACKET_TSC,
 } from '../packet-kinds.ts';
 import { readPacket } from '../read-packet.ts';
@@ -86,6 +89,13 @@ export function isEnableNext(bytes: Uint8Array, position: number, end: number): 
     scratchPacket.kind === PACKET_TIP_PGE &&
     scratchPacket.type !== PT_IP_SUPPRESSED
   );
+}
+
+/** Is an outcome or a target what comes first behind timing packets? Not what may belong to the instruction before. */
+export function isBranchNext(bytes: Uint8Array, position: number, end: number): boolean {
+  if (skipTiming(bytes, position, end) < 0) return false;
+  const { kind } = scratchPacket;
+  return kind === PACKET_TNT8 || kind === PACKET_TIP || kind === PACKET_TNT64;
 }
 
 /** Read the first packet that does not tell of time, into `scratchPacket`. The offset behind it, or below 0. */

@@ -25,8 +25,8 @@ export interface HeaderState {
   readonly modeFlags: number;
   readonly modeMask: number;
   /** CR3 and FLAG_NON_ROOT of the latest PIP. */
-  readonly cr3Lo: number;
-  readonly cr3Hi: number;
+  cr3Lo: number;
+  cr3Hi: number;
 }
 
 const scratchPacket = new Packet();
