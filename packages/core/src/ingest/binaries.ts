@@ -23,7 +23,7 @@ export class Binaries {
   private readonly profile: Profile;
   private readonly machine: Machine;
   private readonly byKey = new Map<string, number>();
-  private readonly reader: PerfDataReader;
+  private readonly reader: Pick<PerfDataReader, 'features'>;
   /** Build ids by path, from the file's table; made again when a pipe gave more. */
   private buildIds = new Map<string, string>();
   private buildIdCount = 0;
@@ -31,7 +31,7 @@ export class Binaries {
   /** Told of each binary when code in it is seen for the first time. */
   onNew: ((index: number) => void) | null = null;
 
-  constructor(profile: Profile, machine: Machine, reader: PerfDataReader) {
+  constructor(profile: Profile, machine: Machine, reader: Pick<PerfDataReader, 'features'>) {
     this.profile = profile;
     this.machine = machine;
     this.reader = reader;

@@ -1,11 +1,11 @@
 import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
-import { type ProgressListener, TripleTable, TWO_32, toBigInt } from '../base/index.ts';
+import { type ProgressListener, TWO_32, toBigInt } from '../base/index.ts';
 import { ERROR_OVERFLOW, scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
 import type { LossLedger } from '../loss/index.ts';
-import type { Thread } from '../machine/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
 import { MODE_KERNEL, NONE, Profile, type ProfileMeta } from '../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import { MergedSamples, ThreadRows } from './merged-samples.ts';
 import { profileMeta } from './meta.ts';
 import type { SampleFilter } from './sample-filter.ts';
 import { SampleWalker, type WalkedSample } from './sample-walker.ts';
@@ -137,12 +137,10 @@ class Builder {
   readonly walker: SampleWalker;
   private readonly reader: PerfDataReader;
   private readonly options: IngestOptions;
-  private readonly threadRows = new Map<number, number>();
-  private readonly merged = new TripleTable();
-  private readonly places = new TripleTable();
+  private readonly threads = new ThreadRows(this.profile);
+  private readonly merged = new MergedSamples(this.profile);
   private readonly sums: PeriodSum[] = [];
   private readonly resolver: SymbolResolver | null;
-  private lastPlace = { event: -1, thread: -1, comm: -1, place: -1 };
   private firstNs = Infinity;
   private lastNs = -Infinity;
 
@@ -163,13 +161,13 @@ class Builder {
     const { timeNs, thread, event, stack, cpu } = sample;
     if (timeNs < this.firstNs) this.firstNs = timeNs;
     if (timeNs > this.lastNs) this.lastNs = timeNs;
-    if (thread.profileRow < 0) this.addThread(thread);
+    if (thread.profileRow < 0) this.threads.add(thread);
     const weight = sample.periodHi * TWO_32 + sample.periodLo;
     this.count(event, sample.periodLo, sample.periodHi);
     const row = thread.profileRow;
     const comm = thread.profileComm;
     if (this.options.aggregate !== true) this.pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
-    else this.mergeRow(row, comm, this.options.keepCpu === true ? cpu : NONE, event.index, stack, weight);
+    else this.merged.add(thread, this.options.keepCpu === true ? cpu : NONE, event.index, stack, weight, 1);
   }
 
   private count(event: RecordedEvent, periodLo: number, periodHi: number): void {
@@ -183,23 +181,6 @@ class Builder {
       sum.hi += carry;
       sum.lo -= carry * TWO_32;
     }
-  }
-
-  /** A thread's first sample, or its first since it changed its name. */
-  private addThread(thread: Thread): void {
-    const { threads, strings } = this.profile;
-    const comm = strings.intern(thread.comm);
-    const known = this.threadRows.get(thread.tid);
-    thread.profileComm = comm;
-    if (known !== undefined && threads.pid.at(known) === thread.process.pid) {
-      threads.comm.data[known] = comm;
-      thread.profileRow = known;
-      return;
-    }
-    thread.profileRow = threads.pid.push(thread.process.pid);
-    threads.tid.push(thread.tid);
-    threads.comm.push(comm);
-    this.threadRows.set(thread.tid, thread.profileRow);
   }
 
   private pushRow(
@@ -220,33 +201,6 @@ class Builder {
     samples.stack.push(stack);
     samples.weight.push(weight);
     samples.count.push(1);
-  }
-
-  private mergeRow(
-    thread: number,
-    comm: number,
-    cpu: number,
-    event: number,
-    stack: number,
-    weight: number,
-  ): void {
-    const row = this.merged.find(this.placeOf(event, thread, comm), stack, cpu);
-    if (row < 0) this.pushRow(Number.NaN, thread, comm, cpu, event, stack, weight);
-    else {
-      const { samples } = this.profile;
-      samples.weight.data[row]! += weight;
-      samples.count.data[row]! += 1;
-    }
-  }
-
-  /** (event, thread, command) as one number; mostly that of the sample before. */
-  private placeOf(event: number, thread: number, comm: number): number {
-    const { lastPlace } = this;
-    if (lastPlace.event !== event || lastPlace.thread !== thread || lastPlace.comm !== comm) {
-      const found = this.places.find(event, thread, comm);
-      this.lastPlace = { event, thread, comm, place: found < 0 ? -1 - found : found };
-    }
-    return this.lastPlace.place;
   }
 
   async finish(trace: TraceOutcome | null): Promise<IngestResult> {

@@ -91,7 +91,16 @@ export class StackInterner {
   private words: Int32Array = new Int32Array(0);
   private scratchWords: Int32Array = new Int32Array(0);
 
-  constructor(profile: Profile, machine: Machine, binaries: Binaries, wholeChains: boolean) {
+  private readonly mostNodes: number;
+
+  constructor(
+    profile: Profile,
+    machine: Machine,
+    binaries: Binaries,
+    wholeChains: boolean,
+    mostNodes: number = MAX_NODES,
+  ) {
+    this.mostNodes = mostNodes;
     this.profile = profile;
     this.machine = machine;
     this.binaries = binaries;
@@ -198,7 +207,7 @@ export class StackInterner {
     this.lastRoot = root;
     this.lastValid = true;
     const stack = depth > 0 ? this.nodeStack[this.node[depth - 1]!]! : NONE;
-    if (this.nodes.length > MAX_NODES) this.forget();
+    if (this.nodes.length > this.mostNodes) this.forget();
     return stack;
   }
 

@@ -1,5 +1,5 @@
 import { type ProgressListener, toSignedFloat } from '../base/index.ts';
-import type { Profile, ProfileMeta } from '../profile/index.ts';
+import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, type Diagnostic, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
 
@@ -23,6 +23,8 @@ export class SymbolResolver {
   /** Symbol rows of the profile by binary and place in its table. */
   private readonly rows = new Map<number, Map<number, number>>();
   private nextFrame = 0;
+  /** Frames before that one that are to be looked up again. */
+  private again: number[] = [];
   /** Whether files that no build id proves to be the recorded ones may name code. */
   private readonly acceptUnverified: (meta: ProfileMeta) => boolean;
 
@@ -47,8 +49,12 @@ export class SymbolResolver {
   async resolveNew(onProgress?: ProgressListener): Promise<void> {
     const { frames } = this.profile;
     const end = frames.length;
-    if (this.nextFrame === end) return;
+    if (this.nextFrame === end && this.again.length === 0) return;
     const wanted = new Set<number>();
+    for (const frame of this.again) {
+      const binary = frames.binary.at(frame);
+      if (!this.tables.has(binary)) wanted.add(binary);
+    }
     for (let frame = this.nextFrame; frame < end; frame++) {
       const binary = frames.binary.at(frame);
       if (!this.tables.has(binary)) wanted.add(binary);
@@ -66,8 +72,26 @@ export class SymbolResolver {
       this.tables.set(binary, table);
       this.diagnostics.push(...diagnostics);
     }
+    for (const frame of this.again) this.resolveFrame(frame);
+    this.again = [];
     for (let frame = this.nextFrame; frame < end; frame++) this.resolveFrame(frame);
     this.nextFrame = end;
+  }
+
+  /** A binary's code has changed (it is made while it runs): its table is loaded again, and its frames are looked up anew. */
+  forget(binary: number): void {
+    const { frames } = this.profile;
+    this.tables.delete(binary);
+    this.begun.delete(binary);
+    this.rows.delete(binary);
+    const own = (frame: number) => frames.binary.at(frame) === binary;
+    this.again = this.again.filter((frame) => !own(frame));
+    for (let frame = 0; frame < this.nextFrame; frame++) {
+      if (!own(frame)) continue;
+      frames.symbol.data[frame] = NONE;
+      frames.symbolOffset.data[frame] = 0;
+      this.again.push(frame);
+    }
   }
 
   /** Never rejects: what went wrong waits with the result until the table is wanted. */

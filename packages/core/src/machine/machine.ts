@@ -129,6 +129,14 @@ export class Machine {
     return this.threads.get(tid) ?? null;
   }
 
+  /** A process is gone, with its threads: nothing will be asked of it any more. */
+  forget(pid: number): void {
+    this.processes.delete(pid);
+    this.lastThread = null;
+    for (const thread of this.threads.values())
+      if (thread.process.pid === pid) this.threads.delete(thread.tid);
+  }
+
   /** Take a side-band record (one of `SIDEBAND_TYPES`; others are ignored). */
   record(record: PerfRecord): void {
     switch (record.type) {

@@ -1,0 +1,86 @@
+import { Machine } from '../machine/index.ts';
+import { MODE_KERNEL, MODE_USER, Profile } from '../profile/index.ts';
+import { SampleFields } from '../records/index.ts';
+import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import { Binaries } from './binaries.ts';
+import { MergedSamples, ThreadRows } from './merged-samples.ts';
+import { StackInterner } from './stack-interner.ts';
+import { SymbolResolver } from './symbol-resolver.ts';
+
+/** Addresses that are remembered with their frames: processes come and go, and this goes on for days. */
+const MOST_ADDRESSES = 1 << 18;
+/** Maps of code that is being made are read again at most so often. */
+const JIT_INTERVAL_MS = 5000;
+
+const NO_BYTES = new DataView(new ArrayBuffer(0));
+
+/**
+ * A profile that is looked at while it grows: counts by process and address come in, old ones fade, names are found as they are
+ * needed. Flat: a sample's stack is its innermost frame.
+ */
+export class RunningProfile {
+  readonly machine = new Machine();
+  readonly profile = new Profile();
+  private readonly binaries: Binaries;
+  private readonly stacks: StackInterner;
+  private readonly threads = new ThreadRows(this.profile);
+  private readonly samples = new MergedSamples(this.profile);
+  private readonly resolver: SymbolResolver | null;
+  private readonly fields = new SampleFields();
+  /** When the map of a binary of JIT code was read. */
+  private readonly jitReadAtMs = new Map<number, number>();
+  /** Binaries of JIT code with addresses that their maps did not name. */
+  private readonly stale = new Set<number>();
+  private seenFrames = 0;
+
+  /** Side-band records go to `machine`, in order of time. */
+  constructor(symbols: SymbolDriver | null) {
+    const { machine, profile } = this;
+    this.binaries = new Binaries(profile, machine, { features: { raw: new Map() } });
+    this.stacks = new StackInterner(profile, machine, this.binaries, false, MOST_ADDRESSES);
+    this.resolver = symbols === null ? null : new SymbolResolver(profile, this.binaries, symbols);
+  }
+
+  /** Notes on names that are missing. The same one may come again. */
+  get diagnostics(): readonly Diagnostic[] {
+    return this.resolver?.diagnostics ?? [];
+  }
+
+  /** So many samples of a process at an address, which stand for `period` events. */
+  add(event: number, pid: number, addressLo: number, addressHi: number, count: number, period: number): void {
+    const thread = this.machine.thread(pid, pid);
+    if (thread.profileRow < 0) this.threads.add(thread);
+    const mode = addressHi >> 31 < 0 ? MODE_KERNEL : MODE_USER;
+    this.fields.ipLo = addressLo;
+    this.fields.ipHi = addressHi;
+    const stack = this.stacks.intern(NO_BYTES, this.fields, thread.process, mode, true, true);
+    this.samples.add(thread, -1, event, stack, period, count);
+  }
+
+  /** Everything so far counts only this share from now on; 0 begins anew. */
+  fade(share: number): void {
+    this.samples.fade(share);
+  }
+
+  /** Find the names of what came since the last call; `nowMs` is of any clock. */
+  async resolve(nowMs: number): Promise<void> {
+    if (this.resolver === null) return;
+    await this.resolver.resolveNew();
+    const { frames, binaries } = this.profile;
+    for (let frame = this.seenFrames; frame < frames.length; frame++) {
+      const binary = frames.binary.at(frame);
+      if (frames.symbol.at(frame) < 0 && binaries[binary]!.kind === 'jit') this.stale.add(binary);
+    }
+    this.seenFrames = frames.length;
+    // Code that has no name was made after its map was read.
+    for (const binary of this.stale) {
+      const readAtMs = this.jitReadAtMs.get(binary);
+      if (readAtMs !== undefined && nowMs - readAtMs < JIT_INTERVAL_MS) continue;
+      this.jitReadAtMs.set(binary, nowMs);
+      if (readAtMs === undefined) continue;
+      this.resolver.forget(binary);
+      this.stale.delete(binary);
+    }
+    await this.resolver.resolveNew();
+  }
+}
