@@ -22,6 +22,8 @@ export interface AuxPiece {
   fileOffset: number;
   /** As the record says: the file may end earlier. */
   sizeBytes: number;
+  /** The bytes themselves, where they stood inside of a record. */
+  bytes?: Uint8Array;
 }
 
 /** How the recording's clock hangs together with the CPU's counter. */

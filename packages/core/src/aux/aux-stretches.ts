@@ -78,7 +78,9 @@ export async function* readStretches(
   if (size > 0) yield { bytes: joined(parts, size), isContinued, reference };
 }
 
-async function readPiece({ fileOffset, sizeBytes }: AuxPiece, source: ByteSource): Promise<Uint8Array> {
+async function readPiece(piece: AuxPiece, source: ByteSource): Promise<Uint8Array> {
+  const { fileOffset, sizeBytes, bytes } = piece;
+  if (bytes !== undefined) return bytes;
   const size = Math.max(0, Math.min(sizeBytes, source.size - fileOffset));
   return size === 0 ? NO_BYTES : source.read(fileOffset, size);
 }

@@ -14,6 +14,7 @@ import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
 import { AUXTRACE_INTEL_PT, type PtInfo, readPtInfo } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import { PtSession } from './pt-session.ts';
+import { SampledTrace } from './sampled-trace.ts';
 
 /** Where a recording was made; null where it does not say. */
 export interface RecordedMachine {
@@ -88,11 +89,15 @@ async function findTrace(
   if (!mayHold) return null;
   const first = await openPerfData(bytes);
   const index = new AuxIndex(first.littleEndian);
-  await first.scan(index, { unordered: true });
+  const sampled = new SampledTrace(index, first.events, first.littleEndian);
+  await first.scan(sampled, { unordered: true });
   if (index.info === null || index.info.auxtraceType !== AUXTRACE_INTEL_PT || index.pieces.length === 0)
     return null;
   try {
-    return { info: readPtInfo(index.info.data, first.littleEndian), index };
+    const info = readPtInfo(index.info.data, first.littleEndian);
+    sampled.assign(info.isPerCpu);
+    // Pieces of samples overlap, or leave gaps, as pictures of a ring do.
+    return { info: sampled.isFound ? { ...info, isSnapshot: true } : info, index };
   } catch (error) {
     if (error instanceof FormatError) return null;
     throw error;
