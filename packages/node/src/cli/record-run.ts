@@ -155,7 +155,7 @@ function recordOptions(args: Arguments): RecordOptions {
   const cpus = args.ranges('cpu');
   if (args.has('cpu')) set('cpus', cpus);
   if (args.has('event')) set('events', args.all('event'));
-  if (args.has('format')) set('formats', args.all('format'));
+  set('formats', formats(args));
   set('frequency', args.string('freq') === 'max' ? 'max' : args.quantity('freq', { min: 1 }));
   set('period', args.quantity('count', { min: 1 }));
   set('clockId', clockId(args));
@@ -165,6 +165,14 @@ function recordOptions(args: Arguments): RecordOptions {
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
   if (args.has('node-names')) set('nodeNames', args.boolean('node-names'));
   return options;
+}
+
+/** perf's --off-cpu is a format beside those that are given, or beside the kernel's own records. */
+function formats(args: Arguments): RecordOptions['formats'] {
+  const given = args.all('format');
+  if (!args.boolean('off-cpu')) return given.length > 0 ? given : undefined;
+  const isGiven = given.some((one) => /^off-cpu(?:,|$)/.test(one));
+  return [...(given.length > 0 ? given : ['ring']), ...(isGiven ? [] : ['off-cpu'])];
 }
 
 function refuseWhatIsMissing(args: Arguments): void {

@@ -16,6 +16,7 @@ export type RecordName =
   | 'all-kernel'
   | 'clockid'
   | 'format'
+  | 'off-cpu'
   | 'output'
   | 'max-size'
   | 'mmap-pages'
@@ -70,8 +71,13 @@ export default defineVerb<RecordName>({
     {
       long: 'format',
       value: 'NAME[,OPTION=VALUE]',
-      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), or a file of your own (./my-format.ts); several share the target, each with its own copies of the events',
+      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), off-cpu, or a file of your own (./my-format.ts); several share the target, each with its own copies of the events',
       repeat: true,
+      group: WHAT,
+    },
+    {
+      long: 'off-cpu',
+      help: 'time off the CPU by call stack, too, as samples of offcpu-time (--format off-cpu beside the others)',
       group: WHAT,
     },
     { long: 'g', help: 'record call chains', group: CHAINS },
@@ -142,6 +148,7 @@ export default defineVerb<RecordName>({
       'record --format histogram -F 25000 -a -- sleep 10',
       'counts by address, added up in the kernel: little to write',
     ],
+    ['record --off-cpu -g -- ./program', 'where it runs and where it waits'],
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
   ],
   async run(context) {

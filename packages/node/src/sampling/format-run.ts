@@ -57,8 +57,10 @@ export class FormatRun implements Disposable {
   readonly #request: FormatRequest;
   readonly #assembled: AssembledFormat;
   readonly #loaded: LoadedSet;
-  /** Closed in order: what runs programs, then programs, then maps. */
-  readonly #held: Disposable[];
+  /** What runs programs. */
+  readonly #attached: Disposable[];
+  /** Closed in order, after those: programs, then maps. */
+  readonly #held: readonly Disposable[];
   readonly #context: CollectContext<never>;
   readonly #waiter = new Waiter();
   readonly #found: UserSpaceLoss[] = [];
@@ -70,13 +72,15 @@ export class FormatRun implements Disposable {
     request: FormatRequest,
     assembled: AssembledFormat,
     loaded: LoadedSet,
-    held: Disposable[],
+    attached: Disposable[],
+    held: readonly Disposable[],
   ) {
     this.format = request.format;
     this.#sys = sys;
     this.#request = request;
     this.#assembled = assembled;
     this.#loaded = loaded;
+    this.#attached = attached;
     this.#held = held;
     this.#notifications = assembled.hasNotifications
       ? new BpfRingBuffer(sys, loaded.map(NOTIFY_RING.name))
@@ -84,6 +88,7 @@ export class FormatRun implements Disposable {
     this.#context = {
       options: request.options as never,
       events: request.events,
+      target: { ...request.target, events: request.events },
       cpus: loaded.cpus,
       next: (intervalMs) => this.#waiter.next(intervalMs),
       openRing: (map) => new BpfRingBuffer(sys, map),
@@ -107,14 +112,15 @@ export class FormatRun implements Disposable {
         maps: [...(plan.maps ?? []), assembled.losses, ...notifications],
       },
     );
+    const attached: Disposable[] = [];
     const held: Disposable[] = [loaded];
     try {
       filter.fill(loaded.maps);
-      attachAll(sys, request, assembled, loaded, held);
+      attachAll(sys, request, assembled, loaded, attached);
       held.unshift(sys.bpfEnableStats());
-      return new FormatRun(sys, request, assembled, loaded, held);
+      return new FormatRun(sys, request, assembled, loaded, attached, held);
     } catch (error) {
-      for (const one of held) one[Symbol.dispose]();
+      for (const one of [...attached, ...held]) one[Symbol.dispose]();
       throw error;
     }
   }
@@ -146,8 +152,9 @@ export class FormatRun implements Disposable {
     yield* this.format.describe?.(result, this.#context) ?? [];
   }
 
-  /** The counters are stopped: let `collect` read the rest, and end. */
+  /** The counters are stopped: no program runs from now on. Let `collect` read the rest, and end. */
   stop(): void {
+    this.#detach();
     this.#waiter.wake('stopped');
   }
 
@@ -171,11 +178,16 @@ export class FormatRun implements Disposable {
   close(): void {
     this.#watch?.close();
     this.#notifications?.close();
+    this.#detach();
     for (const one of this.#held) one[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #detach(): void {
+    for (const one of this.#attached.splice(0)) one[Symbol.dispose]();
   }
 
   #costNs(): number | null {
@@ -229,27 +241,27 @@ function readCount(sys: Sys, fd: Fd): number {
   return Number(words[0]);
 }
 
-/** Handlers to their events, programs to their places. What is opened for it goes to the front of `held`. */
+/** Handlers to their events, programs to their places. What is opened for it goes to the front of `attached`. */
 function attachAll(
   sys: Sys,
   { events }: FormatRequest,
   assembled: AssembledFormat,
   loaded: LoadedSet,
-  held: Disposable[],
+  attached: Disposable[],
 ): void {
   assembled.handlers.forEach(({ name, type }, index) => {
     const { instances } = events[index]!;
     // A program of a tracepoint hangs on the tracepoint, for all CPUs and processes: one event is enough, and all there is room for.
     for (const { fd } of type === 'tracepoint' ? instances.slice(0, 1) : instances)
-      held.unshift(attachToEvent(sys, loaded.program(name), fd));
+      attached.unshift(attachToEvent(sys, loaded.program(name), fd));
   });
   for (const { program: assembledProgram, attach } of assembled.programs) {
     const program = loaded.program(assembledProgram.name);
-    if (attach.kind === 'raw-tracepoint') held.unshift(attachToRawTracepoint(sys, program, attach.name));
+    if (attach.kind === 'raw-tracepoint') attached.unshift(attachToRawTracepoint(sys, program, attach.name));
     else {
       const event = openTracepoint(sys, attach);
-      held.unshift(event);
-      held.unshift(attachToEvent(sys, program, event));
+      attached.unshift(event);
+      attached.unshift(attachToEvent(sys, program, event));
     }
   }
 }

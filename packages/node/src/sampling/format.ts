@@ -128,6 +128,7 @@ export interface ResultContext<Options> {
 }
 
 export interface CollectContext<Options> extends ResultContext<Options> {
+  readonly target: FormatTarget;
   /** Wait: for a notification, for so long at most, for the end. */
   next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
   /** Map a ring buffer, to be read without a copy and without a system call. Close it. */

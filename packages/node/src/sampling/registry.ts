@@ -7,6 +7,7 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = 
   ring: () => import('./formats/ring.ts'),
   histogram: () => import('./formats/histogram.ts'),
   stacks: () => import('./formats/stacks.ts'),
+  'off-cpu': () => import('./formats/off-cpu.ts'),
 };
 
 export const builtInFormats: readonly string[] = Object.keys(BUILT_IN);

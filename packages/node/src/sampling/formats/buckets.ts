@@ -13,7 +13,8 @@ import {
 } from '../../bpf/index.ts';
 import type { ProgramContext } from '../format.ts';
 
-const Value = bpfStruct({ samples: 'u64', period: 'u64' });
+/** What is kept under a key. */
+export const Bucket = bpfStruct({ samples: 'u64', period: 'u64' });
 
 /** What was counted under a key on one CPU. */
 export interface BucketCounts {
@@ -27,7 +28,7 @@ export function bucketMap(key: StructLayout<StructFields>, maxEntries: number): 
     name: 'buckets',
     type: 'per-cpu-hash',
     keySizeBytes: key.sizeBytes,
-    valueSizeBytes: Value.sizeBytes,
+    valueSizeBytes: Bucket.sizeBytes,
     maxEntries,
   };
 }
@@ -40,10 +41,10 @@ export function countOverflow(
   period: Register,
   countLoss: ProgramContext['countLoss'],
 ): void {
-  const fresh = asm.stack('fresh', Value);
+  const fresh = asm.stack('fresh', Bucket);
   asm.mapLookup(buckets, key);
   asm.ifNotNull(r0, () => {
-    const value = Value.at(r0);
+    const value = Bucket.at(r0);
     asm.move(r2, 1);
     asm.atomicAdd(value.samples, r2);
     asm.atomicAdd(value.period, period);
@@ -65,7 +66,7 @@ export function* takeBuckets<const Fields extends StructFields>(
     for (let index = 0; index < count; index++) {
       const counts = cpus.map((cpu, copy) => ({
         cpu,
-        ...Value.read(values, index * buckets.valueBytes + copy * buckets.strideBytes),
+        ...Bucket.read(values, index * buckets.valueBytes + copy * buckets.strideBytes),
       }));
       yield {
         key: layout.read(keys, index * layout.sizeBytes),

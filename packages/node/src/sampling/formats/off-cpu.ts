@@ -1,0 +1,318 @@
+/**
+ * Where threads are when they do not run: the time between leaving a CPU and entering one again, by call stack.
+ *
+ *   sched:sched_switch   the thread that leaves   left[thread] = now, its state, its stacks
+ *                        the one that enters      times[process, thread, state, stacks] += now - left[thread]
+ *
+ * perf's `record --off-cpu` (6.1) does the same, but has the user stack only, and leaves out threads that were ready to run:
+ * `ready=no,kernel-stacks=no` is its meaning. It loses what has not ended when the recording does; here that counts, too.
+ */
+import { BPF_F_USER_STACK } from '@counterpoint/core/abi';
+import {
+  type BpfAssembler,
+  type BpfMap,
+  type BpfMapDefinition,
+  bpfStruct,
+  indexKey,
+  r0,
+  r1,
+  r7,
+  r8,
+  r9,
+  w1,
+  w7,
+} from '../../bpf/index.ts';
+import { SysError } from '../../sys/index.ts';
+import { defineFormat, type FormatEvent, type ProgramContext } from '../format.ts';
+import { type AsleepThread, asleepThreads, isStillAsleep } from './asleep-threads.ts';
+import { Bucket, bucketMap, takeBuckets } from './buckets.ts';
+import { callchainOf, findStack, NO_STACK, StackReader, stackTables } from './stack-tables.ts';
+
+/** Instead of the number of a stack: the thread was off the CPU before anybody looked. */
+const BEFORE = -1;
+
+/** Whose time, and where it passed. Stacks by number, or a negative error number where there is none. */
+const KEY = { pid: 'u32', tid: 'u32', state: 'u32', kernelStack: 'i32', userStack: 'i32' } as const;
+const Key = bpfStruct(KEY);
+/** A thread off the CPU. */
+const Left = bpfStruct({ sinceNs: 'u64', ...KEY, unused: 'u32' });
+
+/**
+ * States as the tracepoint has them: the flags of include/linux/sched.h, TASK_REPORT, and one above them for who was
+ * preempted; 0 is ready to run, too.
+ */
+const INTERRUPTIBLE = 0x1;
+const UNINTERRUPTIBLE = 0x2;
+const DEAD = 0x10 | 0x20;
+const PREEMPTED = 0x100;
+const STOPPED = 0x4;
+/** The same as /proc has them. */
+const LETTERS: Readonly<Record<string, number>> = { S: INTERRUPTIBLE, D: UNINTERRUPTIBLE };
+
+const STATES: Readonly<Record<number, string>> = {
+  0: 'ready',
+  [PREEMPTED]: 'ready',
+  [INTERRUPTIBLE]: 'sleeping',
+  [UNINTERRUPTIBLE]: 'waiting uninterruptibly',
+};
+
+/** Time of one thread in one place: what came to its end, or what was still going on. */
+export interface OffCpuTime {
+  readonly kind: 'time';
+  readonly pid: number;
+  readonly tid: number;
+  readonly cpu: number;
+  readonly state: number;
+  readonly callchain: readonly bigint[];
+  readonly durationNs: bigint;
+  readonly times: bigint;
+  readonly timeNs: bigint;
+}
+
+export interface OffCpuSummary {
+  readonly kind: 'summary';
+  /** Nanoseconds by state in words. */
+  readonly byState: ReadonlyMap<string, bigint>;
+  /** Of them, of threads that were still off the CPU at the end. */
+  readonly unfinishedNs: bigint;
+  readonly unfinished: number;
+}
+
+interface Options {
+  readonly maxEntries: number;
+  readonly maxThreads: number;
+  readonly maxStacks: number;
+  readonly depth: number;
+  readonly ready: boolean;
+  readonly kernelStacks: boolean;
+  readonly kernelThreads: boolean;
+}
+
+/** Which parts of call chains its samples have: as of the recording's others, by --user-callchains and its like. */
+interface Parts {
+  readonly hasKernel: boolean;
+  readonly hasUser: boolean;
+}
+
+function partsOf({ kernelStacks }: Pick<Options, 'kernelStacks'>, events: readonly FormatEvent[]): Parts {
+  const { flags } = events[0]!.attr;
+  return {
+    hasKernel: kernelStacks && flags.excludeCallchainKernel === 0 && flags.excludeKernel === 0,
+    hasUser: flags.excludeCallchainUser === 0 && flags.excludeUser === 0,
+  };
+}
+
+const leftMap = ({ maxThreads }: Options): BpfMapDefinition => ({
+  name: 'left',
+  type: 'hash',
+  keySizeBytes: 4,
+  valueSizeBytes: Left.sizeBytes,
+  maxEntries: maxThreads,
+});
+
+export default defineFormat({
+  name: 'off-cpu',
+  version: 1,
+  summary: 'time off the CPU by thread and call stack, added up in the kernel',
+  options: {
+    maxEntries: {
+      type: 'count',
+      default: 65_536,
+      min: 1,
+      max: 1 << 24,
+      help: 'pairs of a thread and its stacks that there is room for',
+    },
+    maxThreads: {
+      type: 'count',
+      default: 65_536,
+      min: 1,
+      max: 1 << 22,
+      help: 'threads off the CPU at a time that there is room for',
+    },
+    maxStacks: {
+      type: 'count',
+      default: 16_384,
+      min: 1,
+      max: 1 << 24,
+      help: 'different stacks that there is room for, twice; a stack takes 8 bytes a frame of its depth',
+    },
+    depth: {
+      type: 'count',
+      default: 127,
+      min: 1,
+      max: 127,
+      help: 'frames of a stack, the outer ones are cut off',
+    },
+    ready: { type: 'switch', default: true, help: 'count the time of threads that are ready to run, too' },
+    kernelStacks: { type: 'switch', default: true, help: 'the kernel part of stacks' },
+    kernelThreads: { type: 'switch', default: false, help: 'threads of the kernel, too' },
+  },
+  ownEvents: [{ name: 'offcpu-time', callchains: true }],
+  plan: (options, { events }) => ({
+    callchains: true,
+    // Of the programs' maps those that `collect` reads, whatever a program refers to.
+    maps: [bucketMap(Key, options.maxEntries), leftMap(options), ...stackTables(options)],
+    programs: [
+      {
+        name: 'off_cpu_switch',
+        attach: { kind: 'tracepoint', system: 'sched', name: 'sched_switch' },
+        assemble(asm, context) {
+          asm.call('ktime_get_ns');
+          asm.move(r8, r0);
+          writeEnter(asm, context, options);
+          writeLeave(asm, context, options, partsOf(options, events));
+        },
+      },
+    ],
+  }),
+  async *collect(
+    maps,
+    { cpus, target, options, next, nowNs, countLoss },
+  ): AsyncGenerator<OffCpuTime | OffCpuSummary> {
+    const left = maps.get('left')!;
+    const userIps = new Map<number, bigint>();
+    for (const thread of asleepThreads(target, options.kernelThreads)) {
+      if (!options.ready && !/[SD]/.test(thread.state)) continue;
+      if (thread.userIp !== null) userIps.set(thread.tid, thread.userIp);
+      if (!putIn(left, thread, nowNs())) countLoss('map-full', 1);
+      // It may have run in between, and may run for ever.
+      if (!isStillAsleep(thread)) left.delete(indexKey(thread.tid));
+    }
+    while ((await next()) !== 'stopped');
+    const endNs = nowNs();
+    const stacks = new StackReader(maps);
+    const { hasUser } = partsOf(options, target.events);
+    const userFrames = (tid: number, stack: number) => {
+      if (stack !== BEFORE) return stacks.frames(stack);
+      const ip = userIps.get(tid);
+      return ip === undefined || !hasUser ? [] : [ip];
+    };
+    const byState = new Map<string, bigint>();
+    let unfinished = 0;
+    let unfinishedNs = 0n;
+    const timeOf = (
+      { pid, tid, state, kernelStack, userStack }: ReturnType<(typeof Key)['read']>,
+      cpu: number,
+      durationNs: bigint,
+      times: bigint,
+    ): OffCpuTime => {
+      const callchain = callchainOf(stacks.frames(kernelStack), userFrames(tid, userStack));
+      const words = STATES[state] ?? 'stopped';
+      byState.set(words, (byState.get(words) ?? 0n) + durationNs);
+      return { kind: 'time', pid, tid, cpu, state, callchain, durationNs, times, timeNs: endNs };
+    };
+    for (const { key, counts } of takeBuckets(maps.get('buckets')!, Key, cpus))
+      for (const { cpu, samples, period } of counts) yield timeOf(key, cpu, period, samples);
+    for (const { count, values } of left.batches())
+      for (let index = 0; index < count; index++) {
+        const { sinceNs, ...thread } = Left.read(values, index * Left.sizeBytes);
+        const durationNs = endNs - sinceNs;
+        unfinished++;
+        unfinishedNs += durationNs;
+        yield timeOf(thread, cpus[0]!, durationNs, 1n);
+      }
+    yield { kind: 'summary', byState, unfinished, unfinishedNs };
+  },
+  *toSamples(result) {
+    if (result.kind === 'summary') return;
+    const { pid, tid, cpu, timeNs, durationNs: period, callchain } = result;
+    // After the mark of the first part.
+    yield { event: 0, ip: callchain[1] ?? 0n, pid, tid, cpu, timeNs, period, callchain };
+  },
+  *describe(result) {
+    if (result.kind === 'time') return;
+    const parts = [...result.byState].map(([words, ns]) => `${words} ${seconds(ns)}`);
+    if (parts.length > 0) yield `time off the CPU: ${parts.join(', ')}`;
+    if (result.unfinished > 0)
+      yield `of it ${seconds(result.unfinishedNs)} of ${threads(result.unfinished)} still off the CPU at the end`;
+  },
+});
+
+/** The thread that comes: its time is over. Whoever was put in is of the target. */
+function writeEnter(
+  asm: BpfAssembler,
+  { countLoss }: ProgramContext,
+  { maxEntries, ...options }: Options,
+): void {
+  const left = leftMap({ maxEntries, ...options });
+  const key = asm.stack('key', Key);
+  asm.loadContext(w7, 'next_pid');
+  asm.mapLookup(left, r7);
+  asm.ifNotNull(r0, () => {
+    const value = Left.at(r0);
+    asm.load(r1, value.sinceNs);
+    asm.move(r9, r8);
+    asm.subtract(r9, r1);
+    for (const name of Object.keys(KEY) as (keyof typeof KEY)[]) {
+      asm.load(r1, value[name]);
+      asm.store(key.fields[name], r1);
+    }
+    asm.mapDelete(left, r7);
+    asm.addToMap(bucketMap(Key, maxEntries), key, Bucket, { samples: 1, period: r9 }, () =>
+      countLoss('map-full'),
+    );
+  });
+}
+
+/** The thread that goes, which is still the current one. Who is dead does not come back, and no CPU waits for an idle one. */
+function writeLeave(
+  asm: BpfAssembler,
+  context: ProgramContext,
+  options: Options,
+  { hasKernel, hasUser }: Parts,
+): void {
+  const value = asm.stack('left', Left);
+  const { fields } = value;
+  const end = () => asm.keepRecord();
+  const refused = () => context.countLoss('stack-collision');
+  asm.loadContext(w7, 'prev_pid');
+  asm.if(r7, '==', 0, end);
+  asm.loadContext(r9, 'prev_state');
+  asm.if(r9, '&', DEAD, end);
+  if (!options.ready) asm.if(r9, '&', INTERRUPTIBLE | UNINTERRUPTIBLE, () => {}, end);
+  context.onlyTarget();
+  findStack(asm, options, fields.userStack, BPF_F_USER_STACK, refused);
+  if (!options.kernelThreads) {
+    asm.load(r1, fields.userStack);
+    asm.if(w1, '==', NO_STACK, end);
+  }
+  if (hasKernel) findStack(asm, options, fields.kernelStack, 0, refused);
+  else asm.store(fields.kernelStack, NO_STACK);
+  if (!hasUser) asm.store(fields.userStack, NO_STACK);
+  asm.store(fields.sinceNs, r8);
+  asm.store(fields.state, r9);
+  asm.store(fields.tid, r7);
+  asm.loadProcessId(r0);
+  asm.store(fields.pid, r0);
+  asm.store(fields.unused, 0);
+  asm.mapUpdate(leftMap(options), r7, value);
+  asm.if(r0, '!=', 0, () => context.countLoss('map-full'));
+}
+
+/** False where there is no room. One that has left by itself meanwhile is there already, with its stacks. */
+function putIn(left: BpfMap, { pid, tid, state }: AsleepThread, nowNs: bigint): boolean {
+  const bytes = new Uint8Array(Left.sizeBytes);
+  const view = new DataView(bytes.buffer);
+  const { sinceNs, pid: pidField, tid: tidField, state: stateField, kernelStack, userStack } = Left.fields;
+  view.setBigUint64(sinceNs.offsetBytes, nowNs, true);
+  view.setUint32(pidField.offsetBytes, pid, true);
+  view.setUint32(tidField.offsetBytes, tid, true);
+  view.setUint32(stateField.offsetBytes, LETTERS[state] ?? STOPPED, true);
+  view.setInt32(kernelStack.offsetBytes, BEFORE, true);
+  view.setInt32(userStack.offsetBytes, BEFORE, true);
+  try {
+    left.insert(indexKey(tid), bytes);
+    return true;
+  } catch (error) {
+    if (error instanceof SysError && error.code === 'E2BIG') return false;
+    throw error;
+  }
+}
+
+function threads(count: number): string {
+  return count === 1 ? '1 thread that was' : `${count} threads that were`;
+}
+
+function seconds(ns: bigint): string {
+  return `${(Number(ns) / 1e9).toFixed(3)} s`;
+}
