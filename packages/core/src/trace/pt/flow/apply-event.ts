@@ -2,19 +2,6 @@ import * as ev from './event.ts';
 import { FLOW_BAD_CONTEXT, FLOW_BAD_STATUS, FLOW_NO_IP } from './flow-errors.ts';
 import { type FlowState, MODE_UNKNOWN } from './flow-state.ts';
 
-/** Kinds that have an address only sometimes, and then nothing more to say where a trigger counts from. */
-const NEVER_ANCHORS = new Set([
-  ev.EVENT_PAGING,
-  ev.EVENT_SIPI,
-  ev.EVENT_CBR,
-  ev.EVENT_MNT,
-  ev.EVENT_STOP,
-  ev.EVENT_VMCS,
-  ev.EVENT_MWAIT,
-  ev.EVENT_PWRE,
-  ev.EVENT_PWRX,
-]);
-
 /** Let an event happen, at the place where the flow is. Returns 0, or the FLOW_* code of what contradicts it. */
 export function applyEvent(state: FlowState, event: ev.FlowEvent): number {
   switch (event.kind) {
@@ -80,19 +67,4 @@ function applyEnabled(state: FlowState, event: ev.FlowEvent): number {
   state.ipHi = event.ipHi;
   state.isEnabled = true;
   return 0;
-}
-
-/** A trigger without an address counts instructions from the last address that a packet gave: is it this event's? */
-export function noteAnchor(state: FlowState, event: Readonly<ev.FlowEvent>): void {
-  const { kind } = event;
-  if (kind === ev.EVENT_DISABLED || kind === ev.EVENT_ASYNC_DISABLED) state.sinceAnchor = -1;
-  else if (kind === ev.EVENT_OVERFLOW) state.sinceAnchor = event.isIpSuppressed ? -1 : 0;
-  else if (
-    kind === ev.EVENT_TIP ||
-    kind === ev.EVENT_TNT ||
-    kind === ev.EVENT_ENABLED ||
-    kind === ev.EVENT_ASYNC_BRANCH
-  )
-    state.sinceAnchor = 0;
-  else if (!event.isIpSuppressed && !NEVER_ANCHORS.has(kind)) state.sinceAnchor = 0;
 }

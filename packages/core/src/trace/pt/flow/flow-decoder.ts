@@ -1,10 +1,11 @@
 import type { CodeImage } from '../../image/index.ts';
-import { KIND_CONDITIONAL, KIND_MOV_CR3, KIND_RETURN } from '../../insn/index.ts';
+import { KIND_MOV_CR3 } from '../../insn/index.ts';
 import { type Errata, NO_ERRATA } from '../errata.ts';
 import { NO_TIME_SETTINGS } from '../time-settings.ts';
 import { TraceClock } from '../trace-clock.ts';
 import { AddressFilter } from './address-filter.ts';
-import { applyEvent, noteAnchor } from './apply-event.ts';
+import { isTriggerDue, noteAnchor } from './anchor.ts';
+import { applyEvent } from './apply-event.ts';
 import { instructionBit, isAt, isAtEvent, isBranch, makesEvent, needsTrace, takesTntBit } from './binding.ts';
 import { CodeWalk, type ExecutedInstruction } from './code-walk.ts';
 import * as ev from './event.ts';
@@ -12,13 +13,10 @@ import { FlowEvent } from './event.ts';
 import { EventReader } from './event-reader.ts';
 import {
   FLOW_BAD_CONTEXT,
-  FLOW_BAD_PACKET,
   FLOW_BAD_QUERY,
-  FLOW_BAD_RETURN,
   FLOW_END,
   FLOW_ENDLESS_LOOP,
   FLOW_NO_ENABLE,
-  FLOW_RETURN_STACK_EMPTY,
 } from './flow-errors.ts';
 import type { FlowOptions } from './flow-options.ts';
 import { FlowState } from './flow-state.ts';
@@ -32,6 +30,7 @@ import {
   RESUME_TARGET,
   resumePlan,
 } from './resume-plan.ts';
+import { BRANCH_USES_EVENT, hasTimeMoved, makeTick, TakenBranch } from './taken-branch.ts';
 import { leavesFilter, mendAbort, mendVmEntry } from './walk-errata.ts';
 
 /** What a step came to; errors are FLOW_* codes, FLOW_END the end. */
@@ -51,6 +50,7 @@ export class FlowDecoder {
   readonly #feed: PacketFeed;
   readonly #reader: EventReader;
   readonly #walk: CodeWalk;
+  readonly #branch: TakenBranch;
   readonly #errata: Errata;
   readonly #filter: AddressFilter;
   readonly #ticks: boolean;
@@ -80,6 +80,7 @@ export class FlowDecoder {
     this.#feed = new PacketFeed(bytes, this.state, options);
     this.#reader = new EventReader(this.#feed);
     this.#walk = new CodeWalk(image, this.state, options.useCr3 ?? false);
+    this.#branch = new TakenBranch(this.state, this.#walk, this.#reader, this.#ticks);
     this.instruction = this.#walk.instruction;
   }
 
@@ -272,7 +273,7 @@ export class FlowDecoder {
         return;
       }
       if (event.kind === ev.EVENT_TNT) {
-        if (this.#ticks && branch >= 0 && event.hasTime && this.#hasTimeMoved()) {
+        if (this.#ticks && branch >= 0 && event.hasTime && hasTimeMoved(state)) {
           if (takesTntBit(branch)) {
             this.#isDue = true;
             return;
@@ -303,11 +304,6 @@ export class FlowDecoder {
     }
   }
 
-  #hasTimeMoved(): boolean {
-    const { state } = this;
-    return state.event.timeLo !== state.timeLo || state.event.timeHi !== state.timeHi;
-  }
-
   /** 1: due; 0: not yet; or a FLOW_* code. */
   #isEventDue(branch: number): number {
     const { state } = this;
@@ -324,7 +320,7 @@ export class FlowDecoder {
     if (event.kind === ev.EVENT_DISABLED && !event.isStatus) return this.#isDisableDue();
     const failed = this.#leavePostponed();
     if (failed !== 0) return failed;
-    if (event.kind === ev.EVENT_TRIGGER) return this.#isTriggerDue();
+    if (event.kind === ev.EVENT_TRIGGER) return isTriggerDue(this.state);
     if (this.#errata.bdm64 && event.kind === ev.EVENT_TSX && isBranch(branch)) mendAbort(state, this.#walk);
     if (!isAtEvent(state, event)) return 0;
     if (this.#errata.skd022 && event.kind === ev.EVENT_ASYNC_DISABLED && mendVmEntry(event, this.#walk))
@@ -362,28 +358,13 @@ export class FlowDecoder {
     return !event.isIpSuppressed && isAt(state, event.ipLo, event.ipHi) ? 1 : 0;
   }
 
-  /** A trigger counts instructions from an address: 1 where all are counted. */
-  #isTriggerDue(): number {
-    const { state } = this;
-    const { event } = state;
-    if (event.isIpSuppressed || !state.isEnabled) return 1;
-    if (event.detail === ev.TRIGGER_WITHOUT_ANCHOR) {
-      if (state.sinceAnchor < 0 || event.count < state.sinceAnchor) return FLOW_BAD_PACKET;
-      event.detail = 0;
-      event.count -= state.sinceAnchor;
-      event.ipLo = state.ipLo;
-      event.ipHi = state.ipHi;
-    }
-    return event.count === 0 && isAt(state, event.ipLo, event.ipHi) ? 1 : 0;
-  }
-
   #deliver(): number {
     const { state } = this;
     this.#isDue = false;
     const next = state.event;
     if (next.kind === ev.EVENT_TNT) {
       this.event.copyFrom(next);
-      this.#makeTick(this.event, state.ipLo, state.ipHi);
+      makeTick(this.event, state.ipLo, state.ipHi);
       state.timeLo = next.timeLo;
       state.timeHi = next.timeHi;
       if (next.count === 0) this.#fetch();
@@ -402,13 +383,6 @@ export class FlowDecoder {
       if (code < 0 && code !== FLOW_END) this.#raise(code);
     } else this.#settle(-1);
     return STEP_EVENT;
-  }
-
-  #makeTick(event: FlowEvent, ipLo: number, ipHi: number): void {
-    event.kind = ev.EVENT_TICK;
-    event.isIpSuppressed = false;
-    event.ipLo = ipLo;
-    event.ipHi = ipHi;
   }
 
   // Going on after an error
@@ -535,58 +509,13 @@ export class FlowDecoder {
     return this.#errata.skl014 && leavesFilter(this.state, this.#walk, this.#filter);
   }
 
-  #takeBit(): boolean {
-    const { event } = this.state;
-    const at = --event.count;
-    this.#walk.restartLoopCheck();
-    return (at < 32 ? (event.lo >>> at) & 1 : (event.hi >>> (at - 32)) & 1) !== 0;
-  }
-
   /** Use the trace to get past the instruction that was read. 0 or a FLOW_* code. */
   #takeBranch(): number {
-    const { state, instruction } = this;
-    const { event } = state;
-    const { kind } = instruction;
-    if (kind === KIND_CONDITIONAL) {
-      if (event.kind !== ev.EVENT_TNT) return FLOW_BAD_QUERY;
-      this.#walk.skip(instruction.length);
-      if (this.#takeBit()) this.#walk.jump();
-      return 0;
-    }
-    if (kind === KIND_RETURN && event.kind === ev.EVENT_TNT) {
-      if (!this.#takeBit()) return FLOW_BAD_RETURN;
-      const entry = state.returns.pop();
-      if (entry < 0) return FLOW_RETURN_STACK_EMPTY;
-      state.ipLo = state.returns.lo[entry]!;
-      state.ipHi = state.returns.hi[entry]!;
-      return 0;
-    }
-    return this.#takeTarget();
-  }
-
-  #takeTarget(): number {
-    const { state } = this;
-    const { event } = state;
-    if (event.kind === ev.EVENT_TIP) {
-      if (event.isIpSuppressed) return FLOW_BAD_PACKET;
-      const { ipLo, ipHi } = state;
-      state.ipLo = event.ipLo;
-      state.ipHi = event.ipHi;
-      if (this.#ticks && this.#hasTimeMoved()) this.#makeTick(event, ipLo, ipHi);
-      else this.#fetch();
-      return 0;
-    }
-    // A deferred TIP: bits for the branches behind it stand before it.
-    if (event.kind !== ev.EVENT_TNT || !this.#reader.isTipNext()) return FLOW_BAD_QUERY;
-    const failed = this.#reader.next(this.#scratchEvent);
-    if (failed !== 0) return failed;
-    if (this.#scratchEvent.isIpSuppressed) return FLOW_BAD_PACKET;
-    state.ipLo = this.#scratchEvent.ipLo;
-    state.ipHi = this.#scratchEvent.ipHi;
+    const code = this.#branch.take();
+    if (code !== BRANCH_USES_EVENT) return code;
+    this.#fetch();
     return 0;
   }
-
-  readonly #scratchEvent = new FlowEvent();
 
   #dropPostponed(): void {
     this.#isPostponed = false;

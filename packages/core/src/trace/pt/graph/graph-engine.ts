@@ -11,7 +11,6 @@ import {
   EVENT_PAGING,
   FlowEvent,
 } from '../flow/event.ts';
-import type { ReturnStack } from '../flow/return-stack.ts';
 import { LastIp } from '../last-ip.ts';
 import { PT_IP_SUPPRESSED } from '../opcodes.ts';
 import { FLAG_NON_ROOT, Packet } from '../packet.ts';
@@ -31,29 +30,14 @@ import { readPacket } from '../read-packet.ts';
 import { type CodeGraph, END_FAR, END_RETURN } from './code-graph.ts';
 import { IndirectEdges } from './indirect-edges.ts';
 import { NodeParts } from './node-parts.ts';
-import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
+import type { NodeListener, PathListener } from './node-trail.ts';
 import { AsyncBranch, isBranchNext, isEnableNext, isTiming, readAsyncBranch } from './plain-events.ts';
 import { type HeaderState, isSameMode, readPlainHeader } from './plain-header.ts';
-import { RowStack } from './row-stack.ts';
-import { CYC_LOG, CYC_SKIP, CYC_STOP, runSteps, StepRegisters } from './run-steps.ts';
-import {
-  EFFECT_KIND,
-  EFFECT_PEAK,
-  EFFECT_POP,
-  EFFECT_PUSH_COUNT,
-  EFFECT_PUSHES,
-  EFFECT_REST,
-  EFFECT_ROW,
-  NO_OUTCOMES,
-} from './step-facts.ts';
-import { StepTable } from './step-table.ts';
+import { CYC_LOG, CYC_SKIP, CYC_STOP } from './run-steps.ts';
+import { StepRunner } from './step-runner.ts';
 
-/** A long TNT is done in bytes of this many outcomes. */
-const OUTCOMES_A_BYTE = 6;
 /** Counts have 32 bits, and a byte may count one step six times. */
 const MOST_BYTES_UNCOUNTED = 1 << 28;
-const NO_LOG = new Int32Array(0);
-const NO_BYTES = new Uint8Array(0);
 
 /** How often nodes were executed, told by `flush`. */
 export interface CountListener {
@@ -98,10 +82,8 @@ export class GraphEngine {
   readonly graph: CodeGraph;
   /** Shared with whoever hands over. */
   lastIp: LastIp;
-  /** Outcomes of the packet before `position` that are not used yet: how many, and what, the oldest highest. */
-  restCount = 0;
-  restLo = 0;
-  restHi = 0;
+  /** Where it stands. */
+  readonly runner: StepRunner;
   /** Tracing is on; else it may be expected to go on at `resume`, and `node` means nothing. */
   isEnabled = true;
   resumeLo = 0;
@@ -110,10 +92,7 @@ export class GraphEngine {
   #isLate = false;
   /** The node there, where it is known. */
   #resumeNode = 0;
-  readonly #steps: StepTable;
   readonly #edges = new IndirectEdges();
-  readonly #registers = new StepRegisters();
-  readonly #calls = new RowStack();
   readonly #packet = new Packet();
   readonly #headerIp = new LastIp();
   readonly #parts: NodeParts;
@@ -128,10 +107,8 @@ export class GraphEngine {
   cr3Hi = 0;
   readonly #errata: Errata;
   readonly #counts: CountListener | undefined;
-  readonly #trail: NodeTrail | null;
   readonly #time: ((packet: Readonly<Packet>) => boolean) | undefined;
   readonly #eventTime: (() => void) | undefined;
-  readonly #cyc: number;
   #uncountedBytes = 0;
 
   constructor(graph: CodeGraph, lastIp: LastIp, options: GraphEngineOptions) {
@@ -144,29 +121,26 @@ export class GraphEngine {
     this.#parts = new NodeParts(graph);
     this.#time = options.time;
     this.#eventTime = options.eventTime;
-    this.#cyc = options.logsCycles === true ? CYC_LOG : options.time === undefined ? CYC_SKIP : CYC_STOP;
-    this.#steps = new StepTable(graph);
-    const { nodes, paths } = options;
-    this.#trail =
-      nodes === undefined && paths === undefined ? null : new NodeTrail(graph, this.#steps, nodes, paths);
+    const cyc = options.logsCycles === true ? CYC_LOG : options.time === undefined ? CYC_SKIP : CYC_STOP;
+    this.runner = new StepRunner(graph, cyc, options.nodes, options.paths);
   }
 
   /** The next packet, bytes. */
   get position(): number {
-    return this.#registers.position;
+    return this.runner.position;
   }
 
   set position(position: number) {
-    this.#registers.position = position;
+    this.runner.position = position;
   }
 
   /** The node that is next. */
   get node(): number {
-    return this.#steps.nodeOf(this.#registers.row);
+    return this.runner.node;
   }
 
   set node(node: number) {
-    this.#registers.row = this.#steps.rowOf(node);
+    this.runner.node = node;
   }
 
   /** The packet that is next, with the outcomes of the one before that are not used yet. */
@@ -175,51 +149,25 @@ export class GraphEngine {
     this.isEnabled = true;
     this.#isLate = false;
     this.hasNewCr3 = false;
-    this.restCount = restCount;
-    this.restLo = restLo;
-    this.restHi = restHi;
-  }
-
-  /** Take over where returns go to. */
-  setCalls(returns: ReturnStack): void {
-    this.#calls.clear();
-    returns.forEach((lo, hi) => {
-      this.#calls.push(this.#steps.rowOf(this.graph.nodeAt(lo, hi)));
-    });
-  }
-
-  /** Give it back: on top of what is there. */
-  copyCalls(returns: ReturnStack): void {
-    this.#calls.forEach((row) => {
-      const node = this.#steps.nodeOf(row);
-      returns.push(this.graph.loOf(node), this.graph.hiOf(node));
-    });
+    this.runner.restCount = restCount;
+    this.runner.restLo = restLo;
+    this.runner.restHi = restHi;
   }
 
   /**
    * Execute from `node` at `position` until a packet is not for the graph, or `end`. The caller finds there what is next:
-   * `position`, `node`, `isEnabled`, `calls`, `lastIp` and the rest of the outcomes are exact. `header` is what a PSB+ must say to be passed
+   * `runner`, `isEnabled` and `lastIp` are exact. `header` is what a PSB+ must say to be passed
    * over; it is kept true.
    */
   run(bytes: Uint8Array, end: number, header: HeaderState): void {
-    const from = this.position;
-    const isReady = this.isEnabled
-      ? this.#executeOutcomes(this.restLo, this.restHi, this.restCount)
-      : this.#untilEnabled(bytes, end, header);
-    if (isReady) {
+    const { runner } = this;
+    const from = runner.position;
+    const isReady = this.isEnabled ? runner.executeRest() : this.#untilEnabled(bytes, end, header);
+    if (isReady)
       do {
-        if (this.#steps.isFull) this.#emptySteps();
-        if (!this.#runSteps(bytes, end)) {
-          const { outcomes } = this.#registers;
-          this.restCount = outcomesIn(outcomes);
-          this.restLo = outcomes >>> 1;
-          this.restHi = 0;
-          break;
-        }
-      } while (this.position < end && this.#packetAt(bytes, end, header));
-    }
-    this.#registers.outcomes = NO_OUTCOMES;
-    this.#trail?.flush();
+        if (runner.isFull) this.#emptySteps();
+      } while (runner.run(bytes, end) && runner.position < end && this.#packetAt(bytes, end, header));
+    runner.finish();
     this.#uncountedBytes += this.position - from;
     if (this.#uncountedBytes > MOST_BYTES_UNCOUNTED) this.flush();
   }
@@ -228,74 +176,9 @@ export class GraphEngine {
   flush(): void {
     this.#uncountedBytes = 0;
     const counts = this.#counts;
-    this.#steps.drain((node, taken, count) => counts?.onOutcome(node, taken, count));
+    this.runner.drain((node, taken, count) => counts?.onOutcome(node, taken, count));
     this.#edges.drain((node, target, count) => counts?.onTarget(node, target, count));
     this.#parts.drain((node, instructions, isCut, count) => counts?.onPart(node, instructions, isCut, count));
-  }
-
-  /** Steps up to a packet of another kind. False: outcomes are left, for `node` needs something else before them. */
-  #runSteps(bytes: Uint8Array, end: number): boolean {
-    const steps = this.#steps;
-    const registers = this.#registers;
-    const trail = this.#trail;
-    do {
-      registers.logged = trail?.logged ?? 0;
-      runSteps(
-        bytes,
-        end,
-        steps.table,
-        steps.effects,
-        this.#calls,
-        registers,
-        trail?.log ?? NO_LOG,
-        this.#cyc,
-      );
-      if (trail !== null) trail.logged = registers.logged;
-      if (registers.outcomes === NO_OUTCOMES) return true;
-    } while (this.#prepareStep());
-    return false;
-  }
-
-  /** The step that is next could not be done. True: now it can. */
-  #prepareStep(): boolean {
-    const steps = this.#steps;
-    const registers = this.#registers;
-    const slot = registers.row + registers.outcomes;
-    const next = steps.table[slot]!;
-    if (next === 0) {
-      steps.build(registers.row, registers.outcomes);
-      return true;
-    }
-    if (this.#trail?.isFull === true) {
-      this.#trail.flush();
-      return true;
-    }
-    const { effects } = steps;
-    if (effects[EFFECT_KIND - next] === EFFECT_POP) {
-      this.#stopBeforeReturn(effects[EFFECT_REST - next]!);
-      return false;
-    }
-    if (this.#trail !== null) this.#trail.addStep(slot);
-    else steps.table[slot + 1]! += 1;
-    this.#calls.makeRoom(effects[EFFECT_PEAK - next]!);
-    const firstPush = EFFECT_PUSHES - next;
-    const lastPush = firstPush + effects[EFFECT_PUSH_COUNT - next]!;
-    for (let push = firstPush; push < lastPush; push++) this.#calls.push(effects[push]!);
-    registers.row = effects[EFFECT_ROW - next]!;
-    registers.outcomes = effects[EFFECT_REST - next]!;
-    return false;
-  }
-
-  /** A return without its call, which needs explaining: execute what comes before it, and leave it and the rest. */
-  #stopBeforeReturn(rest: number): void {
-    const registers = this.#registers;
-    const left = outcomesIn(rest) + 1;
-    const before = (registers.outcomes >>> (left + 1)) << 1;
-    if (before !== NO_OUTCOMES) {
-      registers.outcomes = before;
-      this.#runSteps(NO_BYTES, 0);
-    }
-    registers.outcomes = rest | (1 << (left + 1));
   }
 
   /** The image may have code by now where it had none. */
@@ -308,17 +191,7 @@ export class GraphEngine {
 
   #emptySteps(): void {
     this.flush();
-    this.#trail?.flush();
-    this.#trail?.forget();
-    const { node } = this;
-    const calls: number[] = [];
-    this.#calls.forEach((row) => {
-      calls.push(this.#steps.nodeOf(row));
-    });
-    this.#steps.clear();
-    this.node = node;
-    this.#calls.clear();
-    for (const call of calls) this.#calls.push(this.#steps.rowOf(call));
+    this.runner.empty();
   }
 
   /** One packet of any kind. False: it is not for the graph, and was not touched. */
@@ -330,7 +203,7 @@ export class GraphEngine {
       case PACKET_TNT8:
       case PACKET_TNT64:
         this.position += size;
-        return this.#executeOutcomes(packet.lo, packet.hi, packet.type);
+        return this.runner.execute(packet.lo, packet.hi, packet.type);
       case PACKET_TIP:
         return this.#target(packet, size);
       case PACKET_PAD:
@@ -373,7 +246,7 @@ export class GraphEngine {
     this.#tellTimes(bytes, after);
     this.position = after;
     this.lastIp.set(ip.lo, ip.hi);
-    this.#calls.clear();
+    this.runner.clearCalls();
     return this.#isOnTime();
   }
 
@@ -388,25 +261,8 @@ export class GraphEngine {
 
   #tellTime(packet: Readonly<Packet>): void {
     if (this.#time === undefined) return;
-    this.#trail?.flush();
+    this.runner.trail?.flush();
     if (this.#time(packet)) this.#isLate = true;
-  }
-
-  /** Outcomes, the oldest highest. False: `node` needs something else before those that are left. */
-  #executeOutcomes(lo: number, hi: number, count: number): boolean {
-    let left = count;
-    this.restCount = 0;
-    while (left > 0) {
-      const taken = Math.min(left, OUTCOMES_A_BYTE);
-      left -= taken;
-      this.#registers.outcomes = ((1 << taken) | bitsAt(lo, hi, left, taken)) << 1;
-      if (this.#runSteps(NO_BYTES, 0)) continue;
-      this.restCount = left + outcomesIn(this.#registers.outcomes);
-      this.restLo = lo;
-      this.restHi = hi;
-      return false;
-    }
-    return true;
   }
 
   /** An indirect branch, or a return whose target the trace gives. */
@@ -421,17 +277,10 @@ export class GraphEngine {
       next = graph.nodeAt(lastIp.lo, lastIp.hi);
       this.#edges.setTarget(next);
     }
-    this.#pushCalls(node, graph.pushCount.at(node));
-    this.#trail?.addNode(node);
+    this.runner.pushCalls(node, graph.pushCount.at(node));
+    this.runner.trail?.addNode(node);
     this.node = next;
     return true;
-  }
-
-  /** The first calls of a node's way. */
-  #pushCalls(node: number, count: number): void {
-    const { pushes, firstPush } = this.graph;
-    const first = firstPush.at(node);
-    for (let push = first; push < first + count; push++) this.#calls.push(this.#steps.rowOf(pushes.at(push)));
   }
 
   /** Tracing goes off with the branch at the end of the node. With one that the trace tells an outcome of: too rare. */
@@ -453,8 +302,8 @@ export class GraphEngine {
     if (!isTold) this.#edges.countUntold(node);
     else if (this.#edges.count(node, lastIp.lo, lastIp.hi) === 0)
       this.#edges.setTarget(graph.nodeAt(lastIp.lo, lastIp.hi));
-    this.#pushCalls(node, graph.pushCount.at(node));
-    this.#trail?.addNode(node);
+    this.runner.pushCalls(node, graph.pushCount.at(node));
+    this.runner.trail?.addNode(node);
     const behind = graph.behindCall.at(node);
     this.isEnabled = false;
     this.resumeLo = behind === 0 ? 0 : graph.loOf(behind);
@@ -581,27 +430,15 @@ export class GraphEngine {
 
   #executePart(part: number, node: number): void {
     const instructions = this.#parts.instructions.at(part);
-    this.#pushCalls(node, this.#parts.pushes.at(part));
-    if (this.#trail === null || instructions === 0) return;
-    this.#trail.flush();
+    this.runner.pushCalls(node, this.#parts.pushes.at(part));
+    const { trail } = this.runner;
+    if (trail === null || instructions === 0) return;
+    trail.flush();
     this.#events?.onPart?.(this.graph, node, instructions);
   }
 
   #tell(ipLo: number, ipHi: number): void {
-    this.#trail?.flush();
+    this.runner.trail?.flush();
     this.#events?.onEvent?.(this.#event, ipLo, ipHi);
   }
-}
-
-/** Outcomes in a TNT byte. */
-function outcomesIn(byte: number): number {
-  return 30 - Math.clz32(byte);
-}
-
-/** Bits `from` to `from + count` of a 64-bit value. */
-function bitsAt(lo: number, hi: number, from: number, count: number): number {
-  const mask = (1 << count) - 1;
-  if (from >= 32) return (hi >>> (from - 32)) & mask;
-  if (from === 0) return lo & mask;
-  return ((lo >>> from) | (hi << (32 - from))) & mask;
 }

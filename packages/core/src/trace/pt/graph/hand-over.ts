@@ -43,7 +43,7 @@ export class HandOver {
     engine.lastIp = state.lastIp;
     engine.node = engine.graph.nodeAt(state.ipLo, state.ipHi);
     if (this.#fill === null || this.#engine !== engine || !state.returns.isDeferred(this.#fill))
-      engine.setCalls(state.returns);
+      engine.runner.setCalls(state.returns);
     engine.begin(state.position, event.kind === EVENT_TNT ? event.count : 0, event.lo, event.hi);
   }
 
@@ -55,7 +55,7 @@ export class HandOver {
     state.ipLo = isEnabled ? graph.loOf(node) : engine.resumeLo;
     state.ipHi = isEnabled ? graph.hiOf(node) : engine.resumeHi;
     this.#engine = engine;
-    this.#fill = (stack) => engine.copyCalls(stack);
+    this.#fill = (stack) => engine.runner.copyCalls(stack);
     state.returns.defer(this.#fill);
     state.position = engine.position;
     if (engine.hasNewCr3) {
@@ -64,10 +64,11 @@ export class HandOver {
       state.isCr3Known = true;
     }
     state.sinceAnchor = isEnabled ? 0 : -1;
-    event.clear(engine.restCount > 0 ? EVENT_TNT : EVENT_NONE);
-    event.count = engine.restCount;
-    event.lo = engine.restLo;
-    event.hi = engine.restHi;
+    const { restCount, restLo, restHi } = engine.runner;
+    event.clear(restCount > 0 ? EVENT_TNT : EVENT_NONE);
+    event.count = restCount;
+    event.lo = restLo;
+    event.hi = restHi;
   }
 }
 
