@@ -66,7 +66,7 @@ export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null 
       path: 'AUX data',
       detail: `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`,
       remedy:
-        'Intel PT in a file is decoded with --itrace; what comes through a pipe has to be saved first. Other traces: `perf script --itrace=...`.',
+        'Intel PT in a file is decoded with --itrace; what comes through a pipe only where the option is given. Other traces: `perf script --itrace=...`.',
     });
   }
   const hasUserStacks = reader.events.events.some(

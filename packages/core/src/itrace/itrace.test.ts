@@ -34,6 +34,7 @@ async function recordingOf(
   encoding: EncodingOptions,
   seed: number,
   instructions = 20_000,
+  mode: 'file' | 'pipe' = 'file',
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const programs = await loadPrograms();
   if (programs === null) return null;
@@ -47,7 +48,7 @@ async function recordingOf(
     sizeBytes,
     fileOffset: offset,
   }));
-  return writePerfData(ptRecording({ pid: 4242, comm: 'walk', mappings, trace, encoding }));
+  return writePerfData({ ...ptRecording({ pid: 4242, comm: 'walk', mappings, trace, encoding }), mode });
 }
 
 async function ours(
@@ -208,6 +209,14 @@ test('a profile of what was executed, with every export behind it', async (conte
   assert.equal(event?.samples, 200);
   assert.equal(event.sumPeriod, 20_000n);
   assert.ok(!diagnostics.some(({ code }) => code === 'trace-not-decoded' || code === 'trace-errors'));
+});
+
+test('a recording as it comes through a pipe', { skip: noPerf }, async (context) => {
+  const bytes = await recordingOf({ tsc: true }, 7, 20_000, 'pipe');
+  if (bytes === null) return context.skip(NO_PROGRAMS);
+  const theirs = perf(['script', '-i', '-', '--itrace=i100i'], bytes);
+  assert.ok(theirs.stdout.length > 1000, theirs.stderr);
+  assertSameLines((await ours(bytes, 'i100i')).text, theirs.stdout, 'pipe');
 });
 
 test('statistics count the samples of a trace that is asked for', async (context) => {

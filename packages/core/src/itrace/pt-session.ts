@@ -15,6 +15,7 @@ import {
   decodeRecord,
   type ExitRecord,
   type ItraceStartRecord,
+  type PerfEventAttr,
   type SampleId,
   type SwitchCpuWideRecord,
 } from '../records/index.ts';
@@ -38,7 +39,7 @@ import { RecordedSamples } from './recorded-samples.ts';
 import { addSyntheticEvents } from './synthetic-events.ts';
 import { errorText } from './trace-errors.ts';
 import { type SamplingPlan, TraceSampler } from './trace-sampler.ts';
-import type { TraceOutcome, TraceRequest } from './trace-scan.ts';
+import type { FoundTrace, TraceOutcome, TraceRequest } from './trace-scan.ts';
 import { type TracedThread, TracedThreads } from './traced-threads.ts';
 
 /** Bytes that are decoded in one go. */
@@ -65,6 +66,7 @@ export class PtSession {
   private readonly request: TraceRequest;
   private readonly info: PtInfo;
   private readonly index: AuxIndex;
+  private readonly attrs: readonly PerfEventAttr[];
   private readonly scan: ScanOptions;
   private readonly machine = new Machine();
   private readonly code: ProcessCode;
@@ -84,15 +86,16 @@ export class PtSession {
     reader: PerfDataReader,
     sink: RecordSink,
     request: TraceRequest,
-    info: PtInfo,
-    index: AuxIndex,
+    found: FoundTrace,
     scan: ScanOptions,
   ) {
+    const { info, index, attrs } = found;
     this.reader = reader;
     this.sink = sink;
     this.request = request;
     this.info = info;
     this.index = index;
+    this.attrs = attrs;
     this.scan = scan;
     const buildIds = new Map((reader.features.buildIds ?? []).map(({ path, buildId }) => [path, buildId]));
     this.code = new ProcessCode(
@@ -106,7 +109,7 @@ export class PtSession {
     );
     this.threads = new TracedThreads(this.machine, this.ringSize());
     this.recorded = new RecordedSamples(request.options, reader.littleEndian);
-    const hasTsc = this.traceEvents().some(({ attr }) => (attr.config & info.tscBit) !== 0n);
+    const hasTsc = attrs.some(({ config }) => (config & info.tscBit) !== 0n);
     const { timeless } = request.options;
     const clock = info.clock ?? index.timeConversion;
     // The kernel counts in 64 bits that wrap: a zero that lies before the machine's start is a negative one.
@@ -265,7 +268,7 @@ export class PtSession {
   private async openCode(queues: readonly RunningQueue[]): Promise<void> {
     if (!this.isKernelOpen) {
       this.isKernelOpen = true;
-      const isTraced = this.traceEvents().some(({ attr }) => attr.flags.excludeKernel === 0);
+      const isTraced = this.attrs.some(({ flags }) => flags.excludeKernel === 0);
       if (isTraced) await this.code.openKernel(this.kernelBuildId());
     }
     for (const running of queues) this.refresh(running);
@@ -365,7 +368,7 @@ export class PtSession {
   private ringSize(): number {
     const { lastBranches, recordedLastBranches } = this.request.options;
     if (recordedLastBranches === 0) return lastBranches;
-    const isKernelTraced = this.traceEvents().some(({ attr }) => attr.flags.excludeKernel === 0);
+    const isKernelTraced = this.attrs.some(({ flags }) => flags.excludeKernel === 0);
     return Math.max(lastBranches, recordedLastBranches + (isKernelTraced ? 1024 : 1));
   }
 

@@ -10,6 +10,7 @@ import { PERF_RECORD_EXIT, PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } fro
 import { AuxIndex } from '../aux/index.ts';
 import { type ByteSource, FormatError, TWO_32 } from '../base/index.ts';
 import { openPerfData, type PerfDataReader, type RecordSink, type ScanOptions } from '../perfdata/index.ts';
+import type { PerfEventAttr } from '../records/index.ts';
 import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
 import { AUXTRACE_INTEL_PT, type PtInfo, readPtInfo } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
@@ -63,7 +64,7 @@ export async function scanWithTrace(
     await reader.scan(sink, scan);
     return null;
   }
-  const session = new PtSession(reader, sink, request, found.info, found.index, scan);
+  const session = new PtSession(reader, sink, request, found, scan);
   const waiting = new WaitingRecords(reader, session, sink);
   const drain = async (): Promise<void> => {
     await waiting.drain();
@@ -80,11 +81,16 @@ export async function scanWithTrace(
   }
 }
 
+/** What a first pass over a recording tells of its trace. */
+export interface FoundTrace {
+  readonly info: PtInfo;
+  readonly index: AuxIndex;
+  /** Of the trace's own events: a second pass over a pipe's records learns of them only on the way. */
+  readonly attrs: readonly PerfEventAttr[];
+}
+
 /** The index of all trace data, from a first pass over the file: it may stand behind the records that it belongs to. */
-async function findTrace(
-  reader: PerfDataReader,
-  bytes: ByteSource,
-): Promise<{ info: PtInfo; index: AuxIndex } | null> {
+async function findTrace(reader: PerfDataReader, bytes: ByteSource): Promise<FoundTrace | null> {
   const mayHold = reader.isPipe || reader.events.events.some(({ attr }) => attr.type >= FIRST_PMU_TYPE);
   if (!mayHold) return null;
   const first = await openPerfData(bytes);
@@ -97,7 +103,8 @@ async function findTrace(
     const info = readPtInfo(index.info.data, first.littleEndian);
     sampled.assign(info.isPerCpu);
     // Pieces of samples overlap, or leave gaps, as pictures of a ring do.
-    return { info: sampled.isFound ? { ...info, isSnapshot: true } : info, index };
+    const attrs = first.events.events.map(({ attr }) => attr).filter(({ type }) => type === info.pmuType);
+    return { info: sampled.isFound ? { ...info, isSnapshot: true } : info, index, attrs };
   } catch (error) {
     if (error instanceof FormatError) return null;
     throw error;

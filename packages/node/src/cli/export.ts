@@ -81,7 +81,7 @@ export default defineVerb<ExportName>({
     const format = await exportFormat(name);
     const path = output ?? `perf.${format.extension}`;
 
-    await using recording = await openInput(args);
+    await using recording = await openInput(args, args.string('itrace') != null);
     using progress = new ProgressLine(err);
     const filter = await sampleFilter(args, recording);
     const itrace = await itraceOptions(args, 'report');

@@ -70,14 +70,16 @@ export function inputName(args: InputArguments): string {
   return 'perf.data';
 }
 
-export async function openInput(args: InputArguments): Promise<Recording> {
+/** `decodesTrace`: a hardware trace in it is asked for, which takes more than one reading. */
+export async function openInput(args: InputArguments, decodesTrace = false): Promise<Recording> {
   if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
   const { openRecording } = await import('../open/index.ts');
   const { path, kernelCore } = recordedPlace(inputName(args));
   const kcore = args.string('kcore') ?? kernelCore;
-  if (kcore === undefined) return openRecording(path);
+  const keepStream = decodesTrace;
+  if (kcore === undefined) return openRecording(path, { keepStream });
   const { diskDriver } = await import('../locate/index.ts');
-  return openRecording(path, { symbols: diskDriver({ kernelCore: kcore }) });
+  return openRecording(path, { keepStream, symbols: diskDriver({ kernelCore: kcore }) });
 }
 
 /** `perf record --kcore` makes a directory: the recording, and a copy of the kernel's memory. */

@@ -106,7 +106,7 @@ export default defineVerb<ReportName>({
     const other = args.boolean('stats') ? '--stats' : args.boolean('header-only') ? '--header-only' : null;
     if (other !== null) refuseOthers(args, other, OF_PROFILES);
     // Each answer is awaited here: the recording is closed when this block is left.
-    await using recording = await openInput(args);
+    await using recording = await openInput(args, args.string('itrace') != null);
     if (args.boolean('stats'))
       return await (await import('./report-stats.ts')).reportStats(context, recording);
     if (args.boolean('header-only')) {

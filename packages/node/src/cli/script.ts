@@ -78,7 +78,7 @@ export default defineVerb<ScriptName>({
     const view = traceView(args);
     const choice = fields === undefined ? view.choice(parseFields) : parseFields(fields);
     const itrace = await itraceOptions(args, 'script', view.itrace);
-    await using recording = await openInput(args);
+    await using recording = await openInput(args, args.string('itrace') != null || view.itrace !== undefined);
     const filter = await sampleFilter(args, recording);
     // On a terminal the lines themselves are the progress.
     const progress = out.isTerminal ? null : new ProgressLine(err);

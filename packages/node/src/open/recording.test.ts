@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CounterpointError } from '@counterpoint/core/base';
@@ -82,4 +85,25 @@ test('a recording is opened in every form in which bytes come', async () => {
   );
   for (const input of [null, undefined, 5, {}, [], ['perf.data'], new Uint16Array(8)])
     await assert.rejects(openRecording(input as never), { code: 'ERR_INPUT' });
+});
+
+test('a stream that is kept can be read twice, and leaves no file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-kept-'));
+  const pipe = join(folder, 'pipe');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const writer = spawn('sh', ['-c', `printf 'PERFILE2\\020\\0\\0\\0\\0\\0\\0\\0' > '${pipe}'`]);
+  const before = openDescriptors();
+  const usual = process.env['TMPDIR'];
+  process.env['TMPDIR'] = folder;
+  {
+    await using recording = await openRecording(pipe, { keepStream: true });
+    assert.equal(recording.isStream, false);
+    for (let n = 0; n < 2; n++) assert.equal((await recording.stats()).samples, 0);
+    assert.deepEqual(readdirSync(folder), ['pipe']);
+  }
+  if (usual === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = usual;
+  assert.ok(openDescriptors() <= before);
+  assert.equal(writer.exitCode ?? 0, 0);
+  rmSync(folder, { recursive: true });
 });

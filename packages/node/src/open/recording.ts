@@ -1,6 +1,8 @@
-import { createReadStream, fstatSync, type ReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { hostname, release } from 'node:os';
+import { createReadStream, createWriteStream, fstatSync, type ReadStream } from 'node:fs';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { hostname, release, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import {
   asByteInput,
@@ -51,6 +53,8 @@ import {
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
   symbols?: SymbolDriver;
+  /** Keep a stream in a temporary file first: its hardware trace stands behind the records that it belongs to. */
+  keepStream?: boolean;
 }
 
 export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
@@ -114,7 +118,7 @@ const SCRIPT: OptionsOf<RecordingScriptOptions> = {
   itrace: OBJECT,
 };
 
-const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT };
+const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT, keepStream: FLAG };
 function setOf(type: 'number' | 'string'): Check {
   return {
     expects: `a Set of ${type}s`,
@@ -290,11 +294,24 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
   }
 }
 
+/** The file has no name any more once it is open, and is gone with the recording. */
+async function openKept(stream: ReadStream, name: string, options: RecordingOptions): Promise<Recording> {
+  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-'));
+  try {
+    const path = join(folder, 'perf.data');
+    await pipeline(stream, createWriteStream(path, { mode: 0o600 }));
+    return await openPath(path, options, name);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function openReadStream(
   stream: ReadStream,
   name: string,
   options: RecordingOptions,
 ): Promise<Recording> {
+  if (options.keepStream === true) return openKept(stream, name, options);
   try {
     const reader = await openPerfData(stream);
     return new Recording(name, stream, reader, async () => void stream.destroy(), options);
