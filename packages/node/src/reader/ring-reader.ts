@@ -95,6 +95,11 @@ export class RingReader implements Disposable {
     if (this.#open.size === 0) this.#end({ reason: 'hung-up' });
   }
 
+  /** Read the rings now, and not only when there is enough in them. */
+  readNow(): void {
+    this.#pass();
+  }
+
   /** One pass, unless one is under way. */
   #pass(): void {
     if (this.#hasFailed) return;

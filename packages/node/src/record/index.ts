@@ -1,3 +1,5 @@
+export type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live/live-options.ts';
+export { type LiveEvent, LiveProfile } from './live/live-profile.ts';
 export type {
   RecordOptions,
   RecordProgress,

@@ -15,6 +15,7 @@ import {
   wholeNumberFrom,
 } from '../options/index.ts';
 import { COMMAND, LAUNCH_OPTIONS } from '../target/index.ts';
+import type { LiveProfileOptions } from './live/live-options.ts';
 import type { RecordOptions } from './options.ts';
 
 const NUMBER = { expects: 'a number', accepts: (value: unknown) => typeof value === 'number' };
@@ -64,4 +65,36 @@ const OPTIONS: OptionsOf<RecordOptions> = {
 
 export function checkRecordOptions(where: string, options: RecordOptions): void {
   checkOptions(where, options, OPTIONS);
+}
+
+/** Those of a recording that a live profile has, too. */
+const LIVE_NAMES = [
+  'command',
+  'pids',
+  'tids',
+  'systemWide',
+  'cpus',
+  'events',
+  'frequency',
+  'period',
+  'levels',
+  'inherit',
+  'nodeNames',
+  'launch',
+  'commandGraceMs',
+  'sys',
+] as const;
+
+const LIVE_OPTIONS: OptionsOf<LiveProfileOptions> = {
+  ...(Object.fromEntries(LIVE_NAMES.map((name) => [name, OPTIONS[name]])) as Pick<
+    typeof OPTIONS,
+    (typeof LIVE_NAMES)[number]
+  >),
+  intervalMs: numberFrom(1, Number.MAX_SAFE_INTEGER),
+  keepShare: numberFrom(0, 1),
+  symbols: OBJECT,
+};
+
+export function checkLiveOptions(options: LiveProfileOptions): void {
+  checkOptions('LiveProfile.open()', options, LIVE_OPTIONS);
 }

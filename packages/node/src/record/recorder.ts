@@ -1,7 +1,6 @@
 import type { FormatRequest } from '../sampling/index.ts';
 import { type Note, openSession, planEvents, planOpen, type Session } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
-import { type HeldCommand, launchHeld, resolveProgram } from '../target/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import {
   chooseFormats,
@@ -13,8 +12,7 @@ import {
   prepareEvents,
 } from './format-events.ts';
 import { FormatRecording } from './format-recording.ts';
-import { NameLogs } from './name-logs.ts';
-import { nodeOptionsForNames } from './node-names.ts';
+import { launch } from './launch.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
@@ -90,24 +88,4 @@ function openFormats(sys: Sys, session: Session, requests: readonly FormatReques
     session.close();
     throw error;
   }
-}
-
-interface Launched {
-  held: HeldCommand;
-  nameLogs: NameLogs | null;
-}
-
-function launch(options: RecordOptions, notes: Note[]): Launched | null {
-  const { command = [], launch: given = {}, output } = options;
-  if (command.length === 0) return null;
-  const { cwd = process.cwd(), env = process.env, stdio } = given;
-  const program = resolveProgram(command[0]!, { path: env['PATH'], cwd });
-  const nodeOptions = nodeOptionsForNames(program, options, notes);
-  const held = launchHeld(command, {
-    env: nodeOptions === null ? env : { ...env, NODE_OPTIONS: nodeOptions },
-    cwd,
-    // Where the recording goes to standard output, the command's own output would stand in the middle of it.
-    stdio: stdio ?? ['inherit', output === '-' ? 2 : 'inherit', 'inherit'],
-  });
-  return { held, nameLogs: nodeOptions === null ? null : new NameLogs(cwd) };
 }

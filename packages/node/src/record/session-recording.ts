@@ -12,6 +12,7 @@ import type { Sys } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import type { FormatRecording, FormatResult } from './format-recording.ts';
+import { layoutFinder } from './layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
@@ -207,14 +208,8 @@ export class SessionRecording {
   /** Samples are only counted; maps and losses are looked at. */
   #makeScan(): RecordScan {
     const { session } = this.#parts;
-    const layouts = new Map<bigint, SampleLayout>();
-    for (const { attr, instances } of session.events) {
-      const layout = new SampleLayout(attr);
-      for (const { id } of instances) layouts.set(id, layout);
-    }
     const first = new SampleLayout(session.events[0]!.attr);
-    const layoutAt = (view: DataView, end: number) =>
-      first.idFromEnd < 0 ? first : (layouts.get(view.getBigUint64(end - first.idFromEnd, true)) ?? first);
+    const layoutAt = layoutFinder(session.events);
     return new RecordScan(
       [PERF_RECORD_MMAP2, ...LOSS_TYPES],
       (type, view, offset, size) => {

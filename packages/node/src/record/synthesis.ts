@@ -51,7 +51,7 @@ export interface SynthesisTarget {
 export function synthesizeStart(
   session: Session,
   target: SynthesisTarget,
-  maps: MapWatch,
+  maps: Pick<MapWatch, 'add'>,
   notes: Note[],
   kernel: KernelMap | null = readKernelMap(),
 ): Uint8Array<ArrayBuffer> {

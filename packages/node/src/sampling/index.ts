@@ -22,5 +22,6 @@ export {
   parseFormatOptions,
 } from './format-options.ts';
 export { type FormatRequest, FormatRun, type FormatTotals } from './format-run.ts';
+export { HistogramDrain, liveHistogram } from './formats/live-histogram.ts';
 export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
 export { builtInFormats, findFormat, splitSpecification } from './registry.ts';

@@ -4,7 +4,7 @@ import { defineFormat } from '../format.ts';
 import { type BucketCounts, bucketMap, countOverflow, takeBuckets } from './buckets.ts';
 
 /** A bucket. Kernel addresses are told apart by themselves. */
-const Key = bpfStruct({ address: 'u64', pid: 'u32', event: 'u32' });
+export const Key = bpfStruct({ address: 'u64', pid: 'u32', event: 'u32' });
 
 /** Counts of one process at one address, of one CPU. */
 export interface HistogramBucket extends BucketCounts {

@@ -1,0 +1,66 @@
+import type { LossEntry } from '@counterpoint/core/loss';
+import type { Profile } from '@counterpoint/core/profile';
+import type { Diagnostic, SymbolDriver } from '@counterpoint/core/symbols';
+import type { ExitStatus } from '../../target/index.ts';
+import type { RecordOptions } from '../options.ts';
+
+/** Whom to look at, what to sample, and how often to look. Without a target: everything that runs. */
+export interface LiveProfileOptions
+  extends Pick<
+    RecordOptions,
+    | 'command'
+    | 'pids'
+    | 'tids'
+    | 'systemWide'
+    | 'cpus'
+    | 'events'
+    | 'frequency'
+    | 'period'
+    | 'levels'
+    | 'inherit'
+    | 'nodeNames'
+    | 'launch'
+    | 'commandGraceMs'
+    | 'sys'
+  > {
+  /** From one table to the next; default 2000. */
+  intervalMs?: number;
+  /**
+   * The share of what was counted before that still counts in the next table. Default 7/8, as in `perf top`: what is over fades away
+   * within half a minute. 0: each table is for itself. 1: nothing is forgotten.
+   */
+  keepShare?: number;
+  /** Where names come from; default the files of this machine. */
+  symbols?: SymbolDriver;
+}
+
+/** Why there will be no more. */
+export interface LiveEnd {
+  readonly reason: 'stopped' | 'command-exited' | 'target-ended';
+  /** Of the command. */
+  readonly exit: ExitStatus | null;
+}
+
+/** One look. */
+export interface LiveRefresh {
+  /** From 1. */
+  readonly number: number;
+  /** Since the one before, or the start. */
+  readonly elapsedMs: number;
+  /** For `topFunctions` and all that reads profiles. *Borrowed*: it goes on when the next look is asked for. */
+  readonly profile: Profile;
+  /** Since the look before: samples, and how many of them are in the kernel. */
+  readonly samples: number;
+  readonly kernelSamples: number;
+  /** Since the look before: overflows that were not counted; what is known of them all is in `losses`. */
+  readonly lost: number;
+  /** Since the start. */
+  readonly losses: readonly LossEntry[];
+  /** Since the look before, in the kernel: time of the handler; null where it was not measured. */
+  readonly handlerNs: number | null;
+  /** Since the look before: time in which the buckets were read. The CPU that reads them counts nothing meanwhile. */
+  readonly readNs: number;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Set in the last one. */
+  readonly end: LiveEnd | null;
+}

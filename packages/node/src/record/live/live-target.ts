@@ -1,0 +1,79 @@
+/** From the request of a live profile to open events and a loaded handler. */
+import { diskDriver } from '../../locate/index.ts';
+import { FormatRun, liveHistogram } from '../../sampling/index.ts';
+import {
+  type Note,
+  openSession,
+  planEvents,
+  planOpen,
+  type Session,
+  type SessionTarget,
+} from '../../session/index.ts';
+import { realSys, type Sys } from '../../sys/index.ts';
+import type { HeldCommand } from '../../target/index.ts';
+import { eventsFor, eventsOfFormats, formatRequests, formatTarget, prepareEvents } from '../format-events.ts';
+import { type Launched, launch } from '../launch.ts';
+import { ringPages, type Scope, samplingOptions, scopeOf, sessionTarget } from '../request.ts';
+import type { LiveProfileOptions } from './live-options.ts';
+
+/** Only processes and maps are recorded: a pass over the rings is made at each look, and when they fill. */
+const RING_PAGES = 64;
+const DEFAULT_FREQUENCY_HZ = 4000;
+const LEAST_BUCKETS = 4096;
+const MOST_BUCKETS = 65_536;
+/** The buckets are emptied at least so often, however long it is to the next look. */
+export const MOST_DRAIN_MS = 5000;
+
+export interface LiveTarget {
+  readonly sys: Sys;
+  readonly scope: Scope;
+  readonly target: SessionTarget;
+  readonly session: Session;
+  readonly run: FormatRun;
+  readonly held: HeldCommand | null;
+  readonly nameLogs: Launched['nameLogs'];
+  readonly notes: Note[];
+}
+
+/** All or nothing, and everything that can be refused is refused before the command runs. */
+export async function openLiveTarget(options: LiveProfileOptions, drainMs: number): Promise<LiveTarget> {
+  const sys = options.sys ?? realSys;
+  const notes: Note[] = [];
+  const scope = scopeOf(options);
+  const placeholder = { format: liveHistogram, options: { maxEntries: LEAST_BUCKETS, interval: drainMs } };
+  const chosen = [placeholder];
+  const events = eventsOfFormats(await eventsFor(options, chosen), chosen);
+  const launched = launch(options, notes);
+  const held = launched?.held ?? null;
+  let session: Session | null = null;
+  try {
+    const target = sessionTarget(scope, options, held?.pid ?? null);
+    const sampling = { ...options, formats: [{ format: liveHistogram }] };
+    const planned = planEvents(events.parsed, samplingOptions(scope, sampling, notes));
+    const forFormats = formatTarget(scope, target, options);
+    placeholder.options.maxEntries = bucketCount(options, drainMs, target.cpus.length * events.parsed.length);
+    prepareEvents(planned, chosen, events, forFormats);
+    const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), target.cpus.length);
+    session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
+    const [request] = formatRequests(session, chosen, events, forFormats);
+    const run = FormatRun.open(sys, request!);
+    return { sys, scope, target, session, run, held, nameLogs: launched?.nameLogs ?? null, notes };
+  } catch (error) {
+    session?.close();
+    held?.kill('SIGTERM');
+    held?.[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** Room for every overflow to be at an address of its own, within reason: what is too much is counted as lost. */
+function bucketCount({ frequency, period }: LiveProfileOptions, drainMs: number, instances: number): number {
+  if (period !== undefined || frequency === 'max') return MOST_BUCKETS;
+  const overflows = ((frequency ?? DEFAULT_FREQUENCY_HZ) * drainMs * instances) / 1000;
+  return Math.min(MOST_BUCKETS, Math.max(LEAST_BUCKETS, 2 ** Math.ceil(Math.log2(overflows * 1.25))));
+}
+
+/** Names by the files of this machine. Nothing is downloaded: a look does not wait for a network. */
+export function liveSymbols(): ReturnType<typeof diskDriver> {
+  return diskDriver({ environment: { ...process.env, DEBUGINFOD_URLS: '' } });
+}
