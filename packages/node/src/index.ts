@@ -6,7 +6,7 @@ export * from '@counterpoint/core';
 export * from './bpf/index.ts';
 export * from './counting/index.ts';
 export * from './open/index.ts';
-export { useEventTables } from './pmu/index.ts';
+export { readCpuIdentities, useEventTables } from './pmu/index.ts';
 export * from './record/index.ts';
 export * from './sampling/index.ts';
 export * from './self-monitoring/index.ts';

@@ -22,7 +22,7 @@ import { intervalAnswer, statAnswer } from './stat-json.ts';
 import { openResult } from './stat-output.ts';
 import { type StatSettings, statSettings } from './stat-settings.ts';
 import {
-  haveSeveralSets,
+  hasSeveralSets,
   intervalHead,
   intervalTime,
   reasonLines,
@@ -198,7 +198,7 @@ class StatPrinter {
   }
 
   interval(interval: Measurement): void {
-    const { format, by, bigNumbers } = this.#settings;
+    const { format, by, bigNumbers, control } = this.#settings;
     const output = this.#output;
     if (output === null) return;
     const rows = this.#rows([interval]);
@@ -208,7 +208,7 @@ class StatPrinter {
       const unitWidth = unitWidthOf(rows);
       if (this.#intervals % INTERVALS_PER_HEAD === 0) output.line(intervalHead(by, unitWidth));
       const prefix = `${intervalTime(sinceStartNs)} `;
-      const withSets = haveSeveralSets(rows);
+      const withSets = hasSeveralSets(control);
       for (const row of rows)
         for (const line of rowLines(row, unitWidth, prefix, { bigNumbers, withSets })) output.line(line);
     } else this.#fields(rows, output, sinceStartNs, false);
@@ -233,8 +233,8 @@ class StatPrinter {
   }
 
   #fields(rows: readonly StatRow[], output: Output, sinceStartNs: bigint | null, isSummary: boolean): void {
-    const { format, separator } = this.#settings;
-    const context = { sinceStartNs, isSummary, withSets: haveSeveralSets(rows) };
+    const { format, separator, control } = this.#settings;
+    const context = { sinceStartNs, isSummary, withSets: hasSeveralSets(control) };
     for (const row of rows) {
       const lines = format === 'fields' ? separatedLines(row, separator, context) : jsonLines(row, context);
       for (const line of lines) output.line(line);
@@ -251,7 +251,7 @@ class StatPrinter {
     const times = runs.length > 1 ? ` (${runs.length} runs)` : '';
     output.line(`\n Performance counter stats for ${subject(this.#settings)}${times}:\n`);
     const unitWidth = unitWidthOf(rows);
-    const withSets = haveSeveralSets(rows);
+    const withSets = hasSeveralSets(control);
     for (const row of rows)
       for (const line of rowLines(row, unitWidth, '', { bigNumbers, withSets })) output.line(line);
     const remarks = [...reasonLines(rows), ...notesOf(runs).map((note) => `  ${note}`)];

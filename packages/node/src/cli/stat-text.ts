@@ -1,3 +1,4 @@
+import type { ControlRequest } from '../counting/index.ts';
 import type { AggregatePlace, Aggregation, StatRow } from '../stat/index.ts';
 
 /** perf's table (util/stat-display.c): the same columns at the same places. */
@@ -51,8 +52,8 @@ function shortened(name: string): string {
 }
 
 /** perf has no event sets: where there is one, rows are as perf prints them. */
-export function haveSeveralSets(rows: readonly StatRow[]): boolean {
-  return rows.some(({ event }) => event.set !== rows[0]!.event.set);
+export function hasSeveralSets(control: ControlRequest | null): boolean {
+  return (control?.sets?.length ?? 0) + (control?.events === undefined ? 0 : 1) > 1;
 }
 
 export function unitWidthOf(rows: readonly StatRow[]): number {

@@ -5,6 +5,36 @@ import { openCounting, parseSwitchRule } from './index.ts';
 
 const self = { kind: 'self' } as const;
 
+test('a command without a process, names that are none', () => {
+  const sys = new FakeSys();
+  for (const pid of [0, -1])
+    assert.throws(() => openCounting({ target: { kind: 'command', pid }, events: 'faults', sys }), {
+      code: 'ERR_NO_PROCESS',
+    });
+  const session = openCounting({ target: self, events: 'faults:u', sys });
+  session.start();
+  session.reset();
+  assert.equal(session.read().sets[0]!.timesLoaded, 1);
+  for (const name of [null, {}, undefined, Symbol('faults')])
+    assert.throws(() => session.reset([name as unknown as string]), { code: 'ERR_NO_EVENT' });
+  session.close();
+});
+
+test('sets that nothing can end are told; a set without a turn says so', () => {
+  const sys = new FakeSys();
+  sys.refuseOpen = ({ attr }) => (attr.type === 0 ? 'ENOENT' : null);
+  const session = openCounting({
+    target: self,
+    sets: ['page-faults', 'minor-faults'],
+    switching: { by: 'overflow', event: 'cycles', count: 5 },
+    sys,
+  });
+  assert.ok(session.notes.some(({ kind, text }) => kind === 'no-switch' && /cycles/.test(text)));
+  const reasons = session.read().sets[1]!.events.map(({ reason }) => reason);
+  assert.ok(reasons.includes('its set never had a turn'), reasons.join());
+  session.close();
+});
+
 test('what cannot be asked for', () => {
   const sys = new FakeSys();
   const open = (event: string, period: number) => () =>

@@ -1,4 +1,5 @@
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { shownValue } from '../options/index.ts';
 
 /** Throws for a name that no event has: it would be a reset, or a sum that is preserved, of nothing. */
 export function requireEventNames(
@@ -7,7 +8,13 @@ export function requireEventNames(
 ): void {
   if (names === undefined || names === 'all') return;
   if (!Array.isArray(names))
-    throw new CounterpointError('ERR_NO_EVENT', `names of events should be a list, not ${String(names)}`);
+    throw new CounterpointError('ERR_NO_EVENT', `names of events should be a list, not ${shownValue(names)}`);
+  const noName = names.find((name: unknown) => typeof name !== 'string');
+  if (noName !== undefined || names.includes(undefined as never))
+    throw new CounterpointError(
+      'ERR_NO_EVENT',
+      `names of events should be texts, and one is ${shownValue(noName)}`,
+    );
   const missing = names.find((name) => !known.includes(name));
   if (missing === undefined) return;
   throw new CounterpointError(

@@ -1,3 +1,4 @@
+import { CounterpointError } from '@counterpoint/core/base';
 import { paranoidLevel } from '../probe/index.ts';
 import type { Note } from '../session/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
@@ -23,6 +24,13 @@ export function openCounting(request: CountingRequest): CountingSession {
 export function openOneOf(request: CountingRequest, sessions: number): CountingSession {
   checkRequest(request);
   const { target, sys = realSys } = request;
+  // 0 would be this process, and -1 everybody.
+  if (target.kind === 'command' && target.pid < 1)
+    throw new CounterpointError(
+      'ERR_NO_PROCESS',
+      `${target.pid} is no process`,
+      'Give the pid of a held command.',
+    );
   const notes: Note[] = [];
   const facts = unsupportedFacts();
   const cgroup = target.kind === 'cgroup' ? openCgroup(target.path) : null;
@@ -34,6 +42,7 @@ export function openOneOf(request: CountingRequest, sessions: number): CountingS
     sets = openSets(request, context);
     const { enableOnExec } = optionsOf(request, 0);
     const { switching = { by: 'manual' } } = request;
+    if (switching.by === 'overflow') noteMissingSwitch(switching.event, sets, notes);
     // A control update keeps whom it counts and how.
     const reopen = (control: ControlRequest, awaitsExec: boolean) => {
       const { events: _, sets: __, overflows: ___, switching: ____, ...whom } = request;
@@ -57,6 +66,16 @@ export function openOneOf(request: CountingRequest, sessions: number): CountingS
     lock?.close();
     throw error;
   }
+}
+
+/** Sets that nothing will ever end, since nobody counts what should end them. */
+function noteMissingSwitch(event: string, sets: readonly OpenSet[], notes: Note[]): void {
+  const stuck = sets.filter(({ events, unsupported }) =>
+    events.some(({ requestedName }, index) => requestedName === event && unsupported[index] !== null),
+  );
+  if (stuck.length === 0) return;
+  const text = `sets are never switched: ${event}, which should end them, is not counted here`;
+  notes.push({ kind: 'no-switch', text });
 }
 
 interface Context {

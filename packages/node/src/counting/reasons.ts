@@ -156,8 +156,10 @@ export function whyNotCounted(
   { enabledNs }: Reading,
   isRefused: boolean,
   facts: UnsupportedFacts,
+  hadTurn: boolean,
 ): string {
   if (isRefused) return 'it is pinned, and no counter was free for it';
+  if (!hadTurn) return 'its set never had a turn';
   if (enabledNs === 0n) return 'the target did not run while it was enabled';
   const { planned, isInGroup } = factsOf(events);
   const reason = planned[index]!;

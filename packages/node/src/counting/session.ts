@@ -367,7 +367,9 @@ export class CountingSession implements Disposable, Publishable {
     const context = this.#context(this.#sets);
     for (const state of this.#sets) {
       state.reset((name) => names === undefined || names.includes(name), context);
-      if (names === undefined) Object.assign(state, { timesLoaded: 0, loadedNs: 0n });
+      // The one that is loaded goes on with this turn.
+      const turns = this.#isRunning && state === this.#sets[this.#active] ? 1 : 0;
+      if (names === undefined) Object.assign(state, { timesLoaded: turns, loadedNs: 0n });
     }
     if (names === undefined) this.#elapsedBaseNs = this.#elapsedNs;
   }

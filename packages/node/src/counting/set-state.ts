@@ -173,6 +173,7 @@ export class SetState {
 
   #eventCount(index: number, context: CountingContext): EventCount {
     const { set } = this;
+    const hadTurn = context.wantedNs === null || this.timesLoaded > 0;
     const { name, requestedName, unit, scale, leader } = set.events[index]!;
     const why = set.unsupported[index] ?? null;
     const sum = this.#total(index, context);
@@ -185,7 +186,7 @@ export class SetState {
       status,
       reason:
         status === 'not-counted'
-          ? whyNotCounted(set.events, index, set.sum(index), isRefused, context.facts)
+          ? whyNotCounted(set.events, index, set.sum(index), isRefused, context.facts, hadTurn)
           : why,
       ...sum,
       scaled: scaledValue(sum),

@@ -10,6 +10,7 @@ export interface Note {
     | 'limit-raised'
     | 'task-gone'
     | 'switches-late'
+    | 'no-switch'
     | 'node-names'
     | 'perf-map'
     | 'build-ids'
