@@ -76,8 +76,8 @@ export const NO_ITRACE: Readonly<ItraceOptions> = {
 };
 
 /** What perf's `script` and `report` show of a trace where nothing is chosen. */
-export const SCRIPT_ITRACE = 'cepwxo';
-export const REPORT_ITRACE = 'igGxwpoe';
+export const SCRIPT_ITRACE = 'cepwxoI';
+export const REPORT_ITRACE = 'igGxwpoeI';
 
 /** Why a letter that perf knows is not for this. */
 const REFUSED: ReadonlyMap<string, string> = new Map([

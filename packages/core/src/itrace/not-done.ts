@@ -14,12 +14,6 @@ export function lettersNotDone(options: ItraceOptions, pebs: PebsEvents | null):
       'the trace was decoded in full, not more quickly',
       'Leave the letter out: the samples are the same.',
     );
-  if (options.eventTrace)
-    note(
-      'I',
-      'interrupts are shown as branches only, without their vectors',
-      '`b` shows them; `pt flow` has the vectors.',
-    );
   if (options.other && pebs !== null && pebs.unknown > 0)
     note(
       'o',

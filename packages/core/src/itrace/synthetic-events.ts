@@ -16,6 +16,7 @@ import {
 import { eventNameFromAttr } from '../events/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
 import { makeAttr } from '../records/index.ts';
+import { PT_CONFIG_EVENT_TRACE } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 
 /** PERF_TYPE_SYNTH of perf (tools/perf/util/event.h), beyond the kernel's types. */
@@ -27,6 +28,7 @@ export const SYNTHETIC_EXSTOP = 3n;
 export const SYNTHETIC_PWRX = 4n;
 export const SYNTHETIC_CBR = 5n;
 export const SYNTHETIC_PSB = 6n;
+export const SYNTHETIC_EVT = 7n;
 
 const CYCLES = 0n;
 const INSTRUCTIONS = 1n;
@@ -60,6 +62,7 @@ export interface SyntheticEvents {
   pwre: RecordedEvent | null;
   exstop: RecordedEvent | null;
   pwrx: RecordedEvent | null;
+  evt: RecordedEvent | null;
 }
 
 /** Put them into the recording's table, as if they had been recorded beside the trace's own event. */
@@ -125,5 +128,9 @@ export function addSyntheticEvents(
     pwre: power(SYNTHETIC_PWRE, 'pwre'),
     exstop: power(SYNTHETIC_EXSTOP, 'exstop'),
     pwrx: power(SYNTHETIC_PWRX, 'pwrx'),
+    evt:
+      options.eventTrace && (traceEvent.attr.config & PT_CONFIG_EVENT_TRACE) !== 0n
+        ? add(TYPE_SYNTHETIC, SYNTHETIC_EVT, (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks, 'evt')
+        : null,
   };
 }

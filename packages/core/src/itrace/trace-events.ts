@@ -16,6 +16,7 @@ import {
   TSX_IN_TRANSACTION,
 } from '../trace/index.ts';
 import { FLAG_ABORT, FLAG_IN_TRANSACTION } from './branch-flags.ts';
+import { controlFlowData } from './control-flow-events.ts';
 import type { TraceSampler } from './trace-sampler.ts';
 
 const RAW_BYTES = 12;
@@ -39,6 +40,13 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
     return;
   }
   if (!event.isStatus && !event.isIpSuppressed) sampler.arrive(ipLo, ipHi);
+  if (events.evt !== null && !event.isStatus) {
+    const data = controlFlowData(event, sampler.buffer.littleEndian);
+    if (data !== null) {
+      sampler.putEvent(events.evt, ...ip, data);
+      return;
+    }
+  }
   switch (event.kind) {
     case EVENT_TSX: {
       if (event.isStatus) return;

@@ -43,11 +43,33 @@ function textOf(view: DataView, at: number, name: string, le: boolean): string {
       return ` IP: ${first & 1} `;
     case 'pwrx':
       return ` deepest cstate: ${lo & 15} last cstate: ${(lo >>> 4) & 15} wake reason: ${hex(BigInt((lo >>> 8) & 15))} `;
+    case 'evt':
+      return controlFlowText(view, at, le);
     case 'psb':
       return ` psb offs: ${hex((BigInt(hi) << 32n) | BigInt(lo))}`;
     default:
       return '';
   }
+}
+
+/** perf's names of what redirected the CPU; a type that has none is not named. */
+const CONTROL_FLOW: readonly string[] = [
+  ...['', 'INTR', 'IRET', 'SMI', 'RSM', 'SIPI', 'INIT', 'VMENTRY', 'VMEXIT', 'VMEXIT_INTR', 'SHUTDOWN'],
+  ...['', 'UINTR', 'UIRET'],
+];
+const CONTROL_FLOW_DATA: readonly string[] = ['PFA', 'VMXQ', 'VMXR'];
+
+function controlFlowText(view: DataView, at: number, le: boolean): string {
+  const first = view.getUint32(at, le);
+  const name = CONTROL_FLOW[first & 0x1f] ?? '';
+  let text = ` cfe: ${name} IP: ${(first >>> 7) & 1} vector: ${(first >>> 8) & 0xff}`;
+  for (let n = 0; n < first >>> 16; n++) {
+    const entry = at + 4 + 16 * n;
+    if (entry + 16 > view.byteLength) break;
+    const type = view.getUint8(entry) & 0x3f;
+    text += ` ${CONTROL_FLOW_DATA[type] ?? `EVD_${type}`}: ${hex(view.getBigUint64(entry + 8, le))}`;
+  }
+  return text;
 }
 
 /** C's `%#x`: 0 has no prefix. */

@@ -13,6 +13,7 @@ export const PT_CONFIG_MTC = 1n << 9n;
 export const PT_CONFIG_TSC = 1n << 10n;
 export const PT_CONFIG_NORETCOMP = 1n << 11n;
 export const PT_CONFIG_BRANCH = 1n << 13n;
+export const PT_CONFIG_EVENT_TRACE = 1n << 31n;
 export const PT_CONFIG_MTC_PERIOD_SHIFT = 14;
 export const PT_CONFIG_MTC_PERIOD = 0xfn << 14n;
 
