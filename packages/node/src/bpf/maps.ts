@@ -32,7 +32,7 @@ export class BpfMap implements Disposable {
   readonly strideBytes: number;
   /** Of one element as it is read: `copies * strideBytes`. */
   readonly valueBytes: number;
-  /** Keys and values that the kernel has copied here so far. */
+  /** Keys and values that the kernel has copied here so far; who reads mapped values adds them. */
   bytesRead = 0;
   readonly #sys: Sys;
 

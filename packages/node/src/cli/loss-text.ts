@@ -9,7 +9,7 @@ const WORDS: Record<LossKind, string> = {
   throttled: 'of time in which an event was throttled',
   'format-map-full': 'samples that a full map had no room for (more entries: see the options of the format)',
   'format-ring-full':
-    'samples that a full BPF ring buffer had no room for (a larger one: see the options of the format)',
+    'samples that a full buffer had no room for (a larger one: see the options of the format)',
   'format-stack-collision': 'samples whose stack has a number that another stack took',
   'format-skipped': 'overflows at which the kernel did not run the format',
   'aux-truncated': 'stretches of trace data cut short',

@@ -27,6 +27,7 @@ const DATA_SIZE_OFFSET = 48;
 export class FileOutput implements RecordingOutput {
   readonly path: string;
   sizeBytes = 0;
+  hasLateRecords = false;
   #fd = -1;
   #plan: FilePlan | null = null;
   /** Offsets at which the file can be cut without dividing a record, oldest first. */
@@ -52,7 +53,7 @@ export class FileOutput implements RecordingOutput {
   }
 
   writeRound(spans: readonly Uint8Array<ArrayBuffer>[]): void {
-    this.#appendWhole([...spans, FINISHED_ROUND]);
+    this.#appendWhole(this.hasLateRecords ? spans : [...spans, FINISHED_ROUND]);
   }
 
   /** Append records, or nothing: after a failure the file ends where it ended before. */

@@ -53,9 +53,11 @@ function sum(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
-test('ring, histogram, stacks and kept stacks agree within sampling error', { skip }, async () => {
+test('ring, histogram, stacks, kept stacks and the double buffer agree within sampling error', {
+  skip,
+}, async () => {
   const output = join(folder, 'distributions.data');
-  const formats = ['ring', 'histogram', 'stacks', 'stacks,keep=3'];
+  const formats = ['ring', 'histogram', 'stacks', 'stacks,keep=3', 'double-buffer'];
   const result = await record({
     command: work(1500),
     events: 'cpu-clock',
@@ -91,6 +93,7 @@ test('ring, histogram, stacks and kept stacks agree within sampling error', { sk
   });
   if (perf.error === undefined) {
     assert.equal(perf.status, 0, perf.stderr);
+    assert.doesNotMatch(perf.stderr, /out of order/);
     assert.match(perf.stdout, /--\d+\.\d+%--/);
   }
 });
@@ -114,6 +117,8 @@ test('what the tables have no room for is in the ledger, and the rest is counted
       overflows: Number(result.formats[0]!.overflows),
       full: lost('format-map-full'),
       collisions: lost('format-stack-collision'),
+      missed: lost('format-ring-full'),
+      lines: result.formats[0]!.lines,
     };
   };
   for (const format of ['histogram', 'stacks']) {
@@ -125,6 +130,18 @@ test('what the tables have no room for is in the ledger, and the rest is counted
   const { counted, overflows, collisions } = await lossesOf(['stacks,max-stacks=2']);
   assert.ok(collisions > 100 && collisions <= overflows, `${collisions} of ${overflows}`);
   assert.equal(counted, overflows);
+  // Two halves of two records, which nobody can drain in time.
+  const blind = await lossesOf(['double-buffer,records=2,threshold=100']);
+  assert.ok(blind.missed > 100 && blind.counted > 10, `${blind.missed} of ${blind.overflows}`);
+  assert.equal(blind.counted + blind.missed, blind.overflows);
+  const [, swaps, ms, missed] = /(\d+) swaps; both halves full for ([\d.]+) ms .* (\d+) overflows/.exec(
+    blind.lines[0] ?? '',
+  ) ?? [undefined];
+  assert.ok(Number(swaps) > 5, blind.lines[0]);
+  assert.equal(Number(missed), blind.missed);
+  // Each missed overflow is a period apart from the next.
+  const leastMs = ((blind.missed - Number(swaps)) * PERIOD_NS) / 1e6;
+  assert.ok(Number(ms) > 0.5 * leastMs, `${blind.lines[0]}, at least ${leastMs} ms`);
 });
 
 test('a recorder that is killed leaves no program or map', { skip, timeout: 60_000 }, async () => {

@@ -2,13 +2,11 @@
  * Sampling formats in a recording: their results become samples of the events that they were attached to, and are written
  * between the rounds of the rings.
  */
-import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { LossFacts } from '@counterpoint/core/loss';
-import { BodyWriter, encodeRecord, SampleLayout } from '@counterpoint/core/records';
-import { type FormatRequest, FormatRun, type FormatSample } from '../sampling/index.ts';
-import type { SessionEvent } from '../session/index.ts';
+import { type FormatRequest, FormatRun } from '../sampling/index.ts';
 import type { Sys } from '../sys/index.ts';
+import { SampleBuffer, SampleEncoder } from './sample-encoder.ts';
 
 /** Samples are encoded into pieces of about this size. */
 const PIECE_BYTES = 1 << 16;
@@ -89,7 +87,7 @@ export class FormatRecording implements Disposable {
 class FormatPart {
   readonly #run: FormatRun;
   readonly #encoders: readonly SampleEncoder[];
-  readonly #writer = new BodyWriter();
+  readonly #writer = new SampleBuffer();
   readonly #lines: string[] = [];
   #reading: Promise<void> | null = null;
   #error: unknown = null;
@@ -159,38 +157,5 @@ class FormatPart {
 
   close(): void {
     this.#run.close();
-  }
-}
-
-/** Samples as the kernel would have written them for an event. */
-class SampleEncoder {
-  readonly #layout: SampleLayout;
-  readonly #idOfCpu = new Map<number, bigint>();
-  readonly #id: bigint;
-
-  constructor({ attr, instances }: SessionEvent) {
-    this.#layout = new SampleLayout(attr);
-    for (const { cpu, id } of instances) this.#idOfCpu.set(cpu, id);
-    this.#id = instances[0]!.id;
-  }
-
-  encode(writer: BodyWriter, sample: FormatSample): void {
-    const { ip, pid, tid, cpu, timeNs: time, period, address = 0n, weight = 0n, callchain } = sample;
-    const id = this.#idOfCpu.get(cpu) ?? this.#id;
-    const isKernel = BigInt.asIntN(64, ip) < 0n;
-    const fields = {
-      ...{ identifier: id, id, streamId: id, ip: BigInt.asUintN(64, ip), pid, tid, cpu, time, period },
-      ...{ addr: address, weight, callchain: [...(callchain ?? [])] },
-    };
-    encodeRecord(
-      writer,
-      {
-        type: PERF_RECORD_SAMPLE,
-        misc: isKernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
-        sample: fields,
-        tail: new Uint8Array(0),
-      },
-      this.#layout,
-    );
   }
 }

@@ -14,6 +14,14 @@ export class OrderedOutput implements RecordingOutput {
     return this.#output.sizeBytes;
   }
 
+  get hasLateRecords(): boolean {
+    return this.#output.hasLateRecords;
+  }
+
+  set hasLateRecords(value: boolean) {
+    this.#output.hasLateRecords = value;
+  }
+
   begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): void | Promise<void> {
     return this.#output.begin(events, features);
   }

@@ -11,6 +11,8 @@ export const REMEMBERED_ROUNDS = 64;
 export interface RecordingOutput extends RoundSink {
   /** Bytes written so far. */
   readonly sizeBytes: number;
+  /** Records may come that are older than those of a round before: rounds are not said to be finished then, and readers sort all. */
+  hasLateRecords: boolean;
   /** Before the first record. `features` are what is known so early: a file writes them at its end, a pipe cannot. */
   begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): void | Promise<void>;
   /** Records that were made here, whole ones. */

@@ -15,6 +15,7 @@ const FULL_PIPE_MS = 2;
  */
 export class PipeOutput implements RecordingOutput {
   sizeBytes = 0;
+  hasLateRecords = false;
   readonly #fd: number;
   readonly #isOwned: boolean;
   readonly #name: string;
@@ -34,7 +35,7 @@ export class PipeOutput implements RecordingOutput {
   }
 
   writeRound(spans: readonly Uint8Array<ArrayBuffer>[]): Promise<void> {
-    return this.#write([...spans, FINISHED_ROUND]);
+    return this.#write(this.hasLateRecords ? spans : [...spans, FINISHED_ROUND]);
   }
 
   async #write(parts: readonly Uint8Array[]): Promise<void> {

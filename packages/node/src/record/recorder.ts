@@ -49,6 +49,7 @@ export async function runRecorder(
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
     using formatRecording = openFormats(sys, session, formatRequests(session, formats, events, forFormats));
+    output.hasLateRecords = formats.some(({ format }) => format.areSamplesLate === true);
     const parts = {
       sys,
       options: clocked,

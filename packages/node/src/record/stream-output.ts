@@ -8,6 +8,7 @@ import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './out
  */
 export class StreamOutput implements RecordingOutput {
   sizeBytes = 0;
+  hasLateRecords = false;
   readonly #handoff = new Handoff<Uint8Array>();
 
   get stream(): ByteStream {
@@ -23,7 +24,7 @@ export class StreamOutput implements RecordingOutput {
   }
 
   writeRound(spans: readonly Uint8Array<ArrayBuffer>[]): Promise<void> {
-    return this.#put([...spans, FINISHED_ROUND]);
+    return this.#put(this.hasLateRecords ? spans : [...spans, FINISHED_ROUND]);
   }
 
   /** The rings' memory is borrowed, so a consumer that keeps what it was given needs a copy. */

@@ -66,7 +66,7 @@ test('histogram: what it counts is what ran, and afterwards nothing is left', { 
   session.disable();
   run.stop();
   const buckets: HistogramBucket[] = [];
-  for await (const bucket of run.results()) buckets.push(bucket as HistogramBucket);
+  for await (const bucket of run.results()) buckets.push(...(bucket as HistogramBucket[]));
   const { overflows, costNs, losses } = run.finish();
   const samples = buckets.reduce((sum, one) => sum + one.samples, 0n);
   assert.equal(samples, overflows[0]);

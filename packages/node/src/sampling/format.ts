@@ -23,6 +23,8 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
    * nothing and are there for its samples to belong to. May be none.
    */
   readonly ownEvents?: readonly OwnEvent[];
+  /** Its samples have the times of their overflows, and come later than records of the kernel that are younger. */
+  readonly areSamplesLate?: boolean;
   /** What it needs. Throws a `CounterpointError` where it cannot be had. Opens nothing. */
   plan(options: OptionValues<Table>, target: FormatTarget): FormatPlan;
   /**

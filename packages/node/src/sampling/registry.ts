@@ -8,6 +8,7 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = 
   histogram: () => import('./formats/histogram.ts'),
   stacks: () => import('./formats/stacks.ts'),
   'off-cpu': () => import('./formats/off-cpu.ts'),
+  'double-buffer': () => import('./formats/double-buffer.ts'),
 };
 
 export const builtInFormats: readonly string[] = Object.keys(BUILT_IN);

@@ -56,21 +56,25 @@ export function countOverflow(
   asm.if(r0, '!=', 0, () => countLoss('map-full'));
 }
 
-/** Every key with what each CPU counted under it; they are counted anew from then on. */
+/** Every key with what one CPU counted under it, batch by batch; they are counted anew from then on. */
 export function* takeBuckets<const Fields extends StructFields>(
   buckets: BpfMap,
   layout: StructLayout<Fields>,
   cpus: readonly number[],
-): Generator<{ key: ReturnType<StructLayout<Fields>['read']>; counts: BucketCounts[] }> {
-  for (const { count, keys, values } of buckets.batches('lookup-and-delete'))
+): Generator<{ key: ReturnType<StructLayout<Fields>['read']>; counts: BucketCounts }[]> {
+  for (const { count, keys, values } of buckets.batches('lookup-and-delete')) {
+    const taken = [];
+    const view = new DataView(values.buffer);
     for (let index = 0; index < count; index++) {
-      const counts = cpus.map((cpu, copy) => ({
-        cpu,
-        ...Bucket.read(values, index * buckets.valueBytes + copy * buckets.strideBytes),
-      }));
-      yield {
-        key: layout.read(keys, index * layout.sizeBytes),
-        counts: counts.filter(({ samples }) => samples > 0n),
-      };
+      const key = layout.read(keys, index * layout.sizeBytes);
+      for (let copy = 0; copy < cpus.length; copy++) {
+        const at = index * buckets.valueBytes + copy * buckets.strideBytes;
+        const samples = view.getBigUint64(at + Bucket.fields.samples.offsetBytes, true);
+        if (samples === 0n) continue;
+        const period = view.getBigUint64(at + Bucket.fields.period.offsetBytes, true);
+        taken.push({ key, counts: { cpu: cpus[copy]!, samples, period } });
+      }
     }
+    yield taken;
+  }
 }

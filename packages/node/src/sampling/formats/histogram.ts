@@ -43,16 +43,17 @@ export default defineFormat({
     asm.loadContext(r7, 'samplePeriod');
     countOverflow(asm, bucketMap(Key, options.maxEntries), key, r7, countLoss);
   },
-  async *collect(maps, { cpus, options, next, nowNs }): AsyncGenerator<HistogramBucket> {
+  async *collect(maps, { cpus, options, next, nowNs }): AsyncGenerator<readonly HistogramBucket[]> {
     const buckets = maps.get('buckets')!;
     for (let isLast = false; !isLast; ) {
       isLast = (await next(options.interval === 0 ? undefined : options.interval)) === 'stopped';
       const timeNs = nowNs();
-      for (const { key, counts } of takeBuckets(buckets, Key, cpus))
-        for (const one of counts) yield { ...key, ...one, timeNs };
+      for (const taken of takeBuckets(buckets, Key, cpus))
+        yield taken.map(({ key, counts }) => ({ ...key, ...counts, timeNs }));
     }
   },
-  *toSamples({ event, pid, address, cpu, period, timeNs }) {
-    yield { event, ip: address, pid, tid: pid, cpu, timeNs, period };
+  *toSamples(buckets) {
+    for (const { event, pid, address, cpu, period, timeNs } of buckets)
+      yield { event, ip: address, pid, tid: pid, cpu, timeNs, period };
   },
 });

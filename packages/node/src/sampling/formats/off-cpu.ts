@@ -201,8 +201,8 @@ export default defineFormat({
       byState.set(words, (byState.get(words) ?? 0n) + durationNs);
       return { kind: 'time', pid, tid, cpu, state, callchain, durationNs, times, timeNs: endNs };
     };
-    for (const { key, counts } of takeBuckets(maps.get('buckets')!, Key, cpus))
-      for (const { cpu, samples, period } of counts) yield timeOf(key, cpu, period, samples);
+    for (const taken of takeBuckets(maps.get('buckets')!, Key, cpus))
+      for (const { key, counts } of taken) yield timeOf(key, counts.cpu, counts.period, counts.samples);
     for (const { count, values } of left.batches())
       for (let index = 0; index < count; index++) {
         const { sinceNs, ...thread } = Left.read(values, index * Left.sizeBytes);

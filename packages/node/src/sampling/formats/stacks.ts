@@ -128,19 +128,20 @@ export default defineFormat({
     asm.if(r9, '!=', 0, () => countLoss('stack-collision'));
     countOverflow(asm, bucketMap(Key, options.maxEntries), key, r7, countLoss);
   },
-  async *collect(maps, { cpus, events, next, nowNs }): AsyncGenerator<StackBucket> {
+  async *collect(maps, { cpus, events, next, nowNs }): AsyncGenerator<readonly StackBucket[]> {
     while ((await next()) !== 'stopped');
     const timeNs = nowNs();
     const stacks = new StackReader(maps);
-    for (const { key, counts } of takeBuckets(maps.get('buckets')!, Key, cpus)) {
-      const hasKernel = events[key.event]!.attr.flags.excludeCallchainKernel !== 1;
-      const callchain = chainOf(stacks, key, hasKernel);
-      const { event, pid, address } = key;
-      for (const one of counts) yield { event, pid, address, callchain, ...one, timeNs };
-    }
+    for (const taken of takeBuckets(maps.get('buckets')!, Key, cpus))
+      yield taken.map(({ key, counts }) => {
+        const { event, pid, address } = key;
+        const hasKernel = events[event]!.attr.flags.excludeCallchainKernel !== 1;
+        return { event, pid, address, callchain: chainOf(stacks, key, hasKernel), ...counts, timeNs };
+      });
   },
-  *toSamples({ event, pid, address, callchain, cpu, period, timeNs }) {
-    yield { event, ip: address, pid, tid: pid, cpu, timeNs, period, callchain };
+  *toSamples(buckets) {
+    for (const { event, pid, address, callchain, cpu, period, timeNs } of buckets)
+      yield { event, ip: address, pid, tid: pid, cpu, timeNs, period, callchain };
   },
 });
 

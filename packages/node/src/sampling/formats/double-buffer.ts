@@ -1,0 +1,100 @@
+/** perfmon2's second format: compact records in two halves of a buffer, one of which is drained while the other fills. */
+import { bpfStruct, r0, r1, r9 } from '../../bpf/index.ts';
+import { defineFormat, type FormatSample } from '../format.ts';
+import { HalvesReader, type HalvesShape, type HalvesTotals, halvesMaps, writeRecord } from './halves.ts';
+
+const Record = bpfStruct({
+  timeNs: 'u64',
+  address: 'u64',
+  period: 'u64',
+  tid: 'u32',
+  pid: 'u32',
+  event: 'u64',
+});
+// `Record.read` looks fields up by name; here are tens of thousands of records a second.
+const TIME = Record.fields.timeNs.offsetBytes;
+const ADDRESS = Record.fields.address.offsetBytes;
+const PERIOD = Record.fields.period.offsetBytes;
+const TID = Record.fields.tid.offsetBytes;
+const PID = Record.fields.pid.offsetBytes;
+const EVENT = Record.fields.event.offsetBytes;
+
+function shapeOf({ records, threshold }: { records: number; threshold: number }): HalvesShape {
+  return { layout: Record, capacity: records, swapAt: Math.max(1, Math.ceil((records * threshold) / 100)) };
+}
+
+/** The records of one half, or at the end what it all came to. */
+export type DoubleBufferResult =
+  | { readonly kind: 'half'; readonly samples: readonly FormatSample[] }
+  | ({ readonly kind: 'end' } & HalvesTotals);
+
+export default defineFormat({
+  name: 'double-buffer',
+  version: 1,
+  summary: 'compact records in two halves of a mapped buffer for each CPU, swapped at a threshold',
+  options: {
+    records: {
+      type: 'count',
+      default: 8192,
+      min: 2,
+      max: 1 << 22,
+      help: 'that a half has room for, 40 bytes each, on each CPU',
+    },
+    threshold: {
+      type: 'count',
+      default: 50,
+      min: 1,
+      max: 100,
+      help: 'percent of a half at which the halves are swapped; above it is room for the time until the other is drained',
+    },
+  },
+  areSamplesLate: true,
+  plan: (options) => ({ maps: halvesMaps(shapeOf(options)) }),
+  onOverflow(asm, context) {
+    const { event, options } = context;
+    writeRecord(asm, shapeOf(options), context, () => {
+      const record = Record.at(r9);
+      asm.call('ktime_get_ns');
+      asm.store(record.timeNs, r0);
+      asm.call('get_current_pid_tgid');
+      // The low half is the thread, the high one the process: two fields in one store.
+      asm.store({ ...record.tid, sizeBytes: 8 }, r0);
+      asm.loadContext(r1, 'ip');
+      asm.store(record.address, r1);
+      asm.loadContext(r1, 'samplePeriod');
+      asm.store(record.period, r1);
+      asm.store(record.event, event);
+    });
+  },
+  async *collect(maps, { options, next, nowNs }): AsyncGenerator<DoubleBufferResult> {
+    using reader = new HalvesReader(maps, shapeOf(options));
+    for (let isLast = false; !isLast; ) {
+      isLast = (await next()) === 'stopped';
+      for (const { cpu, count, bytes } of reader.take(isLast)) {
+        const view = new DataView(bytes.buffer, bytes.byteOffset);
+        const samples: FormatSample[] = [];
+        for (let at = 0; at < count * Record.sizeBytes; at += Record.sizeBytes)
+          samples.push({
+            event: view.getUint32(at + EVENT, true),
+            ip: view.getBigUint64(at + ADDRESS, true),
+            pid: view.getUint32(at + PID, true),
+            tid: view.getUint32(at + TID, true),
+            cpu,
+            timeNs: view.getBigUint64(at + TIME, true),
+            period: view.getBigUint64(at + PERIOD, true),
+          });
+        yield { kind: 'half', samples };
+      }
+    }
+    yield { kind: 'end', ...reader.totals(nowNs()) };
+  },
+  *toSamples(result) {
+    if (result.kind === 'half') yield* result.samples;
+  },
+  *describe(result) {
+    if (result.kind === 'half') return;
+    const { swaps, blindNs, missed } = result;
+    const blindMs = (blindNs / 1e6).toFixed(1);
+    yield `double-buffer: ${swaps} swaps; both halves full for ${blindMs} ms of CPU time, in which ${missed} overflows were missed`;
+  },
+});

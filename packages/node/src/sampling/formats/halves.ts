@@ -1,0 +1,258 @@
+/**
+ * Two halves of records for each CPU, in arrays that the kernel and we have mapped: the handler fills one while we drain the
+ * other. No system call reads them, so no overflow is skipped meanwhile.
+ *
+ *   handler   [ fills  ][ waits ]  ── threshold ──>  [ waits ][ fills  ]    swaps only when the other half was given back
+ *   we        [        ][ drain, give back ]         [ drain, give back ][        ]
+ *
+ * Each word has one writer at a time, and a handler never interrupts a handler on its CPU (the kernel skips it), so a half that
+ * was handed over is not written any more.
+ */
+import { BPF_F_MMAPABLE } from '@counterpoint/core/abi';
+import {
+  type BpfAssembler,
+  type BpfMap,
+  type BpfMapDefinition,
+  bpfStruct,
+  type MemoryOperand,
+  possibleCpus,
+  r0,
+  r1,
+  r2,
+  r3,
+  r7,
+  r8,
+  r9,
+  type StructFields,
+  type StructLayout,
+  u64,
+  w0,
+} from '../../bpf/index.ts';
+import type { Mapping } from '../../sys/index.ts';
+import type { FormatMaps, ProgramContext } from '../format.ts';
+
+/** Of one CPU, and a cache line, so that no CPU waits for another's. */
+const CONTROL = {
+  /** The half that is filled, 0 or 1, and how many records are in it. */
+  active: 'u64',
+  used: 'u64',
+  /** Records of a half that waits to be drained; 0 gives it back. */
+  waiting0: 'u64',
+  waiting1: 'u64',
+  swaps: 'u64',
+  /** Since when both halves have been full; 0: they are not. */
+  blindSinceNs: 'u64',
+  blindNs: 'u64',
+  missed: 'u64',
+} as const;
+const Control = bpfStruct(CONTROL);
+const CONTROL_WORDS = Control.sizeBytes / 8;
+const WORD = Object.fromEntries(Object.keys(CONTROL).map((name, index) => [name, index])) as {
+  readonly [Name in keyof typeof CONTROL]: number;
+};
+
+/** For each CPU by its number, possible ones too: it may come online. */
+const cpuCount = () => Math.max(...possibleCpus()) + 1;
+
+export interface HalvesShape {
+  readonly layout: StructLayout<StructFields>;
+  /** Records of a half. */
+  readonly capacity: number;
+  /** The halves are swapped when one has so many. */
+  readonly swapAt: number;
+}
+
+function controlMap(): BpfMapDefinition {
+  return array('halves', Control.sizeBytes, cpuCount());
+}
+
+function recordMap({ layout, capacity }: HalvesShape): BpfMapDefinition {
+  return array('records', layout.sizeBytes, cpuCount() * 2 * capacity);
+}
+
+function array(name: string, valueSizeBytes: number, maxEntries: number): BpfMapDefinition {
+  return { name, type: 'array', keySizeBytes: 4, valueSizeBytes, maxEntries, flags: BPF_F_MMAPABLE };
+}
+
+export function halvesMaps(shape: HalvesShape): BpfMapDefinition[] {
+  return [controlMap(), recordMap(shape)];
+}
+
+/**
+ * Fill the next record, whose address is in r9, and end. Loses all registers but r6; what `fill` needs of calls it makes
+ * itself.
+ */
+export function writeRecord(
+  asm: BpfAssembler,
+  shape: HalvesShape,
+  { countLoss, notify }: ProgramContext,
+  fill: () => void,
+): void {
+  const index = asm.stack('index', 4);
+  const now = asm.stack('now', 8);
+  asm.call('get_smp_processor_id');
+  asm.store(index, w0);
+  asm.mapLookup(controlMap(), index);
+  asm.ifNull(r0, () => asm.dropRecord());
+  asm.move(r7, r0);
+  const control = Control.at(r7);
+  asm.load(r8, control.used);
+  asm.if(r8, '>=', shape.swapAt, () => swap(asm, now, notify));
+  asm.if(r8, '>=', shape.capacity, () => {
+    increment(asm, control.missed);
+    countLoss('ring-full');
+    asm.load(r1, control.blindSinceNs);
+    asm.if(r1, '==', 0, () => {
+      asm.call('ktime_get_ns');
+      asm.store(control.blindSinceNs, r0);
+    });
+    asm.dropRecord();
+  });
+  // (cpu * 2 + active) * capacity + used
+  asm.load({ ...r1, bits: 32 }, index);
+  asm.shiftLeft(r1, 1);
+  asm.load(r2, control.active);
+  asm.add(r1, r2);
+  asm.multiply(r1, shape.capacity);
+  asm.add(r1, r8);
+  asm.store(index, { ...r1, bits: 32 });
+  asm.mapLookup(recordMap(shape), index);
+  asm.ifNull(r0, () => asm.dropRecord());
+  asm.move(r9, r0);
+  fill();
+  asm.add(r8, 1);
+  asm.store(control.used, r8);
+  asm.dropRecord();
+}
+
+/** Hand the half over and begin the other one, if that was given back; r8 is 0 then. */
+function swap(asm: BpfAssembler, now: MemoryOperand, notify: () => void): void {
+  const control = Control.at(r7);
+  asm.load(r1, control.active);
+  asm.and(r1, 1);
+  // r2: the half that waits from now on; r3: the other one.
+  for (const [address, isOther] of [
+    [r2, false],
+    [r3, true],
+  ] as const) {
+    asm.move(address, r1);
+    if (isOther) asm.xor(address, 1);
+    asm.shiftLeft(address, 3);
+    asm.add(address, r7);
+  }
+  const waiting = (address: typeof r2) => u64(address, control.waiting0.offsetBytes);
+  asm.load(r0, waiting(r3));
+  asm.if(r0, '==', 0, () => {
+    asm.xor(r1, 1);
+    asm.store(control.active, r1);
+    asm.store(control.used, 0);
+    // An exchange is a barrier on every machine: who sees this count sees the records, too.
+    asm.atomicExchange(waiting(r2), r8);
+    asm.move(r8, 0);
+    increment(asm, control.swaps);
+    asm.load(r1, control.blindSinceNs);
+    asm.if(r1, '!=', 0, () => {
+      asm.call('ktime_get_ns');
+      asm.store(now, r0);
+      asm.load(r1, control.blindSinceNs);
+      asm.subtract(r0, r1);
+      asm.load(r1, control.blindNs);
+      asm.add(r0, r1);
+      asm.store(control.blindNs, r0);
+      asm.store(control.blindSinceNs, 0);
+    });
+    notify();
+  });
+}
+
+/** A word of this CPU. */
+function increment(asm: BpfAssembler, counter: MemoryOperand): void {
+  asm.load(r1, counter);
+  asm.add(r1, 1);
+  asm.store(counter, r1);
+}
+
+/** Records of one CPU, where they lie. *Borrowed*: until they are given back. */
+export interface RecordSpan {
+  readonly cpu: number;
+  readonly count: number;
+  /** Record n at `n * layout.sizeBytes`. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** What both halves of all CPUs came to. */
+export interface HalvesTotals {
+  swaps: number;
+  /** With both halves full, over all CPUs. */
+  blindNs: number;
+  missed: number;
+}
+
+/** Our side. */
+export class HalvesReader implements Disposable {
+  readonly #shape: HalvesShape;
+  readonly #control: Mapping;
+  readonly #records: Mapping;
+  readonly #map: BpfMap;
+  readonly #words: BigUint64Array;
+
+  constructor(maps: FormatMaps, shape: HalvesShape) {
+    this.#shape = shape;
+    this.#control = maps.get('halves')!.mapValues('write');
+    this.#map = maps.get('records')!;
+    try {
+      this.#records = this.#map.mapValues();
+    } catch (error) {
+      this.#control.close();
+      throw error;
+    }
+    this.#words = new BigUint64Array(this.#control.buffer, 0, cpuCount() * CONTROL_WORDS);
+  }
+
+  /** Halves that wait; each is given back when the next is asked for. With `isLast` those that are being filled, too. */
+  *take(isLast: boolean): Generator<RecordSpan> {
+    for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++) {
+      for (const half of [0, 1]) {
+        const waiting = this.#at(cpu, 'waiting0') + half;
+        const count = Number(Atomics.load(this.#words, waiting));
+        if (count === 0) continue;
+        yield this.#span(cpu, half, count);
+        Atomics.store(this.#words, waiting, 0n);
+      }
+      const used = isLast ? this.#word(cpu, 'used') : 0;
+      if (used > 0) yield this.#span(cpu, this.#word(cpu, 'active'), used);
+    }
+  }
+
+  totals(nowNs: bigint): HalvesTotals {
+    const totals = { swaps: 0, blindNs: 0, missed: 0 };
+    for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++) {
+      totals.swaps += this.#word(cpu, 'swaps');
+      totals.missed += this.#word(cpu, 'missed');
+      const since = this.#word(cpu, 'blindSinceNs');
+      totals.blindNs += this.#word(cpu, 'blindNs') + (since === 0 ? 0 : Number(nowNs) - since);
+    }
+    return totals;
+  }
+
+  [Symbol.dispose](): void {
+    this.#control.close();
+    this.#records.close();
+  }
+
+  #span(cpu: number, half: number, count: number): RecordSpan {
+    const { layout, capacity } = this.#shape;
+    const begin = (cpu * 2 + half) * capacity * layout.sizeBytes;
+    const bytes = new Uint8Array(this.#records.buffer, begin, count * layout.sizeBytes);
+    this.#map.bytesRead += bytes.length;
+    return { cpu, count, bytes };
+  }
+
+  #at(cpu: number, name: keyof typeof WORD): number {
+    return cpu * CONTROL_WORDS + WORD[name];
+  }
+
+  #word(cpu: number, name: keyof typeof WORD): number {
+    return Number(Atomics.load(this.#words, this.#at(cpu, name)));
+  }
+}
