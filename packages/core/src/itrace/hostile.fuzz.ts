@@ -122,7 +122,17 @@ test(`damaged recordings of Intel PT for ${seconds} s`, async () => {
     if (from.below(3) === 0) bytes = bytes.slice(0, from.below(bytes.length));
     if (from.below(3) === 0)
       bytes.copyWithin(from.below(bytes.length), from.below(bytes.length), bytes.length);
-    const letters = from.pick(['i1ibxwpe', 'crg4e', 'il4i3i', 'i1usgZe', 'bqs5e', 'oIGLe', 'i9iyAol3G4']);
+    const letters = from.pick([
+      'i1ibxwpe',
+      'crg4e',
+      'il4i3i',
+      'i1usgZe',
+      'bqs5e',
+      'oIGLe',
+      'qbi1iowpxGe',
+      'qqpe',
+      'i9iyAol3G4',
+    ]);
     await decode(bytes, letters).catch((error: unknown) => {
       throw new Error(`seed ${seed}`, { cause: error });
     });

@@ -233,14 +233,6 @@ test('statistics count the samples of a trace that is asked for', async (context
   assert.equal((await collectStats(await openPerfData(source))).samples, 0);
 });
 
-test('letters that give nothing are said', async (context) => {
-  const bytes = await recordingOf({ tsc: true }, 7);
-  if (bytes === null) return context.skip(NO_PROGRAMS);
-  const { diagnostics } = await ours(bytes, 'i1000iq');
-  const letters = diagnostics.filter(({ code }) => code === 'itrace-letter').map(({ path }) => path.at(-1));
-  assert.deepEqual(letters, ['q']);
-});
-
 test('without the files every error is counted and told with what to do; left alone, that is said', async (context) => {
   const bytes = await recordingOf({ tsc: true }, 7);
   if (bytes === null) return context.skip(NO_PROGRAMS);

@@ -8,12 +8,6 @@ export function lettersNotDone(options: ItraceOptions, pebs: PebsEvents | null):
   const note = (letter: string, detail: string, remedy: string): void => {
     notes.push({ code: 'itrace-letter', path: `--itrace ${letter}`, detail, remedy });
   };
-  if (options.quick > 0)
-    note(
-      'q',
-      'the trace was decoded in full, not more quickly',
-      'Leave the letter out: the samples are the same.',
-    );
   if (options.other && pebs !== null && pebs.unknown > 0)
     note(
       'o',

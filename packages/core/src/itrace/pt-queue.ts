@@ -61,7 +61,7 @@ export const RUN_NEEDS_CODE = 2;
 export const RUN_NEEDS_BYTES = 3;
 
 /** Records that are made before somebody should take them. */
-const MOST_RECORDS = 1 << 14;
+export const MOST_RECORDS = 1 << 14;
 /** A packet that does not fit in what is left of a slice waits for the next. */
 const LONGEST_PACKET_BYTES = 16;
 const STEPS_BETWEEN_LOOKS = 1 << 16;

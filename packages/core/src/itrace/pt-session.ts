@@ -34,6 +34,7 @@ import { lettersNotDone } from './not-done.ts';
 import { PebsEvents } from './pebs-events.ts';
 import { ProcessCode } from './process-code.ts';
 import { PtQueue, RUN_FULL, RUN_NEEDS_BYTES, RUN_NEEDS_CODE } from './pt-queue.ts';
+import { QuickQueue } from './quick-queue.ts';
 import { RecordBuffer } from './record-buffer.ts';
 import { RecordedSamples } from './recorded-samples.ts';
 import { addSyntheticEvents } from './synthetic-events.ts';
@@ -51,7 +52,7 @@ const DENSE_PERIOD = 1 << 10;
 /** A queue with where its bytes come from. */
 interface RunningQueue {
   readonly source: AuxQueue;
-  readonly queue: PtQueue;
+  readonly queue: PtQueue | QuickQueue;
   readonly stretches: AsyncGenerator<AuxStretch, void, undefined>;
   thread: TracedThread;
   isDone: boolean;
@@ -147,13 +148,17 @@ export class PtSession {
       const thread = this.threads.find(-1, source.tid, source.cpu);
       const sampler = new TraceSampler(this.plan!, new RecordBuffer(this.reader.littleEndian), thread);
       const image = this.code.imageOf(thread.pid);
-      const queue = new PtQueue(sampler, image, {
+      const queueOptions = {
         flow,
         usesGraph: this.usesGraph(traceEvent),
         sliceBytes: this.sliceBytes(),
         cpu: source.cpu,
         signal: this.scan.signal,
-      });
+      };
+      const queue =
+        options.quick > 0
+          ? new QuickQueue(sampler, image, queueOptions, options.quick > 1)
+          : new PtQueue(sampler, image, queueOptions);
       queue.setThread(thread);
       const stretches = readStretches(source, this.request.bytes, {
         isSnapshot: this.info.isSnapshot,
