@@ -308,6 +308,11 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
       addMetrics();
       continue;
     } else if (name === 'filter') {
+      if (last.length === 0 && args.has('set'))
+        throw new UsageError(
+          '--filter is for the tracepoints of the -e before it, not for a --set',
+          'Use -e for it.',
+        );
       const { applyFilter } = await import('@counterpoint/core/events');
       applyFilter(last, value!, lookup);
       continue;
@@ -315,6 +320,8 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
     append(parsed, last);
   }
   const detail = args.count('detailed');
+  if (parsed.length === 0 && detail > 0 && args.has('set'))
+    throw new UsageError('-d adds to the events of -e, and here are only sets', 'Name its events in a set.');
   if (parsed.length > 0 && detail > 0) {
     const names = detailEvents(detail);
     append(parsed, parseList(names.join(',')));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeSys, liveHandles } from '../sys/index.ts';
-import { openCounting, parseSwitchRule } from './index.ts';
+import { type ControlRequest, openCounting, parseSwitchRule } from './index.ts';
 
 const self = { kind: 'self' } as const;
 
@@ -17,6 +17,18 @@ test('a command without a process, names that are none', () => {
   assert.equal(session.read().sets[0]!.timesLoaded, 1);
   for (const name of [null, {}, undefined, Symbol('faults')])
     assert.throws(() => session.reset([name as unknown as string]), { code: 'ERR_NO_EVENT' });
+  session.close();
+});
+
+test('an update does not change how the target is counted', () => {
+  const sys = new FakeSys();
+  const session = openCounting({ target: self, events: 'faults:u', levels: 'user', sys });
+  session.update({ events: 'cs:u', levels: 'user' } as ControlRequest);
+  for (const changed of [{ levels: 'kernel' }, { pinned: true }, { exclusive: true }, { inherit: false }])
+    assert.throws(() => session.update({ events: 'faults:u', ...changed } as ControlRequest), {
+      code: 'ERR_UPDATE',
+      message: new RegExp(`${Object.keys(changed)[0]} cannot change`),
+    });
   session.close();
 });
 

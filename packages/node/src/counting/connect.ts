@@ -4,6 +4,7 @@ import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/
 import {
   type Check,
   checkOptions,
+  either,
   OBJECT,
   type OptionsOf,
   required,
@@ -21,6 +22,8 @@ import { listPublished, type Published } from './runtime-directory.ts';
 import { type PageSums, SUMS_PAGE_BYTES, SumsPageReader } from './sums-page.ts';
 import type { Counts } from './types.ts';
 
+/** By its name or number. */
+const SET: Check = either(TEXT, wholeNumberFrom(0));
 const DEFAULT_NAME = 'counters';
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** What a timer takes. */
@@ -189,6 +192,7 @@ export class RemoteSession implements Disposable {
   }
 
   async next(set?: string | number, options?: AskOptions): Promise<void> {
+    checkOptions('next()', { set }, { set: SET });
     await this.#ask('next', options, { set });
   }
 

@@ -1,5 +1,4 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { CounterpointError } from '@counterpoint/core/base';
 import { checkOptions, TEXT } from '../options/index.ts';
 
@@ -8,7 +7,8 @@ import { checkOptions, TEXT } from '../options/index.ts';
  * directory belongs to the user, and nobody else may look into it.
  */
 export function runtimeDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  const { uid } = userInfo();
+  // Linux has it; and a uid need not have a name (containers), which os.userInfo() wants.
+  const uid = process.getuid!();
   const base = [env['XDG_RUNTIME_DIR'], `/run/user/${uid}`].find(
     (path) => path !== undefined && isOwn(path, uid),
   );

@@ -1,7 +1,7 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import type { Note } from '../session/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
-import { requireControl } from './check-request.ts';
+import { requireControl, requireSameWay } from './check-request.ts';
 import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
 import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
@@ -386,6 +386,7 @@ export class CountingSession implements Disposable, Publishable {
   prepareUpdate(control: ControlRequest, preserve: readonly string[] | 'all' = []): PreparedUpdate {
     this.#requireOpen();
     requireControl('update()', control);
+    requireSameWay(control, this.#control);
     // Whom and how is as it was opened.
     const { events, sets, overflows, switching, madeOf } = control;
     const what: ControlRequest = {

@@ -25,7 +25,10 @@ export function checkDescriptors(sys: Sys, cpuCount: number): Check {
   const facts = { soft, hard: Number.isFinite(hard) ? hard : null };
   const why = `${soft} at a time, up to ${hard}; a recording needs one per event, CPU and thread (${cpuCount} CPUs here)`;
   if (hard >= cpuCount + 64) return { name, state: 'ok', why, fix: '', facts };
-  return { name, state: 'forbidden', why, fix: `ulimit -n ${cpuCount * 4 + 256}`, facts };
+  const wanted = cpuCount * 4 + 256;
+  // Only root may go beyond the hard limit.
+  const fix = `ulimit -Hn ${wanted} as root before this user's shell starts (LimitNOFILE=${wanted} of a service, --ulimit nofile=${wanted} of a container, nofile in /etc/security/limits.conf)`;
+  return { name, state: 'forbidden', why, fix, facts };
 }
 
 const DEFAULT_FREQUENCY_HZ = 4000;

@@ -1,5 +1,5 @@
 import type { Note } from '../session/index.ts';
-import { type HeldCommand, launchHeld, resolveProgram } from '../target/index.ts';
+import { type HeldCommand, launchHeld, resolveProgram, workingDirectory } from '../target/index.ts';
 import { NameLogs } from './name-logs.ts';
 import { nodeOptionsForNames } from './node-names.ts';
 import type { RecordOptions } from './options.ts';
@@ -15,7 +15,7 @@ export interface Launched {
 export function launch(options: LaunchRequest, notes: Note[]): Launched | null {
   const { command = [], launch: given = {}, output } = options;
   if (command.length === 0) return null;
-  const { cwd = process.cwd(), env = process.env, stdio } = given;
+  const { cwd = workingDirectory(), env = process.env, stdio } = given;
   const program = resolveProgram(command[0]!, { path: env['PATH'], cwd });
   const nodeOptions = nodeOptionsForNames(program, options, notes);
   const held = launchHeld(command, {

@@ -42,7 +42,7 @@ const OPTIONS: OptionsOf<RunOptions> = {
   startDisabled: FLAG,
   timeoutMs: numberFrom(0, MOST_MS),
   intervalMs: numberFrom(1, MOST_MS),
-  intervalCount: numberFrom(1),
+  intervalCount: wholeNumberFrom(1),
   signal: SIGNAL,
   sys: OBJECT,
   onStart: FUNCTION,

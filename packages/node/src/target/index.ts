@@ -18,6 +18,6 @@ export {
   requireThread,
   type TaskFacts,
 } from './proc.ts';
-export { CommandError, isNodeProgram, resolveProgram } from './program.ts';
+export { CommandError, isNodeProgram, resolveProgram, workingDirectory } from './program.ts';
 export type { RecordSink } from './synthesize.ts';
 export { commRecord, synthesizeKernel, synthesizeProcess, synthesizeThreads } from './synthesize.ts';

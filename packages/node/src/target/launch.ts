@@ -14,7 +14,7 @@ import {
 } from '../options/index.ts';
 import { execHolder, execOrder } from '../sys/index.ts';
 import { type Inherited, inherited } from './inherited.ts';
-import { resolveProgram } from './program.ts';
+import { resolveProgram, workingDirectory } from './program.ts';
 
 /** How a command ended. `code` is what a shell would show: its exit status, or 128 and the number of the signal. */
 export interface ExitStatus {
@@ -113,7 +113,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   checkOptions('launchHeld()', { command }, ARGUMENTS);
   checkOptions('launchHeld()', options, LAUNCH_OPTIONS);
   const env = options.env ?? process.env;
-  const cwd = options.cwd ?? process.cwd();
+  const cwd = options.cwd ?? workingDirectory();
   const name = command[0] ?? '';
   const program = resolveProgram(name, { path: env['PATH'], cwd });
   const inherit = inherited();

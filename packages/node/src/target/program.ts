@@ -30,11 +30,20 @@ export interface ProgramSearch {
   cwd?: string;
 }
 
+/** The directory of this process, by another name where its own is gone: `rmdir` under a shell that stands in it. */
+export function workingDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '/proc/self/cwd';
+  }
+}
+
 /** What execvp(3) searches where PATH is not set. */
 const DEFAULT_PATH = '/bin:/usr/bin';
 
 /** The file that exec will run for `name`, or `CommandError`. Asked before anything is started. */
-export function resolveProgram(name: string, { path, cwd = process.cwd() }: ProgramSearch = {}): string {
+export function resolveProgram(name: string, { path, cwd = workingDirectory() }: ProgramSearch = {}): string {
   requireDirectory(cwd);
   if (name === '') throw new CommandError('ERR_COMMAND_NOT_FOUND', 'the command is an empty word', 127);
   if (name.includes('/')) {
