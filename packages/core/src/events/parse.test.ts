@@ -77,6 +77,8 @@ test('an error points at its place and names what was meant', () => {
     ['cycles/call-graph=dwaf/', 18, /did you mean dwarf\?$/],
     ['cycles/branch_type=any|zzz/', 19, /^branch_type= expects u, k/],
     ['cycles/freq=18446744073709551616/', 12, /number/],
+    ['r1ffffffffffffffffff', 1, /at most 16 digits$/],
+    ['mem:0xffffffffffffffffff:rw', 4, /at most 16 digits$/],
     ['mem:zzz', 4, /^mem: expects an address/],
     ['mem:0x10/3:r', 9, /^the length of a breakpoint is 1, 2, 4 or 8$/],
     ['mem:0x10:rr', 10, /at most once$/],

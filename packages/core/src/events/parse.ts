@@ -92,6 +92,7 @@ function checkModifiers(text: string, letters: string, at: number): void {
   if (problem !== null) throw new EventSyntaxError(text, at + problem.at, problem.reason);
 }
 
+const LONG_RAW = /^r(?:0x)?[0-9a-fA-F]{17,}$/;
 const RAW = /^r(?:0x)?([0-9a-fA-F]{1,16})$/;
 /** What a name of a tracepoint or its system may be made of, wildcards included. */
 const TRACEPOINT_PART = /^[\w*?.[\]!-]+$/;
@@ -140,6 +141,8 @@ class EventResolver {
     }
     // `read` is a word of cache events before it is raw 0xead.
     const raw = first === 'read' ? null : RAW.exec(first);
+    if (LONG_RAW.test(first))
+      throw this.#error(this.#event.at + 1, 'a raw event has 64 bits: at most 16 digits');
     if (raw !== null) {
       return this.#finish(this.#generics(PERF_TYPE_RAW, BigInt(`0x${raw[1]}`), this.#event.text), parts, 1);
     }
@@ -365,6 +368,8 @@ class EventResolver {
     const slash = place.indexOf('/');
     const addressAt = at + 'mem:'.length;
     const address = parseTermNumber(slash < 0 ? place : place.slice(0, slash));
+    if (address === null && /^0x[0-9a-fA-F]{17,}(?:\/|$)/.test(place))
+      throw this.#error(addressAt, 'mem: an address has 64 bits: at most 16 digits');
     if (address === null) throw this.#error(addressAt, 'mem: expects an address, as in mem:0x1000/8:rw');
     let access = 0;
     let used = 2;

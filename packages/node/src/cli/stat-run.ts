@@ -221,7 +221,11 @@ class StatPrinter {
     const output = this.#output;
     if (output === null) return;
     const isInterval = intervalMs !== undefined;
-    if (isInterval && !withSummary && format !== 'json') return;
+    if (isInterval && !withSummary && format !== 'json') {
+      if (format === 'text') for (const note of notesOf(runs)) output.line(`  ${note}`);
+      output.flush();
+      return;
+    }
     const measurements = runs.map(({ total }) => total);
     const rows = this.#rows(measurements);
     // Behind intervals it is one more line of the same stream.

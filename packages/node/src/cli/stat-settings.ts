@@ -186,6 +186,11 @@ function scopeOf(args: Arguments): StatScope {
   for (const name of ['pid', 'tid', 'cgroup', 'for-each-cgroup'] as const)
     if (args.has(name) && args.list(name).length === 0)
       throw new UsageError(`${args.shown(name)} names nobody`, 'Leave it out, or say whom.');
+  if (args.has('cgroup') && args.has('for-each-cgroup'))
+    throw new UsageError(
+      `${args.shown('cgroup')} and ${args.shown('for-each-cgroup')} exclude each other`,
+      'Name all of them with one.',
+    );
   for (const path of cgroups)
     if (path.split('/').includes('..'))
       throw new UsageError(

@@ -263,6 +263,7 @@ describe('usage', () => {
     ['--switch time:5ms -e faults true', /--switch is for several event sets/],
     ['--set faults --set cs --switch daily true', /'daily' is no rule/],
     ['--filter x==1 true', /a filter stands behind the tracepoint/],
+    ['-G a --for-each-cgroup b true', /exclude each other/],
     ['-d --set cs true', /here are only sets/],
     ['--set sched:sched_switch --filter prev_pid>0 true', /not for a --set/],
     ['-e no-such-event true', /event syntax error/],

@@ -31,6 +31,11 @@ export function placesOf(target: CountingTarget): Places {
   }
 }
 
+/** The CPUs that a target is counted on; none where it is counted wherever it runs. */
+export function cpusOf(target: CountingTarget): readonly number[] {
+  return target.kind === 'cpus' || target.kind === 'cgroup' ? (target.cpus ?? onlineCpus()) : [];
+}
+
 function requireOnline(wanted: readonly number[] | undefined): readonly number[] {
   const online = onlineCpus();
   const cpus = wanted ?? online;

@@ -7,7 +7,9 @@ import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import { requireEventNames } from './event-names.ts';
 import { LateSwitches } from './late-switches.ts';
+import { OfflineCpus } from './offline-cpus.ts';
 import type { Overflow, OverflowLoss, OverflowWatch } from './overflow-watch.ts';
+import { cpusOf } from './places.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { UnsupportedFacts } from './reasons.ts';
 import type { ControlRequest } from './request.ts';
@@ -78,6 +80,7 @@ export class CountingSession implements Disposable, Publishable {
   #blindNs = 0n;
   /** For how long of it the target may have run. */
   #unseenNs = 0n;
+  readonly #offlineCpus: OfflineCpus;
   readonly #lateSwitches: LateSwitches;
   readonly #overflows: SessionOverflows;
   #isSuspended = false;
@@ -101,6 +104,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#switching = parts.switching;
     this.#shareSwitchEvent();
     this.#control = parts.control;
+    this.#offlineCpus = new OfflineCpus(cpusOf(parts.target), parts.notes);
     this.#lateSwitches = new LateSwitches(parts.notes);
     this.#overflows = new SessionOverflows(parts.sys, parts.sets, {
       suspend: (set, counter) => this.#suspend(set, counter),
@@ -277,6 +281,7 @@ export class CountingSession implements Disposable, Publishable {
   read(): Counts {
     this.#requireOpen();
     this.#bringUp();
+    this.#offlineCpus.look();
     const context = this.#context(this.#sets);
     return {
       type: 'counts',

@@ -9,6 +9,7 @@ export interface Note {
     | 'ring-smaller'
     | 'limit-raised'
     | 'task-gone'
+    | 'cpu-gone'
     | 'switches-late'
     | 'no-switch'
     | 'node-names'
