@@ -65,7 +65,7 @@ export class RunningProfile {
   /** Find the names of what came since the last call; `nowMs` is of any clock. */
   async resolve(nowMs: number): Promise<void> {
     if (this.resolver === null) return;
-    await this.resolver.resolveNew();
+    await this.resolver.resolveNew(undefined, true);
     const { frames, binaries } = this.profile;
     for (let frame = this.seenFrames; frame < frames.length; frame++) {
       const binary = frames.binary.at(frame);
@@ -81,6 +81,6 @@ export class RunningProfile {
       this.resolver.forget(binary);
       this.stale.delete(binary);
     }
-    await this.resolver.resolveNew();
+    await this.resolver.resolveNew(undefined, true);
   }
 }

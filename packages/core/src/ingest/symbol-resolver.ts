@@ -45,8 +45,8 @@ export class SymbolResolver {
     if (!this.begun.has(binary)) this.begun.set(binary, this.load(binary));
   }
 
-  /** Resolve the frames that were added since the last call. */
-  async resolveNew(onProgress?: ProgressListener): Promise<void> {
+  /** Resolve the frames that were added since the last call; `asTheyCome`: those of a table once it is there, for who looks meanwhile. */
+  async resolveNew(onProgress?: ProgressListener, asTheyCome = false): Promise<void> {
     const { frames } = this.profile;
     const end = frames.length;
     if (this.nextFrame === end && this.again.length === 0) return;
@@ -71,6 +71,8 @@ export class SymbolResolver {
       if (failure !== null) throw failure.error;
       this.tables.set(binary, table);
       this.diagnostics.push(...diagnostics);
+      for (let frame = this.nextFrame; asTheyCome && frame < end; frame++)
+        if (frames.binary.at(frame) === binary) this.resolveFrame(frame);
     }
     for (const frame of this.again) this.resolveFrame(frame);
     this.again = [];

@@ -24,6 +24,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./record.ts'),
   },
   {
+    name: 'top',
+    summary: 'show which functions run, while they run',
+    load: () => import('./top.ts'),
+  },
+  {
     name: 'report',
     summary: 'show where the samples of a recording fell',
     load: () => import('./report.ts'),

@@ -92,6 +92,7 @@ const LIVE_OPTIONS: OptionsOf<LiveProfileOptions> = {
   >),
   intervalMs: numberFrom(1, Number.MAX_SAFE_INTEGER),
   keepShare: numberFrom(0, 1),
+  nameWaitMs: numberFrom(0),
   symbols: OBJECT,
 };
 

@@ -30,6 +30,8 @@ export interface LiveProfileOptions
    * within half a minute. 0: each table is for itself. 1: nothing is forgotten.
    */
   keepShare?: number;
+  /** How long a look may wait for names, whose files may be large; the next one has the rest. Default Infinity. */
+  nameWaitMs?: number;
   /** Where names come from; default the files of this machine. */
   symbols?: SymbolDriver;
 }
@@ -61,6 +63,8 @@ export interface LiveRefresh {
   /** Since the look before: time in which the buckets were read. The CPU that reads them counts nothing meanwhile. */
   readonly readNs: number;
   readonly diagnostics: readonly Diagnostic[];
+  /** Names are still being looked for: what has none yet is shown by its address. */
+  readonly isNaming: boolean;
   /** Set in the last one. */
   readonly end: LiveEnd | null;
 }

@@ -71,6 +71,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   readonly #reader: RingReader;
   /** Processes whose first thread has ended, and whether a look was taken since; forgotten once all of them is gone. */
   readonly #ending = new Map<number, boolean>();
+  #naming: Promise<void> | null = null;
   #end: LiveEnd | null = null;
   #isClosed = false;
 
@@ -129,25 +130,27 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     let [number, samples, kernelSamples, readNs] = [0, 0, 0, 0];
     for await (const result of run.results()) {
       const drain = result as HistogramDrain;
+      // What is done below, to find names, is not time that was counted.
+      const now = performance.now();
       this.#readSideband();
       kernelSamples += this.#add(drain);
       for (const count of drain.samples.view()) samples += count;
       readNs += drain.readNs;
       // A little early is in time: timers are.
-      const isDue = performance.now() - startedAt > this.#intervalMs * 0.9;
+      const isDue = now - startedAt > this.#intervalMs * 0.9;
       if (!isDue && !drain.isLast) continue;
-      await this.#running.resolve(performance.now());
+      const isNaming = await this.#findNames();
       this.#sumUp();
       const totals = run.finish();
       const losses = this.#lossesOf(totals.losses);
       const counted = losses.filter(({ kind }) => LOSS_KINDS[kind] !== 'nanoseconds');
       const lost = counted.reduce((sum, { count }) => sum + Number(count), 0);
-      const now = performance.now();
       yield {
         ...{ number: ++number, elapsedMs: now - startedAt, profile, samples, kernelSamples, readNs, losses },
         lost: Math.max(0, lost - lostBefore),
         handlerNs: totals.costNs === null ? null : totals.costNs - (before.costNs ?? 0),
         diagnostics: this.#running.diagnostics,
+        isNaming,
         end: drain.isLast ? this.#end : null,
       };
       before = totals;
@@ -170,12 +173,9 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     if (held !== null && this.#end?.reason !== 'command-exited') {
       held.kill('SIGTERM');
       const graceMs = this.#options.commandGraceMs ?? DEFAULT_COMMAND_GRACE_MS;
-      let timer: NodeJS.Timeout | undefined;
-      const patience = new Promise<null>((resolve) => {
-        if (graceMs !== Number.POSITIVE_INFINITY) timer = setTimeout(resolve, graceMs, null);
-      });
-      if ((await Promise.race([held.exited, patience])) === null) held.abandon();
-      clearTimeout(timer);
+      const patience = delay(graceMs);
+      if ((await Promise.race([held.exited, patience.promise])) === null) held.abandon();
+      patience.cancel();
     }
     held?.[Symbol.dispose]();
     nameLogs?.finish();
@@ -250,6 +250,24 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     return kernelSamples;
   }
 
+  /** True where it takes longer than it may: then it goes on beside the counting. */
+  async #findNames(): Promise<boolean> {
+    if (this.#naming === null) {
+      this.#naming = this.#running.resolve(performance.now()).finally(() => {
+        this.#naming = null;
+      });
+      // Who waits for it next gets the error.
+      this.#naming.catch(() => {});
+    }
+    const { nameWaitMs = Number.POSITIVE_INFINITY } = this.#options;
+    if (nameWaitMs === Number.POSITIVE_INFINITY) await this.#naming;
+    else {
+      const { promise, cancel } = delay(nameWaitMs);
+      await Promise.race([this.#naming, promise]).finally(cancel);
+    }
+    return this.#naming !== null;
+  }
+
   #lossesOf(formatLosses: readonly LossFacts[]): LossEntry[] {
     const ledger = new LossLedger();
     for (const loss of formatLosses) ledger.add(loss);
@@ -280,4 +298,13 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       }
     }
   }
+}
+
+/** Null after so long; with Infinity never. */
+function delay(ms: number): { promise: Promise<null>; cancel: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const promise = new Promise<null>((resolve) => {
+    if (ms !== Number.POSITIVE_INFINITY) timer = setTimeout(resolve, ms, null);
+  });
+  return { promise, cancel: () => clearTimeout(timer) };
 }

@@ -1,0 +1,86 @@
+import type { Output } from './output.ts';
+
+/** The alternate screen, without a cursor, with lines that are cut and not wrapped (xterm's and DEC's private modes). */
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
+const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
+
+/**
+ * A whole screen, and the keyboard as it is pressed. What it was before comes back in every case but SIGKILL: when this is
+ * disposed, when the process exits for whatever reason, and before an error that nobody caught is printed.
+ */
+export class Terminal implements Disposable {
+  readonly #out: Output;
+  readonly #input: NodeJS.ReadStream | null;
+  readonly #onKeys: (text: string) => void;
+  readonly #onResize: () => void;
+  readonly #leave = () => this.leave();
+  #isEntered = false;
+
+  /** Call `enter`. `onKeys` gets what the keyboard sends, if there is one. */
+  constructor(out: Output, onKeys: (text: string) => void, onResize: () => void) {
+    this.#out = out;
+    this.#input = process.stdin.isTTY === true ? process.stdin : null;
+    this.#onKeys = onKeys;
+    this.#onResize = onResize;
+    process.on('exit', this.#leave);
+    process.on('uncaughtExceptionMonitor', this.#leave);
+  }
+
+  get hasKeyboard(): boolean {
+    return this.#input !== null;
+  }
+
+  get size(): { columns: number; rows: number } {
+    const { columns, rows } = process.stdout;
+    // A serial line does not know its size.
+    return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 };
+  }
+
+  enter(): void {
+    if (this.#isEntered) return;
+    this.#isEntered = true;
+    this.#out.write(ENTER);
+    process.stdout.on('resize', this.#onResize);
+    if (this.#input === null) return;
+    this.#input.setRawMode(true);
+    this.#input.setEncoding('utf8');
+    this.#input.on('data', this.#onKeys);
+    this.#input.resume();
+  }
+
+  /** Everything as it was. */
+  leave(): void {
+    if (!this.#isEntered) return;
+    this.#isEntered = false;
+    process.stdout.off('resize', this.#onResize);
+    try {
+      this.#input?.off('data', this.#onKeys);
+      this.#input?.pause();
+      this.#input?.setRawMode(false);
+      this.#out.write(LEAVE);
+    } catch {
+      // The terminal is gone: there is nothing to put back.
+    }
+  }
+
+  /** Write a screen over the one before. */
+  show(lines: readonly string[]): void {
+    if (this.#isEntered) this.#out.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}`);
+  }
+
+  /** Ctrl-Z: give the terminal back, stop, and be there again when this process goes on. */
+  suspend(onReturn: () => void): void {
+    this.leave();
+    process.once('SIGCONT', () => {
+      this.enter();
+      onReturn();
+    });
+    process.kill(process.pid, 'SIGTSTP');
+  }
+
+  [Symbol.dispose](): void {
+    this.leave();
+    process.off('exit', this.#leave);
+    process.off('uncaughtExceptionMonitor', this.#leave);
+  }
+}
