@@ -8,6 +8,7 @@ export * from './events.ts';
 export * from './features.ts';
 export * from './ioctl.ts';
 export * from './mmap-page.ts';
+export * from './perf-registers.ts';
 export * from './read-format.ts';
 export * from './record-table.ts';
 export * from './record-types.ts';

@@ -71,7 +71,7 @@ export default defineVerb<RecordName>({
     {
       long: 'format',
       value: 'NAME[,OPTION=VALUE]',
-      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), double-buffer (compact records), off-cpu,\nor a file of your own (./my-format.ts); several share the target, each with its own copies of the events',
+      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), double-buffer (compact records), off-cpu,\non-miss (records of your choice), precise (all of the hardware), or a file of your own (./my-format.ts); several share the target, each with its own copies of the events',
       repeat: true,
       group: WHAT,
     },

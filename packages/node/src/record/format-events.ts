@@ -1,6 +1,9 @@
 /** The events of a recording with sampling formats: each format has copies of its own, since an event has room for one program. */
 import {
   PERF_COUNT_SW_BPF_OUTPUT,
+  PERF_COUNT_SW_CPU_CLOCK,
+  PERF_COUNT_SW_DUMMY,
+  PERF_COUNT_SW_TASK_CLOCK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -18,6 +21,7 @@ import { makeAttr } from '@counterpoint/core/records';
 import {
   checkFormatOptions,
   type FormatRequest,
+  type FormatSampleFields,
   findFormat,
   type OwnEvent,
   parseFormatOptions,
@@ -139,11 +143,14 @@ export function prepareEvents(
   { ranges }: FormatEvents,
   target: FormatRequest['target'],
 ): void {
+  refuseMixedRecords(planned, formats, ranges);
   formats.forEach(({ format, options }, index) => {
-    if (format.onOverflow === undefined && format.ownEvents === undefined) return;
     const events = planned.slice(...ranges[index]!);
-    const { callchains = false } = format.plan(options as never, { ...target, events });
-    for (const { attr, name } of events) {
+    const { callchains = false, sampleFields } = format.plan(options as never, { ...target, events });
+    for (const event of events) {
+      const { attr, name } = event;
+      if (sampleFields !== undefined) addFields(event, sampleFields);
+      if (format.onOverflow === undefined && format.ownEvents === undefined) continue;
       if (attr.flags.freq === 0 && attr.samplePeriodOrFreq === 0n)
         throw new CounterpointError(
           'ERR_FORMAT_EVENT',
@@ -161,6 +168,48 @@ export function prepareEvents(
       attr.sampleType &= ~BigInt(PERF_SAMPLE_RAW);
     }
   });
+}
+
+/** Software events that have timers of their own, or never overflow. */
+const BY_THEMSELVES: ReadonlySet<bigint> = new Set(
+  [PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_DUMMY, PERF_COUNT_SW_BPF_OUTPUT].map(
+    BigInt,
+  ),
+);
+
+/**
+ * All copies of a software event take part in one overflow, and there the kernel (6.18, with perf, too) writes the records of
+ * one copy with the id of another. Formats whose handlers drop the records do not see that.
+ */
+function refuseMixedRecords(
+  planned: readonly PlannedEvent[],
+  formats: readonly ChosenFormat[],
+  ranges: FormatEvents['ranges'],
+): void {
+  const recorder = formats.findIndex(
+    ({ format }) => format.onOverflow === undefined && format.ownEvents === undefined,
+  );
+  const isAlone = formats.filter(({ format }) => format.ownEvents === undefined).length < 2;
+  if (recorder < 0 || isAlone) return;
+  const mixed = planned
+    .slice(...ranges[recorder]!)
+    .find(({ attr }) => attr.type === PERF_TYPE_SOFTWARE && !BY_THEMSELVES.has(attr.config));
+  if (mixed === undefined) return;
+  throw new CounterpointError(
+    'ERR_FORMAT_EVENT',
+    `the kernel mixes up its records of ${mixed.name} where another format is on that event, too`,
+    `Record it with ${formats[recorder]!.format.name} alone, or leave ${formats[recorder]!.format.name} out.`,
+  );
+}
+
+function addFields(event: PlannedEvent, { bits, registers, precise }: FormatSampleFields): void {
+  const { attr } = event;
+  attr.sampleType |= BigInt(bits);
+  if (registers !== undefined) attr.sampleRegsIntr = registers;
+  if (precise === undefined) return;
+  attr.flags.preciseIp = precise;
+  // Less is not given for it.
+  event.mostPrecise = false;
 }
 
 export function formatRequests(

@@ -10,6 +10,7 @@ import {
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_REGS_ABI_64,
   PERF_SAMPLE_STREAM_ID,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
@@ -128,10 +129,24 @@ export class SampleEncoder {
   }
 
   #encodeAny(buffer: SampleBuffer, sample: FormatSample, id: bigint, misc: number): void {
-    const { ip, pid, tid, cpu, timeNs: time, period, address = 0n, weight = 0n, callchain } = sample;
+    const {
+      ip,
+      pid,
+      tid,
+      cpu,
+      timeNs: time,
+      period,
+      address = 0n,
+      weight = 0n,
+      callchain,
+      registers,
+    } = sample;
     const fields = {
       ...{ identifier: id, id, streamId: id, ip: BigInt.asUintN(64, ip), pid, tid, cpu, time, period },
       ...{ addr: address, weight, callchain: [...(callchain ?? [])] },
+      ...(registers === undefined
+        ? {}
+        : { interruptRegisters: { abi: PERF_SAMPLE_REGS_ABI_64, registers: [...registers] } }),
     };
     const writer = new BodyWriter();
     const tail = new Uint8Array(0);

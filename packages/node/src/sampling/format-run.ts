@@ -11,6 +11,7 @@ import {
   attachToEvent,
   attachToRawTracepoint,
   BpfRingBuffer,
+  type LoadedProgram,
   type LoadedSet,
   loadPrograms,
 } from '../bpf/index.ts';
@@ -18,7 +19,7 @@ import { systemTracepoint } from '../pmu/index.ts';
 import { openPlannedEvent, type SessionEvent } from '../session/index.ts';
 import type { Fd, Sys, Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
-import type { CollectContext, FormatProgram, FormatSample, FormatTarget, SamplingFormat } from './format.ts';
+import type { CollectContext, FormatSample, FormatTarget, SamplingFormat } from './format.ts';
 import { LOSS_REASONS, type LossReason, type ProgramCounts, readLossCounters } from './loss-counters.ts';
 import { TargetFilter } from './target-filter.ts';
 
@@ -104,20 +105,17 @@ export class FormatRun implements Disposable {
     const plan = format.plan(options as never, { ...target, events });
     const filter = new TargetFilter(target);
     const assembled = assembleFormat(format, options, plan, events, filter);
+    const programs = [...assembled.handlers, ...assembled.programs.map(({ program }) => program)];
     const notifications = assembled.hasNotifications ? [NOTIFY_RING] : [];
-    const loaded = loadPrograms(
-      sys,
-      [...assembled.handlers, ...assembled.programs.map(({ program }) => program)],
-      {
-        maps: [...(plan.maps ?? []), assembled.losses, ...notifications],
-      },
-    );
+    // Without programs nothing is loaded, and so nothing needs rights for it.
+    const counters = programs.length === 0 ? [] : [assembled.losses, ...notifications];
+    const loaded = loadPrograms(sys, programs, { maps: [...(plan.maps ?? []), ...counters] });
     const attached: Disposable[] = [];
     const held: Disposable[] = [loaded];
     try {
       filter.fill(loaded.maps);
       attachAll(sys, request, assembled, loaded, attached);
-      held.unshift(sys.bpfEnableStats());
+      if (programs.length > 0) held.unshift(sys.bpfEnableStats());
       return new FormatRun(sys, request, assembled, loaded, attached, held);
     } catch (error) {
       for (const one of [...attached, ...held]) one[Symbol.dispose]();
@@ -162,7 +160,10 @@ export class FormatRun implements Disposable {
   finish(): FormatTotals {
     const { handlers, programs } = this.#assembled;
     const count = handlers.length + programs.length;
-    const counts = readLossCounters(this.#loaded.map(this.#assembled.losses.name), count, this.#loaded.cpus);
+    const counts =
+      count === 0
+        ? []
+        : readLossCounters(this.#loaded.map(this.#assembled.losses.name), count, this.#loaded.cpus);
     const runsOf = (rows: readonly ProgramCounts[]) => rows.reduce((sum, one) => sum + one.runs, 0n);
     const overflows = handlers.map((_, index) => runsOf(counts.filter(({ program }) => program === index)));
     const bytesRead = [...this.#loaded.maps.values()].reduce((sum, map) => sum + map.bytesRead, 0);
@@ -249,25 +250,28 @@ function attachAll(
   loaded: LoadedSet,
   attached: Disposable[],
 ): void {
-  assembled.handlers.forEach(({ name, type }, index) => {
-    const { instances } = events[index]!;
-    // A program of a tracepoint hangs on the tracepoint, for all CPUs and processes: one event is enough, and all there is room for.
-    for (const { fd } of type === 'tracepoint' ? instances.slice(0, 1) : instances)
-      attached.unshift(attachToEvent(sys, loaded.program(name), fd));
+  const attachToTracepoint = (program: LoadedProgram, tracepoint: { system: string; name: string }) => {
+    const event = openTracepoint(sys, tracepoint);
+    attached.unshift(event);
+    attached.unshift(attachToEvent(sys, program, event));
+  };
+  assembled.handlers.forEach(({ name }, index) => {
+    const { instances, tracepoint } = events[index]!;
+    const program = loaded.program(name);
+    // It would run for all CPUs and processes through one of the instances, too. But where a child that has inherited such an
+    // instance ends, the kernel (6.18) takes the program off the tracepoint.
+    if (tracepoint !== null) attachToTracepoint(program, tracepoint);
+    else for (const { fd } of instances) attached.unshift(attachToEvent(sys, program, fd));
   });
   for (const { program: assembledProgram, attach } of assembled.programs) {
     const program = loaded.program(assembledProgram.name);
     if (attach.kind === 'raw-tracepoint') attached.unshift(attachToRawTracepoint(sys, program, attach.name));
-    else {
-      const event = openTracepoint(sys, attach);
-      attached.unshift(event);
-      attached.unshift(attachToEvent(sys, program, event));
-    }
+    else attachToTracepoint(program, attach);
   }
 }
 
 /** An event that is there for the program only: it is never enabled, and records nothing. */
-function openTracepoint(sys: Sys, { system, name }: FormatProgram['attach'] & { kind: 'tracepoint' }): Fd {
+function openTracepoint(sys: Sys, { system, name }: { system: string; name: string }): Fd {
   const attr = makeAttr({ type: PERF_TYPE_TRACEPOINT, config: BigInt(systemTracepoint(system, name).id) });
   attr.flags.disabled = 1;
   return openPlannedEvent(sys, { attr, requestedName: `${system}:${name}` }, -1, 0, null);

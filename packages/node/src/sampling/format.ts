@@ -80,8 +80,20 @@ export interface FormatPlan {
   readonly programs?: readonly FormatProgram[];
   /** Samples carry call chains, of so many frames at most where a number is given (else as many as the kernel's own records). */
   readonly callchains?: boolean | { readonly mostFrames: number };
+  /** What samples say beside the usual. Where there is no handler, these are the kernel's own records. */
+  readonly sampleFields?: FormatSampleFields;
   /** When `collect` is woken without asking for it by `context.notify()` in the handler. Default: never. */
   readonly wake?: WakeRule;
+}
+
+/** Fields of `perf_event_attr`. */
+export interface FormatSampleFields {
+  /** More bits of `sample_type`. */
+  readonly bits: number;
+  /** `sample_regs_intr`, with PERF_SAMPLE_REGS_INTR: registers by their numbers in asm/perf_regs.h. */
+  readonly registers?: bigint;
+  /** `precise_ip`: so close to the instruction that caused the overflow. */
+  readonly precise?: number;
 }
 
 /** `every`: by each so many overflows of an event on a CPU. */
@@ -154,6 +166,8 @@ export interface FormatSample {
   readonly period: bigint;
   readonly address?: bigint;
   readonly weight?: bigint;
+  /** Of what was interrupted, by rising number: those of `sampleFields.registers`. */
+  readonly registers?: readonly bigint[];
   /** Innermost first, with the kernel's marks (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER). */
   readonly callchain?: readonly bigint[];
 }

@@ -5,6 +5,7 @@ export {
   type FormatPlan,
   type FormatProgram,
   type FormatSample,
+  type FormatSampleFields,
   type FormatTarget,
   type HandlerContext,
   type OwnEvent,

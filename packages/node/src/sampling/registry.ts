@@ -7,8 +7,10 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = 
   ring: () => import('./formats/ring.ts'),
   histogram: () => import('./formats/histogram.ts'),
   stacks: () => import('./formats/stacks.ts'),
+  'on-miss': () => import('./formats/on-miss.ts'),
   'off-cpu': () => import('./formats/off-cpu.ts'),
   'double-buffer': () => import('./formats/double-buffer.ts'),
+  precise: () => import('./formats/precise.ts'),
 };
 
 export const builtInFormats: readonly string[] = Object.keys(BUILT_IN);

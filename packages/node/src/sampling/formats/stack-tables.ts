@@ -82,16 +82,19 @@ export class StackReader {
     const known = this.#known.get(stack);
     if (known !== undefined) return known;
     const value = this.#tables[stack < SECOND ? 0 : 1]!.lookup(indexKey(stack % SECOND));
-    const frames: bigint[] = [];
-    if (value !== null)
-      for (const word of new BigUint64Array(value.buffer)) {
-        if (word === 0n) break;
-        // Marks of the kernel stand among the addresses on some.
-        if (word < BigInt.asUintN(64, BigInt(PERF_CONTEXT_MAX))) frames.push(word);
-      }
+    const words = value === null ? [] : [...new BigUint64Array(value.buffer)];
+    const end = words.indexOf(0n);
+    const frames = withoutMarks(end < 0 ? words : words.slice(0, end));
     this.#known.set(stack, frames);
     return frames;
   }
+}
+
+const FIRST_MARK = BigInt.asUintN(64, BigInt(PERF_CONTEXT_MAX));
+
+/** Addresses alone: for events with PERF_SAMPLE_CALLCHAIN the helpers give parts of a chain that is there, marks and all. */
+export function withoutMarks(words: readonly bigint[]): bigint[] {
+  return words.filter((word) => word < FIRST_MARK);
 }
 
 /** A chain as the kernel writes it: each part after its mark. */

@@ -1,0 +1,308 @@
+/**
+ * A record of the handler's own at an overflow of any event: where it was, and as much more as is wanted. The classic case is
+ * the kernel's call stack at a last-level cache miss:
+ *
+ *   counterpoint record -e LLC-load-misses -c 10000 --format on-miss -a -- sleep 10
+ *
+ *   overflow ─> scratch, one for each CPU [ head | registers | kernel frames | user frames ] ─> ring buffer, as much as is used
+ */
+import {
+  BPF_F_USER_STACK,
+  BPF_RB_AVAIL_DATA,
+  BPF_RB_NO_WAKEUP,
+  PERF_REGISTERS,
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_TYPE_TRACEPOINT,
+} from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
+import {
+  type BpfAssembler,
+  type BpfMapDefinition,
+  bpfStruct,
+  r0,
+  r1,
+  r7,
+  r8,
+  r9,
+  u32,
+  u64,
+} from '../../bpf/index.ts';
+import { defineFormat, type HandlerContext } from '../format.ts';
+import { callchainOf, withoutMarks } from './stack-tables.ts';
+
+const Head = bpfStruct({
+  timeNs: 'u64',
+  ip: 'u64',
+  address: 'u64',
+  period: 'u64',
+  pid: 'u32',
+  tid: 'u32',
+  cpu: 'u32',
+  event: 'u32',
+  kernelBytes: 'u32',
+  userBytes: 'u32',
+});
+
+const ADDRESS_BYTES = 8;
+const LONGEST_WAIT_MS = 200;
+
+interface Options {
+  readonly every: number;
+  readonly kernelStack: boolean;
+  readonly userStack: boolean;
+  readonly registers: boolean;
+  readonly depth: number;
+  readonly ring: number;
+  readonly wakeAt: number;
+}
+
+/** One overflow. */
+export interface Miss {
+  readonly event: number;
+  readonly pid: number;
+  readonly tid: number;
+  readonly cpu: number;
+  readonly timeNs: bigint;
+  readonly ip: bigint;
+  readonly address: bigint;
+  readonly period: bigint;
+  readonly registers: readonly bigint[];
+  readonly callchain: readonly bigint[];
+}
+
+/** Registers of this machine's samples, with their numbers. */
+function registersHere(): readonly { readonly name: string; readonly number: number }[] {
+  const names = process.arch === 'x64' || process.arch === 'arm64' ? PERF_REGISTERS[process.arch] : [];
+  return names.flatMap((name, number) => (name === null ? [] : [{ name, number }]));
+}
+
+const ringMap = ({ ring }: Options): BpfMapDefinition => ({
+  name: 'misses',
+  type: 'ring-buffer',
+  keySizeBytes: 0,
+  valueSizeBytes: 0,
+  maxEntries: ring,
+});
+
+/** Where the parts of a record begin; there is room for both stacks at their greatest. */
+function layoutOf({ registers, depth }: Options) {
+  const framesAt = Head.sizeBytes + (registers ? registersHere().length * ADDRESS_BYTES : 0);
+  // The frames, and the mark before them.
+  const stackBytes = (depth + 1) * ADDRESS_BYTES;
+  return { framesAt, stackBytes, sizeBytes: framesAt + 2 * stackBytes };
+}
+
+const scratchMap = (options: Options): BpfMapDefinition => ({
+  name: 'scratch',
+  type: 'per-cpu-array',
+  keySizeBytes: 4,
+  valueSizeBytes: layoutOf(options).sizeBytes,
+  maxEntries: 1,
+});
+
+/** Overflows of each event on each CPU since the last record. */
+const SINCE_RECORD: BpfMapDefinition = {
+  name: 'since_record',
+  type: 'per-cpu-array',
+  keySizeBytes: 4,
+  valueSizeBytes: 4,
+  maxEntries: 1024,
+};
+
+export default defineFormat({
+  name: 'on-miss',
+  version: 1,
+  summary: 'a record chosen by options at an overflow of any event, through a ring buffer of its own',
+  options: {
+    every: {
+      type: 'count',
+      default: 1,
+      min: 1,
+      max: 1 << 30,
+      help: 'a record at each so many overflows of a CPU',
+    },
+    kernelStack: { type: 'switch', default: true, help: 'the call stack in the kernel' },
+    userStack: { type: 'switch', default: false, help: 'the call stack in user space' },
+    registers: { type: 'switch', default: false, help: 'the registers of what was interrupted' },
+    depth: {
+      type: 'count',
+      default: 64,
+      min: 1,
+      max: 127,
+      help: 'frames of a stack, the outer ones are cut off',
+    },
+    ring: {
+      type: 'bytes',
+      default: 1 << 20,
+      min: 4096,
+      max: 1 << 28,
+      help: 'room for records, a power of two',
+    },
+    wakeAt: {
+      type: 'bytes',
+      default: 0,
+      help: 'wake the reader when so much is there; 0: a quarter of the ring',
+    },
+  },
+  plan(options, { events }) {
+    const isFor = (wanted: boolean) =>
+      wanted && events.some(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
+    if (isFor(options.registers))
+      throw new CounterpointError(
+        'ERR_FORMAT_OPTION',
+        'a tracepoint has no registers for the format on-miss: nothing was interrupted',
+        'Leave registers out, or sample a clock or a counter.',
+      );
+    if (options.registers && registersHere().length === 0)
+      throw new CounterpointError(
+        'ERR_FORMAT_OPTION',
+        `the registers of ${process.arch} have no names here`,
+        'Leave registers out.',
+      );
+    if (!Number.isInteger(Math.log2(options.ring)))
+      throw new CounterpointError(
+        'ERR_FORMAT_OPTION',
+        `the option ring of the format on-miss is a power of two, not ${options.ring}`,
+      );
+    const mask = registersHere().reduce((bits, { number }) => bits | (1n << BigInt(number)), 0n);
+    return {
+      maps: [ringMap(options)],
+      callchains: options.kernelStack || options.userStack ? { mostFrames: options.depth } : false,
+      sampleFields: options.registers
+        ? { bits: PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR, registers: mask }
+        : { bits: PERF_SAMPLE_ADDR },
+    };
+  },
+  onOverflow(asm, context) {
+    const { options } = context;
+    context.onlyTarget();
+    if (options.every > 1) skipMost(asm, context);
+    asm.mapLookup(scratchMap(options), 0);
+    asm.ifNull(r0, () => leave(asm, context));
+    asm.move(r7, r0);
+    writeHead(asm, context);
+    writeStacks(asm, context);
+    handOver(asm, context);
+  },
+  async *collect(maps, { options, openRing, next }): AsyncGenerator<Miss> {
+    using ring = openRing(maps.get('misses')!);
+    const { reader } = ring;
+    for (let isLast = false; !isLast; ) {
+      isLast = (await next(LONGEST_WAIT_MS)) === 'stopped';
+      while (reader.next()) yield missIn(reader.payload(), options);
+      reader.commit();
+    }
+  },
+  *toSamples({ registers, ...miss }) {
+    yield registers.length === 0 ? miss : { ...miss, registers };
+  },
+});
+
+/** End without a record. On a tracepoint others may want theirs. */
+function leave(asm: BpfAssembler, { programType }: HandlerContext<Options>): void {
+  if (programType === 'tracepoint') asm.keepRecord();
+  else asm.dropRecord();
+}
+
+/** Go on at each `every`-th overflow only. */
+function skipMost(asm: BpfAssembler, context: HandlerContext<Options>): void {
+  asm.mapLookup(SINCE_RECORD, context.event);
+  asm.ifNull(r0, () => leave(asm, context));
+  const since = u32(r0);
+  asm.load(r1, since);
+  asm.add(r1, 1);
+  asm.if(r1, '<', context.options.every, () => {
+    asm.store(since, r1);
+    leave(asm, context);
+  });
+  asm.store(since, 0);
+}
+
+/** r7 is the record from here on. */
+function writeHead(asm: BpfAssembler, { options, event, programType }: HandlerContext<Options>): void {
+  const head = Head.at(r7);
+  const isInterrupted = programType === 'perf-event';
+  for (const [field, name] of [
+    ['ip', 'ip'],
+    ['address', 'address'],
+    ['period', 'samplePeriod'],
+  ] as const) {
+    if (isInterrupted) asm.loadContext(r1, name);
+    else asm.move(r1, field === 'period' ? 1 : 0);
+    if (field === 'period' && options.every > 1) asm.multiply(r1, options.every);
+    asm.store(head[field], r1);
+  }
+  if (options.registers)
+    for (const [index, { name }] of registersHere().entries()) {
+      asm.loadContext(r1, name);
+      asm.store(u64(r7, Head.sizeBytes + index * ADDRESS_BYTES), r1);
+    }
+  asm.store(head.event, event);
+  asm.call('ktime_get_ns');
+  asm.store(head.timeNs, r0);
+  asm.call('get_smp_processor_id');
+  asm.store(head.cpu, r0);
+  asm.loadProcessId(r0);
+  asm.store(head.pid, r0);
+  asm.loadThreadId(r0);
+  asm.store(head.tid, r0);
+}
+
+/** The user's frames stand where the kernel's end. r8 is then the size of the record. */
+function writeStacks(asm: BpfAssembler, { options, programType }: HandlerContext<Options>): void {
+  const { framesAt, stackBytes } = layoutOf(options);
+  const head = Head.at(r7);
+  // Without an interrupted instruction the place of a tracepoint is where its stack begins.
+  const kernelBytes = options.kernelStack ? stackBytes : programType === 'tracepoint' ? ADDRESS_BYTES : 0;
+  asm.move(r8, 0);
+  if (kernelBytes > 0) {
+    asm.call('get_stack', asm.context, u64(r7, framesAt), kernelBytes, 0);
+    // An error: no such stack.
+    asm.if(r0, 's>', 0, () => asm.move(r8, r0));
+  }
+  asm.store(head.kernelBytes, r8);
+  asm.move(r9, 0);
+  if (options.userStack) {
+    asm.move(r9, r7);
+    asm.add(r9, r8);
+    asm.call('get_stack', asm.context, u64(r9, framesAt), stackBytes, BPF_F_USER_STACK);
+    asm.move(r9, 0);
+    asm.if(r0, 's>', 0, () => asm.move(r9, r0));
+  }
+  asm.store(head.userBytes, r9);
+  asm.add(r8, r9);
+  asm.add(r8, framesAt);
+}
+
+/** Into the ring; whoever goes over the mark wakes the reader, once. */
+function handOver(asm: BpfAssembler, context: HandlerContext<Options>): void {
+  const ring = ringMap(context.options);
+  asm.call('ringbuf_output', ring, u64(r7), r8, BPF_RB_NO_WAKEUP);
+  asm.if(r0, '!=', 0, () => {
+    context.countLoss('ring-full');
+    leave(asm, context);
+  });
+  const { wakeAt, ring: ringBytes } = context.options;
+  const mark = wakeAt === 0 ? ringBytes / 4 : wakeAt;
+  asm.call('ringbuf_query', ring, BPF_RB_AVAIL_DATA);
+  asm.if(r0, '>=', mark, () => {
+    asm.subtract(r0, r8);
+    asm.if(r0, '<', mark, () => context.notify());
+  });
+}
+
+function missIn(bytes: Uint8Array, options: Options): Miss {
+  const { kernelBytes, userBytes, ip, ...head } = Head.read(bytes);
+  const { framesAt } = layoutOf(options);
+  const words = (from: number, to: number) => [...new BigUint64Array(bytes.slice(from, to).buffer)];
+  const userAt = framesAt + kernelBytes;
+  const kernel = withoutMarks(words(framesAt, userAt));
+  const user = withoutMarks(words(userAt, userAt + userBytes));
+  return {
+    ...head,
+    ip: ip === 0n ? (kernel[0] ?? 0n) : ip,
+    registers: words(Head.sizeBytes, framesAt),
+    callchain: callchainOf(options.kernelStack ? kernel : [], user),
+  };
+}

@@ -1,0 +1,42 @@
+/** Recordings with sampling formats, and what is in them. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { memorySource } from '@counterpoint/core/base';
+import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
+import type { Sample } from '@counterpoint/core/records';
+import type { RecordOptions } from '../record/index.ts';
+import { record } from '../record/index.ts';
+
+const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
+
+/** Why formats cannot be had here, or false. */
+export const noFormats: string | false = hasTracepoints
+  ? false
+  : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+
+/** Run the recording; its events in order, with their samples. Copies of an event have its name. */
+export async function recordSamples(options: RecordOptions) {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-format-'));
+  try {
+    const output = join(folder, 'perf.data');
+    const result = await record({ ...options, output });
+    const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(output))));
+    const samples = new Map<unknown, Sample[]>();
+    for await (const { record: one, event } of readRecords(reader)) {
+      if (!('sample' in one)) continue;
+      assert.ok(event !== null, 'a sample belongs to an event');
+      const list = samples.get(event) ?? [];
+      samples.set(event, list);
+      list.push(one.sample);
+    }
+    const events = reader.events.events.map((event) => ({
+      name: event.name,
+      samples: samples.get(event) ?? [],
+    }));
+    return { result, events };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
