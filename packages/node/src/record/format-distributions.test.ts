@@ -20,13 +20,13 @@ const skip = process.getuid?.() === 0 ? false : 'needs root';
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-formats-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Parses, compresses, sorts, recurses, and calls the kernel. */
+/** Parses, compresses, sorts, recurses, and calls the kernel, for so many milliseconds of CPU time. */
 const WORK = `
   const { deflateSync } = require('node:zlib');
   const { readFileSync } = require('node:fs');
   const fibonacci = (n) => (n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2));
   const table = Array.from({ length: 300 }, (_, i) => ({ i, text: 'x'.repeat(i % 50), list: [i, i * 2] }));
-  for (const end = performance.now() + Number(process.argv[1]); performance.now() < end; ) {
+  while (process.cpuUsage().user < 1000 * Number(process.argv[1])) {
     fibonacci(17);
     const text = JSON.stringify(table);
     JSON.parse(text);
@@ -57,9 +57,16 @@ test('ring, histogram, stacks, kept stacks and the double buffer agree within sa
   skip,
 }, async () => {
   const output = join(folder, 'distributions.data');
-  const formats = ['ring', 'histogram', 'stacks', 'stacks,keep=3', 'double-buffer'];
+  const formats = [
+    'ring',
+    'histogram',
+    'stacks',
+    'stacks,keep=3',
+    'double-buffer',
+    'histogram,interval=50ms',
+  ];
   const result = await record({
-    command: work(1500),
+    command: work(1000),
     events: 'cpu-clock',
     period: PERIOD_NS,
     formats,
@@ -123,7 +130,7 @@ test('what the tables have no room for is in the ledger, and the rest is counted
   };
   for (const format of ['histogram', 'stacks']) {
     const { counted, overflows, full } = await lossesOf([`${format},max-entries=16`]);
-    assert.ok(full > 100, `${full} lost of ${overflows}`);
+    assert.ok(full > 10, `${full} lost of ${overflows}`);
     assert.equal(counted + full, overflows);
   }
   // A stack that finds no place is left out; its sample is there.
@@ -145,7 +152,7 @@ test('what the tables have no room for is in the ledger, and the rest is counted
 });
 
 test('a recorder that is killed leaves no program or map', { skip, timeout: 60_000 }, async () => {
-  const NAMES = /^(?:histogram|stacks|more_stacks|buckets|loss_counters|since_kept)(?:_\d)?$/;
+  const NAMES = /^(?:histogram|stacks|more_stacks|halves|records|order|loss_counters|since_kept)(?:_\d)?$/;
   const loaded = () =>
     [...listPrograms(realSys), ...listMaps(realSys)]
       .filter(({ name }) => NAMES.test(name))
@@ -159,10 +166,10 @@ test('a recorder that is killed leaves no program or map', { skip, timeout: 60_0
   const exited = once(recorder, 'exit');
   try {
     const own = () => loaded().filter((one) => !before.has(one));
-    // Two programs; buckets and loss counters of each, two tables of stacks, and one count of what is not kept.
-    for (let tries = 0; own().length < 9 && tries < 200; tries++) await delay(100);
+    // Two programs; four maps of each, two tables of stacks, and one count of what is not kept.
+    for (let tries = 0; own().length < 13 && tries < 200; tries++) await delay(100);
     const found = own();
-    assert.ok(found.length >= 9, found.join(', '));
+    assert.ok(found.length >= 13, found.join(', '));
     recorder.kill('SIGKILL');
     await exited;
     const left = () => loaded().filter((one) => found.includes(one));

@@ -1,17 +1,11 @@
-/** Counts under keys in a per-CPU hash: what `histogram` and `stacks` have in common. */
+/** Counts under keys in a per-CPU hash of the kernel: for programs that may interrupt each other (`count-table.ts` is quicker). */
 import {
-  type BpfAssembler,
   type BpfMap,
   type BpfMapDefinition,
   bpfStruct,
-  type MemoryOperand,
-  type Register,
-  r0,
-  r2,
   type StructFields,
   type StructLayout,
 } from '../../bpf/index.ts';
-import type { ProgramContext } from '../format.ts';
 
 /** What is kept under a key. */
 export const Bucket = bpfStruct({ samples: 'u64', period: 'u64' });
@@ -31,29 +25,6 @@ export function bucketMap(key: StructLayout<StructFields>, maxEntries: number): 
     valueSizeBytes: Bucket.sizeBytes,
     maxEntries,
   };
-}
-
-/** Add an overflow of that many events under a key, and end: the kernel's own record is left out. `period` survives calls. */
-export function countOverflow(
-  asm: BpfAssembler,
-  buckets: BpfMapDefinition,
-  key: MemoryOperand,
-  period: Register,
-  countLoss: ProgramContext['countLoss'],
-): void {
-  const fresh = asm.stack('fresh', Bucket);
-  asm.mapLookup(buckets, key);
-  asm.ifNotNull(r0, () => {
-    const value = Bucket.at(r0);
-    asm.move(r2, 1);
-    asm.atomicAdd(value.samples, r2);
-    asm.atomicAdd(value.period, period);
-    asm.dropRecord();
-  });
-  asm.store(fresh.fields.samples, 1);
-  asm.store(fresh.fields.period, period);
-  asm.mapUpdate(buckets, key, fresh);
-  asm.if(r0, '!=', 0, () => countLoss('map-full'));
 }
 
 /** Every key with what one CPU counted under it, batch by batch; they are counted anew from then on. */

@@ -31,7 +31,7 @@ import {
 import type { Mapping } from '../../sys/index.ts';
 import type { FormatMaps, ProgramContext } from '../format.ts';
 
-/** Of one CPU, and a cache line, so that no CPU waits for another's. */
+/** Of one CPU, and two cache lines, so that no CPU waits for another's. */
 const CONTROL = {
   /** The half that is filled, 0 or 1, and how many records are in it. */
   active: 'u64',
@@ -44,12 +44,12 @@ const CONTROL = {
   blindSinceNs: 'u64',
   blindNs: 'u64',
   missed: 'u64',
+  /** We want the halves to be swapped before the threshold. */
+  isSwapWanted: 'u64',
+  unused: 56,
 } as const;
 const Control = bpfStruct(CONTROL);
 const CONTROL_WORDS = Control.sizeBytes / 8;
-const WORD = Object.fromEntries(Object.keys(CONTROL).map((name, index) => [name, index])) as {
-  readonly [Name in keyof typeof CONTROL]: number;
-};
 
 /** For each CPU by its number, possible ones too: it may come online. */
 const cpuCount = () => Math.max(...possibleCpus()) + 1;
@@ -66,16 +66,52 @@ function controlMap(): BpfMapDefinition {
   return array('halves', Control.sizeBytes, cpuCount());
 }
 
-function recordMap({ layout, capacity }: HalvesShape): BpfMapDefinition {
+export function recordMap({ layout, capacity }: HalvesShape): BpfMapDefinition {
   return array('records', layout.sizeBytes, cpuCount() * 2 * capacity);
 }
 
-function array(name: string, valueSizeBytes: number, maxEntries: number): BpfMapDefinition {
+/** An array that both sides have in memory. */
+export function array(name: string, valueSizeBytes: number, maxEntries: number): BpfMapDefinition {
   return { name, type: 'array', keySizeBytes: 4, valueSizeBytes, maxEntries, flags: BPF_F_MMAPABLE };
 }
 
 export function halvesMaps(shape: HalvesShape): BpfMapDefinition[] {
   return [controlMap(), recordMap(shape)];
+}
+
+/**
+ * The half of this CPU, swapped where it is time: r7 is the CPU's control, r8 how many records are in the half, r1 the index of
+ * its first one. Loses r0 to r5.
+ */
+export function findHalf(asm: BpfAssembler, shape: HalvesShape, notify: () => void): void {
+  const cpu = asm.stack('cpu', 4);
+  const now = asm.stack('now', 8);
+  asm.call('get_smp_processor_id');
+  asm.store(cpu, w0);
+  asm.mapLookup(controlMap(), cpu);
+  asm.ifNull(r0, () => asm.dropRecord());
+  asm.move(r7, r0);
+  const control = Control.at(r7);
+  asm.load(r8, control.used);
+  asm.move(r2, shape.swapAt);
+  asm.load(r1, control.isSwapWanted);
+  asm.if(r1, '!=', 0, () => {
+    asm.store(control.isSwapWanted, 0);
+    asm.move(r2, 1);
+  });
+  asm.if(r8, '>=', r2, () => swap(asm, now, notify));
+  // (cpu * 2 + active) * capacity
+  asm.load({ ...r1, bits: 32 }, cpu);
+  asm.shiftLeft(r1, 1);
+  asm.load(r2, control.active);
+  asm.add(r1, r2);
+  asm.multiply(r1, shape.capacity);
+}
+
+/** One more record is in the half. Loses no register but r8. */
+export function countRecord(asm: BpfAssembler): void {
+  asm.add(r8, 1);
+  asm.store(Control.at(r7).used, r8);
 }
 
 /**
@@ -89,15 +125,8 @@ export function writeRecord(
   fill: () => void,
 ): void {
   const index = asm.stack('index', 4);
-  const now = asm.stack('now', 8);
-  asm.call('get_smp_processor_id');
-  asm.store(index, w0);
-  asm.mapLookup(controlMap(), index);
-  asm.ifNull(r0, () => asm.dropRecord());
-  asm.move(r7, r0);
+  findHalf(asm, shape, notify);
   const control = Control.at(r7);
-  asm.load(r8, control.used);
-  asm.if(r8, '>=', shape.swapAt, () => swap(asm, now, notify));
   asm.if(r8, '>=', shape.capacity, () => {
     increment(asm, control.missed);
     countLoss('ring-full');
@@ -108,20 +137,13 @@ export function writeRecord(
     });
     asm.dropRecord();
   });
-  // (cpu * 2 + active) * capacity + used
-  asm.load({ ...r1, bits: 32 }, index);
-  asm.shiftLeft(r1, 1);
-  asm.load(r2, control.active);
-  asm.add(r1, r2);
-  asm.multiply(r1, shape.capacity);
   asm.add(r1, r8);
   asm.store(index, { ...r1, bits: 32 });
   asm.mapLookup(recordMap(shape), index);
   asm.ifNull(r0, () => asm.dropRecord());
   asm.move(r9, r0);
   fill();
-  asm.add(r8, 1);
-  asm.store(control.used, r8);
+  countRecord(asm);
   asm.dropRecord();
 }
 
@@ -176,7 +198,9 @@ function increment(asm: BpfAssembler, counter: MemoryOperand): void {
 export interface RecordSpan {
   readonly cpu: number;
   readonly count: number;
-  /** Record n at `n * layout.sizeBytes`. */
+  /** Index of the half's first record among all. */
+  readonly first: number;
+  /** Record n at `n * layout.sizeBytes`; the whole half, whatever is in it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
@@ -196,12 +220,12 @@ export class HalvesReader implements Disposable {
   readonly #map: BpfMap;
   readonly #words: BigUint64Array;
 
-  constructor(maps: FormatMaps, shape: HalvesShape) {
+  constructor(maps: FormatMaps, shape: HalvesShape, access: 'read' | 'write' = 'read') {
     this.#shape = shape;
     this.#control = maps.get('halves')!.mapValues('write');
     this.#map = maps.get('records')!;
     try {
-      this.#records = this.#map.mapValues();
+      this.#records = this.#map.mapValues(access);
     } catch (error) {
       this.#control.close();
       throw error;
@@ -224,6 +248,12 @@ export class HalvesReader implements Disposable {
     }
   }
 
+  /** Have the halves swapped at the next overflow of their CPU, however little is in them. */
+  requestSwaps(): void {
+    for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++)
+      if (this.#word(cpu, 'used') > 0) Atomics.store(this.#words, this.#at(cpu, 'isSwapWanted'), 1n);
+  }
+
   totals(nowNs: bigint): HalvesTotals {
     const totals = { swaps: 0, blindNs: 0, missed: 0 };
     for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++) {
@@ -242,17 +272,17 @@ export class HalvesReader implements Disposable {
 
   #span(cpu: number, half: number, count: number): RecordSpan {
     const { layout, capacity } = this.#shape;
-    const begin = (cpu * 2 + half) * capacity * layout.sizeBytes;
-    const bytes = new Uint8Array(this.#records.buffer, begin, count * layout.sizeBytes);
-    this.#map.bytesRead += bytes.length;
-    return { cpu, count, bytes };
+    const first = (cpu * 2 + half) * capacity;
+    this.#map.bytesRead += count * layout.sizeBytes;
+    const bytes = new Uint8Array(this.#records.buffer, first * layout.sizeBytes, capacity * layout.sizeBytes);
+    return { cpu, count, first, bytes };
   }
 
-  #at(cpu: number, name: keyof typeof WORD): number {
-    return cpu * CONTROL_WORDS + WORD[name];
+  #at(cpu: number, name: keyof typeof CONTROL): number {
+    return cpu * CONTROL_WORDS + Control.fields[name].offsetBytes / 8;
   }
 
-  #word(cpu: number, name: keyof typeof WORD): number {
+  #word(cpu: number, name: keyof typeof CONTROL): number {
     return Number(Atomics.load(this.#words, this.#at(cpu, name)));
   }
 }

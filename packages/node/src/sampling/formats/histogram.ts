@@ -1,7 +1,8 @@
 /** OProfile's way: every overflow adds to the count of its process, mode and address; nothing else leaves the kernel. */
-import { bpfStruct, r0, r2, r7 } from '../../bpf/index.ts';
+import { bpfStruct, r0, r2 } from '../../bpf/index.ts';
 import { defineFormat } from '../format.ts';
-import { type BucketCounts, bucketMap, countOverflow, takeBuckets } from './buckets.ts';
+import type { BucketCounts } from './buckets.ts';
+import { countOverflow, TableReader, tableMaps, tableShape } from './count-table.ts';
 
 /** A bucket. Kernel addresses are told apart by themselves. */
 export const Key = bpfStruct({ address: 'u64', pid: 'u32', event: 'u32' });
@@ -21,34 +22,36 @@ export default defineFormat({
   options: {
     maxEntries: {
       type: 'count',
-      default: 65_536,
+      default: 32_768,
       min: 1,
       max: 1 << 24,
-      help: 'buckets that there is room for',
+      help: 'buckets that there is room for on each CPU, twice, of 32 bytes',
     },
     interval: {
       type: 'duration',
       default: 0,
-      help: 'empty the buckets so often (while they are read some overflows are missed); 0: at the end only',
+      help: 'empty the buckets so often, not only when they are full and at the end',
     },
   },
-  plan: ({ maxEntries }) => ({ maps: [bucketMap(Key, maxEntries)] }),
-  onOverflow(asm, { event, options, countLoss }) {
+  plan: ({ maxEntries }) => ({ maps: tableMaps(tableShape(Key, maxEntries)) }),
+  onOverflow(asm, context) {
+    const { event, options } = context;
     const key = asm.stack('key', Key);
     asm.loadContext(r2, 'ip');
     asm.store(key.fields.address, r2);
     asm.loadProcessId(r0);
     asm.store(key.fields.pid, r0);
     asm.store(key.fields.event, event);
-    asm.loadContext(r7, 'samplePeriod');
-    countOverflow(asm, bucketMap(Key, options.maxEntries), key, r7, countLoss);
+    countOverflow(asm, tableShape(Key, options.maxEntries), key, context);
   },
-  async *collect(maps, { cpus, options, next, nowNs }): AsyncGenerator<readonly HistogramBucket[]> {
-    const buckets = maps.get('buckets')!;
+  async *collect(maps, { options, next, nowNs }): AsyncGenerator<readonly HistogramBucket[]> {
+    using tables = new TableReader(maps, tableShape(Key, options.maxEntries), Key);
     for (let isLast = false; !isLast; ) {
-      isLast = (await next(options.interval === 0 ? undefined : options.interval)) === 'stopped';
+      const wake = await next(options.interval === 0 ? undefined : options.interval);
+      if (wake === 'interval') tables.requestSwaps();
+      isLast = wake === 'stopped';
       const timeNs = nowNs();
-      for (const taken of takeBuckets(buckets, Key, cpus))
+      for (const taken of tables.take(isLast))
         yield taken.map(({ key, counts }) => ({ ...key, ...counts, timeNs }));
     }
   },

@@ -16,13 +16,13 @@ import {
   r0,
   r1,
   r2,
-  r7,
   r8,
   r9,
   u32,
 } from '../../bpf/index.ts';
 import { defineFormat } from '../format.ts';
-import { type BucketCounts, bucketMap, countOverflow, takeBuckets } from './buckets.ts';
+import type { BucketCounts } from './buckets.ts';
+import { countOverflow, TableReader, tableMaps, tableShape } from './count-table.ts';
 import { callchainOf, findStack, NO_STACK, StackReader, stackTables } from './stack-tables.ts';
 
 /** Stacks by number, or a negative error number where there is none. */
@@ -60,10 +60,10 @@ export default defineFormat({
   options: {
     maxEntries: {
       type: 'count',
-      default: 65_536,
+      default: 32_768,
       min: 1,
       max: 1 << 24,
-      help: 'pairs of an address and its stacks that there is room for',
+      help: 'pairs of an address and its stacks that there is room for on each CPU, twice, of 40 bytes',
     },
     maxStacks: {
       type: 'count',
@@ -93,10 +93,11 @@ export default defineFormat({
         `the format stacks has no interrupted address at the tracepoint ${tracepoint.name}`,
         'Sample a clock or a counter with it; a tracepoint with -g.',
       );
-    const maps = [bucketMap(Key, options.maxEntries), ...stackTables(options)];
+    const maps = [...tableMaps(tableShape(Key, options.maxEntries)), ...stackTables(options)];
     return { maps, callchains: { mostFrames: options.depth - MARKS } };
   },
-  onOverflow(asm, { event, options, countLoss, attr }) {
+  onOverflow(asm, context) {
+    const { event, options, countLoss, attr } = context;
     if (options.keep > 0) keepSome(asm, options.keep);
     const key = asm.stack('key', Key);
     const { kernelStack, userStack } = key.fields;
@@ -105,7 +106,6 @@ export default defineFormat({
     asm.loadProcessId(r0);
     asm.store(key.fields.pid, r0);
     asm.store(key.fields.event, event);
-    asm.loadContext(r7, 'samplePeriod');
     asm.loadIsUserMode(r8);
     asm.move(r9, 0);
     const find = (to: MemoryOperand, flags: number) =>
@@ -126,18 +126,21 @@ export default defineFormat({
       },
     );
     asm.if(r9, '!=', 0, () => countLoss('stack-collision'));
-    countOverflow(asm, bucketMap(Key, options.maxEntries), key, r7, countLoss);
+    countOverflow(asm, tableShape(Key, options.maxEntries), key, context);
   },
-  async *collect(maps, { cpus, events, next, nowNs }): AsyncGenerator<readonly StackBucket[]> {
-    while ((await next()) !== 'stopped');
-    const timeNs = nowNs();
+  async *collect(maps, { options, events, next, nowNs }): AsyncGenerator<readonly StackBucket[]> {
+    using tables = new TableReader(maps, tableShape(Key, options.maxEntries), Key);
     const stacks = new StackReader(maps);
-    for (const taken of takeBuckets(maps.get('buckets')!, Key, cpus))
-      yield taken.map(({ key, counts }) => {
-        const { event, pid, address } = key;
-        const hasKernel = events[event]!.attr.flags.excludeCallchainKernel !== 1;
-        return { event, pid, address, callchain: chainOf(stacks, key, hasKernel), ...counts, timeNs };
-      });
+    for (let isLast = false; !isLast; ) {
+      isLast = (await next()) === 'stopped';
+      const timeNs = nowNs();
+      for (const taken of tables.take(isLast))
+        yield taken.map(({ key, counts }) => {
+          const { event, pid, address } = key;
+          const hasKernel = events[event]!.attr.flags.excludeCallchainKernel !== 1;
+          return { event, pid, address, callchain: chainOf(stacks, key, hasKernel), ...counts, timeNs };
+        });
+    }
   },
   *toSamples(buckets) {
     for (const { event, pid, address, callchain, cpu, period, timeNs } of buckets)
