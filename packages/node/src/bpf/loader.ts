@@ -177,13 +177,27 @@ function loadProgram(sys: Sys, program: BpfProgram, maps: ReadonlyMap<string, Bp
   const instructions = resolveMaps(program, maps);
   const request = { name, type: BPF_PROGRAM_TYPES[program.type], license, instructions, attachType: 0 };
   try {
-    // Without a log first: writing one costs the verifier more than its work.
-    return sys.bpfProgramLoad(request, null);
+    return loadUninterrupted(sys, request);
   } catch (error) {
     const isVerifiers = error instanceof SysError && VERIFIER_ERRNOS.has(error.code);
     const log = isVerifiers ? readLog(sys, request, 1).log : '';
     if (log !== '') throw new VerifierError(program, log);
     throw explainRefusal(sys, `program "${name}" (${program.type})`, error);
+  }
+}
+
+/** A signal interrupts the verifier (EAGAIN), and a profiler of this process sends one each millisecond. */
+const MOST_INTERRUPTIONS = 20;
+
+/** Without a log: writing one costs the verifier more than its work. */
+function loadUninterrupted(sys: Sys, request: LoadRequest): Fd {
+  for (let tries = 1; ; tries++) {
+    try {
+      return sys.bpfProgramLoad(request, null);
+    } catch (error) {
+      const isInterrupted = error instanceof SysError && error.code === 'EAGAIN';
+      if (!isInterrupted || tries === MOST_INTERRUPTIONS) throw error;
+    }
   }
 }
 

@@ -139,21 +139,14 @@ export function countOverflow<const Fields extends StructFields>(
   countLoss('map-full');
 }
 
-/** What one CPU counted under a key. */
-export interface Counted<Key> {
-  readonly key: Key;
-  readonly counts: BucketCounts;
-}
-
 /** Our side. */
-export class TableReader<const Fields extends StructFields> implements Disposable {
+export class TableReader implements Disposable {
   readonly #halves: HalvesReader;
-  readonly #key: StructLayout<Fields>;
   readonly #shape: TableShape;
   readonly #order: BpfMap;
   readonly #places: Mapping;
 
-  constructor(maps: FormatMaps, shape: TableShape, key: StructLayout<Fields>) {
+  constructor(maps: FormatMaps, shape: TableShape) {
     this.#halves = new HalvesReader(maps, shape, 'write');
     this.#order = maps.get('order')!;
     try {
@@ -162,24 +155,30 @@ export class TableReader<const Fields extends StructFields> implements Disposabl
       this.#halves[Symbol.dispose]();
       throw error;
     }
-    this.#key = key;
     this.#shape = shape;
   }
 
-  /** What tables that were handed over have counted, table by table; with `isLast` all of them. */
-  *take(isLast: boolean): Generator<Counted<ReturnType<StructLayout<Fields>['read']>>[]> {
+  /**
+   * What tables that were handed over have counted, table by table; with `isLast` all of them. `make` gets each key where it
+   * lies.
+   */
+  *take<Result>(
+    isLast: boolean,
+    make: (view: DataView, key: number, counts: BucketCounts) => Result,
+  ): Generator<Result[]> {
     const { layout, keyWords } = this.#shape;
     for (const { cpu, count, first, bytes } of this.#halves.take(isLast)) {
       const places = new Uint32Array(this.#places.buffer, 8 * first, 2 * count);
       this.#order.bytesRead += places.byteLength;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      const taken = [];
+      const taken: Result[] = [];
       for (let index = 0; index < count; index++) {
-        const at = places[2 * index]! * layout.sizeBytes;
-        const samples = view.getBigUint64(at + 8 * keyWords, true);
-        const period = view.getBigUint64(at + 8 * keyWords + 8, true);
-        taken.push({ key: this.#key.read(bytes, at), counts: { cpu, samples, period } });
-        view.setBigUint64(at + 8 * keyWords, 0n, true);
+        const key = places[2 * index]! * layout.sizeBytes;
+        const at = key + 8 * keyWords;
+        const samples = view.getBigUint64(at, true);
+        const period = view.getBigUint64(at + 8, true);
+        taken.push(make(view, key, { cpu, samples, period }));
+        view.setBigUint64(at, 0n, true);
       }
       yield taken;
     }

@@ -45,14 +45,22 @@ export default defineFormat({
     countOverflow(asm, tableShape(Key, options.maxEntries), key, context);
   },
   async *collect(maps, { options, next, nowNs }): AsyncGenerator<readonly HistogramBucket[]> {
-    using tables = new TableReader(maps, tableShape(Key, options.maxEntries), Key);
+    using tables = new TableReader(maps, tableShape(Key, options.maxEntries));
+    const { address, pid, event } = Key.fields;
     for (let isLast = false; !isLast; ) {
       const wake = await next(options.interval === 0 ? undefined : options.interval);
       if (wake === 'interval') tables.requestSwaps();
       isLast = wake === 'stopped';
       const timeNs = nowNs();
-      for (const taken of tables.take(isLast))
-        yield taken.map(({ key, counts }) => ({ ...key, ...counts, timeNs }));
+      yield* tables.take(isLast, (view, key, { cpu, samples, period }) => ({
+        address: view.getBigUint64(key + address.offsetBytes, true),
+        pid: view.getUint32(key + pid.offsetBytes, true),
+        event: view.getUint32(key + event.offsetBytes, true),
+        cpu,
+        samples,
+        period,
+        timeNs,
+      }));
     }
   },
   *toSamples(buckets) {

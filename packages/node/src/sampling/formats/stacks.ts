@@ -34,6 +34,9 @@ const MARK_AND_ADDRESS = 2;
 /** A chain has room for the marks of its two parts beside its frames. */
 const MARKS = 2;
 
+/** Kernel addresses have the highest bit. */
+const MOST_USER_ADDRESS = 2n ** 63n - 1n;
+
 /** Overflows since the last one whose record was kept. */
 const SINCE_KEPT: BpfMapDefinition = {
   name: 'since_kept',
@@ -129,17 +132,28 @@ export default defineFormat({
     countOverflow(asm, tableShape(Key, options.maxEntries), key, context);
   },
   async *collect(maps, { options, events, next, nowNs }): AsyncGenerator<readonly StackBucket[]> {
-    using tables = new TableReader(maps, tableShape(Key, options.maxEntries), Key);
+    using tables = new TableReader(maps, tableShape(Key, options.maxEntries));
     const stacks = new StackReader(maps);
     for (let isLast = false; !isLast; ) {
       isLast = (await next()) === 'stopped';
       const timeNs = nowNs();
-      for (const taken of tables.take(isLast))
-        yield taken.map(({ key, counts }) => {
-          const { event, pid, address } = key;
-          const hasKernel = events[event]!.attr.flags.excludeCallchainKernel !== 1;
-          return { event, pid, address, callchain: chainOf(stacks, key, hasKernel), ...counts, timeNs };
-        });
+      yield* tables.take(isLast, (view, key, { cpu, samples, period }) => {
+        const address = view.getBigUint64(key + Key.fields.address.offsetBytes, true);
+        const event = view.getUint32(key + Key.fields.event.offsetBytes, true);
+        const kernelStack = view.getInt32(key + Key.fields.kernelStack.offsetBytes, true);
+        const userStack = view.getInt32(key + Key.fields.userStack.offsetBytes, true);
+        const hasKernel = events[event]!.attr.flags.excludeCallchainKernel !== 1;
+        return {
+          event,
+          pid: view.getUint32(key + Key.fields.pid.offsetBytes, true),
+          address,
+          callchain: chainOf(stacks, address, kernelStack, userStack, hasKernel),
+          cpu,
+          samples,
+          period,
+          timeNs,
+        };
+      });
     }
   },
   *toSamples(buckets) {
@@ -166,10 +180,12 @@ function keepSome(asm: BpfAssembler, count: number): void {
 /** The chain of a bucket: the address, and who called it. */
 function chainOf(
   stacks: StackReader,
-  { address, kernelStack, userStack }: ReturnType<(typeof Key)['read']>,
+  address: bigint,
+  kernelStack: number,
+  userStack: number,
   hasKernel: boolean,
 ): readonly bigint[] {
   const callers = stacks.frames(userStack);
-  if (BigInt.asIntN(64, address) >= 0n) return callchainOf([], [address, ...callers]);
+  if (address <= MOST_USER_ADDRESS) return callchainOf([], [address, ...callers]);
   return callchainOf(hasKernel ? [address, ...stacks.frames(kernelStack)] : [], callers);
 }
