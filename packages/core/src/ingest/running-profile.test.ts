@@ -93,9 +93,9 @@ test('code that was made after its map was read gets its name when the map is re
   running.add(0, 10, 0x1014, 0, 1, 100);
   await running.resolve(2000);
   assert.deepEqual(names(), ['old', '0x0000000000001014']);
-  await running.resolve(4000);
+  await running.resolve(2500);
   assert.equal(reads, 1);
-  await running.resolve(9000);
+  await running.resolve(3000);
   assert.deepEqual(names(), ['old', 'young']);
   await running.resolve(20_000);
   assert.equal(reads, 2);

@@ -9,8 +9,9 @@ import { SymbolResolver } from './symbol-resolver.ts';
 
 /** Addresses that are remembered with their frames: processes come and go, and this goes on for days. */
 const MOST_ADDRESSES = 1 << 18;
-/** Maps of code that is being made are read again at most so often. */
-const JIT_INTERVAL_MS = 5000;
+/** Maps of code that is being made are read again at most so often, and for a twentieth of the time. */
+const JIT_INTERVAL_MS = 900;
+const JIT_TIME_SHARE = 1 / 20;
 
 const NO_BYTES = new DataView(new ArrayBuffer(0));
 
@@ -27,8 +28,8 @@ export class RunningProfile {
   private readonly samples = new MergedSamples(this.profile);
   private readonly resolver: SymbolResolver | null;
   private readonly fields = new SampleFields();
-  /** When the map of a binary of JIT code was read. */
-  private readonly jitReadAtMs = new Map<number, number>();
+  /** When the map of a binary of JIT code may be read again. */
+  private readonly jitDueMs = new Map<number, number>();
   /** Binaries of JIT code with addresses that their maps did not name. */
   private readonly stale = new Set<number>();
   private seenFrames = 0;
@@ -74,13 +75,18 @@ export class RunningProfile {
     this.seenFrames = frames.length;
     // Code that has no name was made after its map was read.
     for (const binary of this.stale) {
-      const readAtMs = this.jitReadAtMs.get(binary);
-      if (readAtMs !== undefined && nowMs - readAtMs < JIT_INTERVAL_MS) continue;
-      this.jitReadAtMs.set(binary, nowMs);
-      if (readAtMs === undefined) continue;
-      this.resolver.forget(binary);
-      this.stale.delete(binary);
+      const dueMs = this.jitDueMs.get(binary);
+      if (dueMs === undefined) this.jitDueMs.set(binary, nowMs + JIT_INTERVAL_MS);
+      else if (nowMs >= dueMs) await this.readAgain(this.resolver, binary, nowMs);
     }
-    await this.resolver.resolveNew(undefined, true);
+  }
+
+  private async readAgain(resolver: SymbolResolver, binary: number, nowMs: number): Promise<void> {
+    const startedAt = performance.now();
+    this.stale.delete(binary);
+    resolver.forget(binary);
+    await resolver.resolveNew();
+    const tookMs = performance.now() - startedAt;
+    this.jitDueMs.set(binary, nowMs + Math.max(JIT_INTERVAL_MS, tookMs / JIT_TIME_SHARE));
   }
 }

@@ -2,6 +2,8 @@ import type { Output } from './output.ts';
 
 /** The alternate screen, without a cursor, with lines that are cut and not wrapped (xterm's and DEC's private modes). */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
+/** Long enough for a signal to arrive. */
+const STOPPING_MS = 100;
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
 
 /**
@@ -15,6 +17,7 @@ export class Terminal implements Disposable {
   readonly #onResize: () => void;
   readonly #leave = () => this.leave();
   #isEntered = false;
+  #isDisposed = false;
 
   /** Call `enter`. `onKeys` gets what the keyboard sends, if there is one. */
   constructor(out: Output, onKeys: (text: string) => void, onResize: () => void) {
@@ -68,17 +71,22 @@ export class Terminal implements Disposable {
     if (this.#isEntered) this.#out.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}`);
   }
 
-  /** Ctrl-Z: give the terminal back, stop, and be there again when this process goes on. */
+  /**
+   * Ctrl-Z: give the terminal back, stop, and be there again when this process goes on. Where nobody could make it go on (an
+   * orphaned process group, POSIX 2.4.3) the kernel does not stop it; the timer runs in both cases, but not while it is stopped.
+   */
   suspend(onReturn: () => void): void {
     this.leave();
-    process.once('SIGCONT', () => {
+    process.kill(process.pid, 'SIGTSTP');
+    setTimeout(() => {
+      if (this.#isDisposed) return;
       this.enter();
       onReturn();
-    });
-    process.kill(process.pid, 'SIGTSTP');
+    }, STOPPING_MS);
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     this.leave();
     process.off('exit', this.#leave);
     process.off('uncaughtExceptionMonitor', this.#leave);
