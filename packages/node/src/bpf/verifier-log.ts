@@ -116,6 +116,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     'The stack is 512 bytes below r10, and what a helper reads of it must have been written first, padding included.',
   ],
   [/invalid bpf_context access/, 'No field of this program type is at that offset, or not of that size.'],
+  [
+    /BPF_LDX uses reserved fields/,
+    'Loads with a sign (i8, i16, i32) need Linux 6.6: load without, and shift left and right.',
+  ],
   [/unreachable insn/, 'No way leads there: remove it, or the jump over it.'],
   [
     /back-edge|infinite loop/,

@@ -51,6 +51,11 @@ export class FormatRecording implements Disposable {
     }
   }
 
+  /** The kernel's numbers of all programs of ours. */
+  get programIds(): ReadonlySet<number> {
+    return new Set(this.#parts.flatMap((part) => part.programIds));
+  }
+
   get samples(): number {
     return this.#parts.reduce((sum, { samples }) => sum + samples, 0);
   }
@@ -96,6 +101,10 @@ class FormatPart {
   constructor(sys: Sys, request: FormatRequest) {
     this.#run = FormatRun.open(sys, request);
     this.#encoders = request.events.map((event) => new SampleEncoder(event));
+  }
+
+  get programIds(): number[] {
+    return this.#run.programIds;
   }
 
   start(write: FormatWriter, onError: (error: unknown) => void): void {

@@ -1,4 +1,4 @@
-import type { FormatRequest } from '../sampling/index.ts';
+import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
 import { type Note, openSession, planEvents, planOpen, type Session } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
@@ -49,6 +49,7 @@ export async function runRecorder(
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
     using formatRecording = openFormats(sys, session, formatRequests(session, formats, events, forFormats));
+    noteOthers(sys, session, formatRecording.programIds, notes);
     output.hasLateRecords = formats.some(({ format }) => format.areSamplesLate === true);
     const parts = {
       sys,
@@ -89,4 +90,11 @@ function openFormats(sys: Sys, session: Session, requests: readonly FormatReques
     session.close();
     throw error;
   }
+}
+
+/** Other users of BPF, who may take hits away or take time. Those of a tracepoint matter to every recording of it. */
+function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, notes: Note[]): void {
+  const onTracepoints = othersOnTracepoints(sys, session.events, ownIds);
+  const lines = onTracepoints.length > 0 || ownIds.size === 0 ? onTracepoints : othersThatWatch(sys, ownIds);
+  for (const text of lines) notes.push({ kind: 'other-programs', text });
 }

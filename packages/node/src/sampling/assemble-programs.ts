@@ -78,7 +78,10 @@ export function assembleFormat(
       const counters = new ProgramLossCounters(asm, losses, index, type === 'perf-event');
       body({
         programType: type,
-        onlyTarget: () => filter.writeTo(asm),
+        // Any other event is of the target alone.
+        onlyTarget: () => {
+          if (type !== 'perf-event') filter.writeTo(asm);
+        },
         countLoss: (reason) => counters.count(reason),
         notify: () => {
           hasNotifications = true;

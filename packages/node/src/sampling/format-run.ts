@@ -17,7 +17,7 @@ import {
 } from '../bpf/index.ts';
 import { systemTracepoint } from '../pmu/index.ts';
 import { openPlannedEvent, type SessionEvent } from '../session/index.ts';
-import type { Fd, Sys, Watch } from '../sys/index.ts';
+import { type Fd, type Sys, SysError, type Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
 import type { CollectContext, FormatSample, FormatTarget, SamplingFormat } from './format.ts';
 import { LOSS_REASONS, type LossReason, type ProgramCounts, readLossCounters } from './loss-counters.ts';
@@ -115,12 +115,17 @@ export class FormatRun implements Disposable {
     try {
       filter.fill(loaded.maps);
       attachAll(sys, request, assembled, loaded, attached);
-      if (programs.length > 0) held.unshift(sys.bpfEnableStats());
+      if (programs.length > 0) held.unshift(...measuredCost(sys));
       return new FormatRun(sys, request, assembled, loaded, attached, held);
     } catch (error) {
       for (const one of [...attached, ...held]) one[Symbol.dispose]();
       throw error;
     }
+  }
+
+  /** The kernel's numbers of its programs. */
+  get programIds(): number[] {
+    return [...this.#loaded.programs.values()].map((program) => program.info().id);
   }
 
   /** Every result, until `stop` was called and the rest is read. To be read once. */
@@ -232,6 +237,16 @@ export class FormatRun implements Disposable {
       const count = Math.floor(((events - period) / period) * runs) - instances.length;
       return count > 0 ? [{ kind: 'format-skipped' as const, event: name, count, exact: false }] : [];
     });
+  }
+}
+
+/** The kernel measures programs for the administrator only; others go without. */
+function measuredCost(sys: Sys): Disposable[] {
+  try {
+    return [sys.bpfEnableStats()];
+  } catch (error) {
+    if (error instanceof SysError) return [];
+    throw error;
   }
 }
 

@@ -25,4 +25,5 @@ export {
 export { type FormatRequest, FormatRun, type FormatTotals } from './format-run.ts';
 export { HistogramDrain, liveHistogram } from './formats/live-histogram.ts';
 export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
+export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';
 export { builtInFormats, findFormat, splitSpecification } from './registry.ts';

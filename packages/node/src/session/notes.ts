@@ -18,6 +18,7 @@ export interface Note {
     | 'kernel-names'
     | 'stopped'
     | 'command-goes-on'
-    | 'features-left-out';
+    | 'features-left-out'
+    | 'other-programs';
   text: string;
 }

@@ -31,8 +31,11 @@ import { callchainOf, findStack, NO_STACK, StackReader, stackTables } from './st
 /** Instead of the number of a stack: the thread was off the CPU before anybody looked. */
 const BEFORE = -1;
 
-/** Whose time, and where it passed. Stacks by number, or a negative error number where there is none. */
-const KEY = { pid: 'u32', tid: 'u32', state: 'u32', kernelStack: 'i32', userStack: 'i32' } as const;
+/**
+ * Whose time, and where it passed. Stacks by number, or a negative error number where there is none: read as signed here, since
+ * programs load with a sign only from Linux 6.6.
+ */
+const KEY = { pid: 'u32', tid: 'u32', state: 'u32', kernelStack: 'u32', userStack: 'u32' } as const;
 const Key = bpfStruct(KEY);
 /** A thread off the CPU. */
 const Left = bpfStruct({ sinceNs: 'u64', ...KEY, unused: 'u32' });
@@ -196,7 +199,7 @@ export default defineFormat({
       durationNs: bigint,
       times: bigint,
     ): OffCpuTime => {
-      const callchain = callchainOf(stacks.frames(kernelStack), userFrames(tid, userStack));
+      const callchain = callchainOf(stacks.frames(kernelStack | 0), userFrames(tid, userStack | 0));
       const words = STATES[state] ?? 'stopped';
       byState.set(words, (byState.get(words) ?? 0n) + durationNs);
       return { kind: 'time', pid, tid, cpu, state, callchain, durationNs, times, timeNs: endNs };

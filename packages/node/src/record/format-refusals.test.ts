@@ -1,0 +1,126 @@
+/** Who may not, and what cannot be: each is said, nothing stays loaded, the command does not start. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, test } from 'node:test';
+import { listMaps, listPrograms } from '../bpf/index.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
+import { goes } from '../test/bpf-programs.ts';
+import { commandLineProcess } from '../test/command-line.ts';
+import { noFormats as skip } from '../test/format-recording.ts';
+import { record } from './record.ts';
+
+afterEach(() => assert.deepEqual(liveHandles(), []));
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-refusals-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const NOBODY = 65534;
+const marker = join(folder, 'ran');
+const output = join(folder, 'perf.data');
+
+/** As nobody, with these capabilities. */
+function asNobody(capabilities: readonly string[], words: readonly string[]) {
+  const list = capabilities.map((name) => `+${name}`).join(',');
+  const given = list === '' ? ['--inh-caps=-all'] : [`--inh-caps=${list}`, `--ambient-caps=${list}`];
+  const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+  const { status, stderr } = spawnSync('setpriv', [...user, ...given, process.execPath, ...words], {
+    encoding: 'utf8',
+    cwd: folder,
+    env: { ...process.env, HOME: folder, TMPDIR: folder },
+  });
+  return { status, stderr };
+}
+
+function noNobody(): string | false {
+  if (skip !== false) return skip;
+  chmodSync(folder, 0o777);
+  if (spawnSync('setpriv', ['--version']).status !== 0) return 'needs setpriv (Debian: util-linux)';
+  return asNobody([], [...commandLineProcess(), 'version']).status === 0
+    ? false
+    : 'nobody cannot read these sources';
+}
+
+describe('as nobody', { skip: noNobody() }, () => {
+  const recordAs = (capabilities: readonly string[]) =>
+    asNobody(capabilities, [
+      ...commandLineProcess(),
+      ...['record', '--format', 'histogram', '-e', 'task-clock:u', '-o', output, '--', 'touch', marker],
+    ]);
+
+  test('without capabilities, and with one of the two', () => {
+    for (const [capabilities, missing] of [
+      [[], /CAP_BPF and CAP_PERFMON missing; kernel\.unprivileged_bpf_disabled is [12]/],
+      [['perfmon'], /refused: CAP_BPF missing;/],
+    ] as const) {
+      const { status, stderr } = recordAs(capabilities);
+      assert.notEqual(status, 0);
+      assert.match(stderr, missing);
+      assert.match(stderr, /counterpoint doctor/);
+      assert.ok(!existsSync(marker) && !existsSync(output), 'the command ran');
+    }
+  });
+
+  test('CAP_BPF and CAP_PERFMON are enough', () => {
+    const { status, stderr } = recordAs(['bpf', 'perfmon']);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /histogram: [\d,]+ (?:overflows|program runs)/);
+    assert.ok(existsSync(marker));
+    rmSync(marker);
+    rmSync(output);
+  });
+});
+
+const NAME = `bad_${process.pid}`;
+/** A format of a user's, whose handler is this. */
+function moduleOf(name: string, handler: string): string {
+  const path = join(folder, `${name}.ts`);
+  writeFileSync(
+    path,
+    `import { defineFormat, r0, r1, r7, u64 } from 'counterpoint';
+const counts = { name: '${NAME}', type: 'hash', keySizeBytes: 4, valueSizeBytes: 8, maxEntries: 1 } as const;
+export default defineFormat({
+  name: '${NAME}', version: 1, summary: '', options: { depth: { type: 'count', default: 1, help: '' } },
+  plan: () => ({ maps: [counts] }),
+  async *collect() {},
+  onOverflow(asm) {
+    ${handler}
+  },
+});
+`,
+  );
+  return path;
+}
+const HANDLER_LINE = 8;
+
+test("a user's format that cannot be", { skip }, async () => {
+  const attempt = (format: string) =>
+    record({ command: ['touch', marker], events: 'task-clock', formats: [format], output });
+  const verifier = moduleOf(
+    'verifier',
+    'asm.mapLookup(counts, 0); asm.load(r1, u64(r0, 0)); asm.store(u64(r0, 0), r1);',
+  );
+  await assert.rejects(attempt(verifier), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'ERR_BPF_VERIFIER');
+    assert.match(error.message, new RegExp(`verifier\\.ts:${HANDLER_LINE}`));
+    return true;
+  });
+  const throws = moduleOf('throws', "throw new Error('no idea');");
+  await assert.rejects(attempt(throws), { code: 'ERR_FORMAT_HANDLER', message: /no idea/ });
+  const assembler = moduleOf('assembler', "asm.loadContext(r7, 'no_such_register');");
+  await assert.rejects(attempt(assembler), (error: Error & { code?: string }) => {
+    assert.equal(error.code, 'ERR_BPF_CONTEXT');
+    assert.match(error.message, new RegExp(`assembler\\.ts:${HANDLER_LINE}`));
+    return true;
+  });
+  await assert.rejects(attempt(`${verifier},dept=3`), {
+    code: 'ERR_FORMAT_OPTION',
+    message: /did you mean depth/,
+  });
+  const syntax = moduleOf('syntax', 'asm.return(0;');
+  await assert.rejects(attempt(syntax), { code: 'ERR_FORMAT_MODULE', message: /syntax\.ts/ });
+  assert.ok(!existsSync(marker) && !existsSync(output), 'the command ran');
+  const isOurs = ({ name }: { name: string }) => name.startsWith(NAME.slice(0, 15));
+  await goes(() => [...listPrograms(realSys), ...listMaps(realSys)].some(isOurs));
+});
