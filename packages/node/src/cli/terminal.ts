@@ -2,6 +2,8 @@ import type { Output } from './output.ts';
 
 /** The alternate screen, without a cursor, with lines that are cut and not wrapped (xterm's and DEC's private modes). */
 const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
+/** What the keys are when the terminal is gone: end of transmission, as a terminal sends Ctrl-D for the end of a file. */
+const HANGUP = '\x04';
 /** Long enough for a signal to arrive. */
 const STOPPING_MS = 100;
 const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
@@ -15,6 +17,7 @@ export class Terminal implements Disposable {
   readonly #input: NodeJS.ReadStream | null;
   readonly #onKeys: (text: string) => void;
   readonly #onResize: () => void;
+  readonly #onGone = () => this.#onKeys(HANGUP);
   readonly #leave = () => this.leave();
   #isEntered = false;
   #isDisposed = false;
@@ -48,6 +51,9 @@ export class Terminal implements Disposable {
     this.#input.setRawMode(true);
     this.#input.setEncoding('utf8');
     this.#input.on('data', this.#onKeys);
+    // A terminal that is gone says so to the first process of its session only; others find the end of what they read.
+    this.#input.on('end', this.#onGone);
+    this.#input.on('error', this.#onGone);
     this.#input.resume();
   }
 
@@ -58,6 +64,7 @@ export class Terminal implements Disposable {
     process.stdout.off('resize', this.#onResize);
     try {
       this.#input?.off('data', this.#onKeys);
+      this.#input?.off('end', this.#onGone);
       this.#input?.pause();
       this.#input?.setRawMode(false);
       this.#out.write(LEAVE);

@@ -26,6 +26,7 @@ test('what a terminal sends, as names of keys', () => {
 test('how it ends', () => {
   assert.equal(effectOf('q'), 'quit');
   assert.equal(effectOf('ctrl-c'), 'interrupt');
+  assert.equal(effectOf('ctrl-d', after(['/'])), 'quit');
   assert.equal(effectOf('ctrl-z'), 'suspend');
   assert.equal(effectOf('ctrl-l'), 'repaint');
   assert.equal(effectOf('x'), 'none');

@@ -74,7 +74,7 @@ export function startState(
 
 /** Keys and what they are for, as help shows them. */
 export const KEY_HELP: readonly (readonly [string, string])[] = [
-  ['q, Ctrl-C', 'end'],
+  ['q, Ctrl-C, Ctrl-D', 'end'],
   ['s', 'what tells rows apart: the next of dso and symbol, comm, ...'],
   ['/', 'only rows with a text in them; empty: all'],
   ['z', 'each table for itself, or fading'],
@@ -91,6 +91,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
 /** A key by its name (`parseKeys`). */
 export function pressKey(state: TopState, key: string, shown: ShownFacts): KeyOutcome {
   if (key === 'ctrl-c') return { state, effect: 'interrupt' };
+  if (key === 'ctrl-d') return { state, effect: 'quit' };
   if (key === 'ctrl-z') return { state, effect: 'suspend' };
   if (key === 'ctrl-l') return { state, effect: 'repaint' };
   if (state.prompt !== null) return to(typeInto(state, state.prompt, key));
@@ -182,6 +183,7 @@ const SEQUENCES: Readonly<Record<string, string>> = {
   '\x1bOF': 'end',
   '\x1b[4~': 'end',
   '\x03': 'ctrl-c',
+  '\x04': 'ctrl-d',
   '\x0c': 'ctrl-l',
   '\x15': 'ctrl-u',
   '\x1a': 'ctrl-z',

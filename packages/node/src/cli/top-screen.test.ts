@@ -68,7 +68,7 @@ test('before the first table, without rows, and what is switched on', () => {
     'PAUSED, by dso, symbol, each table for itself, with "x", without the kernel, no rows; h: help',
   );
   assert.equal(screen({ prompt: 'mem' }).at(-1), '/mem_');
-  assert.ok(screen({ isHelp: true }, 80, 24).some((line) => /q, Ctrl-C +end/.test(line)));
+  assert.ok(screen({ isHelp: true }, 80, 24).some((line) => /q, Ctrl-C, Ctrl-D +end/.test(line)));
   assert.match(screen({ first: 1 })[4]!, /node/);
   assert.match(screen({ showSamples: true })[4]!, /61\.25% +613 +libc/);
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 import { noPseudoTerminal, PseudoTerminal } from '../test/pseudo-terminal.ts';
 
@@ -145,6 +147,14 @@ describe('on a terminal', { skip: noRights || noPseudoTerminal() }, () => {
     }
   });
 
+  test('a terminal that is gone is the end, too', async () => {
+    const terminal = await open('-F', '500');
+    const { pid } = terminal;
+    await terminal[Symbol.asyncDispose]();
+    for (let tries = 0; tries < 200 && existsSync(`/proc/${pid}`); tries++) await setTimeout(50);
+    assert.ok(!existsSync(`/proc/${pid}`));
+  });
+
   test('Ctrl-Z gives the terminal back, and later it is there again', async () => {
     await using terminal = await open('-F', '500');
     const { length } = terminal.text;
@@ -169,7 +179,7 @@ describe('on a terminal', { skip: noRights || noPseudoTerminal() }, () => {
       terminal.type(keys);
       await terminal.waitFor(pattern, length);
     };
-    await press('h', /Ctrl-C +end/);
+    await press('h', /Ctrl-C, Ctrl-D +end/);
     await press('x', /by dso, symbol/);
     await press('s', /by comm, dso, symbol/);
     await press('/nothing\r', /with "nothing", no rows/);

@@ -51,7 +51,7 @@ export interface LiveRefresh {
   readonly elapsedMs: number;
   /** For `topFunctions` and all that reads profiles. *Borrowed*: it goes on when the next look is asked for. */
   readonly profile: Profile;
-  /** Since the look before: samples, and how many of them are in the kernel. */
+  /** Since the look before, as far as CPUs had an overflow since to hand it over: samples, and how many of them are in the kernel. */
   readonly samples: number;
   readonly kernelSamples: number;
   /** Since the look before: overflows that were not counted; what is known of them all is in `losses`. */
@@ -60,7 +60,7 @@ export interface LiveRefresh {
   readonly losses: readonly LossEntry[];
   /** Since the look before, in the kernel: time of the handler; null where it was not measured. */
   readonly handlerNs: number | null;
-  /** Since the look before: time in which the buckets were read. The CPU that reads them counts nothing meanwhile. */
+  /** Since the look before: time that reading the counts took. Counting goes on meanwhile. */
   readonly readNs: number;
   readonly diagnostics: readonly Diagnostic[];
   /** Names are still being looked for: what has none yet is shown by its address. */

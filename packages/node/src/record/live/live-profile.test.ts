@@ -34,7 +34,8 @@ test('a busy function of a child is on top, by its name, with nearly all', { ski
   for await (const refresh of live) {
     const { symbol, percent } = topSymbol(refresh);
     seen.push(`${percent.toFixed(0)} % ${symbol} of ${refresh.samples}, lost ${refresh.lost}`);
-    assert.ok(refresh.samples > 0 && refresh.readNs > 0 && (refresh.handlerNs ?? 0) > 0, seen.join('; '));
+    // Counts of a CPU on which the child waits for its turn come with a later look.
+    if (refresh.samples > 0) assert.ok(refresh.readNs > 0 && (refresh.handlerNs ?? 0) > 0, seen.join('; '));
     if (/spinAlone/.test(symbol) && percent > 90) return;
     if (refresh.number === 20) break;
   }

@@ -51,7 +51,7 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
     const sampling = { ...options, formats: [{ format: liveHistogram }] };
     const planned = planEvents(events.parsed, samplingOptions(scope, sampling, notes));
     const forFormats = formatTarget(scope, target, options);
-    placeholder.options.maxEntries = bucketCount(options, drainMs, target.cpus.length * events.parsed.length);
+    placeholder.options.maxEntries = bucketCount(options, drainMs, events.parsed.length);
     prepareEvents(planned, chosen, events, forFormats);
     const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), target.cpus.length);
     session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
@@ -66,10 +66,10 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
   }
 }
 
-/** Room for every overflow to be at an address of its own, within reason: what is too much is counted as lost. */
-function bucketCount({ frequency, period }: LiveProfileOptions, drainMs: number, instances: number): number {
+/** For each CPU: room for every overflow to be at an address of its own, within reason: what is too much is counted as lost. */
+function bucketCount({ frequency, period }: LiveProfileOptions, drainMs: number, events: number): number {
   if (period !== undefined || frequency === 'max') return MOST_BUCKETS;
-  const overflows = ((frequency ?? DEFAULT_FREQUENCY_HZ) * drainMs * instances) / 1000;
+  const overflows = ((frequency ?? DEFAULT_FREQUENCY_HZ) * drainMs * events) / 1000;
   return Math.min(MOST_BUCKETS, Math.max(LEAST_BUCKETS, 2 ** Math.ceil(Math.log2(overflows * 1.25))));
 }
 

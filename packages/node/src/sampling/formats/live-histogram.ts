@@ -1,15 +1,20 @@
-/** `histogram` for who looks while it counts: what is in the buckets at each drain, in columns. */
+/** `histogram` for who looks while it counts: what was counted since the look before, in columns. */
 import { Float64Column, Int32Column } from '@counterpoint/core/profile';
-import type { BpfMap } from '../../bpf/index.ts';
 import { defineFormat } from '../format.ts';
-import { Bucket } from './buckets.ts';
+import { TableReader, tableShape } from './count-table.ts';
 import histogram, { Key } from './histogram.ts';
 
-/** What was counted since the drain before, one row for each process and address. *Borrowed*: valid until the next one. */
+/**
+ * How long tables may take to be handed over, each at the next overflow of its CPU. What a CPU without overflows has counted
+ * before comes with a later look, or with the last.
+ */
+const MOST_HANDOVER_MS = 20;
+
+/** What was counted since the drain before, a row or a few for each process and address. *Borrowed*: valid until the next one. */
 export class HistogramDrain {
   /** The counters are stopped: there is no other after it. */
   isLast = false;
-  /** Time in which the buckets were read: on the CPU that read them no overflow was counted meanwhile. */
+  /** Time that the reading took. */
   readNs = 0;
   readonly event = new Int32Column();
   readonly pid = new Int32Column();
@@ -22,45 +27,27 @@ export class HistogramDrain {
     return this.event.length;
   }
 
-  take(buckets: BpfMap): void {
+  clear(): void {
     const columns = [this.event, this.pid, this.addressLo, this.addressHi, this.samples, this.period];
     for (const column of columns) column.length = 0;
-    const startedAt = performance.now();
-    for (const { count, keys, values } of buckets.batches('lookup-and-delete'))
-      this.#add(count, keys, values, buckets);
-    this.readNs = (performance.now() - startedAt) * 1e6;
+    this.readNs = 0;
   }
 
-  #add(
-    count: number,
-    keys: Uint8Array<ArrayBuffer>,
-    values: Uint8Array<ArrayBuffer>,
-    { copies, strideBytes }: BpfMap,
-  ): void {
+  /** Add what was handed over. */
+  take(tables: TableReader): void {
     const { address, pid, event } = Key.fields;
-    const key = new DataView(keys.buffer, keys.byteOffset);
-    // Counts of one drain are below 2^53; as float64 they are added up without an object for each.
-    const counts = new BigUint64Array(values.buffer, values.byteOffset, values.byteLength >> 3);
-    const stride = strideBytes >> 3;
-    const [samplesAt, periodAt] = [
-      Bucket.fields.samples.offsetBytes >> 3,
-      Bucket.fields.period.offsetBytes >> 3,
-    ];
-    for (let row = 0; row < count; row++) {
-      const at = row * Key.sizeBytes;
-      this.event.push(key.getInt32(at + event.offsetBytes, true));
-      this.pid.push(key.getInt32(at + pid.offsetBytes, true));
-      this.addressLo.push(key.getInt32(at + address.offsetBytes, true));
-      this.addressHi.push(key.getInt32(at + address.offsetBytes + 4, true));
-      let samples = 0;
-      let period = 0;
-      for (let copy = 0, word = row * copies * stride; copy < copies; copy++, word += stride) {
-        samples += Number(counts[word + samplesAt]);
-        period += Number(counts[word + periodAt]);
-      }
-      this.samples.push(samples);
-      this.period.push(period);
-    }
+    const startedAt = performance.now();
+    const taken = tables.take(this.isLast, (view, key, { samples, period }) => {
+      this.event.push(view.getInt32(key + event.offsetBytes, true));
+      this.pid.push(view.getInt32(key + pid.offsetBytes, true));
+      this.addressLo.push(view.getInt32(key + address.offsetBytes, true));
+      this.addressHi.push(view.getInt32(key + address.offsetBytes + 4, true));
+      this.samples.push(Number(samples));
+      this.period.push(Number(period));
+    });
+    // Each step gives a table back.
+    while (taken.next().done !== true);
+    this.readNs += (performance.now() - startedAt) * 1e6;
   }
 }
 
@@ -72,14 +59,25 @@ export const liveHistogram = defineFormat({
   plan: (options, target) => histogram.plan(options, target),
   onOverflow: (asm, context) => histogram.onOverflow!(asm, context),
   async *collect(maps, { options, next }): AsyncGenerator<HistogramDrain> {
-    const buckets = maps.get('buckets')!;
+    using tables = new TableReader(maps, tableShape(Key, options.maxEntries));
     const drain = new HistogramDrain();
+    const takeUntil = async (endMs: number) => {
+      for (let wake = 'notified'; wake === 'notified'; drain.take(tables)) {
+        wake = await next(Math.max(0, endMs - performance.now()));
+        drain.isLast = wake === 'stopped';
+      }
+    };
+    const handoverMs = Math.min(MOST_HANDOVER_MS, options.interval / 4);
     let dueMs = performance.now();
     while (!drain.isLast) {
       // Time that the reader of the last drain took is part of the interval; whole intervals that it took are left out.
       dueMs = Math.max(dueMs + options.interval, performance.now());
-      drain.isLast = (await next(dueMs - performance.now())) === 'stopped';
-      drain.take(buckets);
+      drain.clear();
+      await takeUntil(dueMs - handoverMs);
+      if (!drain.isLast) {
+        tables.requestSwaps();
+        await takeUntil(Math.max(dueMs, performance.now() + handoverMs));
+      }
       yield drain;
     }
   },
