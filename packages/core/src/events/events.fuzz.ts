@@ -121,7 +121,9 @@ test('mutated event lists, filters and lists of libpfm4', () => {
   const random = new Random(seed);
   const end = performance.now() + seconds * 1000;
   let accepted = 0;
+  let tried = 0;
   do {
+    tried++;
     const machine = random.pick(MACHINES);
     let text = random.pick(machine.texts);
     for (let count = random.below(4); count > 0; count--) text = mutate(random, text, machine.texts);
@@ -138,5 +140,6 @@ test('mutated event lists, filters and lists of libpfm4', () => {
     const spent = performance.now() - start;
     assert.ok(spent < 1500, `seed ${seed}: ${spent} ms for ${JSON.stringify(text)}`);
   } while (performance.now() < end);
-  assert.ok(accepted > 20, `only ${accepted} lists were accepted`);
+  // A busy machine tries few of them.
+  assert.ok(accepted > tried / 20, `only ${accepted} of ${tried} lists were accepted`);
 });

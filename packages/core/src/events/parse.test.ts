@@ -309,3 +309,9 @@ test('no text makes the parser throw anything but its error, or take long', () =
     /more than 8192 events/,
   );
 });
+
+test('zeros in front and modifiers right behind an access change nothing', () => {
+  const attrOf = (text: string) => parseEvents(text, lookup)[0]!.attr;
+  assert.deepEqual(attrOf('mem:0x00000000000000001000:wu'), attrOf('mem:0x1000:w:u'));
+  assert.deepEqual(attrOf('r000000000000000001a8'), attrOf('r1a8'));
+});

@@ -92,8 +92,8 @@ function checkModifiers(text: string, letters: string, at: number): void {
   if (problem !== null) throw new EventSyntaxError(text, at + problem.at, problem.reason);
 }
 
-const LONG_RAW = /^r(?:0x)?[0-9a-fA-F]{17,}$/;
-const RAW = /^r(?:0x)?([0-9a-fA-F]{1,16})$/;
+const LONG_RAW = /^r(?:0x)?0*[1-9a-fA-F][0-9a-fA-F]{16,}$/;
+const RAW = /^r(?:0x)?0*([0-9a-fA-F]{1,16})$/;
 /** What a name of a tracepoint or its system may be made of, wildcards included. */
 const TRACEPOINT_PART = /^[\w*?.[\]!-]+$/;
 
@@ -367,14 +367,19 @@ class EventResolver {
     const [, place = '', ...more] = head.split(':');
     const slash = place.indexOf('/');
     const addressAt = at + 'mem:'.length;
-    const address = parseTermNumber(slash < 0 ? place : place.slice(0, slash));
-    if (address === null && /^0x[0-9a-fA-F]{17,}(?:\/|$)/.test(place))
+    const number = (slash < 0 ? place : place.slice(0, slash)).replace(/^0x0+(?=.)/, '0x');
+    const address = parseTermNumber(number);
+    if (address === null && /^0x[0-9a-fA-F]{17,}$/.test(number))
       throw this.#error(addressAt, 'mem: an address has 64 bits: at most 16 digits');
     if (address === null) throw this.#error(addressAt, 'mem: expects an address, as in mem:0x1000/8:rw');
     let access = 0;
     let used = 2;
+    const parts = head.split(':');
     if (more[0] !== undefined && /^[rwx]/.test(more[0])) {
-      access = this.#access(more[0], addressAt + place.length + 1);
+      // `wu`: what follows the access are modifiers, as if behind a colon of their own.
+      const letters = /^[rwx]+(?=[^rwx])/.exec(more[0])?.[0] ?? more[0];
+      if (letters !== more[0]) parts.splice(2, 1, letters, more[0].slice(letters.length));
+      access = this.#access(letters, addressAt + place.length + 1);
       used = 3;
     }
     if (access === 0) access = 3;
@@ -390,7 +395,7 @@ class EventResolver {
     event.attr.config1 = address;
     event.attr.config2 = length;
     event.attr.samplePeriodOrFreq = 1n;
-    return this.#finish([event], head.split(':'), used)[0]!;
+    return this.#finish([event], parts, used)[0]!;
   }
 
   #access(letters: string, at: number): number {

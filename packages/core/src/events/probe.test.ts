@@ -35,7 +35,7 @@ test('errors of probes point at the file, the function or the offset', () => {
     [`uprobe:${library}:`, 26, /^expected a function$/],
     [`uprobe:${library}:mian`, 26, /has no function mian; did you mean main\?$/],
     [`uprobe:${library}:main+x`, 31, /^expected an offset/],
-    [`uprobe:${library}:main+0x2000`, 30, /^main ends before: that is in /],
+    [`uprobe:${library}:main+0x2000`, 30, /^main has only 32 bytes/],
     [`uprobe:${library}:nothing*`, 26, /no function of .* matches$/],
     [`uprobe:${library}:memset`, 26, /^memset is chosen from several functions/],
     [`uprobe:${library}:data_like`, 26, /has no code at 0x9000$/],

@@ -112,18 +112,6 @@ export function resolveProbes(text: ProbeText, source: string, lookup: EventLook
     : [resolveInKernel(text, split, source, lookup)];
 }
 
-/** The function that begins last between a function and a place behind it; null where that place is still in it. */
-function functionReached(functions: ReadonlyMap<string, number>, from: number, to: number): string | null {
-  let found: string | null = null;
-  let last = from;
-  for (const [name, address] of functions)
-    if (address > last && address <= to) {
-      last = address;
-      found = name;
-    }
-  return found;
-}
-
 function resolveInFile(
   { path, pathAt, place, placeAt, isReturn }: ProbeText,
   { name, offset }: { name: string; offset: number },
@@ -146,14 +134,14 @@ function resolveInFile(
     return { kind: 'uprobe', target: file.path, offset: BigInt(inFile), isReturn, symbol };
   };
   if (/^0x[0-9a-fA-F]{1,13}$/.test(name)) return [probe(null, Number(name) + offset)];
+  if (file.indirect.has(name)) throw indirectFunction(name, file, source, placeAt);
   const exact = file.functions.get(name);
   if (exact !== undefined) {
-    const reached = functionReached(file.functions, exact, exact + offset);
-    if (reached !== null)
-      throw new EventSyntaxError(source, placeAt + name.length, `${name} ends before: that is in ${reached}`);
+    const sizeBytes = file.sizes?.get(name) ?? 0;
+    if (sizeBytes > 0 && offset >= sizeBytes)
+      throw new EventSyntaxError(source, placeAt + name.length, `${name} has only ${sizeBytes} bytes`);
     return [probe(place, exact + offset)];
   }
-  if (file.indirect.has(name)) throw indirectFunction(name, file, source, placeAt);
   if (!isGlob(name)) {
     const near = nearestNames(name, file.functions.keys());
     const remedy =

@@ -53,6 +53,8 @@ export interface ProbeFile {
   readonly path: string;
   /** Functions by name: address as `nm` and `objdump` show it. */
   readonly functions: ReadonlyMap<string, number>;
+  /** Their sizes in bytes, where the file says them. */
+  readonly sizes?: ReadonlyMap<string, number>;
   /** Names that only choose one of several functions at program start (IFUNC): probes there are not what is meant. */
   readonly indirect: ReadonlySet<string>;
   /** Where in the file the code of an address is; `null` where no code is loaded there. */

@@ -71,6 +71,7 @@ export function inventedMachine(folder = ''): EventLookup {
       return {
         path,
         functions: new Map(Object.entries(functions)),
+        sizes: new Map(Object.keys(functions).map((name) => [name, 32])),
         indirect: new Set(indirect),
         offsetOf(address) {
           const inside = address - segment.address;

@@ -191,6 +191,11 @@ function scopeOf(args: Arguments): StatScope {
       `${args.shown('cgroup')} and ${args.shown('for-each-cgroup')} exclude each other`,
       'Name all of them with one.',
     );
+  if (args.list('cgroup').length > 1)
+    throw new UsageError(
+      "-G takes one control group (perf gives the second event the second one's tasks)",
+      `All events for each of them: --for-each-cgroup ${args.list('cgroup').join(',')}`,
+    );
   for (const path of cgroups)
     if (path.split('/').includes('..'))
       throw new UsageError(

@@ -264,6 +264,7 @@ describe('usage', () => {
     ['--set faults --set cs --switch daily true', /'daily' is no rule/],
     ['--filter x==1 true', /a filter stands behind the tracepoint/],
     ['-G a --for-each-cgroup b true', /exclude each other/],
+    ['-e cs -G a,b true', /--for-each-cgroup a,b|one control group/],
     ['-d --set cs true', /here are only sets/],
     ['--set sched:sched_switch --filter prev_pid>0 true', /not for a --set/],
     ['-e no-such-event true', /event syntax error/],

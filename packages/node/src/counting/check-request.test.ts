@@ -24,7 +24,7 @@ test('an update does not change how the target is counted', () => {
   const sys = new FakeSys();
   const session = openCounting({ target: self, events: 'faults:u', levels: 'user', sys });
   session.update({ events: 'cs:u', levels: 'user' } as ControlRequest);
-  for (const changed of [{ levels: 'kernel' }, { pinned: true }, { exclusive: true }, { inherit: false }])
+  for (const changed of [{ levels: 'kernel' }, { pinned: true }, { exclusive: true }, { inherit: true }])
     assert.throws(() => session.update({ events: 'faults:u', ...changed } as ControlRequest), {
       code: 'ERR_UPDATE',
       message: new RegExp(`${Object.keys(changed)[0]} cannot change`),
@@ -197,4 +197,13 @@ test('a signal is for a thread that is there, and that the user may signal', (t)
     throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' });
   });
   assert.throws(open(1), { code: 'ERR_SIGNAL', message: /thread 1: process 1 belongs to another user/ });
+});
+
+test("'all' names are what no names are", () => {
+  const sys = new FakeSys();
+  const session = openCounting({ target: self, events: 'faults:u', sys });
+  session.reset('all');
+  // Nobody inherits from this thread, so that is no change; that children are counted would be one.
+  session.update({ events: 'faults:u', inherit: false } as ControlRequest);
+  session.close();
 });

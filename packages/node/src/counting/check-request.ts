@@ -98,20 +98,20 @@ export function requireControl(where: string, control: ControlRequest): void {
  * How a target is counted is settled when it is opened: a control that says otherwise is not for this session. What it says
  * the same is fine, as in control data.
  */
-export function requireSameWay(control: ControlRequest & ControlOptions, opened: ControlOptions): void {
+export function requireSameWay(
+  control: ControlRequest & ControlOptions,
+  opened: Required<ControlOptions>,
+): void {
   for (const name of Object.keys(CONTROL_OPTIONS) as (keyof ControlOptions)[]) {
     const wanted = control[name];
-    if (wanted === undefined || wanted === (opened[name] ?? USUAL[name])) continue;
+    if (wanted === undefined || wanted === opened[name]) continue;
     throw new CounterpointError(
       'ERR_UPDATE',
-      `update(): ${name} cannot change: this session was opened with ${shownValue(opened[name] ?? USUAL[name])}, not ${shownValue(wanted)}`,
+      `update(): ${name} cannot change: this session was opened with ${shownValue(opened[name])}, not ${shownValue(wanted)}`,
       'Open another session for it.',
     );
   }
 }
-
-/** What is meant where nothing is said; of `inherit` it depends on the rest. */
-const USUAL: ControlOptions = { inherit: true, levels: 'all', pinned: false, exclusive: false };
 
 /** What may be saved: a control, or a whole request. */
 export function requireSavable(request: ControlRequest & ControlOptions): void {

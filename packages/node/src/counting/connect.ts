@@ -196,9 +196,9 @@ export class RemoteSession implements Disposable {
     await this.#ask('next', options, { set });
   }
 
-  async reset(names?: readonly string[], options?: AskOptions): Promise<void> {
+  async reset(names?: readonly string[] | 'all', options?: AskOptions): Promise<void> {
     checkOptions('reset()', { names }, { names: NAMES });
-    await this.#ask('reset', options, { names });
+    await this.#ask('reset', options, names === 'all' ? {} : { names });
   }
 
   async update(

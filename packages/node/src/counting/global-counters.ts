@@ -189,8 +189,9 @@ export class GlobalCounters implements Disposable, Publishable {
     for (const session of this.#sessions.values()) session.next(set);
   }
 
-  reset(names?: readonly string[]): void {
+  reset(wanted?: readonly string[] | 'all'): void {
     this.#requireOpen();
+    const names = wanted === 'all' ? undefined : wanted;
     const sessions = [...this.#sessions.values()];
     requireEventNames(
       names,

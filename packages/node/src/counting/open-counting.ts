@@ -46,7 +46,9 @@ export function openOneOf(request: CountingRequest, sessions: number): CountingS
     // A control update keeps whom it counts and how.
     const reopen = (control: ControlRequest, awaitsExec: boolean) => {
       const { events: _, sets: __, overflows: ___, switching: ____, ...whom } = request;
-      return openSets({ ...whom, ...control, enableOnExec: awaitsExec }, context);
+      const opened = openSets({ ...whom, ...control, enableOnExec: awaitsExec }, context);
+      if (control.switching?.by === 'overflow') noteMissingSwitch(control.switching.event, opened, notes);
+      return opened;
     };
     return new CountingSession({
       sys,

@@ -3,7 +3,7 @@ import { type ParsedEvent, parseEvents } from '@counterpoint/core/events';
 import { systemEventLookup } from '../pmu/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { checkList, checkRequest } from './check-request.ts';
-import type { ControlData } from './control-data.ts';
+import type { ControlData, ControlOptions } from './control-data.ts';
 import { type OverflowRequest, requireOverflowEvents } from './overflow-control.ts';
 import { type CountingOptions, planSet } from './plan-set.ts';
 import { type SwitchRule, switchOverflow } from './switching.ts';
@@ -59,6 +59,12 @@ export function planCounting(request: CountingRequest): CountingPlan {
   const names = sets.flatMap(({ events }) => events.map(({ requestedName }) => requestedName));
   requireOverflowEvents(optionsOf(request, 0).overflows ?? [], names);
   return { target, sets };
+}
+
+/** How a target is counted, with what is meant where nothing was said. */
+export function waysOf(request: CountingRequest): Required<ControlOptions> {
+  const { inherit, levels } = optionsOf(request, 0);
+  return { inherit, levels, pinned: request.pinned ?? false, exclusive: request.exclusive ?? false };
 }
 
 /** The options of the set of this index. Only the first set is loaded by the exec. */

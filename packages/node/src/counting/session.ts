@@ -12,7 +12,7 @@ import type { Overflow, OverflowLoss, OverflowWatch } from './overflow-watch.ts'
 import { cpusOf } from './places.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
 import type { UnsupportedFacts } from './reasons.ts';
-import type { ControlRequest } from './request.ts';
+import { type ControlRequest, waysOf } from './request.ts';
 import { SessionOverflows } from './session-overflows.ts';
 import { type CountingContext, SetState, shareEvent } from './set-state.ts';
 import { requireRoom } from './sums-page.ts';
@@ -363,9 +363,10 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /** Let sums begin again at zero: all, or those of the events of these names. */
-  reset(names?: readonly string[]): void {
+  reset(wanted?: readonly string[] | 'all'): void {
     this.#requireOpen();
-    requireEventNames(names, this.eventNames);
+    requireEventNames(wanted, this.eventNames);
+    const names = wanted === 'all' ? undefined : wanted;
     // Those of before are told with the counts of before.
     this.#overflows.drain();
     this.#bringUp();
@@ -391,7 +392,7 @@ export class CountingSession implements Disposable, Publishable {
   prepareUpdate(control: ControlRequest, preserve: readonly string[] | 'all' = []): PreparedUpdate {
     this.#requireOpen();
     requireControl('update()', control);
-    requireSameWay(control, this.#control);
+    requireSameWay(control, waysOf({ target: this.target, ...this.#control }));
     // Whom and how is as it was opened.
     const { events, sets, overflows, switching, madeOf } = control;
     const what: ControlRequest = {

@@ -104,10 +104,11 @@ function readFunctions(path: string): ProbeFile | null {
     const is64 = header.getUint8(EI_CLASS) === ELFCLASS64;
     const segments = readCodeSegments(file, header, is64);
     const functions = new Map<string, number>();
+    const sizes = new Map<string, number>();
     const indirect = new Set<string>();
     for (const symbols of readSymbolTables(file, header, is64))
-      collect(segments, symbols, functions, indirect);
-    return { path, functions, indirect, offsetOf: (address) => offsetOf(segments, address) };
+      collect(segments, symbols, { functions, sizes, indirect });
+    return { path, functions, sizes, indirect, offsetOf: (address) => offsetOf(segments, address) };
   } finally {
     closeSync(descriptor);
   }
@@ -204,12 +205,20 @@ function readSymbolTables(file: WholeFile, header: DataView, is64: boolean): Elf
   });
 }
 
-/** Names of code. The full table comes first, and keeps its meaning. Assembly has functions without a type. */
+interface Found {
+  readonly functions: Map<string, number>;
+  readonly sizes: Map<string, number>;
+  readonly indirect: Set<string>;
+}
+
+/**
+ * Names of code. The full table comes first, and keeps its meaning; but a name that is chosen at program start is that, whatever
+ * older version of it there is (memcpy@GLIBC_2.2.5). Assembly has functions without a type.
+ */
 function collect(
   segments: readonly CodeSegment[],
   symbols: ElfSymbols,
-  functions: Map<string, number>,
-  indirect: Set<string>,
+  { functions, sizes, indirect }: Found,
 ): void {
   for (let row = 1; row < symbols.count; row++) {
     const type = symbols.info(row) & 0xf;
@@ -217,9 +226,10 @@ function collect(
     const address = symbols.value(row);
     if (symbols.section(row) === SHN_UNDEF || offsetOf(segments, address) === null) continue;
     const name = symbols.name(row);
-    if (name === '' || functions.has(name) || indirect.has(name)) continue;
-    if (type === STT_GNU_IFUNC) indirect.add(name);
-    else functions.set(name, address);
+    if (type === STT_GNU_IFUNC && name !== '') indirect.add(name);
+    if (name === '' || functions.has(name) || type === STT_GNU_IFUNC) continue;
+    functions.set(name, address);
+    sizes.set(name, symbols.size(row));
   }
 }
 
