@@ -82,7 +82,7 @@ export function checkBpf(sys: Sys, files: KernelFiles, standing: Standing, capab
     (hasCapability(capabilities, CAP_BPF) || hasCapability(capabilities, CAP_SYS_ADMIN));
   if (!isAllowed) {
     const fix = bpfFix(files, standing);
-    const why = `programs for events need CAP_BPF and CAP_PERFMON (kernel.unprivileged_bpf_disabled is ${unprivileged}); ${types}`;
+    const why = `sampling formats (record --format) need CAP_BPF and CAP_PERFMON (kernel.unprivileged_bpf_disabled is ${unprivileged}); ${types}`;
     return { name, state: 'forbidden', why, fix, facts };
   }
   const refused = loadRefusal(sys);
@@ -94,9 +94,11 @@ export function checkBpf(sys: Sys, files: KernelFiles, standing: Standing, capab
       : 'A kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS is needed.';
     return { name, state: isForbidden ? 'forbidden' : 'absent', why, fix, facts };
   }
-  if (hasTypes) return { name, state: 'ok', why: types, fix: '', facts, isDetail: true };
-  const fix = 'Programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
-  return { name, state: 'absent', why: types, fix, facts };
+  const why = `sampling formats (record --format) can run, off-cpu where tracepoints are readable; ${types}`;
+  if (hasTypes) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  const fix =
+    'The formats need none; programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
+  return { name, state: 'absent', why, fix, facts };
 }
 
 /** Why the smallest program is refused; null where it is not. */
