@@ -36,6 +36,7 @@ test('errors of probes point at the file, the function or the offset', () => {
     [`uprobe:${library}:mian`, 26, /has no function mian; did you mean main\?$/],
     [`uprobe:${library}:main+x`, 31, /^expected an offset/],
     [`uprobe:${library}:main+0x2000`, 30, /^main has only 32 bytes/],
+    [`uprobe:${library}:mai?+0x2000`, 30, /^main has only 32 bytes/],
     [`uprobe:${library}:nothing*`, 26, /no function of .* matches$/],
     [`uprobe:${library}:memset`, 26, /^memset is chosen from several functions/],
     [`uprobe:${library}:data_like`, 26, /has no code at 0x9000$/],

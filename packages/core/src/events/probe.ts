@@ -136,10 +136,13 @@ function resolveInFile(
   if (/^0x[0-9a-fA-F]{1,13}$/.test(name)) return [probe(null, Number(name) + offset)];
   if (file.indirect.has(name)) throw indirectFunction(name, file, source, placeAt);
   const exact = file.functions.get(name);
+  const requireInside = (candidate: string) => {
+    const sizeBytes = file.sizes?.get(candidate) ?? 0;
+    if (offset > 0 && sizeBytes > 0 && offset >= sizeBytes)
+      throw new EventSyntaxError(source, placeAt + name.length, `${candidate} has only ${sizeBytes} bytes`);
+  };
   if (exact !== undefined) {
-    const sizeBytes = file.sizes?.get(name) ?? 0;
-    if (sizeBytes > 0 && offset >= sizeBytes)
-      throw new EventSyntaxError(source, placeAt + name.length, `${name} has only ${sizeBytes} bytes`);
+    requireInside(name);
     return [probe(place, exact + offset)];
   }
   if (!isGlob(name)) {
@@ -164,6 +167,7 @@ function resolveInFile(
   }
   // Two names of one function are one probe.
   const places = new Map(found.map(([candidate, address]) => [address, candidate]));
+  for (const candidate of places.values()) requireInside(candidate);
   return [...places].map(([address, candidate]) =>
     probe(offset === 0 ? candidate : `${candidate}+${offset}`, address + offset),
   );
