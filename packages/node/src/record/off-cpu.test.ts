@@ -115,3 +115,9 @@ test('who is not of the target does not count', { skip }, async (t) => {
   assert.equal(rows.length, 1);
   assert.notEqual(rows[0]!.pid, other.pid);
 });
+
+test('a delay does not hold for it, and that is said', { skip }, async () => {
+  const output = join(folder, 'delay.data');
+  const { notes } = await record({ command: ['sleep', '0.1'], formats: ['off-cpu'], delayMs: 50, output });
+  assert.match(notes.map(({ text }) => text).join('\n'), /off-cpu begins at once/);
+});

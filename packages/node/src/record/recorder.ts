@@ -3,6 +3,7 @@ import { type Note, openSession, planEvents, planOpen, type Session } from '../s
 import { realSys, type Sys } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import {
+  type ChosenFormat,
   chooseFormats,
   clockedBy,
   eventsFor,
@@ -44,6 +45,7 @@ export async function runRecorder(
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, target, options);
     prepareEvents(planned, formats, events, forFormats);
+    noteEarly(formats, options, notes);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
@@ -97,4 +99,19 @@ function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, not
   const onTracepoints = othersOnTracepoints(sys, session.events, ownIds);
   const lines = onTracepoints.length > 0 || ownIds.size === 0 ? onTracepoints : othersThatWatch(sys, ownIds);
   for (const text of lines) notes.push({ kind: 'other-programs', text });
+}
+
+/** Programs on tracepoints run from the moment in which they are there; only events are disabled until a delay is over. */
+function noteEarly(
+  formats: readonly ChosenFormat[],
+  { delayMs = 0 }: Pick<RecordOptions, 'delayMs'>,
+  notes: Note[],
+): void {
+  if (delayMs === 0) return;
+  for (const { format } of formats)
+    if (format.ownEvents !== undefined)
+      notes.push({
+        kind: 'format-early',
+        text: `${format.name} begins at once: a delay holds for events alone`,
+      });
 }

@@ -19,6 +19,7 @@ export interface Note {
     | 'stopped'
     | 'command-goes-on'
     | 'features-left-out'
-    | 'other-programs';
+    | 'other-programs'
+    | 'format-early';
   text: string;
 }
