@@ -29,11 +29,16 @@ export function parseFilePart(text: string): FilePart {
   return { path: match[1]!, from, to };
 }
 
+/** A trace that is read bit by bit; a pipe can be read only once, so whoever wants all of it asks here. */
+export interface OpenFilePart extends ByteSource, AsyncDisposable {
+  all(): Uint8Array<ArrayBuffer>;
+}
+
 /** A file or a part of it, to be read bit by bit. Whatever is not a regular file is read whole, at once. */
-export async function openFilePart(part: FilePart): Promise<ByteSource & AsyncDisposable> {
+export async function openFilePart(part: FilePart): Promise<OpenFilePart> {
   if (!statSync(part.path).isFile()) {
     const bytes = readFilePart(part);
-    return { ...memorySource(bytes), [Symbol.asyncDispose]: async () => {} };
+    return { ...memorySource(bytes), all: () => bytes, [Symbol.asyncDispose]: async () => {} };
   }
   const file = await openFileSource(part.path);
   try {
@@ -41,6 +46,7 @@ export async function openFilePart(part: FilePart): Promise<ByteSource & AsyncDi
     const { from } = part;
     return {
       size: to - from,
+      all: () => readFilePart(part),
       read: (offset, length) => file.read(from + offset, Math.min(length, to - from - offset)),
       readInto: (target, offset) =>
         file.readInto(target.subarray(0, Math.max(0, to - from - offset)), from + offset),

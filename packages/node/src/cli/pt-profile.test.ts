@@ -117,6 +117,8 @@ test('a trace from a pipe is decoded as from a file; a part of it, too', async (
   const pipe = join(folder, 'pipe');
   if (spawnSync('mkfifo', [pipe]).status !== 0) return context.skip('no mkfifo here');
   const size = readFileSync(trace).length;
+  const words = ['pt', 'profile', '--raw', `${code}:0x1000`, '--json', '--hash', trace];
+  const fromFile = JSON.parse((await counterpoint(...words)).out).addressHash;
   for (const part of ['', `:0-${size}`]) {
     const writer = spawn('sh', ['-c', 'exec cat "$0" > "$1"', trace, pipe]);
     const { out, err } = await counterpoint(
@@ -125,10 +127,12 @@ test('a trace from a pipe is decoded as from a file; a part of it, too', async (
       '--raw',
       `${code}:0x1000`,
       '--json',
+      '--hash',
       pipe + part,
     );
     assert.equal(err, '');
-    assert.equal(JSON.parse(out).instructions, '21');
+    const { instructions, addressHash } = JSON.parse(out);
+    assert.deepEqual([instructions, addressHash], ['21', fromFile]);
     writer.kill();
   }
 });

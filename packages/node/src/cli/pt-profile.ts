@@ -1,5 +1,5 @@
 import type { ExportFormat } from '@counterpoint/core/export';
-import type { ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
+import type { CodeFunctions, ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
 import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
 import type { Output } from './output.ts';
 import { addressFilter, elfFiles, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
@@ -87,7 +87,7 @@ export default defineVerb<Name>({
     const { AddressHash, profileAnswer, profileInParts, streamInstructions } = await import(
       '@counterpoint/core/trace'
     );
-    const { isRecording, MAGIC_BYTES, openFilePart, parseFilePart, readFilePart, whyNoTrace } = await import(
+    const { isRecording, MAGIC_BYTES, openFilePart, parseFilePart, whyNoTrace } = await import(
       './pt-file.ts'
     );
     const { partWorkers, workersFor } = await import('../trace/index.ts');
@@ -136,7 +136,7 @@ export default defineVerb<Name>({
       const hash = new AddressHash();
       const onProgress = (done: number) =>
         progress.update(() => `hashing: ${Math.floor((done / source.size) * 100)}%`);
-      streamInstructions(readFilePart(part), image, { ...options, onProgress }, hash.add);
+      streamInstructions(source.all(), image, { ...options, onProgress }, hash.add);
       addressHash = hash.toString();
     }
     const answer = profileAnswer(found, addressHash);
@@ -146,10 +146,12 @@ export default defineVerb<Name>({
     if (isNoTrace) err.line(`counterpoint: ${whyNoTrace(beginning)}.`);
     else if (codes.has('no-map'))
       err.line('counterpoint: the trace leads to code that is not known: name it with --raw or --elf.');
-    if (output !== undefined && format !== null) {
+    const functions = async () => {
       const { namedFunctions } = await import('./pt-functions.ts');
+      return await namedFunctions<Name>(args, code);
+    };
+    if (output !== undefined && format !== null) {
       const { formatBytes } = await import('./human.ts');
-      const functions = () => namedFunctions<Name>(args, code);
       const written = await writeProfile(
         format,
         output,
@@ -169,7 +171,7 @@ export default defineVerb<Name>({
         if (json) out.line(JSON.stringify(answer));
       }
     } else if (json) out.line(JSON.stringify(answer));
-    else await printText(found, answer, top ?? DEFAULT_TOP, out);
+    else await printText(found, answer, { top: top ?? DEFAULT_TOP, functions: await functions() }, out);
     return isNoTrace ? EXIT_FAILURE : EXIT_OK;
   },
 });
@@ -205,11 +207,11 @@ async function writeProfile(
 async function printText(
   found: TraceProfile,
   answer: ProfileAnswer,
-  top: number,
+  { top, functions }: { top: number; functions: CodeFunctions },
   out: Output,
 ): Promise<void> {
   const { hotRuns } = await import('@counterpoint/core/trace');
-  const { toHex } = await import('@counterpoint/core/base');
+  const { printable, toHex } = await import('@counterpoint/core/base');
   const rows: [string, string][] = [
     ['instructions', answer.instructions],
     ['blocks', answer.blocks],
@@ -229,9 +231,11 @@ async function printText(
   out.line('');
   out.line('   share  executed      instructions  from');
   const total = Number(answer.instructions);
-  for (const { lo, hi, length, executed } of runs)
+  for (const { lo, hi, length, executed } of runs) {
+    const name = functions.nameOf(lo, hi);
     out.line(
       `${((100 * length * executed) / total).toFixed(2).padStart(7)}%  ${String(executed).padEnd(12)}  ` +
-        `${String(length).padEnd(12)}  0x${toHex(lo >>> 0, hi >>> 0)}`,
+        `${String(length).padEnd(12)}  0x${toHex(lo >>> 0, hi >>> 0)}${name === null ? '' : `  ${printable(name)}`}`,
     );
+  }
 }
