@@ -182,7 +182,7 @@ export class PtQueue {
       sampler.moveCycles(state.clock, state.isEnabled);
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
       if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
-      if (this.options.usesGraph && this.runGraph(decoder)) continue;
+      if (this.options.usesGraph && this.runGraph(decoder, untilNs)) continue;
       const code = decoder.step();
       if (code === STEP_INSTRUCTION) this.instruction(decoder.instruction);
       else if (code === STEP_EVENT) {
@@ -210,7 +210,7 @@ export class PtQueue {
   }
 
   /** A slice by the compiled graph. False where the exact decoder has to take the next step. */
-  private runGraph(decoder: FlowDecoder): boolean {
+  private runGraph(decoder: FlowDecoder, untilNs: number): boolean {
     const { state } = decoder;
     if (!this.handOver.isWorthwhile(state)) return false;
     if (!decoder.release()) return false;
@@ -219,7 +219,7 @@ export class PtQueue {
     const end = Math.min(from + this.options.sliceBytes, this.bytes.length);
     // Synchronisation points that are to be told of are for the exact decoder.
     const stop = this.nextPsb >= from ? Math.min(end, this.nextPsb) : end;
-    this.graphOf(decoder).run(this.bytes, stop, state, this.handOver);
+    this.graphOf(decoder).run(this.bytes, stop, state, this.handOver, untilNs);
     decoder.adopt();
     // A slice may end anywhere: only where it did not come to its end something is in the way.
     if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.handOver.forgetStop();
@@ -235,7 +235,12 @@ export class PtQueue {
     }
     let graph = graphs.get(state.mode);
     if (graph === undefined) {
-      graph = new QueueGraph(this.image, state, this.sampler, (lo, hi) => this.moveTime(lo, hi));
+      graph = new QueueGraph(this.image, state, {
+        sampler: this.sampler,
+        flow: this.options.flow,
+        onTime: (lo, hi) => this.moveTime(lo, hi),
+        onEvent: (event) => this.event(event),
+      });
       graphs.set(state.mode, graph);
     }
     return graph;

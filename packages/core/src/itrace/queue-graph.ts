@@ -7,23 +7,34 @@
 import { Int32Column } from '../profile/index.ts';
 import {
   type CodeImage,
+  EVENT_DISABLED,
+  EVENT_ENABLED,
+  type FlowEvent,
+  type FlowOptions,
   type FlowState,
   Instruction,
   KIND_CALL,
   offsetIn,
   PACKET_CBR,
+  PACKET_CYC,
+  PACKET_MTC,
+  PACKET_TMA,
+  PACKET_TSC,
   type Packet,
 } from '../trace/index.ts';
 import {
   CodeGraph,
   END_CONDITIONAL,
   END_JUMP_INDIRECT,
+  type EngineEventListener,
   GraphEngine,
   type HandOver,
   headerOf,
 } from '../trace/pt/graph/index.ts';
-import { FLAG_IN_TRANSACTION, flagsOf } from './branch-flags.ts';
+import { FLAG_IN_TRANSACTION, FLAG_TRACE_END, flagsOf } from './branch-flags.ts';
 import type { TraceSampler } from './trace-sampler.ts';
+
+const MOVES_TIME: ReadonlySet<number> = new Set([PACKET_TSC, PACKET_TMA, PACKET_MTC, PACKET_CYC]);
 
 /** One node, instruction by instruction; each once. */
 class NodeInstructions {
@@ -71,42 +82,59 @@ class NodeInstructions {
   }
 }
 
+/** The queue, which has the clock and knows what events are to its samples. */
+export interface QueueGraphListener {
+  readonly sampler: TraceSampler;
+  readonly flow: FlowOptions;
+  onTime(tscLo: number, tscHi: number): void;
+  /** The branch before it has been told. */
+  onEvent(event: Readonly<FlowEvent>): void;
+}
+
 export class QueueGraph {
+  private readonly listener: QueueGraphListener;
   private readonly graph: CodeGraph;
   private readonly image: CodeImage;
   private readonly engine: GraphEngine;
   private readonly instructions: NodeInstructions;
   private readonly sampler: TraceSampler;
-  private readonly onTime: (lo: number, hi: number) => void;
   private state: FlowState;
   /** The node whose way out is not known yet; 0: none. */
   private open = 0;
+  /** The node that was executed last. */
+  private last = 0;
+  private untilNs = 0;
   private hasTimeMoved = false;
   private transactionFlag = 0;
   private readonly code = new Uint8Array(16);
 
-  constructor(
-    image: CodeImage,
-    state: FlowState,
-    sampler: TraceSampler,
-    onTime: (tscLo: number, tscHi: number) => void,
-  ) {
+  constructor(image: CodeImage, state: FlowState, listener: QueueGraphListener) {
+    const { sampler, flow } = listener;
     this.image = image;
     this.state = state;
     this.sampler = sampler;
-    this.onTime = onTime;
+    this.listener = listener;
     this.graph = new CodeGraph(image, { mode: state.mode });
     this.instructions = new NodeInstructions(this.graph, image);
     this.engine = new GraphEngine(this.graph, state.lastIp, {
       nodes: (_graph, nodes, count) => this.nodes(nodes, count),
       time: (packet) => this.time(packet),
+      ...(flow.errata === undefined ? {} : { errata: flow.errata }),
+      // Which branch leaves the filter is the exact decoder's to find.
+      ...(flow.errata?.skl014 === true && flow.filter?.isConfigured === true
+        ? {}
+        : { events: this.events() }),
     });
   }
 
-  /** From `state`, which another engine has given free, to `end` at most; `state` then says what is next. */
-  run(bytes: Uint8Array, end: number, state: FlowState, handOver: HandOver): void {
+  /**
+   * From `state`, which another engine has given free, to `end` at most; `state` then says what is next. Where tracing goes on
+   * at `untilNs` or later, it ends before that.
+   */
+  run(bytes: Uint8Array, end: number, state: FlowState, handOver: HandOver, untilNs: number): void {
     const { engine, graph } = this;
     this.state = state;
+    this.untilNs = untilNs;
     this.transactionFlag = state.isSpeculative ? FLAG_IN_TRANSACTION : 0;
     handOver.take(engine, state);
     engine.run(bytes, end, headerOf(state));
@@ -118,10 +146,44 @@ export class QueueGraph {
     handOver.give(engine, state);
   }
 
+  private events(): EngineEventListener {
+    return {
+      onPart: (_graph, node, instructions) => this.part(node, instructions),
+      onEvent: (event) => this.event(event),
+      mayEnable: (_lo, hi) => {
+        this.moveTime();
+        if (hi >= 0) this.sampler.estimateTime();
+        return this.sampler.timeNs < this.untilNs;
+      },
+    };
+  }
+
+  /** The first instructions of a node: the way goes on behind them, so the last is no branch or leads right there. */
+  private part(node: number, count: number): void {
+    const { graph, instructions } = this;
+    if (this.open !== 0) this.leave(this.open, graph.loOf(node), graph.hiOf(node));
+    this.open = 0;
+    this.moveTime();
+    const first = instructions.firstOf(node);
+    this.execute(this.way(first, first + count), first + count);
+  }
+
+  /** Tracing went off with the branch at the end of a node, or something came before the next one. */
+  private event(event: FlowEvent): void {
+    const { isIpSuppressed, ipLo, ipHi } = event;
+    if (event.kind === EVENT_DISABLED)
+      this.leave(this.last, isIpSuppressed ? 0 : ipLo, isIpSuppressed ? 0 : ipHi, FLAG_TRACE_END);
+    else if (event.kind !== EVENT_ENABLED && this.open !== 0) this.leave(this.open, ipLo, ipHi);
+    this.open = 0;
+    this.moveTime();
+    this.listener.onEvent(event);
+  }
+
   private time(packet: Readonly<Packet>): boolean {
     this.state.clock.update(packet);
     if (packet.kind === PACKET_CBR) this.sampler.setRatio(packet.lo);
-    else this.hasTimeMoved = true;
+    // Packets of an interrupt or a PSB+ come here, too.
+    else if (MOVES_TIME.has(packet.kind)) this.hasTimeMoved = true;
     return false;
   }
 
@@ -129,7 +191,7 @@ export class QueueGraph {
   private moveTime(): void {
     if (!this.hasTimeMoved) return;
     this.hasTimeMoved = false;
-    this.onTime(this.state.clock.tscLo, this.state.clock.tscHi);
+    this.listener.onTime(this.state.clock.tscLo, this.state.clock.tscHi);
   }
 
   private nodes(nodes: Int32Array, count: number): void {
@@ -154,27 +216,34 @@ export class QueueGraph {
       this.open = node;
       const first = instructions.firstOf(node);
       const last = first + graph.instructions.at(node) - 1;
-      const flags = instructions.flags.data;
-      let from = first;
-      for (let place = first; place < last; place++) {
-        if (flags[place] === 0) continue;
-        this.execute(from, place + 1);
-        // On the way only direct branches are gone over: to what is next.
-        this.branch(place, instructions.lo.at(place + 1), instructions.hi.at(place + 1));
-        from = place + 1;
-      }
-      this.execute(from, last + 1);
+      this.execute(this.way(first, last), last + 1);
     }
+    this.last = nodes[count - 1]!;
+  }
+
+  /** Execute up to the last branch before `last`, and it. Returns what is next. */
+  private way(first: number, last: number): number {
+    const { instructions } = this;
+    const flags = instructions.flags.data;
+    let from = first;
+    for (let place = first; place < last; place++) {
+      if (flags[place] === 0) continue;
+      this.execute(from, place + 1);
+      // On the way only direct branches are gone over: to what is next.
+      this.branch(place, instructions.lo.at(place + 1), instructions.hi.at(place + 1));
+      from = place + 1;
+    }
+    return from;
   }
 
   /** The way out of a node, to an address. */
-  private leave(node: number, toLo: number, toHi: number): void {
+  private leave(node: number, toLo: number, toHi: number, added = 0): void {
     const { graph, instructions } = this;
     if (graph.end.at(node) === END_CONDITIONAL) {
       const other = graph.notTaken.at(node);
       if (graph.loOf(other) === toLo && graph.hiOf(other) === toHi) return;
     }
-    this.branch(instructions.firstOf(node) + graph.instructions.at(node) - 1, toLo, toHi);
+    this.branch(instructions.firstOf(node) + graph.instructions.at(node) - 1, toLo, toHi, added);
   }
 
   private execute(from: number, to: number): void {
@@ -187,11 +256,11 @@ export class QueueGraph {
     }
   }
 
-  private branch(place: number, toLo: number, toHi: number): void {
+  private branch(place: number, toLo: number, toHi: number, added = 0): void {
     const { sampler, instructions } = this;
     if (sampler.writesBranches) this.takeInstruction(place);
     else sampler.sample.instructionBytes = instructions.size.at(place);
-    const flags = instructions.flags.at(place) | this.transactionFlag;
+    const flags = instructions.flags.at(place) | this.transactionFlag | added;
     sampler.branch(flags, instructions.lo.at(place), instructions.hi.at(place), toLo, toHi);
   }
 

@@ -55,6 +55,8 @@ export interface EngineEventListener {
   onPart?(graph: CodeGraph, node: number, instructions: number): void;
   /** As of FlowDecoder, but without the time. Borrowed. `ip` is where the path had come to. */
   onEvent?(event: FlowEvent, ipLo: number, ipHi: number): void;
+  /** Tracing would go on at an address. False: that is for the exact decoder, and so is everything behind it. */
+  mayEnable?(ipLo: number, ipHi: number): boolean;
 }
 
 export interface GraphEngineOptions {
@@ -337,7 +339,12 @@ export class GraphEngine {
   #enable(packet: Readonly<Packet>, size: number): boolean {
     const { lastIp } = this;
     if (packet.type === PT_IP_SUPPRESSED) return false;
+    this.#ipBefore.copyFrom(lastIp);
     lastIp.update(packet);
+    if (this.#events?.mayEnable?.(lastIp.lo, lastIp.hi) === false) {
+      lastIp.copyFrom(this.#ipBefore);
+      return false;
+    }
     this.position += size;
     this.isEnabled = true;
     const isResumed = lastIp.lo === this.resumeLo && lastIp.hi === this.resumeHi;
