@@ -2,8 +2,8 @@ import { TripleTable } from '../base/index.ts';
 import type { Thread } from '../machine/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 
-/** Below so much of a sample a row that fades is nothing any more. */
-const LEAST_COUNT = 0.01;
+/** Below so much of a sample a row that fades is nothing any more: with 7/8 after 23 times. */
+const LEAST_COUNT = 0.05;
 
 /** Rows of `Profile.threads`, kept in the threads of the machine themselves. */
 export class ThreadRows {

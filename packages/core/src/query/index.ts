@@ -2,7 +2,7 @@ export type { CallTreeAnswer, CallTreeNode, CallTreeOptions } from './call-tree.
 export { callTree } from './call-tree.ts';
 export type { FrameFilter } from './frame-filter.ts';
 export type { PartOptions, SamplePart } from './sample-part.ts';
-export { partOfSamples } from './sample-part.ts';
+export { copyOfSamples, partOfSamples } from './sample-part.ts';
 export * from './script/index.ts';
 export type { StatsAnswer, StatsEvent } from './stats.ts';
 export { collectStats } from './stats.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertTableInvariants, MODE_KERNEL, MODE_USER, Profile } from '../profile/index.ts';
-import { partOfSamples, topFunctions } from './index.ts';
+import { copyOfSamples, partOfSamples, topFunctions } from './index.ts';
 
 function example(): Profile {
   const profile = new Profile();
@@ -63,4 +63,22 @@ test('a part of the samples, and its shares are those of the part', () => {
   assert.equal(Math.round(idlePercent), 57);
   assert.deepEqual([profile.events[0]!.samples, profile.events[0]!.sumPeriod], [6, 6n]);
   assert.equal(partOfSamples(new Profile(), { hideIdle: true }).idlePercent, 0);
+});
+
+test('a copy stays as it is', () => {
+  const profile = example();
+  const copy = copyOfSamples(profile);
+  const before = topFunctions(copy);
+  profile.samples.weight.data.fill(0);
+  profile.samples.stack.push(0);
+  assert.deepEqual(topFunctions(copy), before);
+  assertTableInvariants(copy);
+});
+
+test('the first rows only', () => {
+  const sort = ['symbol', 'pid'] as const;
+  const all = topFunctions(example(), { sort });
+  const some = topFunctions(example(), { sort, most: 2 });
+  assert.deepEqual(some.rows, all.rows.slice(0, 2));
+  assert.deepEqual([some.rowCount, all.rowCount, all.rows.length], [5, undefined, 5]);
 });

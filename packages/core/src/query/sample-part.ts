@@ -50,6 +50,17 @@ export interface SamplePart {
   idlePercent: number;
 }
 
+/** All of a profile's samples, as a copy; all else is shared. */
+export function copyOfSamples(profile: Profile): Profile {
+  const samples = new SampleTable();
+  const names = ['timeNs', 'weight', 'count', 'thread', 'comm', 'cpu', 'event', 'stack'] as const;
+  for (const name of names) {
+    const { data, length } = profile.samples[name];
+    Object.assign(samples[name], { data: data.slice(0, length), length });
+  }
+  return { ...profile, samples, events: profile.events.map((event) => ({ ...event })) };
+}
+
 /** Some of a profile's samples; shares of what is left are shares of that alone. */
 export function partOfSamples(profile: Profile, options: PartOptions): SamplePart {
   const { samples, threads } = profile;

@@ -20,6 +20,8 @@ export interface TopOptions extends FrameFilter {
   children?: boolean;
   /** Only samples of these commands. Shares stay shares of the whole, as with `dsos` and `symbols`. */
   comms?: ReadonlySet<string>;
+  /** Only so many rows; others are not even named. Which of equal ones are the last is left open. */
+  most?: number;
 }
 
 export interface TopRow {
@@ -52,6 +54,8 @@ export interface TopAnswer {
   sort: SortKey[];
   children: boolean;
   rows: TopRow[];
+  /** With `most`: how many rows there are. */
+  rowCount?: number;
   loss: LossEntry[];
   damage: Damage[];
 }
@@ -113,7 +117,7 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
   }
 
   const rows: TopRow[] = [];
-  for (let group = 0; group < groups.count; group++) {
+  for (const group of groups.heaviest(children, options.most)) {
     const self = groups.self[group]!;
     const totalWeight = children ? groups.total[group]! : self;
     rows.push({
@@ -137,6 +141,7 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
     sort,
     children,
     rows,
+    ...(options.most === undefined ? {} : { rowCount: groups.count }),
     loss: profile.loss,
     damage: profile.damage,
   };
@@ -234,6 +239,14 @@ class Groups {
     this.exampleSamples.push(sample);
     this.exampleFrames.push(frame);
     return -1 - found;
+  }
+
+  /** All groups, or those with the largest sums. */
+  heaviest(children: boolean, most = Number.POSITIVE_INFINITY): number[] {
+    const all = Array.from({ length: this.count }, (_, group) => group);
+    if (all.length <= most) return all;
+    const sums = children ? this.total : this.self;
+    return all.sort((a, b) => sums[b]! - sums[a]! || a - b).slice(0, most);
   }
 
   addSelf(group: number, weight: number, samples: number): void {

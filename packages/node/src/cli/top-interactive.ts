@@ -21,7 +21,7 @@ export async function showScreen(
   using terminal = new Terminal(
     out,
     (text) => screen.press(text),
-    () => screen.paint(),
+    () => screen.resize(),
   );
   screen.terminal = terminal;
   terminal.enter();
@@ -74,7 +74,7 @@ class TopScreen {
     for (const key of parseKeys(text)) {
       const shown = {
         events: this.#live.events.length,
-        rows: this.#tableNow()?.rows.length ?? 0,
+        rows: this.#tableNow()?.rowCount ?? 0,
         page: this.#page(),
       };
       const { state, effect } = pressKey(this.#state, key, shown);
@@ -88,6 +88,12 @@ class TopScreen {
       } else if (effect === 'suspend') this.terminal?.suspend(() => this.paint());
     }
     this.#live.keepShare = this.#state.isZero ? 0 : KEEP_SHARE;
+    this.paint();
+  }
+
+  /** The window has another size. */
+  resize(): void {
+    this.#table = null;
     this.paint();
   }
 
@@ -122,7 +128,7 @@ class TopScreen {
 
   #tableNow(): TopTable | null {
     if (this.#table === null && this.#look !== null)
-      this.#table = tableOf(this.#look, this.#state, this.#settings);
+      this.#table = tableOf(this.#look, this.#state, this.#settings, this.#state.first + this.#page());
     return this.#table;
   }
 }

@@ -25,7 +25,7 @@ function row(percent: number, dso: string, symbol: string): TopRow {
 }
 
 function table(rows: readonly TopRow[]): TopTable {
-  return { answer: { sort: ['dso', 'symbol'] } as TopAnswer, rows, idlePercent: 31 };
+  return { answer: { sort: ['dso', 'symbol'] } as TopAnswer, rows, rowCount: rows.length, idlePercent: 31 };
 }
 
 const STATE = startState({ sort: ['dso', 'symbol'] });

@@ -96,7 +96,7 @@ function stateText(state: TopState, table: TopTable | null, page: number): strin
   if (state.hideUser) parts.push('kernel only');
   if (state.showIdle) parts.push('with idle');
   if (table !== null) {
-    const count = table.rows.length;
+    const count = table.rowCount;
     const last = Math.min(count, state.first + page);
     parts.push(
       count === 0 ? 'no rows' : `rows ${Math.min(state.first + 1, count)}-${last} of ${formatCount(count)}`,

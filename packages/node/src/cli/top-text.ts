@@ -15,7 +15,7 @@ export function printLook(head: TopHead, look: TopLook, settings: TopSettings, o
   const { state } = settings;
   head.events.forEach((_, event) => {
     const shown: TopState = { ...state, event };
-    const table = tableOf(look, shown, settings);
+    const table = tableOf(look, shown, settings, state.lines ?? DEFAULT_LINES);
     out.line(`# counterpoint top: ${headText(head, shown)}`);
     out.line(`# ${lookText(head, look, table)}`);
     for (const line of lossLines(look.losses, []))
@@ -36,9 +36,10 @@ export function printLookJson(
   out: Output,
 ): void {
   const { number, elapsedMs, samples, kernelSamples, lost, losses, handlerNs, readNs } = look;
+  const lines = settings.state.lines ?? Number.POSITIVE_INFINITY;
   const events = head.events.map(({ name, frequencyHz, period }, event) => {
-    const { answer, idlePercent } = tableOf(look, { ...settings.state, event }, settings);
-    const rows = answer.rows.slice(0, settings.state.lines ?? answer.rows.length);
+    const { answer, idlePercent } = tableOf(look, { ...settings.state, event }, settings, lines);
+    const { rows } = answer;
     const rate = { frequencyHz, period: period === null ? null : period.toString() };
     return {
       event: name,

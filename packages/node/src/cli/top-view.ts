@@ -1,7 +1,13 @@
 /** What `top` has to show at a moment, before it is laid out. */
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { Profile } from '@counterpoint/core/profile';
-import { partOfSamples, type TopAnswer, type TopRow, topFunctions } from '@counterpoint/core/query';
+import {
+  copyOfSamples,
+  partOfSamples,
+  type TopAnswer,
+  type TopRow,
+  topFunctions,
+} from '@counterpoint/core/query';
 import type { LiveEvent, LiveProfile, LiveRefresh } from '../record/index.ts';
 import type { TopState } from './top-keys.ts';
 import type { TopSettings } from './top-settings.ts';
@@ -33,6 +39,8 @@ export interface TopTable {
   readonly answer: TopAnswer;
   /** Those that the filter lets through. */
   readonly rows: readonly TopRow[];
+  /** How many there are, and not only those that were asked for. */
+  readonly rowCount: number;
   readonly idlePercent: number;
 }
 
@@ -57,18 +65,24 @@ function counted(one: string, many: string, ids: readonly number[]): string {
 
 export function lookOf(refresh: LiveRefresh): TopLook {
   const { number, elapsedMs, samples, kernelSamples, lost, losses, handlerNs, readNs, isNaming } = refresh;
-  const { profile } = partOfSamples(refresh.profile, {});
+  const profile = copyOfSamples(refresh.profile);
   return { number, elapsedMs, samples, kernelSamples, lost, losses, handlerNs, readNs, isNaming, profile };
 }
 
-export function tableOf(look: TopLook, state: TopState, { names }: TopSettings): TopTable {
+/** `most` rows at most: naming thousands takes longer than all else. A filter has to see all of them. */
+export function tableOf(look: TopLook, state: TopState, { names }: TopSettings, most: number): TopTable {
   const { hideKernel, hideUser, showIdle, event, filter } = state;
   const part = partOfSamples(look.profile, { hideKernel, hideUser, hideIdle: !showIdle });
   const sort = state.sorts[state.sort]!;
-  const answer = topFunctions(part.profile, { event, sort, ...names });
+  const answer = topFunctions(part.profile, {
+    event,
+    sort,
+    ...names,
+    ...(filter === '' && most !== Number.POSITIVE_INFINITY ? { most } : {}),
+  });
   const wanted = filter.toLowerCase();
   const rows = filter === '' ? answer.rows : answer.rows.filter((row) => textOf(row).includes(wanted));
-  return { answer, rows, idlePercent: part.idlePercent };
+  return { answer, rows, rowCount: answer.rowCount ?? rows.length, idlePercent: part.idlePercent };
 }
 
 function textOf({ comm = '', dso = '', symbol = '', pid }: TopRow): string {
