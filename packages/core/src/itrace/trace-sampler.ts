@@ -78,6 +78,7 @@ export class TraceSampler {
   private executedAtSample = 0;
   private executedAtError = -1;
   private lastError = 0;
+  private lastErrorNs = Number.NaN;
   private sincePeriod = 0;
   /** Instructions until a sample is due; 0: to be found. */
   private leftInPeriod = 0;
@@ -387,11 +388,13 @@ export class TraceSampler {
     const { options, errors } = plan;
     errors.set(code, (errors.get(code) ?? 0) + 1);
     this.cut();
-    // Where nothing can be decoded, every packet is an error: one record tells of them all.
-    const isRepeated = this.executed === this.executedAtError;
+    // Where nothing can be decoded, every packet is an error: one record tells of all of a moment.
+    const isRepeated =
+      this.executed === this.executedAtError && code === this.lastError && this.timeNs === this.lastErrorNs;
     this.executedAtError = this.executed;
-    if (!options.errors || (isRepeated && code === this.lastError)) return;
+    if (!options.errors || isRepeated) return;
     this.lastError = code;
+    this.lastErrorNs = this.timeNs;
     if (code === ERROR_OVERFLOW && options.withoutOverflows) return;
     if (code === ERROR_LOST && options.withoutLost) return;
     const { cpu, pid, tid } = sample;
