@@ -301,22 +301,58 @@ test('code that is loaded between two runs over the same graphs is seen', async 
   const [bytes, whole] = traceOf(4, {}, 3000);
   const code = randomCode(new Random(4), ADDRESS);
   const image = new CodeImage();
-  const sizeBytes = code.bytes.length;
+  // The first half is there: something is executed, and a graph is made.
+  const half = code.bytes.length >>> 1;
+  image.addSection({ name: 'first', address: BigInt(ADDRESS), bytes: code.bytes.subarray(0, half) });
   image.addSource({
-    name: 'code',
-    address: BigInt(ADDRESS),
-    sizeBytes,
-    offset: 0,
+    name: 'second',
+    address: BigInt(ADDRESS + half),
+    sizeBytes: code.bytes.length - half,
+    offset: half,
     source: memorySource(code.bytes),
   });
   const engines: GraphEngines = new Map();
   const listing = new Listing();
   const blind = new TraceRun(bytes, image, {}, listing, engines).run();
-  assert.ok(blind.errors.total > 0 && image.isWaiting && engines.size === 1);
+  assert.ok(blind.errors.total > 0, 'the second half is missing');
+  assert.ok(image.isWaiting, 'it can be loaded');
+  assert.equal(engines.size, 1);
   await image.load();
   listing.lines.length = 0;
   const { errors } = new TraceRun(bytes, image, {}, listing, engines).run();
   assert.deepEqual([...listing.lines, JSON.stringify(errors.list())], listingOf(bytes, whole, {}));
+});
+
+test('where a trace leads to no code, the graph does not grow', () => {
+  // One PSB+ each, at places of its own, and an outcome there.
+  const count = 20_000;
+  const unit = [
+    ...new Array(8).fill([0x02, 0x82]).flat(),
+    0x99,
+    0x01,
+    0x7d,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0x02,
+    0x23,
+    0x04,
+  ];
+  const bytes = new Uint8Array(count * unit.length);
+  for (let at = 0; at < count; at++) {
+    bytes.set(unit, at * unit.length);
+    new DataView(bytes.buffer).setUint32(at * unit.length + 19, 0x1000_0000 + 64 * at, true);
+  }
+  const [, image] = traceOf(4, {}, 3000);
+  const engines: GraphEngines = new Map();
+  const { errors } = new TraceRun(bytes, image, { resume: true }, new Listing(), engines).run();
+  const exact = new TraceRun(bytes, image, { resume: true, exactOnly: true }, new Listing()).run();
+  assert.ok(errors.total >= count);
+  assert.deepEqual(errors.list(), exact.errors.list());
+  for (const { engine } of engines.values()) assert.ok(engine.graph.size < 100, `${engine.graph.size} nodes`);
 });
 
 test('damaged: the same path, events and errors', () => {

@@ -212,7 +212,8 @@ export class TraceRun {
     const { decoder } = this;
     const { state } = decoder;
     const end = Math.min(this.#graphEnd, this.#graphLimit.after(state.position));
-    if (end <= state.position || this.#isBetweenEpochs() || !decoder.release()) return;
+    if (end <= state.position || this.#isBetweenEpochs() || !this.#hasCode(state)) return;
+    if (!decoder.release()) return;
     const engine = this.#engineFor(state);
     this.#handOver.take(engine, state);
     // Where no instruction is, nothing goes on.
@@ -248,11 +249,20 @@ export class TraceRun {
     return time < this.#epochStart || time >= this.#epochEnd;
   }
 
+  /** As the image has it. */
+  #addressSpaceOf(state: FlowState): number {
+    if (this.#options.useCr3 !== true || !state.isCr3Known) return EVERY_ADDRESS_SPACE;
+    return toFloat(state.cr3Lo >>> 0, state.cr3Hi >>> 0);
+  }
+
+  /** Where damage leads to no code, nothing is to be executed, and the graph would only grow by a node. */
+  #hasCode(state: FlowState): boolean {
+    const space = this.#addressSpaceOf(state);
+    return this.#image.find(state.ipLo, state.ipHi, this.decoder.codeTime, space) !== null;
+  }
+
   #engineFor(state: FlowState): GraphEngine {
-    const addressSpace =
-      this.#options.useCr3 === true && state.isCr3Known
-        ? toFloat(state.cr3Lo >>> 0, state.cr3Hi >>> 0)
-        : EVERY_ADDRESS_SPACE;
+    const addressSpace = this.#addressSpaceOf(state);
     const key = `${state.mode} ${addressSpace}`;
     const image = this.#image;
     const epoch = this.#options.codeTime === undefined ? 0 : image.changes().epochOf(this.decoder.codeTime);

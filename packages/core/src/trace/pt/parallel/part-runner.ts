@@ -12,6 +12,7 @@ import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
 import { NodeCounts } from '../answers/node-counts.ts';
 import { ProfileCollector } from '../answers/profile-trace.ts';
 import { type GraphEngines, type RunTraceOptions, TraceRun } from '../answers/run-trace.ts';
+import type { CodeGraph } from '../graph/index.ts';
 import { joinState } from './join-state.ts';
 
 /** What decoding depends on, as far as parts can be decoded on their own: nothing that follows the time. */
@@ -53,8 +54,8 @@ export class PartRunner {
   readonly #options: PartOptions;
   readonly #engines: GraphEngines = new Map();
   /** By graph: of the part that runs, and of all parts that were kept. */
-  readonly #running: NodeCounts[] = [];
-  readonly #kept: NodeCounts[] = [];
+  readonly #running = new Map<CodeGraph, NodeCounts>();
+  readonly #kept = new Map<CodeGraph, NodeCounts>();
   readonly #profile = new ExactProfile();
   readonly #held = new Map<number, HeldPart>();
 
@@ -67,10 +68,17 @@ export class PartRunner {
     const { bytes, from, stopAt, baseOffset } = part;
     const collector = new ProfileCollector((graph) => {
       const counts = new NodeCounts(graph);
-      this.#running.push(counts);
-      this.#kept.push(new NodeCounts(graph));
+      this.#running.set(graph, counts);
+      this.#kept.set(graph, new NodeCounts(graph));
       return counts;
     });
+    // What it counted is worked out while its code is still at hand, and nothing holds it any more.
+    collector.onGraphEnd = (graph) => {
+      collector.profile.addGraph(this.#running.get(graph)!);
+      this.#profile.addGraph(this.#kept.get(graph)!);
+      this.#running.delete(graph);
+      this.#kept.delete(graph);
+    };
     const options: RunTraceOptions = {
       ...this.#options,
       from,
@@ -85,7 +93,7 @@ export class PartRunner {
     const endsInRun = stopAt >= 0 && isJoined && collector.handOver(state.ipLo, state.ipHi);
     this.#held.set(part.id, {
       profile: stopAt < 0 ? collector.finish() : collector.profile,
-      counts: this.#running.map((counts) => counts.take()),
+      counts: [...this.#running.values()].map((counts) => counts.take()),
     });
     return {
       id: part.id,
@@ -114,9 +122,11 @@ export class PartRunner {
   keep(id: number): void {
     const held = this.#take(id);
     this.#profile.addColumns(held.profile.toColumns());
-    held.counts.forEach((counts, graph) => {
-      this.#kept[graph]!.add(counts);
-    });
+    for (const counts of held.counts) {
+      const kept = this.#kept.get(counts.graph);
+      if (kept === undefined) this.#profile.addGraph(counts);
+      else kept.add(counts);
+    }
   }
 
   drop(id: number): void {
@@ -125,7 +135,7 @@ export class PartRunner {
 
   /** All that was kept. */
   finish(): ProfileColumns {
-    for (const counts of this.#kept) this.#profile.addGraph(counts.take());
+    for (const counts of this.#kept.values()) this.#profile.addGraph(counts.take());
     return this.#profile.toColumns();
   }
 
