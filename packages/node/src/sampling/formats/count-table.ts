@@ -21,6 +21,7 @@ import {
   type StructFields,
   type StructLayout,
   type StructSlot,
+  u32,
   u64,
 } from '../../bpf/index.ts';
 import type { Mapping } from '../../sys/index.ts';
@@ -63,9 +64,9 @@ export function tableMaps(shape: TableShape): BpfMapDefinition[] {
   return [...halvesMaps(shape), orderMap(shape)];
 }
 
-/** As many as there are records. */
+/** A 32-bit number for each record: two to an element, since the kernel pads elements to 8 bytes. */
 function orderMap(shape: TableShape): BpfMapDefinition {
-  return array('order', 8, recordMap(shape).maxEntries);
+  return array('order', 8, Math.ceil(recordMap(shape).maxEntries / 2));
 }
 
 /** Add an overflow under a key, and end: the kernel's own record is left out. */
@@ -129,10 +130,17 @@ export function countOverflow<const Fields extends StructFields>(
     asm.load(r1, base);
     asm.subtract(r9, r1);
     asm.add(r1, r8);
+    asm.move(r2, r1);
+    asm.and(r2, 1);
+    asm.shiftLeft(r2, 2);
+    asm.store(hash, r2);
+    asm.shiftRight(r1, 1);
     asm.store(index, { ...r1, bits: 32 });
     asm.mapLookup(orderMap(shape), index);
     asm.ifNull(r0, () => asm.dropRecord());
-    asm.store(u64(r0), r9);
+    asm.load(r2, hash);
+    asm.add(r0, r2);
+    asm.store(u32(r0), { ...r9, bits: 32 });
     countRecord(asm);
     asm.dropRecord();
   });
@@ -168,12 +176,12 @@ export class TableReader implements Disposable {
   ): Generator<Result[]> {
     const { layout, keyWords } = this.#shape;
     for (const { cpu, count, first, bytes } of this.#halves.take(isLast)) {
-      const places = new Uint32Array(this.#places.buffer, 8 * first, 2 * count);
+      const places = new Uint32Array(this.#places.buffer, 4 * first, count);
       this.#order.bytesRead += places.byteLength;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       const taken: Result[] = [];
       for (let index = 0; index < count; index++) {
-        const key = places[2 * index]! * layout.sizeBytes;
+        const key = places[index]! * layout.sizeBytes;
         const at = key + 8 * keyWords;
         const samples = view.getBigUint64(at, true);
         const period = view.getBigUint64(at + 8, true);
