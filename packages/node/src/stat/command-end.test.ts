@@ -60,10 +60,10 @@ test("the time of a command that does nothing is no longer than perf's by a star
   };
   // Anything else that runs makes it longer: the least of some is what counts.
   let [ours, theirs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  for (let attempt = 0; attempt < 15 && !(ours < theirs + 0.6); attempt++) {
+  for (let attempt = 0; attempt < 15 && !(ours < theirs + 1.2); attempt++) {
     ours = Math.min(ours, elapsedMs(process.execPath, commandLineProcess()));
     const measured = elapsedMs('perf', []);
     if (measured > LEAST_EXEC_MS) theirs = Math.min(theirs, measured);
   }
-  assert.ok(ours < theirs + 0.6, `${ours} ms, and perf's ${theirs}`);
+  assert.ok(ours < theirs + 1.2, `${ours} ms, and perf's ${theirs}`);
 });
