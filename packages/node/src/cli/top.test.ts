@@ -48,7 +48,9 @@ describe('tables one below the other', { skip: noRights }, () => {
     const heads = out.match(/^# counterpoint top: task-clock, 4000 Hz, \S+ \(process \d+\), every 1.00 s$/gm);
     assert.equal(heads?.length, 4, out);
     assert.match(out, /^Overhead +Shared Object +Symbol$/m);
-    assert.equal(out.match(/^ +\d+\.\d\d% /gm)?.length, 12);
+    // Three rows a table, or fewer where nothing else was met.
+    const rows = out.match(/^ +\d+\.\d\d% /gm)?.length ?? 0;
+    assert.ok(rows >= 4 && rows <= 12, out);
     // The first table has the start of Node in it, and code that is made later gets its name in the next one.
     const last = out.slice(out.lastIndexOf('# counterpoint'));
     const [, percent] = /^ *(\d+\.\d\d)% .*spinAlone/m.exec(last) ?? [];
