@@ -18,7 +18,9 @@ import {
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { makeAttr } from '@counterpoint/core/records';
+import { checkOptions, either, OBJECT, type OptionsOf, required, TEXT } from '../options/index.ts';
 import {
+  checkedFormat,
   checkFormatOptions,
   type FormatRequest,
   type FormatSampleFields,
@@ -29,7 +31,7 @@ import {
   splitSpecification,
 } from '../sampling/index.ts';
 import type { PlannedEvent, Session, SessionTarget } from '../session/index.ts';
-import type { RecordOptions } from './options.ts';
+import type { FormatChoice, RecordOptions } from './options.ts';
 import { resolveEvents, type Scope } from './request.ts';
 
 /** A format with its options, checked. */
@@ -42,22 +44,23 @@ export interface ChosenFormat {
 export async function chooseFormats(formats: RecordOptions['formats'] = []): Promise<ChosenFormat[]> {
   const chosen: ChosenFormat[] = [];
   for (const one of formats) {
-    const choice = typeof one === 'string' ? splitSpecification(one) : one;
+    if (typeof one === 'string') {
+      const { name, options } = splitSpecification(one);
+      const format = await findFormat(name);
+      chosen.push({ format, options: parseFormatOptions(format.name, format.options, options) });
+      continue;
+    }
+    checkOptions('a sampling format', one, FORMAT_CHOICE, 'ERR_FORMAT_OPTION');
     const format =
-      'format' in choice
-        ? typeof choice.format === 'string'
-          ? await findFormat(choice.format)
-          : choice.format
-        : await findFormat(choice.name);
-    const { name, options: table } = format;
-    const options =
-      typeof choice.options === 'string'
-        ? parseFormatOptions(name, table, choice.options)
-        : checkFormatOptions(name, table, choice.options ?? {});
-    chosen.push({ format, options });
+      typeof one.format === 'string'
+        ? await findFormat(one.format)
+        : checkedFormat('what is given as a format is none', one.format);
+    chosen.push({ format, options: checkFormatOptions(format.name, format.options, one.options ?? {}) });
   }
   return chosen;
 }
+
+const FORMAT_CHOICE: OptionsOf<FormatChoice> = { format: required(either(TEXT, OBJECT)), options: OBJECT };
 
 const CLOCK_MONOTONIC = 1;
 

@@ -71,3 +71,31 @@ test('what is wrong with a format is said before the command runs', { skip }, as
   await assert.rejects(attempt([broken]), { code: 'ERR_FORMAT_HANDLER', message: /broken threw .* no idea/ });
   assert.notEqual(spawnSync('ls', [marker]).status, 0);
 });
+
+test('a size limit holds for what formats write, too', { skip }, async () => {
+  const maxSizeBytes = 200_000;
+  const result = await record({
+    systemWide: true,
+    events: 'cpu-clock',
+    period: 50_000,
+    // A half is handed over at every 64th overflow.
+    formats: [{ format: 'double-buffer', options: { records: 4096, threshold: 2 } }],
+    maxSizeBytes,
+    buildIds: false,
+    signal: AbortSignal.timeout(20_000),
+    output: join(folder, 'limited.data'),
+  });
+  assert.equal(result.stopped, 'size-limit');
+  assert.ok(result.bytes >= maxSizeBytes);
+});
+
+test('what is no format is named', { skip }, async () => {
+  const attempt = (format: unknown) =>
+    record({ command: ['true'], formats: [format as string], output: join(folder, 'none.data') });
+  await assert.rejects(attempt({}), { code: 'ERR_FORMAT_OPTION', message: /format/ });
+  await assert.rejects(attempt({ format: {} }), { code: 'ERR_FORMAT_MODULE', message: /name is missing/ });
+  await assert.rejects(attempt({ format: 'histogram', option: {} }), { message: /did you mean options/ });
+  await assert.rejects(attempt({ format: 'histogram', options: { interval: 'soon' } }), {
+    code: 'ERR_FORMAT_OPTION',
+  });
+});

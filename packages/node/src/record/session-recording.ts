@@ -133,7 +133,10 @@ export class SessionRecording {
     const timers: NodeJS.Timeout[] = [];
     this.#reader.start();
     this.#parts.formats.start(
-      (bytes) => this.#parts.output.writeRecords(bytes),
+      async (bytes) => {
+        await this.#parts.output.writeRecords(bytes);
+        this.#checkSize();
+      },
       (error) => this.#stop('write-error', error),
     );
     this.#reader.ended.then((end) => {
@@ -189,20 +192,21 @@ export class SessionRecording {
 
   /** The output, until it has the size that was allowed. */
   #limitedSink(): RoundSink {
-    const { output, options } = this.#parts;
-    const most = options.maxSizeBytes ?? Number.POSITIVE_INFINITY;
-    const check = () => {
-      if (output.sizeBytes >= most) this.#stop('size-limit');
-    };
+    const { output } = this.#parts;
     return {
       writeRound: (spans, sizeBytes) => {
         this.#rounds.push({ begin: output.sizeBytes, samplesBefore: this.#scan.samples });
         if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();
         const written = output.writeRound(spans, sizeBytes);
-        if (written !== undefined) return written.then(check);
-        check();
+        if (written !== undefined) return written.then(() => this.#checkSize());
+        this.#checkSize();
       },
     };
+  }
+
+  #checkSize(): void {
+    const { output, options } = this.#parts;
+    if (output.sizeBytes >= (options.maxSizeBytes ?? Number.POSITIVE_INFINITY)) this.#stop('size-limit');
   }
 
   /** Samples are only counted; maps and losses are looked at. */

@@ -1,7 +1,6 @@
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import {
-  AssemblerError,
   BpfAssembler,
   type BpfMapDefinition,
   type BpfProgram,
@@ -173,7 +172,6 @@ function wakeEvery(
 
 /** Errors of the assembler say their line; anything else that a format's function throws is the format's. */
 function explain(format: SamplingFormat, what: string, error: unknown): unknown {
-  if (error instanceof AssemblerError) return error;
   if (error instanceof CounterpointError) return error;
   const thrown = error instanceof Error ? error.message : String(error);
   const explained = new CounterpointError(

@@ -47,7 +47,7 @@ export interface FormatTotals {
 
 interface UserSpaceLoss {
   readonly reason: LossReason;
-  count: number;
+  readonly count: number;
   readonly event: number | null;
   readonly cpu: number | null;
 }

@@ -26,4 +26,4 @@ export { type FormatRequest, FormatRun, type FormatTotals } from './format-run.t
 export { HistogramDrain, liveHistogram } from './formats/live-histogram.ts';
 export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
 export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';
-export { builtInFormats, findFormat, splitSpecification } from './registry.ts';
+export { builtInFormats, checkedFormat, findFormat, splitSpecification } from './registry.ts';

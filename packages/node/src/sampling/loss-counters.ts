@@ -1,7 +1,8 @@
 /**
  * What programs could not record, counted by themselves: a row for each program in a per-CPU array.
  *
- *   key   program, by number
+ *   key    program, by number
+ *   value  runs | period | map-full | ring-full | stack-collision      64 bits each, for each CPU
  */
 import type { LossKind } from '@counterpoint/core/loss';
 import {
@@ -9,6 +10,7 @@ import {
   type BpfMap,
   type BpfMapDefinition,
   bpfStruct,
+  indexKey,
   type MemoryOperand,
   r0,
   r1,
@@ -87,10 +89,8 @@ export class ProgramLossCounters {
 /** What the counters say, program by program and CPU by CPU; rows of nothing but zeros are left out. */
 export function readLossCounters(map: BpfMap, programs: number, cpus: readonly number[]): ProgramCounts[] {
   const found: ProgramCounts[] = [];
-  const key = new Uint8Array(4);
   for (let program = 0; program < programs; program++) {
-    new DataView(key.buffer).setUint32(0, program, true);
-    const value = map.lookup(key);
+    const value = map.lookup(indexKey(program));
     if (value === null) continue;
     cpus.forEach((cpu, index) => {
       const { runs, period, ...losses } = Row.read(value, index * map.strideBytes);

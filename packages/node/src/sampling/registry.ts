@@ -34,7 +34,8 @@ export function splitSpecification(text: string): FormatSpecification {
 
 /** A format by its name, or a user's by its path. */
 export async function findFormat(name: string): Promise<SamplingFormat> {
-  if (PATH.test(name)) return checkedFormat(name, await loadDefaultExport(name));
+  if (PATH.test(name))
+    return checkedFormat(`${name} exports no sampling format`, await loadDefaultExport(name));
   const load = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
   if (load === undefined)
     throw new CounterpointError(
@@ -58,16 +59,16 @@ const NEEDED = [
 /** What it may have. */
 const ALLOWED = ['onOverflow', 'toSamples', 'describe'] as const;
 
-function checkedFormat(path: string, found: unknown): SamplingFormat {
-  const refuse = (what: string) => {
+/** Whatever a program or a module hands over as a format. `what` begins the message of an error. */
+export function checkedFormat(what: string, found: unknown): SamplingFormat {
+  const refuse = (why: string) => {
     throw new CounterpointError(
       'ERR_FORMAT_MODULE',
-      `${path} exports no sampling format: ${what}`,
-      'Write export default defineFormat({ name, version, summary, options, plan, onOverflow, collect }).',
+      `${what}: ${why}`,
+      'A format is what defineFormat({ name, version, summary, options, plan, onOverflow, collect }) gives.',
     );
   };
-  if (typeof found !== 'object' || found === null)
-    refuse(`its default export is ${found === null ? 'null' : `a ${typeof found}`}`);
+  if (typeof found !== 'object' || found === null) refuse(`it is ${missing(found)}, not an object`);
   const format = found as Record<string, unknown>;
   for (const [name, type] of NEEDED)
     if (typeof format[name] !== type || format[name] === null)

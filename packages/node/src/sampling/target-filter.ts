@@ -4,7 +4,7 @@
  *   targets  process id (thread id, where threads are the target) -> 1
  *   fork     parent in targets ? child is put in : child is taken out, since the number may have been somebody else's
  */
-import { type BpfAssembler, type BpfMap, type BpfMapDefinition, r0, r7, w7 } from '../bpf/index.ts';
+import { type BpfAssembler, type BpfMap, type BpfMapDefinition, indexKey, r0, r7, w7 } from '../bpf/index.ts';
 import type { FormatProgram, FormatTarget } from './format.ts';
 
 const MOST_PROCESSES = 1 << 16;
@@ -60,15 +60,11 @@ export class TargetFilter {
   fill(maps: ReadonlyMap<string, BpfMap>): void {
     const map = maps.get(TARGETS.name);
     if (map === undefined) return;
-    for (const id of this.#target.ids) map.update(word(id), word(1));
+    for (const id of this.#target.ids) map.update(indexKey(id), indexKey(1));
   }
 
   #loadKey(asm: BpfAssembler): void {
     if (this.#target.kind === 'threads') asm.loadThreadId(r0);
     else asm.loadProcessId(r0);
   }
-}
-
-function word(value: number): Uint8Array {
-  return new Uint8Array(Uint32Array.of(value).buffer);
 }

@@ -26,7 +26,14 @@ import { SysError } from '../../sys/index.ts';
 import { defineFormat, type FormatEvent, type ProgramContext } from '../format.ts';
 import { type AsleepThread, asleepThreads, isStillAsleep } from './asleep-threads.ts';
 import { Bucket, bucketMap, takeBuckets } from './buckets.ts';
-import { callchainOf, findStack, NO_STACK, StackReader, stackTables } from './stack-tables.ts';
+import {
+  callchainOf,
+  findStack,
+  MAX_STACKS_OPTION,
+  NO_STACK,
+  StackReader,
+  stackTables,
+} from './stack-tables.ts';
 
 /** Instead of the number of a stack: the thread was off the CPU before anybody looked. */
 const BEFORE = -1;
@@ -132,13 +139,7 @@ export default defineFormat({
       max: 1 << 22,
       help: 'threads off the CPU at a time that there is room for',
     },
-    maxStacks: {
-      type: 'count',
-      default: 16_384,
-      min: 1,
-      max: 1 << 24,
-      help: 'different stacks that there is room for, twice; a stack takes 8 bytes a frame of its depth',
-    },
+    maxStacks: MAX_STACKS_OPTION,
     depth: {
       type: 'count',
       default: 127,

@@ -10,7 +10,6 @@ import {
   BPF_F_USER_STACK,
   BPF_RB_AVAIL_DATA,
   BPF_RB_NO_WAKEUP,
-  PERF_REGISTERS,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_REGS_INTR,
   PERF_TYPE_TRACEPOINT,
@@ -29,6 +28,7 @@ import {
   u64,
 } from '../../bpf/index.ts';
 import { defineFormat, type HandlerContext } from '../format.ts';
+import { interruptRegisterMask, interruptRegisters } from './interrupt-registers.ts';
 import { callchainOf, withoutMarks } from './stack-tables.ts';
 
 const Head = bpfStruct({
@@ -71,12 +71,6 @@ export interface Miss {
   readonly callchain: readonly bigint[];
 }
 
-/** Registers of this machine's samples, with their numbers. */
-function registersHere(): readonly { readonly name: string; readonly number: number }[] {
-  const names = process.arch === 'x64' || process.arch === 'arm64' ? PERF_REGISTERS[process.arch] : [];
-  return names.flatMap((name, number) => (name === null ? [] : [{ name, number }]));
-}
-
 const ringMap = ({ ring }: Options): BpfMapDefinition => ({
   name: 'misses',
   type: 'ring-buffer',
@@ -87,7 +81,7 @@ const ringMap = ({ ring }: Options): BpfMapDefinition => ({
 
 /** Where the parts of a record begin; there is room for both stacks at their greatest. */
 function layoutOf({ registers, depth }: Options) {
-  const framesAt = Head.sizeBytes + (registers ? registersHere().length * ADDRESS_BYTES : 0);
+  const framesAt = Head.sizeBytes + (registers ? interruptRegisters().length * ADDRESS_BYTES : 0);
   // The frames, and the mark before them.
   const stackBytes = (depth + 1) * ADDRESS_BYTES;
   return { framesAt, stackBytes, sizeBytes: framesAt + 2 * stackBytes };
@@ -154,7 +148,7 @@ export default defineFormat({
         'a tracepoint has no registers for the format on-miss: nothing was interrupted',
         'Leave registers out, or sample a clock or a counter.',
       );
-    if (options.registers && registersHere().length === 0)
+    if (options.registers && interruptRegisters().length === 0)
       throw new CounterpointError(
         'ERR_FORMAT_OPTION',
         `the registers of ${process.arch} have no names here`,
@@ -165,12 +159,11 @@ export default defineFormat({
         'ERR_FORMAT_OPTION',
         `the option ring of the format on-miss is a power of two, not ${options.ring}`,
       );
-    const mask = registersHere().reduce((bits, { number }) => bits | (1n << BigInt(number)), 0n);
     return {
       maps: [ringMap(options)],
       callchains: options.kernelStack || options.userStack ? { mostFrames: options.depth } : false,
       sampleFields: options.registers
-        ? { bits: PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR, registers: mask }
+        ? { bits: PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR, registers: interruptRegisterMask() }
         : { bits: PERF_SAMPLE_ADDR },
     };
   },
@@ -234,7 +227,7 @@ function writeHead(asm: BpfAssembler, { options, event, programType }: HandlerCo
     asm.store(head[field], r1);
   }
   if (options.registers)
-    for (const [index, { name }] of registersHere().entries()) {
+    for (const [index, { name }] of interruptRegisters().entries()) {
       asm.loadContext(r1, name);
       asm.store(u64(r7, Head.sizeBytes + index * ADDRESS_BYTES), r1);
     }

@@ -5,7 +5,6 @@
  * hardware can give it, since the kernel leaves fields at 0 that it does not know.
  */
 import {
-  PERF_REGISTERS,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_PHYS_ADDR,
@@ -22,6 +21,7 @@ import {
 import { CounterpointError } from '@counterpoint/core/base';
 import { type KernelFiles, realFiles } from '../../probe/index.ts';
 import { defineFormat, type FormatEvent } from '../format.ts';
+import { interruptRegisterMask } from './interrupt-registers.ts';
 
 const DEVICES = '/sys/bus/event_source/devices';
 /** Their records are of the hardware whatever precision is asked for; the driver does not say how precise it is. */
@@ -118,7 +118,7 @@ export function preciseFormat(files: KernelFiles) {
       const bits = wanted.reduce((sum, [isWanted, bit]) => (isWanted ? sum | bit : sum), 0);
       const precise = options.level === 0 ? can : options.level;
       return {
-        sampleFields: { bits, precise, ...(options.registers ? { registers: registersHere() } : {}) },
+        sampleFields: { bits, precise, ...(options.registers ? { registers: interruptRegisterMask() } : {}) },
       };
     },
     async *collect() {},
@@ -126,9 +126,3 @@ export function preciseFormat(files: KernelFiles) {
 }
 
 export default preciseFormat(realFiles);
-
-/** `sample_regs_intr` for all that this machine has. */
-function registersHere(): bigint {
-  const names = process.arch === 'x64' || process.arch === 'arm64' ? PERF_REGISTERS[process.arch] : [];
-  return names.reduce((bits, name, number) => (name === null ? bits : bits | (1n << BigInt(number))), 0n);
-}

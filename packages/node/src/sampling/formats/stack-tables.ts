@@ -22,6 +22,15 @@ const NAMES = ['stacks', 'more_stacks'] as const;
 /** Added to numbers of the second table. */
 const SECOND = 1 << 28;
 
+/** The row of an option table for `StackTableSize.maxStacks`. */
+export const MAX_STACKS_OPTION = {
+  type: 'count',
+  default: 16_384,
+  min: 1,
+  max: 1 << 24,
+  help: 'different stacks that there is room for, twice; a stack takes 8 bytes a frame of its depth',
+} as const;
+
 export interface StackTableSize {
   /** Different stacks that there is room for, in each of the tables. */
   readonly maxStacks: number;

@@ -23,7 +23,14 @@ import {
 import { defineFormat } from '../format.ts';
 import type { BucketCounts } from './buckets.ts';
 import { countOverflow, TableReader, tableMaps, tableShape } from './count-table.ts';
-import { callchainOf, findStack, NO_STACK, StackReader, stackTables } from './stack-tables.ts';
+import {
+  callchainOf,
+  findStack,
+  MAX_STACKS_OPTION,
+  NO_STACK,
+  StackReader,
+  stackTables,
+} from './stack-tables.ts';
 
 /** Stacks by number, or a negative error number where there is none. */
 const Key = bpfStruct({ address: 'u64', pid: 'u32', event: 'u32', kernelStack: 'i32', userStack: 'i32' });
@@ -68,13 +75,7 @@ export default defineFormat({
       max: 1 << 24,
       help: 'pairs of an address and its stacks that there is room for on each CPU, twice, of 40 bytes',
     },
-    maxStacks: {
-      type: 'count',
-      default: 16_384,
-      min: 1,
-      max: 1 << 24,
-      help: 'different stacks that there is room for, twice; a stack takes 8 bytes a frame of its depth',
-    },
+    maxStacks: MAX_STACKS_OPTION,
     depth: {
       type: 'count',
       default: 127,
