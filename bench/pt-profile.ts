@@ -1,12 +1,27 @@
 /** Promise: the exact profile of a trace at least five times as fast as libipt's block decoder walks it; ten is the goal. */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { compare, run } from './measure.ts';
+import { fileURLToPath } from 'node:url';
+import { compare, median, run } from './measure.ts';
 import { gzipCode, gzipInstructions, ptPeer, repeatedTrace } from './pt-trace.ts';
 import { COUNTERPOINT } from './recording.ts';
 
+const LIBRARY = fileURLToPath(new URL('pt-profile-library.mjs', import.meta.url));
 /** Promise: the instruction stream at 10 million addresses a second at least; `--hash` is a second pass that reads it. */
 const PROMISED_ADDRESSES = 10e6;
+
+/** Seconds of each time, without Node's start: what a program that is running already waits for. */
+function libraryRounds(trace: string, raw: readonly string[], expected: string): number[] {
+  const { stdout } = spawnSync(process.execPath, [LIBRARY, '6', trace, ...raw], { encoding: 'utf8' });
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [seconds, instructions] = line.split(' ');
+      if (instructions !== expected) throw new Error(`${instructions} instructions, not ${expected}`);
+      return Number(seconds);
+    });
+}
 
 export function benchPtProfile(): void {
   const found = ptPeer('pt-libipt-blocks.c');
@@ -55,6 +70,17 @@ export function benchPtProfile(): void {
     );
     line('counterpoint', our);
     line('libipt', their);
+    if (times === 1) {
+      const [first, ...later] = libraryRounds(
+        trace,
+        raw.filter((word) => word !== '--raw'),
+        expected,
+      );
+      console.log(
+        `  as a library ${first!.toFixed(2)} s the first time in a process, ${(their.wallSeconds / first!).toFixed(1)} times as fast; ` +
+          `then ${median(later).toFixed(2)} s, ${(their.wallSeconds / median(later)).toFixed(1)} times`,
+      );
+    }
     console.log(
       `  ratio        ${(1 / wallRatio).toFixed(1)} times as fast (CPU time ${(1 / cpuRatio).toFixed(1)}); promised 5, the goal 10`,
     );

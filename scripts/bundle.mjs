@@ -1,7 +1,8 @@
-// Bundles what is published. Named constants are inlined here (measured: a switch over imported names costs
+// Bundles what is published. Named constants are inlined here, with a plugin (measured: a switch over imported names costs
 // 3-4 times one over literals), and `using` is lowered for Node 20.
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { inlineConstants } from './inline-constants.mjs';
 
 const core = 'packages/core';
 const node = 'packages/node';
@@ -21,6 +22,7 @@ const common = {
   logLevel: 'warning',
   conditions: ['counterpoint-source'],
   chunkNames: 'chunks/[name]-[hash]',
+  plugins: [inlineConstants],
 };
 
 for (const dir of [core, node]) {

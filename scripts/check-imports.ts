@@ -66,6 +66,7 @@ const NODE: Record<string, string[]> = {
     'counting',
     'stat',
     'reader',
+    'sampling',
     'record',
     'locate',
     'open',

@@ -1,4 +1,5 @@
 // `npm start`: records the demo program, prints its hottest functions and what was lost, and draws a flame graph.
+// `npm start -- VERB ...`: that verb, where npm was called.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,6 +66,8 @@ function outputFolder() {
 }
 
 buildIfNeeded();
+const words = process.argv.slice(2);
+if (words.length > 0) process.exit(node(process.env.INIT_CWD ?? process.cwd(), cli, ...words));
 // Everything that the demo, V8 and the recorder leave behind lands in one folder.
 const folder = outputFolder();
 const data = join(folder, 'perf.data');

@@ -94,4 +94,6 @@ export const BPF_TRACEPOINT_HIDDEN_BYTES = 8;
 
 /** Was user code interrupted? `cs & 3` is not 0 on x86; `pstate & 15` (the exception level) is 0 on arm64. */
 export const X64_PRIVILEGE_MASK = 3;
+/** `cs` of user code of 64 bits (`__USER_CS` of asm/segment.h); of 32 bits it is another. */
+export const X64_USER_CODE_SEGMENT = 0x33;
 export const ARM64_EXCEPTION_LEVEL_MASK = 15;

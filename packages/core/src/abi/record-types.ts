@@ -132,6 +132,11 @@ export const PERF_RECORD_MISC_BUILD_ID_SIZE = 1 << 15;
 export const PERF_RECORD_MISC_LOST_SAMPLES_BPF = 1 << 15;
 /** On LOST_SAMPLES, of this project: samples that the recorder had and could not write. perf counts them as lost. */
 export const PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN = 1 << 14;
+/**
+ * On LOST_SAMPLES, of this project: an entry of the loss ledger follows the count, as JSON. perf skips it, and counts what
+ * `lost` says: 0 where the entry is not about whole samples.
+ */
+export const PERF_RECORD_MISC_LOST_SAMPLES_ENTRY = 1 << 13;
 
 /** Flags of PERF_RECORD_AUX. */
 export const PERF_AUX_FLAG_TRUNCATED = 0x1;

@@ -55,8 +55,9 @@ test('a triple table gives each triple one row, in order', () => {
       const table = new TripleTable(4);
       const rows = new Map<string, number>();
       for (const [a, b, c] of list) {
-        const found = table.find(a, b, c);
         const known = rows.get(`${a},${b},${c}`);
+        assert.equal(table.lookUp(a, b, c), known ?? -1);
+        const found = table.find(a, b, c);
         assert.equal(found, known ?? -1 - rows.size);
         if (known === undefined) rows.set(`${a},${b},${c}`, rows.size);
       }

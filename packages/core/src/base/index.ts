@@ -11,6 +11,7 @@ export { StringTable } from './string-table.ts';
 export { TextBuffer } from './text-buffer.ts';
 export {
   MOST_RANGE_VALUES,
+  MOST_TIMER_MS,
   parseCount,
   parseDurationMs,
   parseNumber,

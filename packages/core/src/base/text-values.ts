@@ -37,6 +37,9 @@ export function parseSizeBytes(text: string): number | null {
 
 const MILLISECONDS: Record<string, number> = { '': 1, ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 36e5 };
 
+/** The longest that a timer waits; setTimeout takes what is longer for 1 ms. */
+export const MOST_TIMER_MS: number = 2 ** 31 - 1;
+
 export function parseDurationMs(text: string): number | null {
   return scaled(text, MILLISECONDS, false);
 }

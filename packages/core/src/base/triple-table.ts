@@ -8,7 +8,9 @@ export class TripleTable {
   private mask: number;
   length = 0;
 
-  constructor(capacity = 1024) {
+  /** `rows` have room without growing. */
+  constructor(rows = 1024) {
+    const capacity = 2 ** Math.ceil(Math.log2(Math.max(rows, 1)));
     this.a = new Int32Array(capacity);
     this.b = new Int32Array(capacity);
     this.c = new Int32Array(capacity);
@@ -35,6 +37,14 @@ export class TripleTable {
     this.c[row] = c;
     this.slots[slot] = row + 1;
     return -1 - row;
+  }
+
+  /** The row of (a, b, c), or -1: none is made. */
+  lookUp(a: number, b: number, c: number): number {
+    for (let slot = hash(a, b, c) & this.mask; ; slot = (slot + 1) & this.mask) {
+      const row = this.slots[slot]! - 1;
+      if (row < 0 || (this.b[row] === b && this.a[row] === a && this.c[row] === c)) return row;
+    }
   }
 
   firstAt(row: number): number {

@@ -25,10 +25,24 @@ export const ET_REL = 1;
 export const ET_EXEC = 2;
 export const ET_DYN = 3;
 
+export const EM_386 = 3;
 export const EM_ARM = 40;
 export const EM_X86_64 = 62;
 export const EM_AARCH64 = 183;
 export const EM_RISCV = 243;
+
+/** Of processors that people meet. */
+export const MACHINE_NAMES: Readonly<Record<number, string>> = {
+  [EM_386]: 'x86 (32 bits)',
+  20: 'PowerPC',
+  21: 'PowerPC (64 bits)',
+  22: 'S/390',
+  [EM_ARM]: 'ARM (32 bits)',
+  [EM_X86_64]: 'x86-64',
+  [EM_AARCH64]: 'AArch64',
+  [EM_RISCV]: 'RISC-V',
+  258: 'LoongArch',
+};
 
 export const PT_LOAD = 1;
 export const PT_NOTE = 4;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { CounterpointError } from '../base/index.ts';
+import { assertQuick } from '../test/assert-quick.ts';
 import { eventFixture, inventedMachine } from '../test/invented-machine.ts';
 import { eventNameFromAttr } from './attr-name.ts';
 import { EventSyntaxError } from './errors.ts';
@@ -236,7 +237,7 @@ test('formats: split ranges, whole words, and what is none', () => {
   }
 });
 
-test('wildcards equal the same pattern as a regular expression', () => {
+test('wildcards equal the same pattern as a regular expression', async () => {
   const piece = fc.constantFrom('a', 'b', '-', '*', '?', '[ab]', '[!a]', '[a-b]', '[', '.');
   const pattern = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '-', '[', '.'), maxLength: 8 });
@@ -259,9 +260,7 @@ test('wildcards equal the same pattern as a regular expression', () => {
   );
   assert.equal(isGlob('sched_switch'), false);
   assert.equal(matchesGlob('a[b', 'a[b'), true);
-  const started = performance.now();
-  assert.equal(matchesGlob('a'.repeat(5000), `${'*a'.repeat(500)}b`), false);
-  assert.ok(performance.now() - started < 1000);
+  await assertQuick(1000, () => assert.equal(matchesGlob('a'.repeat(5000), `${'*a'.repeat(500)}b`), false));
 });
 
 test('no text makes the parser throw anything but its error, or take long', () => {

@@ -46,7 +46,7 @@ test('losses are lines that every reader skips', () => {
 });
 
 test('hostile names break no line, no stack and no count', () => {
-  const lines = collectText(writeFolded(hostileProfile(), { annotate: true }))
+  const lines = collectText(writeFolded(hostileProfile(), { annotate: true, weight: 'samples' }))
     .trimEnd()
     .split('\n');
   const stacks = lines.filter((line) => !line.startsWith('#'));

@@ -1,7 +1,7 @@
 import type { Profile } from '../profile/index.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { lossTotals } from './loss-words.ts';
-import { type ExportOptions, planExport } from './options.ts';
+import { type ExportOptions, periodOfEach, planExport } from './options.ts';
 import { buildCommTree, childLists } from './stacks/comm-tree.ts';
 import { type FrameLabel, INLINED_SUFFIX, labelFrames } from './stacks/frame-labels.ts';
 import { buildLabelTree } from './stacks/label-tree.ts';
@@ -17,7 +17,8 @@ const encoder = new TextEncoder();
 
 /**
  * Folded stacks, the form that FlameGraph's `stackcollapse-perf.pl` makes and every flame graph tool reads: one line per
- * distinct stack, command first, callers before callees, sorted, the count last.
+ * distinct stack, command first, callers before callees, sorted, the count last: of samples, or of events where samples do not
+ * stand for as many each.
  *
  *   node;main;fib 12
  *
@@ -29,7 +30,8 @@ export function* writeFolded(
   profile: Profile,
   options: ExportOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>> {
-  const plan = planExport(profile, options, 'samples');
+  const isEven = periodOfEach(profile, options.event ?? 0) !== null;
+  const plan = planExport(profile, options, isEven ? 'samples' : 'period');
   const { labels, ofFrame } = labelFrames(profile);
   // Functions of one name in two binaries are one frame here.
   const texts: string[] = [];

@@ -22,6 +22,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'aux-overwritten': 'of trace data overwritten',
   'trace-overflow': 'in which the processor lost trace packets',
   'trace-error': 'where the trace could not be followed',
+  'profile-full': 'at addresses for which the profile had no room',
   'file-truncated': 'missing at the end of the file',
   'recorder-stopped': 'not written because the output took no more',
 };

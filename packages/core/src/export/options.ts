@@ -10,7 +10,10 @@ export interface ExportOptions {
   title?: string | undefined;
   /** Index into `Profile.events`; absent or null is the first. One export shows one event. */
   event?: number | null | undefined;
-  /** Default `period`; in folded stacks `samples`, as every tool that makes them does. */
+  /**
+   * Default `period`, and then shares are those of a report. In folded stacks `samples`, as every tool that makes them does,
+   * where each stands for as much; else `period`, too: a sample of a sampling format may stand for thousands.
+   */
   weight?: ExportWeight | undefined;
   /** `svg`: frames narrower than this share of all are folded into their callers; by default as few as the file's size allows. */
   minimumPercent?: number | undefined;
@@ -64,6 +67,20 @@ export function planExport(
     unit: weight === 'samples' ? 'samples' : event.unit,
     durationNs: options.durationNs ?? timeSpanNs(profile, eventIndex),
   };
+}
+
+/** What a sample of an event stands for, where that is the same for each; else null. 0 where none says. */
+export function periodOfEach({ samples }: Profile, eventIndex: number): number | null {
+  let least = Number.POSITIVE_INFINITY;
+  let most = 0;
+  for (let sample = 0; sample < samples.length; sample++) {
+    if (samples.event.at(sample) !== eventIndex) continue;
+    const own = samples.weight.at(sample) / samples.count.at(sample);
+    if (own < least) least = own;
+    if (own > most) most = own;
+  }
+  // Sums of merged rows are rounded.
+  return most - least > most * 1e-9 ? null : most;
 }
 
 function timeSpanNs(profile: Profile, event: number): number {

@@ -101,7 +101,7 @@ function traceNotes({ errors, diagnostics }: TraceOutcome): Diagnostic[] {
     {
       code: 'trace-errors',
       path: 'AUX data',
-      detail: `${total} errors while the trace was decoded (${kinds}): what ran there is missing`,
+      detail: `${total} ${total === 1 ? 'error' : 'errors'} while the trace was decoded (${kinds}): what ran there is missing`,
       remedy:
         'Where code is missing, give the files that ran (see above); overflows and lost data call for a larger AUX buffer (-m ,64M) or fewer packets.',
     },

@@ -28,8 +28,13 @@ export const FLAG_TRACE_END = 1 << 9;
 export const FLAG_IN_TRANSACTION = 1 << 10;
 export const FLAG_VM_ENTRY = 1 << 11;
 export const FLAG_VM_EXIT = 1 << 12;
+/** Interrupts are disabled; with FLAG_INTERRUPTS_CHANGE they were. */
+export const FLAG_INTERRUPTS_OFF = 1 << 13;
+export const FLAG_INTERRUPTS_CHANGE = 1 << 14;
 
-const LETTERS = 'bcrosyiABExgh';
+const LETTERS = 'bcrosyiABExghDt';
+/** What stands behind a name. */
+const BESIDE_NAMES = FLAG_IN_TRANSACTION | FLAG_INTERRUPTS_OFF | FLAG_INTERRUPTS_CHANGE;
 
 /** The names that perf prints for sets that are common. */
 const NAMES: readonly (readonly [flags: number, name: string])[] = [
@@ -52,18 +57,22 @@ const NAMES: readonly (readonly [flags: number, name: string])[] = [
 
 /** `call`, `tr end  syscall (x)`, or letters where there is no name. */
 export function flagsText(flags: number): string {
-  const inTransaction = (flags & FLAG_IN_TRANSACTION) !== 0 ? '(x)' : '';
-  const rest = flags & ~FLAG_IN_TRANSACTION;
+  const rest = flags & ~BESIDE_NAMES;
+  const beside = lettersOf(flags & BESIDE_NAMES);
   const whole = nameOf(rest);
-  if (whole !== null) return joined(whole, inTransaction);
+  if (whole !== null) return joined(whole, beside);
   if ((rest & FLAG_TRACE_BEGIN) !== 0) {
     const name = nameOf(rest & ~FLAG_TRACE_BEGIN);
-    if (name !== null) return joined(`tr strt ${name}`, inTransaction);
+    if (name !== null) return joined(`tr strt ${name}`, beside);
   }
   if ((rest & FLAG_TRACE_END) !== 0) {
     const name = nameOf(rest & ~FLAG_TRACE_END);
-    if (name !== null) return joined(`tr end  ${name}`, inTransaction);
+    if (name !== null) return joined(`tr end  ${name}`, beside);
   }
+  return lettersOf(flags);
+}
+
+function lettersOf(flags: number): string {
   let letters = '';
   for (let bit = 0; bit < LETTERS.length; bit++) if ((flags & (1 << bit)) !== 0) letters += LETTERS[bit];
   return letters;
@@ -73,8 +82,8 @@ function nameOf(flags: number): string | null {
   return NAMES.find(([set]) => set === flags)?.[1] ?? null;
 }
 
-function joined(name: string, inTransaction: string): string {
-  return inTransaction === '' ? name : `${name.padEnd(15)}${inTransaction}`;
+function joined(name: string, beside: string): string {
+  return beside === '' ? name : `${name.padEnd(15)}${`(${beside})`.padStart(6)}`;
 }
 
 /** Of a branch instruction. */

@@ -49,7 +49,7 @@ trace
   return writePerfData({ attrs: recorded, records });
 }
 
-async function ours(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+async function ours(bytes: Uint8Array<ArrayBuffer>, letters = 'I', fields = FIELDS): Promise<string> {
   const source = memorySource(bytes);
   const files = {
     open: async ({ path }: { path: string }) =>
@@ -60,8 +60,8 @@ async function ours(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
     await openPerfData(source),
     {
       symbols: files,
-      fields: parseFields(FIELDS),
-      trace: { bytes: source, files, options: parseItrace('I') },
+      fields: parseFields(fields),
+      trace: { bytes: source, files, options: parseItrace(letters) },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);
@@ -90,4 +90,67 @@ test('event trace: what redirected the CPU, where, with its data, as perf tells 
     ['IP: 0', 'IP: 1'],
   );
   assert.equal(await ours(await recordingOf(false)), '');
+});
+
+/** CLI, STI and interrupts, with what they do to the interrupt flag; and as if the processor had no event trace. */
+async function changesOf(eventTrace: boolean): Promise<Uint8Array<ArrayBuffer>> {
+  const { code, trace } = parseTraceProgram(`title interrupt flag
+code 0x401000 64
+  l1: inc
+  l2: nop
+  l3: jne l1
+  l4: nop
+  l5: nop
+  h1: nop
+  h2: iretq
+trace
+  psb; mode.exec 64 if; fup l1; psbend
+  cfe 1 vector 32; fup l2; mode.exec 64; tip h1
+  mode.exec 64 if; tip l2
+  tnt t
+  mode.exec 64; fup l2
+  tnt t
+  cfe 1 vector 34; fup l2; tip h1
+  mode.exec 64 if; fup h2; tip l2
+  tnt t
+  mode.exec 64; fup l2
+  tnt t
+  mode.exec 64 if; fup l2
+  tnt n
+  cfe 1 vector 33; fup l5; tip.pgd h1
+  mode.exec 64; tip.pge l1
+  tnt t
+  tnt n
+  tip l1
+  tnt n
+  cfe 3 ip; fup l4; tip.pgd -
+`);
+  const program = new Uint8Array(2 * PAGE);
+  program.set(code[0]!.bytes, PAGE);
+  const path = folder.file('flags', program);
+  const mappings = [{ path, address: 0x401000n, sizeBytes: PAGE, fileOffset: PAGE }];
+  return writePerfData(ptRecording({ pid: 77, comm: 'events', mappings, trace, eventTrace }));
+}
+
+test('the interrupt flag: its changes, and what branches say of it, as perf tells them', {
+  skip: noPerf,
+}, async () => {
+  const bytes = await changesOf(true);
+  const path = folder.file('flags.data', bytes);
+  const fields = 'comm,tid,event,flags,ip,synth';
+  const theirs = (letters: string) =>
+    perf(['script', '-i', path, `--itrace=${letters}`, '-F', fields]).stdout.split('\n');
+  const mine = async (letters: string) => (await ours(bytes, letters, fields)).split('\n');
+  const branches = await mine('b');
+  assert.ok(branches.length > 10);
+  assert.deepEqual(branches, theirs('b'));
+  const isChange = (line: string) => line.includes('iflag:');
+  const changes = (await mine('I')).filter(isChange);
+  assert.equal(changes.length, 7);
+  assert.deepEqual(changes, theirs('I').filter(isChange));
+  // In their order: a change comes before the sample of the branch that made it.
+  const isOrdered = (line: string) => /iflag:|branches:/.test(line);
+  assert.deepEqual((await mine('Ib')).filter(isOrdered), theirs('Ib').filter(isOrdered));
+  const without = await ours(await changesOf(false), 'Ib', fields);
+  assert.doesNotMatch(without, /iflag:|\(D|\(t/);
 });

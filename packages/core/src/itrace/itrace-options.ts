@@ -7,10 +7,20 @@
  *   e[+-ol]  errors                                   g16 l64     call chains, last branches (G, L: on recorded samples)
  *   s1000    skip the first so many samples           q qq        less detail, faster
  *   A        cycles where the time moves              Z           without times
+ *   d[+-aeo] a log of decoding: records of the kernel, only around errors, to the output
  */
 import { CounterpointError } from '../base/index.ts';
 
 export type PeriodUnit = 'instructions' | 'ticks' | 'ns';
+
+export interface DecodingLogOptions {
+  /** Records of the kernel, too. */
+  readonly records: boolean;
+  /** Only what comes before an error. */
+  readonly onlyErrors: boolean;
+  /** Where the samples go, not to a file. */
+  readonly toOutput: boolean;
+}
 
 export interface ItraceOptions {
   instructions: boolean;
@@ -42,6 +52,8 @@ export interface ItraceOptions {
   quick: number;
   approximateIpc: boolean;
   timeless: boolean;
+  /** Write down what is decoded: null, or which of it. */
+  log: Readonly<DecodingLogOptions> | null;
 }
 
 const DEFAULT_PERIOD_NS = 100_000;
@@ -73,6 +85,7 @@ export const NO_ITRACE: Readonly<ItraceOptions> = {
   quick: 0,
   approximateIpc: false,
   timeless: false,
+  log: null,
 };
 
 /** What perf's `script` and `report` show of a trace where nothing is chosen. */
@@ -81,7 +94,6 @@ export const REPORT_ITRACE = 'igGxwpoeI';
 
 /** Why a letter that perf knows is not for this. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['d', "no log is written: `counterpoint pt dump` and `pt flow` print a raw trace's packets and path"],
   ...[...'fmtaMT'].map((letter): [string, string] => [letter, 'for the traces of Arm SPE and CoreSight']),
 ]);
 
@@ -151,6 +163,9 @@ class Parser {
       case 'e':
         options.errors = true;
         this.errorFlags();
+        return;
+      case 'd':
+        options.log = this.logFlags();
         return;
       case 'g':
         options.callChain = this.depth(DEFAULT_CHAIN);
@@ -223,6 +238,22 @@ class Parser {
     }
   }
 
+  private logFlags(): DecodingLogOptions {
+    const { text } = this;
+    const flags = { a: true, e: false, o: false };
+    for (let sign = text[this.at]; sign === '+' || sign === '-'; sign = text[this.at]) {
+      const flag = text[this.at + 1];
+      if (flag !== 'a' && flag !== 'e' && flag !== 'o')
+        throw this.error(
+          this.at + 1,
+          'of the log there is a (records of the kernel), e (only around errors), o (to the output)',
+        );
+      flags[flag] = sign === '+';
+      this.at += 2;
+    }
+    return { records: flags.a, onlyErrors: flags.e, toOutput: flags.o };
+  }
+
   private depth(otherwise: number): number {
     const from = this.at;
     this.skipSeparators();
@@ -255,7 +286,7 @@ class Parser {
     return new CounterpointError(
       'ERR_ITRACE_SYNTAX',
       `${label}'${shown}'\n${' '.repeat(label.length + 1 + at)}\\___ ${reason}`,
-      'Letters: i y b c r x w p o I e g G l L s q A Z; `--itrace=i100us` is a sample each 100 microseconds, `--itrace=cr` calls and returns.',
+      'Letters: i y b c r x w p o I e d g G l L s q A Z; `--itrace=i100us` is a sample each 100 microseconds, `--itrace=cr` calls and returns.',
     );
   }
 }

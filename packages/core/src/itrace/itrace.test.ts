@@ -9,7 +9,14 @@ import type { SymbolDriver } from '../symbols/index.ts';
 import { corpusFiles } from '../test/corpus.ts';
 import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { joinChunks, loadPrograms } from '../test/real-programs.ts';
-import { type EncodingOptions, ExecutionEncoder, ptRecording, RandomWalk } from '../trace/index.ts';
+import {
+  CodeImage,
+  type EncodingOptions,
+  ExecutionEncoder,
+  profileTrace,
+  ptRecording,
+  RandomWalk,
+} from '../trace/index.ts';
 import { parseItrace } from './index.ts';
 
 const folder = new TemporaryFolder();
@@ -157,6 +164,59 @@ test('instructions with their bytes, calls and returns by their depth', { skip: 
   }
 });
 
+test('flags of instructions: branches gone or not, and with what tracing goes off', {
+  skip: noPerf,
+}, async (context) => {
+  for (const [index, encoding] of [
+    {},
+    { tsc: true },
+    { returnCompression: false, psbBytes: 256 },
+  ].entries()) {
+    const bytes = await recordingOf(encoding, 31 + index);
+    if (bytes === null) return context.skip(NO_PROGRAMS);
+    const path = folder.file(`flags${index}.data`, bytes);
+    for (const letters of ['i1i', 'i7ib', 'i50i', 'qbi1i']) {
+      const fields = 'ip,event,flags';
+      const theirs = perf(['script', '-i', path, `--itrace=${letters}`, '-F', fields]).stdout;
+      assertSameLines((await ours(bytes, letters, { fields })).text, theirs, letters);
+      const found = new Set(theirs.match(/(?<=instructions:u: +)\S.*?(?= {3})/g));
+      const expected = letters.startsWith('q') ? ['tr end  async'] : ['jcc', 'call', 'jmp', 'return'];
+      for (const name of expected) assert.ok(found.has(name), `${letters}: ${[...found]}`);
+      if (letters === 'i1i') assert.ok(found.has('tr end  syscall'), `${letters}: ${[...found]}`);
+    }
+  }
+});
+
+test('an error that nothing gets past is one error, and not one more for having tried', async () => {
+  const psb = Array<number[]>(8).fill([0x02, 0x82]).flat();
+  const header = [...psb, 0x99, 0x01, 0x02, 0x23];
+  const enable = [0x71, 0x00, 0x10, 0, 0, 0, 0];
+  const place = enable.slice(1);
+  // Outcomes of `l: jne l`, tracing goes off, and yet there is a target.
+  const damaged = [0xfe, 0x61, ...place, 0x6d, ...place];
+  const trace = Uint8Array.from([...header, ...enable, ...damaged, ...header, ...enable, 0xfe]);
+  const program = new Uint8Array(0x2000);
+  program.set([0x75, 0xfe], 0x1000);
+  const path = folder.file('program', program);
+  const mappings = [{ path, address: 0x1000n, sizeBytes: 0x1000, fileOffset: 0x1000 }];
+  const bytes = writePerfData(ptRecording({ pid: 7, comm: 'one', mappings, trace }));
+  const { text, diagnostics } = await ours(bytes, 'e');
+  assert.equal(text.split('\n').filter((line) => line.includes('instruction trace error')).length, 1, text);
+  const said = diagnostics.find(({ code }) => code === 'trace-errors');
+  assert.match(said?.detail ?? '', /^1 error/);
+  const image = new CodeImage();
+  image.addSection({ name: 'code', address: 0x1000n, bytes: program.subarray(0x1000) });
+  for (const resume of [false, true]) {
+    const { errors, profile } = profileTrace(trace, image, { resume });
+    assert.deepEqual(
+      errors.map(({ count }) => count),
+      [1],
+      `resume: ${resume}`,
+    );
+    assert.ok(profile.totals().branches >= 6);
+  }
+});
+
 /** Where a branch went is not among the fields that perf prints once some are added. */
 const withoutTarget = (line: string): string =>
   line.replace(/ =>.*?\((?:\[unknown\]|\/[^)]*)\)/, '').replace(/\s+$/, '');
@@ -175,6 +235,38 @@ test('cycles: at the instructions at which they are known, or everywhere with A'
   }
 });
 
+test('when something happened does not depend on how many samples are made, nor on which engine decodes', async (context) => {
+  // Estimates from cycles are ahead of the packet behind them now and then, and some packets tell the same time once more.
+  for (const [name, seed] of [
+    ['cyc', 5],
+    ['cyc', 12],
+    ['mtc', 6],
+  ] as const) {
+    const bytes = await recordingOf(ENCODINGS[name]!, seed);
+    if (bytes === null) return context.skip(NO_PROGRAMS);
+    const linesOf = async (letters: string): Promise<string[]> => {
+      const { text } = await ours(bytes, letters, { fields: 'event,time,ip', nanoseconds: true });
+      return text.split('\n').filter((line) => line.includes('instructions:u'));
+    };
+    const every = await linesOf('i1i');
+    assert.ok(every.length >= 20_000);
+    // `A` is for the exact decoder alone.
+    assertSameLines((await linesOf('Ai1i')).join('\n'), every.join('\n'), `${name} ${seed}, exactly`);
+    for (const [letters, period] of [
+      ['i50i', 50],
+      ['i1000i', 1000],
+      ['bi1000i', 1000],
+    ] as const) {
+      const expected = every.filter((_, index) => (index + 1) % period === 0);
+      assertSameLines(
+        (await linesOf(letters)).join('\n'),
+        expected.join('\n'),
+        `${name} ${seed}, ${letters}`,
+      );
+    }
+  }
+});
+
 test('samples of cycles: their periods are the cycles between them', async (context) => {
   const bytes = await recordingOf({ tsc: true, mtc: true, cyc: true, longTnt: true }, 11);
   if (bytes === null) return context.skip(NO_PROGRAMS);
@@ -183,7 +275,10 @@ test('samples of cycles: their periods are the cycles between them', async (cont
     for (const [, period] of text.matchAll(new RegExp(`: +(\\d+) +${event}:u:`, 'g'))) sum += Number(period);
     return sum;
   };
-  const { text } = await ours(bytes, 'y1i');
+  const { text, diagnostics } = await ours(bytes, 'y1i');
+  const isNote = ({ code, path }: { code: string; path: string }) =>
+    code === 'itrace-letter' && path === '--itrace y';
+  assert.match(diagnostics.find(isNote)?.remedy ?? '', /`--itrace=Ay`/);
   // What perf adds up for instructions, too: nothing is told twice.
   const told = (await ours(bytes, 'i1i', { fields: '+ipc' })).text;
   let cycles = 0;
@@ -191,10 +286,12 @@ test('samples of cycles: their periods are the cycles between them', async (cont
   assert.ok(cycles > 1000);
   assert.equal(sumOf(text, 'cycles'), cycles);
   const every = await ours(bytes, 'Ay100i');
+  assert.ok(!every.diagnostics.some(isNote));
   assert.ok(sumOf(every.text, 'cycles') >= cycles - 1000);
   assert.doesNotMatch(text, /instructions/);
-  const { text: without } = await ours((await recordingOf({}, 11))!, 'y1i');
-  assert.equal(without, '');
+  const without = await ours((await recordingOf({}, 11))!, 'y1i');
+  assert.equal(without.text, '');
+  assert.ok(!without.diagnostics.some(isNote));
 });
 
 test('a profile of what was executed, with every export behind it', async (context) => {

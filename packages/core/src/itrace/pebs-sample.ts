@@ -67,6 +67,12 @@ const BRANCH_CYCLES_SHIFT = 4n;
 const TRANSACTION_RTM = 1 << 1;
 const TRANSACTION_ABORT_SHIFT = 32n;
 
+/**
+ * struct perf_mem_data_src with "not available" in every field: operation, level, snoop, lock, TLB and number of the level. What a
+ * record's data source means only the kernel's tables of that processor know, and perf does not say it either.
+ */
+const DATA_SOURCE_UNKNOWN = (1n << 0n) | (1n << 5n) | (1n << 19n) | (1n << 24n) | (1n << 26n) | (0xfn << 33n);
+
 /** Where the record came, and what is known there. `place.timeNs` is replaced by the record's own time. */
 export interface PebsPlace {
   /** As the trace has come to it: thread, CPU, time, and the address where the record itself has none. */
@@ -107,6 +113,7 @@ export function writePebsSample(
     addr: record.valueOf(PEBS_MEMORY, PEBS_MEMORY_ADDRESS),
     weight: weightOf(record, (layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0),
     transaction: transactionOf(record),
+    dataSource: DATA_SOURCE_UNKNOWN,
   };
   if ((layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0 && where.callChain > 0)
     sample.callchain = chainOf(where, ipLo, ipHi);

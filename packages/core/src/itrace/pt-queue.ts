@@ -16,6 +16,7 @@ import {
   EVENT_BLOCK_ITEM,
   EVENT_DISABLED,
   EVENT_ENABLED,
+  EVENT_IFLAGS,
   EVENT_OVERFLOW,
   type ExecutedInstruction,
   FLOW_END,
@@ -27,13 +28,8 @@ import {
   KIND_CALL,
   KIND_CONDITIONAL,
   KIND_JUMP,
-  LastIp,
-  PACKET_FUP,
-  PACKET_PSBEND,
-  Packet,
   PebsRecord,
   PT_SIZE_PSB,
-  readPacket,
   STEP_EVENT,
   STEP_INSTRUCTION,
 } from '../trace/index.ts';
@@ -44,11 +40,16 @@ import {
   FLAG_CALL,
   FLAG_IN_TRANSACTION,
   FLAG_INTERRUPT,
+  FLAG_INTERRUPTS_OFF,
   FLAG_TRACE_BEGIN,
   FLAG_TRACE_END,
   flagsOf,
 } from './branch-flags.ts';
+import { headerIp } from './header-ip.ts';
+import { isInterruptChange, putInterruptChange } from './interrupt-flag.ts';
+import { copyBytes, OpenBranch } from './open-branch.ts';
 import { QueueGraph } from './queue-graph.ts';
+import type { QueueLog } from './queue-log.ts';
 import { ERROR_OVERFLOW, errorOfFlow } from './trace-errors.ts';
 import { putPsb, putTraceEvent } from './trace-events.ts';
 import type { TraceSampler } from './trace-sampler.ts';
@@ -73,22 +74,8 @@ export interface PtQueueOptions {
   readonly usesGraph: boolean;
   readonly sliceBytes: number;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A branch of which it is not known yet where it went. */
-class OpenBranch {
-  isOpen = false;
-  ipLo = 0;
-  ipHi = 0;
-  nextLo = 0;
-  nextHi = 0;
-  isConditional = false;
-  areCyclesKnown = false;
-  /** As many as were counted up to it. */
-  cycles = 0;
-  flags = 0;
-  length = 0;
-  readonly bytes = new Uint8Array(16);
+  /** What is read and done is written down; not with `usesGraph`. */
+  readonly log?: QueueLog | undefined;
 }
 
 export class PtQueue {
@@ -102,10 +89,12 @@ export class PtQueue {
   image: CodeImage;
   private readonly open = new OpenBranch();
   private readonly pebs = new PebsRecord();
-  private timeLo = 0;
-  private timeHi = 0;
+  /** Timing packets that the time was taken of: one with the same time says as well that time has come so far. */
+  private clockMoves = 0;
   private hasTime = false;
   private blockedAt = -1;
+  /** The change of the interrupt flag that comes was told with its branch. */
+  private isChangeTold = false;
   /** The decoder's event is still to be taken. */
   private isEventWaiting = false;
   private readonly handOver = new HandOver();
@@ -123,11 +112,13 @@ export class PtQueue {
   begin(stretch: AuxStretch): void {
     this.doneBytes += this.bytes.length;
     this.bytes = stretch.bytes;
+    this.options.log?.begin(stretch.bytes, this.doneBytes, stretch.isContinued);
     this.handOver.forgetStop();
     this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
     this.isSynchronized = false;
     this.isEventWaiting = false;
     this.sampler.cycles?.rebase();
+    this.clockMoves = -1;
     this.pebs.clear();
     this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
     if (!stretch.isContinued) {
@@ -159,12 +150,14 @@ export class PtQueue {
     const { decoder, sampler } = this;
     if (decoder === null) return RUN_NEEDS_BYTES;
     const { state } = decoder;
+    const { log } = this.options;
     for (let steps = 0; ; steps++) {
       if (sampler.buffer.length >= MOST_RECORDS) return RUN_FULL;
       if (steps % STEPS_BETWEEN_LOOKS === 0) this.options.signal?.throwIfAborted();
       if (!this.isSynchronized) {
         const code = decoder.synchronize();
         if (code === FLOW_END) return this.leave();
+        log?.synchronized(this.bytes, state.syncOffset);
         if (code !== 0) {
           this.fail(code);
           continue;
@@ -177,15 +170,19 @@ export class PtQueue {
         this.event(decoder.event);
       }
       const next = state.event;
-      if (next.hasTime && (next.timeLo !== this.timeLo || next.timeHi !== this.timeHi || !this.hasTime))
+      log?.packets(decoder.offset);
+      if (next.hasTime && (state.clock.moves !== this.clockMoves || !this.hasTime))
         this.moveTime(next.timeLo, next.timeHi);
       sampler.moveCycles(state.clock, state.isEnabled);
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
       if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
       if (this.options.usesGraph && this.runGraph(decoder, untilNs)) continue;
       const code = decoder.step();
-      if (code === STEP_INSTRUCTION) this.instruction(decoder.instruction);
-      else if (code === STEP_EVENT) {
+      if (code === STEP_INSTRUCTION) {
+        log?.instruction(decoder.instruction);
+        this.instruction(decoder.instruction);
+      } else if (code === STEP_EVENT) {
+        log?.event(decoder.event);
         if (this.estimatesTime(decoder.event)) {
           sampler.estimateTime();
           // That may be later than records that are to be taken first.
@@ -204,7 +201,7 @@ export class PtQueue {
         }
         this.closeBranch(decoder.errorIpLo, decoder.errorIpHi);
         this.fail(code);
-        this.resume(decoder);
+        this.resume(decoder, code);
       }
     }
   }
@@ -234,7 +231,7 @@ export class PtQueue {
       this.graphs.set(this.image, graphs);
     }
     let graph = graphs.get(state.mode);
-    if (graph === undefined) {
+    if (graph === undefined || graph.isOvergrown) {
       graph = new QueueGraph(this.image, state, {
         sampler: this.sampler,
         flow: this.options.flow,
@@ -261,30 +258,44 @@ export class PtQueue {
   }
 
   /** After an error: with the next packet that has an address. */
-  private resume(decoder: FlowDecoder): void {
+  private resume(decoder: FlowDecoder, code: number): void {
+    const { offset } = decoder;
     const failed = decoder.resume();
-    if (failed === 0) return;
-    if (failed !== FLOW_END) this.fail(failed);
+    if (failed === 0) {
+      this.options.log?.line('decoding goes on with the next packet that has an address');
+      return;
+    }
+    // The same packet again, which nothing gets past: that was told.
+    const isTold = failed === code && decoder.offset === offset;
+    if (failed !== FLOW_END && !isTold) this.fail(failed);
     this.isSynchronized = false;
   }
 
   private fail(code: number): void {
     this.pebs.clear();
-    const { decoder, sampler } = this;
-    sampler.error(errorOfFlow(code), decoder?.errorIpLo ?? 0, decoder?.errorIpHi ?? 0);
+    this.isChangeTold = false;
+    const { decoder, sampler, options } = this;
+    const ipLo = decoder?.errorIpLo ?? 0;
+    const ipHi = decoder?.errorIpHi ?? 0;
+    options.log?.error(code, decoder?.offset ?? 0, ipLo, ipHi);
+    sampler.error(errorOfFlow(code), ipLo, ipHi);
   }
 
   private moveTime(lo: number, hi: number): void {
-    this.timeLo = lo;
-    this.timeHi = hi;
+    this.clockMoves = this.decoder?.state.clock.moves ?? 0;
     this.hasTime = true;
     this.sampler.setTime(lo, hi);
+    this.options.log?.time(this.sampler.timeNs, lo, hi);
   }
 
   private instruction(instruction: ExecutedInstruction): void {
     const { ipLo, ipHi, kind } = instruction;
     const { sampler, open } = this;
     if (open.isOpen) this.closeBranch(ipLo, ipHi);
+    const isBranch = kind >= KIND_CALL;
+    const flags =
+      (isBranch ? flagsOf(kind, instruction.detail) : 0) |
+      (instruction.isSpeculative ? FLAG_IN_TRANSACTION : 0);
     const { cycles } = sampler;
     const isKnown = cycles !== null && kind > KIND_CALL && kind !== KIND_JUMP && cycles.take();
     open.cycles = cycles?.total ?? 0;
@@ -295,9 +306,10 @@ export class PtQueue {
     }
     if (isSampled) {
       this.copyInstruction(instruction);
-      sampler.putInstruction(ipLo, ipHi);
+      const endsTrace = isBranch && this.isDisableNext();
+      sampler.putInstruction(ipLo, ipHi, endsTrace ? flags | FLAG_TRACE_END : flags);
     }
-    if (kind < KIND_CALL) return;
+    if (!isBranch) return;
     open.isOpen = true;
     open.areCyclesKnown = isKnown;
     open.ipLo = ipLo;
@@ -306,9 +318,17 @@ export class PtQueue {
     open.nextLo = next | 0;
     open.nextHi = next > 0xffff_ffff ? (ipHi + 1) | 0 : ipHi;
     open.isConditional = kind === KIND_CONDITIONAL;
-    open.flags = flagsOf(kind, instruction.detail) | (instruction.isSpeculative ? FLAG_IN_TRANSACTION : 0);
+    open.flags = flags;
     open.length = instruction.length;
     copyBytes(instruction, open.bytes);
+  }
+
+  /** Tracing goes off with the branch that was executed last. */
+  private isDisableNext(): boolean {
+    const { decoder } = this;
+    if (decoder === null || !decoder.isEventNext) return false;
+    const { kind, isStatus } = decoder.state.event;
+    return kind === EVENT_DISABLED && !isStatus;
   }
 
   /** A packet tells of what comes, and may have brought cycles. */
@@ -341,6 +361,34 @@ export class PtQueue {
     sampler.branch(open.flags | flags, open.ipLo, open.ipHi, toLo, toHi);
   }
 
+  /** A branch that an event is; what it does to the interrupt flag is the event behind it. */
+  private eventBranch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
+    const { sampler } = this;
+    const next = this.decoder!.state.event;
+    let change = 0;
+    if (this.options.flow.interruptFlags === true && isInterruptChange(next)) {
+      change = putInterruptChange(sampler, next.detail !== 0, flags, fromLo, fromHi, toLo, toHi);
+      this.isChangeTold = true;
+    }
+    sampler.branch(flags | change, fromLo, fromHi, toLo, toHi);
+  }
+
+  /** Interrupts are on or off from here. */
+  private interruptFlag(event: Readonly<FlowEvent>): void {
+    const { sampler, open, isChangeTold } = this;
+    const { ipLo, ipHi } = event;
+    const isOn = event.detail !== 0;
+    this.isChangeTold = false;
+    if (isInterruptChange(event)) {
+      if (open.isOpen) {
+        const change = putInterruptChange(sampler, isOn, open.flags, open.ipLo, open.ipHi, ipLo, ipHi);
+        this.closeBranch(ipLo, ipHi, change);
+      }
+    } else if (!event.isStatus && !isChangeTold && !event.isIpSuppressed)
+      putInterruptChange(sampler, isOn, 0, ipLo, ipHi, 0, 0);
+    sampler.interruptFlag = isOn ? 0 : FLAG_INTERRUPTS_OFF;
+  }
+
   /** User code goes on after a while that was not traced. */
   private estimatesTime({ kind, isStatus, isIpSuppressed, ipHi }: Readonly<FlowEvent>): boolean {
     return kind === EVENT_ENABLED && !isStatus && !isIpSuppressed && ipHi >= 0;
@@ -356,7 +404,7 @@ export class PtQueue {
         sampler.sample.instructionBytes = 0;
         if (event.isIpSuppressed) return;
         this.takeCycles();
-        sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
+        this.eventBranch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
       case EVENT_DISABLED:
         if (event.isStatus) return;
@@ -368,7 +416,7 @@ export class PtQueue {
         this.closeBranch(event.ipLo, event.ipHi);
         this.takeCycles();
         sampler.sample.instructionBytes = 0;
-        sampler.branch(
+        this.eventBranch(
           FLAG_BRANCH | FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT,
           event.ipLo,
           event.ipHi,
@@ -386,6 +434,9 @@ export class PtQueue {
         sampler.cut();
         return;
       }
+      case EVENT_IFLAGS:
+        this.interruptFlag(event);
+        return;
       case EVENT_BLOCK_BEGIN:
         this.pebs.begin(event.detail, event.count);
         return;
@@ -402,6 +453,7 @@ export class PtQueue {
       case EVENT_OVERFLOW:
         this.open.isOpen = false;
         this.pebs.clear();
+        this.options.log?.errorLine('packets were lost in the processor (overflow)');
         sampler.error(ERROR_OVERFLOW, event.ipLo, event.ipHi);
         return;
       default:
@@ -409,31 +461,4 @@ export class PtQueue {
         putTraceEvent(sampler, event);
     }
   }
-}
-
-function copyBytes(instruction: ExecutedInstruction, into: Uint8Array): void {
-  const { section, length, ipLo, isTruncated } = instruction;
-  if (section === null || isTruncated) {
-    into.fill(0, 0, length);
-    return;
-  }
-  const at = ((ipLo >>> 0) - (section.baseLo >>> 0)) >>> 0;
-  for (let n = 0; n < length; n++) into[n] = section.bytes[at + n]!;
-}
-
-/** Packets of a PSB+ that are looked through for its FUP. */
-const MOST_HEADER_PACKETS = 64;
-
-/** The address that a PSB+ gives, if it gives one. */
-function headerIp(bytes: Uint8Array, psb: number): LastIp | null {
-  const packet = new Packet();
-  const lastIp = new LastIp();
-  let at = psb + PT_SIZE_PSB;
-  for (let count = 0; count < MOST_HEADER_PACKETS; count++) {
-    const size = readPacket(bytes, at, bytes.length, packet);
-    if (size <= 0 || packet.kind === PACKET_PSBEND) return null;
-    if (packet.kind === PACKET_FUP) return lastIp.update(packet) ? lastIp : null;
-    at += size;
-  }
-  return null;
 }

@@ -6,6 +6,7 @@ import {
   PERF_RECORD_SAMPLE,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
+  recordTypeName,
 } from '../abi/index.ts';
 import { type AuxIndex, type AuxQueue, type AuxStretch, auxQueues, readStretches } from '../aux/index.ts';
 import { Machine, SIDEBAND_TYPES } from '../machine/index.ts';
@@ -26,14 +27,17 @@ import {
   findPsbBackward,
   NO_ERRATA,
   type PerfClock,
+  PT_CONFIG_EVENT_TRACE,
   type PtInfo,
   parseCpu,
 } from '../trace/index.ts';
+import { DecodingLog } from './decoding-log.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import { lettersNotDone } from './not-done.ts';
 import { PebsEvents } from './pebs-events.ts';
 import { ProcessCode } from './process-code.ts';
 import { PtQueue, RUN_FULL, RUN_NEEDS_BYTES, RUN_NEEDS_CODE } from './pt-queue.ts';
+import { QueueLog } from './queue-log.ts';
 import { QuickQueue } from './quick-queue.ts';
 import { RecordBuffer } from './record-buffer.ts';
 import { RecordedSamples } from './recorded-samples.ts';
@@ -78,6 +82,7 @@ export class PtSession {
   private pebsEvents: PebsEvents | null = null;
   private plan: SamplingPlan | null = null;
   private queues: RunningQueue[] = [];
+  private readonly log: DecodingLog | null;
   /** How far all queues have come, nanoseconds. */
   private reachedNs = -Infinity;
   private decodedBytes = 0;
@@ -111,7 +116,11 @@ export class PtSession {
     this.threads = new TracedThreads(this.machine, this.ringSize());
     this.recorded = new RecordedSamples(request.options, reader.littleEndian);
     const hasTsc = attrs.some(({ config }) => (config & info.tscBit) !== 0n);
-    const { timeless } = request.options;
+    const { timeless, log } = request.options;
+    this.log =
+      log === null || request.writeLog === undefined
+        ? null
+        : new DecodingLog(request.writeLog, log.onlyErrors);
     const clock = info.clock ?? index.timeConversion;
     // The kernel counts in 64 bits that wrap: a zero that lies before the machine's start is a negative one.
     this.pebsClock = clock === null ? null : { ...clock, timeZero: BigInt.asIntN(64, clock.timeZero) };
@@ -129,6 +138,7 @@ export class PtSession {
     const events = addSyntheticEvents(this.reader, traceEvent, options, {
       hasTime: this.clock !== null,
       isPerCpu: this.info.isPerCpu,
+      hasInterruptFlag: this.hasInterruptFlag(traceEvent),
     });
     this.plan = {
       options,
@@ -143,8 +153,12 @@ export class PtSession {
       countsCycles: this.countsCycles(),
       ratioKhz: ratioKhz(this.clock ?? this.info.clock, this.info.maxNonTurboRatio),
     };
-    const flow = { errata: this.errata(), settings: this.timeSettings(traceEvent) };
-    this.queues = auxQueues(this.index.pieces).map((source): RunningQueue => {
+    const flow = {
+      errata: this.errata(),
+      settings: this.timeSettings(traceEvent),
+      interruptFlags: this.hasInterruptFlag(traceEvent),
+    };
+    this.queues = auxQueues(this.index.pieces).map((source, index): RunningQueue => {
       const thread = this.threads.find(-1, source.tid, source.cpu);
       const sampler = new TraceSampler(this.plan!, new RecordBuffer(this.reader.littleEndian), thread);
       const image = this.code.imageOf(thread.pid);
@@ -154,6 +168,7 @@ export class PtSession {
         sliceBytes: this.sliceBytes(),
         cpu: source.cpu,
         signal: this.scan.signal,
+        log: this.queueLog(index, source),
       };
       const queue =
         options.quick > 0
@@ -167,6 +182,12 @@ export class PtSession {
       });
       return { source, queue, stretches, thread, isDone: false, isThere: false };
     });
+  }
+
+  private queueLog(index: number, { cpu, tid }: AuxQueue): QueueLog | undefined {
+    if (this.log === null) return undefined;
+    const place = `${cpu >= 0 ? `, cpu ${cpu}` : ''}${tid >= 0 ? `, thread ${tid}` : ''}`;
+    return new QueueLog(this.log, `queue ${index}${place}`, this.errata());
   }
 
   /** Decode everything up to a time. Without a clock nothing is known of times: that waits for the end of threads. */
@@ -188,6 +209,8 @@ export class PtSession {
 
   /** What a record says of processes and of who runs where. */
   observe(view: DataView, start: number, end: number, type: number): void {
+    if (this.log !== null && this.request.options.log?.records === true)
+      this.log.line(recordLine(this.decode(view, start, end)));
     if (SIDEBAND_TYPES.has(type)) {
       this.machine.record(this.decode(view, start, end));
       for (const running of this.queues) this.refresh(running);
@@ -235,6 +258,7 @@ export class PtSession {
   }
 
   async close(): Promise<void> {
+    this.log?.close();
     await this.code.close();
     for (const { stretches } of this.queues) await stretches.return();
   }
@@ -243,7 +267,10 @@ export class PtSession {
     const errors = [...(this.plan?.errors ?? [])]
       .sort((a, b) => a[0] - b[0])
       .map(([code, count]) => ({ code, text: errorText(code), count }));
-    const notDone = lettersNotDone(this.request.options, this.pebsEvents);
+    const notDone = lettersNotDone(this.request.options, this.pebsEvents, {
+      hasLog: this.log !== null,
+      hasCyc: this.queues.some(({ queue }) => queue.sampler.cycles?.hasCyc === true),
+    });
     const diagnostics = [...notDone, ...this.code.diagnostics];
     return { diagnostics, errors, decodedBytes: this.decodedBytes };
   }
@@ -389,8 +416,13 @@ export class PtSession {
     const { skd007, skl168, bdm64 } = this.errata();
     const isUserOnly = traceEvent.attr.flags.excludeKernel !== 0;
     const isUsable = (isUserOnly || this.info.schedSwitch === 0) && !skd007 && !skl168 && !bdm64;
-    // Which instruction cycles belong to only the exact decoder tells.
-    return isUsable && !this.countsCycles();
+    // Which instruction cycles belong to only the exact decoder tells, and it has each instruction for the log.
+    return isUsable && !this.countsCycles() && this.log === null;
+  }
+
+  /** Every change of the interrupt flag is told: only with event trace. */
+  private hasInterruptFlag({ attr }: RecordedEvent): boolean {
+    return this.info.hasEventTrace && (attr.config & PT_CONFIG_EVENT_TRACE) !== 0n;
   }
 
   private countsCycles(): boolean {
@@ -443,4 +475,12 @@ function ratioKhz(clock: PerfClock | null, nominalRatio: number): number {
   if (clock === null || clock.timeMult === 0 || nominalRatio === 0) return 0;
   const ticksPerSecond = (1e9 * 2 ** clock.timeShift) / clock.timeMult;
   return Math.floor(ticksPerSecond / nominalRatio / 1000);
+}
+
+/** A record of the kernel, for the log. */
+function recordLine({ type, sampleId }: ReturnType<typeof decodeRecord>): string {
+  const of = sampleId?.pid === undefined ? '' : ` ${sampleId.pid}/${sampleId.tid ?? -1}`;
+  const cpu = sampleId?.cpu === undefined ? '' : ` cpu ${sampleId.cpu}`;
+  const time = sampleId?.time === undefined ? '' : ` at ${sampleId.time} ns`;
+  return `record ${recordTypeName(type)}${of}${cpu}${time}`;
 }

@@ -36,6 +36,9 @@ import type { TraceSampler } from './trace-sampler.ts';
 
 const MOVES_TIME: ReadonlySet<number> = new Set([PACKET_TSC, PACKET_TMA, PACKET_MTC, PACKET_CYC]);
 
+/** 64 MiB: nodes that share their ways may have many more. */
+const MOST_INSTRUCTIONS = 1 << 22;
+
 /** One node, instruction by instruction; each once. */
 class NodeInstructions {
   /** By node: where its instructions begin, plus 1; 0 is not known yet. */
@@ -101,6 +104,8 @@ export class QueueGraph {
   private state: FlowState;
   /** The node whose way out is not known yet; 0: none. */
   private open = 0;
+  /** Its last instruction may make a sample, which tells whether tracing goes off with it: still to be executed. */
+  private isLastWaiting = false;
   /** The node that was executed last. */
   private last = 0;
   private untilNs = 0;
@@ -146,6 +151,10 @@ export class QueueGraph {
     handOver.give(engine, state);
   }
 
+  get isOvergrown(): boolean {
+    return this.graph.isOvergrown || this.instructions.lo.length > MOST_INSTRUCTIONS;
+  }
+
   private events(): EngineEventListener {
     return {
       onPart: (_graph, node, instructions) => this.part(node, instructions),
@@ -181,6 +190,7 @@ export class QueueGraph {
 
   private time(packet: Readonly<Packet>): boolean {
     this.state.clock.update(packet);
+    if (this.isLastWaiting) this.executeLast(this.open);
     if (packet.kind === PACKET_CBR) this.sampler.setRatio(packet.lo);
     // Packets of an interrupt or a PSB+ come here, too.
     else if (MOVES_TIME.has(packet.kind)) this.hasTimeMoved = true;
@@ -216,7 +226,10 @@ export class QueueGraph {
       this.open = node;
       const first = instructions.firstOf(node);
       const last = first + graph.instructions.at(node) - 1;
-      this.execute(this.way(first, last), last + 1);
+      const from = this.way(first, last);
+      if (sampler.skipInstructions(last + 1 - from)) continue;
+      this.execute(from, last);
+      this.isLastWaiting = true;
     }
     this.last = nodes[count - 1]!;
   }
@@ -239,6 +252,7 @@ export class QueueGraph {
   /** The way out of a node, to an address. */
   private leave(node: number, toLo: number, toHi: number, added = 0): void {
     const { graph, instructions } = this;
+    if (this.isLastWaiting) this.executeLast(node, added);
     if (graph.end.at(node) === END_CONDITIONAL) {
       const other = graph.notTaken.at(node);
       if (graph.loOf(other) === toLo && graph.hiOf(other) === toHi) return;
@@ -246,13 +260,21 @@ export class QueueGraph {
     this.branch(instructions.firstOf(node) + graph.instructions.at(node) - 1, toLo, toHi, added);
   }
 
-  private execute(from: number, to: number): void {
+  /** The branch at the end of a node. */
+  private executeLast(node: number, added = 0): void {
+    this.isLastWaiting = false;
+    const last = this.instructions.firstOf(node) + this.graph.instructions.at(node) - 1;
+    this.execute(last, last + 1, added);
+  }
+
+  private execute(from: number, to: number, added = 0): void {
     const { sampler, instructions } = this;
     if (sampler.skipInstructions(to - from)) return;
     for (let place = from; place < to; place++) {
       if (!sampler.isSampled()) continue;
       this.takeInstruction(place);
-      sampler.putInstruction(instructions.lo.at(place), instructions.hi.at(place));
+      const flags = instructions.flags.at(place) | this.transactionFlag | added;
+      sampler.putInstruction(instructions.lo.at(place), instructions.hi.at(place), flags);
     }
   }
 

@@ -100,6 +100,7 @@ export class QuickQueue {
   begin(stretch: AuxStretch): void {
     this.doneBytes += this.bytes.length;
     this.bytes = stretch.bytes;
+    this.options.log?.begin(stretch.bytes, this.doneBytes, stretch.isContinued);
     this.seek(0);
     if (!stretch.isContinued) this.sampler.thread.calls.clear();
   }
@@ -119,6 +120,7 @@ export class QuickQueue {
   /** As that of PtQueue. */
   run(untilNs: number): number {
     const { sampler, clock } = this;
+    const { log } = this.options;
     for (;;) {
       if (sampler.buffer.length >= MOST_RECORDS) return RUN_FULL;
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
@@ -127,11 +129,16 @@ export class QuickQueue {
       const size = cursor.next();
       if (size <= 0) {
         if (cursor.position >= this.bytes.length || size === 0) return this.leave();
+        log?.error(size, cursor.offset, this.ipLo, this.ipHi);
         sampler.error(ERROR_BAD_PACKET, this.ipLo, this.ipHi);
         this.seek(cursor.offset + 1);
         continue;
       }
-      if (clock.update(cursor.packet) && clock.estimate.hasTsc) sampler.setTime(clock.tscLo, clock.tscHi);
+      log?.packet(this.bytes, cursor.offset, cursor.packet);
+      if (clock.update(cursor.packet) && clock.estimate.hasTsc) {
+        sampler.setTime(clock.tscLo, clock.tscHi);
+        log?.time(sampler.timeNs, clock.tscLo, clock.tscHi);
+      }
       this.take(cursor.packet, cursor.offset);
     }
   }
@@ -154,6 +161,7 @@ export class QuickQueue {
   private synchronize(): boolean {
     const psb = findPsb(this.bytes, this.cursor.position, this.bytes.length);
     if (psb < 0) return this.leave() !== RUN_NEEDS_BYTES;
+    this.options.log?.synchronized(this.bytes, psb);
     this.cursor = new PacketCursor(this.bytes, { from: psb });
     this.isSynchronized = true;
     return true;
@@ -193,6 +201,7 @@ export class QuickQueue {
         this.takeFup(packet);
         return;
       case PACKET_OVF:
+        this.options.log?.errorLine('packets were lost in the processor (overflow)');
         sampler.error(ERROR_OVERFLOW, this.ipLo, this.ipHi);
         this.isEnabled = false;
         this.isOverflow = true;
@@ -252,10 +261,15 @@ export class QuickQueue {
     if (isAsync) {
       const isAbort = this.transaction >= 0 && (this.transaction & PT_MODE_TSX_ABRT) !== 0;
       const end = isEnd ? FLAG_TRACE_END : 0;
-      const kind = isAbort ? FLAG_ABORT : isKnown ? FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT : FLAG_TRACE_END;
-      sampler.putInstruction(fromLo, fromHi);
+      const kind = isAbort
+        ? FLAG_ABORT
+        : isKnown
+          ? FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT
+          : FLAG_ASYNC | FLAG_TRACE_END;
+      const flags = FLAG_BRANCH | kind | end;
+      sampler.putInstruction(fromLo, fromHi, flags);
       this.putTransaction(fromLo, fromHi);
-      sampler.branch(FLAG_BRANCH | kind | end, fromLo, fromHi, isKnown ? ipLo : 0, isKnown ? ipHi : 0);
+      sampler.branch(flags, fromLo, fromHi, isKnown ? ipLo : 0, isKnown ? ipHi : 0);
     }
     if (!isKnown) return;
     if (packet.kind === PACKET_TIP_PGE) {

@@ -29,6 +29,7 @@ export const SYNTHETIC_PWRX = 4n;
 export const SYNTHETIC_CBR = 5n;
 export const SYNTHETIC_PSB = 6n;
 export const SYNTHETIC_EVT = 7n;
+export const SYNTHETIC_IFLAG = 8n;
 
 const CYCLES = 0n;
 const INSTRUCTIONS = 1n;
@@ -63,6 +64,7 @@ export interface SyntheticEvents {
   exstop: RecordedEvent | null;
   pwrx: RecordedEvent | null;
   evt: RecordedEvent | null;
+  iflag: RecordedEvent | null;
 }
 
 /** Put them into the recording's table, as if they had been recorded beside the trace's own event. */
@@ -70,7 +72,7 @@ export function addSyntheticEvents(
   reader: PerfDataReader,
   traceEvent: RecordedEvent,
   options: ItraceOptions,
-  facts: { hasTime: boolean; isPerCpu: boolean },
+  facts: { hasTime: boolean; isPerCpu: boolean; hasInterruptFlag: boolean },
 ): SyntheticEvents {
   const { excludeUser, excludeKernel, excludeHv, excludeHost, excludeGuest } = traceEvent.attr.flags;
   let id = (traceEvent.ids[0] ?? 0) + ID_DISTANCE;
@@ -131,6 +133,15 @@ export function addSyntheticEvents(
     evt:
       options.eventTrace && (traceEvent.attr.config & PT_CONFIG_EVENT_TRACE) !== 0n
         ? add(TYPE_SYNTHETIC, SYNTHETIC_EVT, (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks, 'evt')
+        : null,
+    iflag:
+      options.eventTrace && facts.hasInterruptFlag
+        ? add(
+            TYPE_SYNTHETIC,
+            SYNTHETIC_IFLAG,
+            (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks,
+            'iflag',
+          )
         : null,
   };
 }

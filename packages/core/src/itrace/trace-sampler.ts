@@ -17,6 +17,7 @@ import {
   FLAG_ASYNC,
   FLAG_CALL,
   FLAG_IN_TRANSACTION,
+  FLAG_INTERRUPTS_CHANGE,
   FLAG_RETURN,
   FLAG_TRACE_BEGIN,
   FLAG_TRACE_END,
@@ -64,10 +65,14 @@ export class TraceSampler {
   /** Which event has which counter, in this queue, now. */
   readonly pebsCounters: PebsCounters = new Map();
   thread: TracedThread;
-  /** TSC of the last timing packet: halves, and ticks. */
-  private tscLo = 0;
-  private tscHi = 0;
+  /** TSC of the last timing packet. */
   private ticks = 0;
+  /**
+   * The latest of them all: time does not go back behind an estimate that was ahead, whether a sample was made then or not. When
+   * something happened else depended on who asked before.
+   */
+  private latestLo = 0;
+  private latestHi = 0;
   private isTimeNew = false;
   private instructionsSinceTime = 0;
   private readonly plan: SamplingPlan;
@@ -94,6 +99,8 @@ export class TraceSampler {
   private lastHi = 0;
   /** Null where nobody wants them. */
   readonly cycles: CycleCount | null;
+  /** FLAG_INTERRUPTS_OFF while they are. */
+  interruptFlag = 0;
   /** The instruction, or branch, that comes is one at which the cycles are known. */
   areCyclesKnown = false;
   private readonly sinceInstruction = new SinceSample();
@@ -116,11 +123,14 @@ export class TraceSampler {
   /** A timing packet: what follows is executed then. */
   setTime(tscLo: number, tscHi: number): void {
     if (this.plan.clock === null) return;
-    this.tscLo = tscLo;
-    this.tscHi = tscHi;
-    this.ticks = (tscHi >>> 0) * TWO_32 + (tscLo >>> 0);
+    const lo = tscLo >>> 0;
+    const hi = tscHi >>> 0;
+    this.ticks = hi * TWO_32 + lo;
     this.instructionsSinceTime = 0;
     this.leftInPeriod = 0;
+    if (hi < this.latestHi || (hi === this.latestHi && lo <= this.latestLo)) return;
+    this.latestLo = lo;
+    this.latestHi = hi;
     this.isTimeNew = true;
   }
 
@@ -131,7 +141,7 @@ export class TraceSampler {
       this.isTimeNew = false;
       const { clock } = this.plan;
       if (clock !== null)
-        sample.timeNs = Math.max(sample.timeNs, tscToPerfNs(clock, this.tscLo >>> 0, this.tscHi >>> 0));
+        sample.timeNs = Math.max(sample.timeNs, tscToPerfNs(clock, this.latestLo, this.latestHi));
     }
     return sample.timeNs;
   }
@@ -295,7 +305,8 @@ export class TraceSampler {
     return period < this.lastPeriod ? periodTicks : periodTicks - (ticks - period * periodTicks);
   }
 
-  putInstruction(ipLo: number, ipHi: number): void {
+  /** `flags` of a branch, gone or not. */
+  putInstruction(ipLo: number, ipHi: number, flags = 0): void {
     const { sample, plan } = this;
     const { instructions, cycles } = plan.events;
     this.arrive(ipLo, ipHi);
@@ -303,7 +314,7 @@ export class TraceSampler {
     sample.ipHi = ipHi;
     sample.addrLo = 0;
     sample.addrHi = 0;
-    sample.flags = 0;
+    sample.flags = flags | this.interruptFlag;
     if (instructions !== null && !this.isSkipped()) {
       sample.period = plan.options.quick > 0 ? 1 : this.executed - this.executedAtSample;
       this.executedAtSample = this.executed;
@@ -360,7 +371,8 @@ export class TraceSampler {
     sample.ipHi = fromHi;
     sample.addrLo = toLo;
     sample.addrHi = toHi;
-    sample.flags = flags;
+    // A change says itself what was before.
+    sample.flags = (flags & FLAG_INTERRUPTS_CHANGE) !== 0 ? flags : flags | this.interruptFlag;
     sample.period = 1;
     this.setCycles(this.sinceBranch);
     this.put(branches);

@@ -29,6 +29,8 @@ export interface TraceRequest {
   /** Where the code comes from. */
   files: SymbolDriver;
   options: ItraceOptions;
+  /** Takes the log, where `options.log` asks for one. */
+  writeLog?: (text: string) => void;
   /** Samples shall tell how many cycles their instructions took, where the trace does. */
   countsCycles?: boolean;
   /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */

@@ -17,14 +17,27 @@ export const LOSS_KINDS = {
   'trace-overflow': 'overflows',
   /** Places where a hardware trace could not be followed: code that is not known, bytes that are damaged. What ran there is missing. */
   'trace-error': 'errors',
+  /** Instructions of an exact profile at addresses for which it had no room: they are in its totals only. */
+  'profile-full': 'instructions',
   /** A sampling format's program: its map had no room for what it counts under a new key. */
   'format-map-full': 'samples',
   /** A sampling format's program: its ring buffer had no room. */
   'format-ring-full': 'samples',
   /** A sampling format's program: another stack has the same number in the kernel's table of stacks. */
   'format-stack-collision': 'samples',
-  /** Overflows of an event at which the kernel did not run the format's program: it was reading a map on that CPU, as a rule. */
+  /** Overflows of an event, by its own count, at which the kernel did not run the format's program: it was reading a map on that CPU. */
   'format-skipped': 'samples',
+  /**
+   * Time in which user space read a sampling format's maps by system calls: overflows of events whose counts do not tell how
+   * many there were (clocks, events at a frequency, children) were skipped then, on the CPU that read.
+   */
+  'format-map-read': 'nanoseconds',
+  /** Hits of a tracepoint at which the kernel did not run the format's program: BPF was running on that CPU already. */
+  'format-recursion': 'runs',
+  /** From a notification of a sampling format until its counters were resumed: nothing was counted. */
+  'format-suspended': 'nanoseconds',
+  /** Overflows of other CPUs and events at the beginning of that time, before their counters were stopped, too. */
+  'format-while-suspended': 'samples',
   /** The file ends inside a record, or was never finished. */
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */
@@ -72,7 +85,7 @@ export class LossLedger {
   private readonly lastByKey = new Map<string, LossEntry>();
 
   add(facts: LossFacts): void {
-    const entry: LossEntry = {
+    this.enter({
       kind: facts.kind,
       event: facts.event ?? null,
       cpu: facts.cpu ?? null,
@@ -82,7 +95,15 @@ export class LossLedger {
       count: facts.count.toString(),
       unit: LOSS_KINDS[facts.kind],
       exact: facts.exact ?? true,
-    };
+    });
+  }
+
+  /** Those of another ledger. */
+  addEntries(entries: readonly LossEntry[]): void {
+    for (const entry of entries) this.enter({ ...entry });
+  }
+
+  private enter(entry: LossEntry): void {
     const isFull = this.entries.length >= MAX_ENTRIES;
     let key = `${entry.kind}|${entry.event}|${entry.cpu}|${entry.tid}`;
     if (isFull && !this.lastByKey.has(key)) {

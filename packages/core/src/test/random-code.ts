@@ -23,9 +23,15 @@ export interface RandomCode {
 
 /**
  * Functions that branch, call each other and, as often as not, the system; or, as a kernel, write CR3 instead, and each second one
- * handles interrupts. `address` is below 2^31, or negative: at the end of memory.
+ * handles interrupts. `address` is below 2^31, or negative: at the end of memory. `jumps`: what conditional branches look like.
  */
-export function randomCode(random: Random, address: number, isKernel = false, functions = 120): RandomCode {
+export function randomCode(
+  random: Random,
+  address: number,
+  isKernel = false,
+  functions = 120,
+  jumps: readonly number[][] = [JUMP_OVER],
+): RandomCode {
   const bytes: number[] = [];
   const starts: number[] = [];
   const calls: { at: number; to: number }[] = [];
@@ -35,7 +41,7 @@ export function randomCode(random: Random, address: number, isKernel = false, fu
     for (let parts = 4 + random.below(8); parts > 0; parts--) {
       for (let plain = random.below(5); plain >= 0; plain--) bytes.push(...random.pick(PLAIN));
       const choice = random.below(10);
-      if (choice < 5) bytes.push(...JUMP_OVER);
+      if (choice < 5) bytes.push(...(jumps.length === 1 ? jumps[0]! : random.pick(jumps)));
       else if (choice < 7) bytes.push(...(isKernel ? WRITE_CR3 : SYSCALL));
       else if (choice === 7) bytes.push(...CALL_RAX);
       else if (index + 1 < functions) {

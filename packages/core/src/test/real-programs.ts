@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { hiOf, loOf, memorySource } from '../base/index.ts';
+import { memorySource } from '../base/index.ts';
 import { EM_X86_64, findSection, openElf, PT_LOAD, readSectionBytes } from '../elf/index.ts';
 import { addElf, CodeImage } from '../trace/image/index.ts';
-import { decodeInstruction, Instruction, KIND_CALL, MODE_64 } from '../trace/insn/index.ts';
+import { calledFunctions } from '../trace/pt/index.ts';
 import type { OracleCode } from './libipt-oracle.ts';
 
 export function joinChunks(chunks: Iterable<Uint8Array>): Uint8Array<ArrayBuffer> {
@@ -47,15 +47,7 @@ export async function loadPrograms(): Promise<{
     const text = findSection(elf, '.text');
     assert.ok(text !== null);
     const bytes = (await readSectionBytes(elf, text))!;
-    const instruction = new Instruction();
-    for (let at = 0; at < bytes.length; ) {
-      const size = decodeInstruction(bytes, at, bytes.length, MODE_64, instruction);
-      at += Math.max(1, size);
-      const target = at + instruction.displacement;
-      if (size <= 0 || instruction.kind !== KIND_CALL || target < 0 || target >= bytes.length) continue;
-      const entry = address + BigInt(text.address + target);
-      entries.push(loOf(entry) | 0, hiOf(entry) | 0);
-    }
+    entries.push(...calledFunctions(bytes, address + BigInt(text.address)));
   }
   return { image, code, entries: Int32Array.from(entries) };
 }

@@ -1,6 +1,8 @@
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, printable } from '@counterpoint/core/base';
+import type { ProfileEvent } from '@counterpoint/core/profile';
 import { defineVerb, EXIT_OK, UsageError } from './args.ts';
 import { exportFormat, writeExport } from './export-file.ts';
+import { countOf } from './human.ts';
 import { ITRACE_OPTION, type ItraceName, itraceOptions } from './itrace-option.ts';
 import {
   FILTERS,
@@ -47,11 +49,16 @@ export default defineVerb<ExportName>({
     },
     {
       long: 'event',
-      value: 'NAME',
-      help: 'the event to show (default: the first with samples)',
+      value: 'NAME|N',
+      help: 'the event to show, or its place among those of the recording (default: the first with samples)',
       group: 'Output',
     },
-    { long: 'weight', value: 'samples|period', help: 'what widths and counts mean', group: 'Output' },
+    {
+      long: 'weight',
+      value: 'samples|period',
+      help: 'what widths and counts mean (default: period, as in report; folded: samples where each has the same period)',
+      group: 'Output',
+    },
     { long: 'title', value: 'TEXT', help: 'title of the picture or profile', group: 'Output' },
     {
       long: 'minimum-percent',
@@ -85,10 +92,13 @@ export default defineVerb<ExportName>({
     using progress = new ProgressLine(err);
     const filter = await sampleFilter(args, recording);
     const itrace = await itraceOptions(args, 'report');
+    const { TraceLog } = await import('./trace-log.ts');
+    using log = new TraceLog(itrace, out, err);
     const { profile, diagnostics, firstTimeNs, lastTimeNs } = await recording.profile({
       aggregate: !format.hasTimeline,
       ...(filter === undefined ? {} : { filter }),
       ...(itrace === null ? {} : { itrace }),
+      ...log.options,
       onProgress: progress.listener(),
     });
     const event = chosenEvent(profile.events, args.string('event'));
@@ -106,6 +116,8 @@ export default defineVerb<ExportName>({
     const bytes = await writeExport(profile, format, path, options, out);
     progress.close();
     if (bytes !== null) err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
+    const others = otherEvents(profile.events, event);
+    if (others !== null) err.line(err.style.yellow(`Note: ${others}`));
     if ((profile.events[event]?.samples ?? 0) === 0) {
       const filters = filterWords(args, FILTERS);
       const why = filters === '' ? 'the recording holds no samples' : `nothing passes ${filters}`;
@@ -118,17 +130,35 @@ export default defineVerb<ExportName>({
   },
 });
 
-function chosenEvent(events: readonly { name: string; samples: number }[], name: string | undefined): number {
+function chosenEvent(events: readonly ProfileEvent[], name: string | undefined): number {
   if (name === undefined)
     return Math.max(
       0,
       events.findIndex((event) => event.samples > 0),
     );
-  const found = events.findIndex((event) => event.name === name);
+  const byName = events.findIndex((event) => event.name === name);
+  // Copies of an event, of several sampling formats, have one name.
+  const found = byName < 0 && /^\d{1,4}$/.test(name) && events[Number(name) - 1] ? Number(name) - 1 : byName;
   if (found >= 0) return found;
   throw new CounterpointError(
     'ERR_NO_SUCH_EVENT',
     `the recording has no event "${name}"`,
-    `It has: ${events.map((event) => event.name).join(', ')}`,
+    `It has: ${events.map((event, index) => `${index + 1}: ${printable(event.name)}`).join(', ')}`,
   );
 }
+
+/** An export shows one event; what of the others is left out, and how to have it instead. Null where that is nothing. */
+function otherEvents(events: readonly ProfileEvent[], shown: number): string | null {
+  const others = events.flatMap(({ name, samples }, index) => {
+    if (index === shown || samples === 0) return [];
+    const isAlone = events.filter((one) => one.name === name).length === 1;
+    return [`--event ${isAlone ? printable(name) : index + 1} (${countOf(samples, 'sample')})`];
+  });
+  if (others.length === 0) return null;
+  const more = others.length > MOST_OTHERS ? `, and ${others.length - MOST_OTHERS} more` : '';
+  const list = others.slice(0, MOST_OTHERS).join(', ');
+  return `only ${printable(events[shown]!.name)} is in it; what else the recording has: ${list}${more}`;
+}
+
+/** Others that are named. */
+const MOST_OTHERS = 8;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { percentText } from './human.ts';
+import { countOf, percentText } from './human.ts';
 
 test("shares are rounded as C's printf rounds them", () => {
   const values = [
@@ -27,4 +27,11 @@ test("shares are rounded as C's printf rounds them", () => {
   assert.equal(error, undefined);
   // All digits, because printf reads long doubles.
   assert.deepEqual(values.map(percentText), stdout.trimEnd().split('\n'));
+});
+
+test('one is one', () => {
+  assert.deepEqual(
+    [0, 1, 1n, 2, 12345n].map((count) => countOf(count, 'swap')),
+    ['0 swaps', '1 swap', '1 swap', '2 swaps', '12,345 swaps'],
+  );
 });

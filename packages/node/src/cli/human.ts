@@ -41,3 +41,8 @@ export function percentText(percent: number): string {
   const goesDown = Number.isInteger(eighths) && eighths % 4 === 1;
   return `${(goesDown ? percent - 0.005 : percent).toFixed(2)}%`;
 }
+
+/** `1 sample`, `1,234 samples`. */
+export function countOf(count: number | bigint, noun: string): string {
+  return `${formatCount(count)} ${noun}${BigInt(count) === 1n ? '' : 's'}`;
+}

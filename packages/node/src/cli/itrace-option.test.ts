@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runCommandLine } from './main.ts';
@@ -51,4 +53,28 @@ test('letters that are none are a mistake of usage, pointed at', { skip }, async
   assert.match(err, /'i10x'\n +\\___ the unit of a period/);
   const views = await run('script', '-i', RECORDING, '--insn-trace', '--call-trace');
   assert.equal(views.status, 129);
+});
+
+test('a log of decoding: a file in the working directory, which is said, or the output', {
+  skip,
+}, async () => {
+  const before = process.cwd();
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-log-'));
+  process.chdir(folder);
+  try {
+    const { status, err } = await run('script', '-i', RECORDING, '--itrace=de');
+    assert.equal(status, 0);
+    assert.match(err, /^Log of decoding: intel_pt\.log \(\d.*B\)\.$/m);
+    const log = readFileSync(join(folder, 'intel_pt.log'), 'utf8');
+    assert.match(log, /^ {2}[0-9a-f]{8}: {2}02 82 .* psb$/m);
+    assert.match(log, /^error at [0-9a-f]+, address [0-9a-f]+: no memory mapped/m);
+    rmSync(join(folder, 'intel_pt.log'));
+    const printed = await run('report', '-i', RECORDING, '--itrace=d+o+ei');
+    assert.match(printed.out, /^--- before an error of queue \d/m);
+    assert.doesNotMatch(printed.err, /Log of decoding/);
+    assert.ok(!existsSync(join(folder, 'intel_pt.log')));
+  } finally {
+    process.chdir(before);
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -10,7 +10,7 @@ export const ITRACE_OPTION: OptionRow<ItraceName> = {
   value: 'LETTERS',
   optionalValue: '',
   negatable: true,
-  help: 'samples made out of a hardware trace (Intel PT): i instructions, y cycles, b branches, c calls, r returns, x transactions, w ptwrite, p power, o PEBS records, I event trace, e errors, g call chains, l last branches (G, L: of recorded samples), s skip, q quick (no code), A cycles everywhere (-F +ipc); i100us is one each 100 microseconds; --no-itrace leaves the trace alone',
+  help: 'samples made out of a hardware trace (Intel PT): i instructions, y cycles, b branches, c calls, r returns, x transactions, w ptwrite, p power, o PEBS records, I event trace, e errors, d a log of decoding (intel_pt.log; d+e only around errors, d+o to the output), g call chains, l last branches (G, L: of recorded samples), s skip, q quick (no code), A cycles everywhere (-F +ipc); i100us is one each 100 microseconds; --no-itrace leaves the trace alone',
   group: 'Hardware trace',
 };
 

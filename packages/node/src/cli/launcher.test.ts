@@ -143,8 +143,10 @@ describe('a recorded command is as it would be without us', { skip: skipReason()
   }
 
   test('under nohup a hangup ends neither, and SIGQUIT leaves a complete file', () => {
-    const script = `"$@" & sleep 0.8; kill -$SIGNAL $!; wait $!; echo $?`;
     const data = join(root, 'nohup.data');
+    // Not before it records: Node begins with signals as they are by default, whatever its parent has set.
+    const begun = `n=0; until [ -e '${data}' ] || [ $n -gt 200 ]; do sleep 0.05; n=$((n+1)); done`;
+    const script = `rm -f '${data}'; "$@" & ${begun}; kill -$SIGNAL $!; wait $!; echo $?`;
     const words = [LAUNCHER, 'record', '-q', '-e', 'cpu-clock:u', '-o', data, '--'];
     const shell = ['/bin/sh', '-c', script, 'sh'];
     assert.equal(
@@ -154,6 +156,16 @@ describe('a recorded command is as it would be without us', { skip: skipReason()
     assert.equal(run('', [...shell, ...words, 'sleep', '30'], { ...process.env, SIGNAL: 'QUIT' }), '143\n');
     // Finished: the header states the size of the records.
     assert.notEqual(readFileSync(data).readBigUint64LE(48), 0n);
+  });
+
+  test('npm start with words is that verb, where npm was called', () => {
+    const start = fileURLToPath(new URL('../../../../scripts/start.mjs', import.meta.url));
+    const { status, stdout, stderr } = spawnSync(process.execPath, [start, 'pt', 'dump', 'absent.pt'], {
+      encoding: 'utf8',
+      env: { ...process.env, INIT_CWD: root },
+    });
+    assert.equal(status, 1, stdout);
+    assert.match(stderr, /^counterpoint: cannot open absent\.pt: no such file or directory$/m);
   });
 
   test('too few open files: one line that says so, and what to do', () => {

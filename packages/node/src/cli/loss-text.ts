@@ -7,14 +7,23 @@ const WORDS: Record<LossKind, string> = {
   'ring-full': 'records lost because a ring buffer was full (larger -m, or a lower -F)',
   'lost-samples': 'samples the kernel dropped',
   throttled: 'of time in which an event was throttled',
-  'format-map-full': 'samples that a full map had no room for (more entries: see the options of the format)',
+  'format-map-full':
+    'samples that a full map had no room for (a larger max-entries, max-threads or what else the format names it: counterpoint list formats)',
   'format-ring-full':
-    'samples that a full buffer had no room for (a larger one: see the options of the format)',
-  'format-stack-collision': 'samples whose stack has a number that another stack took',
-  'format-skipped': 'overflows at which the kernel did not run the format',
+    'samples that a full buffer had no room for (a larger ring of on-miss, more records of double-buffer: counterpoint list formats)',
+  'format-stack-collision':
+    'call stacks, for which no place was left: their samples are there, without callers (a larger max-stacks: counterpoint list formats)',
+  'format-skipped': 'overflows without a run of the format: the kernel skipped it',
+  'format-map-read':
+    "of time in which a format's maps were read: the kernel runs no format on that CPU then, and counts nothing of it",
+  'format-recursion':
+    'runs of a program on a tracepoint that the kernel left out: another was running on that CPU',
+  'format-suspended': 'of time in which a format had its counters suspended',
+  'format-while-suspended': 'overflows that came while a format was suspended',
   'aux-truncated': 'stretches of trace data cut short',
   'trace-overflow': 'overflows in which the processor lost trace packets',
   'trace-error': 'places where the trace could not be followed: what ran there is missing',
+  'profile-full': 'instructions at addresses for which the profile had no room: in its totals only',
   'aux-overwritten': 'stretches of trace data overwritten',
   'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
   'recorder-stopped': 'samples that were not written: the output took no more',
@@ -22,20 +31,20 @@ const WORDS: Record<LossKind, string> = {
 
 /** One line per kind of loss, and one per kind of damage; none where nothing is missing. */
 export function lossLines(loss: readonly LossEntry[], damage: readonly Damage[]): string[] {
-  const totals = new Map<LossKind, { count: bigint; places: number; exact: boolean }>();
+  const totals = new Map<LossKind, { count: bigint; cpus: Set<number | null>; exact: boolean }>();
   for (const entry of loss) {
-    const total = totals.get(entry.kind) ?? { count: 0n, places: 0, exact: true };
+    const total = totals.get(entry.kind) ?? { count: 0n, cpus: new Set<number | null>(), exact: true };
     total.count += BigInt(entry.count);
-    total.places++;
+    total.cpus.add(entry.cpu);
     total.exact &&= entry.exact;
     totals.set(entry.kind, total);
   }
-  const lines = [...totals].map(([kind, { count, places, exact }]) => {
+  const lines = [...totals].map(([kind, { count, cpus, exact }]) => {
     const isTime = LOSS_KINDS[kind] === 'nanoseconds';
     const isUnknown = !exact && count === 0n;
     const known = `${exact ? '' : 'at least '}${isTime ? formatDuration(Number(count)) : formatCount(count)}`;
     const amount = isUnknown ? `an unknown ${isTime ? 'length' : 'number of'}` : known;
-    return `${amount} ${WORDS[kind]}${places > 1 ? ` (in ${places} places)` : ''}`;
+    return `${amount} ${WORDS[kind]}${cpus.size > 1 && !cpus.has(null) ? `, on ${cpus.size} CPUs` : ''}`;
   });
   for (const { code, count, firstOffset } of damage) {
     lines.push(`damage: ${code}, ${formatCount(count)} times, first at offset ${firstOffset}`);

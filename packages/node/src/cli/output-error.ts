@@ -2,6 +2,9 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
 
+/** The second line begins with an arrow to the first: `\___`. */
+const POINTS_UP = /^[^\n]*\n\s*(?:\\_|\^)/;
+
 /**
  * What happened, why, and what to do about it. Errors that were not foreseen are named as such; their stack only helps
  * who debugs, so it takes `-v` or DEBUG.
@@ -13,8 +16,8 @@ export function printError(
 ): void {
   const { red, bold } = output.style;
   const text = describe(error);
-  // A message of several lines points at a place in its first one: nothing may move it.
-  output.line(text.includes('\n') ? text : `${bold(`${prefix}:`)} ${red(text)}`);
+  // Some point at a place in their first line: nothing may move it.
+  output.line(POINTS_UP.test(text) ? text : `${bold(`${prefix}:`)} ${red(text)}`);
   const remedy = remedyOf(error);
   for (const line of remedy === '' ? [] : remedy.split('\n')) output.line(`  ${line}`);
   // What is wrong with a command line stands in it, not in our code.
@@ -38,7 +41,9 @@ function describe(error: unknown): string {
 function fileErrorText(error: NodeJS.ErrnoException): string | null {
   const match = /^[A-Z][A-Z0-9]*: ([^,]+), /.exec(error.message);
   if (match === null || error.syscall === undefined) return null;
-  return `cannot ${error.syscall}${error.path === undefined ? '' : ` ${error.path}`}: ${match[1]}`;
+  // Whether a file was to be looked at or opened first is nobody's concern.
+  const done = error.syscall === 'stat' ? 'open' : error.syscall;
+  return `cannot ${done}${error.path === undefined ? '' : ` ${error.path}`}: ${match[1]}`;
 }
 
 function remedyOf(error: unknown): string {

@@ -49,6 +49,7 @@ export class Output {
 
   /** Bytes of a binary format, after the text so far. */
   bytes(bytes: Uint8Array): void {
+    this.#erase?.();
     this.flush();
     this.#sink.write(bytes);
   }

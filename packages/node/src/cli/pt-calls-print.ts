@@ -14,13 +14,15 @@ import {
 } from '@counterpoint/core/trace';
 import { UsageError } from './args.ts';
 import { DecimalText } from './decimal-text.ts';
+import { type LineBytes, textBytes } from './line-bytes.ts';
 import type { TimeScale, TraceTime } from './pt-time.ts';
+import { RowCache } from './row-cache.ts';
 
 /** Names of rows, each looked up once. */
 export class RowNames {
   readonly #addresses: AddressTable;
   readonly #functions: CodeFunctions;
-  readonly #names: (string | undefined)[] = [];
+  readonly #names = new RowCache<string>();
 
   constructor(addresses: AddressTable, functions: CodeFunctions) {
     this.#addresses = addresses;
@@ -41,12 +43,7 @@ export class RowNames {
   /** For people: a name or the address. */
   of(row: number): string {
     if (row === NO_ROW) return '[unknown]';
-    let name = this.#names[row];
-    if (name === undefined) {
-      name = printable(this.symbolOf(row) ?? this.hexOf(row)!);
-      this.#names[row] = name;
-    }
-    return name;
+    return this.#names.get(row) ?? this.#names.set(row, printable(this.symbolOf(row) ?? this.hexOf(row)!));
   }
 }
 
@@ -57,6 +54,9 @@ export class CallFilter {
   readonly #mostDepth: number;
   #fromTicks = Number.NaN;
   #toTicks = Number.NaN;
+  #hasShown = false;
+  #firstTicks = Number.POSITIVE_INFINITY;
+  #lastTicks = Number.NEGATIVE_INFINITY;
 
   constructor(from: TraceTime | null, to: TraceTime | null, mostDepth: number) {
     this.#from = from;
@@ -79,7 +79,22 @@ export class CallFilter {
       );
   }
 
+  /** Why nothing was shown of a trace that has calls: they begin at other times. Null where something was, or there are none. */
+  whyNothing(scale: TimeScale): string | null {
+    if (this.#hasShown || !this.isTimed || this.#firstTicks > this.#lastTicks) return null;
+    const asked = [this.#from?.shown, this.#to?.shown].filter((text) => text !== undefined).join(' and ');
+    const unit = scale.startUnit;
+    const [first, last] = [scale.sinceStart(this.#firstTicks), scale.sinceStart(this.#lastTicks)];
+    return `no call begins within ${asked}: those of this trace begin between ${first} and ${last} ${unit} after its start`;
+  }
+
   shows(call: Readonly<CallRecord>, baseTsc: bigint | null): boolean {
+    const isShown = this.#isWanted(call, baseTsc);
+    if (isShown) this.#hasShown = true;
+    return isShown;
+  }
+
+  #isWanted(call: Readonly<CallRecord>, baseTsc: bigint | null): boolean {
     if (call.depth >= this.#mostDepth) return false;
     if (!this.isTimed) return true;
     if (baseTsc === null) return false;
@@ -88,6 +103,8 @@ export class CallFilter {
       this.#toTicks = this.#to?.ticks(baseTsc) ?? Number.POSITIVE_INFINITY;
       this.#check(this.#fromTicks, this.#toTicks);
     }
+    if (call.enterTicks < this.#firstTicks) this.#firstTicks = call.enterTicks;
+    if (call.enterTicks > this.#lastTicks) this.#lastTicks = call.enterTicks;
     return call.enterTicks >= this.#fromTicks && call.enterTicks <= this.#toTicks;
   }
 }
@@ -97,7 +114,9 @@ const DURATION_WIDTH = 11;
 const COUNT_WIDTH = 12;
 /** Deeper ones are not indented further. */
 const MOST_INDENT = 60;
-const INDENTS: readonly string[] = Array.from({ length: MOST_INDENT + 1 }, (_, depth) => '  '.repeat(depth));
+const OPENS = textBytes(' {');
+const CLOSES = textBytes('} ');
+const NOT_TRACED = textBytes('[not traced]');
 
 /**
  * A call without others inside is one line; else one where it begins and one where it ends, which has what it took:
@@ -106,54 +125,94 @@ const INDENTS: readonly string[] = Array.from({ length: MOST_INDENT + 1 }, (_, d
  *         0.010                            main {
  *         0.012       35 ns            40    parse
  *                    120 ns           151  } main
+ *
+ * Without the columns of times where the trace has none.
  */
 export class CallTreeText {
   readonly #names: RowNames;
+  readonly #nameBytes = new RowCache<Uint8Array>();
   readonly #scale: TimeScale;
-  readonly #write: (line: string) => void;
+  readonly #lines: LineBytes;
   /** The call that began last, while nothing was called in it. */
-  #pending: { depth: number; ticks: number; name: string } | null = null;
+  readonly #pending = { isThere: false, depth: 0, ticks: 0, name: NOT_TRACED };
+  /** Known with the first line; null before. */
+  #hasTimes: boolean | null = null;
 
-  constructor(names: RowNames, scale: TimeScale, write: (line: string) => void) {
+  constructor(names: RowNames, scale: TimeScale, lines: LineBytes) {
     this.#names = names;
     this.#scale = scale;
-    this.#write = write;
-    write(
-      `${scale.startUnit.padStart(TIME_WIDTH)}${'duration'.padStart(DURATION_WIDTH)}${'instructions'.padStart(COUNT_WIDTH + 2)}`,
-    );
+    this.#lines = lines;
   }
 
-  enter(call: Readonly<CallRecord>): void {
+  /** `hasTimes`: the trace has told of time by now. */
+  enter(call: Readonly<CallRecord>, hasTimes: boolean): void {
+    if (this.#hasTimes === null) this.#head(hasTimes);
     this.#open();
-    this.#pending = { depth: call.depth, ticks: call.enterTicks, name: this.#nameOf(call) };
+    const pending = this.#pending;
+    pending.isThere = true;
+    pending.depth = call.depth;
+    pending.ticks = call.enterTicks;
+    pending.name = this.#nameOf(call);
   }
 
   leave(call: Readonly<CallRecord>): void {
-    const duration = this.#scale.duration(call.durationTicks);
-    const count = call.kind === CALL_UNTRACED ? '' : String(call.instructions);
     const pending = this.#pending;
+    const isWhole = pending.isThere && pending.depth === call.depth;
+    const lines = this.#lines;
+    this.#times(isWhole ? pending.ticks : Number.NaN, call.durationTicks);
+    if (call.kind === CALL_UNTRACED) lines.spaces(COUNT_WIDTH + 2);
+    else lines.number(call.instructions, COUNT_WIDTH + 2);
+    this.#indent(call.depth);
+    if (!isWhole) lines.bytes(CLOSES);
+    lines.bytes(isWhole ? pending.name : this.#nameOf(call));
     const marks = marksOf(call);
-    if (pending !== null && pending.depth === call.depth)
-      this.#line(pending.ticks, duration, count, call.depth, `${pending.name}${marks}`);
-    else this.#line(Number.NaN, duration, count, call.depth, `} ${this.#nameOf(call)}${marks}`);
-    this.#pending = null;
+    if (marks !== '') lines.text(marks, 0);
+    lines.endLine();
+    pending.isThere = false;
+  }
+
+  finish(): void {
+    this.#lines.flush();
+  }
+
+  #head(hasTimes: boolean): void {
+    this.#hasTimes = hasTimes;
+    if (hasTimes) {
+      this.#lines.text(this.#scale.startUnit, TIME_WIDTH);
+      this.#lines.text('duration', DURATION_WIDTH);
+    }
+    this.#lines.text('instructions', COUNT_WIDTH + 2);
+    this.#lines.endLine();
   }
 
   #open(): void {
     const pending = this.#pending;
-    if (pending !== null) this.#line(pending.ticks, '', '', pending.depth, `${pending.name} {`);
+    if (!pending.isThere) return;
+    this.#times(pending.ticks, Number.NaN);
+    this.#lines.spaces(COUNT_WIDTH + 2);
+    this.#indent(pending.depth);
+    this.#lines.bytes(pending.name);
+    this.#lines.bytes(OPENS);
+    this.#lines.endLine();
   }
 
-  #line(ticks: number, duration: string, count: string, depth: number, text: string): void {
-    const indent = INDENTS[Math.min(depth, MOST_INDENT)]!;
-    const time = this.#scale.sinceStart(ticks).padStart(TIME_WIDTH);
-    this.#write(
-      `${time}${duration.padStart(DURATION_WIDTH)}${count.padStart(COUNT_WIDTH + 2)}  ${indent}${text}`,
-    );
+  /** NaN: no such time. */
+  #times(startTicks: number, durationTicks: number): void {
+    if (this.#hasTimes !== true) return;
+    const ns = this.#scale.nsSinceStart(startTicks);
+    if (ns >= 0) this.#lines.thousandths(ns, TIME_WIDTH);
+    else this.#lines.text(this.#scale.sinceStart(startTicks), TIME_WIDTH);
+    this.#lines.text(this.#scale.duration(durationTicks), DURATION_WIDTH);
   }
 
-  #nameOf(call: Readonly<CallRecord>): string {
-    return call.kind === CALL_UNTRACED ? '[not traced]' : this.#names.of(call.functionRow);
+  #indent(depth: number): void {
+    this.#lines.spaces(2 + 2 * Math.min(depth, MOST_INDENT));
+  }
+
+  #nameOf(call: Readonly<CallRecord>): Uint8Array {
+    if (call.kind === CALL_UNTRACED) return NOT_TRACED;
+    const row = call.functionRow;
+    return this.#nameBytes.get(row) ?? this.#nameBytes.set(row, textBytes(this.#names.of(row)));
   }
 }
 
@@ -174,8 +233,8 @@ export class CallJson {
   readonly #names: RowNames;
   readonly #scale: TimeScale;
   /** Row -> what JSON says of it: the same functions are called again and again. */
-  readonly #functions: (string | undefined)[] = [];
-  readonly #callers: (string | undefined)[] = [];
+  readonly #functions = new RowCache<string>();
+  readonly #callers = new RowCache<string>();
   readonly #decimal = new DecimalText();
 
   constructor(names: RowNames, scale: TimeScale) {
@@ -199,22 +258,18 @@ export class CallJson {
 
   #function(row: number): string {
     if (row === NO_ROW) return '"function":null,"name":null';
-    let text = this.#functions[row];
-    if (text === undefined) {
-      text = `"function":"${this.#names.hexOf(row)}","name":${printableJson(this.#names.symbolOf(row))}`;
-      this.#functions[row] = text;
-    }
-    return text;
+    return (
+      this.#functions.get(row) ??
+      this.#functions.set(
+        row,
+        `"function":"${this.#names.hexOf(row)}","name":${printableJson(this.#names.symbolOf(row))}`,
+      )
+    );
   }
 
   #caller(row: number): string {
     if (row === NO_ROW) return 'null';
-    let text = this.#callers[row];
-    if (text === undefined) {
-      text = `"${this.#names.hexOf(row)}"`;
-      this.#callers[row] = text;
-    }
-    return text;
+    return this.#callers.get(row) ?? this.#callers.set(row, `"${this.#names.hexOf(row)}"`);
   }
 }
 

@@ -116,6 +116,24 @@ test('-o: the call tree in the formats of other tools', { skip }, async () => {
   assert.equal((await run('-o', join(folder, 'calls.unknown'))).status, 129);
 });
 
+test('without times no columns of them; where no call begins in a time, when they do', { skip }, async () => {
+  const { out } = await counterpoint('pt', 'calls', '--elf', PROGRAM, `${OWN}base.pt`);
+  const lines = out.trimEnd().split('\n');
+  assert.match(lines[0]!, /^ +instructions$/);
+  assert.match(lines[1]!, /^ +_start \{$/);
+  assert.equal(lines[0]!.length, lines[1]!.indexOf('_start') - 2);
+  assert.match((await run()).out, /^ +us +duration +instructions\n/);
+  for (const json of [[], ['--json']]) {
+    const late = await run('--from', '1s', '--to', '2s', ...json);
+    assert.equal(late.status, 0);
+    assert.match(
+      late.err,
+      /^counterpoint: no call begins within --from 1s and --to 2s: those of this trace begin between 0\.000 and \d+\.\d{3} us after its start\.\n$/,
+    );
+    assert.equal(late.out === '', json.length === 0);
+  }
+});
+
 test('what cannot be done is said', { skip }, async () => {
   assert.equal((await counterpoint('pt', 'calls')).status, 129);
   assert.equal((await run('-o', 'x.svg', '--json')).status, 129);

@@ -144,8 +144,9 @@ type Way = (
   functions: Functions,
 ) => CallListener & { finish(found: TraceCalls): Promise<void> | void };
 
-async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Promise<Way> {
+async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale): Promise<Way> {
   const { CallFilter, CallJson, CallTreeText, RowNames } = await import('./pt-calls-print.ts');
+  const { LineBytes } = await import('./line-bytes.ts');
   const time = (name: 'from' | 'to') => {
     const text = args.string(name);
     return text === undefined ? null : scale.parse(text, args.shown(name));
@@ -162,20 +163,27 @@ async function listWay({ args, out }: VerbContext<Name>, scale: TimeScale): Prom
         '--from, --to: the trace has no time',
         'It was recorded without TSC packets. --depth needs none.',
       );
+    const why = filter.whyNothing(scale);
+    if (why !== null) err.line(`counterpoint: ${why}.`);
   };
   return (trace, functions) => {
     const names = new RowNames(trace.addresses, functions);
     let calls = 0;
     if (!json) {
-      const text = new CallTreeText(names, scale, (line) => out.line(line));
+      const lines = new LineBytes((bytes) => out.bytes(bytes), out.isTerminal);
+      const text = new CallTreeText(names, scale, lines);
       return {
         onEnter: (call) => {
-          if (filter.shows(call, trace.clock.baseTsc)) text.enter(call);
+          const { baseTsc } = trace.clock;
+          if (filter.shows(call, baseTsc)) text.enter(call, baseTsc !== null);
         },
         onLeave: (call) => {
           if (filter.shows(call, trace.clock.baseTsc)) text.leave(call);
         },
-        finish: checkTime,
+        finish: (found) => {
+          text.finish();
+          checkTime(found);
+        },
       };
     }
     const lines = new CallJson(names, scale);
@@ -258,7 +266,7 @@ async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale
 }
 
 /** What a person should know of a trace that did not go well. */
-function troubleNotes({ errors, overflows, clockRestarts }: TraceCalls): string[] {
+function troubleNotes({ errors, overflows, clockRestarts, addresses, tree }: TraceCalls): string[] {
   const notes = errors.map(
     ({ code, count, firstOffset }) =>
       `${count} ${count === 1 ? 'error' : 'errors'} (${code}), the first at offset 0x${firstOffset.toString(16)}`,
@@ -267,5 +275,11 @@ function troubleNotes({ errors, overflows, clockRestarts }: TraceCalls): string[
     notes.push('the trace leads to code that is not known: name it with --raw or --elf.');
   if (overflows > 0) notes.push(`${overflows} overflows: the processor lost packets, and calls with them`);
   if (clockRestarts > 0) notes.push(`time went back ${clockRestarts} times`);
+  if (addresses.leftOut > 0)
+    notes.push(
+      `the trace names more places of calls than there is room for: those of ${addresses.leftOut} steps are told as unknown. It is damaged, or made up.`,
+    );
+  if (tree !== null && tree.cut > 0)
+    notes.push(`${tree.cut} calls are told as part of their callers: there are too many call paths`);
   return notes;
 }

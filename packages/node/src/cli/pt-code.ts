@@ -9,6 +9,7 @@ import {
   CodeImage,
   FILTER_OFF,
   parseRawCode,
+  X86_MACHINES,
 } from '@counterpoint/core/trace';
 import { type OptionRow, UsageError } from './args.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
@@ -129,7 +130,7 @@ export async function namedCode<Name extends string>(
       const { path, address } = parseElf(value ?? '', shown);
       const image = new EagerImage(code);
       try {
-        await addElf(image, memorySource(code.file(path)), { name: path, address });
+        await addElf(image, memorySource(code.file(path)), { name: path, address, machines: X86_MACHINES });
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
         throw new CounterpointError(

@@ -67,6 +67,14 @@ test('what is missing is said, with what to do', async () => {
   assert.notEqual(noLines.status, 0);
   assert.match(noLines.err, /no lines of source code/);
   assert.match(noLines.err, /-g, or install its debug symbols/);
+  const foreign = join(folder, 'foreign.elf');
+  bytes.writeUInt16LE(183, 18);
+  writeFileSync(foreign, bytes);
+  const ofArm = await counterpoint('pt', 'profile', '--elf', foreign, trace);
+  assert.equal(ofArm.status, 1);
+  assert.match(ofArm.err, /foreign\.elf is code of AArch64 \(e_machine 183\)/);
+  const absent = await counterpoint('pt', 'profile', join(folder, 'absent.pt'));
+  assert.match(absent.err, /cannot open .*absent\.pt: no such file or directory/);
   const unknown = await counterpoint('pt', 'profile', '--format', 'gcov', trace);
   assert.match(unknown.err, /lcov +\.info/);
 });

@@ -19,6 +19,10 @@ const MAX_READ_BYTES = 1 << 30;
 /** What has no size beforehand is read in pieces, up to a size that memory surely holds. */
 const PIECE_BYTES = 1 << 20;
 const MOST_STREAM_BYTES = 1 << 30;
+/** The longest piece of memory that JavaScript has. */
+const MOST_WHOLE_BYTES = 2 ** 32;
+/** Bytes that tell why a file cannot be decoded. */
+export const TELLING_BYTES = 1 << 16;
 
 export function parseFilePart(text: string): FilePart {
   const match = PART.exec(text);
@@ -82,6 +86,12 @@ export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
       return whole.subarray(from, checkedEnd(part, whole.length));
     }
     const end = checkedEnd(part, status.size);
+    if (end - from >= MOST_WHOLE_BYTES)
+      throw new CounterpointError(
+        'ERR_FILE_PART',
+        `${path}: ${end - from} bytes are too many to be read at once`,
+        'Give a part below 4 GiB: FILE:FROM-TO, in bytes. (pt profile reads a trace of any size, bit by bit.)',
+      );
     const bytes = new Uint8Array(end - from);
     let at = 0;
     while (at < bytes.length) {
@@ -151,5 +161,7 @@ export function isRecording(bytes: Uint8Array): boolean {
 export function whyNoTrace(bytes: Uint8Array): string {
   if (bytes.length === 0) return 'the trace is empty';
   if (isRecording(bytes)) return 'this is a perf.data file: use script or report with --itrace';
+  if (findPsb(bytes, 0, bytes.length) >= 0)
+    return 'there are synchronization points (PSB) in these bytes, but what must stand behind one (to PSBEND) is cut off or damaged everywhere';
   return 'no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun';
 }

@@ -113,6 +113,8 @@ test('what cannot be done is said', async () => {
   assert.ok(noElf.err.includes(code), noElf.err);
   assert.match((await run(folder)).err, /is a directory/);
   assert.match((await run('--raw', `${code}:0x1000`, code)).err, /no synchronization point/);
+  const junk = await run('--json', '--raw', `${code}:0x1000`, code);
+  assert.deepEqual(JSON.parse(junk.out).errors, [{ code: 'no-sync', count: 1, firstOffset: 0 }]);
   const turned = ['--filter:addr0_cfg', '1', '--filter:addr0_a', '9', '--filter:addr0_b', '8'];
   assert.equal((await run(...turned, trace)).status, 129);
   assert.equal((await run('--filter:addr0_cfg', '3', trace)).status, 129);

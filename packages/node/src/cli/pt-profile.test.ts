@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -95,12 +95,38 @@ test('what is no trace, and code that is not known, are said', async () => {
   assert.deepEqual(JSON.parse(noSync.out).errors, [{ code: 'no-sync', count: 1, firstOffset: 0 }]);
   assert.match(noSync.err, /no synchronization point/);
   assert.equal(noSync.status, 1);
+  const onlyPsb = join(folder, 'psb.pt');
+  writeFileSync(onlyPsb, Buffer.from('0282'.repeat(8), 'hex'));
+  const cut = await counterpoint('pt', 'profile', '--json', onlyPsb);
+  assert.match(cut.err, /there are synchronization points .* cut off/);
+  const huge = join(folder, 'huge.pt');
+  writeFileSync(huge, '');
+  truncateSync(huge, 5 * 2 ** 30);
+  const whole = await counterpoint('pt', 'dump', huge);
+  assert.match(whole.err, /too many to be read at once[\s\S]*FILE:FROM-TO/);
+  assert.equal(whole.status, 1);
   const noMap = await counterpoint('pt', 'profile', '--json', trace);
   assert.deepEqual(
     JSON.parse(noMap.out).errors.map(({ code }: { code: string }) => code),
     ['no-map'],
   );
   assert.match(noMap.err, /--raw or --elf/);
+  assert.equal(noMap.status, 1);
+});
+
+test('code that is elsewhere: nothing was decoded, and that is said', async () => {
+  const { trace, code } = loop();
+  const { err, out, status } = await counterpoint(
+    'pt',
+    'profile',
+    '--json',
+    '--raw',
+    `${code}:0x900000`,
+    trace,
+  );
+  assert.equal(JSON.parse(out).instructions, '0');
+  assert.match(err, /no address of the trace is in the code that is named/);
+  assert.equal(status, 1);
 });
 
 test('-o: all instructions as folded stacks; code without symbols is one function', async () => {

@@ -64,7 +64,7 @@ export default defineVerb<Name>({
     {
       long: 'workers',
       value: 'N',
-      help: 'threads that decode, at most one for 2 MiB (default: one for a short trace, else one per CPU); the result is the same',
+      help: 'threads that decode, at most one for 2 MiB (default: one for a short trace, else one per CPU); the result is the same (but for which addresses have no room, where a trace names more than 4 million)',
       group: DECODING,
     },
     ...PT_CODE_OPTIONS,
@@ -87,10 +87,10 @@ export default defineVerb<Name>({
     const { AddressHash, profileAnswer, profileInParts, streamInstructions } = await import(
       '@counterpoint/core/trace'
     );
-    const { isRecording, MAGIC_BYTES, openFilePart, parseFilePart, whyNoTrace } = await import(
+    const { isRecording, openFilePart, parseFilePart, TELLING_BYTES, whyNoTrace } = await import(
       './pt-file.ts'
     );
-    const { partWorkers, workersFor } = await import('../trace/index.ts');
+    const { startPartWorkers, workersFor } = await import('../trace/index.ts');
     const { ProgressLine } = await import('./progress.ts');
     const [file, ...more] = args.words;
     if (file === undefined) throw new UsageError('no trace is named');
@@ -100,8 +100,6 @@ export default defineVerb<Name>({
     const part = parseFilePart(file);
     await using source = await openFilePart(part);
     const workers = workersFor(source.size, args.number('workers', { min: 1, max: MOST_WORKERS }));
-    const code = await namedCode<Name>(args);
-    const { image } = code;
     const json = args.boolean('json');
     const top = args.number('top', { min: 0, max: 100_000 });
     if (args.boolean('coarse')) {
@@ -110,13 +108,16 @@ export default defineVerb<Name>({
           throw new UsageError(`--coarse does not decode: ${args.shown(name)} is of no use with it`);
       const { namedFunctions } = await import('./pt-functions.ts');
       const { printCoarse } = await import('./pt-coarse.ts');
-      return (await printCoarse(source, await namedFunctions<Name>(args, code), { json, top }, out, err))
-        ? EXIT_OK
-        : EXIT_FAILURE;
+      const functions = await namedFunctions<Name>(args, await namedCode<Name>(args));
+      return (await printCoarse(source, functions, { json, top }, out, err)) ? EXIT_OK : EXIT_FAILURE;
     }
     const output = args.string('output') ?? (args.string('format') === undefined ? undefined : '-');
     // A name that is wrong is said before a long trace is decoded.
     const format = output === undefined ? null : await chosenFormat(args.string('format') ?? output);
+    // They start while the code is read.
+    await using team = startPartWorkers(workers);
+    const code = await namedCode<Name>(args);
+    const { image } = code;
     if (settings.unknownCpu) err.line('counterpoint: the CPU is not known: no errata are applied.');
     using progress = new ProgressLine(err);
     const options = {
@@ -129,7 +130,7 @@ export default defineVerb<Name>({
     const found = await profileInParts(source, image, {
       ...options,
       onProgress: progress.listener(),
-      workers: partWorkers(workers),
+      workers: team.workers,
     });
     let addressHash: string | undefined;
     if (args.boolean('hash')) {
@@ -141,11 +142,21 @@ export default defineVerb<Name>({
     }
     const answer = profileAnswer(found, addressHash);
     const codes = new Set(answer.errors.map(({ code }) => code));
-    const beginning = await source.read(0, MAGIC_BYTES);
+    const beginning = await source.read(0, TELLING_BYTES);
+    const isUseless = codes.has('no-map') && found.profile.totals().instructions === 0;
+    const isElsewhere = isUseless && (args.has('raw') || args.has('elf'));
     const isNoTrace = source.size === 0 || codes.has('no-sync') || isRecording(beginning);
     if (isNoTrace) err.line(`counterpoint: ${whyNoTrace(beginning)}.`);
     else if (codes.has('no-map'))
-      err.line('counterpoint: the trace leads to code that is not known: name it with --raw or --elf.');
+      err.line(
+        isElsewhere
+          ? 'counterpoint: no address of the trace is in the code that is named: it is of another program, or was loaded elsewhere (--elf FILE:ADDRESS).'
+          : 'counterpoint: the trace leads to code that is not known: name it with --raw or --elf.',
+      );
+    if (answer.leftOut !== undefined)
+      err.line(
+        `counterpoint: the trace names more addresses, or branches between them, than there is room for: ${answer.leftOut.instructions} instructions and the targets of ${answer.leftOut.edges} branches are only in the totals. A trace of real code names fewer: it is damaged, or made up.`,
+      );
     const functions = async () => {
       const { namedFunctions } = await import('./pt-functions.ts');
       return await namedFunctions<Name>(args, code);
@@ -172,7 +183,7 @@ export default defineVerb<Name>({
       }
     } else if (json) out.line(JSON.stringify(answer));
     else await printText(found, answer, { top: top ?? DEFAULT_TOP, functions: await functions() }, out);
-    return isNoTrace ? EXIT_FAILURE : EXIT_OK;
+    return isNoTrace || isUseless ? EXIT_FAILURE : EXIT_OK;
   },
 });
 

@@ -87,10 +87,15 @@ export class TimeScale {
   sinceStart(ticks: number): string {
     if (Number.isNaN(ticks)) return '';
     if (!this.isKnown) return this.#decimal.of(ticks);
-    const ns = Math.round(ticks * this.nsPerTick);
+    const ns = this.nsSinceStart(ticks);
     // Time that was set back to before the beginning.
     if (ns < 0) return (ns / 1000).toFixed(3);
     return `${this.#decimal.of(Math.floor(ns / 1000))}.${lastThreeDigits(ns)}`;
+  }
+
+  /** Whole nanoseconds; NaN where it is not known how long a tick is. */
+  nsSinceStart(ticks: number): number {
+    return Math.round(ticks * this.nsPerTick);
   }
 
   get startUnit(): string {

@@ -28,6 +28,7 @@ import {
   statusForLoss,
 } from './recording-input.ts';
 import type { ReportName } from './report.ts';
+import { TraceLog } from './trace-log.ts';
 
 type Context = VerbContext<ReportName>;
 
@@ -137,13 +138,14 @@ function nothingPasses(args: Context['args'], profile: Profile): string | null {
 }
 
 async function readProfile(
-  { args, err }: Context,
+  { args, out, err }: Context,
   recording: Recording,
   { sort, direction, children }: Request,
 ): Promise<IngestResult> {
   using progress = new ProgressLine(err);
   const filter = await sampleFilter(args, recording);
   const itrace = await itraceOptions(args, 'report');
+  using log = new TraceLog(itrace, out, err);
   // Awaited here: the progress line ends with this block.
   return await recording.profile({
     aggregate: true,
@@ -151,6 +153,7 @@ async function readProfile(
     keepCpu: sort?.includes('cpu') === true,
     ...(filter === undefined ? {} : { filter }),
     ...(itrace === null ? {} : { itrace }),
+    ...log.options,
     onProgress: progress.listener(),
   });
 }

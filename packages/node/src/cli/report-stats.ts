@@ -6,6 +6,7 @@ import { lossLines } from './loss-text.ts';
 import { ProgressLine } from './progress.ts';
 import { statusForLoss } from './recording-input.ts';
 import type { ReportName } from './report.ts';
+import { TraceLog } from './trace-log.ts';
 
 /** `report --stats`: perf's layout, then what is missing. */
 export async function reportStats(
@@ -15,9 +16,11 @@ export async function reportStats(
   using progress = new ProgressLine(err);
   // As perf: a trace is decoded only where that is asked for.
   const itrace = args.string('itrace') == null ? null : await itraceOptions(args, 'report');
+  using log = new TraceLog(itrace, out, err);
   const stats = await recording.stats({
     onProgress: progress.listener(),
     ...(itrace === null ? {} : { itrace }),
+    ...log.options,
   });
   progress.close();
   if (args.boolean('json')) {

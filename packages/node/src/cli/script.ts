@@ -74,12 +74,14 @@ export default defineVerb<ScriptName>({
     const { parseFields } = await import('@counterpoint/core/query');
     const { ProgressLine } = await import('./progress.ts');
     const { lossLines } = await import('./loss-text.ts');
+    const { TraceLog } = await import('./trace-log.ts');
     const fields = args.string('fields');
     const view = traceView(args);
     const choice = fields === undefined ? view.choice(parseFields) : parseFields(fields);
     const itrace = await itraceOptions(args, 'script', view.itrace);
     await using recording = await openInput(args, args.string('itrace') != null || view.itrace !== undefined);
     const filter = await sampleFilter(args, recording);
+    using log = new TraceLog(itrace, out, err);
     // On a terminal the lines themselves are the progress.
     const progress = out.isTerminal ? null : new ProgressLine(err);
     const result = await recording.script(
@@ -88,6 +90,7 @@ export default defineVerb<ScriptName>({
         nanoseconds: args.boolean('ns') || view.itrace !== undefined,
         dsoWidth: view.dsoWidth,
         ...(itrace === null ? {} : { itrace }),
+        ...log.options,
         callChains: !args.boolean('hide-call-graph'),
         json: args.boolean('json'),
         ...(filter === undefined ? {} : { filter }),

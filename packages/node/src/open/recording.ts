@@ -61,15 +61,19 @@ export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptU
   filter?: SampleFilter;
   /** What to make of a hardware trace; without it, it is left alone. */
   itrace?: ItraceOptions;
+  /** Takes the log of decoding, where `itrace` asks for one. */
+  writeTraceLog?: (text: string) => void;
 }
 
 export interface RecordingScriptOptions
   extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
   itrace?: ItraceOptions;
+  writeTraceLog?: (text: string) => void;
 }
 
 export interface RecordingStatsOptions extends ScanOptions {
   itrace?: ItraceOptions;
+  writeTraceLog?: (text: string) => void;
 }
 
 const SCAN: OptionsOf<ScanOptions> = {
@@ -79,7 +83,7 @@ const SCAN: OptionsOf<ScanOptions> = {
   onChunk: FUNCTION,
 };
 
-const STATS: OptionsOf<RecordingStatsOptions> = { ...SCAN, itrace: OBJECT };
+const STATS: OptionsOf<RecordingStatsOptions> = { ...SCAN, itrace: OBJECT, writeTraceLog: FUNCTION };
 
 const NUMBERS = setOf('number');
 const TIME: Check = {
@@ -102,6 +106,7 @@ const PROFILE: OptionsOf<ProfileOptions> = {
   innermostOnly: FLAG,
   filter: objectOf(FILTER),
   itrace: OBJECT,
+  writeTraceLog: FUNCTION,
   signal: SIGNAL,
   onProgress: FUNCTION,
 };
@@ -116,6 +121,7 @@ const SCRIPT: OptionsOf<RecordingScriptOptions> = {
   filter: objectOf(FILTER),
   dsoWidth: wholeNumberFrom(0),
   itrace: OBJECT,
+  writeTraceLog: FUNCTION,
 };
 
 const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT, keepStream: FLAG };
@@ -176,8 +182,8 @@ export class Recording implements AsyncDisposable {
   /** What is in the file: samples, records by type, losses, damage. */
   async stats(options: RecordingStatsOptions = {}): Promise<StatsAnswer> {
     checkOptions('stats()', options, STATS);
-    const { itrace, ...scan } = options;
-    return collectStats(await this.reader(), { ...scan, ...this.trace(itrace) });
+    const { itrace: _, writeTraceLog: __, ...scan } = options;
+    return collectStats(await this.reader(), { ...scan, ...this.trace(options) });
   }
 
   /** Every record as an owned object, in order of time. */
@@ -191,7 +197,7 @@ export class Recording implements AsyncDisposable {
     checkOptions('profile()', options, PROFILE);
     return ingestPerfData(await this.reader(), {
       ...options,
-      ...this.trace(options.itrace),
+      ...this.trace(options),
       symbols: this.driver,
       acceptUnverified: isOfThisMachine,
     });
@@ -208,7 +214,7 @@ export class Recording implements AsyncDisposable {
       await this.reader(),
       {
         ...options,
-        ...this.trace(options.itrace),
+        ...this.trace(options),
         symbols: this.driver,
         acceptUnverified: isOfThisMachine,
       },
@@ -216,10 +222,16 @@ export class Recording implements AsyncDisposable {
     );
   }
 
-  private trace(options: ItraceOptions | undefined): { trace?: TraceRequest } {
+  private trace({
+    itrace: options,
+    writeTraceLog: writeLog,
+  }: Pick<RecordingStatsOptions, 'itrace' | 'writeTraceLog'>): { trace?: TraceRequest } {
     const { input } = this;
     if (options === undefined || Symbol.asyncIterator in input) return {};
-    return { trace: { bytes: input, files: this.driver, options, acceptUnverified: isOfThisMachine } };
+    const log = writeLog === undefined ? {} : { writeLog };
+    return {
+      trace: { bytes: input, files: this.driver, options, acceptUnverified: isOfThisMachine, ...log },
+    };
   }
 
   async close(): Promise<void> {

@@ -88,10 +88,6 @@ const ASK_INTERVAL_MS = 5;
  */
 function askNowAndThen(fd: number, onReadable: () => void): { close(): void } {
   const isReadable = () => checked(pollCall(Int32Array.of(fd, POLLIN), 1, 0), 'poll', { fd }) > 0;
-  // Binding a function while the worker is being terminated ends the process as well, and a worker may be terminated as soon
-  // as it has told of the first thing it read: so all that is called then is called once before.
-  isReadable();
-  epollWaitCall(-1, scratchEvents, MOST_EVENTS, 0);
   const timer = setInterval(() => {
     if (isReadable()) onReadable();
   }, ASK_INTERVAL_MS);

@@ -91,9 +91,6 @@ export class FakeBpf implements BpfCalls {
     this.programs.push({ ...request, fd: fd.number });
     return fd;
   }
-  bpfProgramRun(): number {
-    return 0;
-  }
   bpfRawTracepointOpen(name: string, program: Fd): Fd {
     this.attachments.push(`raw-tracepoint ${name} ${program.number}`);
     return this.#open();

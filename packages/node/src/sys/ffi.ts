@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isMainThread } from 'node:worker_threads';
 import { CounterpointError } from '@counterpoint/core/base';
 import type * as Koffi from 'koffi';
 import { type CallArguments, SysError } from './sys-error.ts';
@@ -18,9 +19,16 @@ function load(): { koffi: typeof Koffi; libc: Koffi.LibraryHandle } {
     const koffi = requireKoffi();
     // Node itself is linked to the C library, whichever it is (glibc, musl).
     library = { koffi, libc: koffi.load(null) };
+    if (!isMainThread) for (const bind of binders) bind();
   }
   return library;
 }
+
+/**
+ * One for each function. Binding one while a worker is terminated ends the whole process (koffi 3.3), and that may be at any time, so
+ * a worker binds all of them (2 ms) at its first call.
+ */
+const binders: (() => void)[] = [];
 
 /** Where the library is, for a program of its own. */
 export function libraryPath(): string {
@@ -41,13 +49,16 @@ function requireKoffi(): typeof Koffi {
   }
 }
 
-/** A function of the C library by its prototype; bound when it is first called. */
+/** A function of the C library by its prototype; bound when it is first called, in a worker when the first of all is. */
 export function libc(prototype: string): NativeFunction {
   let bound: NativeFunction | null = null;
-  return (...args) => {
+  const bind = (): NativeFunction => {
     bound ??= load().libc.func(prototype) as NativeFunction;
-    return bound(...args);
+    return bound;
   };
+  binders.push(bind);
+  if (library !== null && !isMainThread) bind();
+  return (...args) => (bound ?? bind())(...args);
 }
 
 export function lastErrno(): number {

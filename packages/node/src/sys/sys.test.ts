@@ -173,18 +173,23 @@ describe('the real kernel', () => {
     const page = realSys.pageSizeBytes();
     using fd = realSys.perfEventOpen(encodeAttrShortest(ownClock), 0, -1, null);
     assert.ok(realSys.eventId(fd) > 0n);
-    const mapping = realSys.mmap(fd, page * 17);
+    using mapping = realSys.mmap(fd, page * 17);
     const ring = new ForwardRing(mappedRing(mapping.buffer, page));
     realSys.enable(fd);
-    // By its own time: on a busy machine it gets a part of the clock's.
+    // A sample every 0.2 ms; where the host of this machine is busy, its timer misses most of them.
     const before = process.cpuUsage();
-    while (process.cpuUsage(before).user < 30_000) Math.hypot(before.user);
+    let samples = 0;
+    while (samples < 10 && process.cpuUsage(before).user < 10_000_000) {
+      const begin = process.cpuUsage(before).user;
+      while (process.cpuUsage(before).user < begin + 10_000) Math.hypot(begin);
+      ring.take();
+      const scan = new RecordScan([], () => {});
+      scan.scan(ring.memory.data, ring.tail, ring.head);
+      assert.equal(scan.damagedBytes, 0);
+      samples = scan.samples;
+    }
     realSys.disable(fd);
-    const scan = new RecordScan([], () => {});
-    assert.ok(ring.take() > 0);
-    scan.scan(ring.memory.data, ring.tail, ring.head);
-    assert.ok(scan.samples >= 10, `${scan.samples} samples in 30 ms of user space at 0.2 ms each`);
-    assert.equal(scan.damagedBytes, 0);
+    assert.ok(samples >= 10, `${samples} samples in ten seconds`);
     const stale = ring.first;
     assert.ok(stale.some((byte) => byte !== 0));
     ring.commit();

@@ -80,8 +80,6 @@ export interface BpfCalls {
   ): { count: number; hasMore: boolean };
   /** The verifier writes its log, NUL-terminated, into `log.buffer`; ENOSPC where it is too short. */
   bpfProgramLoad(request: BpfProgramRequest, log: { level: number; buffer: Uint8Array } | null): Fd;
-  /** Run a program once on this CPU, for the types that can be: what it returns, as an unsigned number. */
-  bpfProgramRun(program: Fd, input: Uint8Array | null, context: Uint8Array | null): number;
   /** Attach to a tracepoint without its format; detached with the descriptor. */
   bpfRawTracepointOpen(name: string, program: Fd): Fd;
   /** Attach by a link, which is detached with its descriptor. `cookie` is what bpf_get_attach_cookie says. */

@@ -1,1 +1,1 @@
-export { partWorkers, threadPartWorker, workersFor } from './thread-part-worker.ts';
+export { partWorkers, startPartWorkers, threadPartWorker, workersFor } from './thread-part-worker.ts';

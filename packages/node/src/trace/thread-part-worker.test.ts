@@ -1,6 +1,7 @@
 /** Threads give what one thread gives; and nothing of them is left, however it ends. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { memorySource } from '@counterpoint/core/base';
 import {
@@ -117,8 +118,10 @@ test('a thread that cannot go on is an error', async () => {
 });
 
 test('short traces are not worth threads', () => {
-  assert.equal(workersFor(1 << 20), 1);
-  assert.ok(workersFor(1 << 30) >= 1);
+  assert.equal(workersFor(72 << 20), 1);
+  assert.equal(workersFor(1 << 30), availableParallelism());
+  assert.equal(workersFor(72 << 20, 3), 3);
+  assert.equal(workersFor(1 << 20, 3), 1);
 });
 
 const TRACES = new URL('../../../../../shared/corpus/pt/own/', import.meta.url);

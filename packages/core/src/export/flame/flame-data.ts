@@ -2,7 +2,7 @@ import type { Profile } from '../../profile/index.ts';
 import type { ByteWriter } from '../byte-writer.ts';
 import { isIncomplete, lossTotals } from '../loss-words.ts';
 import { countText, durationText, weightText } from '../numbers.ts';
-import type { ExportPlan } from '../options.ts';
+import { type ExportPlan, periodOfEach } from '../options.ts';
 import { recordedCommand } from '../program.ts';
 import { visibleText } from './fit-text.ts';
 import type { FlameTree } from './flame-tree.ts';
@@ -107,15 +107,7 @@ function noteOf(tree: FlameTree): string {
 
 function uniformWeight(profile: Profile, plan: ExportPlan): number | null {
   if (plan.weight === 'samples') return 1;
-  const { samples } = profile;
-  let weight: number | null = null;
-  for (let sample = 0; sample < samples.length; sample++) {
-    if (samples.event.at(sample) !== plan.eventIndex) continue;
-    const own = samples.weight.at(sample) / samples.count.at(sample);
-    if (weight === null) weight = own;
-    else if (weight !== own) return null;
-  }
-  return weight === 0 ? null : weight;
+  return periodOfEach(profile, plan.eventIndex) || null;
 }
 
 /** As a shell would need it, so that the words stay apart. */

@@ -9,14 +9,17 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_MISC_LOST_SAMPLES_BPF,
+  PERF_RECORD_MISC_LOST_SAMPLES_ENTRY,
   PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
 import { memorySource } from '../../base/index.ts';
+import type { LossEntry } from '../../loss/index.ts';
 import { collectStats, type StatsAnswer } from '../../query/index.ts';
 import { makeAttr, type PerfRecord } from '../../records/index.ts';
 import { ATTR, recording, sample } from '../../test/recordings.ts';
+import { lossEntryRecord } from '../writer/index.ts';
 import { openPerfData } from './index.ts';
 
 const tail = new Uint8Array();
@@ -134,6 +137,71 @@ test('samples that the recorder could not write are a loss of their own, and non
     ],
   );
   assert.equal(events[0]?.lost, 20);
+});
+
+const FORMAT_LOSS: LossEntry = {
+  kind: 'format-map-full',
+  event: 'cpu-clock',
+  cpu: 1,
+  tid: null,
+  fromNs: null,
+  toNs: '9',
+  count: '3671',
+  unit: 'samples',
+  exact: true,
+};
+
+test('entries that the recorder wrote come back as they were', async () => {
+  const collision: LossEntry = { ...FORMAT_LOSS, kind: 'format-stack-collision', count: '5', exact: false };
+  const recursion: LossEntry = {
+    ...FORMAT_LOSS,
+    kind: 'format-recursion',
+    event: 'x'.repeat(1024),
+    unit: 'runs',
+  };
+  const entries = [FORMAT_LOSS, collision, recursion];
+  const { loss, events } = await stats([
+    sample({ time: 100n, cpu: 3 }),
+    ...entries.map((entry) => lossEntryRecord(entry, at(100n, 0))),
+  ]);
+  assert.deepEqual(loss, entries);
+  // Of those, only the first are samples that are not there.
+  assert.equal(events[0]?.lost, 3671);
+});
+
+test('an entry that is none is still said, and never throws', async () => {
+  const text = JSON.stringify({ version: 1, ...FORMAT_LOSS });
+  const spoiled = [
+    '',
+    'null',
+    '[['.repeat(2000),
+    '{}',
+    text.slice(0, -2),
+    text.replace('"version":1', '"version":2'),
+    text.replace('format-map-full', 'toString'),
+    text.replace('"3671"', '3671'),
+    text.replace('"3671"', '"-1"'),
+    text.replace('"3671"', '"99999999999999999999"'),
+    text.replace('"cpu":1', '"cpu":1e300'),
+    text.replace('"cpu-clock"', '{}'),
+    text.replace('"exact":true', '"exact":"no"'),
+  ];
+  for (const one of spoiled) {
+    const record = {
+      type: PERF_RECORD_LOST_SAMPLES,
+      misc: PERF_RECORD_MISC_LOST_SAMPLES_ENTRY,
+      lost: 7n,
+      tail: new TextEncoder().encode(one.padEnd(Math.ceil(one.length / 8) * 8)),
+      sampleId: at(100n, 0),
+    } as const;
+    const { loss, events } = await stats([record]);
+    assert.deepEqual(
+      loss.map(({ kind, count, exact }) => [kind, count, exact]),
+      [['lost-samples', '7', false]],
+      one,
+    );
+    assert.equal(events[0]?.lost, 7);
+  }
 });
 
 test('samples that a filter let fall are not lost', async () => {

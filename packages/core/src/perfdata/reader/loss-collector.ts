@@ -8,12 +8,13 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_MISC_LOST_SAMPLES_BPF,
+  PERF_RECORD_MISC_LOST_SAMPLES_ENTRY,
   PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
 import { toBigInt } from '../../base/index.ts';
-import { type LossFacts, LossLedger } from '../../loss/index.ts';
+import { decodeLossEntry, type LossFacts, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
   decodeRecord,
@@ -63,6 +64,8 @@ export class LossCollector {
   private readonly reader: PerfDataReader;
   private readonly lostByEvent = new Map<RecordedEvent, bigint>();
   private readonly lostSamplesByEvent = new Map<RecordedEvent, bigint>();
+  /** Of entries that the recorder wrote: samples that were never in a ring. */
+  private readonly writtenByEvent = new Map<RecordedEvent, bigint>();
   /** Time of the last sample per CPU (index 0: CPU not recorded), relative; a loss lies after it. */
   private readonly lastSampleNs = new Float64Array(MAX_CPUS + 1).fill(Number.NaN);
   private readonly throttled = new Map<string, Throttled>();
@@ -116,6 +119,10 @@ export class LossCollector {
       // What a filter of the user's own let fall was not lost.
       if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF) !== 0) return;
       const { lost } = record as LostSamplesRecord;
+      if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_ENTRY) !== 0) {
+        this.writtenEntry(record as LostSamplesRecord, event);
+        return;
+      }
       if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN) !== 0) {
         // One count for all events, in the name of the first.
         this.ledger.add({
@@ -139,6 +146,13 @@ export class LossCollector {
       else this.countsAtEnd.push({ event, lost, timeNs: time ?? 0n, entry });
     } else if (type === PERF_RECORD_AUX) this.aux(record as AuxRecord, event, place, time);
     else this.throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
+  }
+
+  /** An entry that the recorder wrote as it is. One that is not understood is not passed over: then the count is all there is. */
+  private writtenEntry({ lost, tail }: LostSamplesRecord, event: RecordedEvent | null): void {
+    const entry = decodeLossEntry(tail);
+    this.ledger.add(entry ?? { kind: 'lost-samples', event: event?.name ?? null, count: lost, exact: false });
+    if (entry === null || entry.event === event?.name) this.addLost(this.writtenByEvent, event, lost);
   }
 
   private addLost(sums: Map<RecordedEvent, bigint>, event: RecordedEvent | null, lost: bigint): void {
@@ -214,9 +228,10 @@ export class LossCollector {
     });
   }
 
-  /** Samples lost of an event: what the kernel counted for it, else what its ring reported. */
+  /** Samples lost of an event: what the kernel counted for it, else what its ring reported; and what its format lost. */
   lostOf(event: RecordedEvent): bigint {
-    return this.lostSamplesByEvent.get(event) ?? this.lostByEvent.get(event) ?? 0n;
+    const inRings = this.lostSamplesByEvent.get(event) ?? this.lostByEvent.get(event) ?? 0n;
+    return inRings + (this.writtenByEvent.get(event) ?? 0n);
   }
 
   /** Losses that only the events' own counts tell of, since no LOST record came after them. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FEATURE_TRACING_DATA } from '../../abi/index.ts';
 import { DamageLog, memorySource } from '../../base/index.ts';
+import { assertQuick } from '../../test/assert-quick.ts';
 import { corpusFiles } from '../../test/corpus.ts';
 import { ANSWER_FORMAT, exampleTracingParts } from '../../test/example-tracing.ts';
 import { openPerfData, readRecords } from '../reader/index.ts';
@@ -66,12 +67,10 @@ test('text that is not a format is none', () => {
   assert.deepEqual(parseFormat('s', ['name: x', 'ID: 1', ...lines].join('\n'))?.fields, []);
 });
 
-test('long hostile lines take no longer than they are long', () => {
+test('long hostile lines take no longer than they are long', async () => {
   for (const piece of [' ', 'a', 'a ', '[', ']', ';', 'field:', 'offset:']) {
     const line = `\tfield:${piece.repeat(200_000 / piece.length)}`;
-    const started = performance.now();
-    parseFormat('s', `name: x\nID: 1\n${line}\n${line}; offset:1; size:1;`);
-    assert.ok(performance.now() - started < 1000);
+    await assertQuick(1000, () => parseFormat('s', `name: x\nID: 1\n${line}\n${line}; offset:1; size:1;`));
   }
 });
 

@@ -45,6 +45,8 @@ function textOf(view: DataView, at: number, name: string, le: boolean): string {
       return ` deepest cstate: ${lo & 15} last cstate: ${(lo >>> 4) & 15} wake reason: ${hex(BigInt((lo >>> 8) & 15))} `;
     case 'evt':
       return controlFlowText(view, at, le);
+    case 'iflag':
+      return ` IFLAG: ${1 - (first & 1)}->${first & 1} ${(first & 2) !== 0 ? 'via' : 'non'} branch`;
     case 'psb':
       return ` psb offs: ${hex((BigInt(hi) << 32n) | BigInt(lo))}`;
     default:

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { assertQuick } from '../../test/assert-quick.ts';
 import { demangle } from './demangle.ts';
 import { decodePunycode } from './rust/punycode.ts';
 
@@ -144,8 +145,7 @@ function bomb(count: number): string {
   return name;
 }
 
-test('names that would grow without bound are left alone, quickly', () => {
-  const start = performance.now();
+test('names that would grow without bound are left alone, quickly', async () => {
   const deep = (open: string, inner: string, close: string, count: number) =>
     open.repeat(count) + inner + close.repeat(count);
   const names = [
@@ -160,9 +160,10 @@ test('names that would grow without bound are left alone, quickly', () => {
     `_RINvC1a1b${'TRuE'}${Array.from({ length: 40 }, (_, i) => `TB${i === 0 ? 8 : 'c'}_B8_E`).join('')}E`,
     `_Z${'1'.repeat(70_000)}`,
   ];
-  for (const name of names) {
-    for (const parameters of [false, true]) assert.ok(demangle(name, { parameters }).length < 300_000);
-  }
+  await assertQuick(2000, () => {
+    for (const name of names) {
+      for (const parameters of [false, true]) assert.ok(demangle(name, { parameters }).length < 300_000);
+    }
+  });
   assert.equal(demangle(bomb(64), { parameters: true }), bomb(64));
-  assert.ok(performance.now() - start < 2000);
 });

@@ -1,12 +1,25 @@
 import type { ByteSource } from '../../base/index.ts';
 import { CounterpointError } from '../../base/index.ts';
-import { type ElfFile, openElf, PT_LOAD, type Segment } from '../../elf/index.ts';
+import {
+  type ElfFile,
+  EM_386,
+  EM_X86_64,
+  MACHINE_NAMES,
+  openElf,
+  PT_LOAD,
+  type Segment,
+} from '../../elf/index.ts';
 import type { CodeImage } from './code-image.ts';
 import type { CodeSource, Placement } from './layer.ts';
+
+/** Processors with Intel PT, by `e_machine`. */
+export const X86_MACHINES: readonly number[] = [EM_386, EM_X86_64];
 
 export interface ElfPlacement extends Omit<Placement, 'address'> {
   /** Where the lowest segment is in memory; default: where the file says. */
   address?: bigint | null;
+  /** `e_machine` of the code that is wanted, as `X86_MACHINES`; code of another is refused. Default: none is. */
+  machines?: readonly number[];
 }
 
 /** All that is read at once of one file; segments beyond are read where they are asked for. */
@@ -19,6 +32,13 @@ const MAX_EAGER_BYTES = 256 << 20;
  */
 export async function addElf(image: CodeImage, source: ByteSource, placement: ElfPlacement): Promise<number> {
   const elf = await openElf(source);
+  const { machines } = placement;
+  if (machines !== undefined && !machines.includes(elf.machine))
+    throw new CounterpointError(
+      'ERR_ELF_MACHINE',
+      `${placement.name} is code of ${MACHINE_NAMES[elf.machine] ?? 'another processor'} (e_machine ${elf.machine}), the trace is of another`,
+      'Give the file of the machine that was traced.',
+    );
   const segments = loadedSegments(elf);
   if (segments.length === 0)
     throw new CounterpointError(

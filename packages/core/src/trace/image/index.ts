@@ -1,6 +1,6 @@
 export { CodeChanges, granuleOf } from './code-changes.ts';
 export { CodeImage, type CodeSection, LATEST, offsetIn } from './code-image.ts';
-export { addElf, addKernelCore, type ElfPlacement, kernelCoreParts } from './elf-code.ts';
+export { addElf, addKernelCore, type ElfPlacement, kernelCoreParts, X86_MACHINES } from './elf-code.ts';
 export { addJitCode, type JitPlacement } from './jit-code.ts';
 export {
   type CodeBytes,

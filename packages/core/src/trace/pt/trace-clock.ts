@@ -42,6 +42,8 @@ export class TraceClock {
   inHeader = false;
   /** Timing packets that gave no time: bad values, or CPUID 0x15 missing. */
   errors = 0;
+  /** Packets that time moves with: TSC, TMA, MTC and CYC. One may say what the one before said. */
+  moves = 0;
   /** All CYC packets, and the sum of what they say; a gap does not set them back. */
   cycPackets = 0;
   totalCycles = 0;
@@ -84,13 +86,16 @@ export class TraceClock {
         return this.cycles(toFloat(packet.lo >>> 0, packet.hi >>> 0));
       case PACKET_MTC:
         this.#hasMtc = true;
+        this.moves++;
         return this.#told(Math.min(calibration.mtc(packet.lo), estimate.mtc(packet.lo)));
       case PACKET_TSC:
+        this.moves++;
         this.#lastTscLo = packet.lo >>> 0;
         this.#lastTscHi = packet.hi >>> 0;
         calibration.tsc(toFloat(packet.lo >>> 0, packet.hi >>> 0), this.inHeader);
         return this.#told(estimate.tsc(packet.lo, packet.hi));
       case PACKET_TMA:
+        this.moves++;
         return this.#told(estimate.tma(packet.lo, packet.extra));
       case PACKET_CBR:
         return this.#told(Math.min(calibration.cbr(packet.lo, this.inHeader), estimate.cbr(packet.lo)));
@@ -112,6 +117,7 @@ export class TraceClock {
   /** What a CYC packet says. */
   cycles(cycles: number): boolean {
     const { calibration } = this;
+    this.moves++;
     this.cycPackets++;
     this.totalCycles += cycles;
     const ratio = calibration.ratio();

@@ -6,6 +6,7 @@ import { Random } from '../../../test/random.ts';
 import { joinChunks, loadPrograms } from '../../../test/real-programs.ts';
 import { CodeImage } from '../../image/index.ts';
 import { type EncodingOptions, ExecutionEncoder, RandomWalk } from '../execution/index.ts';
+import { FlowDecoder, printFlow } from '../flow/index.ts';
 import {
   AddressHash,
   profileTrace,
@@ -77,9 +78,13 @@ test('damaged traces: the same path, and the same errors at the same places', { 
     const bytes = whole.slice(from, from + 9000);
     for (let flips = random.below(6); flips >= 0; flips--)
       bytes[random.below(bytes.length)]! ^= 1 << random.below(8);
-    const [exact, graph] = bothWays(bytes, image, { resume: round % 2 === 1 });
+    const options = { resume: round % 2 === 1 };
+    const [exact, graph] = bothWays(bytes, image, options);
     assert.equal(graph, exact, `round ${round}`);
-    errors += profileTrace(bytes, image).errors.length;
+    const counted = profileTrace(bytes, image, options).errors;
+    const printed = printFlow(new FlowDecoder(bytes, image), options, () => {}).errors;
+    assert.deepEqual(printed.list(), counted, `round ${round}: as printed`);
+    errors += counted.length;
   }
   assert.ok(errors > 20, `only ${errors} errors: nothing was damaged`);
 });

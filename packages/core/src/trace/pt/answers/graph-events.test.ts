@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memorySource, toFloat } from '../../../base/index.ts';
+import { collectByGraph } from '../../../test/graph-counts.ts';
 import { Random } from '../../../test/random.ts';
 import { imageOfCode, randomCode } from '../../../test/random-code.ts';
 import { joinChunks } from '../../../test/real-programs.ts';
@@ -353,6 +354,43 @@ test('where a trace leads to no code, the graph does not grow', () => {
   assert.ok(errors.total >= count);
   assert.deepEqual(errors.list(), exact.errors.list());
   for (const { engine } of engines.values()) assert.ok(engine.graph.size < 100, `${engine.graph.size} nodes`);
+});
+
+test('addresses that a trace invents behind a real branch do not make the graph grow for ever', () => {
+  // PSB+ before `jmp *rax`, and then somewhere else. Behind an error the PSB at hand is used up: each second unit counts.
+  const count = 80_000;
+  const code = Uint8Array.of(0x90, 0xff, 0xe0);
+  const image = new CodeImage();
+  image.addSection({ name: 'code', address: BigInt(ADDRESS), bytes: code });
+  const start = [ADDRESS & 0xff, (ADDRESS >> 8) & 0xff, (ADDRESS >> 16) & 0xff, 0, 0, 0];
+  const psb = new Array(8).fill([0x02, 0x82]).flat();
+  const unit = [...psb, 0x99, 0x01, 0x7d, ...start, 0x02, 0x23, 0x4d, 0, 0, 0, 0];
+  const bytes = new Uint8Array(count * unit.length);
+  for (let at = 0; at < count; at++) {
+    bytes.set(unit, at * unit.length);
+    new DataView(bytes.buffer).setUint32(
+      (at + 1) * unit.length - 4,
+      0x1000_0000 + 16 * (at & ~(at & 2)),
+      true,
+    );
+  }
+  const engines: GraphEngines = new Map();
+  let ended = 0;
+  const { collector, counts } = collectByGraph((graph) => {
+    ended++;
+    assert.ok(graph.size < 17_000, `${graph.size} nodes`);
+  });
+  const { errors } = new TraceRun(bytes, image, {}, collector, engines).run();
+  assert.equal(errors.total, count / 2);
+  assert.equal(ended, 1);
+  assert.equal(counts.size, 1);
+  for (const graph of counts.keys()) assert.ok(graph.size < 17_000);
+  for (const own of counts.values()) collector.profile.addGraph(own);
+  const exact = profileTrace(bytes, image, { exactOnly: true });
+  assert.deepEqual(errors.list(), exact.errors);
+  const graph = collector.finish();
+  assert.deepEqual(graph.totals(), exact.profile.totals());
+  assert.deepEqual(graph.sorted().toColumns(), exact.profile.sorted().toColumns());
 });
 
 test('damaged: the same path, events and errors', () => {

@@ -1,7 +1,13 @@
 export { AddressHash } from './address-hash.ts';
 export * from './calls/index.ts';
 export * from './coverage/index.ts';
-export { ExactProfile, type ExactTotals, type ProfileColumns } from './exact-profile.ts';
+export {
+  ExactProfile,
+  type ExactTotals,
+  type LeftOut,
+  type ProfileColumns,
+  type ProfileRoom,
+} from './exact-profile.ts';
 export { type HotRun, hotRuns } from './hot-runs.ts';
 export { type AddressListener, streamInstructions } from './instruction-stream.ts';
 export { type ProfileAnswer, profileAnswer } from './profile-answer.ts';

@@ -1,6 +1,9 @@
 import { Int32Column } from '../../../profile/index.ts';
 import type { CodeGraph } from '../graph/index.ts';
 
+/** 32 MiB; nodes that share their ways may have many more. */
+const MOST_ADDRESSES = 1 << 22;
+
 /** The addresses of the instructions on each node's way, written down when first asked for. */
 export class NodeAddresses {
   /** int32 halves; those of a node stand together. */
@@ -14,7 +17,7 @@ export class NodeAddresses {
     this.#graph = graph;
   }
 
-  /** Where the node's addresses begin; there are `graph.instructions.at(node)`. */
+  /** Where the node's addresses begin, until another node is asked for; there are `graph.instructions.at(node)`. */
   firstOf(node: number): number {
     const known = node < this.#first.length ? this.#first[node]! : 0;
     return (known !== 0 ? known : this.#add(node)) - 1;
@@ -25,6 +28,11 @@ export class NodeAddresses {
       const longer = new Int32Array(Math.max(this.#first.length * 2, node + 1));
       longer.set(this.#first);
       this.#first = longer;
+    }
+    if (this.lo.length > MOST_ADDRESSES) {
+      this.lo.length = 0;
+      this.hi.length = 0;
+      this.#first.fill(0);
     }
     const first = this.lo.length + 1;
     this.#first[node] = first;

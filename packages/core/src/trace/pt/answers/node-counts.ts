@@ -2,6 +2,9 @@ import { Float64Column } from '../../../profile/index.ts';
 import type { CodeGraph, CountListener } from '../graph/index.ts';
 import { BranchTable } from './branch-table.ts';
 
+/** Some 14 MiB of each table. There may be as many pairs as the square of the nodes. */
+const MOST_PAIRS = 1 << 19;
+
 /** What one graph executed, summed up. Counts are exact below 2^53. */
 export class NodeCounts implements CountListener {
   readonly graph: CodeGraph;
@@ -10,13 +13,16 @@ export class NodeCounts implements CountListener {
   /** Of these, times its conditional branch was taken. */
   taken = new Float64Column();
   /** Indirect branches, by node and target node. */
-  targets = new BranchTable();
+  targets = new BranchTable(MOST_PAIRS);
   /** Nodes of which only the first instructions were executed, by node and how many: cut off there, or gone on behind them. */
-  cuts = new BranchTable();
-  passes = new BranchTable();
+  cuts = new BranchTable(MOST_PAIRS);
+  passes = new BranchTable(MOST_PAIRS);
+  readonly #onFull: ((counts: NodeCounts) => void) | null;
 
-  constructor(graph: CodeGraph) {
+  /** `onFull` must `take` what was counted: there is no room for more. */
+  constructor(graph: CodeGraph, onFull: ((counts: NodeCounts) => void) | null) {
     this.graph = graph;
+    this.#onFull = onFull;
   }
 
   onOutcome(node: number, taken: boolean, count: number): void {
@@ -28,16 +34,16 @@ export class NodeCounts implements CountListener {
   onTarget(node: number, target: number, count: number): void {
     this.#reserve(node);
     this.executed.data[node]! += count;
-    if (target !== 0) this.targets.add(node, target, count);
+    if (target !== 0) this.#addPair(this.targets, node, target, count);
   }
 
   onPart(node: number, instructions: number, isCut: boolean, count: number): void {
-    if (instructions > 0) (isCut ? this.cuts : this.passes).add(node, instructions, count);
+    if (instructions > 0) this.#addPair(isCut ? this.cuts : this.passes, node, instructions, count);
   }
 
   /** All that was counted, which here begins at 0 again. */
   take(): NodeCounts {
-    const taken = new NodeCounts(this.graph);
+    const taken = new NodeCounts(this.graph, null);
     [taken.executed, this.executed] = [this.executed, taken.executed];
     [taken.taken, this.taken] = [this.taken, taken.taken];
     [taken.targets, this.targets] = [this.targets, taken.targets];
@@ -54,15 +60,19 @@ export class NodeCounts implements CountListener {
       this.executed.data[node]! += other.executed.at(node);
       this.taken.data[node]! += other.taken.at(node);
     }
-    other.targets.forEach((node, target, count) => {
-      this.targets.add(node, target, count);
-    });
-    other.cuts.forEach((node, instructions, count) => {
-      this.cuts.add(node, instructions, count);
-    });
-    other.passes.forEach((node, instructions, count) => {
-      this.passes.add(node, instructions, count);
-    });
+    for (const [table, of] of [
+      ['targets', other.targets],
+      ['cuts', other.cuts],
+      ['passes', other.passes],
+    ] as const)
+      of.forEach((node, to, count) => {
+        this.#addPair(this[table], node, to, count);
+      });
+  }
+
+  #addPair(table: BranchTable, node: number, to: number, count: number): void {
+    table.add(node, to, count);
+    if (table.isFull) this.#onFull?.(this);
   }
 
   #reserve(node: number): void {

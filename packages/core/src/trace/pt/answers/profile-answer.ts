@@ -17,10 +17,23 @@ export interface ProfileAnswer {
   readonly errors: readonly FlowErrorCount[];
   /** Times that the processor lost packets. */
   readonly overflows: number;
+  /**
+   * What has no rows of its own (see ExactProfile), where there is any: a hostile trace. Totals have it. How much it is depends on the
+   * order of counting, and so on the number of workers; whether there is any does not.
+   */
+  readonly leftOut?: {
+    readonly instructions: string;
+    readonly branches: string;
+    readonly calls: string;
+    /** Branches of which it is not known any more where they went. */
+    readonly edges: string;
+  };
 }
 
 export function profileAnswer(found: TraceProfile, addressHash?: string): ProfileAnswer {
   const { instructions, blocks, branches, calls } = found.profile.totals();
+  const { leftOut } = found.profile;
+  const isAllThere = leftOut.instructions === 0 && leftOut.edges === 0;
   return {
     type: 'pt-profile',
     version: 1,
@@ -31,5 +44,15 @@ export function profileAnswer(found: TraceProfile, addressHash?: string): Profil
     ...(addressHash === undefined ? {} : { addressHash }),
     errors: found.errors,
     overflows: found.overflows,
+    ...(isAllThere
+      ? {}
+      : {
+          leftOut: {
+            instructions: String(leftOut.instructions),
+            branches: String(leftOut.branches),
+            calls: String(leftOut.calls),
+            edges: String(leftOut.edges),
+          },
+        }),
   };
 }

@@ -11,7 +11,7 @@ import {
   type FlowEvent,
 } from '../flow/index.ts';
 import type { CodeGraph } from '../graph/index.ts';
-import { ExactProfile } from './exact-profile.ts';
+import { ExactProfile, isJump } from './exact-profile.ts';
 import { NodeCounts } from './node-counts.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun } from './run-trace.ts';
 
@@ -29,7 +29,7 @@ export function profileTrace(
 ): TraceProfile {
   const graphs = new Map<CodeGraph, NodeCounts>();
   const collector = new ProfileCollector((graph) => {
-    const counts = new NodeCounts(graph);
+    const counts = new NodeCounts(graph, () => collector.profile.addGraph(counts.take()));
     graphs.set(graph, counts);
     return counts;
   });
@@ -42,6 +42,9 @@ export function profileTrace(
   for (const counts of graphs.values()) profile.addGraph(counts);
   return { profile, errors: errors.list(), overflows };
 }
+
+/** Instead of a row: no instruction. */
+const NONE = -1;
 
 /** Behind these it goes on somewhere else; other events are only told. */
 const BREAKS_RUN: ReadonlySet<number> = new Set([
@@ -60,10 +63,14 @@ export class ProfileCollector implements TraceListener {
   /** An event cut off what was executed before this trace began, if that was in the middle of a run. */
   startsWithCut = false;
   #isAtStart = true;
-  /** The exact decoder's last instruction, and whether it is in the middle of a run. */
-  #last = -1;
+  /** Row of the exact decoder's last instruction, and whether it is in the middle of a run. */
+  #last = NONE;
+  #lastLo = 0;
+  #lastHi = 0;
   #lastKind = 0;
   #lastSize = 0;
+  /** Whether it was a conditional branch that was taken. Null: the trace has not told, its target must. */
+  #lastTaken: boolean | null = null;
   #isInRun = false;
 
   constructor(counts: (graph: CodeGraph) => NodeCounts) {
@@ -77,31 +84,34 @@ export class ProfileCollector implements TraceListener {
 
   onInstruction(instruction: ExecutedInstruction): void {
     const { ipLo, ipHi, length, kind } = instruction;
-    const row = this.profile.add(ipLo, ipHi, length, kind, 1);
-    this.#goTo(row);
+    this.#goTo(ipLo, ipHi);
     this.#isAtStart = false;
-    this.#last = row;
+    this.#last = this.profile.add(ipLo, ipHi, length, kind, 1);
+    this.#lastLo = ipLo;
+    this.#lastHi = ipHi;
     this.#lastKind = kind;
     this.#lastSize = length;
+    this.#lastTaken = instruction.isPassed ? instruction.isTaken : null;
     this.#isInRun = kind < KIND_CALL;
   }
 
   onGraph(ipLo: number, ipHi: number): void {
-    this.#goTo(this.profile.rowOf(ipLo, ipHi));
+    this.#goTo(ipLo, ipHi);
     this.#isAtStart = false;
-    this.#last = -1;
+    this.#last = NONE;
     this.#isInRun = false;
   }
 
   onEvent(event: FlowEvent, ipLo: number, ipHi: number): void {
     if (event.isStatus || !BREAKS_RUN.has(event.kind)) return;
-    if (event.kind !== EVENT_DISABLED) this.#endAt(ipLo, ipHi);
-    else if (!event.isIpSuppressed) this.#endAt(event.ipLo, event.ipHi);
+    // Only a branch may still be on its way when tracing goes off, and then that tells where it goes.
+    if (event.kind !== EVENT_DISABLED) this.#goTo(ipLo, ipHi);
+    else if (!event.isIpSuppressed) this.#goTo(event.ipLo, event.ipHi);
     this.#cut();
   }
 
-  onBreak(_code: number, ipLo: number, ipHi: number): void {
-    this.#endAt(ipLo, ipHi);
+  onBreak(_code: number, ipLo: number, ipHi: number, isPassed: boolean): void {
+    if (isPassed) this.#goTo(ipLo, ipHi);
     this.#cut();
   }
 
@@ -116,15 +126,9 @@ export class ProfileCollector implements TraceListener {
    * middle of a run.
    */
   handOver(ipLo: number, ipHi: number): boolean {
-    this.#goTo(this.profile.rowOf(ipLo, ipHi));
-    this.#last = -1;
+    this.#goTo(ipLo, ipHi);
+    this.#last = NONE;
     return this.#isInRun;
-  }
-
-  /** Was the instruction at an address the last one? */
-  wasLast(ipLo: number, ipHi: number): boolean {
-    const { profile } = this;
-    return this.#last >= 0 && profile.loOf(this.#last) === ipLo && profile.hiOf(this.#last) === ipHi;
   }
 
   #cut(): void {
@@ -132,21 +136,20 @@ export class ProfileCollector implements TraceListener {
     else if (this.#isAtStart) this.startsWithCut = true;
     this.#isAtStart = false;
     this.#isInRun = false;
-    this.#last = -1;
+    this.#last = NONE;
   }
 
-  /** The last branch may have been gone, though nothing was executed where it went. */
-  #endAt(ipLo: number, ipHi: number): void {
-    if (this.#last >= 0 && !this.wasLast(ipLo, ipHi)) this.#goTo(this.profile.rowOf(ipLo, ipHi));
-  }
-
-  /** The instruction after a branch is where it went. */
-  #goTo(row: number): void {
+  /** The instruction after a branch is where it went. Also where nothing is executed there: that may be itself. */
+  #goTo(lo: number, hi: number): void {
     const last = this.#last;
-    if (last < 0) return;
+    if (last === NONE) return;
     const kind = this.#lastKind;
     if (kind < KIND_CALL || kind === KIND_RETURN) return;
-    if (kind === KIND_CONDITIONAL && !this.profile.isJump(last, row, this.#lastSize)) return;
-    this.profile.branches.add(last, row, 1);
+    if (
+      kind === KIND_CONDITIONAL &&
+      !(this.#lastTaken ?? isJump(this.#lastLo, this.#lastHi, this.#lastSize, lo, hi))
+    )
+      return;
+    this.profile.addBranch(last, lo, hi, 1);
   }
 }

@@ -59,10 +59,16 @@ export interface TraceListener {
   onEvent?(event: FlowEvent, ipLo: number, ipHi: number): void;
   /** Nodes are executed from here on: what an instruction before them began goes on in them. */
   onGraph?(ipLo: number, ipHi: number): void;
-  /** Nothing more will be executed of a graph: some of its code is another one from here on. Its counts have been told. */
+  /**
+   * Nothing more will be executed of a graph: its code is another one from here on, it is too large, or there are too many. Its
+   * counts have been told.
+   */
   onGraphEnd?(graph: CodeGraph): void;
-  /** The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the end of the trace. */
-  onBreak(code: number, ipLo: number, ipHi: number): void;
+  /**
+   * The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the end of the trace.
+   * `isPassed`: the last instruction that was told has led there; else it is the one there, and where it goes is not known.
+   */
+  onBreak(code: number, ipLo: number, ipHi: number, isPassed: boolean): void;
 }
 
 export interface RunTraceOptions extends FlowOptions {
@@ -100,6 +106,8 @@ export interface TraceSummary {
 const SLICE_BYTES = 1 << 22;
 const STEPS_BETWEEN_LOOKS = 1 << 14;
 const NO_GRANULES: ReadonlySet<number> = new Set();
+/** Address spaces and modes whose graphs are kept; of more, the one that was not used for longest ends. */
+export const MOST_GRAPHS = 64;
 
 export class TraceRun {
   readonly decoder: FlowDecoder;
@@ -193,15 +201,17 @@ export class TraceRun {
         if (decoder.event.kind === EVENT_OVERFLOW) this.#summary.overflows++;
         listener.onEvent?.(decoder.event, ipLo, ipHi);
       } else if (code === FLOW_END) {
-        listener.onBreak(code, state.ipLo, state.ipHi);
+        listener.onBreak(code, state.ipLo, state.ipHi, decoder.instruction.isPassed);
         return false;
       } else {
         this.#error(code);
         if (this.#options.resume !== true) return true;
+        const { offset } = decoder;
         const failed = decoder.resume();
         if (failed === FLOW_END) return false;
         if (failed !== 0) {
-          this.#error(failed);
+          // The same packet again, which nothing gets past, has been counted.
+          if (failed !== code || decoder.offset !== offset) this.#error(failed);
           return true;
         }
       }
@@ -271,6 +281,7 @@ export class TraceRun {
       const { engine } = known;
       const { graph } = engine;
       const isOld =
+        graph.isOvergrown ||
         known.layers !== image.layerCount ||
         (epoch !== known.epoch && image.changes().touch(graph.granules ?? NO_GRANULES, epoch, known.epoch));
       if (!isOld) {
@@ -278,14 +289,28 @@ export class TraceRun {
         known.loads = image.loads;
         known.epoch = epoch;
         graph.time = this.decoder.codeTime;
+        // Behind all others: the first of them is the one to go.
+        if (this.#engines.size > 1) {
+          this.#engines.delete(key);
+          this.#engines.set(key, known);
+        }
         return engine;
       }
-      engine.flush();
-      this.#listener.onGraphEnd?.(graph);
+      this.#endGraph(key, engine);
+    }
+    for (const [other, { engine }] of this.#engines) {
+      if (this.#engines.size < MOST_GRAPHS) break;
+      this.#endGraph(other, engine);
     }
     const engine = this.#newEngine(state, addressSpace);
     this.#engines.set(key, { engine, layers: image.layerCount, loads: image.loads, epoch });
     return engine;
+  }
+
+  #endGraph(key: string, engine: GraphEngine): void {
+    engine.flush();
+    this.#listener.onGraphEnd?.(engine.graph);
+    this.#engines.delete(key);
   }
 
   #newEngine(state: FlowState, addressSpace: number): GraphEngine {
@@ -369,9 +394,9 @@ export class TraceRun {
   }
 
   #error(code: number): void {
-    const { offset, state } = this.decoder;
+    const { offset, state, instruction } = this.decoder;
     this.#summary.errors.add(code, offset);
-    this.#listener.onBreak(code, state.ipLo, state.ipHi);
+    this.#listener.onBreak(code, state.ipLo, state.ipHi, instruction.isPassed);
   }
 
   #look(): void {

@@ -1,3 +1,4 @@
+export { calledFunctions } from './called-functions.ts';
 export { type ClockRates, DEFAULT_RATES } from './execution-clock.ts';
 export { type ExecutionBlock, ExecutionCode, KIND_STOPS } from './execution-code.ts';
 export { type EncodingOptions, ExecutionEncoder, type ExecutionLimit } from './execution-encoder.ts';

@@ -31,6 +31,10 @@ export class ExecutedInstruction extends Instruction {
   section: CodeSection | null = null;
   /** The walk was on its way to an event that has a place of its own. */
   isBeforeEvent = false;
+  /** The flow has gone on from it: it stands where that led, be it here again. Else it still stands here. */
+  isPassed = false;
+  /** A conditional branch that the trace has told to be taken. */
+  isTaken = false;
 }
 
 const FIRST_LOOP_CHECK = 64;
@@ -68,6 +72,8 @@ export class CodeWalk {
     instruction.isSpeculative = state.isSpeculative;
     const failed = this.#decode(ipLo, ipHi, instruction);
     if (failed !== 0) return failed;
+    instruction.isPassed = false;
+    instruction.isTaken = false;
     const { kind } = instruction;
     if (kind === KIND_CALL_INDIRECT || (kind === KIND_CALL && instruction.displacement !== 0)) {
       this.skip(instruction.length);

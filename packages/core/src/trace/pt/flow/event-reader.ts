@@ -13,7 +13,7 @@ import {
   PT_MODE_TSX_ABRT,
   PT_SIZE_PSB,
 } from '../opcodes.ts';
-import { FLAG_HW, FLAG_ICNT, FLAG_IP, FLAG_MULT, FLAG_NON_ROOT } from '../packet.ts';
+import { FLAG_ICNT, FLAG_IP, FLAG_MULT, FLAG_NON_ROOT } from '../packet.ts';
 import {
   PACKET_BBP,
   PACKET_BEP,
@@ -63,34 +63,9 @@ import { executionMode, type FlowState } from './flow-state.ts';
 import { completeStatus, readHeader } from './header.ts';
 import { OVERFLOW_DELIVER, readOverflow } from './overflow.ts';
 import { lastIpError, type PacketFeed } from './packet-feed.ts';
-import { AT_EXSTOP, AT_FUP, AT_OWN_FUP, AT_PSBEND, AT_TIP } from './pending-events.ts';
-
-// What a packet came to. Errors are the negative FLOW_* codes.
-/** No event; the packet is used up. */
-const MORE = 0;
-/** An event, and the packet is used up. */
-const DONE = 1;
-/** An event, and the packet stays: more may come of it. */
-const KEEP = 2;
-
-/** Packets that may stand between MWAIT or PWRE and their EXSTOP; any other ends the wait. */
-function staysInSleep(kind: number): boolean {
-  switch (kind) {
-    case PACKET_PAD:
-    case PACKET_TSC:
-    case PACKET_TMA:
-    case PACKET_MTC:
-    case PACKET_CYC:
-    case PACKET_CBR:
-    case PACKET_MNT:
-    case PACKET_MWAIT:
-    case PACKET_PWRE:
-    case PACKET_EXSTOP:
-      return true;
-    default:
-      return false;
-  }
-}
+import { DONE, KEEP, MORE, standalone } from './packet-outcome.ts';
+import { AT_FUP, AT_OWN_FUP, AT_PSBEND, AT_TIP } from './pending-events.ts';
+import { readExstop, readMwait, readPwre, staysInSleep, takeSleep } from './sleep-events.ts';
 
 export class EventReader {
   readonly #feed: PacketFeed;
@@ -167,10 +142,10 @@ export class EventReader {
     const { pending, clock } = this.#state;
     if (feed.error !== 0) {
       // What waits for an EXSTOP is lost with it otherwise.
-      return feed.error === FLOW_END && this.#takeSleep(event) ? KEEP : feed.error;
+      return feed.error === FLOW_END && takeSleep(feed, event) ? KEEP : feed.error;
     }
     const { packet } = feed;
-    if (pending.count !== 0 && !staysInSleep(packet.kind) && this.#takeSleep(event)) return KEEP;
+    if (pending.count !== 0 && !staysInSleep(packet.kind) && takeSleep(feed, event)) return KEEP;
     switch (packet.kind) {
       case PACKET_TNT8:
       case PACKET_TNT64:
@@ -217,33 +192,31 @@ export class EventReader {
         clock.update(packet);
         event.clear(ev.EVENT_CBR);
         event.detail = packet.lo;
-        return this.#standalone(event);
+        return standalone(feed, event);
       case PACKET_MNT:
         event.clear(ev.EVENT_MNT);
         event.lo = packet.lo;
         event.hi = packet.hi;
-        return this.#standalone(event);
+        return standalone(feed, event);
       case PACKET_STOP:
         event.clear(ev.EVENT_STOP);
-        return this.#standalone(event);
+        return standalone(feed, event);
       case PACKET_EXSTOP:
-        return this.#readExstop(event);
+        return readExstop(feed, event);
       case PACKET_MWAIT:
-        return this.#readMwait(event);
+        return readMwait(feed, event);
       case PACKET_PWRE:
-        return this.#readPwre(event);
+        return readPwre(feed, event);
       case PACKET_PWRX:
         event.clear(ev.EVENT_PWRX);
         event.detail = packet.extra;
         event.count = packet.type;
         event.flags = packet.flags;
-        return this.#standalone(event);
+        return standalone(feed, event);
       case PACKET_PTW:
         return this.#withOwnFup(event, ev.EVENT_PTWRITE);
-      case PACKET_CFE: {
-        const outcome = readControlFlowEvent(feed, event);
-        return outcome === 1 ? DONE : outcome;
-      }
+      case PACKET_CFE:
+        return readControlFlowEvent(feed, event);
       case PACKET_EVD:
         return readEventData(feed);
       case PACKET_TRIG:
@@ -255,7 +228,7 @@ export class EventReader {
         event.count = packet.extra;
         event.lo = packet.lo;
         event.hi = packet.hi;
-        return this.#standalone(event);
+        return standalone(feed, event);
       case PACKET_BEP:
         return this.#withOwnFup(event, ev.EVENT_BLOCK_END);
       default:
@@ -263,22 +236,17 @@ export class EventReader {
     }
   }
 
-  #standalone(event: FlowEvent): number {
-    event.isIpSuppressed = true;
-    this.#feed.setTime(event);
-    return DONE;
-  }
-
   /** An event that has an address where its packet says so: then a FUP brings it. */
   #withOwnFup(event: FlowEvent, kind: number): number {
-    const { packet } = this.#feed;
+    const feed = this.#feed;
+    const { packet } = feed;
     const hasIp = (packet.flags & FLAG_IP) !== 0;
     const target = hasIp ? this.#state.pending.add(AT_OWN_FUP, kind) : event.clear(kind);
     if (target === null) return FLOW_TOO_MANY_EVENTS;
     target.lo = packet.lo;
     target.hi = packet.hi;
     target.count = packet.type === 0 ? 4 : 8;
-    return hasIp ? MORE : this.#standalone(event);
+    return hasIp ? MORE : standalone(feed, event);
   }
 
   #takeStatus(event: FlowEvent): boolean {
@@ -330,8 +298,10 @@ export class EventReader {
         case ev.EVENT_ASYNC_VMCS:
           if (!mayChangeSpace) return FLOW_BAD_CONTEXT;
           break;
-        case ev.EVENT_EXEC_MODE:
         case ev.EVENT_IFLAGS:
+          event.flags = ev.FLAG_BY_BRANCH;
+          break;
+        case ev.EVENT_EXEC_MODE:
           break;
         default:
           return FLOW_BAD_CONTEXT;
@@ -449,12 +419,13 @@ export class EventReader {
   }
 
   #readModeTsx(event: FlowEvent): number {
-    const { packet } = this.#feed;
+    const feed = this.#feed;
+    const { packet } = feed;
     const state = this.#state;
     if (!state.arePacketsEnabled) {
       event.clear(ev.EVENT_TSX);
       event.detail = packet.flags;
-      return this.#standalone(event);
+      return standalone(feed, event);
     }
     // An abort is an asynchronous branch as well: its FUP begins both.
     const binding = (packet.flags & PT_MODE_TSX_ABRT) !== 0 ? AT_FUP : AT_OWN_FUP;
@@ -465,7 +436,8 @@ export class EventReader {
   }
 
   #readPip(event: FlowEvent): number {
-    const { packet } = this.#feed;
+    const feed = this.#feed;
+    const { packet } = feed;
     const { pending } = this.#state;
     const isAsync = pending.find(AT_TIP, ev.EVENT_ASYNC_BRANCH) !== null;
     const target = isAsync ? pending.add(AT_TIP, ev.EVENT_ASYNC_PAGING) : event.clear(ev.EVENT_PAGING);
@@ -473,18 +445,19 @@ export class EventReader {
     target.lo = packet.lo;
     target.hi = packet.hi;
     target.flags = packet.flags & FLAG_NON_ROOT;
-    return isAsync ? MORE : this.#standalone(event);
+    return isAsync ? MORE : standalone(feed, event);
   }
 
   #readVmcs(event: FlowEvent): number {
-    const { packet } = this.#feed;
+    const feed = this.#feed;
+    const { packet } = feed;
     const { pending } = this.#state;
     const paging = pending.find(AT_TIP, ev.EVENT_ASYNC_PAGING);
     if (paging === null && pending.find(AT_TIP, ev.EVENT_ASYNC_BRANCH) === null) {
       event.clear(ev.EVENT_VMCS);
       event.lo = packet.lo;
       event.hi = packet.hi;
-      return this.#standalone(event);
+      return standalone(feed, event);
     }
     let target = pending.add(AT_TIP, ev.EVENT_ASYNC_VMCS);
     if (target === null) return FLOW_TOO_MANY_EVENTS;
@@ -496,61 +469,6 @@ export class EventReader {
     target.lo = packet.lo;
     target.hi = packet.hi;
     return MORE;
-  }
-
-  // Going to sleep: MWAIT [PWRE] EXSTOP. In the order of what happens, and with the address of the EXSTOP where it has
-  // one: the MWAIT, the stop, the state that was entered.
-
-  #readMwait(event: FlowEvent): number {
-    const { packet } = this.#feed;
-    if (this.#takeSleep(event)) return KEEP;
-    const waiting = this.#state.pending.add(AT_EXSTOP, ev.EVENT_MWAIT);
-    if (waiting === null) return FLOW_TOO_MANY_EVENTS;
-    waiting.lo = packet.lo;
-    waiting.hi = packet.hi;
-    return MORE;
-  }
-
-  #readPwre(event: FlowEvent): number {
-    const { packet } = this.#feed;
-    const { pending } = this.#state;
-    if (pending.find(AT_EXSTOP, ev.EVENT_PWRE) !== null && this.#takeSleep(event)) return KEEP;
-    const waiting = pending.add(AT_EXSTOP, ev.EVENT_PWRE);
-    if (waiting === null) return FLOW_TOO_MANY_EVENTS;
-    waiting.detail = packet.type;
-    waiting.count = packet.extra;
-    waiting.flags = packet.flags & FLAG_HW;
-    return MORE;
-  }
-
-  #readExstop(event: FlowEvent): number {
-    const { pending } = this.#state;
-    const hasIp = (this.#feed.packet.flags & FLAG_IP) !== 0;
-    if (!hasIp) {
-      if (pending.find(AT_EXSTOP)?.kind === ev.EVENT_MWAIT && this.#takeSleep(event)) return KEEP;
-      // The PWRE, if there is one, follows as soon as another packet comes.
-      return this.#standalone(event.clear(ev.EVENT_EXSTOP));
-    }
-    if (pending.take(AT_EXSTOP, event, ev.EVENT_MWAIT)) {
-      const mwait = pending.add(AT_OWN_FUP, ev.EVENT_MWAIT);
-      if (mwait === null) return FLOW_TOO_MANY_EVENTS;
-      mwait.copyFrom(event);
-    }
-    if (pending.add(AT_OWN_FUP, ev.EVENT_EXSTOP) === null) return FLOW_TOO_MANY_EVENTS;
-    if (pending.take(AT_EXSTOP, event, ev.EVENT_PWRE)) {
-      const entered = pending.add(AT_OWN_FUP, ev.EVENT_PWRE);
-      if (entered === null) return FLOW_TOO_MANY_EVENTS;
-      entered.copyFrom(event);
-    }
-    return MORE;
-  }
-
-  /** What waits for an EXSTOP that does not come, without an address. */
-  #takeSleep(event: FlowEvent): boolean {
-    if (!this.#state.pending.take(AT_EXSTOP, event)) return false;
-    event.isIpSuppressed = true;
-    this.#feed.setTime(event);
-    return true;
   }
 
   #readTrigger(event: FlowEvent): number {

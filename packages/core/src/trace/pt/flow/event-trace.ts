@@ -31,6 +31,7 @@ import {
 } from './event.ts';
 import { FLOW_BAD_CONTEXT, FLOW_BAD_PACKET, FLOW_TOO_MANY_EVENTS } from './flow-errors.ts';
 import type { PacketFeed } from './packet-feed.ts';
+import { MORE, standalone } from './packet-outcome.ts';
 import { AT_CFE, AT_FUP, AT_OWN_FUP } from './pending-events.ts';
 
 // SDM "CFE Packet", type field.
@@ -72,8 +73,8 @@ const KIND_BY_TYPE = new Map([
 const scratchData = new FlowEvent();
 
 /**
- * The feed is at a CFE. Returns 1 with `event` filled, where it applies at once; 0 where it waits for a FUP (or is of a
- * type that is not known, which changes nothing); or a FLOW_* code. The feed does not move.
+ * The feed is at a CFE: DONE with `event` filled, where it applies at once; MORE where it waits for a FUP (or is of a type that
+ * is not known, which changes nothing); or a FLOW_* code. The feed does not move.
  */
 export function readControlFlowEvent(feed: PacketFeed, event: FlowEvent): number {
   const { state, packet } = feed;
@@ -82,8 +83,8 @@ export function readControlFlowEvent(feed: PacketFeed, event: FlowEvent): number
   const hasData = state.pending.take(AT_CFE, scratchData);
   if (hasData && scratchData.kind !== kind) return FLOW_BAD_CONTEXT;
   if (kind === EVENT_NONE) {
-    if (!hasIp) return 0;
-    return state.pending.add(AT_OWN_FUP, EVENT_IGNORED) === null ? FLOW_TOO_MANY_EVENTS : 0;
+    if (!hasIp) return MORE;
+    return state.pending.add(AT_OWN_FUP, EVENT_IGNORED) === null ? FLOW_TOO_MANY_EVENTS : MORE;
   }
   const neverHasIp = kind === EVENT_RSM || kind === EVENT_SIPI;
   if (hasIp && neverHasIp) return FLOW_BAD_PACKET;
@@ -100,14 +101,12 @@ export function readControlFlowEvent(feed: PacketFeed, event: FlowEvent): number
   if (packet.type === CFE_VMEXIT_INTERRUPT) target.flags |= FLAG_HAS_VECTOR;
   if (target !== event) {
     target.isIpSuppressed = neverHasIp;
-    return 0;
+    return MORE;
   }
-  event.isIpSuppressed = true;
-  feed.setTime(event);
-  return 1;
+  return standalone(feed, event);
 }
 
-/** The feed is at an EVD: keep its data for the CFE that follows. 0 or a FLOW_* code. */
+/** The feed is at an EVD: keep its data for the CFE that follows. MORE or a FLOW_* code. */
 export function readEventData(feed: PacketFeed): number {
   const { state, packet } = feed;
   let data = state.pending.find(AT_CFE);
@@ -119,7 +118,7 @@ export function readEventData(feed: PacketFeed): number {
       data.flags = FLAG_HAS_CR2;
       data.lo = packet.lo;
       data.hi = packet.hi;
-      return 0;
+      return MORE;
     case EVD_VMXQ:
     case EVD_VMXR: {
       data ??= state.pending.add(AT_CFE, EVENT_VMEXIT);
@@ -134,9 +133,9 @@ export function readEventData(feed: PacketFeed): number {
         data.lo2 = packet.lo;
         data.hi2 = packet.hi;
       }
-      return 0;
+      return MORE;
     }
     default:
-      return 0;
+      return MORE;
   }
 }

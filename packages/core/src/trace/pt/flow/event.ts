@@ -72,6 +72,8 @@ export const FLAG_HAS_CR2 = 2;
 export const FLAG_HAS_VMXR = 4;
 export const FLAG_HAS_VMXQ = 8;
 export const FLAG_SEVERAL = 1;
+/** Of EVENT_IFLAGS: the branch before it made the change, which holds at its target. Else the instruction before it did. */
+export const FLAG_BY_BRANCH = 1;
 export const TSX_IN_TRANSACTION = 1;
 export const TSX_ABORTED = 2;
 /** `detail` of a trigger whose `ip` the flow must still fill in. */

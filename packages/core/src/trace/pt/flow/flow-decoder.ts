@@ -175,6 +175,11 @@ export class FlowDecoder {
     return this.#walkOne();
   }
 
+  /** The next step tells the event at hand: it belongs to the instruction that was told last, or happened behind it. */
+  get isEventNext(): boolean {
+    return this.#isDue;
+  }
+
   /** Whether `release` is possible: `state` is all that there is. Changes nothing. */
   get canRelease(): boolean {
     const { state } = this;
@@ -354,7 +359,7 @@ export class FlowDecoder {
       this.#walk.expectToResume();
       return 1;
     }
-    this.#walk.goOn();
+    this.#goOn();
     return !event.isIpSuppressed && isAt(state, event.ipLo, event.ipHi) ? 1 : 0;
   }
 
@@ -445,7 +450,7 @@ export class FlowDecoder {
     if (state.sinceAnchor >= 0) state.sinceAnchor++;
     instruction.isBeforeEvent = event.kind !== ev.EVENT_TNT && event.kind !== ev.EVENT_TIP;
     if (instruction.isBeforeEvent) this.#approach();
-    else if (!needsTrace(kind)) this.#walk.goOn();
+    else if (!needsTrace(kind)) this.#goOn();
     else {
       const code = this.#takeBranch();
       if (code !== 0) this.#raise(code);
@@ -491,7 +496,7 @@ export class FlowDecoder {
       this.#raise(FLOW_BAD_QUERY);
       return;
     }
-    this.#walk.goOn();
+    this.#goOn();
     if (event.kind === ev.EVENT_TRIGGER && event.count > 0 && this.#wasAt(event)) {
       event.count--;
       event.ipLo = state.ipLo;
@@ -509,9 +514,15 @@ export class FlowDecoder {
     return this.#errata.skl014 && leavesFilter(this.state, this.#walk, this.#filter);
   }
 
+  #goOn(): void {
+    this.#walk.goOn();
+    this.instruction.isPassed = true;
+  }
+
   /** Use the trace to get past the instruction that was read. 0 or a FLOW_* code. */
   #takeBranch(): number {
     const code = this.#branch.take();
+    this.instruction.isPassed = code === 0 || code === BRANCH_USES_EVENT;
     if (code !== BRANCH_USES_EVENT) return code;
     this.#fetch();
     return 0;
@@ -528,7 +539,7 @@ export class FlowDecoder {
     this.#dropPostponed();
     if (!this.state.isEnabled) return 0;
     if (needsTrace(this.instruction.kind)) return this.#takeBranch();
-    this.#walk.goOn();
+    this.#goOn();
     return 0;
   }
 }

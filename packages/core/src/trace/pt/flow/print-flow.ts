@@ -12,7 +12,7 @@ import { EVENT_OVERFLOW } from './event.ts';
 import { formatEvent } from './event-text.ts';
 import type { FlowDecoder } from './flow-decoder.ts';
 import { STEP_EVENT, STEP_INSTRUCTION } from './flow-decoder.ts';
-import { FLOW_END, FlowErrorCounts, flowErrorName, flowErrorText } from './flow-errors.ts';
+import { FLOW_END, FLOW_NO_SYNC, FlowErrorCounts, flowErrorName, flowErrorText } from './flow-errors.ts';
 import { hex64, hex64Short } from './hex.ts';
 
 export interface PrintFlowOptions {
@@ -70,8 +70,8 @@ export function printFlow(
   let timeHi = 0;
   let steps = 0;
 
-  const report = (what: string, code: number): void => {
-    summary.errors.add(code, decoder.offset);
+  const report = (what: string, code: number, isNew = true): void => {
+    if (isNew) summary.errors.add(code, decoder.offset);
     tracker?.end();
     if (options.json) {
       const ip = `0x${hex64Short(decoder.errorIpLo, decoder.errorIpHi)}`;
@@ -88,7 +88,9 @@ export function printFlow(
   };
 
   let code = 0;
+  let hasSynchronized = false;
   while ((code = decoder.synchronize()) !== FLOW_END) {
+    hasSynchronized = true;
     if (code !== 0) {
       report('sync error', code);
       continue;
@@ -142,18 +144,22 @@ export function printFlow(
       } else {
         report('error', code);
         if (!options.resume) break;
+        const { offset } = decoder;
         const failed = decoder.resume();
         if (failed === FLOW_END) {
           sayEnd();
           return finish(summary, tracker, options.json ? line : null);
         }
         if (failed !== 0) {
-          report('resync error', failed);
+          // Printed also where it is the same packet again, which nothing gets past; but that was counted.
+          report('resync error', failed, failed !== code || decoder.offset !== offset);
           break;
         }
       }
     }
   }
+  // Bytes without any PSB are no trace.
+  if (!hasSynchronized && decoder.offset > 0) summary.errors.add(FLOW_NO_SYNC, 0);
   return finish(summary, tracker, options.json ? line : null);
 }
 

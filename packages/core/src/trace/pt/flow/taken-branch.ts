@@ -28,11 +28,13 @@ export class TakenBranch {
     const state = this.#state;
     const walk = this.#walk;
     const { event } = state;
-    const { kind, length } = walk.instruction;
+    const { instruction } = walk;
+    const { kind } = instruction;
     if (kind === KIND_CONDITIONAL) {
       if (event.kind !== EVENT_TNT) return FLOW_BAD_QUERY;
-      walk.skip(length);
-      if (this.#takeBit()) walk.jump();
+      walk.skip(instruction.length);
+      instruction.isTaken = this.#takeBit();
+      if (instruction.isTaken) walk.jump();
       return 0;
     }
     if (kind === KIND_RETURN && event.kind === EVENT_TNT) {

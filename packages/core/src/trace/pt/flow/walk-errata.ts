@@ -25,6 +25,7 @@ export function mendAbort(state: FlowState, walk: CodeWalk): void {
   if (walk.isReachable(event.ipLo, event.ipHi, BDM64_STEPS)) return;
   state.ipLo = event.ipLo;
   state.ipHi = event.ipHi;
+  walk.instruction.isTaken = !walk.instruction.isTaken;
 }
 
 /** SKL014: the TIP.PGD of a direct branch that leaves the filter may lack its IP. Is the flow at such a branch? */

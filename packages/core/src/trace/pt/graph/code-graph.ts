@@ -41,6 +41,20 @@ export const END_FAR = 5;
 /** No code is known there, or it is no instruction, or it goes round for ever: the exact decoder says which. */
 export const END_BLOCKED = 6;
 
+/**
+ * Nodes that only packets have named, beyond those that code leads to: a sound trace has next to none (where it ends before the
+ * target is executed), a damaged or hostile one as many as it has packets.
+ */
+const MOST_STRAYS = 1 << 14;
+/**
+ * Nodes and calls on their ways: some 30 MiB. Programs that execute more begin anew, too, but not before their steps have done so eight
+ * times (StepTable), so that it costs them little.
+ */
+const MOST_NODES = 1 << 19;
+/** 16 MiB of code, some 40 MiB for the set. */
+const MOST_GRANULES = 1 << 20;
+/** Others that a node with code leads to, but for its calls: two ways out, behind a call, behind a write of CR3. */
+const MOST_SUCCESSORS = 4;
 /** Where an endless loop without a branch that is traced has surely been gone round. */
 const MOST_INSTRUCTIONS = 1 << 14;
 const TWO_32 = 0x1_0000_0000;
@@ -93,6 +107,8 @@ export class CodeGraph {
   readonly granules: Set<number> | null;
   readonly #instruction = new Instruction();
   readonly #addresses = new TripleTable();
+  /** Nodes where code is. */
+  #compiled = 0;
 
   constructor(image: CodeImage, options: CodeGraphOptions) {
     this.#image = image;
@@ -108,6 +124,21 @@ export class CodeGraph {
   /** Nodes so far, with 0, which is none. */
   get size(): number {
     return this.#addresses.length;
+  }
+
+  /** Has no room for more: begin a new one. */
+  get isFull(): boolean {
+    return (
+      this.size + this.pushes.length > MOST_NODES ||
+      (this.granules !== null && this.granules.size > MOST_GRANULES)
+    );
+  }
+
+  /** Full, or most of it is not code: begin a new one. */
+  get isOvergrown(): boolean {
+    return (
+      this.isFull || this.size > MOST_STRAYS + this.#compiled * (MOST_SUCCESSORS + 1) + this.pushes.length
+    );
   }
 
   /** The node that begins at an address (int32 halves). */
@@ -216,6 +247,7 @@ export class CodeGraph {
     this.firstPush.data[node] = firstPush;
     this.pushCount.data[node] = this.pushes.length - firstPush;
     this.end.data[node] = end;
+    if (count > 0) this.#compiled++;
     return end;
   }
 

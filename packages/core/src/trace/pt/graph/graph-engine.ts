@@ -159,16 +159,23 @@ export class GraphEngine {
   /**
    * Execute from `node` at `position` until a packet is not for the graph, or `end`. The caller finds there what is next:
    * `runner`, `isEnabled` and `lastIp` are exact. `header` is what a PSB+ must say to be passed
-   * over; it is kept true.
+   * over; it is kept true. Where the graph is full it ends, too: begin a new one.
    */
   run(bytes: Uint8Array, end: number, header: HeaderState): void {
     const { runner } = this;
     const from = runner.position;
-    const isReady = this.isEnabled ? runner.executeRest() : this.#untilEnabled(bytes, end, header);
+    if (runner.isFull) this.#emptySteps();
+    const isReady = this.isEnabled
+      ? runner.executeRest() || this.#goOn()
+      : this.#untilEnabled(bytes, end, header);
     if (isReady)
       do {
         if (runner.isFull) this.#emptySteps();
-      } while (runner.run(bytes, end) && runner.position < end && this.#packetAt(bytes, end, header));
+      } while (
+        (runner.run(bytes, end) || this.#goOnWith(bytes, end)) &&
+        runner.position < end &&
+        this.#packetAt(bytes, end, header)
+      );
     runner.finish();
     this.#uncountedBytes += this.position - from;
     if (this.#uncountedBytes > MOST_BYTES_UNCOUNTED) this.flush();
@@ -179,7 +186,7 @@ export class GraphEngine {
     this.#uncountedBytes = 0;
     const counts = this.#counts;
     this.runner.drain((node, taken, count) => counts?.onOutcome(node, taken, count));
-    this.#edges.drain((node, target, count) => counts?.onTarget(node, target, count));
+    this.#drainEdges();
     this.#parts.drain((node, instructions, isCut, count) => counts?.onPart(node, instructions, isCut, count));
   }
 
@@ -189,6 +196,22 @@ export class GraphEngine {
     this.#parts.clear();
     this.graph.lookAgain();
     this.#emptySteps();
+  }
+
+  /** Outcomes were left: with those, if it was only for lack of room. The graph's own room is not made here. */
+  #goOn(): boolean {
+    const { runner } = this;
+    while (runner.isFull && !this.graph.isFull) {
+      this.#emptySteps();
+      if (runner.executeRest()) return true;
+    }
+    return false;
+  }
+
+  /** And with the packets behind them. */
+  #goOnWith(bytes: Uint8Array, end: number): boolean {
+    while (this.#goOn()) if (this.runner.run(bytes, end)) return true;
+    return false;
   }
 
   #emptySteps(): void {
@@ -205,7 +228,7 @@ export class GraphEngine {
       case PACKET_TNT8:
       case PACKET_TNT64:
         this.position += size;
-        return this.runner.execute(packet.lo, packet.hi, packet.type);
+        return this.runner.execute(packet.lo, packet.hi, packet.type) || this.#goOn();
       case PACKET_TIP:
         return this.#target(packet, size);
       case PACKET_PAD:
@@ -217,7 +240,7 @@ export class GraphEngine {
         return (
           this.#interrupt(bytes, end, packet, size) &&
           (this.#isOnTime() || !this.isEnabled) &&
-          (this.isEnabled || this.#untilEnabled(bytes, end, header))
+          (this.isEnabled ? !this.graph.isFull : this.#untilEnabled(bytes, end, header))
         );
       case PACKET_PSB:
         return this.#header(bytes, end, header);
@@ -275,14 +298,31 @@ export class GraphEngine {
     lastIp.update(packet);
     this.position += size;
     let next = this.#edges.count(node, lastIp.lo, lastIp.hi);
+    let hasRoom = true;
     if (next === 0) {
-      next = graph.nodeAt(lastIp.lo, lastIp.hi);
-      this.#edges.setTarget(next);
+      next = this.#newEdge();
+      hasRoom = !graph.isFull;
     }
     this.runner.pushCalls(node, graph.pushCount.at(node));
     this.runner.trail?.addNode(node);
     this.node = next;
-    return true;
+    return hasRoom;
+  }
+
+  /** To the last IP, for the first time. Its node. */
+  #newEdge(): number {
+    const { graph, lastIp } = this;
+    const target = graph.nodeAt(lastIp.lo, lastIp.hi);
+    this.#edges.setTarget(target);
+    if (this.#edges.isFull) {
+      this.#drainEdges();
+      this.#edges.clear();
+    }
+    return target;
+  }
+
+  #drainEdges(): void {
+    this.#edges.drain((node, target, count) => this.#counts?.onTarget(node, target, count));
   }
 
   /** Tracing goes off with the branch at the end of the node. With one that the trace tells an outcome of: too rare. */
@@ -302,8 +342,7 @@ export class GraphEngine {
     }
     this.position += size;
     if (!isTold) this.#edges.countUntold(node);
-    else if (this.#edges.count(node, lastIp.lo, lastIp.hi) === 0)
-      this.#edges.setTarget(graph.nodeAt(lastIp.lo, lastIp.hi));
+    else if (this.#edges.count(node, lastIp.lo, lastIp.hi) === 0) this.#newEdge();
     this.runner.pushCalls(node, graph.pushCount.at(node));
     this.runner.trail?.addNode(node);
     const behind = graph.behindCall.at(node);
@@ -327,7 +366,8 @@ export class GraphEngine {
       const size = readPacket(bytes, this.position, end, packet);
       if (size <= 0) return false;
       const { kind } = packet;
-      if (kind === PACKET_TIP_PGE) return this.#enable(packet, size) && this.#isOnTime();
+      if (kind === PACKET_TIP_PGE)
+        return this.#enable(packet, size) && this.#isOnTime() && !this.graph.isFull;
       if (kind === PACKET_MODE_EXEC) {
         if (!isSameMode(packet, header) || !isEnableNext(bytes, this.position + size, end)) return false;
       } else if (isTiming(kind)) this.#tellTime(packet);

@@ -1,6 +1,9 @@
 import { TripleTable } from '../../../base/index.ts';
 import { Int32Column } from '../../../profile/index.ts';
 
+/** Some 30 MiB. A program may have as many; a hostile trace has more. */
+const MOST_EDGES = 1 << 20;
+
 /** How often each indirect branch went where: by node and address, with the node that the address stands for beside it. */
 export class IndirectEdges {
   readonly #edges = new TripleTable();
@@ -8,6 +11,11 @@ export class IndirectEdges {
   readonly #count = new Int32Column();
   /** By node: times that it was left for where the trace does not tell. */
   readonly #untold = new Int32Column();
+
+  /** Too large: `drain`, then `clear`. */
+  get isFull(): boolean {
+    return this.#edges.length >= MOST_EDGES;
+  }
 
   /** Count once more; the target's node, or 0 where the edge is new: then `setTarget` must follow. */
   count(node: number, lo: number, hi: number): number {
@@ -30,6 +38,12 @@ export class IndirectEdges {
   countUntold(node: number): void {
     while (this.#untold.length <= node) this.#untold.push(0);
     this.#untold.data[node]! += 1;
+  }
+
+  clear(): void {
+    this.#edges.clear();
+    this.#target.length = 0;
+    this.#count.length = 0;
   }
 
   /** All that was counted since the last time; begins at 0 again (32 bits: call it every 2^31 packets). Target 0: not told. */

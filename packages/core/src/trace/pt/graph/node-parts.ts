@@ -10,8 +10,8 @@ import { Int32Column } from '../../../profile/index.ts';
 import { KIND_CALL } from '../../insn/index.ts';
 import type { CodeGraph } from './code-graph.ts';
 
-/** Addresses that were asked for may come from damaged packets: more of them than this are not kept. */
-const MOST_PARTS = 1 << 20;
+/** Addresses that were asked for may come from damaged packets: more of them than this (11 MiB) are not kept. */
+const MOST_PARTS = 1 << 18;
 
 /** `isCut`: it went on somewhere else. Else right behind, with another node. */
 export type PartVisitor = (node: number, instructions: number, isCut: boolean, count: number) => void;

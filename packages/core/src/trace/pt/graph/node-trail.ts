@@ -12,19 +12,19 @@ import type { StepTable } from './step-table.ts';
 const LOG_LENGTH = 1 << 14;
 /** A step executes at most six nodes. */
 const NODES_A_STEP = 6;
+/** 16 MiB, for which the last log before it is emptied has room. */
+const MOST_PATHS: number = (1 << 22) - LOG_LENGTH * (NODES_A_STEP + 1);
 
 /** Takes `nodes[0]` to `nodes[count - 1]`, executed in this order. Borrowed: filled again for the next. */
 export type NodeListener = (graph: CodeGraph, nodes: Int32Array, count: number) => void;
 
-/** The nodes that steps execute, worked out when asked for. */
+/** The nodes that steps execute, worked out when asked for. In order nothing is counted, so the place of a step's count has its path. */
 export class StepPaths {
   /** At the place of a path: how many nodes, and then these. */
   nodes = new Int32Array(LOG_LENGTH);
   /** Slots mean other steps from when this changes. */
   generation = 0;
   #used = 1;
-  /** Slot of a step -> place of its path. 0 is not known yet. */
-  #placeOf = new Int32Array(0);
   readonly #steps: StepTable;
 
   constructor(steps: StepTable) {
@@ -38,17 +38,17 @@ export class StepPaths {
 
   /** Where in `nodes` the path of a slot is. May replace `nodes`. */
   placeOf(slot: number): number {
-    if (slot >= this.#placeOf.length) {
-      const longer = new Int32Array(this.slots);
-      longer.set(this.#placeOf);
-      this.#placeOf = longer;
-    }
-    const place = this.#placeOf[slot]!;
+    const place = this.#steps.table[slot + 1]!;
     return place !== 0 ? place : this.#add(slot);
   }
 
+  /** Too many are known: forget them with their steps. */
+  get isFull(): boolean {
+    return this.#used > MOST_PATHS;
+  }
+
+  /** The step table was emptied, and with it the places. */
   forget(): void {
-    this.#placeOf.fill(0);
     this.#used = 1;
     this.generation++;
   }
@@ -67,7 +67,7 @@ export class StepPaths {
     });
     nodes[place] = at - place;
     this.#used = at + 1;
-    this.#placeOf[slot] = place;
+    this.#steps.table[slot + 1] = place;
     return place;
   }
 }
@@ -101,6 +101,11 @@ export class NodeTrail {
 
   get isFull(): boolean {
     return this.logged === LOG_LENGTH;
+  }
+
+  /** Its steps must be emptied. */
+  get hasManyPaths(): boolean {
+    return this.#paths.isFull;
   }
 
   addStep(slot: number): void {

@@ -1,5 +1,5 @@
 /** Outcomes on a graph, whole bytes of them: which node is next, which calls are open, which outcomes are left. */
-import type { ReturnStack } from '../flow/return-stack.ts';
+import { RETURN_STACK_ENTRIES, type ReturnStack } from '../flow/return-stack.ts';
 import type { CodeGraph } from './code-graph.ts';
 import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
 import { RowStack } from './row-stack.ts';
@@ -66,9 +66,9 @@ export class StepRunner {
     this.#registers.row = this.#steps.rowOf(node);
   }
 
-  /** Too many steps are known: `drain` them, then `empty`. */
+  /** Too many steps are known: `drain` them, then `empty`. Outcomes are then left as if the node needed something else. */
   get isFull(): boolean {
-    return this.#steps.isFull;
+    return this.#steps.isFull || this.trail?.hasManyPaths === true;
   }
 
   /** Take over where returns go to. */
@@ -94,8 +94,10 @@ export class StepRunner {
   /** The first calls of a node's way. */
   pushCalls(node: number, count: number): void {
     const { pushes, firstPush } = this.#graph;
-    const first = firstPush.at(node);
-    for (let push = first; push < first + count; push++) this.#calls.push(this.#steps.rowOf(pushes.at(push)));
+    const last = firstPush.at(node) + count;
+    // More than fit fall out at once.
+    for (let push = last - Math.min(count, RETURN_STACK_ENTRIES); push < last; push++)
+      this.#calls.push(this.#steps.rowOf(pushes.at(push)));
   }
 
   /** Outcomes, the oldest highest. False: `node` needs something else before those that are left. */
@@ -138,7 +140,8 @@ export class StepRunner {
 
   /** What was done since the last time: as StepTable's. */
   drain(visit: (node: number, taken: boolean, count: number) => void): void {
-    this.#steps.drain(visit);
+    // In order steps are not counted.
+    if (this.trail === null) this.#steps.drain(visit);
   }
 
   /** Forget all steps, and stay where it is. */
@@ -156,8 +159,11 @@ export class StepRunner {
     for (const call of calls) this.#calls.push(this.#steps.rowOf(call));
   }
 
-  /** Steps up to a packet of another kind. False: outcomes are left, for `node` needs something else before them. */
-  #runSteps(bytes: Uint8Array, end: number): boolean {
+  /**
+   * Steps up to a packet of another kind. False: outcomes are left, for `node` needs something else before them, or there is no room;
+   * `isFinal`: then there is for a few.
+   */
+  #runSteps(bytes: Uint8Array, end: number, isFinal = false): boolean {
     const steps = this.#steps;
     const registers = this.#registers;
     const trail = this.trail;
@@ -175,17 +181,18 @@ export class StepRunner {
       );
       if (trail !== null) trail.logged = registers.logged;
       if (registers.outcomes === NO_OUTCOMES) return true;
-    } while (this.#prepareStep());
+    } while (this.#prepareStep(isFinal));
     return false;
   }
 
   /** The step that is next could not be done. True: now it can. */
-  #prepareStep(): boolean {
+  #prepareStep(isFinal: boolean): boolean {
     const steps = this.#steps;
     const registers = this.#registers;
     const slot = registers.row + registers.outcomes;
     const next = steps.table[slot]!;
     if (next === 0) {
+      if ((this.isFull || this.#graph.isFull) && !isFinal) return false;
       steps.build(registers.row, registers.outcomes);
       return true;
     }
@@ -216,7 +223,7 @@ export class StepRunner {
     const before = (registers.outcomes >>> (left + 1)) << 1;
     if (before !== NO_OUTCOMES) {
       registers.outcomes = before;
-      this.#runSteps(NO_BYTES, 0);
+      this.#runSteps(NO_BYTES, 0, true);
     }
     registers.outcomes = rest | (1 << (left + 1));
   }

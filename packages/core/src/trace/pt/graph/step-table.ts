@@ -6,7 +6,7 @@
  *
  *   row + byte      next: row of the node after these outcomes (> 0)
  *                         0: not worked out yet;  < 0: a step with effects, in `effects` from -next on
- *   row + byte + 1  how often this was done
+ *   row + byte + 1  how often this was done; or, where steps are written down in their order, where StepPaths has its nodes
  *
  * What a step leaves behind on the call stack, or must take from it, is its effect:
  *
@@ -42,7 +42,11 @@ const FIRST_ROWS = 256;
 /** 64 MiB; with more nodes than that the table is emptied and begins again. */
 const MOST_ROWS = 1 << 16;
 const FIRST_EFFECTS = 4096;
+/** 16 MiB. */
 const MOST_EFFECTS = 1 << 22;
+/** Rows, or their effects, that the last packet before it is emptied may need: some calls for each of its outcomes. */
+const SPARE_ROWS = 1 << 10;
+const SPARE_EFFECTS = 1 << 10;
 
 export class StepTable {
   table = new Int32Array(FIRST_ROWS * ROW_LENGTH);
@@ -65,7 +69,9 @@ export class StepTable {
 
   /** Too large to go on: `drain`, then `clear`. */
   get isFull(): boolean {
-    return this.#used >= MOST_ROWS * ROW_LENGTH || this.#effectsUsed > MOST_EFFECTS;
+    return (
+      this.#used >= (MOST_ROWS - SPARE_ROWS) * ROW_LENGTH || this.#effectsUsed > MOST_EFFECTS - SPARE_EFFECTS
+    );
   }
 
   /** The node whose row it is, or whose row a slot is in. */

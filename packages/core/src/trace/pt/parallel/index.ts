@@ -4,7 +4,6 @@ export type { FromWorker, PartWorker, ToWorker, WorkerOptions } from './messages
 export type { Part, PartOptions, PartOutcome } from './part-runner.ts';
 export { PartRunner } from './part-runner.ts';
 export {
-  defaultPartBytes,
   type ProfileInPartsOptions,
   profileInParts,
 } from './profile-in-parts.ts';

@@ -24,12 +24,15 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'progress'; readonly id: number; readonly doneBytes: number }
-  | { readonly type: 'outcome'; readonly outcome: PartOutcome }
+  /** With the memory of the part, if that was given to the worker. */
+  | { readonly type: 'outcome'; readonly outcome: PartOutcome; readonly memory: ArrayBuffer | null }
   | { readonly type: 'result'; readonly profile: ProfileColumns }
   | { readonly type: 'failed'; readonly message: string };
 
 /** A thread that `servePartWorker` runs in, seen from outside. */
 export interface PartWorker {
+  /** While it decodes, nothing else happens in the calling thread: others get their parts first. */
+  readonly isCallingThread?: boolean;
   post(message: ToWorker, transfer: readonly ArrayBuffer[]): void;
   /** Called once, before the first `post`. `onError`: the thread has ended, or cannot go on. */
   listen(onMessage: (message: FromWorker) => void, onError: (error: unknown) => void): void;

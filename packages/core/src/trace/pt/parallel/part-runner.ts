@@ -44,9 +44,22 @@ export interface PartOutcome {
   readonly overflows: number;
 }
 
-interface HeldPart {
+class HeldPart {
   readonly profile: ExactProfile;
-  readonly counts: readonly NodeCounts[];
+  readonly counts: NodeCounts[];
+
+  constructor(profile: ExactProfile, counts: NodeCounts[]) {
+    this.profile = profile;
+    this.counts = counts;
+  }
+
+  /** Have no need of a graph. */
+  endGraph(graph: CodeGraph): void {
+    const at = this.counts.findIndex((counts) => counts.graph === graph);
+    if (at < 0) return;
+    this.profile.addGraph(this.counts[at]!);
+    this.counts.splice(at, 1);
+  }
 }
 
 export class PartRunner {
@@ -56,8 +69,10 @@ export class PartRunner {
   /** By graph: of the part that runs, and of all parts that were kept. */
   readonly #running = new Map<CodeGraph, NodeCounts>();
   readonly #kept = new Map<CodeGraph, NodeCounts>();
-  readonly #profile = new ExactProfile();
+  #profile = new ExactProfile();
   readonly #held = new Map<number, HeldPart>();
+  /** Of the part that runs: the counts of a graph are asked for once, and go on from part to part. */
+  #collector = newCollector();
 
   constructor(image: CodeImage, options: PartOptions) {
     this.#image = image;
@@ -67,15 +82,18 @@ export class PartRunner {
   run(part: Part, onProgress: (doneBytes: number) => void, signal?: AbortSignal): PartOutcome {
     const { bytes, from, stopAt, baseOffset } = part;
     const collector = new ProfileCollector((graph) => {
-      const counts = new NodeCounts(graph);
+      const counts = new NodeCounts(graph, () => this.#collector.profile.addGraph(counts.take()));
+      const kept = new NodeCounts(graph, () => this.#profile.addGraph(kept.take()));
       this.#running.set(graph, counts);
-      this.#kept.set(graph, new NodeCounts(graph));
+      this.#kept.set(graph, kept);
       return counts;
     });
+    this.#collector = collector;
     // What it counted is worked out while its code is still at hand, and nothing holds it any more.
     collector.onGraphEnd = (graph) => {
       collector.profile.addGraph(this.#running.get(graph)!);
       this.#profile.addGraph(this.#kept.get(graph)!);
+      for (const held of this.#held.values()) held.endGraph(graph);
       this.#running.delete(graph);
       this.#kept.delete(graph);
     };
@@ -88,13 +106,17 @@ export class PartRunner {
     };
     const run = new TraceRun(bytes, this.#image, options, collector, this.#engines);
     const { errors, overflows } = run.run();
-    const isJoined = stopAt < 0 || (run.isStopped && this.#isAtStart(run, part, collector));
+    const isJoined = stopAt < 0 || (run.isStopped && this.#isAtStart(run, part));
     const { state } = run.decoder;
     const endsInRun = stopAt >= 0 && isJoined && collector.handOver(state.ipLo, state.ipHi);
-    this.#held.set(part.id, {
-      profile: stopAt < 0 ? collector.finish() : collector.profile,
-      counts: [...this.#running.values()].map((counts) => counts.take()),
-    });
+    const profile = stopAt < 0 ? collector.finish() : collector.profile;
+    this.#held.set(
+      part.id,
+      new HeldPart(
+        profile,
+        [...this.#running.values()].map((counts) => counts.take()),
+      ),
+    );
     return {
       id: part.id,
       isJoined,
@@ -106,11 +128,9 @@ export class PartRunner {
   }
 
   /** Is the state at the cut the one that the next part begins with? */
-  #isAtStart(run: TraceRun, { bytes, stopAt }: Part, collector: ProfileCollector): boolean {
+  #isAtStart(run: TraceRun, { bytes, stopAt }: Part): boolean {
     const { state } = run.decoder;
-    // Code of another address space at the same place: whether the branch to itself was gone cannot be told.
-    if (this.#options.useCr3 === true && collector.wasLast(state.ipLo, state.ipHi)) return false;
-    const listener = new ProfileCollector((graph) => new NodeCounts(graph));
+    const listener = newCollector();
     const next = new TraceRun(bytes, this.#image, { ...this.#options, from: stopAt, stopAt }, listener);
     const { errors, overflows } = next.run();
     if (!next.isStopped || errors.total > 0 || overflows > 0 || !listener.isAtStart) return false;
@@ -121,7 +141,7 @@ export class PartRunner {
 
   keep(id: number): void {
     const held = this.#take(id);
-    this.#profile.addColumns(held.profile.toColumns());
+    this.#profile.addProfile(held.profile);
     for (const counts of held.counts) {
       const kept = this.#kept.get(counts.graph);
       if (kept === undefined) this.#profile.addGraph(counts);
@@ -136,7 +156,13 @@ export class PartRunner {
   /** All that was kept. */
   finish(): ProfileColumns {
     for (const counts of this.#kept.values()) this.#profile.addGraph(counts.take());
-    return this.#profile.toColumns();
+    // Nothing comes after: what the graphs hold need not be there beside the answer.
+    this.#kept.clear();
+    this.#running.clear();
+    this.#engines.clear();
+    const columns = this.#profile.toColumns();
+    this.#profile = new ExactProfile();
+    return columns;
   }
 
   #take(id: number): HeldPart {
@@ -145,4 +171,9 @@ export class PartRunner {
     this.#held.delete(id);
     return held;
   }
+}
+
+/** One that nobody asks what was counted. */
+function newCollector(): ProfileCollector {
+  return new ProfileCollector((graph) => new NodeCounts(graph, null));
 }

@@ -1,6 +1,7 @@
 /** In parts as in one piece: the same counts, branches, errors and overflows, wherever it is cut and whoever decodes what. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ByteSource } from '../../../base/index.ts';
 import { corpusFiles, corpusText } from '../../../test/corpus.ts';
 import { Random } from '../../../test/random.ts';
 import { joinChunks, loadPrograms } from '../../../test/real-programs.ts';
@@ -242,4 +243,62 @@ test('a worker that fails is an error that says so', async () => {
     profileInParts(new Uint8Array(100), shortCode(), { workers: [broken] }),
     /it has gone/,
   );
+});
+
+test('a file is read into memory that is used again', { skip: absent }, async () => {
+  const once = files.get('base.pt')!;
+  const whole = joinChunks(Array.from({ length: Math.ceil((4 << 20) / once.length) }, () => once));
+  const image = ownImage();
+  const memory = new Set<ArrayBufferLike>();
+  const source: ByteSource = {
+    size: whole.length,
+    read: async (offset, length) => whole.subarray(offset, offset + length),
+    readInto: async (target, offset) => {
+      memory.add(target.buffer);
+      const bytes = whole.subarray(offset, offset + target.length);
+      target.set(bytes);
+      return bytes.length;
+    },
+  };
+  const found = await profileInParts(source, image, { partBytes: 50_000, workers: [localPartWorker()] });
+  assertSame(found, sortedOf(profileTrace(whole, image)), 'the same');
+  assert.ok(memory.size < 16, `${memory.size} pieces of memory for ${whole.length / 50_000} parts`);
+});
+
+test('others do not run away from a part that takes long', { skip: absent }, async () => {
+  const bytes = files.get('base.pt')!;
+  const image = ownImage();
+  let given = 0;
+  const held: (() => void)[] = [];
+  let isSlow = true;
+  const counting = (worker: PartWorker): PartWorker => ({
+    ...worker,
+    post: (message, transfer) => {
+      if (message.type === 'part') given++;
+      worker.post(message, transfer);
+    },
+  });
+  const local = localPartWorker();
+  const slow: PartWorker = {
+    ...local,
+    listen: (onMessage, onError) =>
+      local.listen((message) => {
+        if (isSlow) held.push(() => onMessage(message));
+        else onMessage(message);
+      }, onError),
+  };
+  const found = profileInParts(bytes, image, {
+    workers: [counting(slow), counting(localPartWorker())],
+    partBytes: 4000,
+  });
+  let before = -1;
+  for (let turn = 0; turn < 1000 && (before !== given || turn < 20); turn++) {
+    before = given;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const parts = Math.floor(bytes.length / 4100);
+  assert.ok(given > 4 && given <= 16 && parts > 20, `${given} of some ${parts} parts were given out`);
+  isSlow = false;
+  for (const tell of held.splice(0)) tell();
+  assertSame(await found, sortedOf(profileTrace(bytes, image)), 'all the same');
 });

@@ -13,7 +13,7 @@ import { ExactProfile } from '../answers/exact-profile.ts';
 import type { TraceProfile } from '../answers/profile-trace.ts';
 import { FlowErrorCounts } from '../flow/index.ts';
 import type { FromWorker, PartWorker, WorkerOptions } from './messages.ts';
-import { PartPlanner, type Stretch } from './part-planner.ts';
+import { PartPlanner, type PartSizes, type Stretch } from './part-planner.ts';
 import type { PartOptions, PartOutcome } from './part-runner.ts';
 
 export interface ProfileInPartsOptions extends PartOptions {
@@ -25,17 +25,31 @@ export interface ProfileInPartsOptions extends PartOptions {
   readonly onProgress?: ProgressListener;
 }
 
-const LEAST_PART_BYTES = 1 << 18;
-const MOST_PART_BYTES = 1 << 24;
-/** Enough that workers end at about the same time. */
-const PARTS_A_WORKER = 8;
-/** One that is decoded, and one that waits, so that nobody waits for bytes. */
-const PARTS_AT_A_WORKER = 2;
+/** Of parts that have been read and are not decoded yet, all workers together. */
+const MOST_WAITING_BYTES = 96 << 20;
+const MOST_PART_BYTES = 16 << 20;
+const LEAST_PART_BYTES = 1 << 20;
+/**
+ * One that is decoded, and two that wait. Where the calling thread decodes, too, it gives out parts, each after a read, only
+ * between two of its own; one that is as long as its own may be over before.
+ */
+const PARTS_AT_A_WORKER = 3;
+/**
+ * Given out and not joined: a part that takes long holds up the joining of all behind it, and what each of them counted is kept until
+ * then.
+ */
+const MOST_OPEN_PARTS_A_WORKER = 8;
+/** Of what is left of the trace, the share of each worker is given out in so many pieces. */
+const PIECES_OF_A_SHARE = 3;
 
-/** The size of parts unless told: small enough for all workers, large enough that cutting costs nothing. */
-export function defaultPartBytes(traceBytes: number, workers: number): number {
-  const bytes = Math.ceil(traceBytes / (workers * PARTS_A_WORKER));
-  return Math.max(LEAST_PART_BYTES, Math.min(MOST_PART_BYTES, bytes));
+/** The sizes of parts unless told: few, as each costs something at its end, and no more in memory than all may have. */
+export function partSizes(workers: number): PartSizes {
+  const fair = Math.floor(MOST_WAITING_BYTES / (workers * PARTS_AT_A_WORKER));
+  return {
+    mostBytes: Math.max(LEAST_PART_BYTES, Math.min(MOST_PART_BYTES, fair)),
+    leastBytes: LEAST_PART_BYTES,
+    share: workers === 1 ? 1 : 1 / (workers * PIECES_OF_A_SHARE),
+  };
 }
 
 /**
@@ -61,7 +75,7 @@ export async function profileInParts(
 }
 
 /** A stretch that a worker has, or had. */
-interface Job extends Pick<Stretch, 'firstCut' | 'lastCut'> {
+interface Job extends Pick<Stretch, 'firstCut' | 'lastCut' | 'isOwned'> {
   readonly id: number;
   readonly worker: number;
   readonly sizeBytes: number;
@@ -87,6 +101,8 @@ class PartSession {
   /** Cuts before this one belong to it, or to one that was. */
   #againUntil = 0;
   #isDispatching = false;
+  /** Parts for workers that would hold up the giving out. */
+  readonly #heldBack: (() => void)[] = [];
   #nextId = 0;
   #doneBytes = 0;
   readonly #errors = new FlowErrorCounts();
@@ -105,9 +121,12 @@ class PartSession {
     this.#options = options;
     this.#workers = workers;
     this.#totalBytes = source instanceof Uint8Array ? source.length : source.size;
+    const bytes = options.partBytes;
     this.#planner = new PartPlanner(
       source,
-      Math.max(1, options.partBytes ?? defaultPartBytes(this.#totalBytes, workers.length)),
+      bytes === undefined
+        ? partSizes(workers.length)
+        : { mostBytes: bytes, leastBytes: Math.max(1, bytes), share: 1 },
     );
     this.#load = workers.map(() => 0);
     this.#resultsMissing = workers.length;
@@ -142,8 +161,11 @@ class PartSession {
     if (this.#isEnded) return;
     try {
       if (message.type === 'progress') this.#noteProgress(message.id, message.doneBytes);
-      else if (message.type === 'outcome') this.#noteOutcome(worker, message.outcome);
-      else if (message.type === 'result') {
+      else if (message.type === 'outcome') {
+        const { outcome, memory } = message;
+        if (memory !== null && this.#jobs.get(outcome.id)?.isOwned === true) this.#planner.giveBack(memory);
+        this.#noteOutcome(worker, outcome);
+      } else if (message.type === 'result') {
         this.#profile.addColumns(message.profile);
         if (--this.#resultsMissing === 0) this.#end();
       } else throw new CounterpointError('ERR_PT_WORKER', `a decoding worker failed: ${message.message}`);
@@ -173,8 +195,8 @@ class PartSession {
     try {
       for (;;) {
         const worker = this.#freeWorker();
-        if (worker < 0 || this.#isEnded) return;
         const again = this.#again;
+        if (worker < 0 || this.#isEnded || (again === null && this.#isTooFarAhead)) return;
         this.#again = null;
         const stretch =
           again === null
@@ -187,7 +209,12 @@ class PartSession {
       }
     } finally {
       this.#isDispatching = false;
+      for (const post of this.#heldBack.splice(0)) post();
     }
+  }
+
+  get #isTooFarAhead(): boolean {
+    return this.#jobs.size >= MOST_OPEN_PARTS_A_WORKER * this.#workers.length;
   }
 
   #freeWorker(): number {
@@ -204,6 +231,7 @@ class PartSession {
       worker,
       firstCut,
       lastCut,
+      isOwned,
       sizeBytes,
       doneBytes: 0,
       isVoid: false,
@@ -211,7 +239,11 @@ class PartSession {
     });
     this.#load[worker]!++;
     const transfer = isOwned && bytes.buffer instanceof ArrayBuffer ? [bytes.buffer] : [];
-    this.#workers[worker]!.post({ type: 'part', part: { id, bytes, baseOffset, from, stopAt } }, transfer);
+    const to = this.#workers[worker]!;
+    const post = (): void =>
+      to.post({ type: 'part', part: { id, bytes, baseOffset, from, stopAt } }, transfer);
+    if (to.isCallingThread === true) this.#heldBack.push(post);
+    else post();
   }
 
   // Joining

@@ -22,7 +22,9 @@ export function servePartWorker(
     if (message.type === 'part') {
       const { part } = message;
       const outcome = runner.run(part, (doneBytes) => post({ type: 'progress', id: part.id, doneBytes }, []));
-      post({ type: 'outcome', outcome }, []);
+      const { buffer } = part.bytes;
+      const memory = buffer instanceof ArrayBuffer ? buffer : null;
+      post({ type: 'outcome', outcome, memory }, memory === null ? [] : [memory]);
     } else if (message.type === 'settle') {
       if (message.keep) runner.keep(message.id);
       else runner.drop(message.id);
@@ -41,5 +43,6 @@ export function servePartWorker(
 }
 
 function buffersOf(profile: ProfileColumns): ArrayBuffer[] {
-  return Object.values(profile).flatMap((column) => (typeof column === 'number' ? [] : [column.buffer]));
+  const { cuts: _cuts, leftOut: _leftOut, ...columns } = profile;
+  return Object.values(columns).map((column) => column.buffer);
 }

@@ -30,18 +30,26 @@ const afterThis = (run: () => void): void => void Promise.resolve().then(run);
 
 /**
  * No thread at all: parts are decoded here, one after the other. Where threads are not to be had, and for one worker. Beside
- * threads `later` must let their messages through (Node's `setImmediate`), and it must be the last of the workers, so that
- * the others have their parts before it begins.
+ * threads `later` must let their messages through (Node's `setImmediate`).
  */
 export function localPartWorker(later: (run: () => void) => void = afterThis): PartWorker {
   let handle: ((message: ToWorker) => void) | null = null;
   let isClosed = false;
+  const waiting: ToWorker[] = [];
+  const handleNext = (): void => {
+    if (isClosed) return;
+    handle?.(waiting[0]!);
+    waiting.shift();
+    if (waiting.length > 0) later(handleNext);
+  };
   return {
-    // Later, as from a thread: whoever posts is not called back meanwhile.
-    post: (message) =>
-      later(() => {
-        if (!isClosed) handle?.(message);
-      }),
+    isCallingThread: true,
+    // Later, as from a thread: whoever posts is not called back meanwhile. One message at a time, so that between two parts
+    // there is time for threads.
+    post: (message) => {
+      waiting.push(message);
+      if (waiting.length === 1) later(handleNext);
+    },
     listen: (onMessage) => {
       handle = servePartWorker((message) => {
         if (!isClosed) onMessage(message);

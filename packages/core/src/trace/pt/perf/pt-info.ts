@@ -39,6 +39,8 @@ export interface PtInfo {
   maxNonTurboRatio: number;
   /** Address filters, in the grammar of `perf record --filter`. */
   filter: string;
+  /** The processor can tell of events (CFE, EVD); then MODE.Exec has the interrupt flag. */
+  hasEventTrace: boolean;
 }
 
 /*
@@ -47,7 +49,7 @@ export interface PtInfo {
  *   0 PMU type    4 has time_zero     8 snapshot           12 TSC:CTC numerator     16 size of the filter's text
  *   1 time_shift  5 TSC bit           9 buffers per CPU    13 denominator           17 the text, padded to whole words
  *   2 time_mult   6 no-return-comp   10 MTC bit            14 CYC bit
- *   3 time_zero   7 sched_switch     11 MTC period bits    15 max non-turbo ratio
+ *   3 time_zero   7 sched_switch     11 MTC period bits    15 max non-turbo ratio; behind the text: can do event trace
  */
 const FIRST_VERSION_WORDS = 10;
 const FIXED_WORDS = 17;
@@ -82,6 +84,7 @@ export function readPtInfo(data: Uint8Array, littleEndian = true): PtInfo {
     cycBit: word(14),
     maxNonTurboRatio: small(15),
     filter: new TextDecoder().decode(textEnd === -1 ? text : text.subarray(0, textEnd)),
+    hasEventTrace: word(FIXED_WORDS + Math.ceil(small(16) / 8)) !== 0n,
   };
 }
 
@@ -89,7 +92,7 @@ export function encodePtInfo(info: PtInfo, littleEndian = true): AuxtraceInfoRec
   const filter = new TextEncoder().encode(info.filter);
   // As perf: with the zero at its end, in whole words; none at all for no filter.
   const filterBytes = filter.length === 0 ? 0 : (filter.length + 8) & ~7;
-  const data = new Uint8Array(8 * FIXED_WORDS + filterBytes);
+  const data = new Uint8Array(8 * (FIXED_WORDS + 1) + filterBytes);
   const view = new DataView(data.buffer);
   const words = [
     BigInt(info.pmuType),
@@ -113,6 +116,7 @@ export function encodePtInfo(info: PtInfo, littleEndian = true): AuxtraceInfoRec
   for (const [index, value] of words.entries())
     view.setBigUint64(8 * index, BigInt.asUintN(64, value), littleEndian);
   data.set(filter, 8 * FIXED_WORDS);
+  view.setBigUint64(8 * FIXED_WORDS + filterBytes, info.hasEventTrace ? 1n : 0n, littleEndian);
   return {
     type: PERF_RECORD_AUXTRACE_INFO,
     misc: 0,

@@ -25,6 +25,7 @@ const INFO: PtInfo = {
   tscCtcDenominator: 1,
   maxNonTurboRatio: 21,
   filter: 'filter main @ /bin/a',
+  hasEventTrace: true,
 };
 
 test('what a recording says about Intel PT: written and read, in both byte orders, whole and in older forms', () => {

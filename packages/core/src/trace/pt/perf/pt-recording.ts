@@ -18,6 +18,7 @@ import {
   encodePtInfo,
   PT_CONFIG_BRANCH,
   PT_CONFIG_CYC,
+  PT_CONFIG_EVENT_TRACE,
   PT_CONFIG_MTC,
   PT_CONFIG_MTC_PERIOD,
   PT_CONFIG_MTC_PERIOD_SHIFT,
@@ -40,6 +41,8 @@ export interface TracedThread {
   trace: Uint8Array;
   /** How the trace was encoded. */
   encoding?: EncodingOptions;
+  /** It was recorded with event trace. */
+  eventTrace?: boolean;
 }
 
 /** What a writer of perf.data takes: events with their ids, and records with the trace's bytes between them. */
@@ -61,7 +64,7 @@ const SHIFT = 30;
  * avoided: AUXTRACE with reference 0 (it crashes), and traces in pieces of 4 MiB (it sees bad packets at their borders).
  */
 export function ptRecording(thread: TracedThread): PtRecording {
-  const { pid, comm, mappings, trace, encoding = {} } = thread;
+  const { pid, comm, mappings, trace, encoding = {}, eventTrace = false } = thread;
   const rates: ClockRates = { ...DEFAULT_RATES, ...encoding.rates };
   const { returnCompression = true, mtc = false, cyc = false } = encoding;
   const hasTsc = encoding.tsc === true || mtc || cyc;
@@ -78,7 +81,8 @@ export function ptRecording(thread: TracedThread): PtRecording {
     (hasTsc ? PT_CONFIG_TSC : 0n) |
     (mtc ? PT_CONFIG_MTC | (BigInt(rates.mtcFreq) << BigInt(PT_CONFIG_MTC_PERIOD_SHIFT)) : 0n) |
     (cyc ? PT_CONFIG_CYC : 0n) |
-    (returnCompression ? 0n : PT_CONFIG_NORETCOMP);
+    (returnCompression ? 0n : PT_CONFIG_NORETCOMP) |
+    (eventTrace ? PT_CONFIG_EVENT_TRACE : 0n);
   const sampleType = BigInt(
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
   );
@@ -118,6 +122,7 @@ export function ptRecording(thread: TracedThread): PtRecording {
         tscCtcDenominator: rates.cpuid15Eax,
         maxNonTurboRatio: rates.nomFreq,
         filter: '',
+        hasEventTrace: eventTrace,
       }),
       { type: PERF_RECORD_COMM, misc: PERF_RECORD_MISC_USER, pid, tid: pid, comm, sampleId, tail: NO_TAIL },
       ...mappings.map(

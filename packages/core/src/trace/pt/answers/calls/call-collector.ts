@@ -138,8 +138,8 @@ export class CallCollector implements TraceListener {
   onInstruction(instruction: ExecutedInstruction): void {
     const tracker = this.#tracker;
     const { ipLo, ipHi, kind, length, mode } = instruction;
-    const at = this.#addresses.rowOf(ipLo, ipHi);
-    this.#goTo(at);
+    // Most have no need of a row.
+    if (this.#open !== 0 || tracker.stack.depth === 0) this.#goTo(this.#addresses.rowOf(ipLo, ipHi));
     tracker.instructions++;
     if (kind < KIND_CALL) return;
     tracker.branches++;
@@ -147,7 +147,7 @@ export class CallCollector implements TraceListener {
     if (kind === KIND_CALL && instruction.displacement === 0) return;
     const sum = (ipLo >>> 0) + length;
     this.#open = kind;
-    this.#openAt = at;
+    this.#openAt = this.#addresses.rowOf(ipLo, ipHi);
     this.#openNext = this.#addresses.rowOf(
       sum | 0,
       sum < TWO_32 ? ipHi : mode === MODE_64 ? (ipHi + 1) | 0 : 0,

@@ -320,7 +320,7 @@ export class CallTracker {
 
   /** The function that called from before an address; NO_ROW where none has. */
   #callerAt(row: number): number {
-    return row < this.#callerOf.length ? this.#callerOf[row]! - 1 : NO_ROW;
+    return row >= 0 && row < this.#callerOf.length ? this.#callerOf[row]! - 1 : NO_ROW;
   }
 }
 

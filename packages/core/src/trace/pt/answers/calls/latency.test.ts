@@ -74,3 +74,25 @@ test('calls by caller; what did not come back is not counted as if it had', () =
     ],
   );
 });
+
+test('an address of kernel code, with halves of either sign', () => {
+  for (const [lo, hi] of [
+    [0x8100_1000, 0xffff_ffff],
+    [0x8100_1000 | 0, -1],
+  ] as const) {
+    const addresses = new AddressTable();
+    const latency = new FunctionLatency(addresses, lo, hi);
+    const record = new CallRecord();
+    const row = addresses.rowOf(0x8100_1000 | 0, -1);
+    Object.assign(record, {
+      kind: 1,
+      left: 1,
+      functionRow: row,
+      callerRow: row,
+      enterTicks: 1,
+      leaveTicks: 4,
+    });
+    latency.add(record);
+    assert.deepEqual([latency.ticks.count, latency.ticks.sum], [1, 3]);
+  }
+});

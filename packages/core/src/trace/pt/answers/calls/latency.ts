@@ -93,11 +93,11 @@ export class FunctionLatency {
   #row: number = NO_ROW;
   readonly #callers = new Map<number, CallerLatency>();
 
-  /** The function at an address (int32 halves). */
+  /** The function at an address: its 32-bit halves, signed or not. */
   constructor(addresses: AddressTable, lo: number, hi: number) {
     this.#addresses = addresses;
-    this.#lo = lo;
-    this.#hi = hi;
+    this.#lo = lo | 0;
+    this.#hi = hi | 0;
   }
 
   add(call: Readonly<CallRecord>): void {

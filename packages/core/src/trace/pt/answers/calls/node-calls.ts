@@ -26,7 +26,7 @@ import type { FunctionRows } from './function-rows.ts';
 /** Numbers of an op in `ops`. */
 export const OP_INSTRUCTIONS = 0;
 export const OP_BRANCHES = 1;
-/** Rows: the branch, where it goes, what is behind it. */
+/** Rows: the branch, where it goes, what is behind it. NO_ROW where one has no room. */
 export const OP_AT = 2;
 export const OP_TARGET = 3;
 /** NO_ROW for a jump: then it leaves its function. */
@@ -95,42 +95,49 @@ export class NodeCalls {
         column.push(0);
     const { graph } = this;
     const addresses = this.#addresses;
+    const functions = this.#functions;
     const firstOp = this.ops.length;
     let instructions = 0;
     let branches = 0;
-    let lastAt = NO_ROW;
-    let lastNext = NO_ROW;
+    let lastLo = 0;
+    let lastHi = 0;
+    let nextLo = 0;
+    let nextHi = 0;
     let lastKind = 0;
+    // Only places of calls have rows: all instructions would be many more.
+    const lastRow = () => addresses.rowOf(lastLo, lastHi);
+    const nextRow = () => addresses.rowOf(nextLo, nextHi);
     /** A direct branch inside the node: where it goes is where the next instruction is. */
     graph.walk(node, (lo, hi, size, kind) => {
-      const at = addresses.rowOf(lo, hi);
-      // A call to the next instruction only asks where it is.
-      if (
-        lastKind === KIND_CALL
-          ? at !== lastNext
-          : lastKind === KIND_JUMP && this.#functions.crosses(lastAt, at)
-      )
-        this.#addOp(instructions, branches, lastAt, at, lastKind === KIND_CALL ? lastNext : NO_ROW);
+      if (lastKind === KIND_CALL) {
+        // A call to the next instruction only asks where it is.
+        if (lo !== nextLo || hi !== nextHi)
+          this.#addOp(instructions, branches, lastRow(), addresses.rowOf(lo, hi), nextRow());
+      } else if (lastKind === KIND_JUMP && functions.isKnown) {
+        const at = addresses.rowOf(lo, hi);
+        if (functions.crosses(lastRow(), at)) this.#addOp(instructions, branches, lastRow(), at, NO_ROW);
+      }
       instructions++;
       if (kind >= KIND_CALL) branches++;
       const sum = (lo >>> 0) + size;
-      const nextHi = sum < TWO_32 ? hi : graph.mode === MODE_64 ? (hi + 1) | 0 : 0;
-      lastNext = addresses.rowOf(sum | 0, nextHi);
-      lastAt = at;
+      nextLo = sum | 0;
+      nextHi = sum < TWO_32 ? hi : graph.mode === MODE_64 ? (hi + 1) | 0 : 0;
+      lastLo = lo;
+      lastHi = hi;
       lastKind = kind;
     });
     this.instructions.data[node] = instructions;
     this.branches.data[node] = branches;
     this.firstOp.data[node] = firstOp;
     this.opCount.data[node] = (this.ops.length - firstOp) / OP_LENGTH;
-    this.endRow.data[node] = lastAt;
-    this.nextRow.data[node] = lastNext;
     let end = endsOpen(lastKind) ? lastKind : 0;
-    if (lastKind === KIND_CONDITIONAL && this.#functions.isKnown) {
+    if (lastKind === KIND_CONDITIONAL && functions.isKnown) {
       const taken = graph.taken.at(node);
-      if (this.#functions.crosses(lastAt, addresses.rowOf(graph.loOf(taken), graph.hiOf(taken))))
+      if (functions.crosses(lastRow(), addresses.rowOf(graph.loOf(taken), graph.hiOf(taken))))
         end = KIND_CONDITIONAL;
     }
+    this.endRow.data[node] = end === 0 ? NO_ROW : lastRow();
+    this.nextRow.data[node] = end === 0 ? NO_ROW : nextRow();
     this.endKind.data[node] = end;
   }
 

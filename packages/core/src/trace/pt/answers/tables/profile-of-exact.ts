@@ -23,6 +23,6 @@ export function profileOfExact(
     const frame = tables.frameOf(exact.loOf(row), exact.hiOf(row));
     tables.addWeight(event, tables.stackOf(NONE, frame), executed);
   }
-  tables.setLoss(options.overflows ?? 0, options.errors ?? []);
+  tables.setLoss(options.overflows ?? 0, options.errors ?? [], exact.leftOut.instructions);
   return tables.profile;
 }

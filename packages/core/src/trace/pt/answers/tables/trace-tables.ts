@@ -97,9 +97,10 @@ export class TraceTables {
   }
 
   /** What is missing from the counts. */
-  setLoss(overflows: number, errors: readonly FlowErrorCount[]): void {
+  setLoss(overflows: number, errors: readonly FlowErrorCount[], instructionsLeftOut = 0): void {
     const loss = new LossLedger();
     if (overflows > 0) loss.add({ kind: 'trace-overflow', count: BigInt(overflows) });
+    if (instructionsLeftOut > 0) loss.add({ kind: 'profile-full', count: BigInt(instructionsLeftOut) });
     this.profile.loss = loss.list();
     this.profile.damage = errors.map(({ code, count, firstOffset }) => ({
       code: `pt-${code}`,
