@@ -44,9 +44,8 @@ export default defineFormat({
     },
   },
   plan: ({ ring }) => ({ maps: [ringOf(ring)] }),
-  onOverflow(asm, { event, options, countLoss, onlyTarget }) {
+  onOverflow(asm, { event, options, countLoss }) {
     const address = asm.stack('address', 8);
-    onlyTarget();
     asm.loadContext(r7, options.field);
     // Signed: an error number is not large.
     asm.if(r7, 's<', options.least, () => asm.keepRecord());

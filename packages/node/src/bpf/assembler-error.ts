@@ -5,10 +5,19 @@ import { formatSourceLine, type SourceLine } from './program.ts';
 export class AssemblerError extends CounterpointError {
   /** The line that asked for it, where the stack tells. */
   readonly line: SourceLine | null;
+  readonly #said: string;
 
   constructor(code: string, line: SourceLine | null, message: string, remedy = '') {
     super(code, line === null ? message : `${formatSourceLine(line)}: ${message}`, remedy);
     this.name = 'AssemblerError';
     this.line = line;
+    this.#said = message;
+  }
+
+  /** For who has nothing to do with that line. */
+  withoutLine(): AssemblerError {
+    const without = new AssemblerError(this.code, null, this.#said, this.remedy);
+    without.cause = this;
+    return without;
   }
 }

@@ -1,4 +1,9 @@
-import { BPF_PROGRAM_TYPES } from '@counterpoint/core/abi';
+import {
+  BPF_PROGRAM_TYPES,
+  BPF_PSEUDO_MAP_FD,
+  BPF_PSEUDO_MAP_VALUE,
+  BPF_SLOT_SIZE,
+} from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { type ProgramInfo, programInfo } from './listing.ts';
@@ -7,10 +12,6 @@ import { possibleCpus } from './possible-cpus.ts';
 import { type BpfMapDefinition, type BpfProgram, formatSourceLine, type SourceLine } from './program.ts';
 import { explainRefusal } from './rights.ts';
 import { adviceFor, readVerdict, type Verdict } from './verifier-log.ts';
-
-/** `src_reg` of a 64-bit load: its constant is a map's descriptor, or the address of a value of that map. */
-const BPF_PSEUDO_MAP_FD = 1;
-const BPF_PSEUDO_MAP_VALUE = 2;
 
 const FIRST_LOG_BYTES = 1 << 18;
 /** The verifier's own limit is 1 GiB. A log of a million instructions has about this. */
@@ -177,27 +178,13 @@ function loadProgram(sys: Sys, program: BpfProgram, maps: ReadonlyMap<string, Bp
   const instructions = resolveMaps(program, maps);
   const request = { name, type: BPF_PROGRAM_TYPES[program.type], license, instructions, attachType: 0 };
   try {
-    return loadUninterrupted(sys, request);
+    // Without a log: writing one costs the verifier more than its work.
+    return sys.bpfProgramLoad(request, null);
   } catch (error) {
     const isVerifiers = error instanceof SysError && VERIFIER_ERRNOS.has(error.code);
     const log = isVerifiers ? readLog(sys, request, 1).log : '';
     if (log !== '') throw new VerifierError(program, log);
     throw explainRefusal(sys, `program "${name}" (${program.type})`, error);
-  }
-}
-
-/** A signal interrupts the verifier (EAGAIN), and a profiler of this process sends one each millisecond. */
-const MOST_INTERRUPTIONS = 20;
-
-/** Without a log: writing one costs the verifier more than its work. */
-function loadUninterrupted(sys: Sys, request: LoadRequest): Fd {
-  for (let tries = 1; ; tries++) {
-    try {
-      return sys.bpfProgramLoad(request, null);
-    } catch (error) {
-      const isInterrupted = error instanceof SysError && error.code === 'EAGAIN';
-      if (!isInterrupted || tries === MOST_INTERRUPTIONS) throw error;
-    }
   }
 }
 
@@ -222,11 +209,11 @@ function resolveMaps(program: BpfProgram, maps: ReadonlyMap<string, BpfMap>): Ui
     const fd = maps.get(map)?.fd;
     if (fd === undefined)
       throw new Error(`program "${program.name}" refers to map "${map}", which it does not define`);
-    const at = instruction * 8;
+    const at = instruction * BPF_SLOT_SIZE;
     const source = kind === 'value' ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
     view.setUint8(at + 1, (view.getUint8(at + 1) & 0x0f) | (source << 4));
     view.setInt32(at + 4, fd.number, true);
-    if (kind === 'value') view.setInt32(at + 12, offsetBytes, true);
+    if (kind === 'value') view.setInt32(at + BPF_SLOT_SIZE + 4, offsetBytes, true);
   }
   return instructions;
 }

@@ -159,13 +159,19 @@ export class MapAssembler extends ContextAssembler {
         for (const { name, amount } of fields)
           this.store(value[name]!, typeof amount === 'number' ? amount : whole(amount));
         this.mapUpdate(map, keyMemory, first, BPF_NOEXIST);
-        this.if(r0, '!=', 0, () => {
+        const lookAgain = () => {
           // Either another CPU was first, and it is there now, or there is no room.
           this.mapLookup(map, keyMemory);
           this.ifNotNull(r0, add, full);
-        });
+        };
+        this.if(r0, '!=', 0, lookAgain, this.onInserted(map));
       });
     });
+  }
+
+  /** What is to be done where a counter has put a new key into a map. A class below may have something; loses r0 to r5. */
+  protected onInserted(_map: BpfMapDefinition): (() => void) | undefined {
+    return undefined;
   }
 
   #checkAmounts(

@@ -34,6 +34,8 @@ export class BpfMap implements Disposable {
   readonly valueBytes: number;
   /** Keys and values that the kernel has copied here so far; who reads mapped values adds them. */
   bytesRead = 0;
+  /** Time in system calls that read or change it: meanwhile the kernel runs no program of an overflow on the CPU they are on. */
+  systemCallNs = 0;
   readonly #sys: Sys;
 
   constructor(sys: Sys, definition: BpfMapDefinition, fd: Fd, possibleCpuCount: number) {
@@ -54,14 +56,14 @@ export class BpfMap implements Disposable {
 
   /** False where there is no such key. `value` has `valueBytes`. */
   lookupInto(key: Uint8Array, value: Uint8Array): boolean {
-    const isThere = this.#sys.bpfMapLookup(this.fd, this.#key(key), this.#value(value));
+    const isThere = this.#timed(() => this.#sys.bpfMapLookup(this.fd, this.#key(key), this.#value(value)));
     if (isThere) this.bytesRead += this.valueBytes;
     return isThere;
   }
 
   /** `value` has `valueBytes`: for a per-CPU map every CPU's. */
   update(key: Uint8Array, value: Uint8Array, flags = 0): void {
-    this.#sys.bpfMapUpdate(this.fd, this.#key(key), this.#value(value), flags);
+    this.#timed(() => this.#sys.bpfMapUpdate(this.fd, this.#key(key), this.#value(value), flags));
   }
 
   /** False where the key is there already. */
@@ -77,7 +79,7 @@ export class BpfMap implements Disposable {
 
   /** False where there was no such key. */
   delete(key: Uint8Array): boolean {
-    return this.#sys.bpfMapDelete(this.fd, this.#key(key));
+    return this.#timed(() => this.#sys.bpfMapDelete(this.fd, this.#key(key)));
   }
 
   /**
@@ -102,7 +104,7 @@ export class BpfMap implements Disposable {
    * never in none.
    *
    * While the kernel reads, perf-event programs do not run on the CPU that reads: overflows there are lost, uncounted. Read
-   * seldom, and compare what was counted with the event's own count.
+   * seldom, and say `systemCallNs`, or compare what was counted with the event's own count.
    */
   *batches(
     kind: 'lookup' | 'lookup-and-delete' = 'lookup',
@@ -117,7 +119,7 @@ export class BpfMap implements Disposable {
     for (;;) {
       let result: { count: number; hasMore: boolean };
       try {
-        result = this.#sys.bpfMapBatch(kind, this.fd, position, keys, values, room);
+        result = this.#timed(() => this.#sys.bpfMapBatch(kind, this.fd, position, keys, values, room));
       } catch (error) {
         if (!(error instanceof SysError)) throw error;
         if (error.code === 'ENOSPC' && room * this.valueBytes < MOST_BATCH_BYTES) {
@@ -192,6 +194,15 @@ export class BpfMap implements Disposable {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #timed<Result>(call: () => Result): Result {
+    const startedAtMs = performance.now();
+    try {
+      return call();
+    } finally {
+      this.systemCallNs += (performance.now() - startedAtMs) * 1e6;
+    }
   }
 
   #key(key: Uint8Array): Uint8Array {

@@ -3,8 +3,8 @@ import { eventTablesOption, reportEventTables, takeEventTables } from './event-t
 
 export default defineVerb({
   name: 'list',
-  summary: 'list the events that can be counted and sampled',
-  usage: ['[options] [KIND|PATTERN]…', '--pfm [options] [PMU|PATTERN]…'],
+  summary: 'list the events that can be counted and sampled, and the sampling formats',
+  usage: ['[options] [KIND|PATTERN]…', '[--json] formats [NAME|FILE]…', '--pfm [options] [PMU|PATTERN]…'],
   options: [
     {
       long: 'desc',
@@ -38,6 +38,8 @@ export default defineVerb({
     ['list --json hw | jq .events[].name', 'for scripts'],
     ['list --event-tables perfmon/ table', "events of this CPU in a copy of Intel's collection"],
     ['list -v --event-tables neoverse-v2.json stall', 'those of one table with stall in them, in full'],
+    ['list formats', 'sampling formats with their options, for record --format'],
+    ['list formats ./my-format.ts', 'those of one of yours'],
     ['list --pfm skx', 'the events of another CPU, in the grammar of libpfm4'],
     ['list --pfm --encode skx::L2_RQSTS:MISS', 'one of them as numbers'],
   ],
@@ -48,6 +50,11 @@ export default defineVerb({
       const { listPfm } = await import('./list-pfm.ts');
       const options = { json: args.boolean('json'), withDescriptions, encode: args.all('encode') };
       return listPfm(args.words, options, out, err);
+    }
+    const [first, ...names] = args.words;
+    if (first === 'formats') {
+      const { listFormats } = await import('./list-formats.ts');
+      return await listFormats(names, { json: args.boolean('json') }, out);
     }
     const verbose = args.boolean('verbose');
     if (args.has('event-tables')) await takeEventTables(args.all('event-tables'), { verbose }, err);

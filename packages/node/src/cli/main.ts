@@ -61,7 +61,7 @@ export const VERBS: readonly VerbEntry[] = [
   },
   {
     name: 'list',
-    summary: 'list the events that can be counted and sampled',
+    summary: 'list the events that can be counted and sampled, and the sampling formats',
     load: () => import('./list.ts'),
   },
   {

@@ -23,6 +23,8 @@ export interface GivenOption<Name extends string = string> {
 export interface Bounds {
   min?: number;
   max?: number;
+  /** Behind both, where they are shown. */
+  unit?: string;
 }
 
 /** What the command line said, asked for by option name. Every getter that finds a bad value throws `UsageError`. */
@@ -140,7 +142,8 @@ export class ParsedArguments<Name extends string = string> {
   durationMs(name: Name, bounds?: Bounds): number | undefined;
   durationMs<Default>(name: Name, bounds: Bounds, otherwise: Default): number | Default;
   durationMs(name: Name, bounds: Bounds = {}, otherwise?: unknown): unknown {
-    return this.#parse(name, bounds, otherwise, parseDurationMs, 'a time such as 100, 100ms or 2s');
+    const limits = { unit: ' ms', ...bounds };
+    return this.#parse(name, limits, otherwise, parseDurationMs, 'a time such as 100, 100ms or 2s');
   }
 
   /** Every whole number of a list: `-p 12,15`. */
@@ -216,7 +219,7 @@ function badValue(shown: string, text: string, expected: string, remedy = ''): U
 }
 
 function checkBounds(shown: string, text: string, value: number, bounds: Bounds): void {
-  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = bounds;
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, unit = '' } = bounds;
   if (value >= min && value <= max) return;
   const limits =
     max === Number.POSITIVE_INFINITY
@@ -224,5 +227,5 @@ function checkBounds(shown: string, text: string, value: number, bounds: Bounds)
       : min === Number.NEGATIVE_INFINITY
         ? `at most ${max}`
         : `from ${min} to ${max}`;
-  throw new UsageError(`${shown} expects a value ${limits}, not '${text}'`);
+  throw new UsageError(`${shown} expects a value ${limits}${unit}, not '${text}'`);
 }

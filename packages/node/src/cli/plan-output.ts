@@ -1,7 +1,9 @@
 import { ATTR_FIELDS, ATTR_FLAGS, PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import type { CountedEvent } from '../counting/index.ts';
-import type { PlannedEvent } from '../session/index.ts';
+import type { PlannedFormat } from '../record/index.ts';
+import { openedSampleType, type PlannedEvent } from '../session/index.ts';
+import { countOf, formatBytes, formatCount } from './human.ts';
 import type { Output } from './output.ts';
 import { type CounterAnswer, counterAnswers, counterText, unknownCountersText } from './plan-counters.ts';
 
@@ -23,14 +25,16 @@ export interface PlannedOpens {
 export interface PlanRequest {
   verb: 'stat' | 'record';
   plans: readonly PlannedOpens[];
+  /** What sampling formats would load. */
+  formats?: readonly PlannedFormat[];
   asJson: boolean;
 }
 
 /** Every perf_event_open that would be made, in its order. */
-export function printPlan({ verb, plans, asJson }: PlanRequest, out: Output): void {
+export function printPlan({ verb, plans, formats = [], asJson }: PlanRequest, out: Output): void {
   const opens = plannedOpens(plans);
   if (asJson) {
-    out.json({ type: 'open-plan', version: 1, verb, opens });
+    out.json({ type: 'open-plan', version: 1, verb, opens, ...(formats.length > 0 ? { formats } : {}) });
     return;
   }
   opens.forEach((open, at) => {
@@ -46,6 +50,20 @@ export function printPlan({ verb, plans, asJson }: PlanRequest, out: Output): vo
   });
   const unknown = unknownCountersText(opens);
   if (unknown !== null) out.line(unknown);
+  for (const format of formats) printFormat(format, out);
+}
+
+function printFormat({ name, programs, maps }: PlannedFormat, out: Output): void {
+  out.line(`format ${name}: ${countOf(programs.length, 'program')}, ${countOf(maps.length, 'map')}`);
+  for (const { name: program, type, on, instructions } of programs)
+    out.line(`    program ${program} (${type}) on ${on}: ${countOf(instructions, 'instruction')}`);
+  for (const { name: map, type, keySizeBytes, valueSizeBytes, maxEntries } of maps) {
+    const size =
+      type === 'ring-buffer'
+        ? formatBytes(maxEntries)
+        : `${formatCount(maxEntries)} ${maxEntries === 1 ? 'entry' : 'entries'}, key ${keySizeBytes} and value ${valueSizeBytes} bytes`;
+    out.line(`    map ${map} (${type}): ${size}`);
+  }
 }
 
 export interface PlannedOpen {
@@ -85,7 +103,7 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
         cpu,
         groupLeader: leader === null ? null : first + leader,
         flags: FD_CLOEXEC | (cgroup === null ? 0 : PID_CGROUP),
-        attr: attrFields(event.attr),
+        attr: attrFields({ ...event.attr, sampleType: openedSampleType(event) }),
         counter: event.foreignPmu == null ? counters[index]! : FOREIGN,
         filter: event.filter ?? null,
         foreign: event.foreignPmu ?? null,

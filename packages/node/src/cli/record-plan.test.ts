@@ -12,6 +12,8 @@ const LINES = [
   ['-e', '{cpu-clock,faults}', '-c', '1000', 'true'],
   ['-e', 'task-clock:u', '-F', '999', '-D', '5', 'sleep', '0.01'],
   ['-a', '-e', 'cpu-clock', 'true'],
+  // The kernel is not asked for call chains that the handler finds.
+  ['-e', 'cpu-clock', '-F', '1000', '--format', 'stacks', 'true'],
 ];
 
 const canRecord = examineMachine(realSys, 1).canRecord;
@@ -28,6 +30,48 @@ test('record --plan says what record then opens', { skip }, async (t) => {
     assert.deepEqual(opens.map(asTraced), traced[at], line.join(' '));
     assert.ok(opens.length > 1);
   }
+});
+
+test('record --plan says what formats would load', { skip }, async () => {
+  const words = [
+    'record',
+    '--plan',
+    '-e',
+    'cpu-clock',
+    '-c',
+    '1000000',
+    '-g',
+    '--format',
+    'histogram,max-entries=77',
+  ];
+  const { out, err } = await counterpoint(...words, '--format', 'off-cpu', '--format', 'histogram', '-a');
+  assert.match(out, /^format histogram: 1 program, \d+ maps$/m);
+  assert.match(out, /^ {4}program histogram_0 \(perf-event\) on cpu-clock: \d+ instructions$/m);
+  assert.match(out, /^ {4}map records \(array\): \d+ entries, key 4 and value 32 bytes$/m);
+  assert.match(out, /^ {4}map notify \(ring-buffer\): 4\.00 KB$/m);
+  assert.match(out, /^ {4}program off_cpu_switch \(tracepoint\) on sched:sched_switch: \d+ instructions$/m);
+  // Two copies of the format, one line.
+  assert.equal(err.match(/histogram keeps no call chains/g)?.length, 1);
+  assert.doesNotMatch(err, /memory/);
+  const large = await counterpoint(
+    'record',
+    '--plan',
+    '-e',
+    'cpu-clock',
+    '--format',
+    'stacks,max-entries=16M',
+    '-a',
+  );
+  assert.match(large.err, /stacks: its maps take \d+\.\d GB of memory with these options/);
+  const { formats } = JSON.parse((await counterpoint(...words, '--json', 'true')).out);
+  assert.deepEqual(
+    formats.map(({ name, programs }: { name: string; programs: { on: string }[] }) => [
+      name,
+      programs[0]?.on,
+    ]),
+    [['histogram', 'cpu-clock']],
+  );
+  assert.ok(formats[0].maps.some(({ name }: { name: string }) => name === 'loss_counters'));
 });
 
 test('record --json without --plan: 129, in words', async () => {

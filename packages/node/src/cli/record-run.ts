@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { MOST_TIMER_MS } from '@counterpoint/core/base';
 import {
   planRecording,
   type RecordOptions,
@@ -7,16 +8,19 @@ import {
   type RecordStart,
   record,
 } from '../record/index.ts';
+import { splitSpecification } from '../sampling/index.ts';
 import type { Note } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import { CommandError } from '../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { takeEventTables } from './event-tables.ts';
-import { formatBytes, formatCount } from './human.ts';
+import { countOf, formatBytes, formatCount, formatDuration } from './human.ts';
+import { listFormats } from './list-formats.ts';
 import { lossLines } from './loss-text.ts';
 import { printError } from './output-error.ts';
 import { ProgressLine } from './progress.ts';
 import type { RecordName } from './record.ts';
+import { samplingRequest } from './sampling-options.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { packageVersion } from './version.ts';
 
@@ -26,18 +30,25 @@ type Arguments = Context['args'];
 /** A command that prints at once should not have our line in the middle of it. */
 const QUIET_START_MS = 1000;
 
+/** What a format says of itself is a line or two, or else a table. */
+const MOST_PLAIN_LINES = 2;
+
 export async function runRecord(context: Context): Promise<number> {
   const { args, err } = context;
   const isQuiet = args.boolean('quiet');
   const say = (text: string) => {
     if (!isQuiet) err.line(text);
   };
+  const asked = args.all('format').filter(asksForHelp).map(nameOf);
+  if (asked.length > 0) return await listFormats(asked, { json: args.boolean('json') }, context.out);
   const options = recordOptions(args);
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   if (args.boolean('plan')) return await printRecordPlan(options, context);
   using progress = new ProgressLine(err);
   using stop = stopOnSignals(() =>
-    say('counterpoint record: waiting for the command to end; Ctrl-C again does not wait'),
+    say(
+      `counterpoint record: waiting for ${args.has('format') ? 'the command and the formats' : 'the command'} to end; Ctrl-C again does not wait`,
+    ),
   );
   let shownNotes = 0;
   const showNotes = (notes: readonly Note[]) => {
@@ -76,9 +87,9 @@ export async function runRecord(context: Context): Promise<number> {
 /** Nothing is opened, written or started. */
 async function printRecordPlan(options: RecordOptions, { args, out, err }: Context): Promise<number> {
   const { COMMAND_PID, printPlan } = await import('./plan-output.ts');
-  const { plan, notes } = await planRecording(options, COMMAND_PID);
+  const { plan, formats, notes } = await planRecording(options, COMMAND_PID);
   const plans = [{ name: null, cgroup: null, events: plan.events, rows: plan.rows }];
-  printPlan({ verb: 'record', plans, asJson: args.boolean('json') }, out);
+  printPlan({ verb: 'record', plans, formats, asJson: args.boolean('json') }, out);
   for (const { text } of notes) err.line(`counterpoint record: ${text}`);
   return EXIT_OK;
 }
@@ -109,7 +120,9 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
   const megabytes = (result.bytes / 2 ** 20).toFixed(3);
   say(`${prefix} Captured and wrote ${megabytes} MB ${result.path} (${result.samples} samples) ]`);
   for (const format of result.formats) {
-    for (const line of format.lines) say(line);
+    // A table stays a table.
+    const isTable = format.lines.length > MOST_PLAIN_LINES;
+    for (const line of format.lines) say(isTable ? line : `${prefix} ${line} ]`);
     // The kernel's own records are what the lines above count.
     if (format.name !== 'ring') say(`${prefix} ${formatSummary(format)} ]`);
   }
@@ -118,15 +131,16 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
 
 /** `histogram: 25,000 overflows, 310 ns each in the kernel, 57.6 KB read, 1,200 samples`. */
 function formatSummary(format: RecordResult['formats'][number]): string {
-  const { name, overflows, runs, costNs, bytesRead, samples } = format;
-  const what =
-    overflows > 0n
-      ? `${formatCount(Number(overflows))} overflows`
-      : `${formatCount(Number(runs))} program runs`;
+  const { name, hasHandler, overflows, runs, costNs, bytesRead, samples, suspended } = format;
+  const what = hasHandler ? countOf(overflows, 'overflow') : countOf(runs, 'program run');
   const cost =
     costNs === null || runs === 0n ? '' : `, ${Math.round(costNs / Number(runs))} ns each in the kernel`;
   const read = bytesRead === 0 ? '' : `, ${formatBytes(bytesRead)} read`;
-  return `${name}: ${what}${cost}${read}${samples === 0 ? '' : `, ${formatCount(samples)} samples`}`;
+  const blind =
+    suspended === null
+      ? ''
+      : `, suspended ${countOf(suspended.times, 'time')} for ${formatDuration(Number(suspended.ns))}`;
+  return `${name}: ${what}${cost}${read}${samples === 0 ? '' : `, ${countOf(samples, 'sample')}`}${blind}`;
 }
 
 function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {
@@ -145,6 +159,7 @@ function recordOptions(args: Arguments): RecordOptions {
     callchains: exclusive(args, 'user-callchains', 'kernel-callchains', ['user', 'kernel', 'both']),
     levels: exclusive(args, 'all-user', 'all-kernel', ['user', 'kernel', 'all']),
     inherit: !args.boolean('no-inherit'),
+    ...samplingRequest(args),
     buildIds: !args.boolean('no-buildid'),
     toolVersion: `counterpoint ${packageVersion()}`,
     commandLine: [process.argv[1] ?? 'counterpoint', ...process.argv.slice(2)],
@@ -154,17 +169,23 @@ function recordOptions(args: Arguments): RecordOptions {
   };
   const cpus = args.ranges('cpu');
   if (args.has('cpu')) set('cpus', cpus);
-  if (args.has('event')) set('events', args.all('event'));
   set('formats', formats(args));
-  set('frequency', args.string('freq') === 'max' ? 'max' : args.quantity('freq', { min: 1 }));
-  set('period', args.quantity('count', { min: 1 }));
   set('clockId', clockId(args));
   set('mmapPages', mmapPages(args));
   set('output', args.string('output'));
-  set('delayMs', args.durationMs('delay', { min: 0 }));
+  set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
-  if (args.has('node-names')) set('nodeNames', args.boolean('node-names'));
   return options;
+}
+
+/** `--format NAME,help`. */
+function asksForHelp(specification: string): boolean {
+  const [, ...options] = specification.split(',');
+  return options.some((option) => option.trim() === 'help');
+}
+
+function nameOf(specification: string): string {
+  return splitSpecification(specification).name;
 }
 
 /** perf's --off-cpu is a format beside those that are given, or beside the kernel's own records. */
@@ -183,11 +204,6 @@ function refuseWhatIsMissing(args: Arguments): void {
       'Give a command, a process (-p PID), a thread (-t TID) or all CPUs (-a).',
     );
   }
-  if (args.has('freq') && args.has('count'))
-    throw new UsageError(
-      '--freq and --count exclude each other',
-      'A sample each N events (-c), or as many per second (-F), for which the kernel chooses N.',
-    );
   if (args.boolean('json') && !args.boolean('plan'))
     throw new UsageError('--json is for --plan', 'A recording itself is read as JSON with export or report.');
   if (args.has('compression-level')) {

@@ -1,13 +1,10 @@
 import { defineVerb } from './args.ts';
-import { eventTablesOption } from './event-tables.ts';
+import { nodeNamesOption, type SamplingName, samplingOptions } from './sampling-options.ts';
 import { type TargetName, targetOptions } from './target-options.ts';
 
 export type RecordName =
   | TargetName
-  | 'event'
-  | 'event-tables'
-  | 'count'
-  | 'freq'
+  | SamplingName
   | 'g'
   | 'call-graph'
   | 'user-callchains'
@@ -42,23 +39,7 @@ export default defineVerb<RecordName>({
   command: true,
   options: [
     ...targetOptions(WHOM),
-    {
-      long: 'event',
-      short: 'e',
-      value: 'EVENT,...',
-      help: 'what to sample (default cycles, or cpu-clock where the CPU offers none)',
-      repeat: true,
-      group: WHAT,
-    },
-    eventTablesOption(WHAT),
-    {
-      long: 'freq',
-      short: 'F',
-      value: 'HZ',
-      help: 'samples per second (default 4000); max is what the kernel allows',
-      group: WHAT,
-    },
-    { long: 'count', short: 'c', value: 'N', help: 'a sample each N events, instead of -F', group: WHAT },
+    ...samplingOptions(WHAT),
     { long: 'all-user', help: 'user space only', group: WHAT },
     { long: 'all-kernel', help: 'the kernel only', group: WHAT },
     {
@@ -71,7 +52,7 @@ export default defineVerb<RecordName>({
     {
       long: 'format',
       value: 'NAME[,OPTION=VALUE]',
-      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), double-buffer (compact records), off-cpu,\non-miss (records of your choice), precise (all of the hardware), or a file of your own (./my-format.ts); several share the target, each with its own copies of the events',
+      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), double-buffer (compact records), off-cpu,\non-miss (records of your choice), precise (all of the hardware), or a file of your own (./my-format.ts); several share the target, each with its own copies of the events;\nNAME,help shows its options, counterpoint list formats those of all',
       repeat: true,
       group: WHAT,
     },
@@ -89,12 +70,7 @@ export default defineVerb<RecordName>({
     },
     { long: 'user-callchains', help: 'the user part of call chains only', group: CHAINS },
     { long: 'kernel-callchains', help: 'the kernel part of call chains only', group: CHAINS },
-    {
-      long: 'node-names',
-      negatable: true,
-      help: 'let Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default when the command is Node)',
-      group: CHAINS,
-    },
+    nodeNamesOption(CHAINS),
     {
       long: 'output',
       short: 'o',

@@ -204,11 +204,12 @@ describe('all threads, each for itself', () => {
     assert.ok(counts.length > 1);
     assert.doesNotMatch(err, / 0 {6}faults/);
     assert.equal(rowsOfThread(err, loop.pid!).length, 1);
-    if (noPerf === false)
-      assert.deepEqual(
-        rowsOfThread(err, loop.pid!).map(masked),
-        rowsOfThread(perfStat(...words), loop.pid!).map(masked),
-      );
+    if (noPerf !== false) return;
+    // perf counts nothing where a thread ends between its list of them and the opening.
+    let theirs: string[] = [];
+    for (let attempt = 0; attempt < 20 && theirs.length === 0; attempt++)
+      theirs = rowsOfThread(perfStat(...words), loop.pid!);
+    assert.deepEqual(rowsOfThread(err, loop.pid!).map(masked), theirs.map(masked));
   });
 
   test('an event that cannot be counted is there once, with the reason', async () => {

@@ -4,10 +4,8 @@ import type { Output } from './output.ts';
 import { Terminal } from './terminal.ts';
 import { parseKeys, pressKey, type TopState } from './top-keys.ts';
 import { pageOf, screenLines } from './top-screen.ts';
-import type { TopSettings } from './top-settings.ts';
+import { KEEP_SHARE, type TopSettings } from './top-settings.ts';
 import { headOf, lookOf, type TopLook, type TopTable, tableOf } from './top-view.ts';
-
-const KEEP_SHARE = 7 / 8;
 
 /** Until `q`, a signal, or where nobody can press a key the end of what is looked at. */
 export async function showScreen(
@@ -81,11 +79,10 @@ class TopScreen {
       if (state !== this.#state) this.#table = null;
       this.#state = state;
       if (effect === 'quit') this.quit();
-      // As if the terminal had sent it, which it does where keys are not read one by one.
-      else if (effect === 'interrupt') {
-        this.quit();
-        process.kill(process.pid, 'SIGINT');
-      } else if (effect === 'suspend') this.terminal?.suspend(() => this.paint());
+      // As if the terminal had sent it, which it does where keys are not read one by one. It comes with a later turn of the event
+      // loop, and ends this view then: one that had ended before would not know by what.
+      else if (effect === 'interrupt') process.kill(process.pid, 'SIGINT');
+      else if (effect === 'suspend') this.terminal?.suspend(() => this.paint());
     }
     this.#live.keepShare = this.#state.isZero ? 0 : KEEP_SHARE;
     this.paint();

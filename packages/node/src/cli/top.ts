@@ -1,13 +1,10 @@
 import { defineVerb, type OptionRow } from './args.ts';
-import { eventTablesOption } from './event-tables.ts';
+import { nodeNamesOption, type SamplingName, samplingOptions } from './sampling-options.ts';
 import { type TargetName, targetOptions } from './target-options.ts';
 
 export type TopName =
   | Exclude<TargetName, 'delay'>
-  | 'event'
-  | 'event-tables'
-  | 'freq'
-  | 'count'
+  | SamplingName
   | 'delay'
   | 'zero'
   | 'sort'
@@ -41,23 +38,7 @@ export default defineVerb<TopName>({
   command: true,
   options: [
     ...targetOptions(WHOM).filter(isTarget),
-    {
-      long: 'event',
-      short: 'e',
-      value: 'EVENT,...',
-      help: 'what to sample (default cycles, or cpu-clock where the CPU offers none); e changes between several',
-      repeat: true,
-      group: WHAT,
-    },
-    eventTablesOption(WHAT),
-    {
-      long: 'freq',
-      short: 'F',
-      value: 'HZ',
-      help: 'samples per second (default 4000); max is what the kernel allows',
-      group: WHAT,
-    },
-    { long: 'count', short: 'c', value: 'N', help: 'a sample each N events, instead of -F', group: WHAT },
+    ...samplingOptions(WHAT, '; e changes between several'),
     {
       long: 'delay',
       short: 'd',
@@ -106,12 +87,7 @@ export default defineVerb<TopName>({
       help: 'tables one below the other on a terminal, too',
       group: OUTPUT,
     },
-    {
-      long: 'node-names',
-      negatable: true,
-      help: 'let Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default when the command is Node)',
-      group: OUTPUT,
-    },
+    nodeNamesOption(OUTPUT),
     { long: 'quiet', short: 'q', help: 'print errors and tables only', group: 'General' },
   ],
   examples: [

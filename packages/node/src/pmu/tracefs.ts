@@ -36,13 +36,8 @@ export class Tracefs {
 
   /** The fields that a filter may compare; `null` where the description cannot be read. */
   fields(system: string, name: string): TracepointField[] | null {
-    const { dir } = this.#find();
-    if (dir === null || typeof this.id(system, name) !== 'number') return null;
-    try {
-      return readFields(readFileSync(join(dir, system, name, 'format'), 'utf8'));
-    } catch {
-      return null;
-    }
+    const format = this.format(system, name);
+    return format === null || !('fields' in format) ? null : format.fields.map(filterField);
   }
 
   /** All of a tracepoint's description. */
@@ -89,18 +84,10 @@ export class Tracefs {
   }
 }
 
-/** `field:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;` */
-function readFields(format: string): TracepointField[] {
-  const fields: TracepointField[] = [];
-  for (const line of format.split('\n')) {
-    const match = /^\s+field:([^;]*?)\s*(\w+)(\[[^\];]*\])?;.*signed:(\d)/.exec(line);
-    if (match === null) continue;
-    const [, base = '', name = '', array = '', signed] = match;
-    const isArray = array !== '' || /__(?:data|rel)_loc/.test(base);
-    const isText = /\bchar\b/.test(base) && (isArray || base.trim().endsWith('*'));
-    fields.push({ name, type: base.trim() + array, isText, isSigned: signed === '1' });
-  }
-  return fields;
+/** Text is characters in an array, or behind a pointer. */
+function filterField({ name, type, dynamic, isSigned }: TracepointFormat['fields'][number]): TracepointField {
+  const isText = /\bchar\b/.test(type) && (dynamic !== null || type.endsWith(']') || type.endsWith('*'));
+  return { name, type, isText, isSigned };
 }
 
 function findTracefs(places: readonly string[]): Found {

@@ -66,7 +66,9 @@ export class RingReader implements Disposable {
   start(): void {
     const epoll = this.#sys.epollCreate();
     this.#epoll = epoll;
-    for (const { instances } of this.#session.events) {
+    for (const { instances, hasNoRing } of this.#session.events) {
+      // Without a ring the kernel says at once that it has hung up.
+      if (hasNoRing === true) continue;
       for (const { fd } of instances) {
         this.#sys.epollAdd(epoll, fd);
         this.#open.set(fd.number, fd);

@@ -7,7 +7,14 @@ import {
   planFile,
   type WrittenEvent,
 } from '@counterpoint/core/perfdata';
-import { type ClosingRecords, FINISHED_ROUND, REMEMBERED_ROUNDS, type RecordingOutput } from './output.ts';
+import { FinishedRounds } from './finished-rounds.ts';
+import {
+  type ClosingRecords,
+  FINISHED_ROUND,
+  REMEMBERED_ROUNDS,
+  type RecordingOutput,
+  TAKEN_BACK_ROUND,
+} from './output.ts';
 import { partsAfter } from './parts.ts';
 import { WriteError } from './write-error.ts';
 
@@ -32,6 +39,7 @@ export class FileOutput implements RecordingOutput {
   #plan: FilePlan | null = null;
   /** Offsets at which the file can be cut without dividing a record, oldest first. */
   readonly #cuts: number[] = [];
+  readonly #finishedRounds = new FinishedRounds();
 
   constructor(path: string) {
     this.path = path;
@@ -48,12 +56,23 @@ export class FileOutput implements RecordingOutput {
     this.#cuts.push(this.sizeBytes);
   }
 
-  writeRecords(bytes: Uint8Array<ArrayBuffer>): void {
+  writeRecords(bytes: Uint8Array<ArrayBuffer>, oldestNs?: number): void {
+    if (oldestNs !== undefined) this.#takeBack(this.#finishedRounds.settleAfter(oldestNs));
     this.#appendWhole([bytes]);
   }
 
   writeRound(spans: readonly Uint8Array<ArrayBuffer>[]): void {
-    this.#appendWhole(this.hasLateRecords ? spans : [...spans, FINISHED_ROUND]);
+    this.#appendWhole([...spans, FINISHED_ROUND]);
+    if (!this.hasLateRecords) return;
+    // No record before the mark is younger than now; hrtime is CLOCK_MONOTONIC.
+    const nowNs = Number(process.hrtime.bigint());
+    this.#takeBack(this.#finishedRounds.add(this.sizeBytes - FINISHED_ROUND.length, nowNs));
+  }
+
+  #takeBack(offsets: readonly number[]): void {
+    this.#guard(() => {
+      for (const offset of offsets) this.#writeAt(TAKEN_BACK_ROUND, offset);
+    });
   }
 
   /** Append records, or nothing: after a failure the file ends where it ended before. */
@@ -84,6 +103,7 @@ export class FileOutput implements RecordingOutput {
   #cutAt(size: number): void {
     ftruncateSync(this.#fd, size);
     this.sizeBytes = size;
+    this.#finishedRounds.cutAt(size);
   }
 
   #guard(action: () => void): void {

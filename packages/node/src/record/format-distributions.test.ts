@@ -76,7 +76,7 @@ test('ring, histogram, stacks, kept stacks and the double buffer agree within sa
   const { profile } = await recording.profile();
   const counted = formats.map((_, event) => byFunction(profile, event));
   const [ring, ...others] = counted as [Map<string, number>, ...Map<string, number>[]];
-  assert.ok(sum(ring) > 5000, `${sum(ring)} samples`);
+  assert.ok(sum(ring) > 2000, `${sum(ring)} samples`);
   others.forEach((other, index) => {
     const { statistic, bound, cells } = agreement(ring, other);
     assert.ok(cells > 20, `${cells} functions`);
@@ -128,8 +128,9 @@ test('what the tables have no room for is in the ledger, and the rest is counted
       lines: result.formats[0]!.lines,
     };
   };
+  // Of sixteen, halves are emptied nearly in time.
   for (const format of ['histogram', 'stacks']) {
-    const { counted, overflows, full } = await lossesOf([`${format},max-entries=16`]);
+    const { counted, overflows, full } = await lossesOf([`${format},max-entries=2`]);
     assert.ok(full > 10, `${full} lost of ${overflows}`);
     assert.equal(counted + full, overflows);
   }
@@ -152,7 +153,8 @@ test('what the tables have no room for is in the ledger, and the rest is counted
 });
 
 test('a recorder that is killed leaves no program or map', { skip, timeout: 60_000 }, async () => {
-  const NAMES = /^(?:histogram|stacks|more_stacks|halves|records|order|loss_counters|since_kept)(?:_\d)?$/;
+  const NAMES =
+    /^(?:histogram|stacks|halves|records|order|chains|chain_index|chain_state|loss_counters|since_kept)(?:_\d)?$/;
   const loaded = () =>
     [...listPrograms(realSys), ...listMaps(realSys)]
       .filter(({ name }) => NAMES.test(name))
@@ -166,10 +168,10 @@ test('a recorder that is killed leaves no program or map', { skip, timeout: 60_0
   const exited = once(recorder, 'exit');
   try {
     const own = () => loaded().filter((one) => !before.has(one));
-    // Two programs; four maps of each, two tables of stacks, and one count of what is not kept.
-    for (let tries = 0; own().length < 13 && tries < 200; tries++) await delay(100);
+    // Two programs; four maps of each, three of call chains, and one count of what is not kept.
+    for (let tries = 0; own().length < 14 && tries < 200; tries++) await delay(100);
     const found = own();
-    assert.ok(found.length >= 13, found.join(', '));
+    assert.ok(found.length >= 14, found.join(', '));
     recorder.kill('SIGKILL');
     await exited;
     const left = () => loaded().filter((one) => found.includes(one));

@@ -12,6 +12,7 @@ import {
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
+  PERF_TYPE_BREAKPOINT,
   PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
@@ -25,12 +26,15 @@ import {
   type FormatRequest,
   type FormatSampleFields,
   findFormat,
+  mapMemoryBytes,
   type OwnEvent,
   parseFormatOptions,
+  planOf,
+  requireSuspension,
   type SamplingFormat,
   splitSpecification,
 } from '../sampling/index.ts';
-import type { PlannedEvent, Session, SessionTarget } from '../session/index.ts';
+import { addNote, type Note, type PlannedEvent, type Session, type SessionTarget } from '../session/index.ts';
 import type { FormatChoice, RecordOptions } from './options.ts';
 import { resolveEvents, type Scope } from './request.ts';
 
@@ -66,7 +70,17 @@ const CLOCK_MONOTONIC = 1;
 
 /** Programs read CLOCK_MONOTONIC, and so their times and those of the kernel's records are on one clock. */
 export function clockedBy(formats: readonly ChosenFormat[], options: RecordOptions): RecordOptions {
-  return formats.length > 0 ? { clockId: CLOCK_MONOTONIC, ...options } : options;
+  const watcher = formats.find(
+    ({ format }) => format.onOverflow !== undefined || format.ownEvents !== undefined,
+  );
+  const { clockId = CLOCK_MONOTONIC } = options;
+  if (watcher !== undefined && clockId !== CLOCK_MONOTONIC)
+    throw new CounterpointError(
+      'ERR_FORMAT_CLOCK',
+      `times of the format ${watcher.format.name} are on the clock monotonic, and clock ${clockId} was asked for`,
+      'Leave -k out, or the format.',
+    );
+  return formats.length > 0 ? { ...options, clockId } : options;
 }
 
 /** The events that were asked for; none where every format has its own and none were. */
@@ -139,18 +153,27 @@ export function formatTarget(
   return { kind, cpus, ids: tasks.filter((task) => task >= 0), inherits: inherit };
 }
 
-/** What samples of formats say; `ring` leaves its events as they are. */
+/** What samples of formats say; `ring` leaves its events as they are. `parts`: of call chains, also where only a format has them. */
 export function prepareEvents(
   planned: readonly PlannedEvent[],
   formats: readonly ChosenFormat[],
   { ranges }: FormatEvents,
   target: FormatRequest['target'],
+  notes: Note[],
+  parts: RecordOptions['callchains'] = 'both',
 ): void {
   refuseMixedRecords(planned, formats, ranges);
   formats.forEach(({ format, options }, index) => {
     const events = planned.slice(...ranges[index]!);
-    const { callchains = false, sampleFields } = format.plan(options as never, { ...target, events });
+    const plan = planOf(format, options, { ...target, events });
+    noteMemory(format, plan.maps ?? [], notes);
+    // Of whole CPUs there are no children, but the kernel asks the flag alone.
+    if (plan.suspend === true && target.kind === 'cpus')
+      for (const { attr } of events) attr.flags.inherit = 0;
+    requireSuspension(format, plan, events);
+    const { callchains = false, sampleFields, suspend = false } = plan;
     for (const event of events) {
+      if (suspend) event.hasNoRing = true;
       const { attr, name } = event;
       if (sampleFields !== undefined) addFields(event, sampleFields);
       if (format.onOverflow === undefined && format.ownEvents === undefined) continue;
@@ -161,16 +184,45 @@ export function prepareEvents(
           'Sample it by itself.',
         );
       attr.sampleType |= SAMPLE_BITS;
-      if (callchains !== false) attr.sampleType |= BigInt(PERF_SAMPLE_CALLCHAIN);
-      if (typeof callchains === 'object') attr.sampleMaxStack = callchains.mostFrames;
+      if (callchains !== false) {
+        attr.sampleType |= BigInt(PERF_SAMPLE_CALLCHAIN);
+        if (parts === 'user') attr.flags.excludeCallchainKernel = 1;
+        if (parts === 'kernel') attr.flags.excludeCallchainUser = 1;
+      } else if ((attr.sampleType & BigInt(PERF_SAMPLE_CALLCHAIN)) !== 0n) {
+        attr.sampleType &= ~BigInt(PERF_SAMPLE_CALLCHAIN);
+        addNote(notes, { kind: 'no-callchains', text: `${format.name} keeps no call chains: stacks does` });
+      }
+      const bitsOfOthers: number[] = [];
+      if (typeof callchains === 'object') {
+        attr.sampleMaxStack = callchains.mostFrames;
+        if (callchains.isFoundByHandler?.(attr) === true) bitsOfOthers.push(PERF_SAMPLE_CALLCHAIN);
+      }
+      const hasPeriod = attr.flags.freq === 0 && attr.samplePeriodOrFreq > 1n;
+      if (hasPeriod && isCountedByHits(attr)) bitsOfOthers.push(PERF_SAMPLE_PERIOD);
+      if (bitsOfOthers.length > 0)
+        event.sampleBitsOfOthers = bitsOfOthers.reduce((bits, bit) => bits | BigInt(bit), 0n);
       if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
-      // Its own records are not wanted beside what the format makes: it only counts. A long period would not do: with
-      // PERF_SAMPLE_PERIOD the kernel records each hit, whatever the period.
+      if (hasPeriod) event.hitsPerOverflow = hitsPerOverflow(event);
+      // Its own records are not wanted beside what the format makes: it only counts.
       attr.flags.freq = 0;
       attr.samplePeriodOrFreq = 0n;
       attr.sampleType &= ~BigInt(PERF_SAMPLE_RAW);
     }
   });
+}
+
+/** What maps may take without a word. */
+const QUIET_BYTES = 1e9;
+
+function noteMemory(
+  { name }: SamplingFormat,
+  maps: Parameters<typeof mapMemoryBytes>[0],
+  notes: Note[],
+): void {
+  const bytes = mapMemoryBytes(maps);
+  if (bytes < QUIET_BYTES) return;
+  const text = `${name}: its maps take ${(bytes / 1e9).toFixed(1)} GB of memory with these options`;
+  addNote(notes, { kind: 'format-memory', text });
 }
 
 /** Software events that have timers of their own, or never overflow. */
@@ -179,6 +231,26 @@ const BY_THEMSELVES: ReadonlySet<bigint> = new Set(
     BigInt,
   ),
 );
+
+/**
+ * Where the kernel is to tell the period, it takes each hit of such an event for an overflow of period 1, whatever the period is.
+ * Samples of formats tell it; so the kernel is not told to, and the handlers keep none of its records.
+ */
+function isCountedByHits({ type, config }: PlannedEvent['attr']): boolean {
+  return type === PERF_TYPE_BREAKPOINT || (type === PERF_TYPE_SOFTWARE && !BY_THEMSELVES.has(config));
+}
+
+const MOST_HITS = 2 ** 31 - 1;
+
+function hitsPerOverflow({ name, attr }: PlannedEvent): number {
+  const hits = Number(attr.samplePeriodOrFreq);
+  if (hits <= MOST_HITS) return hits;
+  throw new CounterpointError(
+    'ERR_FORMAT_EVENT',
+    `a period of ${hits} hits of ${name} is more than a program counts to`,
+    `The most is ${MOST_HITS}.`,
+  );
+}
 
 /**
  * All copies of a software event take part in one overflow, and there the kernel (6.18, with perf, too) writes the records of

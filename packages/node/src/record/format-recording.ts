@@ -2,9 +2,10 @@
  * Sampling formats in a recording: their results become samples of the events that they were attached to, and are written
  * between the rounds of the rings.
  */
-import { CounterpointError } from '@counterpoint/core/base';
-import type { LossFacts } from '@counterpoint/core/loss';
-import { type FormatRequest, FormatRun } from '../sampling/index.ts';
+import { TWO_32 } from '@counterpoint/core/base';
+import { type LossEntry, LossLedger } from '@counterpoint/core/loss';
+import { explainThrown, type FormatRequest, FormatRun, rowStart } from '../sampling/index.ts';
+import type { SessionEvent } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { SampleBuffer, SampleEncoder } from './sample-encoder.ts';
 
@@ -18,6 +19,8 @@ export interface FormatResult {
   readonly name: string;
   /** Handler runs, over all its events. */
   readonly overflows: bigint;
+  /** It has a handler of overflows; else programs of its own only. */
+  readonly hasHandler: boolean;
   /** Runs of all its programs. */
   readonly runs: bigint;
   /** Of all those runs together; null where the kernel did not measure it. */
@@ -25,11 +28,20 @@ export interface FormatResult {
   /** Copied out of the kernel's maps, in place of records. */
   readonly bytesRead: number;
   readonly samples: number;
+  /** How often it had its counters suspended, and how many nanoseconds altogether; null where it never does. */
+  readonly suspended: { readonly times: number; readonly ns: bigint } | null;
   /** What it says of itself, for people. */
   readonly lines: readonly string[];
 }
 
-export type FormatWriter = (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>;
+/** What a format lost of its events. */
+export interface FormatLosses {
+  readonly events: readonly SessionEvent[];
+  readonly entries: readonly LossEntry[];
+}
+
+/** `oldestNs`: the time of the oldest sample among them. */
+export type FormatWriter = (bytes: Uint8Array<ArrayBuffer>, oldestNs: number) => void | Promise<void>;
 
 /** All formats of one recording. */
 export class FormatRecording implements Disposable {
@@ -72,11 +84,11 @@ export class FormatRecording implements Disposable {
     return errors.find((error) => error !== null) ?? null;
   }
 
-  finish(): { results: FormatResult[]; losses: LossFacts[] } {
+  finish(): { results: FormatResult[]; losses: FormatLosses[] } {
     const finished = this.#parts.map((part) => part.finish());
     return {
       results: finished.map(({ result }) => result),
-      losses: finished.flatMap(({ losses }) => losses),
+      losses: finished.map(({ losses }) => losses),
     };
   }
 
@@ -91,15 +103,19 @@ export class FormatRecording implements Disposable {
 
 class FormatPart {
   readonly #run: FormatRun;
+  readonly #events: readonly SessionEvent[];
   readonly #encoders: readonly SampleEncoder[];
   readonly #writer = new SampleBuffer();
   readonly #lines: string[] = [];
+  /** Of the samples that wait to be written. */
+  #oldestNs = Number.POSITIVE_INFINITY;
   #reading: Promise<void> | null = null;
   #error: unknown = null;
   samples = 0;
 
   constructor(sys: Sys, request: FormatRequest) {
     this.#run = FormatRun.open(sys, request);
+    this.#events = request.events;
     this.#encoders = request.events.map((event) => new SampleEncoder(event));
   }
 
@@ -115,19 +131,52 @@ class FormatPart {
   }
 
   async #read(write: FormatWriter): Promise<void> {
-    let sinceTurn = 0;
     for await (const result of this.#run.results()) {
-      for (const sample of this.#run.samples(result)) {
-        this.#encoders[sample.event]!.encode(this.#writer, sample);
-        this.samples++;
-        if (this.#writer.length >= PIECE_BYTES) await write(this.#writer.take());
-        if (++sinceTurn < SAMPLES_A_TURN) continue;
-        sinceTurn = 0;
-        await new Promise(setImmediate);
+      const rows = this.#run.rows(result);
+      if (rows === null)
+        for (const sample of this.#run.samples(result)) {
+          this.#encoders[sample.event]!.encode(this.#writer, sample);
+          this.#sawTime(Number(sample.timeNs));
+          if (this.#isTimeToWrite()) await this.#writeSome(write);
+        }
+      else {
+        const commonNs = Number(rows.timeNs);
+        const { words, at } = rows;
+        for (let index = 0; index < rows.count; index++) {
+          const start = rowStart(rows, index);
+          this.#encoders[words[start + at.event]!]!.encodeRow(this.#writer, rows, index);
+          this.#sawTime(
+            at.timeNs === undefined
+              ? commonNs
+              : words[start + at.timeNs + 1]! * TWO_32 + words[start + at.timeNs]!,
+          );
+          if (this.#isTimeToWrite()) await this.#writeSome(write);
+        }
       }
       this.#lines.push(...this.#run.lines(result));
     }
-    if (this.#writer.length > 0) await write(this.#writer.take());
+    if (this.#writer.length > 0) await this.#writeAll(write);
+  }
+
+  /** After each sample. */
+  #isTimeToWrite(): boolean {
+    this.samples++;
+    return this.#writer.length >= PIECE_BYTES || this.samples % SAMPLES_A_TURN === 0;
+  }
+
+  async #writeSome(write: FormatWriter): Promise<void> {
+    if (this.#writer.length >= PIECE_BYTES) await this.#writeAll(write);
+    if (this.samples % SAMPLES_A_TURN === 0) await new Promise(setImmediate);
+  }
+
+  #sawTime(timeNs: number): void {
+    if (timeNs < this.#oldestNs) this.#oldestNs = timeNs;
+  }
+
+  async #writeAll(write: FormatWriter): Promise<void> {
+    const oldestNs = this.#oldestNs;
+    this.#oldestNs = Number.POSITIVE_INFINITY;
+    await write(this.#writer.take(), oldestNs);
   }
 
   async stop(): Promise<unknown> {
@@ -138,30 +187,30 @@ class FormatPart {
 
   /** What a format's own functions throw is the format's; the output's errors are the output's. */
   #explain(error: unknown): unknown {
-    if (error instanceof CounterpointError) return error;
-    const { name } = this.#run.format;
-    const text = error instanceof Error ? error.message : String(error);
-    const explained = new CounterpointError(
-      'ERR_FORMAT_COLLECT',
-      `the sampling format ${name} failed when its results were read: ${text}`,
-      'What the rings have is in the recording.',
-    );
-    explained.cause = error;
-    return explained;
+    return explainThrown(this.#run.format, error, {
+      code: 'ERR_FORMAT_COLLECT',
+      did: 'failed when its results were read',
+      remedy: 'What the rings have is in the recording.',
+    });
   }
 
-  finish(): { result: FormatResult; losses: readonly LossFacts[] } {
-    const { overflows, runs, costNs, bytesRead, losses } = this.#run.finish();
+  finish(): { result: FormatResult; losses: FormatLosses } {
+    const { overflows, runs, costNs, bytesRead, suspended, losses } = this.#run.finish();
     const result = {
       name: this.#run.format.name,
+      hasHandler: overflows.length > 0,
       overflows: overflows.reduce((sum, count) => sum + count, 0n),
       runs,
       costNs,
       bytesRead,
+      suspended,
       samples: this.samples,
       lines: this.#lines,
     };
-    return { result, losses };
+    // Bounded, however many losses there are.
+    const ledger = new LossLedger();
+    for (const loss of losses) ledger.add(loss);
+    return { result, losses: { events: this.#events, entries: ledger.list() } };
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 /** Who may not, and what cannot be: each is said, nothing stays loaded, the command does not start. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
@@ -65,7 +65,7 @@ describe('as nobody', { skip: noNobody() }, () => {
   test('CAP_BPF and CAP_PERFMON are enough', () => {
     const { status, stderr } = recordAs(['bpf', 'perfmon']);
     assert.equal(status, 0, stderr);
-    assert.match(stderr, /histogram: [\d,]+ (?:overflows|program runs)/);
+    assert.match(stderr, /histogram: [\d,]+ (?:overflows?|program runs)/);
     assert.ok(existsSync(marker));
     rmSync(marker);
     rmSync(output);
@@ -105,6 +105,15 @@ test("a user's format that cannot be", { skip }, async () => {
     assert.equal(error.code, 'ERR_BPF_VERIFIER');
     assert.match(error.message, new RegExp(`verifier\\.ts:${HANDLER_LINE}`));
     return true;
+  });
+  const chains = join(folder, 'chains.ts');
+  const plan =
+    'plan: () => ({ callchains: { mostFrames: 9, isFoundByHandler: () => true }, maps: [counts] })';
+  const keeps = readFileSync(moduleOf('keeps', 'asm.keepRecord();'), 'utf8');
+  writeFileSync(chains, keeps.replace('plan: () => ({ maps: [counts] })', plan));
+  await assert.rejects(attempt(chains), {
+    code: 'ERR_FORMAT_EVENT',
+    message: /no call chains: its plan says/,
   });
   const throws = moduleOf('throws', "throw new Error('no idea');");
   await assert.rejects(attempt(throws), { code: 'ERR_FORMAT_HANDLER', message: /no idea/ });

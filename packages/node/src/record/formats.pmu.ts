@@ -54,8 +54,8 @@ test("a histogram's periods and what was skipped are the counter's own count", a
   session.disable();
   run.stop();
   let counted = 0;
-  for await (const buckets of run.results())
-    for (const { period } of buckets as readonly { period: bigint }[]) counted += Number(period);
+  for await (const table of run.results())
+    for (const { period } of run.samples(table)) counted += Number(period);
   const { overflows, losses } = run.finish();
   const words = new BigUint64Array(8);
   realSys.read(session.events[0]!.instances[0]!.fd, new Uint8Array(words.buffer));
@@ -123,7 +123,8 @@ describe('recordings', () => {
     });
     const slept = sumOf(events[1]!.samples) / 1e9;
     assert.equal(events[1]!.name, 'offcpu-time');
-    assert.ok(slept >= 1 && slept < 3, `${slept} s`);
+    // The second begins before the switch: 2 ms in an emulated machine.
+    assert.ok(slept > 0.9 && slept < 3, `${slept} s`);
   });
 
   test('this CPU has no record of its own', async () => {

@@ -7,6 +7,6 @@ export type {
   RecordStart,
   StopReason,
 } from './options.ts';
-export { planRecording } from './plan.ts';
+export { type PlannedFormat, planRecording } from './plan.ts';
 export { type LiveRecording, record, recordLive } from './record.ts';
 export { WriteError } from './write-error.ts';

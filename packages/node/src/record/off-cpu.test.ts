@@ -55,8 +55,8 @@ test('a sleep of known length, where it sleeps, for us and for perf', { skip }, 
     formats: ['ring', 'off-cpu,ready=no'],
   });
   const slept = inAll('sleep', /nanosleep/);
-  // It ends when the thread runs again: on a busy machine that takes its time.
-  assert.ok(slept >= 0.4 && slept < 1, `slept for ${slept} s`);
+  // The time that was asked for begins before the switch, and it ends when the thread runs again: on a busy machine both take time.
+  assert.ok(slept > 0.36 && slept < 2, `slept for ${slept} s`);
   assert.ok(inAll('sleep', /^(__)?schedule$/) >= slept, 'the kernel part of the stack');
   const perf = spawnSync('perf', ['script', '-i', output, '-F', 'event,period', '-G'], { encoding: 'utf8' });
   if (perf.error !== undefined) return;
@@ -71,7 +71,7 @@ test("without what is ready and without kernel stacks it is perf's own meaning",
     formats: ['off-cpu,ready=no,kernel-stacks=no'],
   });
   assert.equal(inAll('sleep', /schedule/), 0);
-  assert.ok(own('sleep', /nanosleep/) >= 0.2);
+  assert.ok(own('sleep', /nanosleep/) > 0.18);
 });
 
 const SPIN = 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done';
@@ -101,7 +101,7 @@ test('who sleeps from before the recording until after it counts, with where it 
     command: ['sleep', '0.3'],
     formats: ['off-cpu'],
   });
-  assert.ok(total >= 0.3 && total < 3, `${total} s`);
+  assert.ok(total > 0.27 && total < 3, `${total} s`);
   assert.match(lines, /of 1 thread that was still off the CPU at the end/);
   assert.ok(Math.abs(own('sleep', /nanosleep/) - total) < 1e-6);
 });
@@ -116,8 +116,20 @@ test('who is not of the target does not count', { skip }, async (t) => {
   assert.notEqual(rows[0]!.pid, other.pid);
 });
 
-test('a delay does not hold for it, and that is said', { skip }, async () => {
+test('a delay does not hold for programs on tracepoints, and that is said', { skip }, async () => {
   const output = join(folder, 'delay.data');
-  const { notes } = await record({ command: ['sleep', '0.1'], formats: ['off-cpu'], delayMs: 50, output });
-  assert.match(notes.map(({ text }) => text).join('\n'), /off-cpu begins at once/);
+  const notesOf = async (formats: string[], events?: string) => {
+    const { notes } = await record({
+      command: ['sleep', '0.1'],
+      ...(events === undefined ? {} : { events }),
+      formats,
+      delayMs: 50,
+      output,
+    });
+    return notes.filter(({ kind }) => kind === 'format-early').map(({ text }) => text);
+  };
+  assert.match((await notesOf(['off-cpu'])).join(), /^off-cpu begins at once/);
+  const onTracepoint = await notesOf(['on-miss', 'ring'], 'sched:sched_switch');
+  assert.match(onTracepoint.join(), /^on-miss on sched:sched_switch begins at once/);
+  assert.deepEqual(await notesOf(['histogram'], 'task-clock'), []);
 });

@@ -1,3 +1,4 @@
+import { MOST_TIMER_MS } from '@counterpoint/core/base';
 import {
   ANYTHING,
   checkOptions,
@@ -19,7 +20,7 @@ import type { LiveProfileOptions } from './live/live-options.ts';
 import type { RecordOptions } from './options.ts';
 
 const NUMBER = { expects: 'a number', accepts: (value: unknown) => typeof value === 'number' };
-const TIME_MS = numberFrom(0, Number.MAX_SAFE_INTEGER);
+const TIME_MS = numberFrom(0, MOST_TIMER_MS);
 const MOST_PAGES = 2 ** 20;
 const NUMBERS = listOf(NUMBER, 'a list of numbers');
 
@@ -54,7 +55,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   launch: objectOf(LAUNCH_OPTIONS),
   signal: SIGNAL,
   onProgress: FUNCTION,
-  progressIntervalMs: numberFrom(1, Number.MAX_SAFE_INTEGER),
+  progressIntervalMs: numberFrom(1, MOST_TIMER_MS),
   onStart: FUNCTION,
   commandGraceMs: numberFrom(0),
   flushIntervalMs: TIME_MS,
@@ -90,7 +91,7 @@ const LIVE_OPTIONS: OptionsOf<LiveProfileOptions> = {
     typeof OPTIONS,
     (typeof LIVE_NAMES)[number]
   >),
-  intervalMs: numberFrom(1, Number.MAX_SAFE_INTEGER),
+  intervalMs: numberFrom(1, MOST_TIMER_MS),
   keepShare: numberFrom(0, 1),
   nameWaitMs: numberFrom(0),
   symbols: OBJECT,

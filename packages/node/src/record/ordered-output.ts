@@ -26,8 +26,8 @@ export class OrderedOutput implements RecordingOutput {
     return this.#output.begin(events, features);
   }
 
-  writeRecords(bytes: Uint8Array<ArrayBuffer>): void | Promise<void> {
-    return this.#inOrder(() => this.#output.writeRecords(bytes));
+  writeRecords(bytes: Uint8Array<ArrayBuffer>, oldestNs?: number): void | Promise<void> {
+    return this.#inOrder(() => this.#output.writeRecords(bytes, oldestNs));
   }
 
   writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void> {

@@ -1,3 +1,4 @@
+import { type PlannedFormat, planFormat } from '../sampling/index.ts';
 import { type Note, type OpenPlan, planEvents, planOpen } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import {
@@ -12,11 +13,13 @@ import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
 import { ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
 
+export type { PlannedFormat };
+
 /** Everything that `record` would open, without opening it; `commandPid` stands for the process of a command. */
 export async function planRecording(
   options: RecordOptions,
   commandPid: number,
-): Promise<{ plan: OpenPlan; notes: Note[] }> {
+): Promise<{ plan: OpenPlan; formats: PlannedFormat[]; notes: Note[] }> {
   checkRecordOptions('planRecording()', options);
   const notes: Note[] = [];
   const scope = scopeOf(options);
@@ -24,8 +27,13 @@ export async function planRecording(
   const events = eventsOfFormats(await eventsFor(options, formats), formats);
   const target = sessionTarget(scope, options, commandPid);
   const planned = planEvents(events.parsed, samplingOptions(scope, clockedBy(formats, options), notes));
-  prepareEvents(planned, formats, events, formatTarget(scope, target, options));
+  const forFormats = formatTarget(scope, target, options);
+  prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
+  const plannedFormats = formats.map((chosen, index) =>
+    planFormat(chosen, planned.slice(...events.ranges[index]!), forFormats),
+  );
   const sys = options.sys ?? realSys;
   const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
-  return { plan: planOpen(planned, target, pages.wanted, pages.enough), notes };
+  const plan = planOpen(planned, target, pages.wanted, pages.enough);
+  return { plan, formats: plannedFormats, notes };
 }

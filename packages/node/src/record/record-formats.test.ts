@@ -1,10 +1,11 @@
 /** Recordings with sampling formats, on the real kernel, read again by us and by perf. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { LossEntry } from '@counterpoint/core/loss';
 import type { Profile } from '@counterpoint/core/profile';
 import { topFunctions } from '@counterpoint/core/query';
 import { openRecording } from '../open/index.ts';
@@ -62,14 +63,72 @@ test('what is wrong with a format is said before the command runs', { skip }, as
     record({ command, events: 'task-clock', formats, output: join(folder, 'none.data') });
   await assert.rejects(attempt(['histgram']), { code: 'ERR_NO_FORMAT', message: /did you mean histogram/ });
   await assert.rejects(attempt(['histogram,max-entry=5']), { code: 'ERR_FORMAT_OPTION' });
+  const realtime = { events: 'task-clock', clockId: 0, output: join(folder, 'none.data') };
+  await assert.rejects(record({ ...realtime, command, formats: ['on-miss'] }), {
+    code: 'ERR_FORMAT_CLOCK',
+    message: /on-miss are on the clock monotonic/,
+  });
   const broken = join(folder, 'broken.ts');
   writeFileSync(
     broken,
     "export default { name: 'broken', version: 1, summary: '', options: {}, plan: () => ({}), async *collect() {},\n" +
       "  onOverflow(asm: { load: Function }) { throw new Error('no idea'); } };\n",
   );
-  await assert.rejects(attempt([broken]), { code: 'ERR_FORMAT_HANDLER', message: /broken threw .* no idea/ });
+  await assert.rejects(attempt([broken]), {
+    code: 'ERR_FORMAT_HANDLER',
+    message: /^\S+broken\.ts:2:47: the sampling format broken threw .* no idea/,
+  });
   assert.notEqual(spawnSync('ls', [marker]).status, 0);
+});
+
+test('what a format throws is told with its name and its line', { skip }, async () => {
+  const attempt = (name: string, text: string) => {
+    const path = join(folder, `${name}.ts`);
+    writeFileSync(
+      path,
+      `import { defineFormat } from 'counterpoint';\nconst base = { name: '${name}', version: 1, summary: '', options: {} } as const;\n${text}\n`,
+    );
+    const output = join(folder, 'none.data');
+    // What is thrown after the counters ran is in the result, beside what was recorded.
+    return record({ command: ['true'], events: 'task-clock', formats: [path], output }).then(({ error }) => {
+      if (error !== null) throw error;
+    });
+  };
+  const rest = 'async *collect() { yield 1; }, onOverflow: (asm) => asm.dropRecord()';
+  const cases: [string, string, string, RegExp][] = [
+    [
+      'plans',
+      `export default defineFormat({ ...base, plan() { throw new Error('boom'); }, ${rest} });`,
+      'ERR_FORMAT_PLAN',
+      /^\S+plans\.ts:3:\d+: the sampling format plans threw when it was asked for its plan: boom$/,
+    ],
+    [
+      'waits',
+      `export default { ...base, plan: async () => ({}), ${rest.replace('(asm)', '(asm: { dropRecord(): void })')} };`,
+      'ERR_FORMAT_PLAN',
+      /^the plan of the sampling format waits is a promise, not an object$/,
+    ],
+    [
+      'says',
+      `export default defineFormat({ ...base, plan: () => ({}), ${rest}, describe() { throw new Error('boom'); } });`,
+      'ERR_FORMAT_COLLECT',
+      /^\S+says\.ts:3:\d+: the sampling format says failed when its results were read: boom$/,
+    ],
+    [
+      'gives',
+      `export default { ...base, plan: () => ({}), ${rest.replace('(asm)', '(asm: { dropRecord(): void })')}, *toSamples() { yield 'hello'; } };`,
+      'ERR_FORMAT_SAMPLE',
+      /^toSamples of the format gives gives 'hello'/,
+    ],
+    [
+      'choices',
+      `export default { ...base, options: { size: { type: 'large', default: 1, help: '' } }, plan: () => ({}), ${rest.replace('(asm)', '(asm: { dropRecord(): void })')} };`,
+      'ERR_FORMAT_MODULE',
+      /its option size is of type large, not one of count, bytes,/,
+    ],
+  ];
+  for (const [name, text, code, message] of cases)
+    await assert.rejects(attempt(name, text), { code, message });
 });
 
 test('a size limit holds for what formats write, too', { skip }, async () => {
@@ -87,6 +146,72 @@ test('a size limit holds for what formats write, too', { skip }, async () => {
   });
   assert.equal(result.stopped, 'size-limit');
   assert.ok(result.bytes >= maxSizeBytes);
+});
+
+/** The ledger without its times. */
+function told(loss: readonly LossEntry[]): unknown[] {
+  return loss.map(({ kind, event, cpu, count, exact }) => [kind, event, cpu, count, exact]);
+}
+
+for (const way of ['a file', 'a pipe'])
+  test(`what formats lose is in the recording: ${way}`, { skip }, async () => {
+    const path = join(folder, `lossy-${way.slice(2)}.data`);
+    let output = path;
+    let drained: Promise<unknown> = Promise.resolve();
+    if (way === 'a pipe') {
+      output = join(folder, 'fifo');
+      spawnSync('mkfifo', [output]);
+      const cat = spawn('cat', [output], { stdio: ['ignore', openSync(path, 'w'), 'inherit'] });
+      drained = new Promise((resolve) => cat.on('exit', resolve));
+    }
+    const result = await record({
+      command: COMMAND,
+      events: 'task-clock',
+      period: 200_000,
+      formats: ['stacks,max-stacks=2', 'histogram,max-entries=2'],
+      output,
+    });
+    await drained;
+    const full = result.loss.filter(({ kind }) => kind === 'format-map-full');
+    assert.ok(full.length > 0, JSON.stringify(result.loss));
+    await using forStats = await openRecording(path);
+    const stats = await forStats.stats();
+    assert.deepEqual(told(stats.loss), told(result.loss));
+    await using forProfile = await openRecording(path);
+    const { profile } = await forProfile.profile();
+    assert.deepEqual(told(profile.loss), told(result.loss));
+    const missing = stats.events.reduce((sum, { lost }) => sum + lost, 0);
+    const whole = result.loss.filter(({ kind }) => kind !== 'format-stack-collision');
+    assert.equal(
+      missing,
+      whole.reduce((sum, { count }) => sum + Number(count), 0),
+    );
+    const perf = spawnSync('perf', ['report', '-i', path, '--stdio'], { encoding: 'utf8' });
+    if (perf.error !== undefined) return;
+    assert.equal(perf.status, 0, perf.stderr);
+    // perf's own words on its own count.
+    assert.match(perf.stdout + perf.stderr, new RegExp(`Total Lost Samples: ${missing}\\b`));
+  });
+
+test('samples that were read late are in order all the same, for perf, too', { skip }, async () => {
+  const path = join(folder, 'late.data');
+  const result = await record({
+    command: COMMAND,
+    systemWide: true,
+    events: 'cpu-clock',
+    period: 500_000,
+    // Nobody is woken before the end, and by then rounds of the rings have been written.
+    formats: ['on-miss,ring=16M', { format: 'ring' }],
+    flushIntervalMs: 20,
+    output: path,
+  });
+  assert.ok(result.formats[0]!.samples > 100 && result.samples > 2 * 100);
+  await using recording = await openRecording(path);
+  const { damage, records } = await recording.stats();
+  assert.deepEqual(damage, []);
+  assert.ok(records['EVENT_TYPE']! > 0, 'no round was taken back');
+  const perf = spawnSync('perf', ['report', '-i', path, '--stdio'], { encoding: 'utf8' });
+  if (perf.error === undefined) assert.doesNotMatch(perf.stderr, /out of order/);
 });
 
 test('what is no format is named', { skip }, async () => {

@@ -55,6 +55,13 @@ async function readFrom(path: string) {
   return { reader, records, count, samples };
 }
 
+function medianGap(times: readonly number[]): number {
+  assert.ok(times.length > 50, `${times.length} samples`);
+  const sorted = [...times].sort((a, b) => a - b);
+  const gaps = sorted.slice(1).map((time, index) => time - sorted[index]!);
+  return gaps.sort((a, b) => a - b)[gaps.length >> 1]!;
+}
+
 const read = (name: string) => readFrom(join(directory, name));
 
 describe('a command', { skip }, () => {
@@ -202,7 +209,7 @@ describe('a command', { skip }, () => {
     for (const [options, pattern] of [
       [{ maxSizeBytes: -1 }, /maxSizeBytes should be a whole number from 1, and is -1/],
       [{ maxSizeBytes: 1.5 }, /maxSizeBytes/],
-      [{ delayMs: -5 }, /delayMs should be a number from 0, and is -5/],
+      [{ delayMs: -5 }, /delayMs should be a number from 0 to 2147483647, and is -5/],
       [{ delayMs: Number.NaN }, /delayMs/],
       [{ flushIntervalMs: -1 }, /flushIntervalMs/],
       [{ progressIntervalMs: 0 }, /progressIntervalMs/],
@@ -454,10 +461,13 @@ describe('perf as oracle', { skip: perfSkip }, () => {
   });
 
   test('samples as often as perf does, of the same program', async () => {
-    const own = await recordTo('rate.data', { command: BUSY, frequency: 5000 });
+    await recordTo('rate.data', { command: BUSY, frequency: 5000 });
     perf('record', '-q', '-e', 'cpu-clock', '-F', '5000', '-o', 'perf-rate.data', '--', ...BUSY);
-    const theirs = perf('script', '-F', 'time', '-i', 'perf-rate.data').trim().split('\n').length;
-    assert.ok(own.samples > theirs / 2 && own.samples < theirs * 2, `${own.samples} and ${theirs}`);
+    // By the time from each sample to the next: how many there are says how long the command ran, and others may have had its CPU.
+    const ownGapNs = medianGap((await read('rate.data')).samples.map(({ time }) => Number(time)));
+    const times = perf('script', '--ns', '-F', 'time', '-i', 'perf-rate.data').match(/\d+\.\d{9}/g)!;
+    const gapNs = medianGap(times.map((time) => Number(time.replace('.', ''))));
+    assert.ok(ownGapNs > gapNs * 0.9 && ownGapNs < gapNs * 1.1, `${ownGapNs} and ${gapNs} ns`);
   });
 
   test('reads our stream from a pipe', async () => {

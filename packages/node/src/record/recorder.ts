@@ -1,5 +1,13 @@
+import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
-import { type Note, openSession, planEvents, planOpen, type Session } from '../session/index.ts';
+import {
+  type Note,
+  openSession,
+  type PlannedEvent,
+  planEvents,
+  planOpen,
+  type Session,
+} from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import {
@@ -8,6 +16,7 @@ import {
   clockedBy,
   eventsFor,
   eventsOfFormats,
+  type FormatEvents,
   formatRequests,
   formatTarget,
   prepareEvents,
@@ -44,15 +53,16 @@ export async function runRecorder(
     const target = sessionTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, target, options);
-    prepareEvents(planned, formats, events, forFormats);
-    noteEarly(formats, options, notes);
+    prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
+    noteEarly(formats, planned, events, options, notes);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
     using formatRecording = openFormats(sys, session, formatRequests(session, formats, events, forFormats));
     noteOthers(sys, session, formatRecording.programIds, notes);
-    output.hasLateRecords = formats.some(({ format }) => format.areSamplesLate === true);
+    // What programs have seen is read later than the rings, at any time.
+    output.hasLateRecords = formatRecording.programIds.size > 0;
     const parts = {
       sys,
       options: clocked,
@@ -104,14 +114,18 @@ function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, not
 /** Programs on tracepoints run from the moment in which they are there; only events are disabled until a delay is over. */
 function noteEarly(
   formats: readonly ChosenFormat[],
+  planned: readonly PlannedEvent[],
+  { ranges }: FormatEvents,
   { delayMs = 0 }: Pick<RecordOptions, 'delayMs'>,
   notes: Note[],
 ): void {
   if (delayMs === 0) return;
-  for (const { format } of formats)
-    if (format.ownEvents !== undefined)
-      notes.push({
-        kind: 'format-early',
-        text: `${format.name} begins at once: a delay holds for events alone`,
-      });
+  formats.forEach(({ format }, index) => {
+    const early = planned.slice(...ranges[index]!).find(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
+    const isEarly =
+      format.ownEvents !== undefined || (format.onOverflow !== undefined && early !== undefined);
+    if (!isEarly) return;
+    const what = early === undefined ? format.name : `${format.name} on ${early.name}`;
+    notes.push({ kind: 'format-early', text: `${what} begins at once: a delay holds for events alone` });
+  });
 }

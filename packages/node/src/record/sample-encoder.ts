@@ -17,7 +17,14 @@ import {
   RECORD_HEADER_SIZE,
 } from '@counterpoint/core/abi';
 import { BodyWriter, encodeRecord, SampleLayout } from '@counterpoint/core/records';
-import type { FormatSample } from '../sampling/index.ts';
+import {
+  chainLength,
+  type FormatSample,
+  ownMark,
+  rowStart,
+  type SampleRows,
+  sampleOfRow,
+} from '../sampling/index.ts';
 import type { SessionEvent } from '../session/index.ts';
 
 /** In the kernel's order; each is 8 bytes, and a call chain its length and its frames. */
@@ -42,6 +49,8 @@ export class SampleBuffer {
   /** Where the next word of the record goes that was begun last. */
   #put = 0;
   view = new DataView(new ArrayBuffer(1 << 17));
+  /** The same memory, in words of 32 bits. */
+  #words = new Uint32Array(this.view.buffer);
   length = 0;
 
   /** Room for so much more; where it begins. */
@@ -49,9 +58,10 @@ export class SampleBuffer {
     const at = this.length;
     this.length += sizeBytes;
     if (this.length > this.view.byteLength) {
-      const larger = new Uint8Array(Math.max(this.length, 2 * this.view.byteLength));
+      const larger = new Uint8Array(Math.max(8 * Math.ceil(this.length / 8), 2 * this.view.byteLength));
       larger.set(new Uint8Array(this.view.buffer, 0, at));
       this.view = new DataView(larger.buffer);
+      this.#words = new Uint32Array(larger.buffer);
     }
     return at;
   }
@@ -67,9 +77,17 @@ export class SampleBuffer {
   }
 
   pair(first: number, second: number): void {
-    this.view.setUint32(this.#put, first, true);
-    this.view.setUint32(this.#put + 4, second, true);
+    const at = this.#put >>> 2;
+    this.#words[at] = first;
+    this.#words[at + 1] = second;
     this.#put += 8;
+  }
+
+  /** So many words of 64 bits from the `from`-th word of 32 bits on. */
+  copy(source: Uint32Array, from: number, count: number): void {
+    const at = this.#put >>> 2;
+    for (let index = 0; index < 2 * count; index++) this.#words[at + index] = source[from + index]!;
+    this.#put += 8 * count;
   }
 
   /** A copy: what is written to a stream is read later. */
@@ -104,16 +122,59 @@ export class SampleEncoder {
     else this.#encodeAny(buffer, sample, id, misc);
   }
 
+  /** The n-th of many. */
+  encodeRow(buffer: SampleBuffer, rows: SampleRows, index: number): void {
+    const id = this.#idOfCpu[rows.cpu] ?? this.#id;
+    if (this.#isPlain) this.#encodePlainRow(buffer, rows, rowStart(rows, index), id);
+    else this.encode(buffer, sampleOfRow(rows, index));
+  }
+
+  #encodePlainRow(buffer: SampleBuffer, rows: SampleRows, start: number, id: bigint): void {
+    const type = this.#layout.sampleType;
+    const { words, at, chains, cpu } = rows;
+    const hasChain = (type & PERF_SAMPLE_CALLCHAIN) !== 0;
+    const fromChain = hasChain && chains !== undefined && at.chain !== undefined;
+    const chainPlace = fromChain ? words[start + at.chain]! : 0;
+    const length = fromChain ? chainLength(chains, chainPlace) : 0;
+    const ipLo = words[start + at.ip]!;
+    const ipHi = words[start + at.ip + 1]!;
+    buffer.beginRecord(
+      ipHi > MOST_USER_HIGH_HALF ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+      checkedSize(type, length),
+    );
+    if ((type & PERF_SAMPLE_IDENTIFIER) !== 0) buffer.word(id);
+    if ((type & PERF_SAMPLE_IP) !== 0) buffer.pair(ipLo, ipHi);
+    if ((type & PERF_SAMPLE_TID) !== 0) buffer.pair(words[start + at.pid]!, words[start + at.tid]!);
+    if ((type & PERF_SAMPLE_TIME) !== 0) {
+      if (at.timeNs === undefined) buffer.word(rows.timeNs);
+      else buffer.copy(words, start + at.timeNs, 1);
+    }
+    if ((type & PERF_SAMPLE_ADDR) !== 0) buffer.pair(0, 0);
+    if ((type & PERF_SAMPLE_ID) !== 0) buffer.word(id);
+    if ((type & PERF_SAMPLE_STREAM_ID) !== 0) buffer.word(id);
+    if ((type & PERF_SAMPLE_CPU) !== 0) buffer.pair(cpu, 0);
+    if ((type & PERF_SAMPLE_PERIOD) !== 0) buffer.copy(words, start + at.period, 1);
+    if (!hasChain) return;
+    buffer.pair(length, 0);
+    if (!fromChain) return;
+    const mark = ownMark(ipHi);
+    const first = chainPlace + 1;
+    const isOwnFirst = chainPlace === 0 || (length > 1 && chains[2 * first] === mark);
+    if (isOwnFirst) {
+      buffer.pair(mark, 0xffff_ffff);
+      buffer.pair(ipLo, ipHi);
+    }
+    const head = isOwnFirst ? 2 : 0;
+    if (length > head) buffer.copy(chains, 2 * (first + head), length - head);
+  }
+
   /** The usual fields: each a store. `#encodeAny` writes the same bytes, fifteen times slower. */
   #encodePlain(buffer: SampleBuffer, sample: FormatSample, id: bigint, misc: number): void {
     const type = this.#layout.sampleType;
     const { callchain } = sample;
     const hasChain = (type & PERF_SAMPLE_CALLCHAIN) !== 0;
     const chainLength = hasChain && callchain !== undefined ? callchain.length : 0;
-    const sizeBytes = RECORD_HEADER_SIZE + 8 * (bitCount(type) + chainLength);
-    if (sizeBytes > MOST_RECORD_BYTES)
-      throw new RangeError(`a sample of ${sizeBytes} bytes is larger than a record`);
-    buffer.beginRecord(misc, sizeBytes);
+    buffer.beginRecord(misc, checkedSize(type, chainLength));
     if ((type & PERF_SAMPLE_IDENTIFIER) !== 0) buffer.word(id);
     if ((type & PERF_SAMPLE_IP) !== 0) buffer.word(sample.ip);
     if ((type & PERF_SAMPLE_TID) !== 0) buffer.pair(sample.pid, sample.tid);
@@ -158,6 +219,15 @@ export class SampleEncoder {
 }
 
 const MOST_USER_ADDRESS = 0x7fff_ffff_ffff_ffffn;
+const MOST_USER_HIGH_HALF = 0x7fff_ffff;
+
+/** Of a record of plain fields. */
+function checkedSize(type: number, chainLength: number): number {
+  const sizeBytes = RECORD_HEADER_SIZE + 8 * (bitCount(type) + chainLength);
+  if (sizeBytes > MOST_RECORD_BYTES)
+    throw new RangeError(`a sample of ${sizeBytes} bytes is larger than a record`);
+  return sizeBytes;
+}
 
 function bitCount(bits: number): number {
   let count = 0;

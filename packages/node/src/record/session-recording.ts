@@ -1,16 +1,13 @@
-import {
-  PERF_RECORD_LOST_SAMPLES,
-  PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
-  PERF_RECORD_MMAP2,
-} from '@counterpoint/core/abi';
+import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
-import { BodyWriter, decodeRecord, encodeRecord, SampleLayout } from '@counterpoint/core/records';
+import { decodeRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
-import type { EventTotals, Note, Session, SessionEvent, SessionTarget } from '../session/index.ts';
+import type { EventTotals, Note, Session, SessionTarget } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
+import { closingRecords } from './closing-records.ts';
 import type { FormatRecording, FormatResult } from './format-recording.ts';
 import { layoutFinder } from './layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
@@ -133,8 +130,8 @@ export class SessionRecording {
     const timers: NodeJS.Timeout[] = [];
     this.#reader.start();
     this.#parts.formats.start(
-      async (bytes) => {
-        await this.#parts.output.writeRecords(bytes);
+      async (bytes, oldestNs) => {
+        await this.#parts.output.writeRecords(bytes, oldestNs);
         this.#checkSize();
       },
       (error) => this.#stop('write-error', error),
@@ -235,13 +232,16 @@ export class SessionRecording {
     if (found.length > 0) features.buildIds = found;
     for (const path of buildIds?.replaced ?? [])
       notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
-    const { results, losses } = this.#parts.formats.finish();
+    const { results, losses: formatLosses } = this.#parts.formats.finish();
     this.#formatResults = results;
-    for (const loss of losses) this.#loss.ledger.add(loss);
+    for (const { entries } of formatLosses) this.#loss.ledger.addEntries(entries);
     this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
     const unread = this.#unreadSamples();
-    const closing = (roundsEnd: number) =>
-      this.#lostSampleRecords(lost, unread + this.#samplesAfter(roundsEnd));
+    const time = this.#scan.sampleTimes.get()?.last ?? 0n;
+    const closing = (roundsEnd: number) => {
+      const unwritten = unread + this.#samplesAfter(roundsEnd);
+      return closingRecords(session.events, { lost, formatLosses, unwritten }, time);
+    };
     try {
       this.#roundsEnd = await output.finish(features, closing);
     } catch (error) {
@@ -265,38 +265,6 @@ export class SessionRecording {
       scan.scan(ring.memory.data, ring.tail, ring.head);
     }
     return scan.samples;
-  }
-
-  /** The kernel's own counts of lost samples, as records, as perf writes them; and how many could not be written. */
-  #lostSampleRecords(lost: readonly EventTotals[], unwritten: number): Uint8Array<ArrayBuffer> {
-    const writer = new BodyWriter();
-    const time = this.#scan.sampleTimes.get()?.last ?? 0n;
-    for (const { event, byInstance } of lost) {
-      const layout = new SampleLayout(event.attr);
-      for (const { instance, lostSamples } of byInstance) {
-        if (lostSamples === 0n) continue;
-        const { id, cpu, task } = instance;
-        const base = { type: PERF_RECORD_LOST_SAMPLES, misc: 0, tail: new Uint8Array(0) } as const;
-        encodeRecord(
-          writer,
-          { ...base, lost: lostSamples, sampleId: { id, cpu, pid: task, tid: task, time } },
-          layout,
-        );
-      }
-    }
-    if (unwritten > 0) {
-      const [{ attr, instances }] = this.#parts.session.events as [SessionEvent];
-      const { id, cpu } = instances[0]!;
-      const record = {
-        type: PERF_RECORD_LOST_SAMPLES,
-        misc: PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN,
-        tail: new Uint8Array(0),
-        lost: BigInt(unwritten),
-        sampleId: { id, cpu, pid: -1, tid: -1, time },
-      } as const;
-      encodeRecord(writer, record, new SampleLayout(attr));
-    }
-    return writer.take();
   }
 
   #result(

@@ -1,22 +1,24 @@
-import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import {
-  BpfAssembler,
   type BpfMapDefinition,
   type BpfProgram,
   type BpfProgramType,
   type ContextField,
-  r0,
-  r1,
-  r2,
   r6,
-  u32,
 } from '../bpf/index.ts';
 import { systemTracepoint } from '../pmu/index.ts';
-import type { SessionEvent } from '../session/index.ts';
+import { openedSampleType, type PlannedEvent } from '../session/index.ts';
+import { everyNth, runCounts } from './every-nth.ts';
 import type { FormatPlan, FormatProgram, HandlerContext, ProgramContext, SamplingFormat } from './format.ts';
+import { FormatAssembler } from './format-assembler.ts';
+import { explainThrown } from './format-errors.ts';
 import { lossMap, ProgramLossCounters } from './loss-counters.ts';
+import { SuspensionWriter } from './suspension.ts';
 import type { TargetFilter } from './target-filter.ts';
+import { checkWakeRule, countEntry, wakeAtFilledRing, wakeEvery } from './wake-rules.ts';
+
+const CALLCHAIN = BigInt(PERF_SAMPLE_CALLCHAIN);
 
 /** Where `context.notify()` and wake rules speak to `collect`: notes of 8 bytes, so this is plenty. */
 export const NOTIFY_RING: BpfMapDefinition = {
@@ -26,14 +28,6 @@ export const NOTIFY_RING: BpfMapDefinition = {
   valueSizeBytes: 0,
   maxEntries: 4096,
 };
-
-/** Overflows since the last notification, for each event on each CPU. */
-const WAKE_COUNTS = {
-  name: 'wake_counts',
-  type: 'per-cpu-array',
-  keySizeBytes: 4,
-  valueSizeBytes: 4,
-} as const satisfies Partial<BpfMapDefinition>;
 
 /** Programs that keep the target filter right. */
 const MOST_FILTER_PROGRAMS = 1;
@@ -58,10 +52,11 @@ export function assembleFormat(
   format: SamplingFormat,
   options: Readonly<Record<string, unknown>>,
   plan: FormatPlan,
-  events: readonly SessionEvent[],
+  events: readonly PlannedEvent[],
   filter: TargetFilter,
 ): AssembledFormat {
-  const { programs: planned = [], wake = { kind: 'never' } } = plan;
+  const { programs: planned = [], wake = { kind: 'never' }, maps = [] } = plan;
+  const filled = checkWakeRule(format.name, wake, maps);
   const handlerCount = format.onOverflow === undefined ? 0 : events.length;
   const losses = lossMap(handlerCount + planned.length + MOST_FILTER_PROGRAMS);
   let hasNotifications = false;
@@ -71,45 +66,110 @@ export function assembleFormat(
     type: BpfProgramType,
     index: number,
     body: (context: ProgramContext) => void,
+    beforeRun: () => void = () => {},
   ): BpfProgram => {
     try {
       asm.saveContext(r6);
-      const counters = new ProgramLossCounters(asm, losses, index, type === 'perf-event');
+      beforeRun();
+      const suspension = plan.suspend === true ? new SuspensionWriter(asm, type === 'perf-event') : null;
+      const counters = new ProgramLossCounters(asm, losses, index);
+      const tell = () => {
+        hasNotifications = true;
+        asm.notify(NOTIFY_RING);
+      };
+      suspension?.writeGate(() => counters.count('suspended'));
+      const notify = suspension === null ? tell : () => suspension.want();
+      const addEntry = () => {
+        if (filled === null || filled.map.type === 'ring-buffer')
+          throw new CounterpointError(
+            'ERR_FORMAT_WAKE',
+            `the format ${format.name} counts an entry, but its wake rule counts none`,
+            "Plan wake: { kind: 'filled', map, entries } for it.",
+          );
+        countEntry(asm, filled.level, notify);
+      };
+      if (filled !== null) {
+        const { map, level } = filled;
+        asm.afterInsert = ({ name }) =>
+          name === map.name && map.type !== 'ring-buffer' ? addEntry : undefined;
+        if (map.type === 'ring-buffer') {
+          asm.needsEnd = () => asm.uses(map);
+          asm.beforeEnd = () => wakeAtFilledRing(asm, map, level, notify);
+        }
+      }
+      if (suspension !== null) {
+        const { beforeEnd } = asm;
+        asm.needsEnd = () => true;
+        asm.beforeEnd = () => {
+          beforeEnd?.();
+          suspension.writeEnd(tell);
+        };
+        asm.keepsNoRecord = {
+          code: 'ERR_FORMAT_SUSPEND',
+          message: `the format ${format.name} suspends its counters, and so its handlers keep no records: a kept one is what stops the counter`,
+          remedy: 'Write one of your own, into a ring buffer; or record with the format ring beside it.',
+        };
+      }
       body({
         programType: type,
-        // Any other event is of the target alone.
+        // A handler has done it before its run was counted.
         onlyTarget: () => {
-          if (type !== 'perf-event') filter.writeTo(asm);
+          if (index >= handlerCount) filter.writeTo(asm);
         },
         countLoss: (reason) => counters.count(reason),
-        notify: () => {
-          hasNotifications = true;
-          asm.notify(NOTIFY_RING);
-        },
+        notify,
+        countEntry: addEntry,
       });
       asm.end();
       return asm.assemble();
     } catch (error) {
-      throw explain(format, what, error);
+      throw explainThrown(format, error, {
+        code: 'ERR_FORMAT_HANDLER',
+        did: `threw while ${what} was assembled`,
+        remedy: 'Nothing was loaded.',
+      });
     }
   };
   const handlers = Array.from({ length: handlerCount }, (_, index) => {
-    const { name: eventName, attr, tracepoint } = events[index]!;
+    const opened = events[index]!;
+    const { name: eventName, attr, tracepoint, hitsPerOverflow = 1 } = opened;
+    const bitsOfOthers = attr.sampleType & ~openedSampleType(opened);
     const isTracepoint = attr.type === PERF_TYPE_TRACEPOINT;
     const fields = isTracepoint ? fieldsOf(tracepoint) : [];
     const type = isTracepoint ? 'tracepoint' : 'perf-event';
     const asm = new FormatAssembler({ name: `${format.name}_${index}`, type, fields });
-    return write(`the handler of ${eventName}`, asm, type, index, (context) => {
-      if (wake.kind === 'every') wakeEvery(asm, context, index, handlerCount, wake.count);
+    asm.hitsPerOverflow = hitsPerOverflow;
+    const waitForOverflow = () => {
+      // It runs for every process. Any other event is of the target alone.
+      if (isTracepoint) filter.writeTo(asm);
+      if (hitsPerOverflow > 1) exitBelow(asm, { event: index, events: handlerCount, hits: hitsPerOverflow });
+    };
+    const body = (context: ProgramContext) => {
+      if ((bitsOfOthers & CALLCHAIN) !== 0n && asm.keepsNoRecord === null)
+        asm.keepsNoRecord = {
+          code: 'ERR_FORMAT_EVENT',
+          message: `the format ${format.name} keeps records of the kernel, which would have no call chains: its plan says that the handler finds them`,
+          remedy: 'Leave out isFoundByHandler of plan().callchains, or keep no records.',
+        };
+      else if (bitsOfOthers !== 0n && asm.keepsNoRecord === null)
+        asm.keepsNoRecord = {
+          code: 'ERR_FORMAT_EVENT',
+          message: `the format ${format.name} keeps records of the kernel, which would not say their period of ${attr.samplePeriodOrFreq}: where they do, the kernel takes each hit of ${eventName} for an overflow`,
+          remedy: 'Give it a period of 1 (-c 1) or a frequency (-F); or take the format ring.',
+        };
+      if (wake.kind === 'every')
+        wakeEvery(asm, { event: index, events: handlerCount, count: wake.count }, context.notify);
       const handler: HandlerContext<never> = {
         ...context,
         options: options as never,
         event: index,
         eventName,
         attr,
+        isChainFoundByHandler: (bitsOfOthers & CALLCHAIN) !== 0n,
       };
       format.onOverflow?.(asm, handler);
-    });
+    };
+    return write(`the handler of ${eventName}`, asm, type, index, body, waitForOverflow);
   });
   const writeProgram = (program: FormatProgram, index: number): AssembledProgram => {
     const { type, fields } = programShape(program);
@@ -125,12 +185,19 @@ export function assembleFormat(
   return { handlers, programs, losses, hasNotifications };
 }
 
-/** An assembler that ends what its author left open. */
-class FormatAssembler extends BpfAssembler {
-  /** A handler that comes to its end keeps nothing; on a tracepoint, others want the record. */
-  end(): void {
-    if (this.code.isReachable) this.return(this.options.type === 'perf-event' ? 0 : 1);
-  }
+/** On a tracepoint: end here, as if nothing had been, at all hits but each so many-th on a CPU. */
+function exitBelow(
+  asm: FormatAssembler,
+  { event, events, hits }: { event: number; events: number; hits: number },
+): void {
+  everyNth(
+    asm,
+    runCounts('hits_so_far', events),
+    event,
+    hits,
+    () => {},
+    () => asm.exitAtOnce(1),
+  );
 }
 
 function programShape({ attach }: FormatProgram): { type: BpfProgramType; fields: readonly ContextField[] } {
@@ -139,46 +206,6 @@ function programShape({ attach }: FormatProgram): { type: BpfProgramType; fields
     : { type: 'tracepoint', fields: systemTracepoint(attach.system, attach.name).fields };
 }
 
-function fieldsOf(tracepoint: SessionEvent['tracepoint']): readonly ContextField[] {
+function fieldsOf(tracepoint: PlannedEvent['tracepoint']): readonly ContextField[] {
   return tracepoint === null ? [] : systemTracepoint(tracepoint.system, tracepoint.name).fields;
-}
-
-/** Count, and notify at each `count`-th run on a CPU. */
-function wakeEvery(
-  asm: BpfAssembler,
-  context: ProgramContext,
-  event: number,
-  events: number,
-  count: number,
-): void {
-  asm.mapLookup({ ...WAKE_COUNTS, maxEntries: events }, event);
-  asm.ifNotNull(r0, () => {
-    const counter = u32(r0, 0);
-    asm.load(r1, counter);
-    asm.add(r1, 1);
-    asm.move(r2, 0);
-    asm.if(
-      r1,
-      '>=',
-      count,
-      () => {
-        asm.store(counter, r2);
-        context.notify();
-      },
-      () => asm.store(counter, r1),
-    );
-  });
-}
-
-/** Errors of the assembler say their line; anything else that a format's function throws is the format's. */
-function explain(format: SamplingFormat, what: string, error: unknown): unknown {
-  if (error instanceof CounterpointError) return error;
-  const thrown = error instanceof Error ? error.message : String(error);
-  const explained = new CounterpointError(
-    'ERR_FORMAT_HANDLER',
-    `the sampling format ${format.name} threw while ${what} was assembled: ${thrown}`,
-    'Nothing was loaded.',
-  );
-  explained.cause = error;
-  return explained;
 }

@@ -41,6 +41,9 @@ test('what is wrong is named, with what would be right', () => {
     ['max-entries', /needs a value for max-entries/],
     ['max-entries=0', /max-entries of the format histogram is from 1 to 1048576, not 0/],
     ['max-entries=1.5', /a whole number/],
+    ['interval=99999999s', /interval of the format histogram is from 0 to 2147483647 ms, not 99999999000/],
+    ['max-entries=5,maxEntries=6', /max-entries of the format histogram is given twice/],
+    ['stacks', /no option stacks, which is a format itself/],
     ['interval=soon', /a time, such as 100ms or 1s, not soon/],
     ['buffer-size=1', /at least 4096, not 1/],
     ['user-only=maybe', /yes or no, not maybe/],
@@ -62,4 +65,7 @@ test('programs give values, not text', () => {
     assert.throws(() => checkFormatOptions('histogram', TABLE, given), { code: 'ERR_FORMAT_OPTION' });
   const none: FormatOptionTable = {};
   assert.throws(() => parseFormatOptions('ring', none, 'a=1'), { remedy: 'It has none.' });
+  assert.throws(() => parseFormatOptions('ring', none, 'histogram'), {
+    remedy: 'Two formats are given one by one: --format ring --format histogram',
+  });
 });

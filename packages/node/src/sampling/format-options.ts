@@ -5,11 +5,14 @@
 import {
   CounterpointError,
   didYouMean,
+  MOST_TIMER_MS,
   nearestNames,
   parseCount,
   parseDurationMs,
   parseSizeBytes,
 } from '@counterpoint/core/base';
+
+import { builtInFormats } from './registry.ts';
 
 interface Row<Type extends string, Value> {
   readonly type: Type;
@@ -70,6 +73,12 @@ export function parseFormatOptions<Table extends FormatOptionTable>(
     const word = (equals < 0 ? piece : piece.slice(0, equals)).trim();
     const name = Object.keys(table).find((one) => optionWord(one) === word || one === word);
     if (name === undefined) throw unknownOption(format, table, word, optionWord);
+    if (Object.hasOwn(given, name))
+      throw new CounterpointError(
+        'ERR_FORMAT_OPTION',
+        `the option ${optionWord(name)} of the format ${format} is given twice`,
+        'Give it once.',
+      );
     given[name] = parseValue(format, word, table[name]!, equals < 0 ? null : piece.slice(equals + 1).trim());
   }
   return checkFormatOptions(format, table, given);
@@ -118,11 +127,13 @@ function misfit(row: FormatOption, value: unknown): string | null {
   if (row.type === 'choice')
     return row.choices.some((choice) => choice === value) ? null : `one of ${row.choices.join(', ')}`;
   const isNumber = row.type === 'duration' ? Number.isFinite(value) : Number.isSafeInteger(value);
-  if (!isNumber) return NUMBERS[row.type].what;
-  const { min = 0, max = Number.MAX_SAFE_INTEGER } = row;
+  const isDuration = row.type === 'duration';
+  if (!isNumber) return isDuration ? 'a number of milliseconds' : NUMBERS[row.type].what;
+  const { min = 0, max = isDuration ? MOST_TIMER_MS : Number.MAX_SAFE_INTEGER } = row;
   const number = value as number;
   if (number >= min && number <= max) return null;
-  return max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `from ${min} to ${max}`;
+  const unit = isDuration ? ' ms' : '';
+  return max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `from ${min} to ${max}${unit}`;
 }
 
 function wrongValue(format: string, word: string, found: string, expected: string): CounterpointError {
@@ -139,9 +150,17 @@ function unknownOption(
   spell: (name: string) => string,
 ): CounterpointError {
   const names = Object.keys(table).map(spell);
+  if (builtInFormats.includes(word))
+    return new CounterpointError(
+      'ERR_FORMAT_OPTION',
+      `the format ${format} has no option ${word}, which is a format itself`,
+      `Two formats are given one by one: --format ${format} --format ${word}`,
+    );
   return new CounterpointError(
     'ERR_FORMAT_OPTION',
     `the format ${format} has no option ${word === '' ? 'without a name' : `${word}${didYouMean(nearestNames(word, names))}`}`,
-    names.length === 0 ? 'It has none.' : `Its options are ${names.join(', ')}.`,
+    names.length === 0
+      ? 'It has none.'
+      : `Its options are ${names.join(', ')}; counterpoint record --format ${format},help says more.`,
   );
 }

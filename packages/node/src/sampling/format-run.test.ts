@@ -1,40 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseEvents } from '@counterpoint/core/events';
 import { RecordScan } from '@counterpoint/core/ring';
-import { listPrograms, r0 } from '../bpf/index.ts';
-import { systemEventLookup } from '../pmu/index.ts';
-import { openSession, planEvents, planOpen, type SessionRing } from '../session/index.ts';
+import { type BpfAssembler, type BpfMapDefinition, listPrograms, r0 } from '../bpf/index.ts';
+import type { SessionRing } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
-import { onlineCpus } from '../target/index.ts';
-import { defineFormat } from './format.ts';
-import { checkFormatOptions } from './format-options.ts';
-import { FormatRun } from './format-run.ts';
-import type { HistogramBucket } from './formats/histogram.ts';
+import { noFormats } from '../test/format-recording.ts';
+import { hitRareTracepoint, runOwn } from '../test/format-runs.ts';
+import { defineFormat, type FormatSample } from './format.ts';
 import { findFormat } from './registry.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 
-function openClock(periodNs: bigint) {
-  return openEvent('cpu-clock', periodNs, -1);
-}
-
-function openEvent(event: string, period: bigint, task: number) {
-  const options = {
-    frequency: 1000,
-    period,
-    isRateGiven: true,
-    callchains: 'none',
-    inherit: false,
-    wholeCpus: task === -1,
-    enableOnExec: false,
-    startsLater: false,
-    levels: 'all',
-  } as const;
-  const target = { tasks: [task], cpus: onlineCpus() };
-  const planned = planEvents(parseEvents(event, systemEventLookup()), options);
-  return { session: openSession(realSys, planOpen(planned, target, 8, 8), { notes: [] }), target };
-}
+/** Of all that runs, each millisecond of a CPU. */
+const CLOCK = { period: 1_000_000n, task: -1 };
 
 /** By the kernel's numbers: another recording has programs of the same names. Maps go with their programs. */
 function leftOver(ids: readonly number[]): number[] {
@@ -53,36 +31,28 @@ function busy(ms: number): void {
 }
 
 test('histogram: what it counts is what ran, and afterwards nothing is left', { skip }, async () => {
-  const { session, target } = openClock(1_000_000n);
-  const format = await findFormat('histogram');
-  const run = FormatRun.open(realSys, {
-    format,
-    options: checkFormatOptions('histogram', format.options, {}),
-    events: session.events.filter(({ isSideband }) => !isSideband),
-    target: { kind: 'cpus', cpus: target.cpus, ids: [], inherits: false },
-  });
+  const own = runOwn(await findFormat('histogram'), 'cpu-clock', CLOCK);
+  const { run, session } = own;
   session.enable();
   busy(500);
   session.disable();
   run.stop();
-  const buckets: HistogramBucket[] = [];
-  for await (const bucket of run.results()) buckets.push(...(bucket as HistogramBucket[]));
+  const buckets: FormatSample[] = [];
+  for await (const table of run.results()) buckets.push(...run.samples(table));
   const { overflows, costNs, losses } = run.finish();
-  const samples = buckets.reduce((sum, one) => sum + one.samples, 0n);
+  const countOf = (some: readonly FormatSample[]) =>
+    some.reduce((sum, { period }) => sum + period, 0n) / 1_000_000n;
+  const samples = countOf(buckets);
   assert.equal(samples, overflows[0]);
-  assert.deepEqual(
-    losses.filter(({ kind }) => kind !== 'format-skipped'),
-    [],
-  );
+  // A clock goes on where its timer is late, on idle CPUs above all: its count says nothing of what was skipped.
+  assert.deepEqual(losses, []);
   assert.ok(costNs !== null && costNs > 0 && costNs / Number(samples) < 100_000, `${costNs} ns`);
-  const own = buckets.filter(({ pid }) => pid === process.pid);
-  const ownSamples = own.reduce((sum, one) => sum + one.samples, 0n);
+  const ownSamples = countOf(buckets.filter(({ pid }) => pid === process.pid));
   assert.ok(ownSamples > 50n, `${ownSamples} samples of this process in 500 ms`);
-  assert.ok(buckets.every(({ samples, period }) => period === samples * 1_000_000n));
+  assert.ok(buckets.every(({ period }) => period > 0n && period % 1_000_000n === 0n));
   const ids = run.programIds;
   assert.equal(ids.length, 1);
-  run.close();
-  session.close();
+  own[Symbol.dispose]();
   // The kernel frees them a moment later.
   for (let tries = 0; leftOver(ids).length > 0 && tries < 50; tries++)
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -98,14 +68,8 @@ function touchFreshMemory(sizeBytes: number): void {
 
 test('what each format counts is what the kernel counted, to the last overflow', { skip }, async () => {
   for (const name of ['histogram', 'stacks', 'double-buffer']) {
-    const { session, target } = openEvent('page-faults', 3n, process.pid);
-    const format = await findFormat(name);
-    using run = FormatRun.open(realSys, {
-      format,
-      options: checkFormatOptions(name, format.options, {}),
-      events: session.events.filter(({ isSideband }) => !isSideband),
-      target: { kind: 'threads', cpus: target.cpus, ids: target.tasks, inherits: false },
-    });
+    using own = runOwn(await findFormat(name), 'page-faults', { period: 3n });
+    const { run, session } = own;
     session.enable();
     touchFreshMemory(80 << 20);
     session.disable();
@@ -124,14 +88,12 @@ test('what each format counts is what the kernel counted, to the last overflow',
     assert.ok(expected > 1000, `${expected} overflows`);
     assert.equal(samples, expected, name);
     assert.deepEqual(run.finish().losses, []);
-    session.close();
   }
 });
 
 test('a wake rule and notify() wake collect, and the kernel record is kept where the handler says so', {
   skip,
 }, async () => {
-  const { session, target } = openClock(1_000_000n);
   const every = 50;
   const format = defineFormat({
     name: 'waking',
@@ -147,12 +109,8 @@ test('a wake rule and notify() wake collect, and the kernel record is kept where
       for (let wake = await next(5000); wake !== 'stopped'; wake = await next(5000)) yield wake;
     },
   });
-  using run = FormatRun.open(realSys, {
-    format,
-    options: {},
-    events: session.events.filter(({ isSideband }) => !isSideband),
-    target: { kind: 'cpus', cpus: target.cpus, ids: [], inherits: false },
-  });
+  using own = runOwn(format, 'cpu-clock', { ...CLOCK, keepsRecords: true });
+  const { run, session } = own;
   const wakes: unknown[] = [];
   const reading = (async () => {
     for await (const wake of run.results()) wakes.push(wake);
@@ -172,5 +130,93 @@ test('a wake rule and notify() wake collect, and the kernel record is kept where
   const [kept = 0, ...others] = session.rings.map(samplesIn);
   assert.ok(kept > 10, `${kept} records on CPU 0`);
   assert.ok(others.every((samples) => samples === 0));
-  session.close();
+});
+
+test('time in which maps were read by system calls is in the ledger of a clock', { skip }, async () => {
+  const numbers: BpfMapDefinition = {
+    name: 'numbers',
+    type: 'hash',
+    keySizeBytes: 4,
+    valueSizeBytes: 8,
+    maxEntries: 1 << 16,
+  };
+  let readMs = 0;
+  const format = defineFormat({
+    name: 'reading',
+    version: 1,
+    summary: '',
+    options: {},
+    plan: () => ({ maps: [numbers] }),
+    onOverflow: (asm) => asm.dropRecord(),
+    async *collect(maps, { next }) {
+      const map = maps.get('numbers')!;
+      const key = new Uint8Array(4);
+      for (let wake = 'interval'; wake !== 'stopped'; wake = await next(10)) {
+        const startedAt = performance.now();
+        for (let number = 0; number < 1000; number++) {
+          new DataView(key.buffer).setUint32(0, number, true);
+          map.update(key, new Uint8Array(8));
+        }
+        for (const _ of map.batches());
+        readMs += performance.now() - startedAt;
+      }
+      yield;
+      // Nothing runs any more that could be skipped.
+      for (const _ of map.batches());
+    },
+  });
+  using own = runOwn(format, 'cpu-clock', { period: 1_000_000n, task: -1 });
+  const reading = (async () => {
+    for await (const _ of own.run.results());
+  })();
+  own.session.enable();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  own.session.disable();
+  own.run.stop();
+  const before = own.run.finish().losses;
+  await reading;
+  const { losses } = own.run.finish();
+  assert.deepEqual(losses, before);
+  assert.equal(losses.length, 1);
+  const { kind, event, count } = losses[0]!;
+  assert.deepEqual([kind, event], ['format-map-read', 'cpu-clock']);
+  assert.ok(Number(count) > 100_000 && Number(count) < readMs * 1e6, `${count} of ${readMs} ms`);
+});
+
+test('runs that the kernel left out because a program was running are counted by program', {
+  skip: noFormats,
+}, async () => {
+  const print = (asm: BpfAssembler) => {
+    const text = asm.stack('text', 8);
+    asm.store(text, 0x78);
+    asm.call('trace_printk', text, 8, 0);
+  };
+  const format = defineFormat({
+    name: 'printing',
+    version: 1,
+    summary: '',
+    options: {},
+    ownEvents: [],
+    plan: () => ({
+      programs: [
+        {
+          name: 'prints',
+          attach: { kind: 'tracepoint', system: 'syscalls', name: 'sys_enter_getpriority' },
+          assemble(asm, { onlyTarget }) {
+            onlyTarget();
+            print(asm);
+          },
+        },
+        // What it does would run it again.
+        { name: 'echoes', attach: { kind: 'raw-tracepoint', name: 'bpf_trace_printk' }, assemble: print },
+      ],
+    }),
+    async *collect() {},
+  });
+  using own = runOwn(format, 'dummy');
+  const { run } = own;
+  hitRareTracepoint([1, 1, 1, 1, 1]);
+  run.stop();
+  const { losses } = run.finish();
+  assert.deepEqual(losses, [{ kind: 'format-recursion', event: 'echoes', count: 5 }]);
 });

@@ -4,7 +4,6 @@
  *   open: plan, assemble, load, attach ── results (while the counters run) ── stop ── the rest of the results ── finish: losses, cost
  */
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
 import type { LossFacts } from '@counterpoint/core/loss';
 import { makeAttr } from '@counterpoint/core/records';
 import {
@@ -17,11 +16,20 @@ import {
 } from '../bpf/index.ts';
 import { systemTracepoint } from '../pmu/index.ts';
 import { openPlannedEvent, type SessionEvent } from '../session/index.ts';
-import { type Fd, type Sys, SysError, type Watch } from '../sys/index.ts';
+import type { Fd, Sys, Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
-import type { CollectContext, FormatSample, FormatTarget, SamplingFormat } from './format.ts';
-import { LOSS_REASONS, type LossReason, type ProgramCounts, readLossCounters } from './loss-counters.ts';
+import { checkRows, checkSample } from './check-samples.ts';
+import type { CollectContext, FormatSample, FormatTarget, SampleRows, SamplingFormat } from './format.ts';
+import { planOf } from './format-errors.ts';
+import { HandlerCost } from './handler-cost.ts';
+import { LOSS_REASONS, LossCounters, type LossReason, type ProgramCounts } from './loss-counters.ts';
+import { MapTime } from './map-time.ts';
+import { samplesOfRows } from './sample-rows.ts';
+import { SideResults } from './side-results.ts';
+import { countedOverflows, skippedOverflows } from './skipped-overflows.ts';
+import { requireSuspension, SUSPENSION_GATE, Suspension, suspensionCookies } from './suspension.ts';
 import { TargetFilter } from './target-filter.ts';
+import { Waiter } from './waiter.ts';
 
 export interface FormatRequest {
   readonly format: SamplingFormat;
@@ -38,10 +46,12 @@ export interface FormatTotals {
   readonly overflows: readonly bigint[];
   /** Of all programs. */
   readonly runs: bigint;
-  /** Of all programs together, by the kernel's own measurement; null where it did not measure. */
+  /** Of all those runs together, as far as the kernel has measured some; null where it has not. */
   readonly costNs: number | null;
   /** What was copied out of its maps into this process. */
   readonly bytesRead: number;
+  /** How often it had its counters suspended, and for how long altogether; null where it never does. */
+  readonly suspended: { readonly times: number; readonly ns: bigint } | null;
   readonly losses: readonly LossFacts[];
 }
 
@@ -66,7 +76,13 @@ export class FormatRun implements Disposable {
   readonly #waiter = new Waiter();
   readonly #found: UserSpaceLoss[] = [];
   readonly #notifications: BpfRingBuffer | null;
+  readonly #suspension: Suspension | null;
+  /** Null: it has no programs. */
+  readonly #counters: LossCounters | null;
+  readonly #mapTime: MapTime;
+  readonly #ofRestarts = new SideResults();
   #watch: Watch | null = null;
+  #hasStopped = false;
 
   private constructor(
     sys: Sys,
@@ -75,6 +91,8 @@ export class FormatRun implements Disposable {
     loaded: LoadedSet,
     attached: Disposable[],
     held: readonly Disposable[],
+    suspension: Suspension | null,
+    counters: LossCounters | null,
   ) {
     this.format = request.format;
     this.#sys = sys;
@@ -83,6 +101,9 @@ export class FormatRun implements Disposable {
     this.#loaded = loaded;
     this.#attached = attached;
     this.#held = held;
+    this.#suspension = suspension;
+    this.#counters = counters;
+    this.#mapTime = new MapTime(loaded.maps);
     this.#notifications = assembled.hasNotifications
       ? new BpfRingBuffer(sys, loaded.map(NOTIFY_RING.name))
       : null;
@@ -91,7 +112,11 @@ export class FormatRun implements Disposable {
       events: request.events,
       target: { ...request.target, events: request.events },
       cpus: loaded.cpus,
-      next: (intervalMs) => this.#waiter.next(intervalMs),
+      next: async (intervalMs) => {
+        this.#restart();
+        return await this.#waiter.next(intervalMs);
+      },
+      delay: (ms) => this.#waiter.delay(ms),
       openRing: (map) => new BpfRingBuffer(sys, map),
       countLoss: (reason, count, { event = null, cpu = null } = {}) =>
         this.#found.push({ reason, count, event, cpu }),
@@ -102,21 +127,31 @@ export class FormatRun implements Disposable {
   /** All or nothing: what is refused leaves nothing loaded. */
   static open(sys: Sys, request: FormatRequest): FormatRun {
     const { format, options, events, target } = request;
-    const plan = format.plan(options as never, { ...target, events });
+    const plan = planOf(format, options, { ...target, events });
+    requireSuspension(format, plan, events);
     const filter = new TargetFilter(target);
     const assembled = assembleFormat(format, options, plan, events, filter);
     const programs = [...assembled.handlers, ...assembled.programs.map(({ program }) => program)];
     const notifications = assembled.hasNotifications ? [NOTIFY_RING] : [];
     // Without programs nothing is loaded, and so nothing needs rights for it.
-    const counters = programs.length === 0 ? [] : [assembled.losses, ...notifications];
-    const loaded = loadPrograms(sys, programs, { maps: [...(plan.maps ?? []), ...counters] });
+    const ownMaps = programs.length === 0 ? [] : [assembled.losses, ...notifications];
+    const loaded = loadPrograms(sys, programs, { maps: [...(plan.maps ?? []), ...ownMaps] });
     const attached: Disposable[] = [];
     const held: Disposable[] = [loaded];
     try {
       filter.fill(loaded.maps);
-      attachAll(sys, request, assembled, loaded, attached);
-      if (programs.length > 0) held.unshift(...measuredCost(sys));
-      return new FormatRun(sys, request, assembled, loaded, attached, held);
+      // From here on no program does anything, until it is armed.
+      const suspension =
+        plan.suspend === true ? new Suspension(sys, loaded.map(SUSPENSION_GATE.name), events) : null;
+      if (suspension !== null) held.unshift(suspension);
+      attachAll(sys, request, assembled, loaded, attached, suspension !== null);
+      suspension?.arm();
+      const counters =
+        programs.length === 0
+          ? null
+          : new LossCounters(loaded.map(assembled.losses.name), programs.length, loaded.cpus);
+      if (counters !== null) held.unshift(counters, new HandlerCost(sys));
+      return new FormatRun(sys, request, assembled, loaded, attached, held, suspension, counters);
     } catch (error) {
       for (const one of [...attached, ...held]) one[Symbol.dispose]();
       throw error;
@@ -135,19 +170,45 @@ export class FormatRun implements Disposable {
       this.#watch = ring.watch(() => {
         while (ring.reader.next());
         ring.reader.commit();
+        if (this.#suspension?.stop() === false) return;
+        if (this.#suspension !== null) this.#mapTime.pause();
         this.#waiter.wake('notified');
       });
     try {
-      yield* this.format.collect(this.#loaded.maps, this.#context);
+      const collected = this.format.collect(this.#loaded.maps, this.#context);
+      yield* this.#suspension === null ? collected : this.#ofRestarts.mergedWith(collected);
     } finally {
       this.#watch?.close();
       this.#watch = null;
     }
   }
 
+  /** What was suspended goes on, after the format had its last look. */
+  #restart(): void {
+    const suspendedBy = this.#suspension?.suspendedBy ?? null;
+    if (suspendedBy === null || this.#hasStopped) return;
+    const results = this.format.onRestart?.(this.#loaded.maps, { ...this.#context, suspendedBy });
+    if (results !== undefined) this.#ofRestarts.add(results);
+    this.#suspension!.resume(this.#context.nowNs());
+    this.#mapTime.goOn();
+  }
+
   /** A result as samples of the recording; none where the format has no such form. */
   *samples(result: unknown): Iterable<FormatSample> {
-    yield* this.format.toSamples?.(result, this.#context) ?? [];
+    const rows = this.rows(result);
+    if (rows !== null) {
+      yield* samplesOfRows(rows);
+      return;
+    }
+    const { name } = this.format;
+    for (const sample of this.format.toSamples?.(result, this.#context) ?? [])
+      yield checkSample(name, sample, this.#request.events.length);
+  }
+
+  /** The same where they lie; null where the format makes them one by one. */
+  rows(result: unknown): SampleRows | null {
+    const rows = this.format.toRows?.(result, this.#context) ?? null;
+    return rows === null ? null : checkRows(this.format.name, rows, this.#request.events.length);
   }
 
   /** What the format says of a result, for people. */
@@ -157,27 +218,33 @@ export class FormatRun implements Disposable {
 
   /** The counters are stopped: no program runs from now on. Let `collect` read the rest, and end. */
   stop(): void {
+    this.#hasStopped = true;
     this.#detach();
+    this.#mapTime.pause();
+    this.#suspension?.end(this.#context.nowNs());
     this.#waiter.wake('stopped');
   }
 
   /** After the last result. */
   finish(): FormatTotals {
-    const { handlers, programs } = this.#assembled;
-    const count = handlers.length + programs.length;
-    const counts =
-      count === 0
-        ? []
-        : readLossCounters(this.#loaded.map(this.#assembled.losses.name), count, this.#loaded.cpus);
+    const { handlers } = this.#assembled;
+    // First: what overflows from now on is in the runs, not in those counts.
+    const counted = countedOverflows(this.#sys, this.#request.events);
+    const counts = this.#counters?.read() ?? [];
     const runsOf = (rows: readonly ProgramCounts[]) => rows.reduce((sum, one) => sum + one.runs, 0n);
     const overflows = handlers.map((_, index) => runsOf(counts.filter(({ program }) => program === index)));
+    const runs = runsOf(counts);
     const bytesRead = [...this.#loaded.maps.values()].reduce((sum, map) => sum + map.bytesRead, 0);
     return {
       overflows,
-      runs: runsOf(counts),
-      costNs: this.#costNs(),
+      runs,
+      costNs: this.#costNs(Number(runs)),
       bytesRead,
-      losses: this.#losses(counts),
+      suspended: this.#suspension?.totals() ?? null,
+      losses: [
+        ...this.#losses(counts),
+        ...skippedOverflows(this.#request.events, counted, overflows, this.#mapTime.ns),
+      ],
     };
   }
 
@@ -196,10 +263,12 @@ export class FormatRun implements Disposable {
     for (const one of this.#attached.splice(0)) one[Symbol.dispose]();
   }
 
-  #costNs(): number | null {
+  /** Some runs were measured (`HandlerCost`), and all others taken for like them. */
+  #costNs(runs: number): number | null {
     const infos = [...this.#loaded.programs.values()].map((program) => program.info());
-    const runs = infos.reduce((sum, { runCount }) => sum + runCount, 0);
-    return runs === 0 ? null : infos.reduce((sum, { runTimeNs }) => sum + runTimeNs, 0);
+    const measured = infos.reduce((sum, { runCount }) => sum + runCount, 0);
+    const measuredNs = infos.reduce((sum, { runTimeNs }) => sum + runTimeNs, 0);
+    return measured === 0 ? null : (measuredNs / measured) * runs;
   }
 
   #losses(counts: readonly ProgramCounts[]): LossFacts[] {
@@ -219,42 +288,20 @@ export class FormatRun implements Disposable {
       cpu,
       count,
     }));
-    return [...counted, ...found, ...this.#skipped(counts)];
+    const suspended = this.#suspension?.losses(events.length === 1 ? events[0]!.name : null) ?? [];
+    return [...counted, ...found, ...suspended, ...this.#recursions()];
   }
 
-  /**
-   * Overflows that no handler ran for, by the event's own count. Up to a period of each instance is still to come; and of the
-   * children of an inherited event, so for those nothing can be said.
-   */
-  #skipped(counts: readonly ProgramCounts[]): LossFacts[] {
-    return this.#request.events.flatMap(({ name, attr, instances }, index) => {
-      const own = counts.filter(({ program }) => program === index);
-      const runs = Number(own.reduce((sum, one) => sum + one.runs, 0n));
-      const period = Number(own.reduce((sum, one) => sum + one.period, 0n));
-      const isInherited = attr.flags.inherit === 1 && instances.some(({ task }) => task !== -1);
-      if (period === 0 || isInherited) return [];
-      const events = instances.reduce((sum, { fd }) => sum + readCount(this.#sys, fd), 0);
-      const count = Math.floor(((events - period) / period) * runs) - instances.length;
-      return count > 0 ? [{ kind: 'format-skipped' as const, event: name, count, exact: false }] : [];
+  /** What the kernel counts of each program itself, but for those of overflows. A handler is known by its event. */
+  #recursions(): LossFacts[] {
+    const { handlers, programs } = this.#assembled;
+    return [...handlers, ...programs.map(({ program }) => program)].flatMap(({ name, type }, index) => {
+      const { recursionMisses: count } = this.#loaded.program(name).info();
+      if (type === 'perf-event' || count === 0) return [];
+      const event = index < handlers.length ? this.#request.events[index]!.name : name;
+      return [{ kind: 'format-recursion' as const, event, count }];
     });
   }
-}
-
-/** The kernel measures programs for the administrator only; others go without. */
-function measuredCost(sys: Sys): Disposable[] {
-  try {
-    return [sys.bpfEnableStats()];
-  } catch (error) {
-    if (error instanceof SysError) return [];
-    throw error;
-  }
-}
-
-/** The first word of what read(2) gives, but for groups. */
-function readCount(sys: Sys, fd: Fd): number {
-  const words = new BigUint64Array(8);
-  sys.read(fd, new Uint8Array(words.buffer));
-  return Number(words[0]);
 }
 
 /** Handlers to their events, programs to their places. What is opened for it goes to the front of `attached`. */
@@ -264,7 +311,9 @@ function attachAll(
   assembled: AssembledFormat,
   loaded: LoadedSet,
   attached: Disposable[],
+  isSuspending: boolean,
 ): void {
+  const cookies = isSuspending ? suspensionCookies(events) : null;
   const attachToTracepoint = (program: LoadedProgram, tracepoint: { system: string; name: string }) => {
     const event = openTracepoint(sys, tracepoint);
     attached.unshift(event);
@@ -276,7 +325,9 @@ function attachAll(
     // It would run for all CPUs and processes through one of the instances, too. But where a child that has inherited such an
     // instance ends, the kernel (6.18) takes the program off the tracepoint.
     if (tracepoint !== null) attachToTracepoint(program, tracepoint);
-    else for (const { fd } of instances) attached.unshift(attachToEvent(sys, program, fd));
+    else
+      for (const { fd } of instances)
+        attached.unshift(attachToEvent(sys, program, fd, cookies?.get(fd) ?? null));
   });
   for (const { program: assembledProgram, attach } of assembled.programs) {
     const program = loaded.program(assembledProgram.name);
@@ -290,35 +341,4 @@ function openTracepoint(sys: Sys, { system, name }: { system: string; name: stri
   const attr = makeAttr({ type: PERF_TYPE_TRACEPOINT, config: BigInt(systemTracepoint(system, name).id) });
   attr.flags.disabled = 1;
   return openPlannedEvent(sys, { attr, requestedName: `${system}:${name}` }, -1, 0, null);
-}
-
-type Wake = 'notified' | 'interval' | 'stopped';
-
-/** One who waits, and what woke it. A notification that comes while nobody waits is kept; the end stays. */
-class Waiter {
-  #pending: Wake | null = null;
-  #resolve: ((wake: Wake) => void) | null = null;
-
-  wake(wake: Wake): void {
-    if (this.#pending !== 'stopped') this.#pending = wake;
-    this.#resolve?.(wake);
-  }
-
-  async next(intervalMs?: number): Promise<Wake> {
-    if (this.#resolve !== null)
-      throw new CounterpointError('ERR_FORMAT_COLLECT', 'a format waits twice at the same time');
-    if (this.#pending === null) {
-      let timer: NodeJS.Timeout | undefined;
-      const wake = await new Promise<Wake>((resolve) => {
-        this.#resolve = resolve;
-        if (intervalMs !== undefined) timer = setTimeout(resolve, intervalMs, 'interval');
-      });
-      clearTimeout(timer);
-      this.#resolve = null;
-      if (wake === 'interval') return wake;
-    }
-    const wake = this.#pending ?? 'interval';
-    if (wake !== 'stopped') this.#pending = null;
-    return wake;
-  }
 }

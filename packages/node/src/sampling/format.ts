@@ -10,6 +10,7 @@ import type { PerfEventAttr } from '@counterpoint/core/records';
 import type { BpfAssembler, BpfMap, BpfMapDefinition, BpfProgramType, BpfRingBuffer } from '../bpf/index.ts';
 import type { FormatOptionTable, OptionValues } from './format-options.ts';
 import type { LossReason } from './loss-counters.ts';
+import type { SuspendedBy } from './suspension.ts';
 
 export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTable, Result = unknown> {
   /** As in `--format NAME`. */
@@ -23,8 +24,6 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
    * nothing and are there for its samples to belong to. May be none.
    */
   readonly ownEvents?: readonly OwnEvent[];
-  /** Its samples have the times of their overflows, and come later than records of the kernel that are younger. */
-  readonly areSamplesLate?: boolean;
   /** What it needs. Throws a `CounterpointError` where it cannot be had. Opens nothing. */
   plan(options: OptionValues<Table>, target: FormatTarget): FormatPlan;
   /**
@@ -37,8 +36,16 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
    * the kernel any more by then.
    */
   collect(maps: FormatMaps, context: CollectContext<OptionValues<Table>>): AsyncIterable<Result>;
+  /**
+   * What notified has suspended the counters (`plan().suspend`), `collect` has dealt with it and asks for what is next: the last
+   * moment before they run again, in which maps may be read and emptied with nothing running. Results that it returns come out
+   * as those of `collect` do. Not called where the recording ends while they are suspended: `collect` has the rest.
+   */
+  onRestart?(maps: FormatMaps, context: RestartContext<OptionValues<Table>>): Iterable<Result> | undefined;
   /** A result as samples, so that it opens in `report`, in perf and in every export. */
   toSamples?(result: Result, context: ResultContext<OptionValues<Table>>): Iterable<FormatSample>;
+  /** In place of `toSamples`, for formats with very many: the samples where they lie. They are written before `collect` goes on. */
+  toRows?(result: Result, context: ResultContext<OptionValues<Table>>): SampleRows | null;
   /** A result as lines for people, where samples do not say it. */
   describe?(result: Result, context: ResultContext<OptionValues<Table>>): Iterable<string>;
 }
@@ -79,11 +86,26 @@ export interface FormatPlan {
   /** Programs beside the handlers. */
   readonly programs?: readonly FormatProgram[];
   /** Samples carry call chains, of so many frames at most where a number is given (else as many as the kernel's own records). */
-  readonly callchains?: boolean | { readonly mostFrames: number };
+  readonly callchains?: boolean | ChainPlan;
   /** What samples say beside the usual. Where there is no handler, these are the kernel's own records. */
   readonly sampleFields?: FormatSampleFields;
   /** When `collect` is woken without asking for it by `context.notify()` in the handler. Default: never. */
   readonly wake?: WakeRule;
+  /**
+   * What notifies, `context.notify()` or the wake rule, suspends: when the run that notified is over the kernel has stopped its
+   * counter, no other run of any of its programs begins, and the other counters stop as soon as this process is awake. They are
+   * resumed when `collect` asks for `next()` again. Such a handler keeps no records. Time suspended is in the ledger of losses.
+   */
+  readonly suspend?: boolean;
+}
+
+export interface ChainPlan {
+  readonly mostFrames: number;
+  /**
+   * The kernel need not find the chains of such an event at each overflow: the handler does, and keeps no records. Default: none.
+   * Where it has to all the same, the handler is told (`isChainFoundByHandler`).
+   */
+  isFoundByHandler?(attr: PerfEventAttr): boolean;
 }
 
 /** Fields of `perf_event_attr`. */
@@ -96,8 +118,20 @@ export interface FormatSampleFields {
   readonly precise?: number;
 }
 
-/** `every`: by each so many overflows of an event on a CPU. */
-export type WakeRule = { readonly kind: 'never' } | { readonly kind: 'every'; readonly count: number };
+/**
+ * `every`: by each so many overflows of an event on a CPU. `filled`: at a fill level of one of the format's maps, asked for at
+ * the end of each run that had to do with it. What holds less again (a ring that was read) wakes again when it is as full.
+ */
+export type WakeRule =
+  | { readonly kind: 'never' }
+  | { readonly kind: 'every'; readonly count: number }
+  /** Of a ring buffer: so many bytes that were not read, with eight for the head of each record. */
+  | { readonly kind: 'filled'; readonly map: string; readonly bytes: number }
+  /**
+   * Of another map: so many new entries since `collect` was last woken by this rule. What `asm.countInMap` and `asm.addToMap`
+   * put in counts by itself, other entries by `context.countEntry()`.
+   */
+  | { readonly kind: 'filled'; readonly map: string; readonly entries: number };
 
 /** Something else to be hooked: at each hit of a tracepoint, on every CPU, for every process. */
 export interface FormatProgram {
@@ -113,14 +147,16 @@ export interface FormatProgram {
 export interface ProgramContext {
   readonly programType: BpfProgramType;
   /**
-   * For programs on tracepoints, which run for every process: end here where what runs is not of the recording's target. Calls:
-   * loses r0 to r5.
+   * For programs beside the handlers, which run for every process: end here where what runs is not of the recording's target.
+   * Calls: loses r0 to r5. (A handler runs for the target alone, on tracepoints, too.)
    */
   onlyTarget(): void;
   /** Something that should have been recorded was not. It stands in the recording's ledger, per CPU. Loses r1 and r2. */
   countLoss(reason: LossReason): void;
   /** Wake `collect`. A call: loses r0 to r5. */
   notify(): void;
+  /** For a wake rule by entries: there is one more in the map. Loses r0 to r5. */
+  countEntry(): void;
 }
 
 export interface HandlerContext<Options> extends ProgramContext {
@@ -129,6 +165,8 @@ export interface HandlerContext<Options> extends ProgramContext {
   readonly event: number;
   readonly eventName: string;
   readonly attr: PerfEventAttr;
+  /** The kernel was not asked for call chains (`ChainPlan.isFoundByHandler`): helpers give their parts without marks, at their own cost. */
+  readonly isChainFoundByHandler: boolean;
 }
 
 /** Maps by name. */
@@ -141,16 +179,26 @@ export interface ResultContext<Options> {
   readonly cpus: readonly number[];
 }
 
-export interface CollectContext<Options> extends ResultContext<Options> {
-  readonly target: FormatTarget;
-  /** Wait: for a notification, for so long at most, for the end. */
-  next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
-  /** Map a ring buffer, to be read without a copy and without a system call. Close it. */
-  openRing(map: BpfMap): BpfRingBuffer;
+/** What user space may do while the counters run, or are suspended. */
+export interface ReadContext<Options> extends ResultContext<Options> {
   /** What user space found to be missing. */
   countLoss(reason: LossReason, count: number, place?: { event?: number; cpu?: number }): void;
   /** The clock of the recording and of `ktime_get_ns` (CLOCK_MONOTONIC). */
   nowNs(): bigint;
+}
+
+export interface CollectContext<Options> extends ReadContext<Options> {
+  readonly target: FormatTarget;
+  /** Wait: for a notification, for so long at most, for the end. Counters that are suspended are resumed before. */
+  next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
+  /** Wait for so long, or for the end: what is suspended stays so. */
+  delay(ms: number): Promise<void>;
+  /** Map a ring buffer, to be read without a copy and without a system call. Close it. */
+  openRing(map: BpfMap): BpfRingBuffer;
+}
+
+export interface RestartContext<Options> extends ReadContext<Options> {
+  readonly suspendedBy: SuspendedBy;
 }
 
 /** A sample, as a PERF_RECORD_SAMPLE of its event will have it. What the event's attr does not ask for is left out. */
@@ -170,4 +218,38 @@ export interface FormatSample {
   readonly registers?: readonly bigint[];
   /** Innermost first, with the kernel's marks (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER). */
   readonly callchain?: readonly bigint[];
+}
+
+/**
+ * Samples as they lie in memory, without an object for each. *Borrowed*: until `collect` goes on.
+ *
+ *   words   | ... event ... ip ip ... pid tid ... period period ... place ... |       a row; 32 bits a word, low halves first
+ *   chains                     [ length, mark, address, caller, caller ] <──┘         64 bits a word
+ */
+export interface SampleRows {
+  readonly words: Uint32Array;
+  readonly rowWords: number;
+  readonly count: number;
+  /** Which rows, by number; absent: the first `count`. */
+  readonly places?: Uint32Array;
+  /** The word of a row with which each field begins. */
+  readonly at: {
+    readonly event: number;
+    readonly pid: number;
+    readonly tid: number;
+    readonly ip: number;
+    readonly period: number;
+    readonly timeNs?: number;
+    /** Place of its call chain, in words of 64 bits; 0: it has none, and is the address alone. */
+    readonly chain?: number;
+  };
+  /** Of all rows. */
+  readonly cpu: number;
+  /** Of rows without a time of their own. */
+  readonly timeNs: bigint;
+  /**
+   * Call chains as the kernel gives them, marks and all. One chain serves all addresses of a function: the second word, where the
+   * first is the mark of the row's own mode, is the row's address whatever stands there.
+   */
+  readonly chains?: Uint32Array;
 }

@@ -1,4 +1,14 @@
+/** For `FormatSampleFields.bits`. */
 export {
+  PERF_SAMPLE_ADDR,
+  PERF_SAMPLE_DATA_SRC,
+  PERF_SAMPLE_PHYS_ADDR,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_TRANSACTION,
+  PERF_SAMPLE_WEIGHT,
+} from '@counterpoint/core/abi';
+export {
+  type ChainPlan,
   type CollectContext,
   defineFormat,
   type FormatMaps,
@@ -10,10 +20,15 @@ export {
   type HandlerContext,
   type OwnEvent,
   type ProgramContext,
+  type ReadContext,
+  type RestartContext,
   type ResultContext,
+  type SampleRows,
   type SamplingFormat,
   type WakeRule,
 } from './format.ts';
+export { explainThrown, planOf } from './format-errors.ts';
+export { describeFormat, type FormatDescription, type OptionDescription } from './format-list.ts';
 export {
   checkFormatOptions,
   type FormatOption,
@@ -23,7 +38,12 @@ export {
   parseFormatOptions,
 } from './format-options.ts';
 export { type FormatRequest, FormatRun, type FormatTotals } from './format-run.ts';
+export { interruptRegisterMask, interruptRegisters } from './formats/interrupt-registers.ts';
 export { HistogramDrain, liveHistogram } from './formats/live-histogram.ts';
 export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
+export { mapMemoryBytes } from './map-memory.ts';
 export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';
+export { type PlannedFormat, planFormat } from './plan-format.ts';
 export { builtInFormats, checkedFormat, findFormat, splitSpecification } from './registry.ts';
+export { chainLength, ownMark, rowStart, sampleOfRow } from './sample-rows.ts';
+export { requireSuspension, type SuspendedBy } from './suspension.ts';

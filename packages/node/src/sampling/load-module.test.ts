@@ -35,8 +35,13 @@ test('what cannot be loaded is told with its place', async () => {
     ['types.ts', 'const a = 1;\nlet b: = 3;\n', /types\.ts:2:8: /],
     ['enum.ts', 'enum Kind { A }\nexport default Kind;\n', /enum\.ts:1:1: .*enum/],
     ['script.mjs', 'const a = 1;\nlet b = = 3;\n', /script\.mjs:2:9: /],
-    ['throws.ts', "throw new Error('not today');\n", /not today/],
+    ['throws.ts', "\n  throw new Error('not today');\n", /throws\.ts:2:9: not today$/],
     ['missing.ts', "import './nowhere.ts';\n", /nowhere\.ts/],
+    [
+      'unknown.ts',
+      "import { nothing } from 'counterpoint';\nexport default nothing;\n",
+      /unknown\.ts:1: .*nothing/,
+    ],
     ['nothing.ts', 'export const a = 1;\n', /has no default export/],
   ];
   for (const [name, text, message] of cases)
@@ -45,11 +50,16 @@ test('what cannot be loaded is told with its place', async () => {
       (error: Error & { code?: string }) => {
         assert.equal(error.code, 'ERR_FORMAT_MODULE');
         assert.match(error.message, message);
+        // One line, behind `counterpoint:`; and nothing of enums where they are not the reason.
+        assert.ok(!error.message.includes('\n'));
+        const { remedy } = error as Error & { remedy?: string };
+        assert.equal(remedy?.includes('enum'), ['types.ts', 'enum.ts', 'script.mjs'].includes(name), name);
         return true;
       },
       name,
     );
   await assert.rejects(loadDefaultExport(join(folder, 'not-there.ts')), /there is no file/);
+  await assert.rejects(loadDefaultExport(folder), /is a folder, not a module$/);
 });
 
 const BUILT = fileURLToPath(new URL('../../dist/module-hooks.js', import.meta.url));

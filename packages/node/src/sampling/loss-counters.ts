@@ -1,8 +1,9 @@
 /**
- * What programs could not record, counted by themselves: a row for each program in a per-CPU array.
+ * What programs could not record, counted by themselves: a row of one cache line for each program on each CPU.
  *
- *   key    program, by number
- *   value  runs | period | map-full | ring-full | stack-collision      64 bits each, for each CPU
+ *   [ program 0: CPU 0 ][ CPU 1 ] ... [ program 1: CPU 0 ][ CPU 1 ] ...     runs | map-full | ring-full | stack-collision | suspended
+ *
+ * In mapped memory: a system call that reads a map keeps handlers from running, and who watches looks here all the time.
  */
 import type { LossKind } from '@counterpoint/core/loss';
 import {
@@ -10,30 +11,35 @@ import {
   type BpfMap,
   type BpfMapDefinition,
   bpfStruct,
-  indexKey,
   type MemoryOperand,
   r0,
   r1,
   r2,
   type StackSlot,
+  w0,
 } from '../bpf/index.ts';
+import type { Mapping } from '../sys/index.ts';
+import { cpuCount, mappedArray } from './mapped-array.ts';
 
 /** By what a format loses; each is a kind of loss in the ledger. */
 export const LOSS_REASONS = {
   'map-full': 'format-map-full',
   'ring-full': 'format-ring-full',
   'stack-collision': 'format-stack-collision',
+  suspended: 'format-while-suspended',
 } as const satisfies Record<string, LossKind>;
 
 export type LossReason = keyof typeof LOSS_REASONS;
 
+const REASONS = Object.keys(LOSS_REASONS) as readonly LossReason[];
+
 const FIELDS = {
   runs: 'u64',
-  /** Of all overflows that a handler ran for: what is missing to the event's own count was missed. */
-  period: 'u64',
   'map-full': 'u64',
   'ring-full': 'u64',
   'stack-collision': 'u64',
+  suspended: 'u64',
+  unused: 24,
 } as const;
 
 const Row = bpfStruct(FIELDS);
@@ -43,18 +49,11 @@ export interface ProgramCounts {
   readonly program: number;
   readonly cpu: number;
   readonly runs: bigint;
-  readonly period: bigint;
   readonly losses: readonly (readonly [reason: LossReason, count: bigint])[];
 }
 
 export function lossMap(programs: number): BpfMapDefinition {
-  return {
-    name: 'loss_counters',
-    type: 'per-cpu-array',
-    keySizeBytes: 4,
-    valueSizeBytes: Row.sizeBytes,
-    maxEntries: Math.max(1, programs),
-  };
+  return mappedArray('loss_counters', Row.sizeBytes, Math.max(1, programs) * cpuCount());
 }
 
 /** The counters of one program, while it is assembled. */
@@ -63,16 +62,17 @@ export class ProgramLossCounters {
   readonly #row: StackSlot;
 
   /** Writes the beginning of the program: the run is counted. The context must be out of r1. */
-  constructor(asm: BpfAssembler, map: BpfMapDefinition, program: number, hasPeriod: boolean) {
+  constructor(asm: BpfAssembler, map: BpfMapDefinition, program: number) {
     this.#asm = asm;
     this.#row = asm.stack('loss counters', 8);
-    asm.mapLookup(map, program);
+    const key = asm.stack('row of the loss counters', 4);
+    asm.call('get_smp_processor_id');
+    asm.add(r0, program * cpuCount());
+    asm.store(key, w0);
+    asm.mapLookup(map, key);
     asm.ifNull(r0, () => asm.return(1));
     asm.store(this.#row, r0);
     this.#increment(Row.at(r0).runs);
-    if (!hasPeriod) return;
-    asm.loadContext(r2, 'samplePeriod');
-    asm.atomicAdd(Row.at(r0).period, r2);
   }
 
   count(reason: LossReason): void {
@@ -80,23 +80,43 @@ export class ProgramLossCounters {
     this.#increment(Row.at(r1)[reason]);
   }
 
+  /** A program does not interrupt itself on a CPU (the kernel skips it), so this needs no atomic instruction. */
   #increment(counter: MemoryOperand): void {
-    this.#asm.move(r2, 1);
-    this.#asm.atomicAdd(counter, r2);
+    this.#asm.load(r2, counter);
+    this.#asm.add(r2, 1);
+    this.#asm.store(counter, r2);
   }
 }
 
-/** What the counters say, program by program and CPU by CPU; rows of nothing but zeros are left out. */
-export function readLossCounters(map: BpfMap, programs: number, cpus: readonly number[]): ProgramCounts[] {
-  const found: ProgramCounts[] = [];
-  for (let program = 0; program < programs; program++) {
-    const value = map.lookup(indexKey(program));
-    if (value === null) continue;
-    cpus.forEach((cpu, index) => {
-      const { runs, period, ...losses } = Row.read(value, index * map.strideBytes);
-      const counted = (Object.entries(losses) as [LossReason, bigint][]).filter(([, count]) => count > 0n);
-      if (runs > 0n || counted.length > 0) found.push({ program, cpu, runs, period, losses: counted });
-    });
+/** Our side of a loaded map: where the rows lie. */
+export class LossCounters implements Disposable {
+  readonly #mapping: Mapping;
+  readonly #programs: number;
+  readonly #cpus: readonly number[];
+
+  constructor(map: BpfMap, programs: number, cpus: readonly number[]) {
+    this.#mapping = map.mapValues();
+    this.#programs = programs;
+    this.#cpus = cpus;
   }
-  return found;
+
+  /** Program by program and CPU by CPU; rows of nothing but zeros are left out. */
+  read(): ProgramCounts[] {
+    const bytes = new Uint8Array(this.#mapping.buffer);
+    const rowsOfOne = cpuCount();
+    const found: ProgramCounts[] = [];
+    for (let program = 0; program < this.#programs; program++)
+      for (const cpu of this.#cpus) {
+        const row = Row.read(bytes, (program * rowsOfOne + cpu) * Row.sizeBytes);
+        const losses = REASONS.flatMap((reason) =>
+          row[reason] > 0n ? [[reason, row[reason]] as const] : [],
+        );
+        if (row.runs > 0n || losses.length > 0) found.push({ program, cpu, runs: row.runs, losses });
+      }
+    return found;
+  }
+
+  [Symbol.dispose](): void {
+    this.#mapping.close();
+  }
 }

@@ -1,5 +1,6 @@
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { SamplingFormat } from './format.ts';
+import type { FormatOption } from './format-options.ts';
 import { loadDefaultExport } from './load-module.ts';
 
 /** Formats that are there without a file; loaded when they are asked for. */
@@ -57,7 +58,7 @@ const NEEDED = [
 ] as const;
 
 /** What it may have. */
-const ALLOWED = ['onOverflow', 'toSamples', 'describe'] as const;
+const ALLOWED = ['onOverflow', 'onRestart', 'toSamples', 'toRows', 'describe'] as const;
 
 /** Whatever a program or a module hands over as a format. `what` begins the message of an error. */
 export function checkedFormat(what: string, found: unknown): SamplingFormat {
@@ -75,10 +76,35 @@ export function checkedFormat(what: string, found: unknown): SamplingFormat {
       refuse(`${name} is ${missing(format[name])}, not a ${type}`);
   for (const name of ALLOWED)
     if (format[name] !== undefined && typeof format[name] !== 'function') refuse(`${name} is no function`);
+  for (const [option, row] of Object.entries(format['options'] as object)) {
+    const problem = optionProblem(row);
+    if (problem !== null) refuse(`its option ${option} ${problem}`);
+  }
   // The kernel's names of programs and maps are made of it.
   if (!/^[A-Za-z][\w.-]*$/.test(String(format['name'])))
     refuse(`"${format['name']}" is no name: letters, digits, - and _`);
   return found as SamplingFormat;
+}
+
+/** By type what the default of an option is. */
+const DEFAULTS: Readonly<Record<FormatOption['type'], string>> = {
+  count: 'number',
+  bytes: 'number',
+  duration: 'number',
+  switch: 'boolean',
+  text: 'string',
+  choice: 'string',
+};
+
+function optionProblem(row: unknown): string | null {
+  if (typeof row !== 'object' || row === null) return `is ${missing(row)}, not an object`;
+  const { type, default: value, help, choices } = row as Readonly<Record<string, unknown>>;
+  if (typeof type !== 'string' || !Object.hasOwn(DEFAULTS, type))
+    return `is of type ${String(type)}, not one of ${Object.keys(DEFAULTS).join(', ')}`;
+  const expected = DEFAULTS[type as FormatOption['type']];
+  if (typeof value !== expected) return `has ${missing(value)} for a default, not a ${expected}`;
+  if (typeof help !== 'string') return 'has no help';
+  return type === 'choice' && !Array.isArray(choices) ? 'has no choices' : null;
 }
 
 function missing(value: unknown): string {

@@ -1,8 +1,8 @@
 export { raiseDescriptorLimit } from './descriptor-limit.ts';
 export { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
-export type { Note } from './notes.ts';
+export { addNote, type Note } from './notes.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
-export { beyondAttr, openPlannedEvent } from './open-event.ts';
+export { beyondAttr, openedSampleType, openPlannedEvent } from './open-event.ts';
 export type { OpenPlan, OpenRow, SessionTarget } from './open-plan.ts';
 export { planOpen } from './open-plan.ts';
 export { type OpenOptions, openSession } from './open-session.ts';

@@ -20,6 +20,13 @@ export interface Note {
     | 'command-goes-on'
     | 'features-left-out'
     | 'other-programs'
-    | 'format-early';
+    | 'format-early'
+    | 'format-memory'
+    | 'no-callchains';
   text: string;
+}
+
+/** Once, however many events it is about. */
+export function addNote(notes: Note[], note: Note): void {
+  if (!notes.some(({ kind, text }) => kind === note.kind && text === note.text)) notes.push(note);
 }

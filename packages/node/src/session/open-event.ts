@@ -1,3 +1,4 @@
+import { PERF_SAMPLE_CALLCHAIN } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { encodeAttrShortest } from '@counterpoint/core/records';
@@ -15,7 +16,19 @@ export function beyondAttr({
 
 /** What is opened, and what of it an error names. */
 type EventToOpen = Pick<PlannedEvent, 'attr' | 'probe' | 'filter' | 'foreignPmu'> &
-  Partial<Pick<PlannedEvent, 'requestedName'>>;
+  Partial<Pick<PlannedEvent, 'requestedName' | 'sampleBitsOfOthers'>>;
+
+/**
+ * What the kernel is told of its samples. For a precise event only the kernel can find call chains, and has to before a program asks
+ * for them (EPROTO, kernel/events/core.c): so it is told at the last moment, when it is known how precise the event can be.
+ */
+export function openedSampleType({
+  attr,
+  sampleBitsOfOthers = 0n,
+}: Pick<EventToOpen, 'attr' | 'sampleBitsOfOthers'>): bigint {
+  const bits = attr.sampleType & ~sampleBitsOfOthers;
+  return attr.flags.preciseIp === 0 ? bits : bits | (attr.sampleType & BigInt(PERF_SAMPLE_CALLCHAIN));
+}
 
 /**
  * perf_event_open of one event, with the text that a probe's attr points to; its filter is in force before it counts.
@@ -23,12 +36,13 @@ type EventToOpen = Pick<PlannedEvent, 'attr' | 'probe' | 'filter' | 'foreignPmu'
  */
 export function openPlannedEvent(
   sys: Sys,
-  { attr, probe, filter, foreignPmu, requestedName }: EventToOpen,
+  event: EventToOpen,
   pid: number,
   cpu: number,
   groupFd: Fd | null,
   flags = 0,
 ): Fd {
+  const { attr, probe, filter, foreignPmu, requestedName } = event;
   if (foreignPmu !== null && foreignPmu !== undefined) {
     throw new CounterpointError(
       'ERR_FOREIGN_EVENT',
@@ -38,8 +52,9 @@ export function openPlannedEvent(
   }
   // The kernel copies the text while it opens the event.
   const target = probe === null || probe === undefined ? null : pinText(probe.target);
-  const bytes = encodeAttrShortest(target === null ? attr : { ...attr, config1: target.address });
-  const fd = sys.perfEventOpen(bytes, pid, cpu, groupFd, flags);
+  const opened = { ...attr, sampleType: openedSampleType(event) };
+  if (target !== null) opened.config1 = target.address;
+  const fd = sys.perfEventOpen(encodeAttrShortest(opened), pid, cpu, groupFd, flags);
   if (filter !== null && filter !== undefined) setFilter(sys, fd, filter);
   return fd;
 }

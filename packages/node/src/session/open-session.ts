@@ -3,7 +3,7 @@ import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { raiseDescriptorLimit } from './descriptor-limit.ts';
 import { fallBack } from './fallback.ts';
-import type { Note } from './notes.ts';
+import { addNote, type Note } from './notes.ts';
 import { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 import { openPlannedEvent } from './open-event.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
@@ -83,7 +83,11 @@ class Opening {
     const [first] = changes;
     if (first === undefined) return;
     const why = changes.map((change) => change.why).join(', and ');
-    this.#notes.push({ kind: first.kind, text: `recording ${name} instead of ${requestedName}: ${why}` });
+    // Sampling formats have copies of the same event.
+    addNote(this.#notes, {
+      kind: first.kind,
+      text: `recording ${name} instead of ${requestedName}: ${why}`,
+    });
   }
 
   #openEvent(event: PlannedEvent, index: number): void {
@@ -126,10 +130,16 @@ class Opening {
     };
   }
 
+  #hasRing({ event }: OpenRow): boolean {
+    return this.#plan.events[event]!.hasNoRing !== true;
+  }
+
   /** Map a ring per CPU; where locked memory does not suffice, all rings are halved until it does. */
   #openRings(): void {
     const owners = this.#plan.ringCpus.map((_, ring) =>
-      this.#plan.rows.findIndex((row, at) => row.ring === ring && this.#fds[at] !== null),
+      this.#plan.rows.findIndex(
+        (row, at) => row.ring === ring && this.#fds[at] !== null && this.#hasRing(row),
+      ),
     );
     for (let pages = this.#plan.ringPages; ; pages /= 2) {
       try {
@@ -151,7 +161,7 @@ class Opening {
     this.#plan.rows.forEach((row, at) => {
       const owner = owners[row.ring]!;
       const fd = this.#fds[at]!;
-      if (fd !== null && owner !== at) this.#sys.setOutput(fd, this.#fds[owner]!);
+      if (fd !== null && owner !== at && this.#hasRing(row)) this.#sys.setOutput(fd, this.#fds[owner]!);
     });
   }
 

@@ -26,6 +26,12 @@ export interface PlannedEvent {
   changes: EventChange[];
   /** Counts nothing: it is there for the records of processes and maps. */
   isSideband: boolean;
+  /** Bits of its `sample_type` that the kernel is not told: somebody else writes its samples. */
+  sampleBitsOfOthers?: bigint;
+  /** Of a tracepoint that a program is on, which sees each hit: so many are one overflow. */
+  hitsPerOverflow?: number;
+  /** Its records go nowhere: it is opened without a ring. */
+  hasNoRing?: boolean;
 }
 
 /** One thing that had to be given up. */

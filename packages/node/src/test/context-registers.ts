@@ -1,6 +1,6 @@
 /**
- * The offsets of the registers in a program's context, against perf's own sample of the same overflow: every register by name.
- * Numbers of perf's registers: arch/x86/include/uapi/asm/perf_regs.h, arch/arm64/include/uapi/asm/perf_regs.h.
+ * The offsets of the registers in a program's context, and the order of those in a sample (`PERF_REGISTERS`), against each other:
+ * a program and perf's own sample of the same overflow, every register by name.
  */
 import assert from 'node:assert/strict';
 import {
@@ -8,6 +8,7 @@ import {
   PERF_COUNT_SW_CPU_CLOCK,
   PERF_RECORD_MISC_CPUMODE_MASK,
   PERF_RECORD_MISC_USER,
+  PERF_REGISTERS,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
@@ -29,12 +30,9 @@ import {
 import { realSys as sys } from '../sys/index.ts';
 import { spin } from './bpf-programs.ts';
 
-const X64 = 'ax bx cx dx si di bp sp ip flags cs ss - - - - r8 r9 r10 r11 r12 r13 r14 r15'.split(' ');
-const ARM64 = [...Array.from({ length: 31 }, (_, index) => `x${index}`), 'sp', 'pc'];
-const names = process.arch === 'x64' ? X64 : ARM64;
-/** Bits of `sample_regs_intr`; the segment registers of 32-bit code are not sampled. */
-const mask = names.reduce((bits, name, index) => (name === '-' ? bits : bits | (1n << BigInt(index))), 0n);
-const registers = names.filter((name) => name !== '-');
+const sampled = PERF_REGISTERS[process.arch === 'x64' ? 'x64' : 'arm64'];
+const mask = sampled.reduce((bits, name, index) => (name === null ? bits : bits | (1n << BigInt(index))), 0n);
+const registers = sampled.filter((name) => name !== null);
 
 /** Let a program and perf look at the same overflows of this process; the number of them. */
 export function compareRegisters(): number {

@@ -148,7 +148,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       yield {
         ...{ number: ++number, elapsedMs: now - startedAt, profile, samples, kernelSamples, readNs, losses },
         lost: Math.max(0, lost - lostBefore),
-        handlerNs: totals.costNs === null ? null : totals.costNs - (before.costNs ?? 0),
+        handlerNs: totals.costNs === null ? null : Math.max(0, totals.costNs - (before.costNs ?? 0)),
         diagnostics: this.#running.diagnostics,
         isNaming,
         end: drain.isLast ? this.#end : null,

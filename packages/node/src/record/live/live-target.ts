@@ -52,7 +52,7 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
     const planned = planEvents(events.parsed, samplingOptions(scope, sampling, notes));
     const forFormats = formatTarget(scope, target, options);
     placeholder.options.maxEntries = bucketCount(options, drainMs, events.parsed.length);
-    prepareEvents(planned, chosen, events, forFormats);
+    prepareEvents(planned, chosen, events, forFormats, notes);
     const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), target.cpus.length);
     session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const [request] = formatRequests(session, chosen, events, forFormats);

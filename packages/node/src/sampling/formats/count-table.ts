@@ -9,9 +9,10 @@
  */
 import {
   type BpfAssembler,
-  type BpfMap,
   type BpfMapDefinition,
   bpfStruct,
+  type MemoryOperand,
+  type Register,
   r0,
   r1,
   r2,
@@ -24,24 +25,14 @@ import {
   u32,
   u64,
 } from '../../bpf/index.ts';
-import type { Mapping } from '../../sys/index.ts';
-import type { FormatMaps, ProgramContext } from '../format.ts';
-import type { BucketCounts } from './buckets.ts';
-import {
-  array,
-  countRecord,
-  findHalf,
-  HalvesReader,
-  type HalvesShape,
-  halvesMaps,
-  recordMap,
-} from './halves.ts';
+import type { ProgramContext, SampleRows } from '../format.ts';
+import { mappedArray } from '../mapped-array.ts';
+import { countRecord, findHalf, type HalvesShape, halvesMaps, recordMap } from './halves.ts';
+import { MULTIPLIER } from './mix-word.ts';
 
 const Counts = bpfStruct({ samples: 'u64', period: 'u64' });
 /** Places that are looked at before a table counts as full. Half full, hardly any key needs as many. */
 const PROBES = 32;
-/** 2^64 divided by the golden ratio: neighbouring addresses are spread over the table. */
-const MULTIPLIER = 0x9e3779b97f4a7c15n;
 const SWAP_SHARE = 0.5;
 
 export interface TableShape extends HalvesShape {
@@ -60,13 +51,48 @@ export function tableShape(key: StructLayout<StructFields>, maxEntries: number):
   };
 }
 
+/** What a key says of its overflows. It knows no threads: samples have the process's first. */
+interface OverflowFields extends StructFields {
+  readonly address: 'u64';
+  readonly pid: 'u32';
+  readonly event: 'u32';
+}
+
+/** The words of 32 bits, with which these fields of a row begin. */
+export function placesIn({ fields }: StructLayout<OverflowFields>): Omit<SampleRows['at'], 'period'> {
+  const pid = fields.pid.offsetBytes / 4;
+  return { ip: fields.address.offsetBytes / 4, pid, tid: pid, event: fields.event.offsetBytes / 4 };
+}
+
+/** Those of its counts. */
+export function countsAt(key: StructLayout<StructFields>): {
+  readonly samples: number;
+  readonly period: number;
+} {
+  const { samples, period } = Counts.fields;
+  return {
+    samples: (key.sizeBytes + samples.offsetBytes) / 4,
+    period: (key.sizeBytes + period.offsetBytes) / 4,
+  };
+}
+
 export function tableMaps(shape: TableShape): BpfMapDefinition[] {
   return [...halvesMaps(shape), orderMap(shape)];
 }
 
 /** A 32-bit number for each record: two to an element, since the kernel pads elements to 8 bytes. */
 function orderMap(shape: TableShape): BpfMapDefinition {
-  return array('order', 8, Math.ceil(recordMap(shape).maxEntries / 2));
+  return mappedArray('order', 8, Math.ceil(recordMap(shape).maxEntries / 2));
+}
+
+/** What a row has beside its key and its period. The handler's parts lose r0 to r5 and r9. */
+export interface RowExtension {
+  /** Write what of the key depends on the half that counts, whose number is in memory. */
+  complete(half: MemoryOperand): void;
+  /** For a new row: what stands in it in place of the number of samples, into r1. Not 0: such a row is free. */
+  mark(): void;
+  /** For a row that was there: its mark is in r1. */
+  again(): void;
 }
 
 /** Add an overflow under a key, and end: the kernel's own record is left out. */
@@ -75,14 +101,42 @@ export function countOverflow<const Fields extends StructFields>(
   shape: TableShape,
   key: StructSlot<Fields>,
   { countLoss, notify }: ProgramContext,
+  extension?: RowExtension,
 ): void {
-  const { keyWords, capacity } = shape;
-  const words = Array.from({ length: keyWords }, (_, word) => u64(key.base, key.offsetBytes + 8 * word));
-  const base = asm.stack('table', 8);
-  const hash = asm.stack('hash', 8);
-  const index = asm.stack('index', 4);
-  findHalf(asm, shape, notify);
-  asm.store(base, r1);
+  const words = wordsOf(shape, key);
+  const slots = countingSlots(asm);
+  const half = findHalf(asm, shape, notify);
+  asm.store(slots.base, r1);
+  extension?.complete(half);
+  hashWords(asm, words);
+  asm.store(slots.hash, r1);
+  addUnderKey(asm, shape, words, slots, {
+    loadPeriod: (to) => asm.loadContext(to, 'samplePeriod'),
+    done: () => asm.dropRecord(),
+    extension,
+  });
+  countLoss('map-full');
+}
+
+/** The words of a key on the stack. */
+export function wordsOf({ keyWords }: TableShape, key: StructSlot<StructFields>): MemoryOperand[] {
+  return Array.from({ length: keyWords }, (_, word) => u64(key.base, key.offsetBytes + 8 * word));
+}
+
+/** What `addUnderKey` is given and needs. */
+export interface CountingSlots {
+  /** The index of the first row of the table. */
+  readonly base: MemoryOperand;
+  readonly hash: MemoryOperand;
+  readonly index: MemoryOperand;
+}
+
+export function countingSlots(asm: BpfAssembler): CountingSlots {
+  return { base: asm.stack('table', 8), hash: asm.stack('hash', 8), index: asm.stack('index', 4) };
+}
+
+/** 32 bits that depend on all bits of a key into r1. Loses r2 and r3. */
+export function hashWords(asm: BpfAssembler, words: readonly MemoryOperand[]): void {
   asm.move(r1, 0);
   asm.move(r3, MULTIPLIER);
   for (const word of words) {
@@ -90,19 +144,48 @@ export function countOverflow<const Fields extends StructFields>(
     asm.xor(r1, r2);
     asm.multiply(r1, r3);
   }
-  // Its high bits depend on all bits of the key.
   asm.shiftRight(r1, 32);
-  asm.store(hash, r1);
+}
+
+/** The row at a hash (r1), or so many places after it (a register), into r0; null where there is none. Loses r1 to r5. */
+export function lookUpRow(
+  asm: BpfAssembler,
+  shape: TableShape,
+  { base, index }: CountingSlots,
+  places?: Register,
+): void {
+  if (places !== undefined) asm.add(r1, places);
+  asm.and(r1, shape.capacity - 1);
+  asm.load(r2, base);
+  asm.add(r1, r2);
+  asm.store(index, { ...r1, bits: 32 });
+  asm.mapLookup(recordMap(shape), index);
+}
+
+interface Counting {
+  loadPeriod(to: Register): void;
+  /** What is done once it is counted. Where no place is free for it, it goes on behind. */
+  done(): void;
+  /** Where the CPU's control is kept; else it is in r7. */
+  readonly control?: MemoryOperand;
+  readonly extension?: RowExtension | undefined;
+}
+
+/** Add to the row of a key, or make one; r8 rows are there. Loses all registers but r6 and r7. */
+export function addUnderKey(
+  asm: BpfAssembler,
+  shape: TableShape,
+  words: readonly MemoryOperand[],
+  slots: CountingSlots,
+  { loadPeriod, done, control, extension }: Counting,
+): void {
+  const { base, hash, index } = slots;
+  const countsAtRow = (row: Register) => Counts.at(row, 8 * words.length);
   asm.repeat(r9, PROBES, (loop) => {
     asm.load(r1, hash);
-    asm.add(r1, r9);
-    asm.and(r1, capacity - 1);
-    asm.load(r2, base);
-    asm.add(r1, r2);
-    asm.store(index, { ...r1, bits: 32 });
-    asm.mapLookup(recordMap(shape), index);
+    lookUpRow(asm, shape, slots, r9);
     asm.ifNull(r0, () => asm.dropRecord());
-    const counts = Counts.at(r0, 8 * keyWords);
+    const counts = countsAtRow(r0);
     asm.load(r1, counts.samples);
     asm.if(r1, '!=', 0, () => {
       words.forEach((word, number) => {
@@ -110,21 +193,31 @@ export function countOverflow<const Fields extends StructFields>(
         asm.load(r3, u64(r0, 8 * number));
         asm.if(r2, '!=', r3, () => loop.continue());
       });
-      asm.add(r1, 1);
-      asm.store(counts.samples, r1);
-      asm.loadContext(r2, 'samplePeriod');
-      asm.load(r1, counts.period);
-      asm.add(r1, r2);
-      asm.store(counts.period, r1);
-      asm.dropRecord();
+      if (extension === undefined) {
+        asm.add(r1, 1);
+        asm.store(counts.samples, r1);
+      }
+      loadPeriod(r2);
+      asm.load(r3, counts.period);
+      asm.add(r3, r2);
+      asm.store(counts.period, r3);
+      extension?.again();
+      done();
     });
     words.forEach((word, number) => {
       asm.load(r2, word);
       asm.store(u64(r0, 8 * number), r2);
     });
-    asm.loadContext(r2, 'samplePeriod');
+    loadPeriod(r2);
     asm.store(counts.period, r2);
-    asm.store(counts.samples, 1);
+    if (extension === undefined) asm.store(counts.samples, 1);
+    else {
+      const row = asm.stack('row', 8);
+      asm.store(row, r0);
+      extension.mark();
+      asm.load(r2, row);
+      asm.store(countsAtRow(r2).samples, r1);
+    }
     // The place within the half; r8 are used so far.
     asm.load({ ...r9, bits: 32 }, index);
     asm.load(r1, base);
@@ -141,64 +234,24 @@ export function countOverflow<const Fields extends StructFields>(
     asm.load(r2, hash);
     asm.add(r0, r2);
     asm.store(u32(r0), { ...r9, bits: 32 });
-    countRecord(asm);
-    asm.dropRecord();
+    if (control === undefined) countRecord(asm);
+    else {
+      asm.load(r1, control);
+      countRecord(asm, r1);
+    }
+    done();
   });
-  countLoss('map-full');
 }
 
-/** Our side. */
-export class TableReader implements Disposable {
-  readonly #halves: HalvesReader;
-  readonly #shape: TableShape;
-  readonly #order: BpfMap;
-  readonly #places: Mapping;
-
-  constructor(maps: FormatMaps, shape: TableShape) {
-    this.#halves = new HalvesReader(maps, shape, 'write');
-    this.#order = maps.get('order')!;
-    try {
-      this.#places = this.#order.mapValues();
-    } catch (error) {
-      this.#halves[Symbol.dispose]();
-      throw error;
-    }
-    this.#shape = shape;
-  }
-
-  /**
-   * What tables that were handed over have counted, table by table; with `isLast` all of them. `make` gets each key where it
-   * lies.
-   */
-  *take<Result>(
-    isLast: boolean,
-    make: (view: DataView, key: number, counts: BucketCounts) => Result,
-  ): Generator<Result[]> {
-    const { layout, keyWords } = this.#shape;
-    for (const { cpu, count, first, bytes } of this.#halves.take(isLast)) {
-      const places = new Uint32Array(this.#places.buffer, 4 * first, count);
-      this.#order.bytesRead += places.byteLength;
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      const taken: Result[] = [];
-      for (let index = 0; index < count; index++) {
-        const key = places[index]! * layout.sizeBytes;
-        const at = key + 8 * keyWords;
-        const samples = view.getBigUint64(at, true);
-        const period = view.getBigUint64(at + 8, true);
-        taken.push(make(view, key, { cpu, samples, period }));
-        view.setBigUint64(at, 0n, true);
-      }
-      yield taken;
-    }
-  }
-
-  /** Have all tables handed over at the next overflow of their CPU. */
-  requestSwaps(): void {
-    this.#halves.requestSwaps();
-  }
-
-  [Symbol.dispose](): void {
-    this.#places.close();
-    this.#halves[Symbol.dispose]();
-  }
+/** One table, where it lies. *Borrowed*: until it is given back. */
+export interface TakenTable {
+  readonly cpu: number;
+  /** Its number among all halves; -1 for rows that waited to be counted. */
+  readonly half: number;
+  /** Rows: a key, then how many samples, then their periods, in words of 32 bits. */
+  readonly words: Uint32Array;
+  readonly rowWords: number;
+  readonly count: number;
+  /** Which rows are used. */
+  readonly places: Uint32Array;
 }

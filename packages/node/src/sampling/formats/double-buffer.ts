@@ -1,7 +1,8 @@
 /** perfmon2's second format: compact records in two halves of a buffer, one of which is drained while the other fills. */
 import { bpfStruct, r0, r1, r9 } from '../../bpf/index.ts';
-import { defineFormat, type FormatSample } from '../format.ts';
+import { defineFormat, type SampleRows } from '../format.ts';
 import { HalvesReader, type HalvesShape, type HalvesTotals, halvesMaps, writeRecord } from './halves.ts';
+import { storePlace } from './overflow-place.ts';
 
 const Record = bpfStruct({
   timeNs: 'u64',
@@ -11,13 +12,15 @@ const Record = bpfStruct({
   pid: 'u32',
   event: 'u64',
 });
-// `Record.read` looks fields up by name; here are tens of thousands of records a second.
-const TIME = Record.fields.timeNs.offsetBytes;
-const ADDRESS = Record.fields.address.offsetBytes;
-const PERIOD = Record.fields.period.offsetBytes;
-const TID = Record.fields.tid.offsetBytes;
-const PID = Record.fields.pid.offsetBytes;
-const EVENT = Record.fields.event.offsetBytes;
+/** In words of 32 bits. */
+const ROW = {
+  ip: Record.fields.address.offsetBytes / 4,
+  pid: Record.fields.pid.offsetBytes / 4,
+  tid: Record.fields.tid.offsetBytes / 4,
+  event: Record.fields.event.offsetBytes / 4,
+  period: Record.fields.period.offsetBytes / 4,
+  timeNs: Record.fields.timeNs.offsetBytes / 4,
+} as const;
 
 function shapeOf({ records, threshold }: { records: number; threshold: number }): HalvesShape {
   return { layout: Record, capacity: records, swapAt: Math.max(1, Math.ceil((records * threshold) / 100)) };
@@ -25,7 +28,7 @@ function shapeOf({ records, threshold }: { records: number; threshold: number })
 
 /** The records of one half, or at the end what it all came to. */
 export type DoubleBufferResult =
-  | { readonly kind: 'half'; readonly samples: readonly FormatSample[] }
+  | { readonly kind: 'half'; readonly rows: SampleRows }
   | ({ readonly kind: 'end' } & HalvesTotals);
 
 export default defineFormat({
@@ -48,7 +51,6 @@ export default defineFormat({
       help: 'percent of a half at which the halves are swapped; above it is room for the time until the other is drained',
     },
   },
-  areSamplesLate: true,
   plan: (options) => ({ maps: halvesMaps(shapeOf(options)) }),
   onOverflow(asm, context) {
     const { event, options } = context;
@@ -59,8 +61,7 @@ export default defineFormat({
       asm.call('get_current_pid_tgid');
       // The low half is the thread, the high one the process: two fields in one store.
       asm.store({ ...record.tid, sizeBytes: 8 }, r0);
-      asm.loadContext(r1, 'ip');
-      asm.store(record.address, r1);
+      storePlace(asm, context, record.address);
       asm.loadContext(r1, 'samplePeriod');
       asm.store(record.period, r1);
       asm.store(record.event, event);
@@ -71,30 +72,20 @@ export default defineFormat({
     for (let isLast = false; !isLast; ) {
       isLast = (await next()) === 'stopped';
       for (const { cpu, count, bytes } of reader.take(isLast)) {
-        const view = new DataView(bytes.buffer, bytes.byteOffset);
-        const samples: FormatSample[] = [];
-        for (let at = 0; at < count * Record.sizeBytes; at += Record.sizeBytes)
-          samples.push({
-            event: view.getUint32(at + EVENT, true),
-            ip: view.getBigUint64(at + ADDRESS, true),
-            pid: view.getUint32(at + PID, true),
-            tid: view.getUint32(at + TID, true),
-            cpu,
-            timeNs: view.getBigUint64(at + TIME, true),
-            period: view.getBigUint64(at + PERIOD, true),
-          });
-        yield { kind: 'half', samples };
+        const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+        yield {
+          kind: 'half',
+          rows: { words, rowWords: Record.sizeBytes / 4, count, at: ROW, cpu, timeNs: 0n },
+        };
       }
     }
     yield { kind: 'end', ...reader.totals(nowNs()) };
   },
-  *toSamples(result) {
-    if (result.kind === 'half') yield* result.samples;
-  },
+  toRows: (result) => (result.kind === 'half' ? result.rows : null),
   *describe(result) {
     if (result.kind === 'half') return;
     const { swaps, blindNs, missed } = result;
     const blindMs = (blindNs / 1e6).toFixed(1);
-    yield `double-buffer: ${swaps} swaps; both halves full for ${blindMs} ms of CPU time, in which ${missed} overflows were missed`;
+    yield `double-buffer: ${swaps} ${swaps === 1 ? 'swap' : 'swaps'}; both halves full for ${blindMs} ms of CPU time, in which ${missed} overflows were missed`;
   },
 });

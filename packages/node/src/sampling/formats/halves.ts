@@ -8,14 +8,13 @@
  * Each word has one writer at a time, and a handler never interrupts a handler on its CPU (the kernel skips it), so a half that
  * was handed over is not written any more.
  */
-import { BPF_F_MMAPABLE } from '@counterpoint/core/abi';
 import {
   type BpfAssembler,
   type BpfMap,
   type BpfMapDefinition,
   bpfStruct,
   type MemoryOperand,
-  possibleCpus,
+  type Register,
   r0,
   r1,
   r2,
@@ -30,6 +29,7 @@ import {
 } from '../../bpf/index.ts';
 import type { Mapping } from '../../sys/index.ts';
 import type { FormatMaps, ProgramContext } from '../format.ts';
+import { cpuCount, mappedArray } from '../mapped-array.ts';
 
 /** Of one CPU, and two cache lines, so that no CPU waits for another's. */
 const CONTROL = {
@@ -39,20 +39,20 @@ const CONTROL = {
   /** Records of a half that waits to be drained; 0 gives it back. */
   waiting0: 'u64',
   waiting1: 'u64',
+  /** The halves are to be swapped before the threshold: we want it, or something beside the records is full. */
+  isSwapWanted: 'u64',
   swaps: 'u64',
   /** Since when both halves have been full; 0: they are not. */
   blindSinceNs: 'u64',
   blindNs: 'u64',
   missed: 'u64',
-  /** We want the halves to be swapped before the threshold. */
-  isSwapWanted: 'u64',
   unused: 56,
 } as const;
 const Control = bpfStruct(CONTROL);
 const CONTROL_WORDS = Control.sizeBytes / 8;
 
-/** For each CPU by its number, possible ones too: it may come online. */
-const cpuCount = () => Math.max(...possibleCpus()) + 1;
+/** Of all CPUs. */
+export const halfCount = () => 2 * cpuCount();
 
 export interface HalvesShape {
   readonly layout: StructLayout<StructFields>;
@@ -63,16 +63,11 @@ export interface HalvesShape {
 }
 
 function controlMap(): BpfMapDefinition {
-  return array('halves', Control.sizeBytes, cpuCount());
+  return mappedArray('halves', Control.sizeBytes, cpuCount());
 }
 
 export function recordMap({ layout, capacity }: HalvesShape): BpfMapDefinition {
-  return array('records', layout.sizeBytes, cpuCount() * 2 * capacity);
-}
-
-/** An array that both sides have in memory. */
-export function array(name: string, valueSizeBytes: number, maxEntries: number): BpfMapDefinition {
-  return { name, type: 'array', keySizeBytes: 4, valueSizeBytes, maxEntries, flags: BPF_F_MMAPABLE };
+  return mappedArray('records', layout.sizeBytes, halfCount() * capacity);
 }
 
 export function halvesMaps(shape: HalvesShape): BpfMapDefinition[] {
@@ -81,18 +76,30 @@ export function halvesMaps(shape: HalvesShape): BpfMapDefinition[] {
 
 /**
  * The half of this CPU, swapped where it is time: r7 is the CPU's control, r8 how many records are in the half, r1 the index of
- * its first one. Loses r0 to r5.
+ * its first one; the number of the half among all is in the memory that it gives back. Loses r0 to r5.
  */
-export function findHalf(asm: BpfAssembler, shape: HalvesShape, notify: () => void): void {
+export function findHalf(asm: BpfAssembler, shape: HalvesShape, notify: () => void): MemoryOperand {
+  const cpu = findControl(asm);
+  swapWhereDue(asm, shape, notify);
+  return findFirst(asm, shape, cpu);
+}
+
+/** r7 is the control of this CPU, r8 how many records are in its half. Gives the CPU's number in memory. Loses r0 to r5. */
+export function findControl(asm: BpfAssembler): MemoryOperand {
   const cpu = asm.stack('cpu', 4);
-  const now = asm.stack('now', 8);
   asm.call('get_smp_processor_id');
   asm.store(cpu, w0);
   asm.mapLookup(controlMap(), cpu);
   asm.ifNull(r0, () => asm.dropRecord());
   asm.move(r7, r0);
+  asm.load(r8, Control.at(r7).used);
+  return cpu;
+}
+
+/** With r7 and r8 of `findControl`; r8 is 0 where the halves were swapped. Loses r0 to r5. */
+export function swapWhereDue(asm: BpfAssembler, shape: HalvesShape, notify: () => void): void {
+  const now = asm.stack('now', 8);
   const control = Control.at(r7);
-  asm.load(r8, control.used);
   asm.move(r2, shape.swapAt);
   asm.load(r1, control.isSwapWanted);
   asm.if(r1, '!=', 0, () => {
@@ -100,18 +107,30 @@ export function findHalf(asm: BpfAssembler, shape: HalvesShape, notify: () => vo
     asm.move(r2, 1);
   });
   asm.if(r8, '>=', r2, () => swap(asm, now, notify));
+}
+
+/** The index of the first record of the half into r1, the number of the half into the memory that it gives. Loses r2. */
+export function findFirst(asm: BpfAssembler, shape: HalvesShape, cpu: MemoryOperand): MemoryOperand {
+  const half = asm.stack('half', 4);
   // (cpu * 2 + active) * capacity
   asm.load({ ...r1, bits: 32 }, cpu);
   asm.shiftLeft(r1, 1);
-  asm.load(r2, control.active);
+  asm.load(r2, Control.at(r7).active);
   asm.add(r1, r2);
+  asm.store(half, { ...r1, bits: 32 });
   asm.multiply(r1, shape.capacity);
+  return half;
+}
+
+/** Have the halves of this CPU swapped at its next overflow. r7 is its control. */
+export function wantSwap(asm: BpfAssembler): void {
+  asm.store(Control.at(r7).isSwapWanted, 1);
 }
 
 /** One more record is in the half. Loses no register but r8. */
-export function countRecord(asm: BpfAssembler): void {
+export function countRecord(asm: BpfAssembler, control: Register = r7): void {
   asm.add(r8, 1);
-  asm.store(Control.at(r7).used, r8);
+  asm.store(Control.at(control).used, r8);
 }
 
 /**
@@ -197,9 +216,9 @@ function increment(asm: BpfAssembler, counter: MemoryOperand): void {
 /** Records of one CPU, where they lie. *Borrowed*: until they are given back. */
 export interface RecordSpan {
   readonly cpu: number;
+  /** Its number among all halves. */
+  readonly half: number;
   readonly count: number;
-  /** Index of the half's first record among all. */
-  readonly first: number;
   /** Record n at `n * layout.sizeBytes`; the whole half, whatever is in it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
@@ -248,10 +267,11 @@ export class HalvesReader implements Disposable {
     }
   }
 
-  /** Have the halves swapped at the next overflow of their CPU, however little is in them. */
-  requestSwaps(): void {
+  /** Have the halves swapped at the next overflow of their CPU, however little is in them; `hasMore`: something is about to be. */
+  requestSwaps(hasMore: (cpu: number) => boolean = () => false): void {
     for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++)
-      if (this.#word(cpu, 'used') > 0) Atomics.store(this.#words, this.#at(cpu, 'isSwapWanted'), 1n);
+      if (this.#word(cpu, 'used') > 0 || hasMore(cpu))
+        Atomics.store(this.#words, this.#at(cpu, 'isSwapWanted'), 1n);
   }
 
   totals(nowNs: bigint): HalvesTotals {
@@ -272,10 +292,11 @@ export class HalvesReader implements Disposable {
 
   #span(cpu: number, half: number, count: number): RecordSpan {
     const { layout, capacity } = this.#shape;
-    const first = (cpu * 2 + half) * capacity;
+    const number = cpu * 2 + half;
+    const sizeBytes = capacity * layout.sizeBytes;
     this.#map.bytesRead += count * layout.sizeBytes;
-    const bytes = new Uint8Array(this.#records.buffer, first * layout.sizeBytes, capacity * layout.sizeBytes);
-    return { cpu, count, first, bytes };
+    const bytes = new Uint8Array(this.#records.buffer, number * sizeBytes, sizeBytes);
+    return { cpu, half: number, count, bytes };
   }
 
   #at(cpu: number, name: keyof typeof CONTROL): number {

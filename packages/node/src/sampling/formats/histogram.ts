@@ -1,17 +1,18 @@
 /** OProfile's way: every overflow adds to the count of its process, mode and address; nothing else leaves the kernel. */
-import { bpfStruct, r0, r2 } from '../../bpf/index.ts';
+import { bpfStruct, r0 } from '../../bpf/index.ts';
 import { defineFormat } from '../format.ts';
-import type { BucketCounts } from './buckets.ts';
-import { countOverflow, TableReader, tableMaps, tableShape } from './count-table.ts';
+import { batchMap, countInBatch } from './count-batch.ts';
+import { countsAt, placesIn, type TakenTable, tableMaps, tableShape } from './count-table.ts';
+import { storePlace } from './overflow-place.ts';
+import { TableReader } from './table-reader.ts';
 
 /** A bucket. Kernel addresses are told apart by themselves. */
 export const Key = bpfStruct({ address: 'u64', pid: 'u32', event: 'u32' });
 
-/** Counts of one process at one address, of one CPU. */
-export interface HistogramBucket extends BucketCounts {
-  readonly event: number;
-  readonly pid: number;
-  readonly address: bigint;
+export const ROW = { ...placesIn(Key), ...countsAt(Key) } as const;
+
+/** Counts of one CPU, by process and address. */
+export interface HistogramTable extends TakenTable {
   readonly timeNs: bigint;
 }
 
@@ -33,38 +34,28 @@ export default defineFormat({
       help: 'empty the buckets so often, not only when they are full and at the end',
     },
   },
-  plan: ({ maxEntries }) => ({ maps: tableMaps(tableShape(Key, maxEntries)) }),
+  plan({ maxEntries }) {
+    const shape = tableShape(Key, maxEntries);
+    return { maps: [...tableMaps(shape), batchMap(shape)] };
+  },
   onOverflow(asm, context) {
     const { event, options } = context;
     const key = asm.stack('key', Key);
-    asm.loadContext(r2, 'ip');
-    asm.store(key.fields.address, r2);
+    storePlace(asm, context, key.fields.address);
     asm.loadProcessId(r0);
     asm.store(key.fields.pid, r0);
     asm.store(key.fields.event, event);
-    countOverflow(asm, tableShape(Key, options.maxEntries), key, context);
+    countInBatch(asm, tableShape(Key, options.maxEntries), key, context);
   },
-  async *collect(maps, { options, next, nowNs }): AsyncGenerator<readonly HistogramBucket[]> {
+  async *collect(maps, { options, next, nowNs }): AsyncGenerator<HistogramTable> {
     using tables = new TableReader(maps, tableShape(Key, options.maxEntries));
-    const { address, pid, event } = Key.fields;
     for (let isLast = false; !isLast; ) {
       const wake = await next(options.interval === 0 ? undefined : options.interval);
       if (wake === 'interval') tables.requestSwaps();
       isLast = wake === 'stopped';
       const timeNs = nowNs();
-      yield* tables.take(isLast, (view, key, { cpu, samples, period }) => ({
-        address: view.getBigUint64(key + address.offsetBytes, true),
-        pid: view.getUint32(key + pid.offsetBytes, true),
-        event: view.getUint32(key + event.offsetBytes, true),
-        cpu,
-        samples,
-        period,
-        timeNs,
-      }));
+      for (const table of tables.take(isLast)) yield { ...table, timeNs };
     }
   },
-  *toSamples(buckets) {
-    for (const { event, pid, address, cpu, period, timeNs } of buckets)
-      yield { event, ip: address, pid, tid: pid, cpu, timeNs, period };
-  },
+  toRows: (table) => ({ ...table, at: ROW }),
 });

@@ -1,14 +1,17 @@
 /** `histogram` for who looks while it counts: what was counted since the look before, in columns. */
 import { Float64Column, Int32Column } from '@counterpoint/core/profile';
 import { defineFormat } from '../format.ts';
-import { TableReader, tableShape } from './count-table.ts';
-import histogram, { Key } from './histogram.ts';
+import { tableShape } from './count-table.ts';
+import histogram, { Key, ROW } from './histogram.ts';
+import { TableReader } from './table-reader.ts';
 
 /**
  * How long tables may take to be handed over, each at the next overflow of its CPU. What a CPU without overflows has counted
  * before comes with a later look, or with the last.
  */
 const MOST_HANDOVER_MS = 20;
+
+const HIGH_HALF = 2 ** 32;
 
 /** What was counted since the drain before, a row or a few for each process and address. *Borrowed*: valid until the next one. */
 export class HistogramDrain {
@@ -35,18 +38,17 @@ export class HistogramDrain {
 
   /** Add what was handed over. */
   take(tables: TableReader): void {
-    const { address, pid, event } = Key.fields;
     const startedAt = performance.now();
-    const taken = tables.take(this.isLast, (view, key, { samples, period }) => {
-      this.event.push(view.getInt32(key + event.offsetBytes, true));
-      this.pid.push(view.getInt32(key + pid.offsetBytes, true));
-      this.addressLo.push(view.getInt32(key + address.offsetBytes, true));
-      this.addressHi.push(view.getInt32(key + address.offsetBytes + 4, true));
-      this.samples.push(Number(samples));
-      this.period.push(Number(period));
-    });
-    // Each step gives a table back.
-    while (taken.next().done !== true);
+    for (const { words, rowWords, count, places } of tables.take(this.isLast))
+      for (let index = 0; index < count; index++) {
+        const row = places[index]! * rowWords;
+        this.event.push(words[row + ROW.event]!);
+        this.pid.push(words[row + ROW.pid]!);
+        this.addressLo.push(words[row + ROW.ip]!);
+        this.addressHi.push(words[row + ROW.ip + 1]!);
+        this.samples.push(words[row + ROW.samples]! + HIGH_HALF * words[row + ROW.samples + 1]!);
+        this.period.push(words[row + ROW.period]! + HIGH_HALF * words[row + ROW.period + 1]!);
+      }
     this.readNs += (performance.now() - startedAt) * 1e6;
   }
 }

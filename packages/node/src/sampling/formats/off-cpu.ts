@@ -26,6 +26,7 @@ import { SysError } from '../../sys/index.ts';
 import { defineFormat, type FormatEvent, type ProgramContext } from '../format.ts';
 import { type AsleepThread, asleepThreads, isStillAsleep } from './asleep-threads.ts';
 import { Bucket, bucketMap, takeBuckets } from './buckets.ts';
+import { requireStackDepth } from './stack-depth.ts';
 import {
   callchainOf,
   findStack,
@@ -152,23 +153,26 @@ export default defineFormat({
     kernelThreads: { type: 'switch', default: false, help: 'threads of the kernel, too' },
   },
   ownEvents: [{ name: 'offcpu-time', callchains: true }],
-  plan: (options, { events }) => ({
-    callchains: true,
-    // Of the programs' maps those that `collect` reads, whatever a program refers to.
-    maps: [bucketMap(Key, options.maxEntries), leftMap(options), ...stackTables(options)],
-    programs: [
-      {
-        name: 'off_cpu_switch',
-        attach: { kind: 'tracepoint', system: 'sched', name: 'sched_switch' },
-        assemble(asm, context) {
-          asm.call('ktime_get_ns');
-          asm.move(r8, r0);
-          writeEnter(asm, context, options);
-          writeLeave(asm, context, options, partsOf(options, events));
+  plan(options, { events }) {
+    requireStackDepth('off-cpu', options);
+    return {
+      callchains: true,
+      // Of the programs' maps those that `collect` reads, whatever a program refers to.
+      maps: [bucketMap(Key, options.maxEntries), leftMap(options), ...stackTables(options)],
+      programs: [
+        {
+          name: 'off_cpu_switch',
+          attach: { kind: 'tracepoint', system: 'sched', name: 'sched_switch' },
+          assemble(asm, context) {
+            asm.call('ktime_get_ns');
+            asm.move(r8, r0);
+            writeEnter(asm, context, options);
+            writeLeave(asm, context, options, partsOf(options, events));
+          },
         },
-      },
-    ],
-  }),
+      ],
+    };
+  },
   async *collect(
     maps,
     { cpus, target, options, next, nowNs, countLoss },

@@ -8,7 +8,6 @@
  */
 import {
   BPF_F_USER_STACK,
-  BPF_RB_AVAIL_DATA,
   BPF_RB_NO_WAKEUP,
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_REGS_INTR,
@@ -24,11 +23,12 @@ import {
   r7,
   r8,
   r9,
-  u32,
   u64,
 } from '../../bpf/index.ts';
+import { everyNth, runCounts } from '../every-nth.ts';
 import { defineFormat, type HandlerContext } from '../format.ts';
 import { interruptRegisterMask, interruptRegisters } from './interrupt-registers.ts';
+import { requireStackDepth } from './stack-depth.ts';
 import { callchainOf, withoutMarks } from './stack-tables.ts';
 
 const Head = bpfStruct({
@@ -95,14 +95,7 @@ const scratchMap = (options: Options): BpfMapDefinition => ({
   maxEntries: 1,
 });
 
-/** Overflows of each event on each CPU since the last record. */
-const SINCE_RECORD: BpfMapDefinition = {
-  name: 'since_record',
-  type: 'per-cpu-array',
-  keySizeBytes: 4,
-  valueSizeBytes: 4,
-  maxEntries: 1024,
-};
+const MOST_EVENTS = 1024;
 
 export default defineFormat({
   name: 'on-miss',
@@ -140,6 +133,7 @@ export default defineFormat({
     },
   },
   plan(options, { events }) {
+    requireStackDepth('on-miss', options);
     const isFor = (wanted: boolean) =>
       wanted && events.some(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
     if (isFor(options.registers))
@@ -159,8 +153,16 @@ export default defineFormat({
         'ERR_FORMAT_OPTION',
         `the option ring of the format on-miss is a power of two, not ${options.ring}`,
       );
+    const wakeAt = options.wakeAt === 0 ? options.ring / 4 : options.wakeAt;
+    if (wakeAt > options.ring)
+      throw new CounterpointError(
+        'ERR_FORMAT_OPTION',
+        `the format on-miss would wait for ${wakeAt} bytes in a ring of ${options.ring}`,
+        'Make wake-at smaller, or ring larger.',
+      );
     return {
       maps: [ringMap(options)],
+      wake: { kind: 'filled', map: 'misses', bytes: wakeAt },
       callchains: options.kernelStack || options.userStack ? { mostFrames: options.depth } : false,
       sampleFields: options.registers
         ? { bits: PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_INTR, registers: interruptRegisterMask() }
@@ -169,7 +171,6 @@ export default defineFormat({
   },
   onOverflow(asm, context) {
     const { options } = context;
-    context.onlyTarget();
     if (options.every > 1) skipMost(asm, context);
     asm.mapLookup(scratchMap(options), 0);
     asm.ifNull(r0, () => leave(asm, context));
@@ -200,16 +201,15 @@ function leave(asm: BpfAssembler, { programType }: HandlerContext<Options>): voi
 
 /** Go on at each `every`-th overflow only. */
 function skipMost(asm: BpfAssembler, context: HandlerContext<Options>): void {
-  asm.mapLookup(SINCE_RECORD, context.event);
-  asm.ifNull(r0, () => leave(asm, context));
-  const since = u32(r0);
-  asm.load(r1, since);
-  asm.add(r1, 1);
-  asm.if(r1, '<', context.options.every, () => {
-    asm.store(since, r1);
-    leave(asm, context);
-  });
-  asm.store(since, 0);
+  const { event, options } = context;
+  everyNth(
+    asm,
+    runCounts('since_record', MOST_EVENTS),
+    event,
+    options.every,
+    () => {},
+    () => leave(asm, context),
+  );
 }
 
 /** r7 is the record from here on. */
@@ -221,8 +221,8 @@ function writeHead(asm: BpfAssembler, { options, event, programType }: HandlerCo
     ['address', 'address'],
     ['period', 'samplePeriod'],
   ] as const) {
-    if (isInterrupted) asm.loadContext(r1, name);
-    else asm.move(r1, field === 'period' ? 1 : 0);
+    if (isInterrupted || field === 'period') asm.loadContext(r1, name);
+    else asm.move(r1, 0);
     if (field === 'period' && options.every > 1) asm.multiply(r1, options.every);
     asm.store(head[field], r1);
   }
@@ -268,21 +268,9 @@ function writeStacks(asm: BpfAssembler, { options, programType }: HandlerContext
   asm.add(r8, framesAt);
 }
 
-/** Into the ring; whoever goes over the mark wakes the reader, once. */
-function handOver(asm: BpfAssembler, context: HandlerContext<Options>): void {
-  const ring = ringMap(context.options);
-  asm.call('ringbuf_output', ring, u64(r7), r8, BPF_RB_NO_WAKEUP);
-  asm.if(r0, '!=', 0, () => {
-    context.countLoss('ring-full');
-    leave(asm, context);
-  });
-  const { wakeAt, ring: ringBytes } = context.options;
-  const mark = wakeAt === 0 ? ringBytes / 4 : wakeAt;
-  asm.call('ringbuf_query', ring, BPF_RB_AVAIL_DATA);
-  asm.if(r0, '>=', mark, () => {
-    asm.subtract(r0, r8);
-    asm.if(r0, '<', mark, () => context.notify());
-  });
+function handOver(asm: BpfAssembler, { options, countLoss }: HandlerContext<Options>): void {
+  asm.call('ringbuf_output', ringMap(options), u64(r7), r8, BPF_RB_NO_WAKEUP);
+  asm.if(r0, '!=', 0, () => countLoss('ring-full'));
 }
 
 function missIn(bytes: Uint8Array, options: Options): Miss {

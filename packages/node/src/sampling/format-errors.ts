@@ -1,0 +1,80 @@
+/** What functions of formats throw: told with the format, and with the line of its module where the stack has one. */
+import { fileURLToPath } from 'node:url';
+import { CounterpointError } from '@counterpoint/core/base';
+import { AssemblerError, formatSourceLine, type SourceLine } from '../bpf/index.ts';
+import type { FormatPlan, FormatTarget, SamplingFormat } from './format.ts';
+
+/** This package: its sources, or what is made of them. */
+const OWN_FOLDER = fileURLToPath(import.meta.url).replace(/[/\\](?:src|dist)[/\\].*$/, '');
+const OWN_FILES = /^[/\\](?:src|dist)[/\\]/;
+const OWN_FORMATS = /^[/\\](?:src[/\\]sampling[/\\]formats|dist)[/\\]/;
+/** `at name (file:line:column)` or `at file:line:column`; of syntax errors the first line, `file:line`. */
+const FRAME = /(?:^|\(|at (?:async )?)((?:file:\/\/)?\/[^()]*?):(\d+)(?::(\d+))?\)?$/;
+
+function isOwn(file: string, files: RegExp): boolean {
+  return file.startsWith(OWN_FOLDER) && files.test(file.slice(OWN_FOLDER.length));
+}
+
+/** The innermost line of somebody else's module; null where there is none. */
+export function placeOf(error: unknown): string | null {
+  const stack = error instanceof Error ? error.stack : undefined;
+  // Whoever sets Error.prepareStackTrace may answer something that is not text.
+  if (typeof stack !== 'string') return null;
+  for (const text of stack.split('\n')) {
+    const [, place, line, column] = FRAME.exec(text.trim()) ?? [];
+    if (place === undefined) continue;
+    const file = place.startsWith('file://') ? fileURLToPath(place) : place;
+    if (isOwn(file, OWN_FILES) || file.includes('/node_modules/')) continue;
+    if (column === undefined) return `${file}:${line}`;
+    return formatSourceLine({ file, line: Number(line), column: Number(column) });
+  }
+  return null;
+}
+
+/** A line of a format that is there already says nothing to who uses it. */
+function isOfOwnFormat(line: SourceLine | null): boolean {
+  return line !== null && isOwn(line.file, OWN_FORMATS);
+}
+
+/** `did`: what it did then, as in `threw while it was planned`. What is ours to say stays as it is. */
+export function explainThrown(
+  { name }: SamplingFormat,
+  error: unknown,
+  { code, did, remedy }: { readonly code: string; readonly did: string; readonly remedy: string },
+): unknown {
+  if (error instanceof AssemblerError && isOfOwnFormat(error.line)) return error.withoutLine();
+  if (error instanceof CounterpointError) return error;
+  const thrown = error instanceof Error ? error.message : String(error);
+  const place = placeOf(error);
+  const explained = new CounterpointError(
+    code,
+    `${place === null ? '' : `${place}: `}the sampling format ${name} ${did}: ${thrown}`,
+    remedy,
+  );
+  explained.cause = error;
+  return explained;
+}
+
+/** What a format needs. Throws what says why it cannot be had. */
+export function planOf(
+  format: SamplingFormat,
+  options: Readonly<Record<string, unknown>>,
+  target: FormatTarget,
+): FormatPlan {
+  let plan: unknown;
+  try {
+    plan = format.plan(options as never, target);
+  } catch (error) {
+    throw explainThrown(format, error, {
+      code: 'ERR_FORMAT_PLAN',
+      did: 'threw when it was asked for its plan',
+      remedy: 'Nothing was loaded.',
+    });
+  }
+  if (typeof plan === 'object' && plan !== null && !(plan instanceof Promise)) return plan as FormatPlan;
+  throw new CounterpointError(
+    'ERR_FORMAT_PLAN',
+    `the plan of the sampling format ${format.name} is ${plan instanceof Promise ? 'a promise' : String(plan)}, not an object`,
+    'What needs nothing returns {}. A plan is made at once, without waiting.',
+  );
+}
