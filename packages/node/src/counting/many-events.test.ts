@@ -25,13 +25,13 @@ function cpuMs(job: () => void): number {
 /** How many times as long 32 times as much takes: about that, or up to 1024 where it is quadratic. */
 function growth(job: (events: number) => void): number {
   job(500);
-  const few = Math.min(...Array.from({ length: 3 }, () => cpuMs(() => job(500))));
-  return cpuMs(() => job(16_000)) / Math.max(few, 1);
+  const least = (events: number) => Math.min(...Array.from({ length: 3 }, () => cpuMs(() => job(events))));
+  return least(16_000) / Math.max(least(500), 1);
 }
 
 test('planning thousands of events takes time in proportion', () => {
   const times = growth((count) => planCounting({ target: THREAD, events: manyTimes('cs', count) }));
-  assert.ok(times < 100, `32 times as many events took ${times.toFixed(0)} times as long`);
+  assert.ok(times < 300, `32 times as many events took ${times.toFixed(0)} times as long`);
 });
 
 test('opening events that are all refused, and their reasons, too', () => {
@@ -41,5 +41,5 @@ test('opening events that are all refused, and their reasons, too', () => {
     using session = openCounting({ target: THREAD, events: manyTimes('cs', count), sys });
     assert.match(session.read().sets[0]!.events[count - 1]!.reason!, /no such event/);
   });
-  assert.ok(times < 100, `32 times as many events took ${times.toFixed(0)} times as long`);
+  assert.ok(times < 300, `32 times as many events took ${times.toFixed(0)} times as long`);
 });

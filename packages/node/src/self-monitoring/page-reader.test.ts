@@ -13,6 +13,7 @@ import {
   MMAP_PAGE_TIME_RUNNING,
   MMAP_PAGE_TIME_ZERO,
 } from '@counterpoint/core/abi';
+import { assertQuick } from '../../../core/src/test/assert-quick.ts';
 import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
 import { EventPage } from '../test/event-page.ts';
 import { PageReader } from './page-reader.ts';
@@ -100,7 +101,7 @@ describe('PageReader', { skip }, () => {
     assert.ok(before <= words[0]! && words[0]! <= after);
   });
 
-  test('a page that is locked for ever is given up soon', () => {
+  test('a page that is locked for ever is given up soon', async () => {
     using page = new EventPage({ lock: 1n });
     using free = new EventPage();
     for (const [pages, clock] of [
@@ -109,9 +110,9 @@ describe('PageReader', { skip }, () => {
       [[], page],
     ] as const) {
       using reader = readerOf(pages, clock);
-      const begin = performance.now();
-      for (let i = 0; i < 1000; i++) assert.equal(reader.read(), STUB_BUSY);
-      assert.ok(performance.now() - begin < 1000);
+      await assertQuick(1000, () => {
+        for (let i = 0; i < 1000; i++) assert.equal(reader.read(), STUB_BUSY);
+      });
     }
   });
 
