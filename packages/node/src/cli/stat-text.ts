@@ -6,8 +6,8 @@ import type { AggregatePlace, Aggregation, StatRow } from '../stat/index.ts';
 const COUNT_WIDTH = 18;
 const NAME_WIDTH = 32;
 const METRIC_WIDTH = 35;
-/** What perf leaves behind the name of an event without a count. */
-const NO_METRIC_WIDTH = 28;
+/** An event without a count: seen where a control group stands behind its name. */
+const NO_COUNT_NAME_WIDTH = 25;
 const LEAST_UNIT_WIDTH = 'unit'.length;
 
 export interface TextOptions {
@@ -31,11 +31,11 @@ export function rowLines(row: StatRow, unitWidth: number, prefix: string, option
       ? '<not counted>'
       : '<not supported>';
   const unit = (event.count.unit ?? '').padEnd(unitWidth);
-  const name = event.count.requestedName.padEnd(NAME_WIDTH);
+  const name = event.count.requestedName.padEnd(counted ? NAME_WIDTH : NO_COUNT_NAME_WIDTH);
   const cgroup = event.cgroup === null ? '' : ` ${event.cgroup}`;
   const set = options.withSets ? ` [${shortened(event.set)}]` : '';
   const head = `${prefix}${place}${count.padStart(COUNT_WIDTH)} ${unit} ${name}${cgroup}${set}`;
-  if (!counted) return [head + ' '.repeat(NO_METRIC_WIDTH)];
+  if (!counted) return [head + ' '.repeat(METRIC_WIDTH)];
   const [first, ...more] = metrics;
   const tail = `${spreadText(row)}${shareText(row)}`;
   const beside = first === undefined ? ' '.repeat(METRIC_WIDTH) : metricText(first.text, first.unit);

@@ -47,6 +47,7 @@ describe('the same command line gives what perf stat prints, but for digits', { 
     '-x, -a -I 20 --interval-count 1 --summary -e task-clock,faults sleep 0.2',
     '--for-each-cgroup / -a -e faults dd if=/dev/zero of=/dev/null bs=1M count=50 status=none',
     '-e faults -G / -a sleep 0.01',
+    '--for-each-cgroup / -a -e cycles,faults sleep 0.01',
   ]) {
     test(line, async () => {
       const words = line.split(' ');
