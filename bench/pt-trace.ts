@@ -35,7 +35,6 @@ export function ptPeer(source: string): { peer: string } | { missing: string } {
 
 /** Why there are no traces, or null. */
 export function ptTracesMissing(): string | null {
-  mkdirSync(BENCH_FOLDER, { recursive: true });
   return existsSync(TRACES) ? null : 'the corpus is not beside the repository';
 }
 
@@ -43,6 +42,7 @@ export function ptTracesMissing(): string | null {
 export function gzipTrace(name: 'base' | 'cyc'): string {
   const trace = join(BENCH_FOLDER, `${name}.pt`);
   if (existsSync(trace)) return trace;
+  mkdirSync(BENCH_FOLDER, { recursive: true });
   const script = `xz -dc "$1" > "$2.part" && mv "$2.part" "$2"`;
   const unpacked = spawnSync('sh', ['-c', script, 'sh', join(TRACES, `${name}.pt.xz`), trace]);
   if (unpacked.status !== 0) throw new Error('xz cannot unpack the trace (Debian: apt-get install xz-utils)');

@@ -31,6 +31,16 @@ test('what cannot be meant is refused', async () => {
   assert.match((await counterpoint('top', '--', 'no-such-command')).err, /no-such-command/);
 });
 
+/** By the clock, not by a number of rounds, which take what the machine takes; without another command, which had a name. */
+const BUSY_FOR_HALF_A_SECOND = `
+now() { read -r up idle </proc/uptime; now=\${up%.*}\${up#*.}; }
+now; end=$((now+50))
+while [ $now -lt $end ]; do
+  i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done
+  now
+done
+exit 7`;
+
 describe('tables one below the other', { skip: noRights }, () => {
   test('as text: a busy function is on top', async () => {
     const { status, out, err } = await counterpoint(
@@ -60,12 +70,7 @@ describe('tables one below the other', { skip: noRights }, () => {
 
   test('as JSON: one object a line, and the end says why', async () => {
     const words = ['top', '--json', '-e', 'task-clock,faults', '-d', '0.1', '-n', '2', '-s', 'comm', '--'];
-    const { status, out } = await counterpoint(
-      ...words,
-      'sh',
-      '-c',
-      'i=0; while [ $i -lt 90000 ]; do i=$((i+1)); done; exit 7',
-    );
+    const { status, out } = await counterpoint(...words, 'sh', '-c', BUSY_FOR_HALF_A_SECOND);
     assert.equal(status, 7);
     const looks = out
       .trim()
