@@ -38,13 +38,21 @@ export class Float64Column {
   }
 
   push(value: number): number {
-    if (this.length === this.data.length) this.grow();
+    if (this.length === this.data.length) this.grow(this.length + 1);
     this.data[this.length] = value;
     return this.length++;
   }
 
-  private grow(): void {
-    const bigger = new Float64Array(Math.max(64, this.data.length * 2));
+  /** At least so long: with zeros, where it was shorter. */
+  lengthen(length: number): void {
+    if (length <= this.length) return;
+    if (length > this.data.length) this.grow(length);
+    this.data.fill(0, this.length, length);
+    this.length = length;
+  }
+
+  private grow(least: number): void {
+    const bigger = new Float64Array(Math.max(64, this.data.length * 2, least));
     bigger.set(this.data);
     this.data = bigger;
   }

@@ -143,7 +143,7 @@ export default defineVerb<Name>({
     const answer = profileAnswer(found, addressHash);
     const codes = new Set(answer.errors.map(({ code }) => code));
     const beginning = await source.read(0, TELLING_BYTES);
-    const isUseless = codes.has('no-map') && found.profile.totals().instructions === 0;
+    const isUseless = codes.has('no-map') && found.totals.instructions === 0;
     const isElsewhere = isUseless && (args.has('raw') || args.has('elf'));
     const isNoTrace = source.size === 0 || codes.has('no-sync') || isRecording(beginning);
     if (isNoTrace) err.line(`counterpoint: ${whyNoTrace(beginning)}.`);

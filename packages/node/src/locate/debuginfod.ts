@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -86,7 +85,7 @@ export class Debuginfod {
   /** Writes beside the final name first: other clients must not see half a file. */
   private async save(body: AsyncIterable<Uint8Array>, path: string, onProgress: () => void): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
-    const partial = `${path}.${randomUUID()}`;
+    const partial = `${path}.${crypto.randomUUID()}`;
     const file = await open(partial, 'wx', 0o400);
     try {
       let size = 0;

@@ -90,7 +90,7 @@ export function decodeInstruction(
 /** As above, where FARTHEST_READ bytes are there. */
 function decodeInside(bytes: Uint8Array, offset: number, mode: number, out: Instruction): number {
   if (mode !== MODE_64) return decodeAny(bytes, offset, mode, out);
-  const info = SHORT_WAY[bytes[offset]! | (bytes[offset + 1]! << 8)]!;
+  const info = SHORT_WAY[(bytes[offset]! << 8) | bytes[offset + 1]!]!;
   if ((info & SHORT_NOT) !== 0) return decodeAny(bytes, offset, mode, out);
   // The size by ModRM where the third byte is one, else nothing.
   const size = MODRM_32[bytes[offset + 2]!]! & -((info >>> SHORT_MODRM_SHIFT) & 1);

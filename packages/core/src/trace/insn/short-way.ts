@@ -56,35 +56,50 @@ const IMM_BYTES: Record<number, number> = {
   [REL_Z]: 4,
 };
 
-/** By first byte and, in the high half of the index, second byte. */
-export const SHORT_WAY: Uint16Array = Uint16Array.from({ length: 1 << 16 }, (_, index) =>
-  shortWay(index & 0xff, index >>> 8),
-);
-
-function shortWay(first: number, second: number): number {
-  if ((first & 0xf0) === 0x40) {
-    if (second === 0x0f) return SHORT_NOT;
-    return describe(ONE_BYTE_64[second]!, 2, (first & REX_W) !== 0, -1);
-  }
-  if (first === 0x0f) return describe(MAP_0F[second]!, 2, false, -1);
-  return describe(ONE_BYTE_64[first]!, 1, false, second);
+/** By second byte and, in the high half of the index, first byte. */
+export const SHORT_WAY: Uint16Array = new Uint16Array(1 << 16);
+// Row by row: every program that decodes instructions waits for it, and each entry on its own would take ten times as long.
+for (let first = 0; first < 256; first++) {
+  const row = SHORT_WAY.subarray(first << 8, (first + 1) << 8);
+  if ((first & 0xf0) === 0x40) fillBehindRex(row, first);
+  else if (first === 0x0f)
+    for (let second = 0; second < 256; second++) row[second] = describe(MAP_0F[second]!, 2, false);
+  else fillWithSecond(row, describe(ONE_BYTE_64[first]!, 1, false));
 }
 
-/** `modrm` where it is one of the two bytes, else -1. */
-function describe(entry: number, opcodeBytes: number, isWide: boolean, modrm: number): number {
+/** The second byte is the opcode. Of REX, only W tells of sizes: two rows are worked out, and the others are the same. */
+function fillBehindRex(row: Uint16Array, first: number): void {
+  const known = 0x40 | (first & REX_W);
+  if (first !== known) {
+    row.set(SHORT_WAY.subarray(known << 8, (known + 1) << 8));
+    return;
+  }
+  for (let second = 0; second < 256; second++)
+    row[second] = describe(ONE_BYTE_64[second]!, 2, (first & REX_W) !== 0);
+  row[0x0f] = SHORT_NOT;
+}
+
+/** The second byte is ModRM, or tells nothing. */
+function fillWithSecond(row: Uint16Array, info: number): void {
+  if ((info & SHORT_MODRM) === 0) {
+    row.fill(info);
+    return;
+  }
+  for (let modrm = 0; modrm < 256; modrm++) {
+    const size = MODRM_32[modrm]!;
+    const sib = size >= MODRM_SIB_DECIDES ? SHORT_SIB : 0;
+    row[modrm] = (info - SHORT_MODRM + (size & ~MODRM_SIB_DECIDES)) | sib;
+  }
+}
+
+/** An instruction by its opcode, its ModRM not counted yet. */
+function describe(entry: number, opcodeBytes: number, isWide: boolean): number {
   const immediate = entry & IMM_MASK;
   const immediateBytes = immediate === IMM_V && isWide ? 8 : IMM_BYTES[immediate];
   if ((entry & (LOOK_CLOSER | IS_PREFIX)) !== 0 || immediateBytes === undefined) return SHORT_NOT;
   let info = (entry >>> KIND_SHIFT) << KIND_SHIFT;
   if (immediate === REL_8) info |= SHORT_REL_8;
   if (immediate === REL_Z) info |= SHORT_REL_32;
-  let length = opcodeBytes + immediateBytes;
-  if ((entry & HAS_MODRM) !== 0) {
-    if (modrm === -1) info |= SHORT_MODRM;
-    else {
-      length += MODRM_32[modrm]! & ~MODRM_SIB_DECIDES;
-      if (MODRM_32[modrm]! >= MODRM_SIB_DECIDES) info |= SHORT_SIB;
-    }
-  }
-  return info | length;
+  if ((entry & HAS_MODRM) !== 0) info |= SHORT_MODRM;
+  return info | (opcodeBytes + immediateBytes);
 }

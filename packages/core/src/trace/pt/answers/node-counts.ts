@@ -1,5 +1,5 @@
 import { Float64Column } from '../../../profile/index.ts';
-import type { CodeGraph, CountListener } from '../graph/index.ts';
+import type { CodeGraph, CountListener, OutcomeCounts } from '../graph/index.ts';
 import { BranchTable } from './branch-table.ts';
 
 /** Some 14 MiB of each table. There may be as many pairs as the square of the nodes. */
@@ -25,14 +25,13 @@ export class NodeCounts implements CountListener {
     this.#onFull = onFull;
   }
 
-  onOutcome(node: number, taken: boolean, count: number): void {
-    this.#reserve(node);
-    this.executed.data[node]! += count;
-    if (taken) this.taken.data[node]! += count;
+  outcomes(nodes: number): OutcomeCounts {
+    this.#reserve(nodes);
+    return { executed: this.executed.data, taken: this.taken.data };
   }
 
   onTarget(node: number, target: number, count: number): void {
-    this.#reserve(node);
+    this.#reserve(node + 1);
     this.executed.data[node]! += count;
     if (target !== 0) this.#addPair(this.targets, node, target, count);
   }
@@ -52,10 +51,18 @@ export class NodeCounts implements CountListener {
     return taken;
   }
 
-  /** Add what was counted for the same graph. */
+  /** Add what was counted for the same graph, which nobody else may hold. */
   add(other: NodeCounts): void {
+    if (this.#isEmpty) {
+      this.executed = other.executed;
+      this.taken = other.taken;
+      this.targets = other.targets;
+      this.cuts = other.cuts;
+      this.passes = other.passes;
+      return;
+    }
     const { length } = other.executed;
-    if (length > 0) this.#reserve(length - 1);
+    this.#reserve(length);
     for (let node = 0; node < length; node++) {
       this.executed.data[node]! += other.executed.at(node);
       this.taken.data[node]! += other.taken.at(node);
@@ -70,15 +77,17 @@ export class NodeCounts implements CountListener {
       });
   }
 
+  get #isEmpty(): boolean {
+    return this.executed.length + this.targets.size + this.cuts.size + this.passes.size === 0;
+  }
+
   #addPair(table: BranchTable, node: number, to: number, count: number): void {
     table.add(node, to, count);
     if (table.isFull) this.#onFull?.(this);
   }
 
-  #reserve(node: number): void {
-    while (this.executed.length <= node) {
-      this.executed.push(0);
-      this.taken.push(0);
-    }
+  #reserve(nodes: number): void {
+    this.executed.lengthen(nodes);
+    this.taken.lengthen(nodes);
   }
 }

@@ -30,9 +30,9 @@ export interface ProfileAnswer {
   };
 }
 
-export function profileAnswer(found: TraceProfile, addressHash?: string): ProfileAnswer {
-  const { instructions, blocks, branches, calls } = found.profile.totals();
-  const { leftOut } = found.profile;
+export function profileAnswer(found: Omit<TraceProfile, 'profile'>, addressHash?: string): ProfileAnswer {
+  const { leftOut } = found;
+  const { instructions, blocks, branches, calls } = found.totals;
   const isAllThere = leftOut.instructions === 0 && leftOut.edges === 0;
   return {
     type: 'pt-profile',

@@ -11,12 +11,16 @@ import {
   type FlowEvent,
 } from '../flow/index.ts';
 import type { CodeGraph } from '../graph/index.ts';
-import { ExactProfile, isJump } from './exact-profile.ts';
+import { ExactProfile, type ExactTotals, isJump, type LeftOut } from './exact-profile.ts';
 import { NodeCounts } from './node-counts.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun } from './run-trace.ts';
 
 export interface TraceProfile {
+  /** Row by row. From `profileInParts` in the order of addresses, which it is brought into when it is first asked for. */
   readonly profile: ExactProfile;
+  /** Of all rows, and of what has none. */
+  readonly totals: ExactTotals;
+  readonly leftOut: LeftOut;
   readonly errors: FlowErrorCount[];
   readonly overflows: number;
 }
@@ -40,7 +44,13 @@ export function profileTrace(
   const { errors, overflows } = new TraceRun(bytes, image, options, collector).run();
   const profile = collector.finish();
   for (const counts of graphs.values()) profile.addGraph(counts);
-  return { profile, errors: errors.list(), overflows };
+  return {
+    profile,
+    totals: profile.totals(),
+    leftOut: profile.leftOut,
+    errors: errors.list(),
+    overflows,
+  };
 }
 
 /** Instead of a row: no instruction. */

@@ -35,14 +35,15 @@ import { AsyncBranch, isBranchNext, isEnableNext, isTiming, readAsyncBranch } fr
 import { type HeaderState, isSameMode, readPlainHeader } from './plain-header.ts';
 import { CYC_LOG, CYC_SKIP, CYC_STOP } from './run-steps.ts';
 import { StepRunner } from './step-runner.ts';
+import type { OutcomeCounts } from './step-table.ts';
 
 /** Counts have 32 bits, and a byte may count one step six times. */
 const MOST_BYTES_UNCOUNTED = 1 << 28;
 
 /** How often nodes were executed, told by `flush`. */
 export interface CountListener {
-  /** Left by an outcome: a branch taken or not; `taken` is true for a return, too. */
-  onOutcome(node: number, taken: boolean, count: number): void;
+  /** Where nodes below a number count that were left by an outcome. */
+  outcomes(nodes: number): OutcomeCounts;
   /** Left for a target that the trace gave; 0: tracing went off, and where it went is not told. */
   onTarget(node: number, target: number, count: number): void;
   /** Only the first `instructions` of its way were executed; `isCut`: by an event that leads elsewhere, else it went on behind them. */
@@ -185,9 +186,10 @@ export class GraphEngine {
   flush(): void {
     this.#uncountedBytes = 0;
     const counts = this.#counts;
-    this.runner.drain((node, taken, count) => counts?.onOutcome(node, taken, count));
+    if (counts === undefined) return;
+    this.runner.drain(counts.outcomes(this.graph.size));
     this.#drainEdges();
-    this.#parts.drain((node, instructions, isCut, count) => counts?.onPart(node, instructions, isCut, count));
+    this.#parts.drain((node, instructions, isCut, count) => counts.onPart(node, instructions, isCut, count));
   }
 
   /** The image may have code by now where it had none. */

@@ -10,3 +10,4 @@ export { HandOver, headerOf } from './hand-over.ts';
 export type { NodeListener, PathListener, StepPaths } from './node-trail.ts';
 export type { HeaderState } from './plain-header.ts';
 export { CYCLES_LOGGED } from './run-steps.ts';
+export type { OutcomeCounts } from './step-table.ts';

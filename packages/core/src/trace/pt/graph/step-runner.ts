@@ -14,7 +14,7 @@ import {
   EFFECT_ROW,
   NO_OUTCOMES,
 } from './step-facts.ts';
-import { StepTable } from './step-table.ts';
+import { type OutcomeCounts, StepTable } from './step-table.ts';
 
 /** A long TNT is done in bytes of this many outcomes. */
 const OUTCOMES_A_BYTE = 6;
@@ -138,10 +138,9 @@ export class StepRunner {
     this.trail?.flush();
   }
 
-  /** What was done since the last time: as StepTable's. */
-  drain(visit: (node: number, taken: boolean, count: number) => void): void {
-    // In order steps are not counted.
-    if (this.trail === null) this.#steps.drain(visit);
+  /** What was done since the last time: as StepTable's. In order steps are not counted. */
+  drain(counts: OutcomeCounts): void {
+    if (this.trail === null) this.#steps.drain(counts);
   }
 
   /** Forget all steps, and stay where it is. */

@@ -48,6 +48,15 @@ const MOST_EFFECTS = 1 << 22;
 const SPARE_ROWS = 1 << 10;
 const SPARE_EFFECTS = 1 << 10;
 
+/** In a TNT byte. */
+const MOST_OUTCOMES = 6;
+
+/** Times that nodes were left by an outcome, by node; `taken`: a branch that was, or a return. */
+export interface OutcomeCounts {
+  readonly executed: Float64Array;
+  readonly taken: Float64Array;
+}
+
 export class StepTable {
   table = new Int32Array(FIRST_ROWS * ROW_LENGTH);
   effects = new Int32Array(FIRST_EFFECTS);
@@ -62,6 +71,9 @@ export class StepTable {
   #rest = 0;
   #peak = 0;
   readonly #pushes: number[] = [];
+  /** The nodes that it went over, twice each, plus 1 where `isTaken`. */
+  readonly #way = new Int32Array(MOST_OUTCOMES);
+  #wayLength = 0;
 
   constructor(graph: CodeGraph) {
     this.#graph = graph;
@@ -94,18 +106,21 @@ export class StepTable {
     return next;
   }
 
-  /**
-   * What was done since the last time, node by node: `taken` is true for a branch that was, and for a return. Counting begins
-   * at 0 again.
-   */
-  drain(visit: (node: number, taken: boolean, count: number) => void): void {
+  /** Add what was done since the last time, by node. Counting begins at 0 again. */
+  drain({ executed, taken }: OutcomeCounts): void {
     const { table } = this;
+    const way = this.#way;
     for (let row = ROW_LENGTH; row < this.#used; row += ROW_LENGTH)
       for (let byte = NO_OUTCOMES + 2; byte < ROW_LENGTH; byte += 2) {
         const count = table[row + byte + 1]! >>> 0;
         if (count === 0) continue;
         table[row + byte + 1] = 0;
-        this.replay(row + byte, (node, taken) => visit(node, taken, count));
+        this.#follow(this.nodeOf(row), byte);
+        for (let at = 0; at < this.#wayLength; at++) {
+          const node = way[at]! >>> 1;
+          executed[node]! += count;
+          if ((way[at]! & 1) !== 0) taken[node]! += count;
+        }
       }
   }
 
@@ -117,18 +132,20 @@ export class StepTable {
     this.#effectsUsed = 1;
   }
 
-  /** The nodes that the step of a slot executes, in order, with how each was left. */
-  replay(slot: number, visit: (node: number, taken: boolean) => void): void {
-    this.#follow(this.nodeOf(slot), slot & BYTE_MASK, visit);
+  /** The nodes that the step of a slot executes, in order. */
+  replay(slot: number, visit: (node: number) => void): void {
+    this.#follow(this.nodeOf(slot), slot & BYTE_MASK);
+    for (let at = 0; at < this.#wayLength; at++) visit(this.#way[at]! >>> 1);
   }
 
-  /** Execute outcomes from `first` on; where that led is left in #node, #rest and #pushes. Returns an EFFECT_*. */
-  #follow(first: number, byte: number, visit?: (node: number, taken: boolean) => void): number {
+  /** Execute outcomes from `first` on; where that led is left in #node, #rest, #pushes and #way. Returns an EFFECT_*. */
+  #follow(first: number, byte: number): number {
     const graph = this.#graph;
     const outcomes = byte >>> 1;
     const pushes = this.#pushes;
     pushes.length = 0;
     this.#peak = 0;
+    let length = 0;
     let left = 31 - Math.clz32(outcomes);
     let node = first;
     let kind = EFFECT_GO;
@@ -140,7 +157,7 @@ export class StepTable {
         break;
       }
       left--;
-      visit?.(node, isTaken);
+      this.#way[length++] = node * 2 + (isTaken ? 1 : 0);
       const push = graph.firstPush.at(node);
       for (let at = 0; at < graph.pushCount.at(node); at++) pushes.push(graph.pushes.at(push + at));
       if (pushes.length > this.#peak) this.#peak = pushes.length;
@@ -149,6 +166,7 @@ export class StepTable {
       else kind = EFFECT_POP;
     }
     this.#node = node;
+    this.#wayLength = length;
     this.#rest = ((1 << left) | (outcomes & ((1 << left) - 1))) << 1;
     return kind;
   }

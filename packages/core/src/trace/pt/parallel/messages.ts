@@ -7,7 +7,7 @@
  * To cancel is to end the worker: it does not listen while it decodes.
  */
 import type { CodeSnapshot } from '../../image/index.ts';
-import type { ProfileColumns } from '../answers/exact-profile.ts';
+import type { ExactProfile, ProfileColumns } from '../answers/exact-profile.ts';
 import type { AddressRange } from '../flow/index.ts';
 import type { Part, PartOptions, PartOutcome } from './part-runner.ts';
 
@@ -26,7 +26,8 @@ export type FromWorker =
   | { readonly type: 'progress'; readonly id: number; readonly doneBytes: number }
   /** With the memory of the part, if that was given to the worker. */
   | { readonly type: 'outcome'; readonly outcome: PartOutcome; readonly memory: ArrayBuffer | null }
-  | { readonly type: 'result'; readonly profile: ProfileColumns }
+  /** Itself where both are in one thread. */
+  | { readonly type: 'result'; readonly profile: ProfileColumns | ExactProfile }
   | { readonly type: 'failed'; readonly message: string };
 
 /** A thread that `servePartWorker` runs in, seen from outside. */

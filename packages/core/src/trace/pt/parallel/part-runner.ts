@@ -8,7 +8,7 @@
  * What a part counted is kept apart until somebody knows whether it joins (`keep`) or not (`drop`).
  */
 import type { CodeImage } from '../../image/index.ts';
-import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
+import { ExactProfile } from '../answers/exact-profile.ts';
 import { NodeCounts } from '../answers/node-counts.ts';
 import { ProfileCollector } from '../answers/profile-trace.ts';
 import { type GraphEngines, type RunTraceOptions, TraceRun } from '../answers/run-trace.ts';
@@ -153,16 +153,16 @@ export class PartRunner {
     this.#take(id);
   }
 
-  /** All that was kept. */
-  finish(): ProfileColumns {
+  /** All that was kept; nothing comes after. */
+  finish(): ExactProfile {
     for (const counts of this.#kept.values()) this.#profile.addGraph(counts.take());
-    // Nothing comes after: what the graphs hold need not be there beside the answer.
+    // What the graphs hold need not be there beside the answer.
     this.#kept.clear();
     this.#running.clear();
     this.#engines.clear();
-    const columns = this.#profile.toColumns();
+    const profile = this.#profile;
     this.#profile = new ExactProfile();
-    return columns;
+    return profile;
   }
 
   #take(id: number): HeldPart {

@@ -9,9 +9,10 @@
 import type { ByteSource, ProgressListener } from '../../../base/index.ts';
 import { CounterpointError } from '../../../base/index.ts';
 import type { CodeImage } from '../../image/index.ts';
-import { ExactProfile } from '../answers/exact-profile.ts';
+import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
 import type { TraceProfile } from '../answers/profile-trace.ts';
 import { FlowErrorCounts } from '../flow/index.ts';
+import { JoinedProfile } from './joined-profile.ts';
 import type { FromWorker, PartWorker, WorkerOptions } from './messages.ts';
 import { PartPlanner, type PartSizes, type Stretch } from './part-planner.ts';
 import type { PartOptions, PartOutcome } from './part-runner.ts';
@@ -107,7 +108,7 @@ class PartSession {
   #doneBytes = 0;
   readonly #errors = new FlowErrorCounts();
   #overflows = 0;
-  readonly #profile = new ExactProfile();
+  #profile = new ExactProfile();
   #resultsMissing: number;
   #isFinishing = false;
   #isEnded = false;
@@ -166,7 +167,7 @@ class PartSession {
         if (memory !== null && this.#jobs.get(outcome.id)?.isOwned === true) this.#planner.giveBack(memory);
         this.#noteOutcome(worker, outcome);
       } else if (message.type === 'result') {
-        this.#profile.addColumns(message.profile);
+        this.#addResult(message.profile);
         if (--this.#resultsMissing === 0) this.#end();
       } else throw new CounterpointError('ERR_PT_WORKER', `a decoding worker failed: ${message.message}`);
     } catch (error) {
@@ -176,11 +177,16 @@ class PartSession {
 
   #end(): void {
     this.#isEnded = true;
-    this.#resolve({
-      profile: this.#profile.sorted(),
-      errors: this.#errors.list(),
-      overflows: this.#overflows,
-    });
+    this.#resolve(new JoinedProfile(this.#profile, this.#errors.list(), this.#overflows));
+  }
+
+  #addResult(result: ProfileColumns | ExactProfile): void {
+    if (!(result instanceof ExactProfile)) this.#profile.addColumns(result);
+    else if (this.#profile.rows > 0) this.#profile.addProfile(result);
+    else {
+      result.cuts += this.#profile.cuts;
+      this.#profile = result;
+    }
   }
 
   // Giving out

@@ -4,9 +4,10 @@ import { AddressFilter } from '../flow/index.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { PartRunner } from './part-runner.ts';
 
-/** The worker's side: give the function it returns every message, in order. */
+/** The worker's side: give the function it returns every message, in order. `isLocal`: what it posts stays in this thread. */
 export function servePartWorker(
   post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void,
+  isLocal = false,
 ): (message: ToWorker) => void {
   let runner: PartRunner | null = null;
   const handle = (message: ToWorker): void => {
@@ -30,7 +31,9 @@ export function servePartWorker(
       else runner.drop(message.id);
     } else {
       const profile = runner.finish();
-      post({ type: 'result', profile }, buffersOf(profile));
+      const columns = isLocal ? null : profile.toColumns();
+      if (columns === null) post({ type: 'result', profile }, []);
+      else post({ type: 'result', profile: columns }, buffersOf(columns));
     }
   };
   return (message) => {

@@ -53,7 +53,7 @@ export function localPartWorker(later: (run: () => void) => void = afterThis): P
     listen: (onMessage) => {
       handle = servePartWorker((message) => {
         if (!isClosed) onMessage(message);
-      });
+      }, true);
     },
     close: () => {
       isClosed = true;
