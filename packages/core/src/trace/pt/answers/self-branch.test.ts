@@ -97,6 +97,15 @@ test('a conditional branch to what is behind it: taken is taken', () => {
   check('whole bytes', [...BEGIN, outcomes, ...HEADER], { executed: 3, here: 0, behind: 2, cuts: 0 }, code);
 });
 
+test('a loop by targets that were deferred behind an outcome: it goes round with trace, and is not endless', () => {
+  // nop; jmp *rax; jne +0; ret
+  const code = [0x90, 0xff, 0xe0, 0x75, 0x00, 0xc3];
+  const tipBehind = [0x6d, 0x03, 0x10, 0, 0, 0, 0];
+  const targets = Array<number[]>(300).fill(TIP_HERE).flat();
+  const packets = [...BEGIN, NOT_TAKEN_ONCE, ...targets, ...tipBehind, ...TIP_PGD_NOWHERE];
+  check('deferred', packets, { executed: 301, here: 0, behind: 0, cuts: 0 }, code);
+});
+
 function takenIn(profile: ExactProfile): number {
   let taken = 0;
   profile.branches.forEach((from, _to, count) => {

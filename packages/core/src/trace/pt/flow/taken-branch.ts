@@ -75,6 +75,7 @@ export class TakenBranch {
     if (target.isIpSuppressed) return FLOW_BAD_PACKET;
     state.ipLo = target.ipLo;
     state.ipHi = target.ipHi;
+    this.#walk.restartLoopCheck();
     return 0;
   }
 }
