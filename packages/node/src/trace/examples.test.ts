@@ -22,6 +22,12 @@ after(() => rmSync(folder, { recursive: true }));
 const skip =
   process.arch === 'x64' ? false : 'the program that is walked through is this one, and must be for x86-64';
 
+const notBuilt =
+  existsSync(join(ROOT, 'packages/core/dist/index.js')) &&
+  existsSync(join(ROOT, 'packages/node/dist/index.js'))
+    ? false
+    : 'the packages are not built: npm run build';
+
 /** Runs in `folder`; its standard output. */
 function run(program: string, ...words: string[]): string {
   const { status, stdout, stderr } = spawnSync(program, words, {
@@ -49,13 +55,18 @@ function walked(): NonNullable<typeof truth> {
   return truth;
 }
 
-test('make-trace and profile', { skip }, () => {
-  const { instructions, hash } = walked();
-  const found = run(process.execPath, ...SOURCES, join(EXAMPLES, 'profile.js'), 'node', 'walk.pt');
-  assert.match(found, new RegExp(`^${instructions} instructions, address hash ${hash}$`, 'm'));
-  assert.equal(found.match(/^ *[\d.]+% {2}\S/gm)?.length, 5, found);
-  assert.match(found, /^\S.*: (\d+) calls, half of them within \d+ ticks of the TSC$/m);
-});
+/** From the sources, and as it is built: there each package has its own copy of what they share. */
+for (const [name, words] of [
+  ['from sources', SOURCES],
+  ['built', []],
+] as const)
+  test(`make-trace and profile, ${name}`, { skip: skip || (words.length === 0 && notBuilt) }, () => {
+    const { instructions, hash } = walked();
+    const found = run(process.execPath, ...words, join(EXAMPLES, 'profile.js'), 'node', 'walk.pt');
+    assert.match(found, new RegExp(`^${instructions} instructions, address hash ${hash}$`, 'm'));
+    assert.equal(found.match(/^ *[\d.]+% {2}\S/gm)?.length, 5, found);
+    assert.match(found, /^\S.*: (\d+) calls, half of them within \d+ ticks of the TSC$/m);
+  });
 
 test('what is no program, no trace, or another program is said in a sentence', { skip }, () => {
   walked();

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { localPartWorker, type PartWorker } from '@counterpoint/core/trace';
+import { closedWorker, localPartWorker, type PartWorker } from '@counterpoint/core/trace';
 
 /**
  * Below this a trace is decoded before threads have compiled their code. Measured on two processors, one worker and two: 19 MB 0.98 and
@@ -51,7 +51,10 @@ export function threadPartWorker(): PartWorker {
     if (!isClosed) tellFailure(new Error(`a decoding thread has ended (status ${status})`));
   });
   return {
-    post: (message, transfer) => worker.postMessage(message, [...transfer]),
+    post: (message, transfer) => {
+      if (isClosed) throw closedWorker();
+      worker.postMessage(message, [...transfer]);
+    },
     listen: (onMessage, onError) => {
       worker.on('message', onMessage);
       tellFailure = onError;

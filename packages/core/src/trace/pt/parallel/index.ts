@@ -8,4 +8,4 @@ export {
   profileInParts,
 } from './profile-in-parts.ts';
 export { servePartWorker } from './serve-part-worker.ts';
-export { localPartWorker, type WebWorkerLike, webPartWorker } from './workers.ts';
+export { closedWorker, localPartWorker, type WebWorkerLike, webPartWorker } from './workers.ts';

@@ -6,7 +6,7 @@ import { corpusFiles, corpusText } from '../../../test/corpus.ts';
 import { Random } from '../../../test/random.ts';
 import { joinChunks, loadPrograms } from '../../../test/real-programs.ts';
 import { CodeImage } from '../../image/index.ts';
-import { profileTrace, type TraceProfile } from '../answers/index.ts';
+import { ExactProfile, profileTrace, type TraceProfile } from '../answers/index.ts';
 import { type EncodingOptions, ExecutionEncoder, RandomWalk } from '../execution/index.ts';
 import { PT_IP_SEXT_48, PT_MODE_EXEC_CS_L } from '../opcodes.ts';
 import {
@@ -20,6 +20,7 @@ import {
 import { PacketWriter } from '../packet-writer.ts';
 import {
   BYTES_BEHIND_CUT,
+  type FromWorker,
   findCut,
   localPartWorker,
   type PartOptions,
@@ -244,6 +245,76 @@ test('a worker that fails is an error that says so', async () => {
     profileInParts(new Uint8Array(100), shortCode(), { workers: [broken] }),
     /it has gone/,
   );
+});
+
+test('parts that do not join, told while the end of the trace is looked for, are decoded again', async () => {
+  const bytes = twoHeaders(0x1000, 1, 0x1003);
+  assert.ok(findCut(bytes, 1, bytes.length) > 0);
+  const told: (() => void)[] = [];
+  let parts = 0;
+  const worker = (): PartWorker => {
+    let tell: (message: FromWorker) => void = () => {};
+    return {
+      post: (message) => {
+        if (message.type === 'finish')
+          queueMicrotask(() => tell({ type: 'result', profile: new ExactProfile() }));
+        if (message.type !== 'part') return;
+        const { id, stopAt } = message.part;
+        const outcome = {
+          ...{ id, isJoined: stopAt < 0, endsInRun: false, startsWithCut: false, errors: [] },
+          overflows: ++parts === 3 ? 7 : 0,
+        };
+        // The second part's is told first, then that the first one does not join: both before anybody knows that there are no more.
+        told.unshift(() => tell({ type: 'outcome', outcome, memory: null }));
+        if (parts > 1)
+          queueMicrotask(() => {
+            for (const run of told.splice(0)) run();
+          });
+      },
+      listen: (onMessage) => {
+        tell = onMessage;
+      },
+      close: () => {},
+    };
+  };
+  const options = { partBytes: 1, workers: [worker(), worker(), worker()] };
+  const found = await Promise.race([profileInParts(bytes, shortCode(), options), later('nothing came')]);
+  assert.deepEqual([parts, typeof found === 'string' ? found : found.overflows], [3, 7]);
+});
+
+function later(value: string): Promise<string> {
+  return new Promise((resolve) => setTimeout(() => resolve(value), 10_000).unref());
+}
+
+test('a worker of another copy of the package has another class of profiles', { skip: absent }, async () => {
+  const copy = new URL('../answers/exact-profile.ts?copy', import.meta.url).href;
+  const { ExactProfile: Foreign } = (await import(copy)) as { ExactProfile: typeof ExactProfile };
+  assert.notEqual(Foreign, ExactProfile);
+  const workers = [0, 1].map((): PartWorker => {
+    const worker = localPartWorker();
+    return {
+      ...worker,
+      listen: (onMessage, onError) =>
+        worker.listen((message) => {
+          if (message.type !== 'result' || !(message.profile instanceof ExactProfile))
+            return onMessage(message);
+          const profile = new Foreign();
+          profile.addColumns(message.profile.toColumns());
+          onMessage({ type: 'result', profile });
+        }, onError),
+    };
+  });
+  const bytes = files.get('base.pt')!;
+  const found = await profileInParts(bytes, ownImage(), { workers, partBytes: 10_000 });
+  assertSame(found, sortedOf(profileTrace(bytes, ownImage())), 'another class');
+});
+
+test('workers that were used, and sizes that are none, are refused', async () => {
+  const workers = [localPartWorker()];
+  const bytes = twoHeaders(0x1000, 1, 0x1003);
+  await profileInParts(bytes, shortCode(), { workers });
+  await assert.rejects(profileInParts(bytes, shortCode(), { workers }), { code: 'ERR_PT_WORKER' });
+  await assert.rejects(inParts(bytes, shortCode(), 1, Number.NaN), { code: 'ERR_PT_PART' });
 });
 
 test('a file is read into memory that is used again', { skip: absent }, async () => {

@@ -102,6 +102,8 @@ class PartSession {
   /** Cuts before this one belong to it, or to one that was. */
   #againUntil = 0;
   #isDispatching = false;
+  /** Something has changed since it was seen to that all workers have parts. */
+  #isDispatchDue = false;
   /** Parts for workers that would hold up the giving out. */
   readonly #heldBack: (() => void)[] = [];
   #nextId = 0;
@@ -123,6 +125,8 @@ class PartSession {
     this.#workers = workers;
     this.#totalBytes = source instanceof Uint8Array ? source.length : source.size;
     const bytes = options.partBytes;
+    if (Number.isNaN(bytes))
+      throw new CounterpointError('ERR_PT_PART', 'partBytes is not a number', 'Give bytes, or leave it out.');
     this.#planner = new PartPlanner(
       source,
       bytes === undefined
@@ -181,8 +185,9 @@ class PartSession {
   }
 
   #addResult(result: ProfileColumns | ExactProfile): void {
-    if (!(result instanceof ExactProfile)) this.#profile.addColumns(result);
-    else if (this.#profile.rows > 0) this.#profile.addProfile(result);
+    if ('lo' in result) this.#profile.addColumns(result);
+    // A worker that another package brings has its own copy of the class.
+    else if (this.#profile.rows > 0 || !(result instanceof ExactProfile)) this.#profile.addProfile(result);
     else {
       result.cuts += this.#profile.cuts;
       this.#profile = result;
@@ -193,29 +198,36 @@ class PartSession {
 
   /** Give parts to workers that have room, until there is none or the rest depends on what they find. */
   #dispatch(): void {
+    this.#isDispatchDue = true;
     if (!this.#isDispatching) this.#dispatchAll().catch((error) => this.fail(error));
   }
 
   async #dispatchAll(): Promise<void> {
     this.#isDispatching = true;
     try {
-      for (;;) {
-        const worker = this.#freeWorker();
-        const again = this.#again;
-        if (worker < 0 || this.#isEnded || (again === null && this.#isTooFarAhead)) return;
-        this.#again = null;
-        const stretch =
-          again === null
-            ? await this.#planner.next()
-            : await this.#planner.join(again.firstCut, again.lastCut);
-        if (stretch === null || this.#isEnded) return;
-        // While it was read, the one before it may have turned out to go on into it.
-        if (again === null && stretch.firstCut < this.#againUntil) continue;
-        this.#give(worker, stretch);
+      // What comes in while a part is read finds nobody to start: it is seen to in another round.
+      while (this.#isDispatchDue && !this.#isEnded) {
+        this.#isDispatchDue = false;
+        await this.#giveWhatThereIs();
       }
     } finally {
       this.#isDispatching = false;
       for (const post of this.#heldBack.splice(0)) post();
+    }
+  }
+
+  async #giveWhatThereIs(): Promise<void> {
+    for (;;) {
+      const worker = this.#freeWorker();
+      const again = this.#again;
+      if (worker < 0 || this.#isEnded || (again === null && this.#isTooFarAhead)) return;
+      this.#again = null;
+      const stretch =
+        again === null ? await this.#planner.next() : await this.#planner.join(again.firstCut, again.lastCut);
+      if (stretch === null || this.#isEnded) return;
+      // While it was read, the one before it may have turned out to go on into it.
+      if (again === null && stretch.firstCut < this.#againUntil) continue;
+      this.#give(worker, stretch);
     }
   }
 

@@ -1,3 +1,4 @@
+import { CounterpointError } from '../../../base/index.ts';
 import type { FromWorker, PartWorker, ToWorker } from './messages.ts';
 import { servePartWorker } from './serve-part-worker.ts';
 
@@ -25,6 +26,15 @@ export function webPartWorker(worker: WebWorkerLike): PartWorker {
   };
 }
 
+/** What `post` throws: nobody would answer. */
+export function closedWorker(): CounterpointError {
+  return new CounterpointError(
+    'ERR_PT_WORKER',
+    'a decoding worker is asked that was closed',
+    'profileInParts closes the workers that it was given: make new ones for each profile.',
+  );
+}
+
 /** After all that the caller does now. */
 const afterThis = (run: () => void): void => void Promise.resolve().then(run);
 
@@ -47,6 +57,7 @@ export function localPartWorker(later: (run: () => void) => void = afterThis): P
     // Later, as from a thread: whoever posts is not called back meanwhile. One message at a time, so that between two parts
     // there is time for threads.
     post: (message) => {
+      if (isClosed) throw closedWorker();
       waiting.push(message);
       if (waiting.length === 1) later(handleNext);
     },
