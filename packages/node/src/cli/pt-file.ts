@@ -4,7 +4,10 @@ import { findPsb } from '@counterpoint/core/trace';
 import { openFileSource } from '../locate/index.ts';
 import { UsageError } from './args.ts';
 
-/** `FILE[:FROM[-TO]]`: a file, or a part of it in bytes; numbers in decimal or with 0x. A colon may be part of the name. */
+/**
+ * `FILE[:FROM[-TO]]`: a file, or a part of it in bytes; numbers in decimal or with 0x. A colon may be part of the name. `-` alone is
+ * standard input.
+ */
 export interface FilePart {
   readonly path: string;
   readonly from: number;
@@ -25,6 +28,7 @@ const MOST_WHOLE_BYTES = 2 ** 32;
 export const TELLING_BYTES = 1 << 16;
 
 export function parseFilePart(text: string): FilePart {
+  if (text === '-') return { path: '/dev/stdin', from: 0, to: null };
   const match = PART.exec(text);
   if (match === null) return { path: text, from: 0, to: null };
   const from = Number(match[2]);

@@ -18,7 +18,7 @@ import {
   PT_MODE_EXEC_CS_L,
   RandomWalk,
 } from '@counterpoint/core/trace';
-import { counterpoint } from '../test/command-line.ts';
+import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pt-profile-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -42,6 +42,17 @@ function loop(): { trace: string; code: string } {
   writeFileSync(code, Uint8Array.of(0x90, 0x75, 0xfd, 0xc3));
   return { trace, code };
 }
+
+test('`-` is standard input, from a file and from a pipe', () => {
+  const { trace, code } = loop();
+  const words = [...commandLineProcess(), 'pt', 'profile', '--json', '--raw', `${code}:0x1000`, '-'];
+  const command = [process.execPath, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
+  for (const line of [`${command} <"$0"`, `cat "$0" | ${command}`]) {
+    const { stdout, stderr } = spawnSync('sh', ['-c', line, trace], { encoding: 'utf8' });
+    assert.equal(stderr, '');
+    assert.equal(JSON.parse(stdout).instructions, '21');
+  }
+});
 
 test('counts and hot places, as text and as JSON, by the fast decoder and by the exact one', async () => {
   const { trace, code } = loop();
