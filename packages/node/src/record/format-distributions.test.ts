@@ -105,6 +105,33 @@ test('ring, histogram, stacks, kept stacks and the double buffer agree within sa
   }
 });
 
+test('what a process did before it executed another program is of the program before', { skip }, async () => {
+  const output = join(folder, 'exec.data');
+  const script =
+    'i=0; while [ $i -lt 40 ]; do i=$((i+1)); /bin/ls / >/dev/null & wait; done; exec /bin/ls / >/dev/null';
+  const formats = ['double-buffer', 'histogram', 'stacks', 'histogram,interval=5ms'];
+  const result = await record({
+    command: ['sh', '-c', script],
+    ...{ events: 'page-faults:u', period: 1, formats, output },
+  });
+  await using recording = await openRecording(output);
+  const { profile } = await recording.profile();
+  const shares = formats.map((_, event) => {
+    const { rows } = topFunctions(profile, { event, sort: ['comm', 'dso'] });
+    return new Map(rows.map(({ comm, dso, selfPeriod }) => [`${comm} ${dso}`, Number(selfPeriod)]));
+  });
+  const [one, ...others] = shares as [Map<string, number>, ...Map<string, number>[]];
+  assert.deepEqual(result.loss, []);
+  assert.ok(one.get('sh libc.so.6')! > 200 && one.get('ls libc.so.6')! > 200, JSON.stringify([...one]));
+  // One of them may have begun or ended a few page faults earlier.
+  for (const [name, count] of one)
+    for (const [index, other] of others.entries())
+      assert.ok(
+        Math.abs((other.get(name) ?? 0) - count) <= 20 + 0.02 * count,
+        `${formats[index + 1]}: ${name} ${other.get(name)}, and not ${count}`,
+      );
+});
+
 test('what the tables have no room for is in the ledger, and the rest is counted', { skip }, async () => {
   const lossesOf = async (formats: string[]) => {
     const output = join(folder, 'small.data');

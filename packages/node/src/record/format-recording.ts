@@ -146,9 +146,11 @@ class FormatPart {
           const start = rowStart(rows, index);
           this.#encoders[words[start + at.event]!]!.encodeRow(this.#writer, rows, index);
           this.#sawTime(
-            at.timeNs === undefined
-              ? commonNs
-              : words[start + at.timeNs + 1]! * TWO_32 + words[start + at.timeNs]!,
+            rows.timesNs !== undefined
+              ? Number(rows.timesNs[index])
+              : at.timeNs === undefined
+                ? commonNs
+                : words[start + at.timeNs + 1]! * TWO_32 + words[start + at.timeNs]!,
           );
           if (this.#isTimeToWrite()) await this.#writeSome(write);
         }

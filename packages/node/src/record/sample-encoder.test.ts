@@ -86,9 +86,11 @@ test('rows of memory are what their samples are one by one', () => {
     timeNs: u64,
     chain: fc.oneof(fc.constant([]), chain),
   });
+  const timesOf = fc.constantFrom('in rows', 'beside', 'common');
   const rowsOf = fc.array(row, { minLength: 1, maxLength: 5 });
   fc.assert(
-    fc.property(fc.subarray(BITS), rowsOf, fc.boolean(), fc.boolean(), (bits, made, hasTimes, hasChains) => {
+    fc.property(fc.subarray(BITS), rowsOf, timesOf, fc.boolean(), (bits, made, times, hasChains) => {
+      const hasTimes = times === 'in rows';
       const attr = makeAttr({ sampleType: BigInt(bits.reduce((all, bit) => all | bit, 0)) });
       const instances = [0, 1].map((cpu) => ({ cpu, id: BigInt(70 + cpu) }));
       const encoder = new SampleEncoder({ attr, instances } as unknown as SessionEvent);
@@ -109,6 +111,7 @@ test('rows of memory are what their samples are one by one', () => {
         ...{ words, rowWords, count: made.length, cpu: 1, timeNs: 99n },
         at: hasChains ? (hasTimes ? at : withoutTimes) : withoutChains,
         places: Uint32Array.from(made, (_one, index) => 2 * index),
+        ...(times === 'beside' ? { timesNs: BigUint64Array.from(made, ({ timeNs }) => timeNs) } : {}),
         ...(hasChains ? { chains: new Uint32Array(BigUint64Array.from(chains).buffer) } : {}),
       };
       const [byRow, one] = [new SampleBuffer(), new SampleBuffer()];
@@ -118,7 +121,7 @@ test('rows of memory are what their samples are one by one', () => {
           [sample.ip, sample.pid, sample.period],
           [expected.ip, expected.pid, expected.period],
         );
-        assert.equal(sample.timeNs, hasTimes ? expected.timeNs : 99n);
+        assert.equal(sample.timeNs, times === 'common' ? 99n : expected.timeNs);
         encoder.encodeRow(byRow, rows, index);
         encoder.encode(one, sample);
       });

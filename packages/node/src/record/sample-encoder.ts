@@ -24,6 +24,7 @@ import {
   rowStart,
   type SampleRows,
   sampleOfRow,
+  timeOfRow,
 } from '../sampling/index.ts';
 import type { SessionEvent } from '../session/index.ts';
 
@@ -125,13 +126,14 @@ export class SampleEncoder {
   /** The n-th of many. */
   encodeRow(buffer: SampleBuffer, rows: SampleRows, index: number): void {
     const id = this.#idOfCpu[rows.cpu] ?? this.#id;
-    if (this.#isPlain) this.#encodePlainRow(buffer, rows, rowStart(rows, index), id);
+    if (this.#isPlain) this.#encodePlainRow(buffer, rows, index, id);
     else this.encode(buffer, sampleOfRow(rows, index));
   }
 
-  #encodePlainRow(buffer: SampleBuffer, rows: SampleRows, start: number, id: bigint): void {
+  #encodePlainRow(buffer: SampleBuffer, rows: SampleRows, index: number, id: bigint): void {
     const type = this.#layout.sampleType;
     const { words, at, chains, cpu } = rows;
+    const start = rowStart(rows, index);
     const hasChain = (type & PERF_SAMPLE_CALLCHAIN) !== 0;
     const fromChain = hasChain && chains !== undefined && at.chain !== undefined;
     const chainPlace = fromChain ? words[start + at.chain]! : 0;
@@ -146,7 +148,7 @@ export class SampleEncoder {
     if ((type & PERF_SAMPLE_IP) !== 0) buffer.pair(ipLo, ipHi);
     if ((type & PERF_SAMPLE_TID) !== 0) buffer.pair(words[start + at.pid]!, words[start + at.tid]!);
     if ((type & PERF_SAMPLE_TIME) !== 0) {
-      if (at.timeNs === undefined) buffer.word(rows.timeNs);
+      if (at.timeNs === undefined || rows.timesNs !== undefined) buffer.word(timeOfRow(rows, index));
       else buffer.copy(words, start + at.timeNs, 1);
     }
     if ((type & PERF_SAMPLE_ADDR) !== 0) buffer.pair(0, 0);

@@ -47,6 +47,7 @@ test('rows: their shape once, and the event of each', () => {
     [{ ...ROWS, at: { ...AT, pid: undefined } }, /at\.pid undefined/],
     [{ ...ROWS, cpu: 1.5 }, /cpu 1\.5/],
     [{ ...ROWS, timeNs: 5 }, /timeNs 5/],
+    [{ ...ROWS, timesNs: new BigUint64Array(1) }, /timesNs .*a BigUint64Array of 2 at least$/],
     [{ ...ROWS, words: new Uint32Array(12).fill(3) }, /a row with event 3; it has to be 0, its only event$/],
   ];
   for (const [rows, message] of cases)

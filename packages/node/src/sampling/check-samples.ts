@@ -65,7 +65,7 @@ export function checkRows(format: string, given: unknown, events: number): Sampl
   };
   if (typeof given !== 'object' || given === null) refuse('', given, 'rows, an object, or null');
   const rows = given as SampleRows;
-  const { words, rowWords, count, places, at, cpu, timeNs, chains } = rows;
+  const { words, rowWords, count, places, at, cpu, timeNs, timesNs, chains } = rows;
   if (!(words instanceof Uint32Array)) refuse('words', words, 'a Uint32Array');
   if (!(Number.isInteger(rowWords) && rowWords > 0)) refuse('rowWords', rowWords, 'a whole number above 0');
   if (!(Number.isInteger(count) && count >= 0)) refuse('count', count, 'a whole number');
@@ -80,6 +80,8 @@ export function checkRows(format: string, given: unknown, events: number): Sampl
   }
   if (!isU32(cpu)) refuse('cpu', cpu, U32[1]);
   if (at.timeNs === undefined && !isU64(timeNs)) refuse('timeNs', timeNs, U64[1]);
+  if (timesNs !== undefined && !(timesNs instanceof BigUint64Array && timesNs.length >= count))
+    refuse('timesNs', timesNs, `a BigUint64Array of ${count} at least`);
   if (at.chain !== undefined && chains !== undefined && !(chains instanceof Uint32Array))
     refuse('chains', chains, 'a Uint32Array');
   for (let index = 0; index < count; index++) {

@@ -247,6 +247,8 @@ export interface SampleRows {
   readonly cpu: number;
   /** Of rows without a time of their own. */
   readonly timeNs: bigint;
+  /** Times that stand beside the rows: of the n-th one, wherever it is. */
+  readonly timesNs?: BigUint64Array;
   /**
    * Call chains as the kernel gives them, marks and all. One chain serves all addresses of a function: the second word, where the
    * first is the mark of the row's own mode, is the row's address whatever stands there.

@@ -45,5 +45,5 @@ export { mapMemoryBytes } from './map-memory.ts';
 export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';
 export { type PlannedFormat, planFormat } from './plan-format.ts';
 export { builtInFormats, checkedFormat, findFormat, splitSpecification } from './registry.ts';
-export { chainLength, ownMark, rowStart, sampleOfRow } from './sample-rows.ts';
+export { chainLength, ownMark, rowStart, sampleOfRow, timeOfRow } from './sample-rows.ts';
 export { requireSuspension, type SuspendedBy } from './suspension.ts';

@@ -28,12 +28,19 @@ export function sampleOfRow(rows: SampleRows, index: number): FormatSample {
     pid: words[start + at.pid]!,
     tid: words[start + at.tid]!,
     cpu,
-    timeNs: at.timeNs === undefined ? rows.timeNs : pairAt(words, start + at.timeNs),
+    timeNs: timeOfRow(rows, index),
     period: pairAt(words, start + at.period),
     ...(chains === undefined || at.chain === undefined
       ? {}
       : { callchain: chainAt(chains, words[start + at.chain]!, ip) }),
   };
+}
+
+/** Of the n-th row. */
+export function timeOfRow(rows: SampleRows, index: number): bigint {
+  const { at, timesNs } = rows;
+  if (timesNs !== undefined) return timesNs[index]!;
+  return at.timeNs === undefined ? rows.timeNs : pairAt(rows.words, rowStart(rows, index) + at.timeNs);
 }
 
 /** Of the chain at a place; at 0 is none, and it is a mark and the address. */

@@ -2,7 +2,7 @@
  * Overflows that wait to be counted, a few of each CPU. When an address comes again, its row is in no cache any more, and waiting for
  * it was 200 of the 300 ns that a handler took. Of a batch the processor fetches all rows at once.
  *
- *   overflow ─> [ pending ][ key, hash, period ] [ key, hash, period ] ...     full ─> each row touched, then counted
+ *   overflow ─> [ pending ][ key, hash, period, time ] [ key, hash, ...     full ─> each row touched, then counted
  *
  * What is pending at the end is read as rows that were counted once.
  */
@@ -56,8 +56,13 @@ function rowsOf({ swapAt }: TableShape): number {
   return Math.max(1, Math.min(MOST_ROWS, Math.floor(swapAt / BATCHES_A_TABLE)));
 }
 
+/** As in the table, and the time. */
+function rowBytesOf({ layout }: TableShape): number {
+  return layout.sizeBytes + 8;
+}
+
 export function batchMap(shape: TableShape): BpfMapDefinition {
-  return mappedArray('batch', Header.sizeBytes + rowsOf(shape) * shape.layout.sizeBytes, cpuCount());
+  return mappedArray('batch', Header.sizeBytes + rowsOf(shape) * rowBytesOf(shape), cpuCount());
 }
 
 /** As `countOverflow`, a few overflows later. */
@@ -68,10 +73,11 @@ export function countInBatch<const Fields extends StructFields>(
   { countLoss, notify }: ProgramContext,
 ): void {
   const words = wordsOf(shape, key);
-  const rowBytes = shape.layout.sizeBytes;
+  const rowBytes = rowBytesOf(shape);
   const most = rowsOf(shape);
   const hashAt = Header.sizeBytes + 8 * words.length;
   const periodAt = hashAt + 8;
+  const timeAt = periodAt + 8;
   const cpu = asm.stack('cpu of the batch', 4);
   asm.call('get_smp_processor_id');
   asm.store(cpu, w0);
@@ -97,6 +103,8 @@ export function countInBatch<const Fields extends StructFields>(
   asm.store(u64(r9, hashAt), r1);
   asm.loadContext(r1, 'samplePeriod');
   asm.store(u64(r9, periodAt), r1);
+  asm.call('ktime_get_ns');
+  asm.store(u64(r9, timeAt), r0);
   asm.add(r8, 1);
   asm.store(header.pending, r8);
   asm.if(r8, '<', most, () => {
@@ -105,7 +113,7 @@ export function countInBatch<const Fields extends StructFields>(
   });
 
   asm.store(header.isCountingWanted, 0);
-  const [batch, period] = [asm.stack('batch', 8), asm.stack('period', 8)];
+  const [batch, period, time] = [asm.stack('batch', 8), asm.stack('period', 8), asm.stack('time', 8)];
   asm.store(batch, r7);
   const slots = countingSlots(asm);
   const control = asm.stack('control', 8);
@@ -136,7 +144,11 @@ export function countInBatch<const Fields extends StructFields>(
     });
     asm.load(r2, u64(r1, periodAt));
     asm.store(period, r2);
-    addUnderKey(asm, shape, words, slots, { loadPeriod: (to) => asm.load(to, period), done: next, control });
+    asm.load(r2, u64(r1, timeAt));
+    asm.store(time, r2);
+    const loadPeriod = (to: Register) => asm.load(to, period);
+    const loadTime = (to: Register) => asm.load(to, time);
+    addUnderKey(asm, shape, words, slots, { loadPeriod, loadTime, done: next, control });
     countLoss('map-full');
   });
   // Not before: who looks meanwhile sees them in one place or in both.
@@ -163,7 +175,7 @@ export class BatchReader implements Disposable {
 
   /** What no handler will count any more, CPU by CPU. */
   *take(): Generator<TakenTable> {
-    const rowWords = this.#shape.layout.sizeBytes / 4;
+    const rowWords = rowBytesOf(this.#shape) / 4;
     for (let cpu = 0; cpu < cpuCount(); cpu++) {
       const count = this.pending(cpu);
       if (count === 0) continue;
@@ -176,7 +188,9 @@ export class BatchReader implements Disposable {
         words[row * rowWords + 2 * this.#shape.keyWords + 1] = 0;
       }
       const places = Uint32Array.from({ length: count }, (_, place) => place);
-      yield { cpu, half: NO_HALF, count, places, words, rowWords };
+      const quads = new BigUint64Array(this.#mapping.buffer, at, (count * rowWords) / 2);
+      const timesNs = BigUint64Array.from(places, (place) => quads[((place + 1) * rowWords) / 2 - 1]!);
+      yield { cpu, half: NO_HALF, count, places, timesNs, words, rowWords };
     }
   }
 

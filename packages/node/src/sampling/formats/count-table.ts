@@ -4,6 +4,7 @@
  *
  *   records  [ free: samples 0 ][ key, samples, period ] ...     found by the key's hash, or within a few places after it
  *   order    [ place ][ place ] ...                              of the used ones, so that nobody looks through the free ones
+ *   times    [ time ][ time ] ...                                in the same order, of their first overflow
  *
  * A table is one half of two (`halves.ts`): one that fills up is emptied while the other counts on.
  */
@@ -77,12 +78,20 @@ export function countsAt(key: StructLayout<StructFields>): {
 }
 
 export function tableMaps(shape: TableShape): BpfMapDefinition[] {
-  return [...halvesMaps(shape), orderMap(shape)];
+  return [...halvesMaps(shape), orderMap(shape), timeMap(shape)];
 }
 
 /** A 32-bit number for each record: two to an element, since the kernel pads elements to 8 bytes. */
 function orderMap(shape: TableShape): BpfMapDefinition {
   return mappedArray('order', 8, Math.ceil(recordMap(shape).maxEntries / 2));
+}
+
+/**
+ * When each row was counted first, in their order: a process that executes another program has other code from then on. Not in the row,
+ * which would be longer than a share of a cache line.
+ */
+function timeMap(shape: TableShape): BpfMapDefinition {
+  return mappedArray('times', 8, recordMap(shape).maxEntries);
 }
 
 /** What a row has beside its key and its period. The handler's parts lose r0 to r5 and r9. */
@@ -112,6 +121,10 @@ export function countOverflow<const Fields extends StructFields>(
   asm.store(slots.hash, r1);
   addUnderKey(asm, shape, words, slots, {
     loadPeriod: (to) => asm.loadContext(to, 'samplePeriod'),
+    loadTime: (to) => {
+      asm.call('ktime_get_ns');
+      asm.move(to, r0);
+    },
     done: () => asm.dropRecord(),
     extension,
   });
@@ -164,6 +177,8 @@ export function lookUpRow(
 
 interface Counting {
   loadPeriod(to: Register): void;
+  /** When it was, nanoseconds; loses r1 to r5. */
+  loadTime(to: Register): void;
   /** What is done once it is counted. Where no place is free for it, it goes on behind. */
   done(): void;
   /** Where the CPU's control is kept; else it is in r7. */
@@ -177,7 +192,7 @@ export function addUnderKey(
   shape: TableShape,
   words: readonly MemoryOperand[],
   slots: CountingSlots,
-  { loadPeriod, done, control, extension }: Counting,
+  { loadPeriod, loadTime, done, control, extension }: Counting,
 ): void {
   const { base, hash, index } = slots;
   const countsAtRow = (row: Register) => Counts.at(row, 8 * words.length);
@@ -234,6 +249,13 @@ export function addUnderKey(
     asm.load(r2, hash);
     asm.add(r0, r2);
     asm.store(u32(r0), { ...r9, bits: 32 });
+    loadTime(r9);
+    asm.load(r1, base);
+    asm.add(r1, r8);
+    asm.store(index, { ...r1, bits: 32 });
+    asm.mapLookup(timeMap(shape), index);
+    asm.ifNull(r0, () => asm.dropRecord());
+    asm.store(u64(r0), r9);
     if (control === undefined) countRecord(asm);
     else {
       asm.load(r1, control);
@@ -252,6 +274,7 @@ export interface TakenTable {
   readonly words: Uint32Array;
   readonly rowWords: number;
   readonly count: number;
-  /** Which rows are used. */
+  /** Which rows are used, and when each was counted first. */
   readonly places: Uint32Array;
+  readonly timesNs: BigUint64Array;
 }

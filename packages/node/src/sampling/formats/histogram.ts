@@ -26,7 +26,7 @@ export default defineFormat({
       default: 32_768,
       min: 1,
       max: 1 << 24,
-      help: 'buckets that there is room for on each CPU, twice, of 32 bytes',
+      help: 'buckets that there is room for on each CPU, twice, of 44 bytes',
     },
     interval: {
       type: 'duration',

@@ -41,7 +41,7 @@ export default defineFormat({
       default: 65_536,
       min: 1,
       max: 1 << 24,
-      help: 'pairs of an address and its stack that there is room for on each CPU, twice, of 40 bytes',
+      help: 'pairs of an address and its stack that there is room for on each CPU, twice, of 52 bytes',
     },
     maxStacks: {
       type: 'count',

@@ -11,22 +11,29 @@ export class TableReader implements Disposable {
   readonly #shape: TableShape;
   readonly #order: BpfMap;
   readonly #places: Mapping;
+  readonly #timeMap: BpfMap;
+  readonly #times: Mapping;
   readonly #batch: BatchReader | null;
 
   constructor(maps: FormatMaps, shape: TableShape) {
     this.#halves = new HalvesReader(maps, shape, 'write');
     this.#order = maps.get('order')!;
+    this.#timeMap = maps.get('times')!;
     this.#shape = shape;
     let places: Mapping | null = null;
+    let times: Mapping | null = null;
     try {
       places = this.#order.mapValues();
+      times = this.#timeMap.mapValues();
       this.#batch = maps.has('batch') ? new BatchReader(maps, shape) : null;
     } catch (error) {
       places?.close();
+      times?.close();
       this.#halves[Symbol.dispose]();
       throw error;
     }
     this.#places = places;
+    this.#times = times;
   }
 
   /**
@@ -39,8 +46,10 @@ export class TableReader implements Disposable {
     for (const { cpu, half, count, bytes } of this.#halves.take(isLast)) {
       const places = new Uint32Array(this.#places.buffer, 4 * half * capacity, count);
       this.#order.bytesRead += places.byteLength;
+      const timesNs = new BigUint64Array(this.#times.buffer, 8 * half * capacity, count);
+      this.#timeMap.bytesRead += timesNs.byteLength;
       const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-      yield { cpu, half, count, places, words, rowWords };
+      yield { cpu, half, count, places, timesNs, words, rowWords };
       // Nobody counts in it any more.
       if (isLast) continue;
       // A place whose samples are 0 is free.
@@ -65,6 +74,7 @@ export class TableReader implements Disposable {
   [Symbol.dispose](): void {
     this.#batch?.[Symbol.dispose]();
     this.#places.close();
+    this.#times.close();
     this.#halves[Symbol.dispose]();
   }
 }
