@@ -40,8 +40,12 @@ export interface FormatLosses {
   readonly entries: readonly LossEntry[];
 }
 
-/** `oldestNs`: the time of the oldest sample among them. */
-export type FormatWriter = (bytes: Uint8Array<ArrayBuffer>, oldestNs: number) => void | Promise<void>;
+/** `oldestNs`: the time of the oldest one among so many samples. */
+export type FormatWriter = (
+  bytes: Uint8Array<ArrayBuffer>,
+  oldestNs: number,
+  samples: number,
+) => void | Promise<void>;
 
 /** All formats of one recording. */
 export class FormatRecording implements Disposable {
@@ -68,8 +72,14 @@ export class FormatRecording implements Disposable {
     return new Set(this.#parts.flatMap((part) => part.programIds));
   }
 
+  /** Written so far. */
   get samples(): number {
     return this.#parts.reduce((sum, { samples }) => sum + samples, 0);
+  }
+
+  /** Read, and not taken by the output. */
+  get unwrittenSamples(): number {
+    return this.#parts.reduce((sum, { unwrittenSamples }) => sum + unwrittenSamples, 0);
   }
 
   /** Begin to read; `onError` at once where one of them fails. Pieces are given to `write` one after the other. */
@@ -109,9 +119,13 @@ class FormatPart {
   readonly #lines: string[] = [];
   /** Of the samples that wait to be written. */
   #oldestNs = Number.POSITIVE_INFINITY;
+  #waiting = 0;
+  #encoded = 0;
   #reading: Promise<void> | null = null;
   #error: unknown = null;
+  /** Written. */
   samples = 0;
+  unwrittenSamples = 0;
 
   constructor(sys: Sys, request: FormatRequest) {
     this.#run = FormatRun.open(sys, request);
@@ -124,10 +138,23 @@ class FormatPart {
   }
 
   start(write: FormatWriter, onError: (error: unknown) => void): void {
-    this.#reading = this.#read(write).catch((error) => {
-      this.#error = this.#explain(error);
+    const fail = (error: unknown): void => {
+      this.#error ??= this.#explain(error);
       onError(this.#error);
-    });
+    };
+    // What the output does not take any more is still counted.
+    const writeWhileItCan: FormatWriter = async (bytes, oldestNs, samples) => {
+      if (this.#error === null)
+        try {
+          await write(bytes, oldestNs, samples);
+          this.samples += samples;
+          return;
+        } catch (error) {
+          fail(error);
+        }
+      this.unwrittenSamples += samples;
+    };
+    this.#reading = this.#read(writeWhileItCan).catch(fail);
   }
 
   async #read(write: FormatWriter): Promise<void> {
@@ -162,13 +189,14 @@ class FormatPart {
 
   /** After each sample. */
   #isTimeToWrite(): boolean {
-    this.samples++;
-    return this.#writer.length >= PIECE_BYTES || this.samples % SAMPLES_A_TURN === 0;
+    this.#encoded++;
+    this.#waiting++;
+    return this.#writer.length >= PIECE_BYTES || this.#encoded % SAMPLES_A_TURN === 0;
   }
 
   async #writeSome(write: FormatWriter): Promise<void> {
     if (this.#writer.length >= PIECE_BYTES) await this.#writeAll(write);
-    if (this.samples % SAMPLES_A_TURN === 0) await new Promise(setImmediate);
+    if (this.#encoded % SAMPLES_A_TURN === 0) await new Promise(setImmediate);
   }
 
   #sawTime(timeNs: number): void {
@@ -177,8 +205,10 @@ class FormatPart {
 
   async #writeAll(write: FormatWriter): Promise<void> {
     const oldestNs = this.#oldestNs;
+    const samples = this.#waiting;
     this.#oldestNs = Number.POSITIVE_INFINITY;
-    await write(this.#writer.take(), oldestNs);
+    this.#waiting = 0;
+    await write(this.#writer.take(), oldestNs, samples);
   }
 
   async stop(): Promise<unknown> {

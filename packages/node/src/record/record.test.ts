@@ -382,11 +382,13 @@ describe('where it goes', { skip }, () => {
     assert.equal(samples.length, result.samples);
   });
 
-  for (const [size, hasFeatures] of [
-    ['256k', true],
-    ['48k', false],
+  for (const [size, hasFeatures, format] of [
+    ['256k', true, null],
+    ['48k', false, null],
+    ['256k', true, 'double-buffer'],
+    ['256k', true, 'on-miss'],
   ] as const)
-    test(`a disk full at ${size}: what was written stays readable, what was not is counted in it, and the command ends`, {
+    test(`a disk full at ${size}${format === null ? '' : `, ${format}`}: what was written stays readable, what was not is counted in it, and the command ends`, {
       skip: rootSkip,
     }, async () => {
       const small = mkdtempSync(join(directory, 'small-'));
@@ -397,13 +399,17 @@ describe('where it goes', { skip }, () => {
           command: ['sh', '-c', 'while :; do :; done'],
           events: 'cpu-clock',
           frequency: 9000,
-          callGraph: true,
+          ...(format === null ? { callGraph: true } : { formats: [format] }),
           flushIntervalMs: 10,
           launch: quiet!,
           output: path,
         });
         assert.equal(result.stopped, 'write-error');
         assert.match(result.error!.message, /no space left/);
+        // Each overflow is a sample, or a loss.
+        const overflows = result.formats.reduce((sum, one) => sum + Number(one.overflows), 0);
+        const losses = result.loss.reduce((sum, { count }) => sum + Number(count), 0);
+        if (format !== null) assert.equal(result.samples + losses, overflows);
         const unwritten = result.loss.find(({ kind }) => kind === 'recorder-stopped');
         assert.ok(Number(unwritten?.count) > 0);
         const stats = await collectStats(

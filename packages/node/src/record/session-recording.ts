@@ -60,6 +60,8 @@ export class SessionRecording {
   readonly #reader: RingReader;
   /** The latest rounds, oldest first. */
   readonly #rounds: { begin: number; samplesBefore: number }[] = [];
+  /** The latest samples of formats, oldest first. */
+  readonly #formatPieces: { begin: number; samples: number }[] = [];
   /** Where the rounds that are in the output end. */
   #roundsEnd = Number.POSITIVE_INFINITY;
   #formatResults: FormatResult[] = [];
@@ -130,8 +132,11 @@ export class SessionRecording {
     const timers: NodeJS.Timeout[] = [];
     this.#reader.start();
     this.#parts.formats.start(
-      async (bytes, oldestNs) => {
-        await this.#parts.output.writeRecords(bytes, oldestNs);
+      async (bytes, oldestNs, samples) => {
+        const { output } = this.#parts;
+        await output.writeRecords(bytes, oldestNs);
+        this.#formatPieces.push({ begin: output.sizeBytes - bytes.length, samples });
+        if (this.#formatPieces.length > REMEMBERED_ROUNDS) this.#formatPieces.shift();
         this.#checkSize();
       },
       (error) => this.#stop('write-error', error),
@@ -236,7 +241,7 @@ export class SessionRecording {
     this.#formatResults = results;
     for (const { entries } of formatLosses) this.#loss.ledger.addEntries(entries);
     this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
-    const unread = this.#unreadSamples();
+    const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
     const time = this.#scan.sampleTimes.get()?.last ?? 0n;
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
@@ -251,10 +256,14 @@ export class SessionRecording {
     if (unwritten > 0) this.#loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
   }
 
-  /** Samples of rounds that were written, and then cut off again at `roundsEnd`. */
+  /** Samples that were written, and then cut off again at `roundsEnd`. */
   #samplesAfter(roundsEnd: number): number {
     const cut = this.#rounds.find(({ begin }) => begin >= roundsEnd);
-    return cut === undefined ? 0 : this.#scan.samples - cut.samplesBefore;
+    const ofRounds = cut === undefined ? 0 : this.#scan.samples - cut.samplesBefore;
+    return this.#formatPieces.reduce(
+      (sum, { begin, samples }) => (begin >= roundsEnd ? sum + samples : sum),
+      ofRounds,
+    );
   }
 
   /** What is still in the rings because the output did not take it. */
