@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type TopRow, topFunctions } from '@counterpoint/core/query';
 import { openRecording } from '../open/index.ts';
+import { defineFormat } from '../sampling/index.ts';
+import { untilAsleep } from '../test/asleep.ts';
 import type { RecordOptions } from './options.ts';
 import { record } from './record.ts';
 
@@ -94,8 +96,7 @@ test('two that share a CPU: each is off it while the other runs', {
 test('who sleeps from before the recording until after it counts, with where it was', { skip }, async (t) => {
   const sleeper = spawn('sleep', ['100']);
   t.after(() => sleeper.kill());
-  // Until it has gone to sleep.
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await untilAsleep(sleeper.pid!);
   const { own, total, lines } = await recorded('before', {
     pids: [sleeper.pid!],
     command: ['sleep', '0.3'],
@@ -116,9 +117,40 @@ test('who is not of the target does not count', { skip }, async (t) => {
   assert.notEqual(rows[0]!.pid, other.pid);
 });
 
-test('a delay does not hold for programs on tracepoints, and that is said', { skip }, async () => {
+test('what was before the recording is enabled does not count', { skip }, async (t) => {
+  const sleeper = spawn('sleep', ['100']);
+  t.after(() => sleeper.kill());
+  await untilAsleep(sleeper.pid!);
+  const { total, lines } = await recorded('never', {
+    pids: [sleeper.pid!],
+    command: ['sleep', '0.2'],
+    formats: ['off-cpu'],
+    delayMs: 600_000,
+  });
+  assert.equal(total, 0);
+  assert.equal(lines, '');
+});
+
+test('all that sleep from before until after have the same time: that of the recording', {
+  skip,
+}, async (t) => {
+  const sleepers = [spawn('sleep', ['100']), spawn('sleep', ['100']), spawn('sleep', ['100'])];
+  t.after(() => sleepers.map((one) => one.kill()));
+  for (const { pid } of sleepers) await untilAsleep(pid!);
+  const { profile } = await recorded('window', {
+    pids: sleepers.map(({ pid }) => pid!),
+    command: ['sleep', '0.2'],
+    formats: ['off-cpu'],
+  });
+  const event = profile.events.findIndex((one) => one.name === 'offcpu-time');
+  const { rows } = topFunctions(profile, { event, sort: ['pid'] });
+  assert.equal(rows.length, 3);
+  assert.equal(new Set(rows.map(({ selfPeriod }) => selfPeriod)).size, 1);
+});
+
+test('a delay does not hold for programs that do not heed it, and that is said', { skip }, async () => {
   const output = join(folder, 'delay.data');
-  const notesOf = async (formats: string[], events?: string) => {
+  const notesOf = async (formats: NonNullable<RecordOptions['formats']>, events?: string) => {
     const { notes } = await record({
       command: ['sleep', '0.1'],
       ...(events === undefined ? {} : { events }),
@@ -128,8 +160,25 @@ test('a delay does not hold for programs on tracepoints, and that is said', { sk
     });
     return notes.filter(({ kind }) => kind === 'format-early').map(({ text }) => text);
   };
-  assert.match((await notesOf(['off-cpu'])).join(), /^off-cpu begins at once/);
+  const heedless = defineFormat({
+    name: 'heedless',
+    version: 1,
+    summary: '',
+    options: {},
+    ownEvents: [{ name: 'own' }],
+    plan: () => ({
+      programs: [
+        {
+          name: 'on_fork',
+          attach: { kind: 'tracepoint', system: 'sched', name: 'sched_process_fork' },
+          assemble: (_asm, { onlyTarget }) => onlyTarget(),
+        },
+      ],
+    }),
+    async *collect() {},
+  });
+  assert.match((await notesOf([{ format: heedless }])).join(), /^heedless begins at once/);
   const onTracepoint = await notesOf(['on-miss', 'ring'], 'sched:sched_switch');
   assert.match(onTracepoint.join(), /^on-miss on sched:sched_switch begins at once/);
-  assert.deepEqual(await notesOf(['histogram'], 'task-clock'), []);
+  assert.deepEqual(await notesOf(['histogram', 'off-cpu'], 'task-clock'), []);
 });

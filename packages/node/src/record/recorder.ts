@@ -54,12 +54,12 @@ export async function runRecorder(
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, target, options);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
-    noteEarly(formats, planned, events, options, notes);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
     using formatRecording = openFormats(sys, session, formatRequests(session, formats, events, forFormats));
+    noteEarly(formats, formatRecording.heedBegin, planned, events, options, notes);
     noteOthers(sys, session, formatRecording.programIds, notes);
     // What programs have seen is read later than the rings, at any time.
     output.hasLateRecords = formatRecording.programIds.size > 0;
@@ -111,9 +111,13 @@ function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, not
   for (const text of lines) notes.push({ kind: 'other-programs', text });
 }
 
-/** Programs on tracepoints run from the moment in which they are there; only events are disabled until a delay is over. */
+/**
+ * Programs on tracepoints run from the moment in which they are there; only events are disabled until a delay is over. A format's
+ * own may heed it.
+ */
 function noteEarly(
   formats: readonly ChosenFormat[],
+  heedBegin: readonly boolean[],
   planned: readonly PlannedEvent[],
   { ranges }: FormatEvents,
   { delayMs = 0 }: Pick<RecordOptions, 'delayMs'>,
@@ -123,7 +127,9 @@ function noteEarly(
   formats.forEach(({ format }, index) => {
     const early = planned.slice(...ranges[index]!).find(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
     const isEarly =
-      format.ownEvents !== undefined || (format.onOverflow !== undefined && early !== undefined);
+      format.ownEvents === undefined
+        ? format.onOverflow !== undefined && early !== undefined
+        : !heedBegin[index]!;
     if (!isEarly) return;
     const what = early === undefined ? format.name : `${format.name} on ${early.name}`;
     notes.push({ kind: 'format-early', text: `${what} begins at once: a delay holds for events alone` });

@@ -148,8 +148,8 @@ export class SessionRecording {
     });
     try {
       const { delayMs = 0, onProgress } = options;
-      if (delayMs > 0) timers.push(setTimeout(() => session.enable(), delayMs));
-      else session.enable();
+      if (delayMs > 0) timers.push(setTimeout(() => this.#enable(), delayMs));
+      else this.#enable();
       held?.release();
       held?.exited.then(() => this.#stop('command-exited'));
       const start = { ...describeSession(session), notes, pid: held?.pid ?? null };
@@ -167,6 +167,11 @@ export class SessionRecording {
       for (const timer of timers) clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  #enable(): void {
+    this.#parts.session.enable();
+    this.#parts.formats.begin();
   }
 
   /** Call a function of the caller's. One that throws ends the recording. */

@@ -14,6 +14,7 @@ import type { FormatPlan, FormatProgram, HandlerContext, ProgramContext, Samplin
 import { FormatAssembler } from './format-assembler.ts';
 import { explainThrown } from './format-errors.ts';
 import { lossMap, ProgramLossCounters } from './loss-counters.ts';
+import { exitAfterEnd, loadBeginNs } from './recorded-time.ts';
 import { SuspensionWriter } from './suspension.ts';
 import type { TargetFilter } from './target-filter.ts';
 import { checkWakeRule, countEntry, wakeAtFilledRing, wakeEvery } from './wake-rules.ts';
@@ -46,6 +47,8 @@ export interface AssembledFormat {
   /** Its rows are handlers first, then programs. */
   readonly losses: BpfMapDefinition;
   readonly hasNotifications: boolean;
+  /** Some program asks when the recording begins. */
+  readonly heedsBegin: boolean;
 }
 
 export function assembleFormat(
@@ -60,6 +63,7 @@ export function assembleFormat(
   const handlerCount = format.onOverflow === undefined ? 0 : events.length;
   const losses = lossMap(handlerCount + planned.length + MOST_FILTER_PROGRAMS);
   let hasNotifications = false;
+  let heedsBegin = false;
   const write = (
     what: string,
     asm: FormatAssembler,
@@ -116,6 +120,11 @@ export function assembleFormat(
         onlyTarget: () => {
           if (index >= handlerCount) filter.writeTo(asm);
         },
+        loadBeginNs: (destination) => {
+          heedsBegin = true;
+          loadBeginNs(asm, destination);
+        },
+        onlyBeforeEnd: () => exitAfterEnd(asm),
         countLoss: (reason) => counters.count(reason),
         notify,
         countEntry: addEntry,
@@ -182,7 +191,7 @@ export function assembleFormat(
   const programs = planned.map(writeProgram);
   // Whether it is needed is known when all others are written.
   for (const program of filter.programs()) programs.push(writeProgram(program, programs.length));
-  return { handlers, programs, losses, hasNotifications };
+  return { handlers, programs, losses, hasNotifications, heedsBegin };
 }
 
 /** On a tracepoint: end here, as if nothing had been, at all hits but each so many-th on a CPU. */

@@ -1,7 +1,8 @@
 /**
  * A format at work, over events that a session has opened and not yet enabled:
  *
- *   open: plan, assemble, load, attach ── results (while the counters run) ── stop ── the rest of the results ── finish: losses, cost
+ *   open: plan, assemble, load, attach ── begin ── results (while the counters run) ── end, stop ── the rest of the results
+ *   ── finish: losses, cost
  */
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import type { LossFacts } from '@counterpoint/core/loss';
@@ -24,6 +25,7 @@ import { planOf } from './format-errors.ts';
 import { HandlerCost } from './handler-cost.ts';
 import { LOSS_REASONS, LossCounters, type LossReason, type ProgramCounts } from './loss-counters.ts';
 import { MapTime } from './map-time.ts';
+import { RecordedTimeKeeper } from './recorded-time.ts';
 import { samplesOfRows } from './sample-rows.ts';
 import { SideResults } from './side-results.ts';
 import { countedOverflows, skippedOverflows } from './skipped-overflows.ts';
@@ -77,6 +79,7 @@ export class FormatRun implements Disposable {
   readonly #found: UserSpaceLoss[] = [];
   readonly #notifications: BpfRingBuffer | null;
   readonly #suspension: Suspension | null;
+  readonly #recordedTime: RecordedTimeKeeper;
   /** Null: it has no programs. */
   readonly #counters: LossCounters | null;
   readonly #mapTime: MapTime;
@@ -92,6 +95,7 @@ export class FormatRun implements Disposable {
     attached: Disposable[],
     held: readonly Disposable[],
     suspension: Suspension | null,
+    recordedTime: RecordedTimeKeeper,
     counters: LossCounters | null,
   ) {
     this.format = request.format;
@@ -102,6 +106,7 @@ export class FormatRun implements Disposable {
     this.#attached = attached;
     this.#held = held;
     this.#suspension = suspension;
+    this.#recordedTime = recordedTime;
     this.#counters = counters;
     this.#mapTime = new MapTime(loaded.maps);
     this.#notifications = assembled.hasNotifications
@@ -116,11 +121,12 @@ export class FormatRun implements Disposable {
         this.#restart();
         return await this.#waiter.next(intervalMs);
       },
+      recordedTime: () => recordedTime.get(),
       delay: (ms) => this.#waiter.delay(ms),
       openRing: (map) => new BpfRingBuffer(sys, map),
       countLoss: (reason, count, { event = null, cpu = null } = {}) =>
         this.#found.push({ reason, count, event, cpu }),
-      nowNs: () => process.hrtime.bigint(),
+      nowNs,
     };
   }
 
@@ -140,6 +146,8 @@ export class FormatRun implements Disposable {
     const held: Disposable[] = [loaded];
     try {
       filter.fill(loaded.maps);
+      const recordedTime = new RecordedTimeKeeper(loaded.maps, nowNs);
+      held.unshift(recordedTime);
       // From here on no program does anything, until it is armed.
       const suspension =
         plan.suspend === true ? new Suspension(sys, loaded.map(SUSPENSION_GATE.name), events) : null;
@@ -151,7 +159,17 @@ export class FormatRun implements Disposable {
           ? null
           : new LossCounters(loaded.map(assembled.losses.name), programs.length, loaded.cpus);
       if (counters !== null) held.unshift(counters, new HandlerCost(sys));
-      return new FormatRun(sys, request, assembled, loaded, attached, held, suspension, counters);
+      return new FormatRun(
+        sys,
+        request,
+        assembled,
+        loaded,
+        attached,
+        held,
+        suspension,
+        recordedTime,
+        counters,
+      );
     } catch (error) {
       for (const one of [...attached, ...held]) one[Symbol.dispose]();
       throw error;
@@ -161,6 +179,21 @@ export class FormatRun implements Disposable {
   /** The kernel's numbers of its programs. */
   get programIds(): number[] {
     return [...this.#loaded.programs.values()].map((program) => program.info().id);
+  }
+
+  /** Its own programs know when the recording begins, and leave out what was before. */
+  get heedsBegin(): boolean {
+    return this.#assembled.heedsBegin;
+  }
+
+  /** The counters are enabled. */
+  begin(): void {
+    this.#recordedTime.begin();
+  }
+
+  /** The counters are stopped: what is recorded ends here, though `stop` may come later and takes its time. */
+  end(): void {
+    this.#recordedTime.end();
   }
 
   /** Every result, until `stop` was called and the rest is read. To be read once. */
@@ -218,6 +251,7 @@ export class FormatRun implements Disposable {
 
   /** The counters are stopped: no program runs from now on. Let `collect` read the rest, and end. */
   stop(): void {
+    this.end();
     this.#hasStopped = true;
     this.#detach();
     this.#mapTime.pause();
@@ -302,6 +336,11 @@ export class FormatRun implements Disposable {
       return [{ kind: 'format-recursion' as const, event, count }];
     });
   }
+}
+
+/** CLOCK_MONOTONIC, as `ktime_get_ns` of programs. */
+function nowNs(): bigint {
+  return process.hrtime.bigint();
 }
 
 /** Handlers to their events, programs to their places. What is opened for it goes to the front of `attached`. */

@@ -7,9 +7,17 @@
  * A format is a module of plain functions, in TypeScript or JavaScript. What it gives is data until `FormatRun` loads it.
  */
 import type { PerfEventAttr } from '@counterpoint/core/records';
-import type { BpfAssembler, BpfMap, BpfMapDefinition, BpfProgramType, BpfRingBuffer } from '../bpf/index.ts';
+import type {
+  BpfAssembler,
+  BpfMap,
+  BpfMapDefinition,
+  BpfProgramType,
+  BpfRingBuffer,
+  Register,
+} from '../bpf/index.ts';
 import type { FormatOptionTable, OptionValues } from './format-options.ts';
 import type { LossReason } from './loss-counters.ts';
+import type { RecordedTime } from './recorded-time.ts';
 import type { SuspendedBy } from './suspension.ts';
 
 export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTable, Result = unknown> {
@@ -151,6 +159,13 @@ export interface ProgramContext {
    * Calls: loses r0 to r5. (A handler runs for the target alone, on tracepoints, too.)
    */
   onlyTarget(): void;
+  /**
+   * When the recording was enabled, by the clock of `ktime_get_ns`; until then later than any time. For programs on tracepoints,
+   * which run before that, too (`-D`, and while all is made ready). Loses nothing else.
+   */
+  loadBeginNs(destination: Register): void;
+  /** End here where the recording is over: the kernel takes programs off tracepoints late. Loses r1. */
+  onlyBeforeEnd(): void;
   /** Something that should have been recorded was not. It stands in the recording's ledger, per CPU. Loses r1 and r2. */
   countLoss(reason: LossReason): void;
   /** Wake `collect`. A call: loses r0 to r5. */
@@ -191,6 +206,8 @@ export interface CollectContext<Options> extends ReadContext<Options> {
   readonly target: FormatTarget;
   /** Wait: for a notification, for so long at most, for the end. Counters that are suspended are resumed before. */
   next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
+  /** From enabling to stopping, or to now while it goes on; null where the recording was not enabled. */
+  recordedTime(): RecordedTime | null;
   /** Wait for so long, or for the end: what is suspended stays so. */
   delay(ms: number): Promise<void>;
   /** Map a ring buffer, to be read without a copy and without a system call. Close it. */

@@ -200,6 +200,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       if (scope.kind !== 'command') this.#finish({ reason: 'target-ended', exit: null });
     });
     session.enable();
+    this.#open.run.begin();
     held?.release();
     held?.exited.then((exit) => this.#finish({ reason: 'command-exited', exit }));
   }

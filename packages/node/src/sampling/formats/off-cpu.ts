@@ -6,6 +6,7 @@
  *
  * perf's `record --off-cpu` (6.1) does the same, but has the user stack only, and leaves out threads that were ready to run:
  * `ready=no,kernel-stacks=no` is its meaning. It loses what has not ended when the recording does; here that counts, too.
+ * Of each thread's time counts what is between enabling and stopping, so that with the time on the CPU it is the time that passed.
  */
 import { BPF_F_USER_STACK } from '@counterpoint/core/abi';
 import {
@@ -16,6 +17,7 @@ import {
   indexKey,
   r0,
   r1,
+  r2,
   r7,
   r8,
   r9,
@@ -166,6 +168,7 @@ export default defineFormat({
           assemble(asm, context) {
             asm.call('ktime_get_ns');
             asm.move(r8, r0);
+            context.onlyBeforeEnd();
             writeEnter(asm, context, options);
             writeLeave(asm, context, options, partsOf(options, events));
           },
@@ -175,7 +178,7 @@ export default defineFormat({
   },
   async *collect(
     maps,
-    { cpus, target, options, next, nowNs, countLoss },
+    { cpus, target, options, next, nowNs, recordedTime, countLoss },
   ): AsyncGenerator<OffCpuTime | OffCpuSummary> {
     const left = maps.get('left')!;
     const userIps = new Map<number, bigint>();
@@ -187,7 +190,7 @@ export default defineFormat({
       if (!isStillAsleep(thread)) left.delete(indexKey(thread.tid));
     }
     while ((await next()) !== 'stopped');
-    const endNs = nowNs();
+    const { beginNs, endNs } = recordedTime() ?? { beginNs: 0n, endNs: 0n };
     const stacks = new StackReader(maps);
     const { hasUser } = partsOf(options, target.events);
     const userFrames = (tid: number, stack: number) => {
@@ -214,7 +217,8 @@ export default defineFormat({
     for (const { count, values } of left.batches())
       for (let index = 0; index < count; index++) {
         const { sinceNs, ...thread } = Left.read(values, index * Left.sizeBytes);
-        const durationNs = endNs - sinceNs;
+        const durationNs = endNs - (sinceNs < beginNs ? beginNs : sinceNs);
+        if (durationNs <= 0n) continue;
         unfinished++;
         unfinishedNs += durationNs;
         yield timeOf(thread, cpus[0]!, durationNs, 1n);
@@ -236,10 +240,10 @@ export default defineFormat({
   },
 });
 
-/** The thread that comes: its time is over. Whoever was put in is of the target. */
+/** The thread that comes: its time is over. Whoever was put in is of the target. What was before the recording does not count. */
 function writeEnter(
   asm: BpfAssembler,
-  { countLoss }: ProgramContext,
+  { loadBeginNs, countLoss }: ProgramContext,
   { maxEntries, ...options }: Options,
 ): void {
   const left = leftMap({ maxEntries, ...options });
@@ -249,6 +253,8 @@ function writeEnter(
   asm.ifNotNull(r0, () => {
     const value = Left.at(r0);
     asm.load(r1, value.sinceNs);
+    loadBeginNs(r2);
+    asm.if(r1, '<', r2, () => asm.move(r1, r2));
     asm.move(r9, r8);
     asm.subtract(r9, r1);
     for (const name of Object.keys(KEY) as (keyof typeof KEY)[]) {
@@ -256,8 +262,11 @@ function writeEnter(
       asm.store(key.fields[name], r1);
     }
     asm.mapDelete(left, r7);
-    asm.addToMap(bucketMap(Key, maxEntries), key, Bucket, { samples: 1, period: r9 }, () =>
-      countLoss('map-full'),
+    // Below zero: it comes before the recording begins.
+    asm.if(r9, 's>', 0, () =>
+      asm.addToMap(bucketMap(Key, maxEntries), key, Bucket, { samples: 1, period: r9 }, () =>
+        countLoss('map-full'),
+      ),
     );
   });
 }

@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Where the kernel does not tell where a process waits. */
+const MOST_MS = 5000;
+
+/** Until a `sleep` that was started has gone to sleep: on a busy machine that takes long. */
+export async function untilAsleep(pid: number): Promise<void> {
+  const giveUpAt = performance.now() + MOST_MS;
+  do await delay(20);
+  while (!readFileSync(`/proc/${pid}/wchan`, 'utf8').includes('nanosleep') && performance.now() < giveUpAt);
+}
