@@ -148,6 +148,23 @@ test('all that sleep from before until after have the same time: that of the rec
   assert.equal(new Set(rows.map(({ selfPeriod }) => selfPeriod)).size, 1);
 });
 
+test('new threads count where they are followed', { skip }, async () => {
+  const threadsOf = async (inherit: boolean) => {
+    const { profile } = await recorded('threads', {
+      // Threads of its own sleep until there is work.
+      command: [process.execPath, '-e', 'setTimeout(() => {}, 100)'],
+      formats: ['off-cpu,ready=no'],
+      inherit,
+    });
+    const event = profile.events.findIndex((one) => one.name === 'offcpu-time');
+    return topFunctions(profile, { event, sort: ['pid', 'tid'] }).rows;
+  };
+  assert.ok((await threadsOf(true)).length > 1);
+  const alone = await threadsOf(false);
+  assert.equal(alone.length, 1);
+  assert.equal(alone[0]!.tid, alone[0]!.pid);
+});
+
 test('a delay does not hold for programs that do not heed it, and that is said', { skip }, async () => {
   const output = join(folder, 'delay.data');
   const notesOf = async (formats: NonNullable<RecordOptions['formats']>, events?: string) => {

@@ -1,7 +1,7 @@
 /**
  * Who belongs to the target, known in the kernel: programs on tracepoints run for every process.
  *
- *   targets  process id (thread id, where threads are the target) -> 1
+ *   targets  process id -> 1; thread id, where threads are the target, or new ones are not followed
  *   fork     parent in targets ? child is put in : child is taken out, since the number may have been somebody else's
  */
 import { type BpfAssembler, type BpfMap, type BpfMapDefinition, indexKey, r0, r7, w7 } from '../bpf/index.ts';
@@ -64,7 +64,8 @@ export class TargetFilter {
   }
 
   #loadKey(asm: BpfAssembler): void {
-    if (this.#target.kind === 'threads') asm.loadThreadId(r0);
+    // Events that are not inherited are of the threads that they were opened on, and of no others of the process.
+    if (this.#target.kind === 'threads' || !this.#target.inherits) asm.loadThreadId(r0);
     else asm.loadProcessId(r0);
   }
 }
