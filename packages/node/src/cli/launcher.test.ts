@@ -18,6 +18,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
+import { noPidNamespace } from '../test/pid-namespace.ts';
 import { generalHelp, verbHelp } from './help.ts';
 import { helpTexts, VERBS } from './main.ts';
 
@@ -139,6 +140,21 @@ describe('a recorded command is as it would be without us', { skip: skipReason()
         const alone = run(prepare, words, process.env);
         assert.equal(run(prepare, [...shell.split(' '), LAUNCHER, ...record, ...words], process.env), alone);
       }
+    });
+  }
+
+  for (const shell of shells) {
+    test(`${shell}: in a pid namespace that has the /proc outside of it`, { skip: noPidNamespace() }, () => {
+      // There its number is that of another process.
+      const inside = ['unshare', '--pid', '--fork', 'env', 'a.b=kept'];
+      const launcher = [...shell.split(' '), LAUNCHER, ...record];
+      const prepare = "trap '' USR1; ulimit -n 500";
+      const limits = ['sh', '-c', 'grep SigIgn /proc/self/status; ulimit -n; ulimit -H -n'];
+      const alone = run(prepare, [...inside, ...limits], process.env);
+      assert.match(alone, /\n500\n500\n$/);
+      assert.equal(run(prepare, [...inside, ...launcher, ...limits], process.env), alone);
+      const entries = run(prepare, [...inside, ...launcher, 'env', '-0'], process.env).split('\0');
+      assert.ok(entries.includes('a.b=kept') && entries.includes(`PATH=${here.PATH}`), entries.join('\n'));
     });
   }
 
