@@ -9,7 +9,7 @@
  */
 import { type BpfMapDefinition, defineFormat, r0, r1, r2, r7, r8, u64 } from 'counterpoint';
 
-/** When each thread went into its system call, nanoseconds. */
+/** When each thread went into its system call, nanoseconds. By the kernel's number, which also threads of other containers have. */
 const started: BpfMapDefinition = {
   name: 'started',
   type: 'hash',
@@ -49,7 +49,7 @@ export default defineFormat({
           }
           asm.call('ktime_get_ns');
           asm.move(r7, r0);
-          asm.loadThreadId(r8);
+          asm.loadKernelThreadId(r8);
           asm.mapUpdate(started, r8, r7);
           asm.if(r0, '!=', 0, () => countLoss('map-full'));
         },
@@ -58,7 +58,7 @@ export default defineFormat({
         name: 'exit',
         attach: { kind: 'tracepoint', system: 'raw_syscalls', name: 'sys_exit' },
         assemble(asm) {
-          asm.loadThreadId(r8);
+          asm.loadKernelThreadId(r8);
           asm.mapLookup(started, r8);
           // It began before we did, or is not ours.
           asm.ifNull(r0, () => asm.keepRecord());

@@ -5,6 +5,7 @@
 
 import { MapAssembler } from './map-assembler.ts';
 import { type MemoryOperand, memory, type Register, r0, r3 } from './operands.ts';
+import type { PidNamespace } from './pid-namespace.ts';
 import type { BpfProgram } from './program.ts';
 
 export class BpfAssembler extends MapAssembler {
@@ -17,23 +18,64 @@ export class BpfAssembler extends MapAssembler {
 
   // Who runs, arithmetic of histograms, the end.
 
-  /** The process (thread group) that runs. A call. */
+  /** The pid namespace whose numbers the next three give; null is the first. */
+  get pidNamespace(): PidNamespace | null {
+    return this.options.pidNamespace ?? null;
+  }
+
+  /** The process (thread group) that runs. A call. 0 where it is not in the assembler's pid namespace itself. */
   loadProcessId(destination: Register): void {
+    this.#callForNumbers();
+    this.move(destination, r0);
+    this.shiftRight(destination, 32);
+  }
+
+  /** The thread (the kernel's pid) that runs. A call. 0 where it is not in the assembler's pid namespace itself. */
+  loadThreadId(destination: Register): void {
+    this.#callForNumbers();
+    this.move({ ...destination, bits: 32 }, { ...r0, bits: 32 });
+  }
+
+  /** Both in one: the high half is the process, the low one the thread. A call. */
+  loadProcessAndThread(destination: Register): void {
+    this.#callForNumbers();
+    if (destination.number !== r0.number) this.move(destination, r0);
+  }
+
+  /**
+   * The process that runs, by its number in the first pid namespace, whatever the assembler's: a key that every process has,
+   * and as the fields of tracepoints name it. A call.
+   */
+  loadKernelProcessId(destination: Register): void {
     this.call('get_current_pid_tgid');
     this.move(destination, r0);
     this.shiftRight(destination, 32);
   }
 
-  /** The thread (the kernel's pid) that runs. A call. */
-  loadThreadId(destination: Register): void {
+  /** The same of the thread. */
+  loadKernelThreadId(destination: Register): void {
     this.call('get_current_pid_tgid');
     this.move({ ...destination, bits: 32 }, { ...r0, bits: 32 });
+  }
+
+  /** Who runs, into r0: the one place that knows of namespaces. */
+  #callForNumbers(): void {
+    const namespace = this.pidNamespace;
+    if (namespace === null) {
+      this.call('get_current_pid_tgid');
+      return;
+    }
+    // struct bpf_pidns_info { u32 pid, tgid }: as one number it is what the other helper gives. All 0 where the helper fails,
+    // because the task is in another namespace, above or below.
+    const numbers = this.frame.spare('numbers of the task', 8);
+    this.call('get_ns_current_pid_tgid', namespace.device, namespace.inode, numbers, numbers.sizeBytes);
+    this.load(r0, numbers);
   }
 
   /**
    * Go on only for one process. A program on a tracepoint or kprobe runs for every process, whatever the event watches that it
    * is attached through, and what it drops is dropped for everybody who records there: so for other processes the program
-   * ends here and keeps the record. A call: save the context before. The id is that of the first pid namespace.
+   * ends here and keeps the record. A call: save the context before. The id is that of `pidNamespace`.
    */
   onlyProcess(processId: number): void {
     this.code.asOne(() => {

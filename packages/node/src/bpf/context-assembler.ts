@@ -12,6 +12,7 @@ import { BlockAssembler } from './block-assembler.ts';
 import { type CallSite, readCallSite, takeCallSite } from './caller-line.ts';
 import { type CommonContextField, type ContextField, contextFields } from './context-fields.ts';
 import { type MemoryOperand, memory, type Register, r1, r6, registerName, whole } from './operands.ts';
+import type { PidNamespace } from './pid-namespace.ts';
 import { formatSourceLine } from './program.ts';
 import { StackFrame, type StackSlot, type StructSlot, withFields } from './stack-frame.ts';
 import type { StructFields, StructLayout } from './struct-layout.ts';
@@ -26,6 +27,8 @@ export interface BpfAssemblerOptions {
   readonly architecture?: BpfArchitecture;
   /** The fields of the tracepoint that a tracepoint program is for. */
   readonly fields?: readonly ContextField[];
+  /** Whose numbers `loadProcessId` and `loadThreadId` give: see `ownPidNamespace`. Default, and null: those of the first. */
+  readonly pidNamespace?: PidNamespace | null;
 }
 
 export class ContextAssembler extends BlockAssembler {

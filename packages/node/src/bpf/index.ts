@@ -65,6 +65,7 @@ export {
   w8,
   w9,
 } from './operands.ts';
+export { ownPidNamespace, type PidNamespace } from './pid-namespace.ts';
 export { possibleCpus } from './possible-cpus.ts';
 
 export type {

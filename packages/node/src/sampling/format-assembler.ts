@@ -1,7 +1,9 @@
 import {
   BpfAssembler,
+  type BpfAssemblerOptions,
   type BpfMapDefinition,
   type CommonContextField,
+  ownPidNamespace,
   type Register,
   r0,
   r9,
@@ -32,6 +34,11 @@ export class FormatAssembler extends BpfAssembler {
   readonly #end = this.code.unnamed('end of the run');
   #hasEnd = false;
   #isAtEnd = false;
+
+  /** Its tasks have the numbers that the kernel's records of our events have. */
+  constructor(options: BpfAssemblerOptions) {
+    super({ pidNamespace: ownPidNamespace(), ...options });
+  }
 
   /** Does the program, as far as it is written, refer to this map? */
   uses({ name }: BpfMapDefinition): boolean {

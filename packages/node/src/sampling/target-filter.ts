@@ -3,6 +3,12 @@
  *
  *   targets  process id -> 1; thread id, where threads are the target, or new ones are not followed
  *   fork     parent in targets ? child is put in : child is taken out, since the number may have been somebody else's
+ *
+ * The fork names the child by its number in the first pid namespace. In another one (a container) the ids of those who are there
+ * from the start are not known by that number, so these have a map of their own:
+ *
+ *   first_targets  their ids in our namespace -> 1
+ *   targets        children, by the kernel's number
  */
 import { type BpfAssembler, type BpfMap, type BpfMapDefinition, indexKey, r0, r7, w7 } from '../bpf/index.ts';
 import type { FormatProgram, FormatTarget } from './format.ts';
@@ -17,6 +23,9 @@ const TARGETS: BpfMapDefinition = {
   maxEntries: MOST_PROCESSES,
 };
 
+/** Those who are there from the start, where they have other numbers for the kernel than for us. */
+const FIRST_TARGETS: BpfMapDefinition = { ...TARGETS, name: 'first_targets' };
+
 export class TargetFilter {
   readonly #target: Omit<FormatTarget, 'events'>;
   /** Some program asks. */
@@ -30,8 +39,7 @@ export class TargetFilter {
   writeTo(asm: BpfAssembler): void {
     if (this.#target.kind === 'cpus') return;
     this.isUsed = true;
-    this.#loadKey(asm);
-    asm.mapLookup(TARGETS, r0);
+    this.#lookUp(asm);
     asm.ifNull(r0, () => asm.return(1));
   }
 
@@ -44,8 +52,7 @@ export class TargetFilter {
         attach: { kind: 'tracepoint', system: 'sched', name: 'sched_process_fork' },
         assemble: (asm) => {
           asm.loadContext(w7, 'child_pid');
-          this.#loadKey(asm);
-          asm.mapLookup(TARGETS, r0);
+          this.#lookUp(asm);
           asm.ifNull(
             r0,
             () => asm.mapDelete(TARGETS, r7),
@@ -58,14 +65,27 @@ export class TargetFilter {
 
   /** Those who are there from the start. */
   fill(maps: ReadonlyMap<string, BpfMap>): void {
-    const map = maps.get(TARGETS.name);
+    const map = maps.get(FIRST_TARGETS.name) ?? maps.get(TARGETS.name);
     if (map === undefined) return;
     for (const id of this.#target.ids) map.update(indexKey(id), indexKey(1));
   }
 
-  #loadKey(asm: BpfAssembler): void {
+  /** r0 is null where what runs is not of the target. */
+  #lookUp(asm: BpfAssembler): void {
     // Events that are not inherited are of the threads that they were opened on, and of no others of the process.
-    if (this.#target.kind === 'threads' || !this.#target.inherits) asm.loadThreadId(r0);
+    const isThread = this.#target.kind === 'threads' || !this.#target.inherits;
+    if (isThread) asm.loadThreadId(r0);
     else asm.loadProcessId(r0);
+    if (asm.pidNamespace === null) {
+      asm.mapLookup(TARGETS, r0);
+      return;
+    }
+    asm.mapLookup(FIRST_TARGETS, r0);
+    if (!this.#target.inherits) return;
+    asm.ifNull(r0, () => {
+      if (isThread) asm.loadKernelThreadId(r0);
+      else asm.loadKernelProcessId(r0);
+      asm.mapLookup(TARGETS, r0);
+    });
   }
 }

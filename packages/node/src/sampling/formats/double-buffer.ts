@@ -58,7 +58,7 @@ export default defineFormat({
       const record = Record.at(r9);
       asm.call('ktime_get_ns');
       asm.store(record.timeNs, r0);
-      asm.call('get_current_pid_tgid');
+      asm.loadProcessAndThread(r0);
       // The low half is the thread, the high one the process: two fields in one store.
       asm.store({ ...record.tid, sizeBytes: 8 }, r0);
       storePlace(asm, context, record.address);

@@ -11,6 +11,7 @@
 import { BPF_F_USER_STACK } from '@counterpoint/core/abi';
 import {
   type BpfAssembler,
+  type BpfBatch,
   type BpfMap,
   type BpfMapDefinition,
   bpfStruct,
@@ -21,6 +22,8 @@ import {
   r7,
   r8,
   r9,
+  type StructSlot,
+  u64,
   w1,
   w7,
 } from '../../bpf/index.ts';
@@ -47,6 +50,7 @@ const BEFORE = -1;
  */
 const KEY = { pid: 'u32', tid: 'u32', state: 'u32', kernelStack: 'u32', userStack: 'u32' } as const;
 const Key = bpfStruct(KEY);
+type KeySlot = StructSlot<typeof KEY>;
 /** A thread off the CPU. */
 const Left = bpfStruct({ sinceNs: 'u64', ...KEY, unused: 'u32' });
 
@@ -123,6 +127,17 @@ const leftMap = ({ maxThreads }: Options): BpfMapDefinition => ({
   maxEntries: maxThreads,
 });
 
+/** In a pid namespace: threads that slept from the beginning and have not left a CPU since, by their numbers there. */
+const asleepMap = (options: Options): BpfMapDefinition => ({ ...leftMap(options), name: 'asleep' });
+/** When each CPU switched last, nanoseconds: since then its thread runs. */
+const SWITCHED: BpfMapDefinition = {
+  name: 'switched',
+  type: 'per-cpu-array',
+  keySizeBytes: 4,
+  valueSizeBytes: 8,
+  maxEntries: 1,
+};
+
 export default defineFormat({
   name: 'off-cpu',
   version: 1,
@@ -169,7 +184,9 @@ export default defineFormat({
             asm.call('ktime_get_ns');
             asm.move(r8, r0);
             context.onlyBeforeEnd();
-            writeEnter(asm, context, options);
+            const key = asm.stack('key', Key);
+            if (asm.pidNamespace !== null) writeFirstLeave(asm, context, options, key);
+            writeEnter(asm, context, options, key);
             writeLeave(asm, context, options, partsOf(options, events));
           },
         },
@@ -181,16 +198,22 @@ export default defineFormat({
     { cpus, target, options, next, nowNs, recordedTime, countLoss },
   ): AsyncGenerator<OffCpuTime | OffCpuSummary> {
     const left = maps.get('left')!;
+    // In a pid namespace these threads are known by our numbers, all others by the kernel's.
+    const asleep = maps.get(asleepMap(options).name) ?? left;
     const userIps = new Map<number, bigint>();
+    const sleepers: AsleepThread[] = [];
     for (const thread of asleepThreads(target, options.kernelThreads)) {
       if (!options.ready && !/[SD]/.test(thread.state)) continue;
       if (thread.userIp !== null) userIps.set(thread.tid, thread.userIp);
-      if (!putIn(left, thread, nowNs())) countLoss('map-full', 1);
+      if (!putIn(asleep, thread, nowNs())) countLoss('map-full', 1);
       // It may have run in between, and may run for ever.
-      if (!isStillAsleep(thread)) left.delete(indexKey(thread.tid));
+      if (!isStillAsleep(thread)) asleep.delete(indexKey(thread.tid));
+      else if (asleep !== left) sleepers.push(thread);
     }
     while ((await next()) !== 'stopped');
     const { beginNs, endNs } = recordedTime() ?? { beginNs: 0n, endNs: 0n };
+    // These run since they have woken up: nobody knows for how long.
+    for (const thread of sleepers) if (!isStillAsleep(thread)) asleep.delete(indexKey(thread.tid));
     const stacks = new StackReader(maps);
     const { hasUser } = partsOf(options, target.events);
     const userFrames = (tid: number, stack: number) => {
@@ -214,7 +237,7 @@ export default defineFormat({
     };
     for (const taken of takeBuckets(maps.get('buckets')!, Key, cpus))
       for (const { key, counts } of taken) yield timeOf(key, counts.cpu, counts.period, counts.samples);
-    for (const { count, values } of left.batches())
+    for (const { count, values } of stillOff(left, asleep))
       for (let index = 0; index < count; index++) {
         const { sinceNs, ...thread } = Left.read(values, index * Left.sizeBytes);
         const durationNs = endNs - (sinceNs < beginNs ? beginNs : sinceNs);
@@ -240,35 +263,68 @@ export default defineFormat({
   },
 });
 
-/** The thread that comes: its time is over. Whoever was put in is of the target. What was before the recording does not count. */
-function writeEnter(
-  asm: BpfAssembler,
-  { loadBeginNs, countLoss }: ProgramContext,
-  { maxEntries, ...options }: Options,
-): void {
-  const left = leftMap({ maxEntries, ...options });
-  const key = asm.stack('key', Key);
+/** The thread that comes: its time is over. Whoever was put in is of the target. */
+function writeEnter(asm: BpfAssembler, context: ProgramContext, options: Options, key: KeySlot): void {
+  const left = leftMap(options);
   asm.loadContext(w7, 'next_pid');
   asm.mapLookup(left, r7);
   asm.ifNotNull(r0, () => {
-    const value = Left.at(r0);
-    asm.load(r1, value.sinceNs);
-    loadBeginNs(r2);
-    asm.if(r1, '<', r2, () => asm.move(r1, r2));
     asm.move(r9, r8);
-    asm.subtract(r9, r1);
-    for (const name of Object.keys(KEY) as (keyof typeof KEY)[]) {
-      asm.load(r1, value[name]);
-      asm.store(key.fields[name], r1);
-    }
-    asm.mapDelete(left, r7);
+    subtractSince(asm, context);
+    takeOut(asm, left, key);
     // Below zero: it comes before the recording begins.
-    asm.if(r9, 's>', 0, () =>
-      asm.addToMap(bucketMap(Key, maxEntries), key, Bucket, { samples: 1, period: r9 }, () =>
-        countLoss('map-full'),
-      ),
-    );
+    asm.if(r9, 's>', 0, () => addTime(asm, context, options, key));
   });
+}
+
+/**
+ * In a pid namespace the tracepoint's numbers are not those that /proc has. A thread that slept from the beginning is known when it
+ * leaves for the first time: it is still the current one, whose number the kernel tells, and has run since its CPU's last switch.
+ */
+function writeFirstLeave(asm: BpfAssembler, context: ProgramContext, options: Options, key: KeySlot): void {
+  const asleep = asleepMap(options);
+  asm.mapLookup(SWITCHED, 0);
+  asm.ifNull(r0, () => asm.keepRecord());
+  asm.load(r9, u64(r0));
+  asm.store(u64(r0), r8);
+  asm.loadThreadId(r7);
+  asm.mapLookup(asleep, r7);
+  asm.ifNotNull(r0, () => {
+    subtractSince(asm, context);
+    takeOut(asm, asleep, key);
+    // Else it ran already when it was put in, or came before the recording begins.
+    asm.if(r9, 's>', 0, () => addTime(asm, context, options, key));
+  });
+}
+
+/** r9 less the time since when the thread of r0 was away; what was before the recording does not count. Loses r1 and r2. */
+function subtractSince(asm: BpfAssembler, { loadBeginNs }: ProgramContext): void {
+  asm.load(r1, Left.at(r0).sinceNs);
+  loadBeginNs(r2);
+  asm.if(r1, '<', r2, () => asm.move(r1, r2));
+  asm.subtract(r9, r1);
+}
+
+/** r0 is the thread's value, r7 its number. */
+function takeOut(asm: BpfAssembler, map: BpfMapDefinition, { fields }: KeySlot): void {
+  const value = Left.at(r0);
+  for (const name of Object.keys(KEY) as (keyof typeof KEY)[]) {
+    asm.load(r1, value[name]);
+    asm.store(fields[name], r1);
+  }
+  asm.mapDelete(map, r7);
+}
+
+/** r9 nanoseconds under a key. */
+function addTime(
+  asm: BpfAssembler,
+  { countLoss }: ProgramContext,
+  { maxEntries }: Options,
+  key: KeySlot,
+): void {
+  asm.addToMap(bucketMap(Key, maxEntries), key, Bucket, { samples: 1, period: r9 }, () =>
+    countLoss('map-full'),
+  );
 }
 
 /** The thread that goes, which is still the current one. Who is dead does not come back, and no CPU waits for an idle one. */
@@ -298,12 +354,23 @@ function writeLeave(
   if (!hasUser) asm.store(fields.userStack, NO_STACK);
   asm.store(fields.sinceNs, r8);
   asm.store(fields.state, r9);
-  asm.store(fields.tid, r7);
+  if (asm.pidNamespace === null) asm.store(fields.tid, r7);
+  else {
+    // r7 is the kernel's number, by which the next switch to it names it, too.
+    asm.loadThreadId(r0);
+    asm.store(fields.tid, r0);
+  }
   asm.loadProcessId(r0);
   asm.store(fields.pid, r0);
   asm.store(fields.unused, 0);
   asm.mapUpdate(leftMap(options), r7, value);
   asm.if(r0, '!=', 0, () => context.countLoss('map-full'));
+}
+
+/** Threads that are off the CPU at the end. */
+function* stillOff(left: BpfMap, asleep: BpfMap): Generator<BpfBatch> {
+  yield* left.batches();
+  if (asleep !== left) yield* asleep.batches();
 }
 
 /** False where there is no room. One that has left by itself meanwhile is there already, with its stacks. */
