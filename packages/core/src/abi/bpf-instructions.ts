@@ -8,6 +8,8 @@
  *   opcode of loads and stores  mode:3       size:2    class:3
  */
 export const BPF_SLOT_SIZE = 8;
+/** Slots of a program at most, since Linux 5.2: BPF_COMPLEXITY_LIMIT_INSNS of linux/bpf.h. */
+export const BPF_MOST_INSTRUCTIONS = 1_000_000;
 
 /** The frame pointer, to be read only; r0 is the result, r1-r5 arguments (lost in a call), r6-r9 survive calls. */
 export const BPF_REG_FP = 10;

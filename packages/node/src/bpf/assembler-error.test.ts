@@ -78,6 +78,25 @@ test('labels and flow', () => {
   );
 });
 
+test('a program that the kernel would not begin to read: the line is the first beyond its limit', () => {
+  const asm = new BpfAssembler({ name: 'endless', type: 'perf-event' });
+  // Each is more than twenty.
+  for (let index = 0; index < 50_000; index++) asm.log2(r2, r1);
+  asm.return(0);
+  assert.throws(
+    () => asm.assemble(),
+    (error: AssemblerError) => {
+      assert.equal(error.code, 'ERR_BPF_TOO_LARGE');
+      assert.match(
+        error.message,
+        /program "endless" has 1,\d{3},\d{3} instructions, .* takes 1,000,000 at most/,
+      );
+      assert.match(error.line?.file ?? '', /assembler-error\.test\.ts$/);
+      return true;
+    },
+  );
+});
+
 test('the line is that of the jump, not of the end', () => {
   const asm = new BpfAssembler({ name: 'wrong', type: 'perf-event' });
   asm.jump('nowhere');

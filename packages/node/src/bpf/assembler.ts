@@ -3,6 +3,7 @@
  * (`BpfProgram`), which needs a kernel and rights only when it is loaded. Every instruction remembers the line that asked for it.
  */
 
+import { BPF_MOST_INSTRUCTIONS } from '@counterpoint/core/abi';
 import { MapAssembler } from './map-assembler.ts';
 import { type MemoryOperand, memory, type Register, r0, r3 } from './operands.ts';
 import type { PidNamespace } from './pid-namespace.ts';
@@ -150,6 +151,19 @@ export class BpfAssembler extends MapAssembler {
     this.return(value);
   }
 
+  /** The kernel has no log of it, and so no line: it does not begin to read such a program. */
+  #checkSize(name: string): void {
+    const { length } = this.code;
+    if (length <= BPF_MOST_INSTRUCTIONS) return;
+    const [has, most] = [length, BPF_MOST_INSTRUCTIONS].map((count) => count.toLocaleString('en'));
+    throw this.code.error(
+      'ERR_BPF_TOO_LARGE',
+      `program "${name}" has ${has} instructions, and the kernel takes ${most} at most: here is the first beyond`,
+      'Write a loop that runs in the kernel: asm.repeat(r8, 16, () => …) in place of one around the instructions.',
+      this.code.siteBeyond(BPF_MOST_INSTRUCTIONS),
+    );
+  }
+
   /** The program as data. What cannot be is said here with its line: labels, distances, an open end, lines that nothing reaches. */
   assemble(): BpfProgram {
     for (const { name, body } of this.#functions.splice(0)) {
@@ -158,6 +172,7 @@ export class BpfAssembler extends MapAssembler {
       this.block(body);
     }
     const { name, type, license = 'GPL' } = this.options;
+    this.#checkSize(name);
     const finished = this.code.finish();
     return {
       name,

@@ -119,11 +119,14 @@ export class BlockAssembler extends InstructionAssembler {
 
   /** Run a caller's block. What it returns is looked at only to find an async function, whose lines would come too late. */
   protected block(body: () => unknown): void {
-    if (body() instanceof Promise)
-      throw this.code.error(
-        'ERR_BPF_ASYNC_BLOCK',
-        'a block of a program is an async function',
-        'Await before; the instructions of a block are written while it runs.',
-      );
+    const returned = body();
+    if (!(returned instanceof Promise)) return;
+    // It is refused already; what it throws later is nobody's.
+    returned.catch(() => {});
+    throw this.code.error(
+      'ERR_BPF_ASYNC_BLOCK',
+      'a block of a program is an async function',
+      'Await before; the instructions of a block are written while it runs.',
+    );
   }
 }

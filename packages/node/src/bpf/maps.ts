@@ -1,6 +1,7 @@
 import { BPF_F_MMAPABLE, BPF_MAP_TYPES, BPF_NOEXIST } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type Fd, type Mapping, type Sys, SysError } from '../sys/index.ts';
+import { explainTooLarge } from './map-limits.ts';
 import type { BpfMapDefinition, BpfMapType } from './program.ts';
 import { explainRefusal } from './rights.ts';
 
@@ -237,6 +238,8 @@ export function createMap(sys: Sys, definition: BpfMapDefinition, possibleCpuCou
     const fd = sys.bpfMapCreate({ name, type: number, keySizeBytes, valueSizeBytes, maxEntries, flags });
     return new BpfMap(sys, definition, fd, possibleCpuCount);
   } catch (error) {
+    if (error instanceof SysError && error.code === 'E2BIG')
+      throw explainTooLarge(definition, sys.pageSizeBytes(), error);
     throw explainRefusal(sys, `map "${name}" (${type}, ${maxEntries} entries)`, error);
   }
 }

@@ -155,6 +155,16 @@ export class ProgramWriter {
     return this.#sites.at(-1) ?? takeCallSite();
   }
 
+  lastLine(): SourceLine | null {
+    const site = this.#sites.at(-1);
+    return site === undefined ? null : readCallSite(site);
+  }
+
+  /** The first instruction that is beyond so many, to complain about. */
+  siteBeyond(slots: number): CallSite | undefined {
+    return this.#sites[slots];
+  }
+
   finish(): FinishedSlots {
     if (this.length === 0)
       throw this.error('ERR_BPF_END', 'the program is empty', 'At the least, return a number.');
