@@ -1,8 +1,8 @@
-import { statSync } from 'node:fs';
+import { statSync, writeSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { resolve as resolvePath } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, printable } from '@counterpoint/core/base';
 import { placeOf } from './format-errors.ts';
 import type { HookData } from './module-hooks.ts';
 
@@ -13,8 +13,11 @@ interface SynchronousHooks {
 
 let areHooksIn = false;
 
+/** A module has nothing to wait for as a rule; compiling it takes milliseconds. */
+const PATIENCE_MS = 10_000;
+
 /** The default export of a user's module, in JavaScript or TypeScript. Throws `ERR_FORMAT_MODULE`. */
-export async function loadDefaultExport(path: string): Promise<unknown> {
+export async function loadDefaultExport(path: string, patienceMs = PATIENCE_MS): Promise<unknown> {
   const absolute = resolvePath(path);
   const found = statSync(absolute, { throwIfNoEntry: false });
   if (found === undefined)
@@ -26,12 +29,7 @@ export async function loadDefaultExport(path: string): Promise<unknown> {
       'Name the file of the format: ./my-format.ts',
     );
   await installHooks();
-  let loaded: { default?: unknown };
-  try {
-    loaded = await import(pathToFileURL(absolute).href);
-  } catch (error) {
-    throw await explainFailure(path, absolute, error);
-  }
+  const loaded = await loadInTime(path, absolute, patienceMs);
   if (loaded.default === undefined)
     throw new CounterpointError(
       'ERR_FORMAT_MODULE',
@@ -39,6 +37,44 @@ export async function loadDefaultExport(path: string): Promise<unknown> {
       'Write export default defineFormat({ … }).',
     );
   return loaded.default;
+}
+
+/** A promise that nobody settles keeps no process alive: the timer does, until something can be said. */
+async function loadInTime(
+  path: string,
+  absolute: string,
+  patienceMs: number,
+): Promise<{ default?: unknown }> {
+  let timer: NodeJS.Timeout | undefined;
+  const isLate = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, patienceMs, null);
+  });
+  const onExit = (status: number) => tellExit(path, absolute, status);
+  process.on('exit', onExit);
+  let loaded: { default?: unknown } | null;
+  try {
+    loaded = await Promise.race([import(pathToFileURL(absolute).href), isLate]);
+  } catch (error) {
+    throw await explainFailure(path, absolute, error);
+  } finally {
+    clearTimeout(timer);
+    process.off('exit', onExit);
+  }
+  if (loaded !== null) return loaded;
+  throw new CounterpointError(
+    'ERR_FORMAT_MODULE',
+    `${path} has not finished loading within ${patienceMs / 1000} s: a top-level await, of it or of a module that it imports, waits`,
+    'What takes long, or may never come, is awaited in collect.',
+  );
+}
+
+/** The module ends this process by process.exit(), whose caller is on the stack: nobody else could say why nothing came of it. */
+function tellExit(path: string, absolute: string, status: number): void {
+  const { stack } = new Error();
+  if (typeof stack !== 'string') return;
+  if (!stack.includes(pathToFileURL(absolute).href) && !stack.includes(absolute)) return;
+  writeSync(2, `counterpoint: ${path} has called process.exit(${status}) while it was loaded\n`);
+  if (status === 0) process.exitCode = 1;
 }
 
 async function installHooks(): Promise<void> {
@@ -62,6 +98,7 @@ function hooksUrl(here: string): URL {
   return new URL(/\/chunks\/[^/]+$/.test(here) ? '../module-hooks.js' : './module-hooks.js', here);
 }
 
+const TYPESCRIPT = /\.[cm]?ts$/;
 const TYPES_ONLY =
   'TypeScript is read by taking types away: enum, namespace and parameter properties do not work.';
 
@@ -74,18 +111,41 @@ async function explainFailure(path: string, absolute: string, error: unknown): P
   if (!(error instanceof Error)) return refused(String(error), '');
   const problem = await syntaxProblem(error, absolute);
   if (problem !== null) {
-    const [why = '', ...snippet] = problem.split('\n');
-    return refused(why, [...snippet, TYPES_ONLY].join('\n'));
+    const [why = '', ...lines] = problem.split('\n').map(printable);
+    const snippet = lines.some(({ length }) => length > MOST_SHOWN) ? [] : lines;
+    const isTypeScript = TYPESCRIPT.test(why.replace(/:\d+:\d+: .*/, ''));
+    return refused(why, [...snippet, ...(isTypeScript ? [TYPES_ONLY] : [])].join('\n'));
   }
   const place = placeOf(error);
-  const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
+  const { code } = error as NodeJS.ErrnoException;
+  // Below the first line of what require() says are all files that led there.
+  const [what = ''] = code === 'MODULE_NOT_FOUND' ? error.message.split('\n') : [error.message];
+  const needsModule = NEEDS_MODULE.exec(what);
+  if (needsModule !== null) {
+    const [, required] = needsModule;
+    const why =
+      required === undefined
+        ? what
+        : `a format is an ES module, and this one asks for ${required} by require()`;
+    return refused(place === null ? why : `${place}: ${why}`, MODULES_ONLY);
+  }
+  const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
   return refused(
-    place === null || isMissing ? error.message : `${place}: ${error.message}`,
+    place === null || code === 'ERR_MODULE_NOT_FOUND' ? what : `${place}: ${what}`,
     isMissing
       ? 'counterpoint and @counterpoint/core are there for every format; other packages where its file is.'
       : '',
   );
 }
+
+/** What Node says of this package in `require`, of `import` in a script, and of `require` in a module. */
+const NEEDS_MODULE =
+  /^Cannot find module '((?:counterpoint|@counterpoint\/core)(?:\/[^']*)?)'|import statement outside a module|Unexpected token 'export'|(?:require|module|exports) is not defined/;
+const MODULES_ONLY =
+  'Write import in place of require(), and export default in place of module.exports, in a file that ends in .ts or .mjs.';
+
+/** What is in longer lines nobody has written, or will find. */
+const MOST_SHOWN = 200;
 
 /** What swc says of it, with the place: Node keeps that of a syntax error in JavaScript to itself. Null: it is another error. */
 async function syntaxProblem(error: Error, path: string): Promise<string | null> {
