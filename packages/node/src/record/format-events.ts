@@ -50,7 +50,7 @@ export async function chooseFormats(formats: RecordOptions['formats'] = []): Pro
   for (const one of formats) {
     if (typeof one === 'string') {
       const { name, options } = splitSpecification(one);
-      const format = await findFormat(name);
+      const format = await findFormat(name, one);
       chosen.push({ format, options: parseFormatOptions(format.name, format.options, options) });
       continue;
     }

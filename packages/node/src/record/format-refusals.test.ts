@@ -123,6 +123,22 @@ test("a user's format that cannot be", { skip }, async () => {
     assert.match(error.message, new RegExp(`assembler\\.ts:${HANDLER_LINE}`));
     return true;
   });
+  const slow = moduleOf('slow', "asm.move(r7, 1); await null; throw new Error('too late');");
+  writeFileSync(slow, readFileSync(slow, 'utf8').replace('onOverflow', 'async onOverflow'));
+  await assert.rejects(attempt(slow), {
+    code: 'ERR_FORMAT_HANDLER',
+    message: new RegExp(
+      `slow\\.ts:${HANDLER_LINE}:\\d+: the sampling format ${NAME}: the handler of task-clock is an async function`,
+    ),
+  });
+  const stepwise = moduleOf('stepwise', 'yield asm.dropRecord();');
+  writeFileSync(stepwise, readFileSync(stepwise, 'utf8').replace('onOverflow', '*onOverflow'));
+  await assert.rejects(attempt(stepwise), {
+    code: 'ERR_FORMAT_HANDLER',
+    message: /stepwise\.ts: the sampling format bad_\d+: the handler of task-clock is a generator function/,
+  });
+  const block = moduleOf('block', "asm.if(r7, '==', 0, async () => { throw new Error('too late'); });");
+  await assert.rejects(attempt(block), { code: 'ERR_BPF_ASYNC_BLOCK' });
   await assert.rejects(attempt(`${verifier},dept=3`), {
     code: 'ERR_FORMAT_OPTION',
     message: /did you mean depth/,
@@ -132,4 +148,41 @@ test("a user's format that cannot be", { skip }, async () => {
   assert.ok(!existsSync(marker) && !existsSync(output), 'the command ran');
   const isOurs = ({ name }: { name: string }) => name.startsWith(NAME.slice(0, 15));
   await goes(() => [...listPrograms(realSys), ...listMaps(realSys)].some(isOurs));
+});
+
+test('what is too large for the kernel is told with whose it is, and with the limit', { skip }, async () => {
+  const attempt = (name: string, shape: string) => {
+    const path = moduleOf(name, 'asm.dropRecord();');
+    const maps = `maps: [{ ...counts, name: '${NAME}_m', ${shape} }]`;
+    writeFileSync(path, readFileSync(path, 'utf8').replace('maps: [counts]', maps));
+    return record({ command: ['touch', marker], events: 'task-clock', formats: [path], output });
+  };
+  for (const [name, shape, limit] of [
+    ['wide', 'valueSizeBytes: 1 << 30', /has 1,073,741,828 bytes, and the kernel takes less than/],
+    ['many', 'maxEntries: 2 ** 28', /268,435,456 entries, and the kernel takes 134,217,728 at most/],
+    ['spread', "type: 'per-cpu-array', valueSizeBytes: 40000", /40,000 bytes on each CPU, .* 32,768 at most/],
+    ['longest', "type: 'array', valueSizeBytes: 2 ** 31", /2,147,483,648 bytes, .* less than 2 GiB/],
+    ['ring', "type: 'ring-buffer', keySizeBytes: 0, valueSizeBytes: 0, maxEntries: 5000", /of 5000 bytes$/],
+  ] as const)
+    await assert.rejects(attempt(name, shape), ({ message }: Error) => {
+      assert.match(
+        message,
+        new RegExp(`${name}\\.ts: the sampling format ${NAME}: (?:map|ring buffer) "${NAME}_m"`),
+      );
+      assert.match(message, limit);
+      return true;
+    });
+});
+
+test('a path with a comma is told from a format with options', { skip }, async () => {
+  const path = join(folder, 'own,format.ts');
+  writeFileSync(path, readFileSync(moduleOf('own', 'asm.dropRecord();'), 'utf8'));
+  await assert.rejects(
+    record({ command: ['touch', marker], events: 'task-clock', formats: [path], output }),
+    {
+      code: 'ERR_FORMAT_MODULE',
+      message: /there is no file \S+own$/,
+      remedy: /own,format\.ts is one, but a comma begins the options/,
+    },
+  );
 });

@@ -12,7 +12,7 @@ import { openedSampleType, type PlannedEvent } from '../session/index.ts';
 import { everyNth, runCounts } from './every-nth.ts';
 import type { FormatPlan, FormatProgram, HandlerContext, ProgramContext, SamplingFormat } from './format.ts';
 import { FormatAssembler } from './format-assembler.ts';
-import { explainThrown } from './format-errors.ts';
+import { explainThrown, refuseUnfinished } from './format-errors.ts';
 import { lossMap, ProgramLossCounters } from './loss-counters.ts';
 import { exitAfterEnd, loadBeginNs } from './recorded-time.ts';
 import { SuspensionWriter } from './suspension.ts';
@@ -69,7 +69,7 @@ export function assembleFormat(
     asm: FormatAssembler,
     type: BpfProgramType,
     index: number,
-    body: (context: ProgramContext) => void,
+    body: (context: ProgramContext) => unknown,
     beforeRun: () => void = () => {},
   ): BpfProgram => {
     try {
@@ -114,7 +114,7 @@ export function assembleFormat(
           remedy: 'Write one of your own, into a ring buffer; or record with the format ring beside it.',
         };
       }
-      body({
+      const returned = body({
         programType: type,
         // A handler has done it before its run was counted.
         onlyTarget: () => {
@@ -129,6 +129,7 @@ export function assembleFormat(
         notify,
         countEntry: addEntry,
       });
+      refuseUnfinished(format, what, returned, asm.lastLine);
       asm.end();
       return asm.assemble();
     } catch (error) {
@@ -176,7 +177,7 @@ export function assembleFormat(
         attr,
         isChainFoundByHandler: (bitsOfOthers & CALLCHAIN) !== 0n,
       };
-      format.onOverflow?.(asm, handler);
+      return format.onOverflow?.(asm, handler);
     };
     return write(`the handler of ${eventName}`, asm, type, index, body, waitForOverflow);
   });

@@ -7,6 +7,7 @@ import {
   type Register,
   r0,
   r9,
+  type SourceLine,
 } from '../bpf/index.ts';
 
 export interface KeepsNoRecord {
@@ -38,6 +39,11 @@ export class FormatAssembler extends BpfAssembler {
   /** Its tasks have the numbers that the kernel's records of our events have. */
   constructor(options: BpfAssemblerOptions) {
     super({ pidNamespace: ownPidNamespace(), ...options });
+  }
+
+  /** Whose line wrote the latest instruction. */
+  get lastLine(): SourceLine | null {
+    return this.code.lastLine();
   }
 
   /** Does the program, as far as it is written, refer to this map? */

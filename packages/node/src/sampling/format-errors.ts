@@ -11,6 +11,20 @@ const OWN_FORMATS = /^[/\\](?:src[/\\]sampling[/\\]formats|dist)[/\\]/;
 /** `at name (file:line:column)` or `at file:line:column`; of syntax errors the first line, `file:line`. */
 const FRAME = /(?:^|\(|at (?:async )?)((?:file:\/\/)?\/[^()]*?):(\d+)(?::(\d+))?\)?$/;
 
+/** Formats of users by their modules, to be named where no line can be. */
+const MODULES = new WeakMap<SamplingFormat, string>();
+
+export function rememberModule(format: SamplingFormat, path: string): void {
+  MODULES.set(format, path);
+}
+
+/** `./mine.ts: the sampling format mine`; with a line in place of the module where one is known. */
+export function formatText(format: SamplingFormat, line: SourceLine | null = null): string {
+  const isUsers = line !== null && !isOwn(line.file, OWN_FILES);
+  const place = isUsers ? formatSourceLine(line) : MODULES.get(format);
+  return `${place === undefined ? '' : `${place}: `}the sampling format ${format.name}`;
+}
+
 function isOwn(file: string, files: RegExp): boolean {
   return file.startsWith(OWN_FOLDER) && files.test(file.slice(OWN_FOLDER.length));
 }
@@ -55,6 +69,44 @@ export function explainThrown(
   return explained;
 }
 
+/** What its maps and programs may be refused for, without a line of its module. */
+const OF_THE_FORMAT: ReadonlySet<string> = new Set([
+  'ERR_BPF_MAP_CLASH',
+  'ERR_BPF_MEMORY',
+  'ERR_BPF_RING_SIZE',
+  'ERR_BPF_TOO_LARGE',
+]);
+
+/** An error of the loader, which knows maps and programs, and not whose they are. */
+export function explainLoading(format: SamplingFormat, error: unknown): unknown {
+  if (!(error instanceof CounterpointError) || !OF_THE_FORMAT.has(error.code)) return error;
+  const { code, message, remedy } = error;
+  const explained = new CounterpointError(code, `${formatText(format)}: ${message}`, remedy);
+  explained.cause = error;
+  return explained;
+}
+
+/**
+ * A function that writes instructions has written all of them when it returns. One that is async, or a generator, has not; what it
+ * throws later is nobody's.
+ */
+export function refuseUnfinished(
+  format: SamplingFormat,
+  what: string,
+  returned: unknown,
+  line: SourceLine | null,
+): void {
+  const isAsync = returned instanceof Promise;
+  if (isAsync) returned.catch(() => {});
+  const isGenerator = Object.prototype.toString.call(returned).endsWith('Generator]');
+  if (!isAsync && !isGenerator) return;
+  throw new CounterpointError(
+    'ERR_FORMAT_HANDLER',
+    `${formatText(format, line)}: ${what} is ${isAsync ? 'an async' : 'a generator'} function, which it must not be`,
+    'Its instructions are written while it is called. What has to be awaited can be in the module, or in collect.',
+  );
+}
+
 /** What a format needs. Throws what says why it cannot be had. */
 export function planOf(
   format: SamplingFormat,
@@ -71,7 +123,8 @@ export function planOf(
       remedy: 'Nothing was loaded.',
     });
   }
-  if (typeof plan === 'object' && plan !== null && !(plan instanceof Promise)) return plan as FormatPlan;
+  if (plan instanceof Promise) plan.catch(() => {});
+  else if (typeof plan === 'object' && plan !== null) return plan as FormatPlan;
   throw new CounterpointError(
     'ERR_FORMAT_PLAN',
     `the plan of the sampling format ${format.name} is ${plan instanceof Promise ? 'a promise' : String(plan)}, not an object`,

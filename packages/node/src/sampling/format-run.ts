@@ -10,6 +10,8 @@ import { makeAttr } from '@counterpoint/core/records';
 import {
   attachToEvent,
   attachToRawTracepoint,
+  type BpfMapDefinition,
+  type BpfProgram,
   BpfRingBuffer,
   type LoadedProgram,
   type LoadedSet,
@@ -21,7 +23,7 @@ import type { Fd, Sys, Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
 import { checkRows, checkSample } from './check-samples.ts';
 import type { CollectContext, FormatSample, FormatTarget, SampleRows, SamplingFormat } from './format.ts';
-import { planOf } from './format-errors.ts';
+import { explainLoading, planOf } from './format-errors.ts';
 import { HandlerCost } from './handler-cost.ts';
 import { LOSS_REASONS, LossCounters, type LossReason, type ProgramCounts } from './loss-counters.ts';
 import { MapTime } from './map-time.ts';
@@ -141,7 +143,7 @@ export class FormatRun implements Disposable {
     const notifications = assembled.hasNotifications ? [NOTIFY_RING] : [];
     // Without programs nothing is loaded, and so nothing needs rights for it.
     const ownMaps = programs.length === 0 ? [] : [assembled.losses, ...notifications];
-    const loaded = loadPrograms(sys, programs, { maps: [...(plan.maps ?? []), ...ownMaps] });
+    const loaded = load(sys, format, programs, [...(plan.maps ?? []), ...ownMaps]);
     const attached: Disposable[] = [];
     const held: Disposable[] = [loaded];
     try {
@@ -341,6 +343,19 @@ export class FormatRun implements Disposable {
 /** CLOCK_MONOTONIC, as `ktime_get_ns` of programs. */
 function nowNs(): bigint {
   return process.hrtime.bigint();
+}
+
+function load(
+  sys: Sys,
+  format: SamplingFormat,
+  programs: readonly BpfProgram[],
+  maps: readonly BpfMapDefinition[],
+): LoadedSet {
+  try {
+    return loadPrograms(sys, programs, { maps });
+  } catch (error) {
+    throw explainLoading(format, error);
+  }
 }
 
 /** Handlers to their events, programs to their places. What is opened for it goes to the front of `attached`. */

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { SamplingFormat } from './format.ts';
+import { rememberModule } from './format-errors.ts';
 import type { FormatOption } from './format-options.ts';
 import { loadDefaultExport } from './load-module.ts';
 
@@ -33,10 +35,14 @@ export function splitSpecification(text: string): FormatSpecification {
     : { name: text.slice(0, comma).trim(), options: text.slice(comma + 1) };
 }
 
-/** A format by its name, or a user's by its path. */
-export async function findFormat(name: string): Promise<SamplingFormat> {
-  if (PATH.test(name))
-    return checkedFormat(`${name} exports no sampling format`, await loadDefaultExport(name));
+/** A format by its name, or a user's by its path. `specification`: the text that it is from, with its options. */
+export async function findFormat(name: string, specification: string = name): Promise<SamplingFormat> {
+  refuseComma(name, specification);
+  if (PATH.test(name)) {
+    const format = checkedFormat(`${name} exports no sampling format`, await loadDefaultExport(name));
+    rememberModule(format, name);
+    return format;
+  }
   const load = Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name] : undefined;
   if (load === undefined)
     throw new CounterpointError(
@@ -45,6 +51,16 @@ export async function findFormat(name: string): Promise<SamplingFormat> {
       `There are ${builtInFormats.join(', ')}. A format of your own is named by its file: ./my-format.ts`,
     );
   return (await load()).default as SamplingFormat;
+}
+
+/** A file with a comma in its name, which nobody can have meant otherwise. */
+function refuseComma(name: string, specification: string): void {
+  if (name === specification || existsSync(name) || !existsSync(specification)) return;
+  throw new CounterpointError(
+    'ERR_FORMAT_MODULE',
+    `there is no file ${name}`,
+    `${specification} is one, but a comma begins the options of a format: name a link to it that has none.`,
+  );
 }
 
 /** What every format must have, by the type it has. */
