@@ -14,7 +14,8 @@ import { realSys } from '../sys/index.ts';
 import { CommandError } from '../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { takeEventTables } from './event-tables.ts';
-import { countOf, formatBytes, formatCount, formatDuration } from './human.ts';
+import { formatSummary } from './format-summary.ts';
+import { formatBytes, formatCount } from './human.ts';
 import { listFormats } from './list-formats.ts';
 import { lossLines } from './loss-text.ts';
 import { printError } from './output-error.ts';
@@ -23,6 +24,7 @@ import type { RecordName } from './record.ts';
 import { samplingRequest } from './sampling-options.ts';
 import { stopOnSignals } from './stop-signals.ts';
 import { packageVersion } from './version.ts';
+import { WaitingText } from './waiting-text.ts';
 
 type Context = VerbContext<RecordName>;
 type Arguments = Context['args'];
@@ -45,10 +47,10 @@ export async function runRecord(context: Context): Promise<number> {
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   if (args.boolean('plan')) return await printRecordPlan(options, context);
   using progress = new ProgressLine(err);
-  using stop = stopOnSignals(() =>
-    say(
-      `counterpoint record: waiting for ${args.has('format') ? 'the command and the formats' : 'the command'} to end; Ctrl-C again does not wait`,
-    ),
+  const waiting = new WaitingText(say, err);
+  using stop = stopOnSignals(
+    () => waiting.tell(),
+    () => waiting.tellFormats(),
   );
   let shownNotes = 0;
   const showNotes = (notes: readonly Note[]) => {
@@ -66,6 +68,7 @@ export async function runRecord(context: Context): Promise<number> {
         showNotes(start.notes);
         if (args.boolean('verbose')) describeStart(start, say);
       },
+      onStop: (stopped) => waiting.onStop(stopped),
       ...(isQuiet || !err.isTerminal
         ? {}
         : {
@@ -127,20 +130,6 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
     if (format.name !== 'ring') say(`${prefix} ${formatSummary(format)} ]`);
   }
   for (const line of lossLines(result.loss, [])) say(`${prefix} LOST: ${line} ]`);
-}
-
-/** `histogram: 25,000 overflows, 310 ns each in the kernel, 57.6 KB read, 1,200 samples`. */
-function formatSummary(format: RecordResult['formats'][number]): string {
-  const { name, hasHandler, overflows, runs, costNs, bytesRead, samples, suspended } = format;
-  const what = hasHandler ? countOf(overflows, 'overflow') : countOf(runs, 'program run');
-  const cost =
-    costNs === null || runs === 0n ? '' : `, ${Math.round(costNs / Number(runs))} ns each in the kernel`;
-  const read = bytesRead === 0 ? '' : `, ${formatBytes(bytesRead)} read`;
-  const blind =
-    suspended === null
-      ? ''
-      : `, suspended ${countOf(suspended.times, 'time')} for ${formatDuration(Number(suspended.ns))}`;
-  return `${name}: ${what}${cost}${read}${samples === 0 ? '' : `, ${countOf(samples, 'sample')}`}${blind}`;
 }
 
 function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {

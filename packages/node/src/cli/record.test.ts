@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chmodSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -149,6 +158,46 @@ describe('record', { skip }, () => {
     assert.equal(await statusOf(child), null);
     assert.equal(child.signalCode, 'SIGINT');
     assert.ok((await samplesIn(file('signal.data'))) > 10);
+  });
+
+  test('a format whose collect never ends is named at the first signal, the second ends it', {
+    skip: process.getuid?.() === 0 ? false : 'needs root',
+  }, async () => {
+    const format = file('endless.ts');
+    writeFileSync(
+      format,
+      "export default { name: 'endless', version: 1, summary: '', options: {}, plan: () => ({}), onOverflow() {},\n" +
+        '  async *collect() { await new Promise(() => {}); } };\n',
+    );
+    const words = [
+      'record',
+      '--format',
+      format,
+      '-e',
+      'task-clock',
+      '-o',
+      file('endless.data'),
+      'echo',
+      'go',
+    ];
+    for (const [signal, status] of [
+      ['SIGTERM', 143],
+      ['SIGINT', 130],
+    ] as const) {
+      const child = spawn(process.execPath, [...RUNNER, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+      // Without an end the test would wait for ever.
+      const guard = setTimeout(() => child.kill('SIGKILL'), 60_000);
+      await once(child.stdout, 'data');
+      child.kill(signal);
+      let text = '';
+      for await (const piece of child.stderr) {
+        text += piece;
+        if (/format endless has not finished \(its collect\); the same signal again ends/.test(text)) break;
+      }
+      child.kill(signal);
+      assert.equal(await statusOf(child), status, text);
+      clearTimeout(guard);
+    }
   });
 
   test('an ordinary user records what is theirs, in user space', { skip: userSkip() }, async () => {

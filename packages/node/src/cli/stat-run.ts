@@ -78,9 +78,10 @@ async function countAndPrint(
   err: Output,
   isVerbose: boolean,
 ): Promise<number> {
-  using stop = stopOnSignals(() =>
-    err.line('counterpoint stat: waiting for the command to end; Ctrl-C again does not wait'),
-  );
+  using stop = stopOnSignals(() => {
+    err.line('counterpoint stat: waiting for the command to end; Ctrl-C again does not wait');
+    err.flush();
+  });
   const printer = new StatPrinter(settings, settings.quiet ? null : output);
   const runs: RunResult[] = [];
   do {

@@ -24,9 +24,9 @@ export interface SignalStop extends Disposable {
 /**
  * The first signal ends recording or counting, and what there is by then is written; a second one ends this process at once.
  * Under nohup a hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with
- * `kill -INT`.
+ * `kill -INT`. `onFirst` is called at the first signal, `onLongWait` when what it ends takes its time.
  */
-export function stopOnSignals(onLongWait: () => void): SignalStop {
+export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () => {}): SignalStop {
   const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);
   const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
   const controller = new AbortController();
@@ -37,6 +37,7 @@ export function stopOnSignals(onLongWait: () => void): SignalStop {
     received = signal;
     endedBy = signal;
     controller.abort();
+    onFirst();
     timer = setTimeout(onLongWait, LONG_WAIT_MS);
   };
   for (const signal of signals) process.on(signal, onSignal);

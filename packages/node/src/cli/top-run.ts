@@ -20,9 +20,10 @@ export async function runTop({ args, out, err }: VerbContext<TopName>): Promise<
   const { isQuiet } = settings;
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   const isScreen = !settings.asJson && !settings.asText && out.canOverwrite;
-  using stop = stopOnSignals(() =>
-    err.line('counterpoint top: waiting for the command to end; Ctrl-C again does not wait'),
-  );
+  using stop = stopOnSignals(() => {
+    err.line('counterpoint top: waiting for the command to end; Ctrl-C again does not wait');
+    err.flush();
+  });
   let end: LiveEnd | null;
   try {
     await using live = await LiveProfile.open({

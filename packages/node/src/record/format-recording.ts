@@ -72,6 +72,11 @@ export class FormatRecording implements Disposable {
     return new Set(this.#parts.flatMap((part) => part.programIds));
   }
 
+  /** Formats that were told to end, and have not. */
+  get unfinished(): readonly string[] {
+    return this.#parts.filter(({ isEnding }) => isEnding).map(({ name }) => name);
+  }
+
   /** Written so far. */
   get samples(): number {
     return this.#parts.reduce((sum, { samples }) => sum + samples, 0);
@@ -138,11 +143,17 @@ class FormatPart {
   /** Written. */
   samples = 0;
   unwrittenSamples = 0;
+  /** From `stop` until its `collect` is over. */
+  isEnding = false;
 
   constructor(sys: Sys, request: FormatRequest) {
     this.#run = FormatRun.open(sys, request);
     this.#events = request.events;
     this.#encoders = request.events.map((event) => new SampleEncoder(event));
+  }
+
+  get name(): string {
+    return this.#run.format.name;
   }
 
   get programIds(): number[] {
@@ -236,8 +247,10 @@ class FormatPart {
   }
 
   async stop(): Promise<unknown> {
+    this.isEnding = true;
     this.#run.stop();
     await this.#reading;
+    this.isEnding = false;
     return this.#error;
   }
 

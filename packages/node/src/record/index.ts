@@ -5,6 +5,7 @@ export type {
   RecordProgress,
   RecordResult,
   RecordStart,
+  RecordStop,
   StopReason,
 } from './options.ts';
 export { type PlannedFormat, planRecording } from './plan.ts';

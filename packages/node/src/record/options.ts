@@ -65,6 +65,8 @@ export interface RecordOptions {
   progressIntervalMs?: number;
   /** Called once, when everything is open and the target runs. */
   onStart?: (start: RecordStart) => void;
+  /** Called once, when the counters are stopped: sampling formats may take their time with what is left. */
+  onStop?: (stop: RecordStop) => void;
   /**
    * When the recording ends before its command does, the command gets SIGTERM. One that has not ended after so many ms is left
    * running, with a note; default 5000, Infinity waits for it.
@@ -102,6 +104,11 @@ export interface RecordStart {
   notes: readonly Note[];
   /** Of the command, where there is one. */
   pid: number | null;
+}
+
+export interface RecordStop {
+  /** The names of formats whose `collect` has not ended by now. */
+  unfinishedFormats(): readonly string[];
 }
 
 /** Why a recording ended. */

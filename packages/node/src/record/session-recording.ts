@@ -89,6 +89,7 @@ export class SessionRecording {
     await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps, notes));
     const stop = await this.#untilStopped();
     session.disable();
+    this.#tellStop(stop);
     const formatError = await this.#parts.formats.stop();
     if (formatError !== null && stop.error === null)
       Object.assign(stop, { reason: 'write-error', error: formatError });
@@ -172,6 +173,16 @@ export class SessionRecording {
   #enable(): void {
     this.#parts.session.enable();
     this.#parts.formats.begin();
+  }
+
+  /** The reason to stop is known by now: what the caller's function throws takes its place. */
+  #tellStop(stop: Stop): void {
+    const { options, formats } = this.#parts;
+    try {
+      options.onStop?.({ unfinishedFormats: () => formats.unfinished });
+    } catch (error) {
+      Object.assign(stop, { reason: 'callback-threw', error });
+    }
   }
 
   /** Call a function of the caller's. One that throws ends the recording. */
