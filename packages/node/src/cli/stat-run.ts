@@ -30,7 +30,7 @@ import {
   unitWidthOf,
 } from './stat-text.ts';
 import { timeLines } from './stat-times.ts';
-import { stopOnSignals } from './stop-signals.ts';
+import { stopOnSignals, tellWait } from './stop-signals.ts';
 
 type Context = VerbContext<StatName>;
 
@@ -78,10 +78,7 @@ async function countAndPrint(
   err: Output,
   isVerbose: boolean,
 ): Promise<number> {
-  using stop = stopOnSignals(() => {
-    err.line('counterpoint stat: waiting for the command to end; Ctrl-C again does not wait');
-    err.flush();
-  });
+  using stop = stopOnSignals(() => tellWait('stat', err));
   const printer = new StatPrinter(settings, settings.quiet ? null : output);
   const runs: RunResult[] = [];
   do {

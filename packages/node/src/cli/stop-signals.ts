@@ -1,9 +1,16 @@
 import { constants } from 'node:os';
 import { inherited } from '../target/index.ts';
+import type { Output } from './output.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 /** After a signal, the command may take its time; then it is said what is waited for. */
 const LONG_WAIT_MS = 2000;
+
+/** What a verb says then. The next signal ends this process, so it may not stay in a buffer. */
+export function tellWait(verb: string, err: Output): void {
+  err.line(`counterpoint ${verb}: waiting for the command to end; Ctrl-C again does not wait`);
+  err.flush();
+}
 
 /** What this process ends by, once it has written what it has. */
 let endedBy: NodeJS.Signals | null = null;

@@ -5,7 +5,7 @@ import { EXIT_OK, type VerbContext } from './args.ts';
 import { takeEventTables } from './event-tables.ts';
 import type { Output } from './output.ts';
 import { printError } from './output-error.ts';
-import { type SignalStop, stopOnSignals } from './stop-signals.ts';
+import { type SignalStop, stopOnSignals, tellWait } from './stop-signals.ts';
 import type { TopName } from './top.ts';
 import { showScreen } from './top-interactive.ts';
 import { type TopSettings, topSettings } from './top-settings.ts';
@@ -20,10 +20,7 @@ export async function runTop({ args, out, err }: VerbContext<TopName>): Promise<
   const { isQuiet } = settings;
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   const isScreen = !settings.asJson && !settings.asText && out.canOverwrite;
-  using stop = stopOnSignals(() => {
-    err.line('counterpoint top: waiting for the command to end; Ctrl-C again does not wait');
-    err.flush();
-  });
+  using stop = stopOnSignals(() => tellWait('top', err));
   let end: LiveEnd | null;
   try {
     await using live = await LiveProfile.open({

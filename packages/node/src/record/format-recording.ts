@@ -2,9 +2,14 @@
  * Sampling formats in a recording: their results become samples of the events that they were attached to, and are written
  * between the rounds of the rings.
  */
-import { TWO_32 } from '@counterpoint/core/base';
 import { type LossEntry, LossLedger } from '@counterpoint/core/loss';
-import { explainThrown, type FormatRequest, FormatRun, rowStart } from '../sampling/index.ts';
+import {
+  explainThrown,
+  type FormatRequest,
+  FormatRun,
+  rowStart,
+  timeNumberOfRow,
+} from '../sampling/index.ts';
 import type { SessionEvent } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { SampleBuffer, SampleEncoder } from './sample-encoder.ts';
@@ -202,18 +207,11 @@ class FormatPart {
           if (this.#isTimeToWrite()) await this.#writeSome(write);
         }
       else {
-        const commonNs = Number(rows.timeNs);
         const { words, at } = rows;
         for (let index = 0; index < rows.count; index++) {
           const start = rowStart(rows, index);
           this.#encoders[words[start + at.event]!]!.encodeRow(this.#writer, rows, index);
-          this.#sawTime(
-            rows.timesNs !== undefined
-              ? Number(rows.timesNs[index])
-              : at.timeNs === undefined
-                ? commonNs
-                : words[start + at.timeNs + 1]! * TWO_32 + words[start + at.timeNs]!,
-          );
+          this.#sawTime(timeNumberOfRow(rows, index));
           if (this.#isTimeToWrite()) await this.#writeSome(write);
         }
       }

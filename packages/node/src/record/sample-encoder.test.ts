@@ -20,7 +20,7 @@ import {
 } from '@counterpoint/core/abi';
 import { BodyWriter, encodeRecord, makeAttr, SampleLayout } from '@counterpoint/core/records';
 import * as fc from 'fast-check';
-import { type SampleRows, sampleOfRow } from '../sampling/index.ts';
+import { type SampleRows, sampleOfRow, timeNumberOfRow } from '../sampling/index.ts';
 import type { SessionEvent } from '../session/index.ts';
 import { SampleBuffer, SampleEncoder } from './sample-encoder.ts';
 
@@ -122,6 +122,7 @@ test('rows of memory are what their samples are one by one', () => {
           [expected.ip, expected.pid, expected.period],
         );
         assert.equal(sample.timeNs, times === 'common' ? 99n : expected.timeNs);
+        assert.equal(timeNumberOfRow(rows, index), Number(sample.timeNs));
         encoder.encodeRow(byRow, rows, index);
         encoder.encode(one, sample);
       });

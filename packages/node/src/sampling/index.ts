@@ -46,5 +46,5 @@ export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';
 export { type PlannedFormat, planFormat } from './plan-format.ts';
 export type { RecordedTime } from './recorded-time.ts';
 export { builtInFormats, checkedFormat, findFormat, splitSpecification } from './registry.ts';
-export { chainLength, ownMark, rowStart, sampleOfRow, timeOfRow } from './sample-rows.ts';
+export { chainLength, ownMark, rowStart, sampleOfRow, timeNumberOfRow, timeOfRow } from './sample-rows.ts';
 export { requireSuspension, type SuspendedBy } from './suspension.ts';

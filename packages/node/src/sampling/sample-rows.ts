@@ -43,6 +43,15 @@ export function timeOfRow(rows: SampleRows, index: number): bigint {
   return at.timeNs === undefined ? rows.timeNs : pairAt(rows.words, rowStart(rows, index) + at.timeNs);
 }
 
+/** The same as a number, whole within a hundred days of the machine's start; for who looks at all rows. */
+export function timeNumberOfRow(rows: SampleRows, index: number): number {
+  const { words, at, timesNs } = rows;
+  if (timesNs !== undefined) return Number(timesNs[index]);
+  if (at.timeNs === undefined) return Number(rows.timeNs);
+  const start = rowStart(rows, index) + at.timeNs;
+  return words[start + 1]! * HIGH_HALF + words[start]!;
+}
+
 /** Of the chain at a place; at 0 is none, and it is a mark and the address. */
 export function chainLength(chains: Uint32Array, place: number): number {
   return place === 0 ? 2 : chains[2 * place]!;
