@@ -50,7 +50,9 @@ export function decodeSampleInto(
   le: boolean,
   out: SampleFields,
 ): boolean {
-  // Samples of one shape set the same fields; only what another shape or a cut sample left behind must go.
+  // Samples of one shape set the same fields, each at every decode: a part whose content may be missing (a register dump of a
+  // kernel thread, an empty user stack) sets its fields to their defaults then. So only what another shape or a cut sample
+  // left behind must go.
   if (out.shape !== layout.shape) {
     out.reset();
     out.shape = layout.shape;
@@ -197,6 +199,7 @@ function decodeVariableParts(
     if (at + 8 > end) return false;
     out.userRegsAbi = view.getUint32(at + lo, le);
     at += 8;
+    out.userRegsOffset = 0;
     if (out.userRegsAbi !== 0) {
       if (at + layout.userRegisterCount * 8 > end) return false;
       out.userRegsOffset = at;
@@ -208,7 +211,7 @@ function decodeVariableParts(
     const size = view.getUint32(at + lo, le);
     const tooBig = view.getUint32(at + hi, le) !== 0;
     at += 8;
-    out.userStackSize = 0;
+    out.userStackOffset = out.userStackSize = out.userStackDynamicSize = 0;
     if (size !== 0 || tooBig) {
       // The bytes, then how many of them are real.
       if (tooBig || size > end - at - 8) return false;
@@ -241,6 +244,7 @@ function decodeVariableParts(
     if (at + 8 > end) return false;
     out.interruptRegsAbi = view.getUint32(at + lo, le);
     at += 8;
+    out.interruptRegsOffset = 0;
     if (out.interruptRegsAbi !== 0) {
       if (at + layout.interruptRegisterCount * 8 > end) return false;
       out.interruptRegsOffset = at;

@@ -13,6 +13,7 @@ import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_USER,
   PERF_RECORD_SAMPLE,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
@@ -162,6 +163,51 @@ const SEVERAL_RECORDS: readonly PerfRecord[] = [
   round(),
 ];
 
+/** IP, TID, TIME, PERIOD, REGS_USER, STACK_USER, IDENTIFIER; registers IP and SP of x86. */
+const USER_STACKS_EVENT: readonly WrittenEvent[] = [
+  {
+    attr: makeAttr({
+      type: 1,
+      samplePeriodOrFreq: 1000n,
+      sampleType: 0x1_3107n,
+      sampleRegsUser: 0x180n,
+      sampleStackUser: 64,
+      flags: { sampleIdAll: 1, comm: 1, excludeCallchainUser: 1 },
+    }),
+    ids: [1n],
+    name: 'cpu-clock',
+  },
+];
+
+function withStack(time: bigint, stack: number, isKernelThread = false): PerfRecord {
+  const registers = isKernelThread ? [] : [0x40_0010n, 0x7fff_0000_1000n];
+  return {
+    type: PERF_RECORD_SAMPLE,
+    misc: isKernelThread ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+    tail,
+    sample: {
+      identifier: 1n,
+      ip: isKernelThread ? KERNEL_TEXT : 0x40_0010n,
+      pid: 10,
+      tid: 10,
+      time,
+      period: 1000n,
+      userRegisters: { abi: isKernelThread ? 0 : 2, registers },
+      userStack: { bytes: exampleBytes(stack), dynamicSize: stack },
+    },
+  };
+}
+
+/** Threads of the kernel have no registers and no stack of user code; they stand between those that have. */
+const USER_STACKS: readonly PerfRecord[] = [
+  comm(10, 'demo', START),
+  withStack(START + 1n * MS, 64),
+  withStack(START + 2n * MS, 0, true),
+  withStack(START + 3n * MS, 64),
+  withStack(START + 4n * MS, 0, true),
+  round(),
+];
+
 /** Losses, and records and features that nobody knows yet. */
 const UNKNOWN: readonly PerfRecord[] = [
   comm(10, 'demo', START),
@@ -278,6 +324,7 @@ export function fixtureRecordings(): FixtureRecording[] {
   return [
     plain,
     file('call-chains', CPU_CLOCK, CALL_CHAINS),
+    file('user-stacks', USER_STACKS_EVENT, USER_STACKS),
     {
       ...file('several-events', SEVERAL, SEVERAL_RECORDS),
       bytes: writePerfData({ attrs: SEVERAL, records: SEVERAL_RECORDS, features: { ...FEATURES, groups } }),
