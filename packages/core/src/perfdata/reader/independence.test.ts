@@ -17,7 +17,11 @@ const files = [...fixtureRecordings(), ...corpusFiles('perfdata')].map(({ name, 
 
 function asText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'bigint' ? `${part}n` : part instanceof Uint8Array ? Buffer.from(part).toString('hex') : part,
+    typeof part === 'bigint'
+      ? `${part}n`
+      : part instanceof Uint8Array
+        ? Buffer.from(part).toString('hex')
+        : part,
   );
 }
 
