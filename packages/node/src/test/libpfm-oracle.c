@@ -1,6 +1,6 @@
 /*
- * What libpfm4 itself makes of the event names on standard input, one a line; see fixtures/events/README.md. For each: the
- * name, then `  perf CODE CPU BYTES` and `  raw CODE WORDS`.
+ * What libpfm4 itself makes of the event names on standard input, one a line. For each: the name, then
+ * `  perf CODE CPU BYTES` and `  raw CODE WORDS`.
  */
 #include <perfmon/pfmlib_perf_event.h>
 #include <stdio.h>
