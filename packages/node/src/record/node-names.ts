@@ -1,5 +1,6 @@
 import type { Note } from '../session/index.ts';
 import { isNodeProgram } from '../target/index.ts';
+import { appendNodeOptions, flagName, nodeOptionWords } from './node-options.ts';
 import type { RecordOptions } from './options.ts';
 
 /**
@@ -17,12 +18,19 @@ export function nodeOptionsForNames(
   const env = options.launch?.env ?? process.env;
   const wanted = options.nodeNames ?? 'auto';
   if (wanted === false || (wanted === 'auto' && !isNodeProgram(program))) return null;
-  const given = (env['NODE_OPTIONS'] ?? '').split(/\s+/).filter((word) => word !== '');
-  // --perf-prof names functions in a jitdump instead.
-  const isNamed = given.some((word) => word.startsWith('--perf-basic-prof') || word === '--perf-prof');
-  const added = NAME_FLAGS.filter((flag) => !given.includes(flag) && !(isNamed && flag === NAME_FLAGS[0]));
+  const given = env['NODE_OPTIONS'] ?? '';
+  const names = nodeOptionWords(given)?.map(flagName);
+  // Node does not start with this one. It shall say so of what the user wrote.
+  if (names === undefined) return null;
+  const added = NAME_FLAGS.filter((flag) => !isDecided(flag, names));
   if (added.length === 0) return null;
   const text = `the command is Node: NODE_OPTIONS has ${added.join(' ')}, so that JavaScript functions have names (--no-node-names leaves it out)`;
   notes.push({ kind: 'node-names', text });
-  return [...given, ...added].join(' ');
+  return appendNodeOptions(given, added);
+}
+
+/** Whether the user has set a flag, or set it off, or asked for names in another way: --perf-prof writes a jitdump. */
+function isDecided(flag: string, names: readonly string[]): boolean {
+  if (names.includes(flag) || names.includes(`--no-${flag.slice(2)}`)) return true;
+  return flag === NAME_FLAGS[0] && names.some((name) => name === '--perf-prof' || name.startsWith(flag));
 }

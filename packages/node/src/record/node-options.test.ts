@@ -1,0 +1,106 @@
+/** NODE_OPTIONS of the command: read as Node reads it, and only ever added to. Node itself is the judge. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { examineMachine } from '../probe/index.ts';
+import { realSys } from '../sys/index.ts';
+import { nodeOptionsForNames } from './node-names.ts';
+import { nodeOptionWords } from './node-options.ts';
+import { record } from './record.ts';
+
+const FLAGS = '--perf-basic-prof --interpreted-frames-native-stack';
+const directory = mkdtempSync(join(tmpdir(), 'counterpoint-node-options-'));
+after(() => rmSync(directory, { recursive: true }));
+
+const titles: readonly string[] = [
+  '--title=plain',
+  '--title="a  b"',
+  '--title=a"  b "c',
+  '  --no-warnings   --title=after ',
+  String.raw`"--title=say \"hi\" to C:\\x"`,
+  String.raw`--title=back\slash`,
+  '--title=tab\tinside',
+  '--title=new\nline',
+  '--title=a"" ""--no-warnings',
+];
+const refused: readonly string[] = ['--title="open', '--title="x\\', '"'];
+
+/** The title that Node has by this, or null where it does not start. */
+function titleOf(NODE_OPTIONS: string): string | null {
+  const words = ['-p', 'JSON.stringify(process.title)'];
+  // V8 opens a log in the working directory.
+  const options = { cwd: directory, encoding: 'utf8', env: { ...process.env, NODE_OPTIONS } } as const;
+  const { status, stdout, pid } = spawnSync(process.execPath, words, options);
+  rmSync(`/tmp/perf-${pid}.map`, { force: true });
+  return status === 0 ? JSON.parse(stdout) : null;
+}
+
+const forNames = (NODE_OPTIONS: string) =>
+  nodeOptionsForNames(process.execPath, { nodeNames: true, launch: { env: { NODE_OPTIONS } } }, []);
+
+describe('NODE_OPTIONS', () => {
+  for (const text of titles)
+    test(`${JSON.stringify(text)} is read as Node reads it, and stays so with more behind it`, () => {
+      const title = titleOf(text);
+      assert.ok(title !== null, 'Node does not start');
+      const said = nodeOptionWords(text)?.findLast((word) => word.startsWith('--title='));
+      assert.equal(said?.slice('--title='.length), title);
+      const longer = forNames(text)!;
+      assert.equal(longer, `${text} ${FLAGS}`);
+      assert.equal(titleOf(longer), title);
+    });
+
+  for (const text of refused)
+    test(`${JSON.stringify(text)}: Node refuses it, and it is left to Node to say so`, () => {
+      assert.deepEqual([titleOf(text), nodeOptionWords(text), forNames(text)], [null, null, null]);
+    });
+
+  test('empty and all blank', () => {
+    assert.deepEqual(nodeOptionWords('   '), []);
+    assert.deepEqual([forNames(''), forNames('  ')], [FLAGS, `   ${FLAGS}`]);
+    assert.notEqual(titleOf(forNames('  ')!), null);
+  });
+
+  for (const [given, added] of [
+    ['--perf-basic-prof', '--interpreted-frames-native-stack'],
+    ['--perf_basic_prof --interpreted_frames_native_stack', null],
+    ['"--perf-basic-prof" "--interpreted-frames-native-stack"', null],
+    ['--perf-basic-prof-only-functions', '--interpreted-frames-native-stack'],
+    ['--perf-prof', '--interpreted-frames-native-stack'],
+    ['--no-perf-basic-prof', '--interpreted-frames-native-stack'],
+    ['--no-interpreted-frames-native-stack', '--perf-basic-prof'],
+    ['--title="--perf-basic-prof "', FLAGS],
+  ] as const)
+    test(`${given}: what the user decided stays`, () => {
+      assert.equal(forNames(given), added === null ? null : `${given} ${added}`);
+      assert.notEqual(titleOf(forNames(given) ?? given), null);
+    });
+
+  const { canRecord } = examineMachine(realSys, 1);
+  test('a recorded program loads a module whose path has blanks', {
+    skip: !canRecord && 'nothing can be recorded here',
+  }, async () => {
+    const blank = join(directory, 'a  b');
+    mkdirSync(blank);
+    const out = join(directory, 'loaded.txt');
+    const preload = join(blank, 'x.js');
+    writeFileSync(preload, `require('fs').writeFileSync(${JSON.stringify(out)}, process.env.NODE_OPTIONS)`);
+    const NODE_OPTIONS = `--require "${preload}"`;
+    const result = await record({
+      command: [process.execPath, '-e', '0'],
+      output: join(directory, 'perf.data'),
+      launch: {
+        cwd: directory,
+        env: { ...process.env, NODE_OPTIONS },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      },
+      onStart: ({ pid }) => after(() => rmSync(`/tmp/perf-${pid}.map`, { force: true })),
+    });
+    assert.equal(result.exitCode, 0);
+    assert.ok(existsSync(out));
+    assert.equal(readFileSync(out, 'utf8'), `${NODE_OPTIONS} ${FLAGS}`);
+  });
+});
