@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -31,4 +32,72 @@ test('packages that are packed in a fresh clone are complete', (t) => {
   }
   for (const path of ['bin/counterpoint', 'bin/counterpoint.js', 'dist/cli.js', 'dist/help/record.txt'])
     assert.ok(filesOf('counterpoint').includes(path), path);
+});
+
+/** Prints what `instanceof` says of errors of each package, thrown and made, by the classes of both. */
+const ERRORS = `
+import * as core from '@counterpoint/core';
+import * as node from 'counterpoint';
+const thrown = [];
+await node.openRecording(new Uint8Array(20)).catch((error) => thrown.push(error));
+await core.openPerfData(new Uint8Array(20)).catch((error) => thrown.push(error));
+await node.openRecording('/does/not/exist').catch((error) => thrown.push(error));
+thrown.push(new Error('another'), null, 'text', new (class Own extends core.CounterpointError {})('ERR_OWN', ''));
+class Mine extends node.FormatError {}
+console.log(JSON.stringify({
+  apart: core.FormatError !== node.FormatError,
+  base: [core, node].map(({ CounterpointError }) => thrown.map((error) => error instanceof CounterpointError)),
+  format: [core, node].map(({ FormatError }) => thrown.map((error) => error instanceof FormatError)),
+  extended: thrown.map((error) => error instanceof Mine),
+  own: [new Mine('ERR', 0, '', '') instanceof Mine, new Mine('ERR', 0, '', '') instanceof core.FormatError],
+}));
+`;
+
+test('instanceof holds for errors across the packages as they are installed, and in a bundle of both', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-installed-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, '@counterpoint'), { recursive: true });
+  for (const [name, target] of [
+    ['core', '@counterpoint/core'],
+    ['node', 'counterpoint'],
+  ] as const) {
+    const packed = JSON.parse(
+      execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], {
+        cwd: join(root, 'packages', name),
+        encoding: 'utf8',
+      }),
+    );
+    mkdirSync(join(modules, target));
+    execFileSync('tar', ['xf', join(folder, packed[0].filename), '--strip-components=1', '-C', join(modules, target)]);
+  }
+  for (const name of ['fzstd', 'koffi', '@koromix', '@swc']) {
+    const source = join(root, 'node_modules', name);
+    if (existsSync(source)) symlinkSync(source, join(modules, name));
+  }
+  writeFileSync(join(folder, 'errors.mjs'), ERRORS);
+  await build({
+    entryPoints: [join(folder, 'errors.mjs')],
+    outfile: join(folder, 'bundle.mjs'),
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['koffi', '@swc/wasm-typescript'],
+    logLevel: 'error',
+  });
+  for (const program of ['errors.mjs', 'bundle.mjs']) {
+    const { apart, ...answers } = JSON.parse(
+      execFileSync(process.execPath, [join(folder, program)], { cwd: folder, encoding: 'utf8' }),
+    );
+    const base = [true, true, true, false, false, false, true];
+    const format = [true, true, false, false, false, false, false];
+    assert.deepEqual(answers, {
+      base: [base, base],
+      format: [format, format],
+      extended: format.map(() => false),
+      own: [true, true],
+    });
+    t.diagnostic(`${program}: ${apart ? 'two copies' : 'one copy'} of the classes`);
+  }
 });

@@ -2,7 +2,7 @@ export type { BlobLike, ByteInput, ByteSource, ByteStream } from './byte-source.
 export { asByteInput, blobSource, memorySource } from './byte-source.ts';
 export type { Damage } from './damage.ts';
 export { DamageLog } from './damage.ts';
-export { CounterpointError, FormatError } from './errors.ts';
+export { CounterpointError, FormatError, sameInEveryCopy } from './errors.ts';
 export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';
 export { printable, printableJson } from './printable.ts';

@@ -1,4 +1,4 @@
-import { CounterpointError } from '../base/index.ts';
+import { CounterpointError, sameInEveryCopy } from '../base/index.ts';
 
 /** What the text is called. */
 export type Syntax = 'event' | 'filter';
@@ -16,6 +16,10 @@ const SHOWN_BEFORE = 13;
  *                        \___ unknown event; did you mean cycles?
  */
 export class EventSyntaxError extends CounterpointError {
+  static {
+    sameInEveryCopy(EventSyntaxError, 'EventSyntaxError');
+  }
+
   readonly text: string;
   /** Where in the text, in characters from 0. */
   readonly column: number;

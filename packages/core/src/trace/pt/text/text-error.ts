@@ -1,7 +1,11 @@
-import { CounterpointError } from '../../../base/index.ts';
+import { CounterpointError, sameInEveryCopy } from '../../../base/index.ts';
 
 /** A trace program that cannot be read: which line, and what is wrong there. */
 export class TraceTextError extends CounterpointError {
+  static {
+    sameInEveryCopy(TraceTextError, 'TraceTextError');
+  }
+
   readonly line: number;
 
   constructor(name: string, line: number, message: string, remedy = '') {
