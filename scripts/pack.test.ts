@@ -63,13 +63,23 @@ test('instanceof holds for errors across the packages as they are installed, and
     ['node', 'counterpoint'],
   ] as const) {
     const packed = JSON.parse(
-      execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], {
-        cwd: join(root, 'packages', name),
-        encoding: 'utf8',
-      }),
+      execFileSync(
+        'npm',
+        ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder],
+        {
+          cwd: join(root, 'packages', name),
+          encoding: 'utf8',
+        },
+      ),
     );
     mkdirSync(join(modules, target));
-    execFileSync('tar', ['xf', join(folder, packed[0].filename), '--strip-components=1', '-C', join(modules, target)]);
+    execFileSync('tar', [
+      'xf',
+      join(folder, packed[0].filename),
+      '--strip-components=1',
+      '-C',
+      join(modules, target),
+    ]);
   }
   for (const name of ['fzstd', 'koffi', '@koromix', '@swc']) {
     const source = join(root, 'node_modules', name);

@@ -15,7 +15,7 @@ export interface LossTotal {
 
 /** What happened, after the count. A kind that is not here is named as it is. */
 const WORDS: Partial<Record<LossKind, string>> = {
-  'ring-full': 'lost because the ring buffer was full',
+  'ring-full': '(samples and others) lost because the ring buffer was full',
   'lost-samples': 'dropped by the kernel',
   throttled: 'throttled by the kernel',
   'aux-truncated': 'of trace data cut short',

@@ -14,6 +14,30 @@ test('what was recorded is told from what recorded', () => {
   assert.deepEqual(named('/usr/bin/perf', 'record', '-g', '--', '/bin/ls', '-l'), ['ls', '/bin/ls -l']);
   assert.deepEqual(named('perf_6.1', 'record', '-a', 'sleep', '1'), ['node', 'perf_6.1 record -a sleep 1']);
   assert.deepEqual(named('counterpoint', 'record', '--'), ['node', 'counterpoint record --']);
+  // What a command beside them does only says for how long.
+  for (const target of [
+    ['-p', '123'],
+    ['-p123'],
+    ['-ag'],
+    ['-F', '99', '-gt', '5'],
+    ['--pid=123'],
+    ['--pid', '123'],
+    ['-C0-3'],
+    ['--all-cpus', '-g'],
+  ]) {
+    const words = ['counterpoint', 'record', ...target, '--', 'sleep', '5'];
+    assert.deepEqual(named(...words), ['node', words.join(' ')]);
+  }
+  for (const options of [
+    ['-o', '-a'],
+    ['-e', 'cpu-clock'],
+    ['-F99', '-g'],
+    ['-oap'],
+    ['--all-user'],
+    ['-mp'],
+    ['-gN'],
+  ])
+    assert.equal(named('perf', 'record', ...options, '--', 'ls')[0], 'ls', options.join(' '));
   assert.deepEqual(named('/opt/app/server', '--', 'x'), ['server', '/opt/app/server -- x']);
   assert.deepEqual(named(), ['node', '']);
   assert.equal(programName(new Profile(), 0), 'Profile');

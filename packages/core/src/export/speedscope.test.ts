@@ -83,7 +83,10 @@ test('by samples there is no unit of time', () => {
 
 test('losses are in the name and, whole, under a key of our own', () => {
   const file = written(smallProfile());
-  assert.match(file.name, /1,204 records lost because the ring buffer was full; at least 17 samples/);
+  assert.match(
+    file.name,
+    /1,204 records \(samples and others\) lost because the ring buffer was full; at least 17 samples/,
+  );
   assert.equal(file.counterpoint.loss.length, 2);
 });
 

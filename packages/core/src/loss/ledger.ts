@@ -1,6 +1,6 @@
 /** Every kind of loss that is told apart, with the unit its count is in. */
 export const LOSS_KINDS = {
-  /** PERF_RECORD_LOST: the ring was full; records of any type were dropped. */
+  /** PERF_RECORD_LOST: the ring was full; records of any type were dropped, samples and those of mappings, forks and exits. */
   'ring-full': 'records',
   /**
    * PERF_RECORD_LOST_SAMPLES of the kernel itself: samples the hardware dropped. The counts of PERF_FORMAT_LOST, which

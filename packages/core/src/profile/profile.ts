@@ -37,7 +37,7 @@ export interface ProfileEvent {
   samples: number;
   /** Sum of periods, exact. */
   sumPeriod: bigint;
-  /** Samples the kernel says it dropped for this event, where it says so. */
+  /** What the kernel says it dropped of this event, where it says so: samples, and its records of mappings, forks and exits. */
   lost: bigint;
 }
 

@@ -35,7 +35,10 @@ export interface StatsEvent {
   name: string;
   samples: number;
   sumPeriod: string;
-  /** Samples the kernel counted as lost for this event. */
+  /**
+   * What the kernel counted as lost for this event: its samples, and where it also tells of mappings, forks and exits, those
+   * records too. The kernel keeps one count for all of them.
+   */
   lost: number;
 }
 

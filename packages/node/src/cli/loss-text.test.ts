@@ -13,6 +13,6 @@ test('a loss says on how many CPUs it was, not how many entries there are', () =
   assert.deepEqual(lossLines(ledger.list(), []), [
     '38 samples that a full map had no room for (a larger max-entries, max-threads or what else the format names it: counterpoint list formats), on 2 CPUs',
     '882 call stacks, for which no place was left: their samples are there, without callers (a larger max-stacks: counterpoint list formats)',
-    '2 records lost because a ring buffer was full (larger -m, or a lower -F)',
+    '2 records (samples, and those of mappings, forks and exits) lost because a ring buffer was full (larger -m, or a lower -F)',
   ]);
 });

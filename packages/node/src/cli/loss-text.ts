@@ -4,7 +4,8 @@ import { formatCount, formatDuration } from './human.ts';
 
 /** What each kind of loss means, for a person. */
 const WORDS: Record<LossKind, string> = {
-  'ring-full': 'records lost because a ring buffer was full (larger -m, or a lower -F)',
+  'ring-full':
+    'records (samples, and those of mappings, forks and exits) lost because a ring buffer was full (larger -m, or a lower -F)',
   'lost-samples': 'samples the kernel dropped',
   throttled: 'of time in which an event was throttled',
   'format-map-full':

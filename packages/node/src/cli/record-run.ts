@@ -134,7 +134,7 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
 
 function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {
   const seconds = (elapsedMs / 1000).toFixed(1);
-  return `recording: ${seconds} s, ${formatCount(samples)} samples, ${formatBytes(bytes)}, ${formatCount(lostRecords)} lost`;
+  return `recording: ${seconds} s, ${formatCount(samples)} samples, ${formatBytes(bytes)}, ${formatCount(lostRecords)} records lost`;
 }
 
 function recordOptions(args: Arguments): RecordOptions {

@@ -75,10 +75,14 @@ function shareText({ enabledNs, runningNs }: StatRow): string {
   return runningNs === enabledNs ? '' : `  (${((100 * runningNs) / enabledNs).toFixed(2)}%)`;
 }
 
-/** Two decimals where the unit takes a fraction of a count. */
+/** Means of several runs below this show their fraction: beside a rate that was made of 0.25, `0` would be wrong. */
+const LEAST_ROUNDED_MEAN = 100;
+
+/** Two decimals where the unit takes a fraction of a count, and where a small mean has one. */
 export function countText({ value, scaled, event }: StatRow, bigNumbers: boolean): string {
   const { scale } = event.count;
-  const isWhole = Number.isInteger(scale);
+  const isSmallMean = scaled === null && value < LEAST_ROUNDED_MEAN && !Number.isInteger(value);
+  const isWhole = Number.isInteger(scale) && !isSmallMean;
   const text =
     isWhole && scaled !== null ? (scaled * BigInt(scale)).toString() : value.toFixed(isWhole ? 0 : 2);
   return bigNumbers ? withCommas(text) : text;

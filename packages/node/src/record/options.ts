@@ -92,7 +92,7 @@ export interface RecordProgress {
   samples: number;
   /** Size of the output. */
   bytes: number;
-  /** Records that the kernel could not store. */
+  /** Records that the kernel could not store: samples, and those of mappings, forks and exits. */
   lostRecords: bigint;
 }
 
@@ -128,6 +128,7 @@ export interface RecordResult {
   exitCode: number | null;
   exitSignal: NodeJS.Signals | null;
   notes: Note[];
+  /** `lostSamples`: the kernel's count, with records of mappings, forks and exits of that event; null where it keeps none. */
   events: { requestedName: string; name: string; lostSamples: bigint | null }[];
   /** What sampling formats came to. */
   formats: FormatResult[];

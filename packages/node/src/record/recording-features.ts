@@ -26,7 +26,7 @@ export function recordingFeatures(
     bpfProgInfo: new Uint8Array(4),
     bpfBtf: new Uint8Array(4),
     version: options.toolVersion ?? 'counterpoint',
-    commandLine: [...(options.commandLine ?? ['counterpoint', 'record', ...(options.command ?? [])])],
+    commandLine: [...(options.commandLine ?? commandLine(options))],
   };
   const groups = groupsOf(events);
   if (groups.length > 0) features.groups = groups;
@@ -46,6 +46,19 @@ export function recordingFeatures(
   );
   if (tracing !== null) features.raw = new Map([[FEATURE_TRACING_DATA, tracing]]);
   return features;
+}
+
+/** What the command line of the same recording would be, so far as it says what was watched. */
+function commandLine({ command = [], pids = [], tids = [], systemWide, cpus }: RecordOptions): string[] {
+  return [
+    'counterpoint',
+    'record',
+    ...(pids.length > 0 ? ['-p', pids.join(',')] : []),
+    ...(tids.length > 0 ? ['-t', tids.join(',')] : []),
+    ...(systemWide === true ? ['-a'] : []),
+    ...(cpus === undefined ? [] : ['-C', cpus.join(',')]),
+    ...(command.length > 0 ? ['--', ...command] : []),
+  ];
 }
 
 function groupsOf(events: readonly SessionEvent[]): EventGroup[] {

@@ -34,7 +34,10 @@ export interface SessionRing {
   ring: ForwardRing;
 }
 
-/** Samples lost of an event, summed over its instances. */
+/**
+ * What an event lost, summed over its instances: its samples and, where it also tells of mappings, forks and exits, those records
+ * too. The kernel keeps one count for all of them.
+ */
 export interface EventTotals {
   event: SessionEvent;
   lostSamples: bigint;
@@ -79,7 +82,7 @@ export class Session implements Disposable {
       .flatMap(({ instances }) => instances.map(({ fd }) => fd));
   }
 
-  /** Samples that the kernel counted as lost, per event; nothing on kernels that do not count them. */
+  /** What the kernel counted as lost, per event; nothing on kernels that do not count it. */
   readLost(): EventTotals[] {
     const totals: EventTotals[] = [];
     for (const event of this.events) {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
 import { makeAttr } from '@counterpoint/core/records';
+import { countText } from '../cli/stat-text.ts';
 import { type Measurement, rowsOf } from './index.ts';
 
 /** One event, counted in some threads. */
@@ -33,5 +35,32 @@ test('of several runs each thread is taken together with itself, whichever threa
   assert.deepEqual(
     rowsOf(runs, { by: 'all' }).map(({ value }) => value),
     [620],
+  );
+});
+
+test('rates of several runs are made of the exact mean, which is what stands beside them', () => {
+  const run = (switches: bigint): Measurement => {
+    const [event] = measured({}).events;
+    const count = { ...event!.count, value: switches, scaled: switches };
+    const clock = {
+      ...event!.count,
+      ...{ value: 2_000_000n, scaled: 2_000_000n, unit: 'msec', scale: 1e-6 },
+    };
+    const attr = (config: bigint) => makeAttr({ type: PERF_TYPE_SOFTWARE, config });
+    const events = [
+      { ...event!, attr: attr(3n), count },
+      { ...event!, index: 1, attr: attr(1n), count: clock },
+    ];
+    return { ...measured({}), elapsedNs: 4_000_000n, events };
+  };
+  const runs = [0n, 0n, 0n, 1n].map(run);
+  const [switches, clock] = rowsOf(runs, { by: 'all' });
+  assert.deepEqual([switches!.value, switches!.metrics[0]!.value], [0.25, 125]);
+  assert.deepEqual([clock!.value, clock!.metrics[0]!.value], [2, 0.5]);
+  assert.deepEqual(
+    [switches!, rowsOf([run(1n)], { by: 'all' })[0]!, rowsOf([run(200n), run(201n)], { by: 'all' })[0]!].map(
+      (row) => countText(row, false),
+    ),
+    ['0.25', '1', '201'],
   );
 });

@@ -69,7 +69,7 @@ const namesIn = (page: Page) => page.locator('.names text').allTextContents();
 test('the page takes over from the still picture and says what was lost', { skip }, async () => {
   const page = await open('small.svg');
   assert.equal(await page.locator('#still').count(), 0);
-  assert.match(await textOf(page, '.loss'), /^Incomplete: 1,204 records lost/);
+  assert.match(await textOf(page, '.loss'), /^Incomplete: 1,204 records \(samples and others\) lost/);
   assert.equal(await textOf(page, '.words .title'), 'node');
   assert.ok((await namesIn(page)).includes('fib demo.js:3 *'));
   await page.close();

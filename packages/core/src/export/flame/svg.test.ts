@@ -63,7 +63,7 @@ test('the header says what was lost, in words, or that nothing was', () => {
   const profile = smallProfile();
   assert.match(
     written(profile).svg,
-    /Incomplete: 1,204 records lost because the ring buffer was full; at least 17/,
+    /Incomplete: 1,204 records \(samples and others\) lost because the ring buffer was full; at least 17/,
   );
   profile.loss = [];
   const { svg, data } = written(profile);

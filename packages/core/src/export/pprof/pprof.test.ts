@@ -171,7 +171,10 @@ test('pprof itself reads it', { skip: noGo }, () => {
     assert.equal(top.status, 0, top.stderr);
     assert.match(top.stdout, /Type: cpu-clock/);
     assert.match(top.stdout, /13000us 42\.98% 42\.98% {4}13000us 42\.98% {2}fib/);
-    assert.match(run('-comments').stdout, /1,204 records lost because the ring buffer was full/);
+    assert.match(
+      run('-comments').stdout,
+      /1,204 records \(samples and others\) lost because the ring buffer was full/,
+    );
     assert.match(run('-tags').stdout, /DelayedTaskSche/);
   } finally {
     rmSync(folder, { recursive: true });
