@@ -25,6 +25,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'profile-full': 'at addresses for which the profile had no room',
   'file-truncated': 'missing at the end of the file',
   'recorder-stopped': 'not written because the output took no more',
+  'events-taken': 'not watched any more, because they began a program with more rights',
 };
 
 /** Sums by kind and unit, in order of first appearance. */
@@ -52,7 +53,7 @@ function wordsOf(total: LossTotal): string {
   if (total.count === 0n && !total.exact)
     return `an unknown ${total.unit === 'nanoseconds' ? 'length' : `number of ${total.unit}`} ${what}`;
   if (total.unit === 'nanoseconds') return `${prefix}${durationText(Number(total.count))} ${what}`;
-  const unit = total.count === 1n ? total.unit.replace(/s$/, '') : total.unit;
+  const unit = total.count === 1n ? total.unit.replace(/(?<=ss)es$|s$/, '') : total.unit;
   return `${prefix}${countText(total.count)} ${unit} ${what}`;
 }
 

@@ -42,6 +42,11 @@ export const LOSS_KINDS = {
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */
   'recorder-stopped': 'samples',
+  /**
+   * Processes that began a program with rights that they did not have, or one that they may not read. The kernel takes all
+   * events of a process away at such an exec: the rest of its life is missing.
+   */
+  'events-taken': 'processes',
 } as const;
 
 export type LossKind = keyof typeof LOSS_KINDS;

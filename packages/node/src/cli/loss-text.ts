@@ -28,6 +28,8 @@ const WORDS: Record<LossKind, string> = {
   'aux-overwritten': 'stretches of trace data overwritten',
   'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
   'recorder-stopped': 'samples that were not written: the output took no more',
+  'events-taken':
+    'of the processes began a program with more rights: the kernel took the events away, and the rest of them is missing',
 };
 
 /** One line per kind of loss, and one per kind of damage; none where nothing is missing. */

@@ -68,6 +68,10 @@ export async function runRecord(context: Context): Promise<number> {
         showNotes(start.notes);
         if (args.boolean('verbose')) describeStart(start, say);
       },
+      onNote: (notes) => {
+        showNotes(notes);
+        err.flush();
+      },
       onStop: (stopped) => waiting.onStop(stopped),
       ...(isQuiet || !err.isTerminal
         ? {}
@@ -122,6 +126,7 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
   say(`${prefix} Woken up ${result.wakeups} times to write data ]`);
   const megabytes = (result.bytes / 2 ** 20).toFixed(3);
   say(`${prefix} Captured and wrote ${megabytes} MB ${result.path} (${result.samples} samples) ]`);
+  for (const line of emptyLines(result)) say(`${prefix} ${line} ]`);
   for (const format of result.formats) {
     // A table stays a table.
     const isTable = format.lines.length > MOST_PLAIN_LINES;
@@ -131,6 +136,28 @@ function printEnd(result: RecordResult, say: (text: string) => void): void {
   }
   for (const line of lossLines(result.loss, [])) say(`${prefix} LOST: ${line} ]`);
 }
+
+/** Why there is no sample, as far as it is known. Formats tell of their own. */
+function emptyLines({ samples, formats, loss, stopped, events }: RecordResult): string[] {
+  const isOurs = formats.some(({ name }) => name !== 'ring');
+  // Other lines say it.
+  const isTold = stopped === 'write-error' || loss.some(({ kind }) => EMPTYING.has(kind));
+  if (samples > 0 || isOurs || isTold) return [];
+  const names = events.map(({ name }) => name).join(', ');
+  return [
+    `EMPTY: no sample was taken, because ${names} never reached its period`,
+    'a clock counts while the target runs, not while it waits; a short command ends before the first sample',
+    'sample more often (-F max, or -c PERIOD), or count instead: counterpoint stat',
+  ];
+}
+
+/** Losses that can be of every sample there was. */
+const EMPTYING: ReadonlySet<string> = new Set([
+  'events-taken',
+  'ring-full',
+  'lost-samples',
+  'recorder-stopped',
+]);
 
 function progressText({ elapsedMs, samples, bytes, lostRecords }: RecordProgress): string {
   const seconds = (elapsedMs / 1000).toFixed(1);

@@ -49,6 +49,41 @@ const RUNNER = [
   '--',
 ];
 
+describe('an empty recording', { skip }, () => {
+  const events = ['-e', 'page-faults', '-c', '1000000000', '--all-user'];
+
+  test('says so, why, and what to do; it is no failure', async () => {
+    const { status, err } = await counterpoint('record', ...events, '-o', file('empty.data'), '--', 'true');
+    assert.equal(status, 0);
+    assert.match(err, /EMPTY: no sample was taken, because page-faults\S* never reached its period/);
+    assert.match(err, /sample more often/);
+    const { status: failing } = await counterpoint(
+      'record',
+      ...events,
+      '-o',
+      file('empty.data'),
+      '--',
+      'false',
+    );
+    assert.equal(failing, 1);
+  });
+
+  test('one with samples does not', async () => {
+    const full = await counterpoint(
+      'record',
+      '-e',
+      'page-faults',
+      '-c',
+      '1',
+      '-o',
+      file('full.data'),
+      '--',
+      'true',
+    );
+    assert.doesNotMatch(full.err, /EMPTY/);
+  });
+});
+
 describe('usage', () => {
   for (const [words, pattern] of [
     [[], /nothing to record/],

@@ -57,6 +57,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   onProgress: FUNCTION,
   progressIntervalMs: numberFrom(1, MOST_TIMER_MS),
   onStart: FUNCTION,
+  onNote: FUNCTION,
   onStop: FUNCTION,
   commandGraceMs: numberFrom(0),
   flushIntervalMs: TIME_MS,

@@ -65,6 +65,8 @@ export interface RecordOptions {
   progressIntervalMs?: number;
   /** Called once, when everything is open and the target runs. */
   onStart?: (start: RecordStart) => void;
+  /** Called when a note is added while it records, with all of them. */
+  onNote?: (notes: readonly Note[]) => void;
   /** Called once, when the counters are stopped: sampling formats may take their time with what is left. */
   onStop?: (stop: RecordStop) => void;
   /**

@@ -1,9 +1,10 @@
 import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
-import type { EventTotals, Note, Session, SessionTarget } from '../session/index.ts';
+import { addNote, type EventTotals, type Note, type Session, type SessionTarget } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
@@ -19,6 +20,8 @@ import type { PerfMapKeeper } from './perf-maps.ts';
 import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
 import { synthesizeStart } from './synthesis.ts';
+import { TAKEN_TYPES, TakenEvents, type TakenProcess, takenLoss } from './taken-events.ts';
+import { takenNote } from './taken-note.ts';
 
 /** Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen. */
 const DEFAULT_FLUSH_INTERVAL_MS = 200;
@@ -56,6 +59,9 @@ export class SessionRecording {
   readonly #parts: RecordingParts;
   readonly #loss: LossWatch;
   readonly #maps: MapWatch;
+  /** Null where events are on CPUs: nobody takes those. */
+  readonly #taken: TakenEvents | null;
+  readonly #takenProcesses: TakenProcess[] = [];
   readonly #scan: RecordScan;
   readonly #reader: RingReader;
   /** The latest rounds, oldest first. */
@@ -74,6 +80,7 @@ export class SessionRecording {
     const { sys, session, options } = parts;
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.nameLogs);
     this.#loss = new LossWatch((id) => this.#eventName(id));
+    this.#taken = parts.scope.kind === 'cpus' ? null : new TakenEvents((one) => this.#tellTaken(one));
     this.#scan = this.#makeScan();
     const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
     this.#reader = new RingReader(sys, session, this.#scan, this.#limitedSink(), { flushIntervalMs });
@@ -96,6 +103,7 @@ export class SessionRecording {
     // perf ends its command, too, when it stops before it.
     if (stop.reason !== 'command-exited') held?.kill('SIGTERM');
     await this.#reader.finish();
+    this.#taken?.finish();
     const end = await Promise.race([this.#reader.ended, null]);
     if (stop.reason !== 'write-error' && end?.reason === 'failed')
       Object.assign(stop, { reason: 'write-error', error: end.error });
@@ -144,8 +152,9 @@ export class SessionRecording {
     );
     this.#reader.ended.then((end) => {
       if (end.reason === 'failed') this.#stop('write-error', end.error);
+      else this.#taken?.finish();
       // A command's exit says the same, and brings its status.
-      else if (scope.kind !== 'command') this.#stop('target-ended');
+      if (end.reason === 'hung-up' && scope.kind !== 'command') this.#stop('target-ended');
     });
     try {
       const { delayMs = 0, onProgress } = options;
@@ -185,6 +194,14 @@ export class SessionRecording {
     }
   }
 
+  /** At once: a server may run for days without anybody who watches it. */
+  #tellTaken(taken: TakenProcess): void {
+    const { held, notes, options } = this.#parts;
+    this.#takenProcesses.push(taken);
+    addNote(notes, takenNote(taken, held));
+    this.#tell(() => options.onNote?.(notes));
+  }
+
   /** Call a function of the caller's. One that throws ends the recording. */
   #tell(call: () => void): void {
     try {
@@ -213,6 +230,7 @@ export class SessionRecording {
     const { output } = this.#parts;
     return {
       writeRound: (spans, sizeBytes) => {
+        this.#taken?.beginPass();
         this.#rounds.push({ begin: output.sizeBytes, samplesBefore: this.#scan.samples });
         if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();
         const written = output.writeRound(spans, sizeBytes);
@@ -233,11 +251,12 @@ export class SessionRecording {
     const first = new SampleLayout(session.events[0]!.attr);
     const layoutAt = layoutFinder(session.events);
     return new RecordScan(
-      [PERF_RECORD_MMAP2, ...LOSS_TYPES],
+      [PERF_RECORD_MMAP2, ...(this.#taken === null ? [] : TAKEN_TYPES), ...LOSS_TYPES],
       (type, view, offset, size) => {
         const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
         if (type === PERF_RECORD_MMAP2) this.#maps.add(record);
-        else this.#loss.add(record, this.#reader.currentCpu);
+        this.#taken?.add(record);
+        this.#loss.add(record, this.#reader.currentCpu);
       },
       first.timeFromStart,
     );
@@ -257,11 +276,17 @@ export class SessionRecording {
     this.#formatResults = results;
     for (const { entries } of formatLosses) this.#loss.ledger.addEntries(entries);
     this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
+    // Where records were lost, so may have been the one of the program's map.
+    const isSure = this.#loss.lostRecords === 0n;
+    const takenEvents = new LossLedger();
+    for (const one of this.#takenProcesses) takenEvents.add(takenLoss(one, isSure));
+    this.#loss.ledger.addEntries(takenEvents.list());
     const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
     const time = this.#scan.sampleTimes.get()?.last ?? 0n;
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
-      return closingRecords(session.events, { lost, formatLosses, unwritten }, time);
+      const losses = [...formatLosses, { events: [], entries: takenEvents.list() }];
+      return closingRecords(session.events, { lost, formatLosses: losses, unwritten }, time);
     };
     try {
       this.#roundsEnd = await output.finish(features, closing);

@@ -22,6 +22,7 @@ export interface Note {
     | 'other-programs'
     | 'format-early'
     | 'format-memory'
+    | 'events-taken'
     | 'no-callchains';
   text: string;
 }

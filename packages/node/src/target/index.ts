@@ -1,3 +1,4 @@
+export { extraRights, extraRightsRemedy } from './extra-rights.ts';
 export { type Inherited, inherited, takeOverFromLauncher } from './inherited.ts';
 export type { KernelMap, ModuleMap } from './kernel-map.ts';
 export { parseModuleFiles, parseModules, readKernelMap, readModules } from './kernel-map.ts';

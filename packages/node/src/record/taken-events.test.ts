@@ -1,0 +1,164 @@
+/** A program that the kernel does not let anybody watch who began it: what a recording then says. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, test } from 'node:test';
+import {
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_MISC_COMM_EXEC,
+  PERF_RECORD_MMAP2,
+} from '@counterpoint/core/abi';
+import { memorySource } from '@counterpoint/core/base';
+import { openPerfData } from '@counterpoint/core/perfdata';
+import { collectStats } from '@counterpoint/core/query';
+import type { PerfRecord } from '@counterpoint/core/records';
+import { examineMachine } from '../probe/index.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
+import { type RecordOptions, record } from './index.ts';
+import { TakenEvents } from './taken-events.ts';
+
+const NOBODY = 65534;
+const isRoot = process.getuid?.() === 0;
+const directory = mkdtempSync(join(tmpdir(), 'counterpoint-taken-'));
+after(() => rmSync(directory, { recursive: true }));
+afterEach(() => assert.deepEqual(liveHandles(), []));
+
+/** To root nearly every program gives nothing new: one of another user does. An ordinary user may not read this one. */
+function special(name: string, from: string): string {
+  const path = join(directory, name);
+  copyFileSync(realpathSync(from), path);
+  if (isRoot) chownSync(path, NOBODY, NOBODY);
+  chmodSync(path, isRoot ? 0o4755 : 0o111);
+  return path;
+}
+
+function skipReason(): string | false {
+  if (!examineMachine(realSys, 1).canRecord) return 'nothing can be recorded here';
+  if (!isRoot) return false;
+  chmodSync(directory, 0o755);
+  const status = execFileSync(special('special-cat', '/bin/cat'), ['/proc/self/status'], {
+    encoding: 'utf8',
+  });
+  return /^Uid:\t0\t65534/m.test(status)
+    ? false
+    : `${directory} is on a file system without set-user-id programs`;
+}
+
+describe('a program with more rights', { skip: skipReason() }, () => {
+  const shell = special('special-sh', '/bin/sh');
+  const output = join(directory, 'perf.data');
+  const run = (options: Partial<RecordOptions>) =>
+    record({ events: 'cpu-clock', output, launch: { stdio: ['ignore', 'ignore', 'ignore'] }, ...options });
+  const lossInFile = async () => {
+    const stats = await collectStats(await openPerfData(memorySource(new Uint8Array(readFileSync(output)))));
+    return stats.loss.filter(({ kind }) => kind === 'events-taken');
+  };
+
+  test('the command itself: it is said, it goes on to its end, and the file has it', async () => {
+    const result = await run({ command: [shell, '-c', 'exit 7'] });
+    assert.deepEqual([result.stopped, result.exitCode, result.samples], ['command-exited', 7, 0]);
+    const [note] = result.notes.filter(({ kind }) => kind === 'events-taken');
+    assert.ok(note!.text.includes(shell));
+    assert.match(note!.text, isRoot ? /is set-user-id.*record -a/ : /may be run, but not read.*as root/);
+    const own = result.loss.filter(({ kind }) => kind === 'events-taken');
+    assert.deepEqual(await lossInFile(), own);
+    assert.deepEqual([own.length, own[0]!.count, own[0]!.unit], [1, '1', 'processes']);
+  });
+
+  test('while a server runs, and not when it has ended', async () => {
+    const stop = new AbortController();
+    const told: string[] = [];
+    const result = await run({
+      command: [shell, '-c', 'while :; do sleep 1; done'],
+      signal: stop.signal,
+      onNote: (notes) => {
+        told.push(...notes.filter(({ kind }) => kind === 'events-taken').map(({ text }) => text));
+        stop.abort();
+      },
+    });
+    assert.equal(result.stopped, 'aborted');
+    assert.equal(told.length, 1);
+  });
+
+  test('a child of the command', async () => {
+    const script = `${shell} -c :; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; exit 3`;
+    const result = await run({ command: ['sh', '-c', script] });
+    assert.equal(result.exitCode, 3);
+    assert.ok(result.samples > 0);
+    assert.equal((await lossInFile()).length, 1);
+    assert.match(
+      result.notes.map(({ text }) => text).join('\n'),
+      /special-sh \(process \d+\) is recorded no more/,
+    );
+  });
+
+  test('a process that was there before', async () => {
+    const child = spawn('sh', ['-c', `read go; exec ${shell} -c 'sleep 60'`], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    try {
+      const result = await run({ pids: [child.pid!], onStart: () => void child.stdin.write('\n') });
+      assert.equal(result.stopped, 'target-ended');
+      assert.equal((await lossInFile()).length, 1);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  test('sampling formats say it, too', async () => {
+    if (!isRoot) return;
+    await run({ command: [shell, '-c', ':'], formats: ['histogram'] });
+    assert.equal((await lossInFile()).length, 1);
+  });
+
+  test('whole CPUs keep their events', { skip: !isRoot && 'only root watches whole CPUs' }, async () => {
+    const result = await run({ systemWide: true, command: [shell, '-c', ':'] });
+    assert.deepEqual(
+      result.loss.filter(({ kind }) => kind === 'events-taken'),
+      [],
+    );
+  });
+});
+
+describe('records of an exec', () => {
+  const at = (time: number) => ({ sampleId: { time: BigInt(time) } });
+  const comm = (time: number, misc = PERF_RECORD_MISC_COMM_EXEC) =>
+    ({ type: PERF_RECORD_COMM, misc, pid: 5, tid: 5, comm: 'x', ...at(time) }) as unknown as PerfRecord;
+  const map = (time: number) =>
+    ({ type: PERF_RECORD_MMAP2, misc: 0, pid: 5, ...at(time) }) as unknown as PerfRecord;
+  const exit = (time: number, tid = 5) =>
+    ({ type: PERF_RECORD_EXIT, misc: 0, pid: 5, tid, ...at(time) }) as unknown as PerfRecord;
+  /** `null` begins a pass. */
+  const found = (records: readonly (PerfRecord | null)[]) => {
+    const taken: bigint[] = [];
+    const events = new TakenEvents(({ atNs }) => taken.push(atNs));
+    for (const one of records) {
+      if (one === null) events.beginPass();
+      else events.add(one);
+    }
+    events.finish();
+    return taken;
+  };
+
+  test('without a map before the exit', () => {
+    assert.deepEqual(found([map(1), comm(2), exit(3)]), [2n]);
+    assert.deepEqual(found([comm(1), map(2), comm(3), exit(4)]), [3n]);
+  });
+  test('an ordinary life is none of them', () => {
+    assert.deepEqual(found([comm(1), map(2), exit(3)]), []);
+    assert.deepEqual(found([exit(3)]), []);
+    assert.deepEqual(found([comm(1), exit(2, 6), map(3), exit(4)]), []);
+    assert.deepEqual(found([comm(1, 0), exit(2)]), [], 'a new name is no exec');
+  });
+  test('the map comes from a ring that is read later', () => {
+    assert.deepEqual(found([comm(1), exit(3), map(2)]), []);
+    assert.deepEqual(found([null, comm(1), exit(3), null, map(2), null]), []);
+    assert.deepEqual(found([map(2), comm(1), exit(3)]), []);
+  });
+  test('a number is used again', () => {
+    assert.deepEqual(found([comm(1), exit(2), null, null, null, comm(5), map(6), exit(7)]), [1n]);
+  });
+});
