@@ -342,8 +342,8 @@ function isTiming(kind: number): boolean {
   );
 }
 
-function named(name: string | undefined): readonly [string, string] | null {
-  return name === undefined ? null : ['type', name];
+function named(name: string | undefined): readonly [string, string] {
+  return ['type', name ?? 'unknown'];
 }
 
 /** A ratio with three decimals; halves go to the even digit, as printf does. */

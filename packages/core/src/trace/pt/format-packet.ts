@@ -62,6 +62,7 @@ export const CFE_NAMES: readonly (string | undefined)[] = [
   'uintr',
   'uiret',
   'swintr',
+  'syscall',
 ];
 
 /** What the number in EVD is, by its type (SDM "EVD Packet"). */
@@ -133,7 +134,7 @@ export function formatPayload(packet: Readonly<Packet>): string {
     case PACKET_EVD:
       return `${type}: ${toHex(lo, hi)}`;
     case PACKET_TRIG:
-      return `${toHex(type, 0)}${withIp(flags)}${(flags & FLAG_MULT) !== 0 ? ', mult' : ''}${
+      return `${hex(type, 2)}${withIp(flags)}${(flags & FLAG_MULT) !== 0 ? ', mult' : ''}${
         (flags & FLAG_ICNT) !== 0 ? `, icnt: ${extra}` : ''
       }`;
     default:

@@ -61,7 +61,7 @@ import {
 } from './flow-errors.ts';
 import { executionMode, type FlowState } from './flow-state.ts';
 import { completeStatus, readHeader } from './header.ts';
-import { OVERFLOW_DELIVER, readOverflow } from './overflow.ts';
+import { OVERFLOW_DELIVER, readOverflow, takeCutOff } from './overflow.ts';
 import { lastIpError, type PacketFeed } from './packet-feed.ts';
 import { DONE, KEEP, MORE, standalone } from './packet-outcome.ts';
 import { AT_FUP, AT_OWN_FUP, AT_PSBEND, AT_TIP } from './pending-events.ts';
@@ -175,7 +175,7 @@ export class EventReader {
       case PACKET_PSBEND:
         return this.#takeStatus(event) ? KEEP : MORE;
       case PACKET_OVF: {
-        if (this.#takeStatus(event)) return KEEP;
+        if (this.#takeStatus(event) || takeCutOff(feed, event)) return KEEP;
         const outcome = readOverflow(feed, event);
         // The feed stands where it goes on already.
         return outcome < 0 ? outcome : outcome === OVERFLOW_DELIVER ? KEEP : MORE;

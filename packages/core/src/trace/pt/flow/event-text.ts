@@ -76,6 +76,8 @@ function describe(event: Readonly<ev.FlowEvent>): string {
       return `interrupt ${vector}${(flags & ev.FLAG_HAS_CR2) !== 0 ? `, cr2: ${hex64(lo, hi)}` : ''}`;
     case ev.EVENT_SOFTWARE_INTERRUPT:
       return `swintr ${vector}`;
+    case ev.EVENT_SYSTEM_CALL:
+      return 'syscall';
     case ev.EVENT_IRET:
       return 'iret';
     case ev.EVENT_SMI:
@@ -138,7 +140,7 @@ function places(event: Readonly<ev.FlowEvent>): string {
       return `, from: ${ip}${to === '' ? '' : `, to: ${to}`}`;
     case ev.EVENT_ASYNC_PAGING:
     case ev.EVENT_ASYNC_VMCS:
-      return `, ip: ${ip}`;
+      return event.isCutOff ? '' : `, ip: ${ip}`;
     default:
       return event.isIpSuppressed || WITHOUT_IP.has(event.kind) ? '' : `, ip: ${ip}`;
   }

@@ -62,9 +62,11 @@ export const EVENT_TRIGGER = 36;
 export const EVENT_BLOCK_BEGIN = 37;
 export const EVENT_BLOCK_ITEM = 38;
 export const EVENT_BLOCK_END = 39;
+/** SYSCALL or SYSENTER, where the processor delivers it as an event (FRED). */
+export const EVENT_SYSTEM_CALL = 40;
 /** Takes the place of a packet that changes nothing but has a FUP or TIP of its own; never delivered. */
-export const EVENT_IGNORED = 40;
-export const EVENT_KINDS = 41;
+export const EVENT_IGNORED = 41;
+export const EVENT_KINDS = 42;
 
 export const FLAG_BY_HARDWARE = 1;
 export const FLAG_HAS_VECTOR = 1;
@@ -85,6 +87,8 @@ export class FlowEvent {
   isStatus = false;
   /** `ip` is not known (`to`, for the two kinds that have one). */
   isIpSuppressed = false;
+  /** The packet with its address was lost in an overflow: it is told where the flow is, not looked for in the code. */
+  isCutOff = false;
   /** Tracing goes on where it stopped. */
   isResumed = false;
   hasTime = false;
@@ -108,6 +112,7 @@ export class FlowEvent {
     this.kind = kind;
     this.isStatus = false;
     this.isIpSuppressed = false;
+    this.isCutOff = false;
     this.isResumed = false;
     this.hasTime = false;
     this.timeLo = 0;
@@ -131,6 +136,7 @@ export class FlowEvent {
     this.kind = other.kind;
     this.isStatus = other.isStatus;
     this.isIpSuppressed = other.isIpSuppressed;
+    this.isCutOff = other.isCutOff;
     this.isResumed = other.isResumed;
     this.hasTime = other.hasTime;
     this.timeLo = other.timeLo;

@@ -315,7 +315,7 @@ export class FlowDecoder {
     const { event } = state;
     const bit = instructionBit(event.kind);
     if (bit !== 0) {
-      if (!state.isEnabled) return 1;
+      if (!state.isEnabled || event.isCutOff) return 1;
       if (!this.#isPostponed || (this.#boundEvents & bit) !== 0) return 0;
       const mayShare = event.kind === ev.EVENT_PAGING || event.kind === ev.EVENT_VMCS || event.isIpSuppressed;
       if (!mayShare || !makesEvent(this.instruction, event.kind)) return 0;

@@ -5,6 +5,8 @@
  *   OVF [time] TIP.PGE ...  tracing is off until there
  *   OVF [time] PSB+         as PSB+ says; and so on with any packet that does not need tracing
  *
+ * What still waited for the packet with its address did happen: it is told first, without one.
+ *
  * Three errata break this, and are mended by looking further ahead (none of it moves the feed before it is decided):
  *
  *   SKD010   the FUP is missing: tracing may be on after all
@@ -48,11 +50,18 @@ import {
   PACKET_TSC,
   PACKET_VMCS,
 } from '../packet-kinds.ts';
-import { EVENT_OVERFLOW, EVENT_TSX, type FlowEvent } from './event.ts';
+import {
+  EVENT_ASYNC_BRANCH,
+  EVENT_IGNORED,
+  EVENT_OVERFLOW,
+  EVENT_PWRE,
+  EVENT_TSX,
+  type FlowEvent,
+} from './event.ts';
 import { FLOW_BAD_CONTEXT, FLOW_END, FLOW_TOO_MANY_EVENTS } from './flow-errors.ts';
 import { findHeaderFup } from './header.ts';
 import type { PacketFeed } from './packet-feed.ts';
-import { AT_OWN_FUP } from './pending-events.ts';
+import { AT_FUP, AT_OWN_FUP, AT_TIP } from './pending-events.ts';
 
 /** The event is there; the feed stands where it goes on. */
 export const OVERFLOW_DELIVER = 1;
@@ -135,6 +144,21 @@ const APL11_SAYS_NOTHING = kinds(
   PACKET_EVD,
   PACKET_TRIG,
 );
+
+/**
+ * The feed is at an OVF: the next event whose FUP or TIP was lost. Of a power session the state goes first: it waits for no address,
+ * only for its turn. An asynchronous branch is not told: where it went is not known. False where none is left.
+ */
+export function takeCutOff(feed: PacketFeed, event: FlowEvent): boolean {
+  const { pending } = feed.state;
+  if (!pending.take(AT_OWN_FUP, event, EVENT_PWRE))
+    do if (!pending.take(AT_FUP | AT_OWN_FUP | AT_TIP, event)) return false;
+    while (event.kind === EVENT_IGNORED || event.kind === EVENT_ASYNC_BRANCH);
+  event.isIpSuppressed = true;
+  event.isCutOff = true;
+  feed.setTime(event);
+  return true;
+}
 
 /** The feed is at an OVF: fill `event`, or leave it pending. OVERFLOW_DELIVER, OVERFLOW_WAIT or a FLOW_* code. */
 export function readOverflow(feed: PacketFeed, event: FlowEvent): number {
