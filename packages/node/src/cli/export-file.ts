@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { ExportFormat, ExportOptions } from '@counterpoint/core/export';
 import type { Profile } from '@counterpoint/core/profile';
+import { openOutputFile } from '../files/index.ts';
 import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
 
@@ -52,8 +53,7 @@ export async function writeChunks(
     out.flush();
     return null;
   }
-  const stream = createWriteStream(path);
-  await once(stream, 'open');
+  const stream = createWriteStream('', { fd: await openOutputFile(path) });
   for await (const chunk of chunks) {
     if (!stream.write(chunk)) await once(stream, 'drain');
   }

@@ -22,7 +22,7 @@ import { printError } from './output-error.ts';
 import { ProgressLine } from './progress.ts';
 import type { RecordName } from './record.ts';
 import { samplingRequest } from './sampling-options.ts';
-import { stopOnSignals } from './stop-signals.ts';
+import { stopOnSignals, tellWaitForReader } from './stop-signals.ts';
 import { packageVersion } from './version.ts';
 import { WaitingText } from './waiting-text.ts';
 
@@ -72,6 +72,7 @@ export async function runRecord(context: Context): Promise<number> {
         showNotes(notes);
         err.flush();
       },
+      onWaitForReader: (path) => isQuiet || tellWaitForReader('record', path, err),
       onStop: (stopped) => waiting.onStop(stopped),
       ...(isQuiet || !err.isTerminal
         ? {}

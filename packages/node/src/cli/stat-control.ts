@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, readFileSync, writeFileSync } from 'node:fs';
 import {
   type ControlData,
   type ControlOptions,
@@ -8,6 +8,7 @@ import {
   parseControlData,
   parseList,
 } from '../counting/index.ts';
+import { openOutputFile } from '../files/index.ts';
 import { UsageError, type VerbContext } from './args.ts';
 import type { Output } from './output.ts';
 import type { StatName } from './stat.ts';
@@ -43,11 +44,20 @@ export function readControl(args: Arguments): Control | null {
 }
 
 /** `--save-control FILE`, or `-` for standard output: for `--control-data`, and for `session.update` of a program. */
-export function saveControl(path: string, { request, options, before }: Control, out: Output): void {
+export async function saveControl(
+  path: string,
+  { request, options, before }: Control,
+  out: Output,
+): Promise<void> {
   const data = controlData({ ...request, ...options }, before);
   // Nobody could count what such a file says.
   for (const { events } of data.sets) parseList(events);
   if (data.switch?.event !== undefined) parseList(data.switch.event);
-  if (path === '-') out.json(data);
-  else writeFileSync(path, `${JSON.stringify(data, null, 2)}\n`);
+  if (path === '-') return out.json(data);
+  const fd = await openOutputFile(path);
+  try {
+    writeFileSync(fd, `${JSON.stringify(data, null, 2)}\n`);
+  } finally {
+    closeSync(fd);
+  }
 }

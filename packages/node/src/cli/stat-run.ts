@@ -48,19 +48,19 @@ export async function runStat(context: Context): Promise<number> {
   const { saved } = settings;
   if (saved !== null) {
     const { saveControl } = await import('./stat-control.ts');
-    saveControl(saved.path, saved.control, out);
+    await saveControl(saved.path, saved.control, out);
   }
   if (args.boolean('plan')) {
     const { printStatPlan } = await import('./stat-plan.ts');
     // A plan is a result like any other, but for standard output being its place.
-    const result = openResult(settings, out, out);
+    const result = await openResult(settings, out, out);
     try {
       return printStatPlan(settings, args.boolean('json'), result.output);
     } finally {
       result.close();
     }
   }
-  const result = openResult(settings, out, err);
+  const result = await openResult(settings, out, err);
   try {
     return await countAndPrint(settings, result.output, err, args.boolean('verbose'));
   } catch (error) {

@@ -12,6 +12,12 @@ export function tellWait(verb: string, err: Output): void {
   err.flush();
 }
 
+/** An output that is a named pipe without reader: nothing happens until there is one. */
+export function tellWaitForReader(verb: string, path: string, err: Output): void {
+  err.line(`counterpoint ${verb}: waiting for a reader of ${path}; Ctrl-C ends the waiting`);
+  err.flush();
+}
+
 /** What this process ends by, once it has written what it has. */
 let endedBy: NodeJS.Signals | null = null;
 
@@ -29,6 +35,15 @@ export interface SignalStop extends Disposable {
 }
 
 /**
+ * By the signal itself: `process.exit` waits for threads, and one of them may be writing into a pipe that nobody empties. SIGQUIT
+ * would leave a core.
+ */
+function endAtOnce(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal === 'SIGQUIT' ? 'SIGKILL' : signal);
+}
+
+/**
  * The first signal ends recording or counting, and what there is by then is written; a second one ends this process at once.
  * Under nohup a hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with
  * `kill -INT`. `onFirst` is called at the first signal, `onLongWait` when what it ends takes its time.
@@ -40,7 +55,7 @@ export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () =
   let received: NodeJS.Signals | null = null;
   let timer: NodeJS.Timeout | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
-    if (received !== null) process.exit(128 + constants.signals[signal]);
+    if (received !== null) endAtOnce(signal);
     received = signal;
     endedBy = signal;
     controller.abort();

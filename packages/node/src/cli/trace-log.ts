@@ -1,6 +1,7 @@
 /** The log of decoding a hardware trace (`--itrace=d`): perf's file, or the output. */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import type { ItraceOptions } from '@counterpoint/core/itrace';
+import { openOutputFileSync } from '../files/index.ts';
 import { formatBytes } from './human.ts';
 import type { Output } from './output.ts';
 
@@ -19,7 +20,7 @@ export class TraceLog implements Disposable {
     this.#out = out;
     this.#err = err;
     this.#isWanted = log !== null;
-    this.#descriptor = log === null || log.toOutput ? -1 : openSync(LOG_NAME, 'w');
+    this.#descriptor = log === null || log.toOutput ? -1 : openOutputFileSync(LOG_NAME);
   }
 
   /** What the questions to a recording take. */

@@ -1,5 +1,6 @@
 import { closeSync, constants, fchmodSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { CounterpointError } from '@counterpoint/core/base';
+import { NamedFile, requireRegular } from '../files/index.ts';
 import { checkOptions, listOf, OBJECT, TEXT } from '../options/index.ts';
 import { Fd, realSys, type Sys } from '../sys/index.ts';
 
@@ -41,7 +42,7 @@ export function exclusiveHolder(sys: Sys = realSys, places: readonly string[] = 
   }
   let fd: Fd;
   try {
-    fd = new Fd(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW), closeSync);
+    fd = openMade(path);
   } catch {
     // Nobody has made it yet, or it is not one of ours.
     return null;
@@ -70,7 +71,7 @@ function lockDirectory(places: readonly string[]): string {
 function openLock(path: string): Fd {
   for (;;) {
     try {
-      return new Fd(openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW), closeSync);
+      return openMade(path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unusable(path, error);
     }
@@ -83,6 +84,13 @@ function openLock(path: string): Fd {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unusable(path, error);
     }
   }
+}
+
+/** No link, and nothing whose opening could wait: the directory is everybody's. */
+function openMade(path: string): Fd {
+  using file = new NamedFile(path, { followLink: false });
+  requireRegular(file);
+  return new Fd(file.openSync(), closeSync);
 }
 
 function unusable(path: string, error: unknown): CounterpointError {

@@ -116,7 +116,8 @@ function cacheDirOf(environment: DebuginfodEnvironment): string {
 async function rememberMiss(path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, '', { mode: 0o600 });
+    await rm(path, { force: true });
+    await writeFile(path, '', { mode: 0o600, flag: 'wx' });
   } catch {
     // The cache cannot be written: the next report asks again.
   }

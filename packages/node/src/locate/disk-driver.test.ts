@@ -3,6 +3,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
   copyFileSync,
+  lchownSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -16,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
 import { type Diagnostic, type FileRequest, loadCodeSymbols } from '@counterpoint/core/symbols';
+import { WaitingWriter } from '../test/waiting-writer.ts';
 import { type DiskDriverOptions, diskDriver, kernelBuildId } from './index.ts';
 import { openPerfMap } from './perf-map.ts';
 
@@ -225,6 +228,49 @@ test('a perf map that cannot be read: the true reason, and a remedy that exists'
   rmdirSync(path);
   symlinkSync(path, path);
   assert.match(await told(path), /^it is a link that leads to itself\. .*remove it/);
+});
+
+test('a link to a perf map: only where it is ours or root’s, and leads to a map that belongs to them', {
+  skip: notRoot(),
+}, async () => {
+  const path = join(folder, 'tmp/perf-4242427.map');
+  const request = { need: 'perf-map', path: '', pid: 4242427 } as const;
+  const map = put('elsewhere.map', '1000 10 name\n');
+  symlinkSync(map, path);
+  assert.equal((await ask(request)).bytes!.length, 13);
+  // Another user makes our own file look like a map.
+  lchownSync(path, 12345, 12345);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['perf-map-owner'] });
+  lchownSync(path, 0, 0);
+  chownSync(map, 12345, 12345);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['perf-map-owner'] });
+  rmSync(path);
+  chownSync(map, 0, 0);
+  linkSync(map, path);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['perf-map-owner'] });
+  assert.equal((await ask(request, { anyOwner: true })).bytes!.length, 13);
+  rmSync(path);
+  symlinkSync('/dev/zero', path);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['perf-map-access'] });
+});
+
+test('a recording that names a pipe, a device or a file of the kernel: nothing is opened', async () => {
+  mkdirSync(join(folder, 'root/bin'), { recursive: true });
+  const writer = await WaitingWriter.at(join(folder, 'root/bin/pipe'));
+  for (const need of ['binary', 'jitdump', 'debug'] as const) {
+    for (const path of [
+      '/bin/pipe',
+      '/dev/zero',
+      '/dev/kmsg',
+      '/proc/kmsg',
+      '/sys/kernel/tracing/trace_pipe',
+    ]) {
+      const debugLink = { name: path.slice(path.lastIndexOf('/') + 1), crc: 0 };
+      const symfs = path === '/bin/pipe' ? {} : { symfs: '' };
+      assert.equal((await ask({ need, path, debugLink }, symfs)).bytes, null, `${need} ${path}`);
+    }
+  }
+  await writer.assertUnopened();
 });
 
 function notRoot(): string | false {

@@ -12,7 +12,7 @@ import {
   kernelImagePaths,
   type Places,
 } from './file-paths.ts';
-import { openFileSource } from './file-source.ts';
+import { type FileSource, openFileSource } from './file-source.ts';
 import { kernelBuildId } from './kernel-build-id.ts';
 import { openPerfMap } from './perf-map.ts';
 import { viewOfProcess } from './process-view.ts';
@@ -110,7 +110,7 @@ class DiskDriver implements SymbolDriver {
   ): Promise<OpenedFile | null> {
     let other: OpenedFile | null = null;
     for (const path of paths) {
-      const file = await openFileSource(path).catch(() => null);
+      const file = await openNamed(path);
       if (file === null) continue;
       if (request.buildId === '' || (await buildIdOf(file)) === request.buildId) {
         await other?.close?.();
@@ -121,7 +121,7 @@ class DiskDriver implements SymbolDriver {
     }
     if (request.required) {
       const path = await this.debuginfod.find(request.buildId, type, diagnostics);
-      const file = path === null ? null : await openFileSource(path).catch(() => null);
+      const file = path === null ? null : await openNamed(path);
       if (file !== null) {
         await other?.close?.();
         return file;
@@ -136,7 +136,7 @@ class DiskDriver implements SymbolDriver {
     const own = isRunning ? await this.openProcFile('kallsyms') : null;
     if (own !== null && !(await isRestricted(own))) return own;
     for (const path of cachedPath(this.places, buildId, 'kallsyms')) {
-      const file = await openFileSource(path).catch(() => null);
+      const file = await openNamed(path);
       if (file !== null) return file;
     }
     return own;
@@ -153,12 +153,12 @@ class DiskDriver implements SymbolDriver {
     const file = await this.openFirst(copies);
     if (file !== null) return file;
     const isRunning = buildId !== '' && buildId === kernelBuildId(kernelNotes);
-    return isRunning ? this.openFirst([`${procDir}/kcore`]) : null;
+    return isRunning ? await openFileSource(`${procDir}/kcore`).catch(() => null) : null;
   }
 
   private async openFirst(paths: readonly string[]): Promise<OpenedFile | null> {
     for (const path of paths) {
-      const file = await openFileSource(path).catch(() => null);
+      const file = await openNamed(path);
       if (file !== null) return file;
     }
     return null;
@@ -169,7 +169,7 @@ class DiskDriver implements SymbolDriver {
     const own = bytes === null ? null : memorySource(bytes);
     if (own !== null && (buildId === '' || (await buildIdOf(own)) === buildId)) return own;
     for (const path of cachedPath(this.places, buildId, 'vdso')) {
-      const file = await openFileSource(path).catch(() => null);
+      const file = await openNamed(path);
       if (file !== null) return file;
     }
     return own;
@@ -188,6 +188,11 @@ class DiskDriver implements SymbolDriver {
   private rootOf(pid: number): string {
     return viewOfProcess(pid, this.options.procDir)?.root ?? '';
   }
+}
+
+/** A path that a recording names, or that is made of a name in one. */
+function openNamed(path: string): Promise<FileSource | null> {
+  return openFileSource(path, { recorded: true }).catch(() => null);
 }
 
 async function buildIdOf(file: OpenedFile): Promise<string> {

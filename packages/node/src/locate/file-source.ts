@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { type ByteSource, CounterpointError } from '@counterpoint/core/base';
+import { openRegularFile, type RegularFileOptions } from '../files/index.ts';
 
 /** A file as a source of bytes. Holds a descriptor until it is closed. */
 export interface FileSource extends ByteSource {
@@ -13,15 +13,17 @@ export interface FileSource extends ByteSource {
 const MAX_READ_BYTES = 1 << 30;
 
 /**
- * Opens a regular file. Throws the error of the system call, or ERR_NOT_A_FILE: opening anything else could wait (a FIFO) or
- * do something (a device).
+ * Opens a regular file. Throws the error of the system call, or ERR_NOT_A_FILE before anything is opened. With `recorded` the
+ * path comes out of a recording, and may name nothing that the kernel makes up.
  */
-export async function openFileSource(path: string): Promise<FileSource> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+export async function openFileSource(path: string, options: RegularFileOptions = {}): Promise<FileSource> {
+  return fileSource(await openRegularFile(path, options));
+}
+
+/** A regular file that is open. It is closed with the source, or at once where this fails. */
+export async function fileSource(handle: FileHandle): Promise<FileSource> {
   try {
-    const facts = await handle.stat();
-    if (!facts.isFile()) throw new CounterpointError('ERR_NOT_A_FILE', `${path} is not a regular file`);
-    return new HandleSource(handle, facts.size);
+    return new HandleSource(handle, (await handle.stat()).size);
   } catch (error) {
     await handle.close();
     throw error;

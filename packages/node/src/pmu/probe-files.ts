@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import {
   EI_CLASS,
@@ -15,6 +15,7 @@ import {
   STT_NOTYPE,
 } from '@counterpoint/core/elf';
 import type { ProbeFile, Unavailable } from '@counterpoint/core/events';
+import { openRegularFileSync } from '../files/index.ts';
 
 /**
  * The functions of files by name. Event names are read without waiting, so this reads files at once, and only what a probe
@@ -96,7 +97,7 @@ interface CodeSegment {
 
 /** `null` for what is no ELF file. */
 function readFunctions(path: string): ProbeFile | null {
-  const descriptor = openSync(path, 'r');
+  const descriptor = openRegularFileSync(path);
   try {
     const file = new WholeFile(descriptor);
     const header = file.read(0, 64);

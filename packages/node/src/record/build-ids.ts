@@ -4,6 +4,7 @@ import { type ByteSource, memorySource } from '@counterpoint/core/base';
 import { buildIdOfNotes, openElf, readBuildId } from '@counterpoint/core/elf';
 import type { BuildIdEntry } from '@counterpoint/core/perfdata';
 import type { Mmap2Record, MmapRecord } from '@counterpoint/core/records';
+import { openRegularFileSync } from '../files/index.ts';
 import { readProc, readProcLink } from '../target/index.ts';
 
 const HOST_PID = -1;
@@ -80,13 +81,12 @@ export class BuildIdCollector {
   async #read(file: string, path: string, inode: bigint): Promise<BuildIdEntry | null> {
     let fd: number;
     try {
-      fd = openSync(file, 'r');
+      fd = openRegularFileSync(file, { recorded: true });
     } catch {
       return null;
     }
     try {
       const stat = fstatSync(fd, { bigint: true });
-      if (!stat.isFile()) return null;
       if (inode !== 0n && stat.ino !== inode) {
         this.replaced.push(path);
         return null;

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, lstatSync, openSync, renameSync, writeSync, writevSync } from 'node:fs';
+import { closeSync, ftruncateSync, lstatSync, renameSync, statSync, writeSync, writevSync } from 'node:fs';
 import { FILE_HEADER_SIZE } from '@counterpoint/core/abi';
 import {
   type FilePlan,
@@ -7,6 +7,7 @@ import {
   planFile,
   type WrittenEvent,
 } from '@counterpoint/core/perfdata';
+import { leadsToDescriptor, openOutputFileSync } from '../files/index.ts';
 import { FinishedRounds } from './finished-rounds.ts';
 import {
   type ClosingRecords,
@@ -49,7 +50,7 @@ export class FileOutput implements RecordingOutput {
   begin(events: readonly WrittenEvent[]): void {
     this.#guard(() => {
       keepOld(this.path);
-      this.#fd = openSync(this.path, 'w', 0o600);
+      this.#fd = openOutputFileSync(this.path, { mode: 0o600 });
       this.#plan = planFile({ attrs: events });
       this.#append([this.#plan.header]);
     });
@@ -185,12 +186,13 @@ function headerWithoutFeatures(plan: FilePlan, dataSize: number): Uint8Array<Arr
   return header;
 }
 
-/** An earlier recording is not lost: it becomes `PATH.old`, as with perf. Devices and pipes are left alone. */
+/**
+ * An earlier recording is not lost: it becomes `PATH.old`, as with perf. So does a link to one. Devices, pipes and open
+ * descriptors (`/dev/stdout`) are left alone.
+ */
 function keepOld(path: string): void {
-  try {
-    const stat = lstatSync(path);
-    if ((stat.isFile() && stat.size > 0) || stat.isSymbolicLink()) renameSync(path, `${path}.old`);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (there === undefined || leadsToDescriptor(path)) return;
+  const content = there.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : there;
+  if (content?.isFile() === true && content.size > 0) renameSync(path, `${path}.old`);
 }

@@ -1,5 +1,6 @@
-import { closeSync, lstatSync, openSync, readdirSync, readSync, unlinkSync } from 'node:fs';
+import { closeSync, lstatSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { openRegularFileSync } from '../files/index.ts';
 import { readProcLink } from '../target/index.ts';
 
 const LOG_NAME = /^isolate-0x[0-9a-f]+-(\d+)-v8\.log$/;
@@ -49,7 +50,7 @@ function namesIn(directory: string): string[] {
 function isHarmless(path: string): boolean {
   try {
     if (!lstatSync(path).isFile()) return false;
-    const fd = openSync(path, 'r');
+    const fd = openRegularFileSync(path);
     try {
       const bytes = Buffer.alloc(LOOKED_AT_BYTES);
       const size = readSync(fd, bytes);

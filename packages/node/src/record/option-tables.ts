@@ -58,6 +58,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   progressIntervalMs: numberFrom(1, MOST_TIMER_MS),
   onStart: FUNCTION,
   onNote: FUNCTION,
+  onWaitForReader: FUNCTION,
   onStop: FUNCTION,
   commandGraceMs: numberFrom(0),
   flushIntervalMs: TIME_MS,

@@ -67,6 +67,8 @@ export interface RecordOptions {
   onStart?: (start: RecordStart) => void;
   /** Called when a note is added while it records, with all of them. */
   onNote?: (notes: readonly Note[]) => void;
+  /** The output is a named pipe that nobody reads yet: recording begins when somebody does. */
+  onWaitForReader?: (path: string) => void;
   /** Called once, when the counters are stopped: sampling formats may take their time with what is left. */
   onStop?: (stop: RecordStop) => void;
   /**

@@ -1,15 +1,22 @@
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { isTrusted, NamedFile, requireRegular } from '../files/index.ts';
 import type { Note } from '../session/index.ts';
 import { readProc, readProcLink } from '../target/index.ts';
 
 const MOST_HELD = 256;
 const CHUNK_BYTES = 1 << 20;
+/** Of the unit in which stat(2) counts what a file takes. */
+const BLOCK_BYTES = 512;
+/** A file system that compresses may hold more than it takes. No text is smaller than this by much. */
+const MOST_COMPRESSED = 64;
 const O_DIRECTORY = constants.O_DIRECTORY;
 
 interface HeldDirectory {
   fd: number;
   /** The pid that the process itself knows, which is in the name of its map. */
   innerPid: number;
+  /** Whose process it is. */
+  uid: number;
 }
 
 /**
@@ -39,7 +46,7 @@ export class PerfMapKeeper implements Disposable {
     if (innerPid === undefined) return null;
     try {
       const fd = openSync(`/proc/${pid}/root/tmp`, constants.O_RDONLY | O_DIRECTORY);
-      return { fd, innerPid: Number(innerPid) };
+      return { fd, innerPid: Number(innerPid), uid: statSync(`/proc/${pid}`).uid };
     } catch {
       return null;
     }
@@ -50,7 +57,7 @@ export class PerfMapKeeper implements Disposable {
     for (const [pid, held] of this.#held) {
       if (held === null) continue;
       const target = `${this.#directory}/perf-${pid}.map`;
-      if (copyMap(`/proc/self/fd/${held.fd}/perf-${held.innerPid}.map`, target)) {
+      if (copyMap(`/proc/self/fd/${held.fd}/perf-${held.innerPid}.map`, held.uid, target)) {
         const text = `process ${pid} is process ${held.innerPid} of its container: its names of JIT code were copied to ${target}`;
         notes.push({ kind: 'perf-map', text });
       }
@@ -64,21 +71,32 @@ export class PerfMapKeeper implements Disposable {
   }
 }
 
-/** The other side is not trusted: no link is followed, on either side, and only a plain file is read. */
-function copyMap(from: string, to: string): boolean {
+/**
+ * The other side is not trusted: no link is followed, on either side, only a plain file of the process or of root is read, and
+ * no more of it than is there: a file with holes says any size.
+ */
+function copyMap(from: string, uid: number, to: string): boolean {
   let input = -1;
   let output = -1;
   try {
-    input = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    if (!fstatSync(input).isFile()) return false;
+    using file = new NamedFile(from, { followLink: false });
+    requireRegular(file, { recorded: true });
+    const { facts } = file;
+    if (facts.uid !== uid && !isTrusted(facts.uid)) return false;
+    if (facts.size > facts.blocks * BLOCK_BYTES * MOST_COMPRESSED + CHUNK_BYTES) return false;
+    input = file.openSync();
     output = openSync(
       to,
       constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
       0o600,
     );
     const chunk = new Uint8Array(CHUNK_BYTES);
-    for (let size = readSync(input, chunk); size > 0; size = readSync(input, chunk))
+    for (let left = facts.size; left > 0; ) {
+      const size = readSync(input, chunk, 0, Math.min(left, chunk.length), null);
+      if (size === 0) break;
       for (let at = 0; at < size; ) at += writeSync(output, chunk, at, size - at);
+      left -= size;
+    }
     return true;
   } catch {
     return false;

@@ -1,6 +1,8 @@
-import { closeSync, openSync, writev } from 'node:fs';
+import { closeSync, writev } from 'node:fs';
 import { promisify } from 'node:util';
+import { CounterpointError } from '@counterpoint/core/base';
 import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoint/core/perfdata';
+import { openOutputFile, type WaitOptions } from '../files/index.ts';
 import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './output.ts';
 import { partsAfter } from './parts.ts';
 import { WriteError } from './write-error.ts';
@@ -16,18 +18,33 @@ const FULL_PIPE_MS = 2;
 export class PipeOutput implements RecordingOutput {
   sizeBytes = 0;
   hasLateRecords = false;
-  readonly #fd: number;
-  readonly #isOwned: boolean;
-  readonly #name: string;
+  readonly #path: string | null;
+  readonly #wait: WaitOptions;
+  #fd: number;
 
-  constructor(target: number | string) {
-    this.#isOwned = typeof target === 'string';
-    this.#fd = typeof target === 'string' ? openSync(target, 'w') : target;
-    this.#name = typeof target === 'string' ? target : 'the standard output';
+  /** An open descriptor, or the path of a named pipe, which is opened by `begin` once it has a reader. */
+  constructor(target: number | string, wait: WaitOptions = {}) {
+    this.#path = typeof target === 'string' ? target : null;
+    this.#fd = typeof target === 'string' ? -1 : target;
+    this.#wait = wait;
   }
 
-  begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): Promise<void> {
-    return this.#write([pipeStart({ attrs: events, features: features() })]);
+  async begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): Promise<void> {
+    if (this.#path !== null) this.#fd = await this.#open(this.#path);
+    await this.#write([pipeStart({ attrs: events, features: features() })]);
+  }
+
+  async #open(path: string): Promise<number> {
+    try {
+      return await openOutputFile(path, this.#wait);
+    } catch (error) {
+      if (this.#wait.signal?.aborted !== true) throw new WriteError(path, error);
+      throw new CounterpointError(
+        'ERR_NO_READER',
+        `nobody has read the named pipe ${path}, so nothing was recorded`,
+        'Start its reader first.',
+      );
+    }
   }
 
   writeRecords(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -50,7 +67,8 @@ export class PipeOutput implements RecordingOutput {
     try {
       return (await writevAsync(this.#fd, parts)).bytesWritten;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw new WriteError(this.#name, error);
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN')
+        throw new WriteError(this.#path ?? 'the standard output', error);
       await new Promise((resolve) => setTimeout(resolve, FULL_PIPE_MS));
       return 0;
     }
@@ -63,6 +81,8 @@ export class PipeOutput implements RecordingOutput {
   }
 
   close(): void {
-    if (this.#isOwned) closeSync(this.#fd);
+    if (this.#path === null || this.#fd < 0) return;
+    closeSync(this.#fd);
+    this.#fd = -1;
   }
 }

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
@@ -23,6 +36,7 @@ import {
 } from '@counterpoint/core/records';
 import type { Note, Session } from '../session/index.ts';
 import { FakeSys, liveHandles } from '../sys/index.ts';
+import { WaitingWriter } from '../test/waiting-writer.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import { FileOutput } from './file-output.ts';
 import { type RecordResult, record } from './index.ts';
@@ -158,7 +172,54 @@ describe('FileOutput', () => {
   });
 });
 
+describe('FileOutput where another user was first', {
+  skip: process.geteuid?.() === 0 ? false : 'only root can give files to another user',
+}, () => {
+  const written = (path: string) => {
+    const output = new FileOutput(path);
+    output.begin([]);
+    output.close();
+    return lstatSync(path);
+  };
+
+  test('their file is not filled, even where it is empty, and their link is not followed', () => {
+    const path = join(directory, 'theirs.data');
+    const victim = join(directory, 'victim');
+    writeFileSync(path, '', { mode: 0o666 });
+    chownSync(path, 65534, 65534);
+    const made = written(path);
+    assert.deepEqual([made.uid, made.mode & 0o777], [0, 0o600]);
+    for (const content of ['', 'important']) {
+      rmSync(path);
+      writeFileSync(victim, content);
+      symlinkSync(victim, path);
+      lchownSync(path, 65534, 65534);
+      assert.ok(written(path).isFile());
+      assert.equal(readFileSync(victim, 'utf8'), content);
+    }
+  });
+
+  test('a name of an open descriptor, as /dev/stdout, stays what it is', () => {
+    const given = join(directory, 'given.data');
+    writeFileSync(given, 'earlier');
+    const fd = openSync(given, 'r+');
+    const path = join(directory, 'stdout');
+    symlinkSync(`/proc/self/fd/${fd}`, path);
+    assert.ok(written(path).isSymbolicLink());
+    closeSync(fd);
+    assert.equal(readFileSync(given, 'latin1').slice(0, 8), 'PERFILE2');
+  });
+});
+
 describe('build ids', () => {
+  test('a pipe in the place of a mapped file is not opened, and nothing waits for it', async () => {
+    const writer = await WaitingWriter.at(join(directory, 'mapped'));
+    const collector = new BuildIdCollector();
+    collector.add({ pid: process.pid, path: writer.path, inode: 0n });
+    assert.deepEqual(await collector.finish(), []);
+    await writer.assertUnopened();
+  });
+
   test('of files, the kernel and the vdso; not of what was replaced, or is no file', async () => {
     const collector = new BuildIdCollector();
     const pid = process.pid;
@@ -212,7 +273,7 @@ test('perf maps of a container are kept; what its owner put there to mislead is 
     return t.skip('needs root and namespaces');
   const target = mkdtempSync(join(directory, 'maps-'));
   const inside = (prepare: string) => {
-    const script = `mount -t tmpfs none /tmp; ${prepare}; echo ready; sleep 5`;
+    const script = `mount -t tmpfs none /tmp; ${prepare}; echo ready; sleep 60`;
     const held = join(directory, `held-${prepare.length}`);
     const start = `unshare --pid --mount --fork --mount-proc sh -c '${script}' > ${held} & echo $!`;
     const outer = Number(
@@ -224,17 +285,23 @@ test('perf maps of a container are kept; what its owner put there to mislead is 
     return { outer, pid: Number(children.split(' ')[0]) };
   };
   const honest = inside('echo 10 5 name > /tmp/perf-1.map');
-  const hostile = inside('ln -s /etc/passwd /tmp/perf-1.map');
+  const hostile = [
+    inside('ln -s /etc/passwd /tmp/perf-1.map'),
+    inside('echo 10 5 name > /tmp/perf-1.map; chown 4242 /tmp/perf-1.map'),
+    inside('mkfifo /tmp/perf-1.map'),
+    // A size, and nothing in it.
+    inside('truncate -s 2G /tmp/perf-1.map'),
+  ];
   const keeper = new PerfMapKeeper(target);
-  for (const { pid } of [honest, hostile]) keeper.consider(pid);
+  for (const { pid } of [honest, ...hostile]) keeper.consider(pid);
   keeper.consider(process.pid);
-  for (const { outer, pid } of [honest, hostile]) {
+  for (const { outer, pid } of [honest, ...hostile]) {
     process.kill(pid, 'SIGKILL');
     spawnSync('sh', ['-c', `while kill -0 ${outer} 2>/dev/null; do sleep 0.01; done`]);
   }
   const notes: Parameters<PerfMapKeeper['finish']>[0] = [];
   keeper.finish(notes);
   assert.equal(readFileSync(join(target, `perf-${honest.pid}.map`), 'utf8'), '10 5 name\n');
-  assert.ok(!existsSync(join(target, `perf-${hostile.pid}.map`)));
+  for (const { pid } of hostile) assert.ok(!existsSync(join(target, `perf-${pid}.map`)), String(pid));
   assert.equal(notes.length, 1);
 });

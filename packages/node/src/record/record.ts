@@ -19,14 +19,19 @@ const STDOUT = 1;
 export async function record(options: RecordOptions): Promise<RecordResult> {
   checkRecordOptions('record()', options);
   const path = options.output ?? 'perf.data';
-  return runRecorder(options, outputFor(path), path);
+  return runRecorder(options, outputFor(path, options), path);
 }
 
-function outputFor(path: string): RecordingOutput {
+function outputFor(
+  path: string,
+  { signal, onWaitForReader }: Pick<RecordOptions, 'signal' | 'onWaitForReader'>,
+): RecordingOutput {
   if (path === '-') return new PipeOutput(STDOUT);
-  return statSync(path, { throwIfNoEntry: false })?.isFIFO() === true
-    ? new PipeOutput(path)
-    : new FileOutput(path);
+  if (statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true) return new FileOutput(path);
+  return new PipeOutput(path, {
+    ...(signal === undefined ? {} : { signal }),
+    onWait: () => onWaitForReader?.(path),
+  });
 }
 
 export interface LiveRecording {

@@ -6,8 +6,8 @@ export class WriteError extends CounterpointError {
   readonly errnoCode: string;
 
   constructor(path: string, cause: unknown) {
-    const { code = '', message } = cause as NodeJS.ErrnoException;
-    super('ERR_WRITE', `cannot write ${path}: ${TEXTS[code] ?? message}`, REMEDIES[code] ?? '');
+    const { code = '', message, remedy = '' } = cause as NodeJS.ErrnoException & { remedy?: string };
+    super('ERR_WRITE', `cannot write ${path}: ${TEXTS[code] ?? message}`, REMEDIES[code] ?? remedy);
     this.name = 'WriteError';
     this.errnoCode = code;
     this.cause = cause;
@@ -20,6 +20,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   EPIPE: 'the reader of the pipe has closed it',
   EFBIG: 'the file has reached the largest size allowed',
   EACCES: 'permission denied',
+  EPERM: 'what is there belongs to another user, or may not be changed',
   EROFS: 'the file system is read-only',
   ENOENT: 'no such directory',
   EISDIR: 'it is a directory',
@@ -28,5 +29,6 @@ const TEXTS: Readonly<Record<string, string>> = {
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: 'Free some space, write elsewhere with -o, or limit the recording with --max-size.',
   EACCES: 'Write elsewhere with -o.',
+  EPERM: 'Write elsewhere with -o.',
   EROFS: 'Write elsewhere with -o.',
 };

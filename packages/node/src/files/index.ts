@@ -1,0 +1,15 @@
+export { NamedFile } from './named-file.ts';
+export {
+  isTrusted,
+  leadsToDescriptor,
+  type OutputFileOptions,
+  openOutputFile,
+  openOutputFileSync,
+  type WaitOptions,
+} from './output-file.ts';
+export {
+  openRegularFile,
+  openRegularFileSync,
+  type RegularFileOptions,
+  requireRegular,
+} from './regular-file.ts';
