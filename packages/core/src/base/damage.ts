@@ -4,11 +4,25 @@ export interface Damage {
   count: number;
   /** Offset in the file (or stream) of the first occurrence, in bytes. */
   firstOffset: number;
+  /** In a recording of several files: the one that `firstOffset` is in. */
+  file?: string;
+}
+
+/** A file of several, and where it begins in all of them together. */
+export interface DamagePart {
+  readonly name: string;
+  readonly start: number;
 }
 
 /** Counts damage by code. Reading goes on after each; nothing here throws. */
 export class DamageLog {
   private readonly byCode = new Map<string, Damage>();
+  private readonly parts: readonly DamagePart[];
+
+  /** `parts`: where offsets are of several files one after the other, ascending. */
+  constructor(parts: readonly DamagePart[] = []) {
+    this.parts = parts;
+  }
 
   add(code: string, offset: number): void {
     const seen = this.byCode.get(code);
@@ -28,6 +42,10 @@ export class DamageLog {
 
   /** In order of first appearance. */
   list(): Damage[] {
-    return [...this.byCode.values()].map((damage) => ({ ...damage }));
+    return [...this.byCode.values()].map((damage) => {
+      const part = this.parts.findLast(({ start }) => start <= damage.firstOffset);
+      if (part === undefined) return { ...damage };
+      return { ...damage, firstOffset: damage.firstOffset - part.start, file: part.name };
+    });
   }
 }

@@ -23,6 +23,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'trace-overflow': 'in which the processor lost trace packets',
   'trace-error': 'where the trace could not be followed',
   'profile-full': 'at addresses for which the profile had no room',
+  'file-missing': 'of the recording missing, with all that a CPU or thread recorded',
   'file-truncated': 'missing at the end of the file',
   'recorder-stopped': 'not written because the output took no more',
   'events-taken': 'not watched any more, because they began a program with more rights',

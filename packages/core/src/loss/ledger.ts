@@ -38,6 +38,8 @@ export const LOSS_KINDS = {
   'format-suspended': 'nanoseconds',
   /** Overflows of other CPUs and events at the beginning of that time, before their counters were stopped, too. */
   'format-while-suspended': 'samples',
+  /** A file of a recording of several (`perf record --threads`): what a CPU or thread recorded is missing, whatever it was. */
+  'file-missing': 'files',
   /** The file ends inside a record, or was never finished. */
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */

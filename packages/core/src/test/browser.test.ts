@@ -9,7 +9,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
-import { comm, mmap2, recording, round, sample } from './recordings.ts';
+import { encodeRecords } from '../perfdata/index.ts';
+import { SampleLayout } from '../records/index.ts';
+import { ATTR, comm, mmap2, recording, round, sample } from './recordings.ts';
 
 /** The half minute that is usual is soon over where others have the machine. */
 const PATIENCE_MS = 180_000;
@@ -26,12 +28,17 @@ const FLAGS = [
 
 /** What the page runs: the library as anyone would import it. */
 const PAGE = `
-import { collectStats, ingestPerfData, memorySource, openPerfData, topFunctions, writeFolded } from '@counterpoint/core';
+import { collectStats, directorySource, ingestPerfData, memorySource, openPerfData, topFunctions, writeFolded } from '@counterpoint/core';
 window.read = async (numbers) => {
   const bytes = Uint8Array.from(numbers);
   const stats = await collectStats(await openPerfData(memorySource(bytes)));
   const { profile } = await ingestPerfData(await openPerfData(memorySource(bytes)));
   return { stats, top: topFunctions(profile), folded: new TextDecoder().decode(await new Blob([...writeFolded(profile)]).arrayBuffer()) };
+};
+// As <input type="file" webkitdirectory> gives them.
+window.readDirectory = async (files) => {
+  const list = files.map(([name, numbers]) => new File([Uint8Array.from(numbers)], name));
+  return collectStats(await openPerfData(directorySource(list.map((file) => ({ name: file.name, bytes: file })))));
 };`;
 
 test('a recording is read from bytes in a browser', {
@@ -90,4 +97,23 @@ test('a recording is read from bytes in a browser', {
   assert.equal(answer.top.rows[0]?.dso, 'app');
   assert.equal(answer.top.rows[0]?.percent, 100);
   assert.match(answer.folded, /^app;.* 3$/m);
+
+  const layout = new SampleLayout(ATTR);
+  const rings = [[5n, 7n], [6n]].map((times, cpu) =>
+    encodeRecords(
+      times.map((time) => sample({ time, cpu })),
+      layout,
+    ),
+  );
+  const files = [
+    ['data.1', [...rings[1]!]],
+    ['notes.txt', [1]],
+    ['data', [...recording([comm(10, 'app')])]],
+    ['data.0', [...rings[0]!]],
+  ];
+  const stats = (await page.evaluate(`window.readDirectory(${JSON.stringify(files)})`)) as {
+    samples: number;
+    lastTimeNs: string;
+  };
+  assert.deepEqual([stats.samples, stats.lastTimeNs], [3, '7']);
 });

@@ -26,6 +26,7 @@ const WORDS: Record<LossKind, string> = {
   'trace-error': 'places where the trace could not be followed: what ran there is missing',
   'profile-full': 'instructions at addresses for which the profile had no room: in its totals only',
   'aux-overwritten': 'stretches of trace data overwritten',
+  'file-missing': 'files of the recording missing, with all that a CPU or thread recorded',
   'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
   'recorder-stopped': 'samples that were not written: the output took no more',
   'events-taken':
@@ -47,10 +48,12 @@ export function lossLines(loss: readonly LossEntry[], damage: readonly Damage[])
     const isUnknown = !exact && count === 0n;
     const known = `${exact ? '' : 'at least '}${isTime ? formatDuration(Number(count)) : formatCount(count)}`;
     const amount = isUnknown ? `an unknown ${isTime ? 'length' : 'number of'}` : known;
-    return `${amount} ${WORDS[kind]}${cpus.size > 1 && !cpus.has(null) ? `, on ${cpus.size} CPUs` : ''}`;
+    const words = exact && count === 1n ? WORDS[kind].replace(/^(\w+)s\b/, '$1') : WORDS[kind];
+    return `${amount} ${words}${cpus.size > 1 && !cpus.has(null) ? `, on ${cpus.size} CPUs` : ''}`;
   });
-  for (const { code, count, firstOffset } of damage) {
-    lines.push(`damage: ${code}, ${formatCount(count)} times, first at offset ${firstOffset}`);
+  for (const { code, count, firstOffset, file } of damage) {
+    const where = file === undefined ? '' : ` of ${file}`;
+    lines.push(`damage: ${code}, ${formatCount(count)} times, first at offset ${firstOffset}${where}`);
   }
   return lines;
 }

@@ -1,5 +1,4 @@
-import { existsSync, fstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { fstatSync } from 'node:fs';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
 import { CounterpointError, printable } from '@counterpoint/core/base';
 import type { SampleFilter } from '@counterpoint/core/ingest';
@@ -74,20 +73,12 @@ export function inputName(args: InputArguments): string {
 export async function openInput(args: InputArguments, decodesTrace = false): Promise<Recording> {
   if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
   const { openRecording } = await import('../open/index.ts');
-  const { path, kernelCore } = recordedPlace(inputName(args));
-  const kcore = args.string('kcore') ?? kernelCore;
+  const path = inputName(args);
+  const kcore = args.string('kcore');
   const keepStream = decodesTrace;
   if (kcore === undefined) return openRecording(path, { keepStream });
   const { diskDriver } = await import('../locate/index.ts');
   return openRecording(path, { keepStream, symbols: diskDriver({ kernelCore: kcore }) });
-}
-
-/** `perf record --kcore` makes a directory: the recording, and a copy of the kernel's memory. */
-function recordedPlace(name: string): { path: string; kernelCore?: string } {
-  const data = join(name, 'data');
-  if (name === '-' || !existsSync(data)) return { path: name };
-  const kernelCore = join(name, 'kcore_dir', 'kcore');
-  return existsSync(kernelCore) ? { path: data, kernelCore } : { path: data };
 }
 
 /** The filter that the options ask for, or undefined where they ask for none. */

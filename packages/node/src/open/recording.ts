@@ -49,6 +49,7 @@ import {
   SIGNAL,
   wholeNumberFrom,
 } from '../options/index.ts';
+import { kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';
 
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
@@ -254,7 +255,8 @@ function isOfThisMachine(meta: Pick<ProfileMeta, 'hostname' | 'osRelease'>): boo
 }
 
 /**
- * Open a recording: a path or file URL, `-` for standard input, bytes in any form, or a stream of bytes (pipe mode).
+ * Open a recording: a path or file URL of a file or of a directory (`perf record --threads`, `--kcore`), `-` for standard input,
+ * bytes in any form, the files of a directory (`directorySource`), or a stream of bytes (pipe mode).
  * Throws CounterpointError where there is none (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
  */
 export async function openRecording(
@@ -284,13 +286,7 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw fileError(path, error);
   });
-  if (facts.isDirectory()) {
-    throw new CounterpointError(
-      'ERR_DIRECTORY',
-      `${path} is a directory`,
-      'Recordings of `perf record --threads` are directories of files, which cannot be read yet. Name a perf.data file.',
-    );
-  }
+  if (facts.isDirectory()) return openDirectory(path, options, name);
   if (!facts.isFile()) {
     return openReadStream(createReadStream(path, { highWaterMark: 1 << 20 }), name, options);
   }
@@ -304,6 +300,16 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     await source.close();
     throw error;
   }
+}
+
+/** What `perf record --threads` and `--kcore` make: several files, and maybe a copy of the kernel's memory. */
+async function openDirectory(path: string, options: RecordingOptions, name: string): Promise<Recording> {
+  const source = await openRecordingDirectory(path).catch((error: NodeJS.ErrnoException) => {
+    throw fileError(path, error);
+  });
+  const kernelCore = options.symbols === undefined ? await kernelCoreOf(path) : null;
+  const symbols = kernelCore === null ? {} : { symbols: diskDriver({ kernelCore }) };
+  return new Recording(name, source, await openPerfData(source), async () => {}, { ...options, ...symbols });
 }
 
 /** The file has no name any more once it is open, and is gone with the recording. */

@@ -81,9 +81,24 @@ function roundedSize(size: number): number {
   return Math.ceil(size / step) * step;
 }
 
+/** Memory that the chunks of many files read side by side may take, and the least of one. */
+const MANY_CHUNKS_BYTES = 64 << 20;
+const LEAST_CHUNK_SIZE = 128 << 10;
+
+export interface FileChunkOptions {
+  pool?: ChunkPool;
+  /** How many files are read side by side, each with chunks of its own. */
+  sideBySide?: number;
+}
+
 /** Chunks of `[from, to)` of a file that can be read at any offset. The next chunk is read while this one is used. */
-export function fileChunks(source: ByteSource, from: number, to: number): ChunkSource {
-  const pool = new ChunkPool();
+export function fileChunks(
+  source: ByteSource,
+  from: number,
+  to: number,
+  { pool = new ChunkPool(), sideBySide = 1 }: FileChunkOptions = {},
+): ChunkSource {
+  const chunkSize = Math.max(LEAST_CHUNK_SIZE, Math.min(CHUNK_SIZE, MANY_CHUNKS_BYTES / sideBySide));
   let position = from;
   let ahead: { offset: number; promise: Promise<{ chunk: Chunk; reserved: number; filled: number }> } | null =
     null;
@@ -92,7 +107,7 @@ export function fileChunks(source: ByteSource, from: number, to: number): ChunkS
   const RESERVED = 0x1_0000;
 
   const read = async (offset: number) => {
-    const want = Math.min(CHUNK_SIZE - RESERVED, to - offset);
+    const want = Math.min(chunkSize - RESERVED, to - offset);
     const chunk = pool.make(RESERVED + want, offset - RESERVED);
     const target = chunk.bytes.subarray(RESERVED, RESERVED + want);
     let filled: number;

@@ -1,3 +1,11 @@
+export {
+  type DirectoryPart,
+  type DirectorySource,
+  directorySource,
+  isRecordingFile,
+  type RecordingFile,
+  type UnreadableFile,
+} from './directory-source.ts';
 export type { RecordedEvent } from './event-table.ts';
 export { EventTable } from './event-table.ts';
 export { LossCollector } from './loss-collector.ts';

@@ -262,6 +262,7 @@ export class LossCollector {
     if (this.throttleWithoutTime > 0) {
       this.ledger.add({ kind: 'throttled', count: 0n, exact: false });
     }
+    for (const { cpu } of this.reader.missingRings) this.ledger.add({ kind: 'file-missing', cpu, count: 1 });
     if (this.reader.isUnfinished || this.reader.cutBytes > 0) {
       this.ledger.add({ kind: 'file-truncated', count: this.reader.cutBytes, exact: false });
     }

@@ -39,6 +39,7 @@ export class OrderQueue {
   private spare = new Int32Array(4096);
   private newest = -Infinity;
   private safeUpTo = -Infinity;
+  private flushedUpTo = -Infinity;
   private delivered = -Infinity;
   /** Memory of the chunks that are held. A small record keeps its whole chunk. */
   private heldBytes = 0;
@@ -79,8 +80,15 @@ export class OrderQueue {
 
   /** A FINISHED_ROUND record was read. */
   finishRound(): void {
-    this.flushUpTo(this.safeUpTo);
-    this.safeUpTo = this.newest;
+    this.finishRoundAt(this.newest);
+  }
+
+  /** A round has ended after which, as far as is known, nothing before `newestNs` comes. */
+  finishRoundAt(newestNs: number): void {
+    // Most rounds of many files change nothing.
+    if (this.safeUpTo > this.flushedUpTo) this.flushUpTo(this.safeUpTo);
+    this.flushedUpTo = this.safeUpTo;
+    this.safeUpTo = newestNs;
   }
 
   /** The end of the data: everything goes out. */

@@ -28,12 +28,23 @@ import {
   type PerfDataFeatures,
 } from '../features/index.ts';
 import { parseTracingData, type TracingData } from '../tracing-data/index.ts';
-import { type Chunk, type ChunkSource, fileChunks, fileOffsetOf, streamChunks } from './chunk-source.ts';
+import {
+  type Chunk,
+  ChunkPool,
+  type ChunkSource,
+  fileChunks,
+  fileOffsetOf,
+  streamChunks,
+} from './chunk-source.ts';
+import { type DirectorySource, isDirectorySource } from './directory-source.ts';
 import { EventTable, type RecordedEvent } from './event-table.ts';
 import { readFeatureSections } from './feature-sections.ts';
 import { type FileAttr, readFileHeader, readMagic, readU64 } from './file-header.ts';
+import { MissingFiles, type MissingRing } from './missing-files.ts';
 import { OrderQueue } from './order-queue.ts';
-import { Splitter, splitAll } from './splitter.ts';
+import { SplitPart, splitParts } from './split-parts.ts';
+import { Splitter } from './splitter.ts';
+import { TimeBase } from './time-base.ts';
 import { portableZstd, type ZstdFactory } from './zstd.ts';
 
 /** Receives every record in order. The view and offsets are borrowed until the call returns. */
@@ -84,9 +95,14 @@ export class PerfDataReader {
   isUnfinished = false;
   /** Bytes of a last record that is not all there. */
   cutBytes = 0;
-  private readonly chunks: ChunkSource;
+  /** Of a directory: rings whose files are not there, known after the scan. */
+  missingRings: readonly MissingRing[] = [];
+  /** Of a file or stream, or of each file of a directory. */
+  private readonly chunks: readonly ChunkSource[];
+  private readonly missing: MissingFiles | null;
   private readonly options: OpenOptions;
-  private splitter: Splitter | null = null;
+  private readonly base = new TimeBase();
+  private splitters: Splitter[] | null = null;
   /** Events that HEADER_EVENT_TYPE records may still name, by config. */
   private readonly nameless = new Map<number, RecordedEvent[]>();
 
@@ -94,29 +110,31 @@ export class PerfDataReader {
     isPipe: boolean,
     littleEndian: boolean,
     damage: DamageLog,
-    chunks: ChunkSource,
+    chunks: readonly ChunkSource[],
     options: OpenOptions,
+    directory: DirectorySource | null = null,
   ) {
     this.isPipe = isPipe;
     this.littleEndian = littleEndian;
     this.damage = damage;
     this.chunks = chunks;
     this.options = options;
+    this.missing = directory === null ? null : new MissingFiles(directory);
   }
 
   /** Clock value of relative time 0 (the first time seen), as halves. */
   get baseTime(): { lo: number; hi: number } {
-    return { lo: this.splitter?.baseLo ?? 0, hi: this.splitter?.baseHi ?? 0 };
+    return { lo: this.base.lo, hi: this.base.hi };
   }
 
   /** Bytes of hardware trace (AUX data) in what was scanned; samples made out of it are not among the records. */
   get auxTraceBytes(): number {
-    return this.splitter?.auxTraceBytes ?? 0;
+    return (this.splitters ?? []).reduce((sum, { auxTraceBytes }) => sum + auxTraceBytes, 0);
   }
 
   /** Drive every record through `sink`, kernel records in order of time. Can be called once. */
   async scan(sink: RecordSink, options: ScanOptions = {}): Promise<void> {
-    if (this.splitter !== null) {
+    if (this.splitters !== null) {
       throw new CounterpointError(
         'ERR_READ_ONCE',
         'a reader scans its recording once',
@@ -133,37 +151,37 @@ export class PerfDataReader {
       else this.countStrangeType(type, fileOffset);
       sink.record(view, start, start + view.getUint16(start + 6, le), type, fileOffset);
     };
-    const { pool } = this.chunks;
+    const { pool } = this.chunks[0]!;
     const limit = this.options.orderLimitBytes ?? DEFAULT_ORDER_LIMIT;
     const queue = new OrderQueue(deliver, pool, this.damage, limit);
-    const splitter = new Splitter(
-      le,
-      this.damage,
-      this.events,
-      queue,
-      {
-        userRecord: (chunk, start, end, type) => {
-          this.takeMetadata(chunk.view, start, end, type, fileOffsetOf(chunk, start));
-          deliver(chunk, start);
-        },
-        untimedRecord: deliver,
-        tracingData: (bytes, fileOffset) => this.takeTracingData(bytes.slice(), fileOffset),
+    const hooks = {
+      userRecord: (chunk: Chunk, start: number, end: number, type: number) => {
+        this.takeMetadata(chunk.view, start, end, type, fileOffsetOf(chunk, start));
+        deliver(chunk, start);
       },
-      pool,
-      this.options.zstd ?? portableZstd,
-    );
-    splitter.isUnordered = options.unordered === true;
-    this.splitter = splitter;
+      untimedRecord: deliver,
+      tracingData: (bytes: Uint8Array, fileOffset: number) => this.takeTracingData(bytes.slice(), fileOffset),
+    };
+    const parts = this.chunks.map((chunks) => {
+      const zstd = this.options.zstd ?? portableZstd;
+      const splitter = new Splitter(le, this.damage, this.events, queue, hooks, this.base, pool, zstd);
+      splitter.isUnordered = options.unordered === true;
+      splitter.hasRounds = this.chunks.length === 1;
+      return new SplitPart(chunks, splitter, le);
+    });
+    this.splitters = parts.map(({ splitter }) => splitter);
+    const sumOf = (key: 'position' | 'total') => this.chunks.reduce((sum, chunks) => sum + chunks[key], 0);
     try {
-      const { cutBytes } = await splitAll(this.chunks, splitter, le, () => {
+      await splitParts(parts, queue, () => {
         options.signal?.throwIfAborted();
-        options.onProgress?.({ phase: 'read', done: this.chunks.position, total: this.chunks.total });
+        options.onProgress?.({ phase: 'read', done: sumOf('position'), total: sumOf('total') });
         return options.onChunk?.();
       });
       queue.finish();
-      this.cutBytes = cutBytes;
+      this.cutBytes = parts.reduce((sum, part) => sum + part.finish().cutBytes, 0);
+      this.missingRings = this.missing?.list(this.features.dirFormat !== undefined, this.damage) ?? [];
     } finally {
-      await this.chunks.close();
+      await this.close();
     }
     counts.forEach((count, type) => {
       if (count > 0) this.recordCounts.set(type, count);
@@ -172,7 +190,7 @@ export class PerfDataReader {
 
   /** Let go of a stream that nobody will scan, or not to its end. Files are closed by who opened them. */
   async close(): Promise<void> {
-    await this.chunks.close();
+    for (const chunks of this.chunks) await chunks.close();
   }
 
   private countStrangeType(type: number, fileOffset: number): void {
@@ -186,6 +204,7 @@ export class PerfDataReader {
   private takeMetadata(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
     const le = this.littleEndian;
     const bytes = (from: number) => new Uint8Array(view.buffer, view.byteOffset + from, end - from);
+    this.missing?.idIndex(view, start, end, type, le);
     if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.takeAttr(view, start, end, fileOffset);
     else if (type === PERF_RECORD_HEADER_FEATURE && end - start >= 16) {
       const bit = readU64(view, start + 8, le);
@@ -289,17 +308,41 @@ export async function openPerfData(input: ByteInput, options: OpenOptions = {}):
 }
 
 async function openFile(source: ByteSource, options: OpenOptions): Promise<PerfDataReader> {
-  const damage = new DamageLog();
+  const directory = isDirectorySource(source) ? source : null;
+  return openWithHeader(directory === null ? source : headerOf(directory), source, directory, options);
+}
+
+/** The first file of a directory, alone: a header of a killed recorder says that data goes on to the end of its file. */
+function headerOf(directory: DirectorySource): ByteSource {
+  const { size } = directory.parts[0]!;
+  return {
+    size,
+    read: (offset, length) => directory.read(offset, Math.max(0, Math.min(length, size - offset))),
+  };
+}
+
+async function openWithHeader(
+  source: ByteSource,
+  whole: ByteSource,
+  directory: DirectorySource | null,
+  options: OpenOptions,
+): Promise<PerfDataReader> {
+  const damage = new DamageLog(directory?.parts);
   const magic = readMagic(await source.read(0, PIPE_HEADER_SIZE));
   const { littleEndian } = magic;
   if (magic.isPipe) {
     const chunks = fileChunks(source, PIPE_HEADER_SIZE, source.size);
-    return new PerfDataReader(true, littleEndian, damage, chunks, options);
+    return new PerfDataReader(true, littleEndian, damage, [chunks], options);
   }
   const header = await readFileHeader(source, littleEndian, damage);
   const { data } = header;
-  const chunks = fileChunks(source, data.offset, data.offset + data.size);
-  const reader = new PerfDataReader(false, littleEndian, damage, chunks, options);
+  const rings = directory?.parts.slice(1) ?? [];
+  const chunkOptions = { pool: new ChunkPool(), sideBySide: Math.max(1, rings.length) };
+  const chunks = [
+    fileChunks(source, data.offset, data.offset + data.size, chunkOptions),
+    ...rings.map(({ start, size }) => fileChunks(whole, start, start + size, chunkOptions)),
+  ];
+  const reader = new PerfDataReader(false, littleEndian, damage, chunks, options, directory);
   reader.isUnfinished = header.isUnfinished;
   for (const attr of header.attrs) reader.addEvent(attr);
   await readFeatureSections(source, header.features, damage, (bit, bytes, fileOffset) =>
@@ -342,5 +385,5 @@ async function openIterator(
     );
   }
   const chunks = streamChunks(iterator, first.subarray(PIPE_HEADER_SIZE), PIPE_HEADER_SIZE);
-  return new PerfDataReader(true, magic.littleEndian, damage, chunks, options);
+  return new PerfDataReader(true, magic.littleEndian, damage, [chunks], options);
 }

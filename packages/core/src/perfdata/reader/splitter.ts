@@ -9,12 +9,13 @@ import {
 } from '../../abi/index.ts';
 import { type DamageLog, TWO_32 } from '../../base/index.ts';
 import { MAX_TRACING_DATA_SIZE } from '../tracing-data/index.ts';
-import { type Chunk, type ChunkPool, type ChunkSource, fileOffsetOf } from './chunk-source.ts';
+import { type Chunk, type ChunkPool, fileOffsetOf } from './chunk-source.ts';
 import type { EventTable } from './event-table.ts';
 import { readU64 } from './file-header.ts';
 import type { OrderQueue } from './order-queue.ts';
-import { neededFor, RecordInflater } from './record-inflater.ts';
+import { RecordInflater } from './record-inflater.ts';
 import { findNextRecord } from './resync.ts';
+import type { TimeBase } from './time-base.ts';
 import type { ZstdFactory } from './zstd.ts';
 
 export interface SplitterHooks {
@@ -52,10 +53,11 @@ export class Splitter {
   private readonly queue: OrderQueue;
   private readonly hooks: SplitterHooks;
   private readonly inflater: RecordInflater;
-  /** Clock value that times are relative to, so that they stay exact in float64: the first one seen. */
-  baseLo = 0;
-  baseHi = 0;
-  private hasBase = false;
+  private readonly base: TimeBase;
+  /** The latest time so far, relative to the base. */
+  newestNs = -Infinity;
+  /** FINISHED_ROUND records say when records can be delivered; else who drives the splitter knows. */
+  hasRounds = true;
   /** Everything goes out at once, in file order. */
   isUnordered = false;
   /** Bytes of hardware trace that were stepped over. */
@@ -70,6 +72,7 @@ export class Splitter {
     events: EventTable,
     queue: OrderQueue,
     hooks: SplitterHooks,
+    base: TimeBase,
     pool: ChunkPool,
     makeZstd: ZstdFactory,
   ) {
@@ -78,6 +81,7 @@ export class Splitter {
     this.events = events;
     this.queue = queue;
     this.hooks = hooks;
+    this.base = base;
     this.inflater = new RecordInflater(littleEndian, damage, pool, makeZstd);
   }
 
@@ -128,13 +132,12 @@ export class Splitter {
       const hi = view.getUint32(at + (le ? 4 : 0), le);
       // 0 is what synthesised records carry, all ones what perf takes for "none": both go out at once.
       if ((lo !== 0 || hi !== 0) && (lo & hi) >>> 0 !== 0xffff_ffff) {
-        if (!this.hasBase) {
-          this.hasBase = true;
-          this.baseLo = lo;
-          this.baseHi = hi;
-        }
+        const { base } = this;
+        base.see(lo, hi);
+        const timeNs = (hi - base.hi) * TWO_32 + (lo - base.lo);
+        if (timeNs > this.newestNs) this.newestNs = timeNs;
         if (!this.isUnordered) {
-          this.queue.push((hi - this.baseHi) * TWO_32 + (lo - this.baseLo), chunk, start);
+          this.queue.push(timeNs, chunk, start);
           return;
         }
       }
@@ -147,8 +150,9 @@ export class Splitter {
     const { view, isDecompressed } = chunk;
     const offset = fileOffsetOf(chunk, start);
     this.hooks.userRecord(chunk, start, end, type);
-    if (type === PERF_RECORD_FINISHED_ROUND) this.queue.finishRound();
-    else if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
+    if (type === PERF_RECORD_FINISHED_ROUND) {
+      if (this.hasRounds) this.queue.finishRound();
+    } else if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
       if (isDecompressed) this.damage.add('nested-compression', offset);
       else {
         const inner = this.inflater.inflate(chunk, start, end, type);
@@ -223,29 +227,4 @@ export class Splitter {
     }
     return { cutBytes };
   }
-}
-
-/** Drive all chunks through a splitter. */
-export async function splitAll(
-  chunks: ChunkSource,
-  splitter: Splitter,
-  littleEndian: boolean,
-  each: () => void | Promise<void>,
-): Promise<DataEnd> {
-  let carry: Uint8Array<ArrayBuffer> = new Uint8Array();
-  let carryOffset = 0;
-  for (;;) {
-    const chunk = await chunks.next(carry, neededFor(carry, littleEndian));
-    if (chunk === null) break;
-    const end = chunk.fileOffset + chunk.length;
-    carry = splitter.parse(chunk);
-    carryOffset = end - carry.length;
-    if (splitter.payload !== null) {
-      const { payload } = splitter;
-      payload.left -= await chunks.skip(payload.left);
-      if (payload.left === 0) splitter.payload = null;
-    }
-    await each();
-  }
-  return splitter.finish(carry.length, carryOffset);
 }

@@ -1,0 +1,107 @@
+import { asByteInput, type ByteInput, type ByteSource, CounterpointError } from '../../base/index.ts';
+
+/** The header of a recording of several files, and what it holds itself. */
+const HEADER_NAME = 'data';
+/** What each ring brought: `data.0`, `data.1`, ... */
+const RING_NAME = /^data\.(0|[1-9]\d{0,4})$/;
+
+/** One file of a recording. */
+export interface RecordingFile {
+  /** As in the directory, without its path. */
+  name: string;
+  bytes: ByteInput;
+}
+
+/** A file that is there and cannot be read. */
+export interface UnreadableFile {
+  name: string;
+  /** Why, as a code of damage: `link-not-followed`. */
+  code: string;
+}
+
+/** Where a file of a directory stands in the joined source. */
+export interface DirectoryPart {
+  name: string;
+  /** The number of its ring; -1 for the header. */
+  ring: number;
+  start: number;
+  size: number;
+}
+
+/** The files of a directory, one after the other: an offset names a place in one of them. */
+export interface DirectorySource extends ByteSource {
+  readonly parts: readonly DirectoryPart[];
+  readonly unreadable: readonly UnreadableFile[];
+}
+
+/** Whether a directory of `perf record --threads` (and `--kcore`) has its records in a file of this name. */
+export function isRecordingFile(name: string): boolean {
+  return name === HEADER_NAME || RING_NAME.test(name);
+}
+
+export function isDirectorySource(source: ByteSource): source is DirectorySource {
+  return 'parts' in source;
+}
+
+/**
+ * The directory that `perf record --threads` makes, as one source for `openPerfData`: `data` has the header, `data.0`, `data.1`,
+ * ... the records of a ring each. Files of other names are left aside, so that all files of a directory can be given as a
+ * browser has them: `directorySource([...input.files].map((file) => ({ name: file.name, bytes: file })))`.
+ * Throws ERR_NO_HEADER_FILE without `data`, ERR_INPUT for streams.
+ */
+export function directorySource(
+  files: Iterable<RecordingFile>,
+  unreadable: readonly UnreadableFile[] = [],
+): DirectorySource {
+  const found = new Map<number, { name: string; source: ByteSource }>();
+  for (const { name, bytes } of files) {
+    if (!isRecordingFile(name)) continue;
+    const source = asByteInput(bytes);
+    if (Symbol.asyncIterator in source)
+      throw new CounterpointError(
+        'ERR_INPUT',
+        `${name} is a stream: files of a directory are read side by side`,
+      );
+    found.set(ringOf(name), { name, source });
+  }
+  if (!found.has(-1)) {
+    throw new CounterpointError(
+      'ERR_NO_HEADER_FILE',
+      `there is no file \`${HEADER_NAME}\` among those of the directory`,
+      'A directory of `perf record --threads` has its header there: give all of its files.',
+    );
+  }
+  const sources = [...found].sort(([a], [b]) => a - b).map(([ring, file]) => ({ ring, ...file }));
+  let size = 0;
+  const parts = sources.map(({ ring, name, source }) => {
+    const part = { name, ring, start: size, size: source.size };
+    size += source.size;
+    return part;
+  });
+  const partAt = (offset: number) => parts.findLastIndex(({ start }) => start <= offset);
+  return {
+    size,
+    parts,
+    unreadable: unreadable.filter(({ name }) => RING_NAME.test(name)),
+    async read(offset, length) {
+      const at = partAt(offset);
+      const { start, size: own } = parts[at]!;
+      const first = await sources[at]!.source.read(
+        offset - start,
+        Math.min(length, Math.max(0, start + own - offset)),
+      );
+      if (first.length >= length || offset + length <= start + own || at + 1 === parts.length) return first;
+      // Records are inside of one file; who reads on gets what follows, as from one file.
+      const rest = await this.read(start + own, length - first.length);
+      const joined = new Uint8Array(first.length + rest.length);
+      joined.set(first);
+      joined.set(rest, first.length);
+      return joined;
+    },
+  };
+}
+
+/** Number of the ring that a file of this name is of; -1 for others. */
+export function ringOf(name: string): number {
+  return Number(RING_NAME.exec(name)?.[1] ?? -1);
+}
