@@ -221,6 +221,7 @@ class StatPrinter {
     const isInterval = intervalMs !== undefined;
     if (isInterval && !withSummary && format !== 'json') {
       if (format === 'text') for (const note of notesOf(runs)) output.line(`  ${note}`);
+      this.#takenAsComment(runs, output);
       output.flush();
       return;
     }
@@ -231,7 +232,15 @@ class StatPrinter {
     else if (format === 'json') output.json(statAnswer(this.#settings, runs, rows));
     else if (format === 'text') this.#table(rows, runs, measurements, output);
     else this.#fields(rows, output, null, isInterval);
+    if (format === 'fields') this.#takenAsComment(runs, output);
     output.flush();
+  }
+
+  /** Counts that stand still look like counts. Lines with a # are none, in perf's files, too. */
+  #takenAsComment(runs: readonly RunResult[], output: Output): void {
+    if (this.#settings.format !== 'fields') return;
+    const notes = runs.flatMap((run) => run.notes.filter(({ kind }) => kind === 'events-taken'));
+    for (const text of new Set(notes.map((note) => note.text))) output.line(`# ${text}`);
   }
 
   #fields(rows: readonly StatRow[], output: Output, sinceStartNs: bigint | null, isSummary: boolean): void {

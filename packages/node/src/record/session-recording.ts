@@ -4,7 +4,18 @@ import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
-import { addNote, type EventTotals, type Note, type Session, type SessionTarget } from '../session/index.ts';
+import {
+  addNote,
+  type EventTotals,
+  type Note,
+  type Session,
+  type SessionTarget,
+  TAKEN_TYPES,
+  TakenEvents,
+  type TakenProcess,
+  takenLoss,
+  takenNote,
+} from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
@@ -20,8 +31,6 @@ import type { PerfMapKeeper } from './perf-maps.ts';
 import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
 import { synthesizeStart } from './synthesis.ts';
-import { TAKEN_TYPES, TakenEvents, type TakenProcess, takenLoss } from './taken-events.ts';
-import { takenNote } from './taken-note.ts';
 
 /** Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen. */
 const DEFAULT_FLUSH_INTERVAL_MS = 200;

@@ -1,7 +1,7 @@
 /** A program that the kernel does not let anybody watch who began it: what a recording then says. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
@@ -15,40 +15,18 @@ import { memorySource } from '@counterpoint/core/base';
 import { openPerfData } from '@counterpoint/core/perfdata';
 import { collectStats } from '@counterpoint/core/query';
 import type { PerfRecord } from '@counterpoint/core/records';
-import { examineMachine } from '../probe/index.ts';
-import { liveHandles, realSys } from '../sys/index.ts';
-import { type RecordOptions, record } from './index.ts';
-import { TakenEvents } from './taken-events.ts';
+import { TakenEvents } from '../session/index.ts';
+import { liveHandles } from '../sys/index.ts';
+import { skipSpecial, specialProgram } from '../test/special-program.ts';
+import { LiveProfile, type RecordOptions, record } from './index.ts';
 
-const NOBODY = 65534;
 const isRoot = process.getuid?.() === 0;
 const directory = mkdtempSync(join(tmpdir(), 'counterpoint-taken-'));
 after(() => rmSync(directory, { recursive: true }));
 afterEach(() => assert.deepEqual(liveHandles(), []));
 
-/** To root nearly every program gives nothing new: one of another user does. An ordinary user may not read this one. */
-function special(name: string, from: string): string {
-  const path = join(directory, name);
-  copyFileSync(realpathSync(from), path);
-  if (isRoot) chownSync(path, NOBODY, NOBODY);
-  chmodSync(path, isRoot ? 0o4755 : 0o111);
-  return path;
-}
-
-function skipReason(): string | false {
-  if (!examineMachine(realSys, 1).canRecord) return 'nothing can be recorded here';
-  if (!isRoot) return false;
-  chmodSync(directory, 0o755);
-  const status = execFileSync(special('special-cat', '/bin/cat'), ['/proc/self/status'], {
-    encoding: 'utf8',
-  });
-  return /^Uid:\t0\t65534/m.test(status)
-    ? false
-    : `${directory} is on a file system without set-user-id programs`;
-}
-
-describe('a program with more rights', { skip: skipReason() }, () => {
-  const shell = special('special-sh', '/bin/sh');
+describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
+  const shell = specialProgram(join(directory, 'special-sh'), '/bin/sh');
   const output = join(directory, 'perf.data');
   const run = (options: Partial<RecordOptions>) =>
     record({ events: 'cpu-clock', output, launch: { stdio: ['ignore', 'ignore', 'ignore'] }, ...options });
@@ -62,7 +40,7 @@ describe('a program with more rights', { skip: skipReason() }, () => {
     assert.deepEqual([result.stopped, result.exitCode, result.samples], ['command-exited', 7, 0]);
     const [note] = result.notes.filter(({ kind }) => kind === 'events-taken');
     assert.ok(note!.text.includes(shell));
-    assert.match(note!.text, isRoot ? /is set-user-id.*record -a/ : /may be run, but not read.*as root/);
+    assert.match(note!.text, isRoot ? /is set-user-id.*-a/ : /may be run, but not read.*as root/);
     const own = result.loss.filter(({ kind }) => kind === 'events-taken');
     assert.deepEqual(await lossInFile(), own);
     assert.deepEqual([own.length, own[0]!.count, own[0]!.unit], [1, '1', 'processes']);
@@ -91,7 +69,7 @@ describe('a program with more rights', { skip: skipReason() }, () => {
     assert.equal((await lossInFile()).length, 1);
     assert.match(
       result.notes.map(({ text }) => text).join('\n'),
-      /special-sh \(process \d+\) is recorded no more/,
+      /special-sh \(process \d+\) is watched no more/,
     );
   });
 
@@ -112,6 +90,26 @@ describe('a program with more rights', { skip: skipReason() }, () => {
     if (!isRoot) return;
     await run({ command: [shell, '-c', ':'], formats: ['histogram'] });
     assert.equal((await lossInFile()).length, 1);
+  });
+
+  test('looks at it while it runs', {
+    skip: !isRoot && 'only root loads programs into the kernel',
+  }, async () => {
+    const launch = { stdio: ['ignore', 'ignore', 'ignore'] } as const;
+    await using live = await LiveProfile.open({
+      command: [shell, '-c', ':'],
+      events: 'cpu-clock',
+      launch: { stdio: [...launch.stdio] },
+    });
+    let last: readonly string[] = [];
+    let lost = 0;
+    for await (const look of live) {
+      last = look.losses.map(({ kind }) => kind);
+      lost += look.lost;
+    }
+    assert.ok(last.includes('events-taken'));
+    assert.equal(lost, 0, 'a process is no sample');
+    assert.equal(live.notes.filter(({ kind }) => kind === 'events-taken').length, 1);
   });
 
   test('whole CPUs keep their events', { skip: !isRoot && 'only root watches whole CPUs' }, async () => {

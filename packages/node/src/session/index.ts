@@ -16,3 +16,5 @@ export {
   type SessionEvent,
   type SessionRing,
 } from './session.ts';
+export { TAKEN_TYPES, TakenEvents, type TakenProcess, takenLoss } from './taken-events.ts';
+export { takenNote } from './taken-note.ts';

@@ -5,7 +5,7 @@ import {
   type CountingTarget,
   openCounting,
 } from '../counting/index.ts';
-import type { Note } from '../session/index.ts';
+import { type Note, takenNote } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import {
   type ExitStatus,
@@ -21,6 +21,7 @@ import { withEmptyPlaces } from './empty-places.ts';
 import { snapshotNames } from './event-kinds.ts';
 import { eventSum, type Measurement, measurementOf, subtractMeasurement } from './measurement.ts';
 import { checkRunOptions } from './option-tables.ts';
+import { TakenWatch } from './taken-watch.ts';
 import { TargetWatch } from './target-watch.ts';
 
 /** Whose events are counted. A command beside another scope only says how long. */
@@ -84,11 +85,24 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
     throw new CounterpointError('ERR_ABORTED', 'the run was aborted before it began: nothing was started');
   using held = command.length === 0 ? null : launchHeld(command, options.launch ?? {});
   const sessions = openPatiently(options, held);
+  const watches = watchesOf(options, held);
   try {
-    return await new Run(options, held, sessions).finish();
+    const result = await new Run(options, held, sessions).finish();
+    for (const watch of watches) result.notes.push(...watch.taken().map((one) => takenNote(one, held)));
+    return result;
   } finally {
+    for (const watch of watches) watch[Symbol.dispose]();
     for (const { session } of sessions) session.close();
   }
+}
+
+/** Of so many processes at most it is seen that the kernel took their events. */
+const MOST_WATCHES = 16;
+
+function watchesOf({ scope, control, sys = realSys }: RunOptions, held: HeldCommand | null): TakenWatch[] {
+  const own = scope.kind === 'command' ? [held!.pid] : scope.kind === 'processes' ? scope.pids : [];
+  const pids = control === null ? [] : own.slice(0, MOST_WATCHES);
+  return pids.map((pid) => TakenWatch.open(sys, pid)).filter((watch) => watch !== null);
 }
 
 interface OpenScope {

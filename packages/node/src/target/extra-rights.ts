@@ -22,10 +22,11 @@ export function extraRights(file: string): string {
 }
 
 /** How to watch it all the same. To root most of these programs give nothing that root has not. */
-export function extraRightsRemedy(wholeCpus: string, isRoot = process.geteuid?.() === 0): string {
+export function extraRightsRemedy(isRoot = process.geteuid?.() === 0): string {
+  const wholeCpus = 'watch whole CPUs (-a), whose events nobody takes.';
   return isRoot
-    ? `Watch whole CPUs, whose events nobody takes: ${wholeCpus}`
-    : `Run counterpoint as root (sudo): where the program gains nothing, the events stay. Or, as root: ${wholeCpus}`;
+    ? `To see it, ${wholeCpus}`
+    : `To see it, run counterpoint as root (sudo): where the program gains nothing, the events stay. Or, as root, ${wholeCpus}`;
 }
 
 function isReadable(file: string): boolean {

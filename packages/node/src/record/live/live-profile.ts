@@ -12,7 +12,7 @@ import { decodeRecord, type ExitRecord } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader } from '../../reader/index.ts';
 import type { HistogramDrain } from '../../sampling/index.ts';
-import type { Note } from '../../session/index.ts';
+import { addNote, type Note, TakenEvents, takenLoss, takenNote } from '../../session/index.ts';
 import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
 import { checkLiveOptions } from '../option-tables.ts';
@@ -25,6 +25,8 @@ const DEFAULT_INTERVAL_MS = 2000;
 /** perf top's own. */
 const DEFAULT_KEEP_SHARE = 7 / 8;
 const DEFAULT_COMMAND_GRACE_MS = 5000;
+/** Losses that are no number of samples. */
+const OTHER_UNITS: ReadonlySet<string> = new Set(['nanoseconds', 'processes']);
 /** Events whose period is time. */
 const CLOCK_EVENT = /^(?:cpu-clock|task-clock)(?::|$)/;
 const WATCHED_TYPES = [
@@ -68,6 +70,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   readonly #running: RunningProfile;
   readonly #queue = new SidebandQueue();
   readonly #losses: LossWatch;
+  /** Null where events are on CPUs: nobody takes those. */
+  readonly #taken: TakenEvents | null;
   readonly #reader: RingReader;
   /** Processes whose first thread has ended, and whether a look was taken since; forgotten once all of them is gone. */
   readonly #ending = new Map<number, boolean>();
@@ -99,7 +103,14 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       this.#running.profile.events.push({ name, unit, samples: 0, sumPeriod: 0n, lost: 0n });
     }
     this.#losses = new LossWatch(() => null);
-    const sink = { writeRound: () => {} };
+    this.#taken =
+      scope.kind === 'cpus'
+        ? null
+        : new TakenEvents((one) => {
+            addNote(notes, takenNote(one, held));
+            this.#losses.ledger.add(takenLoss(one, this.#losses.lostRecords === 0n));
+          });
+    const sink = { writeRound: () => this.#taken?.beginPass() };
     this.#reader = new RingReader(sys, session, this.#makeScan(), sink, { flushIntervalMs: 0 });
   }
 
@@ -143,7 +154,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       this.#sumUp();
       const totals = run.finish();
       const losses = this.#lossesOf(totals.losses);
-      const counted = losses.filter(({ kind }) => LOSS_KINDS[kind] !== 'nanoseconds');
+      const counted = losses.filter(({ kind }) => !OTHER_UNITS.has(LOSS_KINDS[kind]));
       const lost = counted.reduce((sum, { count }) => sum + Number(count), 0);
       yield {
         ...{ number: ++number, elapsedMs: now - startedAt, profile, samples, kernelSamples, readNs, losses },
@@ -209,6 +220,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   #finish(end: LiveEnd): void {
     if (this.#end !== null || this.#isClosed) return;
     this.#end = end;
+    this.#reader.readNow();
+    this.#taken?.finish();
     this.#open.session.disable();
     this.#open.run.stop();
   }
@@ -219,6 +232,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
       if (LOSS_TYPES.includes(type)) this.#losses.add(record, this.#reader.currentCpu);
       else this.#queue.add(record);
+      this.#taken?.add(record);
       if (type !== PERF_RECORD_EXIT) return;
       const { pid, tid } = record as ExitRecord;
       if (pid === tid) this.#ending.set(pid, false);

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import type { Note } from '../session/index.ts';
 import { extraRights, extraRightsRemedy, type HeldCommand } from '../target/index.ts';
+import type { Note } from './notes.ts';
 import type { TakenProcess } from './taken-events.ts';
 
 /** The kernel keeps so much of a name. */
@@ -15,6 +15,6 @@ export function takenNote(
   const why = isCommand
     ? `${command.program} ${extraRights(command.program)}`
     : 'its program has more rights than its parent (set-user-id, file capabilities), or may not be read';
-  const text = `${name} (process ${pid}) is recorded no more: ${why}, so the kernel took the events from it.`;
-  return { kind: 'events-taken', text: `${text} ${extraRightsRemedy('counterpoint record -a -- COMMAND')}` };
+  const text = `${name} (process ${pid}) is watched no more: ${why}, so the kernel took the events from it.`;
+  return { kind: 'events-taken', text: `${text} ${extraRightsRemedy()}` };
 }
