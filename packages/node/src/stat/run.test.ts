@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { realSys } from '../sys/index.ts';
 import { countRun } from './run.ts';
 
 test('a run that is aborted already starts nothing', async () => {
@@ -18,4 +20,24 @@ test('a run that is aborted already starts nothing', async () => {
   await assert.rejects(run, { code: 'ERR_ABORTED' });
   await sleep(50);
   assert.equal(existsSync(trace), false);
+});
+
+/** Its own start is no part of the command: with such a name in the environment Node holds it, which takes long to start. */
+test('neither time begins before the holder stands at its gate', async () => {
+  const cpuTimeNs = () => {
+    const { userNs, systemNs } = realSys.childrenTimes();
+    return Number(userNs + systemNs);
+  };
+  const before = cpuTimeNs();
+  spawnSync(process.execPath, ['-e', '0']);
+  const startOfNodeNs = cpuTimeNs() - before;
+  const { total, exit } = await countRun({
+    scope: { kind: 'command' },
+    command: ['true'],
+    launch: { env: { PATH: process.env['PATH'], 'a.b': '1' } },
+    control: null,
+  });
+  assert.equal(exit?.code, 0);
+  const ownNs = Number(total.times.userNs + total.times.systemNs);
+  assert.ok(ownNs < startOfNodeNs / 2, `${ownNs} ns, and Node starts in ${startOfNodeNs}`);
 });

@@ -210,11 +210,14 @@ class Run {
       await Promise.race([stop.reason, pause(delayMs)]);
     }
     if (delayMs === 0) this.#warmUp();
-    if (delayMs === 0 && held !== null) this.#times.markRelease(held.pid);
+    if (delayMs === 0 && held !== null) {
+      held.waitUntilHeld();
+      this.#times.markRelease(held.pid);
+    }
     if (!startDisabled) for (const session of sessions) session.start();
+    stop.begin(scope);
     this.#startNs = this.#now();
     if (delayMs === 0) held?.release();
-    stop.begin(scope);
     // Nothing but its end is due in that time.
     const isUndisturbed = intervalMs === undefined && control?.switching === undefined;
     if (end !== null && isUndisturbed) await end.whileYoung(stop.reason);
@@ -233,6 +236,7 @@ class Run {
 
   #release(): void {
     if (this.#held === null) return;
+    this.#held.waitUntilHeld();
     this.#times.markRelease(this.#held.pid);
     this.#held.release();
   }

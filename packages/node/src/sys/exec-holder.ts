@@ -12,12 +12,13 @@ export interface ExecOrder {
 }
 
 /**
- * The program of the holder. It reads its order from descriptor 3 until the end; nothing at all means: do not run.
+ * The program of the holder. It reads its order from descriptor 3, a line, and then another line: go. The end instead of
+ * either means: do not run. It prepares all that the order says before it waits, so that only the exec comes after the word.
  * Node ignores SIGPIPE and SIGXFSZ, and marks every descriptor that it inherits to be closed by an exec: both is undone.
  */
 const PROGRAM = `
 const [libraryPath, name] = process.argv.slice(1);
-const { closeSync, readFileSync, writeFileSync } = require('node:fs');
+const { closeSync, readSync, writeFileSync } = require('node:fs');
 const { errno, signals } = require('node:os').constants;
 const koffi = require(libraryPath);
 const libc = koffi.load(null);
@@ -28,11 +29,17 @@ const getrlimit = libc.func('int getrlimit(int resource, uint64_t *limits)');
 const fcntl = libc.func('int fcntl(int fd, int command, ...)');
 const RLIMIT_NOFILE = 7;
 const F_SETFD = 2;
-try { writeFileSync('/proc/self/comm', name); } catch {}
-const text = readFileSync(3, 'utf8');
-if (text === '') process.exit(125);
-const order = JSON.parse(text);
-closeSync(3);
+const pieces = [];
+const hasLine = () => pieces.some((piece) => piece.includes(10));
+while (!hasLine()) {
+  const piece = Buffer.alloc(65536);
+  const length = readSync(3, piece);
+  if (length === 0) process.exit(125);
+  pieces.push(piece.subarray(0, length));
+}
+const text = Buffer.concat(pieces).toString('utf8');
+const [line, rest] = [text.slice(0, text.indexOf('\\n')), text.slice(text.indexOf('\\n') + 1)];
+const order = JSON.parse(line);
 for (const fd of [0, 1, 2]) fcntl(fd, F_SETFD, 'int', 0);
 for (const number of [signals.SIGPIPE, signals.SIGXFSZ]) signal(number, 0);
 for (const number of order.ignoredSignals) signal(number, 1);
@@ -42,6 +49,9 @@ if (order.descriptorLimit !== null) {
   limits[0] = BigInt(order.descriptorLimit);
   setrlimit(RLIMIT_NOFILE, limits);
 }
+try { writeFileSync('/proc/self/comm', name); } catch {}
+if (rest === '' && readSync(3, Buffer.alloc(1)) === 0) process.exit(125);
+closeSync(3);
 execve(order.program, [...order.words, null], [...order.env, null]);
 const failed = koffi.errno();
 // A script without a first line that names its interpreter: the shell's, as execvp(3) does it.
@@ -58,8 +68,8 @@ export function execHolder(name: string): string[] {
   return [process.execPath, '-e', PROGRAM, libraryPath(), name];
 }
 
-/** What is written to the holder's descriptor 3. */
+/** The first line for the holder's descriptor 3. */
 export function execOrder({ env, ...order }: ExecOrder): string {
   const entries = Object.entries(env).filter(([, value]) => value !== undefined);
-  return JSON.stringify({ ...order, env: entries.map(([name, value]) => `${name}=${value}`) });
+  return `${JSON.stringify({ ...order, env: entries.map(([name, value]) => `${name}=${value}`) })}\n`;
 }

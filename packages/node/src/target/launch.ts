@@ -15,6 +15,7 @@ import {
 import { execHolder, execOrder } from '../sys/index.ts';
 import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram, workingDirectory } from './program.ts';
+import { waitForGate } from './wait-for-gate.ts';
 
 /** How a command ended. `code` is what a shell would show: its exit status, or 128 and the number of the signal. */
 export interface ExitStatus {
@@ -32,6 +33,8 @@ export interface HeldCommand extends Disposable {
   readonly exited: Promise<ExitStatus>;
   /** When it was seen to have ended, on CLOCK_MONOTONIC. */
   readonly exitedAtNs: bigint | null;
+  /** Wait, blocking this thread, until it stands at its gate: releasing before that works, and its own start follows. */
+  waitUntilHeld(): void;
   release(): void;
   kill(signal: NodeJS.Signals): void;
   /** Do not keep this process waiting for it. */
@@ -68,10 +71,10 @@ const HELD_NAME = 'counterpoint';
  *   spawn ──> sh: read (held) ── events are opened on its pid ── release ──> exec command, which enables them
  *
  * Node has no gap between fork and exec, and forking this many-threaded process through FFI would be unsafe, so a program
- * has to do the waiting; every Linux that has perf events has a shell. Its own start is over before the events exist,
- * and they start with `enable_on_exec`, so none of it is counted. End of file instead of a line means: do not run. The first
- * line comes at once: what Node does for the first time takes long, and writing is not to be that when the command's time
- * has begun.
+ * has to do the waiting; every Linux that has perf events has a shell. The events start with `enable_on_exec`, so nothing
+ * of the shell is counted; its start may last longer than opening them, so who takes the time waits for it to be at its gate
+ * (`waitUntilHeld`). End of file instead of a line means: do not run. The first line comes at once: what Node does for the
+ * first time takes long, and writing is not to be that when the command's time has begun.
  */
 const HOLD = [
   // The name that samples in the middle of the exec show, and not an `sh` that nobody started.
@@ -133,9 +136,10 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
       'Start the program yourself and record it with -p PID.',
     );
   }
+  const { pid } = child;
   const gate = child.stdio[3] as Writable;
   gate.on('error', () => {});
-  if (isPlain) gate.write('\n');
+  gate.write(isPlain ? '\n' : execOrder({ program, words, env, ...inherit }));
   let exitedAtNs: bigint | null = null;
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => {
@@ -145,16 +149,18 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     });
   });
   return {
-    pid: child.pid,
+    pid,
     program,
     heldName: HELD_NAME,
     exited,
     get exitedAtNs() {
       return exitedAtNs;
     },
+    waitUntilHeld: () => waitForGate(pid, HELD_NAME),
     release: () => {
-      gate.write(isPlain ? '\n' : execOrder({ program, words, env, ...inherit }));
-      gate.end();
+      gate.write('\n');
+      // Later: while it becomes the command, this thread should leave it the CPU.
+      setImmediate(() => gate.end());
     },
     kill: (signal) => void child.kill(signal),
     abandon: () => child.unref(),

@@ -128,6 +128,8 @@ describe('launchHeld', () => {
       ],
       quiet,
     );
+    held.waitUntilHeld();
+    assert.match(readProc(`${held.pid}/stat`)!, new RegExp(`\\(${held.heldName}\\) S `));
     await new Promise((resolve) => setTimeout(resolve, 30));
     assert.equal(readProc(`${held.pid}/comm`)?.trim(), held.heldName);
     assert.ok(!existsSync(out));
@@ -205,10 +207,8 @@ describe('launchHeld', () => {
       ],
       options,
     );
-    const late = Date.now() + 5000;
-    while (readProc(`${held.pid}/comm`) !== `${held.heldName}\n` && Date.now() < late)
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.equal(readProc(`${held.pid}/comm`), `${held.heldName}\n`);
+    held.waitUntilHeld();
+    assert.match(readProc(`${held.pid}/stat`)!, new RegExp(`\\(${held.heldName}\\) S `));
     assert.ok(!existsSync(out));
     held.release();
     assert.equal((await held.exited).code, 7);
