@@ -57,10 +57,12 @@ function scaled(text: string, units: Record<string, number>, whole: boolean): nu
 /** No machine has more CPUs, and no list of a person is longer. */
 export const MOST_RANGE_VALUES = 65_536;
 
-/** `0-3,8` -> 0, 1, 2, 3, 8. */
+/** `0-3,8` -> 0, 1, 2, 3, 8. As in perf, a comma too many says nothing: `0,`. */
 export function parseRanges(text: string): number[] | null {
   const values: number[] = [];
-  for (const piece of text.split(',')) {
+  const pieces = text.split(',').filter((piece) => piece !== '');
+  if (pieces.length === 0) return null;
+  for (const piece of pieces) {
     const match = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(piece.trim());
     if (match === null) return null;
     const from = Number(match[1]);

@@ -144,9 +144,6 @@ export function applyGeneralTerm(event: ParsedEvent, term: Term, source: string)
     known.apply(event, value === 1n);
     return true;
   }
-  if (term.value === null && known.most !== 1n) {
-    throw new EventSyntaxError(source, term.at, `${term.name}= needs a number`);
-  }
   if (value > known.most) {
     throw new EventSyntaxError(source, term.valueAt, `${term.name} is at most ${known.most}`);
   }

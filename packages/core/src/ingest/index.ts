@@ -1,6 +1,6 @@
 export type { IngestOptions, IngestResult } from './ingest.ts';
 export { addTraceLosses, contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
 export { RunningProfile } from './running-profile.ts';
-export type { SampleFilter } from './sample-filter.ts';
+export type { SampleFilter, TimeRange } from './sample-filter.ts';
 export { SampleWalker, WalkedSample } from './sample-walker.ts';
 export { SymbolResolver } from './symbol-resolver.ts';

@@ -1,3 +1,9 @@
+/** On the recording's clock, both ends included; null is open. */
+export interface TimeRange {
+  fromNs: bigint | null;
+  toNs: bigint | null;
+}
+
 /** Which samples to take, by what stands in the sample itself. Absent: all. */
 export interface SampleFilter {
   pids?: ReadonlySet<number>;
@@ -7,6 +13,8 @@ export interface SampleFilter {
   /** On the recording's clock, both ends included. */
   fromNs?: bigint | null;
   toNs?: bigint | null;
+  /** In one of these, besides. */
+  times?: readonly TimeRange[];
   /** Index of events to take. */
   events?: ReadonlySet<number>;
 }

@@ -43,6 +43,11 @@ export class WalkedSample {
   periodHi = 0;
 }
 
+interface RelativeRange {
+  from: number;
+  to: number;
+}
+
 /**
  * Follows all records of a recording in order: keeps the machine's state, collects losses, and hands out each wanted
  * sample with its thread and stack. What becomes of samples (a profile, lines of text) is the caller's.
@@ -58,9 +63,8 @@ export class SampleWalker implements RecordSink {
   private readonly onSample: (sample: WalkedSample) => void;
   private readonly walked = new WalkedSample();
   private readonly place = new SampleFields();
-  private fromNs = -Infinity;
-  private toNs = Infinity;
-  private rangeIsSet = false;
+  /** Relative to the base; null until that is known. */
+  private ranges: RelativeRange[] | null = null;
 
   constructor(
     reader: PerfDataReader,
@@ -141,16 +145,21 @@ export class SampleWalker implements RecordSink {
     if (filter.tids !== undefined && !filter.tids.has(thread.tid)) return false;
     if (filter.comms !== undefined && !filter.comms.has(thread.comm)) return false;
     if (filter.cpus !== undefined && !filter.cpus.has(cpu)) return false;
-    if (filter.fromNs == null && filter.toNs == null) return true;
-    if (!this.rangeIsSet) this.setRange(filter);
-    return timeNs >= this.fromNs && timeNs <= this.toNs;
+    if (filter.fromNs == null && filter.toNs == null && filter.times === undefined) return true;
+    this.ranges ??= this.relativeRanges(filter);
+    return this.ranges.some(({ from, to }) => timeNs >= from && timeNs <= to);
   }
 
-  /** The range relative to the base, which is known once the first record with a time is. */
-  private setRange(filter: SampleFilter): void {
-    this.rangeIsSet = true;
+  /** The base is known once the first record with a time is. */
+  private relativeRanges({ fromNs, toNs, times }: SampleFilter): RelativeRange[] {
     const base = toBigInt(this.reader.baseTime.lo, this.reader.baseTime.hi);
-    if (filter.fromNs != null) this.fromNs = Number(filter.fromNs - base);
-    if (filter.toNs != null) this.toNs = Number(filter.toNs - base);
+    const relative = (timeNs: bigint | null | undefined, open: number) =>
+      timeNs == null ? open : Number(timeNs - base);
+    const [least, most] = [relative(fromNs, -Infinity), relative(toNs, Infinity)];
+    const wanted = times ?? [{ fromNs: null, toNs: null }];
+    return wanted.map((range) => ({
+      from: Math.max(least, relative(range.fromNs, -Infinity)),
+      to: Math.min(most, relative(range.toNs, Infinity)),
+    }));
   }
 }

@@ -127,6 +127,8 @@ test('getters read units and refuse the rest in one style', () => {
   assert.equal(parse('-D', '2s').durationMs('delay'), 2000);
   assert.deepEqual(parse('-e', 'cycles,faults', '-e', 'cs').list('event'), ['cycles', 'faults', 'cs']);
   assert.deepEqual(parse('-C', '3,0-1', '-C1').ranges('cpu'), [0, 1, 3]);
+  assert.deepEqual(parse('-C', '0,').ranges('cpu'), [0]);
+  assert.throws(() => parse('-C', ',').ranges('cpu'), usageError(/numbers and ranges/));
   assert.deepEqual(parse('-C', '5,7').numbers('cpu'), [5, 7]);
   assert.equal(parse('-k', 'mono').choice('clock', ['mono', 'boot']), 'mono');
   assert.equal(parse().number('freq', { min: 1 }, 4000), 4000);

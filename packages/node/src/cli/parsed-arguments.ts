@@ -162,7 +162,7 @@ export class ParsedArguments<Name extends string = string> {
     for (const text of this.all(name)) {
       const values = parseRanges(text);
       if (values === null) {
-        const form = /^\s*\d+(?:-\d+)?\s*(?:,\s*\d+(?:-\d+)?\s*)*$/.test(text);
+        const form = /^(?:\s*\d+(?:-\d+)?\s*(?:,|$))+$/.test(text);
         const isAscending = text.split(',').every((piece) => {
           const [from, to = from] = piece.split('-').map(Number);
           return from! <= to!;

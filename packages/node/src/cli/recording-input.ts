@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
 import { CounterpointError, printable } from '@counterpoint/core/base';
-import type { SampleFilter } from '@counterpoint/core/ingest';
+import type { SampleFilter, TimeRange } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
@@ -10,6 +10,7 @@ import type { Recording } from '../open/index.ts';
 import { EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
+import { parseTimes, TimeFormError } from './time-option.ts';
 
 export type InputName = 'input' | 'kcore' | 'pid' | 'tid' | 'cpu' | 'comms' | 'time' | 'fail-on-loss';
 
@@ -41,7 +42,7 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
   {
     long: 'time',
     value: 'FROM,TO',
-    help: 'only samples between these times in seconds, either may be left out; or a part such as 10%-20%',
+    help: 'only samples between these times in seconds, either may be left out, several with blanks\nbetween them; or parts of the whole: 10%-20%,40%-50%, 10% (the first tenth), 10%/2 (the second)',
     group: 'Filter',
   },
   {
@@ -101,7 +102,7 @@ export async function sampleFilter(
   const reader = recording.isStream ? null : await recording.reader();
   if (reader !== null && cpus.length > 0) refuseUnrecorded(args, 'cpu', reader, PERF_SAMPLE_CPU);
   if (reader !== null && time !== undefined) refuseUnrecorded(args, 'time', reader, PERF_SAMPLE_TIME);
-  if (time !== undefined) Object.assign(filter, timeRange(time, reader?.features.sampleTime, args));
+  if (time !== undefined) filter.times = timesOf(time, reader?.features.sampleTime, args);
   return filter;
 }
 
@@ -138,32 +139,17 @@ export function filterWords<Name extends string>(
     .join(', ');
 }
 
-function timeRange(
+function timesOf(
   text: string,
   span: PerfDataFeatures['sampleTime'],
   args: InputArguments,
-): { fromNs: bigint | null; toNs: bigint | null } {
-  const percent = /^(\d+(?:\.\d+)?)%-(\d+(?:\.\d+)?)%$/.exec(text);
-  if (percent !== null) {
-    if (span === undefined) {
-      throw args.refuse('time', 'seconds here, since the recording does not say when it begins and ends');
-    }
-    if (Number(percent[1]) > Number(percent[2]) || Number(percent[2]) > 100)
-      throw args.refuse('time', 'a part from lower to higher, up to 100%, such as 10%-20%');
-    const length = Number(span.last - span.first);
-    const at = (share: string) => span.first + BigInt(Math.round((length * Number(share)) / 100));
-    return { fromNs: at(percent[1]!), toNs: at(percent[2]!) };
+): readonly TimeRange[] {
+  try {
+    return parseTimes(text, span);
+  } catch (error) {
+    if (error instanceof TimeFormError) throw args.refuse('time', error.message);
+    throw error;
   }
-  const parts = text.split(',');
-  if (parts.length !== 2) throw args.refuse('time', 'FROM,TO in seconds, or a part such as 10%-20%');
-  const [from, to] = parts.map((part) => {
-    if (part.trim() === '') return null;
-    const match = /^(\d+)(?:\.(\d{1,9}))?$/.exec(part.trim());
-    if (match === null) throw args.refuse('time', 'FROM,TO in seconds, or a part such as 10%-20%');
-    return BigInt(match[1]!) * 1_000_000_000n + BigInt((match[2] ?? '').padEnd(9, '0'));
-  });
-  if (from != null && to != null && from > to) throw args.refuse('time', 'FROM before TO');
-  return { fromNs: from ?? null, toNs: to ?? null };
 }
 
 /** Options that an answer would not heed: saying so beats answering another question. */

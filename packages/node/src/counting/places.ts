@@ -1,5 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import { listThreads, onlineCpus, requireProcess, requireThread } from '../target/index.ts';
+import { listThreads, onlineCpus, requireOnline, requireProcess, requireThread } from '../target/index.ts';
 import type { CountingTarget } from './types.ts';
 
 /** Tasks and CPUs of a target; every event is opened for each of the one on each of the other. */
@@ -34,18 +34,6 @@ export function placesOf(target: CountingTarget): Places {
 /** The CPUs that a target is counted on; none where it is counted wherever it runs. */
 export function cpusOf(target: CountingTarget): readonly number[] {
   return target.kind === 'cpus' || target.kind === 'cgroup' ? (target.cpus ?? onlineCpus()) : [];
-}
-
-function requireOnline(wanted: readonly number[] | undefined): readonly number[] {
-  const online = onlineCpus();
-  const cpus = wanted ?? online;
-  const missing = cpus.filter((cpu) => !online.includes(cpu));
-  if (cpus.length > 0 && missing.length === 0) return [...new Set(cpus)];
-  throw new CounterpointError(
-    'ERR_NO_CPU',
-    cpus.length === 0 ? 'the list of CPUs is empty' : `no such CPU is online: ${missing.join(', ')}`,
-    `Online are ${online.join(', ')}.`,
-  );
 }
 
 function requireSome(ids: readonly number[]): void {

@@ -41,6 +41,7 @@ import {
   either,
   FLAG,
   FUNCTION,
+  listOf,
   OBJECT,
   type OptionsOf,
   objectOf,
@@ -98,6 +99,7 @@ const FILTER: OptionsOf<SampleFilter> = {
   cpus: NUMBERS,
   fromNs: TIME,
   toNs: TIME,
+  times: listOf(objectOf({ fromNs: required(TIME), toNs: required(TIME) }), 'a list of { fromNs, toNs }'),
   events: NUMBERS,
 };
 

@@ -63,6 +63,22 @@ function medianGap(times: readonly number[]): number {
 
 const read = (name: string) => readFrom(join(directory, name));
 
+describe('a group whose samples read it', { skip }, () => {
+  const GROUP = '{cpu-clock/period=1000000/,page-faults/period=1/}:S';
+  test('samples by the period of each member, and what children do, or says that it cannot', async () => {
+    const command = ['sh', '-c', 'for i in 1 2 3 4; do cat /dev/null; done'];
+    const result = await recordTo('group.data', { command, events: GROUP });
+    const { reader, samples } = await read('group.data');
+    const faults = reader.events.events[1]!;
+    // Each fault is a sample: a shell alone has dozens.
+    assert.ok(samples.length > 30, `${samples.length} samples`);
+    assert.equal(faults.attr.samplePeriodOrFreq, 1n);
+    const processes = new Set(samples.map(({ pid }) => pid)).size;
+    const isTold = result.notes.some(({ text }) => /child processes .* not in this recording/.test(text));
+    assert.ok(isTold ? processes === 1 : processes >= 5, `${processes} processes, told: ${isTold}`);
+  });
+});
+
 describe('a command', { skip }, () => {
   test('is recorded from its exec to its end, and the file says what the result says', async () => {
     const result = await recordTo('command.data', { command: BUSY, frequency: 5000, callGraph: 'fp' });

@@ -23,6 +23,11 @@ describe('what is asked', () => {
       () => sessionTarget({ kind: 'cpus' }, { cpus: [9999] }, null),
       /no such CPU is online: 9999/,
     );
+    const most = Math.max(...cpus);
+    assert.throws(
+      () => sessionTarget({ kind: 'cpus' }, { cpus: Array.from({ length: 10_000 }, (_, cpu) => cpu) }, null),
+      ({ message }: Error) => message === `no such CPU is online: ${most + 1}-9999` || message.length < 120,
+    );
     assert.throws(() => sessionTarget({ kind: 'cpus' }, { cpus: [] }, null), /empty/);
     const own = sessionTarget({ kind: 'processes', pids: [process.pid, process.pid] }, {}, null);
     assert.equal(new Set(own.tasks).size, own.tasks.length);

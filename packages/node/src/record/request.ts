@@ -2,7 +2,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { kernelSetting } from '../probe/index.ts';
 import { defaultEvent, type Note, type SamplingOptions, type SessionTarget } from '../session/index.ts';
-import { listThreads, onlineCpus, requireProcess, requireThread } from '../target/index.ts';
+import { listThreads, requireOnline, requireProcess, requireThread } from '../target/index.ts';
 import type { RecordOptions } from './options.ts';
 
 /** What `callGraph` may be; programs without types may give anything. */
@@ -39,16 +39,7 @@ export function sessionTarget(
   options: RecordOptions,
   commandPid: number | null,
 ): SessionTarget {
-  const online = onlineCpus();
-  const cpus = options.cpus ?? online;
-  const offline = cpus.filter((cpu) => !online.includes(cpu));
-  if (offline.length > 0 || cpus.length === 0) {
-    throw new CounterpointError(
-      'ERR_NO_CPU',
-      cpus.length === 0 ? 'the list of CPUs is empty' : `no such CPU is online: ${offline.join(', ')}`,
-      `Online are ${online.join(', ')}.`,
-    );
-  }
+  const cpus = requireOnline(options.cpus);
   switch (scope.kind) {
     case 'command':
       return { tasks: [commandPid!], cpus };

@@ -2,6 +2,7 @@ import {
   PERF_COUNT_HW_CPU_CYCLES,
   PERF_COUNT_SW_CPU_CLOCK,
   PERF_FORMAT_LOST,
+  PERF_SAMPLE_READ,
   PERF_TYPE_BREAKPOINT,
   PERF_TYPE_HARDWARE,
   PERF_TYPE_SOFTWARE,
@@ -13,6 +14,8 @@ import type { PlannedEvent } from './planned-event.ts';
 /** What the decision depends on besides the event. */
 export interface FallbackFacts {
   paranoid: number | null;
+  /** Asked only where it matters. */
+  readsInherited?: () => boolean;
 }
 
 export interface Fallback {
@@ -92,6 +95,22 @@ const DROPPABLE: readonly (readonly [keyof AttrFlags, string, string])[] = [
   ['mmap2', '3.16', 'devices and inodes of maps'],
 ];
 
+/** Newer kernels read a group for each child apart (Linux 6.13); older ones refuse to read what is inherited. */
+const leaveChildrenOut: Fallback = {
+  applies: (code, { attr }, { readsInherited }) =>
+    code === 'EINVAL' &&
+    attr.flags.inherit === 1 &&
+    (attr.sampleType & BigInt(PERF_SAMPLE_READ)) !== 0n &&
+    readsInherited?.() !== true,
+  apply({ attr }) {
+    attr.flags.inherit = 0;
+    return {
+      kind: 'feature-dropped',
+      text: 'child processes and new threads are not in this recording: this kernel cannot read a group (:S) that they inherit (Linux 6.13 can); without :S they are, or with -a',
+    };
+  },
+};
+
 const dropLostFormat: Fallback = {
   applies: (code, { attr }) => code === 'EINVAL' && (attr.readFormat & BigInt(PERF_FORMAT_LOST)) !== 0n,
   apply({ attr }) {
@@ -131,6 +150,7 @@ const SAMPLING_FALLBACKS: readonly Fallback[] = [
   lowerPrecision,
   cyclesToClock,
   leaveKernelOut,
+  leaveChildrenOut,
   dropLostFormat,
   ...dropFlags,
 ];

@@ -2,7 +2,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { raiseDescriptorLimit } from './descriptor-limit.ts';
-import { fallBack } from './fallback.ts';
+import { type FallbackFacts, fallBack } from './fallback.ts';
 import { addNote, type Note } from './notes.ts';
 import { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 import { openPlannedEvent } from './open-event.ts';
@@ -10,6 +10,7 @@ import type { OpenPlan, OpenRow } from './open-plan.ts';
 
 import { standingOf } from './permission-error.ts';
 import type { PlannedEvent } from './planned-event.ts';
+import { readsInherited } from './reads-inherited.ts';
 import { openRing, Session, type SessionEvent, type SessionRing } from './session.ts';
 
 export interface OpenOptions {
@@ -38,6 +39,7 @@ class Opening {
   readonly #plan: OpenPlan;
   readonly #notes: Note[];
   readonly #paranoid: number | null;
+  readonly #facts: FallbackFacts;
   /** By row; null where the task was gone. */
   readonly #fds: (Fd | null)[];
   #rings: SessionRing[] = [];
@@ -48,6 +50,7 @@ class Opening {
     this.#plan = plan;
     this.#notes = options.notes ?? [];
     this.#paranoid = options.paranoid === undefined ? paranoidLevel() : options.paranoid;
+    this.#facts = { paranoid: this.#paranoid, readsInherited: () => readsInherited(sys) };
     this.#fds = plan.rows.map(() => null);
   }
 
@@ -112,7 +115,7 @@ class Opening {
         }
         if (error.code === 'EMFILE' && raiseDescriptorLimit(this.#sys, this.#plan.rows.length, this.#notes))
           continue;
-        if (fallBack(event, error.code, { paranoid: this.#paranoid }, this.#notes)) continue;
+        if (fallBack(event, error.code, this.#facts, this.#notes)) continue;
         throw explainOpenError(error, this.#refused(event, row));
       }
     }

@@ -140,9 +140,8 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
   if (leader.options.sampleRead === true) {
     bits |= PERF_SAMPLE_READ;
     attr.readFormat |= BigInt(PERF_FORMAT_GROUP);
-    // The kernel reads a whole group only where it is not copied to children.
-    attr.flags.inherit = 0;
-    if (!isLeader) {
+    // Members with a rate of their own sample, too; each sample reads them all.
+    if (!isLeader && !event.periodGiven) {
       attr.flags.freq = 0;
       attr.samplePeriodOrFreq = 0n;
     }

@@ -159,8 +159,12 @@ describe('planEvents', () => {
     );
     assert.deepEqual(
       [second!.attr.flags.freq, second!.attr.samplePeriodOrFreq, second!.attr.flags.inherit],
-      [0, 0n, 0],
+      [0, 0n, 1],
     );
+    const [, own] = plan('{cpu-clock/period=1000000/,page-faults/period=1/}:S');
+    assert.deepEqual([own!.attr.flags.freq, own!.attr.samplePeriodOrFreq], [0, 1n]);
+    const [, alone] = plan('{cpu-clock,task-clock}:S', { inherit: false });
+    assert.equal(alone!.attr.flags.inherit, 0);
   });
 
   test('parts of call chains, levels, clock, no inherit', () => {
@@ -281,6 +285,35 @@ describe('openSession', () => {
       ['lost samples', 'BPF programs', 'kernel symbols'],
     );
     assert.deepEqual(session.readLost(), []);
+  });
+
+  test('a kernel that reads no inherited groups: they leave children out, and it is told', () => {
+    const sys = new FakeSys();
+    sys.refuseOpen = ({ attr }) =>
+      attr.flags.inherit === 1 && has(attr.sampleType, PERF_SAMPLE_READ) ? 'EINVAL' : null;
+    const notes: Note[] = [];
+    using session = open(sys, '{cpu-clock,task-clock}:S', 2, 4, notes);
+    assert.deepEqual(
+      session.events.map(({ attr }) => [attr.flags.inherit, has(attr.readFormat, PERF_FORMAT_LOST)]),
+      [
+        [0, true],
+        [0, true],
+      ],
+    );
+    assert.deepEqual(
+      notes.map(({ text }) => /child processes .* not in this recording/.test(text)),
+      [true],
+    );
+  });
+
+  test('a kernel that does, and refuses an event for something else, keeps the children', () => {
+    const sys = new FakeSys();
+    sys.refuseOpen = ({ attr }) => (has(attr.readFormat, PERF_FORMAT_LOST) ? 'EINVAL' : null);
+    using session = open(sys, '{cpu-clock,task-clock}:S');
+    assert.deepEqual(
+      session.events.map(({ attr }) => attr.flags.inherit),
+      [1, 1],
+    );
   });
 
   for (const [errno, code, pattern] of [

@@ -20,5 +20,6 @@ export {
   type TaskFacts,
 } from './proc.ts';
 export { CommandError, isNodeProgram, resolveProgram, workingDirectory } from './program.ts';
+export { requireOnline } from './require-online.ts';
 export type { RecordSink } from './synthesize.ts';
 export { commRecord, synthesizeKernel, synthesizeProcess, synthesizeThreads } from './synthesize.ts';

@@ -80,7 +80,10 @@ export class SampleStream {
       return;
     }
     const key = tid === NO_TID ? id.toString() : `${id}/${tid}`;
-    const period = BigInt.asUintN(64, counter.value - (this.lastValues.get(key) ?? 0n));
+    const last = this.lastValues.get(key) ?? 0n;
+    // Where values are per thread, one that went back belongs to a new thread that has the id of an old one.
+    const before = tid !== NO_TID && counter.value < last ? 0n : last;
+    const period = BigInt.asUintN(64, counter.value - before);
     this.lastValues.set(key, counter.value);
     if (period === 0n) return;
     this.fields.idLo = loOf(id);
