@@ -1,6 +1,5 @@
 import { printable } from '@counterpoint/core/base';
 import type { CountedEvent, CountingSession } from '../counting/index.ts';
-import { realSys } from '../sys/index.ts';
 import type { ControlCommand } from './control-channel.ts';
 import type { Output } from './output.ts';
 import { attrFields } from './plan-output.ts';
@@ -24,11 +23,11 @@ export function obey(
 function switchEvent(on: boolean, event: string, sessions: readonly CountingSession[], err: Output): void {
   let found = false;
   for (const { openSets } of sessions)
-    for (const { events, counters } of openSets)
-      for (const [index, { requestedName, name }] of events.entries()) {
+    for (const set of openSets)
+      for (const [index, { requestedName, name }] of set.events.entries()) {
         if (requestedName !== event && name !== event) continue;
         found = true;
-        for (const { fd } of counters[index]!) on ? realSys.enable(fd) : realSys.disable(fd);
+        set.switchEvent(index, on);
       }
   if (!found) err.line(`counterpoint stat: --control: no event ${printable(event)} is counted`);
   err.flush();

@@ -1,4 +1,5 @@
 import { PERF_FORMAT_GROUP } from '@counterpoint/core/abi';
+import { FamilySwitch } from '../session/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { addReading, emptyReading, subtractReading } from './reading.ts';
 import type { CountedEvent, CountingRow, PlaceCount, PlannedSet, Reading } from './types.ts';
@@ -93,6 +94,11 @@ export class OpenSet {
   readonly #sys: Sys;
   readonly #units: ReadUnit[] = [];
   readonly #leaders: Fd[] = [];
+  /** What children inherit. */
+  readonly #inherited = new Set<Fd>();
+  /** Of that, what was switched by us (an exec does it, too): whether it is to count. */
+  readonly #switched = new Map<Fd, boolean>();
+  readonly #familySwitch = new FamilySwitch();
   readonly #suspending = new Set<Fd>();
   /** Of those, the ones without an overflow left. */
   readonly #spent = new Set<Fd>();
@@ -116,6 +122,7 @@ export class OpenSet {
     set.rows.forEach((row, at) => {
       const fd = fds[at]!;
       if (fd === null) return;
+      if (set.events[row.event]!.attr.flags.inherit === 1) this.#inherited.add(fd);
       const counter: Counter = {
         fd,
         row,
@@ -154,10 +161,10 @@ export class OpenSet {
     this.counters = counters;
   }
 
-  /** Load it: counters run from here on, those that suspend up to their next overflow. */
+  /** Load it: counters run from here on, those that suspend up to their next overflow. Then `settle`. */
   enable(): void {
     this.#loaded?.begin();
-    for (const fd of this.#leaders) if (!this.#suspending.has(fd)) this.#sys.enable(fd);
+    for (const fd of this.#leaders) if (!this.#suspending.has(fd)) this.#switch(fd, true);
     for (const fd of this.#suspending) this.#startSuspending(fd);
   }
 
@@ -184,9 +191,30 @@ export class OpenSet {
     this.#spent.add(counter.fd);
   }
 
+  /** Unload it. Then `settle`. */
   disable(): void {
-    for (const fd of this.#leaders) this.#sys.disable(fd);
+    for (const fd of this.#leaders) this.#switch(fd, false);
     this.#loaded?.end();
+  }
+
+  /** For children that were just being forked. It loses no time between two sets, because both have been switched. */
+  settle(): void {
+    if (this.#switched.size === 0) return;
+    this.#familySwitch.repeat(() => {
+      for (const [fd, isOn] of this.#switched) this.#switch(fd, isOn);
+    });
+  }
+
+  #switch(fd: Fd, isOn: boolean): void {
+    if (this.#inherited.has(fd)) this.#switched.set(fd, isOn);
+    if (isOn) this.#sys.enable(fd);
+    else this.#sys.disable(fd);
+  }
+
+  /** One event alone, while the others stay as they are. */
+  switchEvent(event: number, isOn: boolean): void {
+    for (const { fd } of this.counters[event]!) this.#switch(fd, isOn);
+    this.settle();
   }
 
   /** As last read: it has been loaded, by whomever, and its target has run since. */
@@ -263,6 +291,7 @@ export class OpenSet {
   }
 
   close(): void {
+    this.#familySwitch.stop();
     for (const counters of this.counters) for (const { fd } of counters) fd.close();
   }
 }

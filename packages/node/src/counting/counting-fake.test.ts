@@ -181,7 +181,9 @@ test('sets that take turns are scaled to the time of all', () => {
     assert.equal(loadedNs, 40n);
   }
   assert.equal(session.switching.switches, 8);
-  assert.deepEqual(sys.controls.slice(0, 3), ['enable 3', 'disable 3', 'enable 4']);
+  // What repeats a call for children that are being forked comes after both sets are switched.
+  const first = ['enable 3', 'enable 3', 'enable 3', 'disable 3', 'enable 4', 'disable 3'];
+  assert.deepEqual(sys.controls.slice(0, 6), first);
   assert.throws(() => session.next('nothing'), /no event set nothing/);
 });
 

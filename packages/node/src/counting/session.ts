@@ -159,7 +159,10 @@ export class CountingSession implements Disposable, Publishable {
     this.#requireOpen();
     if (this.#isRunning) return;
     const state = this.#sets[this.#active]!;
-    if (!this.#enableOnExec) state.set.enable();
+    if (!this.#enableOnExec) {
+      state.set.enable();
+      state.set.settle();
+    }
     this.#enableOnExec = false;
     this.#overflows.rearm();
     this.#isRunning = true;
@@ -215,6 +218,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#stopTimer();
     state.set.disable();
     this.#unloaded(state, this.#now());
+    state.set.settle();
     this.#isRunning = false;
     state.read();
     state.endSlice();
@@ -252,6 +256,8 @@ export class CountingSession implements Disposable, Publishable {
     after.set.enable();
     const to = this.#now();
     this.#unseenNs += (this.#ranNs() ?? to) - (ranFrom ?? from);
+    before.set.settle();
+    after.set.settle();
     this.#unloaded(before, from);
     this.#loadedAtNs = to;
     after.timesLoaded++;

@@ -1,5 +1,6 @@
 export { raiseDescriptorLimit } from './descriptor-limit.ts';
 export { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
+export { FamilySwitch } from './families.ts';
 export { addNote, type Note } from './notes.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 export { beyondAttr, openedSampleType, openPlannedEvent } from './open-event.ts';

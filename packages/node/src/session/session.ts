@@ -8,6 +8,7 @@ import {
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing } from '@counterpoint/core/ring';
 import type { Fd, Mapping, Sys } from '../sys/index.ts';
+import { FamilySwitch } from './families.ts';
 import type { Note } from './notes.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
@@ -53,6 +54,7 @@ export class Session implements Disposable {
   /** What was done otherwise than asked. */
   readonly notes: readonly Note[];
   readonly #sys: Sys;
+  readonly #families = new FamilySwitch();
 
   constructor(sys: Sys, events: SessionEvent[], rings: SessionRing[], notes: readonly Note[]) {
     this.#sys = sys;
@@ -63,23 +65,26 @@ export class Session implements Disposable {
 
   /** Start what waits for neither an exec nor a leader. */
   enable(): void {
-    for (const fd of this.#startedByHand()) this.#sys.enable(fd);
+    this.#switch(
+      this.events.filter(({ attr }) => attr.flags.disabled === 1 && attr.flags.enableOnExec === 0),
+      (fd) => this.#sys.enable(fd),
+    );
   }
 
   /** Stop everything. Records of what already happened stay in the rings. */
   disable(): void {
-    for (const event of this.events) {
-      if (event.leader !== null) continue;
-      for (const { fd } of event.instances) this.#sys.disable(fd);
-    }
+    this.#switch(this.events, (fd) => this.#sys.disable(fd));
   }
 
-  #startedByHand(): Fd[] {
-    return this.events
-      .filter(
-        ({ attr, leader }) => leader === null && attr.flags.disabled === 1 && attr.flags.enableOnExec === 0,
-      )
-      .flatMap(({ instances }) => instances.map(({ fd }) => fd));
+  /** Members follow their leaders. */
+  #switch(events: readonly SessionEvent[], call: (fd: Fd) => void): void {
+    const leaders = events.filter(({ leader }) => leader === null);
+    const families = leaders.filter(({ attr }) => attr.flags.inherit === 1);
+    const callAll = (some: readonly SessionEvent[]) => {
+      for (const { instances } of some) for (const { fd } of instances) call(fd);
+    };
+    callAll(leaders);
+    if (families.length > 0) this.#families.repeat(() => callAll(families));
   }
 
   /** What the kernel counted as lost, per event; nothing on kernels that do not count it. */
@@ -100,6 +105,7 @@ export class Session implements Disposable {
   }
 
   close(): void {
+    this.#families.stop();
     for (const { mapping } of this.rings) mapping.close();
     for (const { instances } of this.events) for (const { fd } of instances) fd.close();
   }
