@@ -7,12 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Check, type Examination, kernelSetting, readKernelFile } from '../probe/index.ts';
+import {
+  type Check,
+  type Examination,
+  kernelSetting,
+  RIGHTS_HELPER,
+  readKernelFile,
+} from '../probe/index.ts';
 
 /*
- * The lines that doctor gives for a login, run as they are, and a user who then logs in with their password.
+ * The lines that doctor gives for a login, run as they are, and a user who then logs in with their password and records Node.
  *
- * All of it is in a mount namespace: /etc is a copy on a tmpfs, and so are Node and its file capabilities. They end with
+ * All of it is in a mount namespace: /etc is a copy on a tmpfs, and so are Node and the program with file capabilities. They end with
  * the process that holds the namespace, which ends with its standard input, however this one ends.
  */
 
@@ -50,11 +56,16 @@ describe('the lines for a login', { skip: skipReason() }, () => {
     assert.equal(status, 0, `${words.join(' ')}: ${stdout}${stderr}`);
     return stdout;
   };
+  /** What the user sees of a command line after a login. */
+  const logIn = (command: string, user = USER): string => {
+    const line = `PATH=${place}:$PATH; ${command}`;
+    const login = ['setpriv', `--reuid=${OTHER}`, '--clear-groups', 'su', '-l', user, '-c', line];
+    return inside(login, `${PASSWORD}\n`);
+  };
+  const counterpoint = `${place}/app/bin/counterpoint`;
   /** Doctor's checks, said to the user after a login. */
   const atLogin = (user = USER): Map<string, Check> => {
-    const doctor = `${node} ${place}/app/bin/counterpoint.js doctor --json`;
-    const login = ['setpriv', `--reuid=${OTHER}`, '--clear-groups', 'su', '-l', user, '-c', doctor];
-    const { checks } = JSON.parse(inside(login, `${PASSWORD}\n`)) as Examination;
+    const { checks } = JSON.parse(logIn(`${counterpoint} doctor --json`, user)) as Examination;
     return new Map(checks.map((check) => [check.name, check]));
   };
   const commandsOf = (check: Check) =>
@@ -69,6 +80,7 @@ describe('the lines for a login', { skip: skipReason() }, () => {
       mount -t tmpfs -o mode=755 tmpfs ${place}
       cp -a /etc ${place}/etc
       mount --bind ${place}/etc /etc
+      mount -t tmpfs -o mode=755 tmpfs /usr/local/lib
       for user in ${USER} ${USER}-2; do
         useradd --no-log-init --home-dir ${place}/$user --create-home --shell /bin/sh $user
         echo "$user:${PASSWORD}" | chpasswd
@@ -108,18 +120,21 @@ describe('the lines for a login', { skip: skipReason() }, () => {
     const isBound = (kernelSetting('perf_event_paranoid') ?? 0) >= 2;
     const checkBefore = atLogin().get('capabilities')!;
     assert.equal(checkBefore.state, 'forbidden');
-    const [install, line, file, ...rest] = commandsOf(checkBefore);
+    const [install, line, helper, file, ...rest] = commandsOf(checkBefore);
     assert.match(install!, /^apt-get install libpam-cap /);
     assert.equal(line, `sed -i '1i cap_perfmon,cap_syslog ${USER}' /etc/security/capability.conf`);
-    assert.equal(file, `setcap cap_perfmon,cap_syslog=ei ${node}`);
+    assert.equal(helper, `install -D /usr/bin/setpriv ${RIGHTS_HELPER}`);
+    assert.equal(file, `setcap cap_perfmon,cap_syslog=ei ${RIGHTS_HELPER}`);
     assert.deepEqual(rest, []);
     if (isBound) assert.equal(atLogin().get('kernel code')!.state, 'forbidden');
 
     inside(['sh', '-c', line]);
     const between = atLogin().get('capabilities')!;
     assert.deepEqual(between.facts!['inheritable'], ['CAP_PERFMON', 'CAP_SYSLOG']);
-    assert.deepEqual([between.state, between.fix], ['forbidden', `As root: ${file}`]);
+    assert.equal(between.state, 'forbidden');
+    assert.deepEqual(commandsOf(between), [helper, file]);
 
+    inside(['sh', '-c', helper!]);
     inside(['sh', '-c', file!]);
     const checks = atLogin();
     assert.deepEqual(checks.get('capabilities')!.facts!['effective'], ['CAP_PERFMON', 'CAP_SYSLOG']);
@@ -130,5 +145,42 @@ describe('the lines for a login', { skip: skipReason() }, () => {
 
     const other = atLogin(`${USER}-2`).get('capabilities')!;
     assert.deepEqual([other.state, other.facts!['effective']], ['forbidden', []]);
+  });
+
+  test('then: Node is recorded, its functions have names, and it runs as if nobody watched', () => {
+    const script = [
+      'function busyWork() { let x = 0; for (let i = 0; i < 3e6; i++) x += i % 7; return x; }',
+      'for (let i = 0; i < 30; i++) busyWork();',
+      "const { readFileSync, writeFileSync } = require('node:fs');",
+      "writeFileSync('status', readFileSync('/proc/self/status'));",
+      "writeFileSync('variables', `${process.env.TMPDIR} ${process.env.LD_LIBRARY_PATH} ${process.env['a.b']}`);",
+    ];
+    const app = `${place}/${USER}/app.js`;
+    inside(['tee', app], script.join('\n'));
+    const variables = 'export TMPDIR=/tmp/. LD_LIBRARY_PATH=/nowhere; env a.b=odd';
+    const said = logIn(`${variables} ${counterpoint} record -F 1000 -o perf.data -- node app.js 2>&1`);
+    assert.match(said, /\([1-9]\d* samples\)/);
+    assert.doesNotMatch(said, /LOST|EMPTY|watched no more/);
+    const report = logIn(`${counterpoint} report -i perf.data --sort symbol`);
+    assert.match(report, /busyWork/);
+    // Kernel code, too, which the right is for.
+    assert.match(report, /\[k\]/);
+    const facts = logIn('cat status variables');
+    for (const set of ['CapPrm', 'CapEff', 'CapAmb']) assert.match(facts, new RegExp(`^${set}:\\s+0+$`, 'm'));
+    assert.match(facts, /\/tmp\/\. \/nowhere odd$/);
+  });
+
+  test('a Node with the rights in its file, as older advice had it: doctor and record say what that does', () => {
+    inside(['setcap', 'cap_perfmon,cap_syslog=ei', node]);
+    try {
+      const check = atLogin().get('capabilities')!;
+      assert.match(check.why, /takes the events off every Node/);
+      assert.equal(commandsOf(check)[0], `setcap -r ${node}`);
+      const said = logIn(`${counterpoint} record -o perf.data -- node -e 0 2>&1`);
+      assert.match(said, /\(0 samples\)/);
+      assert.match(said, /has file capabilities .*so the kernel took the events/);
+    } finally {
+      inside(['setcap', '-r', node]);
+    }
   });
 });

@@ -6,14 +6,15 @@ import {
   hasCapability,
   type KernelFiles,
 } from './kernel-settings.ts';
-import { capabilityNames, containerKind, readProcessFacts } from './process-facts.ts';
+import { capabilityNames, containerKind, type ProcessFacts, readProcessFacts } from './process-facts.ts';
 import {
   capabilityFlag,
-  fileCommand,
-  imageCommand,
+  helperCommands,
+  imageCommands,
   type LoginPlaces,
   loginCommands,
   OUTSIDE,
+  RIGHTS_HELPER,
   seccompRemedy,
 } from './remedies.ts';
 import type { Standing } from './rights.ts';
@@ -41,13 +42,18 @@ export function checkCapabilities(
     : '';
   const locked = process.noNewPrivileges === true ? '; no_new_privs: no program can gain any' : '';
   const why = `${own}${place}${locked}`;
-  if (standing.isPrivileged) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+  if (standing.isPrivileged) {
+    if (!isByFile(process)) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
+    const because = `${why}; by the file of Node: the kernel takes the events off every Node that is recorded, and none of them heeds NODE_OPTIONS`;
+    const fix = asRoot([`setcap -r ${login.program}`, ...helperCommands()]);
+    return { name, state: 'ok', why: because, fix, facts };
+  }
   const lacking = { name, state: 'forbidden', why, facts } as const;
   const { inheritable, permitted, bounding } = process;
   const { container } = standing;
   if (standing.isInNamespace) return { ...lacking, fix: `CAP_PERFMON is needed${OUTSIDE}.` };
   if (permitted !== null && canMonitorAll(permitted))
-    return { ...lacking, fix: 'CAP_PERFMON is permitted, but not in force: capset(2), or setcap with =eip.' };
+    return { ...lacking, fix: 'CAP_PERFMON is permitted, but not in force: capset(2).' };
   if (bounding !== null && !hasCapability(bounding, CAP_PERFMON) && !hasCapability(bounding, CAP_SYS_ADMIN)) {
     const fix =
       container === null
@@ -61,8 +67,13 @@ export function checkCapabilities(
     return { ...lacking, fix };
   }
   if (inheritable !== null && hasCapability(inheritable, CAP_PERFMON)) {
-    const because = `${why}; PAM has given CAP_PERFMON as inheritable, the file of Node lacks it`;
-    return { ...lacking, why: because, fix: `As root: ${fileCommand(login.program)}` };
+    const because = `${why}; PAM has given CAP_PERFMON as inheritable, and nothing brings it into force`;
+    const other = 'It serves bin/counterpoint. Other programs: HELPER --ambient-caps +perfmon,+syslog node …';
+    return {
+      ...lacking,
+      why: because,
+      fix: `${asRoot(helperCommands())}\n${other.replace('HELPER', RIGHTS_HELPER)}`,
+    };
   }
   const commands = loginCommands(login).map((line) => `  ${line}`);
   const fix = [
@@ -71,9 +82,18 @@ export function checkCapabilities(
     'Other users of that file gain nothing. For a single run: sudo.',
     ...(container === null
       ? []
-      : [`In an image where nobody logs in, for all: ${imageCommand(login.program)}`]),
+      : [`In an image where nobody logs in, for all: ${imageCommands().join(' && ')}`]),
   ].join('\n');
   return { ...lacking, fix };
+}
+
+/** The capabilities are neither root's nor handed on by what started this process: its file has them. */
+function isByFile({ user, ambient }: ProcessFacts): boolean {
+  return user !== null && user !== 0 && ambient !== null && !canMonitorAll(ambient);
+}
+
+function asRoot(commands: readonly string[]): string {
+  return ['As root:', ...commands.map((line) => `  ${line}`)].join('\n');
 }
 
 /** Filters on system calls, which containers and services have. `trial` is what the filter did to perf_event_open. */

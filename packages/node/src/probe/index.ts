@@ -15,5 +15,5 @@ export {
   realFiles,
   uprobesNeedAdmin,
 } from './kernel-settings.ts';
-export { type LoginPlaces, loginCommands, tracefsRemedy } from './remedies.ts';
+export { type LoginPlaces, loginCommands, RIGHTS_HELPER, tracefsRemedy } from './remedies.ts';
 export { readStanding, refusal, type Standing } from './rights.ts';

@@ -27,8 +27,11 @@ export type SeccompMode = 'none' | 'strict' | 'filter';
 
 /** What /proc/self/status says of rights; null where it does not. */
 export interface ProcessFacts {
+  /** Effective. */
+  readonly user: number | null;
   readonly permitted: bigint | null;
   readonly inheritable: bigint | null;
+  readonly ambient: bigint | null;
   readonly bounding: bigint | null;
   readonly noNewPrivileges: boolean | null;
   readonly seccomp: SeccompMode | null;
@@ -45,9 +48,12 @@ export function readProcessFacts(files: KernelFiles): ProcessFacts {
     return text === undefined ? null : BigInt(`0x${text}`);
   };
   const noNewPrivileges = word('NoNewPrivs');
+  const user = /^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1];
   return {
+    user: user === undefined ? null : Number(user),
     permitted: set('CapPrm'),
     inheritable: set('CapInh'),
+    ambient: set('CapAmb'),
     bounding: set('CapBnd'),
     noNewPrivileges: noNewPrivileges === undefined ? null : noNewPrivileges !== '0',
     seccomp: SECCOMP_MODES[Number(word('Seccomp') ?? Number.NaN)] ?? null,

@@ -24,7 +24,9 @@ const PERFMON = 1n << BigInt(CAP_PERFMON);
 interface Sets {
   readonly inheritable?: string;
   readonly permitted?: string;
+  readonly ambient?: string;
   readonly bounding?: string;
+  readonly user?: number;
   readonly noNewPrivileges?: 0 | 1;
   readonly seccomp?: 0 | 1 | 2;
 }
@@ -32,11 +34,13 @@ interface Sets {
 function status({
   inheritable = '0',
   permitted = '0',
+  ambient = '0',
+  user = 1000,
   bounding = ALL,
   noNewPrivileges = 0,
   seccomp = 0,
 }: Sets = {}) {
-  return `Name:\tnode\nCapInh:\t${inheritable}\nCapPrm:\t${permitted}\nCapBnd:\t${bounding}\nNoNewPrivs:\t${noNewPrivileges}\nSeccomp:\t${seccomp}\nSeccomp_filters:\t1\n`;
+  return `Name:\tnode\nUid:\t${user}\t${user}\t${user}\t${user}\nCapAmb:\t${ambient}\nCapInh:\t${inheritable}\nCapPrm:\t${permitted}\nCapBnd:\t${bounding}\nNoNewPrivs:\t${noNewPrivileges}\nSeccomp:\t${seccomp}\nSeccomp_filters:\t1\n`;
 }
 
 describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
@@ -53,7 +57,9 @@ describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
     assert.equal(state, 'forbidden');
     assert.match(fix, /^ {2}apt-get install libpam-cap libcap2-bin$/m);
     assert.match(fix, /^ {2}sed -i '1i cap_perfmon,cap_syslog ada' \/etc\/security\/capability\.conf$/m);
-    assert.match(fix, /^ {2}setcap cap_perfmon,cap_syslog=ei \/usr\/bin\/node$/m);
+    assert.match(fix, /^ {2}install -D \/usr\/bin\/setpriv \/usr\/local\/lib\/counterpoint\/setpriv$/m);
+    assert.match(fix, /^ {2}setcap cap_perfmon,cap_syslog=ei \/usr\/local\/lib\/counterpoint\/setpriv$/m);
+    assert.doesNotMatch(fix, /\/node/, 'a Node with capabilities cannot be recorded');
     assert.deepEqual(facts, {
       effective: [],
       permitted: [],
@@ -63,17 +69,28 @@ describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
     });
   });
 
-  test('after the login only the file of Node is left to do', () => {
+  test('after the login only the helper is left to do', () => {
     const { fix, why } = check({ inheritable: PERFMON.toString(16) });
-    assert.equal(fix, 'As root: setcap cap_perfmon,cap_syslog=ei /usr/bin/node');
+    assert.match(fix, /^As root:\n {2}install .*\n {2}setcap cap_perfmon,cap_syslog=ei .*setpriv$/m);
+    assert.doesNotMatch(fix, /apt-get|\/node/);
     assert.match(why, /PAM has given/);
   });
 
   test('who has it is well; who has it only permitted is told', () => {
     const own = PERFMON | (1n << BigInt(CAP_SYSLOG));
-    const { state, why, isDetail } = check({}, {}, own);
-    assert.deepEqual([state, why, isDetail], ['ok', 'CAP_PERFMON, CAP_SYSLOG', true]);
+    const sets = own.toString(16);
+    for (const has of [{ user: 0 }, { permitted: sets, ambient: sets }]) {
+      const { state, why, isDetail } = check(has, {}, own);
+      assert.deepEqual([state, why, isDetail], ['ok', 'CAP_PERFMON, CAP_SYSLOG', true]);
+    }
     assert.match(check({ permitted: own.toString(16) }).fix, /permitted, but not in force/);
+  });
+
+  test('who has it by the file of Node is told what that does to every Node', () => {
+    const { state, why, fix, isDetail } = check({ permitted: PERFMON.toString(16) }, {}, PERFMON);
+    assert.deepEqual([state, isDetail], ['ok', undefined]);
+    assert.match(why, /takes the events off every Node/);
+    assert.match(fix, /^ {2}setcap -r \/usr\/bin\/node$/m);
   });
 
   test('no_new_privs, a bounding set and namespaces are obstacles of their own', () => {
@@ -82,7 +99,10 @@ describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
     assert.match(check({ bounding: 'a80425fb' }, { '/.dockerenv': '' }).fix, /docker run --cap-add PERFMON/);
     assert.match(check({ bounding: 'a80425fb' }, { '/run/.containerenv': '' }).fix, /podman run/);
     const image = check({}, { '/.dockerenv': '' }).fix;
-    assert.match(image, /nobody logs in, for all: setcap cap_perfmon,cap_syslog=ep \/usr\/bin\/node$/);
+    assert.match(
+      image,
+      /nobody logs in, for all: install .* && setcap cap_perfmon,cap_syslog=ep .*\/setpriv$/,
+    );
     const rootless = check({}, {}, PERFMON, 'user:[4026532444]');
     assert.equal(rootless.state, 'forbidden');
     assert.match(rootless.fix, /outside of the user namespace/);

@@ -1,14 +1,16 @@
 /** Added to "as root" where this is a root that does not count. */
 export const OUTSIDE = ' outside of the user namespace (the container)';
 
-/** The files that the commands for a login change; tests give others. */
+/** Whom the commands for a login are for; tests give others. */
 export interface LoginPlaces {
   readonly user: string;
-  /** The program that is to have the right: Node itself. */
+  /** Node itself, whose file is to have no capabilities. */
   readonly program: string;
 }
 
 const LOGIN_CAPABILITIES = 'cap_perfmon,cap_syslog';
+/** Where `bin/counterpoint` looks for it: a copy of setpriv(1). */
+export const RIGHTS_HELPER = '/usr/local/lib/counterpoint/setpriv';
 
 /**
  * The right for one user, from their next login on, as commands for root. pam_cap gives the session the capabilities as
@@ -16,24 +18,28 @@ const LOGIN_CAPABILITIES = 'cap_perfmon,cap_syslog';
  * force in a program whose file has them as inheritable, too: execve(2) permits what is in both. Other users gain
  * nothing by that file. The first line of capability.conf that fits counts, and Debian's ends with `none *`.
  *
- * CAP_SYSLOG is for the kernel's names in /proc/kallsyms.
+ *   login (inheritable) ──> bin/counterpoint ──> helper (permitted, ambient) ──> Node: has them ──> command: as the login
+ *
+ * That file is not Node's: the kernel takes all events off a process that gains rights by an exec, so no Node could be
+ * recorded any more, and Node heeds no NODE_OPTIONS then. CAP_SYSLOG is for the kernel's names in /proc/kallsyms.
  */
-export function loginCommands({ user, program }: LoginPlaces): string[] {
+export function loginCommands({ user }: Pick<LoginPlaces, 'user'>): string[] {
   return [
     'apt-get install libpam-cap libcap2-bin',
     `sed -i '1i ${LOGIN_CAPABILITIES} ${user}' /etc/security/capability.conf`,
-    fileCommand(program),
+    ...helperCommands(),
   ];
 }
 
 /** The half of it that a user needs whom PAM has given the capabilities already. */
-export function fileCommand(program: string): string {
-  return `setcap ${LOGIN_CAPABILITIES}=ei ${program}`;
+export function helperCommands(): string[] {
+  return [`install -D /usr/bin/setpriv ${RIGHTS_HELPER}`, `setcap ${LOGIN_CAPABILITIES}=ei ${RIGHTS_HELPER}`];
 }
 
-/** For a program of an image, where nobody logs in: every user of that file has them. */
-export function imageCommand(program: string): string {
-  return `setcap ${LOGIN_CAPABILITIES}=ep ${program}`;
+/** For an image, where nobody logs in: every user of that file has them. */
+export function imageCommands(): string[] {
+  const [install] = helperCommands();
+  return [install!, `setcap ${LOGIN_CAPABILITIES}=ep ${RIGHTS_HELPER}`];
 }
 
 /** Measured on Linux 6.18: with mode=755 alone the id files stay 0440 root; a group reaches them. */

@@ -238,6 +238,7 @@ export class FakeSys extends FakeBpf implements Sys {
   effectiveCapabilities(): bigint {
     return this.capabilities;
   }
+  clearAmbientCapabilities(): void {}
   clockNs(): bigint {
     return this.timeNs;
   }

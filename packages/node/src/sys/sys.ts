@@ -160,6 +160,8 @@ export interface SystemCalls {
   pageSizeBytes(): number;
   /** One bit per capability (linux/capability.h). */
   effectiveCapabilities(): bigint;
+  /** What is started from now on by this thread has no capability by inheritance alone. This process keeps its own. */
+  clearAmbientCapabilities(): void;
   clockNs(clockId: number): bigint;
   clockResolutionNs(clockId: number): bigint;
   /** Readable once the process has ended. Linux 5.3. */

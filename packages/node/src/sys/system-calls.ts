@@ -11,11 +11,18 @@ const pidfdOpenCall = libc('long syscall(long number, int pid, unsigned int flag
 const clockGettime = libc('int clock_gettime(int clock, void *time)');
 const clockGetres = libc('int clock_getres(int clock, void *time)');
 
+const prctlCall = libc(
+  'int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)',
+);
+
 const getrusage = libc('int getrusage(int who, void *usage)');
 const RUSAGE_CHILDREN = -1;
 /** `struct rusage`: two timevals and fourteen longs. */
 const RUSAGE_WORDS = 18;
 
+/** linux/prctl.h. */
+const PR_CAP_AMBIENT = 47;
+const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const CAPABILITY_VERSION_3 = 0x2008_0522;
 /** The same number on every architecture (asm-generic/unistd.h). */
 const PIDFD_OPEN = 434;
@@ -53,6 +60,10 @@ export const systemCalls: SystemCalls = {
     const data = new Uint32Array(6);
     checked(capgetCall(syscallNumbers().capget, header, data), 'capget', {});
     return (BigInt(data[3]!) << 32n) | BigInt(data[0]!);
+  },
+  // int prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+  clearAmbientCapabilities() {
+    checked(prctlCall(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), 'prctl', {});
   },
   // int clock_gettime(clockid_t clockid, struct timespec *tp)
   clockNs(clockId) {

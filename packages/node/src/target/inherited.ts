@@ -13,17 +13,19 @@ export interface Inherited {
   readonly ignoredSignals: readonly number[];
   /** Soft limit of open files; null where it is not known, or there is none. */
   readonly descriptorLimit: number | null;
+  /** The launcher gave this process rights that what it starts shall not have. */
+  readonly hasRaisedRights: boolean;
 }
 
-let current: Inherited = { ignoredSignals: [], descriptorLimit: null };
+let current: Inherited = { ignoredSignals: [], descriptorLimit: null, hasRaisedRights: false };
 
 export function inherited(): Inherited {
   return current;
 }
 
-/** The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE`; FILE is the descriptor of an open file. */
+/** The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE raised`; FILE is the descriptor of an open file. */
 const VARIABLE = 'COUNTERPOINT_LAUNCHER';
-const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) (\d)?$/;
+const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) (\d)?( raised)?$/;
 /** These would end this process; it ignores them, too, where it was started so. */
 const TERMINAL_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 
@@ -34,10 +36,11 @@ export function takeOverFromLauncher(): void {
   const match = MESSAGE.exec(text ?? '');
   // It became this process. Of another one it is a leftover.
   if (match === null || Number(match[1]) !== process.pid) return;
-  const [, , descriptors = '', signals = '', file] = match;
+  const [, , descriptors = '', signals = '', file, raised] = match;
   current = {
     ignoredSignals: signals === '-' ? [] : signalsOfMask(BigInt(`0x${signals}`)),
     descriptorLimit: /^\d+$/.test(descriptors) ? Number(descriptors) : null,
+    hasRaisedRights: raised !== undefined,
   };
   if (file !== undefined) restoreEnvironment(Number(file));
   for (const name of TERMINAL_SIGNALS)

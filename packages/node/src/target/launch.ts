@@ -12,7 +12,7 @@ import {
   required,
   TEXT,
 } from '../options/index.ts';
-import { execHolder, execOrder } from '../sys/index.ts';
+import { execHolder, execOrder, realSys } from '../sys/index.ts';
 import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram, workingDirectory } from './program.ts';
 import { waitForGate } from './wait-for-gate.ts';
@@ -124,6 +124,8 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   const words = name.startsWith('-') ? [program, ...command.slice(1)] : [...command];
   const stdio: StdioOptions = [...(options.stdio ?? ['inherit', 'inherit', 'inherit']), 'pipe'];
   const isPlain = isKeptByShell(env);
+  // The command is to have the rights that it would have without us.
+  if (inherit.hasRaisedRights) realSys.clearAmbientCapabilities();
   const [holder, ...holderWords] = isPlain ? shellHolder(words, env, inherit) : execHolder(HELD_NAME);
   // The holder that is Node has the command's environment in its order; its own is ours, without options for the command.
   const holderEnv = isPlain ? env : { ...process.env, NODE_OPTIONS: undefined };
