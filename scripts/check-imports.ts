@@ -35,9 +35,9 @@ const CORE: Record<string, string[]> = {
     'profile',
     'trace',
   ],
-  ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'machine', 'symbols', 'profile', 'itrace'],
-  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'symbols', 'profile', 'itrace', 'ingest'],
-  export: ['base', 'loss', 'profile', 'query'],
+  ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile', 'itrace'],
+  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'itrace', 'ingest'],
+  export: ['base', 'jit', 'loss', 'profile', 'query'],
 };
 
 const NODE: Record<string, string[]> = {

@@ -1,3 +1,5 @@
+export type { ScriptName } from '../jit/index.ts';
+export { parseScriptName, TIER_WORDS } from '../jit/index.ts';
 export { writeFirefox } from './firefox/firefox.ts';
 export { writeFlameSvg } from './flame/svg.ts';
 export { writeFolded } from './folded.ts';
@@ -8,5 +10,3 @@ export { encodePprof, writePprof } from './pprof/pprof.ts';
 export type { ExportFormat } from './registry.ts';
 export { EXPORTS, findExport } from './registry.ts';
 export { writeSpeedscope } from './speedscope.ts';
-export type { ScriptName } from './stacks/script-names.ts';
-export { parseScriptName, TIER_WORDS } from './stacks/script-names.ts';

@@ -6,7 +6,6 @@ import { childLists } from './stacks/comm-tree.ts';
 import { type FrameLabel, labelFrames } from './stacks/frame-labels.ts';
 import { buildLabelTree, type LabelTree } from './stacks/label-tree.ts';
 import { groupSamples } from './stacks/sample-groups.ts';
-import { parseScriptName } from './stacks/script-names.ts';
 
 const COMMA = 0x2c;
 const OPEN = 0x5b;
@@ -61,7 +60,7 @@ function frameOf(
   profile: Profile,
   label: FrameLabel,
 ): { name: string; file?: string; line?: number; col?: number } {
-  const script = label.family === 'script' ? parseScriptName(label.text) : null;
+  const { script } = label;
   if (script !== null && script.file !== '') {
     return {
       name: script.name,

@@ -264,6 +264,7 @@ export class StackInterner {
     frames.addressHi.push(high);
     frames.symbolOffset.push(0);
     frames.mode.push(mode);
+    frames.jitCode.push(NONE);
     return -1 - row;
   }
 

@@ -1,4 +1,5 @@
 import { type ProgressListener, toSignedFloat } from '../base/index.ts';
+import { jitCodeName } from '../jit/index.ts';
 import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, type Diagnostic, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
@@ -7,6 +8,12 @@ interface LoadedTable {
   table: CodeSymbols | null;
   diagnostics: Diagnostic[];
   failure: { error: unknown } | null;
+}
+
+/** A copy of a function that a JIT compiler made: rows of the profile's symbols and of its JIT code. */
+interface JitRow {
+  symbol: number;
+  code: number;
 }
 
 /**
@@ -22,6 +29,9 @@ export class SymbolResolver {
   private readonly begun = new Map<number, Promise<LoadedTable>>();
   /** Symbol rows of the profile by binary and place in its table. */
   private readonly rows = new Map<number, Map<number, number>>();
+  /** Of binaries of JIT code: rows of the profile's symbols by the function's name, and of its code by place in the table. */
+  private readonly jitFunctions = new Map<number, Map<string, number>>();
+  private readonly jitRows = new Map<number, Map<number, JitRow>>();
   private nextFrame = 0;
   /** Frames before that one that are to be looked up again. */
   private again: number[] = [];
@@ -86,12 +96,14 @@ export class SymbolResolver {
     this.tables.delete(binary);
     this.begun.delete(binary);
     this.rows.delete(binary);
+    this.jitRows.delete(binary);
     const own = (frame: number) => frames.binary.at(frame) === binary;
     this.again = this.again.filter((frame) => !own(frame));
     for (let frame = 0; frame < this.nextFrame; frame++) {
       if (!own(frame)) continue;
       frames.symbol.data[frame] = NONE;
       frames.symbolOffset.data[frame] = 0;
+      frames.jitCode.data[frame] = NONE;
       this.again.push(frame);
     }
   }
@@ -134,19 +146,48 @@ export class SymbolResolver {
     const address = toSignedFloat(frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame));
     const found = table.lookup(address);
     if (found < 0) return;
-    frames.symbol.data[frame] = this.symbolRow(binary, found, () => table.name(found));
+    if (this.profile.binaries[binary]!.kind === 'jit') {
+      const row = this.jitRow(binary, found, table);
+      frames.symbol.data[frame] = row.symbol;
+      frames.jitCode.data[frame] = row.code;
+    } else frames.symbol.data[frame] = this.symbolRow(binary, found, () => table.name(found));
     frames.symbolOffset.data[frame] = address - table.start(found);
   }
 
   private symbolRow(binary: number, place: number, name: () => string): number {
-    let rows = this.rows.get(binary);
-    if (rows === undefined) this.rows.set(binary, (rows = new Map()));
+    const rows = innerMap(this.rows, binary);
     let row = rows.get(place);
-    if (row === undefined) {
-      row = this.profile.symbols.name.push(this.profile.strings.intern(name()));
-      this.profile.symbols.binary.push(binary);
-      rows.set(place, row);
-    }
+    if (row === undefined) rows.set(place, (row = this.addSymbol(binary, name())));
     return row;
   }
+
+  /** One row of symbols for all copies of a function, which have a row of code each. */
+  private jitRow(binary: number, place: number, table: CodeSymbols): JitRow {
+    const rows = innerMap(this.jitRows, binary);
+    const known = rows.get(place);
+    if (known !== undefined) return known;
+    const recorded = table.name(place);
+    const { name, tier } = jitCodeName(recorded);
+    const functions = innerMap(this.jitFunctions, binary);
+    let symbol = functions.get(name);
+    if (symbol === undefined) functions.set(name, (symbol = this.addSymbol(binary, name)));
+    const { jitCode, strings } = this.profile;
+    jitCode.recordedName.push(strings.intern(recorded));
+    jitCode.tier.push(strings.intern(tier));
+    const row = { symbol, code: jitCode.start.push(table.start(place)) };
+    rows.set(place, row);
+    return row;
+  }
+
+  private addSymbol(binary: number, name: string): number {
+    const { symbols, strings } = this.profile;
+    symbols.binary.push(binary);
+    return symbols.name.push(strings.intern(name));
+  }
+}
+
+function innerMap<Key, Value>(maps: Map<number, Map<Key, Value>>, binary: number): Map<Key, Value> {
+  let map = maps.get(binary);
+  if (map === undefined) maps.set(binary, (map = new Map()));
+  return map;
 }

@@ -1,3 +1,4 @@
+export { type JitCodeName, jitCodeName } from './code-names.ts';
 export { HEX_VALUE } from './hex.ts';
 export {
   type JitClose,
@@ -12,3 +13,4 @@ export {
   parseJitDump,
 } from './jitdump.ts';
 export { type PerfMap, parsePerfMap } from './perf-map.ts';
+export { parseScriptName, type ScriptName, TIER_NAMES, TIER_WORDS } from './script-names.ts';

@@ -1,9 +1,10 @@
 export { Float64Column, Int32Column } from './column.ts';
 export { assertTableInvariants } from './invariants.ts';
-export { frameName } from './labels.ts';
+export { frameName, JIT_WITHOUT_NAMES, recordedName } from './labels.ts';
 export type { Binary, BinaryKind, ProfileEvent, ProfileMeta } from './profile.ts';
 export {
   FrameTable,
+  JitCodeTable,
   MODE_GUEST_KERNEL,
   MODE_GUEST_USER,
   MODE_HYPERVISOR,

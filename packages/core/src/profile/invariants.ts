@@ -3,7 +3,7 @@ import { NONE, type Profile } from './profile.ts';
 
 /** Throws where a table refers outside another, a parent comes after its child, or columns differ in length. */
 export function assertTableInvariants(profile: Profile): void {
-  const { binaries, events, frames, samples, stacks, strings, symbols, threads } = profile;
+  const { binaries, events, frames, jitCode, samples, stacks, strings, symbols, threads } = profile;
   sameLength('symbols', symbols.length, [symbols.binary]);
   sameLength('frames', frames.length, [
     frames.symbol,
@@ -11,7 +11,9 @@ export function assertTableInvariants(profile: Profile): void {
     frames.addressHi,
     frames.symbolOffset,
     frames.mode,
+    frames.jitCode,
   ]);
+  sameLength('jitCode', jitCode.length, [jitCode.recordedName, jitCode.tier]);
   sameLength('stacks', stacks.length, [stacks.frame]);
   sameLength('threads', threads.length, [threads.tid, threads.comm]);
   sameLength('samples', samples.length, [
@@ -27,6 +29,9 @@ export function assertTableInvariants(profile: Profile): void {
   inRange('symbols.binary', symbols.binary, 0, binaries.length);
   inRange('frames.binary', frames.binary, 0, binaries.length);
   inRange('frames.symbol', frames.symbol, NONE, symbols.length);
+  inRange('frames.jitCode', frames.jitCode, NONE, jitCode.length);
+  inRange('jitCode.recordedName', jitCode.recordedName, 0, strings.size);
+  inRange('jitCode.tier', jitCode.tier, 0, strings.size);
   inRange('stacks.frame', stacks.frame, 0, frames.length);
   inRange('threads.comm', threads.comm, 0, strings.size);
   inRange('samples.thread', samples.thread, 0, threads.length);

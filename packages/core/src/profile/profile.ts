@@ -41,7 +41,7 @@ export interface ProfileEvent {
   lost: bigint;
 }
 
-/** (symbol name, binary): one row per function. */
+/** (symbol name, binary): one row per function. Copies of a function that a JIT compiler made are one function. */
 export class SymbolTable {
   /** Index into `Profile.strings`, already demangled. */
   readonly name = new Int32Column();
@@ -62,8 +62,26 @@ export class FrameTable {
   /** Bytes from the start of the symbol, 0 where there is no symbol. */
   readonly symbolOffset = new Int32Column();
   readonly mode = new Int32Column();
+  /** Row of `Profile.jitCode`, or `NONE`. */
+  readonly jitCode = new Int32Column();
   get length(): number {
     return this.binary.length;
+  }
+}
+
+/**
+ * Code that a JIT compiler made: one row per copy of a function. A function is compiled again and again, by several compilers; its
+ * copies share their row of `Profile.symbols`.
+ */
+export class JitCodeTable {
+  /** The name that the runtime gave the copy, tier and all; index into `Profile.strings`. */
+  readonly recordedName = new Int32Column();
+  /** V8's mark of a compiler or another runtime's word, index into `Profile.strings`; an empty text where nothing is known. */
+  readonly tier = new Int32Column();
+  /** Address of its first byte, signed. */
+  readonly start = new Float64Column();
+  get length(): number {
+    return this.start.length;
   }
 }
 
@@ -131,6 +149,7 @@ export class Profile {
   readonly events: ProfileEvent[] = [];
   readonly symbols = new SymbolTable();
   readonly frames = new FrameTable();
+  readonly jitCode = new JitCodeTable();
   readonly stacks = new StackTable();
   readonly threads = new ThreadTable();
   readonly samples = new SampleTable();

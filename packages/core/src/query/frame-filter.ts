@@ -1,3 +1,4 @@
+import { jitCodeName } from '../jit/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 import type { Functions } from './functions.ts';
 
@@ -5,6 +6,10 @@ import type { Functions } from './functions.ts';
 export interface FrameFilter {
   /** Names of binaries, as reports print them. */
   dsos?: ReadonlySet<string>;
+  /**
+   * Names of functions, as reports print them. Of JavaScript also the name alone (`multiply`) or with its place
+   * (`multiply /app/calc.js:1:18`); a mark of V8's tiers, as in perf's names, is no part of it.
+   */
   symbols?: ReadonlySet<string>;
 }
 
@@ -24,12 +29,25 @@ export function frameTest(
 ): (frame: number) => boolean {
   if (!hasFrameFilter(filter)) return () => true;
   const { dsos, symbols } = filter;
-  const accepts = (dso: string, symbol: () => string) =>
-    (dsos === undefined || dsos.has(dso)) && (symbols === undefined || symbols.has(symbol()));
+  const isWantedSymbol = symbols === undefined ? () => true : symbolTest(functions, symbols);
+  const isWantedDso = (dso: string) => dsos === undefined || dsos.has(dso);
   const wanted = Uint8Array.from({ length: profile.frames.length }, (_, frame) => {
     const { name } = profile.binaries[profile.frames.binary.at(frame)]!;
-    return accepts(name, () => functions.name(functions.ofFrame(frame))) ? 1 : 0;
+    return isWantedDso(name) && isWantedSymbol(functions.ofFrame(frame)) ? 1 : 0;
   });
-  const withoutAddress = accepts(NO_DSO, () => NO_SYMBOL);
+  const withoutAddress = isWantedDso(NO_DSO) && (symbols === undefined || symbols.has(NO_SYMBOL));
   return (frame) => (frame === NONE ? withoutAddress : wanted[frame] === 1);
+}
+
+function symbolTest(functions: Functions, symbols: ReadonlySet<string>): (id: number) => boolean {
+  // Names of copies, as perf prints them: their functions.
+  const names = new Set([...symbols, ...[...symbols].map((symbol) => jitCodeName(symbol).name)]);
+  return (id) => {
+    const name = functions.name(id);
+    if (symbols.has(name)) return true;
+    if (!functions.isJit(id)) return false;
+    if (names.has(name)) return true;
+    const place = functions.place(id);
+    return place !== null && (symbols.has(place.name) || symbols.has(name.slice(name.indexOf(':') + 1)));
+  };
 }

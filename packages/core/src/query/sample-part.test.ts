@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertTableInvariants, MODE_KERNEL, MODE_USER, Profile } from '../profile/index.ts';
+import { assertTableInvariants, MODE_KERNEL, MODE_USER, NONE, Profile } from '../profile/index.ts';
 import { copyOfSamples, partOfSamples, topFunctions } from './index.ts';
 
 function example(): Profile {
@@ -17,6 +17,7 @@ function example(): Profile {
     for (const column of [frames.addressLo, frames.addressHi, frames.symbolOffset]) column.push(0);
     stacks.prefix.push(-1);
     stacks.frame.push(frames.mode.push(binary === 1 ? MODE_KERNEL : MODE_USER));
+    frames.jitCode.push(NONE);
     threads.tid.push(pid);
     threads.comm.push(strings.intern(pid === 0 ? 'swapper' : 'app'));
     samples.thread.push(threads.pid.push(pid));

@@ -2,10 +2,10 @@ import { CounterpointError, type Damage, TripleTable } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
-import { Functions, modeLetter } from './functions.ts';
+import { copyOf, type FunctionPlace, Functions, modeLetter, tierOf } from './functions.ts';
 
 /** What rows can be told apart by; names as perf's `--sort`. */
-export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu'] as const;
+export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu', 'tier', 'copy'] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
 /** perf's short forms. */
@@ -38,6 +38,14 @@ export interface TopRow {
   dso?: string;
   symbol?: string;
   mode?: string;
+  /** With `symbol`, of functions of JavaScript: where they begin, as far as their runtime says it. */
+  file?: string;
+  line?: number;
+  column?: number;
+  /** The compiler that made the code (`TurboFan`), empty where there is none. */
+  tier?: string;
+  /** Where a JIT compiler's copy of the function begins, `0x7f41d2c04a20`; empty for other code. */
+  copy?: string;
   pid?: number;
   tid?: number;
   cpu?: number;
@@ -203,6 +211,8 @@ class Groups {
   private readonly frameFolds = new TripleTable();
   /** Frame -> its folded keys, -1 where not yet known. */
   private readonly frameKeys: Int32Array;
+  private readonly texts: string[] = [];
+  private readonly textRows = new Map<string, number>();
   private lastSample = -1;
   private lastSampleKey = -1;
   /** A sample and a frame of each group, to take the labels from. */
@@ -268,6 +278,12 @@ class Groups {
     return folded;
   }
 
+  private text(text: string): number {
+    let index = this.textRows.get(text);
+    if (index === undefined) this.textRows.set(text, (index = this.texts.push(text) - 1));
+    return index;
+  }
+
   private value(key: SortKey, sample: number, frame: number): number {
     const { samples, frames, threads } = this.profile;
     switch (key) {
@@ -283,6 +299,10 @@ class Groups {
         return threads.tid.data[samples.thread.data[sample]!]!;
       case 'cpu':
         return samples.cpu.data[sample]!;
+      case 'tier':
+        return this.text(frame === NONE ? '' : tierOf(this.profile, frame));
+      case 'copy':
+        return frame === NONE ? NONE : frames.jitCode.data[frame]!;
     }
   }
 
@@ -298,8 +318,20 @@ class Groups {
       else if (key === 'symbol') {
         labels.symbol = value === NONE ? NO_SYMBOL : functions.name(value);
         labels.mode = modeLetter(frame === NONE ? 0 : profile.frames.mode.at(frame));
-      } else labels[key] = value;
+        const place = value === NONE ? null : functions.place(value);
+        if (place !== null) Object.assign(labels, presentParts(place));
+      } else if (key === 'tier') labels.tier = this.texts[value]!;
+      else if (key === 'copy') labels.copy = frame === NONE ? '' : copyOf(profile, frame);
+      else labels[key] = value;
     }
     return labels;
   }
+}
+
+function presentParts({ file, line, column }: FunctionPlace): Pick<TopRow, 'file' | 'line' | 'column'> {
+  return {
+    ...(file === null ? {} : { file }),
+    ...(line === null ? {} : { line }),
+    ...(column === null ? {} : { column }),
+  };
 }

@@ -46,6 +46,7 @@ export class ExampleBuilder {
       frames.addressHi.push(Number(address >> 32n) | 0);
       frames.symbolOffset.push(symbolOffset);
       frames.mode.push(kind === 'kernel' || kind === 'module' ? MODE_KERNEL : MODE_USER);
+      frames.jitCode.push(NONE);
       return frames.binary.push(binary);
     });
   }

@@ -28,6 +28,7 @@ import {
   statusForLoss,
 } from './recording-input.ts';
 import type { ReportName } from './report.ts';
+import { type RowColumn, sortColumn } from './sort-columns.ts';
 import { TraceLog } from './trace-log.ts';
 
 type Context = VerbContext<ReportName>;
@@ -200,31 +201,15 @@ function printHead(answer: TopAnswer | CallTreeAnswer, hasLoss: boolean, out: Ou
   out.line('#');
 }
 
-interface Column {
-  title: string;
-  right: boolean;
-  cell(row: TopRow): string;
-}
-
-function columnsOf(answer: TopAnswer, withSamples: boolean): Column[] {
-  const columns: Column[] = [];
+function columnsOf(answer: TopAnswer, withSamples: boolean): RowColumn[] {
+  const columns: RowColumn[] = [];
+  const add = (title: string, cell: RowColumn['cell']) => columns.push({ title, isRight: true, cell });
   if (answer.children) {
-    columns.push({ title: 'Children', right: true, cell: (row) => percentText(row.percent) });
-    columns.push({ title: 'Self', right: true, cell: (row) => percentText(row.selfPercent) });
-  } else columns.push({ title: 'Overhead', right: true, cell: (row) => percentText(row.percent) });
-  if (withSamples) columns.push({ title: 'Samples', right: true, cell: (row) => String(row.samples) });
-  for (const key of answer.sort) {
-    if (key === 'comm') columns.push({ title: 'Command', right: false, cell: (row) => row.comm ?? '' });
-    else if (key === 'dso')
-      columns.push({ title: 'Shared Object', right: false, cell: (row) => row.dso ?? '' });
-    else if (key === 'symbol') {
-      columns.push({
-        title: 'Symbol',
-        right: false,
-        cell: (row) => `[${row.mode ?? '.'}] ${row.symbol ?? ''}`,
-      });
-    } else columns.push({ title: key.toUpperCase(), right: true, cell: (row) => String(row[key] ?? '') });
-  }
+    add('Children', (row) => percentText(row.percent));
+    add('Self', (row) => percentText(row.selfPercent));
+  } else add('Overhead', (row) => percentText(row.percent));
+  if (withSamples) add('Samples', (row) => String(row.samples));
+  for (const key of answer.sort) columns.push(sortColumn(key));
   return columns;
 }
 
@@ -241,7 +226,7 @@ function printRows(answer: TopAnswer, withSamples: boolean, out: Output): void {
   });
   const join = (texts: string[]) =>
     texts
-      .map((text, i) => (columns[i]!.right ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)))
+      .map((text, i) => (columns[i]!.isRight ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)))
       .join('  ')
       .trimEnd();
   out.line(`# ${join(columns.map(({ title }, i) => title.padEnd(widths[i]!)))}`);

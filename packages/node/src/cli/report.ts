@@ -49,7 +49,7 @@ export default defineVerb<ReportName>({
       long: 'symbols',
       short: 'S',
       value: 'NAME,...',
-      help: 'only these functions',
+      help: 'only these functions; of JavaScript the name alone is enough',
       repeat: true,
       group: 'Filter',
     },
@@ -58,7 +58,7 @@ export default defineVerb<ReportName>({
       long: 'sort',
       short: 's',
       value: 'KEYS',
-      help: 'what tells rows apart: comm, dso, symbol, pid, tid, cpu (default comm,dso,symbol)',
+      help: 'what tells rows apart: comm, dso, symbol, pid, tid, cpu; of JIT code also tier (its compiler) and copy (where it is)\n(default comm,dso,symbol)',
       group: 'Rows',
     },
     {

@@ -2,6 +2,7 @@
 import { printable } from '@counterpoint/core/base';
 import type { SortKey, TopRow } from '@counterpoint/core/query';
 import { formatCount, formatDuration, percentText } from './human.ts';
+import { type RowColumn, sortColumn } from './sort-columns.ts';
 import type { Styles } from './styles.ts';
 import { KEY_HELP, type TopState } from './top-keys.ts';
 import type { TopHead, TopLook, TopTable } from './top-view.ts';
@@ -105,23 +106,8 @@ function stateText(state: TopState, table: TopTable | null, page: number): strin
   return `${state.isPaused ? 'PAUSED, ' : ''}${parts.join(', ')}; h: help`;
 }
 
-interface Column {
-  readonly title: string;
-  readonly isRight: boolean;
-  readonly cell: (row: TopRow) => string;
-}
-
-const TITLES: Readonly<Record<SortKey, string>> = {
-  comm: 'Command',
-  dso: 'Shared Object',
-  symbol: 'Symbol',
-  pid: 'PID',
-  tid: 'TID',
-  cpu: 'CPU',
-};
-
-function columnsOf(sort: readonly SortKey[], withSamples: boolean): Column[] {
-  const columns: Column[] = [
+function columnsOf(sort: readonly SortKey[], withSamples: boolean): RowColumn[] {
+  const columns: RowColumn[] = [
     { title: 'Overhead', isRight: true, cell: ({ percent }) => percentText(percent) },
   ];
   if (withSamples)
@@ -130,13 +116,7 @@ function columnsOf(sort: readonly SortKey[], withSamples: boolean): Column[] {
       isRight: true,
       cell: ({ samples }) => formatCount(Math.round(samples)),
     });
-  for (const key of sort) {
-    const cell =
-      key === 'symbol'
-        ? ({ mode = '.', symbol = '' }: TopRow) => `[${mode}] ${symbol}`
-        : (row: TopRow) => String(row[key] ?? '');
-    columns.push({ title: TITLES[key], isRight: key === 'pid', cell });
-  }
+  for (const key of sort) columns.push(sortColumn(key));
   return columns;
 }
 

@@ -27,7 +27,7 @@ const DEFAULT_DELAY_MS = 2000;
 const LEAST_DELAY_MS = 50;
 
 /** Keys that samples of the live view have. */
-const KNOWN_KEYS: readonly SortKey[] = ['comm', 'dso', 'symbol', 'pid'];
+const KNOWN_KEYS: readonly SortKey[] = ['comm', 'dso', 'symbol', 'pid', 'tier', 'copy'];
 
 export function topSettings(args: VerbContext<TopName>['args']): TopSettings {
   const hideKernel = args.boolean('hide_kernel_symbols');

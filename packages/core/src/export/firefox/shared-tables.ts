@@ -1,8 +1,8 @@
 import { TWO_32, toHex } from '../../base/index.ts';
+import type { ScriptName } from '../../jit/index.ts';
 import { NONE, type Profile } from '../../profile/index.ts';
 import type { ByteWriter } from '../byte-writer.ts';
 import { labelFrames } from '../stacks/frame-labels.ts';
-import { parseScriptName, type ScriptName } from '../stacks/script-names.ts';
 import { CATEGORY_OF, RESOURCE_LIBRARY, RESOURCE_URL, SUBCATEGORY_OF_TIER } from './facts.ts';
 
 type Chunks = Generator<Uint8Array<ArrayBuffer>>;
@@ -32,7 +32,7 @@ function* column(out: ByteWriter, name: string, length: number, write: (index: n
   out.text(',');
 }
 
-/** A function: a symbol, or one address without any. */
+/** A function: a symbol, or one address without any; all nameless JIT code of a process is one. */
 interface Func {
   name: number;
   resource: number;
@@ -42,7 +42,7 @@ interface Func {
 
 /**
  * `profile.shared`: stacks, frames, functions, native symbols, resources, sources and strings of all threads. Stacks and frames
- * are our own rows; functions are symbols, and one per address where there is no symbol.
+ * are our own rows; functions are symbols, and one per address where there is no symbol (of JIT code: one per process).
  */
 export class SharedTables {
   readonly strings = new Map<string, number>();
@@ -81,14 +81,24 @@ export class SharedTables {
   private collectFunctions(): void {
     const { frames, symbols, strings } = this.profile;
     const { labels, ofFrame } = labelFrames(this.profile);
-    const scripts = labels.map((label) => (label.family === 'script' ? parseScriptName(label.text) : null));
     const funcOfSymbol = new Int32Array(symbols.length).fill(NONE);
+    const funcOfJit = new Map<number, number>();
     for (let frame = 0; frame < frames.length; frame++) {
       const symbol = frames.symbol.at(frame);
       const label = labels[ofFrame[frame]!]!;
-      const script = scripts[ofFrame[frame]!]!;
+      const { script } = label;
       this.categoryOfFrame[frame] = CATEGORY_OF[label.family];
-      this.subcategoryOfFrame[frame] = script === null ? 0 : (SUBCATEGORY_OF_TIER[script.tier] ?? 0);
+      this.subcategoryOfFrame[frame] = script === null ? 0 : this.subcategoryOf(frame, script);
+      if (symbol === NONE && label.family === 'jit') {
+        let func = funcOfJit.get(label.binary);
+        if (func === undefined) {
+          const name = this.string(label.text);
+          func = this.funcs.push({ name, resource: label.binary, script: null, source: NONE }) - 1;
+          funcOfJit.set(label.binary, func);
+        }
+        this.funcOfFrame[frame] = func;
+        continue;
+      }
       if (symbol === NONE) {
         const lo = frames.addressLo.at(frame) >>> 0;
         const name = this.string(`0x${toHex(lo, frames.addressHi.at(frame) >>> 0)}`);
@@ -107,6 +117,13 @@ export class SharedTables {
       this.funcOfFrame[frame] = funcOfSymbol[symbol]!;
       if (script === null) this.addNativeSymbol(frame, symbol);
     }
+  }
+
+  /** Each frame is of one copy of its function, and that of one tier. */
+  private subcategoryOf(frame: number, script: ScriptName): number {
+    const { frames, jitCode, strings } = this.profile;
+    const code = frames.jitCode.at(frame);
+    return SUBCATEGORY_OF_TIER[code === NONE ? script.tier : strings.get(jitCode.tier.at(code))] ?? 0;
   }
 
   private source(file: string): number {

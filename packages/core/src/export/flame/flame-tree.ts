@@ -3,7 +3,6 @@ import type { ExportPlan } from '../options.ts';
 import { buildCommTree, type CommTree, childLists } from '../stacks/comm-tree.ts';
 import { type FrameLabel, INLINED_SUFFIX, labelFrames } from '../stacks/frame-labels.ts';
 import { buildLabelTree } from '../stacks/label-tree.ts';
-import { parseScriptName } from '../stacks/script-names.ts';
 import { visibleText } from './fit-text.ts';
 import { FAMILIES } from './palette.ts';
 
@@ -22,7 +21,7 @@ export interface FlameLabel {
   binary: string;
   /** Index into `FAMILIES`. */
   family: number;
-  /** V8's tier mark, or empty. */
+  /** Marks of the tiers that made its code (`~*`), or empty. */
   tier: string;
 }
 
@@ -168,7 +167,7 @@ const NO_FACTS: FlameLabel = { name: '', place: '', binary: '', family: 0, tier:
 function flameLabel(profile: Profile, label: FrameLabel): FlameLabel {
   const family = FAMILIES.indexOf(label.family);
   const binary = shorten(profile.binaries[label.binary]?.path ?? '');
-  const script = label.family === 'script' ? parseScriptName(label.text) : null;
+  const { script, tier } = label;
   if (script !== null) {
     const numbers = [script.line, script.column].filter((number) => number !== null);
     return {
@@ -176,11 +175,11 @@ function flameLabel(profile: Profile, label: FrameLabel): FlameLabel {
       place: [script.file, ...numbers].join(':'),
       binary,
       family,
-      tier: script.tier,
+      tier,
     };
   }
   const name = label.family === 'inlined' ? label.text.slice(0, -INLINED_SUFFIX.length) : label.text;
-  return { ...NO_FACTS, name, binary, family };
+  return { ...NO_FACTS, name, binary, family, tier };
 }
 
 function shorten(text: string): string {

@@ -1,11 +1,11 @@
-import { NONE, type Profile } from '../../profile/index.ts';
+import { parseScriptName } from '../../jit/index.ts';
+import { JIT_WITHOUT_NAMES, NONE, type Profile } from '../../profile/index.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import { lossLine, lossTotals } from '../loss-words.ts';
 import { type ExportOptions, type ExportPlan, planExport } from '../options.ts';
 import { programName } from '../program.ts';
 import { type FrameLabels, labelFrames } from '../stacks/frame-labels.ts';
 import { groupSamples } from '../stacks/sample-groups.ts';
-import { parseScriptName } from '../stacks/script-names.ts';
 import {
   FUNCTION_FILENAME,
   FUNCTION_ID,
@@ -84,6 +84,8 @@ class PprofEncoder {
   private readonly out = new MessageWriter();
   private readonly inner = new MessageWriter();
   private readonly strings = new Map<string, number>([['', 0]]);
+  /** Binaries of JIT code with addresses that have no name. */
+  private readonly nameless = new Set<number>();
 
   constructor(profile: Profile, plan: ExportPlan) {
     this.profile = profile;
@@ -224,10 +226,11 @@ class PprofEncoder {
       this.inner.number(LOCATION_ID, frame + 1);
       this.inner.number(LOCATION_MAPPING_ID, frames.binary.at(frame) + 1);
       this.inner.uint64(LOCATION_ADDRESS, frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame) >>> 0);
-      if (symbol !== NONE) {
+      const { family, script } = this.labels.labels[this.labels.ofFrame[frame]!]!;
+      if (symbol !== NONE || family === 'jit') {
         line.clear();
-        line.number(LINE_FUNCTION_ID, symbol + 1);
-        line.number(LINE_LINE, this.scriptOf(frame)?.line ?? 0);
+        line.number(LINE_FUNCTION_ID, symbol === NONE ? this.namelessId(frame) : symbol + 1);
+        line.number(LINE_LINE, script?.line ?? 0);
         this.inner.message(LOCATION_LINE, line);
       }
       this.out.message(PROFILE_LOCATION, this.inner);
@@ -235,9 +238,11 @@ class PprofEncoder {
     }
   }
 
-  private scriptOf(frame: number): ReturnType<typeof parseScriptName> {
-    const label = this.labels.labels[this.labels.ofFrame[frame]!]!;
-    return label.family === 'script' ? parseScriptName(label.text) : null;
+  /** Of the function that all nameless JIT code of a process is, behind those of the symbols. */
+  private namelessId(frame: number): number {
+    const binary = this.profile.frames.binary.at(frame);
+    this.nameless.add(binary);
+    return this.profile.symbols.length + 1 + binary;
   }
 
   private *functions(): Generator<Uint8Array<ArrayBuffer>> {
@@ -254,6 +259,12 @@ class PprofEncoder {
       this.inner.number(FUNCTION_START_LINE, script?.line ?? 0);
       this.out.message(PROFILE_FUNCTION, this.inner);
       if (this.out.out.isFull) yield this.out.out.take();
+    }
+    for (const binary of this.nameless) {
+      this.inner.clear();
+      this.inner.number(FUNCTION_ID, symbols.length + 1 + binary);
+      this.inner.number(FUNCTION_NAME, this.string(JIT_WITHOUT_NAMES));
+      this.out.message(PROFILE_FUNCTION, this.inner);
     }
   }
 

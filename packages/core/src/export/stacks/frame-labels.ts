@@ -1,14 +1,25 @@
-import { MODE_GUEST_KERNEL, MODE_HYPERVISOR, MODE_KERNEL, NONE, type Profile } from '../../profile/index.ts';
-import { parseScriptName } from './script-names.ts';
+import { parseScriptName, type ScriptName } from '../../jit/index.ts';
+import {
+  JIT_WITHOUT_NAMES,
+  MODE_GUEST_KERNEL,
+  MODE_HYPERVISOR,
+  MODE_KERNEL,
+  NONE,
+  type Profile,
+} from '../../profile/index.ts';
 
 /** What kind of code a frame is: decides colours, categories and annotations. */
 export type Family = 'process' | 'kernel' | 'native' | 'script' | 'jit' | 'inlined' | 'unknown';
 
 /** A function as exports show it. Frames at different addresses of one function share a label. */
 export interface FrameLabel {
-  /** The symbol as recorded; `[libc.so.6]` or `[unknown]` where there is none. */
+  /** The function; `[libc.so.6]` or `[unknown]` where there is none. */
   text: string;
   family: Family;
+  /** The parts of the text, where it is of the family `script`. */
+  script: ScriptName | null;
+  /** Marks of the tiers that made the function's code, in the order in which they were met: `~*`. */
+  tier: string;
   /** Index into `Profile.binaries`, or `NONE` for a process. */
   binary: number;
 }
@@ -37,6 +48,8 @@ export function labelFrames(profile: Profile): FrameLabels {
       label = labels.push(makeLabel(profile, frame)) - 1;
       known.set(key, label);
     }
+    const code = frames.jitCode.at(frame);
+    if (code !== NONE) addTier(labels[label]!, profile.strings.get(profile.jitCode.tier.at(code)));
     ofFrame[frame] = label;
   }
   return { labels, ofFrame };
@@ -53,16 +66,29 @@ function makeLabel(profile: Profile, frame: number): FrameLabel {
     mode === MODE_GUEST_KERNEL ||
     mode === MODE_HYPERVISOR ||
     isKernelKind(facts?.kind);
+  if (symbol === NONE && facts?.kind === 'jit')
+    return { text: JIT_WITHOUT_NAMES, family: 'jit', script: null, tier: '', binary };
   if (symbol === NONE) {
     const name = facts?.name ?? '';
     return {
       text: name.startsWith('[') ? name : `[${name === '' ? 'unknown' : name}]`,
       family: isKernel ? 'kernel' : 'unknown',
+      script: null,
+      tier: '',
       binary,
     };
   }
   const text = profile.strings.get(profile.symbols.name.at(symbol));
-  return { text, family: isKernel ? 'kernel' : familyOf(text, facts?.kind), binary };
+  const isNative = isKernel || facts?.kind === 'user' || facts?.kind === 'vdso';
+  const script = isNative || text.endsWith(INLINED_SUFFIX) ? null : parseScriptName(text);
+  const family = isKernel ? 'kernel' : script !== null ? 'script' : familyOf(text, facts?.kind);
+  return { text, family, script, tier: script?.tier ?? '', binary };
+}
+
+function addTier(label: FrameLabel, tier: string): void {
+  if (label.tier.includes(tier)) return;
+  // Marks are one character, words are not.
+  label.tier += label.tier === '' || tier.length === 1 ? tier : ` ${tier}`;
 }
 
 function isKernelKind(kind: string | undefined): boolean {
@@ -71,6 +97,5 @@ function isKernelKind(kind: string | undefined): boolean {
 
 function familyOf(text: string, kind: string | undefined): Family {
   if (text.endsWith(INLINED_SUFFIX)) return 'inlined';
-  if (kind !== 'user' && kind !== 'vdso' && parseScriptName(text) !== null) return 'script';
   return kind === 'jit' ? 'jit' : 'native';
 }

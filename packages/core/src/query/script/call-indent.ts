@@ -1,5 +1,5 @@
 import { printable } from '../../base/index.ts';
-import { NONE, type Profile } from '../../profile/index.ts';
+import { NONE, type Profile, recordedName } from '../../profile/index.ts';
 import type { ScriptField } from './fields.ts';
 
 /** A branch whose line waits for the names of its places. */
@@ -56,10 +56,7 @@ export class CallIndent {
   }
 
   private symbol(stack: number): string | null {
-    if (stack === NONE) return null;
-    const { stacks, frames, symbols, strings } = this.profile;
-    const row = frames.symbol.at(stacks.frame.at(stack));
-    return row === NONE ? null : strings.get(symbols.name.at(row));
+    return stack === NONE ? null : recordedName(this.profile, this.profile.stacks.frame.at(stack));
   }
 
   private dso(stack: number): string {

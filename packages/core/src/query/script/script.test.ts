@@ -93,7 +93,13 @@ test('NDJSON: one object a line', async () => {
     ip: '0x400010',
     stack: [
       { address: '0x1010', symbol: null, offset: null, dso: '/nowhere/app' },
-      { address: '0x7f0000001010', symbol: 'JS:*fib /app.js:1:2', offset: 16, dso: '/tmp/perf-10.map' },
+      {
+        address: '0x7f0000001010',
+        symbol: 'JS:fib /app.js:1:2',
+        tier: 'TurboFan',
+        offset: 16,
+        dso: '/tmp/perf-10.map',
+      },
     ],
   });
 });

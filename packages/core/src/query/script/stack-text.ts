@@ -1,5 +1,6 @@
 import { printable, printableJson, TextBuffer, toHex } from '../../base/index.ts';
-import { NONE, type Profile } from '../../profile/index.ts';
+import { NONE, type Profile, recordedName } from '../../profile/index.ts';
+import { tierOf } from '../functions.ts';
 import type { ScriptField } from './fields.ts';
 
 /** Texts of whole stacks are kept up to this many bytes in all; then they are made anew. */
@@ -77,8 +78,10 @@ export class StackText {
   private jsonFrame(frame: number): string {
     const { frames, binaries } = this.profile;
     const hasSymbol = frames.symbol.data[frame] !== NONE;
+    const tier = tierOf(this.profile, frame);
     const wanted: Record<string, unknown> = { address: `0x${this.address(frame)}` };
     if (this.fields.has('sym')) wanted['symbol'] = hasSymbol ? this.symbolName(frame) : null;
+    if (this.fields.has('sym') && tier !== '') wanted['tier'] = tier;
     if (this.fields.has('symoff')) wanted['offset'] = hasSymbol ? frames.symbolOffset.data[frame] : null;
     if (this.fields.has('dso')) wanted['dso'] = binaries[frames.binary.data[frame]!]!.path;
     return printableJson(wanted);
@@ -99,9 +102,11 @@ export class StackText {
     const { frames, binaries } = this.profile;
     let text = '';
     if (fields.has('sym')) {
-      if (frames.symbol.at(frame) === NONE) text += ' [unknown]';
+      // perf's lines have the copy's own name.
+      const name = recordedName(this.profile, frame);
+      if (name === null) text += ' [unknown]';
       else {
-        text += ` ${printable(this.symbolName(frame))}`;
+        text += ` ${printable(name)}`;
         if (fields.has('symoff')) text += `+0x${frames.symbolOffset.at(frame).toString(16)}`;
       }
     }

@@ -1,8 +1,14 @@
+import { TIER_WORDS } from '../../../jit/script-names.ts';
 import { countText, percentText, weightText } from '../../numbers.ts';
-import { TIER_WORDS } from '../../stacks/script-names.ts';
 import { FAMILIES, FAMILY_WORDS } from '../palette.ts';
 import { htmlElement, svgElement } from './dom.ts';
 import type { Model } from './model.ts';
+
+/** A function's code may be of several tiers. */
+function tierWords(tier: string): string {
+  const words = Array.from(tier, (mark) => TIER_WORDS[mark] ?? '').filter((word) => word !== '');
+  return words.length === 0 ? 'compiled' : words.join(', ');
+}
 
 const WIDTH = 460;
 const GAP = 14;
@@ -56,7 +62,7 @@ export class Tooltip {
     const tier = model.tiers[label]!;
     if (row > 0) {
       const family = FAMILY_WORDS[FAMILIES[model.families[label]!]!];
-      const words = tier === '' ? family : `${family}, ${TIER_WORDS[tier] ?? ''} (${tier})`;
+      const words = tier === '' ? family : `${family}, ${tierWords(tier)} (${tier})`;
       lines.push(htmlElement('div', { class: 'tipkind' }, words));
     }
     const table = htmlElement('div', { class: 'tiptable' });

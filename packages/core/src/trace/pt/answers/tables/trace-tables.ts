@@ -123,6 +123,7 @@ export class TraceTables {
     frames.addressHi.push(hi);
     frames.symbolOffset.push(symbolOffset);
     frames.mode.push(mode);
+    frames.jitCode.push(NONE);
     return frames.binary.push(binary);
   }
 

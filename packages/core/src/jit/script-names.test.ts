@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { assertQuick } from '../../test/assert-quick.ts';
+import { assertQuick } from '../test/assert-quick.ts';
 import { parseScriptName, type ScriptName } from './script-names.ts';
 
 function parts(symbol: string): (string | number | null)[] | null {
@@ -39,6 +39,15 @@ test('names that node --perf-basic-prof writes', () => {
     '~',
   ]);
   assert.deepEqual(parts('JS:*odd relative.js:4:2'), ['odd', 'relative.js', 4, 2, '*']);
+  assert.deepEqual(parts('JS:*get [Symbol.species] node:internal/x:4:2'), [
+    'get [Symbol.species]',
+    'node:internal/x',
+    4,
+    2,
+    '*',
+  ]);
+  assert.deepEqual(parts('JS:wasm-function[3]-3-liftoff'), ['wasm-function[3]', '', null, null, 'liftoff']);
+  assert.deepEqual(parts('Function:fib-7-turbofan'), ['fib', 'wasm-function[7]', null, null, 'turbofan']);
   assert.deepEqual(parts('JS:*no source'), ['no source', '', null, null, '*']);
 });
 

@@ -5,7 +5,9 @@
  *   │  ││   └ source, line, column
  *   │  │└ function; empty where it is anonymous
  *   │  └ tier
- *   └ kind of code; LazyCompile, Function, Eval and Script before V8 10
+ *   └ kind of code: how it came to be compiled, so that one function has several (Eval and JS); LazyCompile and Function before V8 11
+ *
+ * WebAssembly has its tier at the end, after the function's index: `JS:wasm-function[3]-3-liftoff`, `JS:fib-0-turbofan`.
  *
  * Newer engines (seen in Node 26) write an `o` before the tier of code that a running loop was moved into (on-stack replacement).
  */
@@ -15,7 +17,7 @@ export interface ScriptName {
   file: string;
   line: number | null;
   column: number | null;
-  /** One of `~^+*`, or empty. */
+  /** One of `~^+*`; `liftoff` or `turbofan` for WebAssembly; or empty. */
   tier: string;
 }
 
@@ -27,11 +29,25 @@ export const TIER_WORDS: Readonly<Record<string, string>> = {
   '*': 'optimised by TurboFan',
 };
 
+/** The compilers behind the marks. */
+export const TIER_NAMES: Readonly<Record<string, string>> = {
+  '~': 'Ignition',
+  '^': 'Sparkplug',
+  '+': 'Maglev',
+  '*': 'TurboFan',
+  liftoff: 'Liftoff',
+  turbofan: 'TurboFan',
+};
+
 /** V8's markers carry an apostrophe where the code was specialised for one context. A function may be called `o`, too. */
-const KIND_AND_TIER = /^(?:JS|LazyCompile|Function|Eval|Script|Module):(?:o(?=[+*]))?([~^+*]?)'?/;
+const KIND_AND_TIER = /^(?:JS|LazyCompile|Function|Eval|Script|Module|Wasm):(?:o(?=[+*]))?([~^+*]?)'?/;
 
 /** Where a source begins after the function's name: both may contain spaces. */
-const SOURCE_START = / (?=\/|node:|file:|https?:|wasm:|evalmachine|<|\[)/;
+const SOURCE_START = / (?=\/|node:|file:|https?:|wasm:|wasm-function\[|evalmachine|<|\[(?:worker )?eval)/;
+
+/** A WebAssembly function by its index, where its module gives it no name. */
+const WASM_INDEX_NAME = /^wasm-function\[\d+\]$/;
+const WASM_TIER = /-(\d{1,10})-(liftoff|turbofan)$/;
 
 const LINE_AND_COLUMN = /:(\d{1,9})(?::(\d{1,9}))?$/;
 
@@ -40,6 +56,8 @@ export function parseScriptName(symbol: string): ScriptName | null {
   const head = KIND_AND_TIER.exec(symbol);
   if (head === null) return null;
   const rest = symbol.slice(head[0].length);
+  const wasm = WASM_TIER.exec(rest);
+  if (wasm !== null) return wasmName(rest.slice(0, wasm.index), Number(wasm[1]), wasm[2]!);
   const place = LINE_AND_COLUMN.exec(rest);
   const text = place === null ? rest : rest.slice(0, place.index);
   let cut = text.search(SOURCE_START);
@@ -54,9 +72,9 @@ export function parseScriptName(symbol: string): ScriptName | null {
   };
 }
 
-/** The last part of a source and its line, as in `fib.js:1`. */
-export function shortSource(script: ScriptName): string {
-  const file = script.file.slice(script.file.lastIndexOf('/') + 1);
-  if (file === '') return '';
-  return script.line === null ? file : `${file}:${script.line}`;
+/** The index tells functions of one name apart, as a file and a line do for JavaScript. */
+function wasmName(text: string, index: number, tier: string): ScriptName {
+  const own = `wasm-function[${index}]`;
+  const file = text === '' || WASM_INDEX_NAME.test(text) ? '' : own;
+  return { name: file === '' ? own : text, file, line: null, column: null, tier };
 }
