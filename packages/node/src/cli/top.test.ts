@@ -18,9 +18,9 @@ test('what cannot be meant is refused', async () => {
     [['--once', '-r', '3'], /--once and --refreshes exclude each other/],
     [['-d', '0'], /--delay expects a time of at least 50ms|-d expects a time of at least 50ms/],
     [['-d', '99999999'], /-d expects a time of at least 50ms and at most 2147483647ms, .* not '99999999'/],
-    [['-s', 'bogus'], /-s expects some of comm, dso, symbol, pid, not 'bogus'/],
+    [['-s', 'bogus'], /-s expects some of comm, dso, symbol, pid, tier, copy, not 'bogus'/],
     [['-d', 'soon'], /-d expects a time/],
-    [['-s', 'cpu'], /-s expects some of comm, dso, symbol, pid, not 'cpu'/],
+    [['-s', 'cpu'], /-s expects some of comm, dso, symbol, pid, tier, copy, not 'cpu'/],
     [['-n', '0'], /-n expects a value at least 1/],
   ];
   for (const [words, message] of cases) {

@@ -3,6 +3,7 @@ import type { Mmap2Record, MmapRecord, PerfRecord } from '@counterpoint/core/rec
 import { PROT_EXEC } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import type { NameLogs } from './name-logs.ts';
+import { processWithMadeCode } from './nameless-code.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 
 /** Everyone who wants to know of maps: those that were there before, and those that are made while recording. */
@@ -24,9 +25,9 @@ export class MapWatch {
     const map = record as Mmap2Record;
     if ((map.protection & PROT_EXEC) === 0) return;
     this.#buildIds?.add(map);
-    // Executable memory without a file: code that was made while running.
-    if ((map.inode ?? 0n) !== 0n || map.path.startsWith('[')) return;
-    this.#perfMaps.consider(map.pid);
-    this.#nameLogs?.consider(map.pid);
+    const pid = processWithMadeCode(record);
+    if (pid === null) return;
+    this.#perfMaps.consider(pid);
+    this.#nameLogs?.consider(pid);
   }
 }

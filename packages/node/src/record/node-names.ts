@@ -7,7 +7,7 @@ import type { RecordOptions } from './options.ts';
  * V8's flags that let a profiler name JavaScript: the first writes `/tmp/perf-PID.map` as code is made; without the
  * second all functions that are still interpreted appear as one frame of the interpreter (nodejs/diagnostics#148, #407).
  */
-const NAME_FLAGS = ['--perf-basic-prof', '--interpreted-frames-native-stack'] as const;
+export const NAME_FLAGS = ['--perf-basic-prof', '--interpreted-frames-native-stack'] as const;
 
 /** The NODE_OPTIONS that the command gets so that its functions have names, or null where they stay as they are. */
 export function nodeOptionsForNames(

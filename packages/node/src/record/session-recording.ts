@@ -1,7 +1,7 @@
 import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
-import { decodeRecord, SampleLayout } from '@counterpoint/core/records';
+import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader, type RoundSink } from '../reader/index.ts';
 import {
@@ -25,6 +25,7 @@ import { layoutFinder } from './layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
+import { NamelessCode, processWithMadeCode } from './nameless-code.ts';
 import type { RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
 import { REMEMBERED_ROUNDS, type RecordingOutput } from './output.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
@@ -68,6 +69,8 @@ export class SessionRecording {
   readonly #parts: RecordingParts;
   readonly #loss: LossWatch;
   readonly #maps: MapWatch;
+  /** Null where no names are wanted. */
+  readonly #nameless: NamelessCode | null;
   /** Null where events are on CPUs: nobody takes those. */
   readonly #taken: TakenEvents | null;
   readonly #takenProcesses: TakenProcess[] = [];
@@ -88,6 +91,7 @@ export class SessionRecording {
     this.#parts = parts;
     const { sys, session, options } = parts;
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.nameLogs);
+    this.#nameless = options.nodeNames === false ? null : new NamelessCode();
     this.#loss = new LossWatch((id) => this.#eventName(id));
     this.#taken = parts.scope.kind === 'cpus' ? null : new TakenEvents((one) => this.#tellTaken(one));
     this.#scan = this.#makeScan();
@@ -102,7 +106,9 @@ export class SessionRecording {
     const { options, output, session, sys, scope, target, held, nameLogs, notes } = this.#parts;
     await output.begin(writtenEvents(session.events), () => recordingFeatures(sys, session.events, options));
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
-    await output.writeRecords(synthesizeStart(session, { scope, ...target, command }, this.#maps, notes));
+    await output.writeRecords(
+      synthesizeStart(session, { scope, ...target, command }, this.#maps, notes, undefined, this.#nameless),
+    );
     const stop = await this.#untilStopped();
     session.disable();
     this.#tellStop(stop);
@@ -203,6 +209,16 @@ export class SessionRecording {
     }
   }
 
+  #addMap(record: PerfRecord): void {
+    this.#maps.add(record);
+    const pid = processWithMadeCode(record);
+    const note = pid === null ? null : (this.#nameless?.noteOf(pid) ?? null);
+    if (note === null) return;
+    const { notes, options } = this.#parts;
+    notes.push(note);
+    this.#tell(() => options.onNote?.(notes));
+  }
+
   /** At once: a server may run for days without anybody who watches it. */
   #tellTaken(taken: TakenProcess): void {
     const { held, notes, options } = this.#parts;
@@ -263,7 +279,7 @@ export class SessionRecording {
       [PERF_RECORD_MMAP2, ...(this.#taken === null ? [] : TAKEN_TYPES), ...LOSS_TYPES],
       (type, view, offset, size) => {
         const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
-        if (type === PERF_RECORD_MMAP2) this.#maps.add(record);
+        if (type === PERF_RECORD_MMAP2) this.#addMap(record);
         this.#taken?.add(record);
         this.#loss.add(record, this.#reader.currentCpu);
       },

@@ -27,6 +27,7 @@ import {
   synthesizeThreads,
 } from '../target/index.ts';
 import type { MapWatch } from './map-watch.ts';
+import { type NamelessCode, processWithMadeCode } from './nameless-code.ts';
 import type { Scope } from './request.ts';
 
 /** 32 bytes each: a record holds 65,535 bytes. */
@@ -46,7 +47,7 @@ export interface SynthesisTarget {
 
 /**
  * Everything of the data section that comes before the first ring: which event has which ids, where the kernel is, who is
- * watched, and what already runs. In perf's order.
+ * watched, and what already runs. In perf's order. `nameless` null: nobody wants names of JIT code.
  */
 export function synthesizeStart(
   session: Session,
@@ -54,11 +55,15 @@ export function synthesizeStart(
   maps: Pick<MapWatch, 'add'>,
   notes: Note[],
   kernel: KernelMap | null = readKernelMap(),
+  nameless: NamelessCode | null = null,
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
   const layout = new SampleLayout(session.events[0]!.attr);
+  const makers = new Set<number>();
   const sink = (record: PerfRecord) => {
     maps.add(record);
+    const maker = processWithMadeCode(record);
+    if (maker !== null) makers.add(maker);
     encodeRecord(writer, record, layout);
   };
   idIndex(session, sink);
@@ -70,6 +75,7 @@ export function synthesizeStart(
   // Samples may be taken between the exec and the record of the new name.
   if (target.command !== null) sink(commRecord(target.command.pid, target.command.pid, target.command.name));
   sink({ ...base, type: PERF_RECORD_FINISHED_INIT });
+  nameless?.noteAll(makers, notes);
   return writer.take();
 }
 

@@ -12,6 +12,7 @@ export interface Note {
     | 'cpu-gone'
     | 'switches-late'
     | 'no-switch'
+    | 'nameless-code'
     | 'node-names'
     | 'perf-map'
     | 'build-ids'

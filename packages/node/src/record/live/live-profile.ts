@@ -15,6 +15,7 @@ import type { HistogramDrain } from '../../sampling/index.ts';
 import { addNote, type Note, TakenEvents, takenLoss, takenNote } from '../../session/index.ts';
 import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
+import { NamelessCode } from '../nameless-code.ts';
 import { checkLiveOptions } from '../option-tables.ts';
 import { synthesizeStart } from '../synthesis.ts';
 import type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live-options.ts';
@@ -205,6 +206,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       { scope, ...target, command },
       { add: (record) => machine.record(record) },
       notes,
+      undefined,
+      this.#options.nodeNames === false ? null : new NamelessCode(),
     );
     this.#reader.start();
     this.#reader.ended.then(() => {

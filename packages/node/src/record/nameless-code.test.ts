@@ -1,0 +1,83 @@
+/** Whether JavaScript will have names is told when it can still be changed. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { record } from './record.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-nameless-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const BUSY =
+  'console.log("up"); const parent = process.ppid; const end = Date.now() + 60_000; while (Date.now() < end && process.ppid === parent) Math.sqrt(Date.now());';
+const { NODE_OPTIONS: _, ...environment } = process.env;
+
+/** A Node program that has run for a moment, and so has made code. */
+async function busyNode(t: { after(end: () => void): void }, flags: string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [...flags, '-e', BUSY], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => {
+    child.kill('SIGKILL');
+    rmSync(`/tmp/perf-${child.pid}.map`, { force: true });
+  });
+  await once(child.stdout!, 'data');
+  const hasMadeCode = () =>
+    /r[w-]xp 00000000 00:00 0\s*$/m.test(readFileSync(`/proc/${child.pid}/maps`, 'utf8'));
+  for (let wait = 0; wait < 500 && !hasMadeCode(); wait++)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  return child;
+}
+
+async function notesAtStart(pid: number, nodeNames?: boolean): Promise<string[]> {
+  const stop = new AbortController();
+  let told: string[] = [];
+  await record({
+    pids: [pid],
+    events: 'cpu-clock:u',
+    output: join(folder, 'attached.data'),
+    signal: stop.signal,
+    ...(nodeNames === undefined ? {} : { nodeNames }),
+    onStart: ({ notes }) => {
+      told = notes.filter(({ kind }) => kind === 'nameless-code').map(({ text }) => text);
+      stop.abort();
+    },
+  });
+  return told;
+}
+
+test('attached to a Node that writes no map: which flags it must be started with', async (t) => {
+  const { pid } = await busyNode(t, []);
+  const told = await notesAtStart(pid!);
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, new RegExp(`^process ${pid} is Node without names`));
+  assert.match(told[0]!, /start Node with --perf-basic-prof --interpreted-frames-native-stack/);
+  assert.deepEqual(await notesAtStart(pid!, false), []);
+});
+
+test('attached to a Node that writes one: nothing to say', async (t) => {
+  const { pid } = await busyNode(t, ['--perf-basic-prof']);
+  assert.deepEqual(await notesAtStart(pid!), []);
+});
+
+test('a command that starts a Node of its own is told of while it runs', async () => {
+  const stop = new AbortController();
+  const told: string[] = [];
+  await record({
+    command: ['sh', '-c', '"$0" -e "$1"; true', process.execPath, BUSY],
+    launch: { env: environment, stdio: ['ignore', 'ignore', 'inherit'] },
+    events: 'cpu-clock:u',
+    output: join(folder, 'child.data'),
+    signal: stop.signal,
+    onNote: (notes) => {
+      told.push(...notes.filter(({ kind }) => kind === 'nameless-code').map(({ text }) => text));
+      if (told.length > 0) stop.abort();
+    },
+  });
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /^process \d+ is Node without names/);
+});

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import type { Mmap2Record, PerfRecord } from '@counterpoint/core/records';
+import type { Note } from '../session/index.ts';
+import { isNodeProgram, PROT_EXEC, readProc, readProcLink } from '../target/index.ts';
+import { NAME_FLAGS } from './node-names.ts';
+
+/** Executable memory without a file: code that was made while the program ran. Its pid; null for any other record. */
+export function processWithMadeCode(record: PerfRecord): number | null {
+  if (record.type !== PERF_RECORD_MMAP2) return null;
+  const { protection, inode, path, pid } = record as Mmap2Record;
+  const isMade = (protection & PROT_EXEC) !== 0 && (inode ?? 0n) === 0n && !path.startsWith('[');
+  return isMade ? pid : null;
+}
+
+interface Runtime {
+  name: string;
+  isProgram(path: string): boolean;
+  /** What its users do about it. */
+  remedy: string;
+}
+
+const NODE_FLAGS = NAME_FLAGS.join(' ');
+
+/** Runtimes that write a map of their code only where they are told to. */
+const RUNTIMES: readonly Runtime[] = [
+  {
+    name: 'Node',
+    isProgram: isNodeProgram,
+    remedy: `start Node with ${NODE_FLAGS} (NODE_OPTIONS='${NODE_FLAGS}' does it, too)`,
+  },
+  {
+    name: 'Java',
+    isProgram: (path) => basename(path) === 'java',
+    remedy:
+      'run jcmd PID Compiler.perfmap before the recording ends (JDK 17), or start Java with -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit',
+  },
+  {
+    name: '.NET',
+    isProgram: (path) => basename(path) === 'dotnet',
+    remedy: 'start it with DOTNET_PerfMapEnabled=1',
+  },
+];
+
+/** The runtime of a process that makes code and writes no names of it; null where it writes some, or nobody knows the runtime. */
+function namelessRuntime(pid: number): Runtime | null {
+  const program = readProcLink(`${pid}/exe`)?.replace(/ \(deleted\)$/, '');
+  const runtime = program === undefined ? undefined : RUNTIMES.find(({ isProgram }) => isProgram(program));
+  return runtime === undefined || writesNames(pid) ? null : runtime;
+}
+
+/** There is a map, or there will be one. */
+function writesNames(pid: number): boolean {
+  const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1] ?? pid;
+  const maps = [`/tmp/perf-${pid}.map`, `/proc/${pid}/root/tmp/perf-${innerPid}.map`];
+  if (maps.some((path) => existsSync(path))) return true;
+  const words = `${readProc(`${pid}/cmdline`) ?? ''}\0${readProc(`${pid}/environ`) ?? ''}`;
+  return /--perf[-_](?:basic[-_])?prof|DOTNET_PerfMapEnabled=[13]/.test(words);
+}
+
+const MOST_SHOWN = 4;
+
+/** Processes whose code will have no names, told when they are met: afterwards nobody can do anything about it. */
+export class NamelessCode {
+  readonly #seen = new Set<number>();
+  readonly #told = new Map<Runtime, number>();
+
+  /** Of what runs already: one note for each runtime. */
+  noteAll(pids: Iterable<number>, notes: Note[]): void {
+    const found = new Map<Runtime, number[]>();
+    for (const pid of pids) {
+      const runtime = this.#consider(pid);
+      if (runtime !== null) found.set(runtime, [...(found.get(runtime) ?? []), pid]);
+    }
+    for (const [runtime, those] of found) {
+      this.#told.set(runtime, those.length);
+      notes.push(noteOf(runtime, those));
+    }
+  }
+
+  /** Of a process that is met while recording. Null: nothing to tell, or it was told of enough others. */
+  noteOf(pid: number): Note | null {
+    const runtime = this.#consider(pid);
+    if (runtime === null) return null;
+    const told = (this.#told.get(runtime) ?? 0) + 1;
+    this.#told.set(runtime, told);
+    return told > MOST_SHOWN ? null : noteOf(runtime, [pid]);
+  }
+
+  #consider(pid: number): Runtime | null {
+    if (this.#seen.has(pid)) return null;
+    this.#seen.add(pid);
+    return namelessRuntime(pid);
+  }
+}
+
+function noteOf({ name, remedy }: Runtime, pids: readonly number[]): Note {
+  const more = pids.length > MOST_SHOWN ? ` and ${pids.length - MOST_SHOWN} more` : '';
+  const who =
+    pids.length === 1
+      ? `process ${pids[0]} is`
+      : `processes ${pids.slice(0, MOST_SHOWN).join(', ')}${more} are`;
+  const text = `${who} ${name} without names for the code it makes, which will be [JIT without names]: ${remedy}`;
+  return { kind: 'nameless-code', text };
+}
