@@ -40,7 +40,10 @@ export const LOSS_KINDS = {
   'format-while-suspended': 'samples',
   /** A file of a recording of several (`perf record --threads`): what a CPU or thread recorded is missing, whatever it was. */
   'file-missing': 'files',
-  /** The file ends inside a record, or was never finished. */
+  /**
+   * The file ends inside a record, before its header says that its data ends, or was never finished: the bytes that are no whole
+   * record and, where the header tells, those that are not there.
+   */
   'file-truncated': 'bytes',
   /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */
   'recorder-stopped': 'samples',

@@ -1,6 +1,6 @@
 import { CounterpointError, printable } from '@counterpoint/core/base';
 import type { ProfileEvent } from '@counterpoint/core/profile';
-import { defineVerb, EXIT_OK, UsageError } from './args.ts';
+import { defineVerb, UsageError } from './args.ts';
 import { exportFormat, writeExport } from './export-file.ts';
 import { countOf } from './human.ts';
 import { ITRACE_OPTION, type ItraceName, itraceOptions } from './itrace-option.ts';
@@ -13,7 +13,7 @@ import {
   openInput,
   printDiagnostics,
   sampleFilter,
-  statusForLoss,
+  statusOfAnswer,
 } from './recording-input.ts';
 
 type ExportName =
@@ -126,7 +126,8 @@ export default defineVerb<ExportName>({
     const verbose = args.boolean('verbose');
     printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
     for (const line of lossLines(profile.loss, profile.damage)) err.line(err.style.yellow(`Lost: ${line}`));
-    return statusForLoss(args, profile.loss) || EXIT_OK;
+    const samples = profile.events.reduce((sum, { samples: own }) => sum + own, 0);
+    return statusOfAnswer(args, { loss: profile.loss, damage: profile.damage, samples }, err);
   },
 });
 

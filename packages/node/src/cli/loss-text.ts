@@ -27,7 +27,8 @@ const WORDS: Record<LossKind, string> = {
   'profile-full': 'instructions at addresses for which the profile had no room: in its totals only',
   'aux-overwritten': 'stretches of trace data overwritten',
   'file-missing': 'files of the recording missing, with all that a CPU or thread recorded',
-  'file-truncated': 'bytes at the end that are no whole record: the recording was not finished',
+  'file-truncated':
+    'bytes at the end missing or no whole record: the file was cut off, or its recording not finished',
   'recorder-stopped': 'samples that were not written: the output took no more',
   'events-taken':
     'of the processes began a program with more rights: the kernel took the events away, and the rest of them is missing',

@@ -1,13 +1,13 @@
 import { fstatSync } from 'node:fs';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
-import { CounterpointError, printable } from '@counterpoint/core/base';
+import { CounterpointError, type Damage, printable } from '@counterpoint/core/base';
 import type { SampleFilter, TimeRange } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
 import type { Diagnostic } from '@counterpoint/core/symbols';
 import type { Recording } from '../open/index.ts';
-import { EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
+import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 import { parseTimes, TimeFormError } from './time-option.ts';
@@ -55,7 +55,7 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
 /** The part of any reading verb's arguments that is about its input. */
 export type InputArguments = Pick<
   ParsedArguments<InputName>,
-  'words' | 'shown' | 'string' | 'numbers' | 'list' | 'ranges' | 'boolean' | 'refuse'
+  'words' | 'shown' | 'has' | 'string' | 'numbers' | 'list' | 'ranges' | 'boolean' | 'refuse'
 >;
 
 /** The file to read: as given, else standard input where something is piped in, else `perf.data`, as perf does. */
@@ -162,9 +162,32 @@ export function refuseOthers<Name extends string>(
   if (given !== undefined) throw new UsageError(`${args.shown(given)} does not go with ${answer}`);
 }
 
-/** Exit status after a report: 3 where something is lost and `--fail-on-loss` was given. */
-export function statusForLoss(args: InputArguments, loss: readonly LossEntry[]): number {
-  return args.boolean('fail-on-loss') && loss.length > 0 ? EXIT_LOSS : EXIT_OK;
+/** What an answer says of its recording. */
+export interface Completeness {
+  loss: readonly LossEntry[];
+  damage: readonly Damage[];
+  /** Samples that passed the filters. */
+  samples: number;
+}
+
+/**
+ * Exit status after a report: 1 where the file ends before its first sample, so that there is no answer; 3 where something is
+ * lost or damaged and `--fail-on-loss` was given.
+ */
+export function statusOfAnswer(
+  args: InputArguments,
+  { loss, damage, samples }: Completeness,
+  err: Output,
+): number {
+  const isCut = loss.some(({ kind }) => kind === 'file-truncated');
+  if (samples === 0 && isCut && !FILTERS.some((name) => args.has(name))) {
+    err.line(
+      'counterpoint: the recording ends before its first sample: the file was cut off, or never finished',
+    );
+    err.line('  Copy it again from where it was recorded, or record anew.');
+    return EXIT_FAILURE;
+  }
+  return args.boolean('fail-on-loss') && loss.length + damage.length > 0 ? EXIT_LOSS : EXIT_OK;
 }
 
 /** Diagnostics of symbol look-ups, in words, on standard error: one line per kind, with the files it is about. */

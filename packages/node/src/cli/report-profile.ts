@@ -25,7 +25,7 @@ import {
   printDiagnostics,
   refuseOthers,
   sampleFilter,
-  statusForLoss,
+  statusOfAnswer,
 } from './recording-input.ts';
 import type { ReportName } from './report.ts';
 import { type RowColumn, sortColumn } from './sort-columns.ts';
@@ -48,6 +48,7 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   const { args, out, err } = context;
   const request = requestOf(args);
   const { profile, diagnostics } = await readProfile(context, recording, request);
+  const samples = profile.events.reduce((sum, event) => sum + event.samples, 0);
   const events = wantedEvents(profile, args.string('event'));
   const answers = events.map((event) => answerOf(profile, event, request));
   const emptyNote = answers.every(isEmpty) ? nothingPasses(args, profile) : null;
@@ -56,7 +57,7 @@ export async function reportProfile(context: Context, recording: Recording): Pro
     const { loss, damage } = profile;
     out.json({ type: 'report', version: 1, events: answers, loss, damage, diagnostics });
     if (emptyNote !== null) err.line(err.style.yellow(`Note: ${emptyNote}`));
-    return statusForLoss(args, loss);
+    return statusOfAnswer(args, { loss, damage, samples }, err);
   }
   const lines = lossLines(profile.loss, profile.damage);
   for (const line of lines) out.line(out.style.yellow(`# Lost: ${line}`));
@@ -71,7 +72,7 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   out.flush();
   const verbose = args.boolean('verbose');
   printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
-  return statusForLoss(args, profile.loss);
+  return statusOfAnswer(args, { loss: profile.loss, damage: profile.damage, samples }, err);
 }
 
 function requestOf(args: Context['args']): Request {

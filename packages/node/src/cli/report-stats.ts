@@ -4,7 +4,7 @@ import type { VerbContext } from './args.ts';
 import { itraceOptions } from './itrace-option.ts';
 import { lossLines } from './loss-text.ts';
 import { ProgressLine } from './progress.ts';
-import { statusForLoss } from './recording-input.ts';
+import { statusOfAnswer } from './recording-input.ts';
 import type { ReportName } from './report.ts';
 import { TraceLog } from './trace-log.ts';
 
@@ -25,7 +25,7 @@ export async function reportStats(
   progress.close();
   if (args.boolean('json')) {
     out.json(stats);
-    return statusForLoss(args, stats.loss);
+    return statusOfAnswer(args, stats, err);
   }
   const total = Object.values(stats.records).reduce((sum, count) => sum + count, 0);
   const line = (name: string, count: number, share: boolean) => {
@@ -45,5 +45,5 @@ export async function reportStats(
   const lines = lossLines(stats.loss, stats.damage);
   if (lines.length === 0) out.line('Nothing lost.');
   for (const text of lines) out.line(out.style.yellow(`Lost: ${text}`));
-  return statusForLoss(args, stats.loss);
+  return statusOfAnswer(args, stats, err);
 }

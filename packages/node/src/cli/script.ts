@@ -11,7 +11,7 @@ import {
   openInput,
   printDiagnostics,
   sampleFilter,
-  statusForLoss,
+  statusOfAnswer,
 } from './recording-input.ts';
 
 type ScriptName =
@@ -113,7 +113,7 @@ export default defineVerb<ScriptName>({
     }
     printDiagnostics(result.diagnostics, err, args.boolean('verbose'));
     for (const line of lossLines(result.loss, result.damage)) err.line(err.style.yellow(`Lost: ${line}`));
-    return statusForLoss(args, result.loss);
+    return statusOfAnswer(args, result, err);
   },
 });
 

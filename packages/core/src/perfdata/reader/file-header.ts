@@ -16,6 +16,8 @@ import { type Section, withoutOverlaps } from './sections.ts';
 const OLD_MAGIC_LO = 0x46524550;
 const OLD_MAGIC_HI = 0x454c4946;
 const ATTR_ENTRY_MAX = 4096;
+const CUT_OFF =
+  'The file is cut off before any of its data: copy it again from where it was recorded, or record anew.';
 /** Events that are read; a recording of thousands of CPUs has some thousands. */
 const MAX_ATTRS = 1 << 16;
 
@@ -45,6 +47,7 @@ export function readMagic(bytes: Uint8Array): Magic {
       0,
       `a perf.data header of ${PIPE_HEADER_SIZE} bytes or more`,
       `${bytes.length} bytes`,
+      CUT_OFF,
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -99,6 +102,8 @@ export interface FileHeader {
   features: FeatureSection[];
   /** The recorder was killed: it never wrote the size. Data then runs to the end of the file. */
   isUnfinished: boolean;
+  /** Bytes of data that the header tells of, and that are beyond the end of the file. */
+  missingBytes: number;
 }
 
 /**
@@ -118,6 +123,7 @@ export async function readFileHeader(
       bytes.length,
       `a header of ${FILE_HEADER_SIZE} bytes`,
       `${bytes.length} bytes`,
+      CUT_OFF,
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -144,17 +150,19 @@ export async function readFileHeader(
       40,
       'a data section inside the file',
       `offset ${data.offset} of ${source.size}`,
+      data.offset > source.size ? CUT_OFF : '',
     );
   }
   const isUnfinished = data.size === 0 && data.offset < source.size;
+  const missingBytes = Math.max(0, data.offset + data.size - source.size);
   if (isUnfinished) data.size = source.size - data.offset;
-  else if (data.offset + data.size > source.size) {
+  else if (missingBytes > 0) {
     damage.add('data-past-end', 48);
     data.size = source.size - data.offset;
   }
   const attrs = await readAttrs(source, attrSection, attrEntrySize, littleEndian, damage);
   const features = isUnfinished ? [] : await readFeatureTable(source, view, data, littleEndian, damage);
-  return { attrs, data, eventTypes, features, isUnfinished };
+  return { attrs, data, eventTypes, features, isUnfinished, missingBytes };
 }
 
 async function readAttrs(

@@ -263,8 +263,15 @@ export class LossCollector {
       this.ledger.add({ kind: 'throttled', count: 0n, exact: false });
     }
     for (const { cpu } of this.reader.missingRings) this.ledger.add({ kind: 'file-missing', cpu, count: 1 });
-    if (this.reader.isUnfinished || this.reader.cutBytes > 0) {
-      this.ledger.add({ kind: 'file-truncated', count: this.reader.cutBytes, exact: false });
+    const { isUnfinished, isCut, cutBytes, missingBytes } = this.reader;
+    if (isUnfinished || isCut || missingBytes > 0) {
+      // A damaged header can say anything: what does not fit a number of bytes is not told.
+      const isKnown = missingBytes > 0 && Number.isSafeInteger(cutBytes + missingBytes);
+      this.ledger.add({
+        kind: 'file-truncated',
+        count: isKnown ? cutBytes + missingBytes : cutBytes,
+        exact: isKnown,
+      });
     }
   }
 }

@@ -93,8 +93,12 @@ export class PerfDataReader {
   tracing: TracingData | null = null;
   /** The recorder never finished the file: it was killed, or ran out of disk. */
   isUnfinished = false;
+  /** Bytes of data that the header tells of, and that the file ends before. */
+  missingBytes = 0;
   /** Bytes of a last record that is not all there. */
   cutBytes = 0;
+  /** The data ends inside a record, or before what belongs to one. */
+  isCut = false;
   /** Of a directory: rings whose files are not there, known after the scan. */
   missingRings: readonly MissingRing[] = [];
   /** Of a file or stream, or of each file of a directory. */
@@ -178,7 +182,9 @@ export class PerfDataReader {
         return options.onChunk?.();
       });
       queue.finish();
-      this.cutBytes = parts.reduce((sum, part) => sum + part.finish().cutBytes, 0);
+      const ends = parts.map((part) => part.finish());
+      this.cutBytes = ends.reduce((sum, { cutBytes }) => sum + cutBytes, 0);
+      this.isCut = ends.some(({ isCut }) => isCut);
       this.missingRings = this.missing?.list(this.features.dirFormat !== undefined, this.damage) ?? [];
     } finally {
       await this.close();
@@ -344,6 +350,7 @@ async function openWithHeader(
   ];
   const reader = new PerfDataReader(false, littleEndian, damage, chunks, options, directory);
   reader.isUnfinished = header.isUnfinished;
+  reader.missingBytes = header.missingBytes;
   for (const attr of header.attrs) reader.addEvent(attr);
   await readFeatureSections(source, header.features, damage, (bit, bytes, fileOffset) =>
     reader.takeFeature(bit, bytes, fileOffset),

@@ -40,6 +40,8 @@ interface Payload {
 /** Where the data ended inside a record or its payload: how many bytes of it there are. */
 export interface DataEnd {
   cutBytes: number;
+  /** Also where nothing of a payload is there. */
+  isCut: boolean;
 }
 
 /**
@@ -225,6 +227,6 @@ export class Splitter {
       cutBytes += size - missing;
       if (cutCode === 'aux-data-cut') this.auxTraceBytes -= missing;
     }
-    return { cutBytes };
+    return { cutBytes, isCut: left > 0 || this.tracing !== null || this.payload !== null };
   }
 }

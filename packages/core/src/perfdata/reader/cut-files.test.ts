@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FormatError, memorySource } from '../../base/index.ts';
+import { collectStats, type StatsAnswer } from '../../query/index.ts';
+import { corpusFiles } from '../../test/corpus.ts';
+import { fixtureRecordings } from '../../test/fixture-recordings.ts';
+import { openPerfData } from './index.ts';
+
+const PIPE_SIZE = 16;
+
+interface Cut {
+  stats: StatsAnswer | null;
+  /** Where the data ends by the header; 0 for pipes, which do not say. */
+  dataEnd: number;
+}
+
+async function read(bytes: Uint8Array<ArrayBuffer>): Promise<StatsAnswer | null> {
+  try {
+    return await collectStats(await openPerfData(memorySource(bytes)));
+  } catch (error) {
+    assert.ok(error instanceof FormatError, String(error));
+    assert.match(error.remedy, /cut off|Was the recording stopped/, error.message);
+    return null;
+  }
+}
+
+function dataEndOf(bytes: Uint8Array<ArrayBuffer>): number {
+  const view = new DataView(bytes.buffer);
+  const little = bytes[0] === 0x50;
+  const word = (at: number) => Number(view.getBigUint64(at, little));
+  return word(8) === PIPE_SIZE ? 0 : word(40) + word(48);
+}
+
+/** Every length of the first bytes, and some of the rest. */
+function* lengths(size: number): Generator<number> {
+  const step = Math.max(1, Math.floor(size / 60));
+  for (let length = 0; length < size; length += length < 600 ? 1 : step) yield length;
+}
+
+async function checkCut(whole: StatsAnswer, { stats, dataEnd }: Cut, length: number): Promise<void> {
+  if (stats === null) {
+    // What is refused has nothing in it.
+    assert.ok(dataEnd === 0 ? length < PIPE_SIZE : length < dataEnd);
+    return;
+  }
+  assert.ok(stats.samples <= whole.samples);
+  const truncated = stats.loss.find(({ kind }) => kind === 'file-truncated');
+  if (dataEnd === 0) {
+    // A pipe can end between two records. What is beyond a whole record is told.
+    assert.equal(
+      truncated === undefined,
+      stats.damage.every(({ code }) => !code.endsWith('-cut')),
+    );
+    return;
+  }
+  assert.ok(stats.damage.length > 0 || stats.loss.length > 0, 'nothing lost');
+  if (length >= dataEnd) return;
+  assert.ok(truncated !== undefined);
+  assert.equal(truncated.exact, true);
+  // No less than what the file lacks, no more than that and the rest of one record or trace.
+  assert.ok(Number(truncated.count) >= dataEnd - length);
+}
+
+for (const { name, bytes } of [...fixtureRecordings(), ...corpusFiles('perfdata')]) {
+  // A size of 0: the header of a killed recorder, with no word on where the data ends.
+  const isKnown = name !== 'killed' && !name.includes('corrupted');
+  if (!isKnown || bytes.length > 100_000) continue;
+  test(`${name}, cut at any length, says that it is cut, or is refused with what to do`, async () => {
+    const whole = (await read(bytes))!;
+    const dataEnd = dataEndOf(bytes);
+    for (const length of lengths(bytes.length)) {
+      const stats = await read(bytes.slice(0, length));
+      await checkCut(whole, { stats, dataEnd }, length).catch((error) => {
+        throw new Error(
+          `at ${length} of ${bytes.length}: ${error.message}: ${JSON.stringify([stats?.loss, stats?.damage])}`,
+        );
+      });
+    }
+  });
+}
