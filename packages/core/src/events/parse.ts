@@ -302,14 +302,14 @@ class EventResolver {
       this.#applyTerms(event, this.#terms, false);
       return event;
     });
-    if (isGlob(text.place)) {
-      // The function in the wildcard's place; what stands around it stays.
+    const used = text.placeEnd - at;
+    if (isGlob(text.place) || events.length > 1) {
+      // The function in the place of the wildcard, or of the name that several have; what stands around it stays.
       for (const event of events) {
-        const suffix = this.#event.text.slice(text.placeAt - at + text.place.length);
+        const suffix = this.#event.text.slice(used);
         event.name = this.#event.text.slice(0, text.placeAt - at) + event.probe!.symbol + suffix;
       }
     }
-    const used = text.placeAt - at + text.place.length;
     return this.#finish(
       events,
       [head.slice(0, used), ...(used < head.length ? [head.slice(used + 1)] : [])],

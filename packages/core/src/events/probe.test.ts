@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { demangle } from '../symbols/index.ts';
 import { inventedMachine } from '../test/invented-machine.ts';
 import { EventSyntaxError } from './errors.ts';
 import { parseEvents } from './parse.ts';
+import type { ProbeFile } from './types.ts';
 
 const lookup = inventedMachine();
 const library = '/usr/lib/libx.so.1';
@@ -86,4 +88,82 @@ test('a probe stays in the first of the groups that kinds of core make of one', 
     ],
   );
   assert.match(events[0]!.notes![0]!, /^the group became 2: cpu_atom and cpu_core/);
+});
+
+/** A library in C++, with overloads and an operator. */
+const compiled = {
+  ...lookup,
+  probeFile: (path: string): ProbeFile => ({
+    path,
+    functions: new Map([
+      ['_ZN1a4workEi', 0x10],
+      ['_ZN1a4workEic', 0x20],
+      ['_ZN1a4pushIiEEvi', 0x30],
+      ['_ZNK1aplEi', 0x40],
+      ['_ZltRK1aS1_', 0x50],
+      ['_Z4lonev', 0x60],
+      ['work_c', 0x70],
+    ]),
+    indirect: new Set(),
+    demangle: (name, parameters) => demangle(name, { parameters }),
+    offsetOf: (address) => address,
+  }),
+};
+
+test('a function of C++ is found by the name that its author gave it', () => {
+  const table: [string, [name: string, offset: bigint][]][] = [
+    ['lone', [['lone', 0x60n]]],
+    ['lone():u', [['lone():u', 0x60n]]],
+    ['a::work(int)', [['a::work(int)', 0x10n]]],
+    ['a::work(int,char)+0x2', [['a::work(int,char)+0x2', 0x22n]]],
+    ["'a::work(int, char)'+2:u", [["'a::work(int, char)'+2:u", 0x22n]]],
+    // Both overloads, as a wildcard.
+    [
+      'a::work',
+      [
+        ['a::work(int)', 0x10n],
+        ['a::work(int, char)', 0x20n],
+      ],
+    ],
+    [
+      'a::w*:u',
+      [
+        ['a::work(int):u', 0x10n],
+        ['a::work(int, char):u', 0x20n],
+      ],
+    ],
+    ['a::w*(int)', [['a::work(int)', 0x10n]]],
+    ['a::push<int>', [['a::push<int>', 0x30n]]],
+    ['void a::push<int>(int)', [['void a::push<int>(int)', 0x30n]]],
+    ['a::operator+', [['a::operator+', 0x40n]]],
+    ["'operator<(a const&, a const&)'", [["'operator<(a const&, a const&)'", 0x50n]]],
+    ['work_*', [['work_c', 0x70n]]],
+  ];
+  for (const [typed, expected] of table) {
+    const [first, ...others] = parseEvents(`{uprobe:${library}:${typed},cs}`, compiled);
+    const probes = [first!, ...others.slice(0, -1)];
+    assert.deepEqual(
+      probes.map(({ name, probe }) => [name, probe!.offset]),
+      expected.map(([name, offset]) => [`uprobe:${library}:${name}`, offset]),
+      typed,
+    );
+    // What is shown can be typed.
+    for (const { name, probe } of probes)
+      assert.equal(parseEvents(name, compiled)[0]!.probe!.offset, probe!.offset, name);
+  }
+  for (const [typed, reason] of [
+    ['work', /has no function work; did you mean a::work\?$/],
+    ['a::work(long)', /has no function a::work\(long\)/],
+    ["'a::work", /closing quote is missing/],
+    ['b::*', /no function of .* matches/],
+  ] as const)
+    assert.throws(() => parseEvents(`uprobe:${library}:${typed}`, compiled), { message: reason });
+});
+
+test('a return probe in a Go program is refused: the program would end', () => {
+  const go = { ...compiled, probeFile: (path: string) => ({ ...compiled.probeFile(path), isGo: true }) };
+  assert.equal(parseEvents(`uprobe:${library}:lone`, go).length, 1);
+  assert.throws(() => parseEvents(`uretprobe:${library}:lone`, go), {
+    message: /is a Go program, and a return probe would break it/,
+  });
 });

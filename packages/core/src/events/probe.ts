@@ -2,6 +2,15 @@ import { didYouMean, nearestNames } from '../base/index.ts';
 import { EventSyntaxError } from './errors.ts';
 import { parseFormat, placeBits } from './format-bits.ts';
 import { isGlob, matchesGlob } from './glob.ts';
+import {
+  endOfFunction,
+  functionsByReadableName,
+  type ReadableFunction,
+  readableNamesLike,
+  splitPlace,
+  typedForm,
+  withoutQuotes,
+} from './probe-names.ts';
 import type { EventLookup, PmuDescription, Probe, ProbeFile } from './types.ts';
 
 /**
@@ -16,9 +25,11 @@ export interface ProbeText {
   /** Empty for a kprobe. */
   readonly path: string;
   readonly pathAt: number;
-  /** What stands behind: `malloc+4`, or `0x1234`. */
+  /** What stands behind: `malloc+4`, or `0x1234`; without quotes. */
   readonly place: string;
   readonly placeAt: number;
+  /** Behind it, as it was typed. */
+  readonly placeEnd: number;
 }
 
 const KINDS: ReadonlyMap<string, { kind: 'uprobe' | 'kprobe'; isReturn: boolean }> = new Map([
@@ -31,7 +42,13 @@ const KINDS: ReadonlyMap<string, { kind: 'uprobe' | 'kprobe'; isReturn: boolean 
 /** A file with more functions than these that match is a mistake of the wildcard. */
 const MOST_PROBES = 1024;
 
-/** Where the head of a probe ends as far as slashes and commas do not count: behind its file; 0 where it is none. */
+/** Where the head of a probe ends as far as slashes, commas and colons may be part of names: behind its function; 0 where it is none. */
+export function endOfProbe(text: string, at: number): number {
+  const end = endOfProbePath(text, at);
+  return end > 0 && text[end] === ':' ? endOfFunction(text, end + 1) : end;
+}
+
+/** Behind its file. */
 export function endOfProbePath(text: string, at: number): number {
   const match = /^u(?:ret)?probe:/.exec(text.slice(at, at + 'uretprobe:'.length));
   if (match === null) return 0;
@@ -81,20 +98,11 @@ export function readProbe(head: string, source: string, at: number): ProbeText |
     }
     next = end + 1;
   }
-  const colonBehind = head.indexOf(':', next);
-  const end = colonBehind < 0 ? head.length : colonBehind;
-  const place = head.slice(next, end);
+  const end = endOfFunction(head, next);
+  const place = withoutQuotes(head.slice(next, end));
   if (place === '') throw new EventSyntaxError(source, at + next, 'expected a function');
-  return { ...known, path, pathAt, place, placeAt: at + next };
-}
-
-/** `malloc+4` apart; `null` where the offset is no number. */
-function splitPlace(place: string): { name: string; offset: number } | null {
-  const plus = place.lastIndexOf('+');
-  if (plus <= 0) return { name: place, offset: 0 };
-  const text = place.slice(plus + 1);
-  if (!/^(?:\d{1,10}|0x[0-9a-fA-F]{1,8})$/.test(text)) return null;
-  return { name: place.slice(0, plus), offset: Number(text) };
+  if (place.startsWith("'")) throw new EventSyntaxError(source, at + next, 'the closing quote is missing');
+  return { ...known, path, pathAt, place, placeAt: at + next, placeEnd: at + end };
 }
 
 /** Every probe that a text means: several for a wildcard. */
@@ -123,6 +131,14 @@ function resolveInFile(
     remedy: '',
   };
   if ('unavailable' in file) throw new EventSyntaxError(source, pathAt, file.unavailable, file.remedy);
+  if (isReturn && file.isGo === true) {
+    throw new EventSyntaxError(
+      source,
+      pathAt,
+      `${file.path} is a Go program, and a return probe would break it (Go finds the kernel's return address on a stack that it moves)`,
+      `Probe where the function begins, uprobe:${path}:FUNCTION, or each of its return instructions by uprobe:${path}:FUNCTION+OFFSET.`,
+    );
+  }
   if (isReturn && offset !== 0) {
     throw new EventSyntaxError(source, placeAt + name.length, 'a return has no place inside the function');
   }
@@ -141,36 +157,49 @@ function resolveInFile(
     if (offset > 0 && sizeBytes > 0 && offset >= sizeBytes)
       throw new EventSyntaxError(source, placeAt + name.length, `${candidate} has only ${sizeBytes} bytes`);
   };
+  const withOffset = (function_: string) => (offset === 0 ? function_ : `${function_}+${offset}`);
+  const requireFewProbes = (count: number) => {
+    if (count <= MOST_PROBES) return;
+    const reason = `${count} functions match, at most ${MOST_PROBES} can be probed`;
+    throw new EventSyntaxError(source, placeAt, reason);
+  };
+  const readableProbes = (matching: readonly ReadableFunction[]) => {
+    const byAddress = new Map(matching.map((each) => [each.address, each]));
+    requireFewProbes(byAddress.size);
+    for (const { symbol } of byAddress.values()) requireInside(symbol);
+    // One is meant by what was typed.
+    return [...byAddress.values()].map(({ readable: whole, address }) =>
+      probe(byAddress.size === 1 && !isGlob(name) ? place : withOffset(typedForm(whole)), address + offset),
+    );
+  };
   if (exact !== undefined) {
     requireInside(name);
     return [probe(place, exact + offset)];
   }
-  if (!isGlob(name)) {
-    const near = nearestNames(name, file.functions.keys());
-    const remedy =
-      file.functions.size === 0 ? `${file.path} has no names (stripped): give an address, ${path}:0x…` : '';
-    throw new EventSyntaxError(
-      source,
-      placeAt,
-      `${file.path} has no function ${name}${didYouMean(near)}`,
-      remedy,
-    );
-  }
-  const found = [...file.functions].filter(([candidate]) => matchesGlob(candidate, name));
+  const found = isGlob(name) ? [...file.functions].filter(([candidate]) => matchesGlob(candidate, name)) : [];
+  const readable = found.length > 0 ? [] : functionsByReadableName(file, name);
+  if (readable.length > 0) return readableProbes(readable);
+  if (!isGlob(name)) throw noFunction(name, path, file, source, placeAt);
   if (found.length === 0) throw new EventSyntaxError(source, placeAt, `no function of ${file.path} matches`);
-  if (found.length > MOST_PROBES) {
-    throw new EventSyntaxError(
-      source,
-      placeAt,
-      `${found.length} functions match, at most ${MOST_PROBES} can be probed`,
-    );
-  }
+  requireFewProbes(found.length);
   // Two names of one function are one probe.
   const places = new Map(found.map(([candidate, address]) => [address, candidate]));
   for (const candidate of places.values()) requireInside(candidate);
-  return [...places].map(([address, candidate]) =>
-    probe(offset === 0 ? candidate : `${candidate}+${offset}`, address + offset),
-  );
+  return [...places].map(([address, candidate]) => probe(withOffset(candidate), address + offset));
+}
+
+function noFunction(
+  name: string,
+  path: string,
+  file: ProbeFile,
+  source: string,
+  at: number,
+): EventSyntaxError {
+  const like = readableNamesLike(file, name);
+  const near = like.length > 0 ? like : nearestNames(name, file.functions.keys());
+  const remedy =
+    file.functions.size === 0 ? `${file.path} has no names (stripped): give an address, ${path}:0x…` : '';
+  return new EventSyntaxError(source, at, `${file.path} has no function ${name}${didYouMean(near)}`, remedy);
 }
 
 function indirectFunction(name: string, file: ProbeFile, source: string, at: number): EventSyntaxError {

@@ -1,5 +1,5 @@
 import { EventSyntaxError } from './errors.ts';
-import { endOfProbePath, refuseProbeTerms } from './probe.ts';
+import { endOfProbe, endOfProbePath, refuseProbeTerms } from './probe.ts';
 
 /**
  * The outer form of an event list, without meaning:
@@ -96,8 +96,8 @@ class EventScanner {
     const at = this.#at;
     // Breakpoints write their length after a slash: mem:0x1000/8:rw.
     const isBreakpoint = this.#text.startsWith('mem:', at);
-    // The slashes of a probe's file are not those around terms.
-    this.#at = Math.max(this.#at, endOfProbePath(this.#text, at));
+    // The slashes of a probe's file are not those around terms, and the commas in its function are not those of the list.
+    this.#at = Math.max(this.#at, endOfProbe(this.#text, at));
     this.#until(isBreakpoint ? ',{}' : ',{}/');
     const head = this.#text.slice(at, this.#at).trimEnd();
     if (head === '') throw this.#unexpected('an event');

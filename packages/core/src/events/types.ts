@@ -57,6 +57,10 @@ export interface ProbeFile {
   readonly sizes?: ReadonlyMap<string, number>;
   /** Names that only choose one of several functions at program start (IFUNC): probes there are not what is meant. */
   readonly indirect: ReadonlySet<string>;
+  /** The name of a function as its author wrote it (`a::work`), and with its parameters (`a::work(int)`); without it names are as they are. */
+  readonly demangle?: (name: string, withParameters: boolean) => string;
+  /** A program of Go, whose runtime moves stacks and checks return addresses: it ends at the first return probe that it meets then. */
+  readonly isGo?: boolean;
   /** Where in the file the code of an address is; `null` where no code is loaded there. */
   offsetOf(address: number): number | null;
 }

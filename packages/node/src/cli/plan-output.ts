@@ -1,18 +1,27 @@
-import { ATTR_FIELDS, ATTR_FLAGS, PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
+import {
+  ATTR_FIELDS,
+  ATTR_FLAGS,
+  PERF_FLAG_FD_CLOEXEC,
+  PERF_FLAG_PID_CGROUP,
+  PERF_TYPE_BREAKPOINT,
+} from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import type { CountedEvent } from '../counting/index.ts';
 import type { PlannedFormat } from '../record/index.ts';
-import { openedSampleType, type PlannedEvent } from '../session/index.ts';
+import {
+  isInherited,
+  KEEPER,
+  openedSampleType,
+  type PlannedEvent,
+  PROBE_FILES,
+  probeAsTracepoint,
+} from '../session/index.ts';
 import { countOf, formatBytes, formatCount } from './human.ts';
 import type { Output } from './output.ts';
 import { type CounterAnswer, counterAnswers, counterText, unknownCountersText } from './plan-counters.ts';
 
 /** Stands for the process of a command that was not started. */
 export const COMMAND_PID = -2;
-
-/** linux/perf_event.h */
-const FD_CLOEXEC = 8;
-const PID_CGROUP = 4;
 
 export interface PlannedOpens {
   /** Name of the event set; null outside of `stat`. */
@@ -38,19 +47,27 @@ export function printPlan({ verb, plans, formats = [], asJson }: PlanRequest, ou
     return;
   }
   opens.forEach((open, at) => {
-    const { event, pid, cgroup, cpu, groupLeader, attr, counter, foreign } = open;
+    const { event, pid, cgroup, cpu, groupLeader, attr, counter, foreign, probe } = open;
     const who = cgroup !== null ? `cgroup ${cgroup}` : pid === null ? "the command's process" : `pid ${pid}`;
     const group = groupLeader === null ? '' : `, in the group of ${groupLeader}`;
     out.line(`${at}: ${event}: ${who}, cpu ${cpu}${group}`);
     if (foreign !== null) out.line(`    not to be opened here: an event of ${foreign}`);
     const set = Object.entries(attr).filter(([, value]) => value !== 0 && value !== '0' && value !== '0x0');
     out.line(`    ${set.map(([name, value]) => `${name}=${value}`).join(' ')}`);
+    if (probe !== null) out.line(`    ${probeText(probe)}`);
     const where = counterText(counter);
     if (where !== null) out.line(`    ${where}`);
   });
   const unknown = unknownCountersText(opens);
   if (unknown !== null) out.line(unknown);
   for (const format of formats) printFormat(format, out);
+}
+
+function probeText({ target, offset, definedIn }: NonNullable<PlannedOpen['probe']>): string {
+  const place = `probe in ${target} at ${offset}`;
+  return definedIn === null
+    ? place
+    : `${place}, defined in tracefs (${definedIn}); config is its number there`;
 }
 
 function printFormat({ name, programs, maps }: PlannedFormat, out: Output): void {
@@ -84,41 +101,74 @@ export interface PlannedOpen {
   filter: string | null;
   /** Whose event it is, where this machine does not have it; then it is only to be looked at. */
   foreign: string | null;
-  /** What the attr of a probe points to. */
-  probe: { target: string; offset: string } | null;
+  /**
+   * Where a probe is. The attr points to `target`; or it is `definedIn` a file of tracefs while it is open, and then `config` is the
+   * number that it gets there.
+   */
+  probe: { target: string; offset: string; definedIn: string | null } | null;
 }
 
 export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
   const opens: PlannedOpen[] = [];
+  const kept = new Set<number>();
   for (const { name, cgroup, events, rows } of plans) {
-    const first = opens.length;
     const counters = counterAnswers(events);
+    const flags = PERF_FLAG_FD_CLOEXEC | (cgroup === null ? 0 : PERF_FLAG_PID_CGROUP);
+    const openOfRow: number[] = [];
     for (const { event: index, task, cpu, leader } of rows) {
       const event = events[index]!;
+      const { probe = null } = event;
+      const pid = task === COMMAND_PID || cgroup !== null ? null : task;
+      const definedIn =
+        probe !== null && isInherited(event.attr, task, flags) ? PROBE_FILES[probe.kind] : null;
+      if (definedIn !== null && !kept.has(task)) {
+        kept.add(task);
+        opens.push(plannedKeeper(name, pid));
+      }
+      const attr = { ...event.attr, sampleType: openedSampleType(event) };
+      openOfRow.push(opens.length);
       opens.push({
         event: event.requestedName,
         set: name,
-        pid: task === COMMAND_PID || cgroup !== null ? null : task,
+        pid,
         cgroup,
         cpu,
-        groupLeader: leader === null ? null : first + leader,
-        flags: FD_CLOEXEC | (cgroup === null ? 0 : PID_CGROUP),
-        attr: attrFields({ ...event.attr, sampleType: openedSampleType(event) }),
-        counter: event.foreignPmu == null ? counters[index]! : FOREIGN,
+        groupLeader: leader === null ? null : openOfRow[leader]!,
+        flags,
+        attr: attrFields(definedIn === null ? attr : probeAsTracepoint(attr, 0)),
+        counter: event.foreignPmu == null ? counters[index]! : NO_COUNTER,
         filter: event.filter ?? null,
         foreign: event.foreignPmu ?? null,
         probe:
-          event.probe === null || event.probe === undefined
+          probe === null
             ? null
-            : { target: event.probe.target, offset: `0x${event.probe.offset.toString(16)}` },
+            : { target: probe.target, offset: `0x${probe.offset.toString(16)}`, definedIn },
       });
     }
   }
   return opens;
 }
 
-/** An event of another machine. */
-const FOREIGN: CounterAnswer = { kind: 'unknown', counters: [], share: null, reason: null, remedy: null };
+/** The event that probes have beside them (`keepContext`). */
+function plannedKeeper(set: string | null, pid: number | null): PlannedOpen {
+  return {
+    event: 'dummy:u',
+    set,
+    pid,
+    cgroup: null,
+    cpu: -1,
+    groupLeader: null,
+    flags: PERF_FLAG_FD_CLOEXEC,
+    attr: attrFields(KEEPER),
+    counter: NO_COUNTER,
+    filter: null,
+    foreign: null,
+    probe: null,
+  };
+}
+
+/** Of an event of another machine, and of one that counts nothing. */
+const NO_COUNTER: CounterAnswer = { kind: 'unknown', counters: [], share: null, reason: null, remedy: null };
 
 const HEX_FIELDS: ReadonlySet<string> = new Set([
   'config',

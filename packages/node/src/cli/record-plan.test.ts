@@ -5,6 +5,7 @@ import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
+import { C_LIBRARY, probesAreMissing } from '../test/probe-programs.ts';
 import { asTraced, type PlannedOpen, straceIsMissing, traceCommandLines } from '../test/traced-opens.ts';
 
 const LINES = [
@@ -30,6 +31,27 @@ test('record --plan says what record then opens', { skip }, async (t) => {
     assert.deepEqual(opens.map(asTraced), traced[at], line.join(' '));
     assert.ok(opens.length > 1);
   }
+});
+
+const noProbes = skip || probesAreMissing();
+
+test('record --plan says how a probe is opened that children inherit', { skip: noProbes }, async (t) => {
+  const folder = temporaryFolder(t);
+  const line = ['-e', `{uprobe:${C_LIBRARY}:kill,faults}`, 'true'];
+  const [traced] = traceCommandLines([['record', '-o', join(folder, 'perf.data'), '-q', ...line]], folder);
+  const { out } = await counterpoint('record', '--plan', '--json', ...line);
+  const { opens } = JSON.parse(out) as { opens: PlannedOpen[] };
+  // The number of the probe is the kernel's.
+  for (const { attr } of traced!) if (attr['type'] === 2n) delete attr['config'];
+  assert.deepEqual(opens.map(asTraced), traced);
+  assert.deepEqual(
+    opens.slice(0, 2).map(({ event }) => event),
+    ['dummy:u', `uprobe:${C_LIBRARY}:kill`],
+  );
+  const text = await counterpoint('record', '--plan', ...line);
+  assert.match(text.out, /probe in \/\S+ at 0x[0-9a-f]+, defined in tracefs \(uprobe_events\)/);
+  const alone = await counterpoint('record', '--plan', '-i', ...line);
+  assert.match(alone.out, /probe in \/\S+ at 0x[0-9a-f]+$/m);
 });
 
 test('record --plan says what formats would load', { skip }, async () => {

@@ -1,6 +1,7 @@
+import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { paranoidLevel } from '../probe/index.ts';
-import type { Note } from '../session/index.ts';
+import { descriptorsOf, type Note } from '../session/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { openCgroup } from './cgroups.ts';
 import { checkRequest } from './check-request.ts';
@@ -91,7 +92,9 @@ interface Context {
 function openSets(request: CountingRequest, context: Context): OpenSet[] {
   const { paranoid = paranoidLevel() } = request;
   const plan = planCounting(request);
-  const descriptorsNeeded = context.sessions * plan.sets.reduce((sum, { rows }) => sum + rows.length, 0);
+  const flags = context.cgroup === null ? 0 : PERF_FLAG_PID_CGROUP;
+  const ofSets = plan.sets.map(({ events, rows }) => descriptorsOf(events, rows, flags));
+  const descriptorsNeeded = context.sessions * ofSets.reduce((sum, count) => sum + count, 0);
   const opened: OpenSet[] = [];
   try {
     for (const [index, set] of plan.sets.entries()) {

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import {
   COUNTING_FALLBACKS,
   explainOpenError,
@@ -26,9 +27,6 @@ export interface OpenSetContext {
   /** The descriptor of the control group's directory, for such a target. */
   cgroup: Fd | null;
 }
-
-/** PERF_FLAG_PID_CGROUP (linux/perf_event.h). */
-const PID_CGROUP = 4;
 
 /** Errnos that say "not this event, here" rather than "not you" or "not now". */
 const UNSUPPORTED: ReadonlySet<string> = new Set([
@@ -115,14 +113,10 @@ class SetOpening {
     if (row.leader !== null && leader === null) return null;
     for (;;) {
       try {
-        return openPlannedEvent(
-          sys,
-          event,
-          cgroup?.number ?? row.task,
-          row.cpu,
-          leader,
-          cgroup === null ? 0 : PID_CGROUP,
-        );
+        return openPlannedEvent(sys, event, cgroup?.number ?? row.task, row.cpu, leader, {
+          flags: cgroup === null ? 0 : PERF_FLAG_PID_CGROUP,
+          notes,
+        });
       } catch (error) {
         if (!(error instanceof SysError)) throw error;
         const { code } = error;
@@ -145,7 +139,8 @@ class SetOpening {
   #whyNot(event: CountedEvent, row: CountingRow, code: string): string {
     const { sys, cgroup, facts } = this.#context;
     if (code !== 'EINVAL') return whyUnsupported(event, row, code, null, facts);
-    const alone = askAlone(sys, event, cgroup?.number ?? row.task, row.cpu, cgroup === null ? 0 : PID_CGROUP);
+    const flags = cgroup === null ? 0 : PERF_FLAG_PID_CGROUP;
+    const alone = askAlone(sys, event, cgroup?.number ?? row.task, row.cpu, flags);
     if (alone.kind === 'refused')
       return (
         alone.field ??

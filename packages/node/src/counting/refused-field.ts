@@ -102,7 +102,7 @@ export function askAlone(
     const attr = { ...event.attr, flags: { ...event.attr.flags, disabled: 1, enableOnExec: 0 } };
     for (const candidate of clear) candidate.clear(attr);
     try {
-      openPlannedEvent(sys, { ...event, attr }, task, cpu, null, flags).close();
+      openPlannedEvent(sys, { ...event, attr }, task, cpu, null, { flags }).close();
       return null;
     } catch (error) {
       if (error instanceof SysError) return error;

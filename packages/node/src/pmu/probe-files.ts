@@ -15,6 +15,7 @@ import {
   STT_NOTYPE,
 } from '@counterpoint/core/elf';
 import type { ProbeFile, Unavailable } from '@counterpoint/core/events';
+import { demangle } from '@counterpoint/core/symbols';
 import { openRegularFileSync } from '../files/index.ts';
 
 /**
@@ -107,9 +108,19 @@ function readFunctions(path: string): ProbeFile | null {
     const functions = new Map<string, number>();
     const sizes = new Map<string, number>();
     const indirect = new Set<string>();
-    for (const symbols of readSymbolTables(file, header, is64))
+    const sections = readSections(file, header, is64);
+    for (const symbols of readSymbolTables(file, sections, is64))
       collect(segments, symbols, { functions, sizes, indirect });
-    return { path, functions, sizes, indirect, offsetOf: (address) => offsetOf(segments, address) };
+    const isGo = isMadeByGo(file, header, sections, is64);
+    return {
+      path,
+      functions,
+      sizes,
+      indirect,
+      isGo,
+      demangle: (name, parameters) => demangle(name, { parameters }),
+      offsetOf: (address) => offsetOf(segments, address),
+    };
   } finally {
     closeSync(descriptor);
   }
@@ -176,34 +187,54 @@ function readCodeSegments(file: WholeFile, header: DataView, is64: boolean): Cod
   return segments;
 }
 
+interface Section {
+  readonly nameAt: number;
+  readonly type: number;
+  readonly offset: number;
+  readonly sizeBytes: number;
+  readonly link: number;
+}
+
 /**
- * `.symtab`, then `.dynsym`; each section names the one of its strings.
- *
  *     Elf64_Shdr  name u32, type u32 | flags u64 | address u64 | offset u64 | size u64 | link u32, …
  *     Elf32_Shdr  name u32 | type u32 | flags u32 | address u32 | offset u32 | size u32 | link u32 | …
  */
-function readSymbolTables(file: WholeFile, header: DataView, is64: boolean): ElfSymbols[] {
+function readSections(file: WholeFile, header: DataView, is64: boolean): Section[] {
   const counts = is64 ? 58 : 46;
   const [size, count] = [header.getUint16(counts, true), header.getUint16(counts + 2, true)];
-  const sections = [
-    ...tableEntries(file, word(header, is64 ? 40 : 32, is64), size, count, is64 ? 64 : 40),
-  ].map((entry) => ({
+  const entries = tableEntries(file, word(header, is64 ? 40 : 32, is64), size, count, is64 ? 64 : 40);
+  return [...entries].map((entry) => ({
+    nameAt: entry.getUint32(0, true),
     type: entry.getUint32(4, true),
     offset: word(entry, is64 ? 24 : 16, is64),
     sizeBytes: word(entry, is64 ? 32 : 20, is64),
     link: entry.getUint32(is64 ? 40 : 24, true),
   }));
-  const bytesOf = ({ offset, sizeBytes }: { offset: number; sizeBytes: number }) => {
-    const { buffer, byteLength } = file.read(offset, sizeBytes);
-    return new Uint8Array(buffer, 0, byteLength);
-  };
+}
+
+function bytesOf(file: WholeFile, { offset, sizeBytes }: Section): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = file.read(offset, sizeBytes);
+  return new Uint8Array(buffer, 0, byteLength);
+}
+
+/** `.symtab`, then `.dynsym`; each section names the one of its strings. */
+function readSymbolTables(file: WholeFile, sections: readonly Section[], is64: boolean): ElfSymbols[] {
   return [SHT_SYMTAB, SHT_DYNSYM].flatMap((wanted) => {
     const section = sections.find(({ type }) => type === wanted);
     const strings = section === undefined ? undefined : sections[section.link];
     return section === undefined || strings === undefined
       ? []
-      : [new ElfSymbols(bytesOf(section), bytesOf(strings), is64, true)];
+      : [new ElfSymbols(bytesOf(file, section), bytesOf(file, strings), is64, true)];
   });
+}
+
+/** Go's linker puts this section into every program, and `strip` leaves it. */
+function isMadeByGo(file: WholeFile, header: DataView, sections: readonly Section[], is64: boolean): boolean {
+  const names = sections[header.getUint16(is64 ? 62 : 50, true)];
+  if (names === undefined) return false;
+  const text = new TextDecoder('latin1').decode(bytesOf(file, names));
+  const wanted = '.go.buildinfo\0';
+  return sections.some(({ nameAt }) => text.startsWith(wanted, nameAt));
 }
 
 interface Found {

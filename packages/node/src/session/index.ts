@@ -1,15 +1,18 @@
 export { raiseDescriptorLimit } from './descriptor-limit.ts';
 export { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
 export { FamilySwitch } from './families.ts';
+export { KEEPER } from './kept-context.ts';
 export { addNote, type Note } from './notes.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
-export { beyondAttr, openedSampleType, openPlannedEvent } from './open-event.ts';
+export { beyondAttr, descriptorsOf, isInherited, openedSampleType, openPlannedEvent } from './open-event.ts';
 export type { OpenPlan, OpenRow, SessionTarget } from './open-plan.ts';
 export { planOpen } from './open-plan.ts';
+export { probeAsTracepoint } from './open-probe.ts';
 export { type OpenOptions, openSession } from './open-session.ts';
 export { PermissionError } from './permission-error.ts';
 export { defaultEvent, planEvents, type SamplingOptions } from './plan-events.ts';
 export type { PlannedEvent } from './planned-event.ts';
+export { PROBE_FILES } from './probe-definitions.ts';
 export {
   type EventInstance,
   type EventTotals,

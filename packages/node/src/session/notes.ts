@@ -24,7 +24,8 @@ export interface Note {
     | 'format-early'
     | 'format-memory'
     | 'events-taken'
-    | 'no-callchains';
+    | 'no-callchains'
+    | 'probe-children';
   text: string;
 }
 

@@ -1,8 +1,10 @@
-import { PERF_SAMPLE_CALLCHAIN } from '@counterpoint/core/abi';
+import { PERF_FLAG_PID_CGROUP, PERF_SAMPLE_CALLCHAIN } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { encodeAttrShortest } from '@counterpoint/core/records';
-import { type Fd, pinText, type Sys, SysError } from '../sys/index.ts';
+import { encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
+import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import type { Note } from './notes.ts';
+import { openProbe } from './open-probe.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
 /** What an event is beside its attr. */
@@ -40,7 +42,7 @@ export function openPlannedEvent(
   pid: number,
   cpu: number,
   groupFd: Fd | null,
-  flags = 0,
+  { flags = 0, notes = [] }: { flags?: number; notes?: Note[] } = {},
 ): Fd {
   const { attr, probe, filter, foreignPmu, requestedName } = event;
   if (foreignPmu !== null && foreignPmu !== undefined) {
@@ -50,13 +52,33 @@ export function openPlannedEvent(
       'It can be looked up only: counterpoint stat --plan, list -v, list --pfm --encode.',
     );
   }
-  // The kernel copies the text while it opens the event.
-  const target = probe === null || probe === undefined ? null : pinText(probe.target);
   const opened = { ...attr, sampleType: openedSampleType(event) };
-  if (target !== null) opened.config1 = target.address;
-  const fd = sys.perfEventOpen(encodeAttrShortest(opened), pid, cpu, groupFd, flags);
+  const open = (one: PerfEventAttr) => sys.perfEventOpen(encodeAttrShortest(one), pid, cpu, groupFd, flags);
+  const fd =
+    probe === null || probe === undefined
+      ? open(opened)
+      : openProbe(probe, opened, { sys, task: pid, isInherited: isInherited(attr, pid, flags), open, notes });
   if (filter !== null && filter !== undefined) setFilter(sys, fd, filter);
   return fd;
+}
+
+/** Whether threads and children of the task get the event, too. Events of CPUs and control groups go to nobody. */
+export function isInherited({ flags }: PerfEventAttr, pid: number, openFlags = 0): boolean {
+  return flags.inherit === 1 && pid !== -1 && (openFlags & PERF_FLAG_PID_CGROUP) === 0;
+}
+
+/** How many descriptors `rows` of `events` take: each task with inherited probes has one more (`keepContext`). */
+export function descriptorsOf(
+  events: readonly Pick<PlannedEvent, 'attr' | 'probe'>[],
+  rows: readonly { event: number; task: number }[],
+  flags = 0,
+): number {
+  const kept = new Set<number>();
+  for (const { event, task } of rows) {
+    const { attr, probe } = events[event]!;
+    if (probe !== null && probe !== undefined && isInherited(attr, task, flags)) kept.add(task);
+  }
+  return rows.length + kept.size;
 }
 
 function setFilter(sys: Sys, fd: Fd, filter: string): void {

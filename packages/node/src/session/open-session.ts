@@ -5,7 +5,7 @@ import { raiseDescriptorLimit } from './descriptor-limit.ts';
 import { type FallbackFacts, fallBack } from './fallback.ts';
 import { addNote, type Note } from './notes.ts';
 import { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
-import { openPlannedEvent } from './open-event.ts';
+import { descriptorsOf, openPlannedEvent } from './open-event.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
 
 import { standingOf } from './permission-error.ts';
@@ -106,14 +106,17 @@ class Opening {
     if (row.leader !== null && leaderFd === null) return null;
     for (;;) {
       try {
-        return openPlannedEvent(this.#sys, event, row.task, row.cpu, leaderFd);
+        return openPlannedEvent(this.#sys, event, row.task, row.cpu, leaderFd, { notes: this.#notes });
       } catch (error) {
         if (!(error instanceof SysError)) throw error;
         if (error.code === 'ESRCH') {
           this.#goneTasks++;
           return null;
         }
-        if (error.code === 'EMFILE' && raiseDescriptorLimit(this.#sys, this.#plan.rows.length, this.#notes))
+        if (
+          error.code === 'EMFILE' &&
+          raiseDescriptorLimit(this.#sys, this.#descriptorsNeeded(), this.#notes)
+        )
           continue;
         if (fallBack(event, error.code, this.#facts, this.#notes)) continue;
         throw explainOpenError(error, this.#refused(event, row));
@@ -127,10 +130,14 @@ class Opening {
       attr,
       task,
       paranoid: this.#paranoid,
-      descriptorsNeeded: this.#plan.rows.length,
+      descriptorsNeeded: this.#descriptorsNeeded(),
       descriptorLimit: this.#sys.resourceLimit('descriptors').hard,
       standing: standingOf(this.#sys.effectiveCapabilities()),
     };
+  }
+
+  #descriptorsNeeded(): number {
+    return descriptorsOf(this.#plan.events, this.#plan.rows);
   }
 
   #hasRing({ event }: OpenRow): boolean {

@@ -7,6 +7,7 @@ import {
 } from '@counterpoint/core/abi';
 import { type PerfEventAttr, readAttr } from '@counterpoint/core/records';
 import { FakeBpf } from './fake-bpf.ts';
+import { FakeTracefs } from './fake-tracefs.ts';
 import { Fd, Mapping, type NativeCode } from './handles.ts';
 import type { ProcessTimes, ReadyDescriptor, Resource, ResourceLimit, Sys, Watch } from './sys.ts';
 import { type CallArguments, SysError } from './sys-error.ts';
@@ -85,6 +86,7 @@ export class FakeSys extends FakeBpf implements Sys {
   /** Names of control calls in order: `enable 3`. */
   readonly controls: string[] = [];
   readonly closed: number[] = [];
+  readonly tracefs = new FakeTracefs();
   readonly #watched = new Set<() => void>();
   #ready: ReadyDescriptor[] = [];
   readonly #fd: () => Fd;
@@ -164,6 +166,13 @@ export class FakeSys extends FakeBpf implements Sys {
   }
   modifyAttributes(fd: Fd): void {
     this.#control('modifyAttributes', fd);
+  }
+
+  readTracefs(path: string): string {
+    return this.tracefs.readTracefs(path);
+  }
+  appendTracefs(path: string, line: string): void {
+    this.tracefs.appendTracefs(path, line);
   }
 
   mmap(fd: Fd, sizeBytes: number): Mapping {

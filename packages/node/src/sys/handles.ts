@@ -25,6 +25,7 @@ function register(handle: object, kind: string): void {
 export class Fd {
   readonly number: number;
   readonly #closeNumber: (number: number) => void;
+  #afterClose: (() => void) | null = null;
   #isOpen = true;
 
   constructor(number: number, closeNumber: (number: number) => void = closeSync) {
@@ -41,7 +42,16 @@ export class Fd {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     live.delete(this);
-    this.#closeNumber(this.number);
+    try {
+      this.#closeNumber(this.number);
+    } finally {
+      this.#afterClose?.();
+    }
+  }
+
+  /** What must stay as long as the descriptor is open, and end with it. */
+  afterClose(end: () => void): void {
+    this.#afterClose = end;
   }
 
   /** Give the descriptor away: it stays open, and another closes it. */

@@ -6,7 +6,14 @@ import type { Fd, Mapping, NativeCode } from './handles.ts';
  *
  * Not bound, because Node has them: open, close, write, kill, spawn and wait.
  */
-export interface Sys extends PerfEventCalls, BpfCalls, MemoryCalls, EpollCalls, LockCalls, SystemCalls {}
+export interface Sys
+  extends PerfEventCalls,
+    TracefsCalls,
+    BpfCalls,
+    MemoryCalls,
+    EpollCalls,
+    LockCalls,
+    SystemCalls {}
 
 export interface PerfEventCalls {
   /** `pid` -1 is everybody, `cpu` -1 is everywhere. PERF_FLAG_FD_CLOEXEC is always set. */
@@ -27,6 +34,13 @@ export interface PerfEventCalls {
   modifyAttributes(fd: Fd, attr: Uint8Array): void;
   /** Send `signal` to the thread `tid`, of this or another process, at each overflow of the event. */
   signalThread(fd: Fd, tid: number, signal: number): void;
+}
+
+/** Files of tracefs, by their paths in it; also where it is mounted nowhere, as far as this process has the right to mount it. */
+export interface TracefsCalls {
+  readTracefs(path: string): string;
+  /** One command for a file that takes commands, such as `uprobe_events`. */
+  appendTracefs(path: string, line: string): void;
 }
 
 /** What the kernel numbers, and lists for who may see it. */

@@ -122,6 +122,7 @@ function wordOf(text: string): bigint {
 
 /** An open as `--plan --json` has it. */
 export interface PlannedOpen {
+  event: string;
   attr: Record<string, string | number>;
   pid: number | null;
   cgroup: string | null;
