@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 import { perfIsMissing } from '../test/perf.ts';
+import { hasEvents, until, waiting } from '../test/until-told.ts';
 
 const NO_TASK = '999999999';
 const UNTIL_TOLD = 'trap "exit 3" TERM; while :; do sleep 0.01; done';
@@ -29,7 +30,6 @@ const TABLE: readonly (readonly [words: string[], ours: number, theirs?: number]
   [['-a', '-e', 'cpu-clock', 'sh', '-c', 'exit 6'], 6],
   [['-e', 'cycles', 'true'], 0],
   [['--timeout', '60', 'sleep', '5'], 0],
-  [['--timeout', '60', 'sh', '-c', UNTIL_TOLD], 3],
   [['-I', '20', '--interval-count', '1', '-e', 'faults', 'sh', '-c', 'sleep 0.1; exit 5'], 5],
   [['-D', '10', 'sh', '-c', 'sleep 0.1; exit 4'], 4],
   [['-e', 'no-such-event', 'true'], 129],
@@ -42,7 +42,7 @@ const TABLE: readonly (readonly [words: string[], ours: number, theirs?: number]
   [['--no-such-option', 'true'], 129],
   // perf forgets the command's status where it does something at intervals or has a time limit.
   [['-I', '50', '-e', 'faults', 'sh', '-c', 'sleep 0.1; exit 4'], 4, 0],
-  [['--timeout', '2000', 'sh', '-c', 'exit 4'], 4, 0],
+  [['--timeout', '60000', 'sh', '-c', 'exit 4'], 4, 0],
   // The shell's statuses.
   [['sh', '-c', 'kill -9 $$'], 137, 0],
   [['no-such-command'], 127, 255],
@@ -75,14 +75,34 @@ describe('exit status', () => {
 
   for (const kind of ['-p', '-t']) {
     test(`stat ${kind} of a task that ends meanwhile: 0, as perf, with what it counted`, async () => {
-      const sleeper = 'sleep 0.4 >/dev/null 2>&1 & echo $!';
-      const start = () => spawnSync('sh', ['-c', sleeper], { encoding: 'utf8' }).stdout.trim();
-      const { status, err } = await counterpoint('stat', '-e', 'faults', kind, start());
+      const own = waiting();
+      const counted = counterpoint('stat', '-e', 'faults', kind, `${own.pid}`);
+      assert.ok(await until(() => hasEvents(process.pid)));
+      own.end();
+      const { status, err } = await counted;
       assert.equal(status, 0);
       assert.match(err, /\d +faults/);
-      if (missing === false) assert.equal(perfStatus(['-e', 'faults', kind, start()]), 0);
+      if (missing !== false) return;
+      const theirs = waiting();
+      const perf = spawn('perf', ['stat', '-e', 'faults', kind, `${theirs.pid}`], { stdio: 'ignore' });
+      const exited = once(perf, 'exit');
+      assert.ok(await until(() => hasEvents(perf.pid!)));
+      theirs.end();
+      assert.equal((await exited)[0], 0);
     });
   }
+
+  test('stat --timeout MS: the status of a command that ends itself when it is told to, as perf', async () => {
+    // The shell needs some time before it can be told.
+    const statusWithin = async (statusOf: (ms: string) => Promise<number | null>) => {
+      let status: number | null = null;
+      for (let ms = 60; ms < 60_000 && status !== 3; ms *= 4) status = await statusOf(`${ms}`);
+      return status;
+    };
+    const words = (ms: string) => ['--timeout', ms, 'sh', '-c', UNTIL_TOLD];
+    assert.equal(await statusWithin(async (ms) => (await counterpoint('stat', ...words(ms))).status), 3);
+    if (missing === false) assert.equal(await statusWithin(async (ms) => perfStatus(words(ms))), 3);
+  });
 
   test('what ended a command is said, but not where it was us', async () => {
     const killed = await counterpoint('stat', '-n', 'sh', '-c', 'kill -9 $$');
@@ -117,18 +137,8 @@ async function interrupted(program: string, words: readonly string[]) {
   const ended = new Promise<NodeJS.Signals | null>((resolve) =>
     child.on('close', (_, signal) => resolve(signal)),
   );
-  for (let waits = 0; waits < 1000 && err === '' && !hasEvents(child.pid!); waits++) await setTimeout(20);
+  await until(() => err !== '' || hasEvents(child.pid!));
   await setTimeout(300);
   child.kill('SIGINT');
   return { signal: await ended, err };
-}
-
-function hasEvents(pid: number): boolean {
-  try {
-    const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).some((fd) => readlinkSync(`${folder}/${fd}`).includes('perf_event'));
-  } catch {
-    // A descriptor that was closed meanwhile.
-    return false;
-  }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 import { perfIsMissing, temporaryFolder } from '../test/perf.ts';
 import { masked, perfStat, shape } from '../test/stat-shape.ts';
+import { hasEvents, until, waiting } from '../test/until-told.ts';
 
 const noPerf = perfIsMissing();
 
@@ -174,8 +175,11 @@ describe('what ends a run', () => {
   });
 
   test('a process that ends while it is counted', async () => {
-    const sleeper = spawnSync('sh', ['-c', 'sleep 0.4 >/dev/null 2>&1 & echo $!'], { encoding: 'utf8' });
-    const { err, status } = await counterpoint('stat', '--json', '-e', 'faults', '-p', sleeper.stdout.trim());
+    const target = waiting();
+    const counted = counterpoint('stat', '--json', '-e', 'faults', '-p', `${target.pid}`);
+    assert.ok(await until(() => hasEvents(process.pid)));
+    target.end();
+    const { err, status } = await counted;
     const answer = JSON.parse(err);
     assert.equal(answer.stopped, 'target-ended');
     assert.equal(answer.rows[0].status, 'counted');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
 import { afterEach, describe, test } from 'node:test';
 import {
@@ -11,6 +11,7 @@ import {
 } from '@counterpoint/core/abi';
 import { encodeAttr, encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
+import { waiting } from '../test/until-told.ts';
 import { FakeSys, Fd, liveHandles, realSys, type Sys, SysError, traceHandles } from './index.ts';
 import { syscallNumbers } from './syscall-numbers.ts';
 
@@ -114,12 +115,11 @@ describe('the real kernel', () => {
   });
 
   test('a process can be waited for, which blocks until it ends', () => {
-    const pid = Number(
-      spawnSync('sh', ['-c', 'sleep 0.1 >/dev/null 2>&1 & echo $!'], { encoding: 'utf8' }).stdout,
-    );
-    const fd = realSys.pidfdOpen(pid);
+    const target = waiting();
+    const fd = realSys.pidfdOpen(target.pid);
     assert.equal(realSys.waitReadable(fd, 0), false);
-    assert.equal(realSys.waitReadable(fd, 5000), true);
+    target.child.kill('SIGKILL');
+    assert.equal(realSys.waitReadable(fd, 60_000), true);
     fd.close();
     assert.throws(() => realSys.pidfdOpen(999_999_999), { call: 'pidfd_open', code: 'ESRCH' });
   });
