@@ -5,7 +5,7 @@ export { DamageLog } from './damage.ts';
 export { CounterpointError, FormatError, sameInEveryCopy } from './errors.ts';
 export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';
-export { printable, printableJson } from './printable.ts';
+export { printable, printableJson, printableText } from './printable.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { StringTable } from './string-table.ts';
 export { TextBuffer } from './text-buffer.ts';

@@ -7,11 +7,21 @@ const ALL_UNSAFE = new RegExp(UNSAFE, 'g');
 
 /** A name as text that is safe to print: control characters as `\x1b`, marks of direction as `\u202e`. */
 export function printable(text: string): string {
-  if (!UNSAFE.test(text)) return text;
-  return text.replace(ALL_UNSAFE, (char) => {
-    const code = char.charCodeAt(0);
-    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
-  });
+  return UNSAFE.test(text) ? text.replace(ALL_UNSAFE, escaped) : text;
+}
+
+/** As `printable`, of whole lines: line breaks and tabs are layout. */
+export function printableText(text: string): string {
+  return UNSAFE.test(text)
+    ? text.replace(ALL_UNSAFE, (char) => (LAYOUT.has(char) ? char : escaped(char)))
+    : text;
+}
+
+const LAYOUT: ReadonlySet<string> = new Set(['\n', '\t']);
+
+function escaped(char: string): string {
+  const code = char.charCodeAt(0);
+  return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
 }
 
 /** A value as JSON that is safe to print too: what `JSON.stringify` leaves of those characters, as `\u009b`. */

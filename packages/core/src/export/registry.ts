@@ -15,6 +15,8 @@ export interface ExportFormat {
   description: string;
   /** It shows samples in time: an aggregated profile, whose rows have none, would lose that. */
   hasTimeline: boolean;
+  /** Bytes that are no text. Text is UTF-8, and what a terminal would obey in names is escaped in it. */
+  isBinary: boolean;
   write(profile: Profile, options?: ExportOptions): Iterable<ExportChunk> | AsyncIterable<ExportChunk>;
 }
 
@@ -25,6 +27,7 @@ export const EXPORTS: readonly ExportFormat[] = [
     extension: 'svg',
     description: 'interactive flame graph in one file: search, zoom, tooltips',
     hasTimeline: false,
+    isBinary: false,
     write: writeFlameSvg,
   },
   {
@@ -32,6 +35,7 @@ export const EXPORTS: readonly ExportFormat[] = [
     extension: 'folded',
     description: 'one line per stack with its count, for flamegraph.pl, inferno and others',
     hasTimeline: false,
+    isBinary: false,
     write: writeFolded,
   },
   {
@@ -39,6 +43,7 @@ export const EXPORTS: readonly ExportFormat[] = [
     extension: 'speedscope.json',
     description: 'for speedscope.app: all threads together and each by itself',
     hasTimeline: true,
+    isBinary: false,
     write: writeSpeedscope,
   },
   {
@@ -46,6 +51,7 @@ export const EXPORTS: readonly ExportFormat[] = [
     extension: 'pb.gz',
     description: 'profile.proto for pprof and what reads it, with addresses and build ids',
     hasTimeline: false,
+    isBinary: true,
     write: writePprof,
   },
   {
@@ -53,6 +59,7 @@ export const EXPORTS: readonly ExportFormat[] = [
     extension: 'profile.json',
     description: 'for profiler.firefox.com: every sample on a timeline, losses as markers',
     hasTimeline: true,
+    isBinary: false,
     write: writeFirefox,
   },
 ];

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { printableText } from '@counterpoint/core/base';
 import type { ExportFormat, ExportOptions } from '@counterpoint/core/export';
 import type { Profile } from '@counterpoint/core/profile';
 import { openOutputFile } from '../files/index.ts';
@@ -36,7 +37,7 @@ export async function writeExport(
 ): Promise<number | null> {
   const compress = async (bytes: Uint8Array) => promisify(gzip)(bytes);
   const chunks = format.write(profile, { ...options, compress });
-  return await writeChunks(chunks, path, out);
+  return await writeChunks(chunks, path, out, format.isBinary);
 }
 
 /** Write pieces to a file, or with `-` to the output. Gives the bytes of a file, null for the output. */
@@ -44,18 +45,20 @@ export async function writeChunks(
   chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>,
   path: string,
   out: Output,
+  isBinary = false,
 ): Promise<number | null> {
   if (path === '-') {
     for await (const chunk of chunks) {
       if (typeof chunk === 'string') out.write(chunk);
-      else out.bytes(chunk);
+      else if (isBinary) out.binary(chunk);
+      else out.utf8(chunk);
     }
     out.flush();
     return null;
   }
   const stream = createWriteStream('', { fd: await openOutputFile(path) });
   for await (const chunk of chunks) {
-    if (!stream.write(chunk)) await once(stream, 'drain');
+    if (!stream.write(typeof chunk === 'string' ? printableText(chunk) : chunk)) await once(stream, 'drain');
   }
   stream.end();
   await once(stream, 'close');

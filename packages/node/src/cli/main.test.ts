@@ -150,6 +150,64 @@ test('colours: on a terminal, unless NO_COLOR; FORCE_COLOR decides over both', (
   assert.equal(colored(true, { FORCE_COLOR: '0' }), false);
 });
 
+/** Each obeyed by some terminal: C0, DEL, C1, an own-looking colour, marks of direction, separators of lines. */
+const OBEYED = '\x1b]0;owned\x07 \x1b[31m \r \x7f \u009b2J \u202e \u2066 \u200f \u061c \u2028 \b \0';
+const SHOWN =
+  '\\x1b]0;owned\\x07 \\x1b[31m \\x0d \\x7f \\x9b2J \\u202e \\u2066 \\u200f \\u061c \\u2028 \\x08 \\x00';
+
+test('whatever is printed, a terminal obeys nothing of it but our own colours; pipes and files get the same', () => {
+  for (const isTerminal of [true, false]) {
+    const { sink, output } = capture({ isTerminal, env: { FORCE_COLOR: '1' } });
+    const got = () => {
+      output.flush();
+      const { text } = sink;
+      sink.text = '';
+      return text;
+    };
+    output.line(OBEYED);
+    assert.equal(got(), `${SHOWN}\n`);
+    output.line(`${output.style.yellow(OBEYED)}\t${OBEYED}`);
+    assert.equal(got(), `\x1b[33m${SHOWN}\x1b[39m\t${SHOWN}\n`);
+    output.table([{ title: OBEYED }], [[OBEYED]]);
+    assert.equal(got(), `\x1b[1m${SHOWN}\x1b[22m\n${SHOWN}\n`);
+    output.json({ [OBEYED]: OBEYED });
+    assert.equal(Object.entries(JSON.parse(got()))[0]!.join(), `${OBEYED},${OBEYED}`);
+    output.writeTransient(OBEYED);
+    assert.equal(got(), `\r\x1b[K${SHOWN}`);
+    output.screen([OBEYED, `${OBEYED}\n`]);
+    assert.equal(got(), `\x1b[H${SHOWN}\x1b[K\r\n${SHOWN} \x1b[K`);
+    printError(new CounterpointError('ERR_X', OBEYED, OBEYED), output);
+    assert.equal(got(), `\x1b[1mcounterpoint:\x1b[22m \x1b[31m${SHOWN}\x1b[39m\n  ${SHOWN}\n`);
+    printError(new Error(OBEYED), output, { verbose: true });
+    assert.ok(
+      !got()
+        .replace(/\x1b\[\d+m/g, '')
+        .includes('\x1b'),
+    );
+  }
+});
+
+test('text in UTF-8, cut anywhere, and other characters that begin like those', () => {
+  const text = `µ … → ${OBEYED} é \u00a0 ‐ 日本 🙂\n`;
+  const bytes = new TextEncoder().encode(text);
+  for (let size = 1; size <= bytes.length; size++) {
+    const pieces: Uint8Array[] = [];
+    const output = new Output(
+      { isTerminal: false, columns: () => 0, write: (piece) => void pieces.push(Buffer.from(piece)) },
+      {},
+    );
+    for (let at = 0; at < bytes.length; at += size) output.utf8(bytes.subarray(at, at + size));
+    output.flush();
+    assert.equal(Buffer.concat(pieces).toString(), text.replace(OBEYED, SHOWN), `in pieces of ${size}`);
+  }
+});
+
+test('binary formats are refused on a terminal', () => {
+  assert.throws(() => capture({ isTerminal: true }).output.binary(Uint8Array.of(27)), {
+    code: 'ERR_BINARY_OUTPUT',
+  });
+});
+
 test('tables are as wide as their content and end without blanks', () => {
   const { sink, output } = capture();
   output.table(

@@ -180,7 +180,13 @@ export async function main(words: readonly string[]): Promise<void> {
   // Said by `bin/counterpoint` where the verb may run a command.
   if (process.env['COUNTERPOINT_LAUNCHER'] !== undefined)
     (await import('../target/index.ts')).takeOverFromLauncher();
-  const status = await runCommandLine(words, new Output(descriptorSink(1)), new Output(descriptorSink(2)));
+  const err = new Output(descriptorSink(2));
+  // Node would print it as it is, with whatever names are in it.
+  process.on('uncaughtException', (error) => {
+    printError(error, err, { verbose: isVerbose(words) });
+    process.exit(EXIT_FAILURE);
+  });
+  const status = await runCommandLine(words, new Output(descriptorSink(1)), err);
   if (status !== EXIT_OK) (await import('./stop-signals.ts')).endByReceivedSignal();
   process.exit(status);
 }

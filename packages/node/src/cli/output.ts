@@ -1,7 +1,8 @@
 import { fstatSync, writeSync } from 'node:fs';
-import { printableJson } from '@counterpoint/core/base';
-import { colorsWanted, PLAIN, STYLED, type Styles } from './styles.ts';
+import { CounterpointError, printableJson } from '@counterpoint/core/base';
+import { colorsWanted, PLAIN, STYLED, type Styles, terminalText } from './styles.ts';
 import { formatTable, type TableColumn } from './table.ts';
+import { TerminalBytes } from './terminal-bytes.ts';
 
 /** Where text goes in the end: a descriptor, or a string in tests. */
 export interface TextSink {
@@ -13,9 +14,23 @@ export interface TextSink {
 
 const BUFFER_LENGTH = 64 * 1024;
 
+/** What a terminal is told to do, by name: nobody else writes escape sequences (xterm's and DEC's private modes; ECMA-48). */
+const CONTROLS = {
+  /** The alternate screen, without a cursor, with lines that are cut and not wrapped. */
+  enterScreen: '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J',
+  leaveScreen: '\x1b[?7h\x1b[?25h\x1b[?1049l',
+} as const;
+const HOME = '\x1b[H';
+const CLEAR_TO_END = '\x1b[K';
+const CLEAR_LINE = `\r${CLEAR_TO_END}`;
+
 /**
- * Text for a person or a program. Writes are collected and leave in large pieces; on a terminal, line by line.
- * Nothing is ever wrapped: what is too long for the screen is still whole in a pipe.
+ * Text for a person or a program, and the only way to standard output and standard error. Names of programs, files, events and users
+ * are in it, and what a terminal would obey in them is shown as `\x1b`: always, since what goes into a pipe or a file is looked at
+ * on a terminal later.
+ *
+ * Writes are collected and leave in large pieces; on a terminal, line by line. Nothing is ever wrapped: what is too long for the
+ * screen is still whole in a pipe.
  */
 export class Output {
   readonly isTerminal: boolean;
@@ -24,6 +39,7 @@ export class Output {
   /** Functions that colour text, or leave it as it is. */
   readonly style: Styles;
   readonly #sink: TextSink;
+  readonly #utf8 = new TerminalBytes();
   #pieces: string[] = [];
   #length = 0;
   /** Takes a transient line (progress) away before anything else is written. */
@@ -47,8 +63,21 @@ export class Output {
     if (this.isTerminal || this.#length >= BUFFER_LENGTH) this.flush();
   }
 
-  /** Bytes of a binary format, after the text so far. */
-  bytes(bytes: Uint8Array): void {
+  /** Text that is UTF-8 already, in pieces of any size. */
+  utf8(bytes: Uint8Array): void {
+    this.#erase?.();
+    if (this.#pieces.length > 0) this.flush();
+    this.#sink.write(this.#utf8.take(bytes));
+  }
+
+  /** Bytes of a binary format, as they are. Refused on a terminal, which would obey them. */
+  binary(bytes: Uint8Array): void {
+    if (this.isTerminal)
+      throw new CounterpointError(
+        'ERR_BINARY_OUTPUT',
+        'the format is binary, and standard output is a terminal',
+        'Send it to a file or a pipe.',
+      );
     this.#erase?.();
     this.flush();
     this.#sink.write(bytes);
@@ -68,21 +97,39 @@ export class Output {
   }
 
   flush(): void {
+    const held = this.#utf8.end();
+    if (held.length > 0) this.#sink.write(held);
     if (this.#pieces.length === 0) return;
     const text = this.#pieces.join('');
     this.#pieces = [];
     this.#length = 0;
-    this.#sink.write(text);
+    this.#sink.write(terminalText(text));
   }
 
-  /** For `ProgressLine`: what to do before the next write, and a way past it. */
+  /** For `ProgressLine`: what to do before the next write. */
   setTransient(erase: (() => void) | null): void {
     this.#erase = erase;
   }
 
+  /** For `ProgressLine`: write over the line, past what comes before the next write. */
   writeTransient(text: string): void {
     this.flush();
-    this.#sink.write(text);
+    this.#sink.write(CLEAR_LINE + terminalText(text.replaceAll('\n', ' ')));
+  }
+
+  /** For `Terminal`. */
+  control(name: keyof typeof CONTROLS): void {
+    this.flush();
+    this.#sink.write(CONTROLS[name]);
+  }
+
+  /** For `Terminal`: lines over the screen before. */
+  screen(lines: readonly string[]): void {
+    this.flush();
+    const text = lines
+      .map((line) => `${terminalText(line.replaceAll('\n', ' '))}${CLEAR_TO_END}`)
+      .join('\r\n');
+    this.#sink.write(HOME + text);
   }
 }
 

@@ -2,7 +2,6 @@ import type { Progress, ProgressListener } from '@counterpoint/core/base';
 import type { Output } from './output.ts';
 
 const INTERVAL_MS = 100;
-const CLEAR_LINE = '\r\x1b[K';
 
 /**
  * One line on a terminal that is written over while something goes on, and taken away at the end. Where the output is
@@ -32,7 +31,7 @@ export class ProgressLine {
     // A line as wide as the terminal would wrap, and only its last part could be cleared.
     const room = Math.max(0, (this.#output.columns || 80) - 1);
     this.#shown = true;
-    this.#output.writeTransient(CLEAR_LINE + (line.length > room ? line.slice(0, room) : line));
+    this.#output.writeTransient(line.length > room ? line.slice(0, room) : line);
   }
 
   /** A listener for long operations in core: `reading: 45%`. */
@@ -43,7 +42,7 @@ export class ProgressLine {
   clear(): void {
     if (!this.#shown) return;
     this.#shown = false;
-    this.#output.writeTransient(CLEAR_LINE);
+    this.#output.writeTransient('');
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import { printableJson } from '@counterpoint/core/base';
 import type { CallListener, FunctionLatency, TraceCalls } from '@counterpoint/core/trace';
 import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
@@ -170,7 +171,7 @@ async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale):
     const names = new RowNames(trace.addresses, functions);
     let calls = 0;
     if (!json) {
-      const lines = new LineBytes((bytes) => out.bytes(bytes), out.isTerminal);
+      const lines = new LineBytes((bytes) => out.utf8(bytes), out.isTerminal);
       const text = new CallTreeText(names, scale, lines);
       return {
         onEnter: (call) => {
@@ -199,7 +200,7 @@ async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale):
         const { instructions, branches, errors, overflows, clockRestarts, baseTsc } = found;
         const sums = { calls: String(calls), instructions: String(instructions), branches: String(branches) };
         const end = { type: 'end', version: 1, ...sums, startTsc: baseTsc?.toString() ?? null };
-        out.line(JSON.stringify({ ...end, errors, overflows, clockRestarts }));
+        out.line(printableJson({ ...end, errors, overflows, clockRestarts }));
       },
     };
   };

@@ -1,3 +1,4 @@
+import { printableJson } from '@counterpoint/core/base';
 import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
 import { addressFilter, codeOpener, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './pt-code.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './pt-settings.ts';
@@ -126,7 +127,7 @@ export default defineVerb<Name>({
         args.boolean('insn:keep-tcal-on-ovf') ||
         args.boolean('block:keep-tcal-on-ovf'),
     });
-    const say = (text: string) => out.line(json ? JSON.stringify({ type: 'record', text }) : text);
+    const say = (text: string) => out.line(json ? printableJson({ type: 'record', text }) : text);
     const verbose = args.boolean('sb:verbose');
     const vdso = args.string('pevent:vdso-x64');
     const session =

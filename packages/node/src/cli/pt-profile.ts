@@ -1,3 +1,4 @@
+import { printableJson } from '@counterpoint/core/base';
 import type { ExportFormat } from '@counterpoint/core/export';
 import type { CodeFunctions, ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
 import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from './args.ts';
@@ -179,9 +180,9 @@ export default defineVerb<Name>({
       );
       if (written !== null) {
         err.line(`Wrote ${output} (${format.name}, ${formatBytes(written)}).`);
-        if (json) out.line(JSON.stringify(answer));
+        if (json) out.line(printableJson(answer));
       }
-    } else if (json) out.line(JSON.stringify(answer));
+    } else if (json) out.line(printableJson(answer));
     else await printText(found, answer, { top: top ?? DEFAULT_TOP, functions: await functions() }, out);
     return isNoTrace || isUseless ? EXIT_FAILURE : EXIT_OK;
   },

@@ -96,7 +96,7 @@ export default defineVerb<ScriptName>({
         ...(filter === undefined ? {} : { filter }),
         ...(progress === null ? {} : { onProgress: progress.listener() }),
       },
-      (utf8) => out.bytes(utf8),
+      (utf8) => out.utf8(utf8),
     );
     progress?.close();
     if (args.boolean('json')) {

@@ -1,4 +1,5 @@
 import { closeSync, readFileSync, writeFileSync } from 'node:fs';
+import { printableJson } from '@counterpoint/core/base';
 import {
   type ControlData,
   type ControlOptions,
@@ -56,7 +57,7 @@ export async function saveControl(
   if (path === '-') return out.json(data);
   const fd = await openOutputFile(path);
   try {
-    writeFileSync(fd, `${JSON.stringify(data, null, 2)}\n`);
+    writeFileSync(fd, `${printableJson(data, 2)}\n`);
   } finally {
     closeSync(fd);
   }

@@ -1,3 +1,4 @@
+import { printableJson } from '@counterpoint/core/base';
 import type { StatRow } from '../stat/index.ts';
 import { countText, intervalTime, placeName } from './stat-text.ts';
 
@@ -67,7 +68,7 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
   if (sinceStartNs !== null) before.push(`"interval" : ${intervalTime(sinceStartNs).trim()}`);
   if (place !== null)
     before.push(
-      `"${place.by}" : ${JSON.stringify(place.by === 'cpu' ? String(place.ids[0]) : placeName(place))}`,
+      `"${place.by}" : ${printableJson(place.by === 'cpu' ? String(place.ids[0]) : placeName(place))}`,
     );
   if (place !== null && HAS_MEMBERS.has(place.by)) before.push(`"aggregate-number" : ${place.members}`);
   const count = status === 'counted' ? row.value.toFixed(6) : statusText(row);
@@ -75,18 +76,18 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
   const fields = [
     ...before,
     `"counter-value" : "${count}"`,
-    `"unit" : ${JSON.stringify(event.count.unit ?? '')}`,
-    `"event" : ${JSON.stringify(event.count.requestedName)}`,
-    ...(event.cgroup === null ? [] : [`"cgroup" : ${JSON.stringify(event.cgroup)}`]),
-    ...(context.withSets ? [`"set" : ${JSON.stringify(event.set)}`] : []),
+    `"unit" : ${printableJson(event.count.unit ?? '')}`,
+    `"event" : ${printableJson(event.count.requestedName)}`,
+    ...(event.cgroup === null ? [] : [`"cgroup" : ${printableJson(event.cgroup)}`]),
+    ...(context.withSets ? [`"set" : ${printableJson(event.set)}`] : []),
     ...(spreadPercent === null ? [] : [`"variance" : ${spreadPercent.toFixed(2)}`]),
     `"event-runtime" : ${Math.round(row.runningNs)}`,
     `"pcnt-running" : ${runningShare(row)}`,
     ...metricFields(first?.value ?? 0, first?.unit ?? ''),
     ...(event.count.name === event.count.requestedName
       ? []
-      : [`"effective-event" : ${JSON.stringify(event.count.name)}`]),
-    ...(row.reason === null ? [] : [`"reason" : ${JSON.stringify(row.reason)}`]),
+      : [`"effective-event" : ${printableJson(event.count.name)}`]),
+    ...(row.reason === null ? [] : [`"reason" : ${printableJson(row.reason)}`]),
   ];
   return [fields, ...more.map(({ value, unit }) => [...before, ...metricFields(value, unit)])].map(
     (line) => `{${line.join(', ')}}`,
@@ -94,5 +95,5 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
 }
 
 function metricFields(value: number, unit: string): string[] {
-  return [`"metric-value" : ${value.toFixed(6)}`, `"metric-unit" : ${JSON.stringify(unit)}`];
+  return [`"metric-value" : ${value.toFixed(6)}`, `"metric-unit" : ${printableJson(unit)}`];
 }

@@ -1,12 +1,9 @@
 import type { Output } from './output.ts';
 
-/** The alternate screen, without a cursor, with lines that are cut and not wrapped (xterm's and DEC's private modes). */
-const ENTER = '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J';
 /** What the keys are when the terminal is gone: end of transmission, as a terminal sends Ctrl-D for the end of a file. */
 const HANGUP = '\x04';
 /** Long enough for a signal to arrive. */
 const STOPPING_MS = 100;
-const LEAVE = '\x1b[?7h\x1b[?25h\x1b[?1049l';
 
 /**
  * A whole screen, and the keyboard as it is pressed. What it was before comes back in every case but SIGKILL: when this is
@@ -45,7 +42,7 @@ export class Terminal implements Disposable {
   enter(): void {
     if (this.#isEntered) return;
     this.#isEntered = true;
-    this.#out.write(ENTER);
+    this.#out.control('enterScreen');
     process.stdout.on('resize', this.#onResize);
     if (this.#input === null) return;
     this.#input.setRawMode(true);
@@ -67,7 +64,7 @@ export class Terminal implements Disposable {
       this.#input?.off('end', this.#onGone);
       this.#input?.pause();
       this.#input?.setRawMode(false);
-      this.#out.write(LEAVE);
+      this.#out.control('leaveScreen');
     } catch {
       // The terminal is gone: there is nothing to put back.
     }
@@ -75,7 +72,7 @@ export class Terminal implements Disposable {
 
   /** Write a screen over the one before. */
   show(lines: readonly string[]): void {
-    if (this.#isEntered) this.#out.write(`\x1b[H${lines.map((line) => `${line}\x1b[K`).join('\r\n')}`);
+    if (this.#isEntered) this.#out.screen(lines);
   }
 
   /**

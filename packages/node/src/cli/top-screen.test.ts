@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TopAnswer, TopRow } from '@counterpoint/core/query';
 import fc from 'fast-check';
-import { PLAIN, STYLED } from './styles.ts';
+import { PLAIN, STYLED, terminalText } from './styles.ts';
 import { startState, type TopState } from './top-keys.ts';
 import { fit, pageOf, type ScreenContent, screenLines, tableLines } from './top-screen.ts';
 import type { TopHead, TopLook, TopTable } from './top-view.ts';
@@ -79,7 +79,7 @@ test('rows in colours, which take no width; names cannot change the terminal', (
     STATE,
     { columns: 0, rows: 5 },
     STYLED,
-  );
+  ).map(terminalText);
   assert.ok(head!.startsWith('\x1b[1mOverhead'));
   assert.equal(hot, '\x1b[31m  61.00%  evil\\x1b[2J    [.] \\u202e\x1b[39m');
 });

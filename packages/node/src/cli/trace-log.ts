@@ -1,5 +1,6 @@
 /** The log of decoding a hardware trace (`--itrace=d`): perf's file, or the output. */
 import { closeSync, writeSync } from 'node:fs';
+import { printableText } from '@counterpoint/core/base';
 import type { ItraceOptions } from '@counterpoint/core/itrace';
 import { openOutputFileSync } from '../files/index.ts';
 import { formatBytes } from './human.ts';
@@ -41,7 +42,7 @@ export class TraceLog implements Disposable {
       this.#out.write(text);
       return;
     }
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.from(printableText(text));
     for (let at = 0; at < bytes.length; ) at += writeSync(this.#descriptor, bytes, at);
     this.#bytes += bytes.length;
   }

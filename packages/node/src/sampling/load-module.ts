@@ -73,7 +73,10 @@ function tellExit(path: string, absolute: string, status: number): void {
   const { stack } = new Error();
   if (typeof stack !== 'string') return;
   if (!stack.includes(pathToFileURL(absolute).href) && !stack.includes(absolute)) return;
-  writeSync(2, `counterpoint: ${path} has called process.exit(${status}) while it was loaded\n`);
+  writeSync(
+    2,
+    `${printable(`counterpoint: ${path} has called process.exit(${status}) while it was loaded`)}\n`,
+  );
   if (status === 0) process.exitCode = 1;
 }
 

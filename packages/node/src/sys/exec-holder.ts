@@ -56,7 +56,9 @@ execve(order.program, [...order.words, null], [...order.env, null]);
 const failed = koffi.errno();
 // A script without a first line that names its interpreter: the shell's, as execvp(3) does it.
 if (failed === errno.ENOEXEC) execve('/bin/sh', ['/bin/sh', order.program, ...order.words.slice(1), null], [...order.env, null]);
-console.error(order.words[0] + ': ' + (Object.keys(errno).find((key) => errno[key] === failed) ?? failed));
+const unsafe = /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]/g;
+const shown = order.words[0].replace(unsafe, (char) => '\\\\u' + char.charCodeAt(0).toString(16).padStart(4, '0'));
+console.error(shown + ': ' + (Object.keys(errno).find((key) => errno[key] === failed) ?? failed));
 process.exit(failed === errno.ENOENT ? 127 : 126);
 `;
 

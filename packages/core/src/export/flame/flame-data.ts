@@ -1,3 +1,4 @@
+import { printableJson } from '../../base/index.ts';
 import type { Profile } from '../../profile/index.ts';
 import type { ByteWriter } from '../byte-writer.ts';
 import { isIncomplete, lossTotals } from '../loss-words.ts';
@@ -171,7 +172,7 @@ export function* writeFlameData(
 }
 
 function safeJson(out: ByteWriter, value: unknown): void {
-  out.text(escapeJson(JSON.stringify(value)));
+  out.text(escapeJson(printableJson(value)));
 }
 
 /** In JSON these characters occur only inside strings, where an escape means the same. */
