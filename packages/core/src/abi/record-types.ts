@@ -156,3 +156,6 @@ export const PERF_CONTEXT_GUEST = -2048;
 export const PERF_CONTEXT_GUEST_KERNEL = -2176;
 export const PERF_CONTEXT_GUEST_USER = -2560;
 export const PERF_CONTEXT_MAX = -4095;
+
+/** Addresses in a call chain at most, where an attr says nothing: kernel.perf_event_max_stack as kernels have it (PERF_MAX_STACK_DEPTH). */
+export const PERF_MAX_STACK_DEPTH = 127;

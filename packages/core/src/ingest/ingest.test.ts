@@ -80,6 +80,8 @@ test('user stacks that are not unwound are told of', async () => {
   const attr = makeAttr({
     ...ATTR,
     sampleType: ATTR.sampleType | BigInt(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER),
+    // As perf sets it: the chain of user code is to come from the stack.
+    flags: { ...ATTR.flags, excludeCallchainUser: 1 },
   });
   const reader = await openPerfData(memorySource(recording([], {}, attr)));
   const { diagnostics } = await ingestPerfData(reader);

@@ -1,8 +1,7 @@
-import { PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER } from '../abi/index.ts';
 import { type ProgressListener, TWO_32, toBigInt } from '../base/index.ts';
 import { ERROR_OVERFLOW, scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
 import type { LossLedger } from '../loss/index.ts';
-import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
+import { hasRawUserStacks, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
 import { MODE_KERNEL, NONE, Profile, type ProfileMeta } from '../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
 import { MergedSamples, ThreadRows } from './merged-samples.ts';
@@ -69,11 +68,7 @@ export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null 
         'Intel PT in a file is decoded with --itrace; what comes through a pipe only where the option is given. Other traces: `perf script --itrace=...`.',
     });
   }
-  const hasUserStacks = reader.events.events.some(
-    ({ layout }) =>
-      (layout.sampleType & PERF_SAMPLE_STACK_USER) !== 0 && (layout.sampleType & PERF_SAMPLE_REGS_USER) !== 0,
-  );
-  if (hasUserStacks) {
+  if (reader.events.events.some(hasRawUserStacks)) {
     notes.push({
       code: 'user-stacks-not-unwound',
       path: 'user stacks',

@@ -83,6 +83,7 @@ export class SampleWalker implements RecordSink {
       reader.damage,
       reader.littleEndian,
       (event, fields, lo, hi) => this.sample(event, fields, lo, hi),
+      (view, event, fields, le) => this.losses.parts(view, event, fields, le),
     );
   }
 

@@ -15,7 +15,7 @@ import {
 } from '../abi/index.ts';
 import { eventNameFromAttr } from '../events/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
-import { makeAttr } from '../records/index.ts';
+import { makeAttr, NO_CHAIN_LIMIT } from '../records/index.ts';
 import { PT_CONFIG_EVENT_TRACE } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 
@@ -95,6 +95,8 @@ export function addSyntheticEvents(
       config,
       sampleType: BigInt(bits),
       samplePeriodOrFreq: BigInt(period),
+      // The options say how deep its chains go, not the kernel.
+      sampleMaxStack: NO_CHAIN_LIMIT,
       flags: { sampleIdAll: 1, excludeUser, excludeKernel, excludeHv, excludeHost, excludeGuest },
     });
     return reader.events.add(attr, [id++], name ?? eventNameFromAttr(attr));

@@ -9,6 +9,10 @@ export const LOSS_KINDS = {
   'lost-samples': 'samples',
   /** Between PERF_RECORD_THROTTLE and UNTHROTTLE: the event was stopped because it interrupted too often. */
   throttled: 'nanoseconds',
+  /** Samples whose call chain has as many addresses as the kernel allows: it stops there, and outer callers are missing. */
+  'call-chain-cut': 'samples',
+  /** Samples with a copy of the user's stack (`--call-graph dwarf`), which is not unwound: callers in user code are missing. */
+  'user-stack-not-unwound': 'samples',
   /** PERF_RECORD_AUX with TRUNCATED, COLLISION or PARTIAL set. */
   'aux-truncated': 'records',
   /** PERF_RECORD_AUX with OVERWRITE set: older trace data was overwritten. */

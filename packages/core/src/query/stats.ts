@@ -81,6 +81,7 @@ export async function collectStats(reader: PerfDataReader, options: StatsOptions
       const time = hasTime ? relativeNs(fields.timeLo, fields.timeHi, reader.baseTime) : Number.NaN;
       losses.sample((bits & PERF_SAMPLE_CPU) !== 0 ? fields.cpu : -1, time);
     },
+    (view, event, fields, le) => losses.parts(view, event, fields, le),
   );
   const { trace = null, ...scan } = options;
   const outcome = await scanWithTrace(

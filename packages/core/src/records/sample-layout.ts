@@ -2,10 +2,13 @@ import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_COUNTERS,
   PERF_SAMPLE_BRANCH_HW_INDEX,
+  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_ID,
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
+  PERF_SAMPLE_PERIOD,
+  PERF_SAMPLE_READ,
   PERF_SAMPLE_STREAM_ID,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
@@ -41,6 +44,8 @@ export class SampleLayout {
   /** Offset from the start of a sample record, or -1. */
   readonly timeFromStart: number;
   readonly idFromStart: number;
+  /** Of the count of a call chain; -1 also where values of counters stand before it. */
+  readonly chainFromStart: number;
   /** Size of the trailer of other kernel records, 0 without `sample_id_all`. */
   readonly trailerSize: number;
   /** Offset back from the end of such a record (`end - timeFromEnd`), or -1. */
@@ -70,6 +75,20 @@ export class SampleLayout {
       ? 8
       : has(PERF_SAMPLE_ID)
         ? start + words(PERF_SAMPLE_IP, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_SAMPLE_ADDR)
+        : -1;
+    this.chainFromStart =
+      has(PERF_SAMPLE_CALLCHAIN) && !has(PERF_SAMPLE_READ)
+        ? start +
+          words(
+            PERF_SAMPLE_IP,
+            PERF_SAMPLE_TID,
+            PERF_SAMPLE_TIME,
+            PERF_SAMPLE_ADDR,
+            PERF_SAMPLE_ID,
+            PERF_SAMPLE_STREAM_ID,
+            PERF_SAMPLE_CPU,
+            PERF_SAMPLE_PERIOD,
+          )
         : -1;
 
     const afterTime = words(PERF_SAMPLE_ID, PERF_SAMPLE_STREAM_ID, PERF_SAMPLE_CPU) + identifier;

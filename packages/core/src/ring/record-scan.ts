@@ -29,6 +29,13 @@ export class TimeRange {
 /** Types below this are counted one by one; newer ones together in the last place. */
 const TYPE_PLACES = 256;
 
+/** Samples whose call chain is long. */
+export interface LongChains {
+  /** Where the count stands in each sample: `SampleLayout.chainFromStart`. */
+  chainFromStart: number;
+  words: number;
+}
+
 /** Called for a record of a type that was asked for. `view` holds the whole record at `offset`; *borrowed*. */
 export type RecordVisitor = (type: number, view: DataView<ArrayBuffer>, offset: number, size: number) => void;
 
@@ -48,11 +55,24 @@ export class RecordScan {
   private readonly visit: RecordVisitor;
   /** Where the time stands in a sample, in words of 4 bytes, or -1. */
   private readonly timeWord: number;
+  /** Where the count of a call chain's words stands in a sample, in words of 4 bytes, or -1; samples with as many are visited. */
+  private readonly chainWord: number;
+  private readonly chainLimit: number;
   /** For records that wrap. Grows to the largest record seen: at most 64 KiB. */
   private scratch = new DataView(new ArrayBuffer(0));
 
-  /** `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. */
-  constructor(visitedTypes: readonly number[], visit: RecordVisitor, timeFromStart = -1) {
+  /**
+   * `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. `longChains`: visit samples whose call
+   * chain has so many words or more, too.
+   */
+  constructor(
+    visitedTypes: readonly number[],
+    visit: RecordVisitor,
+    timeFromStart = -1,
+    longChains: LongChains | null = null,
+  ) {
+    this.chainWord = longChains === null ? -1 : longChains.chainFromStart >> 2;
+    this.chainLimit = longChains?.words ?? 0;
     this.timeWord = timeFromStart < 0 ? -1 : timeFromStart >> 2;
     for (const type of visitedTypes) this.isVisited[type] = 1;
     this.visit = visit;
@@ -88,6 +108,9 @@ export class RecordScan {
       if (type === PERF_RECORD_SAMPLE) {
         if (firstSample < 0) firstSample = word;
         lastSample = word;
+        const { chainWord } = this;
+        if (chainWord >= 0 && words[(word + chainWord) & (words.length - 1)]! >= this.chainLimit)
+          this.visitRecord(data, type, offset, size);
       }
       if (this.isVisited[type] === 1) this.visitRecord(data, type, offset, size);
       offset = (offset + size) & mask;

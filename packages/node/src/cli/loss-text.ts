@@ -21,6 +21,10 @@ const WORDS: Record<LossKind, string> = {
     'runs of a program on a tracepoint that the kernel left out: another was running on that CPU',
   'format-suspended': 'of time in which a format had its counters suspended',
   'format-while-suspended': 'overflows that came while a format was suspended',
+  'call-chain-cut':
+    'samples with call chains cut at the limit of depth of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
+  'user-stack-not-unwound':
+    'samples with a copy of the user stack that is not unwound: their callers in user code are missing (record with -g)',
   'aux-truncated': 'stretches of trace data cut short',
   'trace-overflow': 'overflows in which the processor lost trace packets',
   'trace-error': 'places where the trace could not be followed: what ran there is missing',

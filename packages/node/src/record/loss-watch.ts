@@ -35,6 +35,9 @@ export class LossWatch {
   readonly #eventName: (id: bigint) => string | null;
   readonly #throttled = new Map<bigint, Throttled>();
 
+  /** Samples of each event whose call chain was cut at the kernel's limit. */
+  readonly #cutChains = new Map<string, number>();
+
   constructor(eventName: (id: bigint) => string | null) {
     this.#eventName = eventName;
   }
@@ -67,11 +70,18 @@ export class LossWatch {
     }
   }
 
+  /** A sample with as many addresses as the kernel puts into a call chain. */
+  cutChain(event: string): void {
+    this.#cutChains.set(event, (this.#cutChains.get(event) ?? 0) + 1);
+  }
+
   /** Events that were never let go again, and losses that only the events' own counts tell of. */
   finish(counts: readonly { name: string; lostSamples: bigint | null }[]): void {
     for (const began of this.#throttled.values())
       this.ledger.add({ kind: 'throttled', ...began, count: 0n, exact: false });
     this.#throttled.clear();
+    for (const [event, count] of this.#cutChains) this.ledger.add({ kind: 'call-chain-cut', event, count });
+    this.#cutChains.clear();
     const lossy = counts.filter(({ lostSamples }) => lostSamples !== null && lostSamples > 0n);
     this.ledger.addUntold(
       this.lostRecords,

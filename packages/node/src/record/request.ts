@@ -1,8 +1,10 @@
+import { PERF_MAX_STACK_DEPTH } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { kernelSetting } from '../probe/index.ts';
 import { defaultEvent, type Note, type SamplingOptions, type SessionTarget } from '../session/index.ts';
 import { listThreads, requireOnline, requireProcess, requireThread } from '../target/index.ts';
+import { CHAIN_PARTS } from './long-chains.ts';
 import type { RecordOptions } from './options.ts';
 
 /** What `callGraph` may be; programs without types may give anything. */
@@ -73,6 +75,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     ...(period === undefined ? {} : { period: BigInt(period) }),
     isRateGiven: options.frequency !== undefined || period !== undefined,
     callchains: callGraph === undefined || callGraph === false ? 'none' : callchains,
+    ...chainLimits(callGraph === undefined || callGraph === false, notes),
     inherit: options.inherit ?? true,
     wholeCpus: scope.kind === 'cpus',
     enableOnExec: scope.kind === 'command',
@@ -135,4 +138,28 @@ export async function resolveEvents(events: RecordOptions['events']): Promise<Pa
     parsed.push(...parseEvents(text, lookup, { firstGroup: Math.max(-1, ...groups) + 1 }));
   }
   return parsed;
+}
+
+/** The kernel's limits of call chains, where they are not what readers expect. */
+export function chainLimits(
+  hasNone: boolean,
+  notes: Note[],
+  setting: (name: string) => number | null = kernelSetting,
+): { maxStack?: number } {
+  if (hasNone) return {};
+  const parts = setting('perf_event_max_contexts_per_stack');
+  if (parts !== null && parts < CHAIN_PARTS) {
+    notes.push({
+      kind: 'no-callchains',
+      text: `kernel.perf_event_max_contexts_per_stack is ${parts}: call chains end after the ${parts === 0 ? 'first address' : 'kernel, without callers in user code'} (usually 8)`,
+    });
+  }
+  const most = setting('perf_event_max_stack');
+  if (most === 0) {
+    notes.push({
+      kind: 'no-callchains',
+      text: `kernel.perf_event_max_stack is 0: call chains are empty (usually ${PERF_MAX_STACK_DEPTH})`,
+    });
+  }
+  return most === null || most === 0 || most === PERF_MAX_STACK_DEPTH ? {} : { maxStack: most };
 }

@@ -1,4 +1,4 @@
-import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
+import { PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
@@ -22,6 +22,7 @@ import type { BuildIdCollector } from './build-ids.ts';
 import { closingRecords } from './closing-records.ts';
 import type { FormatRecording, FormatResult } from './format-recording.ts';
 import { layoutFinder } from './layout-finder.ts';
+import { cutChains, hiddenCuts } from './long-chains.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
@@ -275,15 +276,22 @@ export class SessionRecording {
     const { session } = this.#parts;
     const first = new SampleLayout(session.events[0]!.attr);
     const layoutAt = layoutFinder(session.events);
+    const cut = cutChains(session.events);
     return new RecordScan(
       [PERF_RECORD_MMAP2, ...(this.#taken === null ? [] : TAKEN_TYPES), ...LOSS_TYPES],
       (type, view, offset, size) => {
+        if (type === PERF_RECORD_SAMPLE) {
+          const event = cut?.eventOfCut(view, offset) ?? null;
+          if (event !== null) this.#loss.cutChain(event);
+          return;
+        }
         const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
         if (type === PERF_RECORD_MMAP2) this.#addMap(record);
         this.#taken?.add(record);
         this.#loss.add(record, this.#reader.currentCpu);
       },
       first.timeFromStart,
+      cut?.long ?? null,
     );
   }
 
@@ -303,14 +311,16 @@ export class SessionRecording {
     this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
     // Where records were lost, so may have been the one of the program's map.
     const isSure = this.#loss.lostRecords === 0n;
-    const takenEvents = new LossLedger();
-    for (const one of this.#takenProcesses) takenEvents.add(takenLoss(one, isSure));
-    this.#loss.ledger.addEntries(takenEvents.list());
+    const untold = new LossLedger();
+    for (const one of this.#takenProcesses) untold.add(takenLoss(one, isSure));
+    // No record of the kernel tells of them, nor of these.
+    for (const cut of hiddenCuts(session.events)) untold.add(cut);
+    this.#loss.ledger.addEntries(untold.list());
     const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
     const time = this.#scan.sampleTimes.get()?.last ?? 0n;
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
-      const losses = [...formatLosses, { events: [], entries: takenEvents.list() }];
+      const losses = [...formatLosses, { events: [], entries: untold.list() }];
       return closingRecords(session.events, { lost, formatLosses: losses, unwritten }, time);
     };
     try {

@@ -32,6 +32,8 @@ export interface SamplingOptions {
   /** Whether `frequency` or `period` were asked for: then they also hold for tracepoints, which else record each hit. */
   isRateGiven: boolean;
   callchains: 'none' | 'both' | 'user' | 'kernel';
+  /** What the kernel takes as the most addresses of a call chain, where that is another number than readers expect. */
+  maxStack?: number;
   inherit: boolean;
   /** Whole CPUs are watched, so a sample must say on which one it was taken. */
   wholeCpus: boolean;
@@ -130,7 +132,9 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     bits |= PERF_SAMPLE_CALLCHAIN;
     attr.flags.excludeCallchainKernel = options.callchains === 'user' ? 1 : 0;
     attr.flags.excludeCallchainUser = options.callchains === 'kernel' ? 1 : 0;
-    if (event.options.maxStack !== undefined) attr.sampleMaxStack = event.options.maxStack;
+    // Said in the attr, so that a reader knows which chains were cut.
+    const maxStack = event.options.maxStack ?? options.maxStack;
+    if (maxStack !== undefined) attr.sampleMaxStack = maxStack;
   }
   // The kernel samples its own functions only without the user's part of a call chain.
   if (event.tracepoint?.system === 'ftrace' && event.tracepoint.name === 'function')

@@ -1,4 +1,9 @@
-import { PERF_RECORD_SAMPLE } from '../../abi/index.ts';
+import {
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
+} from '../../abi/index.ts';
 import { TWO_32 } from '../../base/index.ts';
 import { type PerfEventAttr, SampleLayout } from '../../records/index.ts';
 
@@ -9,6 +14,13 @@ export interface RecordedEvent {
   ids: number[];
   name: string;
   layout: SampleLayout;
+}
+
+/** Whether samples have the user's stack and registers, and no call chain of user code: callers come by unwinding only. */
+export function hasRawUserStacks({ attr, layout }: RecordedEvent): boolean {
+  const has = (bits: number) => (layout.sampleType & bits) !== 0;
+  const hasChain = has(PERF_SAMPLE_CALLCHAIN) && attr.flags.excludeCallchainUser === 0;
+  return has(PERF_SAMPLE_STACK_USER) && has(PERF_SAMPLE_REGS_USER) && !hasChain;
 }
 
 /** More ids than any recording has (one per event and CPU or thread); beyond it they are taken for damage. */

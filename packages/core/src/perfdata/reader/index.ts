@@ -7,7 +7,7 @@ export {
   type UnreadableFile,
 } from './directory-source.ts';
 export type { RecordedEvent } from './event-table.ts';
-export { EventTable } from './event-table.ts';
+export { EventTable, hasRawUserStacks } from './event-table.ts';
 export { LossCollector } from './loss-collector.ts';
 export type { OrderedRecord } from './read-records.ts';
 export { readRecords } from './read-records.ts';

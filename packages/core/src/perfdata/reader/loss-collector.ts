@@ -14,16 +14,20 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
 import { toBigInt } from '../../base/index.ts';
-import { decodeLossEntry, type LossFacts, LossLedger } from '../../loss/index.ts';
+import { decodeLossEntry, type LossFacts, type LossKind, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
+  chainLimit,
   decodeRecord,
+  isChainAtLimit,
   type LostRecord,
   type LostSamplesRecord,
+  type SampleFields,
   type ThrottleRecord,
 } from '../../records/index.ts';
-import type { RecordedEvent } from './event-table.ts';
+import { hasRawUserStacks, type RecordedEvent } from './event-table.ts';
 import type { PerfDataReader } from './reader.ts';
+import { relativeNs } from './sample-stream.ts';
 
 const MAX_CPUS = 8192;
 const MAX_TIME_NS = 2n ** 64n - 1n;
@@ -33,6 +37,13 @@ interface Throttled {
   cpu: number | null;
   tid: number | null;
   fromNs: bigint;
+}
+
+/** Samples of an event that are there, without all of their callers. */
+interface ShortStacks {
+  samples: number;
+  firstNs: number;
+  lastNs: number;
 }
 
 /** An event's count of lost samples, as a record at the end of a recording tells it. */
@@ -74,6 +85,8 @@ export class LossCollector {
   /** Sum of what LOST records told. */
   private lostRecords = 0n;
   private newestSampleNs = -Infinity;
+  private readonly cutChains = new Map<RecordedEvent, ShortStacks>();
+  private readonly rawStacks = new Map<RecordedEvent, ShortStacks>();
 
   constructor(reader: PerfDataReader) {
     this.reader = reader;
@@ -83,6 +96,38 @@ export class LossCollector {
   sample(cpu: number, timeNs: number): void {
     this.lastSampleNs[slotOf(cpu)] = timeNs;
     if (timeNs > this.newestSampleNs) this.newestSampleNs = timeNs;
+  }
+
+  /** The parts of a sample record: what its stacks lack. Called once for each. */
+  parts(view: DataView, event: RecordedEvent, fields: SampleFields, littleEndian: boolean): void {
+    const { chainOffset, chainCount, userStackDynamicSize } = fields;
+    const limit = chainLimit(event.attr);
+    if (chainCount >= limit && isChainAtLimit(view, chainOffset, chainCount, limit, littleEndian))
+      this.addShort(this.cutChains, event, fields);
+    if (userStackDynamicSize > 0 && hasRawUserStacks(event)) this.addShort(this.rawStacks, event, fields);
+  }
+
+  private addShort(
+    stacks: Map<RecordedEvent, ShortStacks>,
+    event: RecordedEvent,
+    fields: SampleFields,
+  ): void {
+    const hasTime = event.layout.timeFromStart >= 0;
+    const timeNs = hasTime ? relativeNs(fields.timeLo, fields.timeHi, this.reader.baseTime) : Number.NaN;
+    const sum = stacks.get(event);
+    if (sum === undefined) stacks.set(event, { samples: 1, firstNs: timeNs, lastNs: timeNs });
+    else {
+      sum.samples++;
+      sum.lastNs = timeNs;
+    }
+  }
+
+  private addShortStacks(kind: LossKind, stacks: Map<RecordedEvent, ShortStacks>): void {
+    for (const [event, { samples, firstNs, lastNs }] of stacks) {
+      const [fromNs, toNs] = [firstNs, lastNs].map((ns) => (Number.isNaN(ns) ? null : this.absoluteNs(ns)));
+      this.ledger.add({ kind, event: event.name, count: samples, fromNs: fromNs!, toNs: toNs! });
+    }
+    stacks.clear();
   }
 
   /** Any other record; those that do not speak of loss are ignored. */
@@ -257,6 +302,8 @@ export class LossCollector {
   /** The scan is over: what never ended, and what the file itself lacks. */
   finish(): void {
     this.addUntold();
+    this.addShortStacks('call-chain-cut', this.cutChains);
+    this.addShortStacks('user-stack-not-unwound', this.rawStacks);
     for (const began of this.throttled.values()) this.addThrottled(began, null);
     this.throttled.clear();
     if (this.throttleWithoutTime > 0) {

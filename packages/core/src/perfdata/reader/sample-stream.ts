@@ -11,6 +11,14 @@ export type OnSample = (
   periodHi: number,
 ) => void;
 
+/** Called once for each sample record, before its samples. */
+export type OnSampleParts = (
+  view: DataView,
+  event: RecordedEvent,
+  fields: SampleFields,
+  littleEndian: boolean,
+) => void;
+
 const NO_TID = -1;
 
 /**
@@ -23,14 +31,22 @@ export class SampleStream {
   private readonly damage: DamageLog;
   private readonly le: boolean;
   private readonly onSample: OnSample;
+  private readonly onParts: OnSampleParts;
   /** Last value of each counter, by id (and thread where values are per thread). */
   private readonly lastValues = new Map<string, bigint>();
 
-  constructor(events: EventTable, damage: DamageLog, littleEndian: boolean, onSample: OnSample) {
+  constructor(
+    events: EventTable,
+    damage: DamageLog,
+    littleEndian: boolean,
+    onSample: OnSample,
+    onParts: OnSampleParts,
+  ) {
     this.events = events;
     this.damage = damage;
     this.le = littleEndian;
     this.onSample = onSample;
+    this.onParts = onParts;
   }
 
   /** A PERF_RECORD_SAMPLE at `[start, end)`. */
@@ -46,6 +62,7 @@ export class SampleStream {
       this.damage.add('short-sample', fileOffset);
       return;
     }
+    this.onParts(view, event, fields, this.le);
     if ((layout.sampleType & PERF_SAMPLE_READ) !== 0) {
       this.counterSamples(view, end, event, fileOffset);
       return;

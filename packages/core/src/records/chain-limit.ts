@@ -1,0 +1,31 @@
+import { PERF_CONTEXT_MAX, PERF_MAX_STACK_DEPTH } from '../abi/index.ts';
+import type { PerfEventAttr } from './attr.ts';
+
+/** Beyond what the kernel's own setting can be (kernel.perf_event_max_stack): chains that something else made. */
+export const NO_CHAIN_LIMIT = 0xffff;
+
+/** How many addresses the kernel puts into a call chain at most: as the event asked, else as kernels have it. */
+export function chainLimit({ sampleMaxStack }: Pick<PerfEventAttr, 'sampleMaxStack'>): number {
+  return sampleMaxStack === 0 ? PERF_MAX_STACK_DEPTH : sampleMaxStack;
+}
+
+/**
+ * Whether a chain of `count` words at `offset` has as many addresses as the kernel allows: it stops there, outermost callers are
+ * missing. Markers of parts (`PERF_CONTEXT_*`) do not count.
+ */
+export function isChainAtLimit(
+  view: DataView,
+  offset: number,
+  count: number,
+  limit: number,
+  le: boolean,
+): boolean {
+  if (count < limit) return false;
+  let addresses = 0;
+  for (let at = offset; at < offset + count * 8; at += 8) {
+    const low = view.getInt32(at + (le ? 0 : 4), le);
+    const isMarker = low < 0 && low >= PERF_CONTEXT_MAX && view.getInt32(at + (le ? 4 : 0), le) === -1;
+    if (!isMarker) addresses++;
+  }
+  return addresses >= limit;
+}
