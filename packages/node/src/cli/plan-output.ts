@@ -11,6 +11,7 @@ import type { PlannedFormat } from '../record/index.ts';
 import {
   isInherited,
   KEEPER,
+  needsKeptContext,
   openedSampleType,
   type PlannedEvent,
   PROBE_FILES,
@@ -121,7 +122,7 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
       const pid = task === COMMAND_PID || cgroup !== null ? null : task;
       const definedIn =
         probe !== null && isInherited(event.attr, task, flags) ? PROBE_FILES[probe.kind] : null;
-      if (definedIn !== null && !kept.has(task)) {
+      if (probe !== null && definedIn !== null && needsKeptContext(probe) && !kept.has(task)) {
         kept.add(task);
         opens.push(plannedKeeper(name, pid));
       }

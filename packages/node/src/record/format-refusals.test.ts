@@ -52,11 +52,16 @@ describe('as nobody', { skip: noNobody() }, () => {
   test('without capabilities, and with one of the two', () => {
     for (const [capabilities, missing] of [
       [[], /CAP_BPF and CAP_PERFMON missing; kernel\.unprivileged_bpf_disabled is [12]/],
-      [['perfmon'], /refused: CAP_BPF missing;/],
+      [['perfmon'], /may not load: CAP_BPF missing;/],
     ] as const) {
       const { status, stderr } = recordAs(capabilities);
       assert.notEqual(status, 0);
       assert.match(stderr, missing);
+      assert.match(
+        stderr,
+        /the sampling format histogram runs a program in the kernel \(eBPF\), which this user may not load/,
+      );
+      assert.doesNotMatch(stderr, /map "/);
       assert.match(stderr, /counterpoint doctor/);
       assert.ok(!existsSync(marker) && !existsSync(output), 'the command ran');
     }

@@ -79,9 +79,23 @@ const OF_THE_FORMAT: ReadonlySet<string> = new Set([
 
 /** An error of the loader, which knows maps and programs, and not whose they are. */
 export function explainLoading(format: SamplingFormat, error: unknown): unknown {
+  if (error instanceof CounterpointError && error.code === 'ERR_BPF_RIGHTS')
+    return withoutRights(format, error);
   if (!(error instanceof CounterpointError) || !OF_THE_FORMAT.has(error.code)) return error;
   const { code, message, remedy } = error;
   const explained = new CounterpointError(code, `${formatText(format)}: ${message}`, remedy);
+  explained.cause = error;
+  return explained;
+}
+
+/** Which map or program was refused first says nothing to who wants a recording. */
+function withoutRights(format: SamplingFormat, error: CounterpointError): CounterpointError {
+  const why = error.message.slice(error.message.indexOf(' is refused: ') + ' is refused: '.length);
+  const explained = new CounterpointError(
+    error.code,
+    `${formatText(format)} runs a program in the kernel (eBPF), which this user may not load: ${why}`,
+    `${error.remedy}\nWithout a format, the kernel's own records (counterpoint record) ask for no such right.`,
+  );
   explained.cause = error;
   return explained;
 }

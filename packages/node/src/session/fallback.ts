@@ -142,6 +142,11 @@ const includeGuests: Fallback = {
   },
 };
 
+/** Of a PMU that the kernel numbers when its driver is loaded. */
+function isOfDriver({ attr }: PlannedEvent): boolean {
+  return attr.type > PERF_TYPE_BREAKPOINT;
+}
+
 /** What a counted event can give up; tried in this order. It is never counted by another event. */
 export const COUNTING_FALLBACKS: readonly Fallback[] = [lowerPrecision, leaveKernelOut, includeGuests];
 
@@ -150,6 +155,11 @@ const SAMPLING_FALLBACKS: readonly Fallback[] = [
   lowerPrecision,
   cyclesToClock,
   leaveKernelOut,
+  // Before what says that the kernel is old: a PMU that counts for the whole machine says the same of guests.
+  {
+    ...includeGuests,
+    applies: (code, event, facts) => isOfDriver(event) && includeGuests.applies(code, event, facts),
+  },
   leaveChildrenOut,
   dropLostFormat,
   ...dropFlags,

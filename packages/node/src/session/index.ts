@@ -7,7 +7,7 @@ export { explainMmapError, explainOpenError, type RefusedOpen } from './open-err
 export { beyondAttr, descriptorsOf, isInherited, openedSampleType, openPlannedEvent } from './open-event.ts';
 export type { OpenPlan, OpenRow, SessionTarget } from './open-plan.ts';
 export { planOpen } from './open-plan.ts';
-export { probeAsTracepoint } from './open-probe.ts';
+export { needsKeptContext, probeAsTracepoint } from './open-probe.ts';
 export { type OpenOptions, openSession } from './open-session.ts';
 export { PermissionError } from './permission-error.ts';
 export { defaultEvent, planEvents, type SamplingOptions } from './plan-events.ts';

@@ -4,7 +4,7 @@ import type { ParsedEvent } from '@counterpoint/core/events';
 import { encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import type { Note } from './notes.ts';
-import { openProbe } from './open-probe.ts';
+import { needsKeptContext, openProbe } from './open-probe.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
 /** What an event is beside its attr. */
@@ -76,7 +76,8 @@ export function descriptorsOf(
   const kept = new Set<number>();
   for (const { event, task } of rows) {
     const { attr, probe } = events[event]!;
-    if (probe !== null && probe !== undefined && isInherited(attr, task, flags)) kept.add(task);
+    if (probe !== null && probe !== undefined && needsKeptContext(probe) && isInherited(attr, task, flags))
+      kept.add(task);
   }
   return rows.length + kept.size;
 }

@@ -43,6 +43,7 @@ describe('a probe that children inherit', () => {
         [attr.type, attr.config, attr.config1, attr.config2, attr.flags.inherit],
         [PERF_TYPE_TRACEPOINT, BigInt(sys.tracefs.ids.get(name)!), 0n, 0n, 1],
       );
+      assert.equal(sys.events.length, probe.kind === 'uprobe' ? 2 : 1);
       fd.close();
       assert.deepEqual(sys.tracefs.commands.slice(1), [`${file} -:${name}`]);
       assert.equal(sys.closed.length, sys.events.length);

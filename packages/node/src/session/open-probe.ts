@@ -37,9 +37,11 @@ function openDefined(probe: Probe, attr: PerfEventAttr, opening: ProbeOpening): 
     for (const each of held) each();
   };
   try {
-    const keeper = keepContext(opening.sys, opening.task);
-    if (keeper === null) addNote(opening.notes, CHILDREN_MISSED);
-    else held.push(keeper.release);
+    if (needsKeptContext(probe)) {
+      const keeper = keepContext(opening.sys, opening.task);
+      if (keeper === null) addNote(opening.notes, CHILDREN_MISSED);
+      else held.push(keeper.release);
+    }
     const fd = opening.open(probeAsTracepoint(attr, id));
     fd.afterClose(releaseAll);
     return fd;
@@ -47,6 +49,11 @@ function openDefined(probe: Probe, attr: PerfEventAttr, opening: ProbeOpening): 
     releaseAll();
     throw error;
   }
+}
+
+/** Breakpoints in the kernel's code are there for everybody. */
+export function needsKeptContext({ kind }: Probe): boolean {
+  return kind === 'uprobe';
 }
 
 const CHILDREN_MISSED: Note = {

@@ -3,6 +3,7 @@ import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { raiseDescriptorLimit } from './descriptor-limit.ts';
 import { type FallbackFacts, fallBack } from './fallback.ts';
+import { whyNotSampled } from './not-sampled.ts';
 import { addNote, type Note } from './notes.ts';
 import { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 import { descriptorsOf, openPlannedEvent } from './open-event.ts';
@@ -33,6 +34,9 @@ export function openSession(sys: Sys, plan: OpenPlan, options: OpenOptions = {})
     throw error;
   }
 }
+
+/** Errnos with which a PMU refuses what it cannot do. */
+const NOT_SUPPORTED: ReadonlySet<string> = new Set(['EINVAL', 'ENOENT', 'EOPNOTSUPP']);
 
 class Opening {
   readonly #sys: Sys;
@@ -119,7 +123,8 @@ class Opening {
         )
           continue;
         if (fallBack(event, error.code, this.#facts, this.#notes)) continue;
-        throw explainOpenError(error, this.#refused(event, row));
+        const why = NOT_SUPPORTED.has(error.code) ? whyNotSampled(this.#sys, event, row) : null;
+        throw why ?? explainOpenError(error, this.#refused(event, row));
       }
     }
   }

@@ -14,7 +14,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { type EventLookup, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
-import { FakeSys, liveHandles } from '../sys/index.ts';
+import { type FakeEvent, FakeSys, liveHandles } from '../sys/index.ts';
 import {
   defaultEvent,
   type Note,
@@ -261,6 +261,49 @@ describe('openSession', () => {
       notes[0]!.text,
       /^recording cpu-clock:u instead of cycles:P: .*user space only, and .*no hardware cycles/,
     );
+  });
+
+  test('what can be counted and not sampled, or only of whole CPUs, is told apart', () => {
+    const sys = new FakeSys();
+    const refused = (refuse: FakeSys['refuseOpen']) => {
+      sys.refuseOpen = refuse;
+      const notes: Note[] = [];
+      let told = '';
+      assert.throws(
+        () => open(sys, 'cpu-clock', 2, 4, notes),
+        (error: Error & { code: string; remedy: string }) => {
+          told = `${error.code}: ${error.message}; ${error.remedy}`;
+          return true;
+        },
+      );
+      return told;
+    };
+    const isSampled = ({ attr }: FakeEvent) => attr.samplePeriodOrFreq !== 0n;
+    assert.match(
+      refused((event) => (isSampled(event) ? 'EINVAL' : null)),
+      /^ERR_EVENT_NOT_SAMPLED: cpu-clock can be counted and not sampled.*counterpoint stat -e cpu-clock\. Or .*:S'$/,
+    );
+    assert.match(
+      refused((event) => (isSampled(event) || event.pid !== -1 ? 'EINVAL' : null)),
+      /^ERR_EVENT_WHOLE_CPUS: cpu-clock is counted for whole CPUs, not for programs or threads; .*-a/,
+    );
+    assert.match(
+      refused(() => 'EINVAL'),
+      /^ERR_EVENT_OPEN/,
+    );
+    assert.equal(sys.closed.length, sys.events.length);
+  });
+
+  test('a PMU of a driver that cannot leave guests out is asked to count them before anything else is given up', () => {
+    const sys = new FakeSys();
+    sys.refuseOpen = ({ attr }) => (attr.flags.excludeGuest === 1 ? 'EINVAL' : null);
+    const [event] = parse('cpu-clock');
+    event!.attr.type = 77;
+    const notes: Note[] = [];
+    using session = open(sys, [event!], 2, 4, notes);
+    const { attr } = session.events[0]!;
+    assert.deepEqual([attr.flags.excludeGuest, attr.flags.ksymbol, notes], [0, 1, []]);
+    assert.ok(has(attr.readFormat, PERF_FORMAT_LOST));
   });
 
   test('precision that was asked for is not lowered', () => {

@@ -1,0 +1,49 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import { type Sys, SysError } from '../sys/index.ts';
+import { openPlannedEvent } from './open-event.ts';
+import type { PlannedEvent } from './planned-event.ts';
+
+/**
+ * Where the kernel only says EINVAL (or that it has no such event): whether it is the sampling that it refuses, or the program as a
+ * target. It is asked for the event as a counter, which costs nothing. Null where that is refused, too.
+ */
+export function whyNotSampled(
+  sys: Sys,
+  event: PlannedEvent,
+  { task, cpu }: { task: number; cpu: number },
+): CounterpointError | null {
+  const { requestedName: name } = event;
+  const isWhole = task === -1;
+  if (isCounted(sys, event, task, cpu))
+    return new CounterpointError(
+      'ERR_EVENT_NOT_SAMPLED',
+      `${name} can be counted and not sampled: its counter does not interrupt`,
+      `Count it: counterpoint stat -e ${name}. Or read it at each sample of another event: -e '{cpu-clock,${name}}:S'`,
+    );
+  if (isWhole || !isCounted(sys, event, -1, cpu)) return null;
+  return new CounterpointError(
+    'ERR_EVENT_WHOLE_CPUS',
+    `${name} is counted for whole CPUs, not for programs or threads`,
+    `Watch whole CPUs: -a, or -C CPUS; where it cannot be sampled there, either, count it: counterpoint stat -a -e ${name}`,
+  );
+}
+
+function isCounted(sys: Sys, event: PlannedEvent, task: number, cpu: number): boolean {
+  const { attr } = event;
+  const flags = {
+    ...attr.flags,
+    freq: 0,
+    inherit: 0,
+    excludeGuest: 0,
+    disabled: 1,
+    enableOnExec: 0,
+  };
+  const counted = { ...attr, flags, samplePeriodOrFreq: 0n, sampleType: 0n, readFormat: 0n };
+  try {
+    openPlannedEvent(sys, { ...event, attr: counted, filter: null }, task, cpu, null).close();
+    return true;
+  } catch (error) {
+    if (error instanceof SysError) return false;
+    throw error;
+  }
+}
