@@ -18,6 +18,8 @@ export interface OptionRow<Name extends string = string> {
   readonly optionalValue?: string;
   /** With `optionalValue`: the next word is the value too, unless it begins with a dash (perf's `report -g caller`). */
   readonly valueMayFollow?: boolean;
+  /** An empty value says something, too. Else it is refused: `--pid=$PID` without a PID would mean everybody. */
+  readonly mayBeEmpty?: boolean;
   /** Heading in help. */
   readonly group?: string;
 }

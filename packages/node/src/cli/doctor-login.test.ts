@@ -153,7 +153,8 @@ describe('the lines for a login', { skip: skipReason() }, () => {
       'for (let i = 0; i < 30; i++) busyWork();',
       "const { readFileSync, writeFileSync } = require('node:fs');",
       "writeFileSync('status', readFileSync('/proc/self/status'));",
-      "writeFileSync('variables', `${process.env.TMPDIR} ${process.env.LD_LIBRARY_PATH} ${process.env['a.b']}`);",
+      "const told = ['TMPDIR', 'LD_LIBRARY_PATH', 'a.b'].map((name) => process.env[name]);",
+      "writeFileSync('variables', told.join(' '));",
     ];
     const app = `${place}/${USER}/app.js`;
     inside(['tee', app], script.join('\n'));

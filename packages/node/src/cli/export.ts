@@ -59,7 +59,13 @@ export default defineVerb<ExportName>({
       help: 'what widths and counts mean (default: period, as in report; folded: samples where each has the same period)',
       group: 'Output',
     },
-    { long: 'title', value: 'TEXT', help: 'title of the picture or profile', group: 'Output' },
+    {
+      long: 'title',
+      value: 'TEXT',
+      mayBeEmpty: true,
+      help: 'title of the picture or profile',
+      group: 'Output',
+    },
     {
       long: 'minimum-percent',
       value: 'PERCENT',

@@ -187,6 +187,7 @@ export async function main(words: readonly string[]): Promise<void> {
     process.exit(EXIT_FAILURE);
   });
   const status = await runCommandLine(words, new Output(descriptorSink(1)), err);
-  if (status !== EXIT_OK) (await import('./stop-signals.ts')).endByReceivedSignal();
+  // A verb that waited for signals has loaded it; with too few descriptors for that, none did.
+  if (status !== EXIT_OK) (await import('./stop-signals.ts').catch(() => null))?.endByReceivedSignal();
   process.exit(status);
 }

@@ -145,7 +145,10 @@ test('getters read units and refuse the rest in one style', () => {
   );
   assert.throws(() => parse('-C', '0-999999999').ranges('cpu'), usageError(/at most 65536 numbers/));
   assert.throws(() => parse('--max-size=10Q').sizeBytes('max-size'), usageError(/--max-size expects a size/));
-  assert.throws(() => parse('--max-size=').sizeBytes('max-size'), usageError(/--max-size expects a size/));
+  assert.throws(
+    () => parse('--max-size=').sizeBytes('max-size'),
+    usageError(/--max-size has an empty value/),
+  );
   assert.throws(
     () => parse('-k', 'mon').choice('clock', ['mono', 'boot']),
     (error) =>

@@ -2,6 +2,8 @@ import { didYouMean, nearestNames } from '@counterpoint/core/base';
 import { allOptions, type OptionRow, UsageError, type Verb } from './args.ts';
 import { type GivenOption, ParsedArguments } from './parsed-arguments.ts';
 
+const EMPTY_REMEDY = 'Leave the option out to have no limit by it. In a script, a variable may not be set.';
+
 /**
  * Words of a command line by the conventions of perf (and git): `-F99`, `-F 99`, `--freq=99`, `--freq 99`, `-ag`,
  * `--no-inherit`, and any beginning of a long name that fits only one. `--` ends the options; so does the first other
@@ -33,6 +35,8 @@ export function parseArguments<Name extends string>(
       value = next;
       at++;
     }
+    if (value === '' && row.mayBeEmpty !== true)
+      throw new UsageError(`${shown} has an empty value (${row.value})`, EMPTY_REMEDY);
     given.push({ name: row.long, shown, value, negated: false });
   };
 

@@ -90,9 +90,18 @@ export class ParsedArguments<Name extends string = string> {
     return uses.slice(after).map((use) => use.value ?? '');
   }
 
-  /** Every value, split at commas; empty pieces are left out. */
+  /** Every value, split at commas; empty pieces are left out, but a value has to have one that is not. */
   list(name: Name): string[] {
-    return this.all(name).flatMap((value) => value.split(',').filter((piece) => piece !== ''));
+    return this.all(name).flatMap((value) => {
+      const pieces = value.split(',').filter((piece) => piece.trim() !== '');
+      if (pieces.length === 0) throw badValue(this.shown(name), value, 'a list with something in it');
+      return pieces;
+    });
+  }
+
+  /** Names that may hold commas themselves, as functions of C++ do: each value as it is, and its pieces. */
+  names(name: Name): string[] {
+    return [...this.all(name), ...this.list(name)];
   }
 
   #parse<Value, Default>(

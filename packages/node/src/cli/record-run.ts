@@ -169,8 +169,6 @@ function recordOptions(args: Arguments): RecordOptions {
   refuseWhatIsMissing(args);
   const options: RecordOptions = {
     command: args.words,
-    pids: args.numbers('pid', { min: 1 }),
-    tids: args.numbers('tid', { min: 1 }),
     systemWide: args.boolean('all-cpus'),
     callGraph: args.boolean('g') || args.has('call-graph'),
     callchains: exclusive(args, 'user-callchains', 'kernel-callchains', ['user', 'kernel', 'both']),
@@ -184,6 +182,8 @@ function recordOptions(args: Arguments): RecordOptions {
   const set = <Name extends keyof RecordOptions>(name: Name, value: RecordOptions[Name]) => {
     if (value !== undefined) options[name] = value;
   };
+  if (args.has('pid')) set('pids', args.numbers('pid', { min: 1 }));
+  if (args.has('tid')) set('tids', args.numbers('tid', { min: 1 }));
   const cpus = args.ranges('cpu');
   if (args.has('cpu')) set('cpus', cpus);
   set('formats', formats(args));

@@ -81,6 +81,7 @@ function requestOf(args: Context['args']): Request {
   const sort = args.string('sort');
   const dsos = args.list('dsos');
   const symbols = args.all('symbols').flatMap(splitNames);
+  if (args.has('symbols') && symbols.length === 0) throw args.refuse('symbols', 'names of functions');
   return {
     sort: sort === undefined ? undefined : parseSortKeys(sort),
     direction,

@@ -183,9 +183,6 @@ function scopeOf(args: Arguments): StatScope {
   const pids = args.numbers('pid', { min: 1 });
   const tids = args.numbers('tid', { min: 1 });
   const cgroups = [...args.list('cgroup'), ...args.list('for-each-cgroup')];
-  for (const name of ['pid', 'tid', 'cgroup', 'for-each-cgroup'] as const)
-    if (args.has(name) && args.list(name).length === 0)
-      throw new UsageError(`${args.shown(name)} names nobody`, 'Leave it out, or say whom.');
   if (args.has('cgroup') && args.has('for-each-cgroup'))
     throw new UsageError(
       `${args.shown('cgroup')} and ${args.shown('for-each-cgroup')} exclude each other`,

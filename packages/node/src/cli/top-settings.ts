@@ -41,21 +41,19 @@ export function topSettings(args: VerbContext<TopName>['args']): TopSettings {
     throw new UsageError('--once and --refreshes exclude each other', '--once is -r 1.');
   const live: LiveProfileOptions = {
     command: args.words,
-    pids: args.numbers('pid', { min: 1 }),
-    tids: args.numbers('tid', { min: 1 }),
     systemWide: args.boolean('all-cpus'),
     inherit: !args.boolean('no-inherit'),
     ...samplingRequest(args),
     intervalMs: delayMs(args),
   };
+  if (args.has('pid')) live.pids = args.numbers('pid', { min: 1 });
+  if (args.has('tid')) live.tids = args.numbers('tid', { min: 1 });
   if (args.has('cpu')) live.cpus = args.ranges('cpu');
   const names: TopSettings['names'] = {
     ...(args.has('comms') ? { comms: new Set(args.list('comms')) } : {}),
     ...(args.has('dsos') ? { dsos: new Set(args.list('dsos')) } : {}),
     // Functions of C++ have commas in their names.
-    ...(args.has('symbols')
-      ? { symbols: new Set(args.all('symbols').flatMap((text) => [text, ...text.split(',')])) }
-      : {}),
+    ...(args.has('symbols') ? { symbols: new Set(args.names('symbols')) } : {}),
   };
   const refreshes = args.boolean('once') ? 1 : (args.number('refreshes', { min: 1 }) ?? null);
   const isZero = args.boolean('zero');

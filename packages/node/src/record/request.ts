@@ -24,6 +24,7 @@ export type Scope =
 
 /** Processes win over threads, and both over whole CPUs, as in perf. */
 export function scopeOf(options: RecordOptions): Scope {
+  refuseEmptyLists(options);
   if (options.pids !== undefined && options.pids.length > 0) return { kind: 'processes', pids: options.pids };
   if (options.tids !== undefined && options.tids.length > 0) return { kind: 'threads', tids: options.tids };
   if (options.systemWide === true || options.cpus !== undefined) return { kind: 'cpus' };
@@ -33,6 +34,17 @@ export function scopeOf(options: RecordOptions): Scope {
     'nothing to record',
     'Give a command (-- COMMAND), a process (-p PID), a thread (-t TID) or all CPUs (-a).',
   );
+}
+
+/** A list that turned out empty is nobody, and not everybody, nor what another option says. */
+export function refuseEmptyLists({ pids, tids }: Pick<RecordOptions, 'pids' | 'tids'>): void {
+  for (const [name, list] of Object.entries({ pids, tids }))
+    if (list?.length === 0)
+      throw new CounterpointError(
+        'ERR_NO_TARGET',
+        `${name} is an empty list: nobody to watch`,
+        'Leave it out, or say whom.',
+      );
 }
 
 /** Threads and CPUs of a scope. The held command is `commandPid`. */

@@ -174,6 +174,8 @@ export function targetsOf(
       return [{ cgroup: null, target: { kind: 'threads', tids: listProcesses().flatMap(listThreads) } }];
     case 'cpus': {
       const where = scope.cpus === undefined ? {} : { cpus: scope.cpus };
+      if (scope.cgroups?.length === 0)
+        throw new CounterpointError('ERR_NO_TARGET', 'the list of control groups is empty: nobody to count');
       if (scope.cgroups === undefined) return [{ cgroup: null, target: { kind: 'cpus', ...where } }];
       return scope.cgroups.map((path) => ({ cgroup: path, target: { kind: 'cgroup', path, ...where } }));
     }

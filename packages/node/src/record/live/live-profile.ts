@@ -17,6 +17,7 @@ import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
 import { NamelessCode } from '../nameless-code.ts';
 import { checkLiveOptions } from '../option-tables.ts';
+import { refuseEmptyLists } from '../request.ts';
 import { synthesizeStart } from '../synthesis.ts';
 import type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live-options.ts';
 import { type LiveTarget, liveSymbols, MOST_DRAIN_MS, openLiveTarget } from './live-target.ts';
@@ -118,6 +119,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   /** Open everything; a command is started, and waits. Counting begins when the first look is asked for. */
   static async open(options: LiveProfileOptions = {}): Promise<LiveProfile> {
     checkLiveOptions(options);
+    refuseEmptyLists(options);
     const { command = [], pids = [], tids = [] } = options;
     const hasTarget = command.length + pids.length + tids.length > 0 || options.cpus !== undefined;
     const intervalMs = options.intervalMs ?? DEFAULT_INTERVAL_MS;
