@@ -64,8 +64,7 @@ export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null 
       code: 'trace-not-decoded',
       path: 'AUX data',
       detail: `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`,
-      remedy:
-        'Intel PT in a file is decoded with --itrace; what comes through a pipe only where the option is given. Other traces: `perf script --itrace=...`.',
+      remedy: 'Intel PT is decoded with --itrace. Other traces: `perf script --itrace=...`.',
     });
   }
   if (reader.events.events.some(hasRawUserStacks)) {

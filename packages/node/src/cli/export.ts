@@ -3,7 +3,7 @@ import type { ProfileEvent } from '@counterpoint/core/profile';
 import { defineVerb, UsageError } from './args.ts';
 import { exportFormat, writeExport } from './export-file.ts';
 import { countOf } from './human.ts';
-import { ITRACE_OPTION, type ItraceName, itraceOptions } from './itrace-option.ts';
+import { ITRACE_OPTION, type ItraceName, itraceOptions, keepsStream } from './itrace-option.ts';
 import {
   FILTERS,
   filterWords,
@@ -94,7 +94,7 @@ export default defineVerb<ExportName>({
     const format = await exportFormat(name);
     const path = output ?? `perf.${format.extension}`;
 
-    await using recording = await openInput(args, args.string('itrace') != null);
+    await using recording = await openInput(args, keepsStream(args));
     using progress = new ProgressLine(err);
     const filter = await sampleFilter(args, recording);
     const itrace = await itraceOptions(args, 'report');

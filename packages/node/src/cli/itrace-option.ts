@@ -14,6 +14,14 @@ export const ITRACE_OPTION: OptionRow<ItraceName> = {
   group: 'Hardware trace',
 };
 
+/** Whether a pipe is to be kept for its trace: where one is asked for, or where it has one and nothing else was said. */
+export function keepsStream(
+  args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,
+): boolean | 'traced' {
+  if (args.string('itrace') != null) return true;
+  return args.boolean('itrace', true) ? 'traced' : false;
+}
+
 /** The verb's own choice unless letters are given; null where the trace is to be left alone. */
 export async function itraceOptions(
   args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,

@@ -6,7 +6,7 @@ import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
 import type { Diagnostic } from '@counterpoint/core/symbols';
-import type { Recording } from '../open/index.ts';
+import type { Recording, RecordingOptions } from '../open/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
@@ -70,13 +70,15 @@ export function inputName(args: InputArguments): string {
   return 'perf.data';
 }
 
-/** `decodesTrace`: a hardware trace in it is asked for, which takes more than one reading. */
-export async function openInput(args: InputArguments, decodesTrace = false): Promise<Recording> {
+/** `keepStream`: a hardware trace in it is asked for, which takes more than one reading. */
+export async function openInput(
+  args: InputArguments,
+  keepStream: RecordingOptions['keepStream'] = false,
+): Promise<Recording> {
   if (args.words.length > 1) throw new UsageError(`one recording at a time, not ${args.words.length}`);
   const { openRecording } = await import('../open/index.ts');
   const path = inputName(args);
   const kcore = args.string('kcore');
-  const keepStream = decodesTrace;
   if (kcore === undefined) return openRecording(path, { keepStream });
   const { diskDriver } = await import('../locate/index.ts');
   return openRecording(path, { keepStream, symbols: diskDriver({ kernelCore: kcore }) });

@@ -1,5 +1,5 @@
 import { defineVerb } from './args.ts';
-import { ITRACE_OPTION, type ItraceName } from './itrace-option.ts';
+import { ITRACE_OPTION, type ItraceName, keepsStream } from './itrace-option.ts';
 import { FILTERS, INPUT_OPTIONS, type InputName, openInput, refuseOthers } from './recording-input.ts';
 
 export type ReportName =
@@ -106,7 +106,10 @@ export default defineVerb<ReportName>({
     const other = args.boolean('stats') ? '--stats' : args.boolean('header-only') ? '--header-only' : null;
     if (other !== null) refuseOthers(args, other, OF_PROFILES);
     // Each answer is awaited here: the recording is closed when this block is left.
-    await using recording = await openInput(args, args.string('itrace') != null);
+    await using recording = await openInput(
+      args,
+      other === null ? keepsStream(args) : args.string('itrace') != null,
+    );
     if (args.boolean('stats'))
       return await (await import('./report-stats.ts')).reportStats(context, recording);
     if (args.boolean('header-only')) {

@@ -1,7 +1,7 @@
 import { printableJson } from '@counterpoint/core/base';
 import type { FieldChoice } from '@counterpoint/core/query';
 import { defineVerb, UsageError } from './args.ts';
-import { ITRACE_OPTION, type ItraceName, itraceOptions } from './itrace-option.ts';
+import { ITRACE_OPTION, type ItraceName, itraceOptions, keepsStream } from './itrace-option.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 import {
   FILTERS,
@@ -79,7 +79,7 @@ export default defineVerb<ScriptName>({
     const view = traceView(args);
     const choice = fields === undefined ? view.choice(parseFields) : parseFields(fields);
     const itrace = await itraceOptions(args, 'script', view.itrace);
-    await using recording = await openInput(args, args.string('itrace') != null || view.itrace !== undefined);
+    await using recording = await openInput(args, view.itrace !== undefined || keepsStream(args));
     const filter = await sampleFilter(args, recording);
     using log = new TraceLog(itrace, out, err);
     // On a terminal the lines themselves are the progress.

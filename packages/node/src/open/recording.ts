@@ -50,13 +50,17 @@ import {
   SIGNAL,
   wholeNumberFrom,
 } from '../options/index.ts';
+import { peekStream } from './peeked-stream.ts';
 import { kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';
 
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
   symbols?: SymbolDriver;
-  /** Keep a stream in a temporary file first: its hardware trace stands behind the records that it belongs to. */
-  keepStream?: boolean;
+  /**
+   * Keep a stream in a temporary file first, always or only where it has a hardware trace: the trace stands behind the records that
+   * it belongs to, so that a stream that is not kept is read without it.
+   */
+  keepStream?: boolean | 'traced';
 }
 
 export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
@@ -127,7 +131,8 @@ const SCRIPT: OptionsOf<RecordingScriptOptions> = {
   writeTraceLog: FUNCTION,
 };
 
-const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT, keepStream: FLAG };
+const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT, keepStream: either(FLAG, oneOf('traced')) };
+
 function setOf(type: 'number' | 'string'): Check {
   return {
     expects: `a Set of ${type}s`,
@@ -315,7 +320,7 @@ async function openDirectory(path: string, options: RecordingOptions, name: stri
 }
 
 /** The file has no name any more once it is open, and is gone with the recording. */
-async function openKept(stream: ReadStream, name: string, options: RecordingOptions): Promise<Recording> {
+async function openKept(stream: ByteStream, name: string, options: RecordingOptions): Promise<Recording> {
   const folder = await mkdtemp(join(tmpdir(), 'counterpoint-'));
   try {
     const path = join(folder, 'perf.data');
@@ -333,8 +338,11 @@ async function openReadStream(
 ): Promise<Recording> {
   if (options.keepStream === true) return openKept(stream, name, options);
   try {
-    const reader = await openPerfData(stream);
-    return new Recording(name, stream, reader, async () => void stream.destroy(), options);
+    const { hasTrace, bytes } =
+      options.keepStream === 'traced' ? await peekStream(stream) : { hasTrace: false, bytes: stream };
+    if (hasTrace) return await openKept(bytes, name, options);
+    const reader = await openPerfData(bytes);
+    return new Recording(name, bytes, reader, async () => void stream.destroy(), options);
   } catch (error) {
     stream.destroy();
     throw error;

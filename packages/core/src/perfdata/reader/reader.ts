@@ -239,8 +239,9 @@ export class PerfDataReader {
     const size = Math.min(stated === 0 ? 64 : stated, end - at);
     const attr = readAttr(view, at, size, le);
     const ids: number[] = [];
+    // perf up to 6.2 fills attrs of older recordings to its own size, and their stated size stays: no id is 0.
     for (let pos = at + size; pos + 8 <= end; pos += 8) ids.push(readU64(view, pos, le));
-    this.addEvent({ attr, ids, fileOffset });
+    this.addEvent({ attr, ids: ids.filter((id) => id !== 0), fileOffset });
   }
 
   addEvent({ attr, ids, fileOffset }: FileAttr): void {
