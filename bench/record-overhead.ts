@@ -5,7 +5,7 @@
  *   npx tsx bench/record-overhead.ts [SECONDS] [PAIRS]      prints JSON
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,16 +32,25 @@ interface Recorded {
  * CPU time of one process without its children. While this thread is held in waitid(2), Node cannot reap the process, so
  * that its clock can be read after its end: clock_getcpuclockid(3) gives `~pid << 3 | 2`.
  */
-function ownCpuSeconds(command: readonly string[]): number {
-  const sink = openSync('/dev/null', 'w');
-  const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', sink, sink] });
-  waitid(P_PID, child.pid!, new Uint8Array(128), WEXITED | WNOWAIT);
-  return Number(realSys.clockNs((~child.pid! << 3) | 2)) / 1e9;
+export function ownCpuSeconds(command: readonly string[]): { cpuSeconds: number; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-bench-'));
+  try {
+    const sink = openSync('/dev/null', 'w');
+    const path = join(folder, 'output');
+    const output = openSync(path, 'w');
+    const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', output, sink] });
+    waitid(P_PID, child.pid!, new Uint8Array(128), WEXITED | WNOWAIT);
+    const cpuSeconds = Number(realSys.clockNs((~child.pid! << 3) | 2)) / 1e9;
+    for (const fd of [sink, output]) closeSync(fd);
+    return { cpuSeconds, output: readFileSync(path, 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function recordWith(recorder: readonly string[], file: string, seconds: number): Recorded {
   const words = ['record', '-e', 'cpu-clock', '-F', `${FREQUENCY_HZ}`, '-g', '-o', file];
-  const cpuSeconds = ownCpuSeconds([...recorder, ...words, '--', process.execPath, BUSY, `${seconds}`]);
+  const { cpuSeconds } = ownCpuSeconds([...recorder, ...words, '--', process.execPath, BUSY, `${seconds}`]);
   const stats = spawnSync('perf', ['report', '--stats', '-i', file], { encoding: 'utf8' }).stdout;
   const count = (name: string) =>
     Number(new RegExp(`^\\s+${name} events:\\s+(\\d+)`, 'm').exec(stats)?.[1] ?? 0);

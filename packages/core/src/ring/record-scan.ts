@@ -123,6 +123,34 @@ export class RecordScan {
     }
   }
 
+  /**
+   * Scan records that stand one after the other in the first `size` bytes of a piece, of any rings and with other records between
+   * them. Returns where the last whole one ends: what is behind it belongs to the next piece, or is damage where that is 0.
+   */
+  scanPiece(piece: Uint8Array<ArrayBuffer>, size: number): number {
+    const words = new Uint32Array(piece.buffer, piece.byteOffset, piece.length >>> 2);
+    const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
+    let offset = 0;
+    while (offset + RECORD_HEADER_SIZE <= size) {
+      const word = offset >>> 2;
+      const recordSize = words[word + 1]! >>> 16;
+      if (recordSize < RECORD_HEADER_SIZE || offset + recordSize > size) break;
+      const type = Math.min(words[word]!, TYPE_PLACES - 1);
+      this.counts[type]!++;
+      if (type === PERF_RECORD_SAMPLE) {
+        // Pieces mix rings, so any sample may be the oldest or the newest.
+        if (this.timeWord >= 0) this.addTime(words, word);
+        const { chainWord } = this;
+        if (chainWord >= 0 && words[(word + chainWord) & (words.length - 1)]! >= this.chainLimit)
+          this.visit(type, view, offset, recordSize);
+      }
+      if (this.isVisited[type] === 1) this.visit(type, view, offset, recordSize);
+      offset += recordSize;
+    }
+    this.bytes += offset;
+    return offset;
+  }
+
   private addTime(words: Uint32Array, sample: number): void {
     const mask = words.length - 1;
     const at = sample + this.timeWord;

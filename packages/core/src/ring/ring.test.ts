@@ -218,6 +218,33 @@ describe('RecordScan', () => {
     assert.deepEqual(scan.sampleTimes.get(), { first: 0xffff_fff0n, last: 0x2_0000_0000n });
   });
 
+  test('a piece of a file: whole records only, with the times of all samples, whatever ring they are from', () => {
+    const bytes = new Uint8Array(64);
+    const view = new DataView(bytes.buffer);
+    const header = (at: number, type: number, size: number) => {
+      view.setUint32(at, type, true);
+      view.setUint16(at + 6, size, true);
+    };
+    header(0, PERF_RECORD_SAMPLE, 16);
+    view.setBigUint64(8, 500n, true);
+    header(16, 68, 8);
+    header(24, PERF_RECORD_SAMPLE, 16);
+    view.setBigUint64(32, 300n, true);
+    header(40, PERF_RECORD_SAMPLE, 16);
+    view.setBigUint64(48, 400n, true);
+    header(56, PERF_RECORD_SAMPLE, 16);
+    const visited: number[] = [];
+    const long = { chainFromStart: 8, words: 450 };
+    const scan = new RecordScan([68], (_, __, offset, size) => visited.push(offset, size), 8, long);
+    // The last one is cut.
+    assert.equal(scan.scanPiece(bytes, 64), 56);
+    assert.deepEqual([scan.samples, scan.bytes, scan.damagedBytes], [3, 56, 0]);
+    assert.deepEqual(visited, [0, 16, 16, 8]);
+    assert.deepEqual(scan.sampleTimes.get(), { first: 300n, last: 500n });
+    assert.equal(scan.scanPiece(bytes.slice(56), 8), 0);
+    assert.equal(scan.scanPiece(bytes, 0), 0);
+  });
+
   test('all kinds of bytes: no endless loop, no throw, everything accounted for', () => {
     fc.assert(
       fc.property(

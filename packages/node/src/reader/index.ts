@@ -1,1 +1,3 @@
-export { type ReaderEnd, type ReaderOptions, RingReader, type RoundSink } from './ring-reader.ts';
+export type { Reader, ReaderEnd } from './reader.ts';
+export { type ReaderOptions, RingReader, type RoundSink } from './ring-reader.ts';
+export { type DrainedFile, ThreadReader } from './thread-reader.ts';

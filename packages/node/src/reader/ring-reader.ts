@@ -1,6 +1,7 @@
 import type { RecordScan } from '@counterpoint/core/ring';
 import type { Session } from '../session/index.ts';
 import type { Fd, Sys, Watch } from '../sys/index.ts';
+import type { Reader, ReaderEnd } from './reader.ts';
 
 /** Where a pass over the rings goes. */
 export interface RoundSink {
@@ -16,9 +17,6 @@ export interface ReaderOptions {
   flushIntervalMs: number;
 }
 
-/** Why reading ended by itself: every descriptor hung up (the target is gone), or the sink failed. */
-export type ReaderEnd = { reason: 'hung-up' } | { reason: 'failed'; error: unknown };
-
 /**
  * Waits for the rings of a session and drains them into a sink:
  *
@@ -27,7 +25,7 @@ export type ReaderEnd = { reason: 'hung-up' } | { reason: 'failed'; error: unkno
  * All heads are taken before anything else of a pass, so nothing that a later pass finds is older than the pass before
  * this one: the rule by which readers order rounds.
  */
-export class RingReader implements Disposable {
+export class RingReader implements Reader {
   /** How often the event loop was woken for data, without the timer's passes. */
   wakeups = 0;
   rounds = 0;

@@ -1,4 +1,14 @@
-import { closeSync, ftruncateSync, lstatSync, renameSync, statSync, writeSync, writevSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeSync,
+  writevSync,
+} from 'node:fs';
 import { FILE_HEADER_SIZE } from '@counterpoint/core/abi';
 import {
   type FilePlan,
@@ -8,6 +18,8 @@ import {
   type WrittenEvent,
 } from '@counterpoint/core/perfdata';
 import { leadsToDescriptor, openOutputFileSync } from '../files/index.ts';
+import type { DrainedFile } from '../reader/index.ts';
+import { SysError } from '../sys/index.ts';
 import { FinishedRounds } from './finished-rounds.ts';
 import {
   type ClosingRecords,
@@ -37,6 +49,7 @@ export class FileOutput implements RecordingOutput {
   sizeBytes = 0;
   hasLateRecords = false;
   #fd = -1;
+  #readFd = -1;
   #plan: FilePlan | null = null;
   /** Offsets at which the file can be cut without dividing a record, oldest first. */
   readonly #cuts: number[] = [];
@@ -87,6 +100,35 @@ export class FileOutput implements RecordingOutput {
         throw error;
       }
     });
+    this.#rememberCut();
+  }
+
+  drained(): DrainedFile | null {
+    if (!fstatSync(this.#fd).isFile()) return null;
+    try {
+      this.#readFd = openSync(`/proc/self/fd/${this.#fd}`, 'r');
+    } catch {
+      // Without /proc, or without the right to read it: what the thread writes could not be looked at.
+      return null;
+    }
+    return {
+      fd: this.#fd,
+      readFd: this.#readFd,
+      sizeBytes: this.sizeBytes,
+      mark: FINISHED_ROUND,
+      grewTo: (sizeBytes) => {
+        this.sizeBytes = sizeBytes;
+        this.#rememberCut();
+      },
+      failed: (errno, sizeBytes) => {
+        // A part of a round may stand behind its end.
+        ftruncateSync(this.#fd, sizeBytes);
+        return new WriteError(this.path, new SysError('pwritev', errno, { path: this.path }));
+      },
+    };
+  }
+
+  #rememberCut(): void {
     this.#cuts.push(this.sizeBytes);
     if (this.#cuts.length > REMEMBERED_ROUNDS) this.#cuts.shift();
   }
@@ -175,8 +217,9 @@ export class FileOutput implements RecordingOutput {
   }
 
   close(): void {
-    if (this.#fd >= 0) closeSync(this.#fd);
+    for (const fd of [this.#fd, this.#readFd]) if (fd >= 0) closeSync(fd);
     this.#fd = -1;
+    this.#readFd = -1;
   }
 }
 

@@ -42,7 +42,7 @@ export class LossWatch {
     this.#eventName = eventName;
   }
 
-  add(record: PerfRecord, cpu: number): void {
+  add(record: PerfRecord, cpu: number | null): void {
     const time = record.sampleId?.time ?? null;
     switch (record.type) {
       case PERF_RECORD_LOST: {

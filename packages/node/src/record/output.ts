@@ -1,5 +1,5 @@
 import type { PerfDataFeatures, WrittenEvent } from '@counterpoint/core/perfdata';
-import type { RoundSink } from '../reader/index.ts';
+import type { DrainedFile, RoundSink } from '../reader/index.ts';
 
 /** A PERF_RECORD_FINISHED_ROUND, which is all header: type 68, misc 0, size 8. Every machine that records is little-endian. */
 export const FINISHED_ROUND = Uint8Array.of(68, 0, 0, 0, 0, 0, 8, 0);
@@ -31,6 +31,8 @@ export interface RecordingOutput extends RoundSink {
    * latest rounds for want of room. Resolves to that end.
    */
   finish(features: Partial<PerfDataFeatures>, closing: ClosingRecords): number | Promise<number>;
+  /** Where a thread may write the rounds instead, after `begin`: null where not, or not for ever (a pipe cannot be read again). */
+  drained?(): DrainedFile | null;
   close(): void;
 }
 

@@ -159,12 +159,21 @@ describe('a command', { skip }, () => {
 
   test('an abort ends the recording of a command that does not listen, which is left alone', async () => {
     let pid: number | null = null;
+    const stop = new AbortController();
+    const ignoresTerm = () =>
+      (BigInt(`0x${/^SigIgn:\s*(\w+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]}`) & 0x4000n) !==
+      0n;
     const result = await recordTo('stubborn.data', {
       command: ['sh', '-c', "trap '' TERM; while :; do sleep 0.05; done"],
-      signal: AbortSignal.timeout(150),
+      signal: stop.signal,
       commandGraceMs: 100,
       onStart: (start) => {
         pid = start.pid;
+        const asking = setInterval(() => {
+          if (!ignoresTerm()) return;
+          clearInterval(asking);
+          setTimeout(() => stop.abort(), 150);
+        }, 5);
       },
     });
     try {

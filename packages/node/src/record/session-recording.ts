@@ -1,9 +1,9 @@
-import { PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
-import { RingReader, type RoundSink } from '../reader/index.ts';
+import { type DrainedFile, type Reader, RingReader, type RoundSink, ThreadReader } from '../reader/index.ts';
 import {
   addNote,
   type EventTotals,
@@ -76,7 +76,7 @@ export class SessionRecording {
   readonly #taken: TakenEvents | null;
   readonly #takenProcesses: TakenProcess[] = [];
   readonly #scan: RecordScan;
-  readonly #reader: RingReader;
+  #reader: Reader | null = null;
   /** The latest rounds, oldest first. */
   readonly #rounds: { begin: number; samplesBefore: number }[] = [];
   /** The latest samples of formats, oldest first. */
@@ -90,14 +90,12 @@ export class SessionRecording {
 
   constructor(parts: RecordingParts) {
     this.#parts = parts;
-    const { sys, session, options } = parts;
+    const { options } = parts;
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.nameLogs);
     this.#nameless = options.nodeNames === false ? null : new NamelessCode();
     this.#loss = new LossWatch((id) => this.#eventName(id));
     this.#taken = parts.scope.kind === 'cpus' ? null : new TakenEvents((one) => this.#tellTaken(one));
     this.#scan = this.#makeScan();
-    const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
-    this.#reader = new RingReader(sys, session, this.#scan, this.#limitedSink(), { flushIntervalMs });
     this.#stopped = new Promise((resolve) => {
       this.#stop = (reason, error = null) => resolve({ reason, error });
     });
@@ -118,9 +116,9 @@ export class SessionRecording {
       Object.assign(stop, { reason: 'write-error', error: formatError });
     // perf ends its command, too, when it stops before it.
     if (stop.reason !== 'command-exited') held?.kill('SIGTERM');
-    await this.#reader.finish();
+    await this.#reader!.finish();
     this.#taken?.finish();
-    const end = await Promise.race([this.#reader.ended, null]);
+    const end = await Promise.race([this.#reader!.ended, null]);
     if (stop.reason !== 'write-error' && end?.reason === 'failed')
       Object.assign(stop, { reason: 'write-error', error: end.error });
     const lost = session.readLost();
@@ -155,7 +153,8 @@ export class SessionRecording {
     const onAbort = () => this.#stop('aborted');
     options.signal?.addEventListener('abort', onAbort, { once: true });
     const timers: NodeJS.Timeout[] = [];
-    this.#reader.start();
+    const reader = this.#startReader();
+    this.#reader = reader;
     this.#parts.formats.start(
       async (bytes, oldestNs, samples) => {
         const { output } = this.#parts;
@@ -166,7 +165,7 @@ export class SessionRecording {
       },
       (error) => this.#stop('write-error', error),
     );
-    this.#reader.ended.then((end) => {
+    reader.ended.then((end) => {
       if (end.reason === 'failed') this.#stop('write-error', end.error);
       else this.#taken?.finish();
       // A command's exit says the same, and brings its status.
@@ -187,12 +186,30 @@ export class SessionRecording {
       if (options.signal?.aborted === true) onAbort();
       return await this.#stopped;
     } catch (error) {
-      this.#reader[Symbol.dispose]();
+      reader[Symbol.dispose]();
       throw error;
     } finally {
       for (const timer of timers) clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** A thread beside the event loop where that can be, and the output is a file that nobody else writes. */
+  #startReader(): Reader {
+    const { sys, session, options, output } = this.#parts;
+    const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
+    const file = output.drained?.() ?? null;
+    if (file !== null) {
+      const reader = new ThreadReader(sys, session, this.#scan, this.#watchedFile(file), {
+        flushIntervalMs,
+        limitBytes: options.maxSizeBytes ?? Number.POSITIVE_INFINITY,
+        onLimit: () => this.#stop('size-limit'),
+      });
+      if (reader.start()) return reader;
+    }
+    const reader = new RingReader(sys, session, this.#scan, this.#limitedSink(), { flushIntervalMs });
+    reader.start();
+    return reader;
   }
 
   #enable(): void {
@@ -251,19 +268,45 @@ export class SessionRecording {
     return event?.name ?? null;
   }
 
+  /** The CPU whose ring a record of loss stood in; else by the event that it names: events are bound to CPUs. */
+  #cpuOf(record: PerfRecord): number | null {
+    const current = this.#reader?.currentCpu ?? null;
+    if (current !== null) return current;
+    const { sampleId } = record;
+    const named = 'id' in record && typeof record.id === 'bigint' ? record.id : sampleId?.id;
+    for (const { instances } of this.#parts.session.events) {
+      const instance = instances.find(({ id }) => id === named);
+      if (instance !== undefined) return instance.cpu;
+    }
+    return sampleId?.cpu ?? null;
+  }
+
   /** The output, until it has the size that was allowed. */
   #limitedSink(): RoundSink {
     const { output } = this.#parts;
     return {
       writeRound: (spans, sizeBytes) => {
         this.#taken?.beginPass();
-        this.#rounds.push({ begin: output.sizeBytes, samplesBefore: this.#scan.samples });
-        if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();
+        this.#rememberRound(output.sizeBytes);
         const written = output.writeRound(spans, sizeBytes);
         if (written !== undefined) return written.then(() => this.#checkSize());
         this.#checkSize();
       },
     };
+  }
+
+  #watchedFile(file: DrainedFile): DrainedFile {
+    this.#rememberRound(file.sizeBytes);
+    const grewTo = (sizeBytes: number): void => {
+      this.#rememberRound(sizeBytes);
+      file.grewTo(sizeBytes);
+    };
+    return { ...file, grewTo };
+  }
+
+  #rememberRound(begin: number): void {
+    this.#rounds.push({ begin, samplesBefore: this.#scan.samples });
+    if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();
   }
 
   #checkSize(): void {
@@ -278,17 +321,25 @@ export class SessionRecording {
     const layoutAt = layoutFinder(session.events);
     const cut = cutChains(session.events);
     return new RecordScan(
-      [PERF_RECORD_MMAP2, ...(this.#taken === null ? [] : TAKEN_TYPES), ...LOSS_TYPES],
+      [
+        PERF_RECORD_MMAP2,
+        ...(this.#taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
+        ...LOSS_TYPES,
+      ],
       (type, view, offset, size) => {
         if (type === PERF_RECORD_SAMPLE) {
           const event = cut?.eventOfCut(view, offset) ?? null;
           if (event !== null) this.#loss.cutChain(event);
           return;
         }
+        if (type === PERF_RECORD_FINISHED_ROUND) {
+          this.#taken?.beginPass();
+          return;
+        }
         const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
         if (type === PERF_RECORD_MMAP2) this.#addMap(record);
         this.#taken?.add(record);
-        this.#loss.add(record, this.#reader.currentCpu);
+        this.#loss.add(record, this.#cpuOf(record));
       },
       first.timeFromStart,
       cut?.long ?? null,
@@ -363,7 +414,7 @@ export class SessionRecording {
       stopped: stop.reason,
       samples: this.#scan.samples - this.#samplesAfter(this.#roundsEnd) + this.#parts.formats.samples,
       bytes: output.sizeBytes,
-      wakeups: this.#reader.wakeups,
+      wakeups: this.#reader?.wakeups ?? 0,
       loss: this.#loss.ledger.list(),
       exitCode: exit?.code ?? null,
       exitSignal: exit?.signal ?? null,

@@ -17,8 +17,7 @@ import {
   MMAP_PAGE_TIME_SHIFT,
   MMAP_PAGE_TIME_ZERO,
 } from '@counterpoint/core/abi';
-import { Arm64Assembler } from './arm64-assembler.ts';
-import type { MachineCode } from './code-buffer.ts';
+import { Arm64Assembler, type MachineCode } from '../machine-code/index.ts';
 import {
   CLOCK_MONOTONIC,
   NS_PER_SECOND,

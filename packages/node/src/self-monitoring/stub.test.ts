@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { ASSEMBLED_ARCHITECTURES, gnuAssembler } from '../test/gnu-assembler.ts';
 import { makeStub } from './stub.ts';
 import type { StubRequest } from './stub-request.ts';
 
@@ -35,52 +32,14 @@ const REQUESTS: Record<string, StubRequest> = {
   },
 };
 
-const ASSEMBLERS: Record<string, { names: string[]; head: string; options: string[]; package: string }> = {
-  x64: {
-    names: ['x86_64-linux-gnu-as', ...(process.arch === 'x64' ? ['as'] : [])],
-    head: '.intel_syntax noprefix\n',
-    options: ['--64'],
-    package: 'binutils',
-  },
-  arm64: {
-    names: ['aarch64-linux-gnu-as', ...(process.arch === 'arm64' ? ['as'] : [])],
-    head: '',
-    options: [],
-    package: 'binutils-aarch64-linux-gnu',
-  },
-};
-
-/** The .text section of what the GNU assembler makes of `source`. */
-function assemble(name: string, options: readonly string[], source: string): Uint8Array {
-  const dir = mkdtempSync(join(tmpdir(), 'counterpoint-stub-'));
-  try {
-    const [input, output] = [join(dir, 'stub.s'), join(dir, 'stub.o')];
-    writeFileSync(input, source);
-    const result = spawnSync(name, [...options, '-o', output, input], { encoding: 'utf8' });
-    assert.equal(result.status, 0, result.stderr);
-    return textSection(readFileSync(output));
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
-}
-
-/** Section header 1 of the assembler's own output is always .text (ELF64, little endian). */
-function textSection(elf: Uint8Array): Uint8Array {
-  const view = new DataView(elf.buffer, elf.byteOffset, elf.byteLength);
-  const header = Number(view.getBigUint64(0x28, true)) + view.getUint16(0x3a, true);
-  const offset = Number(view.getBigUint64(header + 0x18, true));
-  return elf.subarray(offset, offset + Number(view.getBigUint64(header + 0x20, true)));
-}
-
-for (const [arch, { names, head, options, package: packageName }] of Object.entries(ASSEMBLERS)) {
-  const assembler = names.find((name) => spawnSync(name, ['--version']).status === 0);
-  const skip = assembler === undefined ? `no assembler (Debian: ${packageName})` : false;
+for (const arch of ASSEMBLED_ARCHITECTURES) {
+  const { skip, assemble } = gnuAssembler(arch);
 
   describe(`the stub for ${arch}`, () => {
     for (const [what, request] of Object.entries(REQUESTS)) {
       test(`is what the GNU assembler makes of its text: ${what}`, { skip }, () => {
         const { bytes, listing } = makeStub(arch, request)!;
-        const peer = assemble(assembler!, options, head + listing);
+        const peer = assemble(listing);
         assert.equal(Buffer.from(bytes).toString('hex'), Buffer.from(peer).toString('hex'));
       });
     }

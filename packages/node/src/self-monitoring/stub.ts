@@ -1,5 +1,5 @@
+import type { MachineCode } from '../machine-code/index.ts';
 import { arm64Stub } from './arm64-stub.ts';
-import type { MachineCode } from './code-buffer.ts';
 import type { StubRequest } from './stub-request.ts';
 import { x86Stub } from './x86-stub.ts';
 

@@ -14,7 +14,7 @@ import {
   MMAP_PAGE_TIME_SHIFT,
   MMAP_PAGE_TIME_ZERO,
 } from '@counterpoint/core/abi';
-import type { MachineCode } from './code-buffer.ts';
+import { type MachineCode, X86Assembler, type X86Memory } from '../machine-code/index.ts';
 import {
   CLOCK_MONOTONIC,
   NS_PER_SECOND,
@@ -26,7 +26,6 @@ import {
   STUB_TIMES_STALE,
   type StubRequest,
 } from './stub-request.ts';
-import { X86Assembler, type X86Memory } from './x86-assembler.ts';
 
 /**
  * Counters that RDPMC may name: 0 to 63 of the general kind, and the fixed kinds that bits 29 and 30 mean (SDM volume 2,

@@ -202,6 +202,24 @@ export class FakeSys extends FakeBpf implements Sys {
   loadCode(code: Uint8Array): NativeCode {
     throw new SysError('mprotect', constants.errno.EACCES, { sizeBytes: code.length });
   }
+  /** Without code there is nothing to run. */
+  startThread(): bigint {
+    throw new SysError('pthread_create', constants.errno.EAGAIN);
+  }
+  joinThread(): void {}
+  eventFd(): Fd {
+    return this.#fd();
+  }
+  pipe(): { readEnd: number; writeEnd: Fd } {
+    return { readEnd: -1, writeEnd: this.#fd() };
+  }
+  duplicate(): number {
+    return -1;
+  }
+  closeNumber(): void {}
+  write(_: Fd, bytes: Uint8Array): number {
+    return bytes.length;
+  }
   symbolAddress(): bigint {
     return 0n;
   }

@@ -5,6 +5,7 @@ import { memoryCalls } from './memory-calls.ts';
 import { perfEventCalls } from './perf-event-calls.ts';
 import type { Sys } from './sys.ts';
 import { systemCalls } from './system-calls.ts';
+import { threadCalls } from './thread-calls.ts';
 import { tracefsCalls } from './tracefs-calls.ts';
 
 /** The kernel of this machine. */
@@ -15,5 +16,6 @@ export const realSys: Sys = {
   ...memoryCalls,
   ...epollCalls,
   ...lockCalls,
+  ...threadCalls,
   ...systemCalls,
 };

@@ -13,6 +13,7 @@ export interface Sys
     MemoryCalls,
     EpollCalls,
     LockCalls,
+    ThreadCalls,
     SystemCalls {}
 
 export interface PerfEventCalls {
@@ -133,7 +134,7 @@ export interface ReadyDescriptor {
 
 export interface EpollCalls {
   epollCreate(): Fd;
-  epollAdd(epoll: Fd, fd: Fd): void;
+  epollAdd(epoll: Fd, fd: Pick<Fd, 'number'>): void;
   epollRemove(epoll: Fd, fd: Fd): void;
   /** What is ready now, up to 64 descriptors. Does not wait. */
   epollPoll(epoll: Fd): ReadyDescriptor[];
@@ -141,6 +142,23 @@ export interface EpollCalls {
   waitReadable(fd: Fd, timeoutMs: number): boolean;
   /** Call back from the event loop whenever `fd` is readable, until closed. */
   watch(fd: Fd, onReadable: () => void): Watch;
+}
+
+/** A thread that runs machine code and nothing of JavaScript, and what it takes to talk with it. */
+export interface ThreadCalls {
+  /** `code` is called with `argument` in a new thread, which no signal reaches. Both must outlive it. */
+  startThread(code: NativeCode, argument: bigint): bigint;
+  /** Blocks until the thread has ended. Once for each. */
+  joinThread(thread: bigint): void;
+  /** A counter that is readable while it is not 0; reading resets it. Does not block. */
+  eventFd(): Fd;
+  /** `readEnd` is a bare number for whom it is given to. */
+  pipe(): { readEnd: number; writeEnd: Fd };
+  /** The same file under a bare number, which Node knows nothing of. */
+  duplicate(fd: number): number;
+  /** Close such a number. */
+  closeNumber(number: number): void;
+  write(fd: Fd, bytes: Uint8Array): number;
 }
 
 export interface LockCalls {

@@ -15,17 +15,20 @@ const NAMES = [
   ['r10', 'r10d'],
   ['r11', 'r11d'],
   ['r12', 'r12d'],
+  ['r13', 'r13d'],
+  ['r14', 'r14d'],
+  ['r15', 'r15d'],
 ] as const;
 
 export type X86Register = (typeof NAMES)[number][0];
 
-/** Only these are bases: the encodings of rsp, rbp, r12 and r13 are exceptions that nothing here needs. */
+/** Only these are bases: the encodings of rsp and r12 are exceptions that nothing here needs. */
 export interface X86Memory {
-  base: 'rdi' | 'rsi' | 'r8';
+  base: 'rdi' | 'rsi' | 'r8' | 'rbx' | 'rbp' | 'r13';
   offset: number;
 }
 
-const CONDITIONS = { jb: 0x2, je: 0x4, jne: 0x5 } as const;
+const CONDITIONS = { jb: 0x2, jae: 0x3, je: 0x4, jne: 0x5, ja: 0x7, jg: 0xf } as const;
 export type X86Condition = keyof typeof CONDITIONS;
 
 const REX_W = 8;
@@ -47,7 +50,7 @@ function bytes32(value: number): number[] {
 }
 
 /**
- * Exactly the instructions that reading a counter takes (Intel SDM volume 2, "Instruction Format"):
+ * Exactly the instructions that the programs here take (Intel SDM volume 2, "Instruction Format"):
  *
  *   | REX 0100WRXB | opcode | ModRM mod:2 reg:3 rm:3 | displacement 0, 1 or 4 | immediate |
  *
@@ -119,6 +122,13 @@ export class X86Assembler {
   add64From(to: X86Register, from: X86Memory): void {
     this.#encode(`add ${to}, QWORD PTR ${place(from)}`, REX_W, [0x03], to, from);
   }
+  /** Not for rax, whose encoding of large values is another. */
+  addImmediate64(register: Exclude<X86Register, 'rax'>, value: number): void {
+    this.#withImmediate(`add ${register}, ${value}`, 0, register, value);
+  }
+  and64(to: X86Register, from: X86Register): void {
+    this.#encode(`and ${to}, ${from}`, REX_W, [0x21], from, to);
+  }
   sub64(to: X86Register, from: X86Register): void {
     this.#encode(`sub ${to}, ${from}`, REX_W, [0x29], from, to);
   }
@@ -165,6 +175,10 @@ export class X86Assembler {
   compare64(a: X86Register, b: X86Register): void {
     this.#encode(`cmp ${a}, ${b}`, REX_W, [0x39], b, a);
   }
+  /** Below 128, signed. */
+  compareImmediate64(register: X86Register, value: number): void {
+    this.#withImmediate(`cmp ${register}, ${value}`, 7, register, value);
+  }
   compare32With(register: X86Register, memory: X86Memory): void {
     this.#encode(`cmp ${name32(register)}, DWORD PTR ${place(memory)}`, 0, [0x3b], register, memory);
   }
@@ -193,6 +207,10 @@ export class X86Assembler {
   callAt(register: 'rax'): void {
     this.#code.emit(`call ${register}`, [0xff, 0xd0]);
   }
+  /** The kernel keeps all registers but rax, rcx and r11. */
+  systemCall(): void {
+    this.#code.emit('syscall', [0x0f, 0x05]);
+  }
   return(): void {
     this.#code.emit('ret', [0xc3]);
   }
@@ -204,6 +222,13 @@ export class X86Assembler {
   /** edx:eax = counter ecx. */
   readCounter(): void {
     this.#code.emit('rdpmc', [0x0f, 0x33]);
+  }
+
+  /** A byte where it is enough, as the GNU assembler has it. */
+  #withImmediate(text: string, extension: number, register: X86Register, value: number): void {
+    const isByte = value >= -128 && value < 128;
+    const immediate = isByte ? [value & 0xff] : bytes32(value);
+    this.#encode(text, REX_W, [isByte ? 0x83 : 0x81], extension, register, immediate);
   }
 
   #jump(text: string, opcode: readonly number[], label: string): void {
@@ -225,7 +250,7 @@ export class X86Assembler {
     const regNumber = typeof reg === 'number' ? reg : numberOf(reg);
     const rmNumber = numberOf(typeof rm === 'string' ? rm : rm.base);
     const rex = 0x40 | wide | ((regNumber >> 3) << 2) | (rmNumber >> 3);
-    const [mod, displacement] = typeof rm === 'string' ? [3, []] : displace(rm.offset);
+    const [mod, displacement] = typeof rm === 'string' ? [3, []] : displace(rm);
     const modRm = (mod << 6) | ((regNumber & 7) << 3) | (rmNumber & 7);
     const bytes = [...(rex === 0x40 ? [] : [rex]), ...opcode, modRm, ...displacement, ...immediate];
     this.#code.emit(text, bytes);
@@ -236,7 +261,8 @@ function place({ base, offset }: X86Memory): string {
   return offset === 0 ? `[${base}]` : `[${base}+${offset}]`;
 }
 
-function displace(offset: number): [mod: number, bytes: number[]] {
-  if (offset === 0) return [0, []];
+/** Without a displacement rbp and r13 would mean something else. */
+function displace({ base, offset }: X86Memory): [mod: number, bytes: number[]] {
+  if (offset === 0 && base !== 'rbp' && base !== 'r13') return [0, []];
   return offset < 128 ? [1, [offset]] : [2, bytes32(offset)];
 }

@@ -3,11 +3,13 @@ import { CodeBuffer, type MachineCode } from './code-buffer.ts';
 /** Number of a general register: x0 to x30. */
 export type Arm64Register = number;
 
-const CONDITIONS = { ne: 0x1, lo: 0x3, hi: 0x8 } as const;
+const CONDITIONS = { eq: 0x0, ne: 0x1, hs: 0x2, lo: 0x3, hi: 0x8, gt: 0xc } as const;
 export type Arm64Condition = keyof typeof CONDITIONS;
 
 const LINK = 30;
 const ZERO = 31;
+/** The same number, where an address is meant. */
+const STACK = 31;
 
 /** MRS names a system register by five numbers (Arm ARM, "MRS"; op0 is 3 for all of these). */
 function systemRegister(op1: number, crn: number, crm: number, op2: number): number {
@@ -15,7 +17,7 @@ function systemRegister(op1: number, crn: number, crm: number, op2: number): num
 }
 
 /**
- * Exactly the instructions that reading a counter takes (Arm Architecture Reference Manual for A-profile, C4 "A64
+ * Exactly the instructions that the programs here take (Arm Architecture Reference Manual for A-profile, C4 "A64
  * Instruction Set Encoding"). Each is one word; each method is one encoding, the one that the GNU assembler takes for its
  * text.
  */
@@ -72,6 +74,13 @@ export class Arm64Assembler {
   loadAcquire32(to: Arm64Register, base: Arm64Register): void {
     this.#word(`ldar w${to}, [x${base}]`, 0x88dffc00 + (base << 5) + to);
   }
+  loadAcquire64(to: Arm64Register, base: Arm64Register): void {
+    this.#word(`ldar x${to}, [x${base}]`, 0xc8dffc00 + (base << 5) + to);
+  }
+  /** What the program read or wrote before it is done when others see this. */
+  storeRelease64(from: Arm64Register, base: Arm64Register): void {
+    this.#word(`stlr x${from}, [x${base}]`, 0xc89ffc00 + (base << 5) + from);
+  }
   /** Loads before it are done before loads after it. */
   loadBarrier(): void {
     this.#word('dmb ishld', 0xd50339bf);
@@ -83,6 +92,15 @@ export class Arm64Assembler {
     this.#word('ldp x29, x30, [sp], #16', 0xa8c17bfd);
   }
 
+  pushPair(first: Arm64Register, second: Arm64Register): void {
+    const word = 0xa9bf0000 + (second << 10) + (STACK << 5) + first;
+    this.#word(`stp x${first}, x${second}, [sp, #-16]!`, word);
+  }
+  popPair(first: Arm64Register, second: Arm64Register): void {
+    const word = 0xa8c10000 + (second << 10) + (STACK << 5) + first;
+    this.#word(`ldp x${first}, x${second}, [sp], #16`, word);
+  }
+
   add64(to: Arm64Register, a: Arm64Register, b: Arm64Register): void {
     this.#word(`add x${to}, x${a}, x${b}`, 0x8b000000 + (b << 16) + (a << 5) + to);
   }
@@ -92,8 +110,11 @@ export class Arm64Assembler {
       0x8b000000 + (b << 16) + (shift << 10) + (a << 5) + to,
     );
   }
+  /** Below 4096, either sign. */
   addImmediate64(to: Arm64Register, from: Arm64Register, value: number): void {
-    this.#word(`add x${to}, x${from}, #${value}`, 0x91000000 + (value << 10) + (from << 5) + to);
+    const [name, base] = value < 0 ? ['sub', 0xd1000000] : ['add', 0x91000000];
+    const size = Math.abs(value);
+    this.#word(`${name} x${to}, x${from}, #${size}`, base + (size << 10) + (from << 5) + to);
   }
   sub32(to: Arm64Register, a: Arm64Register, b: Arm64Register): void {
     this.#word(`sub w${to}, w${a}, w${b}`, 0x4b000000 + (b << 16) + (a << 5) + to);
@@ -139,6 +160,11 @@ export class Arm64Assembler {
   compare64(a: Arm64Register, b: Arm64Register): void {
     this.#word(`cmp x${a}, x${b}`, 0xeb000000 + (b << 16) + (a << 5) + ZERO);
   }
+  compareImmediate64(a: Arm64Register, value: number): void {
+    const [name, base] = value < 0 ? ['cmn', 0xb1000000] : ['cmp', 0xf1000000];
+    const size = Math.abs(value);
+    this.#word(`${name} x${a}, #${size}`, base + (size << 10) + (a << 5) + ZERO);
+  }
   compareImmediate32(a: Arm64Register, value: number): void {
     this.#word(`cmp w${a}, #${value}`, 0x71000000 + (value << 10) + (a << 5) + ZERO);
   }
@@ -168,6 +194,9 @@ export class Arm64Assembler {
   }
   callAt(register: Arm64Register): void {
     this.#word(`blr x${register}`, 0xd63f0000 + (register << 5));
+  }
+  systemCall(): void {
+    this.#word('svc #0', 0xd4000001);
   }
   return(register: Arm64Register = LINK): void {
     this.#word(`ret x${register}`, 0xd65f0000 + (register << 5));
