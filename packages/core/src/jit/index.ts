@@ -12,5 +12,5 @@ export {
   type JitUnwinding,
   parseJitDump,
 } from './jitdump.ts';
-export { type PerfMap, parsePerfMap } from './perf-map.ts';
+export { type PerfMap, PerfMapParser, parsePerfMap } from './perf-map.ts';
 export { parseScriptName, type ScriptName, TIER_NAMES, TIER_WORDS } from './script-names.ts';

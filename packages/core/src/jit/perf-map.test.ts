@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PerfMap, parsePerfMap } from './index.ts';
+import { type PerfMap, PerfMapParser, parsePerfMap } from './index.ts';
 
 const parse = (text: string): PerfMap => parsePerfMap(new TextEncoder().encode(text));
 
@@ -8,7 +8,7 @@ function lines(map: PerfMap): [number, number, string][] {
   return Array.from({ length: map.count }, (_, line) => [
     map.start[line]!,
     map.end[line]!,
-    new TextDecoder().decode(map.bytes.subarray(map.nameStart[line]!, map.nameEnd[line]!)),
+    new TextDecoder().decode(map.names.subarray(map.nameStart[line]!, map.nameStart[line + 1]!)),
   ]);
 }
 
@@ -47,4 +47,17 @@ test('more lines than the size lets expect', () => {
   const map = parse('1 1 a\n'.repeat(10_000));
   assert.equal(map.count, 10_000);
   assert.deepEqual(lines(map)[9_999], [1, 2, 'a']);
+});
+
+test('in pieces of any size it is the same', () => {
+  const text = '1000 10 größe\r\n\nname only\n2000 0 b\n3000 8 last';
+  const bytes = new TextEncoder().encode(text);
+  const whole = parsePerfMap(bytes);
+  for (let size = 1; size <= bytes.length; size++) {
+    const parser = new PerfMapParser(bytes.length);
+    for (let at = 0; at < bytes.length; at += size) parser.push(bytes.slice(at, at + size));
+    const map = parser.finish();
+    assert.deepEqual(lines(map), lines(whole), `in pieces of ${size}`);
+    assert.deepEqual(map.damage.list(), whole.damage.list());
+  }
 });

@@ -12,43 +12,131 @@ export interface PerfMap {
   /** Signed 64-bit values as float64. */
   start: Float64Array;
   end: Float64Array;
+  /** Where each name begins in `names`, and where the last one ends. */
   nameStart: Uint32Array;
-  nameEnd: Uint32Array;
-  bytes: Uint8Array;
+  /** UTF-8, one name behind the other. */
+  names: Uint8Array;
   damage: DamageLog;
 }
 
 const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
-/** `1 1 a` and a newline: no line is shorter. */
-const SHORTEST_LINE = 6;
+/** As the first lines are, so are the rest, more or less. */
+const SLACK = 1.06;
+const FIRST_LINES = 256;
+const EMPTY = new Uint8Array(0);
 
-/** Lines that are not of the form are counted and skipped. `bytes` is kept: names point into it. */
+/** The lines of a map that is in memory. Those that are not of the form are counted and skipped. */
 export function parsePerfMap(bytes: Uint8Array): PerfMap {
-  const map = newMap(bytes, Math.ceil(bytes.length / 64) + 16);
-  const reader = new HexReader(bytes);
-  for (let line = 0; line < bytes.length; ) {
-    const found = bytes.indexOf(NEWLINE, line);
-    const next = found === -1 ? bytes.length : found;
-    let end = next;
-    if (end > line && bytes[end - 1] === CARRIAGE_RETURN) end--;
-    const start = reader.read(line, end);
-    const afterStart = reader.at;
-    const size = afterStart > line && bytes[afterStart] === SPACE ? reader.read(afterStart + 1, end) : -1;
-    const name = reader.at + 1;
-    if (size >= 0 && reader.at > afterStart + 1 && bytes[reader.at] === SPACE && name < end) {
-      if (map.count === map.start.length) grow(map);
-      const row = map.count++;
-      map.start[row] = start;
-      // Code of unknown size is found at its first byte.
-      map.end[row] = start + Math.max(1, size);
-      map.nameStart[row] = name;
-      map.nameEnd[row] = end;
-    } else if (end > line) map.damage.add('perf-map-line', line);
-    line = next + 1;
+  const parser = new PerfMapParser(bytes.length);
+  parser.push(bytes);
+  return parser.finish();
+}
+
+/** The lines of a map in pieces: what is kept of it are its addresses and names, and not the bytes. */
+export class PerfMapParser {
+  readonly #totalBytes: number;
+  readonly #damage = new DamageLog();
+  #start = new Float64Array(FIRST_LINES);
+  #end = new Float64Array(FIRST_LINES);
+  #nameStart = new Uint32Array(FIRST_LINES + 1);
+  #names: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_LINES * 64);
+  #count = 0;
+  /** A line whose end has not come. */
+  #rest: Uint8Array = EMPTY;
+  /** Of the first byte of the next piece, or of `#rest`. */
+  #offset = 0;
+
+  /** `totalBytes`: of all pieces. */
+  constructor(totalBytes: number) {
+    this.#totalBytes = totalBytes;
   }
-  return map;
+
+  /** Does not keep the piece. */
+  push(piece: Uint8Array): void {
+    let bytes = piece;
+    if (this.#rest.length > 0) {
+      bytes = new Uint8Array(this.#rest.length + piece.length);
+      bytes.set(this.#rest);
+      bytes.set(piece, this.#rest.length);
+    }
+    const used = this.#lines(bytes, false);
+    this.#rest = bytes.slice(used);
+    this.#offset += used;
+  }
+
+  finish(): PerfMap {
+    this.#lines(this.#rest, true);
+    this.#rest = EMPTY;
+    const count = this.#count;
+    return {
+      count,
+      start: this.#start.subarray(0, count),
+      end: this.#end.subarray(0, count),
+      nameStart: this.#nameStart.subarray(0, count + 1),
+      names: this.#names.subarray(0, this.#nameStart[count]),
+      damage: this.#damage,
+    };
+  }
+
+  /** Gives where the last whole line ends; with `isLast`, that is the end. */
+  #lines(bytes: Uint8Array, isLast: boolean): number {
+    const reader = new HexReader(bytes);
+    let line = 0;
+    while (line < bytes.length) {
+      const found = bytes.indexOf(NEWLINE, line);
+      if (found === -1 && !isLast) break;
+      const next = found === -1 ? bytes.length : found;
+      let end = next;
+      if (end > line && bytes[end - 1] === CARRIAGE_RETURN) end--;
+      const start = reader.read(line, end);
+      const afterStart = reader.at;
+      const size = afterStart > line && bytes[afterStart] === SPACE ? reader.read(afterStart + 1, end) : -1;
+      const name = reader.at + 1;
+      if (size >= 0 && reader.at > afterStart + 1 && bytes[reader.at] === SPACE && name < end)
+        this.#add(start, size, bytes, name, end, this.#offset + next);
+      else if (end > line) this.#damage.add('perf-map-line', this.#offset + line);
+      line = next + 1;
+    }
+    return Math.min(line, bytes.length);
+  }
+
+  #add(start: number, size: number, bytes: Uint8Array, name: number, end: number, doneBytes: number): void {
+    const row = this.#count;
+    const at = this.#nameStart[row]!;
+    const length = end - name;
+    if (row === this.#start.length) this.#growRows(this.#expected(row, doneBytes));
+    if (at + length > this.#names.length) {
+      const names = new Uint8Array(
+        Math.max(at + length, Math.min(this.#expected(at, doneBytes), this.#totalBytes)),
+      );
+      names.set(this.#names.subarray(0, at));
+      this.#names = names;
+    }
+    this.#start[row] = start;
+    // Code of unknown size is found at its first byte.
+    this.#end[row] = start + Math.max(1, size);
+    for (let from = name, to = at; from < end; ) this.#names[to++] = bytes[from++]!;
+    this.#nameStart[row + 1] = at + length;
+    this.#count++;
+  }
+
+  /** How many there will be of what `count` were found of in so many bytes; a half more at least. */
+  #expected(count: number, doneBytes: number): number {
+    const whole = (count / Math.max(1, doneBytes)) * this.#totalBytes * SLACK;
+    return Math.ceil(Math.max(count * 1.5, Math.min(whole, count * 4096))) + 16;
+  }
+
+  #growRows(capacity: number): void {
+    const [start, end, nameStart] = [this.#start, this.#end, this.#nameStart];
+    this.#start = new Float64Array(capacity);
+    this.#start.set(start);
+    this.#end = new Float64Array(capacity);
+    this.#end.set(end);
+    this.#nameStart = new Uint32Array(capacity + 1);
+    this.#nameStart.set(nameStart);
+  }
 }
 
 /** Reads hex numbers with or without `0x`; `at` is where the last one ended (where it started, if there was none). */
@@ -77,29 +165,4 @@ class HexReader {
     this.at = at > first && at - first <= 16 ? at : from;
     return high * TWO_32 + (low >>> 0);
   }
-}
-
-function newMap(bytes: Uint8Array, capacity: number): PerfMap {
-  return {
-    count: 0,
-    start: new Float64Array(capacity),
-    end: new Float64Array(capacity),
-    nameStart: new Uint32Array(capacity),
-    nameEnd: new Uint32Array(capacity),
-    bytes,
-    damage: new DamageLog(),
-  };
-}
-
-function grow(map: PerfMap): void {
-  const capacity = Math.min(map.count * 2, Math.ceil(map.bytes.length / SHORTEST_LINE) + 16);
-  const bigger = newMap(map.bytes, capacity);
-  bigger.start.set(map.start);
-  bigger.end.set(map.end);
-  bigger.nameStart.set(map.nameStart);
-  bigger.nameEnd.set(map.nameEnd);
-  map.start = bigger.start;
-  map.end = bigger.end;
-  map.nameStart = bigger.nameStart;
-  map.nameEnd = bigger.nameEnd;
 }

@@ -20,6 +20,9 @@ import type { LoadContext } from './load.ts';
 
 /** `.gnu_debugdata` holds the symbol table of one binary; libxul's is 10 MB. */
 const MAX_DEBUGDATA_BYTES = 256 << 20;
+/** Symbol tables get three to ten times smaller; what claims more is a trap for memory. */
+const MAX_DEBUGDATA_RATIO = 64;
+const FREE_DEBUGDATA_BYTES = 1 << 20;
 const DEBUG_REMEDY =
   'Install its debug symbols (Debian, Ubuntu: the -dbgsym package; Fedora: `dnf debuginfo-install`), or set DEBUGINFOD_URLS to a server that has them.';
 
@@ -155,7 +158,8 @@ async function readDebugData(context: LoadContext, elf: ElfFile, section: Sectio
   const packed = await readSectionBytes(elf, section);
   if (packed === null) return null;
   try {
-    const inner = await openElf(memorySource(decompressXz(packed, MAX_DEBUGDATA_BYTES)));
+    const most = Math.min(MAX_DEBUGDATA_BYTES, FREE_DEBUGDATA_BYTES + packed.length * MAX_DEBUGDATA_RATIO);
+    const inner = await openElf(memorySource(decompressXz(packed, most)));
     const symbols = await readSymbols(inner, 'symtab');
     return symbols === null ? null : { elf: inner, symbols };
   } catch (error) {

@@ -1,11 +1,13 @@
 import type { ByteSource } from '../base/index.ts';
-import { parsePerfMap } from '../jit/index.ts';
+import { type PerfMap, PerfMapParser } from '../jit/index.ts';
 import type { CodeSymbols } from './code-symbols.ts';
 import type { LoadContext } from './load.ts';
 import { perfMapSymbols } from './perf-map-symbols.ts';
 
 /** Beyond this only the end of a map is read: what was written last is what is still in memory. */
 const MAX_MAP_BYTES = 1 << 30;
+const PIECE_BYTES = 1 << 20;
+const NEWLINE = 0x0a;
 
 /** Names of code made at run time, from the map its process writes. */
 export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | null> {
@@ -25,7 +27,7 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
     return null;
   }
   try {
-    const map = parsePerfMap(await readTail(file, context));
+    const map = await readMap(file, context);
     if (map.damage.total > 0)
       context.report('perf-map-damaged', `${map.damage.total} lines of the map are not of its form`);
     return perfMapSymbols(map);
@@ -34,12 +36,23 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
   }
 }
 
-async function readTail(file: ByteSource, context: LoadContext): Promise<Uint8Array> {
-  if (file.size <= MAX_MAP_BYTES) return file.read(0, file.size);
-  context.report(
-    'perf-map-large',
-    `the map has ${file.size} bytes: only the last ${MAX_MAP_BYTES} were read`,
-  );
-  const bytes = await file.read(file.size - MAX_MAP_BYTES, MAX_MAP_BYTES);
-  return bytes.subarray(bytes.indexOf(0x0a) + 1);
+/** Piece by piece: the names and addresses of a map take half of its bytes. */
+async function readMap(file: ByteSource, context: LoadContext): Promise<PerfMap> {
+  const from = Math.max(0, file.size - MAX_MAP_BYTES);
+  if (from > 0)
+    context.report(
+      'perf-map-large',
+      `the map has ${file.size} bytes: only the last ${MAX_MAP_BYTES} were read`,
+    );
+  const parser = new PerfMapParser(file.size - from);
+  let isInLine = from > 0;
+  for (let at = from; at < file.size; at += PIECE_BYTES) {
+    const piece = await file.read(at, Math.min(PIECE_BYTES, file.size - at));
+    if (piece.length === 0) break;
+    const lineEnd = isInLine ? piece.indexOf(NEWLINE) : -1;
+    if (isInLine && lineEnd === -1) continue;
+    isInLine = false;
+    parser.push(piece.subarray(lineEnd + 1));
+  }
+  return parser.finish();
 }

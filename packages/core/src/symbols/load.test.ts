@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { crc32, PT_LOAD, SHT_NOTE } from '../elf/index.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
@@ -251,4 +252,43 @@ test('JIT code: the map of the process, or how to get one', async () => {
   const none = await load(new MemoryDriver(), jit);
   assert.deepEqual(none.codes, ['no-perf-map']);
   assert.match(none.diagnostics[0]!.remedy, /--perf-basic-prof/);
+});
+
+test('a perf map is read in pieces, whatever its size', async () => {
+  const lines = Array.from(
+    { length: 200_000 },
+    (_, line) => `${(0x1000 + line * 16).toString(16)} 10 f${line}`,
+  );
+  const driver = new MemoryDriver({ 'perf-map /tmp/perf-7.map': lines.join('\n') });
+  const open = driver.open.bind(driver);
+  let most = 0;
+  driver.open = async (request) => {
+    const file = await open(request);
+    if (file === null) return null;
+    const read = async (offset: number, length: number) => {
+      most = Math.max(most, length);
+      return file.read(offset, length);
+    };
+    return { ...file, read };
+  };
+  const { table, codes } = await load(driver, { path: '/tmp/perf-7.map', kind: 'jit' });
+  assert.deepEqual(codes, []);
+  assert.equal(table?.length, lines.length);
+  assert.equal(table?.name(table.lookup(0x1000 + 150_000 * 16 + 3)), 'f150000');
+  assert.ok(most > 0 && most <= 1 << 20, `${most} bytes at once`);
+});
+
+test('.gnu_debugdata that claims far more than its bytes can hold is refused before it takes the memory', {
+  skip: spawnSync('xz', ['--version']).status === 0 ? false : 'xz is not installed',
+}, async () => {
+  const { stdout } = spawnSync('xz', ['-9', '--check=crc32'], {
+    input: new Uint8Array(64 << 20),
+    maxBuffer: 1 << 20,
+  });
+  const app = binary('', {
+    sections: [{ name: '.gnu_debugdata', type: 1, bytes: new Uint8Array(stdout) }],
+  });
+  const { diagnostics } = await load(new MemoryDriver({ 'binary /bin/app': app }), {});
+  const damaged = diagnostics.find(({ code }) => code === 'debugdata-damaged');
+  assert.match(damaged?.detail ?? '', /expected at most \d{7} bytes, found more/);
 });

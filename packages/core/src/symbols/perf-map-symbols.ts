@@ -18,7 +18,8 @@ export function perfMapSymbols(map: PerfMap): CodeSymbols {
   // Lines whose bytes all belong to later ones are forgotten, and with them their names.
   const symbolOfLine = new Int32Array(map.count).fill(-1);
   for (let piece = 0; piece < pieces.symbol.length; piece++) symbolOfLine[pieces.symbol[piece]!] = 0;
-  const alive = new Uint32Array(map.count);
+  // In the place of the order, which is read further on than this is written.
+  const alive = order;
   let count = 0;
   for (let at = 0; at < order.length; at++) {
     const line = order[at]!;
@@ -26,26 +27,36 @@ export function perfMapSymbols(map: PerfMap): CodeSymbols {
     symbolOfLine[line] = count;
     alive[count++] = line;
   }
+  for (let piece = 0; piece < pieces.symbol.length; piece++)
+    pieces.symbol[piece] = symbolOfLine[pieces.symbol[piece]!]!;
+  const names = new LineNames(map, alive.subarray(0, count));
+  if (areWhole(map, alive, pieces, count)) return new CodeSymbols(pieces.start, pieces.end, pieces, names);
   const starts = new Float64Array(count);
   const ends = new Float64Array(count);
   for (let symbol = 0; symbol < count; symbol++) {
     starts[symbol] = map.start[alive[symbol]!]!;
     ends[symbol] = map.end[alive[symbol]!]!;
   }
-  for (let piece = 0; piece < pieces.symbol.length; piece++)
-    pieces.symbol[piece] = symbolOfLine[pieces.symbol[piece]!]!;
-  return new CodeSymbols(starts, ends, pieces, new LineNames(map, alive.subarray(0, count)));
+  return new CodeSymbols(starts, ends, pieces, names);
+}
+
+/** Whether nothing overlaps, so that the pieces are the lines. */
+function areWhole(map: PerfMap, alive: Uint32Array, pieces: Pieces, count: number): boolean {
+  if (pieces.symbol.length !== count) return false;
+  for (let piece = 0; piece < count; piece++) {
+    const line = alive[piece]!;
+    if (pieces.symbol[piece] !== piece) return false;
+    if (pieces.start[piece] !== map.start[line] || pieces.end[piece] !== map.end[line]) return false;
+  }
+  return true;
 }
 
 /** Pieces of the lines, in ascending order, by line; the highest line number wins. */
 function latestPieces(map: PerfMap, order: Uint32Array): Pieces {
-  const pieces: Pieces = {
-    start: new Float64Array(2 * map.count),
-    end: new Float64Array(2 * map.count),
-    symbol: new Uint32Array(2 * map.count),
-  };
+  // One for each line as a rule; two at most, where each lies within another.
+  let pieces = newPieces(map.count + 1);
   let count = 0;
-  const open = new LatestFirst(map.count);
+  const open = new LatestFirst();
   let from = Number.NEGATIVE_INFINITY;
   for (let at = 0; at <= order.length; at++) {
     const to = at < order.length ? map.start[order[at]!]! : Number.POSITIVE_INFINITY;
@@ -53,6 +64,8 @@ function latestPieces(map: PerfMap, order: Uint32Array): Pieces {
       const line = open.latest;
       const end = Math.min(map.end[line]!, to);
       if (end > from) {
+        if (count === pieces.start.length)
+          pieces = grown(pieces, Math.min(count + (count >> 2) + 16, 2 * map.count));
         pieces.start[count] = from;
         pieces.end[count] = end;
         pieces.symbol[count++] = line;
@@ -70,20 +83,38 @@ function latestPieces(map: PerfMap, order: Uint32Array): Pieces {
   };
 }
 
+function newPieces(capacity: number): Pieces {
+  return {
+    start: new Float64Array(capacity),
+    end: new Float64Array(capacity),
+    symbol: new Uint32Array(capacity),
+  };
+}
+
+function grown(pieces: Pieces, capacity: number): Pieces {
+  const bigger = newPieces(capacity);
+  bigger.start.set(pieces.start);
+  bigger.end.set(pieces.end);
+  bigger.symbol.set(pieces.symbol);
+  return bigger;
+}
+
 /** A heap of line numbers, the highest on top. */
 class LatestFirst {
   size = 0;
-  private readonly heap: Uint32Array;
-
-  constructor(capacity: number) {
-    this.heap = new Uint32Array(capacity);
-  }
+  /** Few lines begin before another ends. */
+  private heap = new Uint32Array(1024);
 
   get latest(): number {
     return this.heap[0]!;
   }
 
   add(line: number): void {
+    if (this.size === this.heap.length) {
+      const heap = new Uint32Array(2 * this.size);
+      heap.set(this.heap);
+      this.heap = heap;
+    }
     const { heap } = this;
     let at = this.size++;
     while (at > 0) {
@@ -114,32 +145,41 @@ class LatestFirst {
 
 const decoder = new TextDecoder();
 
-/** Names of lines, as written: perf does not demangle them. Keeps only the bytes of names that can still be asked for. */
+/** Names of lines, as written: perf does not demangle them. */
 class LineNames implements NameSource {
-  private readonly bytes: Uint8Array;
-  private readonly offsets: Uint32Array;
+  private readonly map: Pick<PerfMap, 'names' | 'nameStart'>;
+  /** Of each symbol. */
+  private readonly lines: Uint32Array;
 
-  constructor(map: PerfMap, lines: Uint32Array) {
-    this.offsets = new Uint32Array(lines.length + 1);
-    let size = 0;
-    for (let symbol = 0; symbol < lines.length; symbol++) {
-      const line = lines[symbol]!;
-      size += map.nameEnd[line]! - map.nameStart[line]!;
-      this.offsets[symbol + 1] = size;
-    }
-    this.bytes = new Uint8Array(size);
-    for (let symbol = 0; symbol < lines.length; symbol++) {
-      let from = map.nameStart[lines[symbol]!]!;
-      for (let to = this.offsets[symbol]!, end = this.offsets[symbol + 1]!; to < end; )
-        this.bytes[to++] = map.bytes[from++]!;
-    }
+  /** Keeps all names of the map where at least half of its lines can still be asked for, and else a copy of those. */
+  constructor({ names, nameStart, count }: PerfMap, lines: Uint32Array) {
+    const isKept = lines.length > count / 2;
+    this.map = isKept ? { names, nameStart } : namesOf({ names, nameStart }, lines);
+    this.lines = isKept ? lines : lines.map((_, symbol) => symbol);
   }
 
   rawName(symbol: number): string {
-    return decoder.decode(this.bytes.subarray(this.offsets[symbol]!, this.offsets[symbol + 1]!));
+    const { names, nameStart } = this.map;
+    const line = this.lines[symbol]!;
+    return decoder.decode(names.subarray(nameStart[line]!, nameStart[line + 1]!));
   }
 
   name(symbol: number): string {
     return this.rawName(symbol);
   }
+}
+
+function namesOf(
+  { names, nameStart }: Pick<PerfMap, 'names' | 'nameStart'>,
+  lines: Uint32Array,
+): Pick<PerfMap, 'names' | 'nameStart'> {
+  const starts = new Uint32Array(lines.length + 1);
+  for (let row = 0; row < lines.length; row++)
+    starts[row + 1] = starts[row]! + nameStart[lines[row]! + 1]! - nameStart[lines[row]!]!;
+  const kept = new Uint8Array(starts[lines.length]!);
+  for (let row = 0; row < lines.length; row++) {
+    let from = nameStart[lines[row]!]!;
+    for (let to = starts[row]!; to < starts[row + 1]!; ) kept[to++] = names[from++]!;
+  }
+  return { names: kept, nameStart: starts };
 }

@@ -7,6 +7,7 @@ export {
   openOutputFileSync,
   type WaitOptions,
 } from './output-file.ts';
+export { presentBytes } from './present-bytes.ts';
 export {
   openRegularFile,
   openRegularFileSync,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -58,4 +58,21 @@ test('a large file in pieces is the same', async () => {
   }
   assert.equal(source.size, whole.length);
   await source.close();
+});
+
+test('a file that is nearly all holes ends early where a recording names it, and costs no memory', async () => {
+  const sparse = join(folder, 'sparse');
+  writeFileSync(sparse, CONTENT);
+  truncateSync(sparse, 2 ** 40);
+  const recorded = await openFileSource(sparse, { recorded: true });
+  assert.ok(recorded.size >= CONTENT.length && recorded.size <= 64 << 20, String(recorded.size));
+  assert.deepEqual(await recorded.read(0, CONTENT.length), CONTENT);
+  await recorded.close();
+  const asked = await openFileSource(sparse);
+  assert.equal(asked.size, 2 ** 40);
+  await asked.close();
+  // What has its bytes has all of them.
+  const whole = await openFileSource(process.execPath, { recorded: true });
+  assert.equal(whole.size, statSync(process.execPath).size);
+  await whole.close();
 });

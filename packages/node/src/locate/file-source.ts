@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { type ByteSource, CounterpointError } from '@counterpoint/core/base';
-import { openRegularFile, type RegularFileOptions } from '../files/index.ts';
+import { openRegularFile, presentBytes, type RegularFileOptions } from '../files/index.ts';
 
 /** A file as a source of bytes. Holds a descriptor until it is closed. */
 export interface FileSource extends ByteSource {
@@ -17,13 +17,17 @@ const MAX_READ_BYTES = 1 << 30;
  * path comes out of a recording, and may name nothing that the kernel makes up.
  */
 export async function openFileSource(path: string, options: RegularFileOptions = {}): Promise<FileSource> {
-  return fileSource(await openRegularFile(path, options));
+  return fileSource(await openRegularFile(path, options), options);
 }
 
-/** A regular file that is open. It is closed with the source, or at once where this fails. */
-export async function fileSource(handle: FileHandle): Promise<FileSource> {
+/** A regular file that is open. It is closed with the source, or at once where this fails. With `recorded`, it ends where holes begin. */
+export async function fileSource(
+  handle: FileHandle,
+  { recorded = false }: RegularFileOptions = {},
+): Promise<FileSource> {
   try {
-    return new HandleSource(handle, (await handle.stat()).size);
+    const facts = await handle.stat();
+    return new HandleSource(handle, recorded ? presentBytes(facts) : facts.size);
   } catch (error) {
     await handle.close();
     throw error;

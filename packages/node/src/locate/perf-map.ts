@@ -43,7 +43,7 @@ async function openOne(
       return null;
     }
     requireRegular(file, { recorded: true });
-    return await fileSource(await file.open());
+    return await fileSource(await file.open(), { recorded: true });
   } catch (error) {
     const code = error instanceof CounterpointError ? error.code : (error as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT' && code !== 'ENOTDIR')

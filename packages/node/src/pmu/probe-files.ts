@@ -16,7 +16,7 @@ import {
 } from '@counterpoint/core/elf';
 import type { ProbeFile, Unavailable } from '@counterpoint/core/events';
 import { demangle } from '@counterpoint/core/symbols';
-import { openRegularFileSync } from '../files/index.ts';
+import { openRegularFileSync, presentBytes } from '../files/index.ts';
 
 /**
  * The functions of files by name. Event names are read without waiting, so this reads files at once, and only what a probe
@@ -132,7 +132,7 @@ class WholeFile {
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
-    this.#sizeBytes = fstatSync(descriptor).size;
+    this.#sizeBytes = presentBytes(fstatSync(descriptor));
   }
 
   /** Fewer bytes only at the end of the file, whatever the headers say. */

@@ -4,7 +4,7 @@ import { type ByteSource, memorySource } from '@counterpoint/core/base';
 import { buildIdOfNotes, openElf, readBuildId } from '@counterpoint/core/elf';
 import type { BuildIdEntry } from '@counterpoint/core/perfdata';
 import type { Mmap2Record, MmapRecord } from '@counterpoint/core/records';
-import { openRegularFileSync } from '../files/index.ts';
+import { openRegularFileSync, presentBytes } from '../files/index.ts';
 import { readProc, readProcLink } from '../target/index.ts';
 
 const HOST_PID = -1;
@@ -91,7 +91,13 @@ export class BuildIdCollector {
         this.replaced.push(path);
         return null;
       }
-      return entryOf(await buildIdOf(descriptorSource(fd, Number(stat.size))), path, PERF_RECORD_MISC_USER);
+      return entryOf(
+        await buildIdOf(
+          descriptorSource(fd, presentBytes({ size: Number(stat.size), blocks: Number(stat.blocks) })),
+        ),
+        path,
+        PERF_RECORD_MISC_USER,
+      );
     } catch {
       return null;
     } finally {

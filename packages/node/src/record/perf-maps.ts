@@ -1,14 +1,10 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
-import { isTrusted, NamedFile, requireRegular } from '../files/index.ts';
+import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
 import type { Note } from '../session/index.ts';
 import { readProc, readProcLink } from '../target/index.ts';
 
 const MOST_HELD = 256;
 const CHUNK_BYTES = 1 << 20;
-/** Of the unit in which stat(2) counts what a file takes. */
-const BLOCK_BYTES = 512;
-/** A file system that compresses may hold more than it takes. No text is smaller than this by much. */
-const MOST_COMPRESSED = 64;
 const O_DIRECTORY = constants.O_DIRECTORY;
 
 interface HeldDirectory {
@@ -83,7 +79,7 @@ function copyMap(from: string, uid: number, to: string): boolean {
     requireRegular(file, { recorded: true });
     const { facts } = file;
     if (facts.uid !== uid && !isTrusted(facts.uid)) return false;
-    if (facts.size > facts.blocks * BLOCK_BYTES * MOST_COMPRESSED + CHUNK_BYTES) return false;
+    if (presentBytes(facts) < facts.size) return false;
     input = file.openSync();
     output = openSync(
       to,
