@@ -18,6 +18,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'ring-full': '(samples and others) lost because the ring buffer was full',
   'lost-samples': 'dropped by the kernel',
   throttled: 'throttled by the kernel',
+  multiplexed: 'in which events had no counter',
   'call-chain-cut': 'with call chains cut at the kernel’s limit of depth',
   'user-stack-not-unwound': 'with user stacks that were not unwound',
   'aux-truncated': 'of trace data cut short',

@@ -9,6 +9,11 @@ export const LOSS_KINDS = {
   'lost-samples': 'samples',
   /** Between PERF_RECORD_THROTTLE and UNTHROTTLE: the event was stopped because it interrupted too often. */
   throttled: 'nanoseconds',
+  /**
+   * Samples that read counters (`:S`, PERF_FORMAT_TOTAL_TIME_*): for so long the event was wanted and had no counter, because others
+   * took turns. What happened then is in no sample.
+   */
+  multiplexed: 'nanoseconds',
   /** Samples whose call chain has as many addresses as the kernel allows: it stops there, and outer callers are missing. */
   'call-chain-cut': 'samples',
   /** Samples with a copy of the user's stack (`--call-graph dwarf`), which is not unwound: callers in user code are missing. */

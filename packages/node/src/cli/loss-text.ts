@@ -21,6 +21,7 @@ const WORDS: Record<LossKind, string> = {
     'runs of a program on a tracepoint that the kernel left out: another was running on that CPU',
   'format-suspended': 'of time in which a format had its counters suspended',
   'format-while-suspended': 'overflows that came while a format was suspended',
+  multiplexed: 'of time in which an event had no counter: others took turns (fewer events at a time)',
   'call-chain-cut':
     'samples with call chains cut at the limit of depth of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
   'user-stack-not-unwound':

@@ -25,6 +25,7 @@ import {
   type SampleFields,
   type ThrottleRecord,
 } from '../../records/index.ts';
+import { CounterTimes } from './counter-times.ts';
 import { hasRawUserStacks, type RecordedEvent } from './event-table.ts';
 import type { PerfDataReader } from './reader.ts';
 import { relativeNs } from './sample-stream.ts';
@@ -87,6 +88,7 @@ export class LossCollector {
   private newestSampleNs = -Infinity;
   private readonly cutChains = new Map<RecordedEvent, ShortStacks>();
   private readonly rawStacks = new Map<RecordedEvent, ShortStacks>();
+  private readonly times = new CounterTimes();
 
   constructor(reader: PerfDataReader) {
     this.reader = reader;
@@ -101,6 +103,7 @@ export class LossCollector {
   /** The parts of a sample record: what its stacks lack. Called once for each. */
   parts(view: DataView, event: RecordedEvent, fields: SampleFields, littleEndian: boolean): void {
     const { chainOffset, chainCount, userStackDynamicSize } = fields;
+    this.times.sample(view, event, fields, littleEndian);
     const limit = chainLimit(event.attr);
     if (chainCount >= limit && isChainAtLimit(view, chainOffset, chainCount, limit, littleEndian))
       this.addShort(this.cutChains, event, fields);
@@ -304,6 +307,8 @@ export class LossCollector {
     this.addUntold();
     this.addShortStacks('call-chain-cut', this.cutChains);
     this.addShortStacks('user-stack-not-unwound', this.rawStacks);
+    for (const { event, idleNs } of this.times.list())
+      this.ledger.add({ kind: 'multiplexed', event: event.name, count: idleNs, exact: false });
     for (const began of this.throttled.values()) this.addThrottled(began, null);
     this.throttled.clear();
     if (this.throttleWithoutTime > 0) {

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  PERF_FORMAT_GROUP,
+  PERF_FORMAT_ID,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_SAMPLE_READ,
+} from '../../abi/index.ts';
 import { memorySource } from '../../base/index.ts';
 import { ingestPerfData } from '../../ingest/index.ts';
 import { collectStats } from '../../query/index.ts';
@@ -51,4 +58,26 @@ test('a user stack that is not unwound is a loss, an empty one is none', async (
   assert.deepEqual(await lossesOf(bytes), [
     'user-stack-not-unwound cpu-clock 2 samples 5001000000-5003000000',
   ]);
+});
+
+test('time in which a counter that samples read had no place on the processor is a loss', async () => {
+  for (const isGroup of [true, false]) {
+    const readFormat = BigInt(
+      PERF_FORMAT_ID |
+        PERF_FORMAT_TOTAL_TIME_ENABLED |
+        PERF_FORMAT_TOTAL_TIME_RUNNING |
+        (isGroup ? PERF_FORMAT_GROUP : 0),
+    );
+    const attr = { ...ATTR, sampleType: ATTR.sampleType | BigInt(PERF_SAMPLE_READ), readFormat };
+    const read = (time: bigint, timeEnabled: bigint, timeRunning: bigint) => {
+      const record = sample({ time });
+      record.sample.read = { timeEnabled, timeRunning, values: [{ value: time * 10n, id: 1n }] };
+      return record;
+    };
+    const whole = recording([read(5n, 100n, 100n), read(6n, 200n, 200n)], {}, attr);
+    assert.deepEqual(await lossesOf(whole), []);
+    // The times go on from sample to sample: the last one counts.
+    const shared = recording([read(5n, 100n, 60n), read(6n, 200n, 110n)], {}, attr);
+    assert.deepEqual(await lossesOf(shared), ['multiplexed cpu-clock 90 nanoseconds null-null']);
+  }
 });
