@@ -17,8 +17,7 @@ const WORDS: Record<LossKind, string> = {
   'format-skipped': 'overflows without a run of the format: the kernel skipped it',
   'format-map-read':
     "of time in which a format's maps were read: the kernel runs no format on that CPU then, and counts nothing of it",
-  'format-recursion':
-    'runs of a program on a tracepoint that the kernel left out: another was running on that CPU',
+  'format-recursion': 'runs of a program that were left out: another was running on that CPU',
   'format-suspended': 'of time in which a format had its counters suspended',
   'format-while-suspended': 'overflows that came while a format was suspended',
   multiplexed: 'of time in which an event had no counter: others took turns (fewer events at a time)',

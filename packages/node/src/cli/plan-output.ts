@@ -120,9 +120,10 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
       const event = events[index]!;
       const { probe = null } = event;
       const pid = task === COMMAND_PID || cgroup !== null ? null : task;
-      const definedIn =
-        probe !== null && isInherited(event.attr, task, flags) ? PROBE_FILES[probe.kind] : null;
-      if (probe !== null && definedIn !== null && needsKeptContext(probe) && !kept.has(task)) {
+      const inherits = isInherited(event.attr, task, flags);
+      const isDefined = inherits || event.isDefined === true;
+      const definedIn = probe !== null && isDefined ? PROBE_FILES[probe.kind] : null;
+      if (probe !== null && inherits && needsKeptContext(probe) && !kept.has(task)) {
         kept.add(task);
         opens.push(plannedKeeper(name, pid));
       }

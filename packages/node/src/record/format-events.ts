@@ -174,7 +174,7 @@ export function prepareEvents(
     const { callchains = false, sampleFields, suspend = false } = plan;
     for (const event of events) {
       if (suspend) event.hasNoRing = true;
-      const { attr, name } = event;
+      const { attr, name, probe = null } = event;
       if (sampleFields !== undefined) addFields(event, sampleFields);
       if (format.onOverflow === undefined && format.ownEvents === undefined) continue;
       if (attr.flags.freq === 0 && attr.samplePeriodOrFreq === 0n)
@@ -195,13 +195,16 @@ export function prepareEvents(
       const bitsOfOthers: number[] = [];
       if (typeof callchains === 'object') {
         attr.sampleMaxStack = callchains.mostFrames;
-        if (callchains.isFoundByHandler?.(attr) === true) bitsOfOthers.push(PERF_SAMPLE_CALLCHAIN);
+        // At the first instruction of a function only the kernel finds the caller.
+        if (probe === null && callchains.isFoundByHandler?.(attr) === true)
+          bitsOfOthers.push(PERF_SAMPLE_CALLCHAIN);
       }
       const hasPeriod = attr.flags.freq === 0 && attr.samplePeriodOrFreq > 1n;
       if (hasPeriod && isCountedByHits(attr)) bitsOfOthers.push(PERF_SAMPLE_PERIOD);
       if (bitsOfOthers.length > 0)
         event.sampleBitsOfOthers = bitsOfOthers.reduce((bits, bit) => bits | BigInt(bit), 0n);
-      if (attr.type !== PERF_TYPE_TRACEPOINT) continue;
+      if (attr.type !== PERF_TYPE_TRACEPOINT && probe === null) continue;
+      if (probe !== null) event.isDefined = true;
       if (hasPeriod) event.hitsPerOverflow = hitsPerOverflow(event);
       // Its own records are not wanted beside what the format makes: it only counts.
       attr.flags.freq = 0;

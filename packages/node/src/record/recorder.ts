@@ -112,7 +112,7 @@ function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, not
 }
 
 /**
- * Programs on tracepoints run from the moment in which they are there; only events are disabled until a delay is over. A format's
+ * Programs on tracepoints and probes run from the moment in which they are there; only events are disabled until a delay is over. A format's
  * own may heed it.
  */
 function noteEarly(
@@ -125,7 +125,9 @@ function noteEarly(
 ): void {
   if (delayMs === 0) return;
   formats.forEach(({ format }, index) => {
-    const early = planned.slice(...ranges[index]!).find(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
+    const early = planned
+      .slice(...ranges[index]!)
+      .find(({ attr, probe = null }) => attr.type === PERF_TYPE_TRACEPOINT || probe !== null);
     const isEarly =
       format.ownEvents === undefined
         ? format.onOverflow !== undefined && early !== undefined

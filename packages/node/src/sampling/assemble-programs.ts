@@ -13,8 +13,9 @@ import { everyNth, runCounts } from './every-nth.ts';
 import type { FormatPlan, FormatProgram, HandlerContext, ProgramContext, SamplingFormat } from './format.ts';
 import { FormatAssembler } from './format-assembler.ts';
 import { explainThrown, refuseUnfinished } from './format-errors.ts';
-import { lossMap, ProgramLossCounters } from './loss-counters.ts';
+import { countInterrupting, lossMap, ProgramLossCounters } from './loss-counters.ts';
 import { exitAfterEnd, loadBeginNs } from './recorded-time.ts';
+import { enterGuard, leaveGuard } from './run-guard.ts';
 import { SuspensionWriter } from './suspension.ts';
 import type { TargetFilter } from './target-filter.ts';
 import { checkWakeRule, countEntry, wakeAtFilledRing, wakeEvery } from './wake-rules.ts';
@@ -92,13 +93,17 @@ export function assembleFormat(
           );
         countEntry(asm, filled.level, notify);
       };
+      const leave = asm.beforeEnd;
       if (filled !== null) {
         const { map, level } = filled;
         asm.afterInsert = ({ name }) =>
           name === map.name && map.type !== 'ring-buffer' ? addEntry : undefined;
         if (map.type === 'ring-buffer') {
-          asm.needsEnd = () => asm.uses(map);
-          asm.beforeEnd = () => wakeAtFilledRing(asm, map, level, notify);
+          asm.needsEnd = () => leave !== null || asm.uses(map);
+          asm.beforeEnd = () => {
+            wakeAtFilledRing(asm, map, level, notify);
+            leave?.();
+          };
         }
       }
       if (suspension !== null) {
@@ -140,18 +145,22 @@ export function assembleFormat(
       });
     }
   };
+  const isGuarded = handlerCount > 0 && events.some((event) => handlerType(event) === 'kprobe');
   const handlers = Array.from({ length: handlerCount }, (_, index) => {
     const opened = events[index]!;
     const { name: eventName, attr, tracepoint, hitsPerOverflow = 1 } = opened;
     const bitsOfOthers = attr.sampleType & ~openedSampleType(opened);
-    const isTracepoint = attr.type === PERF_TYPE_TRACEPOINT;
-    const fields = isTracepoint ? fieldsOf(tracepoint) : [];
-    const type = isTracepoint ? 'tracepoint' : 'perf-event';
+    const type = handlerType(opened);
+    const fields = type === 'tracepoint' ? fieldsOf(tracepoint) : [];
     const asm = new FormatAssembler({ name: `${format.name}_${index}`, type, fields });
     asm.hitsPerOverflow = hitsPerOverflow;
     const waitForOverflow = () => {
       // It runs for every process. Any other event is of the target alone.
-      if (isTracepoint) filter.writeTo(asm);
+      if (type !== 'perf-event') filter.writeTo(asm);
+      if (isGuarded) {
+        enterGuard(asm, type === 'perf-event' ? 0 : 1, () => countInterrupting(asm, losses, index));
+        asm.beforeEnd = () => leaveGuard(asm);
+      }
       if (hitsPerOverflow > 1) exitBelow(asm, { event: index, events: handlerCount, hits: hitsPerOverflow });
     };
     const body = (context: ProgramContext) => {
@@ -195,7 +204,7 @@ export function assembleFormat(
   return { handlers, programs, losses, hasNotifications, heedsBegin };
 }
 
-/** On a tracepoint: end here, as if nothing had been, at all hits but each so many-th on a CPU. */
+/** On a tracepoint or probe: end here, as if nothing had been, at all hits but each so many-th on a CPU. */
 function exitBelow(
   asm: FormatAssembler,
   { event, events, hits }: { event: number; events: number; hits: number },
@@ -206,8 +215,17 @@ function exitBelow(
     event,
     hits,
     () => {},
-    () => asm.exitAtOnce(1),
+    () => {
+      asm.beforeEnd?.();
+      asm.exitAtOnce(1);
+    },
   );
+}
+
+/** Of the program that handles an event's overflows. A program on a tracepoint or a probe is no event's own: it sees every hit. */
+function handlerType({ attr, probe = null }: PlannedEvent): BpfProgramType {
+  if (probe !== null) return 'kprobe';
+  return attr.type === PERF_TYPE_TRACEPOINT ? 'tracepoint' : 'perf-event';
 }
 
 function programShape({ attach }: FormatProgram): { type: BpfProgramType; fields: readonly ContextField[] } {

@@ -30,7 +30,7 @@ export class FormatAssembler extends BpfAssembler {
   afterInsert: ((map: BpfMapDefinition) => (() => void) | undefined) | null = null;
   /** Why a handler cannot keep the kernel's records. */
   keepsNoRecord: KeepsNoRecord | null = null;
-  /** What `samplePeriod` is on a tracepoint, whose context has none. */
+  /** What `samplePeriod` is on a tracepoint or probe, whose context has none. */
   hitsPerOverflow = 1;
   readonly #end = this.code.unnamed('end of the run');
   #hasEnd = false;
@@ -66,15 +66,15 @@ export class FormatAssembler extends BpfAssembler {
     super.return(value);
   }
 
-  /** There is no record of ours at a tracepoint, and 0 would take those of everybody else. */
+  /** There is no record of ours at a tracepoint or probe, and 0 would take those of everybody else. */
   override dropRecord(): void {
-    if (this.options.type === 'tracepoint') this.return(1);
+    if (this.#isHook()) this.return(1);
     else super.dropRecord();
   }
 
   override loadContext(destination: Register, field: CommonContextField | (string & {})): void {
-    const { type, fields = [] } = this.options;
-    if (field === 'samplePeriod' && type === 'tracepoint' && !fields.some(({ name }) => name === field))
+    const { fields = [] } = this.options;
+    if (field === 'samplePeriod' && this.#isHook() && !fields.some(({ name }) => name === field))
       this.move(destination, this.hitsPerOverflow);
     else super.loadContext(destination, field);
   }
@@ -95,6 +95,10 @@ export class FormatAssembler extends BpfAssembler {
     this.beforeEnd?.();
     this.move(r0, r9);
     super.exit();
+  }
+
+  #isHook(): boolean {
+    return this.options.type === 'tracepoint' || this.options.type === 'kprobe';
   }
 
   protected override onInserted(map: BpfMapDefinition): (() => void) | undefined {

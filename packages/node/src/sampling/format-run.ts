@@ -5,6 +5,7 @@
  *   ── finish: losses, cost
  */
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import type { Probe } from '@counterpoint/core/events';
 import type { LossFacts } from '@counterpoint/core/loss';
 import { makeAttr } from '@counterpoint/core/records';
 import {
@@ -19,7 +20,7 @@ import {
 } from '../bpf/index.ts';
 import { systemTracepoint } from '../pmu/index.ts';
 import { openPlannedEvent, type SessionEvent } from '../session/index.ts';
-import type { Fd, Sys, Watch } from '../sys/index.ts';
+import { type Fd, type Sys, SysError, type Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
 import { checkRows, checkSample } from './check-samples.ts';
 import type { CollectContext, FormatSample, FormatTarget, SampleRows, SamplingFormat } from './format.ts';
@@ -374,12 +375,16 @@ function attachAll(
     attached.unshift(attachToEvent(sys, program, event));
   };
   assembled.handlers.forEach(({ name }, index) => {
-    const { instances, tracepoint } = events[index]!;
+    const { instances, tracepoint, probe = null } = events[index]!;
     const program = loaded.program(name);
     // It would run for all CPUs and processes through one of the instances, too. But where a child that has inherited such an
     // instance ends, the kernel (6.18) takes the program off the tracepoint.
     if (tracepoint !== null) attachToTracepoint(program, tracepoint);
-    else
+    else if (probe !== null) {
+      const event = openForProgram(sys, events[index]!, probe);
+      attached.unshift(event);
+      attached.unshift(attachToEvent(sys, program, event));
+    } else
       for (const { fd } of instances)
         attached.unshift(attachToEvent(sys, program, fd, cookies?.get(fd) ?? null));
   });
@@ -388,6 +393,26 @@ function attachAll(
     if (attach.kind === 'raw-tracepoint') attached.unshift(attachToRawTracepoint(sys, program, attach.name));
     else attachToTracepoint(program, attach);
   }
+}
+
+/**
+ * The same for a probe, whose definition it shares with the recorded event. It is for a task of the target, since with one for CPUs the
+ * kernel would put the breakpoint into every process that has the file.
+ */
+function openForProgram(sys: Sys, { instances, attr, requestedName }: SessionEvent, probe: Probe): Fd {
+  const own = makeAttr({ type: attr.type, config: attr.config, config2: attr.config2 });
+  own.flags.disabled = 1;
+  let ended: unknown = null;
+  for (const { task } of instances) {
+    try {
+      const cpu = task === -1 ? 0 : -1;
+      return openPlannedEvent(sys, { attr: own, probe, requestedName, isDefined: true }, task, cpu, null);
+    } catch (error) {
+      if (!(error instanceof SysError) || error.code !== 'ESRCH') throw error;
+      ended = error;
+    }
+  }
+  throw ended;
 }
 
 /** An event that is there for the program only: it is never enabled, and records nothing. */

@@ -1,7 +1,7 @@
 /**
  * What programs could not record, counted by themselves: a row of one cache line for each program on each CPU.
  *
- *   [ program 0: CPU 0 ][ CPU 1 ] ... [ program 1: CPU 0 ][ CPU 1 ] ...     runs | map-full | ring-full | stack-collision | suspended
+ *   [ program 0: CPU 0 ][ CPU 1 ] ... [ program 1: CPU 0 ][ CPU 1 ] ...     runs | map-full | ring-full | stack-collision | …
  *
  * In mapped memory: a system call that reads a map keeps handlers from running, and who watches looks here all the time.
  */
@@ -27,6 +27,7 @@ export const LOSS_REASONS = {
   'ring-full': 'format-ring-full',
   'stack-collision': 'format-stack-collision',
   suspended: 'format-while-suspended',
+  interrupting: 'format-recursion',
 } as const satisfies Record<string, LossKind>;
 
 export type LossReason = keyof typeof LOSS_REASONS;
@@ -39,7 +40,8 @@ const FIELDS = {
   'ring-full': 'u64',
   'stack-collision': 'u64',
   suspended: 'u64',
-  unused: 24,
+  interrupting: 'u64',
+  unused: 16,
 } as const;
 
 const Row = bpfStruct(FIELDS);
@@ -54,6 +56,17 @@ export interface ProgramCounts {
 
 export function lossMap(programs: number): BpfMapDefinition {
   return mappedArray('loss_counters', Row.sizeBytes, Math.max(1, programs) * cpuCount());
+}
+
+/** For a run that has interrupted another (`run-guard.ts`): such a run may be interrupted itself. Loses r0 to r5. */
+export function countInterrupting(asm: BpfAssembler, map: BpfMapDefinition, program: number): void {
+  const key = asm.stack('row of the interrupting', 4);
+  asm.call('get_smp_processor_id');
+  asm.add(r0, program * cpuCount());
+  asm.store(key, w0);
+  asm.mapLookup(map, key);
+  asm.move(r1, 1);
+  asm.ifNotNull(r0, () => asm.atomicAdd(Row.at(r0).interrupting, r1));
 }
 
 /** The counters of one program, while it is assembled. */

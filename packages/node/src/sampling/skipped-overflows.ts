@@ -42,9 +42,10 @@ export function skippedOverflows(
   runs: readonly bigint[],
   mapNs: number,
 ): LossFacts[] {
-  // A program on a tracepoint that is skipped is counted by the kernel.
+  // A program on a tracepoint that is skipped is counted by the kernel; one on a probe counts it itself.
   const handled = events.filter(
-    ({ attr }, index) => index < runs.length && attr.type !== PERF_TYPE_TRACEPOINT,
+    ({ attr, probe = null }, index) =>
+      index < runs.length && attr.type !== PERF_TYPE_TRACEPOINT && probe === null,
   );
   const uncounted = handled.filter((event) => counted[events.indexOf(event)] === null);
   const losses = handled.flatMap((event): LossFacts[] => {

@@ -39,7 +39,7 @@ export const SUSPENSION_GATE: BpfMapDefinition = {
 export function requireSuspension(
   { name: format, onOverflow, ownEvents }: SamplingFormat,
   { suspend = false }: FormatPlan,
-  events: readonly Pick<PlannedEvent, 'name' | 'attr'>[],
+  events: readonly Pick<PlannedEvent, 'name' | 'attr' | 'probe'>[],
 ): void {
   if (!suspend) return;
   const refused = (why: string, remedy: string) =>
@@ -49,10 +49,10 @@ export function requireSuspension(
       'it has no handler that a counter could be stopped by',
       'Give it onOverflow, and no events of its own; or leave suspend out of its plan.',
     );
-  for (const { name, attr } of events) {
-    if (attr.type === PERF_TYPE_TRACEPOINT)
+  for (const { name, attr, probe = null } of events) {
+    if (attr.type === PERF_TYPE_TRACEPOINT || probe !== null)
       throw refused(
-        `the kernel does not stop ${name} at a hit, since its handler is on the tracepoint and not on the counter`,
+        `the kernel does not stop ${name} at a hit, since its handler is on the ${probe === null ? 'tracepoint' : 'probe'} and not on the counter`,
         'Sample a clock, a counter, a software event or a breakpoint with it.',
       );
     if (attr.flags.inherit === 1)

@@ -18,7 +18,7 @@ export function beyondAttr({
 
 /** What is opened, and what of it an error names. */
 type EventToOpen = Pick<PlannedEvent, 'attr' | 'probe' | 'filter' | 'foreignPmu'> &
-  Partial<Pick<PlannedEvent, 'requestedName' | 'sampleBitsOfOthers'>>;
+  Partial<Pick<PlannedEvent, 'requestedName' | 'sampleBitsOfOthers' | 'isDefined'>>;
 
 /**
  * What the kernel is told of its samples. For a precise event only the kernel can find call chains, and has to before a program asks
@@ -44,7 +44,7 @@ export function openPlannedEvent(
   groupFd: Fd | null,
   { flags = 0, notes = [] }: { flags?: number; notes?: Note[] } = {},
 ): Fd {
-  const { attr, probe, filter, foreignPmu, requestedName } = event;
+  const { attr, probe, filter, foreignPmu, requestedName, isDefined = false } = event;
   if (foreignPmu !== null && foreignPmu !== undefined) {
     throw new CounterpointError(
       'ERR_FOREIGN_EVENT',
@@ -57,7 +57,14 @@ export function openPlannedEvent(
   const fd =
     probe === null || probe === undefined
       ? open(opened)
-      : openProbe(probe, opened, { sys, task: pid, isInherited: isInherited(attr, pid, flags), open, notes });
+      : openProbe(probe, opened, {
+          sys,
+          task: pid,
+          isInherited: isInherited(attr, pid, flags),
+          isDefined,
+          open,
+          notes,
+        });
   if (filter !== null && filter !== undefined) setFilter(sys, fd, filter);
   return fd;
 }

@@ -13,6 +13,8 @@ export interface ProbeOpening {
   task: number;
   /** Whether threads and children of the task get the event, too. */
   isInherited: boolean;
+  /** It is to be defined, whoever inherits it. */
+  isDefined: boolean;
   /** perf_event_open of an attr, with everything else that was asked for. */
   open(attr: PerfEventAttr): Fd;
   notes: Note[];
@@ -20,7 +22,8 @@ export interface ProbeOpening {
 
 /** One event of a probe. */
 export function openProbe(probe: Probe, attr: PerfEventAttr, opening: ProbeOpening): Fd {
-  return opening.isInherited ? openDefined(probe, attr, opening) : openByText(probe, attr, opening);
+  const { isInherited, isDefined } = opening;
+  return isInherited || isDefined ? openDefined(probe, attr, opening) : openByText(probe, attr, opening);
 }
 
 /** By the kernel's probe PMU, whose attr points to a text: right for what nobody inherits. The kernel copies it while it opens. */
@@ -37,7 +40,7 @@ function openDefined(probe: Probe, attr: PerfEventAttr, opening: ProbeOpening): 
     for (const each of held) each();
   };
   try {
-    if (needsKeptContext(probe)) {
+    if (opening.isInherited && needsKeptContext(probe)) {
       const keeper = keepContext(opening.sys, opening.task);
       if (keeper === null) addNote(opening.notes, CHILDREN_MISSED);
       else held.push(keeper.release);

@@ -89,11 +89,12 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     const { session, sys, scope, target, held, notes } = open;
     this.events = session.events
       .filter(({ isSideband }) => !isSideband)
-      .map(({ name, requestedName, attr: { flags, samplePeriodOrFreq } }) => ({
+      .map(({ name, requestedName, attr: { flags, samplePeriodOrFreq }, hitsPerOverflow = 1 }) => ({
         name,
         requestedName,
         frequencyHz: flags.freq === 1 ? Number(samplePeriodOrFreq) : null,
-        period: flags.freq === 1 ? null : samplePeriodOrFreq,
+        // A tracepoint or probe only counts: its program knows the period.
+        period: flags.freq === 1 ? null : samplePeriodOrFreq || BigInt(hitsPerOverflow),
       }));
     this.notes = notes;
     this.pid = held?.pid ?? null;

@@ -193,9 +193,9 @@ export default defineFormat({
   },
 });
 
-/** End without a record. On a tracepoint others may want theirs. */
+/** End without a record. On a tracepoint or probe others may want theirs. */
 function leave(asm: BpfAssembler, { programType }: HandlerContext<Options>): void {
-  if (programType === 'tracepoint') asm.keepRecord();
+  if (programType !== 'perf-event') asm.keepRecord();
   else asm.dropRecord();
 }
 
@@ -215,13 +215,13 @@ function skipMost(asm: BpfAssembler, context: HandlerContext<Options>): void {
 /** r7 is the record from here on. */
 function writeHead(asm: BpfAssembler, { options, event, programType }: HandlerContext<Options>): void {
   const head = Head.at(r7);
-  const isInterrupted = programType === 'perf-event';
+  const has = { ip: programType !== 'tracepoint', address: programType === 'perf-event', period: true };
   for (const [field, name] of [
     ['ip', 'ip'],
     ['address', 'address'],
     ['period', 'samplePeriod'],
   ] as const) {
-    if (isInterrupted || field === 'period') asm.loadContext(r1, name);
+    if (has[field]) asm.loadContext(r1, name);
     else asm.move(r1, 0);
     if (field === 'period' && options.every > 1) asm.multiply(r1, options.every);
     asm.store(head[field], r1);
