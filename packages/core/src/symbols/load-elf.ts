@@ -77,6 +77,7 @@ async function loadOpened(context: LoadContext, opened: OpenedFile[]): Promise<C
 /** The binary itself, or null (said why) where there is none with the recorded build id. */
 async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<ElfFile | null> {
   const { path, buildId, pid, kind } = context.binary;
+  const reported = context.diagnostics.length;
   const file = await ask(context, opened, {
     need: kind === 'vdso' ? 'vdso' : 'binary',
     path,
@@ -85,11 +86,13 @@ async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<E
     required: true,
   });
   if (file === null) {
-    context.report(
-      'not-found',
-      'the file is not there any more',
-      'Report on the machine and while the files are as they were recorded.',
-    );
+    // The driver may know that something else is there.
+    if (!context.diagnostics.slice(reported).some(({ code }) => code === 'not-a-file'))
+      context.report(
+        'not-found',
+        'the file is not there any more',
+        'Report on the machine and while the files are as they were recorded.',
+      );
     return null;
   }
   let elf: ElfFile;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { homedir, release } from 'node:os';
-import { FormatError, memorySource } from '@counterpoint/core/base';
+import { CounterpointError, FormatError, memorySource } from '@counterpoint/core/base';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
 import type { Diagnostic, FileRequest, OpenedFile, SymbolDriver } from '@counterpoint/core/symbols';
 import { Debuginfod, type DebuginfodEnvironment } from './debuginfod.ts';
@@ -110,7 +110,7 @@ class DiskDriver implements SymbolDriver {
   ): Promise<OpenedFile | null> {
     let other: OpenedFile | null = null;
     for (const path of paths) {
-      const file = await openNamed(path);
+      const file = await openNamed(path, diagnostics);
       if (file === null) continue;
       if (request.buildId === '' || (await buildIdOf(file)) === request.buildId) {
         await other?.close?.();
@@ -190,9 +190,20 @@ class DiskDriver implements SymbolDriver {
   }
 }
 
-/** A path that a recording names, or that is made of a name in one. */
-function openNamed(path: string): Promise<FileSource | null> {
-  return openFileSource(path, { recorded: true }).catch(() => null);
+/** A path that a recording names, or that is made of a name in one. What is there, and is no file, is told. */
+async function openNamed(path: string, diagnostics: Diagnostic[] = []): Promise<FileSource | null> {
+  try {
+    return await openFileSource(path, { recorded: true });
+  } catch (error) {
+    if (error instanceof CounterpointError && error.code === 'ERR_NOT_A_FILE')
+      diagnostics.push({
+        code: 'not-a-file',
+        path,
+        detail: `${error.message}, so it was not opened`,
+        remedy: '',
+      });
+    return null;
+  }
 }
 
 async function buildIdOf(file: OpenedFile): Promise<string> {
