@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { openCounting } from '../counting/index.ts';
 import { record } from '../record/index.ts';
 import { commandLineProcess, counterpoint } from '../test/command-line.ts';
+import { noFormats } from '../test/format-recording.ts';
 import { temporaryFolder } from '../test/perf.ts';
 import { C_LIBRARY, definedProbes, probesAreMissing } from '../test/probe-programs.ts';
 
@@ -109,4 +110,17 @@ test('a killed Counterpoint leaves the service as it was; the next run removes i
   assert.equal(status, 0);
   assert.deepEqual(ours(first), []);
   await server.ask();
+});
+
+test('other events with something beside their attr are inherited without harm: filters, breakpoints, programs', {
+  skip: skip || noFormats,
+}, async (t) => {
+  const shell = ['sh', '-c', 'test "$(ls / | wc -l)" -gt 0'];
+  const filtered = ['-e', 'sched:sched_process_fork', '--filter', 'parent_pid>1', '-e', 'mem:0x1000:x'];
+  const counted = await counterpoint('stat', '-x,', ...filtered, '--', ...shell);
+  assert.equal(counted.status, 0, counted.err);
+  assert.match(counted.err, /^[1-9]\d*,,sched:sched_process_fork/m);
+  const path = join(temporaryFolder(t), 'perf.data');
+  const handled = await counterpoint('record', '-q', '-o', path, '--format', 'histogram', '--', ...shell);
+  assert.equal(handled.status, 0, handled.err);
 });
