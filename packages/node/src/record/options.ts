@@ -73,7 +73,8 @@ export interface RecordOptions {
   onStop?: (stop: RecordStop) => void;
   /**
    * When the recording ends before its command does, the command gets SIGTERM. One that has not ended after so many ms is left
-   * running, with a note; default 5000, Infinity waits for it.
+   * running, with a note; default 5000, Infinity waits for it. Where the output takes no more (a full disk), the command is let
+   * go on: a note says so, and the result comes when it ends, or `signal` ends it.
    */
   commandGraceMs?: number;
   /** Read the rings at least this often; default 200. */

@@ -61,6 +61,11 @@ interface Stop {
   error: unknown;
 }
 
+/** It ended by something that nobody wanted. A stream that its reader has closed is the caller's own will. */
+function isMishap({ reason, error }: Stop): boolean {
+  return reason === 'write-error' && (error as { code?: unknown } | null)?.code !== 'ERR_STREAM_CLOSED';
+}
+
 /**
  * The recording itself, over an open session:
  *
@@ -115,7 +120,7 @@ export class SessionRecording {
     if (formatError !== null && stop.error === null)
       Object.assign(stop, { reason: 'write-error', error: formatError });
     // perf ends its command, too, when it stops before it.
-    if (stop.reason !== 'command-exited') held?.kill('SIGTERM');
+    if (stop.reason !== 'command-exited' && !isMishap(stop)) held?.kill('SIGTERM');
     await this.#reader!.finish();
     this.#taken?.finish();
     const end = await Promise.race([this.#reader!.ended, null]);
@@ -123,6 +128,7 @@ export class SessionRecording {
       Object.assign(stop, { reason: 'write-error', error: end.error });
     const lost = session.readLost();
     await this.#finishOutput(stop, lost);
+    if (isMishap(stop)) this.#leaveTargetAlone(stop.error);
     const exit = held === null ? null : await this.#commandExit(held, stop);
     nameLogs?.finish();
     const { reason, error } = stop;
@@ -131,8 +137,10 @@ export class SessionRecording {
   }
 
   /** How the command ended. One that does not end by SIGTERM is left alone after a while. */
-  async #commandExit(held: HeldCommand, { reason }: Stop): Promise<ExitStatus | null> {
+  async #commandExit(held: HeldCommand, stop: Stop): Promise<ExitStatus | null> {
+    const { reason } = stop;
     const { commandGraceMs = DEFAULT_COMMAND_GRACE_MS } = this.#parts.options;
+    if (isMishap(stop)) await this.#endOrAbort(held);
     if (reason === 'command-exited' || commandGraceMs === Number.POSITIVE_INFINITY) return await held.exited;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<null>((resolve) => {
@@ -145,6 +153,33 @@ export class SessionRecording {
     const text = `the command (process ${held.pid}) goes on: SIGTERM did not end it within ${commandGraceMs} ms`;
     this.#parts.notes.push({ kind: 'command-goes-on', text });
     return null;
+  }
+
+  /**
+   * The output took no more: that is no reason to end what is watched, which may be in the middle of work that nobody can
+   * repeat. The events are taken off it, and the file is complete by now.
+   */
+  #leaveTargetAlone(error: unknown): void {
+    const { session, held, notes, options } = this.#parts;
+    session.close();
+    const why = error instanceof Error ? error.message : String(error);
+    const rest =
+      held === null ? 'what was watched goes on' : `the command (process ${held.pid}) goes on without it`;
+    addNote(notes, { kind: 'command-goes-on', text: `${why}: the recording ends here, ${rest}` });
+    this.#tell(() => options.onNote?.(notes));
+  }
+
+  /** A command that goes on ends by itself, or when the caller ends the recording. */
+  async #endOrAbort(held: HeldCommand): Promise<void> {
+    const { signal } = this.#parts.options;
+    const onAbort = () => held.kill('SIGTERM');
+    const aborted = new Promise<void>((resolve) => {
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+    if (signal?.aborted === true) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    await Promise.race([held.exited, signal?.aborted === true ? null : aborted]);
+    signal?.removeEventListener('abort', onAbort);
   }
 
   /** Start everything, and wait for the first reason to stop. */

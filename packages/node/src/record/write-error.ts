@@ -24,10 +24,15 @@ const TEXTS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOENT: 'no such directory',
   EISDIR: 'it is a directory',
+  EIO: 'the device below it failed (input/output error)',
 };
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: 'Free some space, write elsewhere with -o, or limit the recording with --max-size.',
+  EDQUOT: 'Free some of it, write elsewhere with -o, or limit the recording with --max-size.',
+  EFBIG:
+    'Raise the limit (ulimit -f), write to another file system with -o, or limit the recording with --max-size.',
+  EIO: 'Write elsewhere with -o. The log of the kernel (dmesg) may say what failed.',
   EACCES: 'Write elsewhere with -o.',
   EPERM: 'Write elsewhere with -o.',
   EROFS: 'Write elsewhere with -o.',
