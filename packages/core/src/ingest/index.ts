@@ -1,4 +1,4 @@
-export type { IngestOptions, IngestResult } from './ingest.ts';
+export type { IngestOptions, IngestResult, SampleTexts } from './ingest.ts';
 export { addTraceLosses, contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
 export { RunningProfile } from './running-profile.ts';
 export type { SampleFilter, TimeRange } from './sample-filter.ts';

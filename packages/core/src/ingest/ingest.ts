@@ -2,15 +2,34 @@ import { type ProgressListener, TWO_32, toBigInt } from '../base/index.ts';
 import { ERROR_OVERFLOW, scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
 import type { LossLedger } from '../loss/index.ts';
 import { hasRawUserStacks, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
-import { MODE_KERNEL, NONE, Profile, type ProfileMeta } from '../profile/index.ts';
+import {
+  MODE_KERNEL,
+  NONE,
+  Profile,
+  type ProfileMeta,
+  SampleTextTable,
+  unitOfEvent,
+} from '../profile/index.ts';
 import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
 import { MergedSamples, ThreadRows } from './merged-samples.ts';
 import { profileMeta } from './meta.ts';
 import type { SampleFilter } from './sample-filter.ts';
 import { SampleWalker, type WalkedSample } from './sample-walker.ts';
 import { SymbolResolver } from './symbol-resolver.ts';
+import { trimTracing } from './tracing-machinery.ts';
+
+/** Texts of samples, for rows that are told apart by them: what tracepoints recorded. */
+export interface SampleTexts {
+  readonly keys: readonly string[];
+  /** One for each key. */
+  textsOf(sample: WalkedSample): string[];
+  /** All samples have been there. Throws where a key was of none of them. */
+  finish(): void;
+}
 
 export interface IngestOptions {
+  /** What to keep of samples beside their place. */
+  sampleTexts?: (reader: PerfDataReader) => SampleTexts;
   /** Where symbols come from; without it frames keep their addresses. */
   symbols?: SymbolDriver;
   /** Whether files on this machine may name code of a recording when no build id proves that they are the same; default yes. */
@@ -22,7 +41,10 @@ export interface IngestOptions {
   aggregate?: boolean;
   /** With `aggregate`: keep samples of different CPUs apart. */
   keepCpu?: boolean;
-  /** Leave call chains aside and keep the innermost frame of each sample: all that flat reports need. */
+  /**
+   * Leave call chains aside and keep the innermost frame of each sample: all that flat reports need. Tracepoints keep theirs, since
+   * their places are found by them.
+   */
   innermostOnly?: boolean;
   filter?: SampleFilter;
   /** Decode the hardware trace that the recording holds, if any. */
@@ -38,9 +60,6 @@ export interface IngestResult {
   firstTimeNs: bigint | null;
   lastTimeNs: bigint | null;
 }
-
-/** Events whose period is time. */
-const CLOCK_EVENT = /^(?:cpu-clock|task-clock)(?::|$)/;
 
 /** Read a whole recording into a profile. */
 export async function ingestPerfData(
@@ -135,12 +154,16 @@ class Builder {
   private readonly merged = new MergedSamples(this.profile);
   private readonly sums: PeriodSum[] = [];
   private readonly resolver: SymbolResolver | null;
+  private readonly texts: SampleTexts | null;
+  private readonly textRows = new Map<string, number>();
   private firstNs = Infinity;
   private lastNs = -Infinity;
 
   constructor(reader: PerfDataReader, options: IngestOptions) {
     this.reader = reader;
     this.options = options;
+    this.texts = options.sampleTexts?.(reader) ?? null;
+    if (this.texts !== null) this.profile.sampleTexts = new SampleTextTable(this.texts.keys);
     this.walker = new SampleWalker(reader, this.profile, options, (sample) => this.sample(sample));
     const { binaries } = this.walker;
     this.resolver =
@@ -160,8 +183,26 @@ class Builder {
     this.count(event, sample.periodLo, sample.periodHi);
     const row = thread.profileRow;
     const comm = thread.profileComm;
-    if (this.options.aggregate !== true) this.pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
-    else this.merged.add(thread, this.options.keepCpu === true ? cpu : NONE, event.index, stack, weight, 1);
+    const texts = this.texts === null ? NONE : this.textRow(this.texts.textsOf(sample));
+    if (this.options.aggregate === true) {
+      const place = this.options.keepCpu === true ? cpu : NONE;
+      this.merged.add(thread, place, event.index, stack, weight, 1, texts);
+      return;
+    }
+    this.pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
+    this.profile.sampleTexts?.ofSample.push(texts);
+  }
+
+  private textRow(texts: readonly string[]): number {
+    const key = texts.join('\0');
+    let row = this.textRows.get(key);
+    if (row === undefined) {
+      row = this.textRows.size;
+      this.textRows.set(key, row);
+      const { sampleTexts, strings } = this.profile;
+      for (const [index, text] of texts.entries()) sampleTexts!.texts[index]!.push(strings.intern(text));
+    }
+    return row;
   }
 
   private count(event: RecordedEvent, periodLo: number, periodHi: number): void {
@@ -200,6 +241,7 @@ class Builder {
   async finish(trace: TraceOutcome | null): Promise<IngestResult> {
     const { profile, reader, options } = this;
     const { losses } = this.walker;
+    this.texts?.finish();
     losses.finish();
     addTraceLosses(losses.ledger, trace);
     profile.baseTimeNs = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
@@ -208,7 +250,7 @@ class Builder {
       const sum = this.sums[event.index];
       profile.events.push({
         name: event.name,
-        unit: CLOCK_EVENT.test(event.name) ? 'nanoseconds' : event.name,
+        unit: unitOfEvent(event.name),
         samples: sum?.samples ?? 0,
         sumPeriod: sum === undefined ? 0n : BigInt(sum.hi) * BigInt(TWO_32) + BigInt(sum.lo),
         lost: losses.lostOf(event),
@@ -218,6 +260,7 @@ class Builder {
     const firstTimeNs = absolute(this.firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.resolver?.resolveNew(options.onProgress);
+    trimTracing(profile, reader.events.events);
     const found = this.resolver === null ? [] : [...kernelNotes(profile), ...this.resolver.diagnostics];
     const diagnostics = [...contentNotes(reader, trace), ...found];
     profile.damage = reader.damage.list();

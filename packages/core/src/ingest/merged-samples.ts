@@ -37,16 +37,27 @@ export class MergedSamples {
   private readonly profile: Profile;
   private readonly merged = new TripleTable();
   private readonly places = new TripleTable();
+  private readonly withTexts = new TripleTable();
   private lastPlace = { event: -1, thread: -1, comm: -1, place: -1 };
 
   constructor(profile: Profile) {
     this.profile = profile;
   }
 
-  add(thread: Thread, cpu: number, event: number, stack: number, weight: number, count: number): void {
+  /** `texts`: row of `Profile.sampleTexts`, where there are any. */
+  add(
+    thread: Thread,
+    cpu: number,
+    event: number,
+    stack: number,
+    weight: number,
+    count: number,
+    texts: number = NONE,
+  ): void {
     const { profileRow: row, profileComm: comm } = thread;
-    const found = this.merged.find(this.placeOf(event, row, comm), stack, cpu);
-    const { samples } = this.profile;
+    const place = this.placeOf(event, row, comm);
+    const found = this.merged.find(texts === NONE ? place : this.placeWithTexts(place, texts), stack, cpu);
+    const { samples, sampleTexts } = this.profile;
     if (found >= 0) {
       samples.weight.data[found]! += weight;
       samples.count.data[found]! += count;
@@ -60,6 +71,13 @@ export class MergedSamples {
     samples.stack.push(stack);
     samples.weight.push(weight);
     samples.count.push(count);
+    sampleTexts?.ofSample.push(texts);
+  }
+
+  /** Below zero: other places are not. */
+  private placeWithTexts(place: number, texts: number): number {
+    const found = this.withTexts.find(place, texts, 0);
+    return -2 - (found < 0 ? -1 - found : found);
   }
 
   /** Every row keeps this share of what it has; those of which nothing is left go. */

@@ -22,6 +22,7 @@ import { decodeRecord, SampleFields } from '../records/index.ts';
 import { Binaries } from './binaries.ts';
 import type { SampleFilter } from './sample-filter.ts';
 import { StackInterner } from './stack-interner.ts';
+import { isTraced } from './tracing-machinery.ts';
 
 /** One sample with what is known of it at its time. One object, reused: borrowed until the call returns. */
 export class WalkedSample {
@@ -57,6 +58,7 @@ export class SampleWalker implements RecordSink {
   readonly binaries: Binaries;
   readonly losses: LossCollector;
   private readonly stacks: StackInterner;
+  private readonly wholeChains: boolean;
   private readonly samples: SampleStream;
   private readonly reader: PerfDataReader;
   private readonly filter: SampleFilter | null;
@@ -76,7 +78,8 @@ export class SampleWalker implements RecordSink {
     this.filter = options.filter ?? null;
     this.onSample = onSample;
     this.binaries = new Binaries(profile, this.machine, reader);
-    this.stacks = new StackInterner(profile, this.machine, this.binaries, options.innermostOnly !== true);
+    this.wholeChains = options.innermostOnly !== true;
+    this.stacks = new StackInterner(profile, this.machine, this.binaries, this.wholeChains);
     this.losses = new LossCollector(reader);
     this.samples = new SampleStream(
       reader.events,
@@ -130,6 +133,7 @@ export class SampleWalker implements RecordSink {
     walked.periodLo = periodLo;
     walked.periodHi = periodHi;
     const hasIp = (bits & PERF_SAMPLE_IP) !== 0;
+    this.stacks.wholeChains = this.wholeChains || isTraced(event);
     walked.stack = this.stacks.intern(walked.view, fields, process, walked.mode, hasIp, reader.littleEndian);
     this.onSample(walked);
   }

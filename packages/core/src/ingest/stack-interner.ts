@@ -71,7 +71,7 @@ export class StackInterner {
   private readonly machine: Machine;
   private readonly binaries: Binaries;
   /** False: only the innermost frame is wanted, and chains are not looked at. */
-  private readonly wholeChains: boolean;
+  wholeChains: boolean;
   private readonly nodes = new TripleTable(1 << 14);
   private nodeStack = new Int32Array(1 << 14);
   private readonly frames = new TripleTable(1 << 12);

@@ -1,4 +1,5 @@
 export { Float64Column, Int32Column } from './column.ts';
+export { isOffCpuEvent, unitOfEvent } from './event-kinds.ts';
 export { assertTableInvariants } from './invariants.ts';
 export { frameName, JIT_WITHOUT_NAMES, recordedName } from './labels.ts';
 export type { Binary, BinaryKind, ProfileEvent, ProfileMeta } from './profile.ts';
@@ -15,6 +16,7 @@ export {
   NONE,
   Profile,
   SampleTable,
+  SampleTextTable,
   StackTable,
   SymbolTable,
   ThreadTable,

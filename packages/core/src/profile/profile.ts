@@ -131,6 +131,20 @@ export class SampleTable {
   }
 }
 
+/** What samples say beside their place, such as the fields of a tracepoint: a text for each key, made where it was asked for. */
+export class SampleTextTable {
+  readonly keys: readonly string[];
+  /** For each key, index into `Profile.strings`. Equal texts of all keys are one row. */
+  readonly texts: readonly Int32Column[];
+  /** Row of each row of `Profile.samples`. */
+  readonly ofSample = new Int32Column();
+
+  constructor(keys: readonly string[]) {
+    this.keys = keys;
+    this.texts = keys.map(() => new Int32Column());
+  }
+}
+
 /** Facts about the recording that front ends show. Everything optional is null where the file does not say. */
 export interface ProfileMeta {
   hostname: string | null;
@@ -153,6 +167,8 @@ export class Profile {
   readonly stacks = new StackTable();
   readonly threads = new ThreadTable();
   readonly samples = new SampleTable();
+  /** Null where nothing of the kind was asked for. */
+  sampleTexts: SampleTextTable | null = null;
   /** Clock value of `timeNs` 0, exact. */
   baseTimeNs = 0n;
   meta: ProfileMeta = {

@@ -6,5 +6,5 @@ export { copyOfSamples, partOfSamples } from './sample-part.ts';
 export * from './script/index.ts';
 export type { StatsAnswer, StatsEvent } from './stats.ts';
 export { collectStats } from './stats.ts';
-export type { SortKey, TopAnswer, TopOptions, TopRow } from './top-functions.ts';
-export { parseSortKeys, SORT_KEYS, topFunctions } from './top-functions.ts';
+export type { PlainSortKey, SortKey, TopAnswer, TopOptions, TopRow, TraceSortKey } from './top-functions.ts';
+export { isTraceKey, parseSortKeys, SORT_KEYS, topFunctions } from './top-functions.ts';

@@ -1,20 +1,36 @@
 import { CounterpointError, type Damage, TripleTable } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
-import { NONE, type Profile } from '../profile/index.ts';
+import { isOffCpuEvent, NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
 import { copyOf, type FunctionPlace, Functions, modeLetter, tierOf } from './functions.ts';
+import { WaitingPlaces } from './waiting-place.ts';
 
-/** What rows can be told apart by; names as perf's `--sort`. */
-export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu', 'tier', 'copy'] as const;
-export type SortKey = (typeof SORT_KEYS)[number];
+/**
+ * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its process's first, `tier` and `copy`
+ * are of code that a JIT compiler made.
+ */
+export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu', 'role', 'tier', 'copy'] as const;
+export type PlainSortKey = (typeof SORT_KEYS)[number];
+/** What a tracepoint recorded, as the kernel prints it, or one field of it: `sched:sched_switch.next_comm`, with `/raw` the number itself. */
+export type TraceSortKey = 'trace' | `${string}.${string}`;
+export type SortKey = PlainSortKey | TraceSortKey;
+
+/** Keys that a profile has texts for only where they were asked for when it was made (`traceKeys`). */
+export function isTraceKey(key: SortKey): key is TraceSortKey {
+  return key === 'trace' || key.includes('.');
+}
 
 /** perf's short forms. */
-const SORT_ALIASES: Readonly<Record<string, SortKey>> = { sym: 'symbol', command: 'comm', thread: 'tid' };
+const SORT_ALIASES: Readonly<Record<string, PlainSortKey>> = {
+  sym: 'symbol',
+  command: 'comm',
+  thread: 'tid',
+};
 
 export interface TopOptions extends FrameFilter {
   /** Index of the event; default 0. */
   event?: number;
-  /** Default comm, dso, symbol. */
+  /** Default comm, dso, symbol; of time off the CPU comm, role, dso, symbol. */
   sort?: readonly SortKey[];
   /** Count the time of callees for their callers too, and sort by that. */
   children?: boolean;
@@ -49,6 +65,10 @@ export interface TopRow {
   pid?: number;
   tid?: number;
   cpu?: number;
+  /** `main`: the first thread of its process; `other`: of a pool, a worker, a library. */
+  role?: 'main' | 'other';
+  /** What tracepoints recorded, by sort key: `{ 'sched:sched_switch.next_comm': 'node' }`. */
+  trace?: Record<string, string>;
 }
 
 export interface TopAnswer {
@@ -75,7 +95,10 @@ export function parseSortKeys(text: string): SortKey[] {
     .map((word) => word.trim())
     .filter((word) => word !== '');
   if (words.length === 0) throw sortKeyError('no sort key is named');
-  return words.map((word) => {
+  return words.map((word): SortKey => {
+    if (word === 'trace') return word;
+    // `EVENT.FIELD`, as in perf.
+    if (/^[\w:-]+\.\w+(?:\/raw)?$/.test(word)) return word as TraceSortKey;
     const key = SORT_ALIASES[word] ?? SORT_KEYS.find((known) => known === word);
     if (key === undefined) throw sortKeyError(`unknown sort key "${word}"`);
     return key;
@@ -83,17 +106,23 @@ export function parseSortKeys(text: string): SortKey[] {
 }
 
 function sortKeyError(message: string): CounterpointError {
-  return new CounterpointError('ERR_SORT_KEY', message, `Sort keys: ${SORT_KEYS.join(', ')}, sym`);
+  return new CounterpointError(
+    'ERR_SORT_KEY',
+    message,
+    `Sort keys: ${SORT_KEYS.join(', ')}, sym; of tracepoints trace, and a field as EVENT.FIELD`,
+  );
 }
 
 /** The functions that cost most, or any other grouping of the innermost frames. */
 export function topFunctions(profile: Profile, options: TopOptions = {}): TopAnswer {
   const eventIndex = options.event ?? 0;
   const event = profile.events[eventIndex];
-  const sort = [...(options.sort ?? (['comm', 'dso', 'symbol'] as const))];
+  const isOffCpu = event !== undefined && isOffCpuEvent(event.name);
+  const sort = [...(options.sort ?? (isOffCpu ? OFF_CPU_SORT : DEFAULT_SORT))];
   const functions = new Functions(profile);
   const groups = new Groups(profile, functions, sort);
   const { samples, stacks } = profile;
+  const places = isOffCpu ? new WaitingPlaces(profile, functions) : null;
   const children = options.children === true && hasCallers(profile);
   const isWantedFrame = frameTest(profile, functions, options);
   const isWantedComm = commTest(profile, options.comms);
@@ -106,7 +135,8 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
     total += weight;
     if (!isWantedComm(samples.comm.data[row]!)) continue;
     const stack = samples.stack.data[row]!;
-    const innermost = stack === NONE ? NONE : stacks.frame.data[stack]!;
+    const place = stack === NONE || places === null ? stack : places.of(stack);
+    const innermost = place === NONE ? NONE : stacks.frame.data[place]!;
     if (isWantedFrame(innermost)) groups.addSelf(groups.of(row, innermost), weight, samples.count.data[row]!);
     if (!children) continue;
     if (stack === NONE) {
@@ -166,8 +196,7 @@ function decimal(value: number): string {
 /** Rows of equal weight stand in order of what they are sorted by, as perf has them. */
 function compareLabels(a: TopRow, b: TopRow, sort: readonly SortKey[]): number {
   for (const key of sort) {
-    const left = a[key];
-    const right = b[key];
+    const [left, right] = isTraceKey(key) ? [a.trace?.[key], b.trace?.[key]] : [a[key], b[key]];
     const order =
       typeof left === 'number' && typeof right === 'number'
         ? left - right
@@ -193,7 +222,11 @@ function commTest(profile: Profile, comms: ReadonlySet<string> | undefined): (co
 }
 
 /** Keys that belong to the sample, and keys that belong to the frame. */
-const SAMPLE_KEYS: ReadonlySet<SortKey> = new Set(['comm', 'pid', 'tid', 'cpu'] as const);
+const SAMPLE_KEYS: ReadonlySet<string> = new Set(['comm', 'pid', 'tid', 'cpu', 'role'] as const);
+
+const DEFAULT_SORT: readonly SortKey[] = ['comm', 'dso', 'symbol'];
+/** Pools wait for work most of the time: beside them nobody would see what the main thread waits for. */
+const OFF_CPU_SORT: readonly SortKey[] = ['comm', 'role', 'dso', 'symbol'];
 
 /**
  * Rows by sort keys. The keys of a sample and those of a frame are folded into one number each, the frame's once per
@@ -271,11 +304,24 @@ class Groups {
   private fold(table: TripleTable, ofSample: boolean, sample: number, frame: number): number {
     let folded = -1;
     this.sort.forEach((key, place) => {
-      if (SAMPLE_KEYS.has(key) !== ofSample) return;
+      if ((SAMPLE_KEYS.has(key) || isTraceKey(key)) !== ofSample) return;
       const found = table.find(folded, this.value(key, sample, frame), place);
       folded = found < 0 ? -1 - found : found;
     });
     return folded;
+  }
+
+  /** Index into `Profile.strings`. */
+  private traceText(key: TraceSortKey, sample: number): number {
+    const { sampleTexts } = this.profile;
+    const index = sampleTexts?.keys.indexOf(key) ?? NONE;
+    if (sampleTexts === null || index < 0)
+      throw new CounterpointError(
+        'ERR_SORT_KEY',
+        `the profile was made without ${key}`,
+        `Ask for it when it is made: recording.profile({ traceKeys: ['${key}'] }).`,
+      );
+    return sampleTexts.texts[index]!.data[sampleTexts.ofSample.data[sample]!]!;
   }
 
   private text(text: string): number {
@@ -286,6 +332,7 @@ class Groups {
 
   private value(key: SortKey, sample: number, frame: number): number {
     const { samples, frames, threads } = this.profile;
+    if (isTraceKey(key)) return this.traceText(key, sample);
     switch (key) {
       case 'comm':
         return samples.comm.data[sample]!;
@@ -299,6 +346,10 @@ class Groups {
         return threads.tid.data[samples.thread.data[sample]!]!;
       case 'cpu':
         return samples.cpu.data[sample]!;
+      case 'role': {
+        const thread = samples.thread.data[sample]!;
+        return threads.pid.data[thread] === threads.tid.data[thread] ? 1 : 0;
+      }
       case 'tier':
         return this.text(frame === NONE ? '' : tierOf(this.profile, frame));
       case 'copy':
@@ -313,7 +364,8 @@ class Groups {
     const labels: Partial<TopRow> = {};
     for (const key of this.sort) {
       const value = this.value(key, sample, frame);
-      if (key === 'comm') labels.comm = profile.strings.get(value);
+      if (isTraceKey(key)) (labels.trace ??= {})[key] = profile.strings.get(value);
+      else if (key === 'comm') labels.comm = profile.strings.get(value);
       else if (key === 'dso') labels.dso = value === NONE ? NO_DSO : profile.binaries[value]!.name;
       else if (key === 'symbol') {
         labels.symbol = value === NONE ? NO_SYMBOL : functions.name(value);
@@ -321,6 +373,7 @@ class Groups {
         const place = value === NONE ? null : functions.place(value);
         if (place !== null) Object.assign(labels, presentParts(place));
       } else if (key === 'tier') labels.tier = this.texts[value]!;
+      else if (key === 'role') labels.role = value === 1 ? 'main' : 'other';
       else if (key === 'copy') labels.copy = frame === NONE ? '' : copyOf(profile, frame);
       else labels[key] = value;
     }

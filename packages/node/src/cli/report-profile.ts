@@ -1,10 +1,12 @@
+import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError, didYouMean, nearestNames, printable } from '@counterpoint/core/base';
 import type { IngestResult } from '@counterpoint/core/ingest';
-import type { Profile } from '@counterpoint/core/profile';
+import { type Profile, unitOfEvent } from '@counterpoint/core/profile';
 import {
   type CallTreeAnswer,
   callTree,
   type FrameFilter,
+  isTraceKey,
   parseSortKeys,
   type SortKey,
   type TopAnswer,
@@ -13,7 +15,7 @@ import {
 } from '@counterpoint/core/query';
 import type { Recording } from '../open/index.ts';
 import type { VerbContext } from './args.ts';
-import { percentText } from './human.ts';
+import { formatDuration, percentText } from './human.ts';
 import { itraceOptions } from './itrace-option.ts';
 import { lossLines } from './loss-text.ts';
 import type { Output } from './output.ts';
@@ -46,7 +48,9 @@ interface Request {
 /** `report`: the functions that cost most, or the call tree, for each event. */
 export async function reportProfile(context: Context, recording: Recording): Promise<number> {
   const { args, out, err } = context;
-  const request = requestOf(args);
+  const request = { ...requestOf(args) };
+  if (request.sort === undefined && request.direction === undefined && (await isWithoutPlaces(recording)))
+    request.sort = ['trace'];
   const { profile, diagnostics } = await readProfile(context, recording, request);
   const samples = profile.events.reduce((sum, event) => sum + event.samples, 0);
   const events = wantedEvents(profile, args.string('event'));
@@ -73,6 +77,15 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   const verbose = args.boolean('verbose');
   printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
   return statusOfAnswer(args, { loss: profile.loss, damage: profile.damage, samples }, err);
+}
+
+/** Tracepoints without call chains all lie in the kernel's tracing: what they recorded tells them apart, as in perf. */
+async function isWithoutPlaces(recording: Recording): Promise<boolean> {
+  if (recording.isStream) return false;
+  const { events } = (await recording.reader()).events;
+  const isPlaceless = ({ attr, layout }: (typeof events)[number]) =>
+    attr.type === PERF_TYPE_TRACEPOINT && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) === 0;
+  return events.length > 0 && events.filter(({ name }) => !name.startsWith('dummy')).every(isPlaceless);
 }
 
 function requestOf(args: Context['args']): Request {
@@ -154,6 +167,7 @@ async function readProfile(
     aggregate: true,
     innermostOnly: direction === undefined && !children,
     keepCpu: sort?.includes('cpu') === true,
+    traceKeys: sort?.filter(isTraceKey) ?? [],
     ...(filter === undefined ? {} : { filter }),
     ...(itrace === null ? {} : { itrace }),
     ...log.options,
@@ -199,7 +213,9 @@ function roundCount(count: number): string {
 function printHead(answer: TopAnswer | CallTreeAnswer, hasLoss: boolean, out: Output): void {
   if (!hasLoss) out.line('# Nothing lost.\n#');
   out.line(`# Samples: ${roundCount(answer.samples)} of event '${printable(answer.event)}'`);
-  out.line(`# Event count (approx.): ${answer.sumPeriod}`);
+  const time =
+    unitOfEvent(answer.event) === 'nanoseconds' ? ` (${formatDuration(Number(answer.sumPeriod))})` : '';
+  out.line(`# Event count (approx.): ${answer.sumPeriod}${time}`);
   out.line('#');
 }
 

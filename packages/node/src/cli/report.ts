@@ -58,7 +58,7 @@ export default defineVerb<ReportName>({
       long: 'sort',
       short: 's',
       value: 'KEYS',
-      help: 'what tells rows apart: comm, dso, symbol, pid, tid, cpu; of JIT code also tier (its compiler) and copy (where it is)\n(default comm,dso,symbol)',
+      help: 'what tells rows apart: comm, dso, symbol, pid, tid, cpu; of JIT code also tier (its compiler) and copy (where it is),\nof threads role (main or other), of tracepoints trace (what they recorded) and fields (sched:sched_switch.next_comm)\n(default comm,dso,symbol; of tracepoints without call chains trace)',
       group: 'Rows',
     },
     {
@@ -97,6 +97,7 @@ export default defineVerb<ReportName>({
     ['report', 'functions by time, callees included'],
     ['report --no-children -i perf.data', 'functions by their own time'],
     ['report --sort dso', 'time by binary'],
+    ['report --sort sched:sched_switch.next_comm', 'hits of a tracepoint by one of its fields'],
     ['report --tree=callers --percent-limit 2', 'who called the hot functions'],
     ['report --stats --json | jq .loss', 'what is missing from the recording'],
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],

@@ -1,4 +1,4 @@
-import type { SortKey, TopRow } from '@counterpoint/core/query';
+import { isTraceKey, type PlainSortKey, type SortKey, type TopRow } from '@counterpoint/core/query';
 
 /** A column of a table of rows. */
 export interface RowColumn {
@@ -8,13 +8,14 @@ export interface RowColumn {
 }
 
 /** perf's own words, where it has some. */
-const TITLES: Readonly<Record<SortKey, string>> = {
+const TITLES: Readonly<Record<PlainSortKey, string>> = {
   comm: 'Command',
   dso: 'Shared Object',
   symbol: 'Symbol',
   pid: 'PID',
   tid: 'TID',
   cpu: 'CPU',
+  role: 'Thread',
   tier: 'Tier',
   copy: 'Copy',
 };
@@ -23,6 +24,10 @@ const TITLES: Readonly<Record<SortKey, string>> = {
 const NOTHING = '-';
 
 export function sortColumn(key: SortKey): RowColumn {
+  if (isTraceKey(key)) {
+    const title = key === 'trace' ? 'Trace output' : key.slice(key.lastIndexOf('.') + 1);
+    return { title, isRight: key !== 'trace', cell: ({ trace }) => trace?.[key] ?? '' };
+  }
   const title = TITLES[key];
   if (key === 'symbol')
     return { title, isRight: false, cell: ({ mode = '.', symbol = '' }) => `[${mode}] ${symbol}` };
@@ -30,4 +35,4 @@ export function sortColumn(key: SortKey): RowColumn {
   return { title, isRight: NUMBERS.has(key), cell: (row) => String(row[key] ?? '') };
 }
 
-const NUMBERS: ReadonlySet<SortKey> = new Set(['pid', 'tid', 'cpu'] as const);
+const NUMBERS: ReadonlySet<PlainSortKey> = new Set(['pid', 'tid', 'cpu'] as const);

@@ -31,6 +31,7 @@ import {
   type ScriptOptions,
   type ScriptResult,
   type StatsAnswer,
+  TraceKeys,
   writeScript,
 } from '@counterpoint/core/query';
 import type { SymbolDriver } from '@counterpoint/core/symbols';
@@ -48,6 +49,7 @@ import {
   oneOf,
   required,
   SIGNAL,
+  TEXT,
   wholeNumberFrom,
 } from '../options/index.ts';
 import { peekStream } from './peeked-stream.ts';
@@ -63,7 +65,10 @@ export interface RecordingOptions {
   keepStream?: boolean | 'traced';
 }
 
-export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
+export interface ProfileOptions
+  extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace' | 'sampleTexts'> {
+  /** What of tracepoints rows can be told apart by: `trace`, `sched:sched_switch.next_comm`. Read by `topFunctions`, as sort keys. */
+  traceKeys?: readonly string[];
   filter?: SampleFilter;
   /** What to make of a hardware trace; without it, it is left alone. */
   itrace?: ItraceOptions;
@@ -111,6 +116,7 @@ const PROFILE: OptionsOf<ProfileOptions> = {
   aggregate: FLAG,
   keepCpu: FLAG,
   innermostOnly: FLAG,
+  traceKeys: listOf(TEXT, 'a list of sort keys'),
   filter: objectOf(FILTER),
   itrace: OBJECT,
   writeTraceLog: FUNCTION,
@@ -203,8 +209,10 @@ export class Recording implements AsyncDisposable {
   /** The whole recording as a profile, with symbols. */
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
     checkOptions('profile()', options, PROFILE);
+    const { traceKeys = [] } = options;
     return ingestPerfData(await this.reader(), {
       ...options,
+      ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
       ...this.trace(options),
       symbols: this.driver,
       acceptUnverified: isOfThisMachine,

@@ -1,5 +1,5 @@
 import { printableJson } from '../../base/index.ts';
-import type { Profile } from '../../profile/index.ts';
+import { isOffCpuEvent, type Profile } from '../../profile/index.ts';
 import type { ByteWriter } from '../byte-writer.ts';
 import { isIncomplete, lossTotals } from '../loss-words.ts';
 import { countText, durationText, weightText } from '../numbers.ts';
@@ -81,7 +81,9 @@ function factsLine(profile: Profile, plan: ExportPlan, tree: FlameTree): string 
   if (plan.unit !== 'samples') {
     const isClock = plan.unit === 'nanoseconds';
     parts.push(
-      isClock ? `${durationText(tree.totalWeight)} of CPU time` : weightText(tree.totalWeight, plan.unit),
+      isClock
+        ? `${durationText(tree.totalWeight)} ${timeWords(plan.event.name)}`
+        : weightText(tree.totalWeight, plan.unit),
     );
   }
   if (plan.durationNs > 0) parts.push(`recorded over ${durationText(plan.durationNs)}`);
@@ -89,6 +91,11 @@ function factsLine(profile: Profile, plan: ExportPlan, tree: FlameTree): string 
   const machine = [meta.hostname, system, meta.arch].filter((part) => part !== null && part !== '');
   if (machine.length > 0) parts.push(machine.join(' '));
   return parts.join(' · ');
+}
+
+function timeWords(event: string): string {
+  if (isOffCpuEvent(event)) return 'off the CPU';
+  return event.includes('clock') ? 'of CPU time' : 'in all';
 }
 
 function lossSentence(profile: Profile): string {

@@ -29,13 +29,7 @@ import {
   type TraceRequest,
 } from '../../itrace/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
-import type {
-  PerfDataReader,
-  RecordedEvent,
-  RecordSink,
-  ScanOptions,
-  TracepointFormat,
-} from '../../perfdata/index.ts';
+import type { PerfDataReader, RecordedEvent, RecordSink, ScanOptions } from '../../perfdata/index.ts';
 import { Int32Column, NONE, Profile, type ProfileMeta } from '../../profile/index.ts';
 import { type AuxtraceErrorRecord, decodeRecord } from '../../records/index.ts';
 import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
@@ -50,10 +44,9 @@ import {
   type ScriptField,
 } from './fields.ts';
 import { jsonSample } from './json-sample.ts';
-import { compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
 import { StackText } from './stack-text.ts';
 import { syntheticText } from './synthetic-text.ts';
-import { traceText } from './trace-text.ts';
+import { TracePrinter } from './trace-printer.ts';
 
 export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'> {
   symbols: SymbolDriver;
@@ -170,14 +163,14 @@ class ScriptPrinter implements RecordSink {
   private readonly branches = new Map<number, PendingBranch>();
   private readonly callIndent: CallIndent;
   private readonly buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
-  private readonly tracePrinters = new Map<TracepointFormat, RecordPrinter | null>();
-  private kernelTexts: Map<bigint, string> | null = null;
+  private readonly tracePrinter: TracePrinter;
   private nameWidth = 0;
   private measuredNames = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
     this.reader = reader;
     this.options = options;
+    this.tracePrinter = new TracePrinter(reader);
     this.walker = new SampleWalker(
       reader,
       this.profile,
@@ -340,21 +333,8 @@ class ScriptPrinter implements RecordSink {
   }
 
   private trace(sample: WalkedSample): string {
-    const format = this.reader.tracing?.byId.get(Number(sample.event.attr.config));
-    const { rawOffset, rawSize } = sample.fields;
-    if (format === undefined || rawSize === 0) return '';
-    let printer = this.tracePrinters.get(format);
-    if (printer === undefined) {
-      this.kernelTexts ??= parseKernelTexts(this.reader.tracing!.printkFormats);
-      this.tracePrinters.set(format, (printer = compilePrintFormat(format, this.kernelTexts)));
-    }
-    const { view } = sample;
-    const le = this.reader.littleEndian;
-    const text =
-      printer === null
-        ? traceText(view, rawOffset, rawSize, format, le)
-        : printer({ view, offset: rawOffset, size: rawSize, le });
-    return printable(text);
+    const format = this.tracePrinter.formatOf(sample);
+    return format === undefined ? '' : printable(this.tracePrinter.text(sample, format));
   }
 
   private tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {

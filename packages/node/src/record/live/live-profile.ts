@@ -8,6 +8,7 @@ import {
 } from '@counterpoint/core/abi';
 import { RunningProfile } from '@counterpoint/core/ingest';
 import { LOSS_KINDS, type LossEntry, type LossFacts, LossLedger } from '@counterpoint/core/loss';
+import { unitOfEvent } from '@counterpoint/core/profile';
 import { decodeRecord, type ExitRecord } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader } from '../../reader/index.ts';
@@ -29,8 +30,6 @@ const DEFAULT_KEEP_SHARE = 7 / 8;
 const DEFAULT_COMMAND_GRACE_MS = 5000;
 /** Losses that are no number of samples. */
 const OTHER_UNITS: ReadonlySet<string> = new Set(['nanoseconds', 'processes']);
-/** Events whose period is time. */
-const CLOCK_EVENT = /^(?:cpu-clock|task-clock)(?::|$)/;
 const WATCHED_TYPES = [
   PERF_RECORD_MMAP2,
   PERF_RECORD_COMM,
@@ -102,7 +101,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.cpus = target.cpus;
     this.#running = new RunningProfile(options.symbols ?? liveSymbols());
     for (const { name } of this.events) {
-      const unit = CLOCK_EVENT.test(name) ? 'nanoseconds' : name;
+      const unit = unitOfEvent(name);
       this.#running.profile.events.push({ name, unit, samples: 0, sumPeriod: 0n, lost: 0n });
     }
     this.#losses = new LossWatch(() => null);

@@ -1,0 +1,113 @@
+import { PERF_TYPE_TRACEPOINT } from '../../abi/index.ts';
+import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
+import type { SampleTexts, WalkedSample } from '../../ingest/index.ts';
+import type { PerfDataReader, TracepointField, TracepointFormat } from '../../perfdata/index.ts';
+import { TracePrinter } from './trace-printer.ts';
+import { fieldText } from './trace-text.ts';
+
+/** What a sample without the field has, as in perf. */
+const ABSENT = 'N/A';
+const RAW = '/raw';
+
+/** `sched:sched_switch.next_comm`, taken apart; the event may be a part of its name, as in perf. */
+interface FieldKey {
+  event: string;
+  field: string;
+  /** The number as recorded, not as the kernel prints it. */
+  isRaw: boolean;
+}
+
+function parseKey(key: string): FieldKey | null {
+  if (key === 'trace') return null;
+  const isRaw = key.endsWith(RAW);
+  const text = isRaw ? key.slice(0, -RAW.length) : key;
+  const dot = text.lastIndexOf('.');
+  return { event: text.slice(0, dot), field: text.slice(dot + 1), isRaw };
+}
+
+/**
+ * What tracepoints recorded, as keys of rows: all of it as the kernel prints it (`trace`), or one field (`EVENT.FIELD`). A field has
+ * the word that the kernel's text has for it (`prev_state=D`), else what was recorded.
+ */
+export class TraceKeys implements SampleTexts {
+  readonly keys: readonly string[];
+  private readonly reader: PerfDataReader;
+  private readonly parsed: (FieldKey | null)[];
+  private readonly isFound: boolean[];
+  private readonly printer: TracePrinter;
+  private readonly fields = new Map<TracepointFormat, (TracepointField | null)[]>();
+
+  constructor(reader: PerfDataReader, keys: readonly string[]) {
+    this.reader = reader;
+    this.printer = new TracePrinter(reader);
+    this.keys = keys;
+    this.parsed = keys.map(parseKey);
+    this.isFound = keys.map(() => false);
+  }
+
+  textsOf(sample: WalkedSample): string[] {
+    const format =
+      sample.event.attr.type === PERF_TYPE_TRACEPOINT ? this.printer.formatOf(sample) : undefined;
+    if (format === undefined) return this.keys.map(() => ABSENT);
+    const fields = this.fieldsOf(format);
+    let printed: string | null = null;
+    const text = () => (printed ??= this.printer.text(sample, format));
+    return this.parsed.map((key, index) => {
+      const field = fields[index]!;
+      if (key !== null && field === null) return ABSENT;
+      this.isFound[index] = true;
+      if (key === null) return text();
+      // Texts may have blanks in them.
+      const isText = /\bchar\b/.test(field!.type);
+      const word = key.isRaw || isText ? undefined : wordOf(text(), key.field);
+      if (word !== undefined) return word;
+      const { view, fields: place } = sample;
+      return fieldText(view, place.rawOffset, place.rawSize, field!, this.reader.littleEndian);
+    });
+  }
+
+  finish(): void {
+    const index = this.isFound.indexOf(false);
+    const hasSamples = this.fields.size > 0;
+    if (index < 0) return;
+    const key = this.keys[index]!;
+    const names = [...this.fields.keys()].flatMap(({ system, name, fields }) =>
+      fields.filter(({ isCommon }) => !isCommon).map((field) => `${system}:${name}.${field.name}`),
+    );
+    if (!hasSamples) {
+      throw new CounterpointError(
+        'ERR_SORT_KEY',
+        `${key} is of tracepoints, and the recording has no samples of any`,
+        'Record with -e and a tracepoint, such as sched:sched_switch.',
+      );
+    }
+    if (this.parsed[index] === null) return;
+    throw new CounterpointError(
+      'ERR_SORT_KEY',
+      `no tracepoint of the recording has ${key}${didYouMean(nearestNames(key, names))}`,
+      `It has: ${names.join(', ')}`,
+    );
+  }
+
+  private fieldsOf(format: TracepointFormat): (TracepointField | null)[] {
+    let fields = this.fields.get(format);
+    if (fields === undefined) {
+      const name = `${format.system}:${format.name}`;
+      fields = this.parsed.map((key) =>
+        key === null || !name.includes(key.event)
+          ? null
+          : (format.fields.find((field) => field.name === key.field) ?? null),
+      );
+      this.fields.set(format, fields);
+    }
+    return fields;
+  }
+}
+
+/** The value behind `name=` in the kernel's text; a value ends at a blank. */
+function wordOf(text: string, name: string): string | undefined {
+  return text
+    .split(' ')
+    .find((word) => word.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+}

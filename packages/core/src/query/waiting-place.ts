@@ -1,0 +1,48 @@
+import { JIT_WITHOUT_NAMES, MODE_USER, NONE, type Profile } from '../profile/index.ts';
+import type { Functions } from './functions.ts';
+
+/** Libraries through which every program waits. */
+const WAITING_LIBRARY = /^(?:libc[.-]|libpthread[.-]|ld-linux|ld-musl|libuv\.|\[vdso\])/;
+/** The same in Node, which has its own copy of libuv in it. */
+const WAITING_FUNCTION = /^uv_(?:cond|sem|mutex|barrier|rwlock|thread)_/;
+
+/**
+ * Who waited: the innermost JavaScript function of a stack; where there is none, the innermost function of the program that is
+ * no part of a library through which every program waits; else the innermost one of user space, or of the kernel.
+ */
+export class WaitingPlaces {
+  private readonly profile: Profile;
+  private readonly functions: Functions;
+  private readonly byStack = new Map<number, number>();
+
+  constructor(profile: Profile, functions: Functions) {
+    this.profile = profile;
+    this.functions = functions;
+  }
+
+  /** Row of the stack table. */
+  of(stack: number): number {
+    let place = this.byStack.get(stack);
+    if (place === undefined) this.byStack.set(stack, (place = this.find(stack)));
+    return place;
+  }
+
+  private find(stack: number): number {
+    const { stacks, frames, binaries } = this.profile;
+    let [user, own] = [NONE, NONE];
+    for (let row = stack; row !== NONE; row = stacks.prefix.at(row)) {
+      const frame = stacks.frame.at(row);
+      if (frames.mode.at(frame) !== MODE_USER) continue;
+      if (user === NONE) user = row;
+      const id = this.functions.ofFrame(frame);
+      if (this.functions.place(id) !== null) return row;
+      if (own !== NONE) continue;
+      const { name, kind } = binaries[frames.binary.at(frame)]!;
+      const isKnown = frames.symbol.at(frame) !== NONE || kind === 'jit';
+      const text = isKnown ? this.functions.name(id) : '';
+      const isOwn = isKnown && text !== JIT_WITHOUT_NAMES && !WAITING_LIBRARY.test(name);
+      if (isOwn && !WAITING_FUNCTION.test(text)) own = row;
+    }
+    return own !== NONE ? own : user !== NONE ? user : stack;
+  }
+}
