@@ -4,3 +4,4 @@ export { RunningProfile } from './running-profile.ts';
 export type { SampleFilter, TimeRange } from './sample-filter.ts';
 export { SampleWalker, WalkedSample } from './sample-walker.ts';
 export { SymbolResolver } from './symbol-resolver.ts';
+export { isScheduling } from './tracing-machinery.ts';

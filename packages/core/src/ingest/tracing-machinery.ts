@@ -25,6 +25,11 @@ const SCHEDULING =
 const OF_SYSTEM_CALLS = /^(?:raw_)?syscalls:/;
 const OF_SCHEDULER = /^sched:sched_(?:switch|stat_)/;
 
+/** Whether a function of the kernel is on the way to the scheduler, or from it: not what a thread waits for. */
+export function isScheduling(name: string): boolean {
+  return SCHEDULING.test(name) || SYSTEM_CALL_ENTRY.test(name) || TRACING.test(name);
+}
+
 /** Whether an event's samples are taken by the kernel's tracing. */
 export function isTraced(event: RecordedEvent): boolean {
   return event.attr.type === PERF_TYPE_TRACEPOINT || isOffCpuEvent(event.name);
@@ -50,7 +55,8 @@ class Trimmer {
 
   constructor(profile: Profile, event: string) {
     this.profile = profile;
-    const isOfScheduler = OF_SCHEDULER.test(event) || isOffCpuEvent(event);
+    // Of time off the CPU whole stacks are asked for, and rows are users' functions: see query/waiting-place.ts.
+    const isOfScheduler = OF_SCHEDULER.test(event);
     this.patterns = [
       TRACING,
       ...(isOfScheduler || OF_SYSTEM_CALLS.test(event) ? [SYSTEM_CALL_ENTRY] : []),

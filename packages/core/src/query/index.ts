@@ -1,6 +1,8 @@
 export type { CallTreeAnswer, CallTreeNode, CallTreeOptions } from './call-tree.ts';
 export { callTree } from './call-tree.ts';
 export type { FrameFilter } from './frame-filter.ts';
+export type { OffCpuAnswer, OffCpuRow } from './off-cpu.ts';
+export { offCpu } from './off-cpu.ts';
 export type { PartOptions, SamplePart } from './sample-part.ts';
 export { copyOfSamples, partOfSamples } from './sample-part.ts';
 export * from './script/index.ts';

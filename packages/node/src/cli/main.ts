@@ -29,6 +29,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./top.ts'),
   },
   {
+    name: 'off-cpu',
+    summary: 'show who waits where, and for how long',
+    load: () => import('./off-cpu.ts'),
+  },
+  {
     name: 'report',
     summary: 'show where the samples of a recording fell',
     load: () => import('./report.ts'),

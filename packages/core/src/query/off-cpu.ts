@@ -1,0 +1,159 @@
+import { CounterpointError, type Damage } from '../base/index.ts';
+import type { LossEntry } from '../loss/index.ts';
+import { isOffCpuEvent, MODE_KERNEL, NONE, type Profile } from '../profile/index.ts';
+import { type FunctionPlace, Functions } from './functions.ts';
+import { WaitingPlaces } from './waiting-place.ts';
+
+/** Time that threads of one kind spent off the CPU in one place. */
+export interface OffCpuRow {
+  comm: string;
+  /** `main`: the first thread of its process; `other`: of a pool, a worker, a library. */
+  role: 'main' | 'other';
+  /** Who waited: a function of JavaScript where there is one, else of the program, else of a library. */
+  symbol: string;
+  dso: string;
+  /** Of JavaScript, as far as its runtime says it. */
+  file: string | null;
+  line: number | null;
+  column: number | null;
+  /**
+   * `waiting` in the kernel's function `wait`, `ready` to run while no CPU was free, or `unknown`: it was off the CPU before the
+   * recording began.
+   */
+  state: 'waiting' | 'ready' | 'unknown';
+  wait: string | null;
+  /** How many threads. */
+  threads: number;
+  /** Nanoseconds, decimal. */
+  timeNs: string;
+  /** Share of all threads of the same role. */
+  percent: number;
+}
+
+export interface OffCpuAnswer {
+  type: 'off-cpu';
+  version: 1;
+  threads: number;
+  /** Nanoseconds, decimal: of all, and by state. */
+  totalNs: string;
+  waitingNs: string;
+  readyNs: string;
+  unknownNs: string;
+  /** Longest first. */
+  rows: OffCpuRow[];
+  loss: LossEntry[];
+  damage: Damage[];
+}
+
+interface Group {
+  row: number;
+  stack: number;
+  weight: number;
+  threads: Set<number>;
+}
+
+/** Who waited where, and for how long: of a recording with time off the CPU (`record --off-cpu`, perf's `--off-cpu`). */
+export function offCpu(profile: Profile): OffCpuAnswer {
+  const event = profile.events.findIndex(({ name }) => isOffCpuEvent(name));
+  if (event < 0)
+    throw new CounterpointError(
+      'ERR_NO_SUCH_EVENT',
+      'the recording has no time off the CPU',
+      'Record it: counterpoint record --off-cpu, or counterpoint off-cpu.',
+    );
+  const functions = new Functions(profile);
+  const places = new Places(profile, functions);
+  const { samples, threads, strings } = profile;
+  const groups = new Map<string, Group>();
+  const all = new Set<number>();
+  for (let row = 0; row < samples.length; row++) {
+    if (samples.event.at(row) !== event) continue;
+    const thread = samples.thread.at(row);
+    const stack = samples.stack.at(row);
+    const key = [samples.comm.at(row), isMain(profile, thread), ...places.keyOf(stack)].join();
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { row, stack, weight: 0, threads: new Set() }));
+    group.weight += samples.weight.at(row);
+    group.threads.add(threads.tid.at(thread));
+    all.add(threads.tid.at(thread));
+  }
+  const byRole = { main: 0, other: 0 };
+  const byState = { waiting: 0, ready: 0, unknown: 0 };
+  const rows = [...groups.values()]
+    .sort((a, b) => b.weight - a.weight || a.row - b.row)
+    .map(({ row, stack, weight, threads }) => {
+      const role = isMain(profile, samples.thread.at(row)) ? ('main' as const) : ('other' as const);
+      const place = places.describe(stack);
+      byRole[role] += weight;
+      byState[place.state] += weight;
+      return { comm: strings.get(samples.comm.at(row)), role, ...place, threads: threads.size, weight };
+    });
+  return {
+    type: 'off-cpu',
+    version: 1,
+    threads: all.size,
+    totalNs: decimal(byRole.main + byRole.other),
+    waitingNs: decimal(byState.waiting),
+    readyNs: decimal(byState.ready),
+    unknownNs: decimal(byState.unknown),
+    rows: rows.map(({ weight, ...row }) => ({
+      ...row,
+      timeNs: decimal(weight),
+      percent: byRole[row.role] === 0 ? 0 : (100 * weight) / byRole[row.role],
+    })),
+    loss: profile.loss,
+    damage: profile.damage,
+  };
+}
+
+function isMain({ threads }: Profile, thread: number): boolean {
+  return threads.pid.at(thread) === threads.tid.at(thread);
+}
+
+function decimal(ns: number): string {
+  return BigInt(Math.round(ns)).toString();
+}
+
+/** Of each stack who waited, and in what. */
+class Places {
+  private readonly profile: Profile;
+  private readonly functions: Functions;
+  private readonly waiting: WaitingPlaces;
+
+  constructor(profile: Profile, functions: Functions) {
+    this.profile = profile;
+    this.functions = functions;
+    this.waiting = new WaitingPlaces(profile, functions);
+  }
+
+  /** Numbers that are equal for stacks of one row. */
+  keyOf(stack: number): [place: number, wait: number] {
+    if (stack === NONE) return [NONE, NONE];
+    const wait = this.functionAt(this.waiting.waitOf(stack));
+    return [this.functionAt(this.waiting.of(stack)), wait === NONE && this.isInKernel(stack) ? -2 : wait];
+  }
+
+  describe(stack: number): Pick<OffCpuRow, 'symbol' | 'dso' | 'file' | 'line' | 'column' | 'state' | 'wait'> {
+    const { profile, functions } = this;
+    const [id, wait] = this.keyOf(stack);
+    const place: FunctionPlace | null = id === NONE ? null : functions.place(id);
+    return {
+      symbol: id === NONE ? '[unknown]' : functions.name(id),
+      dso: id === NONE ? '[unknown]' : profile.binaries[functions.binary(id)]!.name,
+      file: place?.file ?? null,
+      line: place?.line ?? null,
+      column: place?.column ?? null,
+      state: wait >= 0 ? 'waiting' : wait === NONE ? 'unknown' : 'ready',
+      wait: wait >= 0 ? functions.name(wait) : null,
+    };
+  }
+
+  private functionAt(row: number): number {
+    return row === NONE ? NONE : this.functions.ofFrame(this.profile.stacks.frame.at(row));
+  }
+
+  private isInKernel(stack: number): boolean {
+    const { stacks, frames } = this.profile;
+    return frames.mode.at(stacks.frame.at(stack)) === MODE_KERNEL;
+  }
+}
