@@ -79,8 +79,8 @@ async function watch(context: Context): Promise<number> {
 function watchOptions(args: Context['args']): Omit<RecordOptions, 'output' | 'maxSizeBytes'> {
   return {
     command: args.words,
-    pids: args.numbers('pid', { min: 1 }),
-    tids: args.numbers('tid', { min: 1 }),
+    ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
+    ...(args.has('tid') ? { tids: args.numbers('tid', { min: 1 }) } : {}),
     systemWide: args.boolean('all-cpus'),
     inherit: !args.boolean('no-inherit'),
     // A second Ctrl-C ends the waiting.
