@@ -60,7 +60,7 @@ function runningShare({ enabledNs, runningNs }: StatRow): string {
   return (enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs).toFixed(2);
 }
 
-/** perf's `-j`: an object in each line. `set`, `effective-event` and `reason` are ours. */
+/** perf's `-j`: an object in each line, with perf's keys alone, but for `set` beside `--set`. Reasons are in `--json`. */
 export function jsonLines(row: StatRow, context: FieldsContext): string[] {
   const { place, event, status, metrics, spreadPercent } = row;
   const before: string[] = [];
@@ -84,10 +84,6 @@ export function jsonLines(row: StatRow, context: FieldsContext): string[] {
     `"event-runtime" : ${Math.round(row.runningNs)}`,
     `"pcnt-running" : ${runningShare(row)}`,
     ...metricFields(first?.value ?? 0, first?.unit ?? ''),
-    ...(event.count.name === event.count.requestedName
-      ? []
-      : [`"effective-event" : ${printableJson(event.count.name)}`]),
-    ...(row.reason === null ? [] : [`"reason" : ${printableJson(row.reason)}`]),
   ];
   return [fields, ...more.map(({ value, unit }) => [...before, ...metricFields(value, unit)])].map(
     (line) => `{${line.join(', ')}}`,

@@ -186,6 +186,11 @@ class StatPrinter {
       output?.line(`# started on ${dateText(new Date())}\n`);
   }
 
+  /** Those with a place of their own. Of all threads, an event that is not supported has none: the remarks have it, and --json. */
+  #shown(rows: readonly StatRow[]): readonly StatRow[] {
+    return this.#settings.by === 'thread' ? rows.filter(({ place }) => place !== null) : rows;
+  }
+
   #rows(runs: readonly Measurement[]): StatRow[] {
     const { scope, by, named, unscaled } = this.#settings;
     return rowsOf(runs, { by, named, unscaled, hideIdle: scope.kind === 'all-threads' });
@@ -207,7 +212,7 @@ class StatPrinter {
       if (this.#intervals % INTERVALS_PER_HEAD === 0) output.line(intervalHead(by, unitWidth));
       const prefix = `${intervalTime(sinceStartNs)} `;
       const withSets = hasSeveralSets(control);
-      for (const row of rows)
+      for (const row of this.#shown(rows))
         for (const line of rowLines(row, unitWidth, prefix, { bigNumbers, withSets })) output.line(line);
     } else this.#fields(rows, output, sinceStartNs, false);
     this.#intervals++;
@@ -246,7 +251,7 @@ class StatPrinter {
   #fields(rows: readonly StatRow[], output: Output, sinceStartNs: bigint | null, isSummary: boolean): void {
     const { format, separator, control } = this.#settings;
     const context = { sinceStartNs, isSummary, withSets: hasSeveralSets(control) };
-    for (const row of rows) {
+    for (const row of this.#shown(rows)) {
       const lines = format === 'fields' ? separatedLines(row, separator, context) : jsonLines(row, context);
       for (const line of lines) output.line(line);
     }
@@ -263,7 +268,7 @@ class StatPrinter {
     output.line(`\n Performance counter stats for ${subject(this.#settings)}${times}:\n`);
     const unitWidth = unitWidthOf(rows);
     const withSets = hasSeveralSets(control);
-    for (const row of rows)
+    for (const row of this.#shown(rows))
       for (const line of rowLines(row, unitWidth, '', { bigNumbers, withSets })) output.line(line);
     const remarks = [...reasonLines(rows), ...notesOf(runs).map((note) => `  ${note}`)];
     if (remarks.length > 0) output.line(`\n${remarks.join('\n')}`);

@@ -27,6 +27,7 @@ export type StatName =
   | 'interval-count'
   | 'summary'
   | 'no-aggr'
+  | 'no-merge'
   | 'per-core'
   | 'per-die'
   | 'per-socket'
@@ -159,6 +160,11 @@ export default defineVerb<StatName>({
     { long: 'interval-count', value: 'N', help: 'with -I: end the printing after N times', group: PLACES },
     { long: 'summary', help: 'with -I: the sums at the end, too', group: PLACES },
     { long: 'no-aggr', short: 'A', help: 'each CPU for itself (with -a or -C)', group: PLACES },
+    {
+      long: 'no-merge',
+      help: 'the same event of several PMUs in rows of their own, as it always is here (for scripts made for perf)',
+      group: PLACES,
+    },
     { long: 'per-core', help: 'each core for itself', group: PLACES },
     { long: 'per-die', help: 'each die for itself', group: PLACES },
     { long: 'per-socket', help: 'each socket for itself', group: PLACES },
