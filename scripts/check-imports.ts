@@ -15,6 +15,7 @@ const CORE: Record<string, string[]> = {
   pmus: ['base', 'abi'],
   ring: ['base', 'abi', 'records'],
   perfdata: ['base', 'abi', 'loss', 'records', 'events'],
+  counts: ['base', 'abi', 'records', 'perfdata'],
   elf: ['base'],
   jit: ['base'],
   machine: ['base', 'abi', 'records'],

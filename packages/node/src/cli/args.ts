@@ -22,6 +22,8 @@ export interface OptionRow<Name extends string = string> {
   readonly mayBeEmpty?: boolean;
   /** Heading in help. */
   readonly group?: string;
+  /** Understood, to say why it does not go here; not in help. */
+  readonly hidden?: boolean;
 }
 
 export interface VerbContext<Name extends string = string> {

@@ -6,7 +6,7 @@ const GENERAL = 'General';
 /** The whole help of a verb, made from its rows. Lines are never wrapped. */
 export function verbHelp(verb: Verb): string {
   const lines = [`counterpoint ${verb.name}: ${verb.summary}`, '', ...usageLines(verb)];
-  const rows = allOptions(verb);
+  const rows = allOptions(verb).filter(({ hidden }) => hidden !== true);
   const groups = new Map<string, OptionRow[]>();
   // What all verbs have stands last, whichever verb adds to it.
   for (const row of [...rows].sort((a, b) => Number(a.group === GENERAL) - Number(b.group === GENERAL))) {

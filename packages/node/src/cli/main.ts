@@ -19,6 +19,16 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./stat.ts'),
   },
   {
+    name: 'stat record',
+    summary: 'count as stat does, and keep the counts in a recording',
+    load: () => import('./stat-record.ts'),
+  },
+  {
+    name: 'stat report',
+    summary: 'show the counts that stat record kept, as stat shows them',
+    load: () => import('./stat-report.ts'),
+  },
+  {
     name: 'record',
     summary: 'sample a program or running processes into a perf.data file',
     load: () => import('./record.ts'),
@@ -123,7 +133,7 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
   const help = first === 'help';
   const name = help ? rest[0]! : first;
   const second = help ? rest[1] : rest[0];
-  const family = VERBS.filter((verb) => verb.name.startsWith(`${name} `));
+  const family = familyOf(name, second);
   if (family.length > 0 && (second === undefined || second === '--help' || second === '-h')) {
     const asked = help || second !== undefined;
     (asked ? out : err).write(familyHelp(name, family));
@@ -131,6 +141,13 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
   }
   const verb = await loadVerb(family.length > 0 ? `${name} ${second}` : name);
   return help ? printHelp(verb, out) : runVerb(verb, family.length > 0 ? rest.slice(1) : rest, out, err);
+}
+
+/** Verbs of two words that begin with this one. Where it is a verb itself, the second word has to be one of theirs. */
+function familyOf(name: string, second: string | undefined): readonly VerbEntry[] {
+  const family = VERBS.filter((verb) => verb.name.startsWith(`${name} `));
+  const isVerb = VERBS.some((verb) => verb.name === name);
+  return !isVerb || family.some((verb) => verb.name === `${name} ${second}`) ? family : [];
 }
 
 async function loadVerb(name: string): Promise<Verb> {

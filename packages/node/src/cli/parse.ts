@@ -17,6 +17,7 @@ export function parseArguments<Name extends string>(
   const given: GivenOption[] = [];
   const rest: string[] = [];
   let at = 0;
+  let isSeparated = false;
 
   const use = (row: OptionRow, attached: string | null, shown: string, negated = false) => {
     if (negated || row.value === undefined) {
@@ -43,6 +44,7 @@ export function parseArguments<Name extends string>(
   while (at < words.length) {
     const word = words[at++]!;
     if (word === '--') {
+      isSeparated = true;
       rest.push(...words.slice(at));
       break;
     }
@@ -71,6 +73,7 @@ export function parseArguments<Name extends string>(
     rows.map((row) => row.long),
     given as GivenOption<Name>[],
     rest,
+    isSeparated,
   );
 }
 

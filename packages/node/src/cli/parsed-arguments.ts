@@ -35,9 +35,18 @@ export class ParsedArguments<Name extends string = string> {
   readonly words: readonly string[];
   readonly #byName = new Map<string, GivenOption<Name>[]>();
 
-  constructor(names: readonly string[], given: readonly GivenOption<Name>[], words: readonly string[]) {
+  /** `--` stood before the words. */
+  readonly isSeparated: boolean;
+
+  constructor(
+    names: readonly string[],
+    given: readonly GivenOption<Name>[],
+    words: readonly string[],
+    isSeparated = false,
+  ) {
     this.given = given;
     this.words = words;
+    this.isSeparated = isSeparated;
     for (const name of names) this.#byName.set(name, []);
     for (const option of given) this.#byName.get(option.name)!.push(option);
   }

@@ -59,7 +59,10 @@ export type InputArguments = Pick<
 >;
 
 /** The file to read: as given, else standard input where something is piped in, else `perf.data`, as perf does. */
-export function inputName(args: InputArguments): string {
+export function inputName(args: {
+  readonly words: readonly string[];
+  string(name: 'input'): string | undefined;
+}): string {
   const given = args.string('input') ?? args.words[0];
   if (given !== undefined) return given;
   try {
@@ -84,11 +87,18 @@ export async function openInput(
   return openRecording(path, { keepStream, symbols: diskDriver({ kernelCore: kcore }) });
 }
 
-/** The filter that the options ask for, or undefined where they ask for none. */
+/** The filter that the options ask for, or undefined where they ask for none. Refuses a recording without samples. */
 export async function sampleFilter(
   args: InputArguments,
   recording: Recording,
 ): Promise<SampleFilter | undefined> {
+  const counted = recording.isStream ? undefined : (await recording.reader()).features.stat;
+  if (counted === true)
+    throw new CounterpointError(
+      'ERR_NO_SAMPLES',
+      `${printable(inputName(args))} has counts, and no samples`,
+      'counterpoint stat report shows them.',
+    );
   const filter: SampleFilter = {};
   const pids = args.numbers('pid', { min: -1 });
   const tids = args.numbers('tid', { min: -1 });

@@ -1,5 +1,6 @@
+import type { Damage } from '@counterpoint/core/base';
 import type { SwitchRule } from '../counting/index.ts';
-import type { Measurement, RunResult, StatRow } from '../stat/index.ts';
+import type { Aggregation, Measurement, RunResult, StatRow } from '../stat/index.ts';
 import type { StatSettings } from './stat-settings.ts';
 
 /** The answer of `stat --json`: 64-bit counts and times are decimal strings, what is absent is null. */
@@ -33,6 +34,28 @@ export function intervalAnswer(interval: Measurement, rows: readonly StatRow[], 
     run,
     sinceStartNs: String(interval.sinceStartNs),
     elapsedNs: String(interval.elapsedNs),
+    rows: rows.map(rowAnswer),
+  };
+}
+
+/** The answer of `stat report --json`. Reasons and CPU times of the command are not in a recording. */
+export function recordedAnswer(
+  facts: {
+    recording: string;
+    commandLine: readonly string[];
+    by: Aggregation;
+    intervalMs: number;
+    isUnfinished: boolean;
+    damage: readonly Damage[];
+  },
+  runs: readonly Pick<RunResult, 'total'>[],
+  rows: readonly StatRow[],
+) {
+  return {
+    type: 'stat-report',
+    version: 1,
+    ...facts,
+    runs: runs.map(({ total }) => ({ elapsedNs: String(total.elapsedNs) })),
     rows: rows.map(rowAnswer),
   };
 }

@@ -1,50 +1,36 @@
 import { constants } from 'node:os';
-import { printable, printableJson } from '@counterpoint/core/base';
+import { printable } from '@counterpoint/core/base';
 import type { CountingSession } from '../counting/index.ts';
-import {
-  countRun,
-  type Measurement,
-  type RunResult,
-  rememberThreadNames,
-  rowsOf,
-  type StatRow,
-} from '../stat/index.ts';
+import { countRun, type RunResult, rememberThreadNames } from '../stat/index.ts';
 import { CommandError } from '../target/index.ts';
-import { EXIT_OK, type VerbContext } from './args.ts';
+import { EXIT_OK, UsageError, type VerbContext } from './args.ts';
 import { ControlChannel } from './control-channel.ts';
 import { obey } from './control-commands.ts';
 import { takeEventTables } from './event-tables.ts';
 import type { Output } from './output.ts';
 import { printError } from './output-error.ts';
 import type { StatName } from './stat.ts';
-import { jsonLines, separatedLines } from './stat-fields.ts';
-import { intervalAnswer, statAnswer } from './stat-json.ts';
+import { statAnswer } from './stat-json.ts';
 import { openResult } from './stat-output.ts';
+import { StatPrinter } from './stat-printer.ts';
+import type { CountsRecorder } from './stat-recorder.ts';
 import { type StatSettings, statSettings } from './stat-settings.ts';
-import {
-  hasSeveralSets,
-  intervalHead,
-  intervalTime,
-  reasonLines,
-  rowLines,
-  unitWidthOf,
-} from './stat-text.ts';
-import { timeLines } from './stat-times.ts';
+import { hasSeveralSets } from './stat-text.ts';
 import { stopOnSignals, tellWait } from './stop-signals.ts';
 
 type Context = VerbContext<StatName>;
 
-/** After so many intervals the head of the table is printed again. */
-const INTERVALS_PER_HEAD = 25;
-
 const FOR_PROGRAMS = ['quiet', 'json', 'json-output', 'field-separator'] as const;
 
-export async function runStat(context: Context): Promise<number> {
+/** With `recordTo`, what is counted goes there, too: `stat record`. */
+export async function runStat(context: Context, recordTo: string | null = null): Promise<number> {
   const { args, out, err } = context;
+  refuseVerbs(args);
   // The counts go to standard error, too: where a program reads them, nothing else may stand there.
   const quiet = FOR_PROGRAMS.some((name) => args.has(name));
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet }, err);
-  const settings = await statSettings(args);
+  const asked = await statSettings(args);
+  const settings = recordTo === null ? asked : { ...asked, output: null };
   const { saved } = settings;
   if (saved !== null) {
     const { saveControl } = await import('./stat-control.ts');
@@ -62,7 +48,7 @@ export async function runStat(context: Context): Promise<number> {
   }
   const result = await openResult(settings, out, err);
   try {
-    return await countAndPrint(settings, result.output, err, args.boolean('verbose'));
+    return await countAndPrint(settings, result.output, err, args.boolean('verbose'), recordTo);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     printError(error, err, { prefix: 'counterpoint stat' });
@@ -72,25 +58,64 @@ export async function runStat(context: Context): Promise<number> {
   }
 }
 
+/** perf's `stat -e cs record`: a program of that name would run unnoticed. */
+function refuseVerbs({ words, isSeparated }: Context['args']): void {
+  const [word] = words;
+  if (isSeparated || (word !== 'record' && word !== 'report')) return;
+  throw new UsageError(
+    `the verb stat ${word} is of two words that stand together, before the options`,
+    `counterpoint stat ${word} [options] …; for a program of that name: counterpoint stat [options] -- ${word}`,
+  );
+}
+
 async function countAndPrint(
   settings: StatSettings,
   output: Output,
   err: Output,
   isVerbose: boolean,
+  recordTo: string | null,
 ): Promise<number> {
   using stop = stopOnSignals(() => tellWait('stat', err));
-  const printer = new StatPrinter(settings, settings.quiet ? null : output);
+  const recorder = recordTo === null ? null : await openRecorder(recordTo, settings, stop.signal, err);
+  try {
+    return await countRuns(settings, output, err, isVerbose, stop, recorder);
+  } finally {
+    await recorder?.close();
+  }
+}
+
+async function openRecorder(
+  path: string,
+  settings: StatSettings,
+  signal: AbortSignal,
+  err: Output,
+): Promise<CountsRecorder> {
+  const { CountsRecorder } = await import('./stat-recorder.ts');
+  return new CountsRecorder(path, settings, signal, err);
+}
+
+async function countRuns(
+  settings: StatSettings,
+  output: Output,
+  err: Output,
+  isVerbose: boolean,
+  stop: ReturnType<typeof stopOnSignals>,
+  recorder: CountsRecorder | null,
+): Promise<number> {
+  const printer = printerOf(settings, output);
   const runs: RunResult[] = [];
   do {
     if (settings.sync) await syncFiles();
     printer.beginRun();
-    const run = await runOnce(settings, stop.signal, printer, err, isVerbose);
+    const run = await runOnce(settings, stop.signal, printer, err, isVerbose, recorder);
     // An unfinished run says nothing about the others.
     const isCutOff = run.stopped === 'aborted' && runs.length > 0;
     if (!isCutOff) runs.push(run);
+    if (!isCutOff) recorder?.endRun(run.total);
     if (settings.runs === Number.POSITIVE_INFINITY && !isCutOff) printer.end([runs.pop()!]);
   } while (runs.length < settings.runs && !stop.signal.aborted);
   if (runs.length > 0) printer.end(runs);
+  await recorder?.finish();
   const received = stop.received();
   if (received !== null) return 128 + constants.signals[received];
   const last = runs[runs.length - 1];
@@ -106,9 +131,10 @@ async function countAndPrint(
 async function runOnce(
   settings: StatSettings,
   signal: AbortSignal,
-  printer: StatPrinter,
+  printer: StatPrinter<RunResult>,
   err: Output,
   isVerbose: boolean,
+  recorder: CountsRecorder | null,
 ): Promise<RunResult> {
   const { scope, command, control, options, delayMs, startDisabled, timeoutMs, intervalMs, intervalCount } =
     settings;
@@ -126,7 +152,7 @@ async function runOnce(
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(intervalMs === undefined ? {} : { intervalMs }),
       ...(intervalCount === undefined ? {} : { intervalCount }),
-      onStart: ({ sessions, commandPid }) => {
+      onStart: async ({ sessions, commandPid }) => {
         if (settings.by === 'thread') rememberThreadNames(sessions);
         channel = obeyCommands(settings, sessions, err);
         if (control?.switching?.by === 'manual') {
@@ -137,8 +163,13 @@ async function runOnce(
         }
         if (isVerbose && commandPid !== null)
           err.line(`counterpoint stat: the command is process ${commandPid}`);
+        const [session] = sessions;
+        if (session !== undefined) await recorder?.begin(session);
       },
-      onInterval: (interval) => printer.interval(interval),
+      onInterval: (interval, sofar) => {
+        printer.interval(interval);
+        recorder?.round(sofar);
+      },
     });
   } finally {
     if (switchByHand !== null) process.off('SIGUSR2', switchByHand);
@@ -165,123 +196,23 @@ async function syncFiles(): Promise<void> {
   spawnSync('sync', { stdio: 'ignore' });
 }
 
-/** Writes rows in the wanted form. */
-class StatPrinter {
-  readonly #settings: StatSettings;
-  /** Null with `-q`. */
-  readonly #output: Output | null;
-  #intervals = 0;
-  /** From 1. */
-  #run = 0;
-
-  constructor(settings: StatSettings, output: Output | null) {
-    this.#settings = settings;
-    this.#output = output;
-    if (
-      settings.output !== null &&
-      settings.output !== '-' &&
-      settings.format !== 'json' &&
-      settings.format !== 'lines'
-    )
-      output?.line(`# started on ${dateText(new Date())}\n`);
-  }
-
-  /** Those with a place of their own. Of all threads, an event that is not supported has none: the remarks have it, and --json. */
-  #shown(rows: readonly StatRow[]): readonly StatRow[] {
-    return this.#settings.by === 'thread' ? rows.filter(({ place }) => place !== null) : rows;
-  }
-
-  #rows(runs: readonly Measurement[]): StatRow[] {
-    const { scope, by, named, unscaled } = this.#settings;
-    return rowsOf(runs, { by, named, unscaled, hideIdle: scope.kind === 'all-threads' });
-  }
-
-  beginRun(): void {
-    this.#run++;
-  }
-
-  interval(interval: Measurement): void {
-    const { format, by, bigNumbers, control } = this.#settings;
-    const output = this.#output;
-    if (output === null) return;
-    const rows = this.#rows([interval]);
-    const { sinceStartNs } = interval;
-    if (format === 'json') output.line(printableJson(intervalAnswer(interval, rows, this.#run)));
-    else if (format === 'text') {
-      const unitWidth = unitWidthOf(rows);
-      if (this.#intervals % INTERVALS_PER_HEAD === 0) output.line(intervalHead(by, unitWidth));
-      const prefix = `${intervalTime(sinceStartNs)} `;
-      const withSets = hasSeveralSets(control);
-      for (const row of this.#shown(rows))
-        for (const line of rowLines(row, unitWidth, prefix, { bigNumbers, withSets })) output.line(line);
-    } else this.#fields(rows, output, sinceStartNs, false);
-    this.#intervals++;
-    output.flush();
-  }
-
-  end(runs: readonly RunResult[]): void {
-    const { format, intervalMs, withSummary } = this.#settings;
-    const output = this.#output;
-    if (output === null) return;
-    const isInterval = intervalMs !== undefined;
-    if (isInterval && !withSummary && format !== 'json') {
-      if (format === 'text') for (const note of notesOf(runs)) output.line(`  ${note}`);
-      this.#takenAsComment(runs, output);
-      output.flush();
-      return;
-    }
-    const measurements = runs.map(({ total }) => total);
-    const rows = this.#rows(measurements);
-    // Behind intervals it is one more line of the same stream.
-    if (format === 'json' && isInterval) output.line(printableJson(statAnswer(this.#settings, runs, rows)));
-    else if (format === 'json') output.json(statAnswer(this.#settings, runs, rows));
-    else if (format === 'text') this.#table(rows, runs, measurements, output);
-    else this.#fields(rows, output, null, isInterval);
-    if (format === 'fields') this.#takenAsComment(runs, output);
-    output.flush();
-  }
-
-  /** Counts that stand still look like counts. Lines with a # are none, in perf's files, too. */
-  #takenAsComment(runs: readonly RunResult[], output: Output): void {
-    if (this.#settings.format !== 'fields') return;
-    const notes = runs.flatMap((run) => run.notes.filter(({ kind }) => kind === 'events-taken'));
-    for (const text of new Set(notes.map((note) => note.text))) output.line(`# ${text}`);
-  }
-
-  #fields(rows: readonly StatRow[], output: Output, sinceStartNs: bigint | null, isSummary: boolean): void {
-    const { format, separator, control } = this.#settings;
-    const context = { sinceStartNs, isSummary, withSets: hasSeveralSets(control) };
-    for (const row of this.#shown(rows)) {
-      const lines = format === 'fields' ? separatedLines(row, separator, context) : jsonLines(row, context);
-      for (const line of lines) output.line(line);
-    }
-  }
-
-  #table(
-    rows: readonly StatRow[],
-    runs: readonly RunResult[],
-    measurements: readonly Measurement[],
-    output: Output,
-  ): void {
-    const { scope, bigNumbers, withTable, control } = this.#settings;
-    const times = runs.length > 1 ? ` (${runs.length} runs)` : '';
-    output.line(`\n Performance counter stats for ${subject(this.#settings)}${times}:\n`);
-    const unitWidth = unitWidthOf(rows);
-    const withSets = hasSeveralSets(control);
-    for (const row of this.#shown(rows))
-      for (const line of rowLines(row, unitWidth, '', { bigNumbers, withSets })) output.line(line);
-    const remarks = [...reasonLines(rows), ...notesOf(runs).map((note) => `  ${note}`)];
-    if (remarks.length > 0) output.line(`\n${remarks.join('\n')}`);
-    const lines = timeLines(measurements, scope.kind === 'command', withTable);
-    for (const line of control === null ? lines.slice(1) : lines) output.line(line);
-  }
-}
-
-/** What the rows do not say themselves. */
-function notesOf(runs: readonly RunResult[]): string[] {
-  const notes = runs.flatMap((run) => run.notes);
-  const others = notes.filter(({ kind }) => kind !== 'kernel-excluded' && kind !== 'event-replaced');
-  return [...new Set(others.map(({ text }) => text))];
+function printerOf(settings: StatSettings, output: Output): StatPrinter<RunResult> {
+  const { scope, control, intervalMs } = settings;
+  const hasHead = settings.output !== null && settings.output !== '-';
+  return new StatPrinter<RunResult>(
+    {
+      ...settings,
+      hideIdle: scope.kind === 'all-threads',
+      subject: subject(settings),
+      startedAt: hasHead ? new Date() : null,
+      hasTimes: scope.kind === 'command',
+      hasIntervals: intervalMs !== undefined,
+      withSets: hasSeveralSets(control),
+      countsNothing: control === null,
+      answer: (runs, rows) => statAnswer(settings, runs, rows),
+    },
+    settings.quiet ? null : output,
+  );
 }
 
 function subject({ scope, command }: StatSettings): string {
@@ -297,10 +228,4 @@ function subject({ scope, command }: StatSettings): string {
     case 'cpus':
       return scope.cpus === undefined ? `'system wide'` : `'CPU(s) ${scope.cpus.join(',')}'`;
   }
-}
-
-/** As ctime(3): `Sat Nov 21 11:54:40 2026`. */
-function dateText(date: Date): string {
-  const [day, month, dayOfMonth, year, time] = date.toString().split(' ');
-  return `${day} ${month} ${String(Number(dayOfMonth)).padStart(2)} ${time} ${year}`;
 }

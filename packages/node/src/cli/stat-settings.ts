@@ -24,6 +24,7 @@ import { UsageError, type VerbContext } from './args.ts';
 import { type ControlPlace, parseControlPlace } from './control-channel.ts';
 import type { StatName } from './stat.ts';
 import { type Control, readControl } from './stat-control.ts';
+import { formatOf, givenAggregation, localeHasCommas, type StatFormat } from './stat-forms.ts';
 
 type Arguments = VerbContext<StatName>['args'];
 
@@ -49,7 +50,7 @@ export interface StatSettings {
   intervalMs: number | undefined;
   intervalCount: number | undefined;
   withSummary: boolean;
-  format: 'text' | 'fields' | 'lines' | 'json';
+  format: StatFormat;
   separator: string;
   output: string | null;
   append: boolean;
@@ -226,21 +227,10 @@ function scopeOf(args: Arguments): StatScope {
   );
 }
 
-const AGGREGATIONS: readonly (readonly [StatName, Aggregation])[] = [
-  ['no-aggr', 'cpu'],
-  ['per-core', 'core'],
-  ['per-die', 'die'],
-  ['per-socket', 'socket'],
-  ['per-node', 'node'],
-  ['per-thread', 'thread'],
-];
-
 function aggregationOf(args: Arguments, scope: StatScope): Aggregation {
-  const given = AGGREGATIONS.filter(([name]) => args.boolean(name));
-  if (given.length === 0) return 'all';
-  if (given.length > 1)
-    throw new UsageError(`${given.map(([name]) => args.shown(name)).join(' and ')} exclude each other`);
-  const [name, by] = given[0]!;
+  const given = givenAggregation(args);
+  if (given === null) return 'all';
+  const { name, by } = given;
   if (by === 'thread' ? scope.kind === 'command' || scope.kind === 'cpus' : scope.kind !== 'cpus') {
     const who = by === 'thread' ? 'running threads (-p, -t or -a)' : 'whole CPUs (-a or -C)';
     throw new UsageError(`${args.shown(name)} is for ${who}`);
@@ -252,20 +242,6 @@ function levelsOf(args: Arguments): 'all' | 'user' | 'kernel' {
   const [user, kernel] = [args.boolean('all-user'), args.boolean('all-kernel')];
   if (user && kernel) throw new UsageError('--all-user and --all-kernel exclude each other');
   return user ? 'user' : kernel ? 'kernel' : 'all';
-}
-
-function formatOf(args: Arguments): StatSettings['format'] {
-  const given = (['field-separator', 'json-output', 'json'] as const).filter((name) => args.has(name));
-  if (given.length > 1)
-    throw new UsageError(`${given.map((name) => args.shown(name)).join(' and ')} exclude each other`);
-  if (given.length === 0) return 'text';
-  return given[0] === 'json' ? 'json' : given[0] === 'json-output' ? 'lines' : 'fields';
-}
-
-/** perf asks the C library; only the C and POSIX locales have no thousands separator, and others are shown as commas. */
-function localeHasCommas(env: Record<string, string | undefined>): boolean {
-  const locale = [env['LC_ALL'], env['LC_NUMERIC'], env['LANG']].find((name) => (name ?? '') !== '') ?? 'C';
-  return !/^(?:C|POSIX)(?:$|\.)/.test(locale);
 }
 
 interface Events {

@@ -220,6 +220,7 @@ export default defineVerb<StatName>({
     ['stat -a --per-socket -M ipc,cache-miss-rate -- sleep 10', 'figures of the whole machine'],
     ['stat --set cycles,instructions --set faults --switch time:10ms -- ./program', 'two sets in turn'],
     ['stat --event-tables perfmon/ -e NAME -- ./program', "an event of Intel's tables for this CPU"],
+    ['stat record -o counts.data -- make', 'keep the counts; stat report -i counts.data shows them again'],
     ['stat --plan --json -e cycles:u true', 'every field that the kernel would be given'],
   ],
   async run(context) {

@@ -1,5 +1,6 @@
 export type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live/live-options.ts';
 export { type LiveEvent, LiveProfile } from './live/live-profile.ts';
+export { machineFeatures } from './machine-features.ts';
 export type {
   RecordOptions,
   RecordProgress,
@@ -8,6 +9,7 @@ export type {
   RecordStop,
   StopReason,
 } from './options.ts';
+export type { RecordingOutput } from './output.ts';
 export { type PlannedFormat, planRecording } from './plan.ts';
-export { type LiveRecording, record, recordLive } from './record.ts';
+export { type LiveRecording, outputFor, record, recordLive } from './record.ts';
 export { WriteError } from './write-error.ts';

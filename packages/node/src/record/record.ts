@@ -22,7 +22,8 @@ export async function record(options: RecordOptions): Promise<RecordResult> {
   return runRecorder(options, outputFor(path, options), path);
 }
 
-function outputFor(
+/** Where a recording goes by its path: a file, a named pipe, or `-` for standard output. */
+export function outputFor(
   path: string,
   { signal, onWaitForReader }: Pick<RecordOptions, 'signal' | 'onWaitForReader'>,
 ): RecordingOutput {

@@ -4,9 +4,14 @@ import type { EventSum } from './measurement.ts';
 
 /** Events that are not supported were opened nowhere; broken down by place, they are missing at each place. */
 export function withEmptyPlaces(events: EventSum[], target: CountingTarget): EventSum[] {
+  return atPlacesOfOthers(events, () => placesOf(target));
+}
+
+/** The same where only the other events say which places there are. */
+export function atPlacesOfOthers(events: EventSum[], otherwise: () => PlaceCount[] = () => []): EventSum[] {
   if (events.every(({ count }) => count.status !== 'not-supported')) return events;
   const opened = events.flatMap(({ count }) => count.places);
-  const places = opened.length > 0 ? distinct(opened) : placesOf(target);
+  const places = opened.length > 0 ? distinct(opened) : otherwise();
   return events.map((sum) =>
     sum.count.status === 'not-supported' ? { ...sum, count: { ...sum.count, places } } : sum,
   );

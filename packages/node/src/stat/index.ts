@@ -10,6 +10,8 @@ export {
   type NamedMetric,
   sharedGroups,
 } from './named-metrics.ts';
+export { RecordedPlaces } from './recorded-places.ts';
+export { type RecordedRuns, recordedRuns } from './recorded-runs.ts';
 export {
   type AggregatePlace,
   type Aggregation,
@@ -30,3 +32,4 @@ export {
 } from './run.ts';
 export { type Spread, spreadOf, spreadPercent } from './spread.ts';
 export { TOPDOWN_METRICS, topdownMetrics } from './topdown.ts';
+export { type CpuPlace, recordedCpuPlace } from './topology.ts';

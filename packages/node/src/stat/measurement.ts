@@ -33,14 +33,23 @@ export interface Measurement {
 }
 
 /** The kernel's clocks count ns and are shown in ms, as in perf; the times that the tool takes stay in ns. */
+export function unitOf({
+  attr,
+  tool,
+  unit,
+  scale,
+}: Pick<EventSum, 'attr' | 'tool'> & Pick<EventCount, 'unit' | 'scale'>): Pick<EventCount, 'unit' | 'scale'> {
+  if (tool !== null) return { unit: 'ns', scale: 1 };
+  return unit === null && isClock(attr) ? { unit: 'msec', scale: 1e-6 } : { unit, scale };
+}
+
 export function eventSum(sum: EventSum, times: ProcessTimes, elapsedNs: bigint): EventSum {
   const { count, tool, attr } = sum;
-  if (tool !== null) {
-    const value = toolTime(tool, times, elapsedNs);
-    return { ...sum, count: { ...count, unit: 'ns', value, scaled: value } };
-  }
-  if (count.unit !== null) return sum;
-  return isClock(attr) ? { ...sum, count: { ...count, unit: 'msec', scale: 1e-6 } } : sum;
+  const { unit, scale } = count;
+  const shown = { ...count, ...unitOf({ attr, tool, unit, scale }) };
+  if (tool === null) return { ...sum, count: shown };
+  const value = toolTime(tool, times, elapsedNs);
+  return { ...sum, count: { ...shown, value, scaled: value } };
 }
 
 export function measurementOf(events: EventSum[], elapsedNs: bigint, times: ProcessTimes): Measurement {

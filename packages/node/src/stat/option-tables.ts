@@ -81,6 +81,8 @@ const ROW_OPTIONS: OptionsOf<RowOptions> = {
   named: listOf(OBJECT, 'a list of metrics with their events'),
   unscaled: FLAG,
   hideIdle: FLAG,
+  cpuPlace: FUNCTION,
+  threadName: FUNCTION,
 };
 const RUNS = {
   runs: required({

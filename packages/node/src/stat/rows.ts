@@ -11,7 +11,7 @@ import { type DerivedMetric, deriveMetrics, type MetricInput, metricPeers, perSe
 import type { NamedMetric } from './named-metrics.ts';
 import { checkRowOptions } from './option-tables.ts';
 import { spreadOf, spreadPercent } from './spread.ts';
-import { cpuPlace } from './topology.ts';
+import { type CpuPlace, cpuPlace } from './topology.ts';
 
 /** What counts are added up over. */
 export type Aggregation = 'all' | 'cpu' | 'core' | 'die' | 'socket' | 'node' | 'thread';
@@ -62,13 +62,17 @@ export interface RowOptions {
   unscaled?: boolean;
   /** Leave places out where nothing was counted. */
   hideIdle?: boolean;
+  /** Where a CPU sits, and what a thread is called: by default on this machine, now. */
+  cpuPlace?: (cpu: number) => CpuPlace;
+  threadName?: (tid: number) => string;
 }
 
 /** The lines of one run, or of several taken together, in perf's order: means over the runs that have them. */
 export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatRow[] {
   checkRowOptions(runs, options);
   const { by, named = [], unscaled = false, hideIdle = false } = options;
-  const cells = runs.map(({ events }) => cellsOf(events, by, unscaled));
+  const facts = { cpuPlace: options.cpuPlace ?? cpuPlace, threadName: options.threadName ?? threadName };
+  const cells = runs.map(({ events }) => cellsOf(events, by, unscaled, facts));
   const rows = sameInRuns(cells).map(rowOf);
   const elapsedNs = spreadOf(runs.map((run) => Number(run.elapsedNs))).mean;
   // The name of a set may be the text of all of its events.
@@ -128,12 +132,14 @@ function groupRows(rows: readonly StatRow[], keyOf: (row: StatRow) => string): S
 }
 
 /** Event by event, and within an event place by place. */
-function cellsOf(events: readonly EventSum[], by: Aggregation, unscaled: boolean): Cell[] {
+type PlaceFacts = Required<Pick<RowOptions, 'cpuPlace' | 'threadName'>>;
+
+function cellsOf(events: readonly EventSum[], by: Aggregation, unscaled: boolean, facts: PlaceFacts): Cell[] {
   return events.flatMap((event) => {
     if (by === 'all' || event.count.places.length === 0) return [wholeCell(event, unscaled)];
     const groups = new Map<string, { place: AggregatePlace; counts: PlaceCount[] }>();
     for (const count of event.count.places) {
-      const place = placeOf(count, by);
+      const place = placeOf(count, by, facts);
       const key = placeKey(place);
       const group = groups.get(key) ?? { place, counts: [] };
       group.counts.push(count);
@@ -184,11 +190,15 @@ function wantedFactor({ enabledNs, places }: EventCount): number {
   return own === 0n || enabledNs <= own ? 1 : Number(enabledNs) / Number(own);
 }
 
-function placeOf({ task, cpu }: PlaceCount, by: Exclude<Aggregation, 'all'>): AggregatePlace {
+function placeOf(
+  { task, cpu }: PlaceCount,
+  by: Exclude<Aggregation, 'all'>,
+  facts: PlaceFacts,
+): AggregatePlace {
   const place = { by, name: null, members: 1 };
-  if (by === 'thread') return { ...place, ids: [task], name: threadName(task) };
+  if (by === 'thread') return { ...place, ids: [task], name: facts.threadName(task) };
   if (by === 'cpu') return { ...place, ids: [cpu] };
-  const { core, die, socket, node } = cpuPlace(cpu);
+  const { core, die, socket, node } = facts.cpuPlace(cpu);
   switch (by) {
     case 'core':
       return { ...place, ids: [socket, die, core] };

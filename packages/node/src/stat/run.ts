@@ -55,9 +55,10 @@ export interface RunOptions {
   /** Ends the run. One that is aborted already refuses it, before anything is started. */
   signal?: AbortSignal;
   sys?: Sys;
-  onStart?: (start: RunStart) => void;
-  /** What was counted since the last interval. */
-  onInterval?: (interval: Measurement) => void;
+  /** What it returns is waited for before anything starts. */
+  onStart?: (start: RunStart) => Promise<void> | void;
+  /** What was counted since the last interval, and since the beginning. */
+  onInterval?: (interval: Measurement, sofar: Measurement) => void;
 }
 
 export interface RunStart {
@@ -204,7 +205,7 @@ class Run {
     const held = this.#held;
     const notes = this.#scopes.flatMap(({ session }) => session.notes);
     const sessions = this.#scopes.map(({ session }) => session);
-    onStart?.({ sessions, notes, commandPid: held?.pid ?? null });
+    await onStart?.({ sessions, notes, commandPid: held?.pid ?? null });
     using stop = new StopWatch(this.#options, held);
     using end = held === null ? null : new CommandEnd(this.#sys, held.pid);
     if (delayMs > 0) {
@@ -268,7 +269,7 @@ class Run {
 
   #tellInterval(now: Measurement): void {
     const { control, onInterval } = this.#options;
-    onInterval?.(subtractMeasurement(now, this.#last, snapshotNames(control ?? {})));
+    onInterval?.(subtractMeasurement(now, this.#last, snapshotNames(control ?? {})), now);
     this.#last = now;
   }
 

@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { parseCpus } from '@counterpoint/core/events';
+import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 
 /** Where a CPU sits. */
 export interface CpuPlace {
@@ -25,6 +27,24 @@ export function cpuPlace(cpu: number, root = '/sys/devices/system/cpu'): CpuPlac
     socket: read('physical_package_id'),
     node: nodeOf(`${root}/cpu${cpu}`),
   };
+}
+
+/** The same from what a recording says of its machine; what it does not say is 0. */
+export function recordedCpuPlace({
+  cpuTopology,
+  numaTopology,
+}: Pick<PerfDataFeatures, 'cpuTopology' | 'numaTopology'>): (cpu: number) => CpuPlace {
+  const nodes = new Map<number, number>();
+  for (const { node, cpus } of numaTopology ?? [])
+    for (const cpu of parseCpus(cpus) ?? []) nodes.set(cpu, node);
+  const places = cpuTopology?.cpus ?? [];
+  return (cpu) => ({
+    cpu,
+    core: Math.max(0, places[cpu]?.coreId ?? 0),
+    die: Math.max(0, places[cpu]?.dieId ?? 0),
+    socket: Math.max(0, places[cpu]?.packageId ?? 0),
+    node: nodes.get(cpu) ?? 0,
+  });
 }
 
 function nodeOf(folder: string): number {
