@@ -10,11 +10,14 @@ import { record } from './index.ts';
 import { hiddenCuts } from './long-chains.ts';
 import { chainLimits } from './request.ts';
 
-/** A call as deep as that, which spins at its end. */
+/** A call as deep as that, which spins at its end until it had enough of the processor. */
 const deepCall = (depth: number) => [
   process.execPath,
   '-e',
-  `const call = (n) => { if (n > 0) return call(n - 1) + 1; const end = Date.now() + 400; while (Date.now() < end); return 0; };
+  `const start = process.cpuUsage().user;
+   let sum = 0;
+   const spin = () => { do for (let i = 0; i < 1e6; i++) sum += i; while (process.cpuUsage().user - start < 3e5); return sum; };
+   const call = (n) => (n > 0 ? call(n - 1) + 1 : spin());
    call(${depth});`,
 ];
 
