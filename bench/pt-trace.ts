@@ -17,7 +17,7 @@ export interface CodeSegment {
 }
 
 /** Compile a peer of ours against libipt; its path, or null where that cannot be had. */
-function compilePeer(source: string): string | null {
+export function compilePeer(source: string): string | null {
   mkdirSync(BENCH_FOLDER, { recursive: true });
   const peer = join(BENCH_FOLDER, source.replace(/\.c$/, ''));
   const path = fileURLToPath(new URL(source, import.meta.url));

@@ -44,23 +44,22 @@ export function benchPtWorkers(): void {
   try {
     for (let time = 0; time < SHORT; time++) appendFileSync(path, once);
     check(SHORT);
-    compareWorkers(command, SHORT, once.length, ROUNDS);
+    compareWorkers(command, (SHORT * once.length) / 1e6, once.length * (SHORT >> 1), ROUNDS);
     for (let time = SHORT; time < LONG; time++) appendFileSync(path, once);
     check(LONG);
-    compareWorkers(command, LONG, once.length, LONG_ROUNDS);
+    compareWorkers(command, (LONG * once.length) / 1e6, once.length * (LONG >> 1), LONG_ROUNDS);
   } finally {
     rmSync(path, { force: true });
   }
 }
 
-/** One worker, two, and two commands at a time, in turn. */
-function compareWorkers(
+/** One worker, two, and two commands at a time, in turn. How fast two workers are as a share of two commands. */
+export function compareWorkers(
   command: (workers: number, part?: string) => string[],
-  times: number,
-  onceBytes: number,
+  megabytes: number,
+  half: number,
   rounds: number,
-): void {
-  const half = onceBytes * (times >> 1);
+): number {
   const words = (part: string) =>
     command(1, part)
       .map((word) => `'${word}'`)
@@ -79,10 +78,11 @@ function compareWorkers(
     `${middle(name, 'wallSeconds').toFixed(2)} s (${middle(name, 'cpuSeconds').toFixed(2)} s CPU)`;
   const memory = (name: 'one' | 'two') => `${middle(name, 'peakMiB').toFixed(0)} MiB`;
   console.log(
-    `${((times * onceBytes) / 1e6).toFixed(0)} MB: one worker ${seconds('one')}, two ${seconds('two')}, two commands with half of it each ${seconds('halves')}`,
+    `${megabytes.toFixed(0)} MB: one worker ${seconds('one')}, two ${seconds('two')}, two commands with half of it each ${seconds('halves')}`,
   );
   console.log(
     `  ratio        two workers ${ratio('two')} times as fast as one, promised 1.8; two commands ${ratio('halves')} times`,
   );
   console.log(`  memory       ${memory('one')} and ${memory('two')}, promised below 500 MB`);
+  return median(runs.map((round) => round.halves.wallSeconds / round.two.wallSeconds));
 }

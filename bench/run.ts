@@ -4,6 +4,7 @@ import { benchBpfRing } from './bpf-ring.ts';
 import { benchFormats } from './formats.ts';
 import { missingTool } from './measure.ts';
 import { benchPtCalls } from './pt-calls.ts';
+import { benchPtInterpreter } from './pt-interpreter.ts';
 import { benchPtPackets } from './pt-packets.ts';
 import { benchPtProfile } from './pt-profile.ts';
 import { benchPtWorkers } from './pt-workers.ts';
@@ -27,6 +28,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   formats: () => benchFormats(),
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
+  'pt-interpreter': benchPtInterpreter,
   'pt-workers': benchPtWorkers,
   'pt-calls': benchPtCalls,
 };

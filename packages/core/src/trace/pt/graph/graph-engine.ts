@@ -83,8 +83,6 @@ export interface GraphEngineOptions {
 
 export class GraphEngine {
   readonly graph: CodeGraph;
-  /** Shared with whoever hands over. */
-  lastIp: LastIp;
   /** Where it stands. */
   readonly runner: StepRunner;
   /** Tracing is on; else it may be expected to go on at `resume`, and `node` means nothing. */
@@ -116,7 +114,6 @@ export class GraphEngine {
 
   constructor(graph: CodeGraph, lastIp: LastIp, options: GraphEngineOptions) {
     this.graph = graph;
-    this.lastIp = lastIp;
     this.#counts = options.counts;
     this.#events = options.events;
     this.#errata = options.errata ?? NO_ERRATA;
@@ -125,7 +122,16 @@ export class GraphEngine {
     this.#time = options.time;
     this.#eventTime = options.eventTime;
     const cyc = options.logsCycles === true ? CYC_LOG : options.time === undefined ? CYC_SKIP : CYC_STOP;
-    this.runner = new StepRunner(graph, cyc, options.nodes, options.paths);
+    this.runner = new StepRunner(graph, lastIp, cyc, options.nodes, options.paths);
+  }
+
+  /** Shared with whoever hands over. */
+  get lastIp(): LastIp {
+    return this.runner.lastIp;
+  }
+
+  set lastIp(lastIp: LastIp) {
+    this.runner.lastIp = lastIp;
   }
 
   /** The next packet, bytes. */
@@ -307,6 +313,10 @@ export class GraphEngine {
     }
     this.runner.pushCalls(node, graph.pushCount.at(node));
     this.runner.trail?.addNode(node);
+    if (!this.runner.learnEdge(node, lastIp.lo, lastIp.hi, next)) {
+      this.#drainEdges();
+      this.runner.forgetEdges();
+    }
     this.node = next;
     return hasRoom;
   }
@@ -324,7 +334,10 @@ export class GraphEngine {
   }
 
   #drainEdges(): void {
-    this.#edges.drain((node, target, count) => this.#counts?.onTarget(node, target, count));
+    const visit = (node: number, target: number, count: number) =>
+      this.#counts?.onTarget(node, target, count);
+    this.#edges.drain(visit);
+    this.runner.drainEdges(visit);
   }
 
   /** Tracing goes off with the branch at the end of the node. With one that the trace tells an outcome of: too rare. */

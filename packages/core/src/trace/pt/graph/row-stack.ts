@@ -3,7 +3,7 @@ import { ROW_STACK_MASK } from './step-facts.ts';
 
 /** Where near calls return to, as rows of the step table. A ring: older calls fall out at the bottom, as from the processor's. */
 export class RowStack {
-  readonly rows = new Int32Array(RETURN_STACK_ENTRIES);
+  readonly rows = new Int32Array(ROW_STACK_MASK + 1);
   /** The entry that the next call writes. */
   top = 0;
   depth = 0;

@@ -1,15 +1,41 @@
 import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
-import { PT_CYC_MORE, PT_CYC_NEXT_MORE } from '../opcodes.ts';
+import type { LastIp } from '../last-ip.ts';
+import {
+  PT_COMPRESSION_SHIFT,
+  PT_CYC_MORE,
+  PT_CYC_NEXT_MORE,
+  PT_IP_MASK,
+  PT_IP_SEXT_48,
+  PT_IP_UPDATE_16,
+  PT_IP_UPDATE_32,
+  PT_TIP,
+} from '../opcodes.ts';
+import {
+  EDGE_CALLS,
+  EDGE_CALLS_MASK,
+  EDGE_COUNT,
+  EDGE_HASH,
+  EDGE_HASH_ROW,
+  EDGE_HI,
+  EDGE_LENGTH,
+  EDGE_LO,
+  EDGE_NEXT,
+  EDGE_NODE,
+  EDGE_SHIFT,
+  type EdgeCache,
+} from './edge-cache.ts';
 import type { RowStack } from './row-stack.ts';
 import {
-  EFFECT_KIND,
-  EFFECT_PEAK,
-  EFFECT_POP,
-  EFFECT_PUSH_COUNT,
+  EFFECT_FACTS,
   EFFECT_PUSHES,
-  EFFECT_REST,
   EFFECT_ROW,
-  EFFECT_STOP,
+  FACT_ALL_USED_SHIFT,
+  FACT_PEAK_MASK,
+  FACT_PEAK_SHIFT,
+  FACT_POP_SHIFT,
+  FACT_PUSHES_MASK,
+  FACT_REST_SHIFT,
+  FACT_STOP,
   NO_OUTCOMES,
   ROW_STACK_MASK,
 } from './step-facts.ts';
@@ -34,8 +60,8 @@ export class StepRegisters {
 }
 
 /**
- * The loop that nearly all bytes of a trace go through: TNT-8 packets whose steps are known, and CYC, which says nothing of the
- * flow. It ends before anything else, PAD among it: its index is 0, where no step is. GraphEngine has all of it in full, and
+ * The loop that nearly all bytes of a trace go through: TNT-8 packets whose steps are known, TIP whose edges are, and CYC, which says
+ * nothing of the flow. It ends before anything else, PAD among it: its index is 0, where no step is. GraphEngine has all of it in full, and
  * goes on there.
  *
  * Steps are counted in the table, or, where `log` has a length, written down in order until it is full. `cyc` is CYC_*.
@@ -47,87 +73,130 @@ export function runSteps(
   effects: Int32Array,
   calls: RowStack,
   registers: StepRegisters,
+  edges: EdgeCache,
+  lastIp: LastIp,
   log: Int32Array,
   cyc: number,
 ): void {
   const stack = calls.rows;
   let { top, depth } = calls;
-  let { position, row, outcomes, logged } = registers;
+  let { position, row, logged } = registers;
   const mostLogged = log.length - 1;
   const isLogging = log.length > 0;
+  const { records, shift } = edges;
+  const lastRecord = records.length - 1;
+  let { lo: ipLo, hi: ipHi } = lastIp;
+  let hasTarget = false;
+  // Outcomes that are left, and what of the byte at `position` is looked at then: nothing.
+  let rest = registers.outcomes === NO_OUTCOMES ? 0 : registers.outcomes;
+  let mask = rest === 0 ? 0xff : 0;
   for (;;) {
-    if (outcomes === NO_OUTCOMES) {
-      if (position >= end) break;
-      const byte = bytes[position]!;
-      if ((byte & 1) !== 0) {
-        if ((byte & 3) !== 3 || cyc === CYC_STOP) break;
-        if (cyc === CYC_LOG) {
-          if (logged > mostLogged) break;
-          let cycles = byte >>> 3;
-          if ((byte & PT_CYC_MORE) !== 0) {
-            // Longer than two bytes is rare enough to be done in full.
-            const second = position + 1 < end ? bytes[position + 1]! : PT_CYC_NEXT_MORE;
-            if ((second & PT_CYC_NEXT_MORE) !== 0) break;
-            cycles |= (second >>> 1) << 5;
-            position++;
-          }
-          position++;
-          log[logged++] = CYCLES_LOGGED - cycles;
-          continue;
+    let byte = rest;
+    if (position < end) byte |= bytes[position]! & mask;
+    else if (rest === 0) break;
+    if ((byte & 1) !== 0) {
+      if ((byte & PT_IP_MASK) === PT_TIP) {
+        const compression = byte >>> PT_COMPRESSION_SHIFT;
+        let lo = 0;
+        let hi = ipHi;
+        let after = position;
+        if (compression === PT_IP_UPDATE_16) {
+          after += 3;
+          if (after > end) break;
+          lo = (ipLo & ~0xffff) | bytes[position + 1]! | (bytes[position + 2]! << 8);
+        } else if (compression === PT_IP_UPDATE_32 || compression === PT_IP_SEXT_48) {
+          after += compression === PT_IP_UPDATE_32 ? 5 : 7;
+          if (after > end) break;
+          lo =
+            bytes[position + 1]! |
+            (bytes[position + 2]! << 8) |
+            (bytes[position + 3]! << 16) |
+            (bytes[position + 4]! << 24);
+          if (compression === PT_IP_SEXT_48)
+            hi = ((bytes[position + 5]! << 16) | (bytes[position + 6]! << 24)) >> 16;
+        } else break;
+        let at = (Math.imul(lo ^ Math.imul(row, EDGE_HASH_ROW), EDGE_HASH) >>> shift) << EDGE_SHIFT;
+        let from = records[at]!;
+        while (from !== 0 && (from !== row || records[at + EDGE_LO] !== lo || records[at + EDGE_HI] !== hi)) {
+          at = (at + EDGE_LENGTH) & lastRecord;
+          from = records[at]!;
         }
-        const after = skipCyc(bytes, position, end, byte);
-        if (after > end) break;
+        if (from === 0) break;
+        if (!isLogging) records[at + EDGE_COUNT] = records[at + EDGE_COUNT]! + 1;
+        else if (logged > mostLogged) break;
+        else log[logged++] = records[at + EDGE_NODE]!;
+        const next = records[at + EDGE_NEXT]!;
+        row = next & ~EDGE_CALLS_MASK;
+        const lastCall = at + EDGE_CALLS + (next & EDGE_CALLS_MASK);
+        for (let call = at + EDGE_CALLS; call < lastCall; call++) {
+          stack[top] = records[call]!;
+          top = (top + 1) & ROW_STACK_MASK;
+          if (depth < RETURN_STACK_ENTRIES) depth++;
+        }
+        ipLo = lo;
+        ipHi = hi;
+        hasTarget = true;
         position = after;
         continue;
       }
-      // Nearly always: a step that is known and leaves the calls alone. The rest of the loop does it as well.
-      const slot = row + byte;
-      const next = table[slot]!;
-      if (next > 0 && (!isLogging || logged <= mostLogged)) {
-        if (isLogging) log[logged++] = slot;
-        else table[slot + 1] = table[slot + 1]! + 1;
-        row = next;
+      if ((byte & 3) !== 3 || cyc === CYC_STOP) break;
+      if (cyc === CYC_LOG) {
+        if (logged > mostLogged) break;
+        let cycles = byte >>> 3;
+        if ((byte & PT_CYC_MORE) !== 0) {
+          // Longer than two bytes is rare enough to be done in full.
+          const second = position + 1 < end ? bytes[position + 1]! : PT_CYC_NEXT_MORE;
+          if ((second & PT_CYC_NEXT_MORE) !== 0) break;
+          cycles |= (second >>> 1) << 5;
+          position++;
+        }
         position++;
+        log[logged++] = CYCLES_LOGGED - cycles;
         continue;
       }
-      if (next === 0) break;
-      outcomes = byte;
-      position++;
+      const after = skipCyc(bytes, position, end, byte);
+      if (after > end) break;
+      position = after;
+      continue;
     }
-    const slot = row + outcomes;
-    const next = table[slot]!;
-    if (next === 0) break;
-    if (isLogging && logged > mostLogged) break;
-    if (next > 0) {
-      row = next;
-      outcomes = NO_OUTCOMES;
-    } else {
-      const kind = effects[EFFECT_KIND - next]!;
-      if (kind === EFFECT_STOP || (kind === EFFECT_POP && depth === 0)) break;
-      const room = RETURN_STACK_ENTRIES - effects[EFFECT_PEAK - next]!;
-      if (depth > room) depth = room;
-      const firstPush = EFFECT_PUSHES - next;
-      const lastPush = firstPush + effects[EFFECT_PUSH_COUNT - next]!;
-      for (let push = firstPush; push < lastPush; push++) {
-        stack[top] = effects[push]!;
-        top = (top + 1) & ROW_STACK_MASK;
-        depth++;
-      }
-      if (kind === EFFECT_POP) {
-        depth--;
-        top = (top - 1) & ROW_STACK_MASK;
-        row = stack[top]!;
-      } else row = effects[EFFECT_ROW - next]!;
-      outcomes = effects[EFFECT_REST - next]!;
-    }
-    if (isLogging) log[logged++] = slot;
-    else table[slot + 1] = table[slot + 1]! + 1;
+    const slot = row + byte;
+    const effect = table[slot]!;
+    if (effect === 0) break;
+    const facts = effects[effect + EFFECT_FACTS]!;
+    const pops = (facts >>> FACT_POP_SHIFT) & 1;
+    // Of the rest nothing depends on what kind of step it is.
+    if (depth < pops || (facts & FACT_STOP) !== 0) break;
+    if (!isLogging) table[slot + 1] = table[slot + 1]! + 1;
+    else if (logged > mostLogged) break;
+    else log[logged++] = slot;
+    const room = RETURN_STACK_ENTRIES - ((facts >>> FACT_PEAK_SHIFT) & FACT_PEAK_MASK);
+    if (depth > room) depth = room;
+    const pushes = facts & FACT_PUSHES_MASK;
+    const firstPush = effect + EFFECT_PUSHES;
+    if (facts >= 0) {
+      // What is written above the top is not used.
+      stack[top] = effects[firstPush]!;
+      stack[(top + 1) & ROW_STACK_MASK] = effects[firstPush + 1]!;
+      stack[(top + 2) & ROW_STACK_MASK] = effects[firstPush + 2]!;
+    } else
+      for (let push = 0; push < pushes; push++)
+        stack[(top + push) & ROW_STACK_MASK] = effects[firstPush + push]!;
+    top = (top + pushes) & ROW_STACK_MASK;
+    depth += pushes - pops;
+    // The row that it leads to is put on top, and taken from there unless it is that of a call below.
+    stack[top] = effects[effect + EFFECT_ROW]!;
+    top = (top - pops) & ROW_STACK_MASK;
+    row = stack[top]!;
+    position += mask & 1;
+    rest = (facts >>> FACT_REST_SHIFT) & 0xff;
+    mask = -((facts >>> FACT_ALL_USED_SHIFT) & 1) & 0xff;
   }
+  if (hasTarget) lastIp.set(ipLo, ipHi);
   calls.top = top;
   calls.depth = depth;
   registers.position = position;
   registers.row = row;
-  registers.outcomes = outcomes;
+  registers.outcomes = rest === 0 ? NO_OUTCOMES : rest;
   registers.logged = logged;
 }
 

@@ -1,18 +1,21 @@
 /** Outcomes on a graph, whole bytes of them: which node is next, which calls are open, which outcomes are left. */
 import { RETURN_STACK_ENTRIES, type ReturnStack } from '../flow/return-stack.ts';
+import type { LastIp } from '../last-ip.ts';
 import type { CodeGraph } from './code-graph.ts';
+import { EdgeCache, MOST_EDGE_CALLS } from './edge-cache.ts';
 import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts';
 import { RowStack } from './row-stack.ts';
 import { runSteps, StepRegisters } from './run-steps.ts';
 import {
-  EFFECT_KIND,
-  EFFECT_PEAK,
-  EFFECT_POP,
-  EFFECT_PUSH_COUNT,
+  EFFECT_FACTS,
   EFFECT_PUSHES,
-  EFFECT_REST,
   EFFECT_ROW,
+  FACT_PEAK_MASK,
+  FACT_PEAK_SHIFT,
+  FACT_POP_SHIFT,
+  FACT_PUSHES_MASK,
   NO_OUTCOMES,
+  restOf,
 } from './step-facts.ts';
 import { type OutcomeCounts, StepTable } from './step-table.ts';
 
@@ -32,16 +35,21 @@ export class StepRunner {
   readonly #steps: StepTable;
   readonly #registers = new StepRegisters();
   readonly #calls = new RowStack();
+  readonly #edges = new EdgeCache();
   readonly #cyc: number;
+  /** Shared with the engine: targets move it on. */
+  lastIp: LastIp;
 
   /** `cyc` is CYC_*. */
   constructor(
     graph: CodeGraph,
+    lastIp: LastIp,
     cyc: number,
     nodes: NodeListener | undefined,
     paths: PathListener | undefined,
   ) {
     this.#graph = graph;
+    this.lastIp = lastIp;
     this.#cyc = cyc;
     this.#steps = new StepTable(graph);
     this.trail =
@@ -100,6 +108,32 @@ export class StepRunner {
       this.#calls.push(this.#steps.rowOf(pushes.at(push)));
   }
 
+  /**
+   * The branch at the end of `node` went to an address, where `next` is: the loop does it from now on. False where so many edges are
+   * known that they must be drained and forgotten first.
+   */
+  learnEdge(node: number, lo: number, hi: number, next: number): boolean {
+    const { pushes, firstPush, pushCount } = this.#graph;
+    const count = pushCount.at(node);
+    if (count > MOST_EDGE_CALLS) return true;
+    if (this.#edges.isFull) return false;
+    const calls: number[] = [];
+    for (let push = 0; push < count; push++)
+      calls.push(this.#steps.rowOf(pushes.at(firstPush.at(node) + push)));
+    this.#edges.add(this.#steps.rowOf(node), lo, hi, this.#steps.rowOf(next), node, calls);
+    return true;
+  }
+
+  /** Times that edges were gone since the last time. */
+  drainEdges(visit: (node: number, target: number, count: number) => void): void {
+    this.#edges.drain((node, row, count) => visit(node, this.#steps.nodeOf(row), count));
+  }
+
+  /** Learn edges anew. */
+  forgetEdges(): void {
+    this.#edges.clear();
+  }
+
   /** Outcomes, the oldest highest. False: `node` needs something else before those that are left. */
   execute(lo: number, hi: number, count: number): boolean {
     let left = count;
@@ -153,6 +187,7 @@ export class StepRunner {
       calls.push(this.#steps.nodeOf(row));
     });
     this.#steps.clear();
+    this.#edges.clear();
     this.node = node;
     this.#calls.clear();
     for (const call of calls) this.#calls.push(this.#steps.rowOf(call));
@@ -175,6 +210,8 @@ export class StepRunner {
         steps.effects,
         this.#calls,
         registers,
+        this.#edges,
+        this.lastIp,
         trail?.log ?? NO_LOG,
         this.#cyc,
       );
@@ -189,8 +226,8 @@ export class StepRunner {
     const steps = this.#steps;
     const registers = this.#registers;
     const slot = registers.row + registers.outcomes;
-    const next = steps.table[slot]!;
-    if (next === 0) {
+    const effect = steps.table[slot]!;
+    if (effect === 0) {
       if ((this.isFull || this.#graph.isFull) && !isFinal) return false;
       steps.build(registers.row, registers.outcomes);
       return true;
@@ -200,18 +237,19 @@ export class StepRunner {
       return true;
     }
     const { effects } = steps;
-    if (effects[EFFECT_KIND - next] === EFFECT_POP) {
-      this.#stopBeforeReturn(effects[EFFECT_REST - next]!);
+    const facts = effects[effect + EFFECT_FACTS]!;
+    if (((facts >>> FACT_POP_SHIFT) & 1) !== 0) {
+      this.#stopBeforeReturn(restOf(facts));
       return false;
     }
     if (this.trail !== null) this.trail.addStep(slot);
     else steps.table[slot + 1]! += 1;
-    this.#calls.makeRoom(effects[EFFECT_PEAK - next]!);
-    const firstPush = EFFECT_PUSHES - next;
-    const lastPush = firstPush + effects[EFFECT_PUSH_COUNT - next]!;
+    this.#calls.makeRoom((facts >>> FACT_PEAK_SHIFT) & FACT_PEAK_MASK);
+    const firstPush = effect + EFFECT_PUSHES;
+    const lastPush = firstPush + (facts & FACT_PUSHES_MASK);
     for (let push = firstPush; push < lastPush; push++) this.#calls.push(effects[push]!);
-    registers.row = effects[EFFECT_ROW - next]!;
-    registers.outcomes = effects[EFFECT_REST - next]!;
+    registers.row = effects[effect + EFFECT_ROW]!;
+    registers.outcomes = restOf(facts);
     return false;
   }
 

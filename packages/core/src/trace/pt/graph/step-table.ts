@@ -4,34 +4,36 @@
  * A TNT byte is `..1bbb..0`: read as an index it already says how many outcomes it has, and which. So a node that was executed
  * has a row of 256 numbers, two to a byte:
  *
- *   row + byte      next: row of the node after these outcomes (> 0)
- *                         0: not worked out yet;  < 0: a step with effects, in `effects` from -next on
+ *   row + byte      where in `effects` its record is; 0: not worked out yet
  *   row + byte + 1  how often this was done; or, where steps are written down in their order, where StepPaths has its nodes
  *
- * What a step leaves behind on the call stack, or must take from it, is its effect:
+ * A record says where the step leads, and what it leaves behind on the call stack or must take from it. All are alike, so that the loop
+ * need not ask what is before it: which is next cannot be foreseen, and a wrong guess costs a processor more than all the rest.
  *
- *   effects  [ kind, rest, row, peak, pushes, push 0, push 1, … ]
+ *   effects  [ facts, row, push 0, push 1, push 2, … ]        facts: pushes, pop, stop, rest, peak
  *
  * `peak` is how many calls lay on the stack in between: with a full stack the oldest ones fell out, also for calls that have
  * returned since.
  *
- *     EFFECT_GO    go on at `row` after the pushes, which are rows, too
- *     EFFECT_POP   the node of `row` returned, and its call came before this step: take a row from the stack, and give it the
- *                  outcomes that are left, as a TNT byte (`rest`)
- *     EFFECT_STOP  at `row` the trace must say something that is no TNT (or is wrong): up to here and no further; `rest` is left
+ *     neither  go on at `row` after the pushes, which are rows, too
+ *     pop      the node of `row` returned, and its call came before this step: take a row from the stack, and give it the
+ *              outcomes that are left, as a TNT byte (`rest`)
+ *     stop     at `row` the trace must say something that is no TNT (or is wrong): up to here and no further; `rest` is left
  */
 import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
 import { type CodeGraph, END_CONDITIONAL, END_RETURN } from './code-graph.ts';
 import {
-  EFFECT_GO,
-  EFFECT_KIND,
-  EFFECT_PEAK,
-  EFFECT_POP,
-  EFFECT_PUSH_COUNT,
+  EFFECT_FACTS,
+  EFFECT_LENGTH,
   EFFECT_PUSHES,
-  EFFECT_REST,
   EFFECT_ROW,
-  EFFECT_STOP,
+  FACT_ALL_USED_SHIFT,
+  FACT_PEAK_SHIFT,
+  FACT_POP_SHIFT,
+  FACT_RARE,
+  FACT_REST_SHIFT,
+  FACT_STOP,
+  MOST_USUAL_PUSHES,
   NO_OUTCOMES,
 } from './step-facts.ts';
 
@@ -42,14 +44,19 @@ const FIRST_ROWS = 256;
 /** 64 MiB; with more nodes than that the table is emptied and begins again. */
 const MOST_ROWS = 1 << 16;
 const FIRST_EFFECTS = 4096;
-/** 16 MiB. */
-const MOST_EFFECTS = 1 << 22;
+/** 32 MiB: a million steps. */
+const MOST_EFFECTS = 1 << 23;
 /** Rows, or their effects, that the last packet before it is emptied may need: some calls for each of its outcomes. */
 const SPARE_ROWS = 1 << 10;
 const SPARE_EFFECTS = 1 << 10;
 
 /** In a TNT byte. */
 const MOST_OUTCOMES = 6;
+
+// What a step ends with.
+const GO = 0;
+const POP = 1;
+const STOP = 2;
 
 /** Times that nodes were left by an outcome, by node; `taken`: a branch that was, or a return. */
 export interface OutcomeCounts {
@@ -65,7 +72,7 @@ export class StepTable {
   #used = ROW_LENGTH;
   #nodeOfRow = new Int32Array(FIRST_ROWS);
   #rowOfNode = new Int32Array(FIRST_ROWS);
-  #effectsUsed = 1;
+  #effectsUsed = EFFECT_LENGTH;
   // What #follow leaves.
   #node = 0;
   #rest = 0;
@@ -101,9 +108,9 @@ export class StepTable {
   build(row: number, byte: number): number {
     const kind = this.#follow(this.nodeOf(row), byte);
     const after = this.rowOf(this.#node);
-    const next = kind === EFFECT_GO && this.#peak === 0 ? after : -this.#addEffect(kind, this.#rest, after);
-    this.table[row + byte] = next;
-    return next;
+    const effect = this.#addEffect(kind, this.#rest, after);
+    this.table[row + byte] = effect;
+    return effect;
   }
 
   /** Add what was done since the last time, by node. Counting begins at 0 again. */
@@ -129,7 +136,7 @@ export class StepTable {
     this.table.fill(0, 0, this.#used);
     this.#rowOfNode.fill(0);
     this.#used = ROW_LENGTH;
-    this.#effectsUsed = 1;
+    this.#effectsUsed = EFFECT_LENGTH;
   }
 
   /** The nodes that the step of a slot executes, in order. */
@@ -138,7 +145,7 @@ export class StepTable {
     for (let at = 0; at < this.#wayLength; at++) visit(this.#way[at]! >>> 1);
   }
 
-  /** Execute outcomes from `first` on; where that led is left in #node, #rest, #pushes and #way. Returns an EFFECT_*. */
+  /** Execute outcomes from `first` on; where that led is left in #node, #rest, #pushes and #way. Returns GO, POP or STOP. */
   #follow(first: number, byte: number): number {
     const graph = this.#graph;
     const outcomes = byte >>> 1;
@@ -148,12 +155,12 @@ export class StepTable {
     let length = 0;
     let left = 31 - Math.clz32(outcomes);
     let node = first;
-    let kind = EFFECT_GO;
-    while (left > 0 && kind === EFFECT_GO) {
+    let kind = GO;
+    while (left > 0 && kind === GO) {
       const end = graph.endOf(node);
       const isTaken = ((outcomes >>> (left - 1)) & 1) !== 0;
       if (end !== END_CONDITIONAL && !(end === END_RETURN && isTaken)) {
-        kind = EFFECT_STOP;
+        kind = STOP;
         break;
       }
       left--;
@@ -163,7 +170,7 @@ export class StepTable {
       if (pushes.length > this.#peak) this.#peak = pushes.length;
       if (end === END_CONDITIONAL) node = isTaken ? graph.taken.at(node) : graph.notTaken.at(node);
       else if (pushes.length > 0) node = pushes.pop()!;
-      else kind = EFFECT_POP;
+      else kind = POP;
     }
     this.#node = node;
     this.#wayLength = length;
@@ -189,14 +196,19 @@ export class StepTable {
     // More than fit fall out at once.
     const pushes = this.#pushes.slice(-RETURN_STACK_ENTRIES).map((node) => this.rowOf(node));
     const effect = this.#effectsUsed;
-    const end = effect + EFFECT_PUSHES + pushes.length;
+    const length = EFFECT_PUSHES + Math.max(pushes.length, MOST_USUAL_PUSHES);
+    const end = effect + Math.ceil(length / EFFECT_LENGTH) * EFFECT_LENGTH;
     if (end > this.effects.length) this.effects = grown(this.effects, Math.max(this.effects.length * 2, end));
     const { effects } = this;
-    effects[effect + EFFECT_KIND] = kind;
-    effects[effect + EFFECT_REST] = rest;
+    const isUsed = rest === NO_OUTCOMES;
+    effects[effect + EFFECT_FACTS] =
+      pushes.length |
+      (kind === POP ? 1 << FACT_POP_SHIFT : 0) |
+      (isUsed ? 1 << FACT_ALL_USED_SHIFT : rest << FACT_REST_SHIFT) |
+      (Math.min(this.#peak, RETURN_STACK_ENTRIES) << FACT_PEAK_SHIFT) |
+      (kind === STOP ? FACT_STOP : 0) |
+      (kind === STOP || pushes.length > MOST_USUAL_PUSHES ? FACT_RARE : 0);
     effects[effect + EFFECT_ROW] = row;
-    effects[effect + EFFECT_PEAK] = Math.min(this.#peak, RETURN_STACK_ENTRIES);
-    effects[effect + EFFECT_PUSH_COUNT] = pushes.length;
     effects.set(pushes, effect + EFFECT_PUSHES);
     this.#effectsUsed = end;
     return effect;
