@@ -240,7 +240,7 @@ describe('all threads, each for itself', () => {
 describe('usage', () => {
   for (const [line, pattern] of [
     ['', /nothing to count/],
-    ['-G , true', /-G names nobody/],
+    ['-G , true', /-G expects a list with something in it/],
     ['-a -G ../.. -e cs true', /'\.\.\/\.\.' is no control group/],
     ['-C 0-99999999 true', /at most 65536 numbers/],
     ['--plan -x, true', /--plan has no form for -x/],
@@ -249,7 +249,7 @@ describe('usage', () => {
     ['--set faults --set cs --switch overflow:faults:99999999999999999999 true', /never comes/],
     ['-e uprobe:/tmp:work true', /\/tmp is a directory/],
     ['-e uprobe:/dev/null:work true', /\/dev\/null is no ordinary file/],
-    ['-p , true', /-p names nobody/],
+    ['-p , true', /-p expects a list with something in it/],
     ['-I -5 true', /-I expects a value from 1/],
     ['-r -1 true', /-r expects a value from 0/],
     ['-r 3 -a', /-r repeats a command/],
