@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 import { perfIsMissing, temporaryFolder } from '../test/perf.ts';
+import { lackingFor, noKernelPart, noTracepoints, noWholeCpus } from '../test/rights.ts';
 import { masked, perfStat, shape } from '../test/stat-shape.ts';
 import { hasEvents, until, waiting } from '../test/until-told.ts';
 
@@ -50,8 +51,8 @@ describe('the same command line gives what perf stat prints, but for digits', { 
     '-e faults -G / -a sleep 0.01',
     '--for-each-cgroup / -a -e cycles,faults sleep 0.01',
   ]) {
-    test(line, async () => {
-      const words = line.split(' ');
+    const words = line.split(' ');
+    test(line, { skip: lackingFor(words) }, async () => {
       const { err, out } = await counterpoint('stat', ...words);
       assert.deepEqual(shape(err), shape(perfStat(...words)));
       assert.equal(out, '');
@@ -66,8 +67,8 @@ describe('the same command line gives what perf stat prints, but for digits', { 
     '-j -a --per-socket -e task-clock,faults sleep 0.01',
     '-j -a -I 20 --interval-count 1 -e task-clock,faults sleep 0.2',
   ]) {
-    test(`${line}: the same keys and kinds`, async () => {
-      const words = line.split(' ');
+    const words = line.split(' ');
+    test(`${line}: the same keys and kinds`, { skip: lackingFor(words) }, async () => {
       const ours = (await counterpoint('stat', ...words)).err.trim().split('\n').map(parseLine);
       const theirs = perfStat(...words)
         .trim()
@@ -87,7 +88,7 @@ function kinds(row: Record<string, unknown>): [string, unknown][] {
   ]);
 }
 
-describe('counts', { skip: noPerf }, () => {
+describe('counts', { skip: noPerf || noTracepoints }, () => {
   const count = (text: string, event: string) =>
     Number(
       text
@@ -188,7 +189,9 @@ describe('all threads, each for itself', () => {
   const rowsOfThread = (text: string, tid: number) =>
     text.split('\n').filter((line) => line.includes(`-${tid}`));
 
-  test('the busiest first, none that did nothing, and lines as those of perf', async (t) => {
+  test('the busiest first, none that did nothing, and lines as those of perf', {
+    skip: noWholeCpus,
+  }, async (t) => {
     const loop = spawn('sh', ['-c', busy], { stdio: 'ignore' });
     t.after(() => loop.kill('SIGKILL'));
     await setTimeout(50);
@@ -213,7 +216,7 @@ describe('all threads, each for itself', () => {
     assert.deepEqual(rowsOfThread(err, loop.pid!).map(masked), theirs.map(masked));
   });
 
-  test('an event that cannot be counted is there once, with the reason', async () => {
+  test('an event that cannot be counted is there once, with the reason', { skip: noWholeCpus }, async () => {
     const { err } = await counterpoint(
       'stat',
       '--json',
@@ -230,7 +233,7 @@ describe('all threads, each for itself', () => {
     assert.equal(typeof rows[0].reason, 'string');
   });
 
-  test('a thread that has ended by then has its name', async () => {
+  test('a thread that has ended by then has its name', { skip: noWholeCpus }, async () => {
     const words = ['--per-thread', '-a', '-e', 'faults', 'sh', '-c', ':'];
     const { err } = await counterpoint('stat', '--json', ...words);
     for (const { place } of JSON.parse(err).rows) assert.notEqual(place.name, '');
@@ -423,7 +426,9 @@ describe('control data', () => {
   });
 });
 
-test('sets that switch by an overflow share the time of the command, not that of each CPU', async () => {
+test('sets that switch by an overflow share the time of the command, not that of each CPU', {
+  skip: noKernelPart,
+}, async () => {
   const loop = 'i=0; while [ $i -lt 40 ]; do /bin/true; i=$((i+1)); done';
   const words = ['--set', 'faults', '--set', 'task-clock', '--switch', 'overflow:faults:50'];
   const { err } = await counterpoint('stat', '--json', ...words, 'sh', '-c', loop);

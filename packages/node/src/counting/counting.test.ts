@@ -6,19 +6,15 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemEventLookup } from '../pmu/index.ts';
 import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
-import { canCount } from '../test/own-faults.ts';
+import { noKernelPart, noTracepoints } from '../test/rights.ts';
 import { cgroupMounts } from './cgroups.ts';
 import { type Counts, type EventList, openCounting } from './index.ts';
 
 /** On this machine's kernel, against perf where it is installed. */
 
 const noPerf = spawnSync('perf', ['--version']).status === 0 ? false : 'perf is not installed';
-const noEvents = canCount('self', 'faults:k')
-  ? false
-  : 'this user may not count the kernel’s part of events here';
 
 async function countCommand(command: readonly string[], events: EventList): Promise<Counts> {
   using held = launchHeld(command, { stdio: ['ignore', 'ignore', 'ignore'] });
@@ -34,7 +30,7 @@ const values = (counts: Counts) =>
   counts.sets.flatMap(({ events }) => events.map(({ value }) => Number(value)));
 
 test('a command and its children are counted from exec to exit, as by perf', {
-  skip: noPerf || noEvents,
+  skip: noPerf || noKernelPart,
 }, async () => {
   const script = 'for i in 1 2 3; do /bin/true; done; exec /bin/ls -d /';
   const events = 'minor-faults,major-faults,task-clock';
@@ -54,16 +50,14 @@ test('a command and its children are counted from exec to exit, as by perf', {
   assert.ok(clock > 100_000, 'less than 0.1 ms');
 });
 
-const noTracepoints = systemEventLookup().tracepointNames().length === 0 ? 'tracefs is not for us' : false;
-
-test('system calls of a program are counted exactly', { skip: noEvents || noTracepoints }, async () => {
+test('system calls of a program are counted exactly', { skip: noKernelPart || noTracepoints }, async () => {
   const event = 'raw_syscalls:sys_enter';
   const counts = await countCommand(['/bin/dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=1000'], event);
   const more = await countCommand(['/bin/dd', 'if=/dev/zero', 'of=/dev/null', 'bs=1', 'count=4000'], event);
   assert.equal(values(more)[0]! - values(counts)[0]!, 6000);
 });
 
-test('a group is read at one time, and places add up', { skip: noEvents }, async () => {
+test('a group is read at one time, and places add up', { skip: noKernelPart }, async () => {
   using session = openCounting({ target: { kind: 'cpus' }, events: '{cs,faults},cpu-clock' });
   session.start();
   spawnSync('/bin/ls', ['-R', '/usr/share/doc'], { stdio: 'ignore' });
@@ -81,7 +75,7 @@ test('a group is read at one time, and places add up', { skip: noEvents }, async
   assert.ok(faults!.value > 50n);
 });
 
-test('sums go on through a stop, a reset and children that end', { skip: noEvents }, async () => {
+test('sums go on through a stop, a reset and children that end', { skip: noKernelPart }, async () => {
   using child = launchHeld([
     '/bin/sh',
     '-c',
@@ -131,7 +125,7 @@ test('no handle is left, and a closed session says so', () => {
 });
 
 test('what is stopped before the exec of a held command stays stopped, and can be started again', {
-  skip: noEvents,
+  skip: noKernelPart,
 }, async () => {
   for (const again of [false, true]) {
     using held = launchHeld(['/bin/true'], { stdio: ['ignore', 'ignore', 'ignore'] });
@@ -151,7 +145,7 @@ test('what is stopped before the exec of a held command stays stopped, and can b
   assert.deepEqual(liveHandles(), []);
 });
 
-test('a command that ends before its exec can be stopped', { skip: noEvents }, async () => {
+test('a command that ends before its exec can be stopped', { skip: noKernelPart }, async () => {
   using held = launchHeld(['/bin/true'], { stdio: ['ignore', 'ignore', 'ignore'] });
   using session = openCounting({ target: { kind: 'command', pid: held.pid }, events: 'faults' });
   session.start();
@@ -177,7 +171,7 @@ test('threads that had ended are named beside those that are counted', () => {
 });
 
 test('a control update before the exec of a held command waits for the exec, too', {
-  skip: noEvents,
+  skip: noKernelPart,
 }, async () => {
   const faultsOf = async (isStarted: boolean, isUpdated: boolean) => {
     using held = launchHeld(['/bin/sh', '-c', '/bin/true; /bin/true'], {
@@ -201,7 +195,7 @@ test('a control update before the exec of a held command waits for the exec, too
 });
 
 test('a thread that runs is attached to: it is counted, and its neighbour is not', {
-  skip: noEvents,
+  skip: noKernelPart,
 }, async () => {
   const shells = [0, 1].map(() =>
     spawn('/bin/sh', ['-c', 'while read line; do /bin/true; echo done; done'], { stdio: 'pipe' }),
@@ -229,7 +223,7 @@ test('a thread that runs is attached to: it is counted, and its neighbour is not
   }
 });
 
-test('the counters of a process that is killed end with it', { skip: noEvents }, async () => {
+test('the counters of a process that is killed end with it', { skip: noKernelPart }, async () => {
   const script = `
     const { openCounting } = await import(${JSON.stringify(join(import.meta.dirname, 'index.ts'))});
     const signal = { number: ${constants.signals.SIGALRM}, tid: ${process.pid} };
@@ -275,7 +269,7 @@ test('targets that are not there', () => {
   assert.throws(() => openCounting({ target: { kind: 'self' } }), { code: 'ERR_NO_EVENTS' });
 });
 
-test('the tasks of a control group, wherever they run', { skip: noEvents }, (t) => {
+test('the tasks of a control group, wherever they run', { skip: noKernelPart }, (t) => {
   // Mounted for this test where it is mounted nowhere.
   const own = mkdtempSync(join(tmpdir(), 'counterpoint-cgroup-'));
   const isMountedHere =
@@ -318,7 +312,7 @@ test('the tasks of a control group, wherever they run', { skip: noEvents }, (t) 
   }
 });
 
-test('an event that the kernel refuses names the field', { skip: noEvents }, (t) => {
+test('an event that the kernel refuses names the field', { skip: noKernelPart }, (t) => {
   const reason = (events: string) => {
     using session = openCounting({ target: { kind: 'self' }, events });
     return session.read().sets[0]!.events[0]!.reason;

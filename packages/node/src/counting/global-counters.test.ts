@@ -3,16 +3,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { FakeSys, liveHandles } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
-import { canCount } from '../test/own-faults.ts';
+import { noWholeCpus } from '../test/rights.ts';
 import { GlobalCounters } from './index.ts';
-
-const noEvents = canCount('cpus', 'cs') ? false : 'this user may not count whole CPUs here';
 
 const cpus = onlineCpus();
 const busy = (cpu: number) =>
   spawn('taskset', ['-c', String(cpu), '/bin/sh', '-c', 'while :; do :; done'], { stdio: 'ignore' });
 
-test('each CPU has its own control and sums; all stop and start together', { skip: noEvents }, () => {
+test('each CPU has its own control and sums; all stop and start together', { skip: noWholeCpus }, () => {
   const before = liveHandles().length;
   const [first, last] = [cpus[0]!, cpus.at(-1)!];
   using counters = new GlobalCounters(cpus);
@@ -42,7 +40,7 @@ test('each CPU has its own control and sums; all stop and start together', { ski
   assert.equal(liveHandles().length, before);
 });
 
-test('with a sampling interval, sums stand still between samples', { skip: noEvents }, async () => {
+test('with a sampling interval, sums stand still between samples', { skip: noWholeCpus }, async () => {
   const cpu = cpus.at(-1)!;
   const load = busy(cpu);
   try {
@@ -71,7 +69,7 @@ test('with a sampling interval, sums stand still between samples', { skip: noEve
   }
 });
 
-test('published, the page has every CPU', { skip: noEvents }, async () => {
+test('published, the page has every CPU', { skip: noWholeCpus }, async () => {
   using counters = new GlobalCounters(cpus);
   counters.writeControl({ events: 'cpu-clock' });
   counters.start({ samplingIntervalMs: 20 });
@@ -124,7 +122,7 @@ test('an update is made on all CPUs or on none, and says what all of them need',
   for (const { events } of counters.read().sets) assert.equal(events[0]!.name, 'faults');
 });
 
-test('a control that cannot be opened leaves the CPUs with what they had', { skip: noEvents }, () => {
+test('a control that cannot be opened leaves the CPUs with what they had', { skip: noWholeCpus }, () => {
   using counters = new GlobalCounters(cpus);
   counters.writeControl({ events: 'cs' });
   assert.throws(() => counters.writeControl({ events: 'no-such-event' }), { code: 'ERR_EVENT_SYNTAX' });

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemEventLookup } from '../pmu/index.ts';
 import { liveHandles } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
 import { noOwnFaults as noEvents, touchPages } from '../test/own-faults.ts';
+import { noKernelPart, noTracepoints } from '../test/rights.ts';
 import { type Overflow, openCounting } from './index.ts';
 
 const self = { kind: 'self' } as const;
@@ -204,8 +204,6 @@ test('who no longer wants overflows does not wait for one', { skip: noEvents }, 
   assert.deepEqual(await waiting, { done: true, value: undefined });
 });
 
-const noTracepoints = systemEventLookup().tracepointNames().length === 0 ? 'tracefs is not for us' : false;
-
 test('a tracepoint is not suspended: the kernel would not start it again', { skip: noTracepoints }, () => {
   const open = () =>
     openCounting({
@@ -295,7 +293,7 @@ test('children overflow, too; suspending them is refused with the reason', { ski
 });
 
 test('waiting for overflows takes no time, and the event loop goes on meanwhile', {
-  skip: noEvents,
+  skip: noEvents || noKernelPart,
 }, async () => {
   const shells = [0, 1].map(() =>
     spawn('/bin/sh', ['-c', 'while read line; do /bin/true; done'], { stdio: 'pipe' }),

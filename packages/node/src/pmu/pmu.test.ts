@@ -15,6 +15,7 @@ import { encodeAttrShortest } from '@counterpoint/core/records';
 import fc from 'fast-check';
 import { canMonitorAll } from '../probe/index.ts';
 import { pinText, realSys, SysError } from '../sys/index.ts';
+import { noTracepoints } from '../test/rights.ts';
 import { addFamilyEvents } from './add-family-events.ts';
 import { eventAvailability } from './availability.ts';
 import { systemEventLookup } from './lookup.ts';
@@ -197,9 +198,7 @@ test('functions are found by file, and files that have none say why', () => {
   assert.ok('functions' in node && node.functions.size > 100);
 });
 
-const tracefsIsMissing = systemEventLookup().tracepointNames().length === 0 ? 'tracefs is not for us' : false;
-
-test('filters that pass the check pass the kernel, and the others do not', { skip: tracefsIsMissing }, () => {
+test('filters that pass the check pass the kernel, and the others do not', { skip: noTracepoints }, () => {
   const lookup = systemEventLookup();
   const table: [string, boolean][] = [
     ['prev_comm == "bash"', true],
@@ -246,7 +245,7 @@ test('filters that pass the check pass the kernel, and the others do not', { ski
   }
 });
 
-test('the kernel takes every filter that passes the check', { skip: tracefsIsMissing }, () => {
+test('the kernel takes every filter that passes the check', { skip: noTracepoints }, () => {
   const lookup = systemEventLookup();
   const [event] = parseEvents('sched:sched_switch', lookup);
   const fields = lookup.tracepointFields!('sched', 'sched_switch');

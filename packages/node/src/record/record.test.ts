@@ -132,7 +132,7 @@ describe('a command', { skip }, () => {
   });
 
   test('a delay leaves the beginning out, but not its maps', async () => {
-    const command = ['sh', '-c', 'sleep 0.01; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'];
+    const command = ['sh', '-c', 'sleep 0.01; i=0; while [ $i -lt 1500000 ]; do i=$((i+1)); done'];
     const result = await recordTo('delay.data', { command, delayMs: 100, frequency: 1000 });
     const { reader, records, count } = await read('delay.data');
     assert.ok(result.samples > 0);

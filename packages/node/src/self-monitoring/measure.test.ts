@@ -105,7 +105,7 @@ describe('measure', { skip }, () => {
     if (names.includes('cycles')) assert.deepEqual(names, ['cycles', 'instructions']);
     else {
       assert.deepEqual(names, ['task-clock', 'page-faults', 'context-switches']);
-      assert.match(notes[0]!.text, /^cycles and instructions are not counted/);
+      assert.ok(notes.some(({ text }) => /^cycles and instructions are not counted/.test(text)));
     }
   });
 
