@@ -7,7 +7,9 @@ describe('what is asked', () => {
   test('processes win over threads, both over CPUs, all over the command', () => {
     const everything = { pids: [1], tids: [2], systemWide: true, command: ['x'] };
     assert.equal(scopeOf(everything).kind, 'processes');
-    assert.equal(scopeOf({ ...everything, pids: [] }).kind, 'threads');
+    assert.equal(scopeOf({ tids: [2], systemWide: true, command: ['x'] }).kind, 'threads');
+    // An empty list names nobody; it is not as if it had not been given.
+    assert.throws(() => scopeOf({ ...everything, pids: [] }), { code: 'ERR_NO_TARGET' });
     assert.equal(scopeOf({ systemWide: true, command: ['x'] }).kind, 'cpus');
     assert.equal(scopeOf({ cpus: [0], command: ['x'] }).kind, 'cpus');
     assert.equal(scopeOf({ command: ['x'] }).kind, 'command');
