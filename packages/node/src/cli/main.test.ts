@@ -202,6 +202,26 @@ test('text in UTF-8, cut anywhere, and other characters that begin like those', 
   }
 });
 
+test('every byte that a terminal obeys is found, wherever it stands in a piece', () => {
+  for (let code = 0; code < 0x80; code++) {
+    const isObeyed = (code < 0x20 && code !== 9 && code !== 10) || code === 0x7f;
+    for (let offset = 0; offset < 8; offset++) {
+      const text = `${'~'.repeat(offset)}${String.fromCharCode(code)}${' '.repeat(8 - offset)}`;
+      let got = '';
+      const output = new Output(
+        {
+          isTerminal: false,
+          columns: () => 0,
+          write: (piece) => void (got += Buffer.from(piece).toString()),
+        },
+        {},
+      );
+      output.utf8(new TextEncoder().encode(`..${text}`).subarray(offset & 3));
+      assert.equal(got.includes('\\x'), isObeyed && offset + 2 >= (offset & 3), `${code} at ${offset}`);
+    }
+  }
+});
+
 test('binary formats are refused on a terminal', () => {
   assert.throws(() => capture({ isTerminal: true }).output.binary(Uint8Array.of(27)), {
     code: 'ERR_BINARY_OUTPUT',

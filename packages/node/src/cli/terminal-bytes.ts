@@ -38,8 +38,28 @@ export class TerminalBytes {
   }
 }
 
+/** Four bytes at a time: byte by byte it took a third of the time of `script`. */
 function isSafe(bytes: Uint8Array): boolean {
-  for (let at = 0; at < bytes.length; at++) {
+  const first = -bytes.byteOffset & 3;
+  if (bytes.length < first) return isSafeBetween(bytes, 0, bytes.length);
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + first, (bytes.length - first) >> 2);
+  if (!isSafeBetween(bytes, 0, first)) return false;
+  for (let index = 0; index < words.length; index++) {
+    const at = first + 4 * index;
+    if (!isPlain(words[index]!) && !isSafeBetween(bytes, at, at + 4)) return false;
+  }
+  return isSafeBetween(bytes, first + 4 * words.length, bytes.length);
+}
+
+/** Whether each of four bytes is printable ASCII; in doubt, no (Bit Twiddling Hacks, "Determine if a word has a byte less than n"). */
+function isPlain(word: number): boolean {
+  const deletes = word ^ 0x7f7f7f7f;
+  const odd = ((word - 0x20202020) & ~word) | ((deletes - 0x01010101) & ~deletes) | word;
+  return (odd & 0x80808080) === 0;
+}
+
+function isSafeBetween(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
     const kind = KIND[bytes[at]!]!;
     if (kind !== 0 && (kind === 1 || beginsUnsafe(bytes, at))) return false;
   }
