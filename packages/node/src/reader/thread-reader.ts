@@ -29,7 +29,9 @@ export interface ThreadReaderOptions extends ReaderOptions {
 
 /** Of the file, at a time. Fits the processor's cache. */
 const PIECE_BYTES = 256 << 10;
-/** So much in one turn of the event loop; what is behind that waits for the next one. */
+/** While recording, a look at the file takes no longer than this; what is behind that waits for the next one, or for the end. */
+const LOOK_MS = 5;
+/** At the end, between two looks at the event loop. */
 const PIECES_A_TURN = 32;
 
 /**
@@ -37,7 +39,8 @@ const PIECES_A_TURN = 32;
  *
  *   rings ──thread──> file ──in the event loop, when there is time──> scan
  *
- * The scan reads the file again (it is in the kernel's memory still): late, but nothing depends on when.
+ * The scan reads the file again (it is in the kernel's memory still), some milliseconds of each interval and the rest at the end:
+ * late, but nothing depends on when.
  */
 export class ThreadReader implements Reader {
   readonly ended: Promise<ReaderEnd>;
@@ -52,7 +55,6 @@ export class ThreadReader implements Reader {
   #timer: NodeJS.Timeout | null = null;
   #end: (end: ReaderEnd) => void = () => {};
   #threadEnded: () => void = () => {};
-  #next: NodeJS.Immediate | null = null;
   #scannedBytes = 0;
   #hasFailed = false;
   /** Somebody cut the file: what is in it is not known any more. */
@@ -112,13 +114,10 @@ export class ThreadReader implements Reader {
     this.#end({ reason: 'failed', error: this.#file.failed(errno, endBytes) });
   }
 
+  /** Where samples take all of a processor, its every instruction is dear: then the scan is left for the end. */
   #scanSome(): void {
-    if (this.#thread === null || this.#next !== null) return;
-    for (let pieces = 0; pieces < PIECES_A_TURN; pieces++) if (!this.#scanPiece(this.#thread)) return;
-    this.#next = setImmediate(() => {
-      this.#next = null;
-      this.#scanSome();
-    });
+    const end = performance.now() + LOOK_MS;
+    while (this.#thread !== null && this.#scanPiece(this.#thread)) if (performance.now() >= end) return;
   }
 
   /** False: there is nothing more. */
@@ -165,8 +164,6 @@ export class ThreadReader implements Reader {
   #close(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    if (this.#next !== null) clearImmediate(this.#next);
-    this.#next = null;
     this.#watch?.close();
     this.#watch = null;
     this.#thread?.close();

@@ -40,7 +40,7 @@ export interface RecordOptions {
    * (`histogram,max-entries=100k`), by the path of a module, or as objects. Each has its own copies of the events.
    */
   formats?: readonly (string | FormatChoice)[];
-  /** Pages of each CPU's buffer, rounded up to a power of two. Default: up to 2 MiB, as much as the user may lock. */
+  /** Pages of each CPU's buffer, rounded up to a power of two. Default: 2 MiB, or more at high rates, as far as the user may lock it. */
   mmapPages?: number;
 
   /** Path of the file, or `-` for a stream on standard output. Default `perf.data`; what is there becomes `.old`. */

@@ -11,7 +11,8 @@ import {
 } from './format-events.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
-import { ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
 export type { PlannedFormat };
 
@@ -33,7 +34,8 @@ export async function planRecording(
     planFormat(chosen, planned.slice(...events.ranges[index]!), forFormats),
   );
   const sys = options.sys ?? realSys;
-  const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
+  const rate = ringBytesPerSecond(planned);
+  const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length, rate);
   const plan = planOpen(planned, target, pages.wanted, pages.enough);
   return { plan, formats: plannedFormats, notes };
 }

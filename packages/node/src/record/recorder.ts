@@ -27,7 +27,8 @@ import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 import { SessionRecording } from './session-recording.ts';
 
 /**
@@ -54,7 +55,8 @@ export async function runRecorder(
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, target, options);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
-    const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length);
+    const rate = ringBytesPerSecond(planned);
+    const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length, rate);
     const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;

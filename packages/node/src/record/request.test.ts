@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Note } from '../session/index.ts';
-import { resolveEvents, ringPages, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { resolveEvents, samplingOptions, scopeOf, sessionTarget } from './request.ts';
 
 describe('what is asked', () => {
   test('processes win over threads, both over CPUs, all over the command', () => {
@@ -48,14 +48,6 @@ describe('what is asked', () => {
       notes.map(({ kind }) => kind),
       ['frequency-lowered'],
     );
-  });
-
-  test('rings: rounded up when asked for; else what users may lock, four times where that is little', () => {
-    assert.deepEqual(ringPages(3, 4096, 2), { wanted: 4, enough: 4 });
-    const { wanted, enough } = ringPages(undefined, 4096, 2);
-    assert.equal(wanted, enough * 4);
-    assert.deepEqual(ringPages(undefined, 4096, 4096), { wanted: enough, enough });
-    assert.ok(Number.isInteger(Math.log2(enough)));
   });
 
   test('events: none is cycles; names are parsed, and groups of several lists stay apart', async () => {

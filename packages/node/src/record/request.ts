@@ -11,9 +11,6 @@ import type { RecordOptions } from './options.ts';
 const CALL_GRAPHS: readonly unknown[] = [true, false, 'fp'];
 const DEFAULT_FREQUENCY_HZ = 4000;
 const FALLBACK_MAX_SAMPLE_RATE = 100_000;
-const DEFAULT_PAGES = 128;
-/** Of all default rings together. */
-const MOST_DEFAULT_BYTES = 64 * 2 ** 20;
 
 /** Whom the recording is about. */
 export type Scope =
@@ -110,28 +107,6 @@ function frequencyHz(wanted: number | 'max' | undefined, notes: Note[]): number 
     notes.push({ kind: 'frequency-lowered', text });
   }
   return highest;
-}
-
-export interface RingPages {
-  wanted: number;
-  /** Fewer than these are worth a word. */
-  enough: number;
-}
-
-/**
- * Pages of a ring: what was asked for. Else what perf takes, which every user may lock per CPU (512 KiB as a rule), is
- * enough; and where more may be locked, four times that: a quarter of the wake-ups, and room for a longer pause.
- */
-export function ringPages(wanted: number | undefined, pageSizeBytes: number, cpuCount: number): RingPages {
-  if (wanted !== undefined) {
-    const pages = 2 ** Math.ceil(Math.log2(wanted));
-    return { wanted: pages, enough: pages };
-  }
-  const lockableKb = kernelSetting('perf_event_mlock_kb');
-  const lockable = lockableKb === null ? DEFAULT_PAGES : (lockableKb * 1024) / pageSizeBytes - 1;
-  const enough = 2 ** Math.floor(Math.log2(Math.max(1, lockable)));
-  const fitsInTotal = enough * 4 * pageSizeBytes * cpuCount <= MOST_DEFAULT_BYTES;
-  return { wanted: fitsInTotal ? enough * 4 : enough, enough };
 }
 
 /** Events by name need the machine's PMUs, which are loaded only for them. */

@@ -13,7 +13,8 @@ import { realSys, type Sys } from '../../sys/index.ts';
 import type { HeldCommand } from '../../target/index.ts';
 import { eventsFor, eventsOfFormats, formatRequests, formatTarget, prepareEvents } from '../format-events.ts';
 import { type Launched, launch } from '../launch.ts';
-import { ringPages, type Scope, samplingOptions, scopeOf, sessionTarget } from '../request.ts';
+import { type Scope, samplingOptions, scopeOf, sessionTarget } from '../request.ts';
+import { ringPages } from '../ring-size.ts';
 import type { LiveProfileOptions } from './live-options.ts';
 
 /** Only processes and maps are recorded: a pass over the rings is made at each look, and when they fill. */
