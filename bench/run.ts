@@ -8,6 +8,7 @@ import { benchPtInterpreter } from './pt-interpreter.ts';
 import { benchPtPackets } from './pt-packets.ts';
 import { benchPtProfile } from './pt-profile.ts';
 import { benchPtWorkers } from './pt-workers.ts';
+import { benchRecordLoss } from './record-loss.ts';
 import { benchRecord } from './record-overhead.ts';
 import { benchReport } from './report.ts';
 import { benchScript } from './script.ts';
@@ -19,6 +20,7 @@ import { benchStat } from './stat.ts';
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   start: benchStart,
   record: benchRecord,
+  'record-loss': () => benchRecordLoss(),
   report: benchReport,
   script: benchScript,
   'self-monitoring': benchSelfMonitoring,

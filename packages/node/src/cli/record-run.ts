@@ -189,6 +189,7 @@ function recordOptions(args: Arguments): RecordOptions {
   set('formats', formats(args));
   set('clockId', clockId(args));
   set('mmapPages', mmapPages(args));
+  set('realtimePriority', args.number('realtime', { min: 1, max: 99 }));
   set('output', args.string('output'));
   set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));

@@ -17,6 +17,7 @@ export type RecordName =
   | 'output'
   | 'max-size'
   | 'mmap-pages'
+  | 'realtime'
   | 'buildid'
   | 'no-buildid'
   | 'no-buildid-cache'
@@ -89,6 +90,13 @@ export default defineVerb<RecordName>({
       short: 'm',
       value: 'PAGES',
       help: "each CPU's buffer, in pages or as a size such as 2M; larger loses less",
+      group: OUTPUT,
+    },
+    {
+      long: 'realtime',
+      short: 'r',
+      value: 'PRIO',
+      help: 'empty the buffers with this real-time priority (SCHED_FIFO, 1 to 99), for loaded machines',
       group: OUTPUT,
     },
     { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: OUTPUT },

@@ -12,6 +12,9 @@ const WORDS = [
   'errno',
   /** Thread id. */
   'tid',
+  /** The thread's, 15 letters at most and a NUL. */
+  'name',
+  'nameEnd',
   /** The file has whole records up to here. */
   'end',
   'rounds',
@@ -54,7 +57,7 @@ export const BLOCK = Object.fromEntries(WORDS.map((name, index) => [name, index 
   Record<BlockWord, number>
 >;
 
-export const IOVECS_OFFSET = 256;
+export const IOVECS_OFFSET = 512;
 export const EVENTS_OFFSET = IOVECS_OFFSET + 3 * 16;
 export const MOST_EVENTS = 64;
 export const RINGS_OFFSET = EVENTS_OFFSET + MOST_EVENTS * 16;

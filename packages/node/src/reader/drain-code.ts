@@ -25,6 +25,7 @@ interface Kernel {
   epollWait: number;
   gettid: number;
   munmap: number;
+  prctl: number;
   pwrite: number;
   pwritev: number;
   write: number;
@@ -41,6 +42,7 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
     epollWait: 281,
     gettid: 186,
     munmap: 11,
+    prctl: 157,
     pwrite: 18,
     pwritev: 296,
     write: 1,
@@ -53,6 +55,7 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
     epollWait: 22,
     gettid: 178,
     munmap: 215,
+    prctl: 167,
     pwrite: 68,
     pwritev: 70,
     write: 64,
@@ -64,6 +67,7 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
 const EPOLL_CTL_DEL = 2;
 /** EPOLLERR and EPOLLHUP. */
 const HUNG_UP = 0x18;
+const PR_SET_NAME = 15;
 const EINTR = 4;
 const ENOSPC = 28;
 const MARK_BYTES = 8;
@@ -120,6 +124,7 @@ function drainProgram(asm: PortableAssembler, kernel: Kernel): MachineCode {
   asm.begin();
   asm.systemCall(kernel.gettid);
   asm.store(block('tid'), 'result');
+  asm.systemCall(kernel.prctl, PR_SET_NAME, { addressOf: block('name') });
   waiting();
   events();
   commands();

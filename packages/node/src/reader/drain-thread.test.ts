@@ -202,6 +202,36 @@ describe('DrainThread', { skip }, () => {
     assert.equal(setup.rings[0]!.unreadBytes, 16);
   });
 
+  const skipRealtime = process.geteuid?.() === 0 ? false : 'only root has real-time priorities for sure';
+  test('a real-time priority is that of the thread alone', { skip: skipRealtime }, async () => {
+    using setup = new Setup(1);
+    let thread: DrainThread;
+    try {
+      thread = setup.start({ realtimePriority: 7 });
+    } catch (error) {
+      // A control group without real-time share.
+      assert.equal((error as { code?: string }).code, 'EPERM');
+      return;
+    }
+    await until(() => thread.tid > 0);
+    /** rt_priority and policy: fields 40 and 41 of proc_pid_stat(5). */
+    const scheduling = (tid: number): string[] => {
+      const text = readFileSync(`/proc/self/task/${tid}/stat`, 'latin1');
+      return text
+        .slice(text.lastIndexOf(')') + 2)
+        .split(' ')
+        .slice(37, 39);
+    };
+    assert.deepEqual(
+      [scheduling(thread.tid), scheduling(process.pid)],
+      [
+        ['7', '1'],
+        ['0', '0'],
+      ],
+    );
+    thread.close();
+  });
+
   test('where new code is forbidden, or rings have no address, there is none', () => {
     using setup = new Setup(1);
     const options = { file: setup.fd, offset: 0, mark: MARK, limitBytes: 0, flushIntervalMs: 0 };

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import type { Session, SessionRing } from '../session/index.ts';
 import { type Fd, type Mapping, type NativeCode, type Sys, SysError } from '../sys/index.ts';
 import {
@@ -14,8 +13,10 @@ import {
 } from './drain-block.ts';
 import { drainCode } from './drain-code.ts';
 
-/** A ring in which there is this part of its size already is read again at once. */
+/** A ring in which there is this part of its size already is read again at once; */
 const PRESSURE_SHARE = 1 / 8;
+/** one that is no larger than this, with anything in it: sleeping and waking takes longer than it lasts. */
+const SMALL_RING_BYTES = 64 << 10;
 /** What top and ps show, and recordings of the whole machine. */
 const THREAD_NAME = 'counterpoint';
 
@@ -29,6 +30,8 @@ export interface DrainOptions {
   limitBytes: number;
   /** Read the rings after this long without a watermark; 0 is never. */
   flushIntervalMs: number;
+  /** SCHED_FIFO with this priority, 1 to 99. */
+  realtimePriority?: number | undefined;
 }
 
 /**
@@ -94,15 +97,12 @@ export class DrainThread implements Disposable {
       for (const handle of owned) handle.close();
       throw error;
     }
-    this.#nameThread();
-  }
-
-  /** Once it has told its id, which is at once. */
-  #nameThread(): void {
+    if (options.realtimePriority === undefined) return;
     try {
-      if (this.tid > 0) writeFileSync(`/proc/self/task/${this.tid}/comm`, THREAD_NAME);
-    } catch {
-      // A name is all that is missing.
+      sys.setRealtime(this.#thread, options.realtimePriority);
+    } catch (error) {
+      this.close();
+      throw error;
     }
   }
 
@@ -127,6 +127,7 @@ export class DrainThread implements Disposable {
     this.#set('limit', Math.min(limitBytes, Number.MAX_SAFE_INTEGER));
     this.#set('one', 1);
     new Uint8Array(this.#block.buffer, BLOCK.mark, mark.length).set(mark);
+    new TextEncoder().encodeInto(THREAD_NAME, new Uint8Array(this.#block.buffer, BLOCK.name, 15));
     this.#set('ringCount', this.#session.rings.length);
     this.#session.rings.forEach((ring, index) => {
       this.#fillRing(ring, index);
@@ -143,7 +144,8 @@ export class DrainThread implements Disposable {
     set('data', mapping.address! + BigInt(data.byteOffset));
     set('dataBytes', data.length);
     set('mask', data.length - 1);
-    set('pressureBytes', Math.ceil(data.length * PRESSURE_SHARE));
+    const isSmall = data.length <= SMALL_RING_BYTES;
+    set('pressureBytes', isSmall ? 1 : Math.ceil(data.length * PRESSURE_SHARE));
     set('tail', ring.tail);
   }
 

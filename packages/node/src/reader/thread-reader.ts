@@ -25,6 +25,7 @@ export interface ThreadReaderOptions extends ReaderOptions {
   /** The file's size that is to be told. */
   limitBytes: number;
   onLimit(): void;
+  realtimePriority?: number | undefined;
 }
 
 /** Of the file, at a time. Fits the processor's cache. */

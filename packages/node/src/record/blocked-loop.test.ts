@@ -96,6 +96,7 @@ test('a worker that is terminated while it records leaves no thread, no descript
     const execArgv = ['--conditions=counterpoint-source'];
     const worker = new Worker(${JSON.stringify(join(directory, 'worker.mjs'))}, { execArgv });
     await new Promise((resolve, reject) => { worker.once('message', resolve); worker.once('error', reject); });
+    for (let i = 0; i < 500 && left().threads === 0; i++) await sleep(10);
     const during = left();
     await worker.terminate();
     for (let i = 0; i < 500 && !nothing(left()); i++) await sleep(10);

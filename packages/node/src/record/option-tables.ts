@@ -47,6 +47,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   clockId: oneOf(...CLOCKS),
   formats: listOf(either(TEXT, OBJECT), 'a list of sampling formats'),
   mmapPages: wholeNumberFrom(1, MOST_PAGES),
+  realtimePriority: wholeNumberFrom(1, 99),
   output: TEXT,
   delayMs: TIME_MS,
   maxSizeBytes: wholeNumberFrom(1),

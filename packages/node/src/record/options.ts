@@ -43,6 +43,12 @@ export interface RecordOptions {
   /** Pages of each CPU's buffer, rounded up to a power of two. Default: 2 MiB, or more at high rates, as far as the user may lock it. */
   mmapPages?: number;
 
+  /**
+   * What empties the buffers runs before everything else (SCHED_FIFO, 1 to 99), for loaded machines. For files without sampling
+   * formats; needs CAP_SYS_NICE or a limit of RLIMIT_RTPRIO.
+   */
+  realtimePriority?: number;
+
   /** Path of the file, or `-` for a stream on standard output. Default `perf.data`; what is there becomes `.old`. */
   output?: string;
   /** Begin so many milliseconds after the target. */

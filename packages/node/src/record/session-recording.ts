@@ -1,4 +1,5 @@
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import { CounterpointError } from '@counterpoint/core/base';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
@@ -16,7 +17,7 @@ import {
   takenLoss,
   takenNote,
 } from '../session/index.ts';
-import type { Sys } from '../sys/index.ts';
+import { type Sys, SysError } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import { closingRecords } from './closing-records.ts';
@@ -231,7 +232,7 @@ export class SessionRecording {
 
   /** A thread beside the event loop where that can be, and the output is a file that nobody else writes. */
   #startReader(): Reader {
-    const { sys, session, options, output } = this.#parts;
+    const { sys, session, options, output, notes } = this.#parts;
     const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
     const file = output.drained?.() ?? null;
     if (file !== null) {
@@ -239,9 +240,15 @@ export class SessionRecording {
         flushIntervalMs,
         limitBytes: options.maxSizeBytes ?? Number.POSITIVE_INFINITY,
         onLimit: () => this.#stop('size-limit'),
+        realtimePriority: options.realtimePriority,
       });
-      if (reader.start()) return reader;
+      if (startWithPriority(reader, options.realtimePriority)) return reader;
     }
+    if (options.realtimePriority !== undefined)
+      addNote(notes, {
+        kind: 'no-realtime',
+        text: 'no real-time priority here: only files are written by a thread of their own, and without sampling formats',
+      });
     const reader = new RingReader(sys, session, this.#scan, this.#limitedSink(), { flushIntervalMs });
     reader.start();
     return reader;
@@ -463,6 +470,19 @@ export class SessionRecording {
       error:
         stop.error === null ? null : stop.error instanceof Error ? stop.error : new Error(String(stop.error)),
     };
+  }
+}
+
+function startWithPriority(reader: ThreadReader, priority: number | undefined): boolean {
+  try {
+    return reader.start();
+  } catch (error) {
+    if (priority === undefined || !(error instanceof SysError) || error.code !== 'EPERM') throw error;
+    throw new CounterpointError(
+      'ERR_REALTIME',
+      `this user may not have the real-time priority ${priority}`,
+      'Give CAP_SYS_NICE or raise its limit (ulimit -r), or record without -r.',
+    );
   }
 }
 

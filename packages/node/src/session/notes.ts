@@ -25,6 +25,7 @@ export interface Note {
     | 'format-memory'
     | 'events-taken'
     | 'no-callchains'
+    | 'no-realtime'
     | 'probe-children';
   text: string;
 }

@@ -207,6 +207,7 @@ export class FakeSys extends FakeBpf implements Sys {
     throw new SysError('pthread_create', constants.errno.EAGAIN);
   }
   joinThread(): void {}
+  setRealtime(): void {}
   eventFd(): Fd {
     return this.#fd();
   }

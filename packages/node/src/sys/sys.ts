@@ -150,6 +150,8 @@ export interface ThreadCalls {
   startThread(code: NativeCode, argument: bigint): bigint;
   /** Blocks until the thread has ended. Once for each. */
   joinThread(thread: bigint): void;
+  /** SCHED_FIFO: nothing with a lower priority runs on a CPU where this thread could. */
+  setRealtime(thread: bigint, priority: number): void;
   /** A counter that is readable while it is not 0; reading resets it. Does not block. */
   eventFd(): Fd;
   /** `readEnd` is a bare number for whom it is given to. */
