@@ -145,7 +145,8 @@ export class SessionRecording {
     if (reason === 'command-exited' || commandGraceMs === Number.POSITIVE_INFINITY) return await held.exited;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, commandGraceMs, null);
+      // On a busy machine it has ended by then, and the event loop has not told of it yet: that comes between the two.
+      timer = setTimeout(() => setImmediate(resolve, null), commandGraceMs);
     });
     const exit = await Promise.race([held.exited, patience]);
     clearTimeout(timer);
