@@ -224,6 +224,9 @@ class Run {
     // Nothing but its end is due in that time.
     const isUndisturbed = intervalMs === undefined && control?.switching === undefined;
     if (end !== null && isUndisturbed) await end.whileYoung(stop.reason);
+    // The counters of others go on after the command: Node takes longer to tell of its end than a short one lasts.
+    if (isUndisturbed && end?.endNs != null && scope.kind !== 'command')
+      for (const session of sessions) session.stop();
     const stopped =
       intervalMs === undefined ? await stop.reason : await this.#countIntervals(intervalMs, stop);
     // perf ends its command, too, where it stops before it.
