@@ -6,6 +6,7 @@
  *   nodes  5 6 5 6 5 8 | 8 2 … | 9 | …
  */
 import type { CodeGraph } from './code-graph.ts';
+import { EFFECT_COUNT } from './step-facts.ts';
 import type { StepTable } from './step-table.ts';
 
 /** Steps between two readings. */
@@ -38,7 +39,8 @@ export class StepPaths {
 
   /** Where in `nodes` the path of a slot is. May replace `nodes`. */
   placeOf(slot: number): number {
-    const place = this.#steps.table[slot + 1]!;
+    const { table, effects } = this.#steps;
+    const place = effects[table[slot + 1]! + EFFECT_COUNT]!;
     return place !== 0 ? place : this.#add(slot);
   }
 
@@ -67,7 +69,8 @@ export class StepPaths {
     });
     nodes[place] = at - place;
     this.#used = at + 1;
-    this.#steps.table[slot + 1] = place;
+    const { table, effects } = this.#steps;
+    effects[table[slot + 1]! + EFFECT_COUNT] = place;
     return place;
   }
 }

@@ -26,18 +26,22 @@ import {
 } from './edge-cache.ts';
 import type { RowStack } from './row-stack.ts';
 import {
-  EFFECT_FACTS,
+  EFFECT_COUNT,
   EFFECT_PUSHES,
-  EFFECT_ROW,
-  FACT_ALL_USED_SHIFT,
-  FACT_PEAK_MASK,
-  FACT_PEAK_SHIFT,
-  FACT_POP_SHIFT,
-  FACT_PUSHES_MASK,
-  FACT_REST_SHIFT,
-  FACT_STOP,
+  EFFECT_RARE_FACTS,
+  EFFECT_RARE_PUSHES,
   NO_OUTCOMES,
+  RARE_PEAK_SHIFT,
+  RARE_PUSHES_MASK,
   ROW_STACK_MASK,
+  STEP_PEAK_MASK,
+  STEP_PEAK_SHIFT,
+  STEP_POP,
+  STEP_PUSHES_MASK,
+  STEP_PUSHES_SHIFT,
+  STEP_REST_MASK,
+  STEP_ROW_MASK,
+  STEP_STOP,
 } from './step-facts.ts';
 
 /** What becomes of CYC packets: passed over, left to whoever keeps the time, or written into the log as CYCLES_LOGGED - cycles. */
@@ -127,12 +131,13 @@ export function runSteps(
         else log[logged++] = records[at + EDGE_NODE]!;
         const next = records[at + EDGE_NEXT]!;
         row = next & ~EDGE_CALLS_MASK;
-        const lastCall = at + EDGE_CALLS + (next & EDGE_CALLS_MASK);
-        for (let call = at + EDGE_CALLS; call < lastCall; call++) {
-          stack[top] = records[call]!;
-          top = (top + 1) & ROW_STACK_MASK;
-          if (depth < RETURN_STACK_ENTRIES) depth++;
-        }
+        // As above: written whether there are any or not.
+        const pushes = next & EDGE_CALLS_MASK;
+        stack[top] = records[at + EDGE_CALLS]!;
+        stack[(top + 1) & ROW_STACK_MASK] = records[at + EDGE_CALLS + 1]!;
+        top = (top + pushes) & ROW_STACK_MASK;
+        depth += pushes;
+        if (depth > RETURN_STACK_ENTRIES) depth = RETURN_STACK_ENTRIES;
         ipLo = lo;
         ipHi = hi;
         hasTarget = true;
@@ -160,36 +165,40 @@ export function runSteps(
       continue;
     }
     const slot = row + byte;
-    const effect = table[slot]!;
-    if (effect === 0) break;
-    const facts = effects[effect + EFFECT_FACTS]!;
-    const pops = (facts >>> FACT_POP_SHIFT) & 1;
-    // Of the rest nothing depends on what kind of step it is.
-    if (depth < pops || (facts & FACT_STOP) !== 0) break;
-    if (!isLogging) table[slot + 1] = table[slot + 1]! + 1;
+    const step = table[slot]!;
+    if (step === 0) break;
+    const pops = step & STEP_POP;
+    // Of the rest nothing depends on what kind of step it is, and what is next on nothing but this one number.
+    if (depth < pops || (step & STEP_STOP) !== 0) break;
+    const effect = table[slot + 1]!;
+    if (!isLogging) effects[effect + EFFECT_COUNT] = effects[effect + EFFECT_COUNT]! + 1;
     else if (logged > mostLogged) break;
     else log[logged++] = slot;
-    const room = RETURN_STACK_ENTRIES - ((facts >>> FACT_PEAK_SHIFT) & FACT_PEAK_MASK);
-    if (depth > room) depth = room;
-    const pushes = facts & FACT_PUSHES_MASK;
-    const firstPush = effect + EFFECT_PUSHES;
-    if (facts >= 0) {
+    // Who pops pushes nothing.
+    const called = stack[(top - 1) & ROW_STACK_MASK]!;
+    let pushes = (step >>> STEP_PUSHES_SHIFT) & STEP_PUSHES_MASK;
+    let peak = (step >>> STEP_PEAK_SHIFT) & STEP_PEAK_MASK;
+    if (step >= 0) {
       // What is written above the top is not used.
-      stack[top] = effects[firstPush]!;
-      stack[(top + 1) & ROW_STACK_MASK] = effects[firstPush + 1]!;
-      stack[(top + 2) & ROW_STACK_MASK] = effects[firstPush + 2]!;
-    } else
+      stack[top] = effects[effect + EFFECT_PUSHES]!;
+      stack[(top + 1) & ROW_STACK_MASK] = effects[effect + EFFECT_PUSHES + 1]!;
+      stack[(top + 2) & ROW_STACK_MASK] = effects[effect + EFFECT_PUSHES + 2]!;
+    } else {
+      const facts = effects[effect + EFFECT_RARE_FACTS]!;
+      pushes = facts & RARE_PUSHES_MASK;
+      peak = facts >>> RARE_PEAK_SHIFT;
       for (let push = 0; push < pushes; push++)
-        stack[(top + push) & ROW_STACK_MASK] = effects[firstPush + push]!;
-    top = (top + pushes) & ROW_STACK_MASK;
+        stack[(top + push) & ROW_STACK_MASK] = effects[effect + EFFECT_RARE_PUSHES + push]!;
+    }
+    const room = RETURN_STACK_ENTRIES - peak;
+    if (depth > room) depth = room;
+    top = (top + pushes - pops) & ROW_STACK_MASK;
     depth += pushes - pops;
-    // The row that it leads to is put on top, and taken from there unless it is that of a call below.
-    stack[top] = effects[effect + EFFECT_ROW]!;
-    top = (top - pops) & ROW_STACK_MASK;
-    row = stack[top]!;
+    row = step & STEP_ROW_MASK;
+    row ^= (row ^ called) & -pops;
     position += mask & 1;
-    rest = (facts >>> FACT_REST_SHIFT) & 0xff;
-    mask = -((facts >>> FACT_ALL_USED_SHIFT) & 1) & 0xff;
+    rest = step & STEP_REST_MASK;
+    mask = ((rest - 1) >> 8) & 0xff;
   }
   if (hasTarget) lastIp.set(ipLo, ipHi);
   calls.top = top;

@@ -7,15 +7,15 @@ import { type NodeListener, NodeTrail, type PathListener } from './node-trail.ts
 import { RowStack } from './row-stack.ts';
 import { runSteps, StepRegisters } from './run-steps.ts';
 import {
-  EFFECT_FACTS,
-  EFFECT_PUSHES,
-  EFFECT_ROW,
-  FACT_PEAK_MASK,
-  FACT_PEAK_SHIFT,
-  FACT_POP_SHIFT,
-  FACT_PUSHES_MASK,
+  EFFECT_COUNT,
+  EFFECT_RARE_FACTS,
+  EFFECT_RARE_PUSHES,
   NO_OUTCOMES,
+  RARE_PEAK_SHIFT,
+  RARE_PUSHES_MASK,
   restOf,
+  STEP_POP,
+  STEP_ROW_MASK,
 } from './step-facts.ts';
 import { type OutcomeCounts, StepTable } from './step-table.ts';
 
@@ -226,8 +226,8 @@ export class StepRunner {
     const steps = this.#steps;
     const registers = this.#registers;
     const slot = registers.row + registers.outcomes;
-    const effect = steps.table[slot]!;
-    if (effect === 0) {
+    const step = steps.table[slot]!;
+    if (step === 0) {
       if ((this.isFull || this.#graph.isFull) && !isFinal) return false;
       steps.build(registers.row, registers.outcomes);
       return true;
@@ -236,20 +236,22 @@ export class StepRunner {
       this.trail.flush();
       return true;
     }
-    const { effects } = steps;
-    const facts = effects[effect + EFFECT_FACTS]!;
-    if (((facts >>> FACT_POP_SHIFT) & 1) !== 0) {
-      this.#stopBeforeReturn(restOf(facts));
+    if ((step & STEP_POP) !== 0) {
+      this.#stopBeforeReturn(restOf(step));
       return false;
     }
+    // Those that stop are rare ones.
+    const { effects } = steps;
+    const effect = steps.table[slot + 1]!;
+    const facts = effects[effect + EFFECT_RARE_FACTS]!;
     if (this.trail !== null) this.trail.addStep(slot);
-    else steps.table[slot + 1]! += 1;
-    this.#calls.makeRoom((facts >>> FACT_PEAK_SHIFT) & FACT_PEAK_MASK);
-    const firstPush = effect + EFFECT_PUSHES;
-    const lastPush = firstPush + (facts & FACT_PUSHES_MASK);
+    else effects[effect + EFFECT_COUNT]! += 1;
+    this.#calls.makeRoom(facts >>> RARE_PEAK_SHIFT);
+    const firstPush = effect + EFFECT_RARE_PUSHES;
+    const lastPush = firstPush + (facts & RARE_PUSHES_MASK);
     for (let push = firstPush; push < lastPush; push++) this.#calls.push(effects[push]!);
-    registers.row = effects[effect + EFFECT_ROW]!;
-    registers.outcomes = restOf(facts);
+    registers.row = step & STEP_ROW_MASK;
+    registers.outcomes = restOf(step);
     return false;
   }
 

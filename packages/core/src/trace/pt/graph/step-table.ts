@@ -4,37 +4,44 @@
  * A TNT byte is `..1bbb..0`: read as an index it already says how many outcomes it has, and which. So a node that was executed
  * has a row of 256 numbers, two to a byte:
  *
- *   row + byte      where in `effects` its record is; 0: not worked out yet
- *   row + byte + 1  how often this was done; or, where steps are written down in their order, where StepPaths has its nodes
+ *   row + byte      the step, as one number; 0: not worked out yet
+ *   row + byte + 1  where in `effects` its record is
  *
- * A record says where the step leads, and what it leaves behind on the call stack or must take from it. All are alike, so that the loop
- * need not ask what is before it: which is next cannot be foreseen, and a wrong guess costs a processor more than all the rest.
+ * The number is all that the next step depends on, so that it waits for one load. The record has what it leaves behind on the call stack,
+ * and how often it was done (or, where steps are written down in their order, where StepPaths has its nodes):
  *
- *   effects  [ facts, row, push 0, push 1, push 2, … ]        facts: pushes, pop, stop, rest, peak
+ *   step     rare | stop | peak, pushes | row | rest, pop          row: a multiple of 256
+ *   effects  [ count, push 0, push 1, push 2 ]                     rare: [ count, peak and pushes, push 0, push 1, … ]
+ *
+ * All are alike, so that the loop need not ask what is before it: which is next cannot be foreseen, and a wrong guess costs a processor
+ * more than all the rest.
  *
  * `peak` is how many calls lay on the stack in between: with a full stack the oldest ones fell out, also for calls that have
  * returned since.
  *
  *     neither  go on at `row` after the pushes, which are rows, too
  *     pop      the node of `row` returned, and its call came before this step: take a row from the stack, and give it the
- *              outcomes that are left, as a TNT byte (`rest`)
+ *              outcomes that are left, as a TNT byte (`rest`); it pushes nothing
  *     stop     at `row` the trace must say something that is no TNT (or is wrong): up to here and no further; `rest` is left
  */
 import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
 import { type CodeGraph, END_CONDITIONAL, END_RETURN } from './code-graph.ts';
 import {
-  EFFECT_FACTS,
+  EFFECT_COUNT,
   EFFECT_LENGTH,
   EFFECT_PUSHES,
-  EFFECT_ROW,
-  FACT_ALL_USED_SHIFT,
-  FACT_PEAK_SHIFT,
-  FACT_POP_SHIFT,
-  FACT_RARE,
-  FACT_REST_SHIFT,
-  FACT_STOP,
+  EFFECT_RARE_FACTS,
+  EFFECT_RARE_PUSHES,
+  EFFECT_SHIFT,
   MOST_USUAL_PUSHES,
   NO_OUTCOMES,
+  RARE_PEAK_SHIFT,
+  STEP_PEAK_MASK,
+  STEP_PEAK_SHIFT,
+  STEP_POP,
+  STEP_PUSHES_SHIFT,
+  STEP_RARE,
+  STEP_STOP,
 } from './step-facts.ts';
 
 export const ROW_LENGTH = 256;
@@ -44,8 +51,8 @@ const FIRST_ROWS = 256;
 /** 64 MiB; with more nodes than that the table is emptied and begins again. */
 const MOST_ROWS = 1 << 16;
 const FIRST_EFFECTS = 4096;
-/** 32 MiB: a million steps. */
-const MOST_EFFECTS = 1 << 23;
+/** 16 MiB: a million steps. */
+const MOST_EFFECTS = 1 << 22;
 /** Rows, or their effects, that the last packet before it is emptied may need: some calls for each of its outcomes. */
 const SPARE_ROWS = 1 << 10;
 const SPARE_EFFECTS = 1 << 10;
@@ -73,6 +80,8 @@ export class StepTable {
   #nodeOfRow = new Int32Array(FIRST_ROWS);
   #rowOfNode = new Int32Array(FIRST_ROWS);
   #effectsUsed = EFFECT_LENGTH;
+  /** By record: the slot of its step. */
+  #slotOfEffect = new Int32Array(FIRST_EFFECTS >>> EFFECT_SHIFT);
   // What #follow leaves.
   #node = 0;
   #rest = 0;
@@ -108,33 +117,37 @@ export class StepTable {
   build(row: number, byte: number): number {
     const kind = this.#follow(this.nodeOf(row), byte);
     const after = this.rowOf(this.#node);
-    const effect = this.#addEffect(kind, this.#rest, after);
-    this.table[row + byte] = effect;
-    return effect;
+    const step = this.#addEffect(row + byte, kind, this.#rest, after);
+    this.table[row + byte] = step;
+    return step;
   }
 
   /** Add what was done since the last time, by node. Counting begins at 0 again. */
   drain({ executed, taken }: OutcomeCounts): void {
-    const { table } = this;
+    const { effects } = this;
+    const slots = this.#slotOfEffect;
     const way = this.#way;
-    for (let row = ROW_LENGTH; row < this.#used; row += ROW_LENGTH)
-      for (let byte = NO_OUTCOMES + 2; byte < ROW_LENGTH; byte += 2) {
-        const count = table[row + byte + 1]! >>> 0;
-        if (count === 0) continue;
-        table[row + byte + 1] = 0;
-        this.#follow(this.nodeOf(row), byte);
-        for (let at = 0; at < this.#wayLength; at++) {
-          const node = way[at]! >>> 1;
-          executed[node]! += count;
-          if ((way[at]! & 1) !== 0) taken[node]! += count;
-        }
+    for (let effect = EFFECT_LENGTH; effect < this.#effectsUsed; effect += EFFECT_LENGTH) {
+      const slot = slots[effect >>> EFFECT_SHIFT]!;
+      // The rest of a long record has none.
+      if (slot === 0) continue;
+      const count = effects[effect + EFFECT_COUNT]! >>> 0;
+      if (count === 0) continue;
+      effects[effect + EFFECT_COUNT] = 0;
+      this.#follow(this.nodeOf(slot), slot & BYTE_MASK);
+      for (let at = 0; at < this.#wayLength; at++) {
+        const node = way[at]! >>> 1;
+        executed[node]! += count;
+        if ((way[at]! & 1) !== 0) taken[node]! += count;
       }
+    }
   }
 
   /** Forget all steps. Rows from before are void. */
   clear(): void {
     this.table.fill(0, 0, this.#used);
     this.#rowOfNode.fill(0);
+    this.#slotOfEffect.fill(0);
     this.#used = ROW_LENGTH;
     this.#effectsUsed = EFFECT_LENGTH;
   }
@@ -192,26 +205,33 @@ export class StepTable {
     return row;
   }
 
-  #addEffect(kind: number, rest: number, row: number): number {
+  /** The step of a slot, with a record of its own, as a number. */
+  #addEffect(slot: number, kind: number, rest: number, row: number): number {
     // More than fit fall out at once.
     const pushes = this.#pushes.slice(-RETURN_STACK_ENTRIES).map((node) => this.rowOf(node));
+    const peak = Math.min(this.#peak, RETURN_STACK_ENTRIES);
+    const isRare = kind === STOP || pushes.length > MOST_USUAL_PUSHES || peak > STEP_PEAK_MASK;
+    const firstPush = isRare ? EFFECT_RARE_PUSHES : EFFECT_PUSHES;
     const effect = this.#effectsUsed;
-    const length = EFFECT_PUSHES + Math.max(pushes.length, MOST_USUAL_PUSHES);
-    const end = effect + Math.ceil(length / EFFECT_LENGTH) * EFFECT_LENGTH;
-    if (end > this.effects.length) this.effects = grown(this.effects, Math.max(this.effects.length * 2, end));
+    const end = effect + Math.ceil((firstPush + pushes.length) / EFFECT_LENGTH) * EFFECT_LENGTH;
+    if (end > this.effects.length) {
+      this.effects = grown(this.effects, Math.max(this.effects.length * 2, end));
+      this.#slotOfEffect = grown(this.#slotOfEffect, this.effects.length >>> EFFECT_SHIFT);
+    }
     const { effects } = this;
-    const isUsed = rest === NO_OUTCOMES;
-    effects[effect + EFFECT_FACTS] =
-      pushes.length |
-      (kind === POP ? 1 << FACT_POP_SHIFT : 0) |
-      (isUsed ? 1 << FACT_ALL_USED_SHIFT : rest << FACT_REST_SHIFT) |
-      (Math.min(this.#peak, RETURN_STACK_ENTRIES) << FACT_PEAK_SHIFT) |
-      (kind === STOP ? FACT_STOP : 0) |
-      (kind === STOP || pushes.length > MOST_USUAL_PUSHES ? FACT_RARE : 0);
-    effects[effect + EFFECT_ROW] = row;
-    effects.set(pushes, effect + EFFECT_PUSHES);
+    effects[effect + EFFECT_COUNT] = 0;
+    if (isRare) effects[effect + EFFECT_RARE_FACTS] = pushes.length | (peak << RARE_PEAK_SHIFT);
+    effects.set(pushes, effect + firstPush);
+    this.#slotOfEffect[effect >>> EFFECT_SHIFT] = slot;
     this.#effectsUsed = end;
-    return effect;
+    this.table[slot + 1] = effect;
+    return (
+      row |
+      (rest === NO_OUTCOMES ? 0 : rest) |
+      (kind === POP ? STEP_POP : 0) |
+      (isRare ? STEP_RARE : (pushes.length << STEP_PUSHES_SHIFT) | (peak << STEP_PEAK_SHIFT)) |
+      (kind === STOP ? STEP_STOP : 0)
+    );
   }
 }
 
