@@ -68,6 +68,9 @@ test('counters of others stop as the command is seen to end, not when the event 
   });
   assert.equal(exit?.code, 0);
   // The last times are taken after the event loop has told.
-  assert.ok(calls.includes('disable') && calls.indexOf('disable') < calls.lastIndexOf('times'), calls.join(' '));
+  assert.ok(
+    calls.includes('disable') && calls.indexOf('disable') < calls.lastIndexOf('times'),
+    calls.join(' '),
+  );
   assert.ok(total.events[0]!.count.value > 0n);
 });
