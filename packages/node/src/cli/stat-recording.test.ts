@@ -125,7 +125,7 @@ describe('stat record and stat report', () => {
       `perf ${record} | ${ours.join(' ')} ${report}`,
       `${ours.join(' ')} ${record} | ${ours.join(' ')} ${report}`,
     ])
-      assert.match(shell(line), /[\d.]+ msec task-clock .*\n\n +[\d.]+ seconds time elapsed/, line);
+      assert.match(shell(line), /[\d.]+ msec task-clock(?::u)? .*\n\n +[\d.]+ seconds time elapsed/, line);
   });
 
   test('the answer in JSON; other places than were recorded', { skip: whole }, async (t) => {
