@@ -110,8 +110,9 @@ describe('stat record and stat report', () => {
     assert.equal(counts.length, 3, theirs);
     const answer = JSON.parse((await counterpoint('stat', 'report', '--json', '-i', file)).out);
     assert.equal(answer.runs.length, 3);
-    // perf prints the mean so far, cut to a whole number.
-    assert.equal(counts[2], Math.floor(answer.rows[0].value));
+    // perf prints the mean so far, cut to a whole number; its mean of 45, 46 and 47 may be a little less than 46.
+    const mean = answer.rows[0].value;
+    assert.ok(counts[2]! > mean - 1.01 && counts[2]! <= mean, `${counts[2]} and ${mean}`);
   });
 
   test('through a pipe, both ways', { skip: perfIsMissing() }, () => {
