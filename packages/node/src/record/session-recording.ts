@@ -1,9 +1,20 @@
-import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import {
+  PERF_RECORD_AUX,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FINISHED_ROUND,
+  PERF_RECORD_FORK,
+  PERF_RECORD_MMAP,
+  PERF_RECORD_MMAP2,
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+} from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
-import { RecordScan } from '@counterpoint/core/ring';
+import { RecordScan, TimeRange } from '@counterpoint/core/ring';
 import { type DrainedFile, type Reader, RingReader, type RoundSink, ThreadReader } from '../reader/index.ts';
 import {
   addNote,
@@ -62,6 +73,17 @@ interface Stop {
   error: unknown;
 }
 
+/** Types of the kernel's records that come after the last sample, too, of which only the time matters. */
+const TIMED_TYPES: readonly number[] = [
+  PERF_RECORD_MMAP,
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_FORK,
+  PERF_RECORD_AUX,
+  PERF_RECORD_SWITCH,
+  PERF_RECORD_SWITCH_CPU_WIDE,
+];
+
 /** It ended by something that nobody wanted. A stream that its reader has closed is the caller's own will. */
 function isMishap({ reason, error }: Stop): boolean {
   return reason === 'write-error' && (error as { code?: unknown } | null)?.code !== 'ERR_STREAM_CLOSED';
@@ -82,6 +104,8 @@ export class SessionRecording {
   readonly #taken: TakenEvents | null;
   readonly #takenProcesses: TakenProcess[] = [];
   readonly #scan: RecordScan;
+  /** Of the kernel's records that are no samples. */
+  readonly #sidebandTimes = new TimeRange();
   #reader: Reader | null = null;
   /** The latest rounds, oldest first. */
   readonly #rounds: { begin: number; samplesBefore: number }[] = [];
@@ -363,12 +387,13 @@ export class SessionRecording {
     const first = new SampleLayout(session.events[0]!.attr);
     const layoutAt = layoutFinder(session.events);
     const cut = cutChains(session.events);
+    const looked = new Set([
+      PERF_RECORD_MMAP2,
+      ...(this.#taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
+      ...LOSS_TYPES,
+    ]);
     return new RecordScan(
-      [
-        PERF_RECORD_MMAP2,
-        ...(this.#taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
-        ...LOSS_TYPES,
-      ],
+      [...looked, ...TIMED_TYPES],
       (type, view, offset, size) => {
         if (type === PERF_RECORD_SAMPLE) {
           const event = cut?.eventOfCut(view, offset) ?? null;
@@ -379,7 +404,12 @@ export class SessionRecording {
           this.#taken?.beginPass();
           return;
         }
-        const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
+        const layout = layoutAt(view, offset + size);
+        const timeAt = offset + size - layout.timeFromEnd;
+        if (layout.timeFromEnd > 0)
+          this.#sidebandTimes.add(view.getUint32(timeAt, true), view.getUint32(timeAt + 4, true));
+        if (!looked.has(type)) return;
+        const record = decodeRecord(view, offset, size, layout);
         if (type === PERF_RECORD_MMAP2) this.#addMap(record);
         this.#taken?.add(record);
         this.#loss.add(record, this.#cpuOf(record));
@@ -411,7 +441,7 @@ export class SessionRecording {
     for (const cut of hiddenCuts(session.events)) untold.add(cut);
     this.#loss.ledger.addEntries(untold.list());
     const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
-    const time = this.#scan.sampleTimes.get()?.last ?? 0n;
+    const time = this.#lastTimeNs();
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
       const losses = [...formatLosses, { events: [], entries: untold.list() }];
@@ -424,6 +454,13 @@ export class SessionRecording {
     }
     const unwritten = unread + this.#samplesAfter(this.#roundsEnd);
     if (unwritten > 0) this.#loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
+  }
+
+  /** Of the newest record: what is written last is not before anything that a reader has already handed out. */
+  #lastTimeNs(): bigint {
+    const lastSampleNs = this.#scan.sampleTimes.get()?.last ?? 0n;
+    const lastSidebandNs = this.#sidebandTimes.get()?.last ?? 0n;
+    return lastSampleNs > lastSidebandNs ? lastSampleNs : lastSidebandNs;
   }
 
   /** Samples that were written, and then cut off again at `roundsEnd`. */

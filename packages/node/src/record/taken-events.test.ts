@@ -1,6 +1,7 @@
 /** A program that the kernel does not let anybody watch who began it: what a recording then says. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,8 +16,9 @@ import { memorySource } from '@counterpoint/core/base';
 import { openPerfData } from '@counterpoint/core/perfdata';
 import { collectStats } from '@counterpoint/core/query';
 import type { PerfRecord } from '@counterpoint/core/records';
+import { canMonitorAll } from '../probe/index.ts';
 import { TakenEvents } from '../session/index.ts';
-import { liveHandles } from '../sys/index.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
 import { skipSpecial, specialProgram } from '../test/special-program.ts';
 import { LiveProfile, type RecordOptions, record } from './index.ts';
 
@@ -73,6 +75,20 @@ describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
     );
   });
 
+  test('what the file says of it is no older than what was read before', async () => {
+    // Samples at the beginning alone (a child uses far less than 40 ms of processor time), and then rounds of other records.
+    const spin = 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done';
+    const result = await run({
+      events: 'cpu-clock/period=40000000/',
+      command: ['sh', '-c', `${shell} -c :; ${spin}; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done`],
+    });
+    assert.ok(result.samples > 0);
+    assert.equal(result.loss.filter(({ kind }) => kind === 'events-taken').length, 1);
+    const stats = await collectStats(await openPerfData(memorySource(new Uint8Array(readFileSync(output)))));
+    assert.equal(stats.loss.filter(({ kind }) => kind === 'events-taken').length, 1);
+    assert.deepEqual(stats.damage, []);
+  });
+
   test('a process that was there before', async () => {
     const child = spawn('sh', ['-c', `read go; exec ${shell} -c 'sleep 60'`], {
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -81,6 +97,21 @@ describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
       const result = await run({ pids: [child.pid!], onStart: () => void child.stdin.write('\n') });
       assert.equal(result.stopped, 'target-ended');
       assert.equal((await lossInFile()).length, 1);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+
+  test('one that runs already is refused, in words', {
+    skip: canMonitorAll(realSys.effectiveCapabilities()) && 'whoever may watch everybody may watch it',
+  }, async () => {
+    const child = spawn(shell, ['-c', 'echo; read end'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    try {
+      await once(child.stdout!, 'data');
+      await assert.rejects(run({ pids: [child.pid!], events: 'cpu-clock:u' }), {
+        code: 'ERR_PERF_PERMISSION',
+        message: /a process of yours that the kernel guards.*more rights/,
+      });
     } finally {
       child.kill('SIGKILL');
     }
