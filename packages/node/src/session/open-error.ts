@@ -99,6 +99,7 @@ function wantedRight({ name, attr, task }: RefusedOpen): Wanted {
   if (task === -1) return 'whole-cpus';
   // Whatever the level is: it takes the right to trace the process.
   if (!isOwn(task)) return 'other-process';
+  if (isGuarded(task)) return 'guarded-process';
   return attr.flags.excludeKernel === 0 ? 'kernel-code' : 'own-code';
 }
 
@@ -108,5 +109,16 @@ function isOwn(task: number): boolean {
     return process.getuid?.() === 0 || statSync(`/proc/${task}`).uid === process.getuid?.();
   } catch {
     return true;
+  }
+}
+
+/** The kernel shows what is private of such a process as root's, whoever owns the process. */
+function isGuarded(task: number): boolean {
+  try {
+    // Root is refused for something else.
+    if (process.getuid?.() === 0) return false;
+    return statSync(`/proc/${task}/environ`).uid !== statSync(`/proc/${task}`).uid;
+  } catch {
+    return false;
   }
 }

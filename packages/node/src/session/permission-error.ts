@@ -16,6 +16,7 @@ export type Wanted =
   | 'kernel-code'
   | 'whole-cpus'
   | 'other-process'
+  | 'guarded-process'
   | 'tracepoint'
   | 'uprobe'
   | 'kprobe'
@@ -58,6 +59,8 @@ const WANTED_TEXT: Readonly<Record<Wanted, string>> = {
   'kernel-code': "the kernel's code",
   'whole-cpus': 'whole CPUs',
   'other-process': 'a process of another user',
+  'guarded-process':
+    'a process of yours that the kernel guards: its program has more rights than you (file capabilities, set-user-id), or asked for it (PR_SET_DUMPABLE)',
   tracepoint: 'tracepoints',
   uprobe: 'functions of programs (uprobes)',
   kprobe: 'functions of the kernel (kprobes)',
@@ -70,6 +73,7 @@ const ALLOWED_AT: Readonly<Record<Wanted, number>> = {
   'kernel-code': 1,
   'whole-cpus': 0,
   'other-process': Number.POSITIVE_INFINITY,
+  'guarded-process': Number.POSITIVE_INFINITY,
   tracepoint: -1,
   // perf_uprobe_event_init and perf_kprobe_event_init ask for a capability whatever the level is.
   uprobe: Number.NEGATIVE_INFINITY,
@@ -140,6 +144,7 @@ function remedyFor(
       ? `${others} ftrace:function needs the kernel to change its own code, as does: echo function > /sys/kernel/tracing/current_tracer`
       : others;
   }
+  if (wanted === 'guarded-process') return `Run it as root or with ${missing}.`;
   const level = ALLOWED_AT[wanted];
   const ways = [`Run it as root or with ${missing}.`];
   if (wanted === 'uprobe' && missing === 'CAP_PERFMON' && !uprobesNeedAdmin(kernelRelease))
