@@ -1,4 +1,6 @@
+import { PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
+import { canMonitorAll } from '../probe/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 import { openPlannedEvent } from './open-event.ts';
 import type { PlannedEvent } from './planned-event.ts';
@@ -20,11 +22,24 @@ export function whyNotSampled(
       `${name} can be counted and not sampled: its counter does not interrupt`,
       `Count it: counterpoint stat -e ${name}. Or read it at each sample of another event: -e '{cpu-clock,${name}}:S'`,
     );
+  if (event.attr.flags.excludeKernel === 1 && !canMonitorAll(sys.effectiveCapabilities()))
+    return maybeKernelToo(event);
   if (isWhole || !isCounted(sys, event, -1, cpu)) return null;
   return new CounterpointError(
     'ERR_EVENT_WHOLE_CPUS',
     `${name} is counted for whole CPUs, not for programs or threads`,
     `Watch whole CPUs: -a, or -C CPUS; where it cannot be sampled there, either, count it: counterpoint stat -a -e ${name}`,
+  );
+}
+
+/** Asked for the kernel, too, the kernel would only speak of rights: what the PMU can do is not seen by this user. */
+function maybeKernelToo({ requestedName: name, attr }: PlannedEvent): CounterpointError | null {
+  // The kernel's own PMUs can: those of drivers have higher numbers.
+  if (attr.type <= PERF_TYPE_BREAKPOINT) return null;
+  return new CounterpointError(
+    'ERR_EVENT_OPEN',
+    `the kernel refuses ${name} without the kernel's part (EINVAL), and this user may watch user space only: either its PMU cannot leave the kernel out, or it can be counted and not sampled`,
+    'Run it as root or with CAP_PERFMON, or record another event, as cpu-clock.',
   );
 }
 

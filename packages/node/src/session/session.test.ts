@@ -14,6 +14,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { type EventLookup, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
+import { CAP_PERFMON } from '../probe/index.ts';
 import { type FakeEvent, FakeSys, liveHandles } from '../sys/index.ts';
 import {
   defaultEvent,
@@ -292,6 +293,19 @@ describe('openSession', () => {
       /^ERR_EVENT_OPEN/,
     );
     assert.equal(sys.closed.length, sys.events.length);
+  });
+
+  test('of a driver, without rights to the kernel: both reasons are told', () => {
+    const sys = new FakeSys();
+    sys.refuseOpen = () => 'EINVAL';
+    const [event] = parse('cpu-clock:u');
+    event!.attr.type = 12;
+    assert.throws(() => open(sys, [event!]), {
+      code: 'ERR_EVENT_OPEN',
+      message: /this user may watch user space only/,
+    });
+    sys.capabilities = 1n << BigInt(CAP_PERFMON);
+    assert.throws(() => open(sys, [event!]), { code: 'ERR_EVENT_OPEN', message: /^cannot open/ });
   });
 
   test('a PMU of a driver that cannot leave guests out is asked to count them before anything else is given up', () => {
