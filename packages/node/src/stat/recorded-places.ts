@@ -41,7 +41,7 @@ export class RecordedPlaces {
     this.threads = tids.map((tid) => ({ tid, name: withNames ? (readTask(tid, tid)?.name ?? '') : '' }));
     this.cpus = [...new Set(all.map(({ cpu }) => cpu))].filter((cpu) => cpu >= 0).sort((a, b) => a - b);
     let nextId = 1n;
-    this.events = counted.map(({ attr, tool, requestedName }, index): WrittenEvent => {
+    this.events = counted.map(({ attr, tool, name }, index): WrittenEvent => {
       const places: Place[] = tool === null ? (counters[index] ?? []).map(({ row }) => row) : [this.#first];
       this.#ids.push(new Map(places.map((place) => [this.#key(place), nextId++])));
       // Of all its fields perf needs this one to know events by their ids.
@@ -50,7 +50,7 @@ export class RecordedPlaces {
         sampleType: BigInt(PERF_SAMPLE_IDENTIFIER),
         samplePeriodOrFreq: 0n,
       });
-      return { attr: written, ids: [...this.#ids[index]!.values()], name: requestedName };
+      return { attr: written, ids: [...this.#ids[index]!.values()], name };
     });
     this.measured = counted.flatMap((event, index): MeasuredEvent[] => {
       const [id] = this.#ids[index]!.values();
