@@ -25,12 +25,20 @@ const FIRST_BITS = 10;
 /** 8 MiB. */
 const MOST_BITS = 18;
 
+const NO_RECORDS = new Int32Array(0);
+
 export class EdgeCache {
-  records = new Int32Array(EDGE_LENGTH << FIRST_BITS);
+  records = NO_RECORDS;
   /** Of the hash: what is left is the record. */
-  shift = 32 - FIRST_BITS;
+  shift = 0;
   #used = 0;
   #bits = FIRST_BITS;
+
+  constructor() {
+    // V8 takes a field that was set once for a constant: the first time that edges grow would undo the compiled loop.
+    this.records = new Int32Array(EDGE_LENGTH << FIRST_BITS);
+    this.shift = 32 - FIRST_BITS;
+  }
 
   /** Too many: `drain`, then `clear`. */
   get isFull(): boolean {
