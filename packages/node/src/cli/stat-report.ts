@@ -1,4 +1,5 @@
 import { defineVerb } from './args.ts';
+import { appendOptions, formOptions } from './stat-output-options.ts';
 
 export type StatReportName =
   | 'input'
@@ -42,15 +43,7 @@ export default defineVerb<StatReportName>({
     { long: 'per-node', help: 'each NUMA node for itself', group: PLACES },
     { long: 'per-thread', help: 'each thread for itself', group: PLACES },
     { long: 'summary', help: 'of a recording with intervals: the sums, too', group: PLACES },
-    {
-      long: 'field-separator',
-      short: 'x',
-      value: 'TEXT',
-      help: "perf's fields with this between them, such as ',' or '\\t'",
-      group: OUTPUT,
-    },
-    { long: 'json-output', short: 'j', help: "perf's JSON: an object in each line", group: OUTPUT },
-    { long: 'json', help: 'one answer with everything, as JSON; 64-bit numbers are strings', group: OUTPUT },
+    ...formOptions(OUTPUT),
     {
       long: 'output',
       short: 'o',
@@ -58,14 +51,7 @@ export default defineVerb<StatReportName>({
       help: 'where to write (default standard output)',
       group: OUTPUT,
     },
-    { long: 'append', help: 'with -o: add to the file', group: OUTPUT },
-    {
-      long: 'big-num',
-      short: 'B',
-      negatable: true,
-      help: 'commas between thousands (on where the locale is not C or POSIX)',
-      group: OUTPUT,
-    },
+    ...appendOptions(OUTPUT),
     { long: 'table', help: 'of several runs: the time of each', group: OUTPUT },
   ],
   examples: [

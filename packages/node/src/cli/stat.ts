@@ -1,5 +1,6 @@
 import { defineVerb } from './args.ts';
 import { eventTablesOption } from './event-tables.ts';
+import { appendOptions, formOptions } from './stat-output-options.ts';
 import { type TargetName, targetOptions } from './target-options.ts';
 
 export type StatName =
@@ -176,19 +177,7 @@ export default defineVerb<StatName>({
       help: 'scale counts to all of the time where an event shared a counter (the default)',
       group: OUTPUT,
     },
-    {
-      long: 'field-separator',
-      short: 'x',
-      value: 'TEXT',
-      help: "perf's fields with this between them, such as ',' or '\\t'",
-      group: OUTPUT,
-    },
-    { long: 'json-output', short: 'j', help: "perf's JSON: an object in each line", group: OUTPUT },
-    {
-      long: 'json',
-      help: 'one answer with everything, as JSON; 64-bit numbers are strings',
-      group: OUTPUT,
-    },
+    ...formOptions(OUTPUT),
     {
       long: 'output',
       short: 'o',
@@ -196,14 +185,7 @@ export default defineVerb<StatName>({
       help: 'where to write (default standard error); - is standard output',
       group: OUTPUT,
     },
-    { long: 'append', help: 'with -o: add to the file', group: OUTPUT },
-    {
-      long: 'big-num',
-      short: 'B',
-      negatable: true,
-      help: 'commas between thousands (on where the locale is not C or POSIX)',
-      group: OUTPUT,
-    },
+    ...appendOptions(OUTPUT),
     { long: 'table', help: 'with -r: the time of each run', group: OUTPUT },
     { long: 'sync', short: 'S', help: 'sync() before each run', group: WHOM },
     {
