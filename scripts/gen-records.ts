@@ -2,11 +2,9 @@
  * Makes `packages/core/src/records/generated/records.ts` from `abi/record-table.ts`: an interface, a reader and a writer
  * for each record, and the tables that find them by type. `--check` fails where the file is not what would be made.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import * as abi from '../packages/core/src/abi/index.ts';
 import { RECORD_TABLE, recordTypeName, STRUCTS } from '../packages/core/src/abi/index.ts';
+import { writeGenerated } from './write-generated.ts';
 
 const TARGET = 'packages/core/src/records/generated/records.ts';
 
@@ -66,7 +64,7 @@ out.push(
 );
 out.push(`import type { BodyReader } from '../body-reader.ts';`);
 out.push(`import type { BodyWriter } from '../body-writer.ts';`);
-out.push(`import type { RecordBase } from '../record.ts';\n`);
+out.push(`import type { RecordBase } from '../record-base.ts';\n`);
 
 for (const [name, fields] of Object.entries(STRUCTS)) {
   out.push(
@@ -146,17 +144,4 @@ out.push(
   `export const WRITERS: ReadonlyMap<number, BodyWriteFunction> = new Map<number, BodyWriteFunction>([\n${RECORD_TABLE.map((row) => `  [PERF_RECORD_${row.type}, write${row.name}],`).join('\n')}\n]);`,
 );
 
-const formatted = spawnSync('node_modules/.bin/biome', ['check', '--write', `--stdin-file-path=${TARGET}`], {
-  input: out.join('\n'),
-  encoding: 'utf8',
-});
-if (formatted.status !== 0) fail(formatted.stderr);
-if (process.argv.includes('--check')) {
-  if (!existsSync(TARGET) || readFileSync(TARGET, 'utf8') !== formatted.stdout) {
-    console.error(`${TARGET} is not what abi/record-table.ts says. Run: npx tsx scripts/gen-records.ts`);
-    process.exit(1);
-  }
-} else {
-  mkdirSync(dirname(TARGET), { recursive: true });
-  writeFileSync(TARGET, formatted.stdout);
-}
+writeGenerated(TARGET, out.join('\n'), 'abi/record-table.ts says. Run: npx tsx scripts/gen-records.ts');

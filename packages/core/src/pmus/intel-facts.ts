@@ -1,4 +1,5 @@
 /** Intel SDM vol. 3B, "Performance Monitoring": architectural events and fixed counters. Imports no facts of others. */
+import { INTEL_ARCHITECTURAL_ROWS } from './generated/facts.ts';
 import { type TermLayout, term } from './term-layout.ts';
 
 /** `format/` of Intel's core PMUs; the upper half of umask, eq and what is in config1 on some models only. */
@@ -39,117 +40,9 @@ function row(
   return { bit, name, vendorName, event, umask, unit, description };
 }
 
-export const INTEL_ARCHITECTURAL_EVENTS: readonly ArchitecturalEvent[] = [
-  row(
-    0,
-    'core-cycles',
-    'UNHALTED_CORE_CYCLES',
-    0x3c,
-    0x00,
-    'cycles',
-    'Clock cycles of the core while it is not halted; the clock follows the frequency.',
-  ),
-  row(
-    1,
-    'instructions-retired',
-    'INSTRUCTION_RETIRED',
-    0xc0,
-    0x00,
-    'instructions',
-    'Instructions that were carried out for good, not those on a path that was thrown away.',
-  ),
-  row(
-    2,
-    'reference-cycles',
-    'UNHALTED_REFERENCE_CYCLES',
-    0x3c,
-    0x01,
-    'cycles',
-    'Cycles of a clock of constant rate while the core is not halted.',
-  ),
-  row(
-    3,
-    'llc-references',
-    'LLC_REFERENCES',
-    0x2e,
-    0x4f,
-    'events',
-    'Requests of this core that reached the last-level cache, speculative ones too.',
-  ),
-  row(
-    4,
-    'llc-misses',
-    'LLC_MISSES',
-    0x2e,
-    0x41,
-    'events',
-    'Requests of this core that the last-level cache could not answer.',
-  ),
-  row(
-    5,
-    'branches-retired',
-    'BRANCH_INSTRUCTIONS_RETIRED',
-    0xc4,
-    0x00,
-    'branches',
-    'Branch instructions that were carried out for good, taken or not.',
-  ),
-  row(
-    6,
-    'branch-misses-retired',
-    'MISPREDICTED_BRANCH_RETIRED',
-    0xc5,
-    0x00,
-    'branches',
-    'Branches carried out for good whose target or direction had been guessed wrong.',
-  ),
-  row(
-    7,
-    'slots-any-counter',
-    'TOPDOWN.SLOTS_P',
-    0xa4,
-    0x01,
-    'slots',
-    'Places for micro-operations that the pipeline had while the core was not halted, on any counter.',
-  ),
-  row(
-    8,
-    'slots-backend-bound',
-    'TOPDOWN.BACKEND_BOUND',
-    0xa4,
-    0x02,
-    'slots',
-    'Places left empty because later stages could take no more.',
-  ),
-  row(
-    9,
-    'slots-bad-speculation',
-    'TOPDOWN.BAD_SPECULATION',
-    0x73,
-    0x00,
-    'slots',
-    'Places spent on work that was thrown away, and on recovering from it.',
-  ),
-  row(
-    10,
-    'slots-frontend-bound',
-    'TOPDOWN.FRONTEND_BOUND',
-    0x9c,
-    0x01,
-    'slots',
-    'Places left empty because fetching and decoding did not keep up.',
-  ),
-  row(
-    11,
-    'slots-retiring',
-    'TOPDOWN.RETIRING',
-    0xc2,
-    0x02,
-    'slots',
-    'Places filled by micro-operations that were carried out for good.',
-  ),
-  row(12, 'lbr-inserts', 'LBR_INSERTS', 0xe4, 0x01, 'events', 'Entries written to the last-branch record.'),
-];
+export const INTEL_ARCHITECTURAL_EVENTS: readonly ArchitecturalEvent[] = INTEL_ARCHITECTURAL_ROWS.map(
+  (cells) => row(...cells),
+);
 
 export interface FixedEvent {
   readonly name: string;

@@ -1,5 +1,6 @@
 import { buildModel, type EventRow, generalCounters, placesOf } from './build.ts';
 import { cacheConfig } from './cache-config.ts';
+import { SBI_FIRMWARE_ROWS } from './generated/facts.ts';
 import { type TermLayout, term } from './term-layout.ts';
 import type {
   CounterDescription,
@@ -17,30 +18,7 @@ const TERMS: readonly TermLayout[] = [term('event', 'config', 0, 47), term('firm
 const FIRMWARE_EVENT = 2n;
 
 /** SBI specification, "Performance Monitoring Unit Extension", firmware events by code. */
-export const SBI_FIRMWARE_EVENTS: readonly (readonly [name: string, description: string])[] = [
-  ['misaligned-load', 'Unaligned loads that the firmware carried out.'],
-  ['misaligned-store', 'Unaligned stores that the firmware carried out.'],
-  ['access-load', 'Faults of loads that came to the firmware.'],
-  ['access-store', 'Faults of stores that came to the firmware.'],
-  ['illegal-insn', 'Instructions unknown to the hart that came to the firmware.'],
-  ['set-timer', 'Times that the timer was set.'],
-  ['ipi-sent', 'Interrupts sent to other harts.'],
-  ['ipi-received', 'Interrupts received from other harts.'],
-  ['fence-i-sent', 'Instruction fences asked of other harts.'],
-  ['fence-i-received', 'Instruction fences carried out for other harts.'],
-  ['sfence-vma-sent', 'Address-translation fences asked of other harts.'],
-  ['sfence-vma-received', 'Address-translation fences carried out for other harts.'],
-  ['sfence-vma-asid-sent', 'Such fences for one address space, asked of other harts.'],
-  ['sfence-vma-asid-received', 'Such fences for one address space, carried out for other harts.'],
-  ['hfence-gvma-sent', 'Guest-translation fences asked of other harts.'],
-  ['hfence-gvma-received', 'Guest-translation fences carried out for other harts.'],
-  ['hfence-gvma-vmid-sent', 'Such fences for one virtual machine, asked of other harts.'],
-  ['hfence-gvma-vmid-received', 'Such fences for one virtual machine, carried out for other harts.'],
-  ['hfence-vvma-sent', 'Fences of a guest’s own translation, asked of other harts.'],
-  ['hfence-vvma-received', 'Fences of a guest’s own translation, carried out for other harts.'],
-  ['hfence-vvma-asid-sent', 'Such fences for one address space of a guest, asked of other harts.'],
-  ['hfence-vvma-asid-received', 'Such fences for one address space of a guest, carried out for other harts.'],
-];
+export const SBI_FIRMWARE_EVENTS = SBI_FIRMWARE_ROWS;
 
 /**
  * An event as the SBI numbers it (`event_idx`): type 19-16 | code 15-0.

@@ -48,7 +48,7 @@ import {
 } from '../../abi/index.ts';
 import type { BodyReader } from '../body-reader.ts';
 import type { BodyWriter } from '../body-writer.ts';
-import type { RecordBase } from '../record.ts';
+import type { RecordBase } from '../record-base.ts';
 
 export interface NamespaceLink {
   device: bigint;
