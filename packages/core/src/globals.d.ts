@@ -21,3 +21,20 @@ interface AbortSignal {
 }
 
 declare const performance: { now(): number };
+
+interface ByteWriter {
+  readonly ready: Promise<unknown>;
+  write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface ByteReader {
+  read(): Promise<{ done: false; value: Uint8Array<ArrayBuffer> } | { done: true; value?: undefined }>;
+  cancel(): Promise<void>;
+}
+
+declare class DecompressionStream {
+  constructor(format: 'deflate');
+  readonly readable: { getReader(): ByteReader };
+  readonly writable: { getWriter(): ByteWriter };
+}

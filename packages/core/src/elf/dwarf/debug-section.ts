@@ -39,14 +39,14 @@ export async function readDebugSection(elf: ElfFile, name: string): Promise<Uint
     if (section !== null) {
       if ((section.flags & SHF_COMPRESSED) === 0) return await readSectionBytes(elf, section);
       const packed = await readRawSection(elf, section);
-      return packed === null ? null : decompressSection(elf, packed);
+      return packed === null ? null : await decompressSection(elf, packed);
     }
     const old = findSection(elf, name.replace('.debug_', '.zdebug_'));
     const packed = old === null ? null : await readSectionBytes(elf, old);
     if (packed === null) return null;
     if (packed.length < ZDEBUG_HEADER_SIZE || viewOf(packed).getUint32(0, false) !== ZDEBUG_MAGIC)
       throw new FormatError('ERR_ZDEBUG', 0, 'ZLIB and a size', 'other bytes');
-    return inflateZlib(
+    return await inflateZlib(
       packed.subarray(ZDEBUG_HEADER_SIZE),
       checkedSize(unsigned64(viewOf(packed), 4, false), packed.length),
     );
@@ -58,7 +58,10 @@ export async function readDebugSection(elf: ElfFile, name: string): Promise<Uint
 }
 
 /** `Elf64_Chdr`: type u32, reserved u32, size u64, alignment u64; `Elf32_Chdr`: type, size, alignment, all u32. */
-function decompressSection(elf: ElfFile, packed: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+async function decompressSection(
+  elf: ElfFile,
+  packed: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
   const headerSize = elf.is64 ? CHDR_SIZE_64 : CHDR_SIZE_32;
   if (packed.length < headerSize) throw new FormatError('ERR_CHDR', 0, `${headerSize} bytes`, 'fewer');
   const view = viewOf(packed);
