@@ -1,4 +1,4 @@
-import { didYouMean, nearestNames } from '../base/index.ts';
+import { didYouMean, nearestNames, printable } from '../base/index.ts';
 import { EventSyntaxError } from './errors.ts';
 import { parseFormat, placeBits } from './format-bits.ts';
 import { isGlob, matchesGlob } from './glob.ts';
@@ -135,7 +135,7 @@ function resolveInFile(
     throw new EventSyntaxError(
       source,
       pathAt,
-      `${file.path} is a Go program, and a return probe would break it (Go finds the kernel's return address on a stack that it moves)`,
+      `${printable(file.path)} is a Go program, and a return probe would break it (Go finds the kernel's return address on a stack that it moves)`,
       `Probe where the function begins, uprobe:${path}:FUNCTION, or each of its return instructions by uprobe:${path}:FUNCTION+OFFSET.`,
     );
   }
@@ -145,7 +145,11 @@ function resolveInFile(
   const probe = (symbol: string | null, address: number): Probe => {
     const inFile = file.offsetOf(address);
     if (inFile === null) {
-      throw new EventSyntaxError(source, placeAt, `${file.path} has no code at 0x${address.toString(16)}`);
+      throw new EventSyntaxError(
+        source,
+        placeAt,
+        `${printable(file.path)} has no code at 0x${address.toString(16)}`,
+      );
     }
     return { kind: 'uprobe', target: file.path, offset: BigInt(inFile), isReturn, symbol };
   };
@@ -180,7 +184,8 @@ function resolveInFile(
   const readable = found.length > 0 ? [] : functionsByReadableName(file, name);
   if (readable.length > 0) return readableProbes(readable);
   if (!isGlob(name)) throw noFunction(name, path, file, source, placeAt);
-  if (found.length === 0) throw new EventSyntaxError(source, placeAt, `no function of ${file.path} matches`);
+  if (found.length === 0)
+    throw new EventSyntaxError(source, placeAt, `no function of ${printable(file.path)} matches`);
   requireFewProbes(found.length);
   // Two names of one function are one probe.
   const places = new Map(found.map(([candidate, address]) => [address, candidate]));
@@ -198,8 +203,15 @@ function noFunction(
   const like = readableNamesLike(file, name);
   const near = like.length > 0 ? like : nearestNames(name, file.functions.keys());
   const remedy =
-    file.functions.size === 0 ? `${file.path} has no names (stripped): give an address, ${path}:0x…` : '';
-  return new EventSyntaxError(source, at, `${file.path} has no function ${name}${didYouMean(near)}`, remedy);
+    file.functions.size === 0
+      ? `${printable(file.path)} has no names (stripped): give an address, ${path}:0x…`
+      : '';
+  return new EventSyntaxError(
+    source,
+    at,
+    `${printable(file.path)} has no function ${name}${didYouMean(near)}`,
+    remedy,
+  );
 }
 
 function indirectFunction(name: string, file: ProbeFile, source: string, at: number): EventSyntaxError {

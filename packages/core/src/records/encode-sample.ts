@@ -27,7 +27,7 @@ import {
 } from '../abi/index.ts';
 import type { BodyWriter } from './body-writer.ts';
 import { encodeReadValues } from './read-values.ts';
-import type { SampleId } from './record.ts';
+import type { SampleId } from './record-base.ts';
 import type { RegisterDump, Sample } from './sample.ts';
 import type { SampleLayout } from './sample-layout.ts';
 

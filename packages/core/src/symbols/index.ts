@@ -4,7 +4,8 @@ export type { Diagnostic, FileNeed, FileRequest, OpenedFile, SymbolDriver } from
 export { type ElfSymbolParts, type ElfTable, elfCodeSymbols } from './elf-symbols.ts';
 export { type Kallsyms, kallsymsAddress, kallsymsName, parseKallsyms } from './kallsyms.ts';
 export { type KernelPart, kernelCodeSymbols } from './kernel-symbols.ts';
-export { type CodeBinary, type LoadOptions, loadCodeSymbols } from './load.ts';
+export { loadCodeSymbols } from './load.ts';
+export type { CodeBinary, LoadOptions } from './load-context.ts';
 export { type KernelModule, parseModules } from './modules.ts';
 export { perfMapSymbols } from './perf-map-symbols.ts';
 export type { Pieces } from './pieces.ts';

@@ -16,7 +16,7 @@ import {
 import type { CodeSymbols } from './code-symbols.ts';
 import type { FileRequest, OpenedFile } from './driver.ts';
 import { type ElfTable, elfCodeSymbols } from './elf-symbols.ts';
-import type { LoadContext } from './load.ts';
+import type { LoadContext } from './load-context.ts';
 
 /** `.gnu_debugdata` holds the symbol table of one binary; libxul's is 10 MB. */
 const MAX_DEBUGDATA_BYTES = 256 << 20;

@@ -5,7 +5,7 @@ import type { SymbolDriver } from './driver.ts';
 import { elfCodeSymbols } from './elf-symbols.ts';
 import { type Kallsyms, kallsymsAddress, parseKallsyms } from './kallsyms.ts';
 import { kernelCodeSymbols } from './kernel-symbols.ts';
-import type { LoadContext } from './load.ts';
+import type { LoadContext } from './load-context.ts';
 import { parseModules } from './modules.ts';
 
 const MAX_KALLSYMS_BYTES = 1 << 28;

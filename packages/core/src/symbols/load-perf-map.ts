@@ -1,7 +1,7 @@
 import type { ByteSource } from '../base/index.ts';
 import { type PerfMap, PerfMapParser } from '../jit/index.ts';
 import type { CodeSymbols } from './code-symbols.ts';
-import type { LoadContext } from './load.ts';
+import type { LoadContext } from './load-context.ts';
 import { perfMapSymbols } from './perf-map-symbols.ts';
 
 /** Beyond this only the end of a map is read: what was written last is what is still in memory. */

@@ -1,8 +1,9 @@
 export { BpfAssembler } from './assembler.ts';
 export { AssemblerError } from './assembler-error.ts';
 export { attachToEvent, attachToRawTracepoint, type BpfAttachment } from './attach.ts';
-export type { LoopControl } from './block-assembler.ts';
-export type { BpfAssemblerOptions } from './context-assembler.ts';
+export type { BlockAssembler, LoopControl } from './block-assembler.ts';
+export type { CallSite } from './caller-line.ts';
+export type { BpfAssemblerOptions, ContextAssembler } from './context-assembler.ts';
 export type { CommonContextField, ContextField } from './context-fields.ts';
 export {
   type Disassemblable,
@@ -11,7 +12,7 @@ export {
   disassembleSlot,
   formatListing,
 } from './disassemble.ts';
-export type { Comparison } from './instruction-set.ts';
+export type { COMPARISONS, Comparison, InstructionAssembler } from './instruction-set.ts';
 export {
   type LinkInfo,
   listLinks,
@@ -32,7 +33,7 @@ export {
   VerifierError,
   verifierLog,
 } from './loader.ts';
-export type { CallArgument, MapOperand } from './map-assembler.ts';
+export type { CallArgument, MapAssembler, MapOperand } from './map-assembler.ts';
 export { type BpfBatch, BpfMap, createMap, indexKey } from './maps.ts';
 export type { MemoryOperand, Register } from './operands.ts';
 export {
@@ -67,7 +68,6 @@ export {
 } from './operands.ts';
 export { ownPidNamespace, type PidNamespace } from './pid-namespace.ts';
 export { possibleCpus } from './possible-cpus.ts';
-
 export type {
   BpfMapDefinition,
   BpfMapReference,
@@ -77,6 +77,7 @@ export type {
   SourceLine,
 } from './program.ts';
 export { formatSourceLine } from './program.ts';
+export type { FinishedSlots, JumpForm, Label, ProgramWriter } from './program-writer.ts';
 export {
   type BpfFeatures,
   explainRefusal,
@@ -85,6 +86,13 @@ export {
 } from './rights.ts';
 export { BpfRingBuffer } from './ring-buffer.ts';
 export { type BpfRingMemory, BpfRingReader } from './ring-reader.ts';
-export type { StackSlot, StructSlot } from './stack-frame.ts';
-export { bpfStruct, type StructFields, type StructLayout } from './struct-layout.ts';
+export type { StackFrame, StackSlot, StructSlot } from './stack-frame.ts';
+export {
+  bpfStruct,
+  type StructField,
+  type StructFields,
+  type StructFieldType,
+  type StructLayout,
+  type StructValue,
+} from './struct-layout.ts';
 export { adviceFor, readVerdict, type Verdict } from './verifier-log.ts';

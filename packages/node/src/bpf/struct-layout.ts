@@ -10,7 +10,7 @@ import { type MemoryOperand, memory, type Register } from './operands.ts';
 const SIZES = { u8: 1, u16: 2, u32: 4, u64: 8, i8: 1, i16: 2, i32: 4, i64: 8 } as const;
 
 /** A number of the kernel, or so many bytes. */
-export type StructFieldType = keyof typeof SIZES | number;
+export type StructFieldType = 'u8' | 'u16' | 'u32' | 'u64' | 'i8' | 'i16' | 'i32' | 'i64' | number;
 export type StructFields = Readonly<Record<string, StructFieldType>>;
 
 export interface StructField {

@@ -3,11 +3,14 @@ export {
   CONTROL_DATA_VERSION,
   type ControlData,
   type ControlOptions,
+  type ControlOverflow,
+  type ControlSet,
+  type ControlSwitch,
   controlData,
   controlRequest,
 } from './control-data.ts';
 export { type PlannedCounter, planCounters, type RealCounter } from './counter-plan.ts';
-export { type CountsJson, countsFromJson, countsToJson } from './counts-json.ts';
+export { type CountsJson, countsFromJson, countsToJson, type JsonOf } from './counts-json.ts';
 export { exclusiveHolder } from './exclusive.ts';
 export { GlobalCounters, type GlobalSample, type GlobalStart } from './global-counters.ts';
 export { openCounting } from './open-counting.ts';

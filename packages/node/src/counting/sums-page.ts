@@ -33,8 +33,8 @@ const AT_NAMES_SIZE = 60;
 const ENTRY_OFFSET = 64;
 const ENTRY_SIZE = 32;
 
-const STATES = ['stopped', 'running', 'suspended', 'closed'] as const;
-export type SumsState = (typeof STATES)[number];
+export type SumsState = 'stopped' | 'running' | 'suspended' | 'closed';
+const STATES: readonly SumsState[] = ['stopped', 'running', 'suspended', 'closed'];
 const STATUSES: readonly CountStatus[] = ['counted', 'not-counted', 'not-supported'];
 
 /** One event's sums. */

@@ -1,6 +1,7 @@
 /** What formats there are and what options they take: their tables, for people and for scripts. */
 import type { SamplingFormat } from './format.ts';
-import { type FormatOption, optionWord } from './format-options.ts';
+import type { FormatOption } from './format-option.ts';
+import { optionWord } from './format-options.ts';
 import { findFormat } from './registry.ts';
 
 /** An option in words and in numbers. What does not apply to its type is null. */

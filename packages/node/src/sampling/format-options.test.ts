@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFormatOptions, type FormatOptionTable, parseFormatOptions } from './format-options.ts';
+import type { FormatOptionTable } from './format-option.ts';
+import { checkFormatOptions, parseFormatOptions } from './format-options.ts';
 
 const TABLE = {
   maxEntries: { type: 'count', default: 16384, min: 1, max: 1 << 20, help: 'buckets' },

@@ -12,40 +12,8 @@ import {
   parseSizeBytes,
 } from '@counterpoint/core/base';
 
+import type { FormatOption, FormatOptionTable, OptionValues } from './format-option.ts';
 import { builtInFormats } from './registry.ts';
-
-interface Row<Type extends string, Value> {
-  readonly type: Type;
-  readonly default: Value;
-  /** One line. */
-  readonly help: string;
-}
-
-interface Bounds {
-  readonly min?: number;
-  readonly max?: number;
-}
-
-/** Text forms: `20k` for a count, `64K` for bytes, `100ms` for a duration (milliseconds in the value). */
-export type FormatOption =
-  | (Row<'count', number> & Bounds)
-  | (Row<'bytes', number> & Bounds)
-  | (Row<'duration', number> & Bounds)
-  | Row<'switch', boolean>
-  | Row<'text', string>
-  | (Row<'choice', string> & { readonly choices: readonly string[] });
-
-/** By name as programs write it (`maxEntries`); the command line says `max-entries`. */
-export type FormatOptionTable = Readonly<Record<string, FormatOption>>;
-
-/** The values of a table, with a default for whatever was not given. */
-export type OptionValues<Table extends FormatOptionTable> = {
-  readonly [Name in keyof Table]: Table[Name]['default'] extends number
-    ? number
-    : Table[Name]['default'] extends boolean
-      ? boolean
-      : string;
-};
 
 /** Each kind of number: how its text is read, and what it is called where that fails. */
 const NUMBERS = {

@@ -15,10 +15,9 @@ import type {
   BpfRingBuffer,
   Register,
 } from '../bpf/index.ts';
-import type { FormatOptionTable, OptionValues } from './format-options.ts';
+import type { FormatOptionTable, OptionValues } from './format-option.ts';
 import type { LossReason } from './loss-counters.ts';
 import type { RecordedTime } from './recorded-time.ts';
-import type { SuspendedBy } from './suspension.ts';
 
 export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTable, Result = unknown> {
   /** As in `--format NAME`. */
@@ -192,6 +191,16 @@ export interface ResultContext<Options> {
   readonly events: readonly FormatEvent[];
   /** CPUs that the values of per-CPU maps stand for, in their order. */
   readonly cpus: readonly number[];
+}
+
+/** Who notified, and when. */
+export interface SuspendedBy {
+  /** Among the events of the format; null: a program of its plan. */
+  readonly event: number | null;
+  /** Of the counter that has stopped. */
+  readonly cpu: number | null;
+  /** By the clock of `nowNs`. */
+  readonly sinceNs: bigint;
 }
 
 /** What user space may do while the counters run, or are suspended. */

@@ -11,6 +11,7 @@ export {
   type ChainPlan,
   type CollectContext,
   defineFormat,
+  type FormatEvent,
   type FormatMaps,
   type FormatPlan,
   type FormatProgram,
@@ -25,26 +26,31 @@ export {
   type ResultContext,
   type SampleRows,
   type SamplingFormat,
+  type SuspendedBy,
   type WakeRule,
 } from './format.ts';
 export { explainThrown, planOf } from './format-errors.ts';
 export { describeFormat, type FormatDescription, type OptionDescription } from './format-list.ts';
-export {
-  checkFormatOptions,
-  type FormatOption,
-  type FormatOptionTable,
-  type OptionValues,
-  optionWord,
-  parseFormatOptions,
-} from './format-options.ts';
+export type {
+  FormatOption,
+  FormatOptionBounds,
+  FormatOptionRow,
+  FormatOptionTable,
+  OptionValues,
+} from './format-option.ts';
+export { checkFormatOptions, optionWord, parseFormatOptions } from './format-options.ts';
 export { type FormatRequest, FormatRun, type FormatTotals } from './format-run.ts';
-export { interruptRegisterMask, interruptRegisters } from './formats/interrupt-registers.ts';
+export {
+  type InterruptRegister,
+  interruptRegisterMask,
+  interruptRegisters,
+} from './formats/interrupt-registers.ts';
 export { HistogramDrain, liveHistogram } from './formats/live-histogram.ts';
 export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
 export { mapMemoryBytes } from './map-memory.ts';
 export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';
-export { type PlannedFormat, planFormat } from './plan-format.ts';
+export { type PlannedFormat, type PlannedMap, type PlannedProgram, planFormat } from './plan-format.ts';
 export type { RecordedTime } from './recorded-time.ts';
 export { builtInFormats, checkedFormat, findFormat, splitSpecification } from './registry.ts';
 export { chainLength, ownMark, rowStart, sampleOfRow, timeNumberOfRow, timeOfRow } from './sample-rows.ts';
-export { requireSuspension, type SuspendedBy } from './suspension.ts';
+export { requireSuspension } from './suspension.ts';

@@ -24,7 +24,7 @@ interface Source {
   readonly shortCircuit: true;
 }
 
-const OWN_NAMES = /^(?:counterpoint|@counterpoint\/core)(?:\/|$)/;
+const OWN_NAMES = /^(?:counterpoint|@counterpoint\/\w+)(?:\/|$)/;
 const TYPESCRIPT = /\.m?ts$/;
 
 let data: HookData = { ownModule: '', ownFolder: '' };

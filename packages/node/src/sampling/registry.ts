@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { SamplingFormat } from './format.ts';
 import { rememberModule } from './format-errors.ts';
-import type { FormatOption } from './format-options.ts';
+import type { FormatOption } from './format-option.ts';
 import { loadDefaultExport } from './load-module.ts';
 
 /** Formats that are there without a file; loaded when they are asked for. */

@@ -8,8 +8,8 @@ import { liveHandles, realSys } from '../sys/index.ts';
 import { recordSamples, noFormats as skip } from '../test/format-recording.ts';
 import { type OwnRun, RARE_TRACEPOINT, runOwn } from '../test/format-runs.ts';
 import { touchPages } from '../test/own-faults.ts';
+import type { SuspendedBy } from './format.ts';
 import { defineFormat, type SamplingFormat } from './format.ts';
-import type { SuspendedBy } from './suspension.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));
 

@@ -15,7 +15,7 @@ import type { LossFacts } from '@counterpoint/core/loss';
 import { type BpfMap, type BpfMapDefinition, bpfStruct, r0, r1, r2, r7, r8, r9 } from '../bpf/index.ts';
 import type { PlannedEvent, SessionEvent } from '../session/index.ts';
 import type { Fd, Mapping, Sys } from '../sys/index.ts';
-import type { FormatPlan, SamplingFormat } from './format.ts';
+import type { FormatPlan, SamplingFormat, SuspendedBy } from './format.ts';
 import type { FormatAssembler } from './format-assembler.ts';
 
 const Gate = bpfStruct({
@@ -125,16 +125,6 @@ export class SuspensionWriter {
       });
     });
   }
-}
-
-/** Who notified, and when. */
-export interface SuspendedBy {
-  /** Among the events of the format; null: a program of its plan. */
-  readonly event: number | null;
-  /** Of the counter that has stopped. */
-  readonly cpu: number | null;
-  /** By the clock of `nowNs`. */
-  readonly sinceNs: bigint;
 }
 
 interface Counter {

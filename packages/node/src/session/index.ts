@@ -11,7 +11,7 @@ export { needsKeptContext, probeAsTracepoint } from './open-probe.ts';
 export { type OpenOptions, openSession } from './open-session.ts';
 export { PermissionError } from './permission-error.ts';
 export { defaultEvent, planEvents, type SamplingOptions } from './plan-events.ts';
-export type { PlannedEvent } from './planned-event.ts';
+export type { EventChange, PlannedEvent } from './planned-event.ts';
 export { PROBE_FILES } from './probe-definitions.ts';
 export {
   type EventInstance,

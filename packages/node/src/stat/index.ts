@@ -1,7 +1,7 @@
 export { type DefaultsContext, defaultEvents, detailEvents } from './default-events.ts';
 export { countOncePerPackage } from './event-kinds.ts';
 export { type EventSum, type Measurement, subtractMeasurement } from './measurement.ts';
-export { type DerivedMetric, deriveMetrics, type MetricInput } from './metrics.ts';
+export { type DerivedMetric, deriveMetrics, type MetricInput, type MetricPeers } from './metrics.ts';
 export {
   findMetric,
   groupText,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
 import { makeAttr } from '@counterpoint/core/records';
-import { countText } from '../cli/stat-text.ts';
+import { countText } from '../cli/stat/text.ts';
 import { type Measurement, rowsOf } from './index.ts';
 
 /** One event, counted in some threads. */

@@ -1,0 +1,35 @@
+import type { Diagnostic, SymbolDriver } from './driver.ts';
+
+/** The code whose names are wanted. `unknown` has none. */
+export interface CodeBinary {
+  /** As the recording names it. */
+  path: string;
+  /** Lower-case hex as recorded, or empty. */
+  buildId: string;
+  kind: 'user' | 'kernel' | 'module' | 'vdso' | 'jit' | 'unknown';
+  /** A process that had it mapped, -1 for the kernel. */
+  pid: number;
+}
+
+export interface LoadOptions {
+  /** Recorded address of a symbol of the kernel (`_text`, `_stext`): tells how far KASLR has moved it since. */
+  kernelReference?: { symbol: string; address: number } | null;
+  /** For modules: build id of the kernel they were loaded into, which names the kallsyms to ask for. */
+  kernelBuildId?: string;
+  /** For modules: where the module was loaded, signed. */
+  moduleStart?: number;
+  /** False: names are given only where a build id proves that they are right. */
+  acceptUnverified?: boolean;
+  /** Raw name to the name for people; by default C++ and Rust names in perf's form. Not used for the kernel and JIT code. */
+  demangle?: (name: string) => string;
+}
+
+/** What loading a table needs, by whatever kind. */
+export interface LoadContext {
+  binary: CodeBinary;
+  driver: SymbolDriver;
+  options: LoadOptions;
+  demangle(name: string): string;
+  report(code: string, detail: string, remedy?: string): void;
+  diagnostics: Diagnostic[];
+}
