@@ -49,6 +49,18 @@ const WORDS = [
   'mark',
   'ringCount',
   'skippedBytes',
+  /**
+   * How long the thread runs before others of its kind do, in ns, and its nice value in 32 bits; 0 leaves what there is. And the
+   * struct sched_attr by which it asks for both.
+   */
+  'sliceNs',
+  'nice',
+  'scheduling',
+  'schedulingFlags',
+  'schedulingNice',
+  'schedulingSliceNs',
+  'schedulingDeadline',
+  'schedulingPeriod',
 ] as const;
 
 export type BlockWord = (typeof WORDS)[number];

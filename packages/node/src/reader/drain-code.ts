@@ -28,6 +28,8 @@ interface Kernel {
   prctl: number;
   pwrite: number;
   pwritev: number;
+  schedGetattr: number;
+  schedSetattr: number;
   write: number;
   /** struct epoll_event is packed on x86-64 alone. */
   eventBytes: number;
@@ -45,6 +47,8 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
     prctl: 157,
     pwrite: 18,
     pwritev: 296,
+    schedGetattr: 315,
+    schedSetattr: 314,
     write: 1,
     eventBytes: 12,
     eventData: 4,
@@ -58,6 +62,8 @@ const KERNELS: Readonly<Record<string, Kernel>> = {
     prctl: 167,
     pwrite: 68,
     pwritev: 70,
+    schedGetattr: 275,
+    schedSetattr: 274,
     write: 64,
     eventBytes: 16,
     eventData: 8,
@@ -70,6 +76,10 @@ const HUNG_UP = 0x18;
 const PR_SET_NAME = 15;
 const EINTR = 4;
 const ENOSPC = 28;
+/** struct sched_attr of version 0 (sched_setattr(2)). */
+const SCHED_ATTR_BYTES = 48;
+const SCHED_ATTR_POLICY = 4;
+const SCHED_NORMAL = 0;
 const MARK_BYTES = 8;
 const IOVEC_BYTES = 16;
 /** Of a thread that is told to finish: one takes all there is, the other what was written between its first and last ring. */
@@ -125,6 +135,7 @@ function drainProgram(asm: PortableAssembler, kernel: Kernel): MachineCode {
   asm.systemCall(kernel.gettid);
   asm.store(block('tid'), 'result');
   asm.systemCall(kernel.prctl, PR_SET_NAME, { addressOf: block('name') });
+  scheduling();
   waiting();
   events();
   commands();
@@ -132,6 +143,28 @@ function drainProgram(asm: PortableAssembler, kernel: Kernel): MachineCode {
   afterPass();
   endings();
   return asm.finish();
+
+  /**
+   * The slice, then the nice value with it; what this kernel does not know, or this user may not have, is left as it was. So
+   * is a thread of another policy (chrt).
+   */
+  function scheduling(): void {
+    jumpIfZero('sliceNs', 'wait');
+    const thisThread = 0;
+    const attributes = { addressOf: block('scheduling') };
+    asm.systemCall(kernel.schedGetattr, thisThread, attributes, SCHED_ATTR_BYTES, 0);
+    asm.compareNumber('result', 0);
+    asm.jumpIf('notEqual', 'wait');
+    asm.load32('value', { base: 'block', offset: BLOCK.scheduling + SCHED_ATTR_POLICY });
+    asm.compareNumber('value', SCHED_NORMAL);
+    asm.jumpIf('notEqual', 'wait');
+    asm.load('value', block('sliceNs'));
+    asm.store(block('schedulingSliceNs'), 'value');
+    asm.systemCall(kernel.schedSetattr, thisThread, attributes, 0);
+    jumpIfZero('nice', 'wait');
+    asm.store(block('schedulingNice'), 'value');
+    asm.systemCall(kernel.schedSetattr, thisThread, attributes, 0);
+  }
 
   function waiting(): void {
     asm.label('wait');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { constants, getPriority, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import {
 } from '@counterpoint/core/abi';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import type { Session } from '../session/index.ts';
+import { libc } from '../sys/ffi.ts';
 import { FakeSys, liveHandles, type Mapping, realSys } from '../sys/index.ts';
 import { drainCode } from './drain-code.ts';
 import { type DrainOptions, DrainThread } from './drain-thread.ts';
@@ -24,6 +25,7 @@ afterEach(() => assert.deepEqual(liveHandles(), []));
 const skip = drainCode(process.arch) === null ? `no code for ${process.arch}` : false;
 const PAGE = realSys.pageSizeBytes();
 const MARK = Uint8Array.of(68, 0, 0, 0, 0, 0, 8, 0);
+const skipOtherNice = getPriority() === 0 ? false : 'these tests run with a nice value';
 const PATIENCE_MS = 20_000;
 
 /** A ring in memory of our own, which plays the kernel's. */
@@ -72,6 +74,29 @@ function sample(ring: number, number: number, words: number): Uint8Array {
   view.setUint32(8, ring, true);
   view.setUint32(12, number, true);
   return bytes;
+}
+
+interface Scheduling {
+  policy: number;
+  nice: number;
+  /** Real-time. */
+  priority: number;
+  sliceNs: bigint;
+}
+
+const sysCall = libc('long syscall(long number, long tid, void *attributes, uint size, uint flags)');
+const SYS_SCHED_GETATTR = process.arch === 'x64' ? 315 : 275;
+
+/** Of a thread. */
+function scheduling(tid: number): Scheduling {
+  const attributes = new DataView(new ArrayBuffer(48));
+  assert.equal(sysCall(SYS_SCHED_GETATTR, tid, new Uint8Array(attributes.buffer), 48, 0), 0);
+  return {
+    policy: attributes.getUint32(4, true),
+    nice: attributes.getInt32(16, true),
+    priority: attributes.getUint32(20, true),
+    sliceNs: attributes.getBigUint64(24, true),
+  };
 }
 
 class Setup implements Disposable {
@@ -205,6 +230,7 @@ describe('DrainThread', { skip }, () => {
   const skipRealtime = process.geteuid?.() === 0 ? false : 'only root has real-time priorities for sure';
   test('a real-time priority is that of the thread alone', { skip: skipRealtime }, async () => {
     using setup = new Setup(1);
+    const before = scheduling(process.pid);
     let thread: DrainThread;
     try {
       thread = setup.start({ realtimePriority: 7 });
@@ -214,22 +240,38 @@ describe('DrainThread', { skip }, () => {
       return;
     }
     await until(() => thread.tid > 0);
-    /** rt_priority and policy: fields 40 and 41 of proc_pid_stat(5). */
-    const scheduling = (tid: number): string[] => {
-      const text = readFileSync(`/proc/self/task/${tid}/stat`, 'latin1');
-      return text
-        .slice(text.lastIndexOf(')') + 2)
-        .split(' ')
-        .slice(37, 39);
-    };
-    assert.deepEqual(
-      [scheduling(thread.tid), scheduling(process.pid)],
-      [
-        ['7', '1'],
-        ['0', '0'],
-      ],
-    );
+    const { policy, priority } = scheduling(thread.tid);
+    assert.deepEqual([policy, priority], [1, 7]);
+    assert.deepEqual(scheduling(process.pid), before);
     thread.close();
+  });
+
+  const skipNice = process.geteuid?.() === 0 ? skipOtherNice : 'only root has nice values below 0 for sure';
+  test('the thread alone has the least nice value and the shortest slice', { skip: skipNice }, async () => {
+    using setup = new Setup(1);
+    const before = scheduling(process.pid);
+    const thread = setup.start();
+    await until(() => thread.tid > 0 && scheduling(thread.tid).nice === -20);
+    assert.equal(scheduling(thread.tid).policy, 0);
+    // Before Linux 6.12 there is no such slice, and 0 is what is said of it.
+    if (before.sliceNs !== 0n) assert.equal(scheduling(thread.tid).sliceNs, 100_000n);
+    assert.deepEqual(scheduling(process.pid), before);
+    thread.close();
+  });
+
+  test('that of a recorder with a nice value of its own keeps it', { skip: skipNice }, async () => {
+    using setup = new Setup(1);
+    setPriority(5);
+    try {
+      const thread = setup.start();
+      setup.rings[0]!.write(sample(0, 1, 1));
+      // Asked for before the first record is taken.
+      await until(() => thread.rounds > 0);
+      assert.deepEqual([scheduling(thread.tid).nice, scheduling(process.pid).nice], [5, 5]);
+      thread.close();
+    } finally {
+      setPriority(0);
+    }
   });
 
   test('where new code is forbidden, or rings have no address, there is none', () => {
