@@ -138,7 +138,8 @@ class CountsSink implements RecordSink {
     const terms = new Map(this.#config?.entries.map(({ tag, value }) => [tag, value]));
     const intervalMs = Number(BigInt.asUintN(32, terms.get(CONFIG_INTERVAL) ?? 0n));
     // It was cut short: what belongs to no round has no time. With intervals perf reads once more at the end, without a round.
-    if (this.#counts.length > 0 && intervalMs === 0) this.#reader.damage.add('no-round', this.#lastOffset);
+    const isWholeRead = intervalMs > 0 && this.#counts.length === this.#rounds.at(-1)?.counts.length;
+    if (this.#counts.length > 0 && !isWholeRead) this.#reader.damage.add('no-round', this.#lastOffset);
     return {
       by: countsByOf(terms.get(CONFIG_AGGREGATION) ?? 1n, features.version),
       intervalMs,

@@ -1,2 +1,7 @@
-export type { ProfileOptions, RecordingOptions, RecordingScriptOptions } from './recording.ts';
+export type {
+  ProfileOptions,
+  RecordingOptions,
+  RecordingScriptOptions,
+  RecordingStatsOptions,
+} from './recording.ts';
 export { openRecording, Recording } from './recording.ts';

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { counterpoint } from '../test/command-line.ts';
@@ -104,13 +113,15 @@ test('files that are missing, cut, linked or no files are said, and nothing outs
   }
   const cut = join(folder, 'cut');
   cpSync(path, cut, { recursive: true });
-  const longest = rings.find((name) => spawnSync('test', ['-s', join(cut, name)]).status === 0)!;
-  truncateSync(join(cut, longest), 20);
+  // The rest of it still has samples.
+  const size = (name: string) => statSync(join(cut, name)).size;
+  const longest = rings.reduce((most, name) => (size(name) > size(most) ? name : most));
+  truncateSync(join(cut, longest), size(longest) - 4);
   const answer = await counterpoint('report', '--stats', '--fail-on-loss', '-i', cut);
   assert.equal(answer.status, 3);
   assert.match(
     answer.out,
-    new RegExp(`record-cut, 1 times, first at offset 0 of ${longest.replace('.', '\\.')}`),
+    new RegExp(`record-cut, 1 times, first at offset \\d+ of ${longest.replace('.', '\\.')}`),
   );
 });
 

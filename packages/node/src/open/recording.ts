@@ -4,6 +4,7 @@ import { hostname, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { PERF_RECORD_STAT_CONFIG } from '@counterpoint/core/abi';
 import {
   asByteInput,
   type ByteInput,
@@ -156,6 +157,8 @@ export class Recording implements AsyncDisposable {
   private readonly closeInput: () => Promise<void>;
   private readonly driver: SymbolDriver;
   private first: PerfDataReader | null;
+  /** The one that was handed out last: what it has read is known. */
+  private latest: PerfDataReader;
   /** Holds the stream, where there is one. */
   private readonly streamReader: PerfDataReader | null;
   private closed = false;
@@ -172,6 +175,7 @@ export class Recording implements AsyncDisposable {
     this.input = input;
     this.isStream = Symbol.asyncIterator in input;
     this.first = first;
+    this.latest = first;
     this.streamReader = this.isStream ? first : null;
     this.closeInput = closeInput;
     this.driver = options.symbols ?? diskDriver();
@@ -190,7 +194,14 @@ export class Recording implements AsyncDisposable {
         'Save it to a file first: `... > perf.data`.',
       );
     }
-    return openPerfData(this.input);
+    this.latest = await openPerfData(this.input);
+    return this.latest;
+  }
+
+  /** It has counts instead of samples. Of a stream, and of a file that was cut off, this is known after reading. */
+  get holdsCounts(): boolean {
+    const { features, recordCounts } = this.latest;
+    return features.stat === true || recordCounts.has(PERF_RECORD_STAT_CONFIG);
   }
 
   /** What is in the file: samples, records by type, losses, damage. */

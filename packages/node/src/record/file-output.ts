@@ -17,19 +17,19 @@ import {
   planFile,
   type WrittenEvent,
 } from '@counterpoint/core/perfdata';
-import { leadsToDescriptor, openOutputFileSync } from '../files/index.ts';
+import { leadsToDescriptor, openOutputFileSync, WriteError } from '../files/index.ts';
 import type { DrainedFile } from '../reader/index.ts';
 import { SysError } from '../sys/index.ts';
 import { FinishedRounds } from './finished-rounds.ts';
 import {
   type ClosingRecords,
   FINISHED_ROUND,
+  OR_LIMIT,
   REMEMBERED_ROUNDS,
   type RecordingOutput,
   TAKEN_BACK_ROUND,
 } from './output.ts';
 import { partsAfter } from './parts.ts';
-import { WriteError } from './write-error.ts';
 
 /** Room that file systems take besides the features themselves. */
 const FEATURE_SLACK_BYTES = 64 * 1024;
@@ -123,7 +123,7 @@ export class FileOutput implements RecordingOutput {
       failed: (errno, sizeBytes) => {
         // A part of a round may stand behind its end.
         ftruncateSync(this.#fd, sizeBytes);
-        return new WriteError(this.path, new SysError('pwritev', errno, { path: this.path }));
+        return new WriteError(this.path, new SysError('pwritev', errno, { path: this.path }), OR_LIMIT);
       },
     };
   }
@@ -153,7 +153,7 @@ export class FileOutput implements RecordingOutput {
     try {
       action();
     } catch (error) {
-      throw new WriteError(this.path, error);
+      throw new WriteError(this.path, error, OR_LIMIT);
     }
   }
 
@@ -205,7 +205,8 @@ export class FileOutput implements RecordingOutput {
       this.#append(parts);
       return true;
     } catch (error) {
-      if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) throw new WriteError(this.path, error);
+      if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? ''))
+        throw new WriteError(this.path, error, OR_LIMIT);
       this.#cutAt(before);
       return false;
     }

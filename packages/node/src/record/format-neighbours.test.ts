@@ -58,7 +58,7 @@ test("another's program on the tracepoint that is recorded is said", { skip }, a
 });
 
 const NAME = `killed_${process.pid}`;
-const KILLED = `import { defineFormat, r0 } from 'counterpoint';
+const KILLED = `import { defineFormat, r0 } from 'counterpoint/formats';
 const counts = { name: '${NAME}', type: 'array', keySizeBytes: 4, valueSizeBytes: 8, maxEntries: 1 } as const;
 export default defineFormat({
   name: '${NAME}', version: 1, summary: '', options: {},

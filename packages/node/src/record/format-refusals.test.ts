@@ -83,7 +83,7 @@ function moduleOf(name: string, handler: string): string {
   const path = join(folder, `${name}.ts`);
   writeFileSync(
     path,
-    `import { defineFormat, r0, r1, r7, u64 } from 'counterpoint';
+    `import { defineFormat, r0, r1, r7, u64 } from 'counterpoint/formats';
 const counts = { name: '${NAME}', type: 'hash', keySizeBytes: 4, valueSizeBytes: 8, maxEntries: 1 } as const;
 export default defineFormat({
   name: '${NAME}', version: 1, summary: '', options: { depth: { type: 'count', default: 1, help: '' } },

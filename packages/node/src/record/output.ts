@@ -38,3 +38,6 @@ export interface RecordingOutput extends RoundSink {
 
 /** Records of what is lost, when the rounds end at this offset; maybe none. */
 export type ClosingRecords = (roundsEnd: number) => Uint8Array<ArrayBuffer>;
+
+/** What helps besides where an output has no room. */
+export const OR_LIMIT = 'or limit the recording with --max-size';

@@ -2,10 +2,9 @@ import { closeSync, writev } from 'node:fs';
 import { promisify } from 'node:util';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoint/core/perfdata';
-import { openOutputFile, type WaitOptions } from '../files/index.ts';
-import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './output.ts';
+import { openOutputFile, type WaitOptions, WriteError } from '../files/index.ts';
+import { type ClosingRecords, FINISHED_ROUND, OR_LIMIT, type RecordingOutput } from './output.ts';
 import { partsAfter } from './parts.ts';
-import { WriteError } from './write-error.ts';
 
 const writevAsync = promisify(writev);
 /** A pipe that somebody made non-blocking is full: try again after this. */
@@ -38,7 +37,7 @@ export class PipeOutput implements RecordingOutput {
     try {
       return await openOutputFile(path, this.#wait);
     } catch (error) {
-      if (this.#wait.signal?.aborted !== true) throw new WriteError(path, error);
+      if (this.#wait.signal?.aborted !== true) throw new WriteError(path, error, OR_LIMIT);
       throw new CounterpointError(
         'ERR_NO_READER',
         `nobody has read the named pipe ${path}, so nothing was recorded`,
@@ -68,7 +67,7 @@ export class PipeOutput implements RecordingOutput {
       return (await writevAsync(this.#fd, parts)).bytesWritten;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN')
-        throw new WriteError(this.#path ?? 'the standard output', error);
+        throw new WriteError(this.#path ?? 'the standard output', error, OR_LIMIT);
       await new Promise((resolve) => setTimeout(resolve, FULL_PIPE_MS));
       return 0;
     }

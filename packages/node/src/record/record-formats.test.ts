@@ -86,7 +86,7 @@ test('what a format throws is told with its name and its line', { skip }, async 
     const path = join(folder, `${name}.ts`);
     writeFileSync(
       path,
-      `import { defineFormat } from 'counterpoint';\nconst base = { name: '${name}', version: 1, summary: '', options: {} } as const;\n${text}\n`,
+      `import { defineFormat } from 'counterpoint/formats';\nconst base = { name: '${name}', version: 1, summary: '', options: {} } as const;\n${text}\n`,
     );
     const output = join(folder, 'none.data');
     // What is thrown after the counters ran is in the result, beside what was recorded.

@@ -8,7 +8,7 @@ export {
 } from './directory-source.ts';
 export type { RecordedEvent } from './event-table.ts';
 export { EventTable, hasRawUserStacks } from './event-table.ts';
-export { LossCollector } from './loss-collector.ts';
+export { LossCollector, lossAtEnd } from './loss-collector.ts';
 export type { OrderedRecord } from './read-records.ts';
 export { readRecords } from './read-records.ts';
 export type { OpenOptions, RecordSink, ScanOptions } from './reader.ts';

@@ -315,15 +315,16 @@ export class LossCollector {
       this.ledger.add({ kind: 'throttled', count: 0n, exact: false });
     }
     for (const { cpu } of this.reader.missingRings) this.ledger.add({ kind: 'file-missing', cpu, count: 1 });
-    const { isUnfinished, isCut, cutBytes, missingBytes } = this.reader;
-    if (isUnfinished || isCut || missingBytes > 0) {
-      // A damaged header can say anything: what does not fit a number of bytes is not told.
-      const isKnown = missingBytes > 0 && Number.isSafeInteger(cutBytes + missingBytes);
-      this.ledger.add({
-        kind: 'file-truncated',
-        count: isKnown ? cutBytes + missingBytes : cutBytes,
-        exact: isKnown,
-      });
-    }
+    const atEnd = lossAtEnd(this.reader);
+    if (atEnd !== null) this.ledger.add(atEnd);
   }
+}
+
+/** What a recording that was scanned lacks at its end; null where it has one. */
+export function lossAtEnd(reader: PerfDataReader): LossFacts | null {
+  const { isUnfinished, isCut, cutBytes, missingBytes } = reader;
+  if (!isUnfinished && !isCut && missingBytes === 0) return null;
+  // A damaged header can say anything: what does not fit a number of bytes is not told.
+  const isKnown = missingBytes > 0 && Number.isSafeInteger(cutBytes + missingBytes);
+  return { kind: 'file-truncated', count: isKnown ? cutBytes + missingBytes : cutBytes, exact: isKnown };
 }

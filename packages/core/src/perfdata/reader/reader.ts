@@ -44,6 +44,7 @@ import { MissingFiles, type MissingRing } from './missing-files.ts';
 import { OrderQueue } from './order-queue.ts';
 import { SplitPart, splitParts } from './split-parts.ts';
 import { Splitter } from './splitter.ts';
+import { isStreamCut } from './stream-end.ts';
 import { TimeBase } from './time-base.ts';
 import { portableZstd, type ZstdFactory } from './zstd.ts';
 
@@ -97,7 +98,7 @@ export class PerfDataReader {
   missingBytes = 0;
   /** Bytes of a last record that is not all there. */
   cutBytes = 0;
-  /** The data ends inside a record, or before what belongs to one. */
+  /** The data ends inside a record, or before what belongs to one; or a stream before its recorder ended it. */
   isCut = false;
   /** Of a directory: rings whose files are not there, known after the scan. */
   missingRings: readonly MissingRing[] = [];
@@ -192,6 +193,7 @@ export class PerfDataReader {
     counts.forEach((count, type) => {
       if (count > 0) this.recordCounts.set(type, count);
     });
+    if (this.isPipe) this.isCut ||= isStreamCut(parts[0]!.splitter.end, this.recordCounts);
   }
 
   /** Let go of a stream that nobody will scan, or not to its end. Files are closed by who opened them. */

@@ -15,6 +15,7 @@ import { readU64 } from './file-header.ts';
 import type { OrderQueue } from './order-queue.ts';
 import { RecordInflater } from './record-inflater.ts';
 import { findNextRecord } from './resync.ts';
+import { isEndMark, type StreamEnd } from './stream-end.ts';
 import type { TimeBase } from './time-base.ts';
 import type { ZstdFactory } from './zstd.ts';
 
@@ -64,6 +65,8 @@ export class Splitter {
   isUnordered = false;
   /** Bytes of hardware trace that were stepped over. */
   auxTraceBytes = 0;
+  /** What the records end with so far. */
+  readonly end: StreamEnd = { lastType: null, hasEmptyRound: false };
   /** What to leave out after the last chunk. */
   payload: Payload | null = null;
   private tracing: { bytes: Uint8Array; filled: number; size: number; recordOffset: number } | null = null;
@@ -116,10 +119,12 @@ export class Splitter {
       else {
         const next = this.userRecord(chunk, pos, end, type);
         if (next !== end) {
+          this.end.lastType = type;
           pos = next;
           continue;
         }
       }
+      if (!isDecompressed) this.end.lastType = type;
       pos = end;
     }
     return Math.min(pos, length);
@@ -153,6 +158,7 @@ export class Splitter {
     const offset = fileOffsetOf(chunk, start);
     this.hooks.userRecord(chunk, start, end, type);
     if (type === PERF_RECORD_FINISHED_ROUND) {
+      this.end.hasEmptyRound ||= isEndMark(this.end.lastType);
       if (this.hasRounds) this.queue.finishRound();
     } else if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
       if (isDecompressed) this.damage.add('nested-compression', offset);
