@@ -254,6 +254,36 @@ test('a link to a perf map: only where it is ours or root’s, and leads to a ma
   assert.deepEqual(await ask(request), { bytes: null, codes: ['perf-map-access'] });
 });
 
+test('a jitdump: by the rule of perf maps', { skip: notRoot() }, async () => {
+  const request = { need: 'jitdump', path: '/dumps/jit-4242428.dump', pid: 4242428 } as const;
+  const path = put('root/dumps/jit-4242428.dump', 'JiTD');
+  assert.equal((await ask(request)).bytes!.length, 4);
+  chownSync(path, 12345, 12345);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['jitdump-owner'] });
+  assert.equal((await ask(request, { anyOwner: true })).bytes!.length, 4);
+  rmSync(path);
+  const dump = put('elsewhere.dump', 'JiTD');
+  symlinkSync(dump, path);
+  assert.equal((await ask(request)).bytes!.length, 4);
+  // Another user makes our own file look like a dump.
+  lchownSync(path, 12345, 12345);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['jitdump-owner'] });
+  rmSync(path);
+  linkSync(dump, path);
+  assert.deepEqual(await ask(request), { bytes: null, codes: ['jitdump-owner'] });
+  // What the process itself owns.
+  const child = spawn('sleep', ['60'], { uid: 12345 });
+  try {
+    const own = put(`root/dumps/jit-${child.pid}.dump`, 'JiTD');
+    chownSync(own, 12345, 12345);
+    await started(child, 'sleep');
+    const theirs = { ...request, path: `/dumps/jit-${child.pid}.dump`, pid: child.pid! };
+    assert.equal((await ask(theirs)).bytes!.length, 4);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
 test('a recording that names a pipe, a device or a file of the kernel: nothing is opened', async () => {
   mkdirSync(join(folder, 'root/bin'), { recursive: true });
   const writer = await WaitingWriter.at(join(folder, 'root/bin/pipe'));

@@ -13,6 +13,7 @@ import {
   type Places,
 } from './file-paths.ts';
 import { type FileSource, openFileSource } from './file-source.ts';
+import { openJitFile } from './jit-file.ts';
 import { kernelBuildId } from './kernel-build-id.ts';
 import { openPerfMap } from './perf-map.ts';
 import { viewOfProcess } from './process-view.ts';
@@ -30,7 +31,7 @@ export interface DiskDriverOptions extends Partial<Places> {
   kernelNotes?: string;
   /** A copy of the kernel's memory (/proc/kcore), for its code; empty: wherever there is one. */
   kernelCore?: string;
-  /** Read perf maps whoever owns them (perf's --force). */
+  /** Read perf maps and jitdumps whoever owns them (perf's --force). */
   anyOwner?: boolean;
   /** Steers debuginfod, `HOME`-relative paths excepted; this process's environment. */
   environment?: DebuginfodEnvironment;
@@ -76,7 +77,7 @@ class DiskDriver implements SymbolDriver {
       case 'modules':
         return this.openProcFile('modules');
       case 'jitdump':
-        return this.openFirst(binaryPaths(this.places, request, this.rootOf(request.pid)));
+        return this.openJitdump(request, diagnostics);
       case 'kcore':
         return this.openKernelCore(request.buildId);
       case 'vdso':
@@ -86,6 +87,16 @@ class DiskDriver implements SymbolDriver {
         return openPerfMap(request, view, this.options, diagnostics);
       }
     }
+  }
+
+  private async openJitdump(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+    const view = viewOfProcess(request.pid, this.options.procDir);
+    const { anyOwner } = this.options;
+    for (const path of binaryPaths(this.places, request, this.rootOf(request.pid))) {
+      const file = await openJitFile(path, 'jitdump', { view, anyOwner }, diagnostics);
+      if (file !== null) return file;
+    }
+    return null;
   }
 
   private async openBinary(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {

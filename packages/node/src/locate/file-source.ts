@@ -20,14 +20,19 @@ export async function openFileSource(path: string, options: RegularFileOptions =
   return fileSource(await openRegularFile(path, options), options);
 }
 
-/** A regular file that is open. It is closed with the source, or at once where this fails. With `recorded`, it ends where holes begin. */
+/**
+ * A regular file that is open. It is closed with the source, or at once where this fails. What can only be holes is left out: a file
+ * of 8 KB may say that it has 90 GB. One that takes no blocks may be on a network file system that does not count them, and is read to
+ * its end unless a recording names it (`recorded`).
+ */
 export async function fileSource(
   handle: FileHandle,
   { recorded = false }: RegularFileOptions = {},
 ): Promise<FileSource> {
   try {
     const facts = await handle.stat();
-    return new HandleSource(handle, recorded ? presentBytes(facts) : facts.size);
+    const isCounted = recorded || facts.blocks > 0;
+    return new HandleSource(handle, isCounted ? presentBytes(facts) : facts.size);
   } catch (error) {
     await handle.close();
     throw error;
