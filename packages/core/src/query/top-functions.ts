@@ -88,21 +88,30 @@ export interface TopAnswer {
   damage: Damage[];
 }
 
-/** Parse `comm,dso,sym`. Throws with the known keys where one is not known, or none is named. */
-export function parseSortKeys(text: string): SortKey[] {
+/**
+ * Parse `comm,dso,sym`. Throws with the known keys where one is not known, or none is named. `fieldKeys` has the fields of tracepoints
+ * that a word stands for: perf's `next_comm`, `sched_switch.*`, `trace_fields`.
+ */
+export function parseSortKeys(
+  text: string,
+  fieldKeys: (word: string) => readonly TraceSortKey[] = () => [],
+): SortKey[] {
   const words = text
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
   if (words.length === 0) throw sortKeyError('no sort key is named');
-  return words.map((word): SortKey => {
-    if (word === 'trace') return word;
+  const keys = words.flatMap((word): readonly SortKey[] => {
+    if (word === 'trace') return [word];
     // `EVENT.FIELD`, as in perf.
-    if (/^[\w:-]+\.\w+(?:\/raw)?$/.test(word)) return word as TraceSortKey;
+    if (/^[\w:-]+\.\w+(?:\/raw)?$/.test(word)) return [word as TraceSortKey];
     const key = SORT_ALIASES[word] ?? SORT_KEYS.find((known) => known === word);
-    if (key === undefined) throw sortKeyError(`unknown sort key "${word}"`);
-    return key;
+    if (key !== undefined) return [key];
+    const fields = fieldKeys(word);
+    if (fields.length === 0) throw sortKeyError(`unknown sort key "${word}"`);
+    return fields;
   });
+  return [...new Set(keys)];
 }
 
 function sortKeyError(message: string): CounterpointError {

@@ -2,4 +2,4 @@ export type { FieldChoice, ScriptField } from './fields.ts';
 export { parseFields, SCRIPT_FIELDS } from './fields.ts';
 export type { ScriptOptions, ScriptResult } from './script.ts';
 export { writeScript } from './script.ts';
-export { TraceKeys } from './trace-keys.ts';
+export { isKeyOfEvent, TraceKeys, traceFieldKeys } from './trace-keys.ts';

@@ -2,6 +2,7 @@ import { PERF_TYPE_TRACEPOINT } from '../../abi/index.ts';
 import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
 import type { SampleTexts, WalkedSample } from '../../ingest/index.ts';
 import type { PerfDataReader, TracepointField, TracepointFormat } from '../../perfdata/index.ts';
+import type { TraceSortKey } from '../top-functions.ts';
 import { TracePrinter } from './trace-printer.ts';
 import { fieldText } from './trace-text.ts';
 
@@ -81,7 +82,11 @@ export class TraceKeys implements SampleTexts {
         'Record with -e and a tracepoint, such as sched:sched_switch.',
       );
     }
-    if (this.parsed[index] === null) return;
+    const isRecorded = (wanted: FieldKey | null, found: number) =>
+      this.isFound[found] ||
+      wanted === null ||
+      formatsOf(this.reader).some((format) => fieldOf(format, wanted) !== null);
+    if (this.parsed.every(isRecorded)) return;
     throw new CounterpointError(
       'ERR_SORT_KEY',
       `no tracepoint of the recording has ${key}${didYouMean(nearestNames(key, names))}`,
@@ -92,12 +97,7 @@ export class TraceKeys implements SampleTexts {
   private fieldsOf(format: TracepointFormat): (TracepointField | null)[] {
     let fields = this.fields.get(format);
     if (fields === undefined) {
-      const name = `${format.system}:${format.name}`;
-      fields = this.parsed.map((key) =>
-        key === null || !name.includes(key.event)
-          ? null
-          : (format.fields.find((field) => field.name === key.field) ?? null),
-      );
+      fields = this.parsed.map((key) => (key === null ? null : fieldOf(format, key)));
       this.fields.set(format, fields);
     }
     return fields;
@@ -110,4 +110,46 @@ function wordOf(text: string, name: string): string | undefined {
     .split(' ')
     .find((word) => word.startsWith(`${name}=`))
     ?.slice(name.length + 1);
+}
+
+function fieldOf(format: TracepointFormat, { event, field }: FieldKey): TracepointField | null {
+  if (!nameOf(format).includes(event)) return null;
+  return format.fields.find(({ name }) => name === field) ?? null;
+}
+
+function nameOf({ system, name }: TracepointFormat): string {
+  return `${system}:${name}`;
+}
+
+/** Of the events that were recorded. */
+function formatsOf({ events: { events }, tracing }: PerfDataReader): TracepointFormat[] {
+  return events.flatMap(({ attr }) => {
+    const format = attr.type === PERF_TYPE_TRACEPOINT ? tracing?.byId.get(Number(attr.config)) : undefined;
+    return format === undefined ? [] : [format];
+  });
+}
+
+/**
+ * The keys that one of perf's words stands for: a field of any event (`next_comm`, `next_comm/raw`), all fields of an event
+ * (`sched_switch.*`), all of all (`trace_fields`). None where it stands for nothing in this recording.
+ */
+export function traceFieldKeys(reader: PerfDataReader, word: string): TraceSortKey[] {
+  const raw = word.endsWith(RAW) ? RAW : '';
+  const text = raw === '' ? word : word.slice(0, -RAW.length);
+  const dot = text.lastIndexOf('.');
+  const event = dot < 0 ? '' : text.slice(0, dot);
+  const field = text === 'trace_fields' ? '*' : text.slice(dot + 1);
+  return formatsOf(reader)
+    .filter((format) => nameOf(format).includes(event))
+    .flatMap((format) =>
+      format.fields
+        .filter(({ name, isCommon }) => name === field || (field === '*' && !isCommon))
+        .map(({ name }): TraceSortKey => `${nameOf(format)}.${name}${raw}`),
+    );
+}
+
+/** Whether an event can have anything under a key: other events have no column of it. */
+export function isKeyOfEvent(key: TraceSortKey, eventName: string): boolean {
+  const parsed = parseKey(key);
+  return parsed === null || eventName.includes(parsed.event);
 }
