@@ -10,6 +10,11 @@ const rooms = readdirSync(`${core}/src`, { recursive: true })
   .map(String)
   .filter((path) => path.endsWith('/index.ts'));
 
+/** Of the package `counterpoint`: a file for each line of its export map. */
+const entries = readdirSync(`${node}/src/entries`)
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => path.slice(0, -'.ts'.length));
+
 const common = {
   bundle: true,
   format: 'esm',
@@ -49,7 +54,7 @@ await build({
   platform: 'node',
   external: ['koffi', '@swc/wasm-typescript'],
   entryPoints: [
-    { in: `${node}/src/index.ts`, out: 'index' },
+    ...entries.map((name) => ({ in: `${node}/src/entries/${name}.ts`, out: name })),
     { in: `${node}/src/cli/main.ts`, out: 'cli' },
     { in: `${node}/src/trace/part-worker.ts`, out: 'pt-worker' },
     { in: `${node}/src/sampling/module-hooks.ts`, out: 'module-hooks' },

@@ -1,5 +1,5 @@
 /**
- * Standard output and standard error have one way in: `Output` (packages/node/src/cli/output.ts), which escapes what a terminal would
+ * Standard output and standard error have one way in: `Output` (packages/node/src/cli/common/output.ts), which escapes what a terminal would
  * obey in names. Each rule is a way past it, and where that is right, with the reason.
  */
 interface OutputRule {
@@ -27,8 +27,8 @@ const RULES: readonly OutputRule[] = [
     pattern:
       /process\s*(?:\.|\[['"])\s*(?:stdout|stderr|_rawDebug)\b(?!\.isTTY\b)|\bstd(?:out|err)\b[^=\n]*\}\s*=\s*process\b/,
     except: {
-      'cli/output.ts': 'the width of the terminal',
-      'cli/terminal.ts': 'the size of the terminal',
+      'cli/common/output.ts': 'the width of the terminal',
+      'cli/top/terminal.ts': 'the size of the terminal',
       'stat/run.ts': 'made early, nothing is written',
     },
   },
@@ -47,9 +47,9 @@ const RULES: readonly OutputRule[] = [
     pattern: /\bwritev?Sync\(/,
     in: CLI,
     except: {
-      'cli/output.ts': 'the one place',
-      'cli/trace-log.ts': 'a file; the text is escaped',
-      'cli/control-channel.ts': 'answers of --control, which are constant',
+      'cli/common/output.ts': 'the one place',
+      'cli/common/trace-log.ts': 'a file; the text is escaped',
+      'cli/common/control-channel.ts': 'answers of --control, which are constant',
     },
   },
   {
@@ -61,9 +61,9 @@ const RULES: readonly OutputRule[] = [
     what: 'an escape sequence',
     pattern: /\\x1b|\\u001b|\\u\{1b\}|\\033/i,
     except: {
-      'cli/output.ts': 'the one place',
-      'cli/styles.ts': 'marks of styles',
-      'cli/top-keys.ts': 'what the keyboard sends',
+      'cli/common/output.ts': 'the one place',
+      'cli/common/styles.ts': 'marks of styles',
+      'cli/top/keys.ts': 'what the keyboard sends',
     },
   },
   {
@@ -76,22 +76,22 @@ const RULES: readonly OutputRule[] = [
     what: 'an Output of its own',
     pattern: /\bnew Output\(|\bdescriptorSink\(/,
     except: {
-      'cli/output.ts': 'the one place',
+      'cli/common/output.ts': 'the one place',
       'cli/main.ts': 'standard output and standard error',
-      'cli/stat-output.ts': 'the file of stat -o',
+      'cli/stat/output.ts': 'the file of stat -o',
     },
   },
   {
     what: 'bytes that are not escaped',
     pattern: /\.binary\(/,
     in: CLI,
-    except: { 'cli/export-file.ts': 'formats of other tools; refused on a terminal' },
+    except: { 'cli/common/export-file.ts': 'formats of other tools; refused on a terminal' },
   },
   {
     what: 'control of the terminal',
     pattern: /\.(?:control|screen)\(/,
     in: CLI,
-    except: { 'cli/terminal.ts': 'the whole screen' },
+    except: { 'cli/top/terminal.ts': 'the whole screen' },
   },
 ];
 

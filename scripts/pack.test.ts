@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
@@ -26,8 +36,15 @@ test('packages that are packed in a fresh clone are complete', (t) => {
     text.slice(text.indexOf('[\n')),
   );
   const filesOf = (name: string) => packed.find((one) => one.name === name)!.files.map(({ path }) => path);
-  for (const name of ['@counterpoint/core', 'counterpoint']) {
-    for (const path of ['dist/index.js', 'dist/types/index.d.ts', 'README.md', 'LICENSE'])
+  for (const folder of readdirSync(join(root, 'packages'))) {
+    const { name, exports } = JSON.parse(
+      readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8'),
+    );
+    const offered = Object.values<{ types: string; default: string }>(exports)
+      .flatMap((entry) => [entry.types, entry.default])
+      .filter((path) => !path.includes('*'))
+      .map((path) => path.replace('./', ''));
+    for (const path of [...offered, 'README.md', 'LICENSE'])
       assert.ok(filesOf(name).includes(path), `${name}: ${path}`);
   }
   for (const path of ['bin/counterpoint', 'bin/counterpoint.js', 'dist/cli.js', 'dist/help/record.txt'])

@@ -7,7 +7,7 @@
  *   raw_syscalls:sys_enter   started[thread] = now
  *   raw_syscalls:sys_exit    buckets[log2(now - started[thread])] += 1
  */
-import { type BpfMapDefinition, defineFormat, r0, r1, r2, r7, r8, u64 } from 'counterpoint';
+import { type BpfMapDefinition, defineFormat, r0, r1, r2, r7, r8, u64 } from 'counterpoint/formats';
 
 /** When each thread went into its system call, nanoseconds. By the kernel's number, which also threads of other containers have. */
 const started: BpfMapDefinition = {

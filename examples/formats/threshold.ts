@@ -6,7 +6,7 @@
  *
  * A sample's period is the field's value, so `report` shows who had how much of it.
  */
-import { type BpfMapDefinition, bpfStruct, defineFormat, r0, r2, r7, r8, r9 } from 'counterpoint';
+import { type BpfMapDefinition, bpfStruct, defineFormat, r0, r2, r7, r8, r9 } from 'counterpoint/formats';
 
 const Large = bpfStruct({
   timeNs: 'u64',

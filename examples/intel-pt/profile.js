@@ -16,7 +16,8 @@ import {
   profileOfExact,
   streamInstructions,
 } from '@counterpoint/core/trace';
-import { partWorkers, topFunctions, workersFor } from 'counterpoint';
+import { topFunctions } from 'counterpoint';
+import { partWorkers, workersFor } from 'counterpoint/trace';
 
 const [program, file] = process.argv.slice(2);
 if (file === undefined) {

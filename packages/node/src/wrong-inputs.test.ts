@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
-import * as api from './index.ts';
+import * as counting from './entries/counting.ts';
+import { useEventTables } from './entries/events.ts';
+import * as root from './entries/index.ts';
 import { FakeSys, liveHandles } from './sys/index.ts';
 
 /** What a program without types may give where an object, a list or a text is meant. */
 const WRONG: readonly unknown[] = [null, 5, Number.NaN, true, { nmae: 5 }, () => 1];
 
+const api = { ...root, ...counting, useEventTables };
+
 type Call = (wrong: never) => unknown;
 const sys = new FakeSys();
 const self = { kind: 'self' } as const;
 
-function calls(session: api.CountingSession, cpus: api.GlobalCounters): Record<string, Call> {
+function calls(session: counting.CountingSession, cpus: counting.GlobalCounters): Record<string, Call> {
   return {
     openCounting: (wrong) => api.openCounting(wrong),
     planCounting: (wrong) => api.planCounting(wrong),

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { LiveProfile, record } from '../record/index.ts';
 import { countRun } from '../stat/index.ts';
 import { counterpoint } from '../test/command-line.ts';
-import { UsageError } from './args.ts';
+import { UsageError } from './common/args.ts';
+import { parseArguments } from './common/parse.ts';
 import { VERBS } from './main.ts';
-import { parseArguments } from './parse.ts';
 
 /** What an empty value says is known of these. */
 const MAY_BE_EMPTY: readonly string[] = ['export title', 'pt calls title', 'pt flow pevent:sysroot'];

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -81,6 +90,32 @@ for (const words of LINES)
     }
     assert.ok(out !== '' || err !== '', 'nothing was printed');
   });
+
+test('a line break in the path of a probe makes no second row', { skip: cannotProbe() }, async () => {
+  const program = join(folder, 'a\nb');
+  copyFileSync('/bin/true', program);
+  const words = ['-e', `uprobe:${program}:0x${entryOf(program).toString(16)}`, '--', 'true'];
+  const table = await counterpoint('stat', ...words);
+  assert.match(table.out + table.err, /^ +0 +uprobe:\S*\/a\\x0ab:0x/m);
+  const fields = await counterpoint('stat', '-x', ',', ...words);
+  assert.match(fields.out + fields.err, /^0,,uprobe:\S*\/a\\x0ab:0x\w+,\d+,100\.00,,\n$/);
+  const json = await counterpoint('stat', '--json', ...words);
+  const { rows } = JSON.parse(json.out + json.err);
+  assert.match(rows[0].event, /a\nb/);
+  const empty = await counterpoint('record', '-o', join(folder, 'empty.data'), ...words);
+  assert.match(empty.err, /EMPTY: .*a\\x0ab:0x\w+ never reached/);
+  const wrong = await counterpoint('stat', '-e', `uprobe:${program}:0x1`, '--', 'true');
+  assert.match(wrong.err, /a\\x0ab has no code at 0x1$/m);
+});
+
+function cannotProbe(): string | false {
+  return existsSync('/sys/kernel/tracing/uprobe_events') ? false : 'uprobes need root and tracefs';
+}
+
+/** Where a program of 64 bits begins, as an offset in its file: that of a position-independent one is so where its code is. */
+function entryOf(program: string): bigint {
+  return readFileSync(program).readBigUInt64LE(24);
+}
 
 test('exports are the same in a file and on standard output, without anything that a terminal obeys', async () => {
   for (const { name, isBinary } of EXPORTS) {

@@ -19,14 +19,16 @@ import { fileURLToPath } from 'node:url';
 import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
 import { noPidNamespace } from '../test/pid-namespace.ts';
-import { generalHelp, verbHelp } from './help.ts';
+import { generalHelp, verbHelp } from './common/help.ts';
+import { TOPICS } from './common/topics.ts';
 import { helpTexts, VERBS } from './main.ts';
 
 test('the build writes down the help of every verb', async () => {
   const texts = new Map(await helpTexts());
-  assert.equal(texts.get('counterpoint'), generalHelp(VERBS));
+  assert.equal(texts.get('counterpoint'), generalHelp(VERBS, TOPICS));
   for (const { name, load } of VERBS) assert.equal(texts.get(name), verbHelp((await load()).default));
-  assert.equal(texts.size, VERBS.length + 1);
+  for (const { name, load } of TOPICS) assert.equal(texts.get(name), await load());
+  assert.equal(texts.size, VERBS.length + TOPICS.length + 1);
 });
 
 test('the launcher shows help that is written down, and gives all else to Node', () => {

@@ -3,12 +3,13 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
 import { EventSyntaxError } from '@counterpoint/core/events';
-import { defineVerb, type Verb } from './args.ts';
-import { verbHelp } from './help.ts';
-import { runCommandLine, VERBS } from './main.ts';
-import { Output, OutputClosed } from './output.ts';
-import { printError } from './output-error.ts';
-import { ProgressLine } from './progress.ts';
+import { defineVerb, type Verb } from './common/args.ts';
+import { verbHelp } from './common/help.ts';
+import { Output, OutputClosed } from './common/output.ts';
+import { printError } from './common/output-error.ts';
+import { ProgressLine } from './common/progress.ts';
+import { TOPICS } from './common/topics.ts';
+import { helpTexts, runCommandLine, VERBS } from './main.ts';
 
 function capture({ isTerminal = false, env = {}, columns = 0 } = {}) {
   const sink = {
@@ -50,6 +51,48 @@ test('every verb has help with examples, the same by each way, and the summary o
   }
 });
 
+test('every topic has a page, in help and by its name', async () => {
+  const { out } = await run('help');
+  for (const { name, summary, load } of TOPICS) {
+    assert.ok(out.includes(`  ${name.padEnd(13)}${summary}\n`), name);
+    const page = await run('help', name);
+    assert.deepEqual([page.status, page.err, page.out], [0, '', await load()]);
+    assert.equal((await run(name, '--help')).out, page.out);
+    assert.equal((await run(name)).status, 129);
+  }
+});
+
+test('no help is wider than 100 columns', async () => {
+  for (const [name, text] of await helpTexts())
+    for (const line of text.split('\n'))
+      assert.ok(line.length <= 100 || /^ {2,6}counterpoint /.test(line), `${name}: ${line}`);
+});
+
+/** Names in the first column of a page's list. */
+const leftOf = (page: string, heading: string) =>
+  new RegExp(`^${heading}:\\n((?: .*\\n)+)`, 'm')
+    .exec(page)![1]!
+    .split('\n')
+    .flatMap((line) => /^ {2}(\S.*?)(?: {2,}|$)/.exec(line)?.[1] ?? []);
+
+test('what the topics name is understood', async () => {
+  const page = async (name: string) => await TOPICS.find((topic) => topic.name === name)!.load();
+  const letters = ['Samples', 'With each sample', 'How'].map(async (heading) =>
+    leftOf(await page('itrace'), heading),
+  );
+  const { parseItrace } = await import('@counterpoint/core/itrace');
+  for (const form of (await Promise.all(letters)).flat())
+    for (const one of form.split(', ')) assert.notDeepEqual(parseItrace(one), parseItrace(''), one);
+  const { parseTimes } = await import('./common/time-option.ts');
+  for (const form of leftOf(await page('time'), 'Forms'))
+    assert.equal(
+      parseTimes(form.replace('FROM', '1').replace('TO', '2'), { first: 0n, last: 9n }).length,
+      form.split('%,').length,
+    );
+  const { builtInFormats } = await import('../sampling/index.ts');
+  assert.deepEqual(leftOf(await page('formats'), 'Built in'), [...builtInFormats]);
+});
+
 test('usage errors: status 129, nothing on standard output', async () => {
   const verb = await run('recrod');
   assert.deepEqual([verb.status, verb.out], [129, '']);
@@ -70,7 +113,12 @@ test('help is made from the rows', () => {
     summary: 'does something',
     usage: ['[options] -- command', '[options] -p PID'],
     options: [
-      { long: 'freq', short: 'F', value: 'HZ', help: 'first line\nsecond line' },
+      {
+        long: 'freq',
+        short: 'F',
+        value: 'HZ',
+        help: 'what takes more than the sixty-six columns that there are beside the names of an option',
+      },
       { long: 'inherit', short: 'i', negatable: true, help: 'children too' },
       { long: 'g', help: 'call chains', group: 'Stacks' },
       { long: 'compression-level', short: 'z', value: 'N', optionalValue: '1', help: 'compress' },
@@ -86,8 +134,8 @@ Usage: counterpoint sample [options] -- command
    or: counterpoint sample [options] -p PID
 
 Options:
-  -F, --freq=HZ                   first line
-                                  second line
+  -F, --freq=HZ                   what takes more than the sixty-six columns that there are beside
+                                  the names of an option
   -i, --[no-]inherit              children too
   -z, --compression-level[=N]     compress
 
@@ -274,7 +322,7 @@ test('a progress line is throttled, cut to the terminal, and away before other t
 
 test('a reader that goes away ends the program quietly, and the whole output arrives at one that stays', async () => {
   const script = `
-    import { descriptorSink, Output, OutputClosed } from './packages/node/src/cli/output.ts';
+    import { descriptorSink, Output, OutputClosed } from './packages/node/src/cli/common/output.ts';
     const out = new Output(descriptorSink(1));
     try {
       for (let i = 0; i < 40000; i++) out.line('0123456789'.repeat(4));

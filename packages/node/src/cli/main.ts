@@ -1,9 +1,10 @@
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, UsageError, type Verb } from './args.ts';
-import { familyHelp, generalHelp, usageLines, verbHelp } from './help.ts';
-import { descriptorSink, Output, OutputClosed } from './output.ts';
-import { printError } from './output-error.ts';
-import { parseArguments } from './parse.ts';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, UsageError, type Verb } from './common/args.ts';
+import { familyHelp, generalHelp, usageLines, verbHelp } from './common/help.ts';
+import { descriptorSink, Output, OutputClosed } from './common/output.ts';
+import { printError } from './common/output-error.ts';
+import { parseArguments } from './common/parse.ts';
+import { TOPICS } from './common/topics.ts';
 
 interface VerbEntry {
   readonly name: string;
@@ -16,73 +17,73 @@ export const VERBS: readonly VerbEntry[] = [
   {
     name: 'stat',
     summary: 'count events of a program, of running processes or of the whole machine',
-    load: () => import('./stat.ts'),
+    load: () => import('./stat/stat.ts'),
   },
   {
     name: 'stat record',
     summary: 'count as stat does, and keep the counts in a recording',
-    load: () => import('./stat-record.ts'),
+    load: () => import('./stat/record.ts'),
   },
   {
     name: 'stat report',
     summary: 'show the counts that stat record kept, as stat shows them',
-    load: () => import('./stat-report.ts'),
+    load: () => import('./stat/report.ts'),
   },
   {
     name: 'record',
     summary: 'sample a program or running processes into a perf.data file',
-    load: () => import('./record.ts'),
+    load: () => import('./record/record.ts'),
   },
   {
     name: 'top',
     summary: 'show which functions run, while they run',
-    load: () => import('./top.ts'),
+    load: () => import('./top/top.ts'),
   },
   {
     name: 'off-cpu',
     summary: 'show who waits where, and for how long',
-    load: () => import('./off-cpu.ts'),
+    load: () => import('./off-cpu/off-cpu.ts'),
   },
   {
     name: 'report',
     summary: 'show where the samples of a recording fell',
-    load: () => import('./report.ts'),
+    load: () => import('./report/report.ts'),
   },
-  { name: 'script', summary: 'print every sample of a recording', load: () => import('./script.ts') },
+  { name: 'script', summary: 'print every sample of a recording', load: () => import('./report/script.ts') },
   {
     name: 'export',
     summary: 'turn a recording into a flame graph or the format of another tool',
-    load: () => import('./export.ts'),
+    load: () => import('./export/export.ts'),
   },
   {
     name: 'pt dump',
     summary: 'print the packets of a raw Intel PT trace',
-    load: () => import('./pt-dump.ts'),
+    load: () => import('./pt/dump.ts'),
   },
   {
     name: 'pt flow',
     summary: 'print the instructions and events of a raw Intel PT trace',
-    load: () => import('./pt-flow.ts'),
+    load: () => import('./pt/flow.ts'),
   },
   {
     name: 'pt profile',
     summary: 'count what a raw Intel PT trace executed, exactly',
-    load: () => import('./pt-profile.ts'),
+    load: () => import('./pt/profile.ts'),
   },
   {
     name: 'pt calls',
     summary: 'print the calls of a raw Intel PT trace, with their times',
-    load: () => import('./pt-calls.ts'),
+    load: () => import('./pt/calls.ts'),
   },
   {
     name: 'list',
     summary: 'list the events that can be counted and sampled, and the sampling formats',
-    load: () => import('./list.ts'),
+    load: () => import('./list/list.ts'),
   },
   {
     name: 'doctor',
     summary: 'say what this machine can record and count, and why not',
-    load: () => import('./doctor.ts'),
+    load: () => import('./doctor/doctor.ts'),
   },
 ];
 
@@ -91,7 +92,10 @@ export async function helpTexts(): Promise<[string, string][]> {
   const verbs = await Promise.all(
     VERBS.map(async ({ name, load }): Promise<[string, string]> => [name, verbHelp((await load()).default)]),
   );
-  return [['counterpoint', generalHelp(VERBS)], ...verbs];
+  const topics = await Promise.all(
+    TOPICS.map(async ({ name, load }): Promise<[string, string]> => [name, await load()]),
+  );
+  return [['counterpoint', generalHelp(VERBS, TOPICS)], ...verbs, ...topics];
 }
 
 /** Runs one command line and gives its exit status. */
@@ -112,15 +116,15 @@ export async function runCommandLine(words: readonly string[], out: Output, err:
 async function dispatch(words: readonly string[], out: Output, err: Output): Promise<number> {
   const [first, ...rest] = words;
   if (first === undefined) {
-    err.write(generalHelp(VERBS));
+    err.write(generalHelp(VERBS, TOPICS));
     return EXIT_USAGE;
   }
   if (first === '--help' || first === '-h' || (first === 'help' && rest.length === 0)) {
-    out.write(generalHelp(VERBS));
+    out.write(generalHelp(VERBS, TOPICS));
     return EXIT_OK;
   }
   if (first === '--version' || first === '-V' || first === 'version') {
-    const { packageVersion } = await import('./version.ts');
+    const { packageVersion } = await import('./common/version.ts');
     out.line(`counterpoint ${packageVersion()}`);
     return EXIT_OK;
   }
@@ -133,6 +137,11 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
   const help = first === 'help';
   const name = help ? rest[0]! : first;
   const second = help ? rest[1] : rest[0];
+  const topic = TOPICS.find((one) => one.name === name);
+  if (topic !== undefined && (help || second === '--help' || second === '-h')) {
+    out.write(await topic.load());
+    return EXIT_OK;
+  }
   const family = familyOf(name, second);
   if (family.length > 0 && (second === undefined || second === '--help' || second === '-h')) {
     const asked = help || second !== undefined;
@@ -155,7 +164,7 @@ async function loadVerb(name: string): Promise<Verb> {
   if (entry !== undefined) return (await entry.load()).default;
   const near = nearestNames(
     name,
-    VERBS.map((verb) => verb.name),
+    [...VERBS, ...TOPICS].map((one) => one.name),
   );
   throw new UsageError(
     `there is no verb '${name}'${didYouMean(near)}`,
@@ -202,14 +211,14 @@ export async function main(words: readonly string[]): Promise<void> {
   // Said by `bin/counterpoint` where the verb may run a command.
   if (process.env['COUNTERPOINT_LAUNCHER'] !== undefined)
     (await import('../target/index.ts')).takeOverFromLauncher();
-  const err = new Output(descriptorSink(2));
+  const err = new Output(descriptorSink(2, 'standard error'));
   // Node would print it as it is, with whatever names are in it.
   process.on('uncaughtException', (error) => {
     printError(error, err, { verbose: isVerbose(words) });
     process.exit(EXIT_FAILURE);
   });
-  const status = await runCommandLine(words, new Output(descriptorSink(1)), err);
+  const status = await runCommandLine(words, new Output(descriptorSink(1, 'standard output')), err);
   // A verb that waited for signals has loaded it; with too few descriptors for that, none did.
-  if (status !== EXIT_OK) (await import('./stop-signals.ts').catch(() => null))?.endByReceivedSignal();
+  if (status !== EXIT_OK) (await import('./common/stop-signals.ts').catch(() => null))?.endByReceivedSignal();
   process.exit(status);
 }

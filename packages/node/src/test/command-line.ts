@@ -1,5 +1,5 @@
+import { Output } from '../cli/common/output.ts';
 import { runCommandLine } from '../cli/main.ts';
-import { Output } from '../cli/output.ts';
 
 export interface CommandResult {
   status: number;

@@ -29,7 +29,7 @@ const MARK = '/counterpoint-test-line-';
 const RUN_ALL = `
 import { accessSync } from 'node:fs';
 const { runCommandLine } = await import(${JSON.stringify(new URL('../cli/main.ts', import.meta.url).href)});
-const { Output } = await import(${JSON.stringify(new URL('../cli/output.ts', import.meta.url).href)});
+const { Output } = await import(${JSON.stringify(new URL('../cli/common/output.ts', import.meta.url).href)});
 const sink = () => new Output({ isTerminal: false, columns: () => 0, write: () => {} }, {});
 for (const [at, words] of JSON.parse(process.argv[1]).entries()) {
   try { accessSync('${MARK}' + at); } catch {}

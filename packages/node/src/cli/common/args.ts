@@ -1,0 +1,98 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { Output } from './output.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
+
+/** One option of a verb: a row of its table, from which parsing and help are both made. */
+export interface OptionRow<Name extends string = string> {
+  /** Without dashes. A name of one letter has no `--` form (perf's `record -g`). */
+  readonly long: Name;
+  readonly short?: string;
+  /** Placeholder of the value in help; absent for a switch. */
+  readonly value?: string;
+  readonly help: string;
+  /** Each use adds a value; else the last one counts. */
+  readonly repeat?: boolean;
+  /** `--no-NAME` exists and says the opposite. */
+  readonly negatable?: boolean;
+  /** The value may be left out, and is then this one. A value must be attached: `-z9`, `--compression-level=9`. */
+  readonly optionalValue?: string;
+  /** With `optionalValue`: the next word is the value too, unless it begins with a dash (perf's `report -g caller`). */
+  readonly valueMayFollow?: boolean;
+  /** An empty value says something, too. Else it is refused: `--pid=$PID` without a PID would mean everybody. */
+  readonly mayBeEmpty?: boolean;
+  /** Heading in help. */
+  readonly group?: string;
+  /** The left side of its line in help, where one line stands for several rows. */
+  readonly shown?: string;
+  /** Understood, but not in help. */
+  readonly hidden?: boolean;
+}
+
+export interface VerbContext<Name extends string = string> {
+  readonly args: ParsedArguments<Name>;
+  /** Standard output: results. */
+  readonly out: Output;
+  /** Standard error: notes, warnings, progress. */
+  readonly err: Output;
+}
+
+export interface Verb<Name extends string = string> {
+  readonly name: string;
+  readonly summary: string;
+  /** What follows `counterpoint NAME`, one line per form. */
+  readonly usage: string | readonly string[];
+  /** The verb runs a command: options end at the first word that is not one. */
+  readonly command?: boolean;
+  readonly options: readonly OptionRow<Name>[];
+  /** Words after `counterpoint`, and what they do. */
+  readonly examples: readonly (readonly [string, string])[];
+  /** Gives the exit status. Heavy modules are imported in here, so that help stays quick. */
+  run(context: VerbContext<Name>): Promise<number> | number;
+}
+
+export type CommonName = 'help' | 'verbose';
+
+/** Options of every verb, after its own. A verb that lists the same letter keeps it for itself. */
+export const COMMON_OPTIONS: readonly OptionRow<CommonName>[] = [
+  { long: 'verbose', short: 'v', help: 'say more; print the stack of an unexpected error', group: 'General' },
+  { long: 'help', short: 'h', help: 'print this help', group: 'General' },
+];
+
+/** A verb as data; the names of its options are checked where `run` asks for them. */
+export function defineVerb<const Name extends string>(verb: Verb<Name>): Verb<Name> {
+  const seen = new Set<string>();
+  for (const row of verb.options) {
+    for (const name of [row.long, row.short]) {
+      if (name === undefined || (name === row.short && row.short === row.long)) continue;
+      if (seen.has(name)) throw new Error(`counterpoint ${verb.name} declares the option ${name} twice`);
+      seen.add(name);
+    }
+  }
+  return verb;
+}
+
+/** The verb's rows and the common ones that it does not replace. */
+export function allOptions(verb: Verb): readonly OptionRow[] {
+  const longs = new Set(verb.options.map((row) => row.long));
+  const shorts = new Set(verb.options.map((row) => row.short));
+  const common = COMMON_OPTIONS.filter((row) => !longs.has(row.long)).map((row): OptionRow => {
+    if (!shorts.has(row.short)) return row;
+    const { short: _, ...rest } = row;
+    return rest;
+  });
+  return [...verb.options, ...common];
+}
+
+/** Exit statuses: perf's 129 for usage; 3 is ours. `record` and `stat` otherwise pass on the child's. */
+export const EXIT_OK = 0;
+export const EXIT_FAILURE = 1;
+export const EXIT_LOSS = 3;
+export const EXIT_USAGE = 129;
+
+/** The command line itself is wrong: exit 129. */
+export class UsageError extends CounterpointError {
+  constructor(message: string, remedy = '') {
+    super('ERR_USAGE', message, remedy);
+    this.name = 'UsageError';
+  }
+}

@@ -1,0 +1,92 @@
+import { allOptions, type OptionRow, type Verb } from './args.ts';
+import { besideLines } from './wrap.ts';
+
+const HELP_COLUMN = 34;
+const GENERAL = 'General';
+
+/** The whole help of a verb, made from its rows. */
+export function verbHelp(verb: Verb): string {
+  const lines = [`counterpoint ${verb.name}: ${verb.summary}`, '', ...usageLines(verb)];
+  const rows = allOptions(verb).filter(({ hidden }) => hidden !== true);
+  const groups = new Map<string, OptionRow[]>();
+  // What all verbs have stands last, whichever verb adds to it.
+  for (const row of [...rows].sort((a, b) => Number(a.group === GENERAL) - Number(b.group === GENERAL))) {
+    const group = row.group ?? 'Options';
+    groups.set(group, [...(groups.get(group) ?? []), row]);
+  }
+  for (const [group, members] of groups) {
+    lines.push('', `${group}:`, ...members.flatMap(optionLines));
+  }
+  if (verb.examples.length > 0) {
+    lines.push('', 'Examples:');
+    for (const [words, meaning] of verb.examples) lines.push(`  counterpoint ${words}`, `      ${meaning}`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** `Usage: counterpoint NAME …`, one line per form. */
+export function usageLines(verb: Verb): string[] {
+  const forms = typeof verb.usage === 'string' ? [verb.usage] : verb.usage;
+  return forms.map((form, index) => `${index === 0 ? 'Usage:' : '   or:'} counterpoint ${verb.name} ${form}`);
+}
+
+function optionLines(row: OptionRow): string[] {
+  const value =
+    row.value === undefined
+      ? ''
+      : row.optionalValue === undefined
+        ? `${row.long.length === 1 ? ' ' : '='}${row.value}`
+        : `[${row.long.length === 1 ? '' : '='}${row.value}]`;
+  const long = row.long.length === 1 ? null : `--${row.negatable === true ? '[no-]' : ''}${row.long}${value}`;
+  const short =
+    row.long.length === 1 ? `-${row.long}${value}` : row.short === undefined ? null : `-${row.short}`;
+  const names = `${short === null ? `    ${long}` : long === null ? short : `${short}, ${long}`}`;
+  return besideLines(row.shown ?? names, row.help, HELP_COLUMN);
+}
+
+/** `counterpoint pt --help`: the verbs whose first word this is. */
+export function familyHelp(name: string, verbs: readonly { name: string; summary: string }[]): string {
+  const width = Math.max(...verbs.map((verb) => verb.name.length)) + 2;
+  return [
+    `Usage: counterpoint ${name} VERB [options] [words]`,
+    '',
+    'Verbs:',
+    ...verbs.map((verb) => `  ${verb.name.padEnd(width)}${verb.summary}`),
+    '',
+    `counterpoint ${name} VERB --help: options and examples of a verb`,
+    '',
+  ].join('\n');
+}
+
+interface Named {
+  readonly name: string;
+  readonly summary: string;
+}
+
+/** `counterpoint --help`. */
+export function generalHelp(verbs: readonly Named[], topics: readonly Named[]): string {
+  const width = Math.max(...verbs.map(({ name }) => name.length)) + 2;
+  return [
+    'counterpoint: Linux performance monitoring',
+    '',
+    'Usage: counterpoint VERB [options] [words]',
+    '',
+    'Verbs:',
+    ...verbs.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    '',
+    'Topics:',
+    ...topics.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    '',
+    'Help:',
+    '  counterpoint help VERB, counterpoint VERB --help: options and examples of a verb',
+    '  counterpoint help TOPIC: one of the topics',
+    '  counterpoint --version: the version',
+    '',
+    'Examples:',
+    '  counterpoint record -g -- node app.js',
+    '      sample a program with call chains into ./perf.data',
+    '  counterpoint report',
+    '      its hottest functions',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,36 @@
+/** `--itrace`: what to make of a hardware trace; shared by the verbs that show samples. */
+import type { ItraceOptions } from '@counterpoint/core/itrace';
+import type { OptionRow } from './args.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
+
+export type ItraceName = 'itrace';
+
+export const ITRACE_OPTION: OptionRow<ItraceName> = {
+  long: 'itrace',
+  value: 'LETTERS',
+  optionalValue: '',
+  negatable: true,
+  help: 'samples out of a hardware trace (Intel PT), such as i100us or cr; letters: counterpoint help itrace; --no-itrace leaves the trace alone',
+  group: 'Hardware trace',
+};
+
+/** Whether a pipe is to be kept for its trace: where one is asked for, or where it has one and nothing else was said. */
+export function keepsStream(
+  args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,
+): boolean | 'traced' {
+  if (args.string('itrace') != null) return true;
+  return args.boolean('itrace', true) ? 'traced' : false;
+}
+
+/** The verb's own choice unless letters are given; null where the trace is to be left alone. */
+export async function itraceOptions(
+  args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,
+  otherwise: 'report' | 'script',
+  forced?: string,
+): Promise<ItraceOptions | null> {
+  if (!args.boolean('itrace', true)) return null;
+  const { parseItrace, REPORT_ITRACE, SCRIPT_ITRACE } = await import('@counterpoint/core/itrace');
+  const text = args.string('itrace') ?? '';
+  const letters = forced ?? (text === '' ? null : text);
+  return parseItrace(letters ?? (otherwise === 'report' ? REPORT_ITRACE : SCRIPT_ITRACE));
+}

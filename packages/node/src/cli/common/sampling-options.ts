@@ -1,0 +1,63 @@
+import type { RecordOptions } from '../../record/index.ts';
+import { type OptionRow, UsageError } from './args.ts';
+import { eventTablesOption } from './event-tables.ts';
+import type { ParsedArguments } from './parsed-arguments.ts';
+
+/** What is sampled, and how often. */
+export type SamplingName = 'event' | 'event-tables' | 'freq' | 'count';
+
+/** Rows of every verb that samples. `more` is added to the help of --event. */
+export function samplingOptions(group: string, more = ''): OptionRow<SamplingName>[] {
+  return [
+    {
+      long: 'event',
+      short: 'e',
+      value: 'EVENT,...',
+      help: `what to sample (default cycles, or cpu-clock where the CPU offers none)${more}`,
+      repeat: true,
+      group,
+    },
+    eventTablesOption(group),
+    {
+      long: 'freq',
+      short: 'F',
+      value: 'HZ',
+      help: 'samples per second (default 4000); max is what the kernel allows',
+      group,
+    },
+    { long: 'count', short: 'c', value: 'N', help: 'a sample each N events, instead of -F', group },
+  ];
+}
+
+export function nodeNamesOption(group: string): OptionRow<'node-names'> {
+  return {
+    long: 'node-names',
+    negatable: true,
+    help: 'let Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default when the command is Node)',
+    group,
+  };
+}
+
+type Arguments = Pick<
+  ParsedArguments<SamplingName | 'node-names'>,
+  'has' | 'string' | 'all' | 'quantity' | 'boolean'
+>;
+
+/** What these rows say, as far as they were given. */
+export function samplingRequest(
+  args: Arguments,
+): Pick<RecordOptions, 'events' | 'frequency' | 'period' | 'nodeNames'> {
+  if (args.has('freq') && args.has('count'))
+    throw new UsageError(
+      '--freq and --count exclude each other',
+      'A sample each N events (-c), or as many per second (-F), for which the kernel chooses N.',
+    );
+  const frequency = args.string('freq') === 'max' ? 'max' : args.quantity('freq', { min: 1 });
+  const period = args.quantity('count', { min: 1 });
+  return {
+    ...(args.has('event') ? { events: args.all('event') } : {}),
+    ...(frequency === undefined ? {} : { frequency }),
+    ...(period === undefined ? {} : { period }),
+    ...(args.has('node-names') ? { nodeNames: args.boolean('node-names') } : {}),
+  };
+}

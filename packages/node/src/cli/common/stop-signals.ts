@@ -1,0 +1,74 @@
+import { constants } from 'node:os';
+import { inherited } from '../../target/index.ts';
+import type { Output } from './output.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+/** After a signal, the command may take its time; then it is said what is waited for. */
+const LONG_WAIT_MS = 2000;
+
+/** What a verb says then. The next signal ends this process, so it may not stay in a buffer. */
+export function tellWait(verb: string, err: Output): void {
+  err.line(`counterpoint ${verb}: waiting for the command to end; Ctrl-C again does not wait`);
+  err.flush();
+}
+
+/** An output that is a named pipe without reader: nothing happens until there is one. */
+export function tellWaitForReader(verb: string, path: string, err: Output): void {
+  err.line(`counterpoint ${verb}: waiting for a reader of ${path}; Ctrl-C ends the waiting`);
+  err.flush();
+}
+
+/** What this process ends by, once it has written what it has. */
+let endedBy: NodeJS.Signals | null = null;
+
+/**
+ * End by the signal that ended the recording or counting, as perf does: a shell then knows that its script was interrupted,
+ * which a status alone does not tell. Returns where there was none; SIGQUIT would leave a core.
+ */
+export function endByReceivedSignal(): void {
+  if (endedBy !== null && endedBy !== 'SIGQUIT') process.kill(process.pid, endedBy);
+}
+
+export interface SignalStop extends Disposable {
+  signal: AbortSignal;
+  received(): NodeJS.Signals | null;
+}
+
+/**
+ * By the signal itself: `process.exit` waits for threads, and one of them may be writing into a pipe that nobody empties. SIGQUIT
+ * would leave a core.
+ */
+function endAtOnce(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal === 'SIGQUIT' ? 'SIGKILL' : signal);
+}
+
+/**
+ * The first signal ends recording or counting, and what there is by then is written; a second one ends this process at once.
+ * Under nohup a hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with
+ * `kill -INT`. `onFirst` is called at the first signal, `onLongWait` when what it ends takes its time.
+ */
+export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () => {}): SignalStop {
+  const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);
+  const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
+  const controller = new AbortController();
+  let received: NodeJS.Signals | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (received !== null) endAtOnce(signal);
+    received = signal;
+    endedBy = signal;
+    controller.abort();
+    onFirst();
+    timer = setTimeout(onLongWait, LONG_WAIT_MS);
+  };
+  for (const signal of signals) process.on(signal, onSignal);
+  return {
+    signal: controller.signal,
+    received: () => received,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      for (const signal of signals) process.off(signal, onSignal);
+    },
+  };
+}

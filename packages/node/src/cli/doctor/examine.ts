@@ -1,0 +1,42 @@
+import { exclusiveHolder } from '../../counting/index.ts';
+import { examinePmus, readCpuIdentities, SysfsPmu } from '../../pmu/index.ts';
+import { type Check, type Examination, examineMachine, realFiles } from '../../probe/index.ts';
+import { realSys } from '../../sys/index.ts';
+import { onlineCpus, parseCpuList } from '../../target/index.ts';
+import { buildIdOf, checkDebugSymbols, libraryPath } from './symbols.ts';
+
+const DEVICES = '/sys/bus/event_source/devices';
+
+/** What every room says of this machine, in the order in which it is shown. */
+export async function examineEverything(): Promise<Examination> {
+  const examination = examineMachine(realSys, onlineCpus().length);
+  const cpusOf = (pmu: string) => {
+    const text = SysfsPmu.read(DEVICES, pmu)?.cpus;
+    return text === undefined ? null : parseCpuList(text);
+  };
+  const path = libraryPath(realFiles);
+  const library = { path, buildId: path === null ? '' : await buildIdOf(path) };
+  const pmus = examinePmus(realSys, realFiles, readCpuIdentities(), cpusOf);
+  return {
+    ...examination,
+    checks: [
+      ...after(examination.checks, 'hardware counters', [...pmus, checkExclusive()]),
+      checkDebugSymbols(realFiles, library, process.env),
+    ],
+  };
+}
+
+function after(checks: readonly Check[], name: string, more: readonly Check[]): Check[] {
+  return checks.flatMap((check) => (check.name === name ? [check, ...more] : [check]));
+}
+
+/** The lock of programs that count with `exclusive: 'require'`. */
+function checkExclusive(): Check {
+  const name = 'exclusive use';
+  const holder = exclusiveHolder(realSys);
+  const facts = { holder };
+  if (holder === null)
+    return { name, state: 'ok', why: 'nobody requires the counters alone', fix: '', facts, isDetail: true };
+  const why = `${holder} requires the counters alone`;
+  return { name, state: 'forbidden', why, fix: 'Wait until it ends, or count without exclusive.', facts };
+}

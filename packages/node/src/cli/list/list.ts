@@ -1,0 +1,65 @@
+import { defineVerb, UsageError } from '../common/args.ts';
+import { eventTablesOption, reportEventTables, takeEventTables } from '../common/event-tables.ts';
+
+export default defineVerb({
+  name: 'list',
+  summary: 'list the events that can be counted and sampled, and the sampling formats',
+  usage: ['[options] [KIND|PATTERN]…', '[--json] formats [NAME|FILE]…', '--pfm [options] [PMU|PATTERN]…'],
+  options: [
+    {
+      long: 'desc',
+      short: 'd',
+      negatable: true,
+      help: 'descriptions of the events (on unless --no-desc)',
+      group: 'Output',
+    },
+    { long: 'json', short: 'j', help: 'the answer as JSON', group: 'Output' },
+    eventTablesOption("Vendors' tables"),
+    {
+      long: 'pfm',
+      help: 'events of libpfm4, for --pfm-events of other verbs; without words its PMUs',
+      group: 'libpfm4',
+    },
+    {
+      long: 'encode',
+      value: 'EVENT',
+      repeat: true,
+      help: 'with --pfm: what perf_event_open and the hardware are given\nfor an event in its grammar, also of another CPU',
+      group: 'libpfm4',
+    },
+  ],
+  examples: [
+    ['list', 'everything, as sections'],
+    ['list sw', 'kinds: hw, sw, cache, tool, pmu, table, tracepoint, raw (forms such as rNNN)'],
+    ["list 'sched:*'", 'tracepoints by a wildcard'],
+    ['list tracepoint openat', 'tracepoints with openat in their name'],
+    ['list -v sched:sched_switch', 'with the fields that --filter can compare'],
+    ['list miss', 'whatever has miss in its name or description'],
+    ['list --json hw | jq .events[].name', 'for scripts'],
+    ['list --event-tables perfmon/ table', "events of this CPU in a copy of Intel's collection"],
+    ['list -v --event-tables neoverse-v2.json stall', 'those of one table with stall in them, in full'],
+    ['list formats', 'sampling formats with their options, for record --format'],
+    ['list formats ./my-format.ts', 'those of one of yours'],
+    ['list --pfm skx', 'the events of another CPU, in the grammar of libpfm4'],
+    ['list --pfm --encode skx::L2_RQSTS:MISS', 'one of them as numbers'],
+  ],
+  async run({ args, out, err }) {
+    const withDescriptions = !args.has('desc') || args.boolean('desc');
+    if (args.boolean('pfm') || args.has('encode')) {
+      if (!args.boolean('pfm')) throw new UsageError('--encode is for events of libpfm4', 'Add --pfm.');
+      const { listPfm } = await import('./pfm.ts');
+      const options = { json: args.boolean('json'), withDescriptions, encode: args.all('encode') };
+      return listPfm(args.words, options, out, err);
+    }
+    const [first, ...names] = args.words;
+    if (first === 'formats') {
+      const { listFormats } = await import('./formats.ts');
+      return await listFormats(names, { json: args.boolean('json') }, out);
+    }
+    const verbose = args.boolean('verbose');
+    if (args.has('event-tables')) await takeEventTables(args.all('event-tables'), { verbose }, err);
+    else await reportEventTables({ verbose }, err);
+    const { listEvents } = await import('./events.ts');
+    return listEvents(args.words, { json: args.boolean('json'), withDescriptions, verbose }, out, err);
+  },
+});

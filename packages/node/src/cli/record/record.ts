@@ -1,0 +1,142 @@
+import { defineVerb } from '../common/args.ts';
+import { nodeNamesOption, type SamplingName, samplingOptions } from '../common/sampling-options.ts';
+import { type TargetName, targetOptions } from '../common/target-options.ts';
+
+export type RecordName =
+  | TargetName
+  | SamplingName
+  | 'g'
+  | 'call-graph'
+  | 'user-callchains'
+  | 'kernel-callchains'
+  | 'all-user'
+  | 'all-kernel'
+  | 'clockid'
+  | 'format'
+  | 'off-cpu'
+  | 'output'
+  | 'max-size'
+  | 'mmap-pages'
+  | 'realtime'
+  | 'buildid'
+  | 'no-buildid'
+  | 'no-buildid-cache'
+  | 'compression-level'
+  | 'node-names'
+  | 'fail-on-loss'
+  | 'plan'
+  | 'json'
+  | 'quiet';
+
+const TARGET = 'Target';
+const EVENTS = 'Events';
+const CHAINS = 'Call chains';
+const OUTPUT = 'Output';
+
+export default defineVerb<RecordName>({
+  name: 'record',
+  summary: 'sample a program or running processes into a perf.data file',
+  usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
+  command: true,
+  options: [
+    ...targetOptions(TARGET),
+    ...samplingOptions(EVENTS),
+    { long: 'all-user', help: 'user space only', group: EVENTS },
+    { long: 'all-kernel', help: 'the kernel only', group: EVENTS },
+    {
+      long: 'clockid',
+      short: 'k',
+      value: 'CLOCK',
+      help: 'clock of the times: mono, raw, real, boot, tai',
+      group: EVENTS,
+    },
+    {
+      long: 'format',
+      value: 'NAME[,OPTION=VALUE]',
+      help: 'what happens at an overflow, in the kernel: ring (its own record, the default), histogram\n(counts by address), stacks (counts by call stack), double-buffer (compact records), off-cpu,\non-miss (records of your choice), precise (all of the hardware), or a file of your own (./my-format.ts); several share the target, each with its own copies of the events;\nNAME,help shows its options, counterpoint list formats those of all',
+      repeat: true,
+      group: EVENTS,
+    },
+    {
+      long: 'off-cpu',
+      help: 'time off the CPU by call stack, too, as samples of offcpu-time (--format off-cpu beside the others)',
+      group: EVENTS,
+    },
+    { long: 'g', help: 'record call chains', group: CHAINS },
+    {
+      long: 'call-graph',
+      value: 'MODE',
+      help: 'record call chains; MODE is fp, by frame pointers',
+      group: CHAINS,
+    },
+    { long: 'user-callchains', help: 'the user part of call chains only', group: CHAINS },
+    { long: 'kernel-callchains', help: 'the kernel part of call chains only', group: CHAINS },
+    nodeNamesOption(CHAINS),
+    {
+      long: 'output',
+      short: 'o',
+      value: 'FILE',
+      help: 'where to write (default perf.data; what is there becomes .old); - is standard output',
+      group: OUTPUT,
+    },
+    {
+      long: 'max-size',
+      value: 'SIZE',
+      help: 'stop when the output has this size, such as 100M; what is in the buffers then still follows',
+      group: OUTPUT,
+    },
+    {
+      long: 'mmap-pages',
+      short: 'm',
+      value: 'PAGES',
+      help: "each CPU's buffer, in pages or as a size such as 2M; larger loses less",
+      group: OUTPUT,
+    },
+    {
+      long: 'realtime',
+      short: 'r',
+      value: 'PRIO',
+      help: 'empty the buffers with this real-time priority (SCHED_FIFO, 1 to 99), for loaded machines',
+      group: OUTPUT,
+    },
+    { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: OUTPUT },
+    { long: 'buildid', help: 'store build ids (the default)', group: OUTPUT },
+    { long: 'no-buildid-cache', short: 'N', help: 'accepted for perf: nothing is cached', group: OUTPUT },
+    {
+      long: 'compression-level',
+      short: 'z',
+      value: 'LEVEL',
+      optionalValue: '1',
+      help: 'not available: files are written uncompressed',
+      group: OUTPUT,
+    },
+    {
+      long: 'plan',
+      help: 'open and run nothing: show what would be opened, in which order',
+      group: OUTPUT,
+    },
+    { long: 'json', help: 'with --plan: every field of every attr, as JSON', group: OUTPUT },
+    {
+      long: 'fail-on-loss',
+      help: 'exit with 3 where something was lost and the command gave 0',
+      group: 'General',
+    },
+    { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
+  ],
+  examples: [
+    ['record -g -- node app.js', 'a Node program, with JavaScript names and call chains'],
+    ['record -F 999 -p 1234 -- sleep 10', 'a running process, for ten seconds'],
+    ['record -a -g -o all.data', 'everything on this machine, until Ctrl-C'],
+    ['record -e page-faults -c 1 -- ./program', 'every page fault'],
+    [
+      'record --format histogram -F 25000 -a -- sleep 10',
+      'counts by address, added up in the kernel: little to write',
+    ],
+    ['record --off-cpu -g -- ./program', 'where it runs and where it waits'],
+    ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
+  ],
+  async run(context) {
+    const { runRecord } = await import('./run.ts');
+    return await runRecord(context);
+  },
+});

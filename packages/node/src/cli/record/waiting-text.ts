@@ -1,0 +1,38 @@
+import type { RecordStop } from '../../record/index.ts';
+import type { Output } from '../common/output.ts';
+
+/** What `record` says after a signal, where what it waits for takes its time. A second signal ends it, so nothing may stay in a buffer. */
+export class WaitingText {
+  readonly #say: (text: string) => void;
+  readonly #err: Output;
+  #unfinishedFormats: RecordStop['unfinishedFormats'] = () => [];
+  #hasToldFormats = false;
+
+  constructor(say: (text: string) => void, err: Output) {
+    this.#say = say;
+    this.#err = err;
+  }
+
+  onStop({ unfinishedFormats }: RecordStop): void {
+    this.#unfinishedFormats = unfinishedFormats;
+  }
+
+  /** The recording may have ended before the signal: then only formats are left to wait for. */
+  tellFormats(): void {
+    const names = this.#unfinishedFormats();
+    if (names.length === 0 || this.#hasToldFormats) return;
+    this.#hasToldFormats = true;
+    for (const name of names)
+      this.#tell(`format ${name} has not finished (its collect); the same signal again ends counterpoint`);
+  }
+
+  tell(): void {
+    this.tellFormats();
+    if (!this.#hasToldFormats) this.#tell('waiting for the command to end; Ctrl-C again does not wait');
+  }
+
+  #tell(text: string): void {
+    this.#say(`counterpoint record: ${text}`);
+    this.#err.flush();
+  }
+}

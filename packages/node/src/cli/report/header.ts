@@ -1,0 +1,77 @@
+import { featureName } from '@counterpoint/core/abi';
+import { formatSeconds, hiOf, loOf, printable } from '@counterpoint/core/base';
+import type { PerfDataReader } from '@counterpoint/core/perfdata';
+import type { Recording } from '../../open/index.ts';
+import { EXIT_OK, type VerbContext } from '../common/args.ts';
+import { sayCut } from '../common/recording-input.ts';
+import type { ReportName } from './report.ts';
+
+/** `report --header-only`: the recorded machine and command. In pipe mode that is known after reading. */
+export async function reportHeader(
+  { args, out, err }: VerbContext<ReportName>,
+  recording: Recording,
+): Promise<number> {
+  const reader = await recording.reader();
+  if (reader.isPipe) await reader.scan({ record() {} }, { unordered: true });
+  if (reader.events.events.length === 0 && reader.isCut) return sayCut(err, 'event');
+  const rows = headerRows(reader);
+  if (reader.isCut || reader.isUnfinished || reader.missingBytes > 0)
+    err.line(err.style.yellow('Note: the file was cut off, or never finished: there may be more'));
+  if (args.boolean('json')) {
+    out.json({ type: 'header', version: 1, ...Object.fromEntries(rows), events: eventRows(reader) });
+    return EXIT_OK;
+  }
+  out.line('# ========');
+  for (const [name, value] of rows)
+    out.line(`# ${name} : ${printable(Array.isArray(value) ? value.join(' ') : String(value))}`);
+  for (const event of eventRows(reader)) {
+    out.line(
+      `# event : name = ${printable(event.name)}, type = ${event.type}, config = ${event.config}, ids = ${event.ids.join(' ')}`,
+    );
+  }
+  out.line('# ========');
+  return EXIT_OK;
+}
+
+function headerRows({
+  features,
+  isPipe,
+  littleEndian,
+}: PerfDataReader): [string, string | number | string[]][] {
+  const rows: [string, string | number | string[]][] = [
+    ['mode', isPipe ? 'pipe' : 'file'],
+    ['byteOrder', littleEndian ? 'little-endian' : 'big-endian'],
+  ];
+  const add = (name: string, value: string | number | string[] | undefined) => {
+    if (value !== undefined) rows.push([name, value]);
+  };
+  add('hostname', features.hostname);
+  add('osRelease', features.osRelease);
+  add('perfVersion', features.version);
+  add('arch', features.arch);
+  add('cpusOnline', features.cpusOnline);
+  add('cpusAvailable', features.cpusAvailable);
+  add('cpuDescription', features.cpuDescription);
+  add('cpuId', features.cpuId);
+  add('totalMemoryKb', features.totalMemoryKb?.toString());
+  add('commandLine', features.commandLine);
+  if (features.sampleTime !== undefined) {
+    const { first, last } = features.sampleTime;
+    add('firstSample', formatSeconds(loOf(first), hiOf(first), 9));
+    add('lastSample', formatSeconds(loOf(last), hiOf(last), 9));
+  }
+  add('features', [...features.raw.keys()].sort((a, b) => a - b).map(featureName));
+  return rows;
+}
+
+function eventRows({
+  events,
+}: PerfDataReader): { name: string; type: number; config: string; ids: number[]; sampleType: string[] }[] {
+  return events.events.map(({ name, attr, ids, layout }) => ({
+    name,
+    type: attr.type,
+    config: `0x${attr.config.toString(16)}`,
+    ids,
+    sampleType: layout.bitNames(),
+  }));
+}

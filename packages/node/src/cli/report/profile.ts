@@ -1,0 +1,321 @@
+import { PERF_SAMPLE_CALLCHAIN, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { CounterpointError, didYouMean, nearestNames, printable } from '@counterpoint/core/base';
+import type { IngestResult } from '@counterpoint/core/ingest';
+import { type Profile, unitOfEvent } from '@counterpoint/core/profile';
+import {
+  type CallTreeAnswer,
+  callTree,
+  type FrameFilter,
+  isKeyOfEvent,
+  isTraceKey,
+  parseSortKeys,
+  type SortKey,
+  type TopAnswer,
+  type TopRow,
+  type TraceSortKey,
+  topFunctions,
+  traceFieldKeys,
+} from '@counterpoint/core/query';
+import type { Recording } from '../../open/index.ts';
+import type { VerbContext } from '../common/args.ts';
+import { formatDuration, percentText } from '../common/human.ts';
+import { itraceOptions } from '../common/itrace-option.ts';
+import { lossLines } from '../common/loss-text.ts';
+import type { Output } from '../common/output.ts';
+import { ProgressLine } from '../common/progress.ts';
+import {
+  FILTERS,
+  filterWords,
+  notableDiagnostics,
+  printDiagnostics,
+  refuseCounts,
+  refuseOthers,
+  sampleFilter,
+  statusOfAnswer,
+} from '../common/recording-input.ts';
+import { type RowColumn, sortColumn } from '../common/sort-columns.ts';
+import { TraceLog } from '../common/trace-log.ts';
+import type { ReportName } from './report.ts';
+
+type Context = VerbContext<ReportName>;
+
+/** What is asked for, looked at before anything is read. */
+interface Request {
+  sort: SortKey[] | undefined;
+  direction: 'callees' | 'callers' | undefined;
+  children: boolean;
+  functions: FrameFilter;
+  minimumPercent: number | undefined;
+  limit: number;
+}
+
+/** `report`: the functions that cost most, or the call tree, for each event. */
+export async function reportProfile(context: Context, recording: Recording): Promise<number> {
+  const { args, out, err } = context;
+  const request = { ...requestOf(args, await fieldKeysOf(recording)) };
+  if (request.sort === undefined && request.direction === undefined && (await isWithoutPlaces(recording)))
+    request.sort = ['trace'];
+  const { profile, diagnostics } = await readProfile(context, recording, request);
+  refuseCounts(args, recording);
+  const samples = profile.events.reduce((sum, event) => sum + event.samples, 0);
+  const events = wantedEvents(profile, args.string('event'));
+  const answers = events.map((event) => answerOf(profile, event, request));
+  const emptyNote = answers.every(isEmpty) ? nothingPasses(args, profile) : null;
+
+  if (args.boolean('json')) {
+    const { loss, damage } = profile;
+    out.json({ type: 'report', version: 1, events: answers, loss, damage, diagnostics });
+    if (emptyNote !== null) err.line(err.style.yellow(`Note: ${emptyNote}`));
+    return statusOfAnswer(args, { loss, damage, samples }, err);
+  }
+  const lines = lossLines(profile.loss, profile.damage);
+  for (const line of lines) out.line(out.style.yellow(`# Lost: ${line}`));
+  if (answers.length === 0) out.line('# No samples.');
+  answers.forEach((answer, place) => {
+    if (place > 0) out.line();
+    printHead(answer, lines.length > 0, out);
+    if (answer.type === 'call-tree') printTree(answer, args.boolean('show-nr-samples'), out);
+    else printRows(answer, args.boolean('show-nr-samples'), out);
+  });
+  if (emptyNote !== null) out.line(`# ${emptyNote}`);
+  out.flush();
+  const verbose = args.boolean('verbose');
+  printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
+  return statusOfAnswer(args, { loss: profile.loss, damage: profile.damage, samples }, err);
+}
+
+/** Tracepoints without call chains all lie in the kernel's tracing: what they recorded tells them apart, as in perf. */
+async function isWithoutPlaces(recording: Recording): Promise<boolean> {
+  if (recording.isStream) return false;
+  const { events } = (await recording.reader()).events;
+  const isPlaceless = ({ attr, layout }: (typeof events)[number]) =>
+    attr.type === PERF_TYPE_TRACEPOINT && (layout.sampleType & PERF_SAMPLE_CALLCHAIN) === 0;
+  return events.length > 0 && events.filter(({ name }) => !name.startsWith('dummy')).every(isPlaceless);
+}
+
+/** Of a stream nothing is known yet: fields have to be named with their events. */
+async function fieldKeysOf(recording: Recording): Promise<(word: string) => TraceSortKey[]> {
+  if (recording.isStream) return () => [];
+  const reader = await recording.reader();
+  return (word) => traceFieldKeys(reader, word);
+}
+
+function requestOf(args: Context['args'], fieldKeys: (word: string) => TraceSortKey[]): Request {
+  const direction = treeDirection(args);
+  if (direction !== undefined) refuseOthers(args, '--tree', ['sort', 'limit']);
+  const sort = args.string('sort');
+  const dsos = args.list('dsos');
+  const symbols = args.all('symbols').flatMap(splitNames);
+  if (args.has('symbols') && symbols.length === 0) throw args.refuse('symbols', 'names of functions');
+  return {
+    sort: sort === undefined ? undefined : parseSortKeys(sort, fieldKeys),
+    direction,
+    children: args.boolean('children', true),
+    functions: {
+      ...(dsos.length > 0 ? { dsos: new Set(dsos) } : {}),
+      ...(symbols.length > 0 ? { symbols: new Set(symbols) } : {}),
+    },
+    minimumPercent: args.number('percent-limit', { min: 0, max: 100, fraction: true }),
+    limit: args.number('limit', { min: 1 }, Number.POSITIVE_INFINITY),
+  };
+}
+
+/** perf's words name the order of a chain the other way round: its caller-based graph has the roots first. */
+const TREE_OF_PERF: Readonly<Record<string, string>> = { caller: 'callees', callee: 'callers' };
+
+function treeDirection(args: Context['args']): Request['direction'] {
+  const text = args.string('tree');
+  const ours = text === undefined ? undefined : TREE_OF_PERF[text];
+  if (ours !== undefined) {
+    const order = ours === 'callees' ? 'from the roots down' : 'from each function up to its callers';
+    const remedy = `perf's '${text}' is the tree ${order}: ${args.shown('tree')} ${ours} here.`;
+    throw args.refuse('tree', 'callees, callers or none', remedy);
+  }
+  const chosen = args.choice('tree', ['callees', 'callers', 'none']);
+  return chosen === 'none' ? undefined : chosen;
+}
+
+function answerOf(profile: Profile, event: number, request: Request): TopAnswer | CallTreeAnswer {
+  const { sort, direction, children, functions, minimumPercent, limit } = request;
+  if (direction !== undefined) {
+    const least = minimumPercent === undefined ? {} : { minimumPercent };
+    return callTree(profile, { event, direction, ...functions, ...least });
+  }
+  const answer = topFunctions(profile, {
+    event,
+    children,
+    ...functions,
+    ...(sort === undefined ? {} : { sort: sortOfEvent(sort, profile.events[event]!.name) }),
+  });
+  const rows = answer.rows.filter((row) => row.percent >= (minimumPercent ?? 0)).slice(0, limit);
+  return { ...answer, rows };
+}
+
+/** Fields of other events are no columns of this one, as in perf. */
+function sortOfEvent(sort: readonly SortKey[], eventName: string): readonly SortKey[] {
+  const own = sort.filter((key) => !isTraceKey(key) || isKeyOfEvent(key, eventName));
+  return own.length > 0 ? own : sort;
+}
+
+function isEmpty(answer: TopAnswer | CallTreeAnswer): boolean {
+  return (answer.type === 'call-tree' ? answer.roots : answer.rows).length === 0;
+}
+
+/** Why there is nothing to show, where a filter is why. */
+function nothingPasses(args: Context['args'], profile: Profile): string | null {
+  const given = filterWords(args, [...FILTERS, 'dsos', 'symbols', 'percent-limit']);
+  if (given === '') return null;
+  const names = profile.binaries.map(({ name }) => name);
+  const unknown = args.list('dsos').filter((name) => !names.includes(name));
+  const hint = unknown.map((name) => didYouMean(nearestNames(name, names))).find((text) => text !== '') ?? '';
+  return `Nothing passes ${given}${printable(hint)}`;
+}
+
+async function readProfile(
+  { args, out, err }: Context,
+  recording: Recording,
+  { sort, direction, children }: Request,
+): Promise<IngestResult> {
+  using progress = new ProgressLine(err);
+  const filter = await sampleFilter(args, recording);
+  const itrace = await itraceOptions(args, 'report');
+  using log = new TraceLog(itrace, out, err);
+  // Awaited here: the progress line ends with this block.
+  return await recording.profile({
+    aggregate: true,
+    innermostOnly: direction === undefined && !children,
+    keepCpu: sort?.includes('cpu') === true,
+    traceKeys: sort?.filter(isTraceKey) ?? [],
+    ...(filter === undefined ? {} : { filter }),
+    ...(itrace === null ? {} : { itrace }),
+    ...log.options,
+    onProgress: progress.listener(),
+  });
+}
+
+/** Events with samples, or the one that is asked for. */
+function wantedEvents(profile: Profile, name: string | undefined): number[] {
+  const indices = profile.events
+    .map((_, index) => index)
+    .filter((index) => profile.events[index]!.samples > 0);
+  if (name === undefined) return indices;
+  const found = profile.events.findIndex((event) => event.name === name);
+  if (found >= 0) return [found];
+  const names = profile.events.map((event) => event.name);
+  throw new CounterpointError(
+    'ERR_NO_SUCH_EVENT',
+    `the recording has no event "${name}"${didYouMean(nearestNames(name, names))}`,
+    `It has: ${names.join(', ')}`,
+  );
+}
+
+/** Names of C++ functions hold commas: `f<a,b>` is one name, so only commas outside brackets part names. */
+function splitNames(text: string): string[] {
+  const names = [''];
+  let depth = 0;
+  for (const char of text) {
+    if ('<([{'.includes(char)) depth++;
+    else if ('>)]}'.includes(char)) depth = Math.max(0, depth - 1);
+    if (char === ',' && depth === 0) names.push('');
+    else names[names.length - 1] += char;
+  }
+  return names.filter((name) => name !== '');
+}
+
+/** `3K`, `551K`: perf's round numbers. */
+function roundCount(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 1_000_000 ? `${Math.floor(count / 1000)}K` : `${Math.floor(count / 1_000_000)}M`;
+}
+
+function printHead(answer: TopAnswer | CallTreeAnswer, hasLoss: boolean, out: Output): void {
+  if (!hasLoss) out.line('# Nothing lost.\n#');
+  out.line(`# Samples: ${roundCount(answer.samples)} of event '${printable(answer.event)}'`);
+  const time =
+    unitOfEvent(answer.event) === 'nanoseconds' ? ` (${formatDuration(Number(answer.sumPeriod))})` : '';
+  out.line(`# Event count (approx.): ${answer.sumPeriod}${time}`);
+  out.line('#');
+}
+
+function columnsOf(answer: TopAnswer, withSamples: boolean): RowColumn[] {
+  const columns: RowColumn[] = [];
+  const add = (title: string, cell: RowColumn['cell']) => columns.push({ title, isRight: true, cell });
+  if (answer.children) {
+    add('Children', (row) => percentText(row.percent));
+    add('Self', (row) => percentText(row.selfPercent));
+  } else add('Overhead', (row) => percentText(row.percent));
+  if (withSamples) add('Samples', (row) => String(row.samples));
+  for (const key of answer.sort) columns.push(sortColumn(key));
+  return columns;
+}
+
+/** The table as perf prints it: a head in comment lines, dots under it, two spaces between columns. */
+function printRows(answer: TopAnswer, withSamples: boolean, out: Output): void {
+  const columns = columnsOf(answer, withSamples);
+  const cells = answer.rows.map((row) => columns.map((column) => printable(column.cell(row))));
+  const widths = columns.map(({ title }, i) =>
+    cells.reduce((width, row) => Math.max(width, row[i]!.length), title.length),
+  );
+  // Percentages keep perf's width, so that the columns of different reports line up.
+  columns.forEach(({ title }, i) => {
+    if (title === 'Overhead' || title === 'Children' || title === 'Self') widths[i] = Math.max(widths[i]!, 8);
+  });
+  const join = (texts: string[]) =>
+    texts
+      .map((text, i) => (columns[i]!.isRight ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)))
+      .join('  ')
+      .trimEnd();
+  out.line(`# ${join(columns.map(({ title }, i) => title.padEnd(widths[i]!)))}`);
+  out.line(`# ${widths.map((width) => '.'.repeat(Math.min(width, 60))).join('  ')}`);
+  out.line('#');
+  answer.rows.forEach((row, i) => {
+    out.line(colourRow(`  ${join(cells[i]!)}`, row, out));
+  });
+}
+
+/** perf's colours: red from 5 %, green from 0.5 %. */
+function colourRow(line: string, row: TopRow, out: Output): string {
+  if (row.percent >= 5) return out.style.red(line);
+  return row.percent >= 0.5 ? out.style.green(line) : line;
+}
+
+function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): void {
+  out.line(
+    answer.direction === 'callees'
+      ? '# Call tree, roots first, callees below; self is the share of the function itself'
+      : '# Functions by their own time, who called them below',
+  );
+  out.line('#');
+  printNodes(answer, withSamples, out);
+  if (answer.direction === 'callees' && answer.hiddenPercent >= 0.005) {
+    out.line(
+      `${percentText(answer.hiddenPercent).padStart(8)}  in branches below the limit (--percent-limit)`,
+    );
+  }
+}
+
+/** Depth first without recursion: chains can be thousands of frames deep. A single child goes on in the same column. */
+function printNodes({ roots, direction }: CallTreeAnswer, withSamples: boolean, out: Output): void {
+  const isDown = direction === 'callees';
+  const work = roots.map((node) => ({ node, indent: '', mark: '' })).reverse();
+  for (let item = work.pop(); item !== undefined; item = work.pop()) {
+    const { node, indent, mark } = item;
+    const self =
+      isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${percentText(node.selfPercent)}`) : '';
+    const samples = withSamples ? `  ${String(node.samples).padStart(10)}` : '';
+    const share = percentText(node.percent).padStart(8) + samples;
+    out.line(
+      `${share}  ${indent}${mark}${printable(node.name)} ${out.style.dim(`(${printable(node.dso)})`)}${self}`,
+    );
+    const only = node.children.length === 1;
+    const below = mark === '' || mark === '↑ ' ? indent : indent + (mark === '├─' ? '│ ' : '  ');
+    for (let i = node.children.length - 1; i >= 0; i--) {
+      const isLast = i === node.children.length - 1;
+      work.push({
+        node: node.children[i]!,
+        indent: below,
+        mark: only ? (isDown ? '' : '↑ ') : isLast ? '└─' : '├─',
+      });
+    }
+  }
+}

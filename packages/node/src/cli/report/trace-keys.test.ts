@@ -1,0 +1,82 @@
+/** Rows by what tracepoints recorded: as perf has them, of the same file. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { counterpoint } from '../../test/command-line.ts';
+import { perf, perfIsMissing } from '../../test/perf.ts';
+
+const hasTracepoints = existsSync('/sys/kernel/tracing/events/raw_syscalls/sys_enter/id');
+const skip =
+  perfIsMissing() ||
+  (hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)');
+
+/** Shares and labels, in an order of their own: which of equal rows comes first is chance. */
+function rows(text: string): string[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .map((line) => line.trim().replace(/\s+/g, ' '))
+    .sort();
+}
+
+/** Of a report of several events the rows of one. */
+function partOf(text: string, event: string): string {
+  const parts = text.split(/(?=^# Samples: )/m);
+  return parts.find((part) => part.split('\n', 1)[0]!.includes(`'${event}'`)) ?? '';
+}
+
+describe('rows of tracepoints', { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'counterpoint-trace-keys-'));
+  const file = join(folder, 'perf.data');
+  before(() => {
+    const events = 'raw_syscalls:sys_enter,sched:sched_process_exit';
+    const { status, stderr } = spawnSync(
+      'perf',
+      ['record', '-q', '-e', events, '-c', '1', '-o', file, '--', 'sh', '-c', 'ls / | sort | wc -l'],
+      { encoding: 'utf8' },
+    );
+    assert.equal(status, 0, stderr);
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  for (const [keys, event] of [
+    ['trace', 'raw_syscalls:sys_enter'],
+    ['raw_syscalls:sys_enter.id', 'raw_syscalls:sys_enter'],
+    ['sys_enter.id,comm', 'raw_syscalls:sys_enter'],
+    // perf's shorter words: a field of any event, all fields of one.
+    ['id', 'raw_syscalls:sys_enter'],
+    ['prio,id', 'raw_syscalls:sys_enter'],
+    ['prio,id,comm', 'sched:sched_process_exit'],
+    ['sched_process_exit.*', 'sched:sched_process_exit'],
+    ['trace_fields', 'sched:sched_process_exit'],
+    ['sched:sched_process_exit.prio,comm', 'sched:sched_process_exit'],
+  ] as const)
+    test(`--sort ${keys}`, async () => {
+      const ours = await counterpoint('report', '-i', file, '--sort', keys);
+      assert.equal(ours.status, 0, ours.err);
+      const theirs = rows(partOf(perf('report', '-i', file, '--stdio', '--sort', keys), event));
+      assert.ok(theirs.length > 0);
+      assert.deepEqual(rows(partOf(ours.out, event)), theirs);
+    });
+
+  test('without call chains they are the default, as in perf', async () => {
+    const { out } = await counterpoint('report', '-i', file);
+    assert.deepEqual(rows(out), rows(perf('report', '-i', file, '--stdio')));
+  });
+
+  test('as JSON', async () => {
+    const { out } = await counterpoint('report', '-i', file, '--sort', 'raw_syscalls:sys_enter.id', '--json');
+    const [first] = JSON.parse(out).events[0].rows;
+    assert.match(first.trace['raw_syscalls:sys_enter.id'], /^\d+$/);
+  });
+
+  test('a field that nothing has is refused, with those that there are', async () => {
+    const { status, err } = await counterpoint('report', '-i', file, '--sort', 'sys_enter.ide');
+    assert.equal(status, 1);
+    assert.match(err, /no tracepoint of the recording has sys_enter\.ide/);
+    assert.match(err, /raw_syscalls:sys_enter\.id/);
+  });
+});

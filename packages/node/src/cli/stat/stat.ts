@@ -1,0 +1,212 @@
+import { defineVerb } from '../common/args.ts';
+import { eventTablesOption } from '../common/event-tables.ts';
+import { type TargetName, targetOptions } from '../common/target-options.ts';
+import { appendOptions, formOptions } from './output-options.ts';
+
+export type StatName =
+  | TargetName
+  | 'cgroup'
+  | 'for-each-cgroup'
+  | 'control'
+  | 'timeout'
+  | 'repeat'
+  | 'event'
+  | 'event-tables'
+  | 'filter'
+  | 'pfm-events'
+  | 'metrics'
+  | 'topdown'
+  | 'detailed'
+  | 'null'
+  | 'all-user'
+  | 'all-kernel'
+  | 'set'
+  | 'switch'
+  | 'save-control'
+  | 'control-data'
+  | 'interval-print'
+  | 'interval-count'
+  | 'summary'
+  | 'no-aggr'
+  | 'no-merge'
+  | 'per-core'
+  | 'per-die'
+  | 'per-socket'
+  | 'per-node'
+  | 'per-thread'
+  | 'scale'
+  | 'field-separator'
+  | 'json-output'
+  | 'json'
+  | 'output'
+  | 'append'
+  | 'big-num'
+  | 'table'
+  | 'sync'
+  | 'plan'
+  | 'quiet';
+
+const TARGET = 'Target';
+const EVENTS = 'Events';
+const SETS = 'Event sets';
+const PLACES = 'Counts by place and time';
+const OUTPUT = 'Output';
+
+export default defineVerb<StatName>({
+  name: 'stat',
+  summary: 'count events of a program, of running processes or of the whole machine',
+  usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
+  command: true,
+  options: [
+    ...targetOptions(TARGET),
+    {
+      long: 'cgroup',
+      short: 'G',
+      value: 'PATH',
+      help: 'the tasks of a control group, by its path under the mount',
+      group: TARGET,
+    },
+    {
+      long: 'for-each-cgroup',
+      value: 'PATH,...',
+      help: 'the same events for each of several control groups',
+      group: TARGET,
+    },
+    {
+      long: 'control',
+      value: 'PIPE',
+      help: 'fifo:FILE[,FILE] or fd:N[,N]: count while told to (enable [EVENT], disable [EVENT],\nevlist [-v|-g|-F], ping), answer ack;\n-D -1 begins with everything off',
+      group: TARGET,
+    },
+    { long: 'timeout', value: 'MS', help: 'end after so many milliseconds; 0 is off', group: TARGET },
+    {
+      long: 'repeat',
+      short: 'r',
+      value: 'N',
+      help: 'run the command N times: means and their spread; 0 goes on until Ctrl-C',
+      group: TARGET,
+    },
+    {
+      long: 'event',
+      short: 'e',
+      value: 'EVENT,...',
+      help: 'what to count; {a,b} at one time (counterpoint list has the names)',
+      repeat: true,
+      group: EVENTS,
+    },
+    eventTablesOption(EVENTS),
+    {
+      long: 'filter',
+      value: 'FILTER',
+      help: 'for the tracepoints of the -e before it: count only what it lets through',
+      repeat: true,
+      group: EVENTS,
+    },
+    {
+      long: 'pfm-events',
+      value: 'EVENT,...',
+      help: "events in libpfm4's grammar (counterpoint list --pfm)",
+      repeat: true,
+      group: EVENTS,
+    },
+    {
+      long: 'metrics',
+      short: 'M',
+      value: 'NAME,...',
+      help: 'figures by name, with the events that they take, such as ipc',
+      repeat: true,
+      group: EVENTS,
+    },
+    {
+      long: 'topdown',
+      help: 'where the slots of the pipeline went: retiring, bad speculation, front end, back end\n(Intel, Ice Lake and newer)',
+      group: EVENTS,
+    },
+    {
+      long: 'detailed',
+      short: 'd',
+      help: 'caches, too (beside -e those alone); -dd adds TLBs, -ddd prefetches',
+      group: EVENTS,
+    },
+    { long: 'null', short: 'n', help: 'count nothing, take the time only', group: EVENTS },
+    { long: 'all-user', help: 'user space only', group: EVENTS },
+    { long: 'all-kernel', help: 'the kernel only', group: EVENTS },
+    {
+      long: 'set',
+      value: 'EVENT,...',
+      help: 'an event set; of several, one at a time is loaded, and counts are scaled\nto all of the time',
+      repeat: true,
+      group: SETS,
+    },
+    {
+      long: 'switch',
+      value: 'RULE',
+      help: 'when the next set is loaded: time:100ms (the default), overflow:EVENT:N,\nor manual: at each SIGUSR2 to this process',
+      group: SETS,
+    },
+    {
+      long: 'save-control',
+      value: 'FILE',
+      help: 'write what is counted and when sets switch to a file, as JSON; - is standard output',
+      group: SETS,
+    },
+    { long: 'control-data', value: 'FILE', help: 'count what such a file says', group: SETS },
+    {
+      long: 'interval-print',
+      short: 'I',
+      value: 'MS',
+      help: 'print what was counted each so many milliseconds; 0 is off',
+      group: PLACES,
+    },
+    { long: 'interval-count', value: 'N', help: 'with -I: end the printing after N times', group: PLACES },
+    { long: 'summary', help: 'with -I: the sums at the end, too', group: PLACES },
+    { long: 'no-aggr', short: 'A', help: 'each CPU for itself (with -a or -C)', group: PLACES },
+    {
+      long: 'no-merge',
+      help: 'the same event of several PMUs in rows of their own, as it always is here (for scripts made for perf)',
+      group: PLACES,
+    },
+    { long: 'per-core', help: 'each core for itself', group: PLACES },
+    { long: 'per-die', help: 'each die for itself', group: PLACES },
+    { long: 'per-socket', help: 'each socket for itself', group: PLACES },
+    { long: 'per-node', help: 'each NUMA node for itself', group: PLACES },
+    { long: 'per-thread', help: 'each thread for itself (with -p, -t or -a)', group: PLACES },
+    {
+      long: 'scale',
+      negatable: true,
+      help: 'scale counts to all of the time where an event shared a counter (the default)',
+      group: OUTPUT,
+    },
+    ...formOptions(OUTPUT),
+    {
+      long: 'output',
+      short: 'o',
+      value: 'FILE',
+      help: 'where to write (default standard error); - is standard output',
+      group: OUTPUT,
+    },
+    ...appendOptions(OUTPUT),
+    { long: 'table', help: 'with -r: the time of each run', group: OUTPUT },
+    { long: 'sync', short: 'S', help: 'sync() before each run', group: TARGET },
+    {
+      long: 'plan',
+      help: 'open and run nothing: show what would be opened, in which order',
+      group: OUTPUT,
+    },
+    { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
+  ],
+  examples: [
+    ['stat -- node app.js', 'the usual counts of a program'],
+    ["stat -e '{cycles,instructions}' -r 5 -- make", 'two events at one time; mean and spread of five runs'],
+    ['stat -p 1234 -I 1000', 'a running process, each second'],
+    ['stat -a --per-socket -M ipc,cache-miss-rate -- sleep 10', 'figures of the whole machine'],
+    ['stat --set cycles,instructions --set faults --switch time:10ms -- ./program', 'two sets in turn'],
+    ['stat --event-tables perfmon/ -e NAME -- ./program', "an event of Intel's tables for this CPU"],
+    ['stat record -o counts.data -- make', 'keep the counts; stat report -i counts.data shows them again'],
+    ['stat --plan --json -e cycles:u true', 'every field that the kernel would be given'],
+  ],
+  async run(context) {
+    const { runStat } = await import('./run.ts');
+    return await runStat(context);
+  },
+});

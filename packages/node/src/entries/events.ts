@@ -1,0 +1,9 @@
+/** Event tables of vendors, and the identity of the processors that they are for. */
+export {
+  type CpuIdentityPlaces,
+  type EventTable,
+  type EventTables,
+  readCpuIdentities,
+  type TableCore,
+  useEventTables,
+} from '../pmu/index.ts';

@@ -1,0 +1,62 @@
+/**
+ * Counterpoint for Linux: record programs on the real kernel, open recordings, ask questions of them, count. What is rarely
+ * needed has entries of its own: `counterpoint/counting`, `/stat`, `/self-monitoring`, `/formats`, `/bpf`, `/events`, `/trace`.
+ */
+export { CounterpointError, FormatError } from '@counterpoint/core/base';
+export { EXPORTS, findExport, lossLine, lossTotals } from '@counterpoint/core/export';
+export { callTree, collectStats, offCpu, topFunctions } from '@counterpoint/core/query';
+export {
+  type ConnectOptions,
+  type CountingRequest,
+  type CountingSession,
+  connect,
+  openCounting,
+  type RemoteSession,
+} from '../counting/index.ts';
+export {
+  openRecording,
+  type ProfileOptions,
+  Recording,
+  type RecordingOptions,
+  type RecordingScriptOptions,
+  type RecordingStatsOptions,
+} from '../open/index.ts';
+export {
+  type FormatChoice,
+  type FormatResult,
+  type LiveEnd,
+  type LiveEvent,
+  LiveProfile,
+  type LiveProfileOptions,
+  type LiveRecording,
+  type LiveRefresh,
+  type PlannedFormat,
+  planRecording,
+  type RecordOptions,
+  type RecordProgress,
+  type RecordResult,
+  type RecordStart,
+  type RecordStop,
+  record,
+  recordLive,
+  type StopReason,
+  WriteError,
+} from '../record/index.ts';
+export {
+  type Counters,
+  type CountersOptions,
+  counters,
+  type Measurement,
+  measure,
+} from '../self-monitoring/index.ts';
+export type { Note, OpenPlan, OpenRow } from '../session/index.ts';
+export {
+  countRun,
+  type Measurement as RunMeasurement,
+  type RowOptions,
+  type RunOptions,
+  type RunResult,
+  rowsOf,
+  type StatRow,
+} from '../stat/index.ts';
+export { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';

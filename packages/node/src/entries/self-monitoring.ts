@@ -1,0 +1,2 @@
+/** Counters of the own thread, read in user space. */
+export * from '../self-monitoring/index.ts';

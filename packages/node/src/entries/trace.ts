@@ -1,0 +1,2 @@
+/** Threads that decode hardware traces, for `profileInParts`. */
+export { partWorkers, threadPartWorker, workersFor } from '../trace/index.ts';
