@@ -1,6 +1,7 @@
 /**
- * Promises: a 64 MiB image of a BPF ring with records of 64 bytes drains at 2 GB/s (header walk and one column append); with
- * a live producer, what was recorded and what was counted as lost is what the producer counted itself.
+ * Promises: a 64 MiB image of a BPF ring with records of 64 bytes drains at 2 GB/s (header walk
+ * and one column append); with a live producer, what was recorded and what was counted as lost is
+ * what the producer counted itself.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';

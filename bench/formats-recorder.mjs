@@ -1,4 +1,5 @@
-// One recording of the whole system, for `formats.ts`, by the library as it is built: options as JSON in, what it came to as JSON out.
+// One recording of the whole system, for `formats.ts`, by the library as it is built: options as JSON
+// in, what it came to as JSON out.
 import { record } from 'counterpoint';
 
 const { seconds, ...options } = JSON.parse(process.argv[2]);

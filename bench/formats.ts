@@ -1,8 +1,9 @@
 /**
- * Promises: at 25 kHz system-wide `histogram` and `stacks` move at least 20 times fewer bytes to user space than `ring`, and cost
- * less CPU in all. Each CPU runs the busy program; the recorders take turns over it. `histogram` is held against records without
- * call chains, `stacks` against records with them: each against what tells the same; by what recording costs, and by what it costs
- * until the functions are on the screen. Needs root.
+ * Promises: at 25 kHz system-wide `histogram` and `stacks` move at least 20 times fewer bytes to user
+ * space than `ring`, and cost less CPU in all. Each CPU runs the busy program; the recorders take turns
+ * over it. `histogram` is held against records without call chains, `stacks` against records with them:
+ * each against what tells the same; by what recording costs, and by what it costs until the functions
+ * are on the screen. Needs root.
  *
  *   npx tsx --conditions=counterpoint-source bench/formats.ts [SECONDS] [ROUNDS]
  */

@@ -1,4 +1,6 @@
-/** Promise: calls with their times at least three times as fast as `perf script --itrace=cr`, whole commands. */
+/**
+ * Promise: calls with their times at least three times as fast as `perf script --itrace=cr`, whole commands.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +11,8 @@ import { BENCH_FOLDER, type CodeSegment, gzipCode, gzipTrace, ptPeer } from './p
 import { COUNTERPOINT } from './recording.ts';
 
 const PAIRS = 3;
-// The clocks of the traces, as their JSON has them; one tick of the TSC in nanoseconds with 30 bits behind the point.
+// The clocks of the traces, as their JSON has them; one tick of the TSC in nanoseconds
+// with 30 bits behind the point.
 const CLOCK = ['--mtc-freq', '3', '--nom-freq', '21', '--cpuid-0x15.eax', '1', '--cpuid-0x15.ebx', '84'];
 const ENCODINGS = { base: {}, cyc: { tsc: true, mtc: true, cyc: true } };
 

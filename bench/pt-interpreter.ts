@@ -1,8 +1,9 @@
 /**
- * Goal: the exact profile of a trace full of indirect branches ten times as fast as libipt's block decoder walks it; and two workers on
- * more than 100 MB at least 95 % as fast as two commands with half of it each.
+ * Goal: the exact profile of a trace full of indirect branches ten times as fast as libipt's block decoder
+ * walks it; and two workers on more than 100 MB at least 95 % as fast as two commands with half of it each.
  *
- * The traces are walks through perl's and python3's own code, as a processor would write them (`pt-walk.mjs`): 18 TIP packets to 46 TNT.
+ * The traces are walks through perl's and python3's own code, as a processor would write them
+ * (`pt-walk.mjs`): 18 TIP packets to 46 TNT.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';

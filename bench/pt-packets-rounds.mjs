@@ -1,4 +1,5 @@
-// Side of bench/pt-packets.ts that is measured: the packets of a trace, a number of times; prints the seconds of each.
+// Side of bench/pt-packets.ts that is measured: the packets of a trace, a number of
+// times; prints the seconds of each.
 import { readFileSync } from 'node:fs';
 import { PacketCursor } from '@counterpoint/core/trace';
 

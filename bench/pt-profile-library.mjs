@@ -1,5 +1,5 @@
-// Side of bench/pt-profile.ts: the exact profile as a program asks the library for it; prints the seconds of each of some rounds,
-// the first with nothing compiled yet. Arguments: ROUNDS TRACE FILE:OFFSET-END:VADDR...
+// Side of bench/pt-profile.ts: the exact profile as a program asks the library for it; prints the seconds of
+// each of some rounds, the first with nothing compiled yet. Arguments: ROUNDS TRACE FILE:OFFSET-END:VADDR...
 import { readFileSync } from 'node:fs';
 import { CodeImage, parseRawCode, profileTrace } from '@counterpoint/core/trace';
 

@@ -1,4 +1,7 @@
-/** Promise: the exact profile of a trace at least five times as fast as libipt's block decoder walks it; ten is the goal. */
+/**
+ * Promise: the exact profile of a trace at least five times as fast as libipt's block
+ * decoder walks it; ten is the goal.
+ */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +10,10 @@ import { gzipCode, gzipInstructions, ptPeer, repeatedTrace } from './pt-trace.ts
 import { COUNTERPOINT } from './recording.ts';
 
 const LIBRARY = fileURLToPath(new URL('pt-profile-library.mjs', import.meta.url));
-/** Promise: the instruction stream at 10 million addresses a second at least; `--hash` is a second pass that reads it. */
+/**
+ * Promise: the instruction stream at 10 million addresses a second at least; `--hash`
+ * is a second pass that reads it.
+ */
 const PROMISED_ADDRESSES = 10e6;
 
 /** Seconds of each time, without Node's start: what a program that is running already waits for. */

@@ -1,4 +1,7 @@
-/** What the benchmarks of Intel PT share: the traces of a real gzip run, and the peers that are compiled for it. */
+/**
+ * What the benchmarks of Intel PT share: the traces of a real gzip run, and the
+ * peers that are compiled for it.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
-// Side of bench/pt-interpreter.ts: a trace of a walk through a program's own code, as examples/intel-pt/make-trace.js makes one, with timing
-// packets or without. Arguments: PROGRAM TRACE MEGABYTES base|cyc; prints the instructions.
+// Side of bench/pt-interpreter.ts: a trace of a walk through a program's own code, as
+// examples/intel-pt/make-trace.js makes one, with timing packets or without. Arguments: PROGRAM TRACE
+// MEGABYTES base|cyc; prints the instructions.
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { memorySource } from '@counterpoint/core/base';
 import { findSection, openElf, readSectionBytes } from '@counterpoint/core/elf';

@@ -1,6 +1,7 @@
 /**
- * Promises: two workers decode at least 1.8 times as fast as one; a trace of a gigabyte needs less than 500 MB of memory. What two
- * processors of a machine give at most is measured beside it: two commands at a time, each with one worker and half of the trace.
+ * Promises: two workers decode at least 1.8 times as fast as one; a trace of a gigabyte needs less than 500
+ * MB of memory. What two processors of a machine give at most is measured beside it: two commands at a time,
+ * each with one worker and half of the trace.
  */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
@@ -53,7 +54,9 @@ export function benchPtWorkers(): void {
   }
 }
 
-/** One worker, two, and two commands at a time, in turn. How fast two workers are as a share of two commands. */
+/**
+ * One worker, two, and two commands at a time, in turn. How fast two workers are as a share of two commands.
+ */
 export function compareWorkers(
   command: (workers: number, part?: string) => string[],
   megabytes: number,

@@ -1,6 +1,7 @@
 /**
- * Promise: at no rate does a recording lose more than `perf record` beside it, and the recorder's CPU time is perf's. Pairs in turn: the whole
- * machine with call chains, by rate, with and without busy neighbours, with default buffers and with four pages.
+ * Promise: at no rate does a recording lose more than `perf record` beside it, and the recorder's CPU time is
+ * perf's. Pairs in turn: the whole machine with call chains, by rate, with and without busy neighbours, with
+ * default buffers and with four pages.
  *
  *   npx tsx bench/record-loss.ts [SECONDS] [PAIRS] [RATE...]      prints a table
  */
@@ -32,7 +33,10 @@ interface Recorded {
   lost: number;
 }
 
-/** Counted in the file's bytes, the same way for both: samples, and what LOST records or the counts at the end say is missing. */
+/**
+ * Counted in the file's bytes, the same way for both: samples, and what LOST records or the
+ * counts at the end say is missing.
+ */
 function countRecords(file: string): { samples: number; lost: number } {
   const told = new Map([
     [PERF_RECORD_LOST, 0],

@@ -1,6 +1,7 @@
 /**
- * Promise: recording a busy program at 25 kHz with call chains loses nothing and uses at most 1.3 times the CPU of
- * `perf record`. Only the recorder is measured (user and system), not the program, and from its start to its end.
+ * Promise: recording a busy program at 25 kHz with call chains loses nothing and uses at most 1.3
+ * times the CPU of `perf record`. Only the recorder is measured (user and system), not the program,
+ * and from its start to its end.
  *
  *   npx tsx bench/record-overhead.ts [SECONDS] [PAIRS]      prints JSON
  */
@@ -29,8 +30,8 @@ interface Recorded {
 }
 
 /**
- * CPU time of one process without its children. While this thread is held in waitid(2), Node cannot reap the process, so
- * that its clock can be read after its end: clock_getcpuclockid(3) gives `~pid << 3 | 2`.
+ * CPU time of one process without its children. While this thread is held in waitid(2), Node cannot reap the
+ * process, so that its clock can be read after its end: clock_getcpuclockid(3) gives `~pid << 3 | 2`.
  */
 export function ownCpuSeconds(command: readonly string[]): { cpuSeconds: number; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-bench-'));

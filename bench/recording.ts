@@ -9,7 +9,9 @@ const BUSY = fileURLToPath(new URL('busy.mjs', import.meta.url));
 /** The command line built in this checkout. */
 export const COUNTERPOINT = fileURLToPath(new URL('../node_modules/.bin/counterpoint', import.meta.url));
 
-/** A recording of about 500,000 samples with call chains, made by perf once and kept in the temporary folder. */
+/**
+ * A recording of about 500,000 samples with call chains, made by perf once and kept in the temporary folder.
+ */
 export function benchRecording(): string {
   const dir = join(tmpdir(), 'counterpoint-bench');
   const path = join(dir, 'chains.data');

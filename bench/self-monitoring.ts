@@ -1,6 +1,6 @@
 /**
- * Promises: a page read takes at most 150 ns where a timer stands in the counter's place, and at most half of read(2) where
- * there are counters (in the guest).
+ * Promises: a page read takes at most 150 ns where a timer stands in the counter's place, and at most half of
+ * read(2) where there are counters (in the guest).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,10 @@ function overMemory(events: readonly string[], capabilities: number): void {
   for (const handle of [page, kernel, ...pages]) handle.close();
 }
 
-/** What `measure` of nothing leaves after its calibration: the first in a process, and the median of those after it. */
+/**
+ * What `measure` of nothing leaves after its calibration: the first in a process, and
+ * the median of those after it.
+ */
 async function benchMeasure(): Promise<void> {
   for (const [what, nothing] of [
     ['a function', () => {}],

@@ -1,6 +1,6 @@
 /**
- * Promise: `stat true` is over within 250 ms. Beside it perf stat's own, and what each reports as the time of `true`: how
- * much of the tool is in the result. Then thousands of events, and hundreds of processes.
+ * Promise: `stat true` is over within 250 ms. Beside it perf stat's own, and what each reports as the time of
+ * `true`: how much of the tool is in the result. Then thousands of events, and hundreds of processes.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { median, run } from './measure.ts';

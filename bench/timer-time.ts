@@ -1,6 +1,6 @@
 /**
- * How long timer interrupts take, in which clocks overflow: what a handler and perf's own record cost there, both measured from
- * outside, by two programs on raw tracepoints.
+ * How long timer interrupts take, in which clocks overflow: what a handler and perf's own record cost there,
+ * both measured from outside, by two programs on raw tracepoints.
  *
  *   local_timer_entry ── hrtimer ── overflow ── handler, or the kernel's record ── local_timer_exit
  *        └ now ─> start                                                              └ now − start ─> one more in its bucket

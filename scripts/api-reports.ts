@@ -1,6 +1,6 @@
 /**
- * The public surface as text, `api/PACKAGE/ENTRY.api.md`: what every entry of the packages' export maps offers, with its types. Without
- * a word it compares and fails where they differ; `--update` writes them.
+ * The public surface as text, `api/PACKAGE/ENTRY.api.md`: what every entry of the packages' export maps
+ * offers, with its types. Without a word it compares and fails where they differ; `--update` writes them.
  */
 import {
   existsSync,

@@ -1,4 +1,7 @@
-/** Asks the installed perf what it makes of event names; see `fixtures/events/README.md`. Prints the table. The word is a folder there. */
+/**
+ * Asks the installed perf what it makes of event names; see `fixtures/events/README.md`. Prints the
+ * table. The word is a folder there.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The import fence: a room imports rooms above it, never one below; `core` is imported by package name; only `sys` sees
- * the FFI library. The table is the architecture; change it with a reason.
+ * The import fence: a room imports rooms above it, never one below; `core` is imported by package name; only
+ * `sys` sees the FFI library. The table is the architecture; change it with a reason.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

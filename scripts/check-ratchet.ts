@@ -1,4 +1,7 @@
-/** Counts of what should only become fewer. A count above its limit fails; a count below it asks to lower the limit. */
+/**
+ * Counts of what should only become fewer. A count above its limit fails; a count
+ * below it asks to lower the limit.
+ */
 import { readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Turns the texts of `fixtures/events` (what perf gave the kernel, and what was worked out by hand) into the bytes of each
- * attr: `fixtures/events/attrs.txt`. It knows the layout of include/uapi/linux/perf_event.h itself, and nothing of the
- * project, so that a test can hold the project against it.
+ * Turns the texts of `fixtures/events` (what perf gave the kernel, and what was worked out by hand) into the
+ * bytes of each attr: `fixtures/events/attrs.txt`. It knows the layout of include/uapi/linux/perf_event.h
+ * itself, and nothing of the project, so that a test can hold the project against it.
  */
 import { readFileSync } from 'node:fs';
 

@@ -1,5 +1,6 @@
 /**
- * Bundles the flame graph's page into a string that the SVG export embeds. `--check` compares instead of writing.
+ * Bundles the flame graph's page into a string that the SVG export embeds.
+ * `--check` compares instead of writing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

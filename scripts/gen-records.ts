@@ -1,6 +1,7 @@
 /**
- * Makes `packages/core/src/records/generated/records.ts` from `abi/record-table.ts`: an interface, a reader and a writer
- * for each record, and the tables that find them by type. `--check` fails where the file is not what would be made.
+ * Makes `packages/core/src/records/generated/records.ts` from `abi/record-table.ts`: an interface, a
+ * reader and a writer for each record, and the tables that find them by type. `--check` fails where the
+ * file is not what would be made.
  */
 import * as abi from '../packages/core/src/abi/index.ts';
 import { RECORD_TABLE, recordTypeName, STRUCTS } from '../packages/core/src/abi/index.ts';

@@ -1,13 +1,15 @@
-// esbuild plugin: the numeric constants of each file go into a module of their own, so that esbuild inlines them.
+// esbuild plugin: the numeric constants of each file go into a module of their own,
+// so that esbuild inlines them.
 //
-// esbuild puts a value in place of a constant's name only where its module imports nothing and where nothing but such
-// constants stands before it. Elsewhere the name stays a variable: V8 loads it at each use, and a `switch` over names
-// compares them in turn. So of
+// esbuild puts a value in place of a constant's name only where its module imports nothing and where nothing
+// but such constants stands before it. Elsewhere the name stays a variable: V8 loads it at each use, and a
+// `switch` over names compares them in turn. So of
 //
 //     import { PT_TIP } from './opcodes.ts';        export const PACKET_TIP = 2;
 //
-// the second line moves to a module that imports nothing, and an import of it comes to the front of the first line. Lines
-// keep their numbers. What moves needs only constants that moved before it, so the order of evaluation does not matter.
+// the second line moves to a module that imports nothing, and an import of it comes to the front of the
+// first line. Lines keep their numbers. What moves needs only constants that moved before it, so the order
+// of evaluation does not matter.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
@@ -18,7 +20,10 @@ const NAME = /\b[A-Za-z_]\w*/g;
 const COMMENT = /^\s*(?:\*|\/[/*])/;
 const CONSTANTS = 'constants-of:';
 
-/** The constants of a source as a module, their names (and whether they are exported), and the source without them. */
+/**
+ * The constants of a source as a module, their names (and whether they are
+ * exported), and the source without them.
+ */
 export function separate(source) {
   const lines = source.split('\n');
   const exported = new Map();

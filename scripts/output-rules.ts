@@ -1,6 +1,7 @@
 /**
- * Standard output and standard error have one way in: `Output` (packages/node/src/cli/common/output.ts), which escapes what a terminal would
- * obey in names. Each rule is a way past it, and where that is right, with the reason.
+ * Standard output and standard error have one way in: `Output`
+ * (packages/node/src/cli/common/output.ts), which escapes what a terminal would obey in names. Each
+ * rule is a way past it, and where that is right, with the reason.
  */
 interface OutputRule {
   readonly what: string;

@@ -1,5 +1,5 @@
-// `npm start`: records the demo program, prints its hottest functions and what was lost, and draws a flame graph.
-// `npm start -- VERB ...`: that verb, where npm was called.
+// `npm start`: records the demo program, prints its hottest functions and what was lost, and draws a flame
+// graph. `npm start -- VERB ...`: that verb, where npm was called.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Runs every test file under `node:test` through tsx. `--fuzz [SECONDS]` runs the long fuzzers instead; other words filter by path. */
+/**
+ * Runs every test file under `node:test` through tsx. `--fuzz [SECONDS]` runs the long fuzzers
+ * instead; other words filter by path.
+ */
 import { spawnSync } from 'node:child_process';
 import { globSync } from './glob.ts';
 

@@ -58,7 +58,9 @@ function wrapParagraph(lines: readonly string[]): string[] {
   return broken(parts.map(([, , , prose]) => prose!.trim()).join(' '), `${indent}${marker} `);
 }
 
-/** As few lines as may be. Where a word or two would stand alone on the last, all lines are somewhat shorter. */
+/**
+ * As few lines as may be. Where a word or two would stand alone on the last, all lines are somewhat shorter.
+ */
 function broken(prose: string, prefix: string): string[] {
   const widest = linesOf(prose, prefix, COLUMNS);
   for (let columns = COLUMNS; columns >= LEAST_COLUMNS; columns--) {

@@ -9,7 +9,10 @@
  */
 import { type BpfMapDefinition, defineFormat, r0, r1, r2, r7, r8, u64 } from 'counterpoint/formats';
 
-/** When each thread went into its system call, nanoseconds. By the kernel's number, which also threads of other containers have. */
+/**
+ * When each thread went into its system call, nanoseconds. By the kernel's number, which also
+ * threads of other containers have.
+ */
 const started: BpfMapDefinition = {
   name: 'started',
   type: 'hash',

@@ -3,8 +3,8 @@
  *
  *     node examples/intel-pt/make-trace.js "$(node -p process.execPath)" walk.pt 10
  *
- * The code is the program's own; the way through it is a walk by chance, not what the program does. What was walked is known
- * exactly, so a decoder can be checked with it.
+ * The code is the program's own; the way through it is a walk by chance, not what the program does. What was
+ * walked is known exactly, so a decoder can be checked with it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { memorySource } from '@counterpoint/core/base';

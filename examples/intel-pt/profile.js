@@ -1,5 +1,6 @@
 /**
- * Three questions to a raw trace: which functions, how long does the hottest take, what was executed in order.
+ * Three questions to a raw trace: which functions, how long does the hottest
+ * take, what was executed in order.
  *
  *     node examples/intel-pt/profile.js node walk.pt
  */
@@ -27,7 +28,8 @@ if (file === undefined) {
 const trace = new Uint8Array(readFileSync(file));
 const binary = memorySource(new Uint8Array(readFileSync(program)));
 
-// The code that was traced. Where a program was loaded elsewhere than its file says: { name, address: 0x555555554000n }.
+// The code that was traced. Where a program was loaded elsewhere than its file says: {
+// name, address: 0x555555554000n }.
 const image = new CodeImage();
 await addElf(image, binary, { name: program });
 const functions = new CodeFunctions();

@@ -35,7 +35,10 @@ export async function ensureGuest(): Promise<string> {
   return folder;
 }
 
-/** Build beside, then rename: a guest is whole or it is not there. What an interrupted build left is thrown away. */
+/**
+ * Build beside, then rename: a guest is whole or it is not there. What an
+ * interrupted build left is thrown away.
+ */
 async function build(folder: string): Promise<void> {
   const begin = performance.now();
   const say = (what: string) =>

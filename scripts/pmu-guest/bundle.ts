@@ -18,7 +18,10 @@ const common = {
   external: ['koffi'],
 } satisfies BuildOptions;
 
-/** The command line of this checkout, as the guest's `counterpoint`. A checkout that cannot be bundled runs the rest. */
+/**
+ * The command line of this checkout, as the guest's `counterpoint`. A checkout that
+ * cannot be bundled runs the rest.
+ */
 export async function bundleCommandLine(toolsFolder: string): Promise<void> {
   for (const name of ['bin', 'dist']) mkdirSync(join(toolsFolder, name), { recursive: true });
   try {

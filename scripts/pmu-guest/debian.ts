@@ -5,9 +5,9 @@ import { DEBIAN_KEYS } from './host-tools.ts';
 import { DEBIAN_PACKAGES, DEBIAN_SUITE, KERNEL_PACKAGE, UNNEEDED_PACKAGES } from './recipe.ts';
 
 /**
- * Debian's arm64 packages, through an apt with folders of its own: the host's packages and architectures stay as they
- * are, root is not needed, and signatures are checked against Debian's keys. Unpacks the kernel into `kernelFolder` and
- * the rest into `rootFolder`.
+ * Debian's arm64 packages, through an apt with folders of its own: the host's packages and architectures stay
+ * as they are, root is not needed, and signatures are checked against Debian's keys. Unpacks the kernel into
+ * `kernelFolder` and the rest into `rootFolder`.
  */
 export async function fetchDebian(work: string, kernelFolder: string, rootFolder: string): Promise<void> {
   const env = { ...process.env, APT_CONFIG: writeConfiguration(work) };

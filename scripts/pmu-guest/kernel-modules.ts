@@ -5,8 +5,9 @@ import { run } from './commands.ts';
 const MODULE_FILE = /\.ko(\.xz)?$/;
 
 /**
- * The modules that `names` need, themselves included, each after those it depends on, as plain ELF bytes. Every module
- * says what it depends on in its section .modinfo: NUL-terminated `depends=a,b`. What is not a file is built in.
+ * The modules that `names` need, themselves included, each after those it depends on, as plain ELF
+ * bytes. Every module says what it depends on in its section .modinfo: NUL-terminated `depends=a,b`.
+ * What is not a file is built in.
  */
 export async function collectModules(folder: string, names: string[]): Promise<Map<string, Uint8Array>> {
   const paths = new Map<string, string>();

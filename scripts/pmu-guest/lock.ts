@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 
 /**
- * Hold the lock on a file, waiting for it. flock(2) belongs to the open file, which this process shares with the program
- * `flock`: the lock stays when that has ended, and the kernel takes it back when this process does, however it ends.
+ * Hold the lock on a file, waiting for it. flock(2) belongs to the open file, which this process shares
+ * with the program `flock`: the lock stays when that has ended, and the kernel takes it back when this
+ * process does, however it ends.
  */
 export function takeFileLock(path: string): Disposable {
   const fd = openSync(path, 'w');

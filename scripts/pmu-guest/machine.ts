@@ -95,7 +95,10 @@ export class Machine implements AsyncDisposable {
     return [this.#complaint.trim(), ...console].filter((line) => line !== '').join('\n');
   }
 
-  /** End it as a power cut would; the snapshot is not written to, and the host's folders are unmounted by then. */
+  /**
+   * End it as a power cut would; the snapshot is not written to, and the host's
+   * folders are unmounted by then.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.ended;
@@ -143,7 +146,9 @@ function machineArguments(options: MachineOptions, scratch: string): string[] {
   ];
 }
 
-/** Where a program's stack begins decides how it copies strings: with random addresses counts differ by a few. */
+/**
+ * Where a program's stack begins decides how it copies strings: with random addresses counts differ by a few.
+ */
 function kernelCommandLine(exact: boolean): string {
   return `console=ttyAMA0 quiet panic=-1${exact ? ' norandmaps' : ''}`;
 }

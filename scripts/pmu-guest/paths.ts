@@ -28,7 +28,10 @@ export interface GuestPaths {
   outdated: string[];
 }
 
-/** Where the guest of this recipe and this QEMU belongs: a snapshot can only be restored by the QEMU that took it. */
+/**
+ * Where the guest of this recipe and this QEMU belongs: a snapshot can only be
+ * restored by the QEMU that took it.
+ */
 export function guestPaths(qemuVersion: string, koffiVersion: string): GuestPaths {
   const hash = createHash('sha256').update(`${qemuVersion}\n${koffiVersion}\n`);
   for (const name of BUILDERS) hash.update(readFileSync(join(HERE, name)));
@@ -51,7 +54,9 @@ function guestsIn(cache: string): string[] {
   }
 }
 
-/** Inside the guest's folder. QEMU runs there and gets these names as they are, so the folder can be moved. */
+/**
+ * Inside the guest's folder. QEMU runs there and gets these names as they are, so the folder can be moved.
+ */
 export const KERNEL = 'kernel';
 export const INITRAMFS = 'initramfs.cpio';
 export const DISK = 'disk.ext4';

@@ -32,7 +32,9 @@ export const NODE_VERSIONS = [
   },
 ];
 
-/** Modules of the kernel, to reach the disk, the ports and the host's folders. What they depend on is found. */
+/**
+ * Modules of the kernel, to reach the disk, the ports and the host's folders. What they depend on is found.
+ */
 export const KERNEL_MODULES = [
   'virtio_mmio',
   'virtio_blk',
@@ -52,7 +54,10 @@ export interface SnapshotRecipe {
   exact: boolean;
 }
 
-/** Cortex-A57: six event counters and the cycle counter, of which QEMU counts cycles and, where exact, instructions. */
+/**
+ * Cortex-A57: six event counters and the cycle counter, of which QEMU counts cycles
+ * and, where exact, instructions.
+ */
 export const CPU = 'cortex-a57';
 
 export const SNAPSHOTS = {

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 
 const folders = new Set<string>();
 
-/** A new folder in the system's place for such, gone when disposed or when this process ends, by a signal too. */
+/**
+ * A new folder in the system's place for such, gone when disposed or when this process ends, by a signal too.
+ */
 export function makeScratch(name: string): Disposable & { readonly path: string } {
   watchTheEnd();
   const path = mkdtempSync(join(tmpdir(), `counterpoint-${name}-`));

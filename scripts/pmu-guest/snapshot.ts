@@ -8,8 +8,8 @@ import type { SnapshotName } from './recipe.ts';
 const BOOT_SECONDS = 120;
 
 /**
- * Memory stays in its file, which the machine maps; only the devices' state goes through the migration stream. A
- * restored machine maps the same file privately, so that it starts at once and leaves it as it is.
+ * Memory stays in its file, which the machine maps; only the devices' state goes through the migration
+ * stream. A restored machine maps the same file privately, so that it starts at once and leaves it as it is.
  */
 export const LEAVE_MEMORY_IN_ITS_FILE = {
   capabilities: [{ capability: 'x-ignore-shared', state: true }],

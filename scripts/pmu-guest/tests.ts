@@ -37,7 +37,10 @@ function snapshotOf(path: string): SnapshotName {
   return path.endsWith('.smp.pmu.ts') ? 'a57-smp' : 'a57';
 }
 
-/** Run every `*.pmu.ts` whose path has one of the words, each in a guest of its own. Resolves to the exit status. */
+/**
+ * Run every `*.pmu.ts` whose path has one of the words, each in a guest of its
+ * own. Resolves to the exit status.
+ */
 export async function runTests(filters: string[], nodeProgram = 'node'): Promise<number> {
   const paths = globSync(['packages'], TEST_FILE).filter(
     (path) => filters.length === 0 || filters.some((filter) => path.includes(filter)),

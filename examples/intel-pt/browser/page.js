@@ -10,11 +10,14 @@ import {
   webPartWorker,
 } from '@counterpoint/core/trace';
 
-// A module of its own, with nothing outside: a bundler takes @counterpoint/core/trace/pt/parallel/web-worker as one more entry.
+// A module of its own, with nothing outside: a bundler takes
+// @counterpoint/core/trace/pt/parallel/web-worker as one more entry.
 const WORKER = '/packages/core/dist/trace/pt/parallel/web-worker.js';
 const element = (id) => document.getElementById(id);
 
-/** Calls `onProgress` with the share that is done; `signal` ends the workers, also in the middle of a part. */
+/**
+ * Calls `onProgress` with the share that is done; `signal` ends the workers, also in the middle of a part.
+ */
 export async function decode(program, trace, { onProgress, signal } = {}) {
   const binary = blobSource(program);
   const image = new CodeImage();

@@ -1,6 +1,6 @@
 /**
- * The whole list of host API that core may use: what Node, a browser and a worker all have.
- * Nothing else of the host is visible here (`"types": []`, no DOM), so a stray `Buffer` or `document` fails to compile.
+ * The whole list of host API that core may use: what Node, a browser and a worker all have. Nothing else of
+ * the host is visible here (`"types": []`, no DOM), so a stray `Buffer` or `document` fails to compile.
  */
 declare class TextDecoder {
   constructor(label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean });

@@ -49,7 +49,8 @@ test('sample bits and read formats are named in the order of their bits', () => 
   });
 });
 
-// The kernel's own header, where this machine has it: whatever it defines under one of our names has our value.
+// The kernel's own header, where this machine has it: whatever it defines under
+// one of our names has our value.
 const HEADER = '/usr/include/linux/perf_event.h';
 
 test('constants have the values of the kernel header', {

@@ -1,4 +1,6 @@
-/** `struct perf_event_attr` (perf_event_open(2), Linux 6.18): field offsets, flag bits and published sizes. */
+/**
+ * `struct perf_event_attr` (perf_event_open(2), Linux 6.18): field offsets, flag bits and published sizes.
+ */
 
 export const PERF_ATTR_SIZE_VER0 = 64; // first published
 export const PERF_ATTR_SIZE_VER1 = 72; // config2

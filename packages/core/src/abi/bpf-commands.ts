@@ -88,7 +88,8 @@ export const BPF_LINK_INFO_SIZE = 128;
  *   | consumer position | producer position | data ... | the same data again ... |
  *     read and write      read only           a record never wraps for a reader
  *
- * A record: { u32 length and two flags; u32 page offset, the kernel's own } payload, up to the next multiple of 8 bytes.
+ * A record: { u32 length and two flags; u32 page offset, the kernel's own } payload, up to
+ * the next multiple of 8 bytes.
  */
 export const BPF_RINGBUF_BUSY_BIT = 0x8000_0000;
 export const BPF_RINGBUF_DISCARD_BIT = 0x4000_0000;

@@ -1,6 +1,6 @@
 /**
- * What a program is given when it runs, by program type and architecture: the offset of each field in the context that r1
- * points to at the start.
+ * What a program is given when it runs, by program type and architecture: the offset of each field in the
+ * context that r1 points to at the start.
  */
 
 /** `struct pt_regs` of x86-64 (asm/ptrace.h): 21 words. */
@@ -45,7 +45,10 @@ export interface BpfRegisterFile {
   readonly aliases: Readonly<Record<string, string>>;
 }
 
-/** The registers that a perf-event or kprobe program is given, with the names that hold for every architecture. */
+/**
+ * The registers that a perf-event or kprobe program is given, with the names
+ * that hold for every architecture.
+ */
 export const BPF_REGISTER_FILES: Readonly<Record<BpfArchitecture, BpfRegisterFile>> = {
   x64: {
     registers: X64_REGISTERS,
@@ -83,12 +86,15 @@ export const BPF_REGISTER_FILES: Readonly<Record<BpfArchitecture, BpfRegisterFil
 /** What follows the registers in `struct bpf_perf_event_data` (linux/bpf_perf_event.h), eight bytes each. */
 export const BPF_PERF_EVENT_DATA_FIELDS = ['samplePeriod', 'address'] as const;
 
-/** The most arguments of a raw tracepoint (`MAX_BPF_FUNC_REG_ARGS` of the kernel's trace macros): `u64 args[]`. */
+/**
+ * The most arguments of a raw tracepoint (`MAX_BPF_FUNC_REG_ARGS` of the
+ * kernel's trace macros): `u64 args[]`.
+ */
 export const BPF_RAW_TRACEPOINT_ARGUMENTS = 12;
 
 /**
- * The first bytes of a tracepoint's record are not a program's to read: the kernel keeps a pointer of its own there
- * (`tp_prog_is_valid_access`), so the fields that all tracepoints have are out of reach.
+ * The first bytes of a tracepoint's record are not a program's to read: the kernel keeps a pointer of its own
+ * there (`tp_prog_is_valid_access`), so the fields that all tracepoints have are out of reach.
  */
 export const BPF_TRACEPOINT_HIDDEN_BYTES = 8;
 

@@ -1,6 +1,7 @@
 /**
- * The helper functions that a program may call (`enum bpf_func_id` of linux/bpf.h; the list is closed since Linux 6.2, what came
- * later are functions found by BTF). By name, without the `bpf_` before it: the kernel's number and how many arguments it takes.
+ * The helper functions that a program may call (`enum bpf_func_id` of linux/bpf.h; the list is closed since
+ * Linux 6.2, what came later are functions found by BTF). By name, without the `bpf_` before it: the kernel's
+ * number and how many arguments it takes.
  */
 export const BPF_HELPERS = {
   map_lookup_elem: [1, 2],
@@ -231,10 +232,14 @@ export const BPF_F_SKIP_FIELD_MASK = 0xff;
 export const BPF_F_USER_STACK = 1 << 8;
 /** Two stacks are taken for equal when their hashes are: quicker, and not exact. */
 export const BPF_F_FAST_STACK_CMP = 1 << 9;
-/** A colliding stack takes the place of the one before it; without this the newer one is refused with -EEXIST. */
+/**
+ * A colliding stack takes the place of the one before it; without this the newer one is refused with -EEXIST.
+ */
 export const BPF_F_REUSE_STACKID = 1 << 10;
 
-/** Index of the running CPU's event, for `perf_event_output`, `perf_event_read` and `perf_event_read_value`. */
+/**
+ * Index of the running CPU's event, for `perf_event_output`, `perf_event_read` and `perf_event_read_value`.
+ */
 export const BPF_F_CURRENT_CPU = 0xffffffff;
 
 /** Flags of `ringbuf_output`, `ringbuf_submit` and `ringbuf_discard`: nobody is woken, or in any case. */

@@ -1,5 +1,6 @@
 /**
- * The eBPF instruction set (RFC 9669; Documentation/bpf/standardization/instruction-set.rst; linux/bpf.h, linux/bpf_common.h).
+ * The eBPF instruction set (RFC 9669; Documentation/bpf/standardization/instruction-set.rst;
+ * linux/bpf.h, linux/bpf_common.h).
  *
  *   slot, 8 bytes     7        6 5 4 3 2 1 0
  *                  [ imm, 32 bits | offset, 16 | src:4 dst:4 | opcode ]     little-endian: the opcode is the first byte
@@ -11,7 +12,10 @@ export const BPF_SLOT_SIZE = 8;
 /** Slots of a program at most, since Linux 5.2: BPF_COMPLEXITY_LIMIT_INSNS of linux/bpf.h. */
 export const BPF_MOST_INSTRUCTIONS = 1_000_000;
 
-/** The frame pointer, to be read only; r0 is the result, r1-r5 arguments (lost in a call), r6-r9 survive calls. */
+/**
+ * The frame pointer, to be read only; r0 is the result, r1-r5 arguments (lost in
+ * a call), r6-r9 survive calls.
+ */
 export const BPF_REG_FP = 10;
 /** Bytes of stack of a program and all functions it is in. */
 export const BPF_STACK_SIZE = 512;
@@ -49,12 +53,18 @@ export const BPF_XOR = 0xa0;
 /** Extends the sign of as many bits as the offset says, where it is not 0. */
 export const BPF_MOV = 0xb0;
 export const BPF_ARSH = 0xc0;
-/** Byte order: to little (K) or big endian (X) in ALU, swapped in any case in ALU64; the immediate is the width in bits. */
+/**
+ * Byte order: to little (K) or big endian (X) in ALU, swapped in any case in ALU64; the
+ * immediate is the width in bits.
+ */
 export const BPF_END = 0xd0;
 
 /** Offset of a signed division or remainder. */
 export const BPF_SIGNED_OFFSET = 1;
-/** Offset of `BPF_MOV | BPF_X` in ALU64 that casts a pointer between the address spaces of an arena (the immediate). */
+/**
+ * Offset of `BPF_MOV | BPF_X` in ALU64 that casts a pointer between the address
+ * spaces of an arena (the immediate).
+ */
 export const BPF_ADDRESS_SPACE_CAST_OFFSET = 1;
 
 // Operations of JMP and JMP32.

@@ -1,4 +1,6 @@
-/** Map and program types of eBPF (`enum bpf_map_type` and `enum bpf_prog_type` of linux/bpf.h), by our names. */
+/**
+ * Map and program types of eBPF (`enum bpf_map_type` and `enum bpf_prog_type` of linux/bpf.h), by our names.
+ */
 
 /** The kernel's number of each map type that a program of ours may want. */
 export const BPF_MAP_TYPES = {
@@ -30,7 +32,10 @@ export const BPF_MAP_TYPES = {
 
 export type BpfMapType = keyof typeof BPF_MAP_TYPES;
 
-/** The kernel's number of each program type that attaches to what is monitored, and of those that tests and probes load. */
+/**
+ * The kernel's number of each program type that attaches to what is monitored, and of
+ * those that tests and probes load.
+ */
 export const BPF_PROGRAM_TYPES = {
   'socket-filter': 1,
   /** kprobes, uprobes and their return probes. */

@@ -1,4 +1,7 @@
-/** Feature sections of a perf.data header (`tools/perf/Documentation/perf.data-file-format.txt`), by bit number. */
+/**
+ * Feature sections of a perf.data header
+ * (`tools/perf/Documentation/perf.data-file-format.txt`), by bit number.
+ */
 export const FEATURE_TRACING_DATA = 1;
 export const FEATURE_BUILD_ID = 2;
 export const FEATURE_HOSTNAME = 3;

@@ -1,4 +1,7 @@
-/** ioctls on a perf event descriptor: `_IO('$', n)`, and `_IOW`/`_IOR`/`_IOWR` with their sizes on 64-bit kernels. */
+/**
+ * ioctls on a perf event descriptor: `_IO('$', n)`, and `_IOW`/`_IOR`/`_IOWR` with
+ * their sizes on 64-bit kernels.
+ */
 export const PERF_EVENT_IOC_ENABLE = 0x2400;
 export const PERF_EVENT_IOC_DISABLE = 0x2401;
 export const PERF_EVENT_IOC_REFRESH = 0x2402;

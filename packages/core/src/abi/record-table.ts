@@ -1,12 +1,13 @@
 /**
- * The fields of every record, in file order, after the 8-byte header. `scripts/gen-records.ts` turns this into readers
- * and writers; nothing interprets it per record.
+ * The fields of every record, in file order, after the 8-byte header. `scripts/gen-records.ts` turns this
+ * into readers and writers; nothing interprets it per record.
  *
- * Kinds: u8 u16 u32 i32 u64 f64 - numbers (u64 becomes bigint); chars:N - text in N bytes; bytes:N; text - text to the
- * end, ended by NUL, padded to 8; bytes - all that is left; list:NAME - u64 count, then that many of STRUCTS[NAME];
- * u64list - u64 count, then that many u64. `when` is a condition on `misc`.
+ * Kinds: u8 u16 u32 i32 u64 f64 - numbers (u64 becomes bigint); chars:N - text in N bytes; bytes:N; text -
+ * text to the end, ended by NUL, padded to 8; bytes - all that is left; list:NAME - u64 count, then that many
+ * of STRUCTS[NAME]; u64list - u64 count, then that many u64. `when` is a condition on `misc`.
  *
- * A record that is shorter than its fields reads with zeros (older writer); what is left over is kept (newer writer).
+ * A record that is shorter than its fields reads with zeros (older writer); what is
+ * left over is kept (newer writer).
  */
 
 export interface RecordRow {

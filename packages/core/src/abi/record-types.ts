@@ -130,11 +130,14 @@ export const PERF_RECORD_MISC_MMAP_BUILD_ID = 1 << 14;
 export const PERF_RECORD_MISC_BUILD_ID_SIZE = 1 << 15;
 /** On LOST_SAMPLES, of perf since 6.3: samples that a BPF filter of the user's own let fall. */
 export const PERF_RECORD_MISC_LOST_SAMPLES_BPF = 1 << 15;
-/** On LOST_SAMPLES, of this project: samples that the recorder had and could not write. perf counts them as lost. */
+/**
+ * On LOST_SAMPLES, of this project: samples that the recorder had and could not
+ * write. perf counts them as lost.
+ */
 export const PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN = 1 << 14;
 /**
- * On LOST_SAMPLES, of this project: an entry of the loss ledger follows the count, as JSON. perf skips it, and counts what
- * `lost` says: 0 where the entry is not about whole samples.
+ * On LOST_SAMPLES, of this project: an entry of the loss ledger follows the count, as JSON. perf skips it,
+ * and counts what `lost` says: 0 where the entry is not about whole samples.
  */
 export const PERF_RECORD_MISC_LOST_SAMPLES_ENTRY = 1 << 13;
 
@@ -145,8 +148,8 @@ export const PERF_AUX_FLAG_PARTIAL = 0x4;
 export const PERF_AUX_FLAG_COLLISION = 0x8;
 
 /**
- * Context markers in call chains: values of a signed 64-bit word, so the high half is 0xffffffff and the low half is
- * at or above `PERF_CONTEXT_MAX`.
+ * Context markers in call chains: values of a signed 64-bit word, so the high half is 0xffffffff and the low
+ * half is at or above `PERF_CONTEXT_MAX`.
  */
 export const PERF_CONTEXT_HV = -32;
 export const PERF_CONTEXT_KERNEL = -128;
@@ -157,5 +160,8 @@ export const PERF_CONTEXT_GUEST_KERNEL = -2176;
 export const PERF_CONTEXT_GUEST_USER = -2560;
 export const PERF_CONTEXT_MAX = -4095;
 
-/** Addresses in a call chain at most, where an attr says nothing: kernel.perf_event_max_stack as kernels have it (PERF_MAX_STACK_DEPTH). */
+/**
+ * Addresses in a call chain at most, where an attr says nothing: kernel.perf_event_max_stack as kernels
+ * have it (PERF_MAX_STACK_DEPTH).
+ */
 export const PERF_MAX_STACK_DEPTH = 127;

@@ -1,4 +1,7 @@
-/** `attr.sample_type`: what a sample carries, in the order in which it stands in the record (see `SampleLayout`). */
+/**
+ * `attr.sample_type`: what a sample carries, in the order in which it stands in
+ * the record (see `SampleLayout`).
+ */
 
 export const PERF_SAMPLE_IP = 1 << 0;
 export const PERF_SAMPLE_TID = 1 << 1;

@@ -13,9 +13,14 @@ export interface AuxStretch {
 }
 
 export interface StretchOptions {
-  /** Pieces are pictures of a ring that was written over and over: they may have bytes in common, or a gap between them. */
+  /**
+   * Pieces are pictures of a ring that was written over and over: they may have bytes in
+   * common, or a gap between them.
+   */
   isSnapshot: boolean;
-  /** The first, or the last, place from an offset on (up to an offset) where decoding can begin; -1 for none. */
+  /**
+   * The first, or the last, place from an offset on (up to an offset) where decoding can begin; -1 for none.
+   */
   findMark: (bytes: Uint8Array, from: number) => number;
   findLastMark: (bytes: Uint8Array, before: number) => number;
   /** Stretches are cut, at a mark, before they are longer. */

@@ -1,12 +1,13 @@
 /**
- * How many bytes at the beginning of `next` stand at the end of `previous` already: two snapshots of one ring, of which the
- * second was taken before all of the first was written over.
+ * How many bytes at the beginning of `next` stand at the end of `previous` already: two snapshots of one
+ * ring, of which the second was taken before all of the first was written over.
  *
  *   previous  x x x x x S a b S c d
  *   next            w w S a b S c d e f      the oldest bytes (w) may be half written over, so the first mark S counts
  *                   `------ 8 ----'
  *
- * `findMark` gives the first place from an offset on where decoding can begin, or -1. 0 where they have nothing in common.
+ * `findMark` gives the first place from an offset on where decoding can begin, or -1. 0
+ * where they have nothing in common.
  */
 export function overlapOf(
   previous: Uint8Array,

@@ -1,6 +1,9 @@
 import { CounterpointError } from './errors.ts';
 
-/** Bytes that can be read at any offset. Implemented by a file in Node, a `File` in a browser, memory in tests. */
+/**
+ * Bytes that can be read at any offset. Implemented by a file in Node, a `File`
+ * in a browser, memory in tests.
+ */
 export interface ByteSource {
   /** Total size in bytes. */
   readonly size: number;
@@ -9,7 +12,10 @@ export interface ByteSource {
    * The caller owns the returned bytes until `release` (if the source has it) or forever.
    */
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
-  /** Read into memory of the caller, where the source can: returns how many bytes were read, fewer only at the end. */
+  /**
+   * Read into memory of the caller, where the source can: returns how many bytes were
+   * read, fewer only at the end.
+   */
   readInto?(target: Uint8Array<ArrayBuffer>, offset: number): Promise<number>;
 }
 

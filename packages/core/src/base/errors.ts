@@ -1,6 +1,7 @@
 /**
- * Lets `instanceof` hold for errors of every copy of a class: each package bundles what it uses of core, a program may install
- * two versions of it, and a bundler may put one more copy into its output. The copies share a mark of this name.
+ * Lets `instanceof` hold for errors of every copy of a class: each package bundles what it uses of core,
+ * a program may install two versions of it, and a bundler may put one more copy into its output. The
+ * copies share a mark of this name.
  */
 export function sameInEveryCopy(errorClass: abstract new (...args: never[]) => Error, name: string): void {
   const mark = Symbol.for(`@counterpoint/core:${name}`);

@@ -1,6 +1,6 @@
 /**
- * Hands values from a producer to one consumer, one at a time: `put` waits until the value was taken, so the producer
- * never runs ahead. Turns a callback-driven operation into an async iterable with back-pressure.
+ * Hands values from a producer to one consumer, one at a time: `put` waits until the value was taken, so the
+ * producer never runs ahead. Turns a callback-driven operation into an async iterable with back-pressure.
  */
 export class Handoff<T> {
   private value: { item: T } | null = null;

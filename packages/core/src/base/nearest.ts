@@ -1,8 +1,8 @@
 /** Near misses: which known names did a person probably mean? */
 
 /**
- * The smallest number of single-character insertions, deletions, replacements and swaps of neighbours that turn `a`
- * into `b`, or `limit + 1` when it is more than `limit`.
+ * The smallest number of single-character insertions, deletions, replacements and swaps of neighbours that
+ * turn `a` into `b`, or `limit + 1` when it is more than `limit`.
  */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
@@ -31,8 +31,8 @@ export function editDistance(a: string, b: string, limit: number): number {
 const LONGEST_WORD = 64;
 
 /**
- * Up to `count` of `names` that `word` may have been meant to be, nearest first: few edits away (a third of its length),
- * or names that begin with the word.
+ * Up to `count` of `names` that `word` may have been meant to be, nearest first: few edits away (a third of
+ * its length), or names that begin with the word.
  */
 export function nearestNames(word: string, names: Iterable<string>, count = 3): string[] {
   if (word.length === 0 || word.length > LONGEST_WORD) return [];

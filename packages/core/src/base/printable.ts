@@ -1,6 +1,7 @@
 /**
- * Characters that a terminal obeys: control characters of both blocks, and those that turn or hide the direction of text
- * (Unicode 15, UAX #9), with which a name can be made to look like another. They come in names of hostile programs.
+ * Characters that a terminal obeys: control characters of both blocks, and those that turn or hide the
+ * direction of text (Unicode 15, UAX #9), with which a name can be made to look like another. They come
+ * in names of hostile programs.
  */
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 const ALL_UNSAFE = new RegExp(UNSAFE, 'g');
@@ -24,7 +25,9 @@ function escaped(char: string): string {
   return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
 }
 
-/** A value as JSON that is safe to print too: what `JSON.stringify` leaves of those characters, as `\u009b`. */
+/**
+ * A value as JSON that is safe to print too: what `JSON.stringify` leaves of those characters, as `\u009b`.
+ */
 export function printableJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
   // A line break outside of strings is layout, and inside of one it is escaped already.

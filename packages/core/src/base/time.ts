@@ -23,7 +23,9 @@ export function splitNs(lo: number, hi: number): { seconds: number; nanoseconds:
   return { seconds, nanoseconds: rest };
 }
 
-/** `seconds.nanoseconds` with 6 or 9 digits after the point, as perf prints times (truncated, not rounded). */
+/**
+ * `seconds.nanoseconds` with 6 or 9 digits after the point, as perf prints times (truncated, not rounded).
+ */
 export function formatSeconds(lo: number, hi: number, digits: 6 | 9): string {
   const { seconds, nanoseconds } = splitNs(lo, hi);
   // A leading 1 keeps the zeros: cheaper than padding.

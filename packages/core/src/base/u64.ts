@@ -1,5 +1,6 @@
 /**
- * 64-bit values as pairs of unsigned 32-bit halves. `bigint` costs 2-8 times a pair in V8, so it stays at public edges.
+ * 64-bit values as pairs of unsigned 32-bit halves. `bigint` costs 2-8 times a pair in
+ * V8, so it stays at public edges.
  */
 
 export const TWO_32 = 0x1_0000_0000;

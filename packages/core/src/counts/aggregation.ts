@@ -2,8 +2,8 @@
 export type CountsBy = 'cpu' | 'all' | 'socket' | 'die' | 'core' | 'thread' | 'node';
 
 /**
- * The numbers have moved with each kind that came to be, and the file says only which perf wrote it: [first version, names].
- * What we have no rows for (caches, clusters) is null.
+ * The numbers have moved with each kind that came to be, and the file says only which perf wrote it: [first
+ * version, names]. What we have no rows for (caches, clusters) is null.
  */
 const NUMBERS: readonly (readonly [number, readonly (CountsBy | null)[]])[] = [
   [6.009, ['cpu', 'all', 'socket', 'die', null, null, 'core', 'thread', null, 'node']],

@@ -41,8 +41,8 @@ const KINDS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * All counts of a recording, by a scan of `reader`, which is then used up. Null where it has none: a recording of samples.
- * Damage is counted in `reader.damage`.
+ * All counts of a recording, by a scan of `reader`, which is then used up. Null where it has none: a
+ * recording of samples. Damage is counted in `reader.damage`.
  */
 export async function readCounts(
   reader: PerfDataReader,
@@ -137,7 +137,8 @@ class CountsSink implements RecordSink {
     const { events, features } = this.#reader;
     const terms = new Map(this.#config?.entries.map(({ tag, value }) => [tag, value]));
     const intervalMs = Number(BigInt.asUintN(32, terms.get(CONFIG_INTERVAL) ?? 0n));
-    // It was cut short: what belongs to no round has no time. With intervals perf reads once more at the end, without a round.
+    // It was cut short: what belongs to no round has no time. With intervals perf reads once more at
+    // the end, without a round.
     const isWholeRead = intervalMs > 0 && this.#counts.length === this.#rounds.at(-1)?.counts.length;
     if (this.#counts.length > 0 && !isWholeRead) this.#reader.damage.add('no-round', this.#lastOffset);
     return {

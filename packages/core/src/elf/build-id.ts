@@ -38,7 +38,8 @@ export function buildIdOfNotes(bytes: Uint8Array<ArrayBuffer>, littleEndian: boo
     const nameSize = view.getUint32(at, littleEndian);
     const size = view.getUint32(at + 4, littleEndian);
     const type = view.getUint32(at + 8, littleEndian);
-    // With 8-byte alignment the padding counts from the note's start (header included), which is the same for names of 4.
+    // With 8-byte alignment the padding counts from the note's start (header included), which
+    // is the same for names of 4.
     const content = at + pad(12 + nameSize);
     if (
       type === NT_GNU_BUILD_ID &&

@@ -7,7 +7,10 @@ export interface DebugLink {
   crc: number;
 }
 
-/** `.gnu_debuglink`: a file name, NUL, padding to 4, CRC-32 in the file's byte order. Null where there is none. */
+/**
+ * `.gnu_debuglink`: a file name, NUL, padding to 4, CRC-32 in the file's byte
+ * order. Null where there is none.
+ */
 export async function readDebugLink(elf: ElfFile): Promise<DebugLink | null> {
   const section = findSection(elf, '.gnu_debuglink');
   const bytes = section === null ? null : await readSectionBytes(elf, section);

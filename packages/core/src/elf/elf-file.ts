@@ -21,7 +21,10 @@ import {
 } from './elf-facts.ts';
 import { ElfNames } from './strings.ts';
 
-/** A program header: which bytes of the file are loaded where. Addresses are signed, so that kernel ones stay exact. */
+/**
+ * A program header: which bytes of the file are loaded where. Addresses are signed,
+ * so that kernel ones stay exact.
+ */
 export interface Segment {
   type: number;
   flags: number;
@@ -67,7 +70,10 @@ const MAX_HEADERS = 1 << 18;
 /** A section larger than this is not read into memory. Chromium's debug symbol strings are a third of it. */
 const MAX_SECTION_BYTES = 1 << 30;
 
-/** Reads the headers. Throws FormatError where `source` is not an ELF file; wrong tables are counted and left empty. */
+/**
+ * Reads the headers. Throws FormatError where `source` is not an ELF file; wrong
+ * tables are counted and left empty.
+ */
 export async function openElf(source: ByteSource): Promise<ElfFile> {
   const bytes = await source.read(0, EHDR_SIZE_64);
   if (bytes.length < EI_NIDENT || viewOf(bytes).getUint32(0, false) !== ELF_MAGIC)
@@ -83,7 +89,8 @@ export async function openElf(source: ByteSource): Promise<ElfFile> {
     throw new FormatError('ERR_ELF_CUT', bytes.length, `${headerSize} bytes of header`, 'the end');
 
   const view = viewOf(bytes);
-  // After e_ident: type, machine, version, then entry, phoff and shoff in the class's width, then flags and 16-bit counts.
+  // After e_ident: type, machine, version, then entry, phoff and shoff in the class's width,
+  // then flags and 16-bit counts.
   const counts = is64 ? 54 : 42;
   const elf: ElfFile = {
     source,
@@ -133,8 +140,9 @@ export function findSection(elf: ElfFile, name: string): Section | null {
 }
 
 /**
- * A section's bytes. Null where it has none in this file (NOBITS, as in debug files), is compressed (SHF_COMPRESSED: only
- * DWARF sections are), is absurdly large, or lies outside the file; the last two are counted.
+ * A section's bytes. Null where it has none in this file (NOBITS, as in debug files), is
+ * compressed (SHF_COMPRESSED: only DWARF sections are), is absurdly large, or lies outside the
+ * file; the last two are counted.
  */
 export async function readSectionBytes(
   elf: ElfFile,

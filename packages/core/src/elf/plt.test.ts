@@ -74,7 +74,8 @@ test('arm64 stubs, plain and with bti, lead through the slot they load', async (
   const PLT = 0x1_0300;
   const GOT = 0x2_0fa8;
   const words = [
-    // The header: stp x16, x30, [sp, #-16]!; adrp x16, GOT page; ldr x17, [x16, #0xfa0]; add; br x17; nops. Its slot is no function's.
+    // The header: stp x16, x30, [sp, #-16]!; adrp x16, GOT page; ldr x17, [x16, #0xfa0]; add; br x17; nops.
+    // Its slot is no function's.
     ...[
       0xa9bf7bf0,
       adrp(PLT + 4, GOT),

@@ -13,7 +13,9 @@ import {
 import { type ElfFile, findSection, readSectionBytes, type Section, unsigned64, viewOf } from './elf-file.ts';
 import { type ElfSymbols, readSymbols } from './symbol-table.ts';
 
-/** A stub of the procedure linkage table: it jumps to a function of another binary through a slot of the GOT. */
+/**
+ * A stub of the procedure linkage table: it jumps to a function of another binary through a slot of the GOT.
+ */
 export interface PltEntry {
   /** Virtual address of the stub. */
   address: number;
@@ -34,9 +36,10 @@ const MAX_ENTRIES = 1 << 17;
 const X86_ENTRY_BYTES = 16;
 
 /**
- * The stubs of `.plt`, `.plt.sec` and `.plt.got` on x86-64 and arm64, by the instructions in them: each names the GOT slot it
- * jumps through, and a relocation of that slot names the function. The order of relocations says nothing reliable: ld sorts
- * IRELATIVE ones last (as in glibc), which is why older readers that count entries name stubs wrongly.
+ * The stubs of `.plt`, `.plt.sec` and `.plt.got` on x86-64 and arm64, by the instructions in them: each
+ * names the GOT slot it jumps through, and a relocation of that slot names the function. The order of
+ * relocations says nothing reliable: ld sorts IRELATIVE ones last (as in glibc), which is why older readers
+ * that count entries name stubs wrongly.
  */
 export async function readPlt(elf: ElfFile): Promise<PltEntry[]> {
   if (!elf.is64 || (elf.machine !== EM_X86_64 && elf.machine !== EM_AARCH64)) return [];

@@ -3,7 +3,10 @@ const NUL = 0;
 export const MAX_NAME_BYTES = 1 << 16;
 /** What is left of a name where a table has given far more names than it holds. */
 const SHORT_NAME_BYTES = 256;
-/** How often a table may be decoded in all. Linkers let a name share another's end, and some are asked for twice. */
+/**
+ * How often a table may be decoded in all. Linkers let a name share another's end,
+ * and some are asked for twice.
+ */
 const MAX_DECODED = 16;
 const FREE_BYTES = 1 << 20;
 
@@ -18,8 +21,9 @@ export function stringAt(strings: Uint8Array, offset: number, maxBytes = MAX_NAM
 }
 
 /**
- * The names of a section or symbol table. Each of its entries, of 24 bytes, may name the same 64 KiB: beyond sixteen times
- * its own size, a table gives only the beginning of a name, so that all names cost what the file's bytes do.
+ * The names of a section or symbol table. Each of its entries, of 24 bytes, may name the same 64 KiB:
+ * beyond sixteen times its own size, a table gives only the beginning of a name, so that all names
+ * cost what the file's bytes do.
  */
 export class ElfNames {
   readonly bytes: Uint8Array<ArrayBuffer>;

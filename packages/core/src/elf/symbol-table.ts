@@ -6,8 +6,8 @@ import { ElfNames } from './strings.ts';
 const HOST_IS_LITTLE = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 /**
- * A symbol table in file order, entry 0 included, read where it lies: a large binary has a hundred thousand symbols and most
- * are looked at once. Values are signed, so that kernel addresses stay exact.
+ * A symbol table in file order, entry 0 included, read where it lies: a large binary has a hundred thousand
+ * symbols and most are looked at once. Values are signed, so that kernel addresses stay exact.
  *
  *     Elf64_Sym  name u32 | info u8, other u8, section u16 | value u64 | size u64
  *     Elf32_Sym  name u32 | value u32 | size u32 | info u8, other u8, section u16

@@ -5,7 +5,9 @@ import { eventFixture, inventedMachine } from '../test/invented-machine.ts';
 import { parseEvents } from './parse.ts';
 import type { ParsedEvent } from './types.ts';
 
-/** Lists that perf 6.1 accepts and we do not: terms that contradict each other, a group that is not closed. */
+/**
+ * Lists that perf 6.1 accepts and we do not: terms that contradict each other, a group that is not closed.
+ */
 const REFUSED: ReadonlySet<string> = new Set(['cpu/event=0x1,event=0x2/', '{cpu-clock']);
 
 interface Row {

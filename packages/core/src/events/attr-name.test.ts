@@ -4,7 +4,10 @@ import { CACHE_NAMES, CACHE_OPERATIONS, CACHE_RESULTS } from '../abi/index.ts';
 import { type AttrFlags, makeAttr } from '../records/index.ts';
 import { cacheName, eventNameFromAttr } from './attr-name.ts';
 
-/** [type, config, flags, name]; what `perf evlist` 6.1 prints for such an event once EVENT_DESC is cut from the file. */
+/**
+ * [type, config, flags, name]; what `perf evlist` 6.1 prints for such an event once
+ * EVENT_DESC is cut from the file.
+ */
 const NAMES: readonly (readonly [number, bigint, Partial<AttrFlags>, string])[] = [
   [1, 0n, { excludeGuest: 1 }, 'cpu-clock'],
   [1, 0n, { excludeKernel: 1, excludeHv: 1, excludeGuest: 1 }, 'cpu-clock:uH'],

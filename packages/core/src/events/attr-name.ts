@@ -18,8 +18,8 @@ import { BREAKPOINT_ACCESS, isValidCacheOperation } from './facts.ts';
 const GENERIC_CONFIG = 0xffff_ffffn;
 
 /**
- * The name of an event that has only its attr: what perf prints for a file without event names. Events of a dynamic PMU
- * have numbers that mean nothing on another machine, so they are named by them.
+ * The name of an event that has only its attr: what perf prints for a file without event names. Events of a
+ * dynamic PMU have numbers that mean nothing on another machine, so they are named by them.
  */
 export function eventNameFromAttr(attr: PerfEventAttr): string {
   switch (attr.type) {
@@ -69,9 +69,9 @@ function breakpointName(attr: PerfEventAttr): string {
 /**
  * `:k`, `:uppH`: what an attr leaves out, as the letters of what it keeps.
  *
- * perf excludes guests by default. Its rule prints H and G when the host is excluded, or when `exclude_guest` is 0 in a
- * plain event or 1 in one with k, u, h or p. So perf's own `cpu-clock:u` reads `cpu-clock:uH` once its name is lost;
- * checked against perf 6.1 on files whose names were cut off.
+ * perf excludes guests by default. Its rule prints H and G when the host is excluded, or when `exclude_guest`
+ * is 0 in a plain event or 1 in one with k, u, h or p. So perf's own `cpu-clock:u` reads `cpu-clock:uH` once
+ * its name is lost; checked against perf 6.1 on files whose names were cut off.
  */
 function modifierSuffix(flags: AttrFlags): string {
   let letters = '';

@@ -36,7 +36,10 @@ export interface CatalogEvent {
   readonly foreign: string | null;
 }
 
-/** Every event that has a name, and the forms of those that have none. Tracepoints only on request: they are thousands. */
+/**
+ * Every event that has a name, and the forms of those that have none. Tracepoints only
+ * on request: they are thousands.
+ */
 export function* catalogEvents(
   lookup: EventLookup,
   wanted: (kind: EventKind) => boolean = () => true,

@@ -30,7 +30,9 @@ export class Claims {
     if (word !== 0n) this.#claims.push({ field, mask: word, word, by, owner: null, onlyOnes: true });
   }
 
-  /** Bits of a term, to be added to the word. Throws where they contradict what is there, at `at` of `source`. */
+  /**
+   * Bits of a term, to be added to the word. Throws where they contradict what is there, at `at` of `source`.
+   */
   place(
     format: FormatBits,
     value: bigint,

@@ -1,7 +1,10 @@
 import { PERF_PMU_TYPE_SHIFT, PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } from '../abi/index.ts';
 import type { EventLookup, PmuDescription } from './types.ts';
 
-/** The PMUs that count for CPUs: one, or one for each kind of core. None where the machine shows no hardware PMU. */
+/**
+ * The PMUs that count for CPUs: one, or one for each kind of core. None where the
+ * machine shows no hardware PMU.
+ */
 export function corePmus(lookup: EventLookup): PmuDescription[] {
   const found: PmuDescription[] = [];
   for (const name of lookup.pmuNames()) {
@@ -24,7 +27,10 @@ export function onCore(type: number, config: bigint, pmu: PmuDescription): { typ
     : { type, config: config | (BigInt(pmu.type) << BigInt(PERF_PMU_TYPE_SHIFT)) };
 }
 
-/** Whether a kind of core must be named to the kernel: it would otherwise choose one, and count nothing on the others. */
+/**
+ * Whether a kind of core must be named to the kernel: it would otherwise choose one,
+ * and count nothing on the others.
+ */
 export function dependsOnCore(type: number, config: bigint): boolean {
   if (type === PERF_TYPE_RAW) return true;
   return (

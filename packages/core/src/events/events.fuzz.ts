@@ -1,6 +1,6 @@
 /**
- * Mutated event lists, filters and lists of libpfm4: nothing is thrown but the error that points into the text, and what is
- * read holds together: groups have one leader, names can be read again and mean the same.
+ * Mutated event lists, filters and lists of libpfm4: nothing is thrown but the error that points into the
+ * text, and what is read holds together: groups have one leader, names can be read again and mean the same.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -11,7 +11,9 @@ const LOAD = 1;
 const STORE = 2;
 const PREFETCH = 4;
 
-/** Which operations each cache has, in the order of `CACHE_NAMES`: an instruction cache is never stored to. */
+/**
+ * Which operations each cache has, in the order of `CACHE_NAMES`: an instruction cache is never stored to.
+ */
 const CACHE_HAS: readonly number[] = [
   LOAD | STORE | PREFETCH, // L1-dcache
   LOAD | PREFETCH, // L1-icache

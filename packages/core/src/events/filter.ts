@@ -3,8 +3,8 @@ import { EventSyntaxError } from './errors.ts';
 import type { EventLookup, ParsedEvent, TracepointField } from './types.ts';
 
 /**
- * Filters of tracepoints (Documentation/trace/events.rst, "Event filtering"), checked before the kernel is asked: it says
- * no more than EINVAL.
+ * Filters of tracepoints (Documentation/trace/events.rst, "Event filtering"), checked before the kernel is
+ * asked: it says no more than EINVAL.
  *
  *   filter    := term ( ('&&' | '||') term )*
  *   term      := '!'* ( '(' filter ')' | predicate )
@@ -15,7 +15,10 @@ const OPERATORS = ['==', '!=', '<=', '>=', '<', '>', '&', '~'] as const;
 const CPU_SET_OPERATORS: readonly string[] = ['==', '!=', '&'];
 const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~'];
 
-/** Fields that every tracepoint has without saying so (kernel/trace/trace_events.c, trace_define_generic_fields). */
+/**
+ * Fields that every tracepoint has without saying so (kernel/trace/trace_events.c,
+ * trace_define_generic_fields).
+ */
 const GENERIC_FIELDS: readonly TracepointField[] = [
   ...['CPU', 'cpu'].map((name) => ({ name, type: 'int', isText: false, isSigned: true })),
   ...['COMM', 'comm'].map((name) => ({ name, type: 'char *', isText: true, isSigned: false })),
@@ -26,14 +29,17 @@ const GENERIC_FIELDS: readonly TracepointField[] = [
 const LONGEST_FILTER = 4095;
 const DEEPEST = 64;
 
-/** What is wrong with a filter, thrown; `fields` are those of the tracepoint, `null` where they cannot be had. */
+/**
+ * What is wrong with a filter, thrown; `fields` are those of the tracepoint, `null` where they cannot be had.
+ */
 export function checkFilter(filter: string, fields: readonly TracepointField[] | null): void {
   new FilterChecker(filter, fields).check();
 }
 
 /**
- * `--filter` stands behind the `-e` that it is for, and holds for all of its events: each must be a tracepoint, and have
- * the fields. The filter is kept on the events; a second one is added with `&&`, as perf does.
+ * `--filter` stands behind the `-e` that it is for, and holds for all of its events: each must
+ * be a tracepoint, and have the fields. The filter is kept on the events; a second one is
+ * added with `&&`, as perf does.
  */
 export function applyFilter(events: readonly ParsedEvent[], filter: string, lookup: EventLookup): void {
   const other = events.find(({ tracepoint }) => tracepoint === undefined);

@@ -6,8 +6,8 @@ export function isGlob(pattern: string): boolean {
 }
 
 /**
- * Shell wildcards: `*`, `?`, `[a-z]`, `[!x]`. Only the last star is ever tried again, so the time is at most the product
- * of both lengths.
+ * Shell wildcards: `*`, `?`, `[a-z]`, `[!x]`. Only the last star is ever tried again, so the time is at
+ * most the product of both lengths.
  */
 export function matchesGlob(text: string, pattern: string): boolean {
   let textAt = 0;
@@ -70,7 +70,10 @@ function corrected(pattern: string, names: readonly string[]): string[] {
   return [pattern];
 }
 
-/** `sched:*swich*` → `sched:*switch*`: patterns near to one that matches none of the tracepoints, and that match some. */
+/**
+ * `sched:*swich*` → `sched:*switch*`: patterns near to one that matches none of the
+ * tracepoints, and that match some.
+ */
 export function nearestGlobs(system: string, name: string, tracepoints: readonly string[]): string[] {
   const pairs = tracepoints.map(
     (full) => [full.slice(0, full.indexOf(':')), full.slice(full.indexOf(':') + 1)] as const,

@@ -1,6 +1,8 @@
 import type { ParsedEvent } from './types.ts';
 
-/** An event whose modifiers are being applied: whether guests or hosts were spoken of must outlive its own. */
+/**
+ * An event whose modifiers are being applied: whether guests or hosts were spoken of must outlive its own.
+ */
 export interface ModifiedEvent extends ParsedEvent {
   choosesGuest: boolean;
   /** A wildcard or a generic name became several events on several PMUs. */
@@ -34,11 +36,13 @@ export function modifierProblem(letters: string): { at: number; reason: string }
 }
 
 /**
- * Modifiers change an event: u, k, h keep only these levels; G and H only guest or host; I leaves out the idle task;
- * p raises precision, P asks for the most; D pins, e excludes others, W, S, b, R and X are for the one who opens it.
+ * Modifiers change an event: u, k, h keep only these levels; G and H only guest or host; I leaves out
+ * the idle task; p raises precision, P asks for the most; D pins, e excludes others, W, S, b, R and X
+ * are for the one who opens it.
  *
- * An event's own modifiers begin from nothing: each of them takes back perf's default of leaving guests out, and u and p
- * put it back. A group's begin from what the event already has, and pin or exclude only its leader.
+ * An event's own modifiers begin from nothing: each of them takes back perf's default of
+ * leaving guests out, and u and p put it back. A group's begin from what the event already has,
+ * and pin or exclude only its leader.
  */
 export function applyModifiers(event: ModifiedEvent, letters: string, ofGroup: boolean): void {
   const { flags } = event.attr;

@@ -42,8 +42,8 @@ function byName(names: readonly (readonly string[])[], type: number): [string, N
 type CacheEvent = { type: number; config: bigint } | { problem: string };
 
 /**
- * `L1-dcache-load-misses`, `LLC`, `dTLB-misses-store`: a cache, then an operation and a result in any order, each of
- * which may be left out (a load; a reference). `null` when it is no cache event.
+ * `L1-dcache-load-misses`, `LLC`, `dTLB-misses-store`: a cache, then an operation and a result in any order,
+ * each of which may be left out (a load; a reference). `null` when it is no cache event.
  */
 export function findCacheEvent(name: string): CacheEvent | null {
   for (const [cache, rest] of splitAlias(name, CACHE_NAMES)) {

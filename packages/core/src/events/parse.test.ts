@@ -259,7 +259,8 @@ test('wildcards equal the same pattern as a regular expression', async () => {
               ? part.replace('!', '^')
               : `\\${part.replace(/[a-z]/, (letter) => `x${letter.charCodeAt(0).toString(16)}`)}`,
       );
-      // A bracket that a later piece closes is a set in both; the two readings of `[` alone are compared elsewhere.
+      // A bracket that a later piece closes is a set in both; the two readings of `[` alone
+      // are compared elsewhere.
       fc.pre(!/\[(?!!?[ab-]+\])/.test(pattern));
       assert.equal(matchesGlob(text, pattern), new RegExp(`^${source}$`).test(text), `${pattern} on ${text}`);
     }),

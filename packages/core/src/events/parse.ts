@@ -30,8 +30,8 @@ export interface ParseEventsOptions {
 }
 
 /**
- * Events by name, in perf's grammar: `cycles:u`, `{cycles,instructions}:S`, `sched:sched_*`, `cpu/event=0x3c,umask=1/pp`,
- * `r1a8`, `L1-dcache-load-misses`, `mem:0x1000/8:rw`.
+ * Events by name, in perf's grammar: `cycles:u`, `{cycles,instructions}:S`, `sched:sched_*`,
+ * `cpu/event=0x3c,umask=1/pp`, `r1a8`, `L1-dcache-load-misses`, `mem:0x1000/8:rw`.
  */
 export function parseEvents(
   text: string,
@@ -67,7 +67,8 @@ export function parseEvents(
 }
 
 /**
- * A kernel group has one hardware PMU. Where names became an event on each of several PMUs, so does the group:
+ * A kernel group has one hardware PMU. Where names became an event on each of
+ * several PMUs, so does the group:
  *
  *   {cycles,instructions,cs}  ->  {cpu_atom/cycles/,cpu_atom/instructions/,cs}  {cpu_core/cycles/,cpu_core/instructions/}
  *
@@ -240,7 +241,10 @@ class EventResolver {
     return absent.length > 0 ? absent : own;
   }
 
-  /** The terms on each of the PMUs that a name or a wildcard means; those that do not have the event are left out. */
+  /**
+   * The terms on each of the PMUs that a name or a wildcard means; those that do not
+   * have the event are left out.
+   */
   #pmuEvents(pmus: readonly PmuDescription[]): ModifiedEvent[] {
     const events: ModifiedEvent[] = [];
     const refused: string[] = [];
@@ -304,7 +308,8 @@ class EventResolver {
     });
     const used = text.placeEnd - at;
     if (isGlob(text.place) || events.length > 1) {
-      // The function in the place of the wildcard, or of the name that several have; what stands around it stays.
+      // The function in the place of the wildcard, or of the name that several have; what
+      // stands around it stays.
       for (const event of events) {
         const suffix = this.#event.text.slice(used);
         event.name = this.#event.text.slice(0, text.placeAt - at) + event.probe!.symbol + suffix;
@@ -327,7 +332,10 @@ class EventResolver {
     }
   }
 
-  /** Modifiers: what is left of the head after the parts that name the event, or what stands after the slashes. */
+  /**
+   * Modifiers: what is left of the head after the parts that name the event, or
+   * what stands after the slashes.
+   */
   #finish(events: ModifiedEvent[], parts: readonly string[], used: number): ModifiedEvent[] {
     const { head, terms, tail, at, tailAt } = this.#event;
     let letters = parts.slice(used).join(':');

@@ -4,8 +4,8 @@ import { EventSyntaxError } from './errors.ts';
 import type { ParsedEvent } from './types.ts';
 
 /**
- * Events in libpfm4's grammar, which libpfm4 itself reads; what is done here is the list around them (that of perf's
- * `--pfm-events`), and finding what was wrong:
+ * Events in libpfm4's grammar, which libpfm4 itself reads; what is done here is the list around them (that of
+ * perf's `--pfm-events`), and finding what was wrong:
  *
  *   {skx::L2_RQSTS:MISS:u:c=1,cycles:k},perf::faults
  *    pmu  event    attributes

@@ -19,8 +19,9 @@ interface PlacedTerm {
 }
 
 /**
- * Terms between the slashes of `pmu/…/` into the attr: those that every event knows, then the PMU's own events
- * (`cpu/mem-loads,ldlat=30/`) replaced by what the kernel says they are, then bits by the PMU's formats.
+ * Terms between the slashes of `pmu/…/` into the attr: those that every event knows, then the
+ * PMU's own events (`cpu/mem-loads,ldlat=30/`) replaced by what the kernel says they are,
+ * then bits by the PMU's formats.
  */
 export function applyPmuTerms(
   event: ParsedEvent,
@@ -64,7 +65,10 @@ function rawTermConfig(term: Term): bigint | null {
   return BigInt(`0x${term.name.replace(/^r(?:0x)?/, '')}`);
 }
 
-/** `cpu_core/cycles/`, `software/cs/`: a name that the kernel knows for all PMUs of that kind. The PMU's own event comes first. */
+/**
+ * `cpu_core/cycles/`, `software/cs/`: a name that the kernel knows for all PMUs of that kind.
+ * The PMU's own event comes first.
+ */
 function genericEvent(pmu: PmuDescription, term: Term): { type: number; config: bigint } | null {
   if (term.value !== null || pmu.formats.has(term.name)) return null;
   if (findEvent(pmu, term.name.toLowerCase()) !== undefined) return null;
@@ -156,8 +160,8 @@ function takeUnit(event: ParsedEvent, known: PmuEvent, term: Term, source: strin
 }
 
 /**
- * `mem-loads,ldlat=30` where the kernel's own mem-loads says ldlat=3: the user's value stands, and a note says so. perf
- * 6.1 gives the kernel 3 | 30 = 31.
+ * `mem-loads,ldlat=30` where the kernel's own mem-loads says ldlat=3: the user's value stands, and a note
+ * says so. perf 6.1 gives the kernel 3 | 30 = 31.
  */
 function withoutReplaced(
   event: ParsedEvent,

@@ -5,8 +5,9 @@ import type { EventLookup, PmuDescription } from './types.ts';
 const INSTANCE = /^(?:_?\d*|_[0-9a-f]{3,})$/;
 
 /**
- * The PMUs that a name before the slash means: the one of that name; or those that share it but for a number at the
- * end (`uncore_imc` is `uncore_imc_0` and `uncore_imc_1`), with `uncore_` left out or not; or those of a wildcard.
+ * The PMUs that a name before the slash means: the one of that name; or those that share it but for
+ * a number at the end (`uncore_imc` is `uncore_imc_0` and `uncore_imc_1`), with `uncore_` left out
+ * or not; or those of a wildcard.
  */
 export function findPmus(name: string, lookup: EventLookup): PmuDescription[] {
   const exact = lookup.pmu(name);
@@ -20,7 +21,10 @@ export function findPmus(name: string, lookup: EventLookup): PmuDescription[] {
   return found;
 }
 
-/** Whether a PMU is one that a name means which is not its own: `uncore_imc`, `imc`, `*imc*` for `uncore_imc_0`. */
+/**
+ * Whether a PMU is one that a name means which is not its own: `uncore_imc`,
+ * `imc`, `*imc*` for `uncore_imc_0`.
+ */
 export function isPmuMeant(pmu: string, name: string): boolean {
   const short = name.startsWith('uncore_') ? pmu : pmu.replace(/^uncore_/, '');
   const numbered = short.startsWith(name) && INSTANCE.test(short.slice(name.length));
@@ -33,8 +37,8 @@ export function findAbsentPmus(name: string, lookup: EventLookup): PmuDescriptio
 }
 
 /**
- * The PMUs that have an event of this name in the kernel's or a vendor's tables: `mem-loads`, `tsc`. Case does not count.
- * Those that this machine does not have come into question where it has none.
+ * The PMUs that have an event of this name in the kernel's or a vendor's tables: `mem-loads`, `tsc`. Case
+ * does not count. Those that this machine does not have come into question where it has none.
  */
 export function findPmuEvents(name: string, lookup: EventLookup): { pmu: PmuDescription; event: string }[] {
   const wanted = name.toLowerCase();

@@ -2,8 +2,8 @@ import { isGlob, matchesGlob } from './glob.ts';
 import type { ProbeFile } from './types.ts';
 
 /**
- * A function as it is typed behind FILE: ends at a comma, slash, brace or single colon, but not inside of the parameters
- * or template arguments of C++ and Rust, nor at `::`. Quoted, it may have anything:
+ * A function as it is typed behind FILE: ends at a comma, slash, brace or single colon, but not inside of the
+ * parameters or template arguments of C++ and Rust, nor at `::`. Quoted, it may have anything:
  *
  *   malloc+4:u    a::work(int, char):u    'operator/'+4:u
  *   └──────┘      └────────────────┘      └───────────┘
@@ -66,7 +66,10 @@ export interface ReadableFunction {
   readonly address: number;
 }
 
-/** Every function of which this is the readable name, or a wildcard for it: with parameters one, without them all of that name. */
+/**
+ * Every function of which this is the readable name, or a wildcard for it: with parameters one,
+ * without them all of that name.
+ */
 export function functionsByReadableName(
   { functions, demangle }: ProbeFile,
   name: string,

@@ -42,7 +42,10 @@ const KINDS: ReadonlyMap<string, { kind: 'uprobe' | 'kprobe'; isReturn: boolean 
 /** A file with more functions than these that match is a mistake of the wildcard. */
 const MOST_PROBES = 1024;
 
-/** Where the head of a probe ends as far as slashes, commas and colons may be part of names: behind its function; 0 where it is none. */
+/**
+ * Where the head of a probe ends as far as slashes, commas and colons may be part of names: behind its
+ * function; 0 where it is none.
+ */
 export function endOfProbe(text: string, at: number): number {
   const end = endOfProbePath(text, at);
   return end > 0 && text[end] === ':' ? endOfFunction(text, end + 1) : end;

@@ -96,7 +96,8 @@ class EventScanner {
     const at = this.#at;
     // Breakpoints write their length after a slash: mem:0x1000/8:rw.
     const isBreakpoint = this.#text.startsWith('mem:', at);
-    // The slashes of a probe's file are not those around terms, and the commas in its function are not those of the list.
+    // The slashes of a probe's file are not those around terms, and the commas in its function
+    // are not those of the list.
     this.#at = Math.max(this.#at, endOfProbe(this.#text, at));
     this.#until(isBreakpoint ? ',{}' : ',{}/');
     const head = this.#text.slice(at, this.#at).trimEnd();

@@ -113,7 +113,9 @@ export function parseTermNumber(value: string): bigint | null {
   return number > U64 ? null : number;
 }
 
-/** Applies a term that every event knows; `false` when it is not one. `source` is the text that it stands in. */
+/**
+ * Applies a term that every event knows; `false` when it is not one. `source` is the text that it stands in.
+ */
 export function applyGeneralTerm(event: ParsedEvent, term: Term, source: string): boolean {
   if (term.name.startsWith('@')) {
     const driverTerm = term.name.slice(1) + (term.value === null ? '' : `=${term.value}`);

@@ -33,11 +33,14 @@ export interface PmuDescription {
   /** CPUs on which the PMU counts for others too (`cpumask`), or the only ones it has (`cpus`): `0,18`. */
   readonly cpus?: string | undefined;
   /**
-   * Counts for CPUs what the generic events name: `cpu`, or one of several kinds of core (`cpu_core`, `cpu_atom`,
-   * `armv8_cortex_a53`), which all have a file `cpus`.
+   * Counts for CPUs what the generic events name: `cpu`, or one of several kinds of core (`cpu_core`,
+   * `cpu_atom`, `armv8_cortex_a53`), which all have a file `cpus`.
    */
   readonly isCore?: boolean;
-  /** Whose it is, where this machine does not have it: `GenuineIntel-6-8F`. Its events can be looked up, not opened. */
+  /**
+   * Whose it is, where this machine does not have it: `GenuineIntel-6-8F`. Its events
+   * can be looked up, not opened.
+   */
   readonly foreign?: string;
 }
 
@@ -55,11 +58,20 @@ export interface ProbeFile {
   readonly functions: ReadonlyMap<string, number>;
   /** Their sizes in bytes, where the file says them. */
   readonly sizes?: ReadonlyMap<string, number>;
-  /** Names that only choose one of several functions at program start (IFUNC): probes there are not what is meant. */
+  /**
+   * Names that only choose one of several functions at program start (IFUNC): probes
+   * there are not what is meant.
+   */
   readonly indirect: ReadonlySet<string>;
-  /** The name of a function as its author wrote it (`a::work`), and with its parameters (`a::work(int)`); without it names are as they are. */
+  /**
+   * The name of a function as its author wrote it (`a::work`), and with its parameters (`a::work(int)`);
+   * without it names are as they are.
+   */
   readonly demangle?: (name: string, withParameters: boolean) => string;
-  /** A program of Go, whose runtime moves stacks and checks return addresses: it ends at the first return probe that it meets then. */
+  /**
+   * A program of Go, whose runtime moves stacks and checks return addresses: it ends at the first
+   * return probe that it meets then.
+   */
   readonly isGo?: boolean;
   /** Where in the file the code of an address is; `null` where no code is loaded there. */
   offsetOf(address: number): number | null;
@@ -96,7 +108,8 @@ export interface EventLookup {
 export type ToolEvent = 'duration_time' | 'user_time' | 'system_time';
 
 /**
- * A place in code, for the kernel's probe PMUs (include/uapi/linux/perf_event.h, `uprobe_path` and `probe_offset`):
+ * A place in code, for the kernel's probe PMUs (include/uapi/linux/perf_event.h,
+ * `uprobe_path` and `probe_offset`):
  *
  *   attr.config   bit `retprobe`            set already
  *   attr.config1  pointer to `target`       the one who opens it: NUL-terminated memory that stays where it is
@@ -153,11 +166,18 @@ export interface EventOptions {
 
 /** One event that was asked for. */
 export interface ParsedEvent {
-  /** As it was asked for, in the words that perf prints: `cycles:u`, `cpu/event=0x3c/`, or what `name=` says. */
+  /**
+   * As it was asked for, in the words that perf prints: `cycles:u`, `cpu/event=0x3c/`, or what `name=` says.
+   */
   name: string;
-  /** As it was typed, where `name` says more: a wildcard that became several events, `cycles` on each kind of core. */
+  /**
+   * As it was typed, where `name` says more: a wildcard that became several events,
+   * `cycles` on each kind of core.
+   */
   requestedName?: string;
-  /** Which event, and which part of it (`exclude*`, `preciseIp`); everything else is for the one who opens it. */
+  /**
+   * Which event, and which part of it (`exclude*`, `preciseIp`); everything else is for the one who opens it.
+   */
   attr: PerfEventAttr;
   /** Number of the `{}` group, `null` outside. */
   group: number | null;
@@ -169,7 +189,10 @@ export interface ParsedEvent {
   scale?: number;
   perPackage?: boolean;
   snapshot?: boolean;
-  /** `period=` or `freq=` stands in the attr already (also the 1 of tracepoints and breakpoints is in the attr, but not given). */
+  /**
+   * `period=` or `freq=` stands in the attr already (also the 1 of tracepoints and breakpoints is
+   * in the attr, but not given).
+   */
   periodGiven: boolean;
   /** What the event's table suggests for sampling, where neither the event nor the user says another. */
   suggestedPeriod?: bigint;
@@ -179,7 +202,10 @@ export interface ParsedEvent {
   tracepoint?: { system: string; name: string };
   tool?: ToolEvent;
   probe?: Probe;
-  /** The PMU of another CPU, by its description: its numbers can be looked up here, and mean nothing to this one. */
+  /**
+   * The PMU of another CPU, by its description: its numbers can be looked up here,
+   * and mean nothing to this one.
+   */
   foreignPmu?: string;
   /** For PERF_EVENT_IOC_SET_FILTER, once it is open. */
   filter?: string;

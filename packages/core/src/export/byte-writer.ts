@@ -22,7 +22,8 @@ const encoder = new TextEncoder();
  *   }
  *   yield out.take();
  *
- * Writing digits as bytes costs a third of `String(n)` and a concatenation, and no export ever holds one giant string.
+ * Writing digits as bytes costs a third of `String(n)` and a concatenation, and no
+ * export ever holds one giant string.
  */
 export class ByteWriter {
   private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(CHUNK_BYTES + SLACK_BYTES);

@@ -5,7 +5,9 @@ import { bigProfile, hostileProfile, smallProfile } from '../test/example-profil
 import { assertGolden } from '../test/golden.ts';
 import { writeFolded } from './folded.ts';
 
-/** How flamegraph.pl takes a line apart; inferno and speedscope do it alike. What does not match is skipped. */
+/**
+ * How flamegraph.pl takes a line apart; inferno and speedscope do it alike. What does not match is skipped.
+ */
 const LINE = /^(.*)\s+?(\d+(?:\.\d*)?)$/;
 
 test('the small profile', () => {

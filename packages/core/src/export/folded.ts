@@ -16,15 +16,15 @@ const SEMICOLON = 0x3b;
 const encoder = new TextEncoder();
 
 /**
- * Folded stacks, the form that FlameGraph's `stackcollapse-perf.pl` makes and every flame graph tool reads: one line per
- * distinct stack, command first, callers before callees, sorted, the count last: of samples, or of events where samples do not
- * stand for as many each.
+ * Folded stacks, the form that FlameGraph's `stackcollapse-perf.pl` makes and every flame graph tool reads:
+ * one line per distinct stack, command first, callers before callees, sorted, the count last: of samples, or
+ * of events where samples do not stand for as many each.
  *
  *   node;main;fib 12
  *
- * Its readers (flamegraph.pl, inferno, speedscope) take a line as `^(.*)\s+(\d+(\.\d*)?)$` and skip what does not match, the
- * first two with a warning. So losses follow the stacks as lines of the form `# loss: 12 samples (lost-samples, exact)`:
- * they never end in a number. A file without such lines is complete.
+ * Its readers (flamegraph.pl, inferno, speedscope) take a line as `^(.*)\s+(\d+(\.\d*)?)$` and skip what does
+ * not match, the first two with a warning. So losses follow the stacks as lines of the form `# loss: 12
+ * samples (lost-samples, exact)`: they never end in a number. A file without such lines is complete.
  */
 export function* writeFolded(
   profile: Profile,
@@ -114,7 +114,8 @@ function foldedName(label: FrameLabel, annotate: boolean): string {
 }
 
 /**
- * No separator, no line break, and no number as the last word: `f 2 7` would be read as the difference of two profiles.
+ * No separator, no line break, and no number as the last word: `f 2 7` would be read as
+ * the difference of two profiles.
  */
 function cleanName(name: string): string {
   const short = name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name;

@@ -1,4 +1,6 @@
-/** One function is one row, however often and by whatever it was compiled: in every answer and every export. */
+/**
+ * One function is one row, however often and by whatever it was compiled: in every answer and every export.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memorySource } from '../base/index.ts';

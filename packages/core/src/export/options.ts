@@ -11,19 +11,29 @@ export interface ExportOptions {
   /** Index into `Profile.events`; absent or null is the first. One export shows one event. */
   event?: number | null | undefined;
   /**
-   * Default `period`, and then shares are those of a report. In folded stacks `samples`, as every tool that makes them does,
-   * where each stands for as much; else `period`, too: a sample of a sampling format may stand for thousands.
+   * Default `period`, and then shares are those of a report. In folded stacks `samples`, as every tool
+   * that makes them does, where each stands for as much; else `period`, too: a sample of a sampling
+   * format may stand for thousands.
    */
   weight?: ExportWeight | undefined;
-  /** `svg`: frames narrower than this share of all are folded into their callers; by default as few as the file's size allows. */
+  /**
+   * `svg`: frames narrower than this share of all are folded into their callers; by default as
+   * few as the file's size allows.
+   */
   minimumPercent?: number | undefined;
   /** `svg`: where the roots are at first, below (`flame`, the default) or above (`icicle`). */
   orientation?: 'flame' | 'icicle' | undefined;
   /** `folded`: mark kernel frames with `_[k]`, JIT-compiled ones with `_[j]`, inlined ones with `_[i]`. */
   annotate?: boolean | undefined;
-  /** Time from the first to the last sample in nanoseconds, where the rows of an aggregated profile have no times. */
+  /**
+   * Time from the first to the last sample in nanoseconds, where the rows of an
+   * aggregated profile have no times.
+   */
   durationNs?: number | undefined;
-  /** `pprof`: gzip, which core does not have. Without it the bytes come out uncompressed, which pprof reads too. */
+  /**
+   * `pprof`: gzip, which core does not have. Without it the bytes come out
+   * uncompressed, which pprof reads too.
+   */
   compress?: ((bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>) | undefined;
 }
 

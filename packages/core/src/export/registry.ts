@@ -20,7 +20,10 @@ export interface ExportFormat {
   write(profile: Profile, options?: ExportOptions): Iterable<ExportChunk> | AsyncIterable<ExportChunk>;
 }
 
-/** Every format that a profile can be written in. Help, completion and the choice by file name come from this table. */
+/**
+ * Every format that a profile can be written in. Help, completion and the choice by
+ * file name come from this table.
+ */
 export const EXPORTS: readonly ExportFormat[] = [
   {
     name: 'svg',
@@ -64,7 +67,10 @@ export const EXPORTS: readonly ExportFormat[] = [
   },
 ];
 
-/** The format of that name, or the one whose extension the file has (the longest that fits); undefined where none does. */
+/**
+ * The format of that name, or the one whose extension the file has (the longest that
+ * fits); undefined where none does.
+ */
 export function findExport(nameOrFile: string): ExportFormat | undefined {
   const byName = EXPORTS.find((format) => format.name === nameOrFile);
   if (byName !== undefined) return byName;

@@ -11,7 +11,9 @@ const COMMA = 0x2c;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
-/** Stacks with their weights, in the order in which they are drawn. Node `NONE` is a sample without a stack. */
+/**
+ * Stacks with their weights, in the order in which they are drawn. Node `NONE` is a sample without a stack.
+ */
 interface Run {
   name: string;
   node: Int32Array;
@@ -20,9 +22,10 @@ interface Run {
 }
 
 /**
- * speedscope's own JSON (`https://www.speedscope.app/file-format-schema.json`). The first profile is all threads, each
- * distinct stack once; then a profile per thread, heaviest first, where equal stacks that follow each other are one entry.
- * Times between samples are not shown: the x axis is the sum of weights, as in every sampled speedscope profile.
+ * speedscope's own JSON (`https://www.speedscope.app/file-format-schema.json`). The first profile is all
+ * threads, each distinct stack once; then a profile per thread, heaviest first, where equal stacks that
+ * follow each other are one entry. Times between samples are not shown: the x axis is the sum of weights, as
+ * in every sampled speedscope profile.
  */
 export function* writeSpeedscope(
   profile: Profile,

@@ -27,8 +27,9 @@ import { featureRecord, joined, packed, packedRuns, rawRecord, words } from '../
 import { ATTR, comm, mmap2, recording, round, sample } from '../test/recordings.ts';
 import { ingestPerfData } from './index.ts';
 
-// What a recording costs, by its bytes: two or three kinds of records, thousands of each, in files and in pieces; and
-// files whose headers claim the same bytes many times. Where one kind makes the other dear, time grows with the square.
+// What a recording costs, by its bytes: two or three kinds of records, thousands of each, in files and
+// in pieces; and files whose headers claim the same bytes many times. Where one kind makes the other
+// dear, time grows with the square.
 
 const KIND_BYTES = 150_000;
 /** A case of this size takes a tenth of a second; quadratic ones take several. */

@@ -13,7 +13,8 @@ import { mutate } from '../test/mutate.ts';
 import type { Random } from '../test/random.ts';
 import { ingestPerfData } from './index.ts';
 
-// Everything that front ends ask of a damaged recording: statistics, profiles, reports, lines of text, every export.
+// Everything that front ends ask of a damaged recording: statistics, profiles,
+// reports, lines of text, every export.
 
 const MAX_INPUT = 40_000;
 

@@ -32,18 +32,21 @@ export interface IngestOptions {
   sampleTexts?: (reader: PerfDataReader) => SampleTexts;
   /** Where symbols come from; without it frames keep their addresses. */
   symbols?: SymbolDriver;
-  /** Whether files on this machine may name code of a recording when no build id proves that they are the same; default yes. */
+  /**
+   * Whether files on this machine may name code of a recording when no build id proves that
+   * they are the same; default yes.
+   */
   acceptUnverified?: (meta: ProfileMeta) => boolean;
   /**
-   * Merge samples with the same event, thread, command and stack into one row. Times and CPUs are given up (NaN, -1), and
-   * memory depends on the program, not on the length of the recording.
+   * Merge samples with the same event, thread, command and stack into one row. Times and CPUs are given up
+   * (NaN, -1), and memory depends on the program, not on the length of the recording.
    */
   aggregate?: boolean;
   /** With `aggregate`: keep samples of different CPUs apart. */
   keepCpu?: boolean;
   /**
-   * Leave call chains aside and keep the innermost frame of each sample: all that flat reports need. Tracepoints keep theirs, since
-   * their places are found by them.
+   * Leave call chains aside and keep the innermost frame of each sample: all that flat reports need.
+   * Tracepoints keep theirs, since their places are found by them.
    */
   innermostOnly?: boolean;
   filter?: SampleFilter;
@@ -121,7 +124,9 @@ function traceNotes({ errors, diagnostics }: TraceOutcome): Diagnostic[] {
   ];
 }
 
-/** Says why functions of the kernel have no names, where the recording does not even say where the kernel was. */
+/**
+ * Says why functions of the kernel have no names, where the recording does not even say where the kernel was.
+ */
 export function kernelNotes({ binaries, frames }: Profile): Diagnostic[] {
   if (binaries.some(({ kind }) => kind === 'kernel')) return [];
   for (let frame = 0; frame < frames.length; frame++) {

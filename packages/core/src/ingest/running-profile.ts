@@ -16,8 +16,8 @@ const JIT_TIME_SHARE = 1 / 20;
 const NO_BYTES = new DataView(new ArrayBuffer(0));
 
 /**
- * A profile that is looked at while it grows: counts by process and address come in, old ones fade, names are found as they are
- * needed. Flat: a sample's stack is its innermost frame.
+ * A profile that is looked at while it grows: counts by process and address come in, old ones fade, names are
+ * found as they are needed. Flat: a sample's stack is its innermost frame.
  */
 export class RunningProfile {
   readonly machine = new Machine();

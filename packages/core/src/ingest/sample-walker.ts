@@ -50,8 +50,9 @@ interface RelativeRange {
 }
 
 /**
- * Follows all records of a recording in order: keeps the machine's state, collects losses, and hands out each wanted
- * sample with its thread and stack. What becomes of samples (a profile, lines of text) is the caller's.
+ * Follows all records of a recording in order: keeps the machine's state, collects losses, and
+ * hands out each wanted sample with its thread and stack. What becomes of samples (a profile,
+ * lines of text) is the caller's.
  */
 export class SampleWalker implements RecordSink {
   readonly machine = new Machine();

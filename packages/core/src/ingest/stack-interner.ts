@@ -62,9 +62,10 @@ function userMapping(space: AddressSpace, { formerMaps }: Process, address: numb
  *
  *     KERNEL k0 k1  USER u0 u1 u2      is the stack  u2 > u1 > u0 > k1 > k0
  *
- * It is turned round and followed through a tree of raw addresses, one per address space and state of its mappings.
- * Chains that follow each other share most of their outer frames, so the walk starts where the chain differs from the one
- * before. A raw node knows its stack row; only a new node asks what is mapped at its address.
+ * It is turned round and followed through a tree of raw addresses, one per address space and state of
+ * its mappings. Chains that follow each other share most of their outer frames, so the walk starts
+ * where the chain differs from the one before. A raw node knows its stack row; only a new node asks
+ * what is mapped at its address.
  */
 export class StackInterner {
   private readonly profile: Profile;
@@ -78,7 +79,9 @@ export class StackInterner {
   private readonly stacks = new TripleTable(1 << 14);
   private roots = new Map<AddressSpace, Root>();
   private nextRoot = -1;
-  /** The chain at hand and the one before, outermost first, as lo/hi pairs, with the raw node of each frame. */
+  /**
+   * The chain at hand and the one before, outermost first, as lo/hi pairs, with the raw node of each frame.
+   */
   private chain = new Int32Array(2048);
   private node = new Int32Array(1024);
   private depth = 0;
@@ -147,7 +150,8 @@ export class StackInterner {
       const high = fields.ipHi | 0;
       const top = depth * 2 - 2;
       if (depth === 0 || chain[top] !== low || chain[top + 1] !== high) {
-        // Precise sampling moves the ip inside the innermost function; a chain without its kernel part lacks the ip.
+        // Precise sampling moves the ip inside the innermost function; a chain without its
+        // kernel part lacks the ip.
         const at = depth > 0 && this.modeAt(depth - 1) === mode ? depth - 1 : depth++;
         if (at < shared) shared = at;
         chain[at * 2] = low;
@@ -172,8 +176,8 @@ export class StackInterner {
   }
 
   /**
-   * Make `words` hold the chain as lo/hi pairs; returns the index of its first word. The file's own bytes serve as they
-   * are where they are little-endian and aligned, which is nearly always.
+   * Make `words` hold the chain as lo/hi pairs; returns the index of its first word. The file's own bytes
+   * serve as they are where they are little-endian and aligned, which is nearly always.
    */
   private chainWords(view: DataView, offset: number, count: number, le: boolean): number {
     const byteOffset = view.byteOffset + offset;
@@ -211,7 +215,9 @@ export class StackInterner {
     return stack;
   }
 
-  /** Raw trees are per address space and state of its mappings; roots are negative, so they never meet rows. */
+  /**
+   * Raw trees are per address space and state of its mappings; roots are negative, so they never meet rows.
+   */
   private rootOf(process: Process): number {
     const generation = process.maps.generation;
     const kernelGeneration = this.machine.kernel.generation;

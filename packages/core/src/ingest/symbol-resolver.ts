@@ -17,8 +17,8 @@ interface JitRow {
 }
 
 /**
- * Gives frames their functions. Each binary's table is loaded once, when the first frame in it shows up; each unique
- * address is looked up once. Can be called again as frames are added.
+ * Gives frames their functions. Each binary's table is loaded once, when the first frame in it shows up; each
+ * unique address is looked up once. Can be called again as frames are added.
  */
 export class SymbolResolver {
   readonly diagnostics: Diagnostic[] = [];
@@ -29,7 +29,10 @@ export class SymbolResolver {
   private readonly begun = new Map<number, Promise<LoadedTable>>();
   /** Symbol rows of the profile by binary and place in its table. */
   private readonly rows = new Map<number, Map<number, number>>();
-  /** Of binaries of JIT code: rows of the profile's symbols by the function's name, and of its code by place in the table. */
+  /**
+   * Of binaries of JIT code: rows of the profile's symbols by the function's name, and of its
+   * code by place in the table.
+   */
   private readonly jitFunctions = new Map<number, Map<string, number>>();
   private readonly jitRows = new Map<number, Map<number, JitRow>>();
   private nextFrame = 0;
@@ -50,12 +53,17 @@ export class SymbolResolver {
     this.acceptUnverified = acceptUnverified;
   }
 
-  /** Begin to load a binary's table, so that it is there when it is wanted: files are read while samples are. */
+  /**
+   * Begin to load a binary's table, so that it is there when it is wanted: files are read while samples are.
+   */
   begin(binary: number): void {
     if (!this.begun.has(binary)) this.begun.set(binary, this.load(binary));
   }
 
-  /** Resolve the frames that were added since the last call; `asTheyCome`: those of a table once it is there, for who looks meanwhile. */
+  /**
+   * Resolve the frames that were added since the last call; `asTheyCome`: those of a table once it is
+   * there, for who looks meanwhile.
+   */
   async resolveNew(onProgress?: ProgressListener, asTheyCome = false): Promise<void> {
     const { frames } = this.profile;
     const end = frames.length;
@@ -90,7 +98,10 @@ export class SymbolResolver {
     this.nextFrame = end;
   }
 
-  /** A binary's code has changed (it is made while it runs): its table is loaded again, and its frames are looked up anew. */
+  /**
+   * A binary's code has changed (it is made while it runs): its table is loaded again, and
+   * its frames are looked up anew.
+   */
   forget(binary: number): void {
     const { frames } = this.profile;
     this.tables.delete(binary);

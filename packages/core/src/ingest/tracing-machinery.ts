@@ -1,5 +1,6 @@
 /**
- * Where a tracepoint was hit. Its samples are taken inside of the kernel's tracing, so the innermost functions are always the same:
+ * Where a tracepoint was hit. Its samples are taken inside of the kernel's tracing, so the innermost
+ * functions are always the same:
  *
  *     __traceiter_sched_switch     the tracing
  *     __schedule, schedule         what every hit of this tracepoint goes through
@@ -14,7 +15,10 @@ import { isOffCpuEvent, MODE_KERNEL, NONE, type Profile } from '../profile/index
 const TRACING =
   /^(?:__traceiter_|trace_event_raw_event_|trace_event_buffer_|perf_trace_|__bpf_trace_|bpf_trace_run\d|bpf_prog_[0-9a-f]{16}|bpf_get_stack|bpf_trampoline_|trace_call_bpf|perf_tp_event|perf_swevent_|__perf_event_overflow|perf_event_output)/;
 
-/** From user space to the tracing of a system call and back: `read` of a program is the place, not the way into the kernel. */
+/**
+ * From user space to the tracing of a system call and back: `read` of a program is the
+ * place, not the way into the kernel.
+ */
 const SYSTEM_CALL_ENTRY =
   /^(?:perf_syscall_|ftrace_syscall_|trace_sys_|trace_syscall_|syscall_trace_|syscall_enter|syscall_exit|__syscall_|do_syscall_64|x64_sys_call|do_int80|__do_fast_syscall|do_fast_syscall|entry_SYS|entry_INT80|invoke_syscall|el0_svc|do_el0_svc|el0t_64_sync)/;
 
@@ -25,7 +29,9 @@ const SCHEDULING =
 const OF_SYSTEM_CALLS = /^(?:raw_)?syscalls:/;
 const OF_SCHEDULER = /^sched:sched_(?:switch|stat_)/;
 
-/** Whether a function of the kernel is on the way to the scheduler, or from it: not what a thread waits for. */
+/**
+ * Whether a function of the kernel is on the way to the scheduler, or from it: not what a thread waits for.
+ */
 export function isScheduling(name: string): boolean {
   return SCHEDULING.test(name) || SYSTEM_CALL_ENTRY.test(name) || TRACING.test(name);
 }
@@ -35,7 +41,10 @@ export function isTraced(event: RecordedEvent): boolean {
   return event.attr.type === PERF_TYPE_TRACEPOINT || isOffCpuEvent(event.name);
 }
 
-/** Makes the samples of tracepoints end where they were hit. A stack of tracing alone, without a caller, stays as it is. */
+/**
+ * Makes the samples of tracepoints end where they were hit. A stack of tracing alone,
+ * without a caller, stays as it is.
+ */
 export function trimTracing(profile: Profile, events: readonly RecordedEvent[]): void {
   const trimmers = events.map((event) => (isTraced(event) ? new Trimmer(profile, event.name) : null));
   if (trimmers.every((trimmer) => trimmer === null)) return;
@@ -55,7 +64,8 @@ class Trimmer {
 
   constructor(profile: Profile, event: string) {
     this.profile = profile;
-    // Of time off the CPU whole stacks are asked for, and rows are users' functions: see query/waiting-place.ts.
+    // Of time off the CPU whole stacks are asked for, and rows are users' functions:
+    // see query/waiting-place.ts.
     const isOfScheduler = OF_SCHEDULER.test(event);
     this.patterns = [
       TRACING,

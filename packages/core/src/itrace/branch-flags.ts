@@ -1,4 +1,7 @@
-/** What a branch is, as perf's PERF_IP_FLAG_* say it (tools/perf/util/event.h); printed as letters, in this order. */
+/**
+ * What a branch is, as perf's PERF_IP_FLAG_* say it (tools/perf/util/event.h);
+ * printed as letters, in this order.
+ */
 import {
   DETAIL_INT,
   DETAIL_INT1,

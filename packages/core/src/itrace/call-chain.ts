@@ -10,8 +10,8 @@ function contextOf(hi: number): number {
 }
 
 /**
- * A call chain as perf has it: innermost first, a marker at the start and where it goes from kernel to user. At least the marker
- * and `ip`, at most `mostEntries`, markers counted.
+ * A call chain as perf has it: innermost first, a marker at the start and where it goes from kernel to user.
+ * At least the marker and `ip`, at most `mostEntries`, markers counted.
  */
 export function walkChain(
   calls: CallStack | null,
@@ -24,9 +24,9 @@ export function walkChain(
 }
 
 /**
- * The chain of a sample that was written down after it was taken: calls of the kernel since then are left out, and the interrupt
- * that led there, which is no call of the code that it came upon. (perf leaves out the sample's own place, too, where only user code
- * is traced.)
+ * The chain of a sample that was written down after it was taken: calls of the kernel since then are left
+ * out, and the interrupt that led there, which is no call of the code that it came upon. (perf leaves out the
+ * sample's own place, too, where only user code is traced.)
  *
  *   calls   main | f | interrupted at f+8 | handler        sample at f+4
  *   chain   f+4  | f | main

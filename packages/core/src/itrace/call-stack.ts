@@ -9,8 +9,9 @@ const KIND_INTERRUPTED = 2;
 const MOST_CALLS = 1 << 20;
 
 /**
- * The calls of a thread that have not returned, from its branches. Programs leave functions in other ways, too: a return goes to
- * the innermost call that it fits, and one that fits none (of a call before the trace) changes nothing.
+ * The calls of a thread that have not returned, from its branches. Programs leave functions in other
+ * ways, too: a return goes to the innermost call that it fits, and one that fits none (of a call
+ * before the trace) changes nothing.
  */
 export class CallStack {
   /** Where each call returns to, outermost first; int32 halves. */

@@ -92,7 +92,10 @@ test('event trace: what redirected the CPU, where, with its data, as perf tells 
   assert.equal(await ours(await recordingOf(false)), '');
 });
 
-/** CLI, STI and interrupts, with what they do to the interrupt flag; and as if the processor had no event trace. */
+/**
+ * CLI, STI and interrupts, with what they do to the interrupt flag; and as if the
+ * processor had no event trace.
+ */
 async function changesOf(eventTrace: boolean): Promise<Uint8Array<ArrayBuffer>> {
   const { code, trace } = parseTraceProgram(`title interrupt flag
 code 0x401000 64

@@ -1,5 +1,6 @@
 /**
- * Event trace as samples: what redirected the CPU, with its data. Raw data is perf's `perf_synth_intel_evt`, without its padding:
+ * Event trace as samples: what redirected the CPU, with its data. Raw data is perf's
+ * `perf_synth_intel_evt`, without its padding:
  *
  *   | 0 type 5 bits, 7 has an address, 8 vector u8, 16 number of data u16 | 4 type u64, 12 value u64 | 20 ... |
  */

@@ -37,7 +37,10 @@ export class CycleCount {
     this.seenCycles = 0;
   }
 
-  /** What CYC packets told up to the next event, and the time there. Cycles while nothing is traced are not counted. */
+  /**
+   * What CYC packets told up to the next event, and the time there. Cycles while
+   * nothing is traced are not counted.
+   */
   update({ cycPackets, totalCycles }: TraceClock, ticks: number, isTraced: boolean): void {
     if (cycPackets !== this.seenPackets) {
       this.hasCyc = true;

@@ -67,7 +67,10 @@ async function logOf(
   return { log, samples };
 }
 
-/** Offset and bytes of each packet; both logs have these columns. The last is left out: perf adds the PADs behind it. */
+/**
+ * Offset and bytes of each packet; both logs have these columns. The last is left out:
+ * perf adds the PADs behind it.
+ */
 const packetsIn = (log: string): string[] =>
   [...log.matchAll(/^ {2}([0-9a-f]{8}): {2}((?:[0-9a-f]{2} )*[0-9a-f]{2})(?: |$)/gm)]
     .map(([, offset, bytes]) => `${offset} ${bytes}`)

@@ -1,6 +1,6 @@
 /**
- * What the decoder read and did, as text (`d`): packets where they begin, the instructions that they led to, what went wrong, and
- * where decoding went on.
+ * What the decoder read and did, as text (`d`): packets where they begin, the instructions that they led to,
+ * what went wrong, and where decoding went on.
  *
  *   queue 0, thread 4242
  *   4096 bytes from 0

@@ -1,9 +1,11 @@
 /**
- * Changes of the interrupt flag as samples, and what branches say of it. Raw data is perf's `perf_synth_intel_iflag_chg`, without its padding:
+ * Changes of the interrupt flag as samples, and what branches say of it. Raw data is perf's
+ * `perf_synth_intel_iflag_chg`, without its padding:
  *
  *   | 0 the flag from now on, 1 a branch made the change | 4 where the branch went, u64 |
  *
- * The trace tells of the change behind the branch that made it, but that branch's own sample is to say so, and to come behind this one.
+ * The trace tells of the change behind the branch that made it, but that branch's own sample is to say
+ * so, and to come behind this one.
  */
 import { EVENT_IFLAGS, FLAG_BY_BRANCH, type FlowEvent } from '../trace/index.ts';
 import { FLAG_INTERRUPTS_CHANGE, FLAG_INTERRUPTS_OFF } from './branch-flags.ts';
@@ -21,8 +23,8 @@ export function isInterruptChange(event: Readonly<FlowEvent>): boolean {
 }
 
 /**
- * The flag changes with a branch that has `flags`, or, where these are 0, with the instruction before an address. Returns what the
- * branch's sample has to say besides.
+ * The flag changes with a branch that has `flags`, or, where these are 0, with the instruction before an
+ * address. Returns what the branch's sample has to say besides.
  */
 export function putInterruptChange(
   sampler: TraceSampler,

@@ -1,5 +1,6 @@
 /**
- * What `--itrace=` asks of a trace: letters as perf has them, in any order, `,` and spaces between them as one likes.
+ * What `--itrace=` asks of a trace: letters as perf has them, in any order, `,` and
+ * spaces between them as one likes.
  *
  *   i100us   instructions, a sample each 100 microseconds (i: instructions, t: ticks of the TSC, ms us ns; default 100000 ns)
  *   y        cycles, likewise

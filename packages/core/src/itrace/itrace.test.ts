@@ -82,7 +82,10 @@ async function ours(
   return { ...result, text };
 }
 
-/** Names and their columns do not matter: where several symbols, or stubs of the PLT, have one address, perf chooses another. */
+/**
+ * Names and their columns do not matter: where several symbols, or stubs of the PLT, have one
+ * address, perf chooses another.
+ */
 const nameless = (line: string): string =>
   line
     .replaceAll(/\s(?:[\w.@*:]+\+0x[0-9a-f]+|\[unknown\]) \(/g, ' NAME (')
@@ -236,7 +239,8 @@ test('cycles: at the instructions at which they are known, or everywhere with A'
 });
 
 test('when something happened does not depend on how many samples are made, nor on which engine decodes', async (context) => {
-  // Estimates from cycles are ahead of the packet behind them now and then, and some packets tell the same time once more.
+  // Estimates from cycles are ahead of the packet behind them now and then, and some packets
+  // tell the same time once more.
   for (const [name, seed] of [
     ['cyc', 5],
     ['cyc', 12],

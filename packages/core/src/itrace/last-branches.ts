@@ -47,8 +47,9 @@ export class LastBranches {
   }
 
   /**
-   * The branches before a sample that was written down later: those of the kernel since then are left out. A sample of user code was
-   * before the newest branch that went to user code; one of the kernel between the end of one branch and the begin of the next.
+   * The branches before a sample that was written down later: those of the kernel since then are left out. A
+   * sample of user code was before the newest branch that went to user code; one of the kernel between the
+   * end of one branch and the begin of the next.
    */
   lateEntries(ipLo: number, ipHi: number, most: number): BranchEntry[] {
     const { words } = this;

@@ -11,8 +11,9 @@ export interface PebsTarget {
 const MOST_COUNTERS = 64;
 
 /**
- * The events whose PEBS records go into the trace (`attr.aux_output`). Where there are several, the kernel tells which counter each
- * has on a CPU (PERF_RECORD_AUX_OUTPUT_HW_ID), and records say which counters they are of.
+ * The events whose PEBS records go into the trace (`attr.aux_output`). Where there are several,
+ * the kernel tells which counter each has on a CPU (PERF_RECORD_AUX_OUTPUT_HW_ID), and records
+ * say which counters they are of.
  */
 export class PebsEvents {
   /** Records that named no counter that is known, where there are several events: counted to the first. */

@@ -1,6 +1,7 @@
 /**
- * A PEBS record of the trace as a sample of the event that was recorded through it: what the kernel would have written, had it read
- * the record from memory (arch/x86/events/intel/ds.c), as far as the record tells and the event asks for it.
+ * A PEBS record of the trace as a sample of the event that was recorded through it: what the kernel would
+ * have written, had it read the record from memory (arch/x86/events/intel/ds.c), as far as the record
+ * tells and the event asks for it.
  */
 import {
   PERF_RECORD_MISC_EXACT_IP,
@@ -68,8 +69,9 @@ const TRANSACTION_RTM = 1 << 1;
 const TRANSACTION_ABORT_SHIFT = 32n;
 
 /**
- * struct perf_mem_data_src with "not available" in every field: operation, level, snoop, lock, TLB and number of the level. What a
- * record's data source means only the kernel's tables of that processor know, and perf does not say it either.
+ * struct perf_mem_data_src with "not available" in every field: operation, level, snoop, lock, TLB and
+ * number of the level. What a record's data source means only the kernel's tables of that processor know,
+ * and perf does not say it either.
  */
 const DATA_SOURCE_UNKNOWN = (1n << 0n) | (1n << 5n) | (1n << 19n) | (1n << 24n) | (1n << 26n) | (0xfn << 33n);
 
@@ -151,8 +153,8 @@ function chainOf({ thread, callChain }: PebsPlace, ipLo: number, ipHi: number): 
 }
 
 /**
- * The registers that the event asked for. A record has all of a block or none of it; one that is not in it (a segment's) is 0,
- * because a sample has a place for each.
+ * The registers that the event asked for. A record has all of a block or none of it; one that is not in it (a
+ * segment's) is 0, because a sample has a place for each.
  */
 function registersOf(record: PebsRecord, mask: bigint): RegisterDump {
   if (record.itemsOf(PEBS_REGISTERS) === 0 && record.itemsOf(PEBS_XMM) === 0)
@@ -185,8 +187,8 @@ function entryOf({ from, to, info }: PebsBranch): BranchEntry {
 }
 
 /**
- * Latency of a memory access; since Sapphire Rapids that of the caches in bits 32 to 47 and that of the instruction in the low 16,
- * before that one number. Else the cycles of the last transaction.
+ * Latency of a memory access; since Sapphire Rapids that of the caches in bits 32 to 47 and that of the
+ * instruction in the low 16, before that one number. Else the cycles of the last transaction.
  *
  *   PERF_SAMPLE_WEIGHT_STRUCT   | 0 weight u32 | 32 latency of the instruction u16 | 48 |
  */

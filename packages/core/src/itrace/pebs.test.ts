@@ -157,7 +157,8 @@ async function perfSamples(bytes: Uint8Array<ArrayBuffer>, letters: string): Pro
   const { status, stderr } = perf(['inject', '-f', '-i', path, '-o', out, `--itrace=${letters}`]);
   assert.equal(status, 0, stderr);
   const samples = await samplesOf(new Uint8Array(readFileSync(out)), null);
-  // Which of the CPU's registers was the newest is not known: perf leaves a 0, the kernel's word for it is all ones.
+  // Which of the CPU's registers was the newest is not known: perf leaves a 0, the
+  // kernel's word for it is all ones.
   for (const sample of samples)
     if (sample.branchHwIndex !== undefined) sample.branchHwIndex = 0xffff_ffff_ffff_ffffn;
   return samples;

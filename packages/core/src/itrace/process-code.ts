@@ -1,6 +1,7 @@
 /**
- * Which code each process has in memory now, from the records so far: files by their mappings, vdso, and what was compiled at run
- * time where a jitdump tells. Files are asked for when an address in them is first decoded.
+ * Which code each process has in memory now, from the records so far: files by their mappings,
+ * vdso, and what was compiled at run time where a jitdump tells. Files are asked for when an
+ * address in them is first decoded.
  */
 import { type ByteSource, FormatError } from '../base/index.ts';
 import { type JitDump, parseJitDump } from '../jit/index.ts';
@@ -51,7 +52,10 @@ export class ProcessCode {
     this.acceptUnverified = acceptUnverified;
   }
 
-  /** The kernel's code, for all processes: from a copy of its memory, as nothing else has what it was patched to. */
+  /**
+   * The kernel's code, for all processes: from a copy of its memory, as nothing else
+   * has what it was patched to.
+   */
   async openKernel(buildId: string): Promise<void> {
     const request: FileRequest = { need: 'kcore', path: '/proc/kcore', buildId, pid: -1, required: true };
     const file = await this.driver.open(request, this.diagnostics);

@@ -1,6 +1,6 @@
 /**
- * One queue of Intel PT, decoded bit by bit: as far as the records beside it have come, so that every instruction is looked for in
- * the code, and counted to the thread, of its moment.
+ * One queue of Intel PT, decoded bit by bit: as far as the records beside it have come, so that every
+ * instruction is looked for in the code, and counted to the thread, of its moment.
  *
  *   records   MMAP 10        SWITCH 20                    MMAP 35
  *   trace     [------------->|---------------------------->|-------
@@ -89,7 +89,9 @@ export class PtQueue {
   image: CodeImage;
   private readonly open = new OpenBranch();
   private readonly pebs = new PebsRecord();
-  /** Timing packets that the time was taken of: one with the same time says as well that time has come so far. */
+  /**
+   * Timing packets that the time was taken of: one with the same time says as well that time has come so far.
+   */
   private clockMoves = 0;
   private hasTime = false;
   private blockedAt = -1;
@@ -145,7 +147,10 @@ export class PtQueue {
     this.sampler.setThread(thread, this.options.cpu);
   }
 
-  /** Decode what happened before a time, nanoseconds: what a record says of a moment holds for what was executed at it. */
+  /**
+   * Decode what happened before a time, nanoseconds: what a record says of a moment holds
+   * for what was executed at it.
+   */
   run(untilNs: number): number {
     const { decoder, sampler } = this;
     if (decoder === null) return RUN_NEEDS_BYTES;

@@ -190,7 +190,10 @@ export class PtSession {
     return new QueueLog(this.log, `queue ${index}${place}`, this.errata());
   }
 
-  /** Decode everything up to a time. Without a clock nothing is known of times: that waits for the end of threads. */
+  /**
+   * Decode everything up to a time. Without a clock nothing is known of times: that
+   * waits for the end of threads.
+   */
   async advance(untilNs: number): Promise<void> {
     if (this.clock === null || untilNs <= this.reachedNs) return;
     this.reachedNs = untilNs;
@@ -240,7 +243,10 @@ export class PtSession {
     }
   }
 
-  /** A recorded sample with what the trace knows of it; the record as it is where nothing is to be added. Borrowed. */
+  /**
+   * A recorded sample with what the trace knows of it; the record as it is where
+   * nothing is to be added. Borrowed.
+   */
   completeSample(view: DataView, start: number, end: number): Uint8Array<ArrayBuffer> | null {
     const { events, littleEndian } = this.reader;
     const event = events.eventOf(view, start, end, PERF_RECORD_SAMPLE, littleEndian);
@@ -296,7 +302,10 @@ export class PtSession {
     }
   }
 
-  /** What has to be read before anything is decoded: the kernel, once, and dumps of code that processes have mapped by now. */
+  /**
+   * What has to be read before anything is decoded: the kernel, once, and dumps of code that
+   * processes have mapped by now.
+   */
   private async openCode(queues: readonly RunningQueue[]): Promise<void> {
     if (!this.isKernelOpen) {
       this.isKernelOpen = true;
@@ -394,8 +403,8 @@ export class PtSession {
   }
 
   /**
-   * Last branches that threads keep: for recorded samples also those between the sample and where it was written down. 1024 where the
-   * kernel is traced (perf measured 200), one where it is not.
+   * Last branches that threads keep: for recorded samples also those between the sample and where it was
+   * written down. 1024 where the kernel is traced (perf measured 200), one where it is not.
    */
   private ringSize(): number {
     const { lastBranches, recordedLastBranches } = this.request.options;
@@ -409,14 +418,15 @@ export class PtSession {
   }
 
   /**
-   * Not where the kernel is traced, too: threads change in the middle of its code, and only the exact decoder stops there. Nor for
-   * errata that make packets mean something else.
+   * Not where the kernel is traced, too: threads change in the middle of its code, and only the exact decoder
+   * stops there. Nor for errata that make packets mean something else.
    */
   private usesGraph(traceEvent: RecordedEvent): boolean {
     const { skd007, skl168, bdm64 } = this.errata();
     const isUserOnly = traceEvent.attr.flags.excludeKernel !== 0;
     const isUsable = (isUserOnly || this.info.schedSwitch === 0) && !skd007 && !skl168 && !bdm64;
-    // Which instruction cycles belong to only the exact decoder tells, and it has each instruction for the log.
+    // Which instruction cycles belong to only the exact decoder tells, and it has
+    // each instruction for the log.
     return isUsable && !this.countsCycles() && this.log === null;
   }
 
@@ -430,7 +440,10 @@ export class PtSession {
     return countsCycles || options.cycles || options.approximateIpc;
   }
 
-  /** How much is decoded before what was made of it is given on: little where each instruction, or branch, is a sample. */
+  /**
+   * How much is decoded before what was made of it is given on: little where each
+   * instruction, or branch, is a sample.
+   */
   private sliceBytes(): number {
     const { events, periodTicks, options } = this.plan!;
     const isDense =

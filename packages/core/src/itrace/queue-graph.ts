@@ -1,6 +1,6 @@
 /**
- * Most of a queue, by the compiled graph: whole nodes instead of instructions. What samples need is replayed from nodes: each is a
- * few segments that end with a branch.
+ * Most of a queue, by the compiled graph: whole nodes instead of instructions. What samples need is replayed
+ * from nodes: each is a few segments that end with a branch.
  *
  *   node 7    push mov call f | test jmp g | cmp je        the direct ones are known; where `je` went, the next node says
  */
@@ -104,7 +104,10 @@ export class QueueGraph {
   private state: FlowState;
   /** The node whose way out is not known yet; 0: none. */
   private open = 0;
-  /** Its last instruction may make a sample, which tells whether tracing goes off with it: still to be executed. */
+  /**
+   * Its last instruction may make a sample, which tells whether tracing goes off
+   * with it: still to be executed.
+   */
   private isLastWaiting = false;
   /** The node that was executed last. */
   private last = 0;
@@ -133,8 +136,8 @@ export class QueueGraph {
   }
 
   /**
-   * From `state`, which another engine has given free, to `end` at most; `state` then says what is next. Where tracing goes on
-   * at `untilNs` or later, it ends before that.
+   * From `state`, which another engine has given free, to `end` at most; `state` then says what is next.
+   * Where tracing goes on at `untilNs` or later, it ends before that.
    */
   run(bytes: Uint8Array, end: number, state: FlowState, handOver: HandOver, untilNs: number): void {
     const { engine, graph } = this;
@@ -167,7 +170,10 @@ export class QueueGraph {
     };
   }
 
-  /** The first instructions of a node: the way goes on behind them, so the last is no branch or leads right there. */
+  /**
+   * The first instructions of a node: the way goes on behind them, so the last is no
+   * branch or leads right there.
+   */
   private part(node: number, count: number): void {
     const { graph, instructions } = this;
     if (this.open !== 0) this.leave(this.open, graph.loOf(node), graph.hiOf(node));

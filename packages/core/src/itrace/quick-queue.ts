@@ -1,6 +1,6 @@
 /**
- * A queue without its code (`q`): addresses that packets tell, nothing in between. Outcomes are left out; with `qq` all but the address
- * of each synchronization point, from one to the next.
+ * A queue without its code (`q`): addresses that packets tell, nothing in between. Outcomes are left out;
+ * with `qq` all but the address of each synchronization point, from one to the next.
  *
  *   packets   PSB+ ip | TNT TNT TIP x | FUP y TIP z | TIP.PGD     samples   ip      x   y->z z
  */

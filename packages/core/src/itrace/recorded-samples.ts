@@ -1,12 +1,12 @@
 /**
- * Call chains and last branches of the trace for samples that were recorded without (`G`, `L`). The event's layout gets a place for
- * them, and each of its samples is written anew:
+ * Call chains and last branches of the trace for samples that were recorded without (`G`, `L`). The event's
+ * layout gets a place for them, and each of its samples is written anew:
  *
  *   recorded   | ip | tid | time | ...               |
  *   given on   | ip | tid | time | chain | branches | ... |
  *
- * Where a sample is, its own address says; the trace has gone on since, to where the kernel wrote it down, and that is left out
- * (perf's thread_stack__sample_late and thread_stack__br_sample_late).
+ * Where a sample is, its own address says; the trace has gone on since, to where the kernel wrote it down,
+ * and that is left out (perf's thread_stack__sample_late and thread_stack__br_sample_late).
  */
 import { PERF_SAMPLE_BRANCH_STACK, PERF_SAMPLE_CALLCHAIN } from '../abi/index.ts';
 import { hiOf, loOf, toBigInt } from '../base/index.ts';

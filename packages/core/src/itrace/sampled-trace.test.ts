@@ -58,14 +58,20 @@ const ID_INDEX: PerfRecord = {
   tail: new Uint8Array(),
 };
 
-/** To whole words, with packets that say nothing. A packet that is cut perf takes for damage, and goes on in the middle of it. */
+/**
+ * To whole words, with packets that say nothing. A packet that is cut perf takes for damage,
+ * and goes on in the middle of it.
+ */
 function padded(bytes: Uint8Array): Uint8Array {
   const whole = new Uint8Array((bytes.length + 7) & ~7);
   whole.set(bytes);
   return whole;
 }
 
-/** A walk whose trace stands in samples: pieces from the synchronization points on, which overlap or leave gaps. */
+/**
+ * A walk whose trace stands in samples: pieces from the synchronization points
+ * on, which overlap or leave gaps.
+ */
 async function recordingOf(
   cut: (marks: number[], size: number) => [from: number, to: number][],
 ): Promise<Uint8Array<ArrayBuffer> | null> {

@@ -4,7 +4,8 @@ import type { EventTable } from '../perfdata/index.ts';
 import { decodeSampleInto, SampleFields } from '../records/index.ts';
 
 /**
- * Trace that came inside of samples (`perf record --aux-sample`): what the CPU had done up to each, as much as was asked for.
+ * Trace that came inside of samples (`perf record --aux-sample`): what the CPU had done up to
+ * each, as much as was asked for.
  *
  *   trace of a CPU   .......[=======S1]....[======S2]       samples 1 and 2 bring a piece each
  *

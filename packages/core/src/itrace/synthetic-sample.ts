@@ -24,7 +24,10 @@ import type { RecordBuffer } from './record-buffer.ts';
 
 const LONGEST_INSTRUCTION = 16;
 
-/** Behind the sample's own fields, for who made it and who prints it; readers of samples leave out what follows. */
+/**
+ * Behind the sample's own fields, for who made it and who prints it; readers of
+ * samples leave out what follows.
+ */
 export const EXTRA_BYTES = 48;
 
 /**

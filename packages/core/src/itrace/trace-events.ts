@@ -1,6 +1,6 @@
 /**
- * What a trace tells besides branches, as samples. Their raw data is perf's (tools/perf/util/event.h, `perf_synth_intel_*`, without
- * the padding that stands for the size of raw data).
+ * What a trace tells besides branches, as samples. Their raw data is perf's (tools/perf/util/event.h,
+ * `perf_synth_intel_*`, without the padding that stands for the size of raw data).
  */
 import {
   EVENT_CBR,

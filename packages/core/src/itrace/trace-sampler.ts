@@ -1,6 +1,6 @@
 /**
- * From what was executed to samples: instructions come in here one after the other, branches with where they went, and what else
- * the trace tells; out go records in a buffer.
+ * From what was executed to samples: instructions come in here one after the other, branches with where they
+ * went, and what else the trace tells; out go records in a buffer.
  */
 import { TWO_32 } from '../base/index.ts';
 import type { RecordedEvent } from '../perfdata/index.ts';
@@ -68,8 +68,8 @@ export class TraceSampler {
   /** TSC of the last timing packet. */
   private ticks = 0;
   /**
-   * The latest of them all: time does not go back behind an estimate that was ahead, whether a sample was made then or not. When
-   * something happened else depended on who asked before.
+   * The latest of them all: time does not go back behind an estimate that was ahead, whether a sample was
+   * made then or not. When something happened else depended on who asked before.
    */
   private latestLo = 0;
   private latestHi = 0;
@@ -87,7 +87,10 @@ export class TraceSampler {
   private sincePeriod = 0;
   /** Instructions until a sample is due; 0: to be found. */
   private leftInPeriod = 0;
-  /** The last tick, in periods, that had a sample; and whether samples follow each other since the trace went on. */
+  /**
+   * The last tick, in periods, that had a sample; and whether samples follow each
+   * other since the trace went on.
+   */
   private lastPeriod = 0;
   private isContinuous = false;
   /** The core's clock in units of the bus's; 0: not known. */
@@ -134,7 +137,10 @@ export class TraceSampler {
     this.isTimeNew = true;
   }
 
-  /** Nanoseconds on the recording's clock; 0 where times are not known. Never less than before: an estimate was ahead then. */
+  /**
+   * Nanoseconds on the recording's clock; 0 where times are not known. Never less than before:
+   * an estimate was ahead then.
+   */
   get timeNs(): number {
     const { sample } = this;
     if (this.isTimeNew) {
@@ -192,7 +198,10 @@ export class TraceSampler {
     this.tellRatio(this.lastLo, this.lastHi);
   }
 
-  /** A new ratio is not skipped (`s`), but waits until it is nearly the turn of the first sample, as perf has it. */
+  /**
+   * A new ratio is not skipped (`s`), but waits until it is nearly the turn of the
+   * first sample, as perf has it.
+   */
   private tellRatio(ipLo: number, ipHi: number): void {
     if (!this.isRatioNew || this.plan.skip > MOST_AFTER_RATIO) return;
     this.isRatioNew = false;
@@ -215,8 +224,8 @@ export class TraceSampler {
   }
 
   /**
-   * Back in user code: how long ago the last timing packet was is estimated, with two cycles an instruction. As perf does, so
-   * that context switches in between are on the right side.
+   * Back in user code: how long ago the last timing packet was is estimated, with two cycles an instruction.
+   * As perf does, so that context switches in between are on the right side.
    */
   estimateTime(): void {
     const { clock, nominalRatio } = this.plan;
@@ -250,7 +259,9 @@ export class TraceSampler {
     return this.plan.events.branches !== null;
   }
 
-  /** So many instructions were executed and none makes a sample; false, and nothing is counted, where one may. */
+  /**
+   * So many instructions were executed and none makes a sample; false, and nothing is counted, where one may.
+   */
   skipInstructions(count: number): boolean {
     const { periodTicks } = this.plan;
     if (this.countsInstructions && periodTicks === 0) {
@@ -286,8 +297,8 @@ export class TraceSampler {
   }
 
   /**
-   * Instructions until the next sample is due, as perf counts them: an instruction is a tick, and where the trace began or went on
-   * the first period is only found, not sampled.
+   * Instructions until the next sample is due, as perf counts them: an instruction is a tick, and where the
+   * trace began or went on the first period is only found, not sampled.
    */
   private untilNextPeriod(periodTicks: number): number {
     let ticks = this.ticks + this.instructionsSinceTime;
@@ -350,7 +361,10 @@ export class TraceSampler {
     sample.cycles = taken?.cycles ?? 0;
   }
 
-  /** A branch that was gone; 0 for a place that the trace does not know. `sample.instruction` is the one at `from`. */
+  /**
+   * A branch that was gone; 0 for a place that the trace does not know.
+   * `sample.instruction` is the one at `from`.
+   */
   branch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
     const { thread, sample, plan } = this;
     this.leftInPeriod = 0;

@@ -1,6 +1,6 @@
 /**
- * A scan of a recording in which its hardware trace is decoded: samples of what was executed come between the recorded ones, in
- * order of time.
+ * A scan of a recording in which its hardware trace is decoded: samples of what was executed come between the
+ * recorded ones, in order of time.
  *
  *   reader ── records ──> waiting ──> for each, in order: 1. the trace up to its time ── samples ──┐
  *                                                         2. what it says of processes             ├──> sink
@@ -54,7 +54,10 @@ export interface TraceOutcome {
 /** Dynamic PMUs have numbers from here on. */
 const FIRST_PMU_TYPE = 6;
 
-/** `reader.scan`, with the samples of the trace among the records; null where the recording holds none that is decoded here. */
+/**
+ * `reader.scan`, with the samples of the trace among the records; null where the recording
+ * holds none that is decoded here.
+ */
 export async function scanWithTrace(
   reader: PerfDataReader,
   sink: RecordSink,
@@ -91,7 +94,10 @@ export interface FoundTrace {
   readonly attrs: readonly PerfEventAttr[];
 }
 
-/** The index of all trace data, from a first pass over the file: it may stand behind the records that it belongs to. */
+/**
+ * The index of all trace data, from a first pass over the file: it may stand behind
+ * the records that it belongs to.
+ */
 async function findTrace(reader: PerfDataReader, bytes: ByteSource): Promise<FoundTrace | null> {
   const mayHold = reader.isPipe || reader.events.events.some(({ attr }) => attr.type >= FIRST_PMU_TYPE);
   if (!mayHold) return null;

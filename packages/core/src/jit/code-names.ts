@@ -1,21 +1,30 @@
 import { parseScriptName, type ScriptName } from './script-names.ts';
 
-/** What a map of JIT code calls a piece of code, taken apart: the function, and which of its copies this is. */
+/**
+ * What a map of JIT code calls a piece of code, taken apart: the function, and which of its copies this is.
+ */
 export interface JitCodeName {
-  /** The function: the same for all of its copies, whatever compiler made them. Other runtimes' names are as recorded. */
+  /**
+   * The function: the same for all of its copies, whatever compiler made them. Other
+   * runtimes' names are as recorded.
+   */
   name: string;
   /** V8's mark (see `TIER_WORDS`), or the runtime's own word; empty where the name has none. */
   tier: string;
 }
 
 /**
- * .NET's tiers stand behind the signature, `… Program::Work(int32)[OptimizedTier1]`: the words of the runtime's
- * `GetJitOptimizationTierStr`. Only these, and only behind a bracket that closes a signature: arrays end in `[]`.
+ * .NET's tiers stand behind the signature, `… Program::Work(int32)[OptimizedTier1]`: the words of the
+ * runtime's `GetJitOptimizationTierStr`. Only these, and only behind a bracket that closes a
+ * signature: arrays end in `[]`.
  */
 const DOTNET_TIER =
   /(?<=\))\[(MinOptJitted|Optimized|QuickJitted|OptimizedTier1|OptimizedTier1OSR|Tier0|Tier1|InstrumentedTier|InstrumentedTierOptimized|ReadyToRun|PreJIT|Unknown)\]$/;
 
-/** One function is one name. V8 writes one line for each copy of a function, with a mark of the compiler that made it. */
+/**
+ * One function is one name. V8 writes one line for each copy of a function, with a mark
+ * of the compiler that made it.
+ */
 export function jitCodeName(recorded: string): JitCodeName {
   const script = parseScriptName(recorded);
   if (script !== null) return { name: scriptText(script), tier: script.tier };

@@ -101,9 +101,10 @@ const utf8 = new TextDecoder();
 const SAME_NAME = 0xff;
 
 /**
- * A jitdump: code made at run time, with its bytes, names and times. Times are float64. Throws FormatError where the bytes are
- * none; a record that does not hold together is counted (`jitdump-record`) and skipped, a tail cut off is counted
- * (`jitdump-cut`): the writer may still be at it. `bytes` is kept: code points into it.
+ * A jitdump: code made at run time, with its bytes, names and times. Times are float64. Throws
+ * FormatError where the bytes are none; a record that does not hold together is counted
+ * (`jitdump-record`) and skipped, a tail cut off is counted (`jitdump-cut`): the writer may still be at
+ * it. `bytes` is kept: code points into it.
  */
 export function parseJitDump(bytes: Uint8Array): JitDump {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

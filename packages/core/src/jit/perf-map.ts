@@ -2,8 +2,9 @@ import { DamageLog, TWO_32 } from '../base/index.ts';
 import { HEX_VALUE } from './hex.ts';
 
 /**
- * The lines of a `perf-PID.map`, in the order they were written: where a JIT compiler put a function, how large, its name
- * (which may have spaces). The interface is described in the kernel's tools/perf/Documentation/jit-interface.txt.
+ * The lines of a `perf-PID.map`, in the order they were written: where a JIT compiler put a function, how
+ * large, its name (which may have spaces). The interface is described in the kernel's
+ * tools/perf/Documentation/jit-interface.txt.
  *
  *     7f41d2c04a20 1c4 LazyCompile:*parse file:///app/parse.js:12:8
  */
@@ -139,7 +140,10 @@ export class PerfMapParser {
   }
 }
 
-/** Reads hex numbers with or without `0x`; `at` is where the last one ended (where it started, if there was none). */
+/**
+ * Reads hex numbers with or without `0x`; `at` is where the last one ended (where
+ * it started, if there was none).
+ */
 class HexReader {
   at = 0;
   private readonly bytes: Uint8Array;

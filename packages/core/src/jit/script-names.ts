@@ -7,9 +7,11 @@
  *   │  └ tier
  *   └ kind of code: how it came to be compiled, so that one function has several (Eval and JS); LazyCompile and Function before V8 11
  *
- * WebAssembly has its tier at the end, after the function's index: `JS:wasm-function[3]-3-liftoff`, `JS:fib-0-turbofan`.
+ * WebAssembly has its tier at the end, after the function's index:
+ * `JS:wasm-function[3]-3-liftoff`, `JS:fib-0-turbofan`.
  *
- * Newer engines (seen in Node 26) write an `o` before the tier of code that a running loop was moved into (on-stack replacement).
+ * Newer engines (seen in Node 26) write an `o` before the tier of code that a running loop was
+ * moved into (on-stack replacement).
  */
 export interface ScriptName {
   name: string;
@@ -39,7 +41,10 @@ export const TIER_NAMES: Readonly<Record<string, string>> = {
   turbofan: 'TurboFan',
 };
 
-/** V8's markers carry an apostrophe where the code was specialised for one context. A function may be called `o`, too. */
+/**
+ * V8's markers carry an apostrophe where the code was specialised for one context. A
+ * function may be called `o`, too.
+ */
 const KIND_AND_TIER = /^(?:JS|LazyCompile|Function|Eval|Script|Module|Wasm):(?:o(?=[+*]))?([~^+*]?)'?/;
 
 /** Where a source begins after the function's name: both may contain spaces. */

@@ -1,4 +1,7 @@
-/** One entry of the ledger as bytes in a recording: JSON, `{"version":1,"kind":"format-map-full","event":"cycles",...}`. */
+/**
+ * One entry of the ledger as bytes in a recording: JSON,
+ * `{"version":1,"kind":"format-map-full","event":"cycles",...}`.
+ */
 import { LOSS_KINDS, type LossEntry, type LossFacts, type LossKind } from './ledger.ts';
 
 const VERSION = 1;

@@ -1,30 +1,46 @@
 /** Every kind of loss that is told apart, with the unit its count is in. */
 export const LOSS_KINDS = {
-  /** PERF_RECORD_LOST: the ring was full; records of any type were dropped, samples and those of mappings, forks and exits. */
+  /**
+   * PERF_RECORD_LOST: the ring was full; records of any type were dropped, samples and those
+   * of mappings, forks and exits.
+   */
   'ring-full': 'records',
   /**
-   * PERF_RECORD_LOST_SAMPLES of the kernel itself: samples the hardware dropped. The counts of PERF_FORMAT_LOST, which
-   * recorders write as such records too, tell again of full rings and are part of those.
+   * PERF_RECORD_LOST_SAMPLES of the kernel itself: samples the hardware dropped. The counts
+   * of PERF_FORMAT_LOST, which recorders write as such records too, tell again of full
+   * rings and are part of those.
    */
   'lost-samples': 'samples',
   /** Between PERF_RECORD_THROTTLE and UNTHROTTLE: the event was stopped because it interrupted too often. */
   throttled: 'nanoseconds',
   /**
-   * Samples that read counters (`:S`, PERF_FORMAT_TOTAL_TIME_*): for so long the event was wanted and had no counter, because others
-   * took turns. What happened then is in no sample.
+   * Samples that read counters (`:S`, PERF_FORMAT_TOTAL_TIME_*): for so long the event was wanted and had no
+   * counter, because others took turns. What happened then is in no sample.
    */
   multiplexed: 'nanoseconds',
-  /** Samples whose call chain has as many addresses as the kernel allows: it stops there, and outer callers are missing. */
+  /**
+   * Samples whose call chain has as many addresses as the kernel allows: it stops there,
+   * and outer callers are missing.
+   */
   'call-chain-cut': 'samples',
-  /** Samples with a copy of the user's stack (`--call-graph dwarf`), which is not unwound: callers in user code are missing. */
+  /**
+   * Samples with a copy of the user's stack (`--call-graph dwarf`), which is not unwound:
+   * callers in user code are missing.
+   */
   'user-stack-not-unwound': 'samples',
   /** PERF_RECORD_AUX with TRUNCATED, COLLISION or PARTIAL set. */
   'aux-truncated': 'records',
   /** PERF_RECORD_AUX with OVERWRITE set: older trace data was overwritten. */
   'aux-overwritten': 'records',
-  /** OVF packets of a hardware trace: the processor made more than it could write. How much is missing it does not say. */
+  /**
+   * OVF packets of a hardware trace: the processor made more than it could write. How much
+   * is missing it does not say.
+   */
   'trace-overflow': 'overflows',
-  /** Places where a hardware trace could not be followed: code that is not known, bytes that are damaged. What ran there is missing. */
+  /**
+   * Places where a hardware trace could not be followed: code that is not known, bytes that are
+   * damaged. What ran there is missing.
+   */
   'trace-error': 'errors',
   /** Instructions of an exact profile at addresses for which it had no room: they are in its totals only. */
   'profile-full': 'instructions',
@@ -34,31 +50,46 @@ export const LOSS_KINDS = {
   'format-ring-full': 'samples',
   /** A sampling format's program: another stack has the same number in the kernel's table of stacks. */
   'format-stack-collision': 'samples',
-  /** Overflows of an event, by its own count, at which the kernel did not run the format's program: it was reading a map on that CPU. */
+  /**
+   * Overflows of an event, by its own count, at which the kernel did not run the format's program: it
+   * was reading a map on that CPU.
+   */
   'format-skipped': 'samples',
   /**
-   * Time in which user space read a sampling format's maps by system calls: overflows of events whose counts do not tell how
-   * many there were (clocks, events at a frequency, children) were skipped then, on the CPU that read.
+   * Time in which user space read a sampling format's maps by system calls: overflows of events whose
+   * counts do not tell how many there were (clocks, events at a frequency, children) were skipped
+   * then, on the CPU that read.
    */
   'format-map-read': 'nanoseconds',
-  /** Hits of a tracepoint at which the kernel did not run the format's program: BPF was running on that CPU already. */
+  /**
+   * Hits of a tracepoint at which the kernel did not run the format's program: BPF was
+   * running on that CPU already.
+   */
   'format-recursion': 'runs',
   /** From a notification of a sampling format until its counters were resumed: nothing was counted. */
   'format-suspended': 'nanoseconds',
-  /** Overflows of other CPUs and events at the beginning of that time, before their counters were stopped, too. */
+  /**
+   * Overflows of other CPUs and events at the beginning of that time, before their
+   * counters were stopped, too.
+   */
   'format-while-suspended': 'samples',
-  /** A file of a recording of several (`perf record --threads`): what a CPU or thread recorded is missing, whatever it was. */
+  /**
+   * A file of a recording of several (`perf record --threads`): what a CPU or thread recorded
+   * is missing, whatever it was.
+   */
   'file-missing': 'files',
   /**
-   * The file ends inside a record, before its header says that its data ends, or was never finished: the bytes that are no whole
-   * record and, where the header tells, those that are not there.
+   * The file ends inside a record, before its header says that its data ends, or was never finished: the
+   * bytes that are no whole record and, where the header tells, those that are not there.
    */
   'file-truncated': 'bytes',
-  /** The output took no more, of a full disk as a rule: samples that the recorder had, and could not write. */
+  /**
+   * The output took no more, of a full disk as a rule: samples that the recorder had, and could not write.
+   */
   'recorder-stopped': 'samples',
   /**
-   * Processes that began a program with rights that they did not have, or one that they may not read. The kernel takes all
-   * events of a process away at such an exec: the rest of its life is missing.
+   * Processes that began a program with rights that they did not have, or one that they may not read. The
+   * kernel takes all events of a process away at such an exec: the rest of its life is missing.
    */
   'events-taken': 'processes',
 } as const;
@@ -71,7 +102,10 @@ export interface LossEntry {
   event: string | null;
   cpu: number | null;
   tid: number | null;
-  /** Decimal nanoseconds on the recording's clock: after the last good record, up to when the loss was reported. */
+  /**
+   * Decimal nanoseconds on the recording's clock: after the last good record, up to
+   * when the loss was reported.
+   */
   fromNs: string | null;
   toNs: string | null;
   /** Decimal count in `unit`. */
@@ -93,12 +127,15 @@ export interface LossFacts {
 }
 
 /**
- * Beyond this many entries, later losses are merged into the last one of the same kind, event, CPU and thread, or where
- * there is none into one entry of their kind.
+ * Beyond this many entries, later losses are merged into the last one of the same kind, event, CPU and
+ * thread, or where there is none into one entry of their kind.
  */
 const MAX_ENTRIES = 4096;
 
-/** Collects losses in order. Bounded: a recording with a million losses still has a ledger of a few thousand rows. */
+/**
+ * Collects losses in order. Bounded: a recording with a million losses still has a
+ * ledger of a few thousand rows.
+ */
 export class LossLedger {
   private readonly entries: LossEntry[] = [];
   private readonly lastByKey = new Map<string, LossEntry>();
@@ -141,8 +178,9 @@ export class LossLedger {
   }
 
   /**
-   * At the end: what the events' own counts (PERF_FORMAT_LOST) say beyond what LOST records told, as one more full ring. A
-   * LOST record is written before the next record that finds room, so losses at the end have none.
+   * At the end: what the events' own counts (PERF_FORMAT_LOST) say beyond what LOST records told,
+   * as one more full ring. A LOST record is written before the next record that finds room, so
+   * losses at the end have none.
    */
   addUntold(toldByRecords: bigint, counted: bigint, events: readonly string[]): void {
     if (counted <= toldByRecords) return;

@@ -10,7 +10,9 @@ export interface Mapping {
   buildId: string;
   /** Process that made the mapping; -1 for the kernel. */
   pid: number;
-  /** Set for code that has a name of its own (BPF programs, trampolines): the whole mapping is this function. */
+  /**
+   * Set for code that has a name of its own (BPF programs, trampolines): the whole mapping is this function.
+   */
   symbol: string | null;
   /** For the user of the machine to keep what it knows of the binary; -1 at first. Shared by cut parts. */
   binary: number;

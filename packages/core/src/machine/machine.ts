@@ -43,8 +43,8 @@ export class Process {
   readonly pid: number;
   readonly maps = new AddressSpace();
   /**
-   * The program before the last exec, until code of the new one was seen to run: samples inside execve still have the call
-   * chain of who called it.
+   * The program before the last exec, until code of the new one was seen to run: samples inside execve still
+   * have the call chain of who called it.
    */
   formerMaps: AddressSpace | null = null;
   /** An exec was seen and nothing has been mapped since: what is mapped now is the old program's. */
@@ -76,7 +76,9 @@ export class Thread {
   /** The name at the moment; `:TID` until a record gives one. */
   comm: string;
   hasComm = false;
-  /** For the user of the machine to keep what it made of the thread; -1 at first and after a change of name. */
+  /**
+   * For the user of the machine to keep what it made of the thread; -1 at first and after a change of name.
+   */
   profileRow = -1;
   profileComm = -1;
 
@@ -91,7 +93,9 @@ export class Thread {
 export class Machine {
   readonly kernel = new AddressSpace();
   readonly guestKernel = new AddressSpace();
-  /** The kernel's own image: reference symbol and its address at recording time, from the first kernel map. */
+  /**
+   * The kernel's own image: reference symbol and its address at recording time, from the first kernel map.
+   */
   kernelReference: { symbol: string; address: number } | null = null;
   private readonly processes = new Map<number, Process>();
   private readonly threads = new Map<number, Thread>();
@@ -106,7 +110,10 @@ export class Machine {
     return process;
   }
 
-  /** The thread, made where it is new. Thread ids are reused: a thread that shows up in another process is a new one. */
+  /**
+   * The thread, made where it is new. Thread ids are reused: a thread that shows up in
+   * another process is a new one.
+   */
   thread(pid: number, tid: number): Thread {
     const last = this.lastThread;
     if (last !== null && last.tid === tid && last.process.pid === pid) return last;
@@ -116,7 +123,8 @@ export class Machine {
       // A thread of a named process starts with its leader's name.
       const leader = this.threads.get(pid);
       if (leader?.hasComm === true && leader.process.pid === pid) thread.comm = leader.comm;
-      // Also where a task that ends has lost its tid and still has its pid: perf looks threads up by tid alone.
+      // Also where a task that ends has lost its tid and still has its pid: perf looks
+      // threads up by tid alone.
       if (tid === 0) thread.comm = 'swapper';
       if (this.threads.size < MAX_THREADS) this.threads.set(tid, thread);
     }
@@ -185,7 +193,9 @@ export class Machine {
     process.maps.add(mapping);
   }
 
-  /** `[kernel.kallsyms]_text` names the kernel image and the symbol whose address stands in its page offset. */
+  /**
+   * `[kernel.kallsyms]_text` names the kernel image and the symbol whose address stands in its page offset.
+   */
   private kernelMap(mapping: Mapping, space: AddressSpace, isHost: boolean): void {
     const image = /^(\[(?:kernel|guest\.kernel)\.kallsyms(?:\.\d+)?\])(.*)$/.exec(mapping.path);
     if (image !== null) {

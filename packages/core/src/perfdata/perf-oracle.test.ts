@@ -18,7 +18,8 @@ import {
   writePerfData,
 } from './index.ts';
 
-// The installed perf reads what is written here, and prints the same for a rewritten recording as for the original.
+// The installed perf reads what is written here, and prints the same for a rewritten
+// recording as for the original.
 const folder = new TemporaryFolder();
 after(() => folder.remove());
 
@@ -217,8 +218,8 @@ test('a real recording, read and written again, is the same to perf', { skip: no
     const before = perf([...args, '-i', recordedPath]);
     const again = perf([...args, '-i', path]);
     assert.ok(before.stdout.length > 100 || args[0] === 'buildid-list', args.join(' '));
-    // From one run of perf to the next rows of equal share stand in any order, aliases of one address may take turns,
-    // and a tip of the day is drawn.
+    // From one run of perf to the next rows of equal share stand in any order, aliases of one address may
+    // take turns, and a tip of the day is drawn.
     const rows = (text: string) =>
       args[0] === 'report'
         ? lines(text)

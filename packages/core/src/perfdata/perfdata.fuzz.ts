@@ -28,10 +28,13 @@ import {
   parseTracingData,
 } from './index.ts';
 
-// Walk everything in damaged bytes: nothing is thrown but FormatError and CounterpointError, nothing loops, and no more
-// is made of the bytes than they hold.
+// Walk everything in damaged bytes: nothing is thrown but FormatError and CounterpointError, nothing loops,
+// and no more is made of the bytes than they hold.
 
-/** Files of the corpus up to this size are taken whole, longer ones cut: a case should take a millisecond, not a second. */
+/**
+ * Files of the corpus up to this size are taken whole, longer ones cut: a case should
+ * take a millisecond, not a second.
+ */
 const MAX_INPUT = 64 << 10;
 /** What all cases together may hold at most; the inputs are some megabytes. */
 const MAX_RESIDENT_KB = 1 << 20;
@@ -42,7 +45,10 @@ let input: Uint8Array = new Uint8Array();
 const headerWord: Mutation = (bytes, random) =>
   setWord(bytes, random, 0, Math.min(bytes.length, FILE_HEADER_SIZE + 200));
 
-/** The header of a record: its type or its size. Records are found from the data section's offset, or after a pipe's header. */
+/**
+ * The header of a record: its type or its size. Records are found from the data section's
+ * offset, or after a pipe's header.
+ */
 const recordHeader: Mutation = (bytes, random) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < FILE_HEADER_SIZE) return bytes;

@@ -105,8 +105,8 @@ export const ZEN_CACHE: readonly (readonly [number, number, number, number])[] =
 ];
 
 /**
- * Family 15h: which counters know an event, by the upper half of its low byte (linux arch/x86/events/amd/core.c, from
- * the BKDG). Masks of counters; 0: counted by the northbridge PMU, not here.
+ * Family 15h: which counters know an event, by the upper half of its low byte (linux
+ * arch/x86/events/amd/core.c, from the BKDG). Masks of counters; 0: counted by the northbridge PMU, not here.
  */
 export const F15H_BY_UNIT: readonly number[] = [
   0x38, 0x38, 0x3f, 0x3f, 0x3f, 0x3f, 0x07, 0x07, 0x07, 0x07, 0, 0, 0x3f, 0x07, 0, 0,

@@ -25,7 +25,9 @@ import {
 
 const VENDORS = new Set(['AuthenticAMD', 'HygonGenuine']);
 
-/** AMD's core counters, K8 to Zen. The older families are described as far as the kernel's generic events go. */
+/**
+ * AMD's core counters, K8 to Zen. The older families are described as far as the kernel's generic events go.
+ */
 export const amdCore: PmuFamily = {
   name: 'amd-core',
   matches: ({ architecture, vendor, family }) =>
@@ -67,8 +69,8 @@ function eventRows(identity: CpuIdentity): readonly EventRow[] {
 }
 
 /**
- * How many: CPUID 0x80000022 says (PerfMonV2: EBX bits 3-0, EAX bit 0); before that six with the core extension
- * (CPUID 0x80000001 ECX bit 23, `perfctr_core` in /proc/cpuinfo), four without.
+ * How many: CPUID 0x80000022 says (PerfMonV2: EBX bits 3-0, EAX bit 0); before that six with the core
+ * extension (CPUID 0x80000001 ECX bit 23, `perfctr_core` in /proc/cpuinfo), four without.
  */
 function countCounters(identity: CpuIdentity): { count: number; version: number; notes: string[] } {
   const leaf = identity.cpuid.get(cpuidKey(0x8000_0022));

@@ -1,6 +1,6 @@
 /**
- * Arm ARM (DDI 0487), "PMU events and event numbers": the architectural and the common microarchitectural events.
- * Names are the manual's; sysfs has them in lower case.
+ * Arm ARM (DDI 0487), "PMU events and event numbers": the architectural and the common microarchitectural
+ * events. Names are the manual's; sysfs has them in lower case.
  */
 import type { EventRow } from './build.ts';
 import {

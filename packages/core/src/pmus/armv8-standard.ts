@@ -2,8 +2,8 @@ import { ARMV8_EVENTS } from './armv8-facts.ts';
 import { ARMV8_RECOMMENDED_ROWS } from './generated/facts.ts';
 
 /**
- * Arm ARM, "Recommended IMPLEMENTATION DEFINED events": a core need not have them, so they are in no model; tables name
- * them without their code.
+ * Arm ARM, "Recommended IMPLEMENTATION DEFINED events": a core need not have them, so they are in no model;
+ * tables name them without their code.
  */
 export const ARMV8_RECOMMENDED = ARMV8_RECOMMENDED_ROWS;
 

@@ -20,13 +20,16 @@ import type {
   PmuModel,
 } from './types.ts';
 
-/** PMCR_EL0.N of every core that Arm licenses in its usual configuration; the architecture allows up to 31. */
+/**
+ * PMCR_EL0.N of every core that Arm licenses in its usual configuration; the architecture allows up to 31.
+ */
 const USUAL_COUNTERS = 6;
 /** The cycle counter's number in the registers of overflow and enabling. */
 const CYCLE_COUNTER = 31;
 
 /**
- * Armv8 PMUv3: PMCR.N event counters of 32 bits (64 with FEAT_PMUv3p5), and a 64-bit cycle counter beside them.
+ * Armv8 PMUv3: PMCR.N event counters of 32 bits (64 with FEAT_PMUv3p5), and a
+ * 64-bit cycle counter beside them.
  *
  *   counters   0   1 | 2   3 | 4   5 | cycles
  *             low high                          `long` on 32-bit counters: the odd one counts the even one's overflows
@@ -96,7 +99,9 @@ function armCounters({ kernelLog }: CpuIdentity, notes: string[]): CounterDescri
   ];
 }
 
-/** drivers/perf/arm_pmuv3.c, armv8pmu_get_event_idx: cycles prefer their own counter, which has no threshold. */
+/**
+ * drivers/perf/arm_pmuv3.c, armv8pmu_get_event_idx: cycles prefer their own counter, which has no threshold.
+ */
 function requirement(
   { config, config1 }: EventWords,
   counters: readonly CounterDescription[],

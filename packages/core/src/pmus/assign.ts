@@ -51,8 +51,9 @@ interface Group {
 const WATCHDOG = 'the NMI watchdog';
 
 /**
- * Which counter each event will be on, as the kernel would schedule them on an otherwise idle PMU: pinned groups first,
- * then the others in turns, each group whole or not at all. A group that never can be counted says why.
+ * Which counter each event will be on, as the kernel would schedule them on an otherwise idle PMU:
+ * pinned groups first, then the others in turns, each group whole or not at all. A group that
+ * never can be counted says why.
  */
 export function assignCounters(model: PmuModel, events: readonly PlannedEvent[]): CounterPlan {
   const needs = events.map(({ attr }) => needOf(model, attr));
@@ -93,7 +94,10 @@ export function assignCounters(model: PmuModel, events: readonly PlannedEvent[])
   };
 }
 
-/** The counter that an event is really on, by `perf_event_mmap_page.index`; `null`: it is on none now, or on one not described. */
+/**
+ * The counter that an event is really on, by `perf_event_mmap_page.index`; `null`: it is on none
+ * now, or on one not described.
+ */
 export function counterAtPageIndex(model: PmuModel, index: number): CounterDescription | null {
   if (index === 0) return null;
   return model.counters.find(({ pageIndex }) => pageIndex === index) ?? null;

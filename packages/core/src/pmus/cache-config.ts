@@ -1,4 +1,7 @@
-/** Numbers of the generic events (linux/perf_event.h `perf_hw_id`, `perf_hw_cache_id`); names are in `abi/events`. */
+/**
+ * Numbers of the generic events (linux/perf_event.h `perf_hw_id`,
+ * `perf_hw_cache_id`); names are in `abi/events`.
+ */
 
 export const HW_CYCLES = 0;
 export const HW_INSTRUCTIONS = 1;

@@ -7,8 +7,9 @@ export type CpuInfo = Pick<
 >;
 
 /**
- * The block of one CPU in /proc/cpuinfo (the first one where that CPU is not there, or the lines of all, as on POWER).
- * Keys differ by architecture: `cpu family` on x86, `CPU implementer` … on Arm, `cpu` on POWER, `cpu model` on MIPS.
+ * The block of one CPU in /proc/cpuinfo (the first one where that CPU is not there, or the lines of
+ * all, as on POWER). Keys differ by architecture: `cpu family` on x86, `CPU implementer` … on Arm,
+ * `cpu` on POWER, `cpu model` on MIPS.
  */
 export function parseCpuInfo(text: string, cpu = 0): CpuInfo {
   const blocks = text.split(/\n\s*\n/).map(readBlock);
@@ -39,7 +40,10 @@ function wholeNumber(text: string | undefined): number | null {
   return text !== undefined && /^(?:\d{1,9}|0x[\da-f]{1,8})$/i.test(text) ? Number(text) : null;
 }
 
-/** MIDR_EL1 from its parts: implementer 31-24 | variant 23-20 | architecture 19-16 (0xf) | part 15-4 | revision 3-0. */
+/**
+ * MIDR_EL1 from its parts: implementer 31-24 | variant 23-20 | architecture 19-16
+ * (0xf) | part 15-4 | revision 3-0.
+ */
 function midrOf(value: (key: string) => string | undefined): number | null {
   const implementer = wholeNumber(value('CPU implementer'));
   const part = wholeNumber(value('CPU part'));
@@ -56,7 +60,9 @@ function midrOf(value: (key: string) => string | undefined): number | null {
   );
 }
 
-/** Lines of the kernel log in which drivers say how many counters they found: [pattern, what its number is]. */
+/**
+ * Lines of the kernel log in which drivers say how many counters they found: [pattern, what its number is].
+ */
 type Reading = readonly [RegExp, (found: RegExpExecArray) => Partial<KernelCounterReport>];
 
 const READINGS: readonly Reading[] = [

@@ -4,8 +4,9 @@ import type { EventDescription, EventRequirement, EventWords, PmuModel } from '.
 import type { VendorEvent } from './vendor-types.ts';
 
 /**
- * A model with a vendor's events: they can be looked up by name, and a raw event with the code of one is bound to the
- * counters that its table names. Events of other PMUs, and those whose terms this PMU does not have, are left out.
+ * A model with a vendor's events: they can be looked up by name, and a raw event with the code of
+ * one is bound to the counters that its table names. Events of other PMUs, and those whose terms
+ * this PMU does not have, are left out.
  */
 export function withVendorEvents(model: PmuModel, vendorEvents: readonly VendorEvent[]): PmuModel {
   const places = new Map<bigint, EventRequirement['places']>();
@@ -43,8 +44,9 @@ export function withVendorEvents(model: PmuModel, vendorEvents: readonly VendorE
 }
 
 /**
- * Fewer places than the family allows; `null` where the table does not restrict, or names no counter that is there.
- * What is on a fixed counter the family knows itself: the code of such an event is also counted by general ones.
+ * Fewer places than the family allows; `null` where the table does not restrict, or names no counter
+ * that is there. What is on a fixed counter the family knows itself: the code of such an event is
+ * also counted by general ones.
  */
 function narrow(
   model: PmuModel,

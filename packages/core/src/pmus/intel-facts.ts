@@ -1,4 +1,7 @@
-/** Intel SDM vol. 3B, "Performance Monitoring": architectural events and fixed counters. Imports no facts of others. */
+/**
+ * Intel SDM vol. 3B, "Performance Monitoring": architectural events and fixed
+ * counters. Imports no facts of others.
+ */
 import { INTEL_ARCHITECTURAL_ROWS } from './generated/facts.ts';
 import { type TermLayout, term } from './term-layout.ts';
 
@@ -78,7 +81,10 @@ export const INTEL_FIXED_EVENTS: readonly FixedEvent[] = [
   { name: 'retiring', codes: [0x02c2, 0x0700], ownName: null, unit: 'slots', description: '' },
 ];
 
-/** Fractions in MSR PERF_METRICS (8 bits each); `umask` as Linux numbers them, `sysfsName` where it shows them. */
+/**
+ * Fractions in MSR PERF_METRICS (8 bits each); `umask` as Linux numbers them,
+ * `sysfsName` where it shows them.
+ */
 export const INTEL_METRIC_EVENTS: readonly {
   readonly umask: number;
   readonly name: string;

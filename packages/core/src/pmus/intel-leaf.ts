@@ -21,8 +21,8 @@ export interface IntelCounters {
  *   ECX  version 5: bit n set: fixed counter n is there
  *   EDX  15 any-thread gone | 12 width 5 | 4 fixed counters from 0 on 0   (version 2)
  *
- * Leaf 0x23 (version 6): EAX of subleaf 0 says which subleaves there are; subleaf 1 has EAX and EBX as maps of general
- * and fixed counters; subleaf 3 has EAX as a map of events, where a set bit means present.
+ * Leaf 0x23 (version 6): EAX of subleaf 0 says which subleaves there are; subleaf 1 has EAX and EBX as maps
+ * of general and fixed counters; subleaf 3 has EAX as a map of events, where a set bit means present.
  */
 export function readIntelCounters(identity: CpuIdentity): IntelCounters {
   const leaf = identity.cpuid.get(cpuidKey(0xa));
@@ -70,8 +70,8 @@ const NONE: Omit<IntelCounters, 'version' | 'notes'> = {
 };
 
 /**
- * CPUID not readable: the kernel's log, or what sysfs lets one conclude. `slots` is only there with fixed counter 3,
- * and every core that has that one has eight general counters (Ice Lake and later).
+ * CPUID not readable: the kernel's log, or what sysfs lets one conclude. `slots` is only there with fixed
+ * counter 3, and every core that has that one has eight general counters (Ice Lake and later).
  */
 function assumedCounters(identity: CpuIdentity): IntelCounters {
   const log = identity.kernelLog;

@@ -30,14 +30,17 @@ import type {
 const RDPMC_FIXED = 1 << 30;
 
 /**
- * Bits of `config` beyond event and umask: edge 18, any 21, inv 23, cmask 24-31, in a transaction 32 and 33, eq 36,
- * more umask 40-47. (pc 19 the kernel ignores.)
+ * Bits of `config` beyond event and umask: edge 18, any 21, inv 23, cmask 24-31, in a transaction 32 and 33,
+ * eq 36, more umask 40-47. (pc 19 the kernel ignores.)
  */
 const QUALIFIERS = 0xff13_ffa4_0000n;
 
 const SLOTS = { config: 0x0400n, name: 'slots' };
 
-/** Events whose second register (config1) is shared by all counters: [event, umask or null for any, name, registers]. */
+/**
+ * Events whose second register (config1) is shared by all counters: [event, umask or
+ * null for any, name, registers].
+ */
 const SHARED_REGISTERS: readonly (readonly [number, number | null, string, number])[] = [
   [0xb7, null, 'offcore-response', 2],
   [0xbb, null, 'offcore-response', 2],
@@ -48,9 +51,10 @@ const SHARED_REGISTERS: readonly (readonly [number, number | null, string, numbe
 ];
 
 /**
- * Intel's architectural performance monitoring: what every Intel core since 2006 says of itself in CPUID leaf 0xA
- * (and from version 6 on in leaf 0x23). Events of one model, and counters that only some of them know, come from the
- * vendor's table (`vendor-json.ts`, `extend.ts`); without it a raw event is taken to be known by every general counter.
+ * Intel's architectural performance monitoring: what every Intel core since 2006 says of itself in CPUID
+ * leaf 0xA (and from version 6 on in leaf 0x23). Events of one model, and counters that only some of them
+ * know, come from the vendor's table (`vendor-json.ts`, `extend.ts`); without it a raw event is taken to be
+ * known by every general counter.
  */
 export const intelArchitectural: PmuFamily = {
   name: 'intel-architectural',
@@ -105,8 +109,9 @@ function metricCounter(number: number, what: string): CounterDescription {
 }
 
 /**
- * Fixed counters count one event each, without edge, inversion or threshold. Codes with event byte 0 stand for fixed
- * counters only (linux arch/x86/events/intel/core.c, FIXED_EVENT_CONSTRAINT); no general counter knows them.
+ * Fixed counters count one event each, without edge, inversion or threshold. Codes with event
+ * byte 0 stand for fixed counters only (linux arch/x86/events/intel/core.c,
+ * FIXED_EVENT_CONSTRAINT); no general counter knows them.
  */
 function requirement(event: EventWords, counters: readonly CounterDescription[]): EventRequirement {
   const code = Number(event.config & 0xffffn);

@@ -19,8 +19,8 @@ export type Match =
   | { readonly kind: 'undecided' };
 
 /**
- * Put each event on counters of its own, or say which events are in each other's way. Exact: events that take one
- * counter are matched by augmenting paths (Kuhn), over every way of placing those that take two.
+ * Put each event on counters of its own, or say which events are in each other's way. Exact: events that take
+ * one counter are matched by augmenting paths (Kuhn), over every way of placing those that take two.
  *
  *   event     A    B    C          A moves over so that C fits:
  *             | \  |    |            A: 1 -> 0
@@ -57,8 +57,8 @@ function registerConflict(requirements: readonly EventRequirement[]): Match | nu
 }
 
 /**
- * Leave out every event without which the rest still does not fit: what remains is the reason. Should that search take
- * too long, the reason names more events than it had to.
+ * Leave out every event without which the rest still does not fit: what remains is the reason. Should that
+ * search take too long, the reason names more events than it had to.
  */
 function smallestConflict(requirements: readonly EventRequirement[]): Match {
   const steps = { left: MOST_STEPS };

@@ -60,7 +60,9 @@ const I6X00: readonly (readonly [number, number, Parity])[] = [
   [HW_BRANCH_MISSES, 0x16, 'both'],
 ];
 
-/** linux arch/mips/kernel/perf_event_mipsxx.c: maps of generic events and the reading of raw codes, by core. */
+/**
+ * linux arch/mips/kernel/perf_event_mipsxx.c: maps of generic events and the reading of raw codes, by core.
+ */
 const CORES: readonly Core[] = [
   { pattern: /I6[45]00/i, title: 'MIPS I6400/I6500', oddBit: 0, both: [], generic: I6X00 },
   { pattern: /P[56]600/i, title: 'MIPS P5600/P6600', oddBit: 0x100, both: [0, 1], generic: WIDE },
@@ -86,8 +88,9 @@ const WORDS: ReadonlyMap<number, readonly [name: string, unit: string, descripti
 ]);
 
 /**
- * MIPS cores have two or four counters; mostly, events with odd numbers of counter differ from those with even ones:
- * a raw code is the event, with one bit more for "odd". There are no formats in sysfs: codes are given as `rNN`.
+ * MIPS cores have two or four counters; mostly, events with odd numbers of counter differ from those
+ * with even ones: a raw code is the event, with one bit more for "odd". There are no formats in
+ * sysfs: codes are given as `rNN`.
  */
 export const mips: PmuFamily = {
   name: 'mips',

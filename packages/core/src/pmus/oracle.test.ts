@@ -15,7 +15,8 @@ import { ARMV8_RECOMMENDED } from './armv8-standard.ts';
 import { describePmu } from './families.ts';
 import { SBI_FIRMWARE_EVENTS, sbiCacheEvent, sbiGeneralEvent } from './riscv-sbi.ts';
 
-// Our tables against others' own: libpfm4 (Debian: libpfm4) and the headers of the kernel (linux-headers-*-common).
+// Our tables against others' own: libpfm4 (Debian: libpfm4) and the headers of the
+// kernel (linux-headers-*-common).
 
 /** The code that libpfm4 gives an event of a PMU that need not be here; `null`: it does not know it. */
 function openPfm(): ((event: string) => bigint | null) | string {
@@ -83,7 +84,8 @@ test('events of all Zen cores have libpfm4’s codes on each of them', { skip },
   ] as const) {
     for (const { vendorName, config } of describePmu(identity)!.events) {
       for (const pmu of pmus) {
-        // What was called a micro-operation until Zen 2 is an operation since, and only the names of masks changed.
+        // What was called a micro-operation until Zen 2 is an operation since, and only the
+        // names of masks changed.
         const renamed = vendorName!.replace('RETIRED_UOPS', 'RETIRED_OPS');
         const theirs = pfmSelect(`${pmu}::${vendorName}`) ?? pfmSelect(`${pmu}::${renamed}`);
         assert.notEqual(theirs, null, `${pmu} has ${vendorName}`);

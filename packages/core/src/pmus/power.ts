@@ -128,7 +128,8 @@ const WORDS: ReadonlyMap<number, readonly [unit: string, description: string]> =
 ]);
 
 /**
- * POWER8 to POWER10: six 32-bit counters. 1 to 4 are programmed; 5 counts instructions, 6 cycles, both always.
+ * POWER8 to POWER10: six 32-bit counters. 1 to 4 are programmed; 5 counts
+ * instructions, 6 cycles, both always.
  *
  *   code  … | pmc 19-16 | unit 15-12 | combine 11-10 | 9 | mark 8 | pmcxsel 7-0
  */

@@ -46,7 +46,8 @@ export function needOf(model: PmuModel, { type, config, config1 }: CountedAttr):
 function genericNeed(model: PmuModel, type: number, number: number, config1: bigint): Need {
   const isCache = type === PERF_TYPE_HW_CACHE;
   if (isCache && model.cache === null) {
-    // The kernel knows which event it is; of those none is bound to a counter on the models it describes by itself.
+    // The kernel knows which event it is; of those none is bound to a counter on the
+    // models it describes by itself.
     const places = model.counters.flatMap(({ kind }, position) => (kind === 'general' ? [[position]] : []));
     const refusal = 'this CPU has no performance counters';
     return { kind: 'counter', requirement: places.length > 0 ? { places } : { places, refusal }, config: 0n };

@@ -43,8 +43,8 @@ export function sbiCacheEvent(cache: number, operation: number, result: number):
 }
 
 /**
- * Events of these two kinds have no raw code on Linux: the kernel hands the SBI's number over itself. In a model they
- * stand above all raw codes, which have 48 bits.
+ * Events of these two kinds have no raw code on Linux: the kernel hands the SBI's number over itself. In a
+ * model they stand above all raw codes, which have 48 bits.
  */
 const SBI_NUMBER = 1n << 48n;
 

@@ -20,8 +20,8 @@ export interface Turns<Group> {
 const MOST_TURNS = 512;
 
 /**
- * The kernel's rotation (kernel/events/core.c), one turn a timer tick: pinned groups always; then the others in line
- * until the first that does not fit; then whoever was counted first goes to the end of the line.
+ * The kernel's rotation (kernel/events/core.c), one turn a timer tick: pinned groups always; then the others
+ * in line until the first that does not fit; then whoever was counted first goes to the end of the line.
  *
  *   line  [A B C D]  counted: A B   ->  [B C D A]  counted: B C   ->  [C D A B] …
  */

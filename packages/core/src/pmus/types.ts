@@ -1,4 +1,7 @@
-/** What is known of a machine's CPUs (plain data that a host collects), and what a family says of their counters. */
+/**
+ * What is known of a machine's CPUs (plain data that a host collects), and what a
+ * family says of their counters.
+ */
 
 export interface CpuidRegisters {
   readonly eax: number;
@@ -97,8 +100,8 @@ export interface EventWords {
 /** Where one event can be counted. */
 export interface EventRequirement {
   /**
-   * Alternatives, the preferred first; each is the set of counters (positions in `PmuModel.counters`) that the event
-   * then takes together. Empty: no counter can count it, and `refusal` says why.
+   * Alternatives, the preferred first; each is the set of counters (positions in `PmuModel.counters`) that
+   * the event then takes together. Empty: no counter can count it, and `refusal` says why.
    */
   readonly places: readonly (readonly number[])[];
   readonly refusal?: string;
@@ -126,7 +129,9 @@ export interface PmuModel {
   readonly generic: ReadonlyMap<number, bigint>;
   /** The same for PERF_TYPE_HW_CACHE; `null`: the kernel's table is per model and not described here. */
   readonly cache: ReadonlyMap<number, bigint> | null;
-  /** What the kernel's NMI watchdog counts while it is on; `null`: it is off, or holds none of these counters. */
+  /**
+   * What the kernel's NMI watchdog counts while it is on; `null`: it is off, or holds none of these counters.
+   */
   readonly watchdog: bigint | null;
   requirementOf(event: EventWords): EventRequirement;
   /** What had to be assumed, and why. */

@@ -32,8 +32,8 @@ export function eventName(value: unknown): string | null {
 }
 
 /**
- * A number as the tables write them: `"0x3C"`, `"60"`, `60`. `null`: absent or empty. A value that is none is a problem,
- * and `undefined`.
+ * A number as the tables write them: `"0x3C"`, `"60"`, `60`. `null`: absent or empty. A value that is none
+ * is a problem, and `undefined`.
  */
 export function numberField(
   fields: Fields,

@@ -3,7 +3,9 @@ import { ProblemList, type VendorProblem } from './vendor-types.ts';
 
 /** A row of `mapfile.csv`: which table is for which CPUs. */
 export interface MapRow {
-  /** `GenuineIntel-6-55-[01234]`, `AuthenticAMD-25-…`, `0x00000000410fd0c0`: an extended regular expression. */
+  /**
+   * `GenuineIntel-6-55-[01234]`, `AuthenticAMD-25-…`, `0x00000000410fd0c0`: an extended regular expression.
+   */
   readonly pattern: string;
   readonly version: string;
   readonly file: string;
@@ -62,7 +64,10 @@ export function matchMapFile(map: VendorMap, identity: CpuIdentity): readonly Ma
   });
 }
 
-/** The names that tables know a CPU by: x86 with and without its stepping; Arm's MIDR without variant and revision. */
+/**
+ * The names that tables know a CPU by: x86 with and without its stepping; Arm's MIDR
+ * without variant and revision.
+ */
 export function cpuNames({ vendor, family, model, stepping, midr }: CpuIdentity): string[] {
   if (midr !== null) return [`0x${((midr & 0xff0f_fff0) >>> 0).toString(16).padStart(16, '0')}`];
   if (vendor === null || family === null || model === null) return [];
@@ -74,7 +79,10 @@ function hybridRole(pmu: string): string | null {
   return pmu === 'cpu_core' ? 'Core' : pmu === 'cpu_atom' ? 'Atom' : null;
 }
 
-/** Only what such tables use, so that no pattern can take long: at most three repetitions, each of one character. */
+/**
+ * Only what such tables use, so that no pattern can take long: at most three
+ * repetitions, each of one character.
+ */
 function compilePattern(pattern: string): RegExp | null {
   const plain = pattern.replaceAll('[:digit:]', '0-9').replaceAll('[:xdigit:]', '0-9A-Fa-f');
   if (plain === '' || plain.length > 300 || !/^[\w\-[\]()|.+*]+$/.test(plain)) return null;

@@ -22,7 +22,9 @@ const SIMPLE_TERMS: readonly (readonly [readonly string[], string])[] = [
   [['FCMask'], 'fc_mask'],
 ];
 
-/** The register beside an event (`MSRIndex`) and the term of its value (linux tools/perf, arch/x86 `format/`). */
+/**
+ * The register beside an event (`MSRIndex`) and the term of its value (linux tools/perf, arch/x86 `format/`).
+ */
 const MSR_TERMS: ReadonlyMap<bigint, string> = new Map([
   [0x3f6n, 'ldlat'],
   [0x1a6n, 'offcore_rsp'],
@@ -50,8 +52,8 @@ const UNIT_PMUS: ReadonlyMap<string, string> = new Map([
 const CORE_UNITS = new Set(['', 'CORE', 'CPU']);
 
 /**
- * Codes with event byte 0 stand for a fixed counter. For these two the kernel knows the architectural code only, which
- * it puts on the same fixed counter.
+ * Codes with event byte 0 stand for a fixed counter. For these two the kernel knows the architectural code
+ * only, which it puts on the same fixed counter.
  */
 const FIXED_CODES: ReadonlyMap<bigint, bigint> = new Map([
   [0x01n, 0xc0n],
@@ -196,7 +198,10 @@ function readFilter(fields: Fields, place: string, terms: TermValue[], problems:
   return true;
 }
 
-/** `0,1,2,3`; `Fixed counter 1`; in perf's tables fixed counters are 32 and up. Uncore tables have a `FIXED` without number. */
+/**
+ * `0,1,2,3`; `Fixed counter 1`; in perf's tables fixed counters are 32 and up. Uncore tables
+ * have a `FIXED` without number.
+ */
 function readCounters(
   fields: Fields,
   place: string,

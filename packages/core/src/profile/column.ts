@@ -1,4 +1,7 @@
-/** Growable typed arrays. `data` may be longer than `length`; `view()` is what is filled (borrowed until the next push). */
+/**
+ * Growable typed arrays. `data` may be longer than `length`; `view()` is what is filled
+ * (borrowed until the next push).
+ */
 
 export class Int32Column {
   data: Int32Array<ArrayBuffer>;

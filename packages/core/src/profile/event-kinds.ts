@@ -1,6 +1,9 @@
 /** What an event's name says of its samples. A name may carry modifiers: `cpu-clock:u`. */
 
-/** Clocks, perf's own off-CPU time and ours, and the scheduler's tracepoints that count what they measure: their weight is time. */
+/**
+ * Clocks, perf's own off-CPU time and ours, and the scheduler's tracepoints that count what they
+ * measure: their weight is time.
+ */
 const TIME_EVENT =
   /^(?:cpu-clock|task-clock|offcpu-time|sched:sched_stat_(?:sleep|wait|iowait|blocked|runtime))(?::|$)/;
 const OFF_CPU_EVENT = /^offcpu-time(?::|$)/;

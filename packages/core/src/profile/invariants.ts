@@ -1,7 +1,9 @@
 import type { Int32Column } from './column.ts';
 import { NONE, type Profile } from './profile.ts';
 
-/** Throws where a table refers outside another, a parent comes after its child, or columns differ in length. */
+/**
+ * Throws where a table refers outside another, a parent comes after its child, or columns differ in length.
+ */
 export function assertTableInvariants(profile: Profile): void {
   const { binaries, events, frames, jitCode, samples, stacks, strings, symbols, threads } = profile;
   sameLength('symbols', symbols.length, [symbols.binary]);

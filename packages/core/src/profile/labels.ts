@@ -13,7 +13,10 @@ export function frameName(profile: Profile, frame: number): string {
   return `0x${toHex(lo, hi).padStart(16, '0')}`;
 }
 
-/** What the runtime or the file calls a frame's code: of a JIT compiler's copies each its own. Null where it has no symbol. */
+/**
+ * What the runtime or the file calls a frame's code: of a JIT compiler's copies each its
+ * own. Null where it has no symbol.
+ */
 export function recordedName({ frames, jitCode, strings, symbols }: Profile, frame: number): string | null {
   const code = frames.jitCode.at(frame);
   if (code !== NONE) return strings.get(jitCode.recordedName.at(code));

@@ -10,7 +10,10 @@ export const NONE = -1;
 export type BinaryKind = 'user' | 'kernel' | 'module' | 'vdso' | 'jit' | 'unknown';
 
 export interface Binary {
-  /** Full path as the recording names it; `[kernel.kallsyms]`, `[vdso]`, `[JIT] tid 12`, `[unknown]` where there is none. */
+  /**
+   * Full path as the recording names it; `[kernel.kallsyms]`, `[vdso]`, `[JIT] tid 12`,
+   * `[unknown]` where there is none.
+   */
   path: string;
   /** What reports print: the last part of the path. */
   name: string;
@@ -19,7 +22,9 @@ export interface Binary {
   kind: BinaryKind;
 }
 
-/** The CPU mode of a frame, as the kernel reports it (`PERF_RECORD_MISC_CPUMODE_MASK`, callchain contexts). */
+/**
+ * The CPU mode of a frame, as the kernel reports it (`PERF_RECORD_MISC_CPUMODE_MASK`, callchain contexts).
+ */
 export const MODE_UNKNOWN = 0;
 export const MODE_KERNEL = 1;
 export const MODE_USER = 2;
@@ -37,11 +42,17 @@ export interface ProfileEvent {
   samples: number;
   /** Sum of periods, exact. */
   sumPeriod: bigint;
-  /** What the kernel says it dropped of this event, where it says so: samples, and its records of mappings, forks and exits. */
+  /**
+   * What the kernel says it dropped of this event, where it says so: samples, and its records
+   * of mappings, forks and exits.
+   */
   lost: bigint;
 }
 
-/** (symbol name, binary): one row per function. Copies of a function that a JIT compiler made are one function. */
+/**
+ * (symbol name, binary): one row per function. Copies of a function that a JIT
+ * compiler made are one function.
+ */
 export class SymbolTable {
   /** Index into `Profile.strings`, already demangled. */
   readonly name = new Int32Column();
@@ -70,13 +81,16 @@ export class FrameTable {
 }
 
 /**
- * Code that a JIT compiler made: one row per copy of a function. A function is compiled again and again, by several compilers; its
- * copies share their row of `Profile.symbols`.
+ * Code that a JIT compiler made: one row per copy of a function. A function is compiled again and again, by
+ * several compilers; its copies share their row of `Profile.symbols`.
  */
 export class JitCodeTable {
   /** The name that the runtime gave the copy, tier and all; index into `Profile.strings`. */
   readonly recordedName = new Int32Column();
-  /** V8's mark of a compiler or another runtime's word, index into `Profile.strings`; an empty text where nothing is known. */
+  /**
+   * V8's mark of a compiler or another runtime's word, index into `Profile.strings`; an empty
+   * text where nothing is known.
+   */
   readonly tier = new Int32Column();
   /** Address of its first byte, signed. */
   readonly start = new Float64Column();
@@ -124,14 +138,20 @@ export class SampleTable {
   readonly stack = new Int32Column();
   /** How many events the row stands for: the sample's period, or the sum of them where rows were merged. */
   readonly weight = new Float64Column();
-  /** How many samples the row stands for: 1, or more where samples with the same stack, thread and event were merged. */
+  /**
+   * How many samples the row stands for: 1, or more where samples with the same stack,
+   * thread and event were merged.
+   */
   readonly count = new Float64Column();
   get length(): number {
     return this.stack.length;
   }
 }
 
-/** What samples say beside their place, such as the fields of a tracepoint: a text for each key, made where it was asked for. */
+/**
+ * What samples say beside their place, such as the fields of a tracepoint: a text for each
+ * key, made where it was asked for.
+ */
 export class SampleTextTable {
   readonly keys: readonly string[];
   /** For each key, index into `Profile.strings`. Equal texts of all keys are one row. */
@@ -145,7 +165,9 @@ export class SampleTextTable {
   }
 }
 
-/** Facts about the recording that front ends show. Everything optional is null where the file does not say. */
+/**
+ * Facts about the recording that front ends show. Everything optional is null where the file does not say.
+ */
 export interface ProfileMeta {
   hostname: string | null;
   osRelease: string | null;

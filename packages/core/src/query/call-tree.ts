@@ -3,12 +3,16 @@ import { type FrameFilter, frameTest } from './frame-filter.ts';
 import { Functions } from './functions.ts';
 
 /**
- * With a filter of functions only those are roots: with `callees` the tree begins at the outermost one of each stack, with
- * `callers` it is of the stacks whose innermost function is one. Shares stay shares of the whole.
+ * With a filter of functions only those are roots: with `callees` the tree begins at the
+ * outermost one of each stack, with `callers` it is of the stacks whose innermost function is
+ * one. Shares stay shares of the whole.
  */
 export interface CallTreeOptions extends FrameFilter {
   event?: number;
-  /** `callees`: from the roots down (top-down). `callers`: from the innermost functions out to who called them. */
+  /**
+   * `callees`: from the roots down (top-down). `callers`: from the innermost
+   * functions out to who called them.
+   */
   direction?: 'callees' | 'callers';
   /** Leave out nodes below this share of all, in percent. Default 0.5. */
   minimumPercent?: number;

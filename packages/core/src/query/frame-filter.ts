@@ -7,8 +7,8 @@ export interface FrameFilter {
   /** Names of binaries, as reports print them. */
   dsos?: ReadonlySet<string>;
   /**
-   * Names of functions, as reports print them. Of JavaScript also the name alone (`multiply`) or with its place
-   * (`multiply /app/calc.js:1:18`); a mark of V8's tiers, as in perf's names, is no part of it.
+   * Names of functions, as reports print them. Of JavaScript also the name alone (`multiply`) or with its
+   * place (`multiply /app/calc.js:1:18`); a mark of V8's tiers, as in perf's names, is no part of it.
    */
   symbols?: ReadonlySet<string>;
 }

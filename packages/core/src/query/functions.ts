@@ -10,9 +10,9 @@ export interface FunctionPlace {
 }
 
 /**
- * A function as reports tell functions apart: a symbol where there is one, else the single address; addresses of JIT code that no
- * line of its map is about are one function.
- * Ids: symbol rows first, then frames without a symbol, then binaries of JIT code.
+ * A function as reports tell functions apart: a symbol where there is one, else the single address; addresses
+ * of JIT code that no line of its map is about are one function. Ids: symbol rows first, then frames without
+ * a symbol, then binaries of JIT code.
  */
 export class Functions {
   private readonly profile: Profile;
@@ -61,7 +61,9 @@ export class Functions {
   }
 }
 
-/** perf's letter for where code runs: `.` user, `k` kernel, `H` hypervisor, `g` guest kernel, `u` guest user. */
+/**
+ * perf's letter for where code runs: `.` user, `k` kernel, `H` hypervisor, `g` guest kernel, `u` guest user.
+ */
 export function modeLetter(mode: number): string {
   return MODE_LETTERS[mode] ?? '?';
 }

@@ -17,8 +17,8 @@ export interface OffCpuRow {
   line: number | null;
   column: number | null;
   /**
-   * `waiting` in the kernel's function `wait`, `ready` to run while no CPU was free, or `unknown`: it was off the CPU before the
-   * recording began.
+   * `waiting` in the kernel's function `wait`, `ready` to run while no CPU was free, or `unknown`: it was off
+   * the CPU before the recording began.
    */
   state: 'waiting' | 'ready' | 'unknown';
   wait: string | null;
@@ -52,7 +52,10 @@ interface Group {
   threads: Set<number>;
 }
 
-/** Who waited where, and for how long: of a recording with time off the CPU (`record --off-cpu`, perf's `--off-cpu`). */
+/**
+ * Who waited where, and for how long: of a recording with time off the CPU (`record
+ * --off-cpu`, perf's `--off-cpu`).
+ */
 export function offCpu(profile: Profile): OffCpuAnswer {
   const event = profile.events.findIndex(({ name }) => isOffCpuEvent(name));
   if (event < 0)

@@ -36,8 +36,8 @@ export interface StatsEvent {
   samples: number;
   sumPeriod: string;
   /**
-   * What the kernel counted as lost for this event: its samples, and where it also tells of mappings, forks and exits, those
-   * records too. The kernel keeps one count for all of them.
+   * What the kernel counted as lost for this event: its samples, and where it also tells of mappings, forks
+   * and exits, those records too. The kernel keeps one count for all of them.
    */
   lost: number;
 }

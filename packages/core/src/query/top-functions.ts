@@ -6,12 +6,15 @@ import { copyOf, type FunctionPlace, Functions, modeLetter, tierOf } from './fun
 import { WaitingPlaces } from './waiting-place.ts';
 
 /**
- * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its process's first, `tier` and `copy`
- * are of code that a JIT compiler made.
+ * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its process's
+ * first, `tier` and `copy` are of code that a JIT compiler made.
  */
 export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu', 'role', 'tier', 'copy'] as const;
 export type PlainSortKey = (typeof SORT_KEYS)[number];
-/** What a tracepoint recorded, as the kernel prints it, or one field of it: `sched:sched_switch.next_comm`, with `/raw` the number itself. */
+/**
+ * What a tracepoint recorded, as the kernel prints it, or one field of it: `sched:sched_switch.next_comm`,
+ * with `/raw` the number itself.
+ */
 export type TraceSortKey = 'trace' | `${string}.${string}`;
 export type SortKey = PlainSortKey | TraceSortKey;
 
@@ -89,8 +92,8 @@ export interface TopAnswer {
 }
 
 /**
- * Parse `comm,dso,sym`. Throws with the known keys where one is not known, or none is named. `fieldKeys` has the fields of tracepoints
- * that a word stands for: perf's `next_comm`, `sched_switch.*`, `trace_fields`.
+ * Parse `comm,dso,sym`. Throws with the known keys where one is not known, or none is named. `fieldKeys` has
+ * the fields of tracepoints that a word stands for: perf's `next_comm`, `sched_switch.*`, `trace_fields`.
  */
 export function parseSortKeys(
   text: string,
@@ -238,8 +241,8 @@ const DEFAULT_SORT: readonly SortKey[] = ['comm', 'dso', 'symbol'];
 const OFF_CPU_SORT: readonly SortKey[] = ['comm', 'role', 'dso', 'symbol'];
 
 /**
- * Rows by sort keys. The keys of a sample and those of a frame are folded into one number each, the frame's once per
- * frame; a group is a pair of the two.
+ * Rows by sort keys. The keys of a sample and those of a frame are folded into one number each, the frame's
+ * once per frame; a group is a pair of the two.
  */
 class Groups {
   readonly self: number[] = [];

@@ -10,7 +10,9 @@ import { topFunctions } from './index.ts';
 
 const KERNEL = 0xffff_ffff_8100_0000n;
 
-/** Stacks of one event, outermost first: `k:` in the kernel, `c:` in libc, `j:` JIT code, else the program. */
+/**
+ * Stacks of one event, outermost first: `k:` in the kernel, `c:` in libc, `j:` JIT code, else the program.
+ */
 function profileOf(
   event: string,
   stacks: readonly (readonly string[])[],

@@ -11,8 +11,9 @@ const WAITING_FUNCTION = /^uv_(?:cond|sem|mutex|barrier|rwlock|thread)_/;
 const RUNTIME_SOURCE = 'node:';
 
 /**
- * Who waited: the innermost JavaScript function of a stack, of the program's own before those of Node; where there is none, the innermost function of the program that is
- * no part of a library through which every program waits; else the innermost one of user space, or of the kernel.
+ * Who waited: the innermost JavaScript function of a stack, of the program's own before those of Node; where
+ * there is none, the innermost function of the program that is no part of a library through which every
+ * program waits; else the innermost one of user space, or of the kernel.
  */
 export class WaitingPlaces {
   private readonly profile: Profile;
@@ -58,7 +59,9 @@ export class WaitingPlaces {
     return waiting === NONE ? stack : waiting;
   }
 
-  /** The function of the kernel in which a stack waits (`futex_do_wait`), or `NONE`: it only waits for a CPU. */
+  /**
+   * The function of the kernel in which a stack waits (`futex_do_wait`), or `NONE`: it only waits for a CPU.
+   */
   waitOf(stack: number): number {
     const { stacks, frames } = this.profile;
     for (let row = stack; row !== NONE; row = stacks.prefix.at(row)) {

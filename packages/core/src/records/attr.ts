@@ -2,8 +2,8 @@ import { ATTR_FIELDS, ATTR_FLAGS, ATTR_SIZES, PERF_ATTR_SIZE_VER0 } from '../abi
 import { hiOf, loOf, toBigInt } from '../base/index.ts';
 
 /**
- * `struct perf_event_attr` as a value. 64-bit words are bigint; flag bits are numbers (0 or 1, `preciseIp` 0-3).
- * `tail` holds what a newer writer added beyond the fields known here.
+ * `struct perf_event_attr` as a value. 64-bit words are bigint; flag bits are numbers (0 or 1, `preciseIp`
+ * 0-3). `tail` holds what a newer writer added beyond the fields known here.
  */
 export interface PerfEventAttr {
   type: number;
@@ -38,7 +38,10 @@ export interface PerfEventAttr {
   tail: Uint8Array;
 }
 
-/** All zero. Copies of a literal keep their fields in fixed places; of an object that was filled name by name V8 makes hash tables, ten times as slow to copy. */
+/**
+ * All zero. Copies of a literal keep their fields in fixed places; of an object that was filled name by name
+ * V8 makes hash tables, ten times as slow to copy.
+ */
 const NO_FLAGS = {
   disabled: 0,
   inherit: 0,
@@ -166,8 +169,8 @@ function readField(
 }
 
 /**
- * The flags are C bit fields, which a big-endian machine fills from the highest bit down: `disabled` is bit 0 of the
- * word on one machine and bit 63 on the other.
+ * The flags are C bit fields, which a big-endian machine fills from the highest bit down: `disabled` is bit 0
+ * of the word on one machine and bit 63 on the other.
  */
 function flagShift(bit: number, width: number, littleEndian: boolean): bigint {
   return BigInt(littleEndian ? bit : 64 - bit - width);
@@ -214,8 +217,8 @@ export function encodeAttr(attr: PerfEventAttr, littleEndian = true): Uint8Array
 }
 
 /**
- * The attr cut to `size` bytes, or to the shortest published size whose cut-off part is zero: what the oldest reader
- * can read (perf 6.1 refuses 136 bytes on disk).
+ * The attr cut to `size` bytes, or to the shortest published size whose cut-off part is zero: what the oldest
+ * reader can read (perf 6.1 refuses 136 bytes on disk).
  */
 export function encodeAttrShortest(
   attr: PerfEventAttr,

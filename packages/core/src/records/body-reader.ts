@@ -4,11 +4,14 @@ const EMPTY = new Uint8Array();
 const utf8 = new TextDecoder();
 
 /**
- * Reads the fields of one record body in order. Beyond `end` every field is zero or empty: a shorter record is an older
- * writer's. Never reads outside `[pos, end)`.
+ * Reads the fields of one record body in order. Beyond `end` every field is zero or empty: a shorter record
+ * is an older writer's. Never reads outside `[pos, end)`.
  */
 export class BodyReader {
-  /** Set by `text()` where the bytes were not `text NUL, zeros to 8`: writing the text again would change them. */
+  /**
+   * Set by `text()` where the bytes were not `text NUL, zeros to 8`: writing the
+   * text again would change them.
+   */
   textArea: Uint8Array | null = null;
   /** Bytes that were asked for beyond the end. */
   missing = 0;

@@ -96,7 +96,10 @@ export class BodyWriter {
     this.bytes(utf8.encode(value), size);
   }
 
-  /** Text, NUL, zeros up to a multiple of 8 from the record's start; or `area` as it is where it holds this text. */
+  /**
+   * Text, NUL, zeros up to a multiple of 8 from the record's start; or `area` as it
+   * is where it holds this text.
+   */
   text(value: string, area?: Uint8Array): void {
     if (area !== undefined) {
       const nul = area.indexOf(0);

@@ -1,17 +1,21 @@
 import { PERF_CONTEXT_MAX, PERF_MAX_STACK_DEPTH } from '../abi/index.ts';
 import type { PerfEventAttr } from './attr.ts';
 
-/** Beyond what the kernel's own setting can be (kernel.perf_event_max_stack): chains that something else made. */
+/**
+ * Beyond what the kernel's own setting can be (kernel.perf_event_max_stack): chains that something else made.
+ */
 export const NO_CHAIN_LIMIT = 0xffff;
 
-/** How many addresses the kernel puts into a call chain at most: as the event asked, else as kernels have it. */
+/**
+ * How many addresses the kernel puts into a call chain at most: as the event asked, else as kernels have it.
+ */
 export function chainLimit({ sampleMaxStack }: Pick<PerfEventAttr, 'sampleMaxStack'>): number {
   return sampleMaxStack === 0 ? PERF_MAX_STACK_DEPTH : sampleMaxStack;
 }
 
 /**
- * Whether a chain of `count` words at `offset` has as many addresses as the kernel allows: it stops there, outermost callers are
- * missing. Markers of parts (`PERF_CONTEXT_*`) do not count.
+ * Whether a chain of `count` words at `offset` has as many addresses as the kernel allows: it stops there,
+ * outermost callers are missing. Markers of parts (`PERF_CONTEXT_*`) do not count.
  */
 export function isChainAtLimit(
   view: DataView,

@@ -24,9 +24,9 @@ const scratchReader = new BodyReader(new DataView(new ArrayBuffer(0)));
 const scratchFields = new SampleFields();
 
 /**
- * The record at `[start, start + size)` as an owned value. `layout` is that of its event's attr (null: none known, then
- * samples stay raw and trailers stay in `tail`). Types that are not known stay raw. Throws nothing on any bytes; `size`
- * must be at least 8 and inside the view.
+ * The record at `[start, start + size)` as an owned value. `layout` is that of its event's attr (null: none
+ * known, then samples stay raw and trailers stay in `tail`). Types that are not known stay raw. Throws
+ * nothing on any bytes; `size` must be at least 8 and inside the view.
  */
 export function decodeRecord(
   view: DataView,
@@ -95,8 +95,8 @@ export function decodeSampleId(view: DataView, at: number, layout: SampleLayout,
 }
 
 /**
- * Append `record` to `writer`, header, body and trailer. A record without `sampleId` gets zeros where the layout has a
- * trailer: readers take the end of the record for one. Throws RangeError beyond 65,535 bytes.
+ * Append `record` to `writer`, header, body and trailer. A record without `sampleId` gets zeros where the
+ * layout has a trailer: readers take the end of the record for one. Throws RangeError beyond 65,535 bytes.
  */
 export function encodeRecord(writer: BodyWriter, record: PerfRecord, layout: SampleLayout | null): void {
   writer.beginRecord(record.type, record.misc);

@@ -37,8 +37,8 @@ import type { SampleLayout } from './sample-layout.ts';
 const VARIABLE_BITS = ~(PERF_SAMPLE_PERIOD * 2 - 1) & ~PERF_SAMPLE_IDENTIFIER & ~PERF_SAMPLE_STREAM_ID;
 
 /**
- * Decode the sample record at `[start, end)` into `out`. Returns false where the record is too short for what its attr
- * promises. Fields that the attr does not have, and those after the break, hold their defaults.
+ * Decode the sample record at `[start, end)` into `out`. Returns false where the record is too short for what
+ * its attr promises. Fields that the attr does not have, and those after the break, hold their defaults.
  *
  * The order of the parts is the kernel's (`perf_output_sample`). Every read is checked against `end` first.
  */
@@ -50,9 +50,9 @@ export function decodeSampleInto(
   le: boolean,
   out: SampleFields,
 ): boolean {
-  // Samples of one shape set the same fields, each at every decode: a part whose content may be missing (a register dump of a
-  // kernel thread, an empty user stack) sets its fields to their defaults then. So only what another shape or a cut sample
-  // left behind must go.
+  // Samples of one shape set the same fields, each at every decode: a part whose content may be missing (a
+  // register dump of a kernel thread, an empty user stack) sets its fields to their defaults then. So only
+  // what another shape or a cut sample left behind must go.
   if (out.shape !== layout.shape) {
     out.reset();
     out.shape = layout.shape;

@@ -31,7 +31,9 @@ import type { SampleId } from './record-base.ts';
 import type { RegisterDump, Sample } from './sample.ts';
 import type { SampleLayout } from './sample-layout.ts';
 
-/** Write the body of a sample in the layout of its attr. Fields that are absent are written as zero or empty. */
+/**
+ * Write the body of a sample in the layout of its attr. Fields that are absent are written as zero or empty.
+ */
 export function encodeSample(writer: BodyWriter, sample: Sample, layout: SampleLayout): void {
   const has = (bit: number) => (layout.sampleType & bit) !== 0;
   const word = (bit: number, value: bigint | undefined) => {

@@ -15,7 +15,10 @@ export interface CounterValue {
   lost?: bigint;
 }
 
-/** What read() on an event, PERF_RECORD_READ and PERF_SAMPLE_READ give. One value, or with GROUP one per member. */
+/**
+ * What read() on an event, PERF_RECORD_READ and PERF_SAMPLE_READ give. One value,
+ * or with GROUP one per member.
+ */
 export interface ReadValues {
   timeEnabled?: bigint;
   timeRunning?: bigint;

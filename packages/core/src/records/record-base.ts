@@ -5,7 +5,10 @@ export interface RecordBase {
   misc: number;
   /** Bytes after the known fields (a newer writer's), kept as they are. Empty as a rule. */
   tail: Uint8Array;
-  /** Bytes that an older writer's record lacks at its end: they read as zeros, and are left out again while they are. */
+  /**
+   * Bytes that an older writer's record lacks at its end: they read as zeros, and are
+   * left out again while they are.
+   */
   shortBy?: number;
   /** The trailer that `sample_id_all` adds to kernel records; absent in user records and old files. */
   sampleId?: SampleId;

@@ -1,6 +1,6 @@
 /**
- * The parts of one sample, reused from record to record (*borrowed*: valid until the next decode). 64-bit values are
- * unsigned lo/hi halves. Variable parts are offsets into the same view, 0 where absent.
+ * The parts of one sample, reused from record to record (*borrowed*: valid until the next decode). 64-bit
+ * values are unsigned lo/hi halves. Variable parts are offsets into the same view, 0 where absent.
  */
 export class SampleFields {
   idLo = 0;
@@ -61,7 +61,10 @@ export class SampleFields {
   /** Which fields the last decode has set: the layout's `shape`. */
   shape = -1;
 
-  /** Every field to its default. Written out: samples of events of two shapes alternate, and this runs at each change. */
+  /**
+   * Every field to its default. Written out: samples of events of two shapes alternate,
+   * and this runs at each change.
+   */
   reset(): void {
     this.idLo = this.idHi = 0;
     this.ipLo = this.ipHi = 0;

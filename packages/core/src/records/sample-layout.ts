@@ -20,8 +20,9 @@ import type { PerfEventAttr } from './attr.ts';
 const ALL_KNOWN_BITS = PERF_SAMPLE_WEIGHT_STRUCT * 2 - 1;
 
 /**
- * Where things stand in a sample of one attr, worked out once. The fixed part of a sample, in the order in which the
- * kernel writes it (perf_event_open(2), "PERF_RECORD_SAMPLE"), each 8 bytes and there if its bit is set:
+ * Where things stand in a sample of one attr, worked out once. The fixed part of a sample, in
+ * the order in which the kernel writes it (perf_event_open(2), "PERF_RECORD_SAMPLE"), each 8
+ * bytes and there if its bit is set:
  *
  *   header | IDENTIFIER | IP | TID | TIME | ADDR | ID | STREAM_ID | CPU | PERIOD | then variable parts
  *

@@ -78,7 +78,10 @@ export interface Sample {
   aux?: Uint8Array;
 }
 
-/** Decode a sample record into an owned value, or null where it is shorter than its attr says. `fields` is scratch. */
+/**
+ * Decode a sample record into an owned value, or null where it is shorter than its
+ * attr says. `fields` is scratch.
+ */
 export function decodeSample(
   view: DataView,
   start: number,

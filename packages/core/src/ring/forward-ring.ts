@@ -3,15 +3,17 @@ import type { RingMemory } from './ring-memory.ts';
 const EMPTY = new Uint8Array(0);
 
 /**
- * The consuming side of a ring that loses new data when it is full: the kernel writes at `head`, this reads at `tail`.
+ * The consuming side of a ring that loses new data when it is full: the kernel writes at
+ * `head`, this reads at `tail`.
  *
  *   a batch in one piece                    a batch that wraps
  *   [ . . . A B C D . . ]                   [ C D . . . . . A B ]
  *           tail    head                        head        tail
  *   first = A B C D                         first = A B, second = C D
  *
- * Both spans are views of the shared memory: no byte is copied. They are borrowed until `commit`, after which the kernel
- * may overwrite them. Records start on multiples of 8 bytes, so a wrap never divides a record's header.
+ * Both spans are views of the shared memory: no byte is copied. They are borrowed until `commit`,
+ * after which the kernel may overwrite them. Records start on multiples of 8 bytes, so a wrap
+ * never divides a record's header.
  */
 export class ForwardRing {
   readonly memory: RingMemory;
@@ -28,7 +30,10 @@ export class ForwardRing {
     this.memory = memory;
   }
 
-  /** Take all that the kernel has written since the last commit. Returns its size in bytes, 0 where there is nothing. */
+  /**
+   * Take all that the kernel has written since the last commit. Returns its size in
+   * bytes, 0 where there is nothing.
+   */
   take(): number {
     const { data } = this.memory;
     const head = this.memory.head();

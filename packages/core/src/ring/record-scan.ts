@@ -36,12 +36,14 @@ export interface LongChains {
   words: number;
 }
 
-/** Called for a record of a type that was asked for. `view` holds the whole record at `offset`; *borrowed*. */
+/**
+ * Called for a record of a type that was asked for. `view` holds the whole record at `offset`; *borrowed*.
+ */
 export type RecordVisitor = (type: number, view: DataView<ArrayBuffer>, offset: number, size: number) => void;
 
 /**
- * Walks the headers of records in a ring, for counts and for the few types whose contents matter while recording. It
- * touches 8 bytes per record, so it costs nanoseconds where the recording costs microseconds.
+ * Walks the headers of records in a ring, for counts and for the few types whose contents matter while
+ * recording. It touches 8 bytes per record, so it costs nanoseconds where the recording costs microseconds.
  */
 export class RecordScan {
   /** Records by type. */
@@ -55,15 +57,18 @@ export class RecordScan {
   private readonly visit: RecordVisitor;
   /** Where the time stands in a sample, in words of 4 bytes, or -1. */
   private readonly timeWord: number;
-  /** Where the count of a call chain's words stands in a sample, in words of 4 bytes, or -1; samples with as many are visited. */
+  /**
+   * Where the count of a call chain's words stands in a sample, in words of 4 bytes, or -1;
+   * samples with as many are visited.
+   */
   private readonly chainWord: number;
   private readonly chainLimit: number;
   /** For records that wrap. Grows to the largest record seen: at most 64 KiB. */
   private scratch = new DataView(new ArrayBuffer(0));
 
   /**
-   * `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. `longChains`: visit samples whose call
-   * chain has so many words or more, too.
+   * `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. `longChains`:
+   * visit samples whose call chain has so many words or more, too.
    */
   constructor(
     visitedTypes: readonly number[],
@@ -124,8 +129,9 @@ export class RecordScan {
   }
 
   /**
-   * Scan records that stand one after the other in the first `size` bytes of a piece, of any rings and with other records between
-   * them. Returns where the last whole one ends: what is behind it belongs to the next piece, or is damage where that is 0.
+   * Scan records that stand one after the other in the first `size` bytes of a piece, of any rings and with
+   * other records between them. Returns where the last whole one ends: what is behind it belongs to the next
+   * piece, or is damage where that is 0.
    */
   scanPiece(piece: Uint8Array<ArrayBuffer>, size: number): number {
     const words = new Uint32Array(piece.buffer, piece.byteOffset, piece.length >>> 2);

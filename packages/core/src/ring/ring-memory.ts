@@ -1,8 +1,9 @@
 import { MMAP_PAGE_DATA_HEAD, MMAP_PAGE_DATA_OFFSET, MMAP_PAGE_DATA_SIZE } from '../abi/index.ts';
 
 /**
- * The memory that the kernel and this program share. Positions count bytes since the ring began: they only grow and are
- * float64 (exact for 9 petabytes). A test implements this with plain memory and plays the kernel.
+ * The memory that the kernel and this program share. Positions count bytes since the ring
+ * began: they only grow and are float64 (exact for 9 petabytes). A test implements this with
+ * plain memory and plays the kernel.
  */
 export interface RingMemory {
   /** The data pages. Their size is a power of two, so an offset is `position % size`. */
@@ -19,7 +20,8 @@ export interface RingMemory {
  *   | struct perf_event_mmap_page | data pages, a power of two |
  *       data_head   data_tail       ^ data_offset, data_size
  *
- * The kernel orders its own side with barriers; ours are the sequentially consistent loads and stores of `Atomics`.
+ * The kernel orders its own side with barriers; ours are the sequentially consistent
+ * loads and stores of `Atomics`.
  */
 export function mappedRing(mapping: ArrayBuffer, pageSizeBytes: number): RingMemory {
   const page = new DataView(mapping);

@@ -1,13 +1,16 @@
 import type { NameSource } from './code-symbols.ts';
 import { HAS_SIZE, type SymbolRows } from './symbol-rows.ts';
 
-/** No more names than this are compared at one address: identical-code folding makes hundreds, damage millions. */
+/**
+ * No more names than this are compared at one address: identical-code folding
+ * makes hundreds, damage millions.
+ */
 const MAX_COMPARED = 1024;
 
 /**
- * Chooses among the names at one address. Size and binding decide at once; names that tie in those are compared demangled
- * (fewer leading underscores, then longer, then earlier), so that waits until someone asks: a report wants some hundreds of
- * the hundred thousand names of a large binary.
+ * Chooses among the names at one address. Size and binding decide at once; names that tie in those are
+ * compared demangled (fewer leading underscores, then longer, then earlier), so that waits until someone
+ * asks: a report wants some hundreds of the hundred thousand names of a large binary.
  */
 export class AliasNames implements NameSource {
   private readonly rows: SymbolRows;
@@ -33,8 +36,8 @@ export class AliasNames implements NameSource {
   }
 
   /**
-   * The size of the symbol at places `from` up to `to`, all at one address. Only the last of those without a size counts as
-   * having one: it reaches to the next address, the others to itself.
+   * The size of the symbol at places `from` up to `to`, all at one address. Only the last of those without a
+   * size counts as having one: it reaches to the next address, the others to itself.
    */
   sizeOf(from: number, to: number): number {
     let best = -1;

@@ -7,10 +7,12 @@ import type { SymbolRows } from './symbol-rows.ts';
 const PAGE = 4096;
 
 /**
- * One symbol per address, the best of those there. A symbol without a size reaches to the next address, if there is one in
- * the same region (`regions`, by row; absent: all is one), else through the page after its own.
+ * One symbol per address, the best of those there. A symbol without a size reaches to the next
+ * address, if there is one in the same region (`regions`, by row; absent: all is one), else
+ * through the page after its own.
  *
- * One loop over all rows on purpose: it runs once, mostly before V8 has compiled it, so each further loop costs as much again.
+ * One loop over all rows on purpose: it runs once, mostly before V8 has compiled it, so each
+ * further loop costs as much again.
  */
 export function bestSymbols(
   rows: SymbolRows,

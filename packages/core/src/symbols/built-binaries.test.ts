@@ -67,7 +67,10 @@ async function load(files: Record<string, string>): Promise<{ table: CodeSymbols
   return { table, codes: diagnostics.map(({ code }) => code) };
 }
 
-/** Name at each function's first byte, by nm's list of the unstripped binary; PIE, so offsets of .text are addresses. */
+/**
+ * Name at each function's first byte, by nm's list of the unstripped binary; PIE, so
+ * offsets of .text are addresses.
+ */
 function functionsOf(table: CodeSymbols): Map<string, string> {
   const found = new Map<string, string>();
   for (const line of run('nm', '--defined-only', '--format=posix', 'app').split('\n')) {

@@ -9,9 +9,9 @@ export interface NameSource {
 }
 
 /**
- * The functions of one binary by address. An address is the signed 64-bit value as float64, so user addresses and kernel
- * ones are exact: a file offset for ELF tables (ip - mapping start + mapping offset), the address itself for the kernel and
- * for JIT code.
+ * The functions of one binary by address. An address is the signed 64-bit value as float64, so user addresses
+ * and kernel ones are exact: a file offset for ELF tables (ip - mapping start + mapping offset), the address
+ * itself for the kernel and for JIT code.
  */
 export class CodeSymbols {
   /** Number of symbols. */

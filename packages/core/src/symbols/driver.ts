@@ -22,7 +22,9 @@ export interface FileRequest {
   pid: number;
   /** False where there is something to fall back on: not worth a download. */
   required: boolean;
-  /** For `debug`: file name and checksum that the binary gives for its debug file, where it has no build id. */
+  /**
+   * For `debug`: file name and checksum that the binary gives for its debug file, where it has no build id.
+   */
   debugLink?: { name: string; crc: number } | null;
 }
 
@@ -42,8 +44,9 @@ export type OpenedFile = ByteSource & { close?(): Promise<void> };
 
 export interface SymbolDriver {
   /**
-   * The file, or null where there is none. Where several exist, one with the build id wanted; where none has it, any: the
-   * asker checks and says so. Reasons that only the driver knows (not allowed, download failed) go to `diagnostics`.
+   * The file, or null where there is none. Where several exist, one with the build id wanted; where none
+   * has it, any: the asker checks and says so. Reasons that only the driver knows (not allowed, download
+   * failed) go to `diagnostics`.
    */
   open(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null>;
 }

@@ -31,13 +31,17 @@ export interface ElfSymbolParts {
   /** Where names tie, the earlier table wins. */
   tables: ElfTable[];
   plt: PltEntry[];
-  /** The file that is mapped (or its debug file): gives file offsets. A number: addresses as they are, moved by it (vmlinux). */
+  /**
+   * The file that is mapped (or its debug file): gives file offsets. A number: addresses as they
+   * are, moved by it (vmlinux).
+   */
   layout: ElfFile | number;
 }
 
 /**
- * The table of an ELF binary with the choice of symbols that perf makes: functions, objects, and labels in sections of text
- * and data; of the names at one address the best; a function without a size reaches to the next one.
+ * The table of an ELF binary with the choice of symbols that perf makes: functions, objects, and
+ * labels in sections of text and data; of the names at one address the best; a function without a
+ * size reaches to the next one.
  */
 export function elfCodeSymbols(parts: ElfSymbolParts, demangle: (name: string) => string): CodeSymbols {
   const tables = parts.tables.map(({ symbols }) => symbols);
@@ -78,7 +82,10 @@ function addTable(rows: SymbolRows, { elf, symbols }: ElfTable, source: number, 
   }
 }
 
-/** `$a`, `$d`, `$t`, `$x`, alone or with a suffix after a dot: where code and data alternate (ARM and RISC-V ELF ABIs). */
+/**
+ * `$a`, `$d`, `$t`, `$x`, alone or with a suffix after a dot: where code and data
+ * alternate (ARM and RISC-V ELF ABIs).
+ */
 function isMappingSymbol(strings: Uint8Array, offset: number): boolean {
   if (strings[offset] !== 0x24) return false;
   const letter = strings[offset + 1];

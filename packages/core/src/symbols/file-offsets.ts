@@ -1,9 +1,10 @@
 import { type ElfFile, PT_LOAD, SHN_UNDEF } from '../elf/index.ts';
 
 /**
- * Where virtual addresses are in the file. What a mapping makes of an address is its place in the file (ip - start + offset),
- * so symbols are brought there too: by the loaded segment that has them, or (relocatable files, which have no segments) by
- * their section. A number instead of a file keeps addresses and adds that number to them.
+ * Where virtual addresses are in the file. What a mapping makes of an address is its place in the file (ip
+ * - start + offset), so symbols are brought there too: by the loaded segment that has them, or
+ * (relocatable files, which have no segments) by their section. A number instead of a file keeps addresses
+ * and adds that number to them.
  */
 export class FileOffsets {
   private readonly elf: ElfFile | null;
@@ -27,7 +28,10 @@ export class FileOffsets {
     this.deltas = Float64Array.from(loaded, (one) => one.offset - one.address);
   }
 
-  /** `section` is the symbol's, SHN_UNDEF where it is not known. NaN where the file has no bytes for the address. */
+  /**
+   * `section` is the symbol's, SHN_UNDEF where it is not known. NaN where the file
+   * has no bytes for the address.
+   */
   of(address: number, section: number): number {
     if (this.elf === null) return address + this.shift;
     for (let index = 0; index < this.starts.length; index++) {

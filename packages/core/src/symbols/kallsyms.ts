@@ -102,7 +102,10 @@ export function kallsymsAddress(table: Kallsyms, name: string): number {
   return Number.NaN;
 }
 
-/** `T`, `t`, `W`, `w`, `D`, `d`, `B`, `b`: code and data in memory, what perf takes. Not constants, per-CPU offsets, ... */
+/**
+ * `T`, `t`, `W`, `w`, `D`, `d`, `B`, `b`: code and data in memory, what perf takes. Not
+ * constants, per-CPU offsets, ...
+ */
 export function isCodeOrData(type: number): boolean {
   const upper = type & ~0x20;
   return upper === 0x54 || upper === 0x57 || upper === 0x44 || upper === 0x42;
@@ -115,7 +118,9 @@ export function elfInfoOf(type: number): number {
   return (binding << 4) | (upper === 0x54 || upper === 0x57 ? STT_FUNC : STT_OBJECT);
 }
 
-/** The module named at `at`. Symbols of a module stand together, so it is mostly the one of the line before. */
+/**
+ * The module named at `at`. Symbols of a module stand together, so it is mostly the one of the line before.
+ */
 function moduleAt(
   bytes: Uint8Array,
   at: number,

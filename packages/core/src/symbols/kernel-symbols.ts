@@ -7,7 +7,10 @@ import { SymbolRows, type SymbolSource } from './symbol-rows.ts';
 export interface KernelPart {
   /** Index into `Kallsyms.modules`; 0 for the kernel itself; null for the kernel and all modules. */
   module: number | null;
-  /** Recorded address less the one in kallsyms: not 0 where the kernel was booted again with another KASLR offset. */
+  /**
+   * Recorded address less the one in kallsyms: not 0 where the kernel was booted
+   * again with another KASLR offset.
+   */
   shift: number;
 }
 

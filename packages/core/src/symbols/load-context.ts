@@ -12,7 +12,9 @@ export interface CodeBinary {
 }
 
 export interface LoadOptions {
-  /** Recorded address of a symbol of the kernel (`_text`, `_stext`): tells how far KASLR has moved it since. */
+  /**
+   * Recorded address of a symbol of the kernel (`_text`, `_stext`): tells how far KASLR has moved it since.
+   */
   kernelReference?: { symbol: string; address: number } | null;
   /** For modules: build id of the kernel they were loaded into, which names the kallsyms to ask for. */
   kernelBuildId?: string;
@@ -20,7 +22,10 @@ export interface LoadOptions {
   moduleStart?: number;
   /** False: names are given only where a build id proves that they are right. */
   acceptUnverified?: boolean;
-  /** Raw name to the name for people; by default C++ and Rust names in perf's form. Not used for the kernel and JIT code. */
+  /**
+   * Raw name to the name for people; by default C++ and Rust names in perf's form. Not used
+   * for the kernel and JIT code.
+   */
   demangle?: (name: string) => string;
 }
 

@@ -27,8 +27,8 @@ const DEBUG_REMEDY =
   'Install its debug symbols (Debian, Ubuntu: the -dbgsym package; Fedora: `dnf debuginfo-install`), or set DEBUGINFOD_URLS to a server that has them.';
 
 /**
- * Symbols of a binary: its own .symtab; else its debug file's; else .gnu_debugdata with .dynsym (which that leaves out);
- * else .dynsym alone, which names only what other binaries may call.
+ * Symbols of a binary: its own .symtab; else its debug file's; else .gnu_debugdata with .dynsym (which that
+ * leaves out); else .dynsym alone, which names only what other binaries may call.
  */
 export async function loadElf(context: LoadContext): Promise<CodeSymbols | null> {
   // The one page of [vsyscall] is no ELF image and has no names.

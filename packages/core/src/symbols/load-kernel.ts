@@ -13,7 +13,10 @@ const MAX_KALLSYMS_BYTES = 1 << 28;
 /** Each driver's kallsyms by build id: the kernel and all its modules are in one text of 10 MB. */
 const parsed = new WeakMap<SymbolDriver, Map<string, Promise<Kallsyms | null>>>();
 
-/** The kernel, or one module of it: from kallsyms, else (the kernel) from a vmlinux with the recorded build id. */
+/**
+ * The kernel, or one module of it: from kallsyms, else (the kernel) from a
+ * vmlinux with the recorded build id.
+ */
 export async function loadKernel(context: LoadContext): Promise<CodeSymbols | null> {
   const { binary, options } = context;
   if (binary.path.startsWith('[guest')) {
@@ -97,8 +100,9 @@ async function loadImage(context: LoadContext, buildId: string): Promise<CodeSym
 }
 
 /**
- * How far the recorded kernel lay from where the symbols say: KASLR puts it elsewhere at each boot. Null (said why) where
- * that cannot be known, or where only equal addresses speak for the kernel being the recorded one.
+ * How far the recorded kernel lay from where the symbols say: KASLR puts it elsewhere at each
+ * boot. Null (said why) where that cannot be known, or where only equal addresses speak for the
+ * kernel being the recorded one.
  */
 function shiftTo(
   context: LoadContext,
@@ -166,7 +170,10 @@ async function loadModule(
   return kernelCodeSymbols(table, { module, shift });
 }
 
-/** `[ext4]` and `/lib/modules/.../ext4.ko.zst` are the module `ext4`; file names may have `-` where the kernel has `_`. */
+/**
+ * `[ext4]` and `/lib/modules/.../ext4.ko.zst` are the module `ext4`; file names may have
+ * `-` where the kernel has `_`.
+ */
 function moduleName(path: string): string {
   const base = path.slice(path.lastIndexOf('/') + 1);
   return base.replace(/^\[|\]$|\.ko(\.\w+)?$/g, '').replaceAll('-', '_');

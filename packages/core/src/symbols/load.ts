@@ -8,8 +8,8 @@ import { loadKernel } from './load-kernel.ts';
 import { loadPerfMap } from './load-perf-map.ts';
 
 /**
- * The functions of a binary, or null where they cannot be known; then, and where only some are known, `diagnostics` says
- * why and what to do. Never gives names of another build than the recorded one.
+ * The functions of a binary, or null where they cannot be known; then, and where only some are known,
+ * `diagnostics` says why and what to do. Never gives names of another build than the recorded one.
  *
  * Addresses of the table: file offsets for `user` and `vdso`, memory addresses for the rest.
  */

@@ -4,8 +4,8 @@ import type { Pieces } from './pieces.ts';
 import { orderByAddress } from './sort-addresses.ts';
 
 /**
- * The table of a perf map. Memory of dead code is used again, and the map has no times: of lines that overlap, the last
- * one written has the bytes, as it replaced what was there.
+ * The table of a perf map. Memory of dead code is used again, and the map has no times: of lines that
+ * overlap, the last one written has the bytes, as it replaced what was there.
  *
  *     lines    1 [ old                )
  *              2      [ new   )
@@ -151,7 +151,10 @@ class LineNames implements NameSource {
   /** Of each symbol. */
   private readonly lines: Uint32Array;
 
-  /** Keeps all names of the map where at least half of its lines can still be asked for, and else a copy of those. */
+  /**
+   * Keeps all names of the map where at least half of its lines can still be asked
+   * for, and else a copy of those.
+   */
   constructor({ names, nameStart, count }: PerfMap, lines: Uint32Array) {
     const isKept = lines.length > count / 2;
     this.map = isKept ? { names, nameStart } : namesOf({ names, nameStart }, lines);

@@ -1,4 +1,7 @@
-/** The same names as `perf script` gives, for thousands of addresses of real binaries and of the running kernel. */
+/**
+ * The same names as `perf script` gives, for thousands of addresses of real
+ * binaries and of the running kernel.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
@@ -50,8 +53,8 @@ async function codeOffsets(elf: ElfFile, random: Random): Promise<number[]> {
     const segment = segments.find((one) => value >= one.address && value < one.address + one.fileSize);
     if (segment !== undefined) offsets.push(value - segment.address + segment.offset);
   }
-  // perf 6.1 counts relocations to name stubs, and is wrong where the linker sorted them (glibc); see elf/plt.test.ts. What is
-  // left of _init's section it lets reach over the stubs.
+  // perf 6.1 counts relocations to name stubs, and is wrong where the linker sorted them (glibc); see
+  // elf/plt.test.ts. What is left of _init's section it lets reach over the stubs.
   const code = elf.sections.filter(
     (section) => (section.flags & SHF_EXECINSTR) !== 0 && !/^\.(init|plt)/.test(section.name),
   );
@@ -75,7 +78,8 @@ for (const path of BINARIES) {
     const different = offsets
       .map((offset, index) => ({ offset, ours: nameAt(table, offset), theirs: readMangled(theirs[index]!) }))
       .filter(({ ours, theirs: other }) => ours !== other);
-    // Where symbols are nested perf takes the one its tree holds nearer to the root: some assembler code of OpenSSL.
+    // Where symbols are nested perf takes the one its tree holds nearer to the root: some
+    // assembler code of OpenSSL.
     assert.ok(different.length <= offsets.length / 500, JSON.stringify(different.slice(0, 5), null, 1));
     assert.ok(
       different.every(({ offset }) => isNested(table, offset)),

@@ -6,15 +6,17 @@ export interface Pieces {
 }
 
 /**
- * The pieces of those symbols that overlap others (few do; the rest need none). Symbols are sorted by start, no two equal.
- * The one that starts later has the bytes: the innermost function of a nest is found and the outer one goes on after it.
+ * The pieces of those symbols that overlap others (few do; the rest need none). Symbols are sorted by
+ * start, no two equal. The one that starts later has the bytes: the innermost function of a nest is found
+ * and the outer one goes on after it.
  *
  *     starts, ends   [ outer                )  [ alone )
  *                        [ inner )
  *     pieces         [ o )[ inner )[ outer  )
  *
- * A label (a symbol that came without a size and was given all bytes up to the next one) does not interrupt a function it
- * stands in: it begins where that ends. perf leaves the choice among nested symbols to the shape of its tree.
+ * A label (a symbol that came without a size and was given all bytes up to the next one) does not
+ * interrupt a function it stands in: it begins where that ends. perf leaves the choice among nested
+ * symbols to the shape of its tree.
  */
 export function overlapPieces(starts: Float64Array, ends: Float64Array, isLabel: Uint8Array): Pieces {
   const builder = new PieceBuilder(ends);
@@ -71,7 +73,10 @@ class PieceBuilder {
     };
   }
 
-  /** What is open has the bytes up to `to`, as far as it reaches: the innermost first, then what it interrupted. */
+  /**
+   * What is open has the bytes up to `to`, as far as it reaches: the innermost
+   * first, then what it interrupted.
+   */
   private coverTo(to: number): void {
     while (this.open.length > 0) {
       const innermost = this.open[this.open.length - 1]!;

@@ -28,7 +28,10 @@ export class PltSymbols implements SymbolSource {
   }
 }
 
-/** Names of the indirect functions that stubs lead to, by the address of their resolver; a global name before others. */
+/**
+ * Names of the indirect functions that stubs lead to, by the address of their
+ * resolver; a global name before others.
+ */
 function resolverNames(entries: PltEntry[], tables: ElfSymbols[]): Map<number, string> {
   const names = new Map<number, string>();
   const wanted = new Set(entries.map((entry) => entry.resolver));

@@ -5,8 +5,9 @@ const TWO_32 = 2 ** 32;
 /**
  * Indices of `keys` by ascending key; equal keys keep their order. Keys are whole numbers: addresses.
  *
- * Radix sort on the distance from the smallest key, 16 bits a pass: two passes for a binary, three for the address space.
- * A comparison sort through an index takes five times as long, and its worst inputs longer still.
+ * Radix sort on the distance from the smallest key, 16 bits a pass: two passes for a binary,
+ * three for the address space. A comparison sort through an index takes five times as long, and
+ * its worst inputs longer still.
  */
 export function orderByAddress(keys: Float64Array): Uint32Array {
   const count = keys.length;

@@ -1,4 +1,7 @@
-/** Damaged kallsyms, perf maps, XZ data and ELF files: nothing but a diagnostic comes of them, and lookups stay sane. */
+/**
+ * Damaged kallsyms, perf maps, XZ data and ELF files: nothing but a diagnostic comes
+ * of them, and lookups stay sane.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 const ATTEMPTS = 4;
 
 /**
- * The job takes at most so much CPU time, for what would else take many times as much. Others on the machine, and the host of a
- * virtual one, make work longer, never shorter: so one attempt of four is enough.
+ * The job takes at most so much CPU time, for what would else take many times as much. Others on the machine,
+ * and the host of a virtual one, make work longer, never shorter: so one attempt of four is enough.
  */
 export async function assertQuick(limitMs: number, job: () => unknown): Promise<void> {
   const times: number[] = [];

@@ -7,7 +7,10 @@ export interface CorpusFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The real files under a folder of the corpus beside the repository; none where it is absent. Tests then skip. */
+/**
+ * The real files under a folder of the corpus beside the repository; none where
+ * it is absent. Tests then skip.
+ */
 export function corpusFiles(folder: string): CorpusFile[] {
   const root = new URL(`${folder}/`, CORPUS);
   if (!existsSync(root)) return [];

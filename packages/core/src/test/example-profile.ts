@@ -1,4 +1,7 @@
-/** Profiles made by hand, always the same: a small one with a bit of everything, a hostile one, and one of any size. */
+/**
+ * Profiles made by hand, always the same: a small one with a bit of everything, a
+ * hostile one, and one of any size.
+ */
 import {
   type Binary,
   type BinaryKind,
@@ -106,7 +109,10 @@ export class ExampleBuilder {
 const PERIOD_NS = 250_000;
 const KERNEL_TEXT = 0xffff_ffff_8100_0000n;
 
-/** A Node program with a worker: JavaScript in three tiers, native, inlined, kernel and unknown code, two events, losses. */
+/**
+ * A Node program with a worker: JavaScript in three tiers, native, inlined, kernel and
+ * unknown code, two events, losses.
+ */
 export function smallProfile(): Profile {
   const builder = new ExampleBuilder();
   const { profile } = builder;
@@ -258,8 +264,8 @@ export function hostileProfile(): Profile {
 }
 
 /**
- * A profile of `sampleCount` samples over about `stackCount` distinct stacks, up to 40 deep, four threads, weights skewed as
- * real ones are: a few stacks take most samples.
+ * A profile of `sampleCount` samples over about `stackCount` distinct stacks, up to 40 deep, four threads,
+ * weights skewed as real ones are: a few stacks take most samples.
  */
 export function bigProfile(sampleCount: number, stackCount: number): Profile {
   const numbers = new Random(42);

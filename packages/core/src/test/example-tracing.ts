@@ -1,4 +1,7 @@
-/** Trace metadata of an invented tracepoint, `demo:answer`, as the kernel would describe it, and its raw samples. */
+/**
+ * Trace metadata of an invented tracepoint, `demo:answer`, as the kernel would
+ * describe it, and its raw samples.
+ */
 import type { TracingParts } from '../perfdata/tracing-data/index.ts';
 
 export const ANSWER_ID = 1234;

@@ -26,9 +26,9 @@ setInterval(() => {
 `;
 
 /**
- * Run cases for `FUZZ_SECONDS` (default: 1.5 s, always the same cases; else other ones each time). A case is made from
- * its own random numbers; one that throws names its seed, and `FUZZ_SEED` runs just that one again. A watchdog ends
- * the process where a case does not end. Returns the number of cases, null for a single one.
+ * Run cases for `FUZZ_SECONDS` (default: 1.5 s, always the same cases; else other ones each time). A case is
+ * made from its own random numbers; one that throws names its seed, and `FUZZ_SEED` runs just that one again.
+ * A watchdog ends the process where a case does not end. Returns the number of cases, null for a single one.
  */
 export async function fuzz(
   name: string,

@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url';
 
 const FIXTURES = fileURLToPath(new URL('../../../../fixtures/', import.meta.url));
 
-/** Compares text with `fixtures/<path>`; with `UPDATE_GOLDEN=1` writes it instead. Read the difference before committing it. */
+/**
+ * Compares text with `fixtures/<path>`; with `UPDATE_GOLDEN=1` writes it instead. Read the
+ * difference before committing it.
+ */
 export function assertGolden(path: string, actual: string): void {
   const file = FIXTURES + path;
   if (process.env.UPDATE_GOLDEN === '1') {

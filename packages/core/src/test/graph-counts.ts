@@ -2,7 +2,10 @@ import { NodeCounts } from '../trace/pt/answers/node-counts.ts';
 import { ProfileCollector } from '../trace/pt/answers/profile-trace.ts';
 import type { CodeGraph } from '../trace/pt/graph/index.ts';
 
-/** A collector with the counts of each graph at hand; those of one that ends go into its profile, as in `profileTrace`. */
+/**
+ * A collector with the counts of each graph at hand; those of one that ends go into its
+ * profile, as in `profileTrace`.
+ */
 export function collectByGraph(onEnd: (graph: CodeGraph) => void = () => {}) {
   const counts = new Map<CodeGraph, NodeCounts>();
   const collector: ProfileCollector = new ProfileCollector((graph) => {

@@ -1,7 +1,9 @@
 import { memorySource } from '../base/index.ts';
 import type { FileRequest, OpenedFile, SymbolDriver } from '../symbols/index.ts';
 
-/** Answers requests from a table by need and path (`binary /bin/ls`), and remembers what was asked and closed. */
+/**
+ * Answers requests from a table by need and path (`binary /bin/ls`), and remembers what was asked and closed.
+ */
 export class MemoryDriver implements SymbolDriver {
   readonly files = new Map<string, Uint8Array<ArrayBuffer>>();
   readonly asked: FileRequest[] = [];

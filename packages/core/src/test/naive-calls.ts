@@ -18,7 +18,10 @@ interface OpenCall {
 const [, NEAR = '', , , , ROOT = '', UNTRACED = '', ENTERED = ''] = CALL_KIND_NAMES;
 const [, RETURN = '', LATE = '', UNWOUND = '', ELSEWHERE = '', , END = ''] = LEFT_NAMES;
 
-/** The slow twin of CallTracker: one instruction after the other, a plain list of open calls, and a search for each return. */
+/**
+ * The slow twin of CallTracker: one instruction after the other, a plain list of open calls,
+ * and a search for each return.
+ */
 export class NaiveCalls {
   /** A line for each call that ended. */
   readonly lines: string[] = [];

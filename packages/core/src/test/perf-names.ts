@@ -11,8 +11,8 @@ import { perf, TemporaryFolder } from './perf.ts';
 const BASE = 0x1000_0000_0000n;
 
 /**
- * What `perf script` calls addresses of a binary: a recording is made up in which the whole file is mapped and each offset
- * was hit once. Names come as `name+0xoffset`, or `[unknown]`.
+ * What `perf script` calls addresses of a binary: a recording is made up in which the whole file is mapped
+ * and each offset was hit once. Names come as `name+0xoffset`, or `[unknown]`.
  */
 export function perfNamesOfFile(
   path: string,
@@ -55,7 +55,10 @@ function perfNames(map: MadeUpMap, ips: bigint[], isKernel: boolean, args: strin
   }
 }
 
-/** PERFILE2 with one attr (cpu-clock; IP and TID), a COMM, a MMAP and the samples. Independent of our own writer. */
+/**
+ * PERFILE2 with one attr (cpu-clock; IP and TID), a COMM, a MMAP and the samples.
+ * Independent of our own writer.
+ */
 function madeUpRecording(map: MadeUpMap, ips: bigint[], isKernel: boolean): Uint8Array {
   const misc = isKernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
   const pid = 4242;

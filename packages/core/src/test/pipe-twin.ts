@@ -8,8 +8,8 @@ import { DamageLog, memorySource } from '../base/index.ts';
 import { readFileHeader } from '../perfdata/reader/file-header.ts';
 
 /**
- * The same recording as `perf record -o -` writes it: each attr as a HEADER_ATTR record, with its ids; trace metadata; then the
- * records, as they stand in the file. Null for what is a pipe already.
+ * The same recording as `perf record -o -` writes it: each attr as a HEADER_ATTR record, with its ids; trace
+ * metadata; then the records, as they stand in the file. Null for what is a pipe already.
  */
 export async function pipeTwin(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer> | null> {
   const view = new DataView(bytes.buffer);

@@ -22,8 +22,9 @@ export interface RandomCode {
 }
 
 /**
- * Functions that branch, call each other and, as often as not, the system; or, as a kernel, write CR3 instead, and each second one
- * handles interrupts. `address` is below 2^31, or negative: at the end of memory. `jumps`: what conditional branches look like.
+ * Functions that branch, call each other and, as often as not, the system; or, as a kernel, write CR3
+ * instead, and each second one handles interrupts. `address` is below 2^31, or negative: at the end of
+ * memory. `jumps`: what conditional branches look like.
  */
 export function randomCode(
   random: Random,

@@ -1,4 +1,7 @@
-/** Random numbers that come out the same for the same seed (Marsaglia's xorshift32), for fuzzers and model tests. */
+/**
+ * Random numbers that come out the same for the same seed (Marsaglia's
+ * xorshift32), for fuzzers and model tests.
+ */
 export class Random {
   private state: number;
 

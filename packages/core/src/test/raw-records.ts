@@ -31,7 +31,9 @@ export function featureRecord(bit: number, content: Uint8Array): Uint8Array<Arra
   return rawRecord(PERF_RECORD_HEADER_FEATURE, joined(words(bit), content));
 }
 
-/** Begins a Zstandard frame with a window of 128 KiB (RFC 8878, 3.1.1.1). It stays open, as perf leaves it. */
+/**
+ * Begins a Zstandard frame with a window of 128 KiB (RFC 8878, 3.1.1.1). It stays open, as perf leaves it.
+ */
 const ZSTD_FRAME = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x00, 7 << 3);
 const MAX_BLOCK = 1 << 17;
 

@@ -1,4 +1,7 @@
-/** A protobuf reader for tests: the fields of a message in order, numbers and bytes. Throws on what does not add up. */
+/**
+ * A protobuf reader for tests: the fields of a message in order, numbers and bytes.
+ * Throws on what does not add up.
+ */
 export type ProtobufField = { field: number; value: bigint } | { field: number; value: Uint8Array };
 
 export function readMessage(bytes: Uint8Array): ProtobufField[] {

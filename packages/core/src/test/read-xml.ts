@@ -1,6 +1,7 @@
 /**
- * Checks that a text is well-formed XML, as far as our own writer goes: elements nest, attributes are quoted and unique,
- * references are known, characters are allowed, CDATA ends. Returns the text content of each element with an id.
+ * Checks that a text is well-formed XML, as far as our own writer goes: elements nest, attributes are
+ * quoted and unique, references are known, characters are allowed, CDATA ends. Returns the text
+ * content of each element with an id.
  */
 export function readXml(text: string): Map<string, string> {
   const forbidden = /[^\u0009\u000a\u000d\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(text);

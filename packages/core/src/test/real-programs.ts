@@ -22,7 +22,10 @@ const PROGRAMS: [string, bigint][] = [
   ['/lib/x86_64-linux-gnu/libc.so.6', 0x40_0292_4000n],
 ];
 
-/** Programs of this machine as the loader places them, with the target of every direct call in them; null on other machines. */
+/**
+ * Programs of this machine as the loader places them, with the target of every direct call in
+ * them; null on other machines.
+ */
 export async function loadPrograms(): Promise<{
   image: CodeImage;
   code: OracleCode[];

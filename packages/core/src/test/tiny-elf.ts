@@ -1,4 +1,7 @@
-/** ELF files made by hand: of any class and byte order, with the sections, segments and symbols that a test names. */
+/**
+ * ELF files made by hand: of any class and byte order, with the sections, segments
+ * and symbols that a test names.
+ */
 
 export interface TinySection {
   name: string;
@@ -90,7 +93,10 @@ class Writer {
 
 const SHT_STRTAB = 3;
 
-/** The file's bytes. Section contents start at `contentOffset` (0x200, where segments may point to) in the order given. */
+/**
+ * The file's bytes. Section contents start at `contentOffset` (0x200, where segments may
+ * point to) in the order given.
+ */
 export function tinyElf(elf: TinyElf): Uint8Array<ArrayBuffer> {
   const wide = elf.is64 ?? true;
   const little = elf.littleEndian ?? true;

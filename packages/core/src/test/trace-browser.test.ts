@@ -1,4 +1,7 @@
-/** A trace in headless Chromium, by its workers and in the page itself: the counts and the hash that Node finds. */
+/**
+ * A trace in headless Chromium, by its workers and in the page itself: the counts
+ * and the hash that Node finds.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';

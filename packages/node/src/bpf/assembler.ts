@@ -1,6 +1,7 @@
 /**
- * Programs for the kernel, written in TypeScript. A method writes an instruction or a few; what is made is plain data
- * (`BpfProgram`), which needs a kernel and rights only when it is loaded. Every instruction remembers the line that asked for it.
+ * Programs for the kernel, written in TypeScript. A method writes an instruction or a few; what is made is
+ * plain data (`BpfProgram`), which needs a kernel and rights only when it is loaded. Every instruction
+ * remembers the line that asked for it.
  */
 
 import { BPF_MOST_INSTRUCTIONS } from '@counterpoint/core/abi';
@@ -12,7 +13,10 @@ import type { BpfProgram } from './program.ts';
 export class BpfAssembler extends MapAssembler {
   readonly #functions: { readonly name: string; readonly body: () => void }[] = [];
 
-  /** A function of this program, written after its end; `asm.callFunction(name)` calls it, with its arguments in r1 to r5. */
+  /**
+   * A function of this program, written after its end; `asm.callFunction(name)` calls it,
+   * with its arguments in r1 to r5.
+   */
   function(name: string, body: () => void): void {
     this.#functions.push({ name, body });
   }
@@ -24,14 +28,19 @@ export class BpfAssembler extends MapAssembler {
     return this.options.pidNamespace ?? null;
   }
 
-  /** The process (thread group) that runs. A call. 0 where it is not in the assembler's pid namespace itself. */
+  /**
+   * The process (thread group) that runs. A call. 0 where it is not in the assembler's pid namespace itself.
+   */
   loadProcessId(destination: Register): void {
     this.#callForNumbers();
     this.move(destination, r0);
     this.shiftRight(destination, 32);
   }
 
-  /** The thread (the kernel's pid) that runs. A call. 0 where it is not in the assembler's pid namespace itself. */
+  /**
+   * The thread (the kernel's pid) that runs. A call. 0 where it is not in the
+   * assembler's pid namespace itself.
+   */
   loadThreadId(destination: Register): void {
     this.#callForNumbers();
     this.move({ ...destination, bits: 32 }, { ...r0, bits: 32 });
@@ -44,8 +53,8 @@ export class BpfAssembler extends MapAssembler {
   }
 
   /**
-   * The process that runs, by its number in the first pid namespace, whatever the assembler's: a key that every process has,
-   * and as the fields of tracepoints name it. A call.
+   * The process that runs, by its number in the first pid namespace, whatever the assembler's: a key that
+   * every process has, and as the fields of tracepoints name it. A call.
    */
   loadKernelProcessId(destination: Register): void {
     this.call('get_current_pid_tgid');
@@ -66,17 +75,18 @@ export class BpfAssembler extends MapAssembler {
       this.call('get_current_pid_tgid');
       return;
     }
-    // struct bpf_pidns_info { u32 pid, tgid }: as one number it is what the other helper gives. All 0 where the helper fails,
-    // because the task is in another namespace, above or below.
+    // struct bpf_pidns_info { u32 pid, tgid }: as one number it is what the other helper gives. All 0 where
+    // the helper fails, because the task is in another namespace, above or below.
     const numbers = this.frame.spare('numbers of the task', 8);
     this.call('get_ns_current_pid_tgid', namespace.device, namespace.inode, numbers, numbers.sizeBytes);
     this.load(r0, numbers);
   }
 
   /**
-   * Go on only for one process. A program on a tracepoint or kprobe runs for every process, whatever the event watches that it
-   * is attached through, and what it drops is dropped for everybody who records there: so for other processes the program
-   * ends here and keeps the record. A call: save the context before. The id is that of `pidNamespace`.
+   * Go on only for one process. A program on a tracepoint or kprobe runs for every process, whatever the
+   * event watches that it is attached through, and what it drops is dropped for everybody who records there:
+   * so for other processes the program ends here and keeps the record. A call: save the context before. The
+   * id is that of `pidNamespace`.
    */
   onlyProcess(processId: number): void {
     this.code.asOne(() => {
@@ -86,8 +96,8 @@ export class BpfAssembler extends MapAssembler {
   }
 
   /**
-   * A text of any length (`__data_loc` of a tracepoint), or as much of it as there is room for, with a zero at its end. A call:
-   * r0 is its length with the zero, or a negative error number.
+   * A text of any length (`__data_loc` of a tracepoint), or as much of it as there is room for, with a zero
+   * at its end. A call: r0 is its length with the zero, or a negative error number.
    */
   copyContextText(to: MemoryOperand, field: string): void {
     const { name, offset, size, dynamic } = this.contextField(field);
@@ -108,7 +118,10 @@ export class BpfAssembler extends MapAssembler {
     });
   }
 
-  /** The power of two at or below a number, the bucket of a histogram: 0 for 0 and 1, 10 for 1024 to 2047. `source` is used up. */
+  /**
+   * The power of two at or below a number, the bucket of a histogram: 0 for 0 and 1, 10 for 1024
+   * to 2047. `source` is used up.
+   */
   log2(destination: Register, source: Register): void {
     if (destination.number === source.number)
       throw this.code.error('ERR_BPF_OPERAND', 'the logarithm needs two registers');
@@ -164,7 +177,10 @@ export class BpfAssembler extends MapAssembler {
     );
   }
 
-  /** The program as data. What cannot be is said here with its line: labels, distances, an open end, lines that nothing reaches. */
+  /**
+   * The program as data. What cannot be is said here with its line: labels, distances, an open end,
+   * lines that nothing reaches.
+   */
   assemble(): BpfProgram {
     for (const { name, body } of this.#functions.splice(0)) {
       this.beginFunction();

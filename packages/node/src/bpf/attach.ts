@@ -4,11 +4,13 @@ import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import type { LoadedProgram } from './loader.ts';
 import { explainRefusal } from './rights.ts';
 
-/** A program in its place. `close` takes it out again, where the kernel can; closing the event always does. */
+/**
+ * A program in its place. `close` takes it out again, where the kernel can; closing the event always does.
+ */
 export interface BpfAttachment extends Disposable {
   /**
-   * `link`: taken out by `close`, and until then the event stays open whoever closes it. `event`: before Linux 5.15, taken
-   * out with the event. `raw-tracepoint`: taken out by `close`.
+   * `link`: taken out by `close`, and until then the event stays open whoever closes it. `event`: before
+   * Linux 5.15, taken out with the event. `raw-tracepoint`: taken out by `close`.
    */
   readonly kind: 'link' | 'event' | 'raw-tracepoint';
   close(): void;
@@ -17,15 +19,16 @@ export interface BpfAttachment extends Disposable {
 /**
  * Run a program at each overflow of a perf event, or at each hit of a tracepoint that the event is for.
  *
- * What a `perf-event` program returns decides about the kernel's own record of that overflow: 0 drops it (no record, nobody
- * is woken, and PERF_EVENT_IOC_REFRESH does not count it), another value keeps it. Children of an inherited event run it,
- * too. An event has room for one program; two programs need two events.
+ * What a `perf-event` program returns decides about the kernel's own record of that overflow: 0 drops it (no
+ * record, nobody is woken, and PERF_EVENT_IOC_REFRESH does not count it), another value keeps it. Children of
+ * an inherited event run it, too. An event has room for one program; two programs need two events.
  *
- * A `tracepoint` program hangs on the tracepoint, not on the event: it runs for every process on every CPU from now on,
- * whether the event is enabled or not. And where one of the programs on a tracepoint returns 0, no perf event on it counts or
- * records that hit, not even another user's: return 1 unless that is wanted.
+ * A `tracepoint` program hangs on the tracepoint, not on the event: it runs for every process on every CPU
+ * from now on, whether the event is enabled or not. And where one of the programs on a tracepoint returns 0,
+ * no perf event on it counts or records that hit, not even another user's: return 1 unless that is wanted.
  *
- * `cookie` is what the helper get_attach_cookie tells the program: with it one program serves many events and knows which.
+ * `cookie` is what the helper get_attach_cookie tells the program: with it one program
+ * serves many events and knows which.
  */
 export function attachToEvent(
   sys: Sys,
@@ -36,7 +39,8 @@ export function attachToEvent(
   try {
     return attachmentOf('link', sys.bpfLinkCreate(program.fd, event, BPF_PERF_EVENT, cookie ?? 0n));
   } catch (error) {
-    // EINVAL: a kernel before 5.15 has no links for perf events, or the program does not fit the event. The older way tells.
+    // EINVAL: a kernel before 5.15 has no links for perf events, or the program does not fit the
+    // event. The older way tells.
     if (!(error instanceof SysError) || error.code !== 'EINVAL' || cookie !== null)
       throw explainAttachment(sys, program, error);
   }
@@ -49,7 +53,10 @@ export function attachToEvent(
   return { kind: 'event', close: nothing, [Symbol.dispose]: nothing };
 }
 
-/** Run a program at each hit of a tracepoint, with its raw arguments: `sched_switch`. It cannot disturb other users. */
+/**
+ * Run a program at each hit of a tracepoint, with its raw arguments: `sched_switch`.
+ * It cannot disturb other users.
+ */
 export function attachToRawTracepoint(sys: Sys, program: LoadedProgram, tracepoint: string): BpfAttachment {
   try {
     return attachmentOf('raw-tracepoint', sys.bpfRawTracepointOpen(tracepoint, program.fd));

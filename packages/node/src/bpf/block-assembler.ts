@@ -1,4 +1,7 @@
-/** Blocks instead of labels: what is done if, and how often. The callbacks run once, while the program is assembled. */
+/**
+ * Blocks instead of labels: what is done if, and how often. The callbacks run once,
+ * while the program is assembled.
+ */
 import { type Comparison, InstructionAssembler } from './instruction-set.ts';
 import { type Register, registerName } from './operands.ts';
 import type { Label } from './program-writer.ts';
@@ -32,8 +35,8 @@ export class BlockAssembler extends InstructionAssembler {
   }
 
   /**
-   * `asm.if(r0, '==', 0, () => asm.return(0), () => …)`: numbers are compared unsigned, with `s<` and its kind signed; with
-   * `w` registers the low 32 bits are.
+   * `asm.if(r0, '==', 0, () => asm.return(0), () => …)`: numbers are compared unsigned, with `s<` and its
+   * kind signed; with `w` registers the low 32 bits are.
    */
   if(
     left: Register,
@@ -54,7 +57,8 @@ export class BlockAssembler extends InstructionAssembler {
       this.code.place(thenLabel);
     }
     this.block(then);
-    // After a block that has returned there is nothing to jump over: the verifier refuses what nothing reaches.
+    // After a block that has returned there is nothing to jump over: the verifier
+    // refuses what nothing reaches.
     if (otherwise !== undefined && this.code.isReachable) this.jumpTo(endLabel);
     this.code.place(elseLabel);
     if (otherwise !== undefined) this.block(otherwise);
@@ -71,8 +75,8 @@ export class BlockAssembler extends InstructionAssembler {
   }
 
   /**
-   * `asm.repeat(r7, 16, (loop) => …)`: with r7 from 0 to 15. The verifier runs through every round, so the count is a number,
-   * or a register whose greatest value it can see (after `asm.and(r8, 63)`, say).
+   * `asm.repeat(r7, 16, (loop) => …)`: with r7 from 0 to 15. The verifier runs through every round, so the
+   * count is a number, or a register whose greatest value it can see (after `asm.and(r8, 63)`, say).
    */
   repeat(counter: Register, count: number | Register, body: (loop: LoopControl) => void): void {
     const top = this.code.unnamed('top of loop');
@@ -117,7 +121,10 @@ export class BlockAssembler extends InstructionAssembler {
     this.code.jump(label);
   }
 
-  /** Run a caller's block. What it returns is looked at only to find an async function, whose lines would come too late. */
+  /**
+   * Run a caller's block. What it returns is looked at only to find an async function,
+   * whose lines would come too late.
+   */
   protected block(body: () => unknown): void {
     const returned = body();
     if (!(returned instanceof Promise)) return;

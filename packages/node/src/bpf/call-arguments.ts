@@ -1,5 +1,6 @@
 /**
- * The order in which the arguments of a call are put into r1 to r5, so that none is overwritten while another still needs it:
+ * The order in which the arguments of a call are put into r1 to r5, so that none is overwritten
+ * while another still needs it:
  *
  *   call(r2, r1)    r1 <- r2 and r2 <- r1 go in a circle: r0, which the call overwrites anyway, breaks it
  *                   r0 = r1, r1 = r2, r2 = r0

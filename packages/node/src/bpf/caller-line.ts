@@ -1,7 +1,8 @@
 /**
- * Whose line asked for an instruction: the innermost frame of the stack that is not the assembler's own. A stack is taken
- * per instruction and turned into text only when somebody wants to know: V8 formats it on the first look, and maps lines back
- * to TypeScript where the process loaded its modules with source maps (tsx, or --enable-source-maps).
+ * Whose line asked for an instruction: the innermost frame of the stack that is not the assembler's own. A
+ * stack is taken per instruction and turned into text only when somebody wants to know: V8 formats it on
+ * the first look, and maps lines back to TypeScript where the process loaded its modules with source maps
+ * (tsx, or --enable-source-maps).
  */
 import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';

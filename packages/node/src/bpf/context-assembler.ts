@@ -27,7 +27,10 @@ export interface BpfAssemblerOptions {
   readonly architecture?: BpfArchitecture;
   /** The fields of the tracepoint that a tracepoint program is for. */
   readonly fields?: readonly ContextField[];
-  /** Whose numbers `loadProcessId` and `loadThreadId` give: see `ownPidNamespace`. Default, and null: those of the first. */
+  /**
+   * Whose numbers `loadProcessId` and `loadThreadId` give: see `ownPidNamespace`. Default,
+   * and null: those of the first.
+   */
   readonly pidNamespace?: PidNamespace | null;
 }
 
@@ -50,7 +53,10 @@ export class ContextAssembler extends BlockAssembler {
 
   // Stack.
 
-  /** Memory on the stack by name, of a size or with the fields of a struct. What is in it before the first store is nothing. */
+  /**
+   * Memory on the stack by name, of a size or with the fields of a struct. What is in it before
+   * the first store is nothing.
+   */
   stack(name: string, sizeBytes: number): StackSlot;
   stack<const F extends StructFields>(name: string, layout: StructLayout<F>): StructSlot<F>;
   stack(name: string, of: number | StructLayout<StructFields>): StackSlot {
@@ -93,9 +99,9 @@ export class ContextAssembler extends BlockAssembler {
   }
 
   /**
-   * A field of the context into a register, with its sign. perf-event and kprobe programs have the registers of what was
-   * interrupted (`ip`, `sp`, `arg1` or by the architecture's names), perf-event ones `samplePeriod` and `address` too,
-   * tracepoint programs the fields given, raw tracepoints `arg1` and so on.
+   * A field of the context into a register, with its sign. perf-event and kprobe programs have the registers
+   * of what was interrupted (`ip`, `sp`, `arg1` or by the architecture's names), perf-event ones
+   * `samplePeriod` and `address` too, tracepoint programs the fields given, raw tracepoints `arg1` and so on.
    */
   loadContext(destination: Register, field: CommonContextField | (string & {})): void {
     const { offset, size, isSigned, name } = this.contextField(field);

@@ -8,7 +8,10 @@ import {
   type BpfProgramType,
 } from '@counterpoint/core/abi';
 
-/** A field as tracefs describes it (`TracepointFormat.fields` of core/perfdata fits); offsets from the start of the record. */
+/**
+ * A field as tracefs describes it (`TracepointFormat.fields` of core/perfdata fits); offsets
+ * from the start of the record.
+ */
 export interface ContextField {
   readonly name: string;
   readonly offset: number;
@@ -18,7 +21,10 @@ export interface ContextField {
   readonly dynamic?: 'data' | 'relative' | null;
 }
 
-/** Names that every architecture has, for completion; each architecture adds its registers by the kernel's names. */
+/**
+ * Names that every architecture has, for completion; each architecture adds its
+ * registers by the kernel's names.
+ */
 export type CommonContextField =
   | 'ip'
   | 'sp'

@@ -1,6 +1,7 @@
 /**
- * A program as text, in the syntax of LLVM's assembler (so that a test can assemble it again); what only a person needs stands
- * behind a `#`, which begins a comment there. Any bytes have a text: what is no instruction is shown as its number.
+ * A program as text, in the syntax of LLVM's assembler (so that a test can assemble it again); what only a
+ * person needs stands behind a `#`, which begins a comment there. Any bytes have a text: what is no
+ * instruction is shown as its number.
  */
 import {
   BPF_ABS,

@@ -1,6 +1,7 @@
 /**
- * Every instruction of eBPF up to cpu v4, one method each (RFC 9669). Registers decide the width: `r` are 64 bits, `w` the
- * low 32. Each method says in its comment what it writes in the assembly text of the kernel and LLVM.
+ * Every instruction of eBPF up to cpu v4, one method each (RFC 9669). Registers decide the
+ * width: `r` are 64 bits, `w` the low 32. Each method says in its comment what it writes in the
+ * assembly text of the kernel and LLVM.
  */
 import {
   BPF_ABS,
@@ -150,8 +151,8 @@ export class InstructionAssembler {
   }
 
   /**
-   * `r1 = r2`, `w1 = 5`, `r1 = 0x1122334455667788 ll`: a number of any size takes the shortest instruction that makes it, two
-   * slots where no other does.
+   * `r1 = r2`, `w1 = 5`, `r1 = 0x1122334455667788 ll`: a number of any size takes the shortest instruction
+   * that makes it, two slots where no other does.
    */
   move(destination: Register, source: Register | number | bigint): void {
     if (typeof source === 'object') {
@@ -302,7 +303,10 @@ export class InstructionAssembler {
     this.code.emit(BPF_STX | BPF_ATOMIC | size, to.base.number, source.number, to.offsetBytes, BPF_STORE_REL);
   }
 
-  /** `r0 = *(u32 *)skb[14]`: bytes of the packet in host order, or the program ends (socket filters; the context in r6) */
+  /**
+   * `r0 = *(u32 *)skb[14]`: bytes of the packet in host order, or the program ends (socket
+   * filters; the context in r6)
+   */
   loadPacket(sizeBytes: 1 | 2 | 4, offsetBytes: number): void {
     this.code.emit(BPF_LD | BPF_ABS | SIZE_BITS[sizeBytes]!, 0, 0, 0, this.#immediate(offsetBytes, 32));
   }
@@ -335,7 +339,9 @@ export class InstructionAssembler {
   jumpIf(left: Register, comparison: Comparison, right: Register | number, name: string): void {
     this.compareAndJump(left, comparison, right, this.code.named(name));
   }
-  /** `may_goto name`: falls through until the kernel has counted enough repetitions, then jumps (Linux 6.9) */
+  /**
+   * `may_goto name`: falls through until the kernel has counted enough repetitions, then jumps (Linux 6.9)
+   */
   mayJump(name: string): void {
     this.code.emitJump(this.code.named(name), 'offset', BPF_JMP | BPF_JCOND);
   }
@@ -349,7 +355,9 @@ export class InstructionAssembler {
     this.called();
     this.code.emitJump(this.code.named(name), 'immediate', BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL);
   }
-  /** `r2 = name ll`: the address of a function of this program, for a helper that calls it back (needs BTF) */
+  /**
+   * `r2 = name ll`: the address of a function of this program, for a helper that calls it back (needs BTF)
+   */
   loadFunctionAddress(destination: Register, name: string): void {
     this.#wholeOnly(destination);
     this.written(destination);

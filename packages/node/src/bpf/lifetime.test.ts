@@ -93,7 +93,10 @@ test('a process that is being profiled loads its programs, too', { skip, timeout
   }
 });
 
-/** Its links get an id each, and are refused, since the event has a program; for half a minute, where nobody ends it. */
+/**
+ * Its links get an id each, and are refused, since the event has a program; for half a
+ * minute, where nobody ends it.
+ */
 const REFUSED = HOLDER.replace(
   'setInterval(() => {}, 1000);',
   `for (const end = Date.now() + 30_000; Date.now() < end; )

@@ -41,7 +41,10 @@ export interface ProgramInfo {
   /** Both 0 unless somebody has them measured (`Sys.bpfEnableStats`, kernel.bpf_stats_enabled). */
   readonly runTimeNs: number;
   readonly runCount: number;
-  /** Runs that fell out because BPF was already running on that CPU. The kernel does not count those of perf events. */
+  /**
+   * Runs that fell out because BPF was already running on that CPU. The kernel does not
+   * count those of perf events.
+   */
   readonly recursionMisses: number;
 }
 
@@ -156,8 +159,8 @@ function list<T>(sys: Sys, kind: BpfObjectKind, describe: (sys: Sys, fd: Fd) => 
 const MOST_ON_A_TRACEPOINT = 64;
 
 /**
- * Programs on the tracepoint that an event is for, by whomever. One of them that returns 0 takes the tracepoint's hits away
- * from every perf event on it, so a recording that finds a stranger here says so.
+ * Programs on the tracepoint that an event is for, by whomever. One of them that returns 0 takes the
+ * tracepoint's hits away from every perf event on it, so a recording that finds a stranger here says so.
  */
 export function programsOnTracepoint(sys: Sys, event: Fd): { id: number; name: string | null }[] {
   return sys.queryBpf(event, MOST_ON_A_TRACEPOINT).map((id) => ({ id, name: programName(sys, id) }));
@@ -174,7 +177,10 @@ function programName(sys: Sys, id: number): string | null {
   }
 }
 
-/** Types of programs that watch: those of perf events, probes and tracepoints, and 26, which hangs on functions by BTF. */
+/**
+ * Types of programs that watch: those of perf events, probes and tracepoints, and 26,
+ * which hangs on functions by BTF.
+ */
 const WATCHING_TYPES: ReadonlySet<string> = new Set([
   'perf-event',
   'tracepoint',

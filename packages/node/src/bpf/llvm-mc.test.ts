@@ -1,7 +1,8 @@
 /**
- * The oracle of the instruction set: LLVM's assembler. Each method is written down with the text that it stands for, and must
- * give the bytes that `llvm-mc -triple bpfel -mcpu=v4` gives for that text; and the text that we make of the bytes must lead to
- * the same bytes. What LLVM 19 does not know yet (load_acquire, store_release) is not here, see verifier tests.
+ * The oracle of the instruction set: LLVM's assembler. Each method is written down with the text that it
+ * stands for, and must give the bytes that `llvm-mc -triple bpfel -mcpu=v4` gives for that text; and the text
+ * that we make of the bytes must lead to the same bytes. What LLVM 19 does not know yet (load_acquire,
+ * store_release) is not here, see verifier tests.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

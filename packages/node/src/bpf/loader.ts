@@ -242,8 +242,8 @@ function textOf(buffer: Uint8Array): string {
 }
 
 /**
- * The verifier's own listing of a program, with all that it knew (level 2 lists what it accepts, too). The program is not
- * kept. Maps are made for it where none are given.
+ * The verifier's own listing of a program, with all that it knew (level 2 lists what it accepts, too). The
+ * program is not kept. Maps are made for it where none are given.
  */
 export function verifierLog(
   sys: Sys,

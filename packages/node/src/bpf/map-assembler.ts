@@ -42,9 +42,9 @@ export class MapAssembler extends ContextAssembler {
   // Calls.
 
   /**
-   * Call a helper by its name, without `bpf_`: `asm.call('map_lookup_elem', starts, key)`. The arguments are put into r1 to r5
-   * in an order in which none is lost; memory stands for its address, a map for itself. Without any, they are there already.
-   * The result is in r0; r1 to r5 hold nothing afterwards.
+   * Call a helper by its name, without `bpf_`: `asm.call('map_lookup_elem', starts, key)`. The arguments are
+   * put into r1 to r5 in an order in which none is lost; memory stands for its address, a map for itself.
+   * Without any, they are there already. The result is in r0; r1 to r5 hold nothing afterwards.
    */
   call(helper: BpfHelper, ...args: readonly CallArgument[]): void {
     const known = Object.hasOwn(BPF_HELPERS, helper) ? BPF_HELPERS[helper] : undefined;
@@ -108,9 +108,9 @@ export class MapAssembler extends ContextAssembler {
   }
 
   /**
-   * Add to the number under a key, with nothing lost between CPUs or to an interrupt; a key that is not there yet begins with
-   * the amount. `onFull` runs where the map has no room (or, for an array, no such key): count it, so that no loss is silent.
-   * The amount is a number or one of r6 to r9, which survive the calls.
+   * Add to the number under a key, with nothing lost between CPUs or to an interrupt; a key that is not there
+   * yet begins with the amount. `onFull` runs where the map has no room (or, for an array, no such key):
+   * count it, so that no loss is silent. The amount is a number or one of r6 to r9, which survive the calls.
    */
   countInMap(
     map: BpfMapDefinition,
@@ -128,7 +128,10 @@ export class MapAssembler extends ContextAssembler {
     this.code.asOne(() => this.addToMap(map, key, Count, { count: amount }, onFull));
   }
 
-  /** The same for several numbers of one value: `asm.addToMap(buckets, key, Bucket, { samples: 1, period: r7 }, onFull)`. */
+  /**
+   * The same for several numbers of one value: `asm.addToMap(buckets, key, Bucket, {
+   * samples: 1, period: r7 }, onFull)`.
+   */
   addToMap<const F extends StructFields>(
     map: BpfMapDefinition,
     key: MapOperand,
@@ -169,7 +172,10 @@ export class MapAssembler extends ContextAssembler {
     });
   }
 
-  /** What is to be done where a counter has put a new key into a map. A class below may have something; loses r0 to r5. */
+  /**
+   * What is to be done where a counter has put a new key into a map. A class below may
+   * have something; loses r0 to r5.
+   */
   protected onInserted(_map: BpfMapDefinition): (() => void) | undefined {
     return undefined;
   }
@@ -206,9 +212,10 @@ export class MapAssembler extends ContextAssembler {
   // Ring buffers.
 
   /**
-   * Reserve a record, fill it in the block, hand it over: `asm.record(ring, Sample, r7, (sample) => asm.store(sample.ip, r8))`.
-   * The register holds its address meanwhile (one of r6 to r9). `onFull` runs where the ring has no room: count it.
-   * The block must come to its end: what is reserved is to be handed over.
+   * Reserve a record, fill it in the block, hand it over: `asm.record(ring, Sample, r7, (sample) =>
+   * asm.store(sample.ip, r8))`. The register holds its address meanwhile (one of r6 to r9).
+   * `onFull` runs where the ring has no room: count it. The block must come to its end: what is
+   * reserved is to be handed over.
    */
   record<const F extends StructFields>(
     ring: BpfMapDefinition,

@@ -3,7 +3,10 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { SysError } from '../sys/index.ts';
 import type { BpfMapDefinition } from './program.ts';
 
-/** Buckets of a hash table, which are a power of two, have 16 bytes each and 32 bits of size together (kernel/bpf/hashtab.c). */
+/**
+ * Buckets of a hash table, which are a power of two, have 16 bytes each and 32 bits of size
+ * together (kernel/bpf/hashtab.c).
+ */
 const MOST_HASH_ENTRIES = 2 ** 27;
 /** Of a value on each CPU: PCPU_MIN_UNIT_SIZE of linux/percpu.h. */
 const MOST_PER_CPU_BYTES = 1 << 15;

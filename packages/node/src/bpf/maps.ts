@@ -8,7 +8,10 @@ import { explainRefusal } from './rights.ts';
 const PER_CPU: ReadonlySet<BpfMapType> = new Set(['per-cpu-hash', 'per-cpu-array', 'lru-per-cpu-hash']);
 /** Types whose batches carry a mark of 4 bytes, whatever the key's size (a bucket of the hash table). */
 const LEAST_TOKEN_BYTES = 4;
-/** ENOTSUPP of the kernel (not EOPNOTSUPP of user space): what bpf(2) says for an operation that a map type lacks. */
+/**
+ * ENOTSUPP of the kernel (not EOPNOTSUPP of user space): what bpf(2) says for an
+ * operation that a map type lacks.
+ */
 const ENOTSUPP = 524;
 const BATCH_ELEMENTS = 4096;
 /** A batch whose buffers would be larger is not asked for: one bucket of a hash table never holds so much. */
@@ -35,7 +38,10 @@ export class BpfMap implements Disposable {
   readonly valueBytes: number;
   /** Keys and values that the kernel has copied here so far; who reads mapped values adds them. */
   bytesRead = 0;
-  /** Time in system calls that read or change it: meanwhile the kernel runs no program of an overflow on the CPU they are on. */
+  /**
+   * Time in system calls that read or change it: meanwhile the kernel runs no program of an
+   * overflow on the CPU they are on.
+   */
   systemCallNs = 0;
   readonly #sys: Sys;
 
@@ -84,13 +90,15 @@ export class BpfMap implements Disposable {
   }
 
   /**
-   * Keys one by one, with a system call each. Programs may insert and remove meanwhile: a key may then be missed, and when
-   * the one that was last given is removed the kernel starts again, so that a key may come twice.
+   * Keys one by one, with a system call each. Programs may insert and remove meanwhile: a key
+   * may then be missed, and when the one that was last given is removed the kernel starts again,
+   * so that a key may come twice.
    */
   *keys(): Generator<Uint8Array<ArrayBuffer>> {
     const { keySizeBytes, maxEntries } = this.definition;
     let last: Uint8Array | null = null;
-    // A kernel that starts again for ever, because programs insert and remove all the time, does not hold us here.
+    // A kernel that starts again for ever, because programs insert and remove all the
+    // time, does not hold us here.
     for (let given = 0; given < 2 * maxEntries; given++) {
       const next = new Uint8Array(new ArrayBuffer(keySizeBytes));
       if (!this.#sys.bpfMapNextKey(this.fd, last, next)) return;
@@ -100,12 +108,12 @@ export class BpfMap implements Disposable {
   }
 
   /**
-   * All elements in batches (Linux 5.6; one by one on older kernels and for types without it). With `lookup-and-delete` an
-   * element is read and removed in one step of the kernel, so a count is in this reading or in the next, never in both and
-   * never in none.
+   * All elements in batches (Linux 5.6; one by one on older kernels and for types without it). With
+   * `lookup-and-delete` an element is read and removed in one step of the kernel, so a count is in this
+   * reading or in the next, never in both and never in none.
    *
-   * While the kernel reads, perf-event programs do not run on the CPU that reads: overflows there are lost, uncounted. Read
-   * seldom, and say `systemCallNs`, or compare what was counted with the event's own count.
+   * While the kernel reads, perf-event programs do not run on the CPU that reads: overflows there are lost,
+   * uncounted. Read seldom, and say `systemCallNs`, or compare what was counted with the event's own count.
    */
   *batches(
     kind: 'lookup' | 'lookup-and-delete' = 'lookup',
@@ -149,7 +157,10 @@ export class BpfMap implements Disposable {
     }
   }
 
-  /** Element `index` of an array of 64-bit counters: one number per possible CPU, or one where the map has one for all. */
+  /**
+   * Element `index` of an array of 64-bit counters: one number per possible CPU, or one
+   * where the map has one for all.
+   */
   counters(index: number): number[] {
     const value = this.lookup(indexKey(index));
     if (value === null) throw new RangeError(`map "${this.definition.name}" has no element ${index}`);
@@ -164,7 +175,9 @@ export class BpfMap implements Disposable {
     return this.counters(index).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Put the descriptor of a perf event, or of a program, into an array of those; `delete` empties the place. */
+  /**
+   * Put the descriptor of a perf event, or of a program, into an array of those; `delete` empties the place.
+   */
   putDescriptor(index: number, descriptor: Fd): void {
     const value = new Uint8Array(new ArrayBuffer(4));
     new DataView(value.buffer).setInt32(0, descriptor.number, true);
@@ -172,8 +185,9 @@ export class BpfMap implements Disposable {
   }
 
   /**
-   * The values of an array with BPF_F_MMAPABLE, where they lie: value n at `n * round8(valueSizeBytes)`. Reading them is no
-   * system call, so no overflow is lost meanwhile; nor is writing them, where that is asked for.
+   * The values of an array with BPF_F_MMAPABLE, where they lie: value n at `n *
+   * round8(valueSizeBytes)`. Reading them is no system call, so no overflow is lost meanwhile; nor is
+   * writing them, where that is asked for.
    */
   mapValues(access: 'read' | 'write' = 'read'): Mapping {
     const { name, type, valueSizeBytes, maxEntries, flags = 0 } = this.definition;

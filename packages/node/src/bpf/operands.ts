@@ -8,8 +8,8 @@ export interface Register {
 }
 
 /**
- * Memory of a size at a register and an offset. An instruction loads and stores what is there; as the argument of a call it
- * stands for its address. More than 8 bytes are a block: good for its address only.
+ * Memory of a size at a register and an offset. An instruction loads and stores what is there; as the
+ * argument of a call it stands for its address. More than 8 bytes are a block: good for its address only.
  */
 export interface MemoryOperand {
   readonly kind: 'memory';
@@ -72,7 +72,8 @@ export function memory(
   return { kind: 'memory', base, offsetBytes, sizeBytes, isSigned };
 }
 
-// One function per C type, so that a load reads as its text does: `asm.load(r1, u32(r6, 16))` is r1 = *(u32 *)(r6 + 16).
+// One function per C type, so that a load reads as its text does: `asm.load(r1, u32(r6,
+// 16))` is r1 = *(u32 *)(r6 + 16).
 export function u8(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 1);
 }

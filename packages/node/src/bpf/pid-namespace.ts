@@ -1,8 +1,9 @@
 import { type BigIntStats, statSync } from 'node:fs';
 
 /**
- * A pid namespace, as a program asks the kernel for it. In a container processes have other numbers than outside, and the
- * kernel's records of an event (who began, what was mapped) have those of the namespace in which it was opened.
+ * A pid namespace, as a program asks the kernel for it. In a container processes have other numbers
+ * than outside, and the kernel's records of an event (who began, what was mapped) have those of the
+ * namespace in which it was opened.
  */
 export interface PidNamespace {
   /** A `dev_t` as the kernel has it within: 12 bits of the major number above 20 of the minor one. */
@@ -25,7 +26,10 @@ export function ownPidNamespace(
   }
 }
 
-/** From what stat(2) says: the low 8 bits of the minor number, then 12 of the major one, then the rest of the minor. */
+/**
+ * From what stat(2) says: the low 8 bits of the minor number, then 12 of the major
+ * one, then the rest of the minor.
+ */
 function kernelDevice(dev: bigint): bigint {
   const major = (dev >> 8n) & 0xfffn;
   const minor = (dev & 0xffn) | ((dev >> 12n) & 0xfff00n);

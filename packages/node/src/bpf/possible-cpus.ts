@@ -3,8 +3,9 @@ import { type KernelFiles, realFiles } from '../probe/index.ts';
 const POSSIBLE = '/sys/devices/system/cpu/possible';
 
 /**
- * CPUs that a per-CPU map has values for: those that could ever be there, not those that run (`0-1`, `0,2-5`). A reading
- * that believes in fewer is overwritten by the kernel beyond its end, so what cannot be read is an error, never a guess.
+ * CPUs that a per-CPU map has values for: those that could ever be there, not those that run (`0-1`,
+ * `0,2-5`). A reading that believes in fewer is overwritten by the kernel beyond its end, so what cannot be
+ * read is an error, never a guess.
  */
 export function possibleCpus(files: Pick<KernelFiles, 'read'> = realFiles): number[] {
   const text = files.read(POSSIBLE);

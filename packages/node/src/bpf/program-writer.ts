@@ -1,6 +1,7 @@
 /**
- * The slots of a program as they grow: places by name, jumps that are completed at the end, whose line asked for what, and
- * whether the next slot can be reached from the one before. It knows nothing of what the instructions mean.
+ * The slots of a program as they grow: places by name, jumps that are completed at the end, whose
+ * line asked for what, and whether the next slot can be reached from the one before. It knows nothing
+ * of what the instructions mean.
  */
 import {
   BPF_CALL,
@@ -38,7 +39,10 @@ interface Jump {
 export interface FinishedSlots {
   readonly instructions: Uint8Array;
   readonly mapReferences: readonly BpfMapReference[];
-  /** Per slot; found at the first look, since it costs more than all the rest and only errors and listings ask. */
+  /**
+   * Per slot; found at the first look, since it costs more than all the rest and
+   * only errors and listings ask.
+   */
   readonly lines: readonly (SourceLine | null)[];
 }
 
@@ -205,7 +209,9 @@ export class ProgramWriter {
     );
   }
 
-  /** The verifier refuses what nothing leads to, and what runs past the end: both are said here with the line. */
+  /**
+   * The verifier refuses what nothing leads to, and what runs past the end: both are said here with the line.
+   */
   #checkFlow(slots: readonly Slot[]): void {
     const reached = new Uint8Array(slots.length);
     const targets = new Map<number, number>();

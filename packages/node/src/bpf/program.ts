@@ -1,12 +1,15 @@
 /**
- * A program and its maps as plain data: what the assembler makes, the loader loads and the disassembler reads. Nothing
- * here touches a kernel, so a program can be built, looked at and tested without any right.
+ * A program and its maps as plain data: what the assembler makes, the loader loads and the disassembler
+ * reads. Nothing here touches a kernel, so a program can be built, looked at and tested without any right.
  */
 import type { BpfMapType, BpfProgramType } from '@counterpoint/core/abi';
 
 export type { BpfMapType, BpfProgramType };
 
-/** A map to be made when the first program that refers to it is loaded. Programs of one set share maps by name. */
+/**
+ * A map to be made when the first program that refers to it is loaded. Programs
+ * of one set share maps by name.
+ */
 export interface BpfMapDefinition {
   readonly name: string;
   readonly type: BpfMapType;
@@ -18,8 +21,8 @@ export interface BpfMapDefinition {
 }
 
 /**
- * The slot of a 64-bit load (`ld_imm64`, two slots) that the loader completes: with the descriptor of the map, or with
- * the address of the first value of an array map plus an offset.
+ * The slot of a 64-bit load (`ld_imm64`, two slots) that the loader completes: with the descriptor of the
+ * map, or with the address of the first value of an array map plus an offset.
  */
 export interface BpfMapReference {
   /** The first slot of the pair. */

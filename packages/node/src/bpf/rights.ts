@@ -23,7 +23,10 @@ export function missingCapabilities(sys: Sys): string[] {
   return needed.filter(([, bit]) => !hasCapability(capabilities, bit)).map(([name]) => name);
 }
 
-/** Why the kernel refused `what` (a program, a map, an attachment), and what helps. Other errors come back as they are. */
+/**
+ * Why the kernel refused `what` (a program, a map, an attachment), and what helps. Other
+ * errors come back as they are.
+ */
 export function explainRefusal(
   sys: Sys,
   what: string,
@@ -87,7 +90,10 @@ function explain(
   }
 }
 
-/** What this kernel has of BPF, found out by making the smallest of each: maps of each type, programs of each type. */
+/**
+ * What this kernel has of BPF, found out by making the smallest of each: maps of
+ * each type, programs of each type.
+ */
 export interface BpfFeatures {
   mapTypes: ReadonlySet<BpfMapType>;
   programTypes: ReadonlySet<BpfProgramType>;
@@ -105,7 +111,10 @@ const SIZES: Partial<Record<BpfMapType, { key: number; value: number; entries?: 
   stack: { key: 0, value: 8 },
 };
 
-/** Null where a probe was refused for want of rights: nothing is known then. Map types that need more than sizes are not probed. */
+/**
+ * Null where a probe was refused for want of rights: nothing is known then. Map types that need
+ * more than sizes are not probed.
+ */
 export function probeFeatures(
   sys: Sys,
   files: Pick<KernelFiles, 'obstacle'> = realFiles,

@@ -3,8 +3,8 @@ import type { BpfMap } from './maps.ts';
 import { BpfRingReader } from './ring-reader.ts';
 
 /**
- * A ring buffer that programs write and this process reads where it lies. The kernel counts no loss here: a program whose
- * reservation fails must count that itself, in a map of its own.
+ * A ring buffer that programs write and this process reads where it lies. The kernel counts no loss here: a
+ * program whose reservation fails must count that itself, in a map of its own.
  */
 export class BpfRingBuffer implements Disposable {
   readonly reader: BpfRingReader;
@@ -41,7 +41,9 @@ export class BpfRingBuffer implements Disposable {
     return this.#sys.waitReadable(this.#map.fd, timeoutMs);
   }
 
-  /** Call back from the event loop when a program wakes the reader. Drain all that is there: it wakes once. */
+  /**
+   * Call back from the event loop when a program wakes the reader. Drain all that is there: it wakes once.
+   */
   watch(onReadable: () => void): Watch {
     return this.#sys.watch(this.#map.fd, onReadable);
   }

@@ -8,7 +8,10 @@ const HEADER = 8;
 const BUSY = 0x8000_0000;
 const DISCARD = 0x4000_0000;
 
-/** The kernel's side in plain memory: every byte is written twice, as two mappings of the same pages would show it. */
+/**
+ * The kernel's side in plain memory: every byte is written twice, as two mappings of
+ * the same pages would show it.
+ */
 class Producer {
   readonly words: Uint32Array<ArrayBuffer>;
   readonly #bytes: Uint8Array;

@@ -19,8 +19,9 @@ export interface BpfRingMemory {
 }
 
 /**
- * The kernel clears the busy bit after it has written the payload, so a header must be loaded before the payload is. x86 keeps loads
- * in their order; elsewhere it takes an atomic load, which costs as much as all the rest of `next`.
+ * The kernel clears the busy bit after it has written the payload, so a header must be loaded before
+ * the payload is. x86 keeps loads in their order; elsewhere it takes an atomic load, which costs as
+ * much as all the rest of `next`.
  */
 const KEEPS_LOADS_IN_ORDER = process.arch === 'x64';
 
@@ -51,7 +52,8 @@ export class BpfRingReader {
   readonly #memory: BpfRingMemory;
   readonly #commitBytes: number;
   /**
-   * What is there to be read, as offsets in the doubled data: small numbers, which loops handle faster than positions.
+   * What is there to be read, as offsets in the doubled data: small numbers, which loops
+   * handle faster than positions.
    *
    *   position of the first byte = #base + #offset
    *

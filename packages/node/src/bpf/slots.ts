@@ -1,4 +1,6 @@
-/** Eight bytes of a program, taken apart and put together (the picture is in core/abi/bpf-instructions.ts). */
+/**
+ * Eight bytes of a program, taken apart and put together (the picture is in core/abi/bpf-instructions.ts).
+ */
 import { BPF_DW, BPF_IMM, BPF_LD, BPF_SLOT_SIZE } from '@counterpoint/core/abi';
 
 export interface Slot {

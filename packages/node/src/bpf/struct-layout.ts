@@ -1,5 +1,6 @@
 /**
- * A key, value or record that a program writes and TypeScript reads: fields in order, each at its natural alignment.
+ * A key, value or record that a program writes and TypeScript reads: fields in order,
+ * each at its natural alignment.
  *
  *   const Key = bpfStruct({ pid: 'u32', mode: 'u32', address: 'u64', comm: 16 });
  *   in the program  asm.store(Key.at(r7).address, r1)      after it  Key.read(bytes, 0).address

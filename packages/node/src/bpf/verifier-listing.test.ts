@@ -1,6 +1,7 @@
 /**
- * The second oracle: the kernel verifier's own listing at log level 2, instruction by instruction, for what LLVM 19 does not
- * know and for what it shares with LLVM. The kernel writes a few things in its own way; `asKernelWrites` says which.
+ * The second oracle: the kernel verifier's own listing at log level 2, instruction by instruction, for
+ * what LLVM 19 does not know and for what it shares with LLVM. The kernel writes a few things in its own
+ * way; `asKernelWrites` says which.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +33,10 @@ import {
 
 const skip = cannotLoad();
 
-/** `(db) r1 = load_acquire((u64 *)(r3 +0))` by slot, from the path that was followed and the listing before it. */
+/**
+ * `(db) r1 = load_acquire((u64 *)(r3 +0))` by slot, from the path that was
+ * followed and the listing before it.
+ */
 function kernelListing(log: string): Map<number, string> {
   const texts = new Map<number, string>();
   for (const line of log.split('\n')) {

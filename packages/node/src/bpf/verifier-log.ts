@@ -1,6 +1,6 @@
 /**
- * What the verifier said, taken apart. Its log at level 1 is the path that it followed, instruction by instruction, and then
- * its reason (kernel/bpf/verifier.c):
+ * What the verifier said, taken apart. Its log at level 1 is the path that it followed, instruction by
+ * instruction, and then its reason (kernel/bpf/verifier.c):
  *
  *   11: (15) if r0 == 0x0 goto pc+4       ; R0=map_value(ks=4,vs=8)
  *   from 11 to 16: R0=0 R10=fp0
@@ -8,7 +8,8 @@
  *   R2 !read_ok
  *   processed 13 insns (limit 1000000) ...
  *
- * Structural refusals come before any path and name the instruction in their text: `jump out of range from insn 4 to 10`.
+ * Structural refusals come before any path and name the instruction in their text: `jump
+ * out of range from insn 4 to 10`.
  */
 export interface Verdict {
   /** The slot of the instruction that was refused; null where the log names none. */
@@ -17,7 +18,9 @@ export interface Verdict {
   readonly disassembled: string | null;
   /** Its last words. */
   readonly reason: string;
-  /** What it knew of registers and stack before that instruction: `R0=0 R10=fp0`. Null where it did not say. */
+  /**
+   * What it knew of registers and stack before that instruction: `R0=0 R10=fp0`. Null where it did not say.
+   */
   readonly registers: string | null;
 }
 
@@ -64,7 +67,10 @@ export function readVerdict(log: string): Verdict {
   return { instruction, disassembled, reason, registers };
 }
 
-/** `R1=ctx()`, `fp-8=0`, `R0=scalar(umax=7,var_off=(0x0; 0x7))`: names, and values whose blanks are inside parentheses. */
+/**
+ * `R1=ctx()`, `fp-8=0`, `R0=scalar(umax=7,var_off=(0x0; 0x7))`: names, and values whose
+ * blanks are inside parentheses.
+ */
 const VALUE = /(R\d+(?:_\w+)?|fp-\d+)=((?:\((?:[^()]|\([^()]*\))*\)|[^\s(])*)/g;
 const CALL = /^\(85\)/;
 const DESTROYED_BY_CALLS = ['R1', 'R2', 'R3', 'R4', 'R5'];

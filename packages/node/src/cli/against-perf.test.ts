@@ -27,8 +27,8 @@ function rows(text: string): string[] {
 }
 
 /**
- * The first rows of a report, in an order of their own. Which of several rows of equal share come first is chance: those that
- * lie at the cut are left out.
+ * The first rows of a report, in an order of their own. Which of several rows of equal share come first is
+ * chance: those that lie at the cut are left out.
  */
 function topRows(lines: readonly string[], count: number): string[] {
   const shareOf = (line: string | undefined) => line?.split(' ', 1)[0];
@@ -39,20 +39,27 @@ function topRows(lines: readonly string[], count: number): string[] {
     .sort();
 }
 
-/** Names of C++20 (constrained templates, as newer versions of Node have them) that perf 6.1 leaves as they are. */
+/**
+ * Names of C++20 (constrained templates, as newer versions of Node have them)
+ * that perf 6.1 leaves as they are.
+ */
 const demangled = (text: string) => text.replace(/\b_Z[\w.$]+/g, (name) => demangle(name));
 
 /** What perf prints, with those names read. */
 const theirText = (...words: string[]) => demangled(perf(...words));
 
 /**
- * Without what perf 6.1 names otherwise: calls through the PLT of some libraries are "@plt" only, and where V8 has put new
- * code in the place of old code perf keeps the old name; its rows are copies of JavaScript functions, ours are functions.
+ * Without what perf 6.1 names otherwise: calls through the PLT of some libraries are "@plt" only, and where
+ * V8 has put new code in the place of old code perf keeps the old name; its rows are copies of JavaScript
+ * functions, ours are functions.
  */
 const isOtherwise = (line: string) => /@plt|perf-\d+\.map|\[JIT\]/.test(line);
 const comparable = (lines: string[]) => lines.filter((line) => !isOtherwise(line));
 
-/** The lines of both without those that one of them has otherwise: a call through the PLT may be `[unknown]` to perf. */
+/**
+ * The lines of both without those that one of them has otherwise: a call through the
+ * PLT may be `[unknown]` to perf.
+ */
 function comparablePairs(ours: string[], theirs: string[]): [string[], string[]] {
   assert.equal(ours.length, theirs.length);
   const isKept = (_: string, at: number) => !isOtherwise(ours[at]!) && !isOtherwise(theirs[at]!);
@@ -160,7 +167,10 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   });
 });
 
-/** Tracepoints whose text needs no kernel symbols, with flags, symbolic names, arrays and texts among their fields. */
+/**
+ * Tracepoints whose text needs no kernel symbols, with flags, symbolic names, arrays
+ * and texts among their fields.
+ */
 const TRACEPOINTS = [
   'sched:sched_switch',
   'sched:sched_wakeup',

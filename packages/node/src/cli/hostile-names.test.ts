@@ -18,7 +18,10 @@ import { writePerfData } from '@counterpoint/core/perfdata';
 import { ATTR, comm, mmap2, sample } from '../../../core/src/test/recordings.ts';
 import { counterpoint } from '../test/command-line.ts';
 
-/** Names that a terminal would obey: a title, a colour, a clear screen by a C1 control, text that runs backwards. */
+/**
+ * Names that a terminal would obey: a title, a colour, a clear screen by a C1
+ * control, text that runs backwards.
+ */
 const EVIL = 'e\x1b]0;owned\x07v\x1b[31mi\u009b2Jl\u202eb\u2066a\x7fd';
 const OBEYED = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
@@ -112,7 +115,10 @@ function cannotProbe(): string | false {
   return existsSync('/sys/kernel/tracing/uprobe_events') ? false : 'uprobes need root and tracefs';
 }
 
-/** Where a program of 64 bits begins, as an offset in its file: that of a position-independent one is so where its code is. */
+/**
+ * Where a program of 64 bits begins, as an offset in its file: that of a
+ * position-independent one is so where its code is.
+ */
 function entryOf(program: string): bigint {
   return readFileSync(program).readBigUInt64LE(24);
 }

@@ -198,7 +198,9 @@ test('colours: on a terminal, unless NO_COLOR; FORCE_COLOR decides over both', (
   assert.equal(colored(true, { FORCE_COLOR: '0' }), false);
 });
 
-/** Each obeyed by some terminal: C0, DEL, C1, an own-looking colour, marks of direction, separators of lines. */
+/**
+ * Each obeyed by some terminal: C0, DEL, C1, an own-looking colour, marks of direction, separators of lines.
+ */
 const OBEYED = '\x1b]0;owned\x07 \x1b[31m \r \x7f \u009b2J \u202e \u2066 \u200f \u061c \u2028 \b \0';
 const SHOWN =
   '\\x1b]0;owned\\x07 \\x1b[31m \\x0d \\x7f \\x9b2J \\u202e \\u2066 \\u200f \\u061c \\u2028 \\x08 \\x00';

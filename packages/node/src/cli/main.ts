@@ -152,7 +152,10 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
   return help ? printHelp(verb, out) : runVerb(verb, family.length > 0 ? rest.slice(1) : rest, out, err);
 }
 
-/** Verbs of two words that begin with this one. Where it is a verb itself, the second word has to be one of theirs. */
+/**
+ * Verbs of two words that begin with this one. Where it is a verb itself, the second
+ * word has to be one of theirs.
+ */
 function familyOf(name: string, second: string | undefined): readonly VerbEntry[] {
   const family = VERBS.filter((verb) => verb.name.startsWith(`${name} `));
   const isVerb = VERBS.some((verb) => verb.name === name);

@@ -10,7 +10,9 @@ import { noFormats } from '../test/format-recording.ts';
 import { temporaryFolder } from '../test/perf.ts';
 import { C_LIBRARY, definedProbes, probesAreMissing } from '../test/probe-programs.ts';
 
-/** A service that runs before Counterpoint, and after it. Each answer takes 10 calls of kill, of a worker 100. */
+/**
+ * A service that runs before Counterpoint, and after it. Each answer takes 10 calls of kill, of a worker 100.
+ */
 const SERVER = `
 const { createServer } = require('node:http');
 const { Worker } = require('node:worker_threads');

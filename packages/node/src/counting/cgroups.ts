@@ -3,8 +3,8 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { Fd } from '../sys/index.ts';
 
 /**
- * Where control groups are mounted that perf events know, best first. perf_event lives in one hierarchy: its own of version
- * 1 where that is mounted (hybrid layouts), else in cgroup2.
+ * Where control groups are mounted that perf events know, best first. perf_event lives in one hierarchy: its
+ * own of version 1 where that is mounted (hybrid layouts), else in cgroup2.
  *
  *   /proc/self/mountinfo:  36 35 0:31 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup rw
  */

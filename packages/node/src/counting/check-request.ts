@@ -95,8 +95,8 @@ export function requireControl(where: string, control: ControlRequest): void {
 }
 
 /**
- * How a target is counted is settled when it is opened: a control that says otherwise is not for this session. What it says
- * the same is fine, as in control data.
+ * How a target is counted is settled when it is opened: a control that says otherwise is not for this
+ * session. What it says the same is fine, as in control data.
  */
 export function requireSameWay(
   control: ControlRequest & ControlOptions,

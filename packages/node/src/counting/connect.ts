@@ -162,7 +162,10 @@ export class RemoteSession implements Disposable {
     socket.unref();
   }
 
-  /** The sums as last written, from mapped memory: no system call, and nothing that the other process does for it. */
+  /**
+   * The sums as last written, from mapped memory: no system call, and nothing that
+   * the other process does for it.
+   */
   sums(): PageSums {
     this.#requireOpen();
     const sums = this.#page.read();

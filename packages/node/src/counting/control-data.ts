@@ -64,8 +64,8 @@ export interface ControlOptions {
 }
 
 /**
- * The control of a request. `before`, read from a file, keeps what this version does not know; all that it knows is the
- * request's.
+ * The control of a request. `before`, read from a file, keeps what this version does not know; all
+ * that it knows is the request's.
  */
 export function controlData(
   request: ControlRequest & ControlOptions,

@@ -20,7 +20,10 @@ import type { CountedEvent } from './types.ts';
 /** Where an event is expected to be counted. */
 export interface PlannedCounter {
   event: string;
-  /** `software`: by the kernel itself; `elsewhere`: on a PMU that is not a core's; `unknown`: the search was given up, or no PMU is described. */
+  /**
+   * `software`: by the kernel itself; `elsewhere`: on a PMU that is not a core's; `unknown`: the search was
+   * given up, or no PMU is described.
+   */
   kind: 'counter' | 'software' | 'elsewhere' | 'unschedulable' | 'unknown';
   /** Counters of the core's PMU, in the first turn that its group has. */
   counters: string[];
@@ -32,7 +35,9 @@ export interface PlannedCounter {
 
 let models: { readonly tables: EventTables; readonly models: readonly PmuModel[] } | null = null;
 
-/** Models of this machine's core PMUs with the events of vendors' tables: none where the kernel drives none. */
+/**
+ * Models of this machine's core PMUs with the events of vendors' tables: none where the kernel drives none.
+ */
 function corePmuModels(): readonly PmuModel[] {
   const tables = eventTables();
   if (models?.tables !== tables) {

@@ -39,9 +39,9 @@ interface ReadUnit {
 }
 
 /**
- * A task whose event is opened on each CPU. While it runs on one of them its event is enabled there, and now and then on
- * others, too (Linux 6.18): adding that up would make the time longer than it was. It is at least the longest of one CPU, and
- * at least what it ran on all; where events do not share counters, exactly that.
+ * A task whose event is opened on each CPU. While it runs on one of them its event is enabled there, and now
+ * and then on others, too (Linux 6.18): adding that up would make the time longer than it was. It is at least
+ * the longest of one CPU, and at least what it ran on all; where events do not share counters, exactly that.
  */
 interface TaskTimes {
   longestNs: bigint;
@@ -51,9 +51,10 @@ interface TaskTimes {
 const CLOCK_MONOTONIC = 1;
 
 /**
- * How long the set has been loaded since the last reading: no counter can have been enabled for longer. Control groups need it.
- * The kernel times them from when each was last timed on a CPU, and for the first event there that is any time ago, since the
- * system's start for a new group (Linux 6.18; `perf stat -G /` prints it, too).
+ * How long the set has been loaded since the last reading: no counter can have been enabled for
+ * longer. Control groups need it. The kernel times them from when each was last timed on a CPU, and
+ * for the first event there that is any time ago, since the system's start for a new group (Linux
+ * 6.18; `perf stat -G /` prints it, too).
  */
 class LoadedTime {
   readonly #sys: Sys;
@@ -169,8 +170,8 @@ export class OpenSet {
   }
 
   /**
-   * Make ready for a start by exec: counters that suspend must know their limit before. The exec enables leaders; a member
-   * waits for its leader, and would stay off if it were disabled itself.
+   * Make ready for a start by exec: counters that suspend must know their limit before. The exec enables
+   * leaders; a member waits for its leader, and would stay off if it were disabled itself.
    */
   arm(): void {
     for (const fd of this.#suspending) this.#startSuspending(fd);
@@ -178,8 +179,8 @@ export class OpenSet {
   }
 
   /**
-   * REFRESH adds to the number of overflows that are left and enables: at 0 the kernel disables the event. One that was
-   * unloaded before its overflow still has its one.
+   * REFRESH adds to the number of overflows that are left and enables: at 0 the kernel disables the event.
+   * One that was unloaded before its overflow still has its one.
    */
   #startSuspending(fd: Fd): void {
     if (this.#spent.delete(fd)) this.#sys.refresh(fd, 1);
@@ -197,7 +198,10 @@ export class OpenSet {
     this.#loaded?.end();
   }
 
-  /** For children that were just being forked. It loses no time between two sets, because both have been switched. */
+  /**
+   * For children that were just being forked. It loses no time between two sets,
+   * because both have been switched.
+   */
   settle(): void {
     if (this.#switched.size === 0) return;
     this.#familySwitch.repeat(() => {
@@ -278,8 +282,8 @@ export class OpenSet {
   }
 
   /**
-   * Let the sum of an event begin again at what was last read. A baseline, because RESET leaves the times and the counts of
-   * children that have ended (Linux 6.18).
+   * Let the sum of an event begin again at what was last read. A baseline, because RESET leaves the times and
+   * the counts of children that have ended (Linux 6.18).
    */
   rebase(event: number): void {
     for (const counter of this.counters[event]!) {

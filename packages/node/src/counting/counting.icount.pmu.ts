@@ -72,7 +72,8 @@ test('a hardware event suspends at its overflow, with its group, until resumed',
   session.start();
   spin();
   const [first = 0, firstCycles = 0] = values();
-  // This emulated core raises its interrupt late, by millions of instructions now and then: well before the end.
+  // This emulated core raises its interrupt late, by millions of instructions now
+  // and then: well before the end.
   assert.ok(first >= 200_000 && first < whole / 2, `${first} of ${whole}`);
   assert.ok(firstCycles > 0);
   const told = (await overflows.next()).value!;

@@ -45,7 +45,8 @@ test('a command and its children are counted from exec to exit, as by perf', {
       .find((line) => line.includes('minor-faults'))!
       .split(',')[0],
   );
-  // The kernel maps ahead as the page cache allows, so faults differ by a few from run to run, by perf's count, too.
+  // The kernel maps ahead as the page cache allows, so faults differ by a few from run
+  // to run, by perf's count, too.
   assert.ok(Math.abs(faults - theirFaults) < 0.03 * theirFaults, `${faults} and ${theirFaults}`);
   assert.ok(clock > 100_000, 'less than 0.1 ms');
 });

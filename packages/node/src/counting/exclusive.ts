@@ -4,15 +4,18 @@ import { NamedFile, requireRegular } from '../files/index.ts';
 import { checkOptions, listOf, OBJECT, TEXT } from '../options/index.ts';
 import { Fd, realSys, type Sys } from '../sys/index.ts';
 
-/** Where programs of all users find the same file: the first that is there and open to everybody (mode 1777). */
+/**
+ * Where programs of all users find the same file: the first that is there and open to everybody (mode 1777).
+ */
 const PLACES = ['/run/lock', '/dev/shm', '/tmp'];
 const NAME = 'counterpoint-exclusive.lock';
 const PATHS = listOf(TEXT, 'a list of paths');
 const STICKY_AND_OPEN = 0o1002;
 
 /**
- * The lock of those who require the counters for themselves: of two, one is refused, with the name of the other. It is
- * advisory: it holds among users of this library, and the kernel lets it go with the process, however that ends.
+ * The lock of those who require the counters for themselves: of two, one is refused, with the name
+ * of the other. It is advisory: it holds among users of this library, and the kernel lets it go with
+ * the process, however that ends.
  */
 export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd {
   const path = `${lockDirectory(places)}/${NAME}`;
@@ -65,8 +68,9 @@ function lockDirectory(places: readonly string[]): string {
 }
 
 /**
- * Reading is enough for a lock, so it does not matter who made the file. It is made apart from opening it: the kernel
- * does not let root open a file of another user with O_CREAT in such a directory (fs.protected_regular).
+ * Reading is enough for a lock, so it does not matter who made the file. It is made apart from
+ * opening it: the kernel does not let root open a file of another user with O_CREAT in such a
+ * directory (fs.protected_regular).
  */
 function openLock(path: string): Fd {
   for (;;) {
@@ -102,7 +106,10 @@ function unusable(path: string, error: unknown): CounterpointError {
   );
 }
 
-/** The process that has the lock: `1: FLOCK  ADVISORY  WRITE 708 00:1a:4242 0 EOF` in /proc/locks, by the file's inode. */
+/**
+ * The process that has the lock: `1: FLOCK  ADVISORY  WRITE 708 00:1a:4242 0 EOF` in
+ * /proc/locks, by the file's inode.
+ */
 function describeHolder(fd: Fd): string {
   const { ino } = fstatSync(fd.number);
   try {

@@ -16,7 +16,9 @@ function faults(session: CountingSession): number {
   return Number(session.read().sets[0]!.events[0]!.value);
 }
 
-/** Wait until the target has gone on, whatever else the machine does, and say by how much each has counted on. */
+/**
+ * Wait until the target has gone on, whatever else the machine does, and say by how much each has counted on.
+ */
 async function whileItRuns(truth: CountingSession, session: CountingSession) {
   const [all, own] = [faults(truth), faults(session)];
   for (let look = 0; look < MOST_LOOKS && faults(truth) - all < SOME_FAULTS; look++) await sleep(1);

@@ -58,8 +58,9 @@ test('with a sampling interval, sums stand still between samples', { skip: noWho
       // Read at any time, it is what was sampled.
       assert.equal(counters.readCpu(cpu)!.sets[0]!.events[0]!.value, clock);
     }
-    // A sample's time is taken after its sums were read, however long after: each was read between the time of the one
-    // before it and its own. So what was counted from sample 1 to 4 is bounded on a machine of any load.
+    // A sample's time is taken after its sums were read, however long after: each was read between
+    // the time of the one before it and its own. So what was counted from sample 1 to 4 is bounded
+    // on a machine of any load.
     const counted = Number(values[4]! - values[1]!);
     const least = Number(times[3]! - times[1]!);
     const most = Number(times[4]! - times[0]!);

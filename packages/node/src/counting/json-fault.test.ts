@@ -27,7 +27,8 @@ test('the place where a text stops being JSON, and what should be there', () => 
 });
 
 test('what stands before the place could still become JSON, with one more character it could not', () => {
-  // Deleting from the end of JSON leaves a beginning: its fault is the end. Damage before it is found no later than it stands.
+  // Deleting from the end of JSON leaves a beginning: its fault is the end. Damage before it is
+  // found no later than it stands.
   fc.assert(
     fc.property(
       fc.json({ maxDepth: 3 }),

@@ -1,4 +1,7 @@
-/** Where a text stops being JSON, and with what: JSON.parse itself says it in other words in each version, often without the place. */
+/**
+ * Where a text stops being JSON, and with what: JSON.parse itself says it in other words in each
+ * version, often without the place.
+ */
 export interface JsonFault {
   /** From 1, in characters. */
   line: number;

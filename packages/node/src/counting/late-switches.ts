@@ -3,7 +3,10 @@ import type { Note } from '../session/index.ts';
 /** One late overflow to so many switches goes without a note. */
 const MOST_LATE_SHARE = 10;
 
-/** Overflows that should have ended a set that was unloaded already, or was stopped: a burst that is over before the event loop turns. */
+/**
+ * Overflows that should have ended a set that was unloaded already, or was stopped: a burst that is
+ * over before the event loop turns.
+ */
 export class LateSwitches {
   readonly #notes: Note[];
   #late = 0;

@@ -1,7 +1,10 @@
 import type { Note } from '../session/index.ts';
 import { onlineCpus } from '../target/index.ts';
 
-/** A CPU that is taken off line takes its counters with it, for good: what they had is kept, and the rest is told. */
+/**
+ * A CPU that is taken off line takes its counters with it, for good: what they had
+ * is kept, and the rest is told.
+ */
 export class OfflineCpus {
   readonly #cpus: readonly number[];
   readonly #notes: Note[];

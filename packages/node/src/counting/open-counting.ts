@@ -13,9 +13,9 @@ import { type ControlRequest, type CountingRequest, optionsOf, planCounting } fr
 import { CountingSession } from './session.ts';
 
 /**
- * Open counters on a target. Events that the machine does not have stay in the session as `not-supported` with a reason; a
- * missing right or a target that is not there is an error. A session that switches by time or tells of overflows keeps the
- * program running until it is closed.
+ * Open counters on a target. Events that the machine does not have stay in the session as `not-supported`
+ * with a reason; a missing right or a target that is not there is an error. A session that switches by time
+ * or tells of overflows keeps the program running until it is closed.
  */
 export function openCounting(request: CountingRequest): CountingSession {
   return openOneOf(request, 1);

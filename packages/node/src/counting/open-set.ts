@@ -39,8 +39,8 @@ const UNSUPPORTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Open the events of a set. One that the machine cannot count stays in the set with the reason; what the user may not do, or
- * what no event could do, is an error, and then everything that was opened is closed again.
+ * Open the events of a set. One that the machine cannot count stays in the set with the reason; what the user
+ * may not do, or what no event could do, is an error, and then everything that was opened is closed again.
  */
 export function openSet(set: PlannedSet, context: OpenSetContext): OpenSet {
   for (;;) {
@@ -135,7 +135,9 @@ class SetOpening {
     }
   }
 
-  /** In a group it may be the company that is refused, or the event itself: which, only the event alone tells. */
+  /**
+   * In a group it may be the company that is refused, or the event itself: which, only the event alone tells.
+   */
   #whyNot(event: CountedEvent, row: CountingRow, code: string): string {
     const { sys, cgroup, facts } = this.#context;
     if (code !== 'EINVAL') return whyUnsupported(event, row, code, null, facts);
@@ -161,8 +163,8 @@ class SetOpening {
   }
 
   /**
-   * Close what was opened of an event, so that it is nowhere counted by halves, and of the group that it leads: a leader may
-   * be refused on a later CPU, when its members are open on the CPUs before.
+   * Close what was opened of an event, so that it is nowhere counted by halves, and of the group that it
+   * leads: a leader may be refused on a later CPU, when its members are open on the CPUs before.
    */
   #giveUp(event: number, why: string): void {
     const { requestedName } = this.#set.events[event]!;

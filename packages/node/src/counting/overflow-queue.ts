@@ -1,4 +1,7 @@
-/** Values wait here for one consumer. Beyond `capacity` the newest are dropped and counted: the producer is the kernel, and cannot wait. */
+/**
+ * Values wait here for one consumer. Beyond `capacity` the newest are dropped and counted: the producer
+ * is the kernel, and cannot wait.
+ */
 export class OverflowQueue<T> implements AsyncIterableIterator<T, void, undefined> {
   dropped = 0;
   readonly #values: T[] = [];

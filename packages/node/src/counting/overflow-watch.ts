@@ -28,11 +28,15 @@ export interface Overflow {
   event: string;
   set: string;
   /**
-   * What the event had counted since it was opened (a control update opens it anew) or last reset; of an overflow from before
-   * a reset, up to that. Null where it follows children: then only the periods are known.
+   * What the event had counted since it was opened (a control update opens it anew) or last
+   * reset; of an overflow from before a reset, up to that. Null where it follows children: then
+   * only the periods are known.
    */
   count: bigint | null;
-  /** The other events of its group at the same moment, counted likewise; empty where only the periods are known. */
+  /**
+   * The other events of its group at the same moment, counted likewise; empty where
+   * only the periods are known.
+   */
   group: { event: string; count: bigint }[];
   /** After how many counts it was due: the initial period or the restart period. */
   period: bigint;
@@ -43,16 +47,21 @@ export interface Overflow {
 }
 
 /**
- * What went missing between the kernel and us. With what was told, it adds up to what was due, where the kernel counts the
- * event itself (software events but the clocks, tracepoints, breakpoints) and it does not follow children.
+ * What went missing between the kernel and us. With what was told, it adds up to what was due,
+ * where the kernel counts the event itself (software events but the clocks, tracepoints,
+ * breakpoints) and it does not follow children.
  */
 export interface OverflowLoss {
   /**
-   * Overflows that found their ring full. The kernel tells of them together with the next one that has room; before that, they
-   * are known by the count alone, which is not exact enough for hardware counters and clocks, and not there for children's.
+   * Overflows that found their ring full. The kernel tells of them together with the next one that has room;
+   * before that, they are known by the count alone, which is not exact enough for hardware counters and
+   * clocks, and not there for children's.
    */
   lost: bigint;
-  /** How often the kernel held an event back because it overflowed too fast. Hardware counters do not count meanwhile. */
+  /**
+   * How often the kernel held an event back because it overflowed too fast. Hardware
+   * counters do not count meanwhile.
+   */
   throttled: number;
 }
 
@@ -78,8 +87,8 @@ interface WatchedCounter {
 const DATA_PAGES = 1;
 
 /**
- * Brings overflows out of the kernel: each counter that asks for them has a small ring, all rings wait behind one
- * descriptor in the event loop.
+ * Brings overflows out of the kernel: each counter that asks for them has a small ring, all rings wait behind
+ * one descriptor in the event loop.
  */
 export class OverflowWatch implements Disposable {
   readonly #loss: OverflowLoss = { lost: 0n, throttled: 0 };
@@ -156,7 +165,10 @@ export class OverflowWatch implements Disposable {
     this.#drainSoon();
   }
 
-  /** A hang-up that no suspension explains is the end of the task: the kernel's POLLHUP of an event in its exit state. */
+  /**
+   * A hang-up that no suspension explains is the end of the task: the kernel's POLLHUP of
+   * an event in its exit state.
+   */
   #onReady(epoll: Fd): void {
     const hungUp: WatchedCounter[] = [];
     for (const { number, hasHungUp } of this.#sys.epollPoll(epoll)) {
@@ -188,8 +200,9 @@ export class OverflowWatch implements Disposable {
   }
 
   /**
-   * Asking a ring whether there is something answers yes only once, and the loop asks twice when it begins to wait: what comes
-   * before that is not announced. It begins in this or in the next turn, so after the next one all of it is here.
+   * Asking a ring whether there is something answers yes only once, and the loop asks twice when it begins
+   * to wait: what comes before that is not announced. It begins in this or in the next turn, so after the
+   * next one all of it is here.
    */
   #drainSoon(): void {
     setImmediate(() => {
@@ -226,7 +239,8 @@ export class OverflowWatch implements Disposable {
       const members = groupOf(set, event, counter);
       const value = sample.read?.values[members.findIndex((member) => member.counter === counter)]?.value;
       if (value !== undefined) {
-        // Told a new period in between, the kernel ends a software event's old one at once, and again (perf_swevent_set_period).
+        // Told a new period in between, the kernel ends a software event's old one at once, and again
+        // (perf_swevent_set_period).
         if (counter.overflowAt !== null && value - counter.overflowAt < period) continue;
       }
       this.#onOverflow(overflowOf(sample, requestedName, set, members, counter, period), set, event, counter);
@@ -263,7 +277,10 @@ export class OverflowWatch implements Disposable {
   }
 }
 
-/** The kernel takes any thread, and then drops the signals that this user may not send (`sigio_perm`, fs/fcntl.c). */
+/**
+ * The kernel takes any thread, and then drops the signals that this user may not
+ * send (`sigio_perm`, fs/fcntl.c).
+ */
 function requireReceiver(tid: number): void {
   const pid = requireThread(tid);
   try {
@@ -330,12 +347,18 @@ function overflowOf(
   };
 }
 
-/** What a counter had counted, by the kernel's value: since its last reset, or of before that since the one before. */
+/**
+ * What a counter had counted, by the kernel's value: since its last reset, or of
+ * before that since the one before.
+ */
 function countOf({ base, baseBefore }: Counter, value: bigint): bigint {
   return value - (value < base.value ? baseBefore : base.value);
 }
 
-/** The counters that are read together with this one, in the kernel's order: the leader, then its members as they were opened. */
+/**
+ * The counters that are read together with this one, in the kernel's order: the leader, then
+ * its members as they were opened.
+ */
 function groupOf(set: OpenSet, event: number, counter: Counter): GroupMember[] {
   const leader = set.events[event]!.leader ?? event;
   return set.events.flatMap((candidate, index) => {

@@ -57,7 +57,10 @@ const SWITCH: Readonly<Record<string, readonly Field[]>> = {
   ],
 };
 
-/** Control data from its text. Throws `ERR_CONTROL_DATA` with the place of what is wrong; `source` is what the text came from. */
+/**
+ * Control data from its text. Throws `ERR_CONTROL_DATA` with the place of what is wrong;
+ * `source` is what the text came from.
+ */
 export function parseControlData(text: string, source = 'this'): ControlData {
   checkOptions('parseControlData()', { text }, { text: required(TEXT) });
   try {

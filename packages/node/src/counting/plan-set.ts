@@ -93,8 +93,8 @@ export function setCountingAttr(event: CountedEvent, isInGroup: boolean, options
 }
 
 /**
- * CPU by CPU, on each event by event, for each thread by thread: perf's order. An event that follows children may only
- * have a ring where it is bound to a CPU, so with such overflows the whole set is opened per CPU.
+ * CPU by CPU, on each event by event, for each thread by thread: perf's order. An event that follows children
+ * may only have a ring where it is bound to a CPU, so with such overflows the whole set is opened per CPU.
  */
 function planRows(
   events: readonly CountedEvent[],

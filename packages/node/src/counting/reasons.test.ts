@@ -7,7 +7,10 @@ import type { CountingTarget } from './types.ts';
 
 const THREAD: CountingTarget = { kind: 'threads', tids: [process.pid] };
 
-/** The reason beside the last event, which the kernel refuses with EINVAL, whatever is left out of it, or in company only. */
+/**
+ * The reason beside the last event, which the kernel refuses with EINVAL, whatever is left
+ * out of it, or in company only.
+ */
 function reasonFor(events: string, type: number, where: 'everywhere' | 'in groups' = 'everywhere'): string {
   const sys = new FakeSys();
   sys.refuseOpen = ({ attr, group }) =>

@@ -49,9 +49,9 @@ function isVirtualMachine(): boolean {
 }
 
 /**
- * Why the kernel does not take an event, from the errno and what is known; `group` is that of an event that it takes alone.
- * Throws where the event is not at fault: the user may not count there, and only a fallback of ours, which that PMU does not
- * take, hid what the kernel said at first.
+ * Why the kernel does not take an event, from the errno and what is known; `group` is that of an event that
+ * it takes alone. Throws where the event is not at fault: the user may not count there, and only a fallback
+ * of ours, which that PMU does not take, hid what the kernel said at first.
  */
 export function whyUnsupported(
   event: CountedEvent,
@@ -88,7 +88,10 @@ function whyNotTogether(
   return `the group of ${group.length} events needs more counters than the PMU has for them at one time${nmiWatchdog ? WATCHDOG : ''}`;
 }
 
-/** The kernel refused the event to this user, and then the same with exclude_kernel, which its PMU does not know. */
+/**
+ * The kernel refused the event to this user, and then the same with
+ * exclude_kernel, which its PMU does not know.
+ */
 function whyNotWithoutKernel({ task, cpu }: CountingRow): string {
   if (task === -1)
     throw new PermissionError(

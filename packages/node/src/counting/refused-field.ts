@@ -36,7 +36,10 @@ function word(field: 'config' | 'config1' | 'config2' | 'config3' | 'config4', w
   };
 }
 
-/** The address of a breakpoint, where it does not lie at a multiple of its length: in the attr it shares the place of config1. */
+/**
+ * The address of a breakpoint, where it does not lie at a multiple of its length: in the attr
+ * it shares the place of config1.
+ */
 const breakpointAddress: Candidate = {
   field: 'bp_addr',
   value: (attr) => (bytesBeyondAlignment(attr) === 0n ? 0n : attr.config1),
@@ -88,8 +91,9 @@ export type AloneAnswer =
   | { kind: 'refused'; code: string; field: string | null };
 
 /**
- * Ask for an event outside of its group, and if that is refused, which field of the attr is at fault (the kernel only says
- * EINVAL): the one without which it takes the event. The flags that exclude levels are tried together, too.
+ * Ask for an event outside of its group, and if that is refused, which field of the attr is at fault
+ * (the kernel only says EINVAL): the one without which it takes the event. The flags that exclude
+ * levels are tried together, too.
  */
 export function askAlone(
   sys: Sys,

@@ -35,12 +35,18 @@ export interface ControlRequest {
 /** What is counted, of whom, and how. */
 export interface CountingRequest extends ControlRequest {
   target: CountingTarget;
-  /** Count threads and children that the target starts (default true; never for `self` and where an overflow suspends). */
+  /**
+   * Count threads and children that the target starts (default true; never for `self` and
+   * where an overflow suspends).
+   */
   inherit?: boolean;
   levels?: 'all' | 'user' | 'kernel';
   /** Each group has its counters at all times, or is not counted. */
   pinned?: boolean;
-  /** No other events on the PMU while a group of these is; `require` also pins, and is refused while another program requires it. */
+  /**
+   * No other events on the PMU while a group of these is; `require` also pins, and is refused while
+   * another program requires it.
+   */
   exclusive?: boolean | 'require';
   /** The command's exec starts the counters (default for a held command). */
   enableOnExec?: boolean;
@@ -121,7 +127,10 @@ export function isNamed(list: EventList | NamedSet): list is NamedSet {
   return typeof list === 'object' && !Array.isArray(list);
 }
 
-/** The names of sets; those that have none are named by their events. Throws where two were given the same one. */
+/**
+ * The names of sets; those that have none are named by their events. Throws
+ * where two were given the same one.
+ */
 export function namesOfSets(lists: readonly (EventList | NamedSet)[]): string[] {
   const given = lists.map((list) => (isNamed(list) ? list.name : undefined));
   const taken = new Set<string>();

@@ -3,8 +3,8 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { checkOptions, TEXT } from '../options/index.ts';
 
 /**
- * Where this user's programs find each other: under the user's runtime directory where there is one, else under /tmp. The
- * directory belongs to the user, and nobody else may look into it.
+ * Where this user's programs find each other: under the user's runtime directory where there is one, else
+ * under /tmp. The directory belongs to the user, and nobody else may look into it.
  */
 export function runtimeDirectory(env: NodeJS.ProcessEnv = process.env): string {
   // Linux has it; and a uid need not have a name (containers), which os.userInfo() wants.
@@ -58,7 +58,10 @@ function isLeft({ socketPath, sumsPath }: Published): boolean {
   return page !== undefined && Date.now() - page.mtimeMs > LEAST_AGE_MS && !existsSync(socketPath);
 }
 
-/** Every session of this user's running processes. What processes and workers that have ended left behind is removed. */
+/**
+ * Every session of this user's running processes. What processes and workers that have
+ * ended left behind is removed.
+ */
 export function listPublished(directory = runtimeDirectory()): Published[] {
   checkOptions('listPublished()', { directory }, { directory: TEXT });
   const found: Published[] = [];

@@ -15,8 +15,9 @@ export interface OverflowHost {
 }
 
 /**
- * The overflows of a session, for as long as it is open: from the rings of the sets that it has now to everybody who listens,
- * with the restart period set in between and what is lost added up over all control updates.
+ * The overflows of a session, for as long as it is open: from the rings of the sets that it
+ * has now to everybody who listens, with the restart period set in between and what is lost
+ * added up over all control updates.
  *
  *   rings of the sets ── OverflowWatch ── period, suspend ──┬── queue of one listener
  *   (a control update replaces them)                        └── queue of another

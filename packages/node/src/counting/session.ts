@@ -37,7 +37,9 @@ export interface SessionParts {
   switching: SwitchRule;
   /** What `sets` were made of. */
   control: ControlRequest & ControlOptions;
-  /** Open the sets of a control update, for the same target; the exec that is still to come loads the first. */
+  /**
+   * Open the sets of a control update, for the same target; the exec that is still to come loads the first.
+   */
   reopen: (control: ControlRequest, awaitsExec: boolean) => OpenSet[];
 }
 
@@ -48,7 +50,8 @@ export interface PreparedUpdate {
 }
 
 /**
- * A handle on the counting of a target. It holds one or more event sets; while it runs exactly one of them is loaded.
+ * A handle on the counting of a target. It holds one or more event sets; while it runs
+ * exactly one of them is loaded.
  *
  *   open ── start ──┬── read, next(set), reset, update ──┬── stop ── start … ── close
  *                   └────────────────────────────────────┘
@@ -152,8 +155,8 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /**
-   * Load the active set. For a held command that has not been released yet, its exec does so, at the first instruction of
-   * the program; then this only begins the session's own time.
+   * Load the active set. For a held command that has not been released yet, its exec does so, at the first
+   * instruction of the program; then this only begins the session's own time.
    */
   start(): void {
     this.#requireOpen();
@@ -173,14 +176,20 @@ export class CountingSession implements Disposable, Publishable {
       this.#timer = setInterval(() => this.next(), this.#switching.sliceMs);
   }
 
-  /** Unload the active set; sums stay. Where the exec of a held command is still to come, it starts nothing any more. */
+  /**
+   * Unload the active set; sums stay. Where the exec of a held command is still to come,
+   * it starts nothing any more.
+   */
   stop(): void {
     if (!this.#isRunning || this.#isClosed) return;
     this.#unload();
     this.#keepFromExec();
   }
 
-  /** The exec starts counters that wait for it, also those that were disabled meanwhile; nothing but closing them helps. */
+  /**
+   * The exec starts counters that wait for it, also those that were disabled meanwhile;
+   * nothing but closing them helps.
+   */
   #keepFromExec(): void {
     this.#askForExec();
     if (!this.#awaitsExec) return;
@@ -304,7 +313,8 @@ export class CountingSession implements Disposable, Publishable {
     const now = this.#now();
     if (this.#isRunning) this.#unloaded(active, now);
     active.read();
-    // Sets end their slices when they are unloaded. Where there is one, the kernel alone takes turns, much faster than this.
+    // Sets end their slices when they are unloaded. Where there is one, the kernel alone takes
+    // turns, much faster than this.
     if (this.#sets.length > 1 || now - this.#sliceEndedAtNs < LEAST_SLICE_NS) return;
     active.endSlice();
     this.#sliceEndedAtNs = now;
@@ -322,8 +332,8 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /**
-   * Overflows of the events that ask for them, as they happen, until the target has ended or the session is closed. What a consumer leaves lying is
-   * kept up to a bound, and dropped and counted beyond it.
+   * Overflows of the events that ask for them, as they happen, until the target has ended or the session is
+   * closed. What a consumer leaves lying is kept up to a bound, and dropped and counted beyond it.
    */
   overflows(): AsyncIterable<Overflow> {
     this.#requireOpen();
@@ -387,14 +397,18 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /**
-   * Count something else, of the same target. Sums of the events named in `preserve` go on where the new control has them, too
-   * (in the set of the same name; those of an only set whose name is gone, in any); all others begin at zero. A name that neither has is refused. On an error everything stays as it was.
+   * Count something else, of the same target. Sums of the events named in `preserve` go on where the new
+   * control has them, too (in the set of the same name; those of an only set whose name is gone, in any); all
+   * others begin at zero. A name that neither has is refused. On an error everything stays as it was.
    */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.prepareUpdate(control, preserve).make();
   }
 
-  /** The first half of `update`: opens what the control needs, and changes nothing yet. For several sessions that go together. */
+  /**
+   * The first half of `update`: opens what the control needs, and changes nothing yet. For
+   * several sessions that go together.
+   */
   prepareUpdate(control: ControlRequest, preserve: readonly string[] | 'all' = []): PreparedUpdate {
     this.#requireOpen();
     requireControl('update()', control);
@@ -509,7 +523,10 @@ export class CountingSession implements Disposable, Publishable {
     this.close();
   }
 
-  /** What the target itself has run, where that is the calling thread: while sets are switched it may have to wait. */
+  /**
+   * What the target itself has run, where that is the calling thread: while sets are
+   * switched it may have to wait.
+   */
   #ranNs(): bigint | null {
     return this.target.kind === 'self' ? this.#sys.clockNs(CLOCK_THREAD_CPUTIME_ID) : null;
   }

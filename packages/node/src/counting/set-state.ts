@@ -18,8 +18,8 @@ export interface CountingContext {
 }
 
 /**
- * The event whose overflow ends each set. All sets have it, so it is counted whenever one of them is loaded: its parts are added
- * up, not scaled, and the first set alone reports it.
+ * The event whose overflow ends each set. All sets have it, so it is counted whenever one of them is loaded:
+ * its parts are added up, not scaled, and the first set alone reports it.
  */
 interface SharedEvent {
   /** Its index in this set. */
@@ -101,8 +101,8 @@ export class SetState {
   }
 
   /**
-   * After a reading: what was counted since the last slice is a sample of the events' rates. Not at each reading: parts of one
-   * slice have much in common, and would look like more knowledge than there is.
+   * After a reading: what was counted since the last slice is a sample of the events' rates. Not at each
+   * reading: parts of one slice have much in common, and would look like more knowledge than there is.
    */
   endSlice(): void {
     this.set.events.forEach((_, event) => {
@@ -202,8 +202,8 @@ export class SetState {
   }
 
   /**
-   * For how long, by the kernel's time, an event went uncounted while sets were switched: at most, for its tasks may have slept.
-   * Where the target runs on several CPUs at a time, that passed on each.
+   * For how long, by the kernel's time, an event went uncounted while sets were switched: at most, for its
+   * tasks may have slept. Where the target runs on several CPUs at a time, that passed on each.
    */
   #unseenNs(event: number, { blindNs, wantedNs, elapsedNs }: CountingContext): number {
     const unseenNs = Number(blindNs - this.#blindBase[event]!);

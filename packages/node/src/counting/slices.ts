@@ -1,8 +1,8 @@
 import type { Reading } from './types.ts';
 
 /**
- * What the slices of time in which an event was counted say about the slices in which it was not: how much its rate
- * varies from one to the next. Mean and variance in one pass (Welford).
+ * What the slices of time in which an event was counted say about the slices in which it was not: how much
+ * its rate varies from one to the next. Mean and variance in one pass (Welford).
  *
  *   time      | A |   B   | A |   B   | A |        event in set A: three slices seen, two not
  *   counts     10          14          12          so about 12 ± something in each of the others
@@ -30,10 +30,11 @@ export class SliceStatistics {
   }
 
   /**
-   * 95 % bound of the error of `value * enabled / running`. The slices are taken as a sample without replacement from all
-   * of the time: the estimate of a total of N slices from n of them has the variance N² (1 - n/N) s²/n. However alike they are,
-   * it is no finer than one count more or less in what was seen. On top comes all that the switches themselves, `unseenNs`,
-   * may have hidden. 0 where all of the time was seen; null where fewer than two slices were.
+   * 95 % bound of the error of `value * enabled / running`. The slices are taken as a sample without
+   * replacement from all of the time: the estimate of a total of N slices from n of them has the variance N²
+   * (1 - n/N) s²/n. However alike they are, it is no finer than one count more or less in what was seen. On
+   * top comes all that the switches themselves, `unseenNs`, may have hidden. 0 where all of the time was
+   * seen; null where fewer than two slices were.
    */
   errorBound({ value, enabledNs, runningNs }: Reading, unseenNs = 0): number | null {
     const hidden = runningNs === 0n ? 0 : (Number(value) / Number(runningNs)) * unseenNs;

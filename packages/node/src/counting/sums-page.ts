@@ -10,8 +10,9 @@ import type { CountStatus, Counts } from './types.ts';
  *   64  entries: u64 value, u64 enabledNs, u64 runningNs, u32 status, u32 set
  *   …   names: JSON [{ "set", "event", "unit", "scale" }], one per entry
  *
- * `sequence` is odd while the writer is at work, and another number afterwards: a reader takes it, reads, and takes it
- * again; where the two differ or are odd it begins anew. `generation` changes with the names. `timeNs` is CLOCK_MONOTONIC.
+ * `sequence` is odd while the writer is at work, and another number afterwards: a reader takes it, reads,
+ * and takes it again; where the two differ or are odd it begins anew. `generation` changes with the
+ * names. `timeNs` is CLOCK_MONOTONIC.
  */
 export const SUMS_PAGE_BYTES = 1024 * 1024;
 
@@ -165,8 +166,8 @@ export class SumsPageWriter {
 }
 
 /**
- * A writer is in its lock for microseconds. One that the kernel has taken the CPU from is in it until it has one again: then it
- * is waited for without one. After so long it has died in there.
+ * A writer is in its lock for microseconds. One that the kernel has taken the CPU from is in it until it has
+ * one again: then it is waited for without one. After so long it has died in there.
  */
 const SPINS = 10_000;
 const PAUSE_MS = 0.2;

@@ -15,8 +15,8 @@ export type SwitchRule =
   | { by: 'manual' }
   | { by: 'time'; sliceMs: number }
   /**
-   * Each time a counter of the loaded set (one for each thread, on each CPU where it follows children) has counted so many of
-   * this event. Sets that do not have it get it.
+   * Each time a counter of the loaded set (one for each thread, on each CPU where it follows children) has
+   * counted so many of this event. Sets that do not have it get it.
    */
   | { by: 'overflow'; event: string; count: bigint | number };
 

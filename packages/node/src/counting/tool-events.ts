@@ -9,7 +9,10 @@ export interface ToolTimes {
   startChildren: ProcessTimes;
 }
 
-/** Times are in ns: of the session, or CPU time of this process's children that have ended (the counted command). */
+/**
+ * Times are in ns: of the session, or CPU time of this process's children that
+ * have ended (the counted command).
+ */
 export function toolReading(tool: ToolEvent, { sys, startChildren }: ToolTimes, elapsedNs: bigint): Reading {
   return {
     value: toolValue(tool, sys, startChildren, elapsedNs),

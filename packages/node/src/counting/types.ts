@@ -81,8 +81,8 @@ export interface EventCount extends Reading {
   /** The value for all of the time, from that for the time with a counter: `value * enabled / running`. */
   scaled: bigint;
   /**
-   * 95 % bound of the error of `scaled`, ±, with what switches between sets may have hidden; 0 where it was always counted, null
-   * where nothing is known about the rest.
+   * 95 % bound of the error of `scaled`, ±, with what switches between sets may have hidden; 0 where it was
+   * always counted, null where nothing is known about the rest.
    */
   errorBound: number | null;
   unit: string | null;

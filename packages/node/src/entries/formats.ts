@@ -1,4 +1,7 @@
-/** What a module of a sampling format needs: `defineFormat`, the registers and operands of its handlers, the rows of its results. */
+/**
+ * What a module of a sampling format needs: `defineFormat`, the registers and operands of its
+ * handlers, the rows of its results.
+ */
 export {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_DATA_SRC,

@@ -1,6 +1,7 @@
 /**
- * Counterpoint for Linux: record programs on the real kernel, open recordings, ask questions of them, count. What is rarely
- * needed has entries of its own: `counterpoint/counting`, `/stat`, `/self-monitoring`, `/formats`, `/bpf`, `/events`, `/trace`.
+ * Counterpoint for Linux: record programs on the real kernel, open recordings, ask questions of them, count.
+ * What is rarely needed has entries of its own: `counterpoint/counting`, `/stat`, `/self-monitoring`,
+ * `/formats`, `/bpf`, `/events`, `/trace`.
  */
 export { CounterpointError, FormatError } from '@counterpoint/core/base';
 export { EXPORTS, findExport, lossLine, lossTotals } from '@counterpoint/core/export';

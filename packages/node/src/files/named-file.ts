@@ -11,13 +11,15 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { CounterpointError } from '@counterpoint/core/base';
 
-/** open(2): name a file without opening it. Node has no name for it; the number is that of x86-64 and arm64. */
+/**
+ * open(2): name a file without opening it. Node has no name for it; the number is that of x86-64 and arm64.
+ */
 const O_PATH = 0o10000000;
 const { O_NOFOLLOW, O_RDONLY, O_NONBLOCK, O_NOCTTY } = constants;
 
 /**
- * File systems in which reading or opening a file makes the kernel do something (linux/magic.h): `/proc/kmsg` and `trace_pipe`
- * take messages away from those who wait for them. Their files say that they are regular.
+ * File systems in which reading or opening a file makes the kernel do something (linux/magic.h): `/proc/kmsg`
+ * and `trace_pipe` take messages away from those who wait for them. Their files say that they are regular.
  */
 const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x9fa0, // proc
@@ -39,10 +41,11 @@ const KERNEL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * A file that is named and not opened: nothing happens to it, whatever it is. What is then opened is what was looked at, even
- * where its name leads elsewhere by now.
+ * A file that is named and not opened: nothing happens to it, whatever it is. What is then opened is what was
+ * looked at, even where its name leads elsewhere by now.
  *
- * That takes Linux and its /proc. Without them the name is used again, and another file under it is refused once it is open.
+ * That takes Linux and its /proc. Without them the name is used again, and another file under
+ * it is refused once it is open.
  */
 export class NamedFile implements Disposable {
   readonly path: string;

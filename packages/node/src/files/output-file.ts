@@ -37,7 +37,8 @@ class NoReader extends CounterpointError {
 }
 
 /**
- * A descriptor to write what the user asked for; where it is a named pipe, once it has a reader. The rules stand in the README.
+ * A descriptor to write what the user asked for; where it is a named pipe, once it has a reader.
+ * The rules stand in the README.
  */
 export async function openOutputFile(
   path: string,
@@ -127,7 +128,9 @@ function follow(link: NamedFile): string | null {
   return link.isStillThere() ? target : null;
 }
 
-/** A file of our own that somebody gave a second name, in a directory where others make names (hard links). */
+/**
+ * A file of our own that somebody gave a second name, in a directory where others make names (hard links).
+ */
 function isPlanted({ path, facts }: NamedFile): boolean {
   if (facts.nlink < 2) return false;
   const directory = statSync(dirname(path));
@@ -165,8 +168,8 @@ function replace({ path, facts }: NamedFile, options: OutputFileOptions): number
 const ANOTHER_FILE = 'Name another file, best in a directory that only you can write to.';
 
 /**
- * The kernel's rule for pipes (fs.protected_fifos): in a sticky directory only one's own, root's or those of the directory's
- * owner.
+ * The kernel's rule for pipes (fs.protected_fifos): in a sticky directory only one's own, root's or
+ * those of the directory's owner.
  */
 function openPipe(pipe: NamedFile): number {
   const { path, facts } = pipe;
@@ -188,8 +191,8 @@ function openPipe(pipe: NamedFile): number {
 }
 
 /**
- * The same pipe for writes that wait. Opening it so could wait, too, should its reader just have gone: a descriptor that reads
- * sees to it that there is one.
+ * The same pipe for writes that wait. Opening it so could wait, too, should its reader just have gone: a
+ * descriptor that reads sees to it that there is one.
  */
 function waitingDescriptor(pipe: NamedFile, early: number): number {
   let reader: number;

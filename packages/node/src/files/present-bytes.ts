@@ -9,8 +9,8 @@ const FREE_BYTES = 1 << 20;
 const UNCOUNTED_BYTES = 64 << 20;
 
 /**
- * How much of a file can be more than holes, by the room that it takes: a file of 16 KB may say that it has terabytes, and
- * reading them would cost as much memory.
+ * How much of a file can be more than holes, by the room that it takes: a file of 16 KB may say that it has
+ * terabytes, and reading them would cost as much memory.
  */
 export function presentBytes({ size, blocks }: Pick<Stats, 'size' | 'blocks'>): number {
   const most = blocks === 0 ? UNCOUNTED_BYTES : FREE_BYTES + blocks * BLOCK_BYTES * MOST_COMPRESSED;

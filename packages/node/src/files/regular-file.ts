@@ -9,8 +9,9 @@ export interface RegularFileOptions {
 }
 
 /**
- * Opens a regular file for reading. Throws the error of the system call, or ERR_NOT_A_FILE before anything is opened: opening a
- * pipe could wait, and opening a device does something (`/dev/watchdog` restarts the machine).
+ * Opens a regular file for reading. Throws the error of the system call, or ERR_NOT_A_FILE before
+ * anything is opened: opening a pipe could wait, and opening a device does something
+ * (`/dev/watchdog` restarts the machine).
  */
 export async function openRegularFile(path: string, options: RegularFileOptions = {}): Promise<FileHandle> {
   using file = new NamedFile(path);

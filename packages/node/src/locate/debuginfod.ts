@@ -16,7 +16,8 @@ const DEFAULT_TIMEOUT_SECONDS = 90;
 const MISS_SECONDS = 600;
 
 /**
- * Files by build id from the servers of DEBUGINFOD_URLS, kept in the cache that elfutils' and gdb's clients use:
+ * Files by build id from the servers of DEBUGINFOD_URLS, kept in the cache that
+ * elfutils' and gdb's clients use:
  *
  *     $DEBUGINFOD_CACHE_PATH/<build id>/debuginfo
  */

@@ -37,7 +37,10 @@ export interface DiskDriverOptions extends Partial<Places> {
   environment?: DebuginfodEnvironment;
 }
 
-/** Answers core's requests from this machine: files, perf's build-id cache, debug directories, debuginfod, /proc. */
+/**
+ * Answers core's requests from this machine: files, perf's build-id cache, debug
+ * directories, debuginfod, /proc.
+ */
 export function diskDriver(options: DiskDriverOptions = {}): SymbolDriver {
   return new DiskDriver(options);
 }
@@ -112,7 +115,10 @@ class DiskDriver implements SymbolDriver {
     return this.openBest(paths, request, 'debuginfo', diagnostics);
   }
 
-  /** The first with the build id wanted; else a download; else the first that is there, for the asker to judge. */
+  /**
+   * The first with the build id wanted; else a download; else the first that is
+   * there, for the asker to judge.
+   */
   private async openBest(
     paths: string[],
     request: FileRequest,
@@ -141,7 +147,10 @@ class DiskDriver implements SymbolDriver {
     return other;
   }
 
-  /** The running kernel's own, where it is the one wanted and shows its addresses; else perf's copy of the one wanted. */
+  /**
+   * The running kernel's own, where it is the one wanted and shows its addresses; else
+   * perf's copy of the one wanted.
+   */
   private async openKallsyms(buildId: string): Promise<OpenedFile | null> {
     const isRunning = buildId === '' || buildId === kernelBuildId(this.options.kernelNotes);
     const own = isRunning ? await this.openProcFile('kallsyms') : null;
@@ -154,8 +163,8 @@ class DiskDriver implements SymbolDriver {
   }
 
   /**
-   * The kernel's code as it ran, patched: what the caller named, perf's copy of the build wanted (`perf buildid-cache --kcore`), or
-   * the running kernel's memory, where that is the one wanted.
+   * The kernel's code as it ran, patched: what the caller named, perf's copy of the build wanted (`perf
+   * buildid-cache --kcore`), or the running kernel's memory, where that is the one wanted.
    */
   private async openKernelCore(buildId: string): Promise<OpenedFile | null> {
     const { kernelCore, kernelNotes, procDir } = this.options;
@@ -201,7 +210,9 @@ class DiskDriver implements SymbolDriver {
   }
 }
 
-/** A path that a recording names, or that is made of a name in one. What is there, and is no file, is told. */
+/**
+ * A path that a recording names, or that is made of a name in one. What is there, and is no file, is told.
+ */
 async function openNamed(path: string, diagnostics: Diagnostic[] = []): Promise<FileSource | null> {
   try {
     return await openFileSource(path, { recorded: true });

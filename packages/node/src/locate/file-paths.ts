@@ -33,7 +33,8 @@ export function cachedPath(
 
 /** Paths a binary may have: as its process sees it, as we see it, then the cache. */
 export function binaryPaths(places: Places, request: FileRequest, root: string): string[] {
-  // The kernel marks the path of a file that was unlinked while it was mapped; a build id tells what took its place.
+  // The kernel marks the path of a file that was unlinked while it was mapped; a build
+  // id tells what took its place.
   const path = request.buildId === '' ? request.path : request.path.replace(/ \(deleted\)$/, '');
   const paths: string[] = [];
   if (path.startsWith('/')) {

@@ -13,17 +13,17 @@ export interface FileSource extends ByteSource {
 const MAX_READ_BYTES = 1 << 30;
 
 /**
- * Opens a regular file. Throws the error of the system call, or ERR_NOT_A_FILE before anything is opened. With `recorded` the
- * path comes out of a recording, and may name nothing that the kernel makes up.
+ * Opens a regular file. Throws the error of the system call, or ERR_NOT_A_FILE before anything is opened.
+ * With `recorded` the path comes out of a recording, and may name nothing that the kernel makes up.
  */
 export async function openFileSource(path: string, options: RegularFileOptions = {}): Promise<FileSource> {
   return fileSource(await openRegularFile(path, options), options);
 }
 
 /**
- * A regular file that is open. It is closed with the source, or at once where this fails. What can only be holes is left out: a file
- * of 8 KB may say that it has 90 GB. One that takes no blocks may be on a network file system that does not count them, and is read to
- * its end unless a recording names it (`recorded`).
+ * A regular file that is open. It is closed with the source, or at once where this fails. What can only be
+ * holes is left out: a file of 8 KB may say that it has 90 GB. One that takes no blocks may be on a network
+ * file system that does not count them, and is read to its end unless a recording names it (`recorded`).
  */
 export async function fileSource(
   handle: FileHandle,

@@ -7,8 +7,9 @@ import type { ProcessView } from './process-view.ts';
 /**
  * What a process wrote of the code it made.
  *
- * Anyone can write to /tmp, and a recording can name any file, so a file counts only if it belongs to us, to root, or to the
- * process itself; a link to it only if it is ours or root's; and neither where somebody could have given another file this name.
+ * Anyone can write to /tmp, and a recording can name any file, so a file counts only if it belongs to us, to
+ * root, or to the process itself; a link to it only if it is ours or root's; and neither where somebody could
+ * have given another file this name.
  */
 export async function openJitFile(
   path: string,

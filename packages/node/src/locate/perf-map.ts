@@ -3,8 +3,8 @@ import { openJitFile } from './jit-file.ts';
 import type { ProcessView } from './process-view.ts';
 
 /**
- * The map that a process wrote of the code it made: `/tmp/perf-PID.map`. A process in a container writes it into its own
- * `/tmp` under its own pid, which we reach through `/proc/PID/root` while it lives.
+ * The map that a process wrote of the code it made: `/tmp/perf-PID.map`. A process in a container writes it
+ * into its own `/tmp` under its own pid, which we reach through `/proc/PID/root` while it lives.
  */
 export async function openPerfMap(
   request: FileRequest,

@@ -17,9 +17,9 @@ function systemRegister(op1: number, crn: number, crm: number, op2: number): num
 }
 
 /**
- * Exactly the instructions that the programs here take (Arm Architecture Reference Manual for A-profile, C4 "A64
- * Instruction Set Encoding"). Each is one word; each method is one encoding, the one that the GNU assembler takes for its
- * text.
+ * Exactly the instructions that the programs here take (Arm Architecture Reference Manual for A-profile, C4
+ * "A64 Instruction Set Encoding"). Each is one word; each method is one encoding, the one that the GNU
+ * assembler takes for its text.
  */
 export class Arm64Assembler {
   readonly #code = new CodeBuffer();

@@ -19,7 +19,10 @@ export class CodeBuffer {
     this.#bytes.push(...bytes);
   }
 
-  /** An instruction that names a label. `patch` gets all bytes and the distance from the instruction's first byte. */
+  /**
+   * An instruction that names a label. `patch` gets all bytes and the distance from
+   * the instruction's first byte.
+   */
   emitJump(text: string, bytes: readonly number[], label: string, patch: (at: number) => Patch): void {
     const at = this.#bytes.length;
     this.emit(text, bytes);

@@ -3,8 +3,8 @@ import type { MachineCode } from './code-buffer.ts';
 import { X86Assembler, type X86Condition, type X86Memory, type X86Register } from './x86-assembler.ts';
 
 /**
- * Registers that keep their values over system calls, but for `result`, which is what a call gives. `counter` is no base of a
- * field (rsp's twin r12 on x86).
+ * Registers that keep their values over system calls, but for `result`, which is what a call gives. `counter`
+ * is no base of a field (rsp's twin r12 on x86).
  */
 const X86_REGISTERS = {
   block: 'rbx',
@@ -40,7 +40,10 @@ export type Condition = 'equal' | 'notEqual' | 'below' | 'notBelow' | 'above' | 
 /** An argument of a system call: a number, a register, what a field holds, or where it is. */
 export type CallArgument = number | CodeRegister | Field | { addressOf: Field };
 
-/** One program for several architectures: a C function `void *program(void *block)` that calls nothing but the kernel. */
+/**
+ * One program for several architectures: a C function `void *program(void *block)` that
+ * calls nothing but the kernel.
+ */
 export interface PortableAssembler {
   label(name: string): void;
   /** The function begins: its argument is in `block`. */

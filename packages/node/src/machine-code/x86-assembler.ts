@@ -54,8 +54,8 @@ function bytes32(value: number): number[] {
  *
  *   | REX 0100WRXB | opcode | ModRM mod:2 reg:3 rm:3 | displacement 0, 1 or 4 | immediate |
  *
- * `W` is 64 bits, `R` and `B` are the fourth bits of `reg` and `rm`. Each method is one encoding, the one that the GNU
- * assembler takes for its text.
+ * `W` is 64 bits, `R` and `B` are the fourth bits of `reg` and `rm`. Each method is one encoding, the one
+ * that the GNU assembler takes for its text.
  */
 export class X86Assembler {
   readonly #code = new CodeBuffer();

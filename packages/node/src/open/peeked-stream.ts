@@ -18,8 +18,9 @@ export interface PeekedStream {
 }
 
 /**
- * Look into the beginning of a recording that comes through a pipe. What it holds is told before the first record of the kernel,
- * a word on its hardware trace (AUXTRACE_INFO) too; so nothing waits for what happens later.
+ * Look into the beginning of a recording that comes through a pipe. What it holds is told before
+ * the first record of the kernel, a word on its hardware trace (AUXTRACE_INFO) too; so nothing
+ * waits for what happens later.
  */
 export async function peekStream(stream: ByteStream): Promise<PeekedStream> {
   const iterator = stream[Symbol.asyncIterator]();

@@ -42,7 +42,10 @@ function noHeader(path: string, why: string): CounterpointError {
   );
 }
 
-/** A file of the directory as a source, or why there is none, as a code. Links are not followed: they lead out of it. */
+/**
+ * A file of the directory as a source, or why there is none, as a code. Links are not
+ * followed: they lead out of it.
+ */
 async function partOf(path: string): Promise<ByteSource | string> {
   const facts = await lstat(path).catch(() => null);
   if (facts === null) return 'file-missing';
@@ -57,7 +60,10 @@ async function partOf(path: string): Promise<ByteSource | string> {
   }
 }
 
-/** Opened at each read, which is of megabytes: a machine of many CPUs makes more files than a process may hold open. */
+/**
+ * Opened at each read, which is of megabytes: a machine of many CPUs makes more files
+ * than a process may hold open.
+ */
 class FilePart implements ByteSource {
   readonly size: number;
   private readonly path: string;

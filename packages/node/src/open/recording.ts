@@ -60,15 +60,18 @@ export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
   symbols?: SymbolDriver;
   /**
-   * Keep a stream in a temporary file first, always or only where it has a hardware trace: the trace stands behind the records that
-   * it belongs to, so that a stream that is not kept is read without it.
+   * Keep a stream in a temporary file first, always or only where it has a hardware trace: the trace stands
+   * behind the records that it belongs to, so that a stream that is not kept is read without it.
    */
   keepStream?: boolean | 'traced';
 }
 
 export interface ProfileOptions
   extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace' | 'sampleTexts'> {
-  /** What of tracepoints rows can be told apart by: `trace`, `sched:sched_switch.next_comm`. Read by `topFunctions`, as sort keys. */
+  /**
+   * What of tracepoints rows can be told apart by: `trace`, `sched:sched_switch.next_comm`. Read by
+   * `topFunctions`, as sort keys.
+   */
   traceKeys?: readonly string[];
   filter?: SampleFilter;
   /** What to make of a hardware trace; without it, it is left alone. */
@@ -198,7 +201,10 @@ export class Recording implements AsyncDisposable {
     return this.latest;
   }
 
-  /** It has counts instead of samples. Of a stream, and of a file that was cut off, this is known after reading. */
+  /**
+   * It has counts instead of samples. Of a stream, and of a file that was cut off,
+   * this is known after reading.
+   */
   get holdsCounts(): boolean {
     const { features, recordCounts } = this.latest;
     return features.stat === true || recordCounts.has(PERF_RECORD_STAT_CONFIG);
@@ -274,16 +280,18 @@ export class Recording implements AsyncDisposable {
   }
 }
 
-/** A file without build ids is believed by its path only where the recording is of this machine and kernel. */
+/**
+ * A file without build ids is believed by its path only where the recording is of this machine and kernel.
+ */
 function isOfThisMachine(meta: Pick<ProfileMeta, 'hostname' | 'osRelease'>): boolean {
   const sameHost = meta.hostname === null || meta.hostname === hostname();
   return sameHost && (meta.osRelease === null || meta.osRelease === release());
 }
 
 /**
- * Open a recording: a path or file URL of a file or of a directory (`perf record --threads`, `--kcore`), `-` for standard input,
- * bytes in any form, the files of a directory (`directorySource`), or a stream of bytes (pipe mode).
- * Throws CounterpointError where there is none (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
+ * Open a recording: a path or file URL of a file or of a directory (`perf record --threads`, `--kcore`), `-`
+ * for standard input, bytes in any form, the files of a directory (`directorySource`), or a stream of bytes
+ * (pipe mode). Throws CounterpointError where there is none (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
  */
 export async function openRecording(
   input: string | URL | ByteInput,
@@ -328,7 +336,9 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
   }
 }
 
-/** What `perf record --threads` and `--kcore` make: several files, and maybe a copy of the kernel's memory. */
+/**
+ * What `perf record --threads` and `--kcore` make: several files, and maybe a copy of the kernel's memory.
+ */
 async function openDirectory(path: string, options: RecordingOptions, name: string): Promise<Recording> {
   const source = await openRecordingDirectory(path).catch((error: NodeJS.ErrnoException) => {
     throw fileError(path, error);

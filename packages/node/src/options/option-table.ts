@@ -1,6 +1,6 @@
 /**
- * What programs without types hand over, checked before anything is done with it. A function with options has a table with a
- * row for each:
+ * What programs without types hand over, checked before anything is done with it. A function with options
+ * has a table with a row for each:
  *
  *   const OPTIONS: OptionsOf<PublishOptions> = { name: TEXT, intervalMs: numberFrom(1, 1000) };
  *   checkOptions('publish()', options, OPTIONS);
@@ -27,7 +27,10 @@ export type OptionTable = Readonly<Record<string, Check>>;
 /** A table with a row for every option of a type, and no other. */
 export type OptionsOf<T> = { readonly [Name in keyof Required<T>]: Check };
 
-/** Throws for the first option that is unknown, missing or not what it should be. One that is undefined is absent. */
+/**
+ * Throws for the first option that is unknown, missing or not what it should be.
+ * One that is undefined is absent.
+ */
 export function checkOptions(
   where: string,
   options: unknown,

@@ -1,6 +1,9 @@
 import type { PmuEvent } from '@counterpoint/core/events';
 
-/** The kernel's events, with descriptions where the family has the same name, then those that only the family names. */
+/**
+ * The kernel's events, with descriptions where the family has the same name, then
+ * those that only the family names.
+ */
 export function addFamilyEvents(
   own: ReadonlyMap<string, PmuEvent>,
   family: ReadonlyMap<string, PmuEvent>,

@@ -1,8 +1,8 @@
 import type { PmuEvent } from '@counterpoint/core/events';
 
 /**
- * Events with those of a vendor's table. The kernel's own stay what they are; those of the family give way to a table,
- * which knows the model. Case does not tell names apart, as in the grammar.
+ * Events with those of a vendor's table. The kernel's own stay what they are; those of the family give way to
+ * a table, which knows the model. Case does not tell names apart, as in the grammar.
  */
 export function addTableEvents(
   all: ReadonlyMap<string, PmuEvent>,

@@ -15,8 +15,8 @@ const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'ENXIO', 'EOPNO
 const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
 
 /**
- * Opens a generic event on this process, stopped and for user space only, and closes it again. Events of other kinds are
- * not tried: that a tracepoint or an uncore PMU is there is known from where it is listed.
+ * Opens a generic event on this process, stopped and for user space only, and closes it again. Events of
+ * other kinds are not tried: that a tracepoint or an uncore PMU is there is known from where it is listed.
  */
 export function eventAvailability(event: CatalogEvent, lookup: EventLookup, sys: Sys): Availability {
   if (event.kind === 'tool') return AVAILABLE;

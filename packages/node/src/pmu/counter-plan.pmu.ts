@@ -35,8 +35,9 @@ function cycles(pmu: PmuModel, config1 = USER_ACCESS): PerfEventAttr {
 }
 
 /**
- * Open events on this thread until one is refused; in a group, or each alone. The kernel leaves disabled events out when
- * it looks whether a group fits (drivers/perf/arm_pmu.c, validate_event), so a leader that is to be checked is enabled.
+ * Open events on this thread until one is refused; in a group, or each alone. The kernel leaves disabled
+ * events out when it looks whether a group fits (drivers/perf/arm_pmu.c, validate_event), so a leader
+ * that is to be checked is enabled.
  */
 function openAll(
   attrs: readonly PerfEventAttr[],
@@ -145,7 +146,8 @@ test('nine events alone take turns as long as planned', () => {
   const { fds, error } = openAll(attrs, false);
   try {
     assert.equal(error, null);
-    // A busy host takes some of the guest's ticks, each of which is a turn: 0.12 of a share was seen at a load of 12.
+    // A busy host takes some of the guest's ticks, each of which is a turn: 0.12 of a share
+    // was seen at a load of 12.
     spin(3000);
     const shares = fds.map(shareOf);
     for (const [index, share] of shares.entries()) {

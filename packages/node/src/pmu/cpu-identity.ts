@@ -50,8 +50,8 @@ export interface CpuIdentityPlaces {
 }
 
 /**
- * What is known of this machine's cores: one identity per core PMU (a hybrid machine has several), or a single one
- * with `pmuType: null` where the kernel has none. Never fails: what cannot be read is absent.
+ * What is known of this machine's cores: one identity per core PMU (a hybrid machine has several), or a
+ * single one with `pmuType: null` where the kernel has none. Never fails: what cannot be read is absent.
  *
  * CPUID needs the `cpuid` module and root; the kernel log, CAP_SYSLOG where dmesg is restricted.
  */
@@ -111,8 +111,8 @@ function readCapabilities(folder: string): ReadonlyMap<string, string> {
 }
 
 /**
- * /dev/cpu/N/cpuid (cpuid(4)): the leaf is the low half of the file's position, the subleaf the high half; 16 bytes
- * EAX, EBX, ECX, EDX. A leaf above the highest one would give rubbish, so those are left out.
+ * /dev/cpu/N/cpuid (cpuid(4)): the leaf is the low half of the file's position, the subleaf the high half; 16
+ * bytes EAX, EBX, ECX, EDX. A leaf above the highest one would give rubbish, so those are left out.
  */
 function readCpuid(path: string): ReadonlyMap<string, CpuidRegisters> {
   const found = new Map<string, CpuidRegisters>();

@@ -7,7 +7,10 @@ import { FakeSys, type Fd, liveHandles } from '../sys/index.ts';
 import { checkCounters, checkUserReads, currentCpu } from './examine-counters.ts';
 import { checkPmus } from './examine-pmus.ts';
 
-/** A core whose counters count everything; some may be taken, and those beyond are in error, as the kernel has it. */
+/**
+ * A core whose counters count everything; some may be taken, and those beyond are
+ * in error, as the kernel has it.
+ */
 class CountersSys extends FakeSys {
   free: number;
   readonly #running = new Set<number>();

@@ -22,10 +22,10 @@ interface Trial {
 }
 
 /**
- * Opens pinned events on this thread until one finds no counter. A pinned event that cannot run is in error, and
- * reading it gives no bytes (perf_event_open(2), `pinned`). Only this thread's: those come after the pinned events of
- * whole CPUs, and no other thread's are there meanwhile, so nobody's pinned event loses its counter. Others that take
- * turns miss a moment.
+ * Opens pinned events on this thread until one finds no counter. A pinned event that cannot run is in error,
+ * and reading it gives no bytes (perf_event_open(2), `pinned`). Only this thread's: those come after the
+ * pinned events of whole CPUs, and no other thread's are there meanwhile, so nobody's pinned event loses its
+ * counter. Others that take turns miss a moment.
  *
  * Throws the error of the first event where none can be opened.
  */
@@ -161,7 +161,9 @@ export function checkCounters(sys: Sys, identities: readonly CpuIdentity[], plac
   };
 }
 
-/** Whether counters are read without a system call: `rdpmc` of the PMU on x86, a sysctl on arm64 and RISC-V. */
+/**
+ * Whether counters are read without a system call: `rdpmc` of the PMU on x86, a sysctl on arm64 and RISC-V.
+ */
 export function checkUserReads(identities: readonly CpuIdentity[], files: KernelFiles): Check {
   const name = 'reads in user space';
   const isDetail = true;

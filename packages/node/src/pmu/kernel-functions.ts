@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 let functions: ReadonlySet<string> | null = null;
 
 /**
- * Names of the kernel's own functions, modules included; empty where /proc/kallsyms is not for us. Addresses, which are
- * often hidden, do not matter.
+ * Names of the kernel's own functions, modules included; empty where /proc/kallsyms is not for us. Addresses,
+ * which are often hidden, do not matter.
  */
 export function kernelFunctions(): ReadonlySet<string> {
   functions ??= new Set(

@@ -20,7 +20,10 @@ function tracefsPlaces(root: string): string[] {
   return [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')];
 }
 
-/** A tracepoint of this machine with its id and fields. Throws where there is none, or where it may not be read. */
+/**
+ * A tracepoint of this machine with its id and fields. Throws where there is
+ * none, or where it may not be read.
+ */
 export function systemTracepoint(system: string, name: string): TracepointFormat {
   const tracepoints = new Tracefs(tracefsPlaces('/sys'));
   const found = tracepoints.format(system, name);
@@ -35,9 +38,9 @@ export function systemTracepoint(system: string, name: string): TracepointFormat
 }
 
 /**
- * The events of the machine whose sysfs is at `root`. `tracefs` is where tracepoints are; else its own mount point, then
- * the old one inside debugfs.
- * `tables`: vendors' tables, of which this machine's PMUs get their events.
+ * The events of the machine whose sysfs is at `root`. `tracefs` is where tracepoints are; else its
+ * own mount point, then the old one inside debugfs. `tables`: vendors' tables, of which this
+ * machine's PMUs get their events.
  */
 export function systemEventLookup(
   root = '/sys',
@@ -82,7 +85,8 @@ function listNames(devices: string): string[] {
   try {
     return readdirSync(devices).sort();
   } catch {
-    // A kernel without perf events, or a container without sysfs: no PMUs; generic events are still known by name.
+    // A kernel without perf events, or a container without sysfs: no PMUs; generic
+    // events are still known by name.
     return [];
   }
 }

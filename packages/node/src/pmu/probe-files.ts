@@ -19,8 +19,9 @@ import { demangle } from '@counterpoint/core/symbols';
 import { openRegularFileSync, presentBytes } from '../files/index.ts';
 
 /**
- * The functions of files by name. Event names are read without waiting, so this reads files at once, and only what a probe
- * needs: program headers and the two symbol tables. Files are programs of this machine, in its own byte order.
+ * The functions of files by name. Event names are read without waiting, so this reads files at once, and
+ * only what a probe needs: program headers and the two symbol tables. Files are programs of this
+ * machine, in its own byte order.
  */
 export class ProbeFiles {
   readonly #files = new Map<string, ProbeFile | Unavailable>();
@@ -244,8 +245,9 @@ interface Found {
 }
 
 /**
- * Names of code. The full table comes first, and keeps its meaning; but a name that is chosen at program start is that, whatever
- * older version of it there is (memcpy@GLIBC_2.2.5). Assembly has functions without a type.
+ * Names of code. The full table comes first, and keeps its meaning; but a name that is chosen at
+ * program start is that, whatever older version of it there is (memcpy@GLIBC_2.2.5). Assembly
+ * has functions without a type.
  */
 function collect(
   segments: readonly CodeSegment[],

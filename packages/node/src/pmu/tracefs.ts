@@ -6,7 +6,9 @@ import { tracefsRemedy } from '../probe/index.ts';
 
 type Found = { dir: string; problem: null } | { dir: null; problem: Unavailable };
 
-/** Tracepoints by name: their ids are files below `events/` in tracefs, which only root (or its group) reads. */
+/**
+ * Tracepoints by name: their ids are files below `events/` in tracefs, which only root (or its group) reads.
+ */
 export class Tracefs {
   readonly #places: readonly string[];
   #found: Found | null = null;

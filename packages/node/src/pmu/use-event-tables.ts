@@ -17,8 +17,9 @@ let named: readonly string[] | null = null;
 let loaded: { readonly key: string; readonly tables: EventTables } | null = null;
 
 /**
- * From now on, events of these vendors' tables (files or directories) are known by name in this process, to everything that
- * takes events by name. `null`: those of the variable COUNTERPOINT_EVENT_TABLES again. Nothing is read yet.
+ * From now on, events of these vendors' tables (files or directories) are known by name in this
+ * process, to everything that takes events by name. `null`: those of the variable
+ * COUNTERPOINT_EVENT_TABLES again. Nothing is read yet.
  *
  * To be called first: `counters()` looks at the PMUs of the machine once for the whole process.
  */

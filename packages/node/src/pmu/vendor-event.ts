@@ -4,7 +4,10 @@ import type { VendorEvent } from '@counterpoint/core/pmus';
 /** The kernel takes periods below 2^63. */
 const MOST_PERIOD = (1n << 63n) - 1n;
 
-/** An event of a vendor's table as the grammar knows events. Its texts stay the vendor's, read from the user's file. */
+/**
+ * An event of a vendor's table as the grammar knows events. Its texts stay the
+ * vendor's, read from the user's file.
+ */
 export function vendorPmuEvent(event: VendorEvent): PmuEvent {
   const { terms, brief, place, samplePeriod } = event;
   const hasPeriod = samplePeriod !== null && samplePeriod > 0n && samplePeriod <= MOST_PERIOD;

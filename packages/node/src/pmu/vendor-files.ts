@@ -14,7 +14,10 @@ import { type CpuIdentity, matchMapFile, type ProblemList, parseVendorEvents } f
 import { type EventTable, tableCpu } from './table-cpu.ts';
 import { TableMap } from './table-map.ts';
 
-/** What is read of a tree at most: Intel's whole collection is some 1,500 files of 400 MB, of which one CPU has five. */
+/**
+ * What is read of a tree at most: Intel's whole collection is some 1,500 files of 400
+ * MB, of which one CPU has five.
+ */
 const LIMITS = { depth: 8, files: 2000, entries: 50_000, fileBytes: 64 << 20, bytes: 256 << 20 };
 /** A map lies beside the folders of its tables, or one more above. */
 const MAP_IS_ABOVE = 3;
@@ -29,9 +32,9 @@ export interface VendorFiles {
 }
 
 /**
- * Tables of vendors from one file, or from all of a directory. Where a `mapfile.csv` says which table is for which CPU,
- * of its directory only those of this machine's CPU are read; a file that is named itself is read, and the map above it
- * says whose it is.
+ * Tables of vendors from one file, or from all of a directory. Where a `mapfile.csv` says which table is for
+ * which CPU, of its directory only those of this machine's CPU are read; a file that is named itself is read,
+ * and the map above it says whose it is.
  *
  * Throws where the path itself cannot be read; everything inside that cannot is a problem with its place.
  */
@@ -202,7 +205,9 @@ class VendorReading {
     this.#problems.add(place, what);
   }
 
-  /** The text of a regular file; nothing else is opened, as it could wait (a FIFO) or do something (a device). */
+  /**
+   * The text of a regular file; nothing else is opened, as it could wait (a FIFO) or do something (a device).
+   */
   #read(path: string, mostBytes: number): string | null {
     try {
       if (!isFile(path)) throw new Error('not a regular file');

@@ -55,7 +55,10 @@ export function checkProbes(
   return { name, state: 'forbidden', why: `${why}; opened by the privileged only`, fix, facts };
 }
 
-/** One without a file: the kernel looks at the right first (EACCES), and only then at that (EINVAL). Nothing is ever opened. */
+/**
+ * One without a file: the kernel looks at the right first (EACCES), and only then at that
+ * (EINVAL). Nothing is ever opened.
+ */
 function mayOpenUprobe(sys: Sys, files: KernelFiles): boolean {
   const type = Number(files.read(`${PMUS}/uprobe/type`));
   try {
@@ -66,7 +69,9 @@ function mayOpenUprobe(sys: Sys, files: KernelFiles): boolean {
   }
 }
 
-/** What sampling formats that run in the kernel need: the right to load programs, and a kernel that takes one. */
+/**
+ * What sampling formats that run in the kernel need: the right to load programs, and a kernel that takes one.
+ */
 export function checkBpf(sys: Sys, files: KernelFiles, standing: Standing, capabilities: bigint): Check {
   const name = 'BPF';
   const unprivileged = kernelSetting('unprivileged_bpf_disabled', files);
@@ -122,7 +127,10 @@ function bpfFix(files: KernelFiles, { container, isInNamespace }: Standing): str
   return `Run it as root${isInNamespace ? OUTSIDE : ''}, or with CAP_BPF and CAP_PERFMON.`;
 }
 
-/** `none [integrity] confidentiality`: the mode in brackets. Confidentiality forbids perf, BPF and tracefs to read the kernel. */
+/**
+ * `none [integrity] confidentiality`: the mode in brackets. Confidentiality forbids perf, BPF
+ * and tracefs to read the kernel.
+ */
 export function checkLockdown(files: KernelFiles): Check {
   const name = 'lockdown';
   const path = '/sys/kernel/security/lockdown';
@@ -141,7 +149,10 @@ export function checkLockdown(files: KernelFiles): Check {
 
 const CLOCK_MONOTONIC = 1;
 
-/** Whether samples can have the time of CLOCK_MONOTONIC, which other logs have; the events' own clock is near it, not equal. */
+/**
+ * Whether samples can have the time of CLOCK_MONOTONIC, which other logs have; the events'
+ * own clock is near it, not equal.
+ */
 export function checkClock(sys: Sys, files: KernelFiles, standing: Standing): Check {
   const name = 'clock';
   const source = files.read('/sys/devices/system/clocksource/clocksource0/current_clocksource');

@@ -96,7 +96,10 @@ function asRoot(commands: readonly string[]): string {
   return ['As root:', ...commands.map((line) => `  ${line}`)].join('\n');
 }
 
-/** Filters on system calls, which containers and services have. `trial` is what the filter did to perf_event_open. */
+/**
+ * Filters on system calls, which containers and services have. `trial` is what the
+ * filter did to perf_event_open.
+ */
 export function checkSeccomp(files: KernelFiles, trial: 'passed' | 'refused' | 'unclear'): Check {
   const name = 'system calls';
   const { seccomp } = readProcessFacts(files);

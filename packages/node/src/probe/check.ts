@@ -1,4 +1,7 @@
-/** `absent`: it does not exist here. `forbidden`: it does, but not for us. `unknown`: it could not be found out. */
+/**
+ * `absent`: it does not exist here. `forbidden`: it does, but not for us.
+ * `unknown`: it could not be found out.
+ */
 export type CheckState = 'ok' | 'absent' | 'forbidden' | 'unknown';
 
 export interface Check {

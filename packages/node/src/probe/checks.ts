@@ -125,7 +125,10 @@ export function checkKernelSymbols(
   return { name, state: 'forbidden', why, fix: symbolsFix(restrict, standing) };
 }
 
-/** kptr_restrict 2 hides them from everybody; 1 from those without CAP_SYSLOG, 0 from those who may not profile the kernel. */
+/**
+ * kptr_restrict 2 hides them from everybody; 1 from those without CAP_SYSLOG, 0 from those
+ * who may not profile the kernel.
+ */
 function symbolsFix(restrict: number | null, { hasSyslog, isNamespaceRoot }: Standing): string {
   if (hasSyslog) return restrict === 2 ? 'sysctl kernel.kptr_restrict=1' : '';
   const forAll = 'sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1';

@@ -45,7 +45,10 @@ function ownLogin(): LoginPlaces {
   return { user, program: realpathSync(process.execPath) };
 }
 
-/** Everything that decides on what can be recorded here. The first check is the trial itself; then by importance. */
+/**
+ * Everything that decides on what can be recorded here. The first check is the
+ * trial itself; then by importance.
+ */
 export function examineMachine(
   sys: Sys,
   cpuCount: number,

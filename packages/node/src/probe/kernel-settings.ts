@@ -54,9 +54,9 @@ export function kernelSetting(name: string, files: Pick<KernelFiles, 'read'> = r
 }
 
 /**
- * kernel.perf_event_paranoid: what users without CAP_PERFMON may do. -1 everything, 0 whole CPUs, 1 the kernel's own
- * code, 2 only their own code in user space; 3 and 4 with the patches of Debian and Ubuntu: nothing, without them as 2.
- * Null: this kernel has no perf events, or /proc/sys is hidden.
+ * kernel.perf_event_paranoid: what users without CAP_PERFMON may do. -1 everything, 0 whole CPUs, 1 the
+ * kernel's own code, 2 only their own code in user space; 3 and 4 with the patches of Debian and Ubuntu:
+ * nothing, without them as 2. Null: this kernel has no perf events, or /proc/sys is hidden.
  */
 export function paranoidLevel(files?: Pick<KernelFiles, 'read'>): number | null {
   return kernelSetting('perf_event_paranoid', files);
@@ -75,14 +75,18 @@ export function hasCapability(capabilities: bigint, capability: number): boolean
   return ((capabilities >> BigInt(capability)) & 1n) !== 0n;
 }
 
-/** Whether perf events are unrestricted: CAP_PERFMON, or before Linux 5.8 CAP_SYS_ADMIN, which still implies it. */
+/**
+ * Whether perf events are unrestricted: CAP_PERFMON, or before Linux 5.8
+ * CAP_SYS_ADMIN, which still implies it.
+ */
 export function canMonitorAll(capabilities: bigint): boolean {
   return hasCapability(capabilities, CAP_PERFMON) || hasCapability(capabilities, CAP_SYS_ADMIN);
 }
 
 /**
- * Uprobes ask for CAP_SYS_ADMIN instead of CAP_PERFMON since Linux 6.16 (kernel/events/core.c, commit ba677dbe77af), because one
- * in the middle of an instruction breaks the program. Stable kernels have that since July 2025, whatever their number says.
+ * Uprobes ask for CAP_SYS_ADMIN instead of CAP_PERFMON since Linux 6.16 (kernel/events/core.c, commit
+ * ba677dbe77af), because one in the middle of an instruction breaks the program. Stable kernels have that
+ * since July 2025, whatever their number says.
  */
 export function uprobesNeedAdmin(release: string): boolean {
   const [major = 0, minor = 0] = release.split('.').map((part) => Number.parseInt(part, 10));

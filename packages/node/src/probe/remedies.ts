@@ -13,15 +13,17 @@ const LOGIN_CAPABILITIES = 'cap_perfmon,cap_syslog';
 export const RIGHTS_HELPER = '/usr/local/lib/counterpoint/setpriv';
 
 /**
- * The right for one user, from their next login on, as commands for root. pam_cap gives the session the capabilities as
- * inheritable ones only (the program that logs in drops ambient ones when it changes its user), and they come into
- * force in a program whose file has them as inheritable, too: execve(2) permits what is in both. Other users gain
- * nothing by that file. The first line of capability.conf that fits counts, and Debian's ends with `none *`.
+ * The right for one user, from their next login on, as commands for root. pam_cap gives the session the
+ * capabilities as inheritable ones only (the program that logs in drops ambient ones when it changes its
+ * user), and they come into force in a program whose file has them as inheritable, too: execve(2) permits
+ * what is in both. Other users gain nothing by that file. The first line of capability.conf that fits counts,
+ * and Debian's ends with `none *`.
  *
  *   login (inheritable) ──> bin/counterpoint ──> helper (permitted, ambient) ──> Node: has them ──> command: as the login
  *
- * That file is not Node's: the kernel takes all events off a process that gains rights by an exec, so no Node could be
- * recorded any more, and Node heeds no NODE_OPTIONS then. CAP_SYSLOG is for the kernel's names in /proc/kallsyms.
+ * That file is not Node's: the kernel takes all events off a process that gains rights by an exec, so
+ * no Node could be recorded any more, and Node heeds no NODE_OPTIONS then. CAP_SYSLOG is for the
+ * kernel's names in /proc/kallsyms.
  */
 export function loginCommands({ user }: Pick<LoginPlaces, 'user'>): string[] {
   return [
@@ -56,8 +58,9 @@ export function capabilityFlag(kind: string, capabilities: string): string {
 }
 
 /**
- * perf_event_open behind the seccomp profile that a container gets by default: with CAP_PERFMON alone since Docker 23.0
- * (moby#43987); Podman's wanted CAP_SYS_ADMIN beside it until the end of 2025 (container-libs#424).
+ * perf_event_open behind the seccomp profile that a container gets by default: with CAP_PERFMON
+ * alone since Docker 23.0 (moby#43987); Podman's wanted CAP_SYS_ADMIN beside it until the end
+ * of 2025 (container-libs#424).
  */
 export function seccompRemedy(kind: string | null): string {
   switch (kind) {

@@ -16,7 +16,9 @@ export interface Standing {
   paranoid: number | null;
   /** It has the right to monitor everything: CAP_PERFMON or root, outside of all user namespaces. */
   isPrivileged: boolean;
-  /** It has that right only inside its user namespace, where the kernel does not look (a rootless container). */
+  /**
+   * It has that right only inside its user namespace, where the kernel does not look (a rootless container).
+   */
   isNamespaceRoot: boolean;
   isInNamespace: boolean;
   hasSyslog: boolean;
@@ -46,7 +48,10 @@ export function readStanding(sys: Sys, files: KernelFiles): Standing {
   };
 }
 
-/** What an errno of perf_event_open means, and what helps. `level` is the paranoid level at which it would be allowed. */
+/**
+ * What an errno of perf_event_open means, and what helps. `level` is the paranoid level
+ * at which it would be allowed.
+ */
 export function refusal(name: string, error: unknown, level: number, standing: Standing): Check {
   if (!(error instanceof SysError)) return { name, state: 'unknown', why: String(error), fix: '' };
   switch (error.code) {
@@ -105,7 +110,10 @@ const PARANOID_TEXTS: Readonly<Record<string, string>> = {
 const NOBODY =
   'nobody without CAP_PERFMON may record anything (levels of the patched kernels of Debian, 3, and Ubuntu, 4)';
 
-/** `canRecord` is what the trial showed: kernels without the patches of Debian or Ubuntu take levels above 2 as 2. */
+/**
+ * `canRecord` is what the trial showed: kernels without the patches of Debian or
+ * Ubuntu take levels above 2 as 2.
+ */
 export function checkParanoid(
   { paranoid, isPrivileged, isNamespaceRoot }: Standing,
   canRecord: boolean,

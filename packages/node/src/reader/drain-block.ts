@@ -1,6 +1,6 @@
 /**
- * What the draining thread and JavaScript share: words of 64 bits, by their offsets in bytes. The thread's program knows
- * nothing else.
+ * What the draining thread and JavaScript share: words of 64 bits, by their offsets in bytes. The
+ * thread's program knows nothing else.
  *
  *   | words | 3 iovecs | epoll events | rings ... |
  */
@@ -33,7 +33,10 @@ const WORDS = [
   /** An eventfd that wakes JavaScript, and the number 1 for it. */
   'notice',
   'one',
-  /** The end of a pipe that JavaScript holds the other end of: data is a command, and its end the end of JavaScript. */
+  /**
+   * The end of a pipe that JavaScript holds the other end of: data is a command, and
+   * its end the end of JavaScript.
+   */
   'control',
   /** The thread's own: a mark is due before the next records, passes until the end, and what a pass found. */
   'markDue',
@@ -50,8 +53,8 @@ const WORDS = [
   'ringCount',
   'skippedBytes',
   /**
-   * How long the thread runs before others of its kind do, in ns, and its nice value in 32 bits; 0 leaves what there is. And the
-   * struct sched_attr by which it asks for both.
+   * How long the thread runs before others of its kind do, in ns, and its nice value in 32 bits; 0 leaves
+   * what there is. And the struct sched_attr by which it asks for both.
    */
   'sliceNs',
   'nice',

@@ -5,7 +5,10 @@ import { ASSEMBLED_ARCHITECTURES, gnuAssembler } from '../test/gnu-assembler.ts'
 import { BLOCK, IOVECS_OFFSET } from './drain-block.ts';
 import { drainCode } from './drain-code.ts';
 
-/** First half of the SHA-256 of the code, as the GNU assembler 2.40 made it: where there is no assembler, this is compared. */
+/**
+ * First half of the SHA-256 of the code, as the GNU assembler 2.40 made it: where there is
+ * no assembler, this is compared.
+ */
 const KNOWN: Record<string, string> = {
   x64: '9e44e8efbbaf003345113c49698ea08b',
   arm64: 'e89b13ab9857e7d213225f5177270ece',

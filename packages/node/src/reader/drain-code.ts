@@ -82,7 +82,10 @@ const SCHED_ATTR_POLICY = 4;
 const SCHED_NORMAL = 0;
 const MARK_BYTES = 8;
 const IOVEC_BYTES = 16;
-/** Of a thread that is told to finish: one takes all there is, the other what was written between its first and last ring. */
+/**
+ * Of a thread that is told to finish: one takes all there is, the other what was written
+ * between its first and last ring.
+ */
 const LAST_PASSES = 2;
 
 const block = (name: BlockWord): Field => ({ base: 'block', offset: BLOCK[name] });
@@ -95,15 +98,17 @@ const SECOND_IOVEC = 2 * IOVEC_BYTES;
 const LENGTH = 8;
 
 /**
- * The thread that empties rings into a file, as the kernel and the file see it; nothing of JavaScript takes part:
+ * The thread that empties rings into a file, as the kernel and the file see it;
+ * nothing of JavaScript takes part:
  *
  *   wait ──> pass: each ring in turn:  head ─> pwritev(mark?, to the ring's end, from its beginning) ─> tail
  *     ^        │
  *     └────────┘  at once where a ring was pressed, else until a watermark, a command or the timeout
  *
- * The mark of a finished round is written before the first records of the next one. Every ring is emptied in every pass up to a
- * head that is not older than the pass, so that what the next one finds is younger than the pass before this one: the rule by
- * which readers order rounds. The end that is told to JavaScript is always one of whole records.
+ * The mark of a finished round is written before the first records of the next one. Every ring is emptied
+ * in every pass up to a head that is not older than the pass, so that what the next one finds is younger
+ * than the pass before this one: the rule by which readers order rounds. The end that is told to JavaScript
+ * is always one of whole records.
  *
  * `null` for an architecture that has no assembler.
  */
@@ -145,8 +150,8 @@ function drainProgram(asm: PortableAssembler, kernel: Kernel): MachineCode {
   return asm.finish();
 
   /**
-   * The slice, then the nice value with it; what this kernel does not know, or this user may not have, is left as it was. So
-   * is a thread of another policy (chrt).
+   * The slice, then the nice value with it; what this kernel does not know, or this user may not have, is
+   * left as it was. So is a thread of another policy (chrt).
    */
   function scheduling(): void {
     jumpIfZero('sliceNs', 'wait');
@@ -289,7 +294,10 @@ function drainProgram(asm: PortableAssembler, kernel: Kernel): MachineCode {
     asm.jump('give_back');
   }
 
-  /** Two spans, the second one maybe empty, from the tail in `value`, `size` bytes; and a mark before them where one is due. */
+  /**
+   * Two spans, the second one maybe empty, from the tail in `value`, `size` bytes; and a mark
+   * before them where one is due.
+   */
   function batch(): void {
     asm.copy('place', 'block');
     asm.addNumber('place', IOVECS_OFFSET);
@@ -364,7 +372,10 @@ function drainProgram(asm: PortableAssembler, kernel: Kernel): MachineCode {
     asm.jump('write');
   }
 
-  /** What JavaScript is woken for: data that no watermark announced, the size that was allowed, the end of all descriptors. */
+  /**
+   * What JavaScript is woken for: data that no watermark announced, the size that was allowed,
+   * the end of all descriptors.
+   */
   function afterPass(): void {
     asm.label('pass_done');
     jumpIfZero('hasTaken', 'tell');

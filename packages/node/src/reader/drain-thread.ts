@@ -19,9 +19,10 @@ const PRESSURE_SHARE = 1 / 8;
 /** one that is no larger than this, with anything in it: sleeping and waking takes longer than it lasts. */
 const SMALL_RING_BYTES = 64 << 10;
 /**
- * The thread needs little time, but soon: the scheduler's earliest deadline, by the shortest slice that Linux 6.12 and later give. And
- * the least nice value, for those who may: without it a thread alone among other people's programs waited up to 0.5 s, as its whole
- * group (of a login, a service, a container) has hardly a share on a CPU on which nothing else of the group runs.
+ * The thread needs little time, but soon: the scheduler's earliest deadline, by the shortest slice that Linux
+ * 6.12 and later give. And the least nice value, for those who may: without it a thread alone among other
+ * people's programs waited up to 0.5 s, as its whole group (of a login, a service, a container) has hardly a
+ * share on a CPU on which nothing else of the group runs.
  */
 const SLICE_NS = 100_000;
 const LEAST_NICE = -20;
@@ -43,8 +44,9 @@ export interface DrainOptions {
 }
 
 /**
- * A thread that empties the rings of a session into a file, without JavaScript: machine code and system calls (`drain-code.ts`). It does
- * not matter to it whether this thread has time. `notice` becomes readable when there is something to know.
+ * A thread that empties the rings of a session into a file, without JavaScript: machine code and system
+ * calls (`drain-code.ts`). It does not matter to it whether this thread has time. `notice` becomes readable
+ * when there is something to know.
  */
 export class DrainThread implements Disposable {
   readonly notice: Fd;
@@ -56,7 +58,9 @@ export class DrainThread implements Disposable {
   readonly #control: Fd;
   #thread: bigint | null = null;
 
-  /** Null where no such thread can be had: this architecture has no assembler, or new code is forbidden here. */
+  /**
+   * Null where no such thread can be had: this architecture has no assembler, or new code is forbidden here.
+   */
   static start(sys: Sys, session: Session, options: DrainOptions): DrainThread | null {
     const machineCode = drainCode(process.arch);
     if (machineCode === null || session.rings.some(({ mapping }) => mapping.address === null)) return null;
@@ -79,7 +83,8 @@ export class DrainThread implements Disposable {
       owned.push(handle);
       return handle;
     };
-    // The thread closes these: Node closes those of a terminated worker, and then their numbers may be somebody else's.
+    // The thread closes these: Node closes those of a terminated worker, and then their
+    // numbers may be somebody else's.
     const numbers: number[] = [];
     const giveAway = (name: BlockWord, number: number): void => {
       numbers.push(number);
@@ -220,7 +225,10 @@ export class DrainThread implements Disposable {
     }
   }
 
-  /** The thread is over when this returns, and the rings stand where it left them. It waits for a write that is under way. */
+  /**
+   * The thread is over when this returns, and the rings stand where it left them. It waits
+   * for a write that is under way.
+   */
   close(): void {
     if (this.#thread === null) return;
     this.#tell(COMMAND_ABANDON);

@@ -1,7 +1,10 @@
 /** Why reading ended by itself: every descriptor hung up (the target is gone), or the sink failed. */
 export type ReaderEnd = { reason: 'hung-up' } | { reason: 'failed'; error: unknown };
 
-/** Empties the rings of a session until it is told to finish: `RingReader` in the event loop, `ThreadReader` beside it. */
+/**
+ * Empties the rings of a session until it is told to finish: `RingReader` in the event
+ * loop, `ThreadReader` beside it.
+ */
 export interface Reader extends Disposable {
   /** How often there was enough data to be woken for. */
   readonly wakeups: number;

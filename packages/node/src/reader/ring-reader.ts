@@ -6,8 +6,9 @@ import type { Reader, ReaderEnd } from './reader.ts';
 /** Where a pass over the rings goes. */
 export interface RoundSink {
   /**
-   * Take what one pass over all rings found: views of the rings themselves, *borrowed* until this returns or its promise
-   * settles. While a promise is open the rings are not read, and what the kernel cannot store it counts as lost.
+   * Take what one pass over all rings found: views of the rings themselves, *borrowed* until this
+   * returns or its promise settles. While a promise is open the rings are not read, and what the kernel
+   * cannot store it counts as lost.
    */
   writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void>;
 }
@@ -22,8 +23,8 @@ export interface ReaderOptions {
  *
  *   rings ──epoll──> one descriptor ──event loop──> pass: take all, sink.writeRound, scan headers, commit all
  *
- * All heads are taken before anything else of a pass, so nothing that a later pass finds is older than the pass before
- * this one: the rule by which readers order rounds.
+ * All heads are taken before anything else of a pass, so nothing that a later pass finds is older than the
+ * pass before this one: the rule by which readers order rounds.
  */
 export class RingReader implements Reader {
   /** How often the event loop was woken for data, without the timer's passes. */
@@ -77,7 +78,10 @@ export class RingReader implements Reader {
     if (flushIntervalMs > 0) this.#timer = setInterval(() => this.#flush(), flushIntervalMs);
   }
 
-  /** The timer is for what no watermark announces: it does nothing where there was a round since its last turn. */
+  /**
+   * The timer is for what no watermark announces: it does nothing where there was
+   * a round since its last turn.
+   */
   #flush(): void {
     if (this.rounds === this.#roundsAtFlush) this.#pass();
     this.#roundsAtFlush = this.rounds;
@@ -146,8 +150,8 @@ export class RingReader implements Reader {
   }
 
   /**
-   * After the writing: what the sink did not take is not counted, and the bytes are in this CPU's cache by then (measured at
-   * 25 kHz: 1.7 ms of each second instead of 2.2).
+   * After the writing: what the sink did not take is not counted, and the bytes are in this CPU's cache by
+   * then (measured at 25 kHz: 1.7 ms of each second instead of 2.2).
    */
   #scanAndCommit(): void {
     for (const { cpu, ring } of this.#session.rings) {

@@ -17,7 +17,10 @@ export interface DrainedFile {
   readonly mark: Uint8Array;
   /** It has records up to here, and they have been looked at. */
   grewTo(sizeBytes: number): void;
-  /** The thread could not write more, by an errno. The file has whole records up to `sizeBytes`. Gives the error. */
+  /**
+   * The thread could not write more, by an errno. The file has whole records up to
+   * `sizeBytes`. Gives the error.
+   */
   failed(errno: number, sizeBytes: number): Error;
 }
 
@@ -30,7 +33,10 @@ export interface ThreadReaderOptions extends ReaderOptions {
 
 /** Of the file, at a time. Fits the processor's cache. */
 const PIECE_BYTES = 256 << 10;
-/** While recording, a look at the file takes no longer than this; what is behind that waits for the next one, or for the end. */
+/**
+ * While recording, a look at the file takes no longer than this; what is behind that waits for
+ * the next one, or for the end.
+ */
 const LOOK_MS = 5;
 /** At the end, between two looks at the event loop. */
 const PIECES_A_TURN = 32;
@@ -40,8 +46,8 @@ const PIECES_A_TURN = 32;
  *
  *   rings ──thread──> file ──in the event loop, when there is time──> scan
  *
- * The scan reads the file again (it is in the kernel's memory still), some milliseconds of each interval and the rest at the end:
- * late, but nothing depends on when.
+ * The scan reads the file again (it is in the kernel's memory still), some milliseconds of each interval and
+ * the rest at the end: late, but nothing depends on when.
  */
 export class ThreadReader implements Reader {
   readonly ended: Promise<ReaderEnd>;
@@ -115,7 +121,9 @@ export class ThreadReader implements Reader {
     this.#end({ reason: 'failed', error: this.#file.failed(errno, endBytes) });
   }
 
-  /** Where samples take all of a processor, its every instruction is dear: then the scan is left for the end. */
+  /**
+   * Where samples take all of a processor, its every instruction is dear: then the scan is left for the end.
+   */
   #scanSome(): void {
     const end = performance.now() + LOOK_MS;
     while (this.#thread !== null && this.#scanPiece(this.#thread)) if (performance.now() >= end) return;

@@ -10,12 +10,15 @@ import { readProc, readProcLink } from '../target/index.ts';
 const HOST_PID = -1;
 const KERNEL_NAME = '[kernel.kallsyms]';
 const VDSO_NAME = '[vdso]';
-/** Files of other mount namespaces are opened at once, because they go with their process; no more than this at a time. */
+/**
+ * Files of other mount namespaces are opened at once, because they go with their
+ * process; no more than this at a time.
+ */
 const MOST_OPEN_FILES = 256;
 
 /**
- * The files that the recording's maps name, and at the end their build ids: with them a reader elsewhere, or after an
- * upgrade, finds the very same binaries.
+ * The files that the recording's maps name, and at the end their build ids: with them a reader elsewhere, or
+ * after an upgrade, finds the very same binaries.
  */
 export class BuildIdCollector {
   /** Paths in this mount namespace, with the inode that was mapped. */
@@ -106,7 +109,9 @@ export class BuildIdCollector {
   }
 }
 
-/** Whether a map's name is that of a file: `//anon`, `[heap]`, `/memfd:x (deleted)`, `anon_inode:…` are none. */
+/**
+ * Whether a map's name is that of a file: `//anon`, `[heap]`, `/memfd:x (deleted)`, `anon_inode:…` are none.
+ */
 function isFile(path: string): boolean {
   return (
     path.startsWith('/') &&

@@ -38,8 +38,9 @@ const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 const DATA_SIZE_OFFSET = 48;
 
 /**
- * A perf.data file. Rounds go from the mapped rings to the page cache in one writev, without a copy in between. Until
- * `finish` the header says that the data has 0 bytes, so a recording that was killed is recognised and still reads.
+ * A perf.data file. Rounds go from the mapped rings to the page cache in one writev, without a copy
+ * in between. Until `finish` the header says that the data has 0 bytes, so a recording that was
+ * killed is recognised and still reads.
  *
  *   | header | ids, attrs | records, rounds ... | features |
  *            written by begin                   written by finish, with the header once more
@@ -158,9 +159,9 @@ export class FileOutput implements RecordingOutput {
   }
 
   /**
-   * Complete the file. On a full disk the latest rounds make room for the features, without which names and build ids
-   * would be missing, and for the word on what is lost; where even that is not enough for features the file has none, and
-   * is still readable.
+   * Complete the file. On a full disk the latest rounds make room for the features, without which names and
+   * build ids would be missing, and for the word on what is lost; where even that is not enough for features
+   * the file has none, and is still readable.
    */
   finish(features: Partial<PerfDataFeatures>, closing: ClosingRecords): number {
     if (this.#plan === null) return 0;
@@ -175,7 +176,9 @@ export class FileOutput implements RecordingOutput {
     return this.#completeWithoutFeatures(this.#plan, closing);
   }
 
-  /** All that comes after the rounds, and the header. Where there is no room: the size of it, and no change. */
+  /**
+   * All that comes after the rounds, and the header. Where there is no room: the size of it, and no change.
+   */
   #tryToComplete(plan: FilePlan, features: Partial<PerfDataFeatures>, closing: ClosingRecords): number {
     const roundsEnd = this.sizeBytes;
     const records = closing(roundsEnd);
@@ -231,8 +234,8 @@ function headerWithoutFeatures(plan: FilePlan, dataSize: number): Uint8Array<Arr
 }
 
 /**
- * An earlier recording is not lost: it becomes `PATH.old`, as with perf. So does a link to one. Devices, pipes and open
- * descriptors (`/dev/stdout`) are left alone.
+ * An earlier recording is not lost: it becomes `PATH.old`, as with perf. So does a link to one. Devices,
+ * pipes and open descriptors (`/dev/stdout`) are left alone.
  */
 function keepOld(path: string): void {
   const there = lstatSync(path, { throwIfNoEntry: false });

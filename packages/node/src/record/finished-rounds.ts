@@ -1,7 +1,7 @@
 /**
- * Where the marks of finished rounds stand in a file, while records may still come that are older than those before a mark.
- * A reader that finds a mark delivers all that is as old as the newest record before the *previous* mark, so each mark
- * settles the time of the one before it:
+ * Where the marks of finished rounds stand in a file, while records may still come that are older than those
+ * before a mark. A reader that finds a mark delivers all that is as old as the newest record before the
+ * *previous* mark, so each mark settles the time of the one before it:
  *
  *   marks at     10    20    30    40        a record of 15 comes:
  *                 |     |     x     x        the marks at 30 and 40 settle 20 and 30: both are taken back

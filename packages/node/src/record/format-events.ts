@@ -1,4 +1,7 @@
-/** The events of a recording with sampling formats: each format has copies of its own, since an event has room for one program. */
+/**
+ * The events of a recording with sampling formats: each format has copies of its own, since an
+ * event has room for one program.
+ */
 import {
   PERF_COUNT_SW_BPF_OUTPUT,
   PERF_COUNT_SW_CPU_CLOCK,
@@ -153,7 +156,10 @@ export function formatTarget(
   return { kind, cpus, ids: tasks.filter((task) => task >= 0), inherits: inherit };
 }
 
-/** What samples of formats say; `ring` leaves its events as they are. `parts`: of call chains, also where only a format has them. */
+/**
+ * What samples of formats say; `ring` leaves its events as they are. `parts`: of call chains, also
+ * where only a format has them.
+ */
 export function prepareEvents(
   planned: readonly PlannedEvent[],
   formats: readonly ChosenFormat[],
@@ -236,8 +242,9 @@ const BY_THEMSELVES: ReadonlySet<bigint> = new Set(
 );
 
 /**
- * Where the kernel is to tell the period, it takes each hit of such an event for an overflow of period 1, whatever the period is.
- * Samples of formats tell it; so the kernel is not told to, and the handlers keep none of its records.
+ * Where the kernel is to tell the period, it takes each hit of such an event for an overflow of period
+ * 1, whatever the period is. Samples of formats tell it; so the kernel is not told to, and the
+ * handlers keep none of its records.
  */
 function isCountedByHits({ type, config }: PlannedEvent['attr']): boolean {
   return type === PERF_TYPE_BREAKPOINT || (type === PERF_TYPE_SOFTWARE && !BY_THEMSELVES.has(config));
@@ -256,8 +263,9 @@ function hitsPerOverflow({ name, attr }: PlannedEvent): number {
 }
 
 /**
- * All copies of a software event take part in one overflow, and there the kernel (6.18, with perf, too) writes the records of
- * one copy with the id of another. Formats whose handlers drop the records do not see that.
+ * All copies of a software event take part in one overflow, and there the kernel (6.18, with
+ * perf, too) writes the records of one copy with the id of another. Formats whose handlers
+ * drop the records do not see that.
  */
 function refuseMixedRecords(
   planned: readonly PlannedEvent[],

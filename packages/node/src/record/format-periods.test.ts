@@ -1,4 +1,7 @@
-/** `-c N` with formats: so many hits are one overflow, also where the kernel by itself would take each for one. */
+/**
+ * `-c N` with formats: so many hits are one overflow, also where the kernel by
+ * itself would take each for one.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordSamples, noFormats as skip } from '../test/format-recording.ts';

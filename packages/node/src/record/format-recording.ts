@@ -1,6 +1,6 @@
 /**
- * Sampling formats in a recording: their results become samples of the events that they were attached to, and are written
- * between the rounds of the rings.
+ * Sampling formats in a recording: their results become samples of the events that they were attached to, and
+ * are written between the rounds of the rings.
  */
 import { type LossEntry, LossLedger } from '@counterpoint/core/loss';
 import {
@@ -33,7 +33,9 @@ export interface FormatResult {
   /** Copied out of the kernel's maps, in place of records. */
   readonly bytesRead: number;
   readonly samples: number;
-  /** How often it had its counters suspended, and how many nanoseconds altogether; null where it never does. */
+  /**
+   * How often it had its counters suspended, and how many nanoseconds altogether; null where it never does.
+   */
   readonly suspended: { readonly times: number; readonly ns: bigint } | null;
   /** What it says of itself, for people. */
   readonly lines: readonly string[];
@@ -92,7 +94,10 @@ export class FormatRecording implements Disposable {
     return this.#parts.reduce((sum, { unwrittenSamples }) => sum + unwrittenSamples, 0);
   }
 
-  /** Begin to read; `onError` at once where one of them fails. Pieces are given to `write` one after the other. */
+  /**
+   * Begin to read; `onError` at once where one of them fails. Pieces are given to
+   * `write` one after the other.
+   */
   start(write: FormatWriter, onError: (error: unknown) => void): void {
     for (const part of this.#parts) part.start(write, onError);
   }
@@ -110,7 +115,8 @@ export class FormatRecording implements Disposable {
   /** The counters are stopped: everything is written when this resolves. The first error of any, or null. */
   async stop(): Promise<unknown> {
     const errors: unknown[] = [];
-    // All at the same time, first: taking the programs of one off their tracepoints takes a tenth of a second.
+    // All at the same time, first: taking the programs of one off their tracepoints
+    // takes a tenth of a second.
     for (const part of this.#parts) part.end();
     for (const part of this.#parts) errors.push(await part.stop());
     return errors.find((error) => error !== null) ?? null;

@@ -80,7 +80,10 @@ for (const [size, hasFeatures, format] of [
     }
   });
 
-/** Files may have 64 KiB: as an ordinary user meets a full disk. The limit is this process's, and the command's. */
+/**
+ * Files may have 64 KiB: as an ordinary user meets a full disk. The limit is this
+ * process's, and the command's.
+ */
 const BLOCKED = `ulimit -f 128; exec "$0" "$@"`;
 
 describe('an output that takes no more', {

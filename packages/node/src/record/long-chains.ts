@@ -8,7 +8,10 @@ import type { SessionEvent } from '../session/index.ts';
 /** Parts of a call chain that a sample can have: kernel and user. */
 export const CHAIN_PARTS = 2;
 
-/** Losses of call chains that no sample shows, by settings of the kernel: chains without their user part, or without anything. */
+/**
+ * Losses of call chains that no sample shows, by settings of the kernel: chains without their
+ * user part, or without anything.
+ */
 export function hiddenCuts(
   events: readonly Pick<SessionEvent, 'attr' | 'name'>[],
   setting: (name: string) => number | null = kernelSetting,
@@ -30,8 +33,8 @@ export interface CutChains {
 }
 
 /**
- * Null where samples have no call chains, or where these do not stand at one place in all samples: then only who reads the
- * recording counts what was cut.
+ * Null where samples have no call chains, or where these do not stand at one place in all samples: then only
+ * who reads the recording counts what was cut.
  */
 export function cutChains(events: readonly SessionEvent[]): CutChains | null {
   const sampling = events

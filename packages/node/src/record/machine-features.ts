@@ -12,7 +12,8 @@ import { readKernelFile } from '../probe/index.ts';
 import { onlineCpus, parseCpuList } from '../target/index.ts';
 
 /**
- * What a recording says about its machine, from /proc and /sys, in perf's terms. What is not there is left out.
+ * What a recording says about its machine, from /proc and /sys, in perf's terms.
+ * What is not there is left out.
  */
 export function machineFeatures(): Partial<PerfDataFeatures> {
   const cpus = onlineCpus();

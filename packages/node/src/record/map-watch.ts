@@ -6,7 +6,9 @@ import type { NameLogs } from './name-logs.ts';
 import { processWithMadeCode } from './nameless-code.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 
-/** Everyone who wants to know of maps: those that were there before, and those that are made while recording. */
+/**
+ * Everyone who wants to know of maps: those that were there before, and those that are made while recording.
+ */
 export class MapWatch {
   readonly #buildIds: BuildIdCollector | null;
   readonly #perfMaps: PerfMapKeeper;

@@ -4,15 +4,18 @@ import { openRegularFileSync } from '../files/index.ts';
 import { readProcLink } from '../target/index.ts';
 
 const LOG_NAME = /^isolate-0x[0-9a-f]+-(\d+)-v8\.log$/;
-/** All that V8 writes into a log that nobody asked for: its version, and pieces of memory that come and go. */
+/**
+ * All that V8 writes into a log that nobody asked for: its version, and pieces of memory that come and go.
+ */
 const HARMLESS_LINE = /^(v8-version|v8-platform|new|delete|heap-capacity|heap-available),/;
 const LOOKED_AT_BYTES = 64 * 1024;
 const MOST_PROCESSES = 4096;
 
 /**
- * With `--interpreted-frames-native-stack` V8 also opens a log in the directory of each process, with nothing in it that
- * anybody wanted, and NODE_OPTIONS does not take the flag that would stop it (Node 20 and 24). These files are removed at
- * the end: only those of processes that were recorded, and none that has a line of a real log (`--prof`, `--log`).
+ * With `--interpreted-frames-native-stack` V8 also opens a log in the directory of each process, with nothing
+ * in it that anybody wanted, and NODE_OPTIONS does not take the flag that would stop it (Node 20 and 24).
+ * These files are removed at the end: only those of processes that were recorded, and none that has a line of
+ * a real log (`--prof`, `--log`).
  */
 export class NameLogs {
   readonly #directories = new Map<number, string>();

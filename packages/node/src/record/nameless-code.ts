@@ -6,7 +6,10 @@ import type { Note } from '../session/index.ts';
 import { isNodeProgram, PROT_EXEC, readProc, readProcLink } from '../target/index.ts';
 import { NAME_FLAGS } from './node-names.ts';
 
-/** Executable memory without a file: code that was made while the program ran. Its pid; null for any other record. */
+/**
+ * Executable memory without a file: code that was made while the program ran. Its
+ * pid; null for any other record.
+ */
 export function processWithMadeCode(record: PerfRecord): number | null {
   if (record.type !== PERF_RECORD_MMAP2) return null;
   const { protection, inode, path, pid } = record as Mmap2Record;
@@ -43,7 +46,10 @@ const RUNTIMES: readonly Runtime[] = [
   },
 ];
 
-/** The runtime of a process that makes code and writes no names of it; null where it writes some, or nobody knows the runtime. */
+/**
+ * The runtime of a process that makes code and writes no names of it; null where it writes
+ * some, or nobody knows the runtime.
+ */
 function namelessRuntime(pid: number): Runtime | null {
   const program = readProcLink(`${pid}/exe`)?.replace(/ \(deleted\)$/, '');
   const runtime = program === undefined ? undefined : RUNTIMES.find(({ isProgram }) => isProgram(program));
@@ -61,7 +67,10 @@ function writesNames(pid: number): boolean {
 
 const MOST_SHOWN = 4;
 
-/** Processes whose code will have no names, told when they are met: afterwards nobody can do anything about it. */
+/**
+ * Processes whose code will have no names, told when they are met: afterwards
+ * nobody can do anything about it.
+ */
 export class NamelessCode {
   readonly #seen = new Set<number>();
   readonly #told = new Map<Runtime, number>();

@@ -4,12 +4,16 @@ import { appendNodeOptions, flagName, nodeOptionWords } from './node-options.ts'
 import type { RecordOptions } from './options.ts';
 
 /**
- * V8's flags that let a profiler name JavaScript: the first writes `/tmp/perf-PID.map` as code is made; without the
- * second all functions that are still interpreted appear as one frame of the interpreter (nodejs/diagnostics#148, #407).
+ * V8's flags that let a profiler name JavaScript: the first writes `/tmp/perf-PID.map` as code is made;
+ * without the second all functions that are still interpreted appear as one frame of the interpreter
+ * (nodejs/diagnostics#148, #407).
  */
 export const NAME_FLAGS = ['--perf-basic-prof', '--interpreted-frames-native-stack'] as const;
 
-/** The NODE_OPTIONS that the command gets so that its functions have names, or null where they stay as they are. */
+/**
+ * The NODE_OPTIONS that the command gets so that its functions have names, or
+ * null where they stay as they are.
+ */
 export function nodeOptionsForNames(
   program: string,
   options: Pick<RecordOptions, 'nodeNames' | 'launch'>,
@@ -29,7 +33,10 @@ export function nodeOptionsForNames(
   return appendNodeOptions(given, added);
 }
 
-/** Whether the user has set a flag, or set it off, or asked for names in another way: --perf-prof writes a jitdump. */
+/**
+ * Whether the user has set a flag, or set it off, or asked for names in another way:
+ * --perf-prof writes a jitdump.
+ */
 function isDecided(flag: string, names: readonly string[]): boolean {
   if (names.includes(flag) || names.includes(`--no-${flag.slice(2)}`)) return true;
   return flag === NAME_FLAGS[0] && names.some((name) => name === '--perf-prof' || name.startsWith(flag));

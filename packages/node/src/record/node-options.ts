@@ -1,6 +1,6 @@
 /**
- * The words of a NODE_OPTIONS as Node divides them (`ParseNodeOptionsEnvVar` in its src/node_options.cc); null where Node
- * refuses to start with it:
+ * The words of a NODE_OPTIONS as Node divides them (`ParseNodeOptionsEnvVar` in its src/node_options.cc);
+ * null where Node refuses to start with it:
  *
  *   text := (" " | char | string)*     only U+0020 divides words: a tab is a character of one
  *   string := '"' ("\" any | char)* '"'     it may begin and end inside a word; outside of one a backslash is a character
@@ -36,7 +36,10 @@ export function appendNodeOptions(text: string, flags: readonly string[]): strin
   return [...(text === '' ? [] : [text]), ...flags].join(' ');
 }
 
-/** A flag as V8 and Node compare them: `--perf_basic_prof` is `--perf-basic-prof`. A value after `=` is left out. */
+/**
+ * A flag as V8 and Node compare them: `--perf_basic_prof` is `--perf-basic-prof`.
+ * A value after `=` is left out.
+ */
 export function flagName(word: string): string {
   return word.split('=', 1)[0]!.replaceAll('_', '-');
 }

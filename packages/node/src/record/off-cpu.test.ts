@@ -57,7 +57,8 @@ test('a sleep of known length, where it sleeps, for us and for perf', { skip }, 
     formats: ['ring', 'off-cpu,ready=no'],
   });
   const slept = inAll('sleep', /nanosleep/);
-  // The time that was asked for begins before the switch, and it ends when the thread runs again: on a busy machine both take time.
+  // The time that was asked for begins before the switch, and it ends when the thread runs again: on a
+  // busy machine both take time.
   assert.ok(slept > 0.36 && slept < 2, `slept for ${slept} s`);
   assert.ok(inAll('sleep', /^(__)?schedule$/) >= slept, 'the kernel part of the stack');
   const perf = spawnSync('perf', ['script', '-i', output, '-F', 'event,period', '-G'], { encoding: 'utf8' });
@@ -89,7 +90,8 @@ test('two that share a CPU: each is off it while the other runs', {
   });
   const ready = Number(/ready ([\d.]+) s/.exec(lines)?.[1] ?? 0);
   const running = Number(profile.events[0]!.sumPeriod) / 1e9;
-  // Alone on the CPU the two would wait as long as they run; others make it longer, and the second may begin late.
+  // Alone on the CPU the two would wait as long as they run; others make it longer,
+  // and the second may begin late.
   assert.ok(ready > running * 0.5, `${lines}; ran for ${running} s`);
 });
 

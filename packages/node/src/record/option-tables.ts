@@ -24,7 +24,10 @@ const TIME_MS = numberFrom(0, MOST_TIMER_MS);
 const MOST_PAGES = 2 ** 20;
 const NUMBERS = listOf(NUMBER, 'a list of numbers');
 
-/** Those that the kernel gives events (`perf_event_set_clock`): REALTIME, MONOTONIC, MONOTONIC_RAW, BOOTTIME, TAI of linux/time.h. */
+/**
+ * Those that the kernel gives events (`perf_event_set_clock`): REALTIME, MONOTONIC, MONOTONIC_RAW,
+ * BOOTTIME, TAI of linux/time.h.
+ */
 const CLOCKS = [0, 1, 4, 7, 11];
 
 const OPTIONS: OptionsOf<RecordOptions> = {

@@ -36,20 +36,27 @@ export interface RecordOptions {
   /** A clock of clock_gettime(2) for the times, such as 1 for CLOCK_MONOTONIC. */
   clockId?: number;
   /**
-   * What happens at an overflow, instead of the kernel's own record: sampling formats by name with options
-   * (`histogram,max-entries=100k`), by the path of a module, or as objects. Each has its own copies of the events.
+   * What happens at an overflow, instead of the kernel's own record: sampling formats by name
+   * with options (`histogram,max-entries=100k`), by the path of a module, or as objects. Each has
+   * its own copies of the events.
    */
   formats?: readonly (string | FormatChoice)[];
-  /** Pages of each CPU's buffer, rounded up to a power of two. Default: 2 MiB, or more at high rates, as far as the user may lock it. */
+  /**
+   * Pages of each CPU's buffer, rounded up to a power of two. Default: 2 MiB, or more at high rates, as
+   * far as the user may lock it.
+   */
   mmapPages?: number;
 
   /**
-   * What empties the buffers runs before everything else (SCHED_FIFO, 1 to 99), for loaded machines. For files without sampling
-   * formats; needs CAP_SYS_NICE or a limit of RLIMIT_RTPRIO.
+   * What empties the buffers runs before everything else (SCHED_FIFO, 1 to 99), for loaded machines. For
+   * files without sampling formats; needs CAP_SYS_NICE or a limit of RLIMIT_RTPRIO.
    */
   realtimePriority?: number;
 
-  /** Path of the file, or `-` for a stream on standard output. Default `perf.data`; what is there becomes `.old`. */
+  /**
+   * Path of the file, or `-` for a stream on standard output. Default `perf.data`;
+   * what is there becomes `.old`.
+   */
   output?: string;
   /** Begin so many milliseconds after the target. */
   delayMs?: number;
@@ -58,8 +65,8 @@ export interface RecordOptions {
   /** Store build ids of the mapped files; default true. */
   buildIds?: boolean;
   /**
-   * Let Node programs write the names of JavaScript functions for profilers, with V8's flags in NODE_OPTIONS: for commands
-   * that are Node (`auto`, the default), always, or never.
+   * Let Node programs write the names of JavaScript functions for profilers, with V8's flags in NODE_OPTIONS:
+   * for commands that are Node (`auto`, the default), always, or never.
    */
   nodeNames?: 'auto' | boolean;
   /** Environment, directory and standard streams of the command. */
@@ -78,9 +85,10 @@ export interface RecordOptions {
   /** Called once, when the counters are stopped: sampling formats may take their time with what is left. */
   onStop?: (stop: RecordStop) => void;
   /**
-   * When the recording ends before its command does, the command gets SIGTERM. One that has not ended after so many ms is left
-   * running, with a note; default 5000, Infinity waits for it. Where the output takes no more (a full disk), the command is let
-   * go on: a note says so, and the result comes when it ends, or `signal` ends it.
+   * When the recording ends before its command does, the command gets SIGTERM. One that has not ended
+   * after so many ms is left running, with a note; default 5000, Infinity waits for it. Where the
+   * output takes no more (a full disk), the command is let go on: a note says so, and the result comes
+   * when it ends, or `signal` ends it.
    */
   commandGraceMs?: number;
   /** Read the rings at least this often; default 200. */
@@ -135,11 +143,16 @@ export interface RecordResult {
   /** How often there was enough data to be woken for. */
   wakeups: number;
   loss: LossEntry[];
-  /** Of the command as a shell shows it (128 + n for a signal); null without a command, or while it goes on. */
+  /**
+   * Of the command as a shell shows it (128 + n for a signal); null without a command, or while it goes on.
+   */
   exitCode: number | null;
   exitSignal: NodeJS.Signals | null;
   notes: Note[];
-  /** `lostSamples`: the kernel's count, with records of mappings, forks and exits of that event; null where it keeps none. */
+  /**
+   * `lostSamples`: the kernel's count, with records of mappings, forks and exits of that
+   * event; null where it keeps none.
+   */
   events: { requestedName: string; name: string; lostSamples: bigint | null }[];
   /** What sampling formats came to. */
   formats: FormatResult[];

@@ -16,9 +16,10 @@ interface HeldDirectory {
 }
 
 /**
- * Names of JIT code in containers. A runtime writes `/tmp/perf-PID.map` where *it* sees /tmp, with the pid that *it* has.
- * While it runs a reader finds that through /proc/PID/root; afterwards nobody does. So the directory of such a process is
- * held open, and at the end the map is copied to where perf, too, looks: `/tmp/perf-HOSTPID.map`.
+ * Names of JIT code in containers. A runtime writes `/tmp/perf-PID.map` where *it* sees /tmp, with the
+ * pid that *it* has. While it runs a reader finds that through /proc/PID/root; afterwards nobody does. So
+ * the directory of such a process is held open, and at the end the map is copied to where perf, too,
+ * looks: `/tmp/perf-HOSTPID.map`.
  */
 export class PerfMapKeeper implements Disposable {
   readonly #held = new Map<number, HeldDirectory | null>();
@@ -68,8 +69,8 @@ export class PerfMapKeeper implements Disposable {
 }
 
 /**
- * The other side is not trusted: no link is followed, on either side, only a plain file of the process or of root is read, and
- * no more of it than is there: a file with holes says any size.
+ * The other side is not trusted: no link is followed, on either side, only a plain file of the process or of
+ * root is read, and no more of it than is there: a file with holes says any size.
  */
 function copyMap(from: string, uid: number, to: string): boolean {
   let input = -1;

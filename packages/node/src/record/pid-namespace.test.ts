@@ -1,4 +1,7 @@
-/** Recordings made in a pid namespace, as in a container, where the kernel's own numbers of processes are others than ours. */
+/**
+ * Recordings made in a pid namespace, as in a container, where the kernel's own numbers of
+ * processes are others than ours.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

@@ -11,8 +11,8 @@ const writevAsync = promisify(writev);
 const FULL_PIPE_MS = 2;
 
 /**
- * A perf.data stream into a descriptor, for `perf report -i -` or `counterpoint report -i -`. A slow reader holds the
- * rings back: writing waits in a thread of the pool, and the event loop goes on.
+ * A perf.data stream into a descriptor, for `perf report -i -` or `counterpoint report -i -`. A slow reader
+ * holds the rings back: writing waits in a thread of the pool, and the event loop goes on.
  */
 export class PipeOutput implements RecordingOutput {
   sizeBytes = 0;

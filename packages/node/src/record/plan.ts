@@ -16,7 +16,9 @@ import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
 export type { PlannedFormat };
 
-/** Everything that `record` would open, without opening it; `commandPid` stands for the process of a command. */
+/**
+ * Everything that `record` would open, without opening it; `commandPid` stands for the process of a command.
+ */
 export async function planRecording(
   options: RecordOptions,
   commandPid: number,

@@ -446,7 +446,8 @@ describe('perf as oracle', { skip: perfSkip }, () => {
   test('samples as often as perf does, of the same program', async () => {
     await recordTo('rate.data', { command: BUSY, frequency: 5000 });
     perf('record', '-q', '-e', 'cpu-clock', '-F', '5000', '-o', 'perf-rate.data', '--', ...BUSY);
-    // By the time from each sample to the next: how many there are says how long the command ran, and others may have had its CPU.
+    // By the time from each sample to the next: how many there are says how long the command ran, and
+    // others may have had its CPU.
     const ownGapNs = medianGap((await read('rate.data')).samples.map(({ time }) => Number(time)));
     const times = perf('script', '--ns', '-F', 'time', '-i', 'perf-rate.data').match(/\d+\.\d{9}/g)!;
     const gapNs = medianGap(times.map((time) => Number(time.replace('.', ''))));

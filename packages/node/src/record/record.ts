@@ -13,8 +13,8 @@ const STDOUT = 1;
 /**
  * Record a command, processes, threads or CPUs into a perf.data file, which `perf` reads, too.
  *
- * Resolves when the recording has ended for any reason, an `AbortSignal` among them, with a complete file; rejects where
- * nothing could be recorded.
+ * Resolves when the recording has ended for any reason, an `AbortSignal` among them, with a complete file;
+ * rejects where nothing could be recorded.
  */
 export async function record(options: RecordOptions): Promise<RecordResult> {
   checkRecordOptions('record()', options);
@@ -36,7 +36,10 @@ export function outputFor(
 }
 
 export interface LiveRecording {
-  /** A perf.data stream, for `openPerfData` or `openRecording`; reading it holds the recording's pace. Read it once. */
+  /**
+   * A perf.data stream, for `openPerfData` or `openRecording`; reading it holds the
+   * recording's pace. Read it once.
+   */
   stream: ByteStream;
   /** Resolves when the stream has ended. */
   finished: Promise<RecordResult>;

@@ -32,8 +32,8 @@ import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 import { SessionRecording } from './session-recording.ts';
 
 /**
- * From the request to the finished output. Everything that can be refused is refused before the command runs and before
- * an earlier recording is moved away.
+ * From the request to the finished output. Everything that can be refused is refused before the command runs
+ * and before an earlier recording is moved away.
  */
 export async function runRecorder(
   options: RecordOptions,
@@ -106,7 +106,10 @@ function openFormats(sys: Sys, session: Session, requests: readonly FormatReques
   }
 }
 
-/** Other users of BPF, who may take hits away or take time. Those of a tracepoint matter to every recording of it. */
+/**
+ * Other users of BPF, who may take hits away or take time. Those of a tracepoint
+ * matter to every recording of it.
+ */
 function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, notes: Note[]): void {
   const onTracepoints = othersOnTracepoints(sys, session.events, ownIds);
   const lines = onTracepoints.length > 0 || ownIds.size === 0 ? onTracepoints : othersThatWatch(sys, ownIds);
@@ -114,8 +117,8 @@ function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, not
 }
 
 /**
- * Programs on tracepoints and probes run from the moment in which they are there; only events are disabled until a delay is over. A format's
- * own may heed it.
+ * Programs on tracepoints and probes run from the moment in which they are there; only events are disabled
+ * until a delay is over. A format's own may heed it.
  */
 function noteEarly(
   formats: readonly ChosenFormat[],

@@ -25,8 +25,9 @@ export interface RingPages {
 }
 
 /**
- * Pages of a ring: what was asked for. Else what perf takes, which every user may lock per CPU (512 KiB as a rule), is
- * enough. Where more may be locked it is four times that, a quarter of the wake-ups, or as much as lasts a while at these rates.
+ * Pages of a ring: what was asked for. Else what perf takes, which every user may lock per CPU (512 KiB as a
+ * rule), is enough. Where more may be locked it is four times that, a quarter of the wake-ups, or as much as
+ * lasts a while at these rates.
  */
 export function ringPages(
   asked: number | undefined,

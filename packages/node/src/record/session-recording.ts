@@ -46,7 +46,9 @@ import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
 import { synthesizeStart } from './synthesis.ts';
 
-/** Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen. */
+/**
+ * Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen.
+ */
 const DEFAULT_FLUSH_INTERVAL_MS = 200;
 const DEFAULT_PROGRESS_INTERVAL_MS = 200;
 const DEFAULT_COMMAND_GRACE_MS = 5000;
@@ -68,7 +70,9 @@ export interface RecordingParts {
 }
 
 interface Stop {
-  /** `callback-threw`: the caller's own function did; the recording is completed, and then its error thrown. */
+  /**
+   * `callback-threw`: the caller's own function did; the recording is completed, and then its error thrown.
+   */
   reason: StopReason | 'callback-threw';
   error: unknown;
 }
@@ -169,7 +173,8 @@ export class SessionRecording {
     if (reason === 'command-exited' || commandGraceMs === Number.POSITIVE_INFINITY) return await held.exited;
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<null>((resolve) => {
-      // On a busy machine it has ended by then, and the event loop has not told of it yet: that comes between the two.
+      // On a busy machine it has ended by then, and the event loop has not told of it yet:
+      // that comes between the two.
       timer = setTimeout(() => setImmediate(resolve, null), commandGraceMs);
     });
     const exit = await Promise.race([held.exited, patience]);
@@ -182,8 +187,8 @@ export class SessionRecording {
   }
 
   /**
-   * The output took no more: that is no reason to end what is watched, which may be in the middle of work that nobody can
-   * repeat. The events are taken off it, and the file is complete by now.
+   * The output took no more: that is no reason to end what is watched, which may be in the middle of work
+   * that nobody can repeat. The events are taken off it, and the file is complete by now.
    */
   #leaveTargetAlone(error: unknown): void {
     const { session, held, notes, options } = this.#parts;
@@ -335,7 +340,9 @@ export class SessionRecording {
     return event?.name ?? null;
   }
 
-  /** The CPU whose ring a record of loss stood in; else by the event that it names: events are bound to CPUs. */
+  /**
+   * The CPU whose ring a record of loss stood in; else by the event that it names: events are bound to CPUs.
+   */
   #cpuOf(record: PerfRecord): number | null {
     const current = this.#reader?.currentCpu ?? null;
     if (current !== null) return current;
@@ -456,7 +463,9 @@ export class SessionRecording {
     if (unwritten > 0) this.#loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
   }
 
-  /** Of the newest record: what is written last is not before anything that a reader has already handed out. */
+  /**
+   * Of the newest record: what is written last is not before anything that a reader has already handed out.
+   */
   #lastTimeNs(): bigint {
     const lastSampleNs = this.#scan.sampleTimes.get()?.last ?? 0n;
     const lastSidebandNs = this.#sidebandTimes.get()?.last ?? 0n;

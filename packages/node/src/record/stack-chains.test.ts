@@ -1,4 +1,7 @@
-/** Call chains that the format stacks has kept, against records of the same overflows, each with its own chain. */
+/**
+ * Call chains that the format stacks has kept, against records of the same
+ * overflows, each with its own chain.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { PERF_CONTEXT_MAX } from '@counterpoint/core/abi';

@@ -3,8 +3,8 @@ import { type PerfDataFeatures, pipeStart, type WrittenEvent } from '@counterpoi
 import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './output.ts';
 
 /**
- * A perf.data stream inside this process: the reader of files reads a live recording too. A consumer that does not ask
- * for more holds the rings back.
+ * A perf.data stream inside this process: the reader of files reads a live recording too. A consumer that
+ * does not ask for more holds the rings back.
  */
 export class StreamOutput implements RecordingOutput {
   sizeBytes = 0;

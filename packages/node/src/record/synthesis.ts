@@ -46,8 +46,9 @@ export interface SynthesisTarget {
 }
 
 /**
- * Everything of the data section that comes before the first ring: which event has which ids, where the kernel is, who is
- * watched, and what already runs. In perf's order. `nameless` null: nobody wants names of JIT code.
+ * Everything of the data section that comes before the first ring: which event has which ids,
+ * where the kernel is, who is watched, and what already runs. In perf's order. `nameless` null:
+ * nobody wants names of JIT code.
  */
 export function synthesizeStart(
   session: Session,

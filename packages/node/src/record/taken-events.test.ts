@@ -76,7 +76,8 @@ describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
   });
 
   test('what the file says of it is no older than what was read before', async () => {
-    // Samples at the beginning alone (a child uses far less than 40 ms of processor time), and then rounds of other records.
+    // Samples at the beginning alone (a child uses far less than 40 ms of processor time), and
+    // then rounds of other records.
     const spin = 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done';
     const result = await run({
       events: 'cpu-clock/period=40000000/',

@@ -4,7 +4,10 @@ import { readKernelFile } from '../probe/index.ts';
 
 const PLACES = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'];
 
-/** What the kernel says about the fields of tracepoints: without it their samples are bytes. Null without tracepoints. */
+/**
+ * What the kernel says about the fields of tracepoints: without it their samples are
+ * bytes. Null without tracepoints.
+ */
 export function tracingData(
   tracepoints: readonly { system: string; name: string }[],
   pageSizeBytes: number,

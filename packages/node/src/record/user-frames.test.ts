@@ -1,4 +1,7 @@
-/** Chains that the handler of `stacks` finds itself, against those that the kernel finds, of programs with frames as they should not be. */
+/**
+ * Chains that the handler of `stacks` finds itself, against those that the kernel finds, of programs with
+ * frames as they should not be.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -34,7 +37,8 @@ const hex = (value: number, bytes: number) =>
     .reverse()
     .toString('hex');
 
-// Both pages are touched (what is not in memory no one walks through), the frame pointer is set, then a loop, then exit(0).
+// Both pages are touched (what is not in memory no one walks through), the frame pointer is
+// set, then a loop, then exit(0).
 const WIDE = (frame: number) =>
   `8b0425 ${hex(STACK_AT, 4)} 8b0425 ${hex(STACK_AT + 4096, 4)} 48bd ${hex(frame, 8)} b9 ${hex(ROUNDS, 4)} ffc9 75fc 31ff b83c000000 0f05`;
 const NARROW = (frame: number) =>

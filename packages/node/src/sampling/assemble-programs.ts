@@ -222,7 +222,10 @@ function exitBelow(
   );
 }
 
-/** Of the program that handles an event's overflows. A program on a tracepoint or a probe is no event's own: it sees every hit. */
+/**
+ * Of the program that handles an event's overflows. A program on a tracepoint or a probe is no
+ * event's own: it sees every hit.
+ */
 function handlerType({ attr, probe = null }: PlannedEvent): BpfProgramType {
   if (probe !== null) return 'kprobe';
   return attr.type === PERF_TYPE_TRACEPOINT ? 'tracepoint' : 'perf-event';

@@ -1,4 +1,6 @@
-/** What formats give as samples, before it is written: formats without types would else damage the recording. */
+/**
+ * What formats give as samples, before it is written: formats without types would else damage the recording.
+ */
 import { CounterpointError } from '@counterpoint/core/base';
 import type { FormatSample, SampleRows } from './format.ts';
 import { rowStart } from './sample-rows.ts';

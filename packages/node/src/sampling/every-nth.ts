@@ -5,7 +5,10 @@ export function runCounts(name: string, counts: number): BpfMapDefinition {
   return { name, type: 'per-cpu-array', keySizeBytes: 4, valueSizeBytes: 4, maxEntries: counts };
 }
 
-/** `then` at each `n`-th run on a CPU, `otherwise` at all others; `index` is the count among those of the map. Loses r0 to r5. */
+/**
+ * `then` at each `n`-th run on a CPU, `otherwise` at all others; `index` is the count among
+ * those of the map. Loses r0 to r5.
+ */
 export function everyNth(
   asm: BpfAssembler,
   counts: BpfMapDefinition,

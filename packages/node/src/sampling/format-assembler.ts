@@ -17,7 +17,8 @@ export interface KeepsNoRecord {
 }
 
 /**
- * The assembler of a format's programs: it ends what its author left open, and does what is to be done at the end of each run.
+ * The assembler of a format's programs: it ends what its author left open, and does what is to
+ * be done at the end of each run.
  *
  *   handler: … asm.dropRecord() … asm.keepRecord() … ──> r9 = the verdict; `beforeEnd`; r0 = r9; exit
  */

@@ -1,4 +1,7 @@
-/** What functions of formats throw: told with the format, and with the line of its module where the stack has one. */
+/**
+ * What functions of formats throw: told with the format, and with the line of its
+ * module where the stack has one.
+ */
 import { fileURLToPath } from 'node:url';
 import { CounterpointError } from '@counterpoint/core/base';
 import { AssemblerError, formatSourceLine, type SourceLine } from '../bpf/index.ts';
@@ -101,8 +104,8 @@ function withoutRights(format: SamplingFormat, error: CounterpointError): Counte
 }
 
 /**
- * A function that writes instructions has written all of them when it returns. One that is async, or a generator, has not; what it
- * throws later is nobody's.
+ * A function that writes instructions has written all of them when it returns. One that is async, or a
+ * generator, has not; what it throws later is nobody's.
  */
 export function refuseUnfinished(
   format: SamplingFormat,

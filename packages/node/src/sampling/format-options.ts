@@ -1,6 +1,6 @@
 /**
- * The options of a sampling format: one table, from which come what `--format NAME,option=value` accepts, what a program may
- * give, their types, their defaults and their help.
+ * The options of a sampling format: one table, from which come what `--format NAME,option=value` accepts,
+ * what a program may give, their types, their defaults and their help.
  */
 import {
   CounterpointError,

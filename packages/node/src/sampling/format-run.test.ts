@@ -44,7 +44,8 @@ test('histogram: what it counts is what ran, and afterwards nothing is left', { 
     some.reduce((sum, { period }) => sum + period, 0n) / 1_000_000n;
   const samples = countOf(buckets);
   assert.equal(samples, overflows[0]);
-  // A clock goes on where its timer is late, on idle CPUs above all: its count says nothing of what was skipped.
+  // A clock goes on where its timer is late, on idle CPUs above all: its count says
+  // nothing of what was skipped.
   assert.deepEqual(losses, []);
   assert.ok(costNs !== null && costNs > 0 && costNs / Number(samples) < 100_000, `${costNs} ns`);
   const ownSamples = countOf(buckets.filter(({ pid }) => pid === process.pid));

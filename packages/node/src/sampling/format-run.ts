@@ -194,7 +194,9 @@ export class FormatRun implements Disposable {
     this.#recordedTime.begin();
   }
 
-  /** The counters are stopped: what is recorded ends here, though `stop` may come later and takes its time. */
+  /**
+   * The counters are stopped: what is recorded ends here, though `stop` may come later and takes its time.
+   */
   end(): void {
     this.#recordedTime.end();
   }
@@ -329,7 +331,10 @@ export class FormatRun implements Disposable {
     return [...counted, ...found, ...suspended, ...this.#recursions()];
   }
 
-  /** What the kernel counts of each program itself, but for those of overflows. A handler is known by its event. */
+  /**
+   * What the kernel counts of each program itself, but for those of overflows. A
+   * handler is known by its event.
+   */
   #recursions(): LossFacts[] {
     const { handlers, programs } = this.#assembled;
     return [...handlers, ...programs.map(({ program }) => program)].flatMap(({ name, type }, index) => {
@@ -359,7 +364,9 @@ function load(
   }
 }
 
-/** Handlers to their events, programs to their places. What is opened for it goes to the front of `attached`. */
+/**
+ * Handlers to their events, programs to their places. What is opened for it goes to the front of `attached`.
+ */
 function attachAll(
   sys: Sys,
   { events }: FormatRequest,
@@ -377,8 +384,8 @@ function attachAll(
   assembled.handlers.forEach(({ name }, index) => {
     const { instances, tracepoint, probe = null } = events[index]!;
     const program = loaded.program(name);
-    // It would run for all CPUs and processes through one of the instances, too. But where a child that has inherited such an
-    // instance ends, the kernel (6.18) takes the program off the tracepoint.
+    // It would run for all CPUs and processes through one of the instances, too. But where a child that has
+    // inherited such an instance ends, the kernel (6.18) takes the program off the tracepoint.
     if (tracepoint !== null) attachToTracepoint(program, tracepoint);
     else if (probe !== null) {
       const event = openForProgram(sys, events[index]!, probe);
@@ -396,8 +403,8 @@ function attachAll(
 }
 
 /**
- * The same for a probe, whose definition it shares with the recorded event. It is for a task of the target, since with one for CPUs the
- * kernel would put the breakpoint into every process that has the file.
+ * The same for a probe, whose definition it shares with the recorded event. It is for a task of the target,
+ * since with one for CPUs the kernel would put the breakpoint into every process that has the file.
  */
 function openForProgram(sys: Sys, { instances, attr, requestedName }: SessionEvent, probe: Probe): Fd {
   const own = makeAttr({ type: attr.type, config: attr.config, config2: attr.config2 });

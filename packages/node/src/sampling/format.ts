@@ -4,7 +4,8 @@
  *   overflow ─> handler (BPF, assembled by `onOverflow`) ─> maps, ring buffer ─> `collect` ─> results ─> `toSamples` ─> perf.data
  *                  └─ verdict: the kernel's own record, too, or not                             └─> `describe` ─> lines for people
  *
- * A format is a module of plain functions, in TypeScript or JavaScript. What it gives is data until `FormatRun` loads it.
+ * A format is a module of plain functions, in TypeScript or JavaScript. What it gives is
+ * data until `FormatRun` loads it.
  */
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import type {
@@ -27,31 +28,36 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
   readonly summary: string;
   readonly options: Table;
   /**
-   * It watches by programs of its own (`plan().programs`): instead of copies of the recording's events it has these, which count
-   * nothing and are there for its samples to belong to. May be none.
+   * It watches by programs of its own (`plan().programs`): instead of copies of the recording's events it has
+   * these, which count nothing and are there for its samples to belong to. May be none.
    */
   readonly ownEvents?: readonly OwnEvent[];
   /** What it needs. Throws a `CounterpointError` where it cannot be had. Opens nothing. */
   plan(options: OptionValues<Table>, target: FormatTarget): FormatPlan;
   /**
-   * Write the handler of one event; absent: the kernel's own record. r6 is the context from the start, and a handler that comes
-   * to its end leaves the kernel's record out (a tracepoint's stays, for other users of it). Runs again for each event.
+   * Write the handler of one event; absent: the kernel's own record. r6 is the context from the start, and a
+   * handler that comes to its end leaves the kernel's record out (a tracepoint's stays, for other users of
+   * it). Runs again for each event.
    */
   onOverflow?(asm: BpfAssembler, context: HandlerContext<OptionValues<Table>>): void;
   /**
-   * User space's side: results, one by one, until `context.next()` says `stopped`; then what is still in the maps. Nothing runs in
-   * the kernel any more by then.
+   * User space's side: results, one by one, until `context.next()` says `stopped`; then what is still in the
+   * maps. Nothing runs in the kernel any more by then.
    */
   collect(maps: FormatMaps, context: CollectContext<OptionValues<Table>>): AsyncIterable<Result>;
   /**
-   * What notified has suspended the counters (`plan().suspend`), `collect` has dealt with it and asks for what is next: the last
-   * moment before they run again, in which maps may be read and emptied with nothing running. Results that it returns come out
-   * as those of `collect` do. Not called where the recording ends while they are suspended: `collect` has the rest.
+   * What notified has suspended the counters (`plan().suspend`), `collect` has dealt with it and asks for
+   * what is next: the last moment before they run again, in which maps may be read and emptied with nothing
+   * running. Results that it returns come out as those of `collect` do. Not called where the recording ends
+   * while they are suspended: `collect` has the rest.
    */
   onRestart?(maps: FormatMaps, context: RestartContext<OptionValues<Table>>): Iterable<Result> | undefined;
   /** A result as samples, so that it opens in `report`, in perf and in every export. */
   toSamples?(result: Result, context: ResultContext<OptionValues<Table>>): Iterable<FormatSample>;
-  /** In place of `toSamples`, for formats with very many: the samples where they lie. They are written before `collect` goes on. */
+  /**
+   * In place of `toSamples`, for formats with very many: the samples where they lie. They are
+   * written before `collect` goes on.
+   */
   toRows?(result: Result, context: ResultContext<OptionValues<Table>>): SampleRows | null;
   /** A result as lines for people, where samples do not say it. */
   describe?(result: Result, context: ResultContext<OptionValues<Table>>): Iterable<string>;
@@ -92,16 +98,20 @@ export interface FormatPlan {
   readonly maps?: readonly BpfMapDefinition[];
   /** Programs beside the handlers. */
   readonly programs?: readonly FormatProgram[];
-  /** Samples carry call chains, of so many frames at most where a number is given (else as many as the kernel's own records). */
+  /**
+   * Samples carry call chains, of so many frames at most where a number is given (else as many
+   * as the kernel's own records).
+   */
   readonly callchains?: boolean | ChainPlan;
   /** What samples say beside the usual. Where there is no handler, these are the kernel's own records. */
   readonly sampleFields?: FormatSampleFields;
   /** When `collect` is woken without asking for it by `context.notify()` in the handler. Default: never. */
   readonly wake?: WakeRule;
   /**
-   * What notifies, `context.notify()` or the wake rule, suspends: when the run that notified is over the kernel has stopped its
-   * counter, no other run of any of its programs begins, and the other counters stop as soon as this process is awake. They are
-   * resumed when `collect` asks for `next()` again. Such a handler keeps no records. Time suspended is in the ledger of losses.
+   * What notifies, `context.notify()` or the wake rule, suspends: when the run that notified is over the
+   * kernel has stopped its counter, no other run of any of its programs begins, and the other counters stop
+   * as soon as this process is awake. They are resumed when `collect` asks for `next()` again. Such a handler
+   * keeps no records. Time suspended is in the ledger of losses.
    */
   readonly suspend?: boolean;
 }
@@ -109,8 +119,8 @@ export interface FormatPlan {
 export interface ChainPlan {
   readonly mostFrames: number;
   /**
-   * The kernel need not find the chains of such an event at each overflow: the handler does, and keeps no records. Default: none.
-   * Where it has to all the same, the handler is told (`isChainFoundByHandler`).
+   * The kernel need not find the chains of such an event at each overflow: the handler does, and keeps no
+   * records. Default: none. Where it has to all the same, the handler is told (`isChainFoundByHandler`).
    */
   isFoundByHandler?(attr: PerfEventAttr): boolean;
 }
@@ -126,8 +136,9 @@ export interface FormatSampleFields {
 }
 
 /**
- * `every`: by each so many overflows of an event on a CPU. `filled`: at a fill level of one of the format's maps, asked for at
- * the end of each run that had to do with it. What holds less again (a ring that was read) wakes again when it is as full.
+ * `every`: by each so many overflows of an event on a CPU. `filled`: at a fill level of one of the format's
+ * maps, asked for at the end of each run that had to do with it. What holds less again (a ring that was read)
+ * wakes again when it is as full.
  */
 export type WakeRule =
   | { readonly kind: 'never' }
@@ -135,8 +146,8 @@ export type WakeRule =
   /** Of a ring buffer: so many bytes that were not read, with eight for the head of each record. */
   | { readonly kind: 'filled'; readonly map: string; readonly bytes: number }
   /**
-   * Of another map: so many new entries since `collect` was last woken by this rule. What `asm.countInMap` and `asm.addToMap`
-   * put in counts by itself, other entries by `context.countEntry()`.
+   * Of another map: so many new entries since `collect` was last woken by this rule. What `asm.countInMap`
+   * and `asm.addToMap` put in counts by itself, other entries by `context.countEntry()`.
    */
   | { readonly kind: 'filled'; readonly map: string; readonly entries: number };
 
@@ -154,18 +165,22 @@ export interface FormatProgram {
 export interface ProgramContext {
   readonly programType: BpfProgramType;
   /**
-   * For programs beside the handlers, which run for every process: end here where what runs is not of the recording's target.
-   * Calls: loses r0 to r5. (A handler runs for the target alone, on tracepoints, too.)
+   * For programs beside the handlers, which run for every process: end here where what runs is not of the
+   * recording's target. Calls: loses r0 to r5. (A handler runs for the target alone, on tracepoints, too.)
    */
   onlyTarget(): void;
   /**
-   * When the recording was enabled, by the clock of `ktime_get_ns`; until then later than any time. For programs on tracepoints,
-   * which run before that, too (`-D`, and while all is made ready). Loses nothing else.
+   * When the recording was enabled, by the clock of `ktime_get_ns`; until then later than any
+   * time. For programs on tracepoints, which run before that, too (`-D`, and while all is made
+   * ready). Loses nothing else.
    */
   loadBeginNs(destination: Register): void;
   /** End here where the recording is over: the kernel takes programs off tracepoints late. Loses r1. */
   onlyBeforeEnd(): void;
-  /** Something that should have been recorded was not. It stands in the recording's ledger, per CPU. Loses r1 and r2. */
+  /**
+   * Something that should have been recorded was not. It stands in the recording's
+   * ledger, per CPU. Loses r1 and r2.
+   */
   countLoss(reason: LossReason): void;
   /** Wake `collect`. A call: loses r0 to r5. */
   notify(): void;
@@ -179,7 +194,10 @@ export interface HandlerContext<Options> extends ProgramContext {
   readonly event: number;
   readonly eventName: string;
   readonly attr: PerfEventAttr;
-  /** The kernel was not asked for call chains (`ChainPlan.isFoundByHandler`): helpers give their parts without marks, at their own cost. */
+  /**
+   * The kernel was not asked for call chains (`ChainPlan.isFoundByHandler`): helpers give their parts
+   * without marks, at their own cost.
+   */
   readonly isChainFoundByHandler: boolean;
 }
 
@@ -213,7 +231,10 @@ export interface ReadContext<Options> extends ResultContext<Options> {
 
 export interface CollectContext<Options> extends ReadContext<Options> {
   readonly target: FormatTarget;
-  /** Wait: for a notification, for so long at most, for the end. Counters that are suspended are resumed before. */
+  /**
+   * Wait: for a notification, for so long at most, for the end. Counters that are
+   * suspended are resumed before.
+   */
   next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
   /** From enabling to stopping, or to now while it goes on; null where the recording was not enabled. */
   recordedTime(): RecordedTime | null;
@@ -227,7 +248,10 @@ export interface RestartContext<Options> extends ReadContext<Options> {
   readonly suspendedBy: SuspendedBy;
 }
 
-/** A sample, as a PERF_RECORD_SAMPLE of its event will have it. What the event's attr does not ask for is left out. */
+/**
+ * A sample, as a PERF_RECORD_SAMPLE of its event will have it. What the event's attr
+ * does not ask for is left out.
+ */
 export interface FormatSample {
   /** Among the events of this format, from 0. */
   readonly event: number;
@@ -276,8 +300,9 @@ export interface SampleRows {
   /** Times that stand beside the rows: of the n-th one, wherever it is. */
   readonly timesNs?: BigUint64Array;
   /**
-   * Call chains as the kernel gives them, marks and all. One chain serves all addresses of a function: the second word, where the
-   * first is the mark of the row's own mode, is the row's address whatever stands there.
+   * Call chains as the kernel gives them, marks and all. One chain serves all addresses of a
+   * function: the second word, where the first is the mark of the row's own mode, is the row's
+   * address whatever stands there.
    */
   readonly chains?: Uint32Array;
 }

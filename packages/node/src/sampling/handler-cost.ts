@@ -1,6 +1,7 @@
 /**
- * What programs cost, measured by the kernel. It reads a clock before and after every run of every program on the machine, which costs
- * as much as a small handler does: so it measures for the first second, and then for a tenth of the time.
+ * What programs cost, measured by the kernel. It reads a clock before and after every run of every program
+ * on the machine, which costs as much as a small handler does: so it measures for the first second, and
+ * then for a tenth of the time.
  */
 import { type Sys, SysError } from '../sys/index.ts';
 

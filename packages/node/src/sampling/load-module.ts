@@ -68,7 +68,10 @@ async function loadInTime(
   );
 }
 
-/** The module ends this process by process.exit(), whose caller is on the stack: nobody else could say why nothing came of it. */
+/**
+ * The module ends this process by process.exit(), whose caller is on the stack: nobody else
+ * could say why nothing came of it.
+ */
 function tellExit(path: string, absolute: string, status: number): void {
   const { stack } = new Error();
   if (typeof stack !== 'string') return;
@@ -150,7 +153,10 @@ const MODULES_ONLY =
 /** What is in longer lines nobody has written, or will find. */
 const MOST_SHOWN = 200;
 
-/** What swc says of it, with the place: Node keeps that of a syntax error in JavaScript to itself. Null: it is another error. */
+/**
+ * What swc says of it, with the place: Node keeps that of a syntax error in JavaScript to
+ * itself. Null: it is another error.
+ */
 async function syntaxProblem(error: Error, path: string): Promise<string | null> {
   if (!(error instanceof SyntaxError)) return null;
   if (/^[^\n]*:\d+:\d+: /.test(error.message)) return error.message;

@@ -1,9 +1,11 @@
 /**
- * What programs could not record, counted by themselves: a row of one cache line for each program on each CPU.
+ * What programs could not record, counted by themselves: a row of one cache line
+ * for each program on each CPU.
  *
  *   [ program 0: CPU 0 ][ CPU 1 ] ... [ program 1: CPU 0 ][ CPU 1 ] ...     runs | map-full | ring-full | stack-collision | …
  *
- * In mapped memory: a system call that reads a map keeps handlers from running, and who watches looks here all the time.
+ * In mapped memory: a system call that reads a map keeps handlers from running, and who
+ * watches looks here all the time.
  */
 import type { LossKind } from '@counterpoint/core/loss';
 import {
@@ -58,7 +60,10 @@ export function lossMap(programs: number): BpfMapDefinition {
   return mappedArray('loss_counters', Row.sizeBytes, Math.max(1, programs) * cpuCount());
 }
 
-/** For a run that has interrupted another (`run-guard.ts`): such a run may be interrupted itself. Loses r0 to r5. */
+/**
+ * For a run that has interrupted another (`run-guard.ts`): such a run may be
+ * interrupted itself. Loses r0 to r5.
+ */
 export function countInterrupting(asm: BpfAssembler, map: BpfMapDefinition, program: number): void {
   const key = asm.stack('row of the interrupting', 4);
   asm.call('get_smp_processor_id');
@@ -93,7 +98,9 @@ export class ProgramLossCounters {
     this.#increment(Row.at(r1)[reason]);
   }
 
-  /** A program does not interrupt itself on a CPU (the kernel skips it), so this needs no atomic instruction. */
+  /**
+   * A program does not interrupt itself on a CPU (the kernel skips it), so this needs no atomic instruction.
+   */
   #increment(counter: MemoryOperand): void {
     this.#asm.load(r2, counter);
     this.#asm.add(r2, 1);

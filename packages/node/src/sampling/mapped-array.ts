@@ -1,7 +1,10 @@
 import { BPF_F_MMAPABLE } from '@counterpoint/core/abi';
 import { type BpfMapDefinition, possibleCpus } from '../bpf/index.ts';
 
-/** An array that both sides have in memory: reading it is no system call, which would keep handlers from running. */
+/**
+ * An array that both sides have in memory: reading it is no system call, which
+ * would keep handlers from running.
+ */
 export function mappedArray(name: string, valueSizeBytes: number, maxEntries: number): BpfMapDefinition {
   return { name, type: 'array', keySizeBytes: 4, valueSizeBytes, maxEntries, flags: BPF_F_MMAPABLE };
 }

@@ -1,7 +1,8 @@
 /**
- * How Node loads users' modules: TypeScript by taking its types away (every position stays, so lines in errors are the
- * user's), and `counterpoint` as this very package, wherever the module lies. Node 22.15 and newer call these functions in the
- * thread that imports; older ones in a thread of their own, which gets what it must know by `initialize`.
+ * How Node loads users' modules: TypeScript by taking its types away (every position stays, so lines in
+ * errors are the user's), and `counterpoint` as this very package, wherever the module lies. Node 22.15 and
+ * newer call these functions in the thread that imports; older ones in a thread of their own, which gets what
+ * it must know by `initialize`.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

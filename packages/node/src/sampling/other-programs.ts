@@ -8,8 +8,8 @@ import { type Sys, SysError } from '../sys/index.ts';
 const MOST_NAMED = 4;
 
 /**
- * A line for each tracepoint of `events` that another's program is on: where that program returns 0, no perf event counts or
- * records the hit. Nothing where the kernel does not tell us.
+ * A line for each tracepoint of `events` that another's program is on: where that program returns 0, no perf
+ * event counts or records the hit. Nothing where the kernel does not tell us.
  */
 export function othersOnTracepoints(
   sys: Sys,
@@ -32,7 +32,10 @@ export function othersOnTracepoints(
   return [...lines];
 }
 
-/** A line about programs of others anywhere on this machine that run at events, too; none where there are none. */
+/**
+ * A line about programs of others anywhere on this machine that run at events,
+ * too; none where there are none.
+ */
 export function othersThatWatch(sys: Sys, ownIds: ReadonlySet<number>): string[] {
   const others = orNone(() => otherWatchers(sys, ownIds));
   if (others.length === 0) return [];

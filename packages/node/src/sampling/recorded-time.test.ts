@@ -1,4 +1,6 @@
-/** Whatever the machine is busy with: times off the CPU lie between clocks that are read around the recording. */
+/**
+ * Whatever the machine is busy with: times off the CPU lie between clocks that are read around the recording.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +21,10 @@ function child(t: TestContext, command: string, ...args: string[]): ChildProcess
   return started;
 }
 
-/** Nanoseconds off the CPU of one thread, attached to for long before, recorded during `work`, attached to still when it is over. */
+/**
+ * Nanoseconds off the CPU of one thread, attached to for long before, recorded during `work`,
+ * attached to still when it is over.
+ */
 async function offCpu(task: number, work: () => Promise<unknown>) {
   using own = runOwn(await findFormat('off-cpu'), 'dummy', { task });
   const { run } = own;

@@ -1,6 +1,7 @@
 /**
- * From when to when a recording counts, both sides of it. Programs on tracepoints run longer than that: from the moment in which
- * they are attached, before a delay is over, and until the kernel has taken them off, which it does a tenth of a second late.
+ * From when to when a recording counts, both sides of it. Programs on tracepoints run longer than that: from
+ * the moment in which they are attached, before a delay is over, and until the kernel has taken them off,
+ * which it does a tenth of a second late.
  *
  *   attached ── begin: beginNs = now ── end: hasEnded = 1, and then endNs is read ── taken off
  */
@@ -71,7 +72,10 @@ export class RecordedTimeKeeper implements Disposable {
     Atomics.store(this.#words, 0, this.#beginNs);
   }
 
-  /** The first time counts. A program that has read the clock and then found no end has read less than `endNs`. */
+  /**
+   * The first time counts. A program that has read the clock and then found no end
+   * has read less than `endNs`.
+   */
   end(): void {
     if (this.#endNs !== null) return;
     Atomics.store(this.#words, 1, 1n);

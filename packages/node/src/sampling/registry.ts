@@ -35,7 +35,9 @@ export function splitSpecification(text: string): FormatSpecification {
     : { name: text.slice(0, comma).trim(), options: text.slice(comma + 1) };
 }
 
-/** A format by its name, or a user's by its path. `specification`: the text that it is from, with its options. */
+/**
+ * A format by its name, or a user's by its path. `specification`: the text that it is from, with its options.
+ */
 export async function findFormat(name: string, specification: string = name): Promise<SamplingFormat> {
   refuseComma(name, specification);
   if (PATH.test(name)) {

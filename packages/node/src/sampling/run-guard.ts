@@ -1,7 +1,8 @@
 /**
- * One handler at a time on a CPU. The kernel sees to that for clocks, counters and tracepoints: it skips a program that would
- * interrupt another. A program on a probe it lets be interrupted, by the scheduler as by a clock's handler, and what handlers write
- * has one writer. So where a format handles a probe, each of its handlers begins here, and one that comes in between leaves.
+ * One handler at a time on a CPU. The kernel sees to that for clocks, counters and tracepoints: it skips a
+ * program that would interrupt another. A program on a probe it lets be interrupted, by the scheduler as by a
+ * clock's handler, and what handlers write has one writer. So where a format handles a probe, each of its
+ * handlers begins here, and one that comes in between leaves.
  */
 import { type BpfMapDefinition, r0, r1, u64 } from '../bpf/index.ts';
 import type { FormatAssembler } from './format-assembler.ts';

@@ -1,5 +1,6 @@
 /**
- * Overflows at which the kernel ran no handler: it does not while it reads a map on that CPU, and counts them nowhere.
+ * Overflows at which the kernel ran no handler: it does not while it reads a map on that
+ * CPU, and counts them nowhere.
  *
  *   counted with a fixed period    each instance has overflowed floor(count / period) times: what no run belongs to was skipped
  *   clocks                         a timer fires as often as the machine lets it, late on an idle CPU, while the count goes on
@@ -35,7 +36,10 @@ export function countedOverflows(sys: Sys, events: readonly SessionEvent[]): rea
   });
 }
 
-/** `runs`: of the handler of each event. Counts have to be older than runs: what comes in between is not skipped. */
+/**
+ * `runs`: of the handler of each event. Counts have to be older than runs: what
+ * comes in between is not skipped.
+ */
 export function skippedOverflows(
   events: readonly SessionEvent[],
   counted: readonly (number | null)[],

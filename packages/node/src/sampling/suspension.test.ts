@@ -1,4 +1,7 @@
-/** Suspended until resumed, on the real kernel: who notifies stops at that very overflow, and nothing runs until the restart. */
+/**
+ * Suspended until resumed, on the real kernel: who notifies stops at that very overflow, and
+ * nothing runs until the restart.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,13 +1,14 @@
 /**
- * Suspended until resumed, perfmon2's way: what notifies stops the counting, and what came of it can be looked at with nothing
- * running.
+ * Suspended until resumed, perfmon2's way: what notifies stops the counting, and what came of it can be
+ * looked at with nothing running.
  *
  *   handler, at the end of a run that notified     gate: 0 -> number of its counter; the verdict `keep`: the kernel takes one off
  *                                                  PERF_EVENT_IOC_REFRESH's 1, and has disabled the counter when this run is over
  *   all other programs of the format, on all CPUs  end at once while the gate is shut
  *   we, woken                                      disable the other counters; collect; onRestart; open the gate; enable all
  *
- * A record is kept that way, which no ring takes: the counters of such a format have none (`PlannedEvent.hasNoRing`).
+ * A record is kept that way, which no ring takes: the counters of such a format have
+ * none (`PlannedEvent.hasNoRing`).
  */
 import { BPF_F_MMAPABLE, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
@@ -168,17 +169,22 @@ export class Suspension implements Disposable {
     this.#shutBy = BigInt(SHUT_BY_US);
   }
 
-  /** The programs are attached. Every counter has one overflow that stops it, and waits to be enabled as if it had not. */
+  /**
+   * The programs are attached. Every counter has one overflow that stops it, and waits to
+   * be enabled as if it had not.
+   */
   arm(): void {
-    // REFRESH enables, too; what comes now finds the gate shut, and is not to be in the counts. A member of a group waits for
-    // its leader.
+    // REFRESH enables, too; what comes now finds the gate shut, and is not to be in the counts. A member of a
+    // group waits for its leader.
     for (const { fd } of this.#counters) this.#sys.refresh(fd, 1);
     this.#disableAll();
     for (const { fd } of this.#counters) this.#sys.reset(fd);
     this.#shutBy = 0n;
   }
 
-  /** Somebody notified: nothing of the format counts when this returns. False where there is nothing to stop. */
+  /**
+   * Somebody notified: nothing of the format counts when this returns. False where there is nothing to stop.
+   */
   stop(): boolean {
     if (this.#hasEnded || this.#isStopped || this.#shutBy === 0n) return false;
     this.#isStopped = true;

@@ -4,8 +4,8 @@
  *   targets  process id -> 1; thread id, where threads are the target, or new ones are not followed
  *   fork     parent in targets ? child is put in : child is taken out, since the number may have been somebody else's
  *
- * The fork names the child by its number in the first pid namespace. In another one (a container) the ids of those who are there
- * from the start are not known by that number, so these have a map of their own:
+ * The fork names the child by its number in the first pid namespace. In another one (a container) the ids of
+ * those who are there from the start are not known by that number, so these have a map of their own:
  *
  *   first_targets  their ids in our namespace -> 1
  *   targets        children, by the kernel's number
@@ -72,7 +72,8 @@ export class TargetFilter {
 
   /** r0 is null where what runs is not of the target. */
   #lookUp(asm: BpfAssembler): void {
-    // Events that are not inherited are of the threads that they were opened on, and of no others of the process.
+    // Events that are not inherited are of the threads that they were opened on, and of
+    // no others of the process.
     const isThread = this.#target.kind === 'threads' || !this.#target.inherits;
     if (isThread) asm.loadThreadId(r0);
     else asm.loadProcessId(r0);

@@ -1,4 +1,7 @@
-/** When `collect` is woken, on the real kernel: at a fill level, not before, and again when it is as full again. */
+/**
+ * When `collect` is woken, on the real kernel: at a fill level, not before, and
+ * again when it is as full again.
+ */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** Wake rules as instructions: what is written at the beginning of a handler, where a map gets an entry, and where a run ends. */
+/**
+ * Wake rules as instructions: what is written at the beginning of a handler, where a map gets
+ * an entry, and where a run ends.
+ */
 import { BPF_RB_AVAIL_DATA } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type BpfAssembler, type BpfMapDefinition, bpfStruct, r0, r1, r2 } from '../bpf/index.ts';

@@ -31,9 +31,9 @@ import {
 } from './stub-request.ts';
 
 /**
- * What `index - 1` means on arm64 (drivers/perf/arm_pmuv3.c): 0 to 30 are PMEVCNTRn_EL0, 31 is PMCCNTR_EL0. The number
- * stands in the instruction, so each has its own, and a jump picks it. (The selecting register PMSELR_EL0 would be shorter,
- * but Linux does not keep it for each thread.)
+ * What `index - 1` means on arm64 (drivers/perf/arm_pmuv3.c): 0 to 30 are PMEVCNTRn_EL0, 31 is PMCCNTR_EL0.
+ * The number stands in the instruction, so each has its own, and a jump picks it. (The selecting register
+ * PMSELR_EL0 would be shorter, but Linux does not keep it for each thread.)
  */
 const EVENT_COUNTERS = 31;
 
@@ -51,8 +51,9 @@ const ADDRESS = 16;
 const bitOf = (mask: number) => Math.log2(mask);
 
 /**
- * int stub(void), AAPCS64. The same loop as on x86 (`x86-stub.ts`), with the order of loads asked for: LDAR before, and a
- * load barrier after what the lock protects. The clock may have less than 64 bits: `time_cycles` and `time_mask` extend it.
+ * int stub(void), AAPCS64. The same loop as on x86 (`x86-stub.ts`), with the order of loads asked for: LDAR
+ * before, and a load barrier after what the lock protects. The clock may have less than 64 bits:
+ * `time_cycles` and `time_mask` extend it.
  */
 export function arm64Stub(request: StubRequest): MachineCode {
   const { clock, pageAddresses, resultsAddress, counterInstruction } = request;
@@ -208,7 +209,10 @@ export function arm64Stub(request: StubRequest): MachineCode {
     asm.return();
   }
 
-  /** x0 = cyc in ns by the page: high and low part times the factor, so that nothing overflows. Uses x1, x2, x6, x7. */
+  /**
+   * x0 = cyc in ns by the page: high and low part times the factor, so that nothing
+   * overflows. Uses x1, x2, x6, x7.
+   */
   function convert(): void {
     asm.label('nanoseconds');
     asm.copy64(2, CYC);

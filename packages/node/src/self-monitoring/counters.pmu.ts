@@ -21,7 +21,8 @@ test('the kernel gives an index and a width of 32 bits where the driver’s bit 
   assert.equal(view.getUint16(MMAP_PAGE_PMC_WIDTH, true), 32);
 });
 
-// A counter of 32 bits starts at -2^31 and overflows after two seconds at 1 GHz: the sum goes on through that.
+// A counter of 32 bits starts at -2^31 and overflows after two seconds at 1 GHz:
+// the sum goes on through that.
 test('a page read lies between the reads before and after it, through an overflow of the counter', () => {
   using own = counters('cycles');
   using kernel = counters('cycles', { access: 'read' });

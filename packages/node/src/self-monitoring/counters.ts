@@ -66,8 +66,9 @@ interface GroupReading {
 const GROUP_HEAD_WORDS = 3;
 
 /**
- * Counters of the thread that made them, running from then on. A read takes no system call where the kernel gives the
- * events counters that a program may read; else one per group. Made by `counters()`; close it in the same thread.
+ * Counters of the thread that made them, running from then on. A read takes no system call where the
+ * kernel gives the events counters that a program may read; else one per group. Made by
+ * `counters()`; close it in the same thread.
  */
 export class Counters implements Disposable {
   readonly events: readonly CountersEvent[];
@@ -77,7 +78,10 @@ export class Counters implements Disposable {
   readonly clock: 'perf' | 'monotonic';
   readonly #parts: CountersParts;
   readonly #groups: readonly GroupReading[];
-  /** Time, values, enabled, running: as pairs of halves, and as a whole. The reader's own memory where it reads the events. */
+  /**
+   * Time, values, enabled, running: as pairs of halves, and as a whole. The reader's own
+   * memory where it reads the events.
+   */
   readonly #halves: Uint32Array;
   readonly #all: BigUint64Array;
   readonly #timeAndValues: BigUint64Array;
@@ -123,9 +127,10 @@ export class Counters implements Disposable {
   }
 
   /**
-   * The fast way: fills `out` with the time and the values in the order of `events`, and where it has room for 1 + 3 times
-   * as many as there are events, with all enabled times, then all running times. Allocates nothing while the pages give all.
-   * A Float64Array is exact below 2^53: 104 days for the time, which is then right to 2 ns.
+   * The fast way: fills `out` with the time and the values in the order of `events`, and where it has
+   * room for 1 + 3 times as many as there are events, with all enabled times, then all running times.
+   * Allocates nothing while the pages give all. A Float64Array is exact below 2^53: 104 days for the
+   * time, which is then right to 2 ns.
    */
   readInto(out: Float64Array | BigUint64Array): CountersSource {
     const count = this.events.length;
@@ -186,7 +191,9 @@ export class Counters implements Disposable {
     return 'read';
   }
 
-  /** { u64 nr; u64 time_enabled; u64 time_running; u64 value[nr] } (perf_event_open(2), PERF_FORMAT_GROUP). */
+  /**
+   * { u64 nr; u64 time_enabled; u64 time_running; u64 value[nr] } (perf_event_open(2), PERF_FORMAT_GROUP).
+   */
   #readGroup({ fd, bytes, words, members }: GroupReading): void {
     const halves = this.#halves;
     const count = this.events.length;

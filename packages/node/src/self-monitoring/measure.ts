@@ -39,9 +39,9 @@ const ASYNC_CALIBRATIONS = 16;
 const WARM_UPS = 4;
 
 /**
- * Count what `fn` does on this thread. For a function that gives a promise the count ends when the promise is settled, and
- * contains all that this thread did until then, but nothing of other threads. The first call of a function contains its
- * compilation; measure a later one where that is not meant.
+ * Count what `fn` does on this thread. For a function that gives a promise the count ends when the promise is
+ * settled, and contains all that this thread did until then, but nothing of other threads. The first call of
+ * a function contains its compilation; measure a later one where that is not meant.
  */
 export function measure<T>(
   fn: () => PromiseLike<T>,
@@ -137,15 +137,18 @@ class Bracket {
   }
 
   /**
-   * What an asynchronous function needs is compiled when it is first called, 0.1 ms in the middle of the measurement. The
-   * promise is never settled: nothing of this is left to run later.
+   * What an asynchronous function needs is compiled when it is first called, 0.1 ms in the middle of the
+   * measurement. The promise is never settled: nothing of this is left to run later.
    */
   #warmUpAsync(): void {
     const never = new Promise<void>(nothing);
     if (isThenable(never)) void this.whenSettled(never, nothing, nothing);
   }
 
-  /** How the promise is awaited costs, too. Once the function has ended, as it is not known before that it is needed. */
+  /**
+   * How the promise is awaited costs, too. Once the function has ended, as it is not
+   * known before that it is needed.
+   */
   async #calibrateAsync(): Promise<void> {
     const [before, after] = [this.#before.slice(), this.#after.slice()];
     this.#overhead = [];
@@ -169,8 +172,8 @@ class Bracket {
   }
 
   /**
-   * The reading after an asynchronous function, and what comes then. All that happens before that reading is counted with the
-   * function: calibration and warming up take the same way.
+   * The reading after an asynchronous function, and what comes then. All that happens before that reading is
+   * counted with the function: calibration and warming up take the same way.
    */
   whenSettled<T, R>(
     promise: PromiseLike<T>,

@@ -44,8 +44,8 @@ const EVENTS = {
 let machineLookup: SystemEventLookup | null = null;
 
 /**
- * Count events of the calling thread, from now on. Each text is an event, or a list of them, in perf's grammar; `{}` keeps
- * events together, and those outside are kept together as far as the counters suffice.
+ * Count events of the calling thread, from now on. Each text is an event, or a list of them, in perf's
+ * grammar; `{}` keeps events together, and those outside are kept together as far as the counters suffice.
  */
 export function counters(events: string | readonly string[], options: CountersOptions = {}): Counters {
   return openCounters(events, options);

@@ -86,8 +86,8 @@ export function parseOwnEvents(texts: readonly string[], lookup: EventLookup): P
 }
 
 /**
- * Open the events disabled, or none of them. Those outside braces go into one group while they fit, then into another;
- * braces are kept. Groups that could not run even alone are taken apart.
+ * Open the events disabled, or none of them. Those outside braces go into one group while they fit, then into
+ * another; braces are kept. Groups that could not run even alone are taken apart.
  */
 export function openOwnEvents(parsed: readonly ParsedEvent[], context: OpeningContext): OpenEvents {
   const opening = new Opening(context, parsed.length);
@@ -229,8 +229,8 @@ class Opening {
   }
 
   /**
-   * A group that the kernel took may still never run, as its check leaves out counters that others hold for good (the NMI
-   * watchdog, pinned events). Alone and enabled it then has no running time.
+   * A group that the kernel took may still never run, as its check leaves out counters that others hold for
+   * good (the NMI watchdog, pinned events). Alone and enabled it then has no running time.
    */
   splitStuckGroups(): void {
     for (const group of [...this.groups]) {

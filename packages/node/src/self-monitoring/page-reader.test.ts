@@ -32,7 +32,8 @@ function readerOf(pages: readonly EventPage[], clock: EventPage | null): PageRea
 }
 
 describe('PageReader', { skip }, () => {
-  // The clock page shows the counter as it is, so what the stub reads in the counter's place is known to within a moment.
+  // The clock page shows the counter as it is, so what the stub reads in the counter's place
+  // is known to within a moment.
   for (const width of [32, 40, 48, 64]) {
     test(`a counter of ${width} bits has its sign`, () => {
       using clock = EventPage.clock();
@@ -140,7 +141,8 @@ describe('PageReader', { skip }, () => {
   });
 
   test('values are never torn while another thread writes the pages under their locks', async () => {
-    // Nothing is added to the offset but the lowest bit's sign (0 or -1), and to the times nothing (factor 0).
+    // Nothing is added to the offset but the lowest bit's sign (0 or -1), and to the
+    // times nothing (factor 0).
     const capabilities = BigInt(MMAP_CAP_USER_RDPMC | MMAP_CAP_USER_TIME | MMAP_CAP_USER_TIME_ZERO);
     using first = new EventPage({ width: 1n, capabilities });
     using second = new EventPage({ width: 1n, capabilities });

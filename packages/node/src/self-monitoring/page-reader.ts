@@ -13,7 +13,9 @@ export interface PageReaderRequest {
   arch?: string;
 }
 
-/** Reads event pages and the clock by machine code made for exactly these pages. It does not own the pages. */
+/**
+ * Reads event pages and the clock by machine code made for exactly these pages. It does not own the pages.
+ */
 export class PageReader implements Disposable {
   /** Time, values, enabled and running times, as 64-bit words (`StubRequest`). Valid until the next read. */
   readonly results: ArrayBuffer;

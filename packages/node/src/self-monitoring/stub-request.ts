@@ -1,5 +1,6 @@
 /**
- * What the stub shall read, and where it puts it. All addresses stand in its code, so that a call has no arguments.
+ * What the stub shall read, and where it puts it. All addresses stand in its code, so
+ * that a call has no arguments.
  *
  *   results   | time | value 0 … n-1 | enabled 0 … n-1 | running 0 … n-1 | struct timespec |
  *               8 bytes each; the timespec is scratch memory for clock_gettime
@@ -9,7 +10,10 @@ export interface StubRequest {
   /** `struct perf_event_mmap_page` of each event. */
   pageAddresses: readonly bigint[];
   clock: StubClock;
-  /** `clock` reads the time stamp counter in the counter's place: what tests and benchmarks do without counters. */
+  /**
+   * `clock` reads the time stamp counter in the counter's place: what tests and
+   * benchmarks do without counters.
+   */
   counterInstruction: 'counter' | 'clock';
 }
 

@@ -46,7 +46,10 @@ for (const arch of ASSEMBLED_ARCHITECTURES) {
   });
 }
 
-/** First half of the SHA-256 of the code, as the GNU assembler 2.40 made it: where there is no assembler, this is compared. */
+/**
+ * First half of the SHA-256 of the code, as the GNU assembler 2.40 made it: where there is
+ * no assembler, this is compared.
+ */
 const KNOWN: Record<string, Record<string, string>> = {
   x64: {
     'two events, time of the page': 'aa9706372b48dd546cb1fc06aa3e66b6',

@@ -4,8 +4,9 @@ import type { PerfEventAttr } from '@counterpoint/core/records';
 import { kernelSetting } from '../probe/index.ts';
 
 /**
- * How an event asks for a counter that user space may read. On x86 all have one. On arm64 the PMU's driver has a bit for it
- * (`format/rdpmc` in sysfs), which it also knows in attrs of the generic types, and kernel.perf_user_access must be 1.
+ * How an event asks for a counter that user space may read. On x86 all have one. On arm64 the PMU's driver
+ * has a bit for it (`format/rdpmc` in sysfs), which it also knows in attrs of the generic types, and
+ * kernel.perf_user_access must be 1.
  */
 export interface UserAccess {
   /** Ask for it in this attr; false where nothing is to be asked. */
@@ -19,7 +20,9 @@ const GENERIC_TYPES: ReadonlySet<number> = new Set([PERF_TYPE_HARDWARE, PERF_TYP
 const TERM = 'rdpmc';
 const NOT_ASKED: UserAccess = { request: () => false, withdraw: () => {}, obstacle: null };
 
-/** `setting` is kernel.perf_user_access; null where the kernel has no such setting, so nothing is to be asked. */
+/**
+ * `setting` is kernel.perf_user_access; null where the kernel has no such setting, so nothing is to be asked.
+ */
 export function userAccess(
   lookup: EventLookup,
   setting: number | null = kernelSetting('perf_user_access'),

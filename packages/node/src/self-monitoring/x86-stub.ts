@@ -28,8 +28,8 @@ import {
 } from './stub-request.ts';
 
 /**
- * Counters that RDPMC may name: 0 to 63 of the general kind, and the fixed kinds that bits 29 and 30 mean (SDM volume 2,
- * RDPMC). Anything else would end the process, so it is never tried.
+ * Counters that RDPMC may name: 0 to 63 of the general kind, and the fixed kinds that bits 29 and 30 mean
+ * (SDM volume 2, RDPMC). Anything else would end the process, so it is never tried.
  */
 const COUNTER_BITS = 0x6000_003f;
 
@@ -45,8 +45,8 @@ const COUNTER_BITS = 0x6000_003f;
  *
  *   rdi results   r8 page   r9d its lock   esi page 0's lock   r10 cyc   r12d attempts left   ebx flags to return
  *
- * No fences: the kernel writes a page on the CPU that runs this thread, which x86 sees in order; RDPMC or RDTSC that ran
- * early are repeated after an interrupt like every instruction that had not retired.
+ * No fences: the kernel writes a page on the CPU that runs this thread, which x86 sees in order; RDPMC or
+ * RDTSC that ran early are repeated after an interrupt like every instruction that had not retired.
  */
 export function x86Stub(request: StubRequest): MachineCode {
   const { clock, pageAddresses, resultsAddress, counterInstruction } = request;
@@ -178,7 +178,10 @@ export function x86Stub(request: StubRequest): MachineCode {
     asm.label(`next_${index}`);
   }
 
-  /** rax = cyc in ns by the page at r8: high and low part times the factor, so that nothing overflows. Uses rcx, rdx, r11. */
+  /**
+   * rax = cyc in ns by the page at r8: high and low part times the factor, so that nothing
+   * overflows. Uses rcx, rdx, r11.
+   */
   function convert(): void {
     asm.label('nanoseconds');
     asm.load16('rcx', page(MMAP_PAGE_TIME_SHIFT));

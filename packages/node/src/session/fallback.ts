@@ -20,7 +20,10 @@ export interface FallbackFacts {
 
 export interface Fallback {
   applies(code: string, event: PlannedEvent, facts: FallbackFacts): boolean;
-  /** Change the event. A note where that is not told by the event's own `changes` and somebody can see the difference. */
+  /**
+   * Change the event. A note where that is not told by the event's own `changes` and
+   * somebody can see the difference.
+   */
   apply(event: PlannedEvent): Note | null;
 }
 
@@ -59,7 +62,10 @@ export function watchesKernelAddress({ type, config1 }: PerfEventAttr): boolean 
   return type === PERF_TYPE_BREAKPOINT && config1 >= 1n << 63n;
 }
 
-/** Whether one more letter behind the name is a modifier: `cycles:p`, `cpu/cycles/`, but not `sched:sched_switch`. */
+/**
+ * Whether one more letter behind the name is a modifier: `cycles:p`, `cpu/cycles/`,
+ * but not `sched:sched_switch`.
+ */
 function hasModifiers({ name, attr, tracepoint }: PlannedEvent): boolean {
   // The colons of the name itself: `SYSTEM:NAME`, `mem:ADDRESS:ACCESS`.
   const own = attr.type === PERF_TYPE_BREAKPOINT ? 2 : tracepoint === null ? 0 : 1;
@@ -85,7 +91,10 @@ const leaveKernelOut: Fallback = {
   },
 };
 
-/** Flags and read formats that older kernels lack, newest first: dropped one by one. [flag, since, what is lost] */
+/**
+ * Flags and read formats that older kernels lack, newest first: dropped one by
+ * one. [flag, since, what is lost]
+ */
 const DROPPABLE: readonly (readonly [keyof AttrFlags, string, string])[] = [
   ['buildId', '5.12', 'build ids in map records'],
   ['cgroup', '5.7', 'records of control groups'],
@@ -95,7 +104,9 @@ const DROPPABLE: readonly (readonly [keyof AttrFlags, string, string])[] = [
   ['mmap2', '3.16', 'devices and inodes of maps'],
 ];
 
-/** Newer kernels read a group for each child apart (Linux 6.13); older ones refuse to read what is inherited. */
+/**
+ * Newer kernels read a group for each child apart (Linux 6.13); older ones refuse to read what is inherited.
+ */
 const leaveChildrenOut: Fallback = {
   applies: (code, { attr }, { readsInherited }) =>
     code === 'EINVAL' &&
@@ -166,8 +177,8 @@ const SAMPLING_FALLBACKS: readonly Fallback[] = [
 ];
 
 /**
- * Change `event` so that the kernel may take it after it refused it with `code`. Returns false where nothing is left to
- * give up. Each step gives up something that was there, so it comes to an end.
+ * Change `event` so that the kernel may take it after it refused it with `code`. Returns false where nothing
+ * is left to give up. Each step gives up something that was there, so it comes to an end.
  */
 export function fallBack(
   event: PlannedEvent,

@@ -8,14 +8,15 @@ import { encodeAttrShortest, makeAttr, type PerfEventAttr } from '@counterpoint/
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 
 /**
- * Each task has its events in a context. Where two tasks of one family change places on a CPU the kernel exchanges their
- * contexts instead of the events in them (perf_event_context_sched_out). For a probe that is wrong: its event remembers
- * the task that it was made for, and when this task ends while another has the event, the kernel finds nobody who
- * wants the probe and takes the breakpoint out of the other's code (UPROBE_HANDLER_REMOVE). From then on it is not hit:
- * measured on Linux 6.18, `perf stat` loses up to a quarter of the calls of forked children.
+ * Each task has its events in a context. Where two tasks of one family change places on a CPU the kernel
+ * exchanges their contexts instead of the events in them (perf_event_context_sched_out). For a probe that is
+ * wrong: its event remembers the task that it was made for, and when this task ends while another has the
+ * event, the kernel finds nobody who wants the probe and takes the breakpoint out of the other's code
+ * (UPROBE_HANDLER_REMOVE). From then on it is not hit: measured on Linux 6.18, `perf stat` loses up to a
+ * quarter of the calls of forked children.
  *
- * The kernel leaves a context in its place when one of its events is inherited and wants to be read into samples (Linux 6.13).
- * So each task gets one event more, which counts nothing and never samples.
+ * The kernel leaves a context in its place when one of its events is inherited and wants to be read into
+ * samples (Linux 6.13). So each task gets one event more, which counts nothing and never samples.
  */
 export const KEEPER: PerfEventAttr = makeAttr({
   type: PERF_TYPE_SOFTWARE,
@@ -32,8 +33,8 @@ interface Keeper {
 const keepers = new WeakMap<Sys, Map<number, Keeper>>();
 
 /**
- * Let `task` and whom it makes keep their contexts until `release` is called. Null where the kernel is too old: then calls of
- * children may be missed. Throws as perf_event_open does.
+ * Let `task` and whom it makes keep their contexts until `release` is called. Null where the kernel is too
+ * old: then calls of children may be missed. Throws as perf_event_open does.
  */
 export function keepContext(sys: Sys, task: number): { release(): void } | null {
   let ofTasks = keepers.get(sys);

@@ -6,8 +6,9 @@ import { openPlannedEvent } from './open-event.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
 /**
- * Where the kernel only says EINVAL (or that it has no such event): whether it is the sampling that it refuses, or the program as a
- * target. It is asked for the event as a counter, which costs nothing. Null where that is refused, too.
+ * Where the kernel only says EINVAL (or that it has no such event): whether it is the sampling that it
+ * refuses, or the program as a target. It is asked for the event as a counter, which costs nothing.
+ * Null where that is refused, too.
  */
 export function whyNotSampled(
   sys: Sys,
@@ -32,7 +33,10 @@ export function whyNotSampled(
   );
 }
 
-/** Asked for the kernel, too, the kernel would only speak of rights: what the PMU can do is not seen by this user. */
+/**
+ * Asked for the kernel, too, the kernel would only speak of rights: what the PMU
+ * can do is not seen by this user.
+ */
 function maybeKernelToo({ requestedName: name, attr }: PlannedEvent): CounterpointError | null {
   // The kernel's own PMUs can: those of drivers have higher numbers.
   if (attr.type <= PERF_TYPE_BREAKPOINT) return null;

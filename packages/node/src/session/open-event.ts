@@ -21,8 +21,9 @@ type EventToOpen = Pick<PlannedEvent, 'attr' | 'probe' | 'filter' | 'foreignPmu'
   Partial<Pick<PlannedEvent, 'requestedName' | 'sampleBitsOfOthers' | 'isDefined'>>;
 
 /**
- * What the kernel is told of its samples. For a precise event only the kernel can find call chains, and has to before a program asks
- * for them (EPROTO, kernel/events/core.c): so it is told at the last moment, when it is known how precise the event can be.
+ * What the kernel is told of its samples. For a precise event only the kernel can find call chains, and has
+ * to before a program asks for them (EPROTO, kernel/events/core.c): so it is told at the last moment, when it
+ * is known how precise the event can be.
  */
 export function openedSampleType({
   attr,
@@ -33,8 +34,8 @@ export function openedSampleType({
 }
 
 /**
- * perf_event_open of one event, with the text that a probe's attr points to; its filter is in force before it counts.
- * Throws for an event of another machine's tables: its numbers would count something else here.
+ * perf_event_open of one event, with the text that a probe's attr points to; its filter is in force before it
+ * counts. Throws for an event of another machine's tables: its numbers would count something else here.
  */
 export function openPlannedEvent(
   sys: Sys,
@@ -69,12 +70,17 @@ export function openPlannedEvent(
   return fd;
 }
 
-/** Whether threads and children of the task get the event, too. Events of CPUs and control groups go to nobody. */
+/**
+ * Whether threads and children of the task get the event, too. Events of CPUs
+ * and control groups go to nobody.
+ */
 export function isInherited({ flags }: PerfEventAttr, pid: number, openFlags = 0): boolean {
   return flags.inherit === 1 && pid !== -1 && (openFlags & PERF_FLAG_PID_CGROUP) === 0;
 }
 
-/** How many descriptors `rows` of `events` take: each task with inherited probes has one more (`keepContext`). */
+/**
+ * How many descriptors `rows` of `events` take: each task with inherited probes has one more (`keepContext`).
+ */
 export function descriptorsOf(
   events: readonly Pick<PlannedEvent, 'attr' | 'probe'>[],
   rows: readonly { event: number; task: number }[],

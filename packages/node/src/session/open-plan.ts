@@ -20,8 +20,9 @@ export interface OpenRow {
 }
 
 /**
- * All that will be opened, as plain data. A ring per CPU: events that follow children may only have a ring where they
- * are bound to a CPU (the kernel refuses others with EINVAL), and so no two CPUs ever write to one ring.
+ * All that will be opened, as plain data. A ring per CPU: events that follow children may only
+ * have a ring where they are bound to a CPU (the kernel refuses others with EINVAL), and so no
+ * two CPUs ever write to one ring.
  *
  *             CPU 0         CPU 1
  *   event A   owner ring 0  owner ring 1

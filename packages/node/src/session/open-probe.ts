@@ -26,7 +26,10 @@ export function openProbe(probe: Probe, attr: PerfEventAttr, opening: ProbeOpeni
   return isInherited || isDefined ? openDefined(probe, attr, opening) : openByText(probe, attr, opening);
 }
 
-/** By the kernel's probe PMU, whose attr points to a text: right for what nobody inherits. The kernel copies it while it opens. */
+/**
+ * By the kernel's probe PMU, whose attr points to a text: right for what nobody inherits. The
+ * kernel copies it while it opens.
+ */
 function openByText({ target }: Probe, attr: PerfEventAttr, { open }: ProbeOpening): Fd {
   const text = pinText(target);
   return open({ ...attr, config1: text.address });

@@ -22,8 +22,8 @@ export interface OpenOptions {
 }
 
 /**
- * Open everything of `plan`, or nothing: what was opened before a failure is closed again. Where the kernel refuses, the
- * events give up what they can in a fixed order (`fallback.ts`), and every step is a note.
+ * Open everything of `plan`, or nothing: what was opened before a failure is closed again. Where the kernel
+ * refuses, the events give up what they can in a fixed order (`fallback.ts`), and every step is a note.
  */
 export function openSession(sys: Sys, plan: OpenPlan, options: OpenOptions = {}): Session {
   const opening = new Opening(sys, plan, options);

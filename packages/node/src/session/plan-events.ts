@@ -29,10 +29,16 @@ export interface SamplingOptions {
   /** In Hz; used where `period` is absent. */
   frequency: number;
   period?: bigint;
-  /** Whether `frequency` or `period` were asked for: then they also hold for tracepoints, which else record each hit. */
+  /**
+   * Whether `frequency` or `period` were asked for: then they also hold for tracepoints,
+   * which else record each hit.
+   */
   isRateGiven: boolean;
   callchains: 'none' | 'both' | 'user' | 'kernel';
-  /** What the kernel takes as the most addresses of a call chain, where that is another number than readers expect. */
+  /**
+   * What the kernel takes as the most addresses of a call chain, where that is another
+   * number than readers expect.
+   */
   maxStack?: number;
   inherit: boolean;
   /** Whole CPUs are watched, so a sample must say on which one it was taken. */
@@ -59,8 +65,9 @@ export function defaultEvent(): ParsedEvent {
 }
 
 /**
- * Attrs as `perf record` sets them for the same request (perf 6.1; read with `perf evlist -v`). The first event, or a
- * dummy where events start later or whole CPUs are watched, also reports processes, names and maps.
+ * Attrs as `perf record` sets them for the same request (perf 6.1; read with `perf evlist
+ * -v`). The first event, or a dummy where events start later or whole CPUs are watched, also
+ * reports processes, names and maps.
  */
 export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOptions): PlannedEvent[] {
   const leaders = new Map<number, number>();
@@ -189,8 +196,8 @@ function setClock(attr: PerfEventAttr, { clockId }: SamplingOptions): void {
 }
 
 /**
- * A software event that never fires. It leaves the kernel out, so that users may open it, and is not held back with the
- * others: it reports forks and maps from the first moment.
+ * A software event that never fires. It leaves the kernel out, so that users may open it, and is not held
+ * back with the others: it reports forks and maps from the first moment.
  */
 function sidebandEvent(options: SamplingOptions): PlannedEvent {
   const attr = makeAttr({

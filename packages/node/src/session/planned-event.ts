@@ -18,7 +18,10 @@ export interface PlannedEvent {
   tracepoint: { system: string; name: string } | null;
   /** The place in code that the attr must point to while it is opened. */
   probe?: Probe | null;
-  /** A program is to see all hits of the probe at one place: it is defined in tracefs, whoever inherits the event. */
+  /**
+   * A program is to see all hits of the probe at one place: it is defined in tracefs,
+   * whoever inherits the event.
+   */
   isDefined?: boolean;
   /** What the kernel lets through, for a tracepoint. */
   filter?: string | null;

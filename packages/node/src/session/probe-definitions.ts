@@ -4,16 +4,17 @@ import { type Sys, SysError } from '../sys/index.ts';
 import { groupOf, hasEnded, newProbeName, ownerOf, thisOwner } from './probe-owner.ts';
 
 /**
- * Probes that children inherit. The kernel's probe PMUs cannot give them: where a thread is made, the kernel opens an
- * inherited event anew from its attr, and reads the text that the attr points to in the memory of the program that
- * makes the thread (perf_uprobe_event_init, perf_kprobe_event_init). There the pointer means nothing: fork and clone
- * fail with EFAULT, and the program breaks. So such a probe is defined in tracefs, and its event says only a number:
+ * Probes that children inherit. The kernel's probe PMUs cannot give them: where a thread is made, the kernel
+ * opens an inherited event anew from its attr, and reads the text that the attr points to in the memory of
+ * the program that makes the thread (perf_uprobe_event_init, perf_kprobe_event_init). There the pointer means
+ * nothing: fork and clone fail with EFAULT, and the program breaks. So such a probe is defined in tracefs,
+ * and its event says only a number:
  *
  *   uprobe_events   p:counterpoint_PID_START_NAMESPACE/p5f3a… /usr/lib/libc.so.6:0x98930
  *                   └─> events/…/p5f3a…/id: 2326     attr { type tracepoint, config 2326 }
  *
- * A definition lasts as long as an event is open on it. The kernel refuses to remove one that is in use (EBUSY), and
- * what a killed process left is removed by the next that defines a probe.
+ * A definition lasts as long as an event is open on it. The kernel refuses to remove one that is in use
+ * (EBUSY), and what a killed process left is removed by the next that defines a probe.
  */
 export interface HeldProbe {
   /** `config` of a tracepoint event. */

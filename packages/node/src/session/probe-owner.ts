@@ -37,7 +37,10 @@ export function thisOwner(): ProbeOwner {
   return own;
 }
 
-/** Of one group are all threads of a process, and there may be several copies of this library: chance keeps them apart. */
+/**
+ * Of one group are all threads of a process, and there may be several copies of this
+ * library: chance keeps them apart.
+ */
 export function newProbeName(): string {
   return `p${randomBytes(6).toString('hex')}`;
 }

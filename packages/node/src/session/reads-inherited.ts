@@ -11,7 +11,10 @@ import { type Sys, SysError } from '../sys/index.ts';
 const THIS_THREAD = 0;
 const ANY_CPU = -1;
 
-/** Whether the kernel takes an event that children inherit and whose samples read counters: asked with one that never fires. */
+/**
+ * Whether the kernel takes an event that children inherit and whose samples read counters:
+ * asked with one that never fires.
+ */
 export function readsInherited(sys: Sys): boolean {
   const attr = makeAttr({
     type: PERF_TYPE_SOFTWARE,

@@ -36,8 +36,8 @@ export interface SessionRing {
 }
 
 /**
- * What an event lost, summed over its instances: its samples and, where it also tells of mappings, forks and exits, those records
- * too. The kernel keeps one count for all of them.
+ * What an event lost, summed over its instances: its samples and, where it also tells of mappings, forks and
+ * exits, those records too. The kernel keeps one count for all of them.
  */
 export interface EventTotals {
   event: SessionEvent;
@@ -46,7 +46,8 @@ export interface EventTotals {
 }
 
 /**
- * A handle on the monitoring of a target: it owns every descriptor and ring, and closes them all. Made by `openSession`.
+ * A handle on the monitoring of a target: it owns every descriptor and ring, and closes
+ * them all. Made by `openSession`.
  */
 export class Session implements Disposable {
   readonly events: readonly SessionEvent[];
@@ -115,7 +116,10 @@ export class Session implements Disposable {
   }
 }
 
-/** Where the lost count stands in what read() gives: `value, id, lost`. Group reads are another form, and not used. */
+/**
+ * Where the lost count stands in what read() gives: `value, id, lost`. Group reads
+ * are another form, and not used.
+ */
 function lostWord(attr: PerfEventAttr): { index: number; words: number } | null {
   const bits = Number(attr.readFormat);
   const hasLost = (bits & PERF_FORMAT_LOST) !== 0;

@@ -28,15 +28,16 @@ interface Candidate extends TakenProcess {
 const MOST_EXECS = 65_536;
 
 /**
- * Finds processes from which the kernel took the events. It does so where an exec gives a process rights (set-user-id, file
- * capabilities) or runs a file that it may not read (`begin_new_exec` in fs/exec.c calls `perf_event_exit_task`), whoever
- * opened the events. The records show it, because the program is mapped only later:
+ * Finds processes from which the kernel took the events. It does so where an exec gives a process
+ * rights (set-user-id, file capabilities) or runs a file that it may not read (`begin_new_exec` in
+ * fs/exec.c calls `perf_event_exit_task`), whoever opened the events. The records show it, because the
+ * program is mapped only later:
  *
  *   exec of a program:      COMM exec ── MMAP2 (the program) ── MMAP2 ... ── EXIT (its end)
  *   exec with more rights:  COMM exec ── EXIT, and the process lives
  *
- * Rings of several CPUs are read one after the other, so a record may come late. One that is found is told when the second
- * pass after it begins, or at the end.
+ * Rings of several CPUs are read one after the other, so a record may come late. One that is found is told
+ * when the second pass after it begins, or at the end.
  */
 export class TakenEvents {
   readonly #execs = new Map<number, TakenProcess>();

@@ -57,7 +57,9 @@ describe('the end of a young command', () => {
   });
 });
 
-/** perf starts its clock after it has let the command go: on a busy machine that is over already (0.003 ms). */
+/**
+ * perf starts its clock after it has let the command go: on a busy machine that is over already (0.003 ms).
+ */
 const LEAST_EXEC_MS = 0.2;
 
 test("the time of a command that does nothing is no longer than perf's by a start of ours", {

@@ -9,8 +9,9 @@ const YOUNG_MS = 100;
 const BLOCK_MS = 10;
 
 /**
- * When a young command ended. Node tells of it through its event loop, which may be late by more than such a command takes,
- * because it runs code for the first time just then. So this waits in the kernel, and looks at the clock as it wakes.
+ * When a young command ended. Node tells of it through its event loop, which may be late by more than such
+ * a command takes, because it runs code for the first time just then. So this waits in the kernel, and
+ * looks at the clock as it wakes.
  */
 export class CommandEnd implements Disposable {
   readonly #sys: Sys;

@@ -3,8 +3,9 @@ import type { ProcessTimes, Sys } from '../sys/index.ts';
 import { readProc } from '../target/index.ts';
 
 /**
- * CPU time of the command, known once it has ended. The process was a shell that held the command before (`launchHeld`): what
- * that had used by then is taken off, in the proportion of user to system time that the process has in the end.
+ * CPU time of the command, known once it has ended. The process was a shell that held the command
+ * before (`launchHeld`): what that had used by then is taken off, in the proportion of user to system
+ * time that the process has in the end.
  */
 export class CommandTimes {
   readonly #sys: Sys;

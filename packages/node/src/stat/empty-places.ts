@@ -2,7 +2,9 @@ import type { CountingTarget, PlaceCount } from '../counting/index.ts';
 import { listThreads, onlineCpus } from '../target/index.ts';
 import type { EventSum } from './measurement.ts';
 
-/** Events that are not supported were opened nowhere; broken down by place, they are missing at each place. */
+/**
+ * Events that are not supported were opened nowhere; broken down by place, they are missing at each place.
+ */
 export function withEmptyPlaces(events: EventSum[], target: CountingTarget): EventSum[] {
   return atPlacesOfOthers(events, () => placesOf(target));
 }

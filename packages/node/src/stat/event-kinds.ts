@@ -3,11 +3,14 @@ import type { ControlRequest } from '../counting/index.ts';
 import { onlineCpus, parseCpuList } from '../target/index.ts';
 import { cpuPlace } from './topology.ts';
 
-/** What sysfs says of an event beside its bits: `NAME.per-pkg` and `NAME.snapshot` (Documentation/ABI, event_source). */
+/**
+ * What sysfs says of an event beside its bits: `NAME.per-pkg` and `NAME.snapshot`
+ * (Documentation/ABI, event_source).
+ */
 
 /**
- * An event that each CPU of a package would count for the whole package is opened on one of them: the first of those that
- * are counted. Changes the events; elsewhere than on whole CPUs there is nothing to choose.
+ * An event that each CPU of a package would count for the whole package is opened on one of them: the first
+ * of those that are counted. Changes the events; elsewhere than on whole CPUs there is nothing to choose.
  */
 export function countOncePerPackage(
   events: readonly ParsedEvent[],

@@ -56,7 +56,10 @@ export function measurementOf(events: EventSum[], elapsedNs: bigint, times: Proc
   return { sinceStartNs: elapsedNs, elapsedNs, times, events };
 }
 
-/** What lies between two measurements from the same start; events named in `snapshots` keep their value of now. */
+/**
+ * What lies between two measurements from the same start; events named in
+ * `snapshots` keep their value of now.
+ */
 export function subtractMeasurement(
   now: Measurement,
   before: Measurement | null,
@@ -91,7 +94,8 @@ function subtractCount(now: EventCount, before: EventCount): EventCount {
     status: isIdle ? 'not-counted' : now.status,
     reason: isIdle ? idleReason(reading.enabledNs) : now.reason,
     scaled: scaledValue(reading),
-    // Nothing was estimated where it counted all of the time; else slices of the interval are not known apart.
+    // Nothing was estimated where it counted all of the time; else slices of the
+    // interval are not known apart.
     errorBound: now.status === 'counted' && !isIdle && reading.runningNs >= reading.enabledNs ? 0 : null,
     places: now.places.map((place, index) => subtractPlace(place, before.places[index])),
   };

@@ -9,7 +9,10 @@ export interface MetricInput {
   isCounted: boolean;
 }
 
-/** The counts of one place, to be found by what they count: with thousands of events nothing may look through all of them. */
+/**
+ * The counts of one place, to be found by what they count: with thousands of events nothing
+ * may look through all of them.
+ */
 export interface MetricPeers {
   /** The first clock. */
   clock: MetricInput | null;
@@ -68,8 +71,8 @@ const CACHE_NAMES = [
 ];
 
 /**
- * What an event says in relation to the others that were counted at the same place; the first stands beside the count,
- * others on lines of their own. The relations are perf's (util/stat-shadow.c).
+ * What an event says in relation to the others that were counted at the same place; the first stands beside
+ * the count, others on lines of their own. The relations are perf's (util/stat-shadow.c).
  */
 export function deriveMetrics(event: MetricInput, others: MetricPeers, elapsedNs: number): DerivedMetric[] {
   if (!event.isCounted) return [];
@@ -145,7 +148,10 @@ function instructionRelations(
   return metrics;
 }
 
-/** The count of another event that looks at the same part (user, kernel, …); null where there is none or it is 0. */
+/**
+ * The count of another event that looks at the same part (user, kernel, …); null
+ * where there is none or it is 0.
+ */
 function counted({ attr }: MetricInput, others: MetricPeers, type: number, config: number): number | null {
   const found = others.counted.get(peerKey(attr, type, config));
   return found === undefined || found.count === 0 ? null : found.count;

@@ -4,7 +4,9 @@ import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/
 export interface NamedMetric {
   name: string;
   description: string;
-  /** Counted as one group, so that they are of the same time; those of a PMU and of software cannot share one. */
+  /**
+   * Counted as one group, so that they are of the same time; those of a PMU and of software cannot share one.
+   */
   groups: readonly MetricGroup[];
   unit: '' | '%' | 'GHz' | '/sec';
   /** From the counts in the order of the events; clocks in ns. */
@@ -98,8 +100,8 @@ export function findMetric(name: string): NamedMetric {
 export type MetricGroup = readonly string[];
 
 /**
- * Which group is counted for each of the groups of some metrics: itself, or a larger one that has all of its events, so
- * that what several metrics take is counted and shown once.
+ * Which group is counted for each of the groups of some metrics: itself, or a larger one that has all of its
+ * events, so that what several metrics take is counted and shown once.
  */
 export function sharedGroups(metrics: readonly NamedMetric[]): Map<MetricGroup, MetricGroup> {
   const groups = metrics.flatMap((metric) => metric.groups);

@@ -14,8 +14,8 @@ interface Place {
 const EVERYBODY = -1;
 
 /**
- * The places of a session's counters, as a recording of counts names them: an id for each event at each place, and threads by
- * their index. A time that the tool measures itself has one, at the first place of all.
+ * The places of a session's counters, as a recording of counts names them: an id for each event at each
+ * place, and threads by their index. A time that the tool measures itself has one, at the first place of all.
  */
 export class RecordedPlaces {
   readonly events: readonly WrittenEvent[];

@@ -16,8 +16,8 @@ export interface RecordedRuns {
 const NO_TIMES = { userNs: 0n, systemNs: 0n };
 
 /**
- * The same rows come out of these as did live, but for reasons, which a recording does not have. Counts are sums since the
- * recording began, over all of its runs; times begin anew with each run.
+ * The same rows come out of these as did live, but for reasons, which a recording does not have. Counts are
+ * sums since the recording began, over all of its runs; times begin anew with each run.
  */
 export function recordedRuns(recorded: RecordedCounts): RecordedRuns {
   const hasIntervals = recorded.intervalMs > 0 || recorded.rounds.some(({ isFinal }) => !isFinal);

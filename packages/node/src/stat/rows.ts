@@ -67,7 +67,9 @@ export interface RowOptions {
   threadName?: (tid: number) => string;
 }
 
-/** The lines of one run, or of several taken together, in perf's order: means over the runs that have them. */
+/**
+ * The lines of one run, or of several taken together, in perf's order: means over the runs that have them.
+ */
 export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatRow[] {
   checkRowOptions(runs, options);
   const { by, named = [], unscaled = false, hideIdle = false } = options;
@@ -104,7 +106,10 @@ export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatR
   return ordered(rows.filter(isShown), by);
 }
 
-/** What belongs together of several runs: threads come and go between them, so that one may not have what another has. */
+/**
+ * What belongs together of several runs: threads come and go between them, so that one
+ * may not have what another has.
+ */
 function sameInRuns(runs: readonly Cell[][]): Cell[][] {
   if (runs.length === 1) return runs[0]!.map((cell) => [cell]);
   const setNumbers = new Map<string, number>();
@@ -282,7 +287,10 @@ function namedResult({ name, unit }: NamedMetric, value: number): DerivedMetric 
   return { value, text, unit: unit === 'GHz' ? `GHz ${name}` : name };
 }
 
-/** perf's order: CPUs and threads inside each event, other places with all their events; the busiest threads first. */
+/**
+ * perf's order: CPUs and threads inside each event, other places with all their
+ * events; the busiest threads first.
+ */
 function ordered(rows: StatRow[], by: Aggregation): StatRow[] {
   if (by === 'all' || by === 'cpu') return rows;
   if (by === 'thread') {

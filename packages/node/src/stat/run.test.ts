@@ -22,7 +22,10 @@ test('a run that is aborted already starts nothing', async () => {
   assert.equal(existsSync(trace), false);
 });
 
-/** Its own start is no part of the command: with such a name in the environment Node holds it, which takes long to start. */
+/**
+ * Its own start is no part of the command: with such a name in the environment Node holds
+ * it, which takes long to start.
+ */
 test('neither time begins before the holder stands at its gate', async () => {
   const cpuTimeNs = () => {
     const { userNs, systemNs } = realSys.childrenTimes();

@@ -78,7 +78,9 @@ export interface RunResult {
 
 const NS_PER_MS = 1_000_000;
 
-/** Count from the start of a command, or from now, until something ends it; then everything is closed again. */
+/**
+ * Count from the start of a command, or from now, until something ends it; then everything is closed again.
+ */
 export async function countRun(options: RunOptions): Promise<RunResult> {
   checkRunOptions(options);
   const { command = [], signal } = options;
@@ -224,7 +226,8 @@ class Run {
     // Nothing but its end is due in that time.
     const isUndisturbed = intervalMs === undefined && control?.switching === undefined;
     if (end !== null && isUndisturbed) await end.whileYoung(stop.reason);
-    // The counters of others go on after the command: Node takes longer to tell of its end than a short one lasts.
+    // The counters of others go on after the command: Node takes longer to tell of its
+    // end than a short one lasts.
     if (isUndisturbed && end?.endNs != null && scope.kind !== 'command')
       for (const session of sessions) session.stop();
     const stopped =
@@ -235,7 +238,8 @@ class Run {
     const endNs = (stopped === 'command-exited' ? (end?.endNs ?? held?.exitedAtNs) : null) ?? this.#now();
     const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
-    // Some notes come with the end of sets that take turns. Others end when they are closed: stopping reads all counters once more.
+    // Some notes come with the end of sets that take turns. Others end when they are closed: stopping
+    // reads all counters once more.
     if (control?.switching !== undefined) for (const session of sessions) session.stop();
     return { total, stopped, exit, notes: sessions.flatMap((session) => session.notes) };
   }
@@ -248,8 +252,9 @@ class Run {
   }
 
   /**
-   * What Node does for the first time takes milliseconds, and would be a part of the command's time: reading counters, and
-   * the standard error that closing a socket asks for (the gate of the held command). Thousands of counters take far longer to read.
+   * What Node does for the first time takes milliseconds, and would be a part of the command's time: reading
+   * counters, and the standard error that closing a socket asks for (the gate of the held command). Thousands
+   * of counters take far longer to read.
    */
   #warmUp(): void {
     const sets = this.#scopes.flatMap(({ session }) => session.openSets);

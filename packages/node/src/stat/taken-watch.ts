@@ -21,9 +21,9 @@ const ATTR = makeAttr({
 });
 
 /**
- * Whether the kernel took the events of one process at an exec: counters say nothing of that, they stand still. An event that
- * counts nothing lies beside them, with a ring for its records. Children are not watched: that would be a ring for each CPU,
- * and work at every fork that is counted.
+ * Whether the kernel took the events of one process at an exec: counters say nothing of that, they stand
+ * still. An event that counts nothing lies beside them, with a ring for its records. Children are not
+ * watched: that would be a ring for each CPU, and work at every fork that is counted.
  */
 export class TakenWatch implements Disposable {
   readonly #fd: Fd;

@@ -3,9 +3,9 @@ import type { EventLookup } from '@counterpoint/core/events';
 import type { MetricGroup, NamedMetric } from './named-metrics.ts';
 
 /**
- * Intel's top-down method, first level: of all slots in which the pipeline could have taken an operation, how many did
- * useful work, and what stood in the way of the others (SDM vol. 3, "Topdown Metrics"). The four events share one counter
- * with fractions, which `slots` has to lead.
+ * Intel's top-down method, first level: of all slots in which the pipeline could have taken an operation, how
+ * many did useful work, and what stood in the way of the others (SDM vol. 3, "Topdown Metrics"). The four
+ * events share one counter with fractions, which `slots` has to lead.
  */
 const GROUP: MetricGroup = [
   'slots',

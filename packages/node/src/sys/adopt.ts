@@ -12,9 +12,9 @@ const closeCall = libc('int close(int fd)');
 const O_CLOEXEC = 0o2000000;
 
 /**
- * A descriptor that a system call of ours has opened. Node closes those of a worker that is terminated, when no code of the
- * worker runs any more, but only numbers that it gave out itself; and it warns of others that are closed through it. So in a
- * worker the descriptor moves to a number of Node's:
+ * A descriptor that a system call of ours has opened. Node closes those of a worker that is terminated, when
+ * no code of the worker runs any more, but only numbers that it gave out itself; and it warns of others that
+ * are closed through it. So in a worker the descriptor moves to a number of Node's:
  *
  *   openSync('/dev/null') = 25     perf_event_open() = 26     dup3(26, 25)     close(26)
  */

@@ -7,12 +7,16 @@ import type { BpfCalls, BpfObjectKind } from './sys.ts';
 import { type CallArguments, SysError } from './sys-error.ts';
 import { syscallNumbers } from './syscall-numbers.ts';
 
-// The last two arguments are not the kernel's: memory that `attr` points to stays where it is during the call.
+// The last two arguments are not the kernel's: memory that `attr` points to
+// stays where it is during the call.
 const syscallBpf = libc(
   'long syscall(long number, long command, void *attr, long sizeBytes, void *first, void *second)',
 );
 
-/** Through `expected_attach_type` at 68, the last field that is used here, and more. The kernel takes every size, of zeros beyond its own. */
+/**
+ * Through `expected_attach_type` at 68, the last field that is used here, and more. The kernel takes every
+ * size, of zeros beyond its own.
+ */
 const ATTR_BYTES = 128;
 const ENOENT = 2;
 const EAGAIN = 11;
@@ -69,7 +73,10 @@ function must(
   return checked(ask(command, attr, first, second), `bpf ${command}`, about);
 }
 
-/** False where the kernel says that there is no such thing; a link that somebody is just making is none yet (EAGAIN). */
+/**
+ * False where the kernel says that there is no such thing; a link that somebody is
+ * just making is none yet (EAGAIN).
+ */
 function mayBeAbsent(result: number, command: BpfCommandName, about: CallArguments): boolean {
   if (result >= 0) return true;
   const errno = lastErrno();
@@ -93,10 +100,11 @@ const BATCH = { lookup: 'MAP_LOOKUP_BATCH', 'lookup-and-delete': 'MAP_LOOKUP_AND
 /**
  * bpf(2), one function per command: `int bpf(int cmd, union bpf_attr *attr, unsigned int size)`.
  *
- * Not bound: PROG_TEST_RUN (programs of events run at events), OBJ_PIN and OBJ_GET (nothing here outlives its process), PROG_ATTACH, PROG_DETACH and PROG_QUERY (cgroups and
- * sockets), BTF_* (lines are ours, not the kernel's), LINK_UPDATE and LINK_DETACH (a link ends with its descriptor),
- * ITER_CREATE, MAP_LOOKUP_AND_DELETE_ELEM, MAP_UPDATE_BATCH and MAP_DELETE_BATCH (nothing is written in bulk), PROG_BIND_MAP,
- * TASK_FD_QUERY, TOKEN_CREATE.
+ * Not bound: PROG_TEST_RUN (programs of events run at events), OBJ_PIN and OBJ_GET (nothing here outlives its
+ * process), PROG_ATTACH, PROG_DETACH and PROG_QUERY (cgroups and sockets), BTF_* (lines are ours, not the
+ * kernel's), LINK_UPDATE and LINK_DETACH (a link ends with its descriptor), ITER_CREATE,
+ * MAP_LOOKUP_AND_DELETE_ELEM, MAP_UPDATE_BATCH and MAP_DELETE_BATCH (nothing is written in bulk),
+ * PROG_BIND_MAP, TASK_FD_QUERY, TOKEN_CREATE.
  */
 export const bpfCalls: BpfCalls = {
   // map_type, key_size, value_size, max_entries, map_flags, inner_map_fd, numa_node, map_name
@@ -187,7 +195,10 @@ export const bpfCalls: BpfCalls = {
   },
 };
 
-/** Elements are read by the ten thousand: their commands share one structure. A call is over before the next begins. */
+/**
+ * Elements are read by the ten thousand: their commands share one structure. A call
+ * is over before the next begins.
+ */
 const scratchElement = new Attr();
 
 function element(map: Fd, key: ArrayBufferView | null): Attr {

@@ -31,8 +31,8 @@ const scratchEvents = new Uint8Array(EVENT_SIZE * MOST_EVENTS);
 const scratchView = new DataView(scratchEvents.buffer);
 
 /**
- * All rings of a session wait behind one descriptor, so that one wake-up of the event loop serves them all, and
- * descriptors that have hung up are taken out one by one.
+ * All rings of a session wait behind one descriptor, so that one wake-up of the event loop serves them all,
+ * and descriptors that have hung up are taken out one by one.
  */
 export const epollCalls: EpollCalls = {
   // int epoll_create1(int flags)
@@ -83,8 +83,8 @@ export const epollCalls: EpollCalls = {
 const ASK_INTERVAL_MS = 5;
 
 /**
- * For workers: a watch in the event loop that is still there when a worker is terminated ends the whole process (koffi 3.3),
- * and nobody is asked before that.
+ * For workers: a watch in the event loop that is still there when a worker is terminated ends the whole
+ * process (koffi 3.3), and nobody is asked before that.
  */
 function askNowAndThen(fd: number, onReadable: () => void): { close(): void } {
   const isReadable = () => checked(pollCall(Int32Array.of(fd, POLLIN), 1, 0), 'poll', { fd }) > 0;

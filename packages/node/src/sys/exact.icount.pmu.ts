@@ -27,7 +27,8 @@ test('the same program takes the same instructions every time', async () => {
   for (let i = 0; i < 3; i++) assert.equal(await countCommand(userInstructions, work(10)), first);
 });
 
-// perf gives the command another PATH, and every byte of the environment costs instructions: differences are compared.
+// perf gives the command another PATH, and every byte of the environment costs
+// instructions: differences are compared.
 test('perf stat counts the same instructions for the same work', async () => {
   const ours =
     (await countCommand(userInstructions, work(30))) - (await countCommand(userInstructions, work(20)));

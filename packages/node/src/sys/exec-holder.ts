@@ -12,9 +12,10 @@ export interface ExecOrder {
 }
 
 /**
- * The program of the holder. It reads its order from descriptor 3, a line, and then another line: go. The end instead of
- * either means: do not run. It prepares all that the order says before it waits, so that only the exec comes after the word.
- * Node ignores SIGPIPE and SIGXFSZ, and marks every descriptor that it inherits to be closed by an exec: both is undone.
+ * The program of the holder. It reads its order from descriptor 3, a line, and then another line: go. The end
+ * instead of either means: do not run. It prepares all that the order says before it waits, so that only the
+ * exec comes after the word. Node ignores SIGPIPE and SIGXFSZ, and marks every descriptor that it inherits to
+ * be closed by an exec: both is undone.
  */
 const PROGRAM = `
 const [libraryPath, name] = process.argv.slice(1);
@@ -63,8 +64,9 @@ process.exit(failed === errno.ENOENT ? 127 : 126);
 `;
 
 /**
- * A command line that waits and then becomes another program, in the same process, with exactly the environment that it is
- * told: what no shell can do with names such as `BASH_FUNC_f%%` or `a.b`. It takes as long as Node to start.
+ * A command line that waits and then becomes another program, in the same process, with exactly the
+ * environment that it is told: what no shell can do with names such as `BASH_FUNC_f%%` or `a.b`. It
+ * takes as long as Node to start.
  */
 export function execHolder(name: string): string[] {
   return [process.execPath, '-e', PROGRAM, libraryPath(), name];

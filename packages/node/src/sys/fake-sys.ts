@@ -67,7 +67,9 @@ export class FakeRing {
   }
 }
 
-/** A kernel by script: what it refuses is a function, what it was asked is a list, its rings are plain memory. */
+/**
+ * A kernel by script: what it refuses is a function, what it was asked is a list, its rings are plain memory.
+ */
 export class FakeSys extends FakeBpf implements Sys {
   /** Give an errno to refuse an event. */
   refuseOpen: (event: FakeEvent) => ErrnoName | null = () => null;

@@ -2,7 +2,10 @@ import { constants } from 'node:os';
 import type { TracefsCalls } from './sys.ts';
 import { SysError } from './sys-error.ts';
 
-/** The probes of `FakeSys`: defined and removed by the commands of the kernel's files, each with a number of its own. */
+/**
+ * The probes of `FakeSys`: defined and removed by the commands of the kernel's files,
+ * each with a number of its own.
+ */
 export class FakeTracefs implements TracefsCalls {
   /** Give an errno to refuse a file, or a command written to it. */
   refuse: (path: string, line: string | null) => keyof typeof constants.errno | null = () => null;

@@ -5,8 +5,8 @@ import type * as Koffi from 'koffi';
 import { type CallArguments, SysError } from './sys-error.ts';
 
 /**
- * The only file that knows the FFI library. It is loaded at the first call, so that verbs that call nothing (help,
- * report) never pay for it. `node:ffi` can take its place here once it is stable.
+ * The only file that knows the FFI library. It is loaded at the first call, so that verbs that call nothing
+ * (help, report) never pay for it. `node:ffi` can take its place here once it is stable.
  */
 
 export type NativeArgument = number | bigint | string | ArrayBufferView | null;
@@ -25,8 +25,8 @@ function load(): { koffi: typeof Koffi; libc: Koffi.LibraryHandle } {
 }
 
 /**
- * One for each function. Binding one while a worker is terminated ends the whole process (koffi 3.3), and that may be at any time, so
- * a worker binds all of them (2 ms) at its first call.
+ * One for each function. Binding one while a worker is terminated ends the whole process (koffi 3.3), and
+ * that may be at any time, so a worker binds all of them (2 ms) at its first call.
  */
 const binders: (() => void)[] = [];
 
@@ -49,7 +49,10 @@ function requireKoffi(): typeof Koffi {
   }
 }
 
-/** A function of the C library by its prototype; bound when it is first called, in a worker when the first of all is. */
+/**
+ * A function of the C library by its prototype; bound when it is first called, in a
+ * worker when the first of all is.
+ */
 export function libc(prototype: string): NativeFunction {
   let bound: NativeFunction | null = null;
   const bind = (): NativeFunction => {
@@ -118,8 +121,9 @@ export interface DescriptorWatch {
 }
 
 /**
- * Call back from the event loop whenever `fd` is readable. It waits in the loop's own epoll (libuv's `uv_poll`): no
- * thread is held, and nothing is spent while nothing happens. The descriptor must stay open until `close`.
+ * Call back from the event loop whenever `fd` is readable. It waits in the loop's own epoll
+ * (libuv's `uv_poll`): no thread is held, and nothing is spent while nothing happens. The
+ * descriptor must stay open until `close`.
  */
 export function watchDescriptor(fd: number, onReadable: () => void): DescriptorWatch {
   return load().koffi.node.poll(fd, { readable: true }, onReadable);

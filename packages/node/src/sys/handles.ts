@@ -1,8 +1,8 @@
 import { closeSync } from 'node:fs';
 
 /**
- * Every open descriptor and mapping that this library made, with the stack that made it where that was asked for: how
- * tests see that nothing is left.
+ * Every open descriptor and mapping that this library made, with the stack that made it where that was asked
+ * for: how tests see that nothing is left.
  */
 const live = new Map<object, { kind: string; birth: string | null }>();
 let isTraced = false;

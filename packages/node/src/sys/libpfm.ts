@@ -1,9 +1,9 @@
 import { addressOf, libc, type NativeFunction, openLibrary, textAt } from './ffi.ts';
 
 /**
- * The system's libpfm4, one function per call of `perfmon/pfmlib.h`; structures are those of 64-bit machines. Not bound:
- * pfm_terminate (the tables stay until the process ends), pfm_find_event and pfm_get_perf_event_encoding (older forms of
- * what is here), pfm_pmu_validate (a test of libpfm itself).
+ * The system's libpfm4, one function per call of `perfmon/pfmlib.h`; structures are those of 64-bit machines.
+ * Not bound: pfm_terminate (the tables stay until the process ends), pfm_find_event and
+ * pfm_get_perf_event_encoding (older forms of what is here), pfm_pmu_validate (a test of libpfm itself).
  */
 export interface LibPfm {
   /** Major and minor, `4.13`. */
@@ -103,7 +103,8 @@ function bind(): LibPfm | null {
   return {
     version: versionText(Number(version())),
     errorText: (code) => String(strerror(code)),
-    // name, desc, size | pmu, type, nevents, first_event, max_encoding, num_cntrs, num_fixed_cntrs, is_present : 1
+    // name, desc, size | pmu, type, nevents, first_event, max_encoding, num_cntrs,
+    // num_fixed_cntrs, is_present : 1
     pmuInfo(pmu) {
       const info = structure(56, 16);
       if (Number(getPmuInfo(pmu, info.bytes)) !== PFM_SUCCESS) return null;
@@ -170,8 +171,8 @@ function bind(): LibPfm | null {
 }
 
 /**
- * libpfm reads its environment once, when it starts. Then it encodes for PMUs that are not here too, if told so; Node's
- * own copy of the environment does not reach it from worker threads.
+ * libpfm reads its environment once, when it starts. Then it encodes for PMUs that are not here too, if told
+ * so; Node's own copy of the environment does not reach it from worker threads.
  */
 function startLibrary(functionOf: (prototype: string) => NativeFunction): void {
   const variable = 'LIBPFM_ENCODE_INACTIVE';

@@ -50,8 +50,9 @@ export const memoryCalls: MemoryCalls = {
     const unmap = () => void munmapCall(address, sizeBytes);
     try {
       memcpyCall(address, code, sizeBytes);
-      // Never writable and executable at once. A page that becomes executable for the first time is also when Linux makes
-      // arm64's instruction cache see what was written (arch/arm64/mm/flush.c), so no flush is needed here.
+      // Never writable and executable at once. A page that becomes executable for the first time is
+      // also when Linux makes arm64's instruction cache see what was written (arch/arm64/mm/flush.c),
+      // so no flush is needed here.
       const result = mprotectCall(address, sizeBytes, PROT_READ | PROT_EXEC);
       checked(result, 'mprotect', { sizeBytes, protection: 'read+exec' });
       return new NativeCode(address, sizeBytes, functionAt(address), unmap);
@@ -67,8 +68,8 @@ export const memoryCalls: MemoryCalls = {
 function owned(address: bigint, sizeBytes: number): Mapping {
   const buffer = viewMemory(address, sizeBytes);
   const close = () => {
-    // A stale view over unmapped memory would end the process. Zero pages in the same place let the ring go at once
-    // and cost nothing but address space, which is given back with the last view.
+    // A stale view over unmapped memory would end the process. Zero pages in the same place let the ring go
+    // at once and cost nothing but address space, which is given back with the last view.
     mapAt(address, sizeBytes, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
     unreachable.register(buffer, { address, sizeBytes });
   };

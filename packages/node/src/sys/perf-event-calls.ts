@@ -96,7 +96,8 @@ export const perfEventCalls: PerfEventCalls = {
   pauseOutput(fd, pause) {
     control(fd, 'PAUSE_OUTPUT', PERF_EVENT_IOC_PAUSE_OUTPUT, pause ? 1 : 0);
   },
-  // int ioctl(int fd, PERF_EVENT_IOC_QUERY_BPF, struct perf_event_query_bpf { u32 ids_len; u32 prog_cnt; u32 ids[]; } *)
+  // int ioctl(int fd, PERF_EVENT_IOC_QUERY_BPF, struct perf_event_query_bpf { u32 ids_len;
+  // u32 prog_cnt; u32 ids[]; } *)
   queryBpf(fd, most) {
     const query = new Uint32Array(2 + most);
     query[0] = most;

@@ -1,6 +1,9 @@
 import { addressOf } from './ffi.ts';
 
-/** A NUL-terminated text at an address that the kernel can be given: the file or function of a probe, in an attr. */
+/**
+ * A NUL-terminated text at an address that the kernel can be given: the file or
+ * function of a probe, in an attr.
+ */
 export interface PinnedText {
   readonly address: bigint;
   /** The text is there while this is reachable. */

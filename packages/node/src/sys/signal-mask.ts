@@ -8,8 +8,8 @@ const SIGNAL_SET_BYTES = 128;
 const EVERY_SIGNAL = new Uint8Array(new ArrayBuffer(SIGNAL_SET_BYTES)).fill(0xff);
 
 /**
- * Run something whose system call would not come to its end among signals; they come afterwards. For this thread, and not for
- * those that nobody can block.
+ * Run something whose system call would not come to its end among signals; they come afterwards. For this
+ * thread, and not for those that nobody can block.
  */
 export function withoutSignals<Result>(run: () => Result): Result {
   const before = new Uint8Array(new ArrayBuffer(SIGNAL_SET_BYTES));

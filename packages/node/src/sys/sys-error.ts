@@ -26,12 +26,17 @@ function formatArguments(args: CallArguments): string {
     .join(', ');
 }
 
-/** On Linux ENOTSUP and EOPNOTSUPP are one number; Node knows the name that perf_event_open(2) does not use. */
+/**
+ * On Linux ENOTSUP and EOPNOTSUPP are one number; Node knows the name that perf_event_open(2) does not use.
+ */
 const EOPNOTSUPP = 95;
 
 let systemErrors: ReturnType<typeof getSystemErrorMap> | null = null;
 
-/** Name and text of an errno. Node makes a new map for each question: thousands of refused events took 0.1 ms each. */
+/**
+ * Name and text of an errno. Node makes a new map for each question: thousands of
+ * refused events took 0.1 ms each.
+ */
 function systemError(errno: number): readonly [name: string, text: string] | undefined {
   systemErrors ??= getSystemErrorMap();
   return systemErrors.get(-errno);

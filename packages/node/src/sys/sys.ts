@@ -1,8 +1,8 @@
 import type { Fd, Mapping, NativeCode } from './handles.ts';
 
 /**
- * The system calls of a recording, each one function, each failing with `SysError`. No policy lives here. Tests put
- * `FakeSys` in the place of `realSys`.
+ * The system calls of a recording, each one function, each failing with `SysError`. No policy lives here.
+ * Tests put `FakeSys` in the place of `realSys`.
  *
  * Not bound, because Node has them: open, close, write, kill, spawn and wait.
  */
@@ -37,7 +37,10 @@ export interface PerfEventCalls {
   signalThread(fd: Fd, tid: number, signal: number): void;
 }
 
-/** Files of tracefs, by their paths in it; also where it is mounted nowhere, as far as this process has the right to mount it. */
+/**
+ * Files of tracefs, by their paths in it; also where it is mounted nowhere, as far as this
+ * process has the right to mount it.
+ */
 export interface TracefsCalls {
   readTracefs(path: string): string;
   /** One command for a file that takes commands, such as `uprobe_events`. */
@@ -77,7 +80,10 @@ export interface BpfBatchPosition {
 
 export interface BpfCalls {
   bpfMapCreate(request: BpfMapRequest): Fd;
-  /** False: there is no such element. Sizes are those of the map; per-CPU values stand one after the other, 8-aligned. */
+  /**
+   * False: there is no such element. Sizes are those of the map; per-CPU values stand one
+   * after the other, 8-aligned.
+   */
   bpfMapLookup(map: Fd, key: Uint8Array, value: Uint8Array): boolean;
   bpfMapUpdate(map: Fd, key: Uint8Array, value: Uint8Array, flags?: number): void;
   /** False: there was no such element. */
@@ -164,7 +170,10 @@ export interface ThreadCalls {
 }
 
 export interface LockCalls {
-  /** Take the advisory lock of an open file; it goes with the descriptor, also when the process is killed. False: another has it. */
+  /**
+   * Take the advisory lock of an open file; it goes with the descriptor, also when the process is
+   * killed. False: another has it.
+   */
   tryLock(fd: Fd): boolean;
 }
 
@@ -194,7 +203,10 @@ export interface SystemCalls {
   pageSizeBytes(): number;
   /** One bit per capability (linux/capability.h). */
   effectiveCapabilities(): bigint;
-  /** What is started from now on by this thread has no capability by inheritance alone. This process keeps its own. */
+  /**
+   * What is started from now on by this thread has no capability by inheritance alone.
+   * This process keeps its own.
+   */
   clearAmbientCapabilities(): void;
   clockNs(clockId: number): bigint;
   clockResolutionNs(clockId: number): bigint;

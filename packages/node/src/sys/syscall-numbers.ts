@@ -6,7 +6,9 @@ export interface SyscallNumbers {
   bpf: number;
 }
 
-/** Numbers of calls that the C library has no function for (asm/unistd_64.h; asm-generic/unistd.h for arm64). */
+/**
+ * Numbers of calls that the C library has no function for (asm/unistd_64.h; asm-generic/unistd.h for arm64).
+ */
 const NUMBERS: Readonly<Record<string, SyscallNumbers>> = {
   x64: { perfEventOpen: 298, capget: 125, bpf: 321 },
   arm64: { perfEventOpen: 241, capget: 90, bpf: 280 },

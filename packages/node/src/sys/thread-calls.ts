@@ -23,7 +23,8 @@ const O_CLOEXEC = 0o2000000;
 const F_DUPFD_CLOEXEC = 1030;
 
 export const threadCalls: ThreadCalls = {
-  // int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg); it gives an errno
+  // int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+  // void *arg); it gives an errno
   startThread(code, argument) {
     const thread = new BigUint64Array(1);
     // The new thread inherits the mask: no signal of the process is ever handled on it.
@@ -33,7 +34,8 @@ export const threadCalls: ThreadCalls = {
   },
   // int pthread_join(pthread_t thread, void **retval)
   joinThread: (thread) => void pthreadJoin(thread, null),
-  // int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param); it gives an errno
+  // int pthread_setschedparam(pthread_t thread, int policy, const struct
+  // sched_param *param); it gives an errno
   setRealtime(thread, priority) {
     const errno = Number(pthreadSetschedparam(thread, SCHED_FIFO, Int32Array.of(priority)));
     if (errno !== 0) throw new SysError('pthread_setschedparam', errno, { policy: 'SCHED_FIFO', priority });

@@ -37,8 +37,9 @@ const NOT_THERE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A mount of tracefs that is attached nowhere, so that nobody else sees it: for a machine or container where tracefs is not
- * mounted, or only to be read. There is one tracefs in a kernel; each mount shows the same files. Asks for CAP_SYS_ADMIN.
+ * A mount of tracefs that is attached nowhere, so that nobody else sees it: for a machine or container where
+ * tracefs is not mounted, or only to be read. There is one tracefs in a kernel; each mount shows the same
+ * files. Asks for CAP_SYS_ADMIN.
  */
 function mountTracefs(): Fd {
   using context = adopt(

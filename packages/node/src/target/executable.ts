@@ -23,8 +23,9 @@ export interface ExecFacts {
 }
 
 /**
- * Why exec(2) would refuse a file that may be executed, or null. It is looked at before anything is started: the exec comes
- * too late to leave an earlier recording alone. Where the file cannot be read, the exec shall tell.
+ * Why exec(2) would refuse a file that may be executed, or null. It is looked at before anything
+ * is started: the exec comes too late to leave an earlier recording alone. Where the file cannot
+ * be read, the exec shall tell.
  */
 export function formatProblem(file: string, facts: ExecFacts = execFacts()): string | null {
   const bytes = beginning(file);
@@ -32,7 +33,8 @@ export function formatProblem(file: string, facts: ExecFacts = execFacts()): str
   if (bytes.toString('latin1', 0, 2) === '#!') return interpreterProblem(bytes);
   if (facts.runsOtherFormats) return null;
   if (bytes.toString('latin1', 0, 4) === '\x7fELF') return elfProblem(bytes, facts.arch);
-  // Text without a first line that says whose: the shell runs it. A zero byte in its first line: no shell would.
+  // Text without a first line that says whose: the shell runs it. A zero byte in its
+  // first line: no shell would.
   const lineEnd = bytes.indexOf(0x0a);
   const isText = !bytes.subarray(0, lineEnd < 0 ? bytes.length : lineEnd).includes(0);
   return isText ? null : 'it is no program (exec format error)';

@@ -4,8 +4,8 @@ const SET_USER_ID = 0o4000;
 const SET_GROUP_ID = 0o2000;
 
 /**
- * What is special about a program at whose exec the kernel took the events away: there are these three causes. A script has
- * the rights of its interpreter.
+ * What is special about a program at whose exec the kernel took the events away: there are these three
+ * causes. A script has the rights of its interpreter.
  */
 export function extraRights(file: string): string {
   const unclear = 'has more rights than its parent (set-user-id, file capabilities), or may not be read';

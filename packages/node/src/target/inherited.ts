@@ -23,13 +23,19 @@ export function inherited(): Inherited {
   return current;
 }
 
-/** The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE raised`; FILE is the descriptor of an open file. */
+/**
+ * The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE raised`; FILE is
+ * the descriptor of an open file.
+ */
 const VARIABLE = 'COUNTERPOINT_LAUNCHER';
 const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) (\d)?( raised)?$/;
 /** These would end this process; it ignores them, too, where it was started so. */
 const TERMINAL_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 
-/** Take over what the launcher says, and give this process the environment and the signals that it would have without it. */
+/**
+ * Take over what the launcher says, and give this process the environment and the signals
+ * that it would have without it.
+ */
 export function takeOverFromLauncher(): void {
   const text = process.env[VARIABLE];
   delete process.env[VARIABLE];

@@ -23,8 +23,9 @@ const CHUNK_BYTES = 64 * 1024;
 /**
  * The kernel's text; null where the kernel hides its addresses from this user (they read as 0).
  *
- * /proc/kallsyms has some 100,000 lines, made anew for each reader: `_text` stands near its beginning, but `_etext` near
- * its end, at 60 ms. What `_etext` says, /proc/iomem says in 1 ms to those who may see it: the size of "Kernel code".
+ * /proc/kallsyms has some 100,000 lines, made anew for each reader: `_text` stands near its beginning,
+ * but `_etext` near its end, at 60 ms. What `_etext` says, /proc/iomem says in 1 ms to those who may see
+ * it: the size of "Kernel code".
  */
 export function readKernelMap(
   symbolsPath = '/proc/kallsyms',
@@ -90,7 +91,9 @@ function parseKernelCodeSize(resources: string): bigint | null {
   return size > 1n ? size : null;
 }
 
-/** Modules from `/proc/modules` text: `name size refs deps state 0xADDRESS`. Empty where addresses are hidden. */
+/**
+ * Modules from `/proc/modules` text: `name size refs deps state 0xADDRESS`. Empty where addresses are hidden.
+ */
 export function parseModules(modules: string, files: ReadonlyMap<string, string>): ModuleMap[] {
   const maps: ModuleMap[] = [];
   for (const line of modules.split('\n')) {

@@ -17,7 +17,10 @@ import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram, workingDirectory } from './program.ts';
 import { waitForGate } from './wait-for-gate.ts';
 
-/** How a command ended. `code` is what a shell would show: its exit status, or 128 and the number of the signal. */
+/**
+ * How a command ended. `code` is what a shell would show: its exit status, or 128
+ * and the number of the signal.
+ */
 export interface ExitStatus {
   code: number;
   signal: NodeJS.Signals | null;
@@ -33,7 +36,10 @@ export interface HeldCommand extends Disposable {
   readonly exited: Promise<ExitStatus>;
   /** When it was seen to have ended, on CLOCK_MONOTONIC. */
   readonly exitedAtNs: bigint | null;
-  /** Wait, blocking this thread, until it stands at its gate: releasing before that works, and its own start follows. */
+  /**
+   * Wait, blocking this thread, until it stands at its gate: releasing before that
+   * works, and its own start follows.
+   */
   waitUntilHeld(): void;
   release(): void;
   kill(signal: NodeJS.Signals): void;
@@ -66,15 +72,17 @@ const ARGUMENTS: OptionTable = { command: required(COMMAND) };
 const HELD_NAME = 'counterpoint';
 
 /**
- * The shell waits for a second line on descriptor 3, and then `exec` turns it into the command, in the same process:
+ * The shell waits for a second line on descriptor 3, and then `exec` turns it into the
+ * command, in the same process:
  *
  *   spawn ──> sh: read (held) ── events are opened on its pid ── release ──> exec command, which enables them
  *
- * Node has no gap between fork and exec, and forking this many-threaded process through FFI would be unsafe, so a program
- * has to do the waiting; every Linux that has perf events has a shell. The events start with `enable_on_exec`, so nothing
- * of the shell is counted; its start may last longer than opening them, so who takes the time waits for it to be at its gate
- * (`waitUntilHeld`). End of file instead of a line means: do not run. The first line comes at once: what Node does for the
- * first time takes long, and writing is not to be that when the command's time has begun.
+ * Node has no gap between fork and exec, and forking this many-threaded process through FFI would be unsafe,
+ * so a program has to do the waiting; every Linux that has perf events has a shell. The events start with
+ * `enable_on_exec`, so nothing of the shell is counted; its start may last longer than opening them, so who
+ * takes the time waits for it to be at its gate (`waitUntilHeld`). End of file instead of a line means: do
+ * not run. The first line comes at once: what Node does for the first time takes long, and writing is not to
+ * be that when the command's time has begun.
  */
 const HOLD = [
   // The name that samples in the middle of the exec show, and not an `sh` that nobody started.
@@ -90,12 +98,17 @@ const SHELL_NAME = /^[A-Za-z_]\w*$/;
 const SHELLS_OWN =
   /^(IFS|OPTIND|OPTERR|OPTARG|PPID|U?ID|EUID|GROUPS|LINENO|RANDOM|SRANDOM|SECONDS|EPOCH\w+|HIST\w+|FUNC\w+|SHELLOPTS|BASH\w*)$/;
 
-/** Whether a shell hands all of `env` on to what it runs. None does that with names that are no identifiers. */
+/**
+ * Whether a shell hands all of `env` on to what it runs. None does that with names that are no identifiers.
+ */
 function isKeptByShell(env: NodeJS.ProcessEnv): boolean {
   return Object.keys(env).every((name) => SHELL_NAME.test(name) && !SHELLS_OWN.test(name));
 }
 
-/** What the command inherits that spawning resets or a shell changes. The values are arguments: no quoting, no limits. */
+/**
+ * What the command inherits that spawning resets or a shell changes. The values are
+ * arguments: no quoting, no limits.
+ */
 function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: Inherited): string[] {
   const script: string[] = [];
   const values: string[] = [];
@@ -127,7 +140,8 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   // The command is to have the rights that it would have without us.
   if (inherit.hasRaisedRights) realSys.clearAmbientCapabilities();
   const [holder, ...holderWords] = isPlain ? shellHolder(words, env, inherit) : execHolder(HELD_NAME);
-  // The holder that is Node has the command's environment in its order; its own is ours, without options for the command.
+  // The holder that is Node has the command's environment in its order; its own is ours,
+  // without options for the command.
   const holderEnv = isPlain ? env : { ...process.env, NODE_OPTIONS: undefined };
   const child = spawn(holder!, holderWords, { stdio, env: holderEnv, cwd });
   if (child.pid === undefined) {

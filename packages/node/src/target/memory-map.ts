@@ -20,8 +20,8 @@ const LINE =
   /^([0-9a-f]+)-([0-9a-f]+) ([r-])([w-])([x-])([ps]) ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)$/;
 
 /**
- * The executable areas of a maps file. Lines that are not understood are left out. With thousands of processes most
- * lines are data, so they are dropped before they are parsed.
+ * The executable areas of a maps file. Lines that are not understood are left out. With thousands of
+ * processes most lines are data, so they are dropped before they are parsed.
  */
 export function parseExecutableAreas(maps: string): MappedArea[] {
   const areas: MappedArea[] = [];

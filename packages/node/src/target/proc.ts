@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { CounterpointError } from '@counterpoint/core/base';
 
 /**
- * What /proc says of processes. A process may end at any moment, even between two reads: what is gone reads as null or
- * as nothing, never as an error.
+ * What /proc says of processes. A process may end at any moment, even between two reads: what is gone reads
+ * as null or as nothing, never as an error.
  */
 
 /** The text of a file under /proc, or null where it is gone or forbidden. */
@@ -52,7 +52,9 @@ export interface TaskFacts {
   name: string;
 }
 
-/** Facts of a task from its `stat`: `123 (name, maybe with ) and spaces) S PPID ...`. Null when it is gone. */
+/**
+ * Facts of a task from its `stat`: `123 (name, maybe with ) and spaces) S PPID ...`. Null when it is gone.
+ */
 export function readTask(pid: number, tid: number): TaskFacts | null {
   const stat = readProc(`${pid}/task/${tid}/stat`);
   if (stat === null) return null;

@@ -12,7 +12,10 @@ import { basename, join, resolve } from 'node:path';
 import { CounterpointError, didYouMean } from '@counterpoint/core/base';
 import { formatProblem } from './executable.ts';
 
-/** A command that cannot be run; `exitStatus` is what a shell would give: 127 not found, 126 found but not to be run. */
+/**
+ * A command that cannot be run; `exitStatus` is what a shell would give: 127 not
+ * found, 126 found but not to be run.
+ */
 export class CommandError extends CounterpointError {
   readonly exitStatus: 126 | 127;
 
@@ -30,7 +33,10 @@ export interface ProgramSearch {
   cwd?: string;
 }
 
-/** The directory of this process, by another name where its own is gone: `rmdir` under a shell that stands in it. */
+/**
+ * The directory of this process, by another name where its own is gone: `rmdir`
+ * under a shell that stands in it.
+ */
 export function workingDirectory(): string {
   try {
     return process.cwd();
@@ -126,7 +132,8 @@ export function isNodeProgram(file: string): boolean {
   if (NODE_NAME.test(basename(file)) || NODE_NAME.test(basename(realPath(file)))) return true;
   const line = firstLine(file);
   if (!line.startsWith('#!')) return false;
-  // `#!/usr/bin/env -S node --flag`, `#!/usr/bin/node`: the first word that is neither env nor an option or NAME=value.
+  // `#!/usr/bin/env -S node --flag`, `#!/usr/bin/node`: the first word that is neither env
+  // nor an option or NAME=value.
   const words = line.slice(2).trim().split(/\s+/);
   const program = words.find(
     (word, at) => !(at === 0 && basename(word) === 'env') && !word.startsWith('-') && !word.includes('='),

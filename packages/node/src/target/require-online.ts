@@ -5,7 +5,10 @@ import { onlineCpus } from './proc.ts';
 /** Longer lists are cut: with ranges, that takes a list that jumps about. */
 const LONGEST_LIST = 60;
 
-/** The CPUs that are wanted, each once; all that are online where nobody said. Throws where one of them is not. */
+/**
+ * The CPUs that are wanted, each once; all that are online where nobody said.
+ * Throws where one of them is not.
+ */
 export function requireOnline(wanted: readonly number[] | undefined): readonly number[] {
   const online = onlineCpus();
   const cpus = wanted ?? online;

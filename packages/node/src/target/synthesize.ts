@@ -13,8 +13,8 @@ import { type MappedArea, parseExecutableAreas } from './memory-map.ts';
 import { listThreads, readProc, readTask } from './proc.ts';
 
 /**
- * Records that the kernel would have written had the recording begun earlier: made from /proc, as perf makes them. Their
- * time is 0, so they stand before everything.
+ * Records that the kernel would have written had the recording begun earlier: made from /proc, as perf makes
+ * them. Their time is 0, so they stand before everything.
  */
 
 export type RecordSink = (record: PerfRecord) => void;

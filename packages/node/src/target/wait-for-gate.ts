@@ -8,8 +8,8 @@ const MOST_MS = 2000;
 const nobodyWakes = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Wait, blocking this thread, until a holder sleeps in the read that is its gate: it takes its name just before. Without
- * /proc, or where the process has ended, there is nothing to wait for.
+ * Wait, blocking this thread, until a holder sleeps in the read that is its gate: it takes its name just
+ * before. Without /proc, or where the process has ended, there is nothing to wait for.
  */
 export function waitForGate(pid: number, heldName: string): void {
   const begin = performance.now();

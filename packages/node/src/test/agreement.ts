@@ -1,6 +1,7 @@
 /**
- * Whether two histograms can be samples of one distribution: the two-sample chi-square statistic, and the value it stays below
- * but once in a million times where they are (its distribution is nearly normal around the degrees of freedom).
+ * Whether two histograms can be samples of one distribution: the two-sample chi-square statistic, and the
+ * value it stays below but once in a million times where they are (its distribution is nearly normal
+ * around the degrees of freedom).
  *
  *   sum over cells of (a·√(B/A) − b·√(A/B))² / (a + b),  A and B the totals
  */
@@ -25,7 +26,8 @@ export function agreement(
   let statistic = 0;
   for (const [a, b] of pairs.values()) statistic += (a * ratio - b / ratio) ** 2 / (a + b);
   const degrees = Math.max(1, pairs.size - 1);
-  // Wilson and Hilferty: the cube root of chi-square over its degrees is nearly normal. 4.75 deviations: one in a million.
+  // Wilson and Hilferty: the cube root of chi-square over its degrees is nearly normal. 4.75
+  // deviations: one in a million.
   const spread = 2 / (9 * degrees);
   return { statistic, bound: degrees * (1 - spread + 4.75 * Math.sqrt(spread)) ** 3, cells: pairs.size };
 }

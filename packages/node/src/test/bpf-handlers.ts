@@ -13,7 +13,8 @@ import {
   u64,
 } from '../bpf/index.ts';
 
-// A histogram of the time between two tracepoints, by thread. Nothing is dropped: others may record these tracepoints.
+// A histogram of the time between two tracepoints, by thread. Nothing is dropped: others
+// may record these tracepoints.
 
 export const starts: BpfMapDefinition = {
   name: 'starts',

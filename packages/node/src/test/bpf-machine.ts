@@ -1,6 +1,6 @@
 /**
- * A plain and slow machine for eBPF programs, to test what programs do without a kernel: 64 KiB of memory, registers as
- * bigints, maps as JavaScript maps, helpers as functions.
+ * A plain and slow machine for eBPF programs, to test what programs do without a kernel: 64 KiB of memory,
+ * registers as bigints, maps as JavaScript maps, helpers as functions.
  */
 import { BPF_HELPERS, type BpfHelper } from '@counterpoint/core/abi';
 import type { BpfProgram } from '../bpf/program.ts';

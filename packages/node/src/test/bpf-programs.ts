@@ -34,7 +34,10 @@ export function makeMap(
   return { name, type, keySizeBytes: 4, valueSizeBytes: 8, maxEntries: 1, ...fields };
 }
 
-/** A 64-bit load is written as `[0x18, dst, 0, 0, 0], [0, 0, 0, 0, 0]`, with its map's name in `references` by slot. */
+/**
+ * A 64-bit load is written as `[0x18, dst, 0, 0, 0], [0, 0, 0, 0, 0]`, with its map's
+ * name in `references` by slot.
+ */
 export function makeProgram(
   name: string,
   type: BpfProgramType,
@@ -85,7 +88,10 @@ export function countingProgram(type: BpfProgramType, result: number, name = 'co
   return makeProgram(name, type, slots, [counters], { 3: 'counters' });
 }
 
-/** Writes records of `[time in ns, a number that counts up per CPU]` and counts refused ones: elements 0 written, 1 lost. */
+/**
+ * Writes records of `[time in ns, a number that counts up per CPU]` and counts refused
+ * ones: elements 0 written, 1 lost.
+ */
 export function ringProgram(type: BpfProgramType, ringBytes: number): BpfProgram {
   const ring = makeMap('ring', 'ring-buffer', { keySizeBytes: 0, valueSizeBytes: 0, maxEntries: ringBytes });
   const counters = makeMap('counters', 'per-cpu-array', { maxEntries: 2 });
@@ -132,7 +138,10 @@ export function clockEvent(periodNs: number, flags: Partial<PerfEventAttr['flags
   );
 }
 
-/** What takes longer between two looks at the clock was taken away: by others, by interrupts, by the host of this machine. */
+/**
+ * What takes longer between two looks at the clock was taken away: by others, by
+ * interrupts, by the host of this machine.
+ */
 const LONGEST_STEP_MS = 0.05;
 
 /** How much longer it may take where nearly all is taken away. */

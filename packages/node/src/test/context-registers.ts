@@ -1,6 +1,6 @@
 /**
- * The offsets of the registers in a program's context, and the order of those in a sample (`PERF_REGISTERS`), against each other:
- * a program and perf's own sample of the same overflow, every register by name.
+ * The offsets of the registers in a program's context, and the order of those in a sample (`PERF_REGISTERS`),
+ * against each other: a program and perf's own sample of the same overflow, every register by name.
  */
 import assert from 'node:assert/strict';
 import {

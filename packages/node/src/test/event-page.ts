@@ -43,7 +43,10 @@ const MODULO: Record<2 | 4 | 8, (view: DataView, at: number, value: bigint) => v
   8: (view, at, value) => view.setBigUint64(at, BigInt.asUintN(64, value), true),
 };
 
-/** A page of an event that plays what the kernel writes. Fields that are not given are 0; the counter is allowed. */
+/**
+ * A page of an event that plays what the kernel writes. Fields that are not given
+ * are 0; the counter is allowed.
+ */
 export class EventPage implements Disposable {
   readonly mapping: Mapping;
   readonly #view: DataView;
@@ -92,7 +95,10 @@ export interface SlowEvent {
 const has = (page: EventPage, bit: number) => (page.get('capabilities') & BigInt(bit)) !== 0n;
 const u64 = (value: bigint) => BigInt.asUintN(64, value);
 
-/** The obvious way to do what the stub does when the time stamp counter is `cyc`: its flags, and each event it got to. */
+/**
+ * The obvious way to do what the stub does when the time stamp counter is `cyc`: its
+ * flags, and each event it got to.
+ */
 export function readSlowly(
   pages: readonly EventPage[],
   cyc: bigint,

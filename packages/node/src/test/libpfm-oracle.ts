@@ -9,15 +9,19 @@ const SOURCE = fileURLToPath(new URL('libpfm-oracle.c', import.meta.url));
 /** What libpfm4 makes of one event, called from C. */
 export interface PfmOracleRow {
   text: string;
-  /** pfm_get_os_event_encoding(): its code, and after success the CPU and the bytes of the attr without trailing zeros. */
+  /**
+   * pfm_get_os_event_encoding(): its code, and after success the CPU and the bytes of the
+   * attr without trailing zeros.
+   */
   perf: string[];
   /** pfm_get_event_encoding(): its code, and after success the hardware's words in hexadecimal. */
   raw: string[];
 }
 
 /**
- * Ask the library of this machine for each line of `texts`. Its answers depend on the processor (the hypervisor's level is
- * excluded on AMD, not on Intel), so they are not stored. A text says why there is no answer.
+ * Ask the library of this machine for each line of `texts`. Its answers depend on the
+ * processor (the hypervisor's level is excluded on AMD, not on Intel), so they are not stored.
+ * A text says why there is no answer.
  */
 export function askLibPfm(texts: string): PfmOracleRow[] | string {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-libpfm-'));

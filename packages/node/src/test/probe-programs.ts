@@ -41,8 +41,8 @@ export function definedProbes(): string[] {
 }
 
 /**
- * Threads, then children with a thread each, all at once, and a shell that forks. `hit` is called 3000 times for each of the
- * threads at first, and 7 times.
+ * Threads, then children with a thread each, all at once, and a shell that forks. `hit` is called 3000 times
+ * for each of the threads at first, and 7 times.
  */
 const C_SOURCE = `
 #include <pthread.h>

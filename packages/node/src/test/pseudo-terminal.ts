@@ -11,8 +11,8 @@ export function noPseudoTerminal(): string | false {
 }
 
 /**
- * A program on a terminal of its own, by script(1). A shell runs it, and says how it ended and what the terminal was like before and
- * is afterwards.
+ * A program on a terminal of its own, by script(1). A shell runs it, and says how it ended and what the
+ * terminal was like before and is afterwards.
  */
 export class PseudoTerminal implements AsyncDisposable {
   /** All that came out so far. */
@@ -57,7 +57,9 @@ export class PseudoTerminal implements AsyncDisposable {
     return Number(/pid (\d+)\./.exec(this.text)?.[1]);
   }
 
-  /** Wait for some text that came after the first `from` characters. Throws with what there is after a minute. */
+  /**
+   * Wait for some text that came after the first `from` characters. Throws with what there is after a minute.
+   */
   async waitFor(pattern: RegExp, from = 0): Promise<void> {
     const end = Date.now() + 60_000;
     while (!pattern.test(this.text.slice(from))) {

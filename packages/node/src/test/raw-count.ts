@@ -3,7 +3,10 @@ import { encodeAttr, makeAttr, type PerfEventAttr } from '@counterpoint/core/rec
 import { type Fd, realSys } from '../sys/index.ts';
 import { launchHeld } from '../target/index.ts';
 
-/** A hardware event as the kernel takes it, for tests that compare what is built on top with the plain system calls. */
+/**
+ * A hardware event as the kernel takes it, for tests that compare what is built on
+ * top with the plain system calls.
+ */
 export function hardwareEvent(name: string, flags: Partial<PerfEventAttr['flags']> = {}): PerfEventAttr {
   const config = HARDWARE_EVENTS.findIndex((names) => names.includes(name));
   return makeAttr({ type: PERF_TYPE_HARDWARE, config: BigInt(config), flags: { disabled: 1, ...flags } });

@@ -1,7 +1,10 @@
 import { systemEventLookup } from '../pmu/index.ts';
 import { canCount } from './own-faults.ts';
 
-/** Why tests are skipped for an ordinary user; false where this user may. At kernel.perf_event_paranoid 2 that is all three. */
+/**
+ * Why tests are skipped for an ordinary user; false where this user may. At
+ * kernel.perf_event_paranoid 2 that is all three.
+ */
 export const noKernelPart = canCount('self', 'faults:k')
   ? false
   : 'this user may not count the kernel’s part of events here';
@@ -13,7 +16,10 @@ const WHOLE_CPUS = /^(?:-a|-C|-G|--for-each-cgroup)$/;
 const TRACEPOINT = /\bsys_(?:enter|exit)/;
 const USER_ONLY = /^[^,{}]+:u(?:,[^,{}]+:u)*$/;
 
-/** What a command line of `record` or `stat` needs and this user lacks. perf, asked for it without that right, does something else. */
+/**
+ * What a command line of `record` or `stat` needs and this user lacks. perf, asked for it without
+ * that right, does something else.
+ */
 export function lackingFor(words: readonly string[]): string | false {
   const events = words[words.indexOf('-e') + 1];
   const isUserOnly = words.includes('-e') && USER_ONLY.test(events ?? '');

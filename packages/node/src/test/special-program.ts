@@ -7,8 +7,9 @@ import { realSys } from '../sys/index.ts';
 const NOBODY = 65534;
 
 /**
- * A copy of a program from whose process the kernel takes all events: to root nearly every program gives nothing new, but
- * one of another user does; an ordinary user may not read theirs. The directory has to be reachable by all.
+ * A copy of a program from whose process the kernel takes all events: to root nearly every program
+ * gives nothing new, but one of another user does; an ordinary user may not read theirs. The
+ * directory has to be reachable by all.
  */
 export function specialProgram(path: string, from: string): string {
   const isRoot = process.getuid?.() === 0;

@@ -3,7 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** perf_event_open as `strace -X raw -v -e trace=perf_event_open` prints it, without what may differ from run to run. */
+/**
+ * perf_event_open as `strace -X raw -v -e trace=perf_event_open` prints it, without
+ * what may differ from run to run.
+ */
 export interface TracedOpen {
   /** By the kernel's names. Fields that are 0, and the size, are left out. */
   attr: Record<string, bigint>;

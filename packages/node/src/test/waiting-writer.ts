@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 
 /**
- * A named pipe whose writer waits for a reader. Whoever opens the pipe for reading, if only for a moment, lets the writer go on; it
- * then finds no reader and is ended.
+ * A named pipe whose writer waits for a reader. Whoever opens the pipe for reading, if only for a moment,
+ * lets the writer go on; it then finds no reader and is ended.
  */
 export class WaitingWriter {
   readonly path: string;

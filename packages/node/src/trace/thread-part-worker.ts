@@ -3,12 +3,14 @@ import { Worker } from 'node:worker_threads';
 import { closedWorker, localPartWorker, type PartWorker } from '@counterpoint/core/trace';
 
 /**
- * Below this a trace is decoded before threads have compiled their code. Measured on two processors, one worker and two: 19 MB 0.98 and
- * 1.19 s, 72 MB 2.0 and 2.0 s, 215 MB 2.9 and 2.4 s.
+ * Below this a trace is decoded before threads have compiled their code. Measured on two processors, one
+ * worker and two: 19 MB 0.98 and 1.19 s, 72 MB 2.0 and 2.0 s, 215 MB 2.9 and 2.4 s.
  */
 const WORTH_THREADS_BYTES = 96 << 20;
 
-/** A thread with less to do costs more than it saves: it compiles the code for itself, and holds some 15 MB. */
+/**
+ * A thread with less to do costs more than it saves: it compiles the code for itself, and holds some 15 MB.
+ */
 const LEAST_BYTES_A_WORKER = 2 << 20;
 
 /** How many workers to decode a trace with: as many as asked for, if there is enough for each. */
@@ -18,8 +20,8 @@ export function workersFor(traceBytes: number, asked?: number): number {
 }
 
 /**
- * Workers for `profileInParts`: threads, and the calling one, which would only wait for them. It decodes while they start, and
- * what else it has to do comes between two parts.
+ * Workers for `profileInParts`: threads, and the calling one, which would only wait for them. It decodes
+ * while they start, and what else it has to do comes between two parts.
  */
 export function partWorkers(count: number): PartWorker[] {
   if (count === 1) return [localPartWorker()];
@@ -29,7 +31,10 @@ export function partWorkers(count: number): PartWorker[] {
   ];
 }
 
-/** Workers that start now, for `profileInParts` later or never: they are closed at the end of the block at the latest. */
+/**
+ * Workers that start now, for `profileInParts` later or never: they are closed at the
+ * end of the block at the latest.
+ */
 export function startPartWorkers(count: number): AsyncDisposable & { readonly workers: PartWorker[] } {
   const workers = partWorkers(count);
   const close = () => Promise.all(workers.map((worker) => worker.close()));

@@ -18,20 +18,26 @@ const CHDR_SIZE_64 = 24;
 /** `ZLIB` and the size, big-endian: how GNU tools compressed sections before the gABI said how. */
 const ZDEBUG_MAGIC = 0x5a4c_4942;
 const ZDEBUG_HEADER_SIZE = 12;
-/** Debug sections get three to ten times smaller; what claims more than this of a large section is a trap for memory. */
+/**
+ * Debug sections get three to ten times smaller; what claims more than this of a large
+ * section is a trap for memory.
+ */
 const MAX_RATIO = 64;
 const FREE_BYTES = 16 << 20;
 const MAX_BYTES = 1 << 30;
 /** The window that a Zstandard decoder must keep: what zstd itself takes without being asked for more. */
 const MAX_WINDOW_BYTES = 128 << 20;
-/** Frame header (RFC 8878, section 3.1.1.1): magic, descriptor, then the window's exponent and mantissa unless it is one segment. */
+/**
+ * Frame header (RFC 8878, section 3.1.1.1): magic, descriptor, then the window's exponent and
+ * mantissa unless it is one segment.
+ */
 const ZSTD_MAGIC = 0xfd2f_b528;
 const ZSTD_SINGLE_SEGMENT = 0x20;
 const ZSTD_LEAST_WINDOW_BITS = 10;
 
 /**
- * A section such as `.debug_line`, decompressed where it is (SHF_COMPRESSED with zlib or Zstandard, or `.zdebug_line`). Null where
- * the file has none, or a damaged one, which is counted.
+ * A section such as `.debug_line`, decompressed where it is (SHF_COMPRESSED with zlib or Zstandard, or
+ * `.zdebug_line`). Null where the file has none, or a damaged one, which is counted.
  */
 export async function readDebugSection(elf: ElfFile, name: string): Promise<Uint8Array<ArrayBuffer> | null> {
   const section = findSection(elf, name);
@@ -57,7 +63,10 @@ export async function readDebugSection(elf: ElfFile, name: string): Promise<Uint
   }
 }
 
-/** `Elf64_Chdr`: type u32, reserved u32, size u64, alignment u64; `Elf32_Chdr`: type, size, alignment, all u32. */
+/**
+ * `Elf64_Chdr`: type u32, reserved u32, size u64, alignment u64; `Elf32_Chdr`:
+ * type, size, alignment, all u32.
+ */
 async function decompressSection(
   elf: ElfFile,
   packed: Uint8Array<ArrayBuffer>,

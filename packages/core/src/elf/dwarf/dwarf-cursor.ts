@@ -5,8 +5,8 @@ import { viewOf } from '../elf-file.ts';
 const MOST_SCALE = 2 ** 49;
 
 /**
- * Reads DWARF's encodings from a section. Beyond `end`, and where a number is larger than any that means something, it reads 0
- * and says so in `isDamaged`: whoever loops looks at that.
+ * Reads DWARF's encodings from a section. Beyond `end`, and where a number is larger than any that means
+ * something, it reads 0 and says so in `isDamaged`: whoever loops looks at that.
  */
 export class DwarfCursor {
   readonly bytes: Uint8Array<ArrayBuffer>;

@@ -1,6 +1,11 @@
-/** DWARF facts for line tables (DWARF 5, sections 6.2 and 7.22; older versions where they differ). Imports nothing. */
+/**
+ * DWARF facts for line tables (DWARF 5, sections 6.2 and 7.22; older versions where
+ * they differ). Imports nothing.
+ */
 
-/** An initial length that announces the 64-bit format; from DWARF_LENGTH_RESERVED on, lengths are no lengths. */
+/**
+ * An initial length that announces the 64-bit format; from DWARF_LENGTH_RESERVED on, lengths are no lengths.
+ */
 export const DWARF_LENGTH_64 = 0xffff_ffff;
 export const DWARF_LENGTH_RESERVED = 0xffff_fff0;
 

@@ -1,4 +1,6 @@
-/** Damaged line tables: damage is counted, lookups stay sane, and nothing costs more than the bytes are worth. */
+/**
+ * Damaged line tables: damage is counted, lookups stay sane, and nothing costs more than the bytes are worth.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -8,7 +8,10 @@ export interface InitialLength {
   readonly end: number;
 }
 
-/** How each unit begins (DWARF 5, section 7.4). Null where that is not inside of the section: what follows cannot be found then. */
+/**
+ * How each unit begins (DWARF 5, section 7.4). Null where that is not inside of the section: what
+ * follows cannot be found then.
+ */
 export function readInitialLength(cursor: DwarfCursor): InitialLength | null {
   let length = cursor.u32();
   const is64 = length === DWARF_LENGTH_64;

@@ -39,15 +39,19 @@ export interface LineHeader {
   readonly end: number;
 }
 
-/** Folders or files of one unit: more than any compiler writes. An entry can be one byte long, and takes a hundred in memory. */
+/**
+ * Folders or files of one unit: more than any compiler writes. An entry can be one byte long,
+ * and takes a hundred in memory.
+ */
 export const MOST_ENTRIES: number = 1 << 20;
 
 /** Before version 5 files count from 1. */
 const NO_FILE: LineFile = { name: '', folder: 0 };
 
 /**
- * Reads a header; the cursor stands at the unit's first byte and goes to its end. Null where the unit's length leads out of the
- * section, or where the header makes no sense: `cursor.at` is then the end of the unit, or of the section.
+ * Reads a header; the cursor stands at the unit's first byte and goes to its end. Null where the
+ * unit's length leads out of the section, or where the header makes no sense: `cursor.at` is then the
+ * end of the unit, or of the section.
  */
 export function readLineHeader(cursor: DwarfCursor, strings: DebugStrings): LineHeader | null {
   const offset = cursor.at;
@@ -107,7 +111,10 @@ function readBody(
   };
 }
 
-/** Before version 5: strings, each list ended by an empty one; folder 0 is not written, and files count from 1. */
+/**
+ * Before version 5: strings, each list ended by an empty one; folder 0 is not
+ * written, and files count from 1.
+ */
 function readOldLists(cursor: DwarfCursor): { folders: string[]; files: LineFile[] } {
   const folders = [''];
   for (;;) {

@@ -23,16 +23,16 @@ import { type LineHeader, readOldFile } from './line-header.ts';
 import { type LineRows, ROW_ENDS_SEQUENCE, ROW_IS_STATEMENT } from './line-rows.ts';
 
 /**
- * Rows of a file: more than any program has (Chromium some 10^8). A byte of a program can be a row of seventeen, and a compressed
- * section can be a thousand times as long as the file.
+ * Rows of a file: more than any program has (Chromium some 10^8). A byte of a program can be a row of
+ * seventeen, and a compressed section can be a thousand times as long as the file.
  */
 const MOST_ROWS = 1 << 27;
 /** Larger operands are damage: no program is that large. */
 const MOST_ADVANCE = 2 ** 48;
 
 /**
- * Runs the program of a unit. `fileOf` gives the number of a header's file among all. Returns false where the program is damaged:
- * rows before are kept, and their last sequence is ended where it stood.
+ * Runs the program of a unit. `fileOf` gives the number of a header's file among all. Returns false where the
+ * program is damaged: rows before are kept, and their last sequence is ended where it stood.
  */
 export function runLineProgram(
   cursor: DwarfCursor,

@@ -1,4 +1,7 @@
-/** Line tables against readelf of binutils, on what gcc writes; and made by hand for what gcc of this machine does not write. */
+/**
+ * Line tables against readelf of binutils, on what gcc writes; and made by hand for what gcc
+ * of this machine does not write.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -31,7 +34,10 @@ async function linesOf(path: string): Promise<{ table: LineTable; damage: number
   return { table, damage: elf.damage.total };
 }
 
-/** `file line address statement` for each row, '-' for the line behind the last; sequences in the order of their addresses. */
+/**
+ * `file line address statement` for each row, '-' for the line behind the last; sequences in
+ * the order of their addresses.
+ */
 function ours(table: LineTable): string[] {
   const rows: string[] = [];
   for (let sequence = 0; sequence < table.sequenceCount; sequence++)

@@ -15,9 +15,9 @@ const MOST_NAMES = 1 << 24;
 const isLeftOut = (start: number): boolean => start === 0 || start === -1 || start === -2;
 
 /**
- * Which source line each address belongs to: the line tables of all units, sequence by sequence in the order of their addresses.
- * A row is valid up to the address of the next; several rows may have one address (the last of them has the instruction there).
- * Addresses are those of the ELF file, signed.
+ * Which source line each address belongs to: the line tables of all units, sequence by sequence in the order
+ * of their addresses. A row is valid up to the address of the next; several rows may have one address (the
+ * last of them has the instruction there). Addresses are those of the ELF file, signed.
  */
 export class LineTable {
   readonly #rows: LineRows;
@@ -51,7 +51,10 @@ export class LineTable {
     return this.#files.path(file);
   }
 
-  /** The first row of a sequence (in the order of addresses). The rows behind it are its own up to one that `isEnd`. */
+  /**
+   * The first row of a sequence (in the order of addresses). The rows behind it are its
+   * own up to one that `isEnd`.
+   */
   sequenceStart(sequence: number): number {
     return this.#starts[sequence]!;
   }
@@ -79,7 +82,9 @@ export class LineTable {
     return (this.#rows.flags[row]! & ROW_ENDS_SEQUENCE) !== 0;
   }
 
-  /** The first of the rows with a row's address: at the beginning of a function that is the line of its name. */
+  /**
+   * The first of the rows with a row's address: at the beginning of a function that is the line of its name.
+   */
   firstAt(row: number): number {
     let first = row;
     while (first > 0 && !this.isEnd(first - 1) && this.address(first - 1) === this.address(row)) first--;
@@ -110,8 +115,8 @@ export class LineTable {
 }
 
 /**
- * The line tables of a file with debug information (`.debug_line` of DWARF 2 to 5, compressed or not), or null where it has none.
- * Units that are damaged are counted in `elf.damage` and left out from there on.
+ * The line tables of a file with debug information (`.debug_line` of DWARF 2 to 5, compressed or not), or
+ * null where it has none. Units that are damaged are counted in `elf.damage` and left out from there on.
  */
 export async function readLines(elf: ElfFile): Promise<LineTable | null> {
   const section = await readDebugSection(elf, '.debug_line');

@@ -91,7 +91,10 @@ const OFFSETS: ReadonlySet<number> = new Set([
   DW_FORM_GNU_STRP_ALT,
 ]);
 
-/** Goes behind a value (DWARF 5, section 7.5.5). Of a form that is not known the size is not either: the cursor is damaged then. */
+/**
+ * Goes behind a value (DWARF 5, section 7.5.5). Of a form that is not known the size is not
+ * either: the cursor is damaged then.
+ */
 export function skipForm(cursor: DwarfCursor, form: number, format: UnitFormat): void {
   const fixed = FIXED_SIZES.get(form);
   if (fixed !== undefined) cursor.skip(fixed);

@@ -39,7 +39,9 @@ export class SourceFiles {
   }
 }
 
-/** `name` as seen from `folder`, without `.` and `..` where that can be told: the same file then has one name. */
+/**
+ * `name` as seen from `folder`, without `.` and `..` where that can be told: the same file then has one name.
+ */
 export function joinPath(folder: string, name: string): string {
   const whole = name.startsWith('/') || folder === '' ? name : name === '' ? folder : `${folder}/${name}`;
   if (!whole.includes('/.') && !whole.startsWith('./') && !whole.includes('//')) return whole;

@@ -29,8 +29,9 @@ const FREE_BYTES = 1 << 20;
 const MOST_READINGS = 16;
 
 /**
- * The folders that units were compiled in, by where their line tables begin in `.debug_line`: before version 5 a table does not
- * have its own. Only the first entry of each unit is read, of `.debug_info` and `.debug_abbrev`.
+ * The folders that units were compiled in, by where their line tables begin in `.debug_line`: before
+ * version 5 a table does not have its own. Only the first entry of each unit is read, of
+ * `.debug_info` and `.debug_abbrev`.
  */
 export function readUnitFolders(
   info: Uint8Array<ArrayBuffer>,
@@ -58,7 +59,10 @@ export function readUnitFolders(
   return folders;
 }
 
-/** Bytes of declarations that were read. Version, then (5) type, address size and offset of abbreviations, or (2 to 4) that offset and address size; then entries. */
+/**
+ * Bytes of declarations that were read. Version, then (5) type, address size and offset of abbreviations, or
+ * (2 to 4) that offset and address size; then entries.
+ */
 function readUnit(
   cursor: DwarfCursor,
   { is64 }: InitialLength,

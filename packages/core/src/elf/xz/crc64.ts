@@ -1,5 +1,6 @@
 /**
- * CRC-64 as in XZ (ECMA-182 polynomial, reflected: 0xc96c5795_d7870f42, start and end inverted), in halves of 32 bits.
+ * CRC-64 as in XZ (ECMA-182 polynomial, reflected: 0xc96c5795_d7870f42, start and end
+ * inverted), in halves of 32 bits.
  */
 const TABLE_LO: Uint32Array = new Uint32Array(256);
 const TABLE_HI: Uint32Array = new Uint32Array(256);

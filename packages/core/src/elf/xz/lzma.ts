@@ -1,8 +1,8 @@
 import { FormatError } from '../../base/index.ts';
 
 /**
- * The LZMA decoder proper: a range decoder that feeds a model of literals, matches and repeated distances (as LZMA2 chunks
- * use it, so without an end marker). The output is its own dictionary.
+ * The LZMA decoder proper: a range decoder that feeds a model of literals, matches and repeated distances (as
+ * LZMA2 chunks use it, so without an end marker). The output is its own dictionary.
  *
  *     bit "is match" 0 -> literal
  *                    1 -> bit "is repeat" 0 -> length, distance
@@ -23,7 +23,8 @@ const PROBABILITY_BITS = 11;
 const ADAPT_SHIFT = 5;
 const RANGE_MINIMUM = 0x100_0000;
 
-// Layout of a length model: choice, choice2, then trees of 3 bits per position state (low, mid) and one of 8 bits.
+// Layout of a length model: choice, choice2, then trees of 3 bits per position state
+// (low, mid) and one of 8 bits.
 const LENGTH_LOW = 2;
 const LENGTH_MID = LENGTH_LOW + MAX_POS_STATES * 8;
 const LENGTH_HIGH = LENGTH_MID + MAX_POS_STATES * 8;
@@ -93,7 +94,10 @@ export class LzmaDecoder {
     this.output = bigger;
   }
 
-  /** Decodes `size` bytes from one chunk's compressed bytes, which must come out exactly. `offset` is for messages. */
+  /**
+   * Decodes `size` bytes from one chunk's compressed bytes, which must come out
+   * exactly. `offset` is for messages.
+   */
   decodeChunk(input: Uint8Array, size: number, offset: number): void {
     this.reserve(size);
     this.input = input;
@@ -107,7 +111,8 @@ export class LzmaDecoder {
     while (this.length < end) {
       if (!this.decodeSymbol(end))
         throw new FormatError('ERR_XZ_DATA', offset, 'a match inside the output', 'one outside');
-      // Reading past the end gives zeros, so damage shows here at the latest and costs no more than the chunk.
+      // Reading past the end gives zeros, so damage shows here at the latest and costs
+      // no more than the chunk.
       if (this.at > input.length)
         throw new FormatError('ERR_XZ_DATA', offset, `${size} bytes from the chunk`, 'its end');
     }

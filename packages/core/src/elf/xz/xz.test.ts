@@ -66,7 +66,8 @@ test('every change of a bit is noticed', () => {
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const changed = bytes.slice();
     changed[bit >> 3]! ^= 1 << (bit & 7);
-    // The size of the dictionary (after filter id and size of properties) does not matter to us but is under a checksum.
+    // The size of the dictionary (after filter id and size of properties) does not matter to
+    // us but is under a checksum.
     assert.throws(() => decompressXz(changed, LIMIT), FormatError, `bit ${bit}`);
   }
 });

@@ -21,7 +21,10 @@ const CHECK_CRC64 = 4;
 /** Bytes of a check by its type (section 2.1.1.2). */
 const CHECK_SIZES = Uint8Array.of(0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64);
 
-/** The decompressed bytes, at most `maxBytes` of them. Throws FormatError; checks CRC-32 and CRC-64 where the file has them. */
+/**
+ * The decompressed bytes, at most `maxBytes` of them. Throws FormatError; checks CRC-32 and
+ * CRC-64 where the file has them.
+ */
 export function decompressXz(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): Uint8Array<ArrayBuffer> {
   const reader = new Reader(bytes);
   if (bytes.length < STREAM_HEADER_SIZE + FOOTER_SIZE || MAGIC.some((byte, at) => bytes[at] !== byte))

@@ -1,7 +1,12 @@
-/** DEFLATE inside zlib (RFC 1950, RFC 1951), as in compressed debug sections, by the host's own decompressor. */
+/**
+ * DEFLATE inside zlib (RFC 1950, RFC 1951), as in compressed debug sections, by the host's own decompressor.
+ */
 import { FormatError } from '../../base/index.ts';
 
-/** What is fed at a time: what a hostile stream makes of it before anybody looks at the size is at most a thousand times more. */
+/**
+ * What is fed at a time: what a hostile stream makes of it before anybody looks at the size is
+ * at most a thousand times more.
+ */
 const PIECE_BYTES = 16 << 10;
 
 /** The decompressed bytes, which must be exactly `sizeBytes`. Rejects with FormatError. */

@@ -1,12 +1,12 @@
 /**
- * Facts of the Firefox Profiler's "processed profile" format (firefox-devtools/profiler: src/types/profile.ts,
- * src/profile-logic/processed-profile-versioning.ts). Imports nothing but types.
+ * Facts of the Firefox Profiler's "processed profile" format (firefox-devtools/profiler:
+ * src/types/profile.ts, src/profile-logic/processed-profile-versioning.ts). Imports nothing but types.
  */
 import type { Family } from '../stacks/frame-labels.ts';
 
 /**
- * The oldest version in which all threads share one set of tables (60) and sources have ids (61): our tables as they are.
- * The profiler upgrades older versions when it loads them, and refuses newer ones than it knows.
+ * The oldest version in which all threads share one set of tables (60) and sources have ids (61): our tables
+ * as they are. The profiler upgrades older versions when it loads them, and refuses newer ones than it knows.
  */
 export const PROCESSED_VERSION = 61;
 

@@ -8,8 +8,9 @@ import { SharedTables } from './shared-tables.ts';
 import { cpuUnit, ThreadList } from './threads.ts';
 
 /**
- * A profile for profiler.firefox.com ("processed profile" JSON). Every sample with its time, losses as markers on the timeline
- * and in the profile's information panel, V8's tiers as subcategories, build ids for later symbolication.
+ * A profile for profiler.firefox.com ("processed profile" JSON). Every sample with its time, losses
+ * as markers on the timeline and in the profile's information panel, V8's tiers as subcategories,
+ * build ids for later symbolication.
  */
 export function* writeFirefox(
   profile: Profile,

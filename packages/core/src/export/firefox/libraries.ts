@@ -23,8 +23,8 @@ export function libraryOf(binary: Binary, arch: string | null): Library {
 }
 
 /**
- * Breakpad's identifier of an ELF file: the first 16 bytes of the build id read as a little-endian GUID, upper case, and an
- * age of 0.
+ * Breakpad's identifier of an ELF file: the first 16 bytes of the build id read as a little-endian
+ * GUID, upper case, and an age of 0.
  *
  *   build id    d3e4c2a1 b8f6 1234 9abc def012345678 …
  *   breakpad id A1C2E4D3 F6B8 3412 9ABC DEF012345678 0

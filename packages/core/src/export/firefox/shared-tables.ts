@@ -41,8 +41,9 @@ interface Func {
 }
 
 /**
- * `profile.shared`: stacks, frames, functions, native symbols, resources, sources and strings of all threads. Stacks and frames
- * are our own rows; functions are symbols, and one per address where there is no symbol (of JIT code: one per process).
+ * `profile.shared`: stacks, frames, functions, native symbols, resources, sources and strings of all
+ * threads. Stacks and frames are our own rows; functions are symbols, and one per address where there is no
+ * symbol (of JIT code: one per process).
  */
 export class SharedTables {
   readonly strings = new Map<string, number>();
@@ -259,8 +260,9 @@ function numberOrNull(out: ByteWriter, value: number | null | undefined): void {
 }
 
 /**
- * Addresses as JSON can hold them, exactly: the kernel's and JIT code's are absolute and beyond 2^53, so in a binary with such an
- * address all are counted from its lowest one, rounded down to 1 MiB. What is still too far away has none.
+ * Addresses as JSON can hold them, exactly: the kernel's and JIT code's are absolute and beyond 2^53,
+ * so in a binary with such an address all are counted from its lowest one, rounded down to 1 MiB. What
+ * is still too far away has none.
  */
 function relativeAddresses(profile: Profile): Float64Array {
   const { frames, binaries } = profile;

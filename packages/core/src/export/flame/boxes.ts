@@ -8,7 +8,8 @@ export interface BoxColumns {
 }
 
 /**
- * What follows from them. A box's width is its callees' (heaviest first), then its hidden callees', then its own:
+ * What follows from them. A box's width is its callees' (heaviest first), then its
+ * hidden callees', then its own:
  *
  *     ┌──────┬───┬┄┄┄┄┐
  *     │  b   │ c ┊    ┊            c's end is d
@@ -68,8 +69,8 @@ export function totals(
 }
 
 /**
- * Calls back with the edges of each box to be drawn when `zoom` fills the width: its callers, then it, then its callees that cover
- * at least one pixel that no box of their depth covers yet.
+ * Calls back with the edges of each box to be drawn when `zoom` fills the width: its callers, then it, then
+ * its callees that cover at least one pixel that no box of their depth covers yet.
  */
 export function visitBoxes(
   layout: BoxLayout,

@@ -1,4 +1,6 @@
-/** Text that fits its box, in columns of a monospaced font. Pure: shared by the still picture and the page. */
+/**
+ * Text that fits its box, in columns of a monospaced font. Pure: shared by the still picture and the page.
+ */
 
 /** Space between a box's edge and its text. */
 export const TEXT_INSET = 4;
@@ -33,7 +35,10 @@ export function cut(text: string, columns: number): string {
   return text;
 }
 
-/** Text in lines of at most `columns` columns, broken between words; the last line is cut where there would be more. */
+/**
+ * Text in lines of at most `columns` columns, broken between words; the last line is
+ * cut where there would be more.
+ */
 export function wrapWords(text: string, columns: number, maxLines: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -58,12 +63,18 @@ function columnsOf(text: string): number {
   return columns;
 }
 
-/** East Asian scripts and pictures take two columns; a rough cut is enough, for a text that is too short does no harm. */
+/**
+ * East Asian scripts and pictures take two columns; a rough cut is enough, for a text
+ * that is too short does no harm.
+ */
 function columnsOfChar(char: string): number {
   return char.charCodeAt(0) >= 0x1100 ? 2 : 1;
 }
 
-/** Names as they can be shown: control characters as pictures, nothing that changes the direction or breaks the text. */
+/**
+ * Names as they can be shown: control characters as pictures, nothing that changes the
+ * direction or breaks the text.
+ */
 export function visibleText(text: string): string {
   return text
     .replace(/[\u0000-\u001f]/g, (char) => String.fromCharCode(0x2400 + char.charCodeAt(0)))

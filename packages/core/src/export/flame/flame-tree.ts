@@ -26,7 +26,8 @@ export interface FlameLabel {
 }
 
 /**
- * Boxes in the order in which they are drawn, callers first (pre-order), heaviest callee first. Row 0 is everything.
+ * Boxes in the order in which they are drawn, callers first (pre-order), heaviest
+ * callee first. Row 0 is everything.
  *
  *   0 all ── 1 node ─┬─ 2 main ── 3 fib
  *                    └─ 4 gc

@@ -3,7 +3,10 @@
 export const ROW = 18;
 export const FONT = 12;
 
-/** Width of a column in the usual monospaced fonts (DejaVu, Liberation, Menlo: 0.602 em). The page measures its own. */
+/**
+ * Width of a column in the usual monospaced fonts (DejaVu, Liberation, Menlo: 0.602
+ * em). The page measures its own.
+ */
 export const COLUMN = 7.23;
 
 /** Baseline of a box's text below its top. */
@@ -19,7 +22,10 @@ export function boxPath(left: number, right: number, top: number): string {
   return `M${x} ${top}h${width > 2 ? width - 1 : Math.max(1, width)}v${ROW - 1}H${x}z`;
 }
 
-/** The strip beside the callees of a box whose row begins at `top`, on the side of that box; empty where it has no width. */
+/**
+ * The strip beside the callees of a box whose row begins at `top`, on the side of that
+ * box; empty where it has no width.
+ */
 export function stripPath(left: number, right: number, top: number, isIcicle: boolean): string {
   const x = Math.round(left);
   const width = Math.round(right) - x - 1;

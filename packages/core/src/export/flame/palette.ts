@@ -24,7 +24,10 @@ export const FAMILY_WORDS: Readonly<Record<Family, string>> = {
 /** Shades per family, so that neighbours of one family stay apart. */
 export const TONES = 3;
 
-/** Hue, then saturation and lightness on a light page and on a dark one. Text keeps a contrast above 4.5 on all of them. */
+/**
+ * Hue, then saturation and lightness on a light page and on a dark one. Text keeps a
+ * contrast above 4.5 on all of them.
+ */
 const COLOURS: Readonly<Record<Family, { hue: number; light: [number, number]; dark: [number, number] }>> = {
   process: { hue: 220, light: [18, 85], dark: [12, 31] },
   kernel: { hue: 8, light: [86, 79], dark: [44, 38] },

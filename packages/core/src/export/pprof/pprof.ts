@@ -51,8 +51,9 @@ import { MessageWriter, varint } from './protobuf.ts';
 const MAX_VALUE = Number.MAX_SAFE_INTEGER;
 
 /**
- * pprof's `profile.proto`, in a gzip envelope where `options.compress` is given. Two values per sample, samples/count and the
- * event; equal stacks of one thread and command are one sample. Losses and the command line are comments (`pprof -comments`).
+ * pprof's `profile.proto`, in a gzip envelope where `options.compress` is given. Two values per sample,
+ * samples/count and the event; equal stacks of one thread and command are one sample. Losses and the command
+ * line are comments (`pprof -comments`).
  */
 export async function* writePprof(
   profile: Profile,
@@ -174,7 +175,10 @@ class PprofEncoder {
     return all.out.take();
   }
 
-  /** One per binary, ids in the order of `mappingId`. Ranges are in the binary's own terms, so they start at file offset 0. */
+  /**
+   * One per binary, ids in the order of `mappingId`. Ranges are in the binary's own terms, so
+   * they start at file offset 0.
+   */
   private mappings(): void {
     const { binaries, frames } = this.profile;
     const limitLo = new Uint32Array(binaries.length);
@@ -195,7 +199,8 @@ class PprofEncoder {
       const isAbsolute = kind === 'kernel' || kind === 'module' || kind === 'jit';
       this.inner.clear();
       this.inner.number(MAPPING_ID, binary + 1);
-      // A limit lies beyond the last address. Absolute ranges start at the last one's 4 GiB, so that ranges are plausible.
+      // A limit lies beyond the last address. Absolute ranges start at the last one's 4 GiB, so
+      // that ranges are plausible.
       if (isAbsolute) this.inner.uint64(MAPPING_MEMORY_START, 0, limitHi[binary]!);
       const isLast = limitLo[binary] === 0xffff_ffff;
       this.inner.uint64(MAPPING_MEMORY_LIMIT, isLast ? 0xffff_ffff : limitLo[binary]! + 1, limitHi[binary]!);
@@ -206,7 +211,10 @@ class PprofEncoder {
     }
   }
 
-  /** By convention the first mapping is the main program: the one named like the program, else the first user binary. */
+  /**
+   * By convention the first mapping is the main program: the one named like the program,
+   * else the first user binary.
+   */
   private mappingOrder(): number[] {
     const { binaries } = this.profile;
     const program = programName(this.profile, this.plan.eventIndex);

@@ -1,12 +1,17 @@
 import { ByteWriter } from '../byte-writer.ts';
 
-/** Wire types of protocol buffers (encoding guide, "Message Structure"): the low three bits of a field's tag. */
+/**
+ * Wire types of protocol buffers (encoding guide, "Message Structure"): the low three bits of a field's tag.
+ */
 const WIRE_VARINT = 0;
 const WIRE_BYTES = 2;
 
 const TWO_28 = 0x1000_0000;
 
-/** Fields of a protobuf message, in the order they are written. A zero or empty field is left out, as proto3 does. */
+/**
+ * Fields of a protobuf message, in the order they are written. A zero or empty
+ * field is left out, as proto3 does.
+ */
 export class MessageWriter {
   readonly out = new ByteWriter();
 

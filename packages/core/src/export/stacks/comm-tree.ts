@@ -94,7 +94,10 @@ class Rows {
   }
 }
 
-/** Children of each row, roots first: `list[start[row + 1]] …` are the children of `row`, `list[start[0]] …` the roots. */
+/**
+ * Children of each row, roots first: `list[start[row + 1]] …` are the children of `row`,
+ * `list[start[0]] …` the roots.
+ */
 export interface ChildLists {
   start: Int32Array;
   list: Int32Array;

@@ -55,7 +55,10 @@ export function labelFrames(profile: Profile): FrameLabels {
   return { labels, ofFrame };
 }
 
-/** `Profile.symbols` names a function's own binary; a frame without symbol knows only the one it was mapped from. */
+/**
+ * `Profile.symbols` names a function's own binary; a frame without symbol knows
+ * only the one it was mapped from.
+ */
 function makeLabel(profile: Profile, frame: number): FrameLabel {
   const symbol = profile.frames.symbol.at(frame);
   const mode = profile.frames.mode.at(frame);

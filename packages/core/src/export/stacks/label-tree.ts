@@ -2,7 +2,8 @@ import { TripleTable } from '../../base/index.ts';
 import { Int32Column, NONE, type Profile } from '../../profile/index.ts';
 
 /**
- * The stacks of a profile by function: rows that differ only in the address within a function become one node.
+ * The stacks of a profile by function: rows that differ only in the address
+ * within a function become one node.
  *
  *   main+0x10 ─ parse+0x4  ┐
  *   main+0x22 ─ parse+0x9  ┴─>  main ─ parse

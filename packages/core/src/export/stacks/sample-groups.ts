@@ -49,7 +49,10 @@ export function groupSamples(
   return { order, start, keys };
 }
 
-/** Samples arrive in time order from a sorted recording; a group that is not is sorted here, samples without time first. */
+/**
+ * Samples arrive in time order from a sorted recording; a group that is not is sorted
+ * here, samples without time first.
+ */
 function sortByTime(profile: Profile, order: Int32Array, start: Int32Array): void {
   const time = profile.samples.timeNs.view();
   for (let group = 0; group + 1 < start.length; group++) {

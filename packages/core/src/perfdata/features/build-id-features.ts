@@ -25,8 +25,8 @@ const GUEST_PID = 0;
  *
  *   | type, misc, size | pid | build id: 20 bytes | its size u8, 0 0 0 | path, zeros |
  *
- * perf before 2.6.36 wrote no pid. Its first entry is the kernel, so a path that has lost its first four letters
- * (`nel.kallsyms]`) tells such a section.
+ * perf before 2.6.36 wrote no pid. Its first entry is the kernel, so a path that has lost its first four
+ * letters (`nel.kallsyms]`) tells such a section.
  */
 export const buildIds: FeatureCodec = {
   fields: ['buildIds'],
@@ -86,8 +86,8 @@ function missingPid(misc: number): number {
 }
 
 /**
- * The build id without its padding. Before Linux 5.10 the size was not recorded: then whole words of zeros at the end
- * are padding of a shorter id (md5 has 16 bytes, xxhash 8).
+ * The build id without its padding. Before Linux 5.10 the size was not recorded: then whole words of zeros at
+ * the end are padding of a shorter id (md5 has 16 bytes, xxhash 8).
  */
 function buildIdHex(id: Uint8Array, misc: number, recordedSize: number): string {
   let size = MAX_BUILD_ID_SIZE;
@@ -96,7 +96,10 @@ function buildIdHex(id: Uint8Array, misc: number, recordedSize: number): string 
   return Array.from(id.subarray(0, size), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Add what one HEADER_BUILD_ID record (header included) says, as pipe mode carries them. Damage as in `decodeFeature`. */
+/**
+ * Add what one HEADER_BUILD_ID record (header included) says, as pipe mode carries them.
+ * Damage as in `decodeFeature`.
+ */
 export function decodeBuildIdRecord(
   bytes: Uint8Array,
   littleEndian: boolean,

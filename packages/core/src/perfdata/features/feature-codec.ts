@@ -2,7 +2,10 @@ import type { BodyWriter } from '../../records/index.ts';
 import type { FeatureReader } from './feature-reader.ts';
 import type { FeatureField, PerfDataFeatures } from './perf-data-features.ts';
 
-/** How one feature section is read and written. The fields it fills are named, so that a change can be noticed. */
+/**
+ * How one feature section is read and written. The fields it fills are named, so
+ * that a change can be noticed.
+ */
 export interface FeatureCodec {
   fields: readonly FeatureField[];
   /** Read into `into`; on damage sets `reader.damaged` and keeps what could be read. */

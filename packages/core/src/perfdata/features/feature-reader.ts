@@ -3,8 +3,8 @@ import { toBigInt } from '../../base/index.ts';
 const utf8 = new TextDecoder();
 
 /**
- * Reads the parts of one feature section in order. At the end of the bytes it returns zeros and sets `damaged`, so a
- * decoder checks once per element and keeps what it had. Never reads outside the section.
+ * Reads the parts of one feature section in order. At the end of the bytes it returns zeros and sets
+ * `damaged`, so a decoder checks once per element and keeps what it had. Never reads outside the section.
  */
 export class FeatureReader {
   readonly view: DataView;
@@ -64,7 +64,10 @@ export class FeatureReader {
     return utf8.decode(nul < 0 ? area : area.subarray(0, nul));
   }
 
-  /** A u32 count, then that many elements of at least `leastSize` bytes each. Stops at the first that is not whole. */
+  /**
+   * A u32 count, then that many elements of at least `leastSize` bytes each. Stops at
+   * the first that is not whole.
+   */
   list<T>(leastSize: number, readItem: () => T): T[] {
     return this.items(this.u32(), leastSize, readItem);
   }

@@ -83,9 +83,9 @@ const CODECS: ReadonlyMap<number, FeatureCodec> = new Map([
 ]);
 
 /**
- * Read the section of feature `bit` into `into`: its fields as far as they could be read, and its bytes (kept, not
- * copied). Never throws; what is wrong is counted as `bad-feature` at `fileOffset`. NRCPUS must come before
- * CPU_TOPOLOGY, as it does in every file.
+ * Read the section of feature `bit` into `into`: its fields as far as they could be read, and its bytes
+ * (kept, not copied). Never throws; what is wrong is counted as `bad-feature` at `fileOffset`. NRCPUS must
+ * come before CPU_TOPOLOGY, as it does in every file.
  */
 export function decodeFeature(
   bit: number,
@@ -105,8 +105,9 @@ export function decodeFeature(
 }
 
 /**
- * The bytes of feature `bit`, or null where `features` has neither its fields nor its bytes. Bytes that were read and
- * whose fields were not changed since come back as they were; else the section is made from the fields.
+ * The bytes of feature `bit`, or null where `features` has neither its fields nor its bytes.
+ * Bytes that were read and whose fields were not changed since come back as they were; else the
+ * section is made from the fields.
  */
 export function encodeFeature(
   bit: number,

@@ -1,8 +1,8 @@
 import { type FeatureCodec, writeStrings } from './feature-codec.ts';
 
 /**
- * NRCPUS: two u32. perf writes the present CPUs first and reads them so; its format description has them the other way
- * round.
+ * NRCPUS: two u32. perf writes the present CPUs first and reads them so; its format description
+ * has them the other way round.
  */
 export const cpuCounts: FeatureCodec = {
   fields: ['cpusAvailable', 'cpusOnline'],

@@ -1,8 +1,8 @@
 import type { PerfEventAttr } from '../../records/index.ts';
 
 /**
- * What the feature sections of a perf.data file say about the machine and the recording. A field is there if its
- * section was. 64-bit values are bigint.
+ * What the feature sections of a perf.data file say about the machine and the recording. A field is there if
+ * its section was. 64-bit values are bigint.
  */
 export interface PerfDataFeatures {
   hostname?: string;
@@ -46,8 +46,8 @@ export interface PerfDataFeatures {
   cacheLineSize?: number;
   buildIds?: BuildIdEntry[];
   /**
-   * Every section as its bytes by feature bit, known or not, vendors' bits and TRACING_DATA too. A section whose field
-   * was not changed is written back from here, byte for byte.
+   * Every section as its bytes by feature bit, known or not, vendors' bits and TRACING_DATA too. A section
+   * whose field was not changed is written back from here, byte for byte.
    */
   raw: Map<number, Uint8Array>;
   /** Byte order of `raw`, once something was read. */

@@ -122,7 +122,10 @@ export const caches: FeatureCodec = {
 
 const MEMORY_VERSION = 1n;
 
-/** MEM_TOPOLOGY: version, block size, then per node a bitmap of its memory blocks. The bitmap's size stands twice. */
+/**
+ * MEM_TOPOLOGY: version, block size, then per node a bitmap of its memory blocks.
+ * The bitmap's size stands twice.
+ */
 export const memoryTopology: FeatureCodec = {
   fields: ['memoryTopology'],
   read(reader, into) {

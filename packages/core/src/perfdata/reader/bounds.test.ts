@@ -19,7 +19,8 @@ import { ATTR, recording, round, sample } from '../../test/recordings.ts';
 import { writePerfData } from '../writer/index.ts';
 import { openPerfData, type PerfDataReader, readRecords } from './index.ts';
 
-// What a few bytes may claim, and how much is made of it: memory, time and order stay bounded by the bytes there are.
+// What a few bytes may claim, and how much is made of it: memory, time and order stay
+// bounded by the bytes there are.
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);

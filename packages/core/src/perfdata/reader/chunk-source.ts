@@ -1,6 +1,8 @@
 import type { ByteSource } from '../../base/index.ts';
 
-/** Big enough that a system call per chunk is nothing, small enough that a handful of chunks fit any memory. */
+/**
+ * Big enough that a system call per chunk is nothing, small enough that a handful of chunks fit any memory.
+ */
 const CHUNK_SIZE = 2 << 20;
 
 /** A stretch of the file in memory. Records are parsed in place; a record never spans two chunks. */
@@ -12,7 +14,10 @@ export interface Chunk {
   isDecompressed: boolean;
   /** How many bytes are filled. */
   length: number;
-  /** Who needs the memory: the parser, and each record that waits in the ordering queue. At 0 it is given back. */
+  /**
+   * Who needs the memory: the parser, and each record that waits in the ordering
+   * queue. At 0 it is given back.
+   */
   holders: number;
 }
 
@@ -24,11 +29,15 @@ export function fileOffsetOf(chunk: Chunk, start: number): number {
 /** Gives the bytes of the data section in order, chunk by chunk, from a file or a stream. */
 export interface ChunkSource {
   /**
-   * The next chunk: `carry` (the unparsed end of the chunk before), then at least one byte more, and so many that there
-   * are `needed` in all. Fewer only where the data ends; null where there is nothing to add to the carry.
+   * The next chunk: `carry` (the unparsed end of the chunk before), then at least one byte more, and
+   * so many that there are `needed` in all. Fewer only where the data ends; null where there is
+   * nothing to add to the carry.
    */
   next(carry: Uint8Array<ArrayBuffer>, needed: number): Promise<Chunk | null>;
-  /** Leave out the next `count` bytes (AUX data), which follow the last chunk given. Returns how many there were. */
+  /**
+   * Leave out the next `count` bytes (AUX data), which follow the last chunk given.
+   * Returns how many there were.
+   */
   skip(count: number): Promise<number>;
   /** No more is wanted: a stream that has not ended is let go. */
   close(): Promise<void>;
@@ -41,7 +50,9 @@ export interface ChunkSource {
 
 /** Most memory that waits to be used again. */
 const MAX_FREE_BYTES = 32 << 20;
-/** Sizes of buffers are rounded up to an eighth of a power of two, and to this, so that they fit another time. */
+/**
+ * Sizes of buffers are rounded up to an eighth of a power of two, and to this, so that they fit another time.
+ */
 const MIN_STEP = 256;
 
 /** Keeps a few chunk buffers so that reading 2 GB allocates no more than reading 20 MB. */
@@ -49,7 +60,9 @@ export class ChunkPool {
   private readonly free = new Map<number, ArrayBuffer[]>();
   private freeBytes = 0;
 
-  /** A chunk that can hold `size` bytes, and little more: what waits to be ordered is counted by its memory. */
+  /**
+   * A chunk that can hold `size` bytes, and little more: what waits to be ordered is counted by its memory.
+   */
   make(size: number, fileOffset: number): Chunk {
     const rounded = roundedSize(size);
     const reused = this.free.get(rounded)?.pop();
@@ -91,7 +104,10 @@ export interface FileChunkOptions {
   sideBySide?: number;
 }
 
-/** Chunks of `[from, to)` of a file that can be read at any offset. The next chunk is read while this one is used. */
+/**
+ * Chunks of `[from, to)` of a file that can be read at any offset. The next chunk
+ * is read while this one is used.
+ */
 export function fileChunks(
   source: ByteSource,
   from: number,
@@ -203,8 +219,8 @@ export function streamChunks(
       await stream.return?.();
     },
     async next(carry, needed) {
-      // What a pipe gives is small (64 KiB, or a byte): take what is there rather than wait for more, so that live data
-      // shows at once - but wait for a whole record, so that no part of it is carried twice.
+      // What a pipe gives is small (64 KiB, or a byte): take what is there rather than wait for more, so that
+      // live data shows at once - but wait for a whole record, so that no part of it is carried twice.
       const taken: Uint8Array[] = [];
       let filled = carry.length;
       do {

@@ -5,7 +5,8 @@ import { memorySource } from '../../base/index.ts';
 import { collectStats } from '../../query/index.ts';
 import { openPerfData } from './index.ts';
 
-// Real recordings of perf 3.2 to 6.12, simpleperf and others, with the figures that `perf script` prints for them.
+// Real recordings of perf 3.2 to 6.12, simpleperf and others, with the figures that
+// `perf script` prints for them.
 const CORPUS = new URL('../../../../../../shared/corpus/', import.meta.url);
 const EXPECTED = new URL('perfdata/expected.json', CORPUS);
 
@@ -19,7 +20,10 @@ interface Expected {
   per_event?: Record<string, number>;
 }
 
-/** Its figures are of what perf makes out of the trace by itself; the command line's tests of --itrace have them. */
+/**
+ * Its figures are of what perf makes out of the trace by itself; the command
+ * line's tests of --itrace have them.
+ */
 const WITH_TRACE = 'perfdata/quipper/perf.data.intel_pt-4.14';
 
 function seconds(timeNs: string | null): string | null {

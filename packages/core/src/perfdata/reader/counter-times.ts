@@ -12,7 +12,9 @@ const BOTH_TIMES = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNI
 /** Instances of events, one per CPU or thread, that are followed. */
 const MAX_INSTANCES = 1 << 16;
 
-/** How long counters that samples read had been wanted, and how long they counted, at the last sample of each. */
+/**
+ * How long counters that samples read had been wanted, and how long they counted, at the last sample of each.
+ */
 export class CounterTimes {
   private readonly idleNs = new Map<RecordedEvent, Map<string, number>>();
   private instances = 0;

@@ -12,7 +12,10 @@ import { directorySource, openPerfData, type RecordingFile, readRecords } from '
 const layout = new SampleLayout(ATTR);
 const START = 1_000_000n;
 
-/** As `perf record --threads`: a header with all that is known at the start, and the records of each CPU in a file. */
+/**
+ * As `perf record --threads`: a header with all that is known at the start, and the
+ * records of each CPU in a file.
+ */
 function directory(
   cpus: number,
   samplesEach: number,

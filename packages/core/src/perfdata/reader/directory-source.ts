@@ -44,10 +44,10 @@ export function isDirectorySource(source: ByteSource): source is DirectorySource
 }
 
 /**
- * The directory that `perf record --threads` makes, as one source for `openPerfData`: `data` has the header, `data.0`, `data.1`,
- * ... the records of a ring each. Files of other names are left aside, so that all files of a directory can be given as a
- * browser has them: `directorySource([...input.files].map((file) => ({ name: file.name, bytes: file })))`.
- * Throws ERR_NO_HEADER_FILE without `data`, ERR_INPUT for streams.
+ * The directory that `perf record --threads` makes, as one source for `openPerfData`: `data` has the header,
+ * `data.0`, `data.1`, ... the records of a ring each. Files of other names are left aside, so that all files
+ * of a directory can be given as a browser has them: `directorySource([...input.files].map((file) => ({ name:
+ * file.name, bytes: file })))`. Throws ERR_NO_HEADER_FILE without `data`, ERR_INPUT for streams.
  */
 export function directorySource(
   files: Iterable<RecordingFile>,

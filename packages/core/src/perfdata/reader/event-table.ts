@@ -16,7 +16,10 @@ export interface RecordedEvent {
   layout: SampleLayout;
 }
 
-/** Whether samples have the user's stack and registers, and no call chain of user code: callers come by unwinding only. */
+/**
+ * Whether samples have the user's stack and registers, and no call chain of user code:
+ * callers come by unwinding only.
+ */
 export function hasRawUserStacks({ attr, layout }: RecordedEvent): boolean {
   const has = (bits: number) => (layout.sampleType & bits) !== 0;
   const hasChain = has(PERF_SAMPLE_CALLCHAIN) && attr.flags.excludeCallchainUser === 0;
@@ -70,8 +73,8 @@ export class EventTable {
   }
 
   /**
-   * The event a record belongs to. Without ids in the records (old files, one event) that is the first event; null where
-   * the record's id is not known.
+   * The event a record belongs to. Without ids in the records (old files, one event) that is the first event;
+   * null where the record's id is not known.
    */
   eventOf(view: DataView, start: number, end: number, type: number, le: boolean): RecordedEvent | null {
     const first = this.events[0];
@@ -100,7 +103,10 @@ export class EventTable {
   }
 }
 
-/** All attrs of a file agree on where the id stands (PERF_SAMPLE_IDENTIFIER exists for that), so any layout tells. */
+/**
+ * All attrs of a file agree on where the id stands (PERF_SAMPLE_IDENTIFIER exists
+ * for that), so any layout tells.
+ */
 function idOffset(layout: SampleLayout, start: number, end: number, type: number): number {
   if (type === PERF_RECORD_SAMPLE) return layout.idFromStart < 0 ? -1 : start + layout.idFromStart;
   return layout.idFromEnd < 0 ? -1 : end - layout.idFromEnd;

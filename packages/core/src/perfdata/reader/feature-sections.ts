@@ -5,14 +5,14 @@ import type { FeatureSection } from './file-header.ts';
 import { withoutOverlaps } from './sections.ts';
 
 /**
- * Most bytes of all sections together, tracing data apart; they stay in memory. The largest real ones are the index of
- * hardware trace (16 bytes a piece), build ids and BPF programs: some megabytes.
+ * Most bytes of all sections together, tracing data apart; they stay in memory. The largest real ones are the
+ * index of hardware trace (16 bytes a piece), build ids and BPF programs: some megabytes.
  */
 const MAX_FEATURE_BYTES = 128 << 20;
 
 /**
- * Read the sections that share no bytes with another, as many as fit in memory, in order of their bits. The rest is counted
- * where the table names it.
+ * Read the sections that share no bytes with another, as many as fit in memory, in order of their bits. The
+ * rest is counted where the table names it.
  */
 export async function readFeatureSections(
   source: ByteSource,

@@ -199,7 +199,8 @@ async function readAttrs(
       size: readU64(view, at + entrySize - 8, littleEndian),
     });
   }
-  // Each byte of the file is an id of one event at most, so there are never more ids than bytes to make them of.
+  // Each byte of the file is an id of one event at most, so there are never more ids
+  // than bytes to make them of.
   for (const ids of withoutOverlaps(idSections, ({ offset }) => damage.add('ids-overlap', offset)))
     ids.attr.ids = await readIds(source, ids, littleEndian, damage);
   return attrs;

@@ -9,8 +9,8 @@ import { openPerfData } from './index.ts';
 const MIB = 1 << 20;
 
 /**
- * A file of more than 2 GB that nobody stores: header and attrs of a real one, then one megabyte of records again and
- * again. Most of it is in records of a type that is not known, the largest there can be.
+ * A file of more than 2 GB that nobody stores: header and attrs of a real one, then one megabyte of records
+ * again and again. Most of it is in records of a type that is not known, the largest there can be.
  */
 function largeSource(repeats: number): { source: ByteSource; perRepeat: number } {
   const filler: PerfRecord = {
@@ -67,7 +67,8 @@ test('a file beyond 2 GB streams in bounded memory', async () => {
   });
   assert.equal(stats.samples, 2300 * perRepeat);
   assert.equal(stats.records['unknown(99)'], 2300 * perRepeat);
-  // Without FINISHED_ROUND everything could wait for its turn: the queue's limit (256 MiB) and a few chunks bound it.
+  // Without FINISHED_ROUND everything could wait for its turn: the queue's limit (256
+  // MiB) and a few chunks bound it.
   assert.ok(peakBytes < 420 * MIB, `${(peakBytes / MIB).toFixed(0)} MiB`);
 });
 

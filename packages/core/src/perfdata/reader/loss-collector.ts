@@ -65,8 +65,9 @@ function slotOf(cpu: number): number {
 /**
  * Turns the records that speak of loss into ledger entries. Fed with every record of a scan, in order.
  *
- * Where the kernel keeps a count of lost samples (PERF_FORMAT_LOST, since Linux 6.0), recorders read it at the end and write
- * it down as LOST_SAMPLES. It counts again what the LOST records told on the way, so it is no entry of its own:
+ * Where the kernel keeps a count of lost samples (PERF_FORMAT_LOST, since Linux 6.0), recorders read it
+ * at the end and write it down as LOST_SAMPLES. It counts again what the LOST records told on the way,
+ * so it is no entry of its own:
  *
  *     LOST 20   LOST 17   (lost 3, and no record after them to tell)   LOST_SAMPLES 40
  *     entry 20  entry 17                                               entry 3: what the records did not tell
@@ -196,7 +197,10 @@ export class LossCollector {
     else this.throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
   }
 
-  /** An entry that the recorder wrote as it is. One that is not understood is not passed over: then the count is all there is. */
+  /**
+   * An entry that the recorder wrote as it is. One that is not understood is not passed over:
+   * then the count is all there is.
+   */
   private writtenEntry({ lost, tail }: LostSamplesRecord, event: RecordedEvent | null): void {
     const entry = decodeLossEntry(tail);
     this.ledger.add(entry ?? { kind: 'lost-samples', event: event?.name ?? null, count: lost, exact: false });
@@ -276,7 +280,10 @@ export class LossCollector {
     });
   }
 
-  /** Samples lost of an event: what the kernel counted for it, else what its ring reported; and what its format lost. */
+  /**
+   * Samples lost of an event: what the kernel counted for it, else what its ring
+   * reported; and what its format lost.
+   */
   lostOf(event: RecordedEvent): bigint {
     const inRings = this.lostSamplesByEvent.get(event) ?? this.lostByEvent.get(event) ?? 0n;
     return inRings + (this.writtenByEvent.get(event) ?? 0n);

@@ -18,7 +18,10 @@ export interface MissingRing {
   cpu: number | null;
 }
 
-/** Finds out which files of a directory are missing: those between others, and those that ID_INDEX records name. */
+/**
+ * Finds out which files of a directory are missing: those between others, and
+ * those that ID_INDEX records name.
+ */
 export class MissingFiles {
   private readonly source: DirectorySource;
   private readonly cpuOfRing = new Map<number, number | null>();

@@ -11,22 +11,25 @@ const NO_CHUNK: Chunk = {
   holders: 0,
 };
 
-/** What a chunk costs besides its bytes: the objects around them. Matters where records come in tiny pieces. */
+/**
+ * What a chunk costs besides its bytes: the objects around them. Matters where records come in tiny pieces.
+ */
 const CHUNK_OVERHEAD = 512;
 
 /** Receives records one by one; `view` and the offsets are borrowed until the call returns. */
 export type DeliverRecord = (chunk: Chunk, start: number) => void;
 
 /**
- * Puts records in order of time. Rings are written one after the other, so a file is ordered only within each ring's
- * stretch. A FINISHED_ROUND record says that all rings have been emptied once; whatever is older than the newest record
- * of the round *before* cannot be overtaken any more:
+ * Puts records in order of time. Rings are written one after the other, so a file is ordered only within each
+ * ring's stretch. A FINISHED_ROUND record says that all rings have been emptied once; whatever is older than
+ * the newest record of the round *before* cannot be overtaken any more:
  *
  *   round 1: cpu0 1 4 7 | cpu1 2 3 9 | FINISHED_ROUND    newest so far 9, nothing is safe yet
  *   round 2: cpu0 8 11  | cpu1 10 12 | FINISHED_ROUND    up to 9 is safe: deliver 1 2 3 4 7 8 9
  *
- * Memory is bounded: beyond `limitBytes` (of chunks held) the older half goes out early; what then comes too late is counted.
- * A chunk is held by those who `retain` it (the parser, while it is in it) and by each of its records that waits.
+ * Memory is bounded: beyond `limitBytes` (of chunks held) the older half goes out early; what then comes
+ * too late is counted. A chunk is held by those who `retain` it (the parser, while it is in it) and by
+ * each of its records that waits.
  */
 export class OrderQueue {
   private times = new Float64Array(4096);

@@ -15,8 +15,9 @@ export interface OrderedRecord {
 class Stopped extends Error {}
 
 /**
- * Every record as an owned object, kernel records in order of time. The easy way, some microseconds a record; for
- * millions of samples give `reader.scan` a sink. Reading goes no further than what is asked for (and one chunk).
+ * Every record as an owned object, kernel records in order of time. The easy way, some
+ * microseconds a record; for millions of samples give `reader.scan` a sink. Reading goes no
+ * further than what is asked for (and one chunk).
  */
 export async function* readRecords(
   reader: PerfDataReader,

@@ -51,8 +51,8 @@ import { portableZstd, type ZstdFactory } from './zstd.ts';
 /** Receives every record in order. The view and offsets are borrowed until the call returns. */
 export interface RecordSink {
   /**
-   * `view` holds the record at `[start, end)`; `type` is its type. `fileOffset` is where it stands in the file (of the
-   * compressed record that held it, for compressed ones).
+   * `view` holds the record at `[start, end)`; `type` is its type. `fileOffset` is where it stands in the
+   * file (of the compressed record that held it, for compressed ones).
    */
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void;
 }
@@ -69,7 +69,9 @@ export interface ScanOptions {
   onProgress?: ProgressListener;
   /** Deliver in file order instead of time order. */
   unordered?: boolean;
-  /** Awaited between chunks: what was delivered so far can be dealt with before more comes (back-pressure). */
+  /**
+   * Awaited between chunks: what was delivered so far can be dealt with before more comes (back-pressure).
+   */
   onChunk?: () => Promise<void> | void;
 }
 
@@ -79,8 +81,8 @@ const DEFAULT_ORDER_LIMIT = 256 << 20;
 const MAX_RECORD_TYPES = 4096;
 
 /**
- * A recording that can be read once from front to back. In file mode events and features are known after opening; in
- * pipe mode they arrive among the records.
+ * A recording that can be read once from front to back. In file mode events and features are known after
+ * opening; in pipe mode they arrive among the records.
  */
 export class PerfDataReader {
   readonly isPipe: boolean;
@@ -98,7 +100,9 @@ export class PerfDataReader {
   missingBytes = 0;
   /** Bytes of a last record that is not all there. */
   cutBytes = 0;
-  /** The data ends inside a record, or before what belongs to one; or a stream before its recorder ended it. */
+  /**
+   * The data ends inside a record, or before what belongs to one; or a stream before its recorder ended it.
+   */
   isCut = false;
   /** Of a directory: rings whose files are not there, known after the scan. */
   missingRings: readonly MissingRing[] = [];
@@ -132,7 +136,9 @@ export class PerfDataReader {
     return { lo: this.base.lo, hi: this.base.hi };
   }
 
-  /** Bytes of hardware trace (AUX data) in what was scanned; samples made out of it are not among the records. */
+  /**
+   * Bytes of hardware trace (AUX data) in what was scanned; samples made out of it are not among the records.
+   */
   get auxTraceBytes(): number {
     return (this.splitters ?? []).reduce((sum, { auxTraceBytes }) => sum + auxTraceBytes, 0);
   }
@@ -241,7 +247,8 @@ export class PerfDataReader {
     const size = Math.min(stated === 0 ? 64 : stated, end - at);
     const attr = readAttr(view, at, size, le);
     const ids: number[] = [];
-    // perf up to 6.2 fills attrs of older recordings to its own size, and their stated size stays: no id is 0.
+    // perf up to 6.2 fills attrs of older recordings to its own size, and their
+    // stated size stays: no id is 0.
     for (let pos = at + size; pos + 8 <= end; pos += 8) ids.push(readU64(view, pos, le));
     this.addEvent({ attr, ids: ids.filter((id) => id !== 0), fileOffset });
   }
@@ -310,7 +317,10 @@ function textOf(bytes: Uint8Array): string {
   return utf8.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
 }
 
-/** Open a perf.data file (any offset can be read) or stream (pipe mode). Throws FormatError where it is not one. */
+/**
+ * Open a perf.data file (any offset can be read) or stream (pipe mode). Throws
+ * FormatError where it is not one.
+ */
 export async function openPerfData(input: ByteInput, options: OpenOptions = {}): Promise<PerfDataReader> {
   const bytes = asByteInput(input);
   return Symbol.asyncIterator in bytes ? openStream(bytes, options) : openFile(bytes, options);
@@ -321,7 +331,10 @@ async function openFile(source: ByteSource, options: OpenOptions): Promise<PerfD
   return openWithHeader(directory === null ? source : headerOf(directory), source, directory, options);
 }
 
-/** The first file of a directory, alone: a header of a killed recorder says that data goes on to the end of its file. */
+/**
+ * The first file of a directory, alone: a header of a killed recorder says that data
+ * goes on to the end of its file.
+ */
 function headerOf(directory: DirectorySource): ByteSource {
   const { size } = directory.parts[0]!;
   return {

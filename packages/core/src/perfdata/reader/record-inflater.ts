@@ -5,10 +5,11 @@ import { readU64 } from './file-header.ts';
 import { DecompressedTooLarge, type ZstdFactory, type ZstdStream } from './zstd.ts';
 
 /**
- * How much may be made of the compressed bytes of a recording in all: so many for each byte, and some more for a good start.
- * Zstandard can say 128 KiB of zeros in 4 bytes, so a megabyte of crafted input could keep us busy for a minute. Real
- * recordings stay far below: `perf record -z` of call stacks packs 12 to 1; of whole user stacks of 64 KiB that hardly change
- * (`--call-graph dwarf,65528`, an empty loop), the most we could make it do, 995 to 1, and 1,692 to 1 at level 22.
+ * How much may be made of the compressed bytes of a recording in all: so many for each byte, and some more
+ * for a good start. Zstandard can say 128 KiB of zeros in 4 bytes, so a megabyte of crafted input could keep
+ * us busy for a minute. Real recordings stay far below: `perf record -z` of call stacks packs 12 to 1; of
+ * whole user stacks of 64 KiB that hardly change (`--call-graph dwarf,65528`, an empty loop), the most we
+ * could make it do, 995 to 1, and 1,692 to 1 at level 22.
  */
 const MAX_RATIO = 4096;
 const FREE_BYTES = 64 << 20;
@@ -16,7 +17,10 @@ const FREE_BYTES = 64 << 20;
 /** The size of a record is a u16. */
 const MAX_RECORD_SIZE = 1 << 16;
 
-/** Follows compressed records into their content: one Zstandard stream over all of them, records across their borders. */
+/**
+ * Follows compressed records into their content: one Zstandard stream over all of them,
+ * records across their borders.
+ */
 export class RecordInflater {
   private readonly le: boolean;
   private readonly damage: DamageLog;
@@ -44,8 +48,8 @@ export class RecordInflater {
   }
 
   /**
-   * What a COMPRESSED or COMPRESSED2 record completes: a chunk that begins with a record, or null while there is no whole
-   * one. What the parser leaves of it comes back with `keep`.
+   * What a COMPRESSED or COMPRESSED2 record completes: a chunk that begins with a record, or null while there
+   * is no whole one. What the parser leaves of it comes back with `keep`.
    */
   inflate(chunk: Chunk, start: number, end: number, type: number): Chunk | null {
     if (this.isBroken) return null;
@@ -96,7 +100,8 @@ export class RecordInflater {
       if (this.inflatedBytes > FREE_BYTES + MAX_RATIO * this.packedBytes) throw new DecompressedTooLarge();
       return pieces;
     } catch (error) {
-      // A Zstandard stream cannot be entered again in the middle, so all compressed records after this one are lost.
+      // A Zstandard stream cannot be entered again in the middle, so all compressed records
+      // after this one are lost.
       this.isBroken = true;
       const isTooLarge = error instanceof DecompressedTooLarge;
       this.damage.add(isTooLarge ? 'compressed-too-large' : 'bad-compressed-data', offset);

@@ -1,6 +1,9 @@
 import { RECORD_HEADER_SIZE, RECORD_NAMES } from '../../abi/index.ts';
 
-/** Records are multiples of 8 long, but for some of user space in pipes (BUILD_ID, TRACING_DATA), which are of 4. */
+/**
+ * Records are multiples of 8 long, but for some of user space in pipes (BUILD_ID,
+ * TRACING_DATA), which are of 4.
+ */
 const STEP = 4;
 
 /** Whether a record could start here: a known type, and a possible size. */
@@ -10,9 +13,9 @@ function isPlausible(view: DataView, at: number, le: boolean): boolean {
 }
 
 /**
- * Where the next record may start after damage at `from`: the first place, in steps of 4, where a plausible header stands
- * and the place after that record is plausible too (or lies beyond `length`). Returns `length` rounded down to a step
- * where there is none.
+ * Where the next record may start after damage at `from`: the first place, in steps of 4, where a plausible
+ * header stands and the place after that record is plausible too (or lies beyond `length`). Returns `length`
+ * rounded down to a step where there is none.
  */
 export function findNextRecord(view: DataView, from: number, length: number, le: boolean): number {
   let at = from + STEP;

@@ -22,8 +22,9 @@ export type OnSampleParts = (
 const NO_TID = -1;
 
 /**
- * Samples as perf counts them. A sample record is one sample, unless it carries counter values (PERF_SAMPLE_READ):
- * then it stands for one sample of each counter in it that has moved, with the difference as its period.
+ * Samples as perf counts them. A sample record is one sample, unless it carries counter values
+ * (PERF_SAMPLE_READ): then it stands for one sample of each counter in it that has moved, with
+ * the difference as its period.
  */
 export class SampleStream {
   private readonly fields = new SampleFields();

@@ -5,9 +5,10 @@ export interface Section {
 }
 
 /**
- * The sections that share no byte with another, as many as there can be, in order of place. The others are given to
- * `onOverlap`: no writer lets two sections share bytes, and where they may, a small file could be read a thousand times
- * over. Of two that overlap the one that ends first stays, so that one wrong size does not take all others with it.
+ * The sections that share no byte with another, as many as there can be, in order of place. The others are
+ * given to `onOverlap`: no writer lets two sections share bytes, and where they may, a small file could be
+ * read a thousand times over. Of two that overlap the one that ends first stays, so that one wrong size
+ * does not take all others with it.
  *
  *   a  [==================)     goes
  *   b     [======)              stays

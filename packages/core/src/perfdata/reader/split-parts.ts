@@ -42,8 +42,9 @@ export class SplitPart {
 }
 
 /**
- * Drive all parts to their ends, `each` after every chunk. Records of one part come in their own rounds. Several parts hold a
- * ring each, and no rounds: read on is always the one that is furthest behind, and what no part can be behind of goes out.
+ * Drive all parts to their ends, `each` after every chunk. Records of one part come in their own rounds.
+ * Several parts hold a ring each, and no rounds: read on is always the one that is furthest behind, and what
+ * no part can be behind of goes out.
  *
  *   data.0  1 4 7 ...      newest 7
  *   data.1  2 3 9 ...      newest 9     up to 7 is safe when one more chunk is read: a ring is out of order by little

@@ -46,8 +46,8 @@ export interface DataEnd {
 }
 
 /**
- * Cuts chunks into records: hands kernel records to the ordering queue by their time, follows compressed records into
- * their content, steps over AUX data, and finds its way again after damage.
+ * Cuts chunks into records: hands kernel records to the ordering queue by their time, follows compressed
+ * records into their content, steps over AUX data, and finds its way again after damage.
  */
 export class Splitter {
   private readonly le: boolean;
@@ -90,7 +90,10 @@ export class Splitter {
     this.inflater = new RecordInflater(littleEndian, damage, pool, makeZstd);
   }
 
-  /** Parse all whole records of a chunk; returns a copy of the rest. The chunk is given back when no record waits in it. */
+  /**
+   * Parse all whole records of a chunk; returns a copy of the rest. The chunk is given back
+   * when no record waits in it.
+   */
   parse(chunk: Chunk): Uint8Array<ArrayBuffer> {
     this.queue.retain(chunk);
     try {

@@ -25,14 +25,15 @@ export function isEndMark(type: number | null): boolean {
 }
 
 /**
- * A stream says nowhere how long it is, but a recorder ends it with a mark. True where the mark is missing, so that the stream was
- * cut between two records:
+ * A stream says nowhere how long it is, but a recorder ends it with a mark. True where the mark is missing,
+ * so that the stream was cut between two records:
  *
  *   header  attr  features...  mappings  FINISHED_INIT  records  FINISHED_ROUND  records  FINISHED_ROUND
  *         ^     ^            ^         ^                       ^                        ^
  *
- * A cut right behind a mark cannot be told from a recording that ended there. perf has ended each round with a mark since it
- * writes features into streams. `perf inject` puts the marks before their records: its first round is empty.
+ * A cut right behind a mark cannot be told from a recording that ended there. perf has ended each
+ * round with a mark since it writes features into streams. `perf inject` puts the marks before their
+ * records: its first round is empty.
  */
 export function isStreamCut(
   { lastType, hasEmptyRound }: StreamEnd,

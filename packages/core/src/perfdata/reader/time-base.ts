@@ -1,4 +1,7 @@
-/** Clock value that times of a recording are relative to, so that they stay exact in float64: the first one seen. */
+/**
+ * Clock value that times of a recording are relative to, so that they stay exact
+ * in float64: the first one seen.
+ */
 export class TimeBase {
   lo = 0;
   hi = 0;

@@ -1,6 +1,6 @@
 /**
- * Stable order of `times[0..count)`: fills `order` with indices. Records come as a few ascending runs (one ring after the
- * other), so runs are found first and merged pairwise:
+ * Stable order of `times[0..count)`: fills `order` with indices. Records come as a few ascending runs (one
+ * ring after the other), so runs are found first and merged pairwise:
  *
  *   times   1 4 7 | 2 3 9 | 5 6        3 runs
  *   pass 1  1 2 3 4 7 9 | 5 6

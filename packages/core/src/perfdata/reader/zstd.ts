@@ -8,7 +8,9 @@ export interface ZstdStream {
 
 export type ZstdFactory = () => ZstdStream;
 
-/** Most bytes that one compressed record may give: 64 KiB of crafted input could otherwise claim gigabytes. */
+/**
+ * Most bytes that one compressed record may give: 64 KiB of crafted input could otherwise claim gigabytes.
+ */
 export const MAX_DECOMPRESSED_SIZE = 64 << 20;
 
 export class DecompressedTooLarge extends Error {}
@@ -26,7 +28,8 @@ export function portableZstd(): ZstdStream {
     push(bytes) {
       output = [];
       size = 0;
-      // The decoder may keep a reference to its input until the next call; the input's memory is reused, so copy it.
+      // The decoder may keep a reference to its input until the next call; the input's
+      // memory is reused, so copy it.
       stream.push(bytes.slice());
       return output;
     },

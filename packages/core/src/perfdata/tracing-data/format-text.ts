@@ -1,7 +1,9 @@
 /** One field of a tracepoint's record. */
 export interface TracepointField {
   name: string;
-  /** Its C type as the kernel wrote it, without the name: `unsigned long`, `char[16]`, `__data_loc char[]`. */
+  /**
+   * Its C type as the kernel wrote it, without the name: `unsigned long`, `char[16]`, `__data_loc char[]`.
+   */
   type: string;
   offset: number;
   size: number;
@@ -9,8 +11,8 @@ export interface TracepointField {
   /** Elements of an array of fixed length, else null. */
   arrayLength: number | null;
   /**
-   * Where a string or array of any length is: the field holds `offset | size << 16`, the offset from the record's start
-   * (`data`) or from the field's end (`relative`). Null for a plain field.
+   * Where a string or array of any length is: the field holds `offset | size << 16`, the offset from the
+   * record's start (`data`) or from the field's end (`relative`). Null for a plain field.
    */
   dynamic: 'data' | 'relative' | null;
   /** One of the fields that every tracepoint has. */
@@ -51,7 +53,9 @@ export function parseFormat(system: string, text: string): TracepointFormat | nu
   return format.id >= 0 && format.name !== '' ? format : null;
 }
 
-/** `field:DECLARATION; offset:N; size:N; signed:N;`, cut at the semicolons: no backtracking on hostile lines. */
+/**
+ * `field:DECLARATION; offset:N; size:N; signed:N;`, cut at the semicolons: no backtracking on hostile lines.
+ */
 function parseField(line: string): TracepointField | null {
   const [head = '', ...rest] = line.split(';', 4).map((part) => part.trim());
   if (!head.startsWith('field:') && !head.startsWith('field special:')) return null;

@@ -11,7 +11,8 @@ import { parseFormat, type TracepointFormat } from './format-text.ts';
  *   | u32 count, then per system: name NUL, u32 count, then per event: u64 size  text |
  *   | u32 size  kallsyms | u32 size  printk formats | from version 0.6: u64 size  command names |
  *
- * Numbers are in the byte order that the blob itself states. See trace-cmd.dat.v6(5), which describes its descendant.
+ * Numbers are in the byte order that the blob itself states. See trace-cmd.dat.v6(5),
+ * which describes its descendant.
  */
 export interface TracingParts {
   version: string;
@@ -46,7 +47,9 @@ export const MAX_TRACING_DATA_SIZE = 256 << 20;
 const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Parse a blob. Never throws: what is missing is empty, and counted as `bad-tracing-data` at `fileOffset`. */
+/**
+ * Parse a blob. Never throws: what is missing is empty, and counted as `bad-tracing-data` at `fileOffset`.
+ */
 export function parseTracingData(bytes: Uint8Array, damage: DamageLog, fileOffset = 0): TracingData {
   const data: TracingData = { ...emptyParts(), byId: new Map() };
   const reader = new PartReader(bytes, data);

@@ -1,7 +1,10 @@
 import { BodyWriter, encodeRecord, isSample, type PerfRecord, SampleLayout } from '../../records/index.ts';
 import type { WrittenEvent } from './written-event.ts';
 
-/** A record, or bytes that go in as they are (what follows an AUXTRACE record, or records that are encoded already). */
+/**
+ * A record, or bytes that go in as they are (what follows an AUXTRACE record, or
+ * records that are encoded already).
+ */
 export type RecordOrBytes = PerfRecord | Uint8Array;
 
 /** The layout of a record, by the event it belongs to. */

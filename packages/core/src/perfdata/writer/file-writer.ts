@@ -51,9 +51,9 @@ export function planFile(options: { attrs: readonly WrittenEvent[]; littleEndian
 }
 
 /**
- * What completes a file whose records take `dataSize` bytes: the final `header` (104 bytes, to be written over the
- * first one) and the `tail` (feature table and sections, right after the records). Event descriptions are made from the
- * plan where `features` has none.
+ * What completes a file whose records take `dataSize` bytes: the final `header` (104 bytes, to be written
+ * over the first one) and the `tail` (feature table and sections, right after the records). Event
+ * descriptions are made from the plan where `features` has none.
  */
 export function finishFile(
   plan: FilePlan,

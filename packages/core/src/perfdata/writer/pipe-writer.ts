@@ -27,7 +27,9 @@ const MAX_RECORD_SIZE = 0xffff;
 const FEATURE_RECORD_OVERHEAD = 16;
 const EVENT_UPDATE_NAME = 2n;
 
-/** Features that have records of their own in pipe mode, or that perf's pipe reader does not take from memory. */
+/**
+ * Features that have records of their own in pipe mode, or that perf's pipe reader does not take from memory.
+ */
 const NOT_IN_A_PIPE: ReadonlySet<number> = new Set([
   FEATURE_TRACING_DATA,
   FEATURE_BUILD_ID,
@@ -39,12 +41,15 @@ const NOT_IN_A_PIPE: ReadonlySet<number> = new Set([
   FEATURE_HYBRID_TOPOLOGY,
 ]);
 
-/** perf refuses a whole stream for one feature that it does not know; it has known this one since Linux 5.19. */
+/**
+ * perf refuses a whole stream for one feature that it does not know; it has known this one since Linux 5.19.
+ */
 const LAST_PIPE_FEATURE = FEATURE_PMU_CAPS;
 
 /**
- * In a pipe, perf up to 6.2 takes an attr for as long as its own is, and what follows for ids, whatever the attr's size
- * field says: a shorter one would read with the ids as its last fields. 128 bytes is the attr of perf 5.13 to 6.2.
+ * In a pipe, perf up to 6.2 takes an attr for as long as its own is, and what follows for ids, whatever
+ * the attr's size field says: a shorter one would read with the ids as its last fields. 128 bytes is
+ * the attr of perf 5.13 to 6.2.
  */
 const PIPE_ATTR_SIZE = PERF_ATTR_SIZE_VER7;
 
@@ -59,7 +64,8 @@ function isPipeFeature(bit: number, size: number): boolean {
  *
  *   | magic, 16 | ATTR per event | EVENT_UPDATE per event: its name | FEATURE ... | BUILD_ID ... | TRACING_DATA, blob |
  *
- * Attrs come first because the others name events by their ids. Features that a pipe cannot carry are left out.
+ * Attrs come first because the others name events by their ids. Features that a
+ * pipe cannot carry are left out.
  */
 export function pipeStart(options: {
   attrs: readonly WrittenEvent[];

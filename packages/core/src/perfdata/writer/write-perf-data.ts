@@ -16,7 +16,10 @@ export interface PerfDataContents {
 
 const NOTHING: PerfRecord = { type: PERF_RECORD_FINISHED_ROUND, misc: 0, tail: new Uint8Array() };
 
-/** A whole recording in memory: for fixtures, tests and small conversions. A recorder uses `planFile` or `pipeStart`. */
+/**
+ * A whole recording in memory: for fixtures, tests and small conversions. A recorder
+ * uses `planFile` or `pipeStart`.
+ */
 export function writePerfData(contents: PerfDataContents): Uint8Array<ArrayBuffer> {
   const { attrs, features = {}, littleEndian = true } = contents;
   let data = encodeRecords(contents.records, layoutByEvent(attrs), littleEndian);

@@ -1,6 +1,8 @@
 import { encodeAttrShortest, type PerfEventAttr } from '../../records/index.ts';
 
-/** One event of a recording: what was asked of the kernel, the ids it gave, and the name the user knows it by. */
+/**
+ * One event of a recording: what was asked of the kernel, the ids it gave, and the name the user knows it by.
+ */
 export interface WrittenEvent {
   attr: PerfEventAttr;
   ids: readonly bigint[];
@@ -8,8 +10,8 @@ export interface WrittenEvent {
 }
 
 /**
- * The attrs at one size, the shortest published one at which nothing of any of them is cut off: readers refuse an attr
- * that is longer than they know.
+ * The attrs at one size, the shortest published one at which nothing of any of them is cut off: readers
+ * refuse an attr that is longer than they know.
  */
 export function encodeAttrs(
   events: readonly WrittenEvent[],

@@ -21,8 +21,8 @@ const FLAG_TRACE_END = 1 << 9;
 const STEP = 4;
 
 /**
- * Calls and returns, indented by their depth; the name of the function that is called, or returned from. The width grows by steps
- * and shrinks late, so that lines stay under each other, as perf does it.
+ * Calls and returns, indented by their depth; the name of the function that is called, or returned from. The
+ * width grows by steps and shrinks late, so that lines stay under each other, as perf does it.
  */
 export class CallIndent {
   private readonly profile: Profile;

@@ -17,7 +17,10 @@ import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts
 import { TYPE_SYNTHETIC } from '../../itrace/index.ts';
 import type { RecordedEvent } from '../../perfdata/index.ts';
 
-/** What a line of `script` can hold; names as perf's `-F`. They are printed in perf's order, not in that of the option. */
+/**
+ * What a line of `script` can hold; names as perf's `-F`. They are printed in perf's
+ * order, not in that of the option.
+ */
 export const SCRIPT_FIELDS = [
   'comm',
   'pid',
@@ -100,7 +103,10 @@ export interface FieldChoice {
   removed: ReadonlySet<ScriptField>;
 }
 
-/** Parse `comm,tid,time` or `+addr,-dso`. Throws with the known names where one is not known, or none is named. */
+/**
+ * Parse `comm,tid,time` or `+addr,-dso`. Throws with the known names where one
+ * is not known, or none is named.
+ */
 export function parseFields(text: string): FieldChoice {
   const set = new Set<ScriptField>();
   const added = new Set<ScriptField>();
@@ -133,7 +139,9 @@ export function defaultFields(event: RecordedEvent, callChains = true): readonly
   return hasChains ? [...TRACEPOINT_FIELDS, ...PLACE_FIELDS] : TRACEPOINT_FIELDS;
 }
 
-/** The fields of an event's samples. What the event did not record is left out, as perf does for its defaults. */
+/**
+ * The fields of an event's samples. What the event did not record is left out, as perf does for its defaults.
+ */
 export function fieldsOf(
   event: RecordedEvent,
   choice: FieldChoice | null,

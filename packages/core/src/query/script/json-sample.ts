@@ -26,7 +26,9 @@ export interface JsonChoice {
 
 const hex = (lo: number, hi: number) => `0x${toHex(lo, hi)}`;
 
-/** What a sample holds besides its stack, as JSON keeps it: addresses in hex, 64-bit numbers as decimal text. */
+/**
+ * What a sample holds besides its stack, as JSON keeps it: addresses in hex, 64-bit numbers as decimal text.
+ */
 export function jsonSample(
   sample: WalkedSample,
   { fields: wanted, everything }: JsonChoice,
@@ -67,7 +69,10 @@ function jsonBranch(branch: ReturnType<typeof branchesOf>[number]): unknown {
   };
 }
 
-/** One number, or (WEIGHT_STRUCT) three: on x86 the latency of the access, of the instruction, and of its retirement. */
+/**
+ * One number, or (WEIGHT_STRUCT) three: on x86 the latency of the access, of the
+ * instruction, and of its retirement.
+ */
 function addWeight(record: Record<string, unknown>, { fields, event }: WalkedSample): void {
   if ((event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) === 0) {
     record['weight'] = toDecimal(fields.weightLo, fields.weightHi);

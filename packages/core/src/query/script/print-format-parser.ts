@@ -38,7 +38,8 @@ const MAX_CHAIN = 1000;
 class NotUnderstood extends Error {}
 
 /**
- * Parse `"prev_comm=%s ...", REC->prev_comm, ...`, or null for what goes beyond C expressions over the record's fields:
+ * Parse `"prev_comm=%s ...", REC->prev_comm, ...`, or null for what goes beyond C
+ * expressions over the record's fields:
  *
  *     choice   := binary [ '?' choice ':' choice ]
  *     unary    := ( '-' | '+' | '!' | '~' | '(' type ')' ) unary | primary
@@ -202,7 +203,9 @@ class Parser {
     return cast === null ? this.primary() : { kind: 'cast', ...cast, of: this.unary() };
   }
 
-  /** `(unsigned long)`, `(struct page *)`: words and stars up to the bracket, the first one a word of types. */
+  /**
+   * `(unsigned long)`, `(struct page *)`: words and stars up to the bracket, the first one a word of types.
+   */
   private cast(): { bits: number; isSigned: boolean } | null {
     if (!this.is('(')) return null;
     const words: string[] = [];

@@ -18,8 +18,9 @@ type Evaluator = (record: RawRecord) => Value;
 export type RecordPrinter = (record: RawRecord) => string;
 
 /**
- * A printer from a tracepoint's `print fmt:`, or null where that holds what is not understood here: whoever asks prints the
- * fields by name then. `kernelTexts` are texts of the kernel by their address. What only the running kernel knows (its own variables) is printed as `?`, and code addresses in hex.
+ * A printer from a tracepoint's `print fmt:`, or null where that holds what is not understood here: whoever
+ * asks prints the fields by name then. `kernelTexts` are texts of the kernel by their address. What only the
+ * running kernel knows (its own variables) is printed as `?`, and code addresses in hex.
  */
 export function compilePrintFormat(
   format: TracepointFormat,

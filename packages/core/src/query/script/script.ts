@@ -76,8 +76,9 @@ export interface ScriptResult {
 }
 
 /**
- * Every sample as text, in order of time. `write` is called with large pieces of UTF-8 (borrowed until it is done); what it
- * returns is awaited, so a slow reader slows the reading. Symbols are looked up between pieces, each address once.
+ * Every sample as text, in order of time. `write` is called with large pieces of UTF-8 (borrowed until
+ * it is done); what it returns is awaited, so a slow reader slows the reading. Symbols are looked up
+ * between pieces, each address once.
  */
 export async function writeScript(
   reader: PerfDataReader,
@@ -154,7 +155,10 @@ class ScriptPrinter implements RecordSink {
   private readonly options: ScriptOptions;
   private readonly forms = new Map<RecordedEvent, EventForm>();
   private readonly stackTexts = new Map<string, StackText>();
-  /** Lines whose start is text already and whose symbols are not yet known: columns, so that nothing lives long. */
+  /**
+   * Lines whose start is text already and whose symbols are not yet known: columns,
+   * so that nothing lives long.
+   */
   private readonly heads = new TextBuffer(1 << 20);
   private readonly headEnds = new Int32Column(1 << 13);
   private readonly pendingStacks = new Int32Column(1 << 13);
@@ -191,7 +195,10 @@ class ScriptPrinter implements RecordSink {
     else this.walker.record(view, start, end, type, fileOffset);
   }
 
-  /** perf's line: ` instruction trace error type 1 time 5.000000001 cpu 0 pid 10 tid 10 ip 0x401000 code 5: ...`. */
+  /**
+   * perf's line: ` instruction trace error type 1 time 5.000000001 cpu 0 pid 10 tid
+   * 10 ip 0x401000 code 5: ...`.
+   */
   private traceError(view: DataView, start: number, end: number): void {
     const le = this.reader.littleEndian;
     const record = decodeRecord(view, start, end - start, null, le) as AuxtraceErrorRecord;

@@ -3,8 +3,8 @@ import type { RecordedEvent } from '../../perfdata/index.ts';
 const WIDTH = 34;
 
 /**
- * What a sample made out of a trace's power or PTWRITE packet says, as perf prints it. The raw data begins with the second word of
- * perf's struct (tools/perf/util/event.h, `perf_synth_intel_*`).
+ * What a sample made out of a trace's power or PTWRITE packet says, as perf prints it. The raw data begins
+ * with the second word of perf's struct (tools/perf/util/event.h, `perf_synth_intel_*`).
  */
 export function syntheticText(
   view: DataView,

@@ -27,8 +27,9 @@ function parseKey(key: string): FieldKey | null {
 }
 
 /**
- * What tracepoints recorded, as keys of rows: all of it as the kernel prints it (`trace`), or one field (`EVENT.FIELD`). A field has
- * the word that the kernel's text has for it (`prev_state=D`), else what was recorded.
+ * What tracepoints recorded, as keys of rows: all of it as the kernel prints it (`trace`), or
+ * one field (`EVENT.FIELD`). A field has the word that the kernel's text has for it
+ * (`prev_state=D`), else what was recorded.
  */
 export class TraceKeys implements SampleTexts {
   readonly keys: readonly string[];
@@ -130,8 +131,9 @@ function formatsOf({ events: { events }, tracing }: PerfDataReader): TracepointF
 }
 
 /**
- * The keys that one of perf's words stands for: a field of any event (`next_comm`, `next_comm/raw`), all fields of an event
- * (`sched_switch.*`), all of all (`trace_fields`). None where it stands for nothing in this recording.
+ * The keys that one of perf's words stands for: a field of any event (`next_comm`,
+ * `next_comm/raw`), all fields of an event (`sched_switch.*`), all of all (`trace_fields`). None
+ * where it stands for nothing in this recording.
  */
 export function traceFieldKeys(reader: PerfDataReader, word: string): TraceSortKey[] {
   const raw = word.endsWith(RAW) ? RAW : '';

@@ -4,8 +4,8 @@ import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts'
 const latin = new TextDecoder();
 
 /**
- * The fields of a raw tracepoint record as `name=value`, in the format's order, without those that every tracepoint has.
- * Text is text, pointers and flags are hex, other numbers decimal.
+ * The fields of a raw tracepoint record as `name=value`, in the format's order, without those that every
+ * tracepoint has. Text is text, pointers and flags are hex, other numbers decimal.
  */
 export function traceText(
   view: DataView,
@@ -40,7 +40,10 @@ export function fieldText(
   return numberText(view, at, field, le);
 }
 
-/** Where a field's text or array lies, from the record's start: as the record says, which may be beyond its end. */
+/**
+ * Where a field's text or array lies, from the record's start: as the record
+ * says, which may be beyond its end.
+ */
 export function dynamicRange(
   view: DataView,
   offset: number,

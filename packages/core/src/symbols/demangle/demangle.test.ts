@@ -78,7 +78,10 @@ test('a broken parameter list does not matter where none is printed', () => {
   assert.equal(demangle('_ZN1A1fE~', { parameters: true }), '_ZN1A1fE~');
 });
 
-/** Newer than binutils 2.40, or of Clang only: c++filt leaves them as they are. Checked by hand and against LLVM 22. */
+/**
+ * Newer than binutils 2.40, or of Clang only: c++filt leaves them as they are.
+ * Checked by hand and against LLVM 22.
+ */
 const BEYOND_BINUTILS: readonly (readonly [name: string, full: string])[] = [
   ['_Z1fIiEvvQ1CIT_E', 'void f<int>() requires C<int>'],
   ['_Z1fIiQ1CIT_EEvv', 'void f<int>()'],

@@ -9,8 +9,8 @@ export interface DemangleOptions {
   /** With the parameters of functions, the result types of templates and `[clone .suffix]`. */
   parameters?: boolean;
   /**
-   * `std::string` spelled out, and of Rust the hashes of crates and functions and the types of constants. By default as
-   * `parameters`, since `c++filt` prints both or neither.
+   * `std::string` spelled out, and of Rust the hashes of crates and functions and the types of constants. By
+   * default as `parameters`, since `c++filt` prints both or neither.
    */
   verbose?: boolean;
 }
@@ -21,8 +21,8 @@ const LENGTH_LIMIT = 1 << 16;
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
 /**
- * The readable form of a mangled C++ or Rust name. `@plt` and `@@VERSION` after it are kept. A name that is not mangled,
- * or breaks the rules of its mangling, comes back unchanged. Never throws.
+ * The readable form of a mangled C++ or Rust name. `@plt` and `@@VERSION` after it are kept. A name that is
+ * not mangled, or breaks the rules of its mangling, comes back unchanged. Never throws.
  */
 export function demangle(name: string, options: DemangleOptions = {}): string {
   if (!name.startsWith('_') || name.length > LENGTH_LIMIT) return name;

@@ -1,6 +1,6 @@
 /**
- * C++ names count identifiers in bytes, and compilers write those beyond ASCII as UTF-8. A string with one byte per
- * character lets the same code read both.
+ * C++ names count identifiers in bytes, and compilers write those beyond ASCII as UTF-8. A string with one
+ * byte per character lets the same code read both.
  */
 
 /** The UTF-8 of `text`, one character per byte. */

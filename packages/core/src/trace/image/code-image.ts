@@ -17,7 +17,10 @@ import { LayerIndex, type Timeline } from './layer-index.ts';
 import { type LoadReport, loadPending, PART_BYTES } from './load-pending.ts';
 import { type CodeSnapshot, snapshotOf } from './snapshot.ts';
 
-/** Code without gaps, valid for a time: what `find` answers. The same object for the same question until code is added. */
+/**
+ * Code without gaps, valid for a time: what `find` answers. The same object for the same
+ * question until code is added.
+ */
 export interface CodeSection {
   /** Small and unique within the image. */
   readonly id: number;
@@ -27,7 +30,10 @@ export interface CodeSection {
   readonly baseLo: number;
   readonly baseHi: number;
   readonly sizeBytes: number;
-  /** Answers for times from `fromTime` up to but not including `toTime`: other code may be there before and after. */
+  /**
+   * Answers for times from `fromTime` up to but not including `toTime`: other code
+   * may be there before and after.
+   */
   readonly fromTime: number;
   readonly toTime: number;
   readonly addressSpace: number;
@@ -37,11 +43,11 @@ export interface CodeSection {
 export const LATEST: number = Number.MAX_VALUE;
 
 /**
- * Which code was where, when, in which address space. What is added later lies on top of what was there, for its time and its
- * addresses. Add everything, then ask: adding makes the next question sort anew.
+ * Which code was where, when, in which address space. What is added later lies on top of what was there, for
+ * its time and its addresses. Add everything, then ask: adding makes the next question sort anew.
  *
- * `find` does not wait. Where code is known to exist but is not read yet it answers null and remembers; `isWaiting` says so,
- * `load` reads what was asked for, and the same question then has an answer.
+ * `find` does not wait. Where code is known to exist but is not read yet it answers null and remembers;
+ * `isWaiting` says so, `load` reads what was asked for, and the same question then has an answer.
  */
 export class CodeImage {
   private readonly layers: Layer[] = [];
@@ -189,8 +195,9 @@ export class CodeImage {
   }
 
   /**
-   * Read what was asked for since the last time. `open` finds files; one that it does not find, or that is of another build,
-   * stays unknown and is not asked for again. Files are closed before it returns, unless `load` will need them again.
+   * Read what was asked for since the last time. `open` finds files; one that it does not find, or that is of
+   * another build, stays unknown and is not asked for again. Files are closed before it returns, unless
+   * `load` will need them again.
    */
   async load(open: (request: FileRequest) => Promise<OpenedFile | null> = noFiles): Promise<LoadReport> {
     const wanted = [...this.waiting];
@@ -201,7 +208,10 @@ export class CodeImage {
     return report;
   }
 
-  /** All of it that is at hand, for another thread's `CodeImage.of`. Bytes are copied, into shared memory where there is any. */
+  /**
+   * All of it that is at hand, for another thread's `CodeImage.of`. Bytes are copied, into
+   * shared memory where there is any.
+   */
   snapshot(): CodeSnapshot {
     return { layers: snapshotOf(this.layers) };
   }

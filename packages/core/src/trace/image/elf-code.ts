@@ -18,7 +18,9 @@ export const X86_MACHINES: readonly number[] = [EM_386, EM_X86_64];
 export interface ElfPlacement extends Omit<Placement, 'address'> {
   /** Where the lowest segment is in memory; default: where the file says. */
   address?: bigint | null;
-  /** `e_machine` of the code that is wanted, as `X86_MACHINES`; code of another is refused. Default: none is. */
+  /**
+   * `e_machine` of the code that is wanted, as `X86_MACHINES`; code of another is refused. Default: none is.
+   */
   machines?: readonly number[];
 }
 
@@ -26,9 +28,9 @@ export interface ElfPlacement extends Omit<Placement, 'address'> {
 const MAX_EAGER_BYTES = 256 << 20;
 
 /**
- * Put the loaded segments of an ELF file where they are in memory: those with bytes in the file, code or not (some linkers
- * put both into one). Of large ones, as in a kernel core, only what is asked for is read, through `image.load`; `source` must
- * then stay open. Returns the number of segments.
+ * Put the loaded segments of an ELF file where they are in memory: those with bytes in the file, code or not
+ * (some linkers put both into one). Of large ones, as in a kernel core, only what is asked for is read,
+ * through `image.load`; `source` must then stay open. Returns the number of segments.
  */
 export async function addElf(image: CodeImage, source: ByteSource, placement: ElfPlacement): Promise<number> {
   const elf = await openElf(source);
@@ -63,8 +65,8 @@ export async function addElf(image: CodeImage, source: ByteSource, placement: El
 }
 
 /**
- * The running kernel's memory (/proc/kcore): its segments cover far more than there is code, so all of it is read only where
- * it is asked for.
+ * The running kernel's memory (/proc/kcore): its segments cover far more than there is code, so all of it is
+ * read only where it is asked for.
  */
 export async function addKernelCore(
   image: CodeImage,

@@ -9,8 +9,9 @@ export interface JitPlacement {
 }
 
 /**
- * The code of a jitdump, each from the time it was written on: later code at the same place replaces it. What moved is at its
- * new place too; the old one stays until something else is put there. Returns the number of pieces of code.
+ * The code of a jitdump, each from the time it was written on: later code at the same place replaces
+ * it. What moved is at its new place too; the old one stays until something else is put there. Returns
+ * the number of pieces of code.
  */
 export function addJitCode(image: CodeImage, dump: JitDump, placement: JitPlacement = {}): number {
   const { addressSpace = EVERY_ADDRESS_SPACE, toTime = (time) => time } = placement;

@@ -12,8 +12,8 @@ export interface Timeline {
 }
 
 /**
- * Which layer is on top at an address and a time. Every first address and every one behind a last address is a border;
- * between two borders the set of layers is the same, and its timeline is made when first asked for:
+ * Which layer is on top at an address and a time. Every first address and every one behind a last address is
+ * a border; between two borders the set of layers is the same, and its timeline is made when first asked for:
  *
  *     layers      a [-------------------)      borders    | a  | a b | a b c | a c | c |
  *                 b      [--------)                       0    1     2       3     4   5

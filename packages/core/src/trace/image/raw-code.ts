@@ -12,7 +12,10 @@ export interface RawCode {
 const NUMBER = '(?:0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})';
 const RAW = new RegExp(`^(.+?)(?::(${NUMBER})(?:-(${NUMBER}))?)?:(${NUMBER})$`, 's');
 
-/** Reads `FILE[:OFFSET[-END]]:VADDR`, numbers decimal or with 0x. The file's name may have colons. Throws `ERR_RAW_CODE`. */
+/**
+ * Reads `FILE[:OFFSET[-END]]:VADDR`, numbers decimal or with 0x. The file's name may have
+ * colons. Throws `ERR_RAW_CODE`.
+ */
 export function parseRawCode(text: string): RawCode {
   const match = RAW.exec(text);
   if (match === null) throw badRawCode(text, 'it is not of the form FILE[:OFFSET[-END]]:VADDR');

@@ -36,8 +36,8 @@ interface Covered {
 }
 
 /**
- * Copies each view once; where views of one buffer overlap, as segments of a hostile file may a thousand times, what they cover:
- * what is copied is never more than what is there.
+ * Copies each view once; where views of one buffer overlap, as segments of a hostile file may a thousand
+ * times, what they cover: what is copied is never more than what is there.
  */
 function newCopies(layers: readonly Layer[]): (bytes: Uint8Array) => Uint8Array {
   const buffers = new Map<ArrayBufferLike, Covered>();
@@ -79,7 +79,10 @@ function sharedCopy(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
-/** Memory that threads share; their own where the host has no such thing (a page that is not isolated from others). */
+/**
+ * Memory that threads share; their own where the host has no such thing (a page that
+ * is not isolated from others).
+ */
 export function newSharedBytes(sizeBytes: number): Uint8Array {
   return typeof SharedArrayBuffer === 'undefined'
     ? new Uint8Array(sizeBytes)

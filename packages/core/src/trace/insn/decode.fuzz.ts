@@ -26,7 +26,8 @@ test('random bytes: a length of 1 to 15, the same whatever stands outside, trunc
       // With exactly 15 bytes everything is known that can be.
       assert.equal(decodeInstruction(all, offset, end, mode, again), length);
       if (length > 0) assert.deepEqual(again, instruction);
-      // A prefix that says nothing in 64-bit mode: the short way does not know it, the long one must say the same.
+      // A prefix that says nothing in 64-bit mode: the short way does not know it, the
+      // long one must say the same.
       if (offset > 0 && length !== 15 && mode === MODE_64) {
         const before = all[offset - 1]!;
         all[offset - 1] = 0x2e;

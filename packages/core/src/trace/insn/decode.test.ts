@@ -35,7 +35,10 @@ function hex(text: string): Uint8Array<ArrayBuffer> {
   );
 }
 
-/** `length kind detail displacement`, or what is wrong; decoded both at the end of the bytes and with others behind. */
+/**
+ * `length kind detail displacement`, or what is wrong; decoded both at the end of the
+ * bytes and with others behind.
+ */
 function describe(text: string, mode: number): string {
   const bytes = hex(text);
   const answers = [bytes, Uint8Array.of(...bytes, ...new Uint8Array(40).fill(0xcc))].map((all) => {
@@ -270,7 +273,8 @@ test("libipt's own vectors for the three modes", (context) => {
     const name = `${vector.name} ${vector.bytes} ${vector.mode}`;
     if (vector.expect === 'invalid') assert.ok(length < 0, name);
     else if (bytes.length > 15) {
-      // Eighteen bytes cannot be one instruction: the vector lost some of its digits on the way. As it stands: ADD.
+      // Eighteen bytes cannot be one instruction: the vector lost some of its digits on the
+      // way. As it stands: ADD.
       assert.equal(vector.name, 'long_nop');
       assert.equal(length, 8, name);
     } else {

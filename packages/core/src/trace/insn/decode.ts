@@ -57,9 +57,14 @@ export class Instruction {
   pointerBits = 64;
 }
 
-/** No decision looks further ahead than this, whatever the bytes are: 15 prefixes, then opcode, ModRM, SIB, displacement. */
+/**
+ * No decision looks further ahead than this, whatever the bytes are: 15 prefixes, then
+ * opcode, ModRM, SIB, displacement.
+ */
 const FARTHEST_READ = 32;
-/** Copy of the last bytes before `end` with zeros after them, so that decoding itself has no end to ask about. */
+/**
+ * Copy of the last bytes before `end` with zeros after them, so that decoding itself has no end to ask about.
+ */
 const scratchTail = new Uint8Array(FARTHEST_READ);
 /** Offset of the byte that made an instruction invalid: beyond the end it is only truncated. */
 let invalidAt = 0;
@@ -67,8 +72,9 @@ let invalidAt = 0;
 const scratchStage = new Stage();
 
 /**
- * Length, branch kind and displacement of the x86 instruction at `offset`. Reads nothing outside [offset, end), allocates
- * nothing, throws nothing. Returns the length in bytes, or INSN_TRUNCATED, or INSN_INVALID; `out` is then unspecified.
+ * Length, branch kind and displacement of the x86 instruction at `offset`. Reads nothing outside [offset,
+ * end), allocates nothing, throws nothing. Returns the length in bytes, or INSN_TRUNCATED, or
+ * INSN_INVALID; `out` is then unspecified.
  */
 export function decodeInstruction(
   bytes: Uint8Array,

@@ -1,9 +1,13 @@
 /**
- * What an instruction does to the flow of control, as far as a branch trace must know. Plain numbers, so that bundles
- * inline them; the order of KIND_ values is used: everything from KIND_CALL on changes or may change the flow.
+ * What an instruction does to the flow of control, as far as a branch trace must know. Plain numbers,
+ * so that bundles inline them; the order of KIND_ values is used: everything from KIND_CALL on
+ * changes or may change the flow.
  */
 
-/** Execution modes, by the size of an address the code works with: Intel PT's MODE.Exec says the same with two bits. */
+/**
+ * Execution modes, by the size of an address the code works with: Intel PT's
+ * MODE.Exec says the same with two bits.
+ */
 export const MODE_16 = 0;
 export const MODE_32 = 1;
 export const MODE_64 = 2;
@@ -30,13 +34,21 @@ export const KIND_CALL_INDIRECT = 4;
 export const KIND_RETURN = 5;
 /** Jump to `ip + length + displacement`. */
 export const KIND_JUMP = 6;
-/** Jump whose target comes from the trace. Includes JMPABS: its target is in its bytes, but the CPU sends a TIP for it. */
+/**
+ * Jump whose target comes from the trace. Includes JMPABS: its target is in its bytes,
+ * but the CPU sends a TIP for it.
+ */
 export const KIND_JUMP_INDIRECT = 7;
 /** Jcc, JCXZ and LOOP: to `ip + length + displacement`, or on. */
 export const KIND_CONDITIONAL = 8;
-/** Into the kernel, a handler, the hypervisor: SYSCALL, SYSENTER, INT n, INT3, INT1, INTO, far CALL, VMCALL. */
+/**
+ * Into the kernel, a handler, the hypervisor: SYSCALL, SYSENTER, INT n, INT3, INT1, INTO, far CALL, VMCALL.
+ */
 export const KIND_FAR_CALL = 9;
-/** Back from there: IRET, SYSRET, SYSEXIT, far RET, RSM, UIRET, ERETS, ERETU; and VMLAUNCH, VMRESUME, which go back into a guest. */
+/**
+ * Back from there: IRET, SYSRET, SYSEXIT, far RET, RSM, UIRET, ERETS, ERETU; and VMLAUNCH,
+ * VMRESUME, which go back into a guest.
+ */
 export const KIND_FAR_RETURN = 10;
 export const KIND_FAR_JUMP = 11;
 

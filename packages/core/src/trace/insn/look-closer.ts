@@ -58,9 +58,9 @@ const F2 = 0xf2;
 const F3 = 0xf3;
 
 /**
- * The opcodes whose table entry does not tell all: escapes, groups chosen by ModRM, and those that mean something else with a
- * prefix or in another mode. `stage.at` is behind the opcode. False: no such instruction, and the byte at `stage.at` is the
- * last one that was needed to know.
+ * The opcodes whose table entry does not tell all: escapes, groups chosen by ModRM, and those that mean
+ * something else with a prefix or in another mode. `stage.at` is behind the opcode. False: no such
+ * instruction, and the byte at `stage.at` is the last one that was needed to know.
  */
 export function lookCloser(
   bytes: Uint8Array,
@@ -116,7 +116,10 @@ export function lookCloser(
   }
 }
 
-/** VEX, EVEX and XOP say themselves what 66, F2, F3 and REX say; together with those, or with LOCK, they are #UD. */
+/**
+ * VEX, EVEX and XOP say themselves what 66, F2, F3 and REX say; together with
+ * those, or with LOCK, they are #UD.
+ */
 function hasForbiddenPrefix(repeat: number, stage: Stage): boolean {
   return repeat !== 0 || stage.rex !== 0 || (stage.prefixes & (PREFIX_66 | PREFIX_LOCK)) !== 0;
 }
@@ -220,8 +223,9 @@ function group15(modrm: number, repeat: number, stage: Stage): void {
 }
 
 /**
- * REX2 (APX specification, "REX2 prefix"): a second byte with REX's bits, four more register bits, and the choice between the
- * one-byte and the 0F map. Opcodes that have another encoding for large registers, or no register at all, are #UD.
+ * REX2 (APX specification, "REX2 prefix"): a second byte with REX's bits, four more register bits, and
+ * the choice between the one-byte and the 0F map. Opcodes that have another encoding for large registers,
+ * or no register at all, are #UD.
  */
 function readRex2(bytes: Uint8Array, repeat: number, stage: Stage): boolean {
   if (stage.rex !== 0) return false;

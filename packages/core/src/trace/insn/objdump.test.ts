@@ -93,7 +93,10 @@ for (const path of ['/bin/gzip', '/lib/x86_64-linux-gnu/libm.so.6', '/lib/x86_64
     assert.ok((await compare(path, MODE_64, [])) > 5_000);
   });
 
-/** Loops, switches, calls through pointers, wide arithmetic, floating point, strings: what compilers make all forms of. */
+/**
+ * Loops, switches, calls through pointers, wide arithmetic, floating point, strings:
+ * what compilers make all forms of.
+ */
 const PROGRAM = `
 typedef unsigned long long u64;
 static u64 state = 88172645463325252ull;

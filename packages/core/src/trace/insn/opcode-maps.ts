@@ -1,6 +1,6 @@
 /**
- * The x86 opcode maps as tables: what follows an opcode, and what it does to the flow (SDM vol. 2, appendix A; AMD's manual
- * vol. 3, appendix A for XOP and 3DNow!). One 16-bit entry per opcode:
+ * The x86 opcode maps as tables: what follows an opcode, and what it does to the flow (SDM vol. 2, appendix
+ * A; AMD's manual vol. 3, appendix A for XOP and 3DNow!). One 16-bit entry per opcode:
  *
  *     15      11 10     9    8    4        3        0
  *    |  kind   | look | pfx |  -  | ModRM | immediate |
@@ -50,7 +50,10 @@ export const IMM_32 = 8;
 export const IMM_8_8 = 9;
 /** JMPABS: the target itself. */
 export const IMM_64 = 12;
-/** Branch displacements. In 64-bit mode REL_Z is always 4 bytes: Intel's CPUs ignore the 66 prefix there (SDM, "JMP"). */
+/**
+ * Branch displacements. In 64-bit mode REL_Z is always 4 bytes: Intel's CPUs ignore the
+ * 66 prefix there (SDM, "JMP").
+ */
 export const REL_8 = 10;
 export const REL_Z = 11;
 
@@ -58,7 +61,9 @@ export const IMM_MASK = 0x000f;
 export const HAS_MODRM = 0x0010;
 /** A prefix: REX or one of the eleven old ones. */
 export const IS_PREFIX = 0x0200;
-/** The entry alone does not tell: escapes, groups by ModRM, opcodes that mean something else with a prefix. */
+/**
+ * The entry alone does not tell: escapes, groups by ModRM, opcodes that mean something else with a prefix.
+ */
 export const LOOK_CLOSER = 0x0400;
 export const KIND_SHIFT = 11;
 /** In no CPU an instruction. Leaves `LOOK_CLOSER` set, so that the fast way need not ask. */
@@ -67,13 +72,18 @@ export const INVALID = 0x0400 | 0x0100;
 const M = HAS_MODRM;
 const M8 = HAS_MODRM | IMM_8;
 
-/** The map of one-byte opcodes in 64-bit mode, in 32- and 16-bit mode, and the four maps that all modes share. */
+/**
+ * The map of one-byte opcodes in 64-bit mode, in 32- and 16-bit mode, and the four maps that all modes share.
+ */
 export const ONE_BYTE_64: Uint16Array = oneByteMap(true);
 export const ONE_BYTE_32: Uint16Array = oneByteMap(false);
 export const MAP_0F: Uint16Array = map0f();
 /** VEX and EVEX map 1: the vector instructions of 0F. */
 export const MAP_VEX_0F: Uint16Array = mapVex0f();
-/** EVEX map 4: old instructions with three operands or more registers (APX specification, table of promoted instructions). */
+/**
+ * EVEX map 4: old instructions with three operands or more registers (APX specification,
+ * table of promoted instructions).
+ */
 export const MAP_EVEX_4: Uint16Array = mapEvex4();
 /** DETAIL_* of one-byte opcodes and of those after 0F, where the opcode alone tells. */
 export const DETAILS_ONE_BYTE: Uint8Array = details([
@@ -120,7 +130,8 @@ function kind(value: number): number {
 
 function oneByteMap(is64: boolean): Uint16Array {
   const map = new Uint16Array(256);
-  // Eight arithmetic operations, each: four forms with ModRM, AL with a byte, rAX with an immediate, and two of their time.
+  // Eight arithmetic operations, each: four forms with ModRM, AL with a byte, rAX with an
+  // immediate, and two of their time.
   for (let row = 0x00; row < 0x40; row += 8) {
     fill(map, M, row, row + 3);
     put(map, IMM_8, row + 4);

@@ -20,9 +20,10 @@ import {
 import { REX_W } from './prefixes.ts';
 
 /*
- * What the first two bytes say about most instructions of 64-bit code: those without prefixes besides REX whose opcode is the
- * first or second byte and tells all. A decoder is bound by look-ups that wait for each other and by branches that nobody can
- * foresee; this is one look-up and, for ModRM as third byte, a second. `decodeAny` knows all of it too, and a test compares.
+ * What the first two bytes say about most instructions of 64-bit code: those without prefixes besides REX
+ * whose opcode is the first or second byte and tells all. A decoder is bound by look-ups that wait for each
+ * other and by branches that nobody can foresee; this is one look-up and, for ModRM as third byte, a second.
+ * `decodeAny` knows all of it too, and a test compares.
  *
  *     opcode ModRM ...          the size of both is known here, but for SIB
  *     REX    opcode ModRM ...   } what the third byte adds is looked up
@@ -58,7 +59,8 @@ const IMM_BYTES: Record<number, number> = {
 
 /** By second byte and, in the high half of the index, first byte. */
 export const SHORT_WAY: Uint16Array = new Uint16Array(1 << 16);
-// Row by row: every program that decodes instructions waits for it, and each entry on its own would take ten times as long.
+// Row by row: every program that decodes instructions waits for it, and each entry on its own
+// would take ten times as long.
 for (let first = 0; first < 256; first++) {
   const row = SHORT_WAY.subarray(first << 8, (first + 1) << 8);
   if ((first & 0xf0) === 0x40) fillBehindRex(row, first);
@@ -67,7 +69,10 @@ for (let first = 0; first < 256; first++) {
   else fillWithSecond(row, describe(ONE_BYTE_64[first]!, 1, false));
 }
 
-/** The second byte is the opcode. Of REX, only W tells of sizes: two rows are worked out, and the others are the same. */
+/**
+ * The second byte is the opcode. Of REX, only W tells of sizes: two rows are worked
+ * out, and the others are the same.
+ */
 function fillBehindRex(row: Uint16Array, first: number): void {
   const known = 0x40 | (first & REX_W);
   if (first !== known) {

@@ -4,8 +4,9 @@ import { PREFIX_66, REX_W } from './prefixes.ts';
 import { addTestImmediate, type Stage } from './stage.ts';
 
 /*
- * The prefixes of vector instructions hold the number of the opcode map (SDM vol. 2, sections 2.3.5 and 2.7.1; AMD vol. 3,
- * section 1.9). `stage.at` is behind their first byte; afterwards it is behind the opcode. False: no such map.
+ * The prefixes of vector instructions hold the number of the opcode map (SDM vol. 2, sections 2.3.5
+ * and 2.7.1; AMD vol. 3, section 1.9). `stage.at` is behind their first byte; afterwards it is behind
+ * the opcode. False: no such map.
  *
  *     C5 [R vvvv L pp] opcode                               map 1
  *     C4 [RXB mmmmm]   [W vvvv L pp] opcode

@@ -1,4 +1,7 @@
-/** Dumps of damaged traces, with time and records: every line is text, and the dump ends. Cuts at every offset of a small trace. */
+/**
+ * Dumps of damaged traces, with time and records: every line is text, and the dump ends. Cuts at
+ * every offset of a small trace.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * What certain processors do against the manual, and which processors. Names are those of Intel's specification
- * updates (the same erratum has one name per product; the first one is used).
+ * What certain processors do against the manual, and which processors. Names are those of Intel's
+ * specification updates (the same erratum has one name per product; the first one is used).
  */
 export interface Errata {
   /** After a transactional abort that follows a branch, the branch's own packet may be wrong. */
@@ -47,7 +47,9 @@ export const NO_ERRATA: Errata = {
   skz84: false,
 };
 
-/** Processors with the same errata: family, models, errata. No erratum known so far depends on the stepping. */
+/**
+ * Processors with the same errata: family, models, errata. No erratum known so far depends on the stepping.
+ */
 const BY_CPU: readonly (readonly [number, readonly number[], readonly ErratumName[]])[] = [
   // Broadwell
   [6, [0x3d, 0x47, 0x4f, 0x56], ['bdm70', 'bdm64']],
@@ -73,7 +75,10 @@ const BY_CPU: readonly (readonly [number, readonly number[], readonly ErratumNam
   [6, [0x7a, 0x86, 0x96, 0x9c, 0xaf, 0xb6, 0xdd], ['apl11']],
 ];
 
-/** The errata of a processor; null for one that is not in the table: then none are assumed, and that is worth saying. */
+/**
+ * The errata of a processor; null for one that is not in the table: then none are
+ * assumed, and that is worth saying.
+ */
 export function errataOf(cpu: Cpu): Errata | null {
   for (const [family, models, names] of BY_CPU) {
     if (cpu.family !== family || !models.includes(cpu.model)) continue;

@@ -4,11 +4,12 @@ import { isPsb } from './read-packet.ts';
 /**
  * The offset of the first PSB that lies whole between `from` and `to`; -1 where there is none.
  *
- * The 16 bytes `02 82 02 82 ...` do not occur inside the packets that a processor writes, so a decoder that lost its
- * way finds it again here. Every 14th byte is looked at: whichever way 16 bytes of period 2 lie, one of them is there.
+ * The 16 bytes `02 82 02 82 ...` do not occur inside the packets that a processor writes, so a decoder
+ * that lost its way finds it again here. Every 14th byte is looked at: whichever way 16 bytes of
+ * period 2 lie, one of them is there.
  *
- * Of a longer run the last 16 bytes are taken: what stands before them is the rest of a PSB that was cut, or another
- * PSB without anything behind it.
+ * Of a longer run the last 16 bytes are taken: what stands before them is the rest of a PSB that was cut, or
+ * another PSB without anything behind it.
  */
 export function findPsb(bytes: Uint8Array, from: number, to: number): number {
   const end = Math.min(to, bytes.length);

@@ -1,6 +1,7 @@
 /**
- * Intel PT packet facts: headers, masks, shifts, sizes (SDM vol. 3, "Intel Processor Trace", "Packet Definitions").
- * Imports nothing. The reader, the writer, the dumper and the tests use these and no numbers of their own.
+ * Intel PT packet facts: headers, masks, shifts, sizes (SDM vol. 3, "Intel Processor Trace",
+ * "Packet Definitions"). Imports nothing. The reader, the writer, the dumper and the tests use
+ * these and no numbers of their own.
  */
 
 // First bytes that stand for themselves.
@@ -29,7 +30,8 @@ export const PT_CYC_NEXT_MORE = 0x01;
 export const PT_CYC_NEXT_SHIFT = 1;
 export const PT_CYC_NEXT_BITS = 7;
 
-// Any other even byte is TNT-8: `..1bbb..0`, the highest set bit ends the run of outcomes, the oldest next to it.
+// Any other even byte is TNT-8: `..1bbb..0`, the highest set bit ends the run of
+// outcomes, the oldest next to it.
 export const PT_TNT8_MASK = 0x01;
 export const PT_TNT8_SHIFT = 1;
 export const PT_TNT8_MAX_BITS = 6;
@@ -94,8 +96,8 @@ export const PT_VMCS_SHIFT_LEFT = 12;
 export const PT_TMA_FAST_COUNTER_MASK = 0x1ff;
 
 /**
- * PWRE: entry initiated by hardware. The manual's figure and perf have bit 7, libipt and its test programs bit 3;
- * no processor uses the other one for anything, so both are read, and both are written.
+ * PWRE: entry initiated by hardware. The manual's figure and perf have bit 7, libipt and its test programs
+ * bit 3; no processor uses the other one for anything, so both are read, and both are written.
  */
 export const PT_PWRE_HW_MASK = 0x88;
 export const PT_PWRX_INTERRUPT = 0x01;
@@ -103,7 +105,8 @@ export const PT_PWRX_STORE = 0x04;
 export const PT_PWRX_HW = 0x08;
 export const PT_PWRX_REASON_MASK = 0x0f;
 
-// Block packets: PEBS records written into the trace. Between BBP and BEP an even byte `iiiii100` is an item, not a TNT.
+// Block packets: PEBS records written into the trace. Between BBP and BEP an even byte
+// `iiiii100` is an item, not a TNT.
 export const PT_BBP_TYPE_MASK = 0x1f;
 /** Set: items of 4 bytes; clear: of 8. */
 export const PT_BBP_SIZE_4 = 0x80;

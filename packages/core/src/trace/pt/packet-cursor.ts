@@ -1,6 +1,7 @@
 /**
- * Packet after packet over a trace: the one place that moves the position. It knows what a single packet cannot tell:
- * where a PEBS block is open, what the processor's errata change, and where to go on after damage.
+ * Packet after packet over a trace: the one place that moves the position. It knows what a
+ * single packet cannot tell: where a PEBS block is open, what the processor's errata change,
+ * and where to go on after damage.
  */
 import type { Errata } from './errata.ts';
 import { NO_ERRATA } from './errata.ts';
@@ -116,11 +117,12 @@ export class PacketCursor {
   }
 
   /**
-   * Read the packet at `position` and move behind it. Returns its size; or NEED_MORE (the bytes end here, maybe inside a
-   * packet), BAD_OPCODE, BAD_PACKET: then nothing has moved, and `resynchronize` is the way on.
+   * Read the packet at `position` and move behind it. Returns its size; or NEED_MORE (the bytes end
+   * here, maybe inside a packet), BAD_OPCODE, BAD_PACKET: then nothing has moved, and
+   * `resynchronize` is the way on.
    *
-   * Most packets are one byte: TNT-8, and CYC where it is on. They are read here, from one table that `readPacket` has
-   * made; it could read them too.
+   * Most packets are one byte: TNT-8, and CYC where it is on. They are read here, from one table that
+   * `readPacket` has made; it could read them too.
    */
   next(): number {
     const { position, packet } = this;
@@ -140,10 +142,12 @@ export class PacketCursor {
   }
 
   /**
-   * Any packet. Those of two bytes that come often where CYC is on are first, without the way through `readPacket`.
+   * Any packet. Those of two bytes that come often where CYC is on are first, without
+   * the way through `readPacket`.
    *
-   * One long method on purpose: V8 does not inline more than 460 bytes of bytecode, and where this was inlined into the loop that
-   * calls `next`, its variables took the registers from the one-byte path (measured on pt/gzip base: 9.2 ns a packet, 6.3 so).
+   * One long method on purpose: V8 does not inline more than 460 bytes of bytecode, and where this was
+   * inlined into the loop that calls `next`, its variables took the registers from the one-byte path
+   * (measured on pt/gzip base: 9.2 ns a packet, 6.3 so).
    */
   #nextOther(): number {
     const { bytes, position, packet } = this;
@@ -207,9 +211,9 @@ export class PacketCursor {
   }
 
   /**
-   * Go to the first PSB at or behind the position. After damage that may be one that the bad packet has swallowed in
-   * part, so the search begins up to 15 bytes before, but never before the packet that follows the PSB of the last time.
-   * False where there is none: then the position is at the end.
+   * Go to the first PSB at or behind the position. After damage that may be one that the bad packet has
+   * swallowed in part, so the search begins up to 15 bytes before, but never before the packet that follows
+   * the PSB of the last time. False where there is none: then the position is at the end.
    */
   resynchronize(): boolean {
     const from = Math.max(this.#afterSync, this.position - (PT_SIZE_PSB - 1));

@@ -1,4 +1,6 @@
-/** Every packet has a kind: a small number, so that tables can be indexed by it. Frequent kinds come first. */
+/**
+ * Every packet has a kind: a small number, so that tables can be indexed by it. Frequent kinds come first.
+ */
 import {
   PT_CYC,
   PT_CYC_MASK,
@@ -120,7 +122,9 @@ export const PACKET_NAMES: readonly string[] = [
   '<invalid>',
 ];
 
-/** Plain statement of the rules for a first byte: whole bytes, then masked headers. Builds the table; slow. */
+/**
+ * Plain statement of the rules for a first byte: whole bytes, then masked headers. Builds the table; slow.
+ */
 export function kindOfFirstByte(byte: number): number {
   switch (byte) {
     case PT_PAD:

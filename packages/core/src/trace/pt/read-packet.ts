@@ -115,8 +115,9 @@ export const TNT8_OUTCOMES: Uint8Array = Uint8Array.from(
 /**
  * Read the packet at `pos` into `out`.
  *
- * Returns its size in bytes, or NEED_MORE, BAD_OPCODE, BAD_PACKET (then `out.kind` is PACKET_BAD, or, for NEED_MORE
- * and BAD_PACKET, the kind that the header names). Does not move any position. `end` is at most `bytes.length`.
+ * Returns its size in bytes, or NEED_MORE, BAD_OPCODE, BAD_PACKET (then `out.kind` is PACKET_BAD,
+ * or, for NEED_MORE and BAD_PACKET, the kind that the header names). Does not move any position.
+ * `end` is at most `bytes.length`.
  */
 export function readPacket(bytes: Uint8Array, pos: number, end: number, out: Packet): number {
   out.kind = PACKET_BAD;
@@ -366,8 +367,8 @@ export function isPsb(bytes: Uint8Array, pos: number): boolean {
 }
 
 /**
- * Read an item of a PEBS block: `iiiii100` and 4 or 8 bytes. Only between BBP and BEP, where the first byte ends in 100;
- * anywhere else such a byte is a TNT-8.
+ * Read an item of a PEBS block: `iiiii100` and 4 or 8 bytes. Only between BBP and BEP, where the first byte
+ * ends in 100; anywhere else such a byte is a TNT-8.
  */
 export function readBlockItem(
   bytes: Uint8Array,

@@ -1,6 +1,6 @@
 /**
- * Perf's kernel records beside a raw trace (no perf.data around them), as lines by time: what a dump shows between the
- * packets. One `SidebandStream` per file; several are merged by time.
+ * Perf's kernel records beside a raw trace (no perf.data around them), as lines by time: what a dump shows
+ * between the packets. One `SidebandStream` per file; several are merged by time.
  */
 import {
   PERF_AUX_FLAG_TRUNCATED,

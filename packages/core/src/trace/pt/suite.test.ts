@@ -1,4 +1,7 @@
-/** Every packet dump of the corpus: libipt's test programs on every processor, and the dumps of traces of ours. */
+/**
+ * Every packet dump of the corpus: libipt's test programs on every processor,
+ * and the dumps of traces of ours.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * How many TSC ticks a core cycle takes, learned from the trace: CYC counts core cycles, which the processor's frequency
- * makes longer or shorter. Three sources, the later the better:
+ * How many TSC ticks a core cycle takes, learned from the trace: CYC counts core cycles, which the
+ * processor's frequency makes longer or shorter. Three sources, the later the better:
  *
  *   CBR   nominal ratio / present ratio, when the nominal ratio is known
  *   TSC   TSC ticks between two PSB / cycles counted between them
@@ -61,7 +61,10 @@ export class TimeCalibration {
     if (this.#settings.errata.skl168) this.#firstMtcAfterPsb = true;
   }
 
-  /** `tsc` as float64: differences matter here. Inside PSB+ it calibrates; elsewhere time may have been lost before it. */
+  /**
+   * `tsc` as float64: differences matter here. Inside PSB+ it calibrates; elsewhere time
+   * may have been lost before it.
+   */
   tsc(tsc: number, inHeader: boolean): number {
     const before = this.#tsc;
     const cycles = this.#cyclesSinceTsc;

@@ -1,7 +1,9 @@
 import type { Errata } from './errata.ts';
 import { NO_ERRATA } from './errata.ts';
 
-/** What the trace does not say about its clocks; from the PMU's caps files, CPUID and MSRs at recording time. */
+/**
+ * What the trace does not say about its clocks; from the PMU's caps files, CPUID and MSRs at recording time.
+ */
 export interface TimeSettings {
   /** An MTC every 2^mtcFreq crystal ticks (IA32_RTIT_CTL.MTCFreq), 0 to 15. */
   readonly mtcFreq: number;
@@ -38,8 +40,8 @@ export const TMA_CTC_BITS = 16;
 export const MTC_BITS = 8;
 
 /**
- * Crystal ticks from one CTC value to another, over one wrap of the bits that MTC gives. More than one wrap cannot be
- * seen: then time is wrong until the next TSC. Negative where the values cannot be.
+ * Crystal ticks from one CTC value to another, over one wrap of the bits that MTC gives. More than one wrap
+ * cannot be seen: then time is wrong until the next TSC. Negative where the values cannot be.
  */
 export function ctcDistance(ctc: number, before: number, settings: TimeSettings): number {
   const wrapped = ctc < before ? ctc + 2 ** (settings.mtcFreq + MTC_BITS) : ctc;

@@ -28,7 +28,10 @@ export interface TimeCertainty {
   readonly lastTsc: bigint | null;
   /** The true TSC is within so many ticks at the last timing packet; null where nothing bounds it. */
   readonly errorTicks: number | null;
-  /** At most so many ticks have passed since the last timing packet: an MTC would have come. Null where none come. */
+  /**
+   * At most so many ticks have passed since the last timing packet: an MTC would have
+   * come. Null where none come.
+   */
   readonly sinceTicks: number | null;
   /** Packets since the last TSC that could not be used. */
   readonly lostMtc: number;

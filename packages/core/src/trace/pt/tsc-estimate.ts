@@ -34,7 +34,10 @@ export class TscEstimate {
   /** MTC and CYC packets since the last TSC that could not be used. */
   lostMtc = 0;
   lostCyc = 0;
-  /** How far the true TSC may be from the estimate at the last timing packet, in ticks; infinite where nothing bounds it. */
+  /**
+   * How far the true TSC may be from the estimate at the last timing packet, in ticks;
+   * infinite where nothing bounds it.
+   */
   errorTicks = Number.POSITIVE_INFINITY;
   #baseLo = 0;
   #baseHi = 0;
@@ -123,7 +126,9 @@ export class TscEstimate {
     return TIME_OK;
   }
 
-  /** `ratio`: what TimeCalibration says; 0 where it says nothing. `spread`: how far its ratios have differed. */
+  /**
+   * `ratio`: what TimeCalibration says; 0 where it says nothing. `spread`: how far its ratios have differed.
+   */
   cyc(cycles: number, ratio: number, spread = 0): number {
     if (ratio <= 0) {
       this.lostCyc++;
@@ -162,8 +167,8 @@ export class TscEstimate {
 }
 
 /**
- * The CTC at TMA when MTC goes above its 16 bits: the rest is taken from the first MTC behind it, one step lower where
- * the 16 bits wrapped in between.
+ * The CTC at TMA when MTC goes above its 16 bits: the rest is taken from the first MTC behind it, one step
+ * lower where the 16 bits wrapped in between.
  */
 function completeTmaCtc(atTma: number, atMtc: number, settings: TimeSettings): number {
   const low = atMtc & TMA_CTC_MASK;

@@ -14,11 +14,19 @@ export interface OptionRow<Name extends string = string> {
   readonly repeat?: boolean;
   /** `--no-NAME` exists and says the opposite. */
   readonly negatable?: boolean;
-  /** The value may be left out, and is then this one. A value must be attached: `-z9`, `--compression-level=9`. */
+  /**
+   * The value may be left out, and is then this one. A value must be attached:
+   * `-z9`, `--compression-level=9`.
+   */
   readonly optionalValue?: string;
-  /** With `optionalValue`: the next word is the value too, unless it begins with a dash (perf's `report -g caller`). */
+  /**
+   * With `optionalValue`: the next word is the value too, unless it begins with a dash
+   * (perf's `report -g caller`).
+   */
   readonly valueMayFollow?: boolean;
-  /** An empty value says something, too. Else it is refused: `--pid=$PID` without a PID would mean everybody. */
+  /**
+   * An empty value says something, too. Else it is refused: `--pid=$PID` without a PID would mean everybody.
+   */
   readonly mayBeEmpty?: boolean;
   /** Heading in help. */
   readonly group?: string;

@@ -6,7 +6,8 @@ import { counterpoint } from '../../test/command-line.ts';
 import { temporaryFolder } from '../../test/perf.ts';
 import { armTable, writeTree } from '../../test/vendor-tables.ts';
 
-// An invented table for the CPU of the guest: names of ours for codes of its PMU (Armv8: 0x11 cycles, 0x08 instructions).
+// An invented table for the CPU of the guest: names of ours for codes of its PMU (Armv8:
+// 0x11 cycles, 0x08 instructions).
 
 after(() => useEventTables(null));
 

@@ -14,8 +14,8 @@ export function eventTablesOption(group: string): OptionRow<'event-tables'> {
 }
 
 /**
- * What the option asks for, before events are looked up; unless `quiet`, a line says what could not be read of the
- * tables. Nothing is loaded without the option.
+ * What the option asks for, before events are looked up; unless `quiet`, a line says what could not be read
+ * of the tables. Nothing is loaded without the option.
  */
 export async function takeEventTables(
   paths: readonly string[],

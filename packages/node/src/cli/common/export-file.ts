@@ -10,7 +10,9 @@ import { isOutputFailure, openOutputFile, WriteError } from '../../files/index.t
 import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
 
-/** The format of that name, or of a file of that name. `more`: what the verb writes besides, for the message. */
+/**
+ * The format of that name, or of a file of that name. `more`: what the verb writes besides, for the message.
+ */
 export async function exportFormat(
   name: string,
   more: readonly Pick<ExportFormat, 'name' | 'extension' | 'description'>[] = [],

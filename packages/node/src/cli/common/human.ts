@@ -33,8 +33,8 @@ function threeDigits(value: number): string {
 }
 
 /**
- * Two digits behind the point, as C's printf has them: of a value right in the middle the even neighbour, where toFixed
- * takes the larger. Only eighths can be in the middle: 3.125 is 3.12, 3.375 is 3.38.
+ * Two digits behind the point, as C's printf has them: of a value right in the middle the even neighbour,
+ * where toFixed takes the larger. Only eighths can be in the middle: 3.125 is 3.12, 3.375 is 3.38.
  */
 export function percentText(percent: number): string {
   const eighths = percent * 8;

@@ -14,7 +14,10 @@ export const ITRACE_OPTION: OptionRow<ItraceName> = {
   group: 'Hardware trace',
 };
 
-/** Whether a pipe is to be kept for its trace: where one is asked for, or where it has one and nothing else was said. */
+/**
+ * Whether a pipe is to be kept for its trace: where one is asked for, or where it has
+ * one and nothing else was said.
+ */
 export function keepsStream(
   args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,
 ): boolean | 'traced' {

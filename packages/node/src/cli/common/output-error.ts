@@ -6,8 +6,8 @@ import type { Output } from './output.ts';
 const POINTS_UP = /^[^\n]*\n\s*(?:\\_|\^)/;
 
 /**
- * What happened, why, and what to do about it. Errors that were not foreseen are named as such; their stack only helps
- * who debugs, so it takes `-v` or DEBUG.
+ * What happened, why, and what to do about it. Errors that were not foreseen are named as such; their stack
+ * only helps who debugs, so it takes `-v` or DEBUG.
  */
 export function printError(
   error: unknown,

@@ -15,7 +15,10 @@ export interface TextSink {
 
 const BUFFER_LENGTH = 64 * 1024;
 
-/** What a terminal is told to do, by name: nobody else writes escape sequences (xterm's and DEC's private modes; ECMA-48). */
+/**
+ * What a terminal is told to do, by name: nobody else writes escape sequences (xterm's and
+ * DEC's private modes; ECMA-48).
+ */
 const CONTROLS = {
   /** The alternate screen, without a cursor, with lines that are cut and not wrapped. */
   enterScreen: '\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J',
@@ -26,12 +29,12 @@ const CLEAR_TO_END = '\x1b[K';
 const CLEAR_LINE = `\r${CLEAR_TO_END}`;
 
 /**
- * Text for a person or a program, and the only way to standard output and standard error. Names of programs, files, events and users
- * are in it, and what a terminal would obey in them is shown as `\x1b`: always, since what goes into a pipe or a file is looked at
- * on a terminal later.
+ * Text for a person or a program, and the only way to standard output and standard error. Names of programs,
+ * files, events and users are in it, and what a terminal would obey in them is shown as `\x1b`: always, since
+ * what goes into a pipe or a file is looked at on a terminal later.
  *
- * Writes are collected and leave in large pieces; on a terminal, line by line. Nothing is ever wrapped: what is too long for the
- * screen is still whole in a pipe.
+ * Writes are collected and leave in large pieces; on a terminal, line by line. Nothing is ever wrapped: what
+ * is too long for the screen is still whole in a pipe.
  */
 export class Output {
   readonly isTerminal: boolean;
@@ -143,8 +146,8 @@ export class OutputClosed extends Error {
 }
 
 /**
- * A descriptor written synchronously. `process.stdout` is asynchronous on pipes, so that `process.exit` cuts off what
- * it still holds, and a slow reader lets it grow without bound.
+ * A descriptor written synchronously. `process.stdout` is asynchronous on pipes, so that `process.exit` cuts
+ * off what it still holds, and a slow reader lets it grow without bound.
  */
 export function descriptorSink(descriptor: number, name: string): TextSink {
   const isTerminal = isTerminalDescriptor(descriptor);
@@ -159,8 +162,8 @@ export function descriptorSink(descriptor: number, name: string): TextSink {
 const MEMORY_DEVICES = 1;
 
 /**
- * A character device that is not /dev/null. `node:tty` would ask the kernel, but loading it takes 3 ms of the start of
- * every command (measured: 2.7 to 4.6), because it brings all of `node:net`.
+ * A character device that is not /dev/null. `node:tty` would ask the kernel, but loading it takes 3 ms of the
+ * start of every command (measured: 2.7 to 4.6), because it brings all of `node:net`.
  */
 function isTerminalDescriptor(descriptor: number): boolean {
   try {

@@ -5,9 +5,9 @@ import { type GivenOption, ParsedArguments } from './parsed-arguments.ts';
 const EMPTY_REMEDY = 'Leave the option out to have no limit by it. In a script, a variable may not be set.';
 
 /**
- * Words of a command line by the conventions of perf (and git): `-F99`, `-F 99`, `--freq=99`, `--freq 99`, `-ag`,
- * `--no-inherit`, and any beginning of a long name that fits only one. `--` ends the options; so does the first other
- * word where the verb runs a command.
+ * Words of a command line by the conventions of perf (and git): `-F99`, `-F 99`, `--freq=99`, `--freq 99`,
+ * `-ag`, `--no-inherit`, and any beginning of a long name that fits only one. `--` ends the options; so does
+ * the first other word where the verb runs a command.
  */
 export function parseArguments<Name extends string>(
   verb: Verb<Name>,

@@ -27,7 +27,10 @@ export interface Bounds {
   unit?: string;
 }
 
-/** What the command line said, asked for by option name. Every getter that finds a bad value throws `UsageError`. */
+/**
+ * What the command line said, asked for by option name. Every getter that finds a
+ * bad value throws `UsageError`.
+ */
 export class ParsedArguments<Name extends string = string> {
   /** Every option in the order given: some, as perf's `--filter`, apply to the one before. */
   readonly given: readonly GivenOption<Name>[];
@@ -156,7 +159,10 @@ export class ParsedArguments<Name extends string = string> {
     return this.#parse(name, bounds, otherwise, parseSizeBytes, 'a size such as 65536, 512K or 10M');
   }
 
-  /** Milliseconds; a bare number is milliseconds too, as in perf's `-D` and `-I`; ns, us, ms, s, m and h are known. */
+  /**
+   * Milliseconds; a bare number is milliseconds too, as in perf's `-D` and `-I`; ns,
+   * us, ms, s, m and h are known.
+   */
   durationMs(name: Name, bounds?: Bounds): number | undefined;
   durationMs<Default>(name: Name, bounds: Bounds, otherwise: Default): number | Default;
   durationMs(name: Name, bounds: Bounds = {}, otherwise?: unknown): unknown {
@@ -224,7 +230,10 @@ function optionText(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-/** What is expected of a number whose size alone is wrong: the same form with a small number is read. Else null. */
+/**
+ * What is expected of a number whose size alone is wrong: the same form with a
+ * small number is read. Else null.
+ */
 function tooLarge(text: string, parse: (text: string) => unknown): string | null {
   const small = text.replace(/^\+?\d+/, '1');
   return small !== text && small.length < text.length && parse(small) !== null

@@ -6,7 +6,10 @@ import type { PlannedEvent } from '../../session/index.ts';
 /** Where an event is expected to be counted; `kind` and the rest as `PlannedCounter` has them. */
 export type CounterAnswer = Omit<PlannedCounter, 'event'>;
 
-/** Events of a recording need counters as those of a count do. `models` are this machine's where they are absent. */
+/**
+ * Events of a recording need counters as those of a count do. `models` are this
+ * machine's where they are absent.
+ */
 export function counterAnswers(
   events: readonly (PlannedEvent | CountedEvent)[],
   models?: readonly PmuModel[],

@@ -103,8 +103,8 @@ export interface PlannedOpen {
   /** Whose event it is, where this machine does not have it; then it is only to be looked at. */
   foreign: string | null;
   /**
-   * Where a probe is. The attr points to `target`; or it is `definedIn` a file of tracefs while it is open, and then `config` is the
-   * number that it gets there.
+   * Where a probe is. The attr points to `target`; or it is `definedIn` a file of tracefs while it is open,
+   * and then `config` is the number that it gets there.
    */
   probe: { target: string; offset: string; definedIn: string | null } | null;
 }

@@ -4,8 +4,8 @@ import type { Output } from './output.ts';
 const INTERVAL_MS = 100;
 
 /**
- * One line on a terminal that is written over while something goes on, and taken away at the end. Where the output is
- * not a terminal, or one that cannot clear a line, it does nothing; after `close` neither.
+ * One line on a terminal that is written over while something goes on, and taken away at the end. Where the
+ * output is not a terminal, or one that cannot clear a line, it does nothing; after `close` neither.
  */
 export class ProgressLine {
   readonly #output: Output;

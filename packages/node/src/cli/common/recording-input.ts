@@ -58,7 +58,10 @@ export type InputArguments = Pick<
   'words' | 'shown' | 'has' | 'string' | 'numbers' | 'list' | 'ranges' | 'boolean' | 'refuse'
 >;
 
-/** The file to read: as given, else standard input where something is piped in, else `perf.data`, as perf does. */
+/**
+ * The file to read: as given, else standard input where something is piped in,
+ * else `perf.data`, as perf does.
+ */
 export function inputName(args: {
   readonly words: readonly string[];
   string(name: 'input'): string | undefined;
@@ -87,7 +90,10 @@ export async function openInput(
   return openRecording(path, { keepStream, symbols: diskDriver({ kernelCore: kcore }) });
 }
 
-/** Refuses a recording of counts. Of a stream, and of a file that was cut off, it is known to be one after reading. */
+/**
+ * Refuses a recording of counts. Of a stream, and of a file that was cut off, it is
+ * known to be one after reading.
+ */
 export function refuseCounts(args: InputArguments, { holdsCounts }: Recording): void {
   if (!holdsCounts) return;
   const name = inputName(args);
@@ -98,7 +104,10 @@ export function refuseCounts(args: InputArguments, { holdsCounts }: Recording): 
   );
 }
 
-/** The filter that the options ask for, or undefined where they ask for none. Refuses a recording without samples. */
+/**
+ * The filter that the options ask for, or undefined where they ask for none.
+ * Refuses a recording without samples.
+ */
 export async function sampleFilter(
   args: InputArguments,
   recording: Recording,
@@ -188,8 +197,8 @@ export interface Completeness {
 }
 
 /**
- * Exit status after a report: 1 where the file ends before its first sample, so that there is no answer; 3 where something is
- * lost or damaged and `--fail-on-loss` was given.
+ * Exit status after a report: 1 where the file ends before its first sample, so that there is no answer; 3
+ * where something is lost or damaged and `--fail-on-loss` was given.
  */
 export function statusOfAnswer(
   args: InputArguments,
@@ -214,7 +223,9 @@ export function sayCut(err: Output, wanted: 'sample' | 'event' | 'count'): numbe
   return EXIT_FAILURE;
 }
 
-/** Diagnostics of symbol look-ups, in words, on standard error: one line per kind, with the files it is about. */
+/**
+ * Diagnostics of symbol look-ups, in words, on standard error: one line per kind, with the files it is about.
+ */
 export function printDiagnostics(diagnostics: readonly Diagnostic[], err: Output, verbose: boolean): void {
   const byCode = new Map<string, Diagnostic[]>();
   for (const diagnostic of diagnostics) {
@@ -232,7 +243,10 @@ export function printDiagnostics(diagnostics: readonly Diagnostic[], err: Output
   }
 }
 
-/** Diagnostics without notes on binaries in which next to nothing happened; a stripped library is only news where it matters. */
+/**
+ * Diagnostics without notes on binaries in which next to nothing happened; a stripped library
+ * is only news where it matters.
+ */
 export function notableDiagnostics(diagnostics: readonly Diagnostic[], profile: Profile): Diagnostic[] {
   const weights = new Map<string, number>();
   const { samples, stacks, frames, binaries } = profile;

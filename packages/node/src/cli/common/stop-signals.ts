@@ -22,8 +22,9 @@ export function tellWaitForReader(verb: string, path: string, err: Output): void
 let endedBy: NodeJS.Signals | null = null;
 
 /**
- * End by the signal that ended the recording or counting, as perf does: a shell then knows that its script was interrupted,
- * which a status alone does not tell. Returns where there was none; SIGQUIT would leave a core.
+ * End by the signal that ended the recording or counting, as perf does: a shell then knows
+ * that its script was interrupted, which a status alone does not tell. Returns where there was
+ * none; SIGQUIT would leave a core.
  */
 export function endByReceivedSignal(): void {
   if (endedBy !== null && endedBy !== 'SIGQUIT') process.kill(process.pid, endedBy);
@@ -35,8 +36,8 @@ export interface SignalStop extends Disposable {
 }
 
 /**
- * By the signal itself: `process.exit` waits for threads, and one of them may be writing into a pipe that nobody empties. SIGQUIT
- * would leave a core.
+ * By the signal itself: `process.exit` waits for threads, and one of them may be writing into a pipe that
+ * nobody empties. SIGQUIT would leave a core.
  */
 function endAtOnce(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
@@ -44,9 +45,10 @@ function endAtOnce(signal: NodeJS.Signals): void {
 }
 
 /**
- * The first signal ends recording or counting, and what there is by then is written; a second one ends this process at once.
- * Under nohup a hangup does not; an interrupt does also where it is ignored, as in perf: scripts end their `record &` with
- * `kill -INT`. `onFirst` is called at the first signal, `onLongWait` when what it ends takes its time.
+ * The first signal ends recording or counting, and what there is by then is written; a second one ends
+ * this process at once. Under nohup a hangup does not; an interrupt does also where it is ignored, as in
+ * perf: scripts end their `record &` with `kill -INT`. `onFirst` is called at the first signal,
+ * `onLongWait` when what it ends takes its time.
  */
 export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () => {}): SignalStop {
   const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);

@@ -11,8 +11,8 @@ export interface Styles {
 }
 
 /**
- * Made anew in each process: text that was written before it, or by another process, cannot hold our marks. So an escape sequence in a
- * name stays text, also one that looks just like ours.
+ * Made anew in each process: text that was written before it, or by another process, cannot hold our marks.
+ * So an escape sequence in a name stays text, also one that looks just like ours.
  */
 const KEY = `\x1b${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}:`;
 const MARKS = new RegExp(`${KEY}(\\d+);`, 'g');
@@ -30,7 +30,10 @@ export const STYLED: Styles = {
   cyan: sgr(36, 39),
 };
 
-/** Text as a terminal may get it: what it would obey is shown as `\x1b`, and our marks are escape sequences (SGR, ECMA-48). */
+/**
+ * Text as a terminal may get it: what it would obey is shown as `\x1b`, and our marks are
+ * escape sequences (SGR, ECMA-48).
+ */
 export function terminalText(text: string): string {
   if (!text.includes(KEY)) return printableText(text);
   let safe = '';
@@ -42,7 +45,9 @@ export function terminalText(text: string): string {
   return safe + printableText(text.slice(at));
 }
 
-/** NO_COLOR (no-color.org) and FORCE_COLOR (as Node reads it: 0 and false are no) decide, then the terminal. */
+/**
+ * NO_COLOR (no-color.org) and FORCE_COLOR (as Node reads it: 0 and false are no) decide, then the terminal.
+ */
 export function colorsWanted(isTerminal: boolean, env: Record<string, string | undefined>): boolean {
   const force = env['FORCE_COLOR'];
   if (force !== undefined) return force !== '0' && force !== 'false';

@@ -2,7 +2,10 @@ import { printableText } from '@counterpoint/core/base';
 
 const DELETE = 0x7f;
 const [TAB, NEWLINE] = [0x09, 0x0a];
-/** First bytes of the characters of two and three bytes that `printable` escapes: U+0080 to U+009F, U+061C, U+200E to U+2069. */
+/**
+ * First bytes of the characters of two and three bytes that `printable` escapes: U+0080 to
+ * U+009F, U+061C, U+200E to U+2069.
+ */
 const [C1, ARABIC, GENERAL] = [0xc2, 0xd8, 0xe2];
 
 /** 1: a control character. 2: may begin one that takes several bytes. */
@@ -15,8 +18,8 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * UTF-8 in pieces of any size, as a terminal may get it: the same as `printableText` of all of it. What is safe, as nearly
- * everything is, is looked at once and handed on as it is.
+ * UTF-8 in pieces of any size, as a terminal may get it: the same as `printableText` of all of it. What is
+ * safe, as nearly everything is, is looked at once and handed on as it is.
  */
 export class TerminalBytes {
   #rest: Uint8Array = EMPTY;
@@ -51,7 +54,10 @@ function isSafe(bytes: Uint8Array): boolean {
   return isSafeBetween(bytes, first + 4 * words.length, bytes.length);
 }
 
-/** Whether each of four bytes is printable ASCII; in doubt, no (Bit Twiddling Hacks, "Determine if a word has a byte less than n"). */
+/**
+ * Whether each of four bytes is printable ASCII; in doubt, no (Bit Twiddling Hacks, "Determine if a
+ * word has a byte less than n").
+ */
 function isPlain(word: number): boolean {
   const deletes = word ^ 0x7f7f7f7f;
   const odd = ((word - 0x20202020) & ~word) | ((deletes - 0x01010101) & ~deletes) | word;

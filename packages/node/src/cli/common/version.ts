@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The version in this package's own package.json, which lies above this file in the sources and in the bundle. */
+/**
+ * The version in this package's own package.json, which lies above this file in
+ * the sources and in the bundle.
+ */
 export function packageVersion(): string {
   for (let url = new URL('.', import.meta.url); ; url = new URL('..', url)) {
     try {

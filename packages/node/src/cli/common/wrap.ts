@@ -1,6 +1,9 @@
 const HELP_COLUMNS = 100;
 
-/** A text in lines of at most 100 columns behind `indent`. A newline of the text is a blank; a word is never broken. */
+/**
+ * A text in lines of at most 100 columns behind `indent`. A newline of the text is a
+ * blank; a word is never broken.
+ */
 export function wrapped(text: string, indent: string): string[] {
   const lines: string[] = [];
   let line = '';

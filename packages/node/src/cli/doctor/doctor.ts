@@ -38,7 +38,10 @@ export default defineVerb({
   },
 });
 
-/** No gap is hidden, and nothing that can be bettered. What follows from another check and cannot be helped is a detail. */
+/**
+ * No gap is hidden, and nothing that can be bettered. What follows from another check and
+ * cannot be helped is a detail.
+ */
 function isWorthALine({ state, fix, isDetail }: Check): boolean {
   return isDetail !== true || (state !== 'ok' && fix !== '');
 }

@@ -16,10 +16,12 @@ import {
 } from '../../probe/index.ts';
 
 /*
- * The lines that doctor gives for a login, run as they are, and a user who then logs in with their password and records Node.
+ * The lines that doctor gives for a login, run as they are, and a user who then logs in with
+ * their password and records Node.
  *
- * All of it is in a mount namespace: /etc is a copy on a tmpfs, and so are Node and the program with file capabilities. They end with
- * the process that holds the namespace, which ends with its standard input, however this one ends.
+ * All of it is in a mount namespace: /etc is a copy on a tmpfs, and so are Node and the program with
+ * file capabilities. They end with the process that holds the namespace, which ends with its standard
+ * input, however this one ends.
  */
 
 const USER = 'counterpoint-ada';

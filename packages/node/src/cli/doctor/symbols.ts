@@ -2,7 +2,9 @@ import { openElf, readBuildId } from '@counterpoint/core/elf';
 import { openFileSource } from '../../locate/index.ts';
 import type { Check, KernelFiles } from '../../probe/index.ts';
 
-/** Servers that the distributions run, and packages with the symbols of the C library, by ID of os-release(5). */
+/**
+ * Servers that the distributions run, and packages with the symbols of the C library, by ID of os-release(5).
+ */
 const DISTRIBUTIONS: Readonly<Record<string, { install: string; server: string }>> = {
   debian: { install: 'apt-get install libc6-dbg', server: 'https://debuginfod.debian.net' },
   ubuntu: { install: 'apt-get install libc6-dbg', server: 'https://debuginfod.ubuntu.com' },

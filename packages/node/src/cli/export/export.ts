@@ -156,7 +156,10 @@ function chosenEvent(events: readonly ProfileEvent[], name: string | undefined):
   );
 }
 
-/** An export shows one event; what of the others is left out, and how to have it instead. Null where that is nothing. */
+/**
+ * An export shows one event; what of the others is left out, and how to have it
+ * instead. Null where that is nothing.
+ */
 function otherEvents(events: readonly ProfileEvent[], shown: number): string | null {
   const others = events.flatMap(({ name, samples }, index) => {
     if (index === shown || samples === 0) return [];

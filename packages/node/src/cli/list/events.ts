@@ -62,7 +62,10 @@ const HINTS: ReadonlyMap<string, string> = new Map([
 
 const TRIED: ReadonlySet<EventKind> = new Set(['hardware', 'software', 'cache']);
 
-/** The mark of an event that cannot be counted, or that could not be tried; empty where there is nothing to say. */
+/**
+ * The mark of an event that cannot be counted, or that could not be tried; empty
+ * where there is nothing to say.
+ */
 function markOf({ kind, availability }: ListedEvent): string {
   switch (availability.state) {
     case 'absent':
@@ -145,7 +148,10 @@ function readWords(words: readonly string[]): { kinds: Set<EventKind>; patterns:
   return { kinds: kinds.size > 0 ? kinds : new Set(EVENT_KINDS), patterns };
 }
 
-/** A wildcard fits the whole name; other words are looked for inside names and descriptions. Case does not count. */
+/**
+ * A wildcard fits the whole name; other words are looked for inside names and
+ * descriptions. Case does not count.
+ */
 function matches(event: CatalogEvent, patterns: readonly string[]): boolean {
   if (patterns.length === 0) return true;
   const names = [event.name, ...event.aliases].map((name) => name.toLowerCase());

@@ -61,7 +61,9 @@ export default defineVerb<OffCpuName>({
   },
 });
 
-/** Threads are off the CPU: a CPU is no target, and what waits from before the start counts from the start. */
+/**
+ * Threads are off the CPU: a CPU is no target, and what waits from before the start counts from the start.
+ */
 function isOurs<Row extends { long: string }>(
   row: Row,
 ): row is Row & { long: Exclude<TargetName, 'cpu' | 'delay'> } {

@@ -47,7 +47,10 @@ export class RowNames {
   }
 }
 
-/** Which calls are shown: those that begin between two times, above a depth. Throws UsageError where no time is between them. */
+/**
+ * Which calls are shown: those that begin between two times, above a depth. Throws UsageError
+ * where no time is between them.
+ */
 export class CallFilter {
   readonly #from: TraceTime | null;
   readonly #to: TraceTime | null;
@@ -79,7 +82,10 @@ export class CallFilter {
       );
   }
 
-  /** Why nothing was shown of a trace that has calls: they begin at other times. Null where something was, or there are none. */
+  /**
+   * Why nothing was shown of a trace that has calls: they begin at other times. Null where
+   * something was, or there are none.
+   */
   whyNothing(scale: TimeScale): string | null {
     if (this.#hasShown || !this.isTimed || this.#firstTicks > this.#lastTicks) return null;
     const asked = [this.#from?.shown, this.#to?.shown].filter((text) => text !== undefined).join(' and ');
@@ -119,7 +125,8 @@ const CLOSES = textBytes('} ');
 const NOT_TRACED = textBytes('[not traced]');
 
 /**
- * A call without others inside is one line; else one where it begins and one where it ends, which has what it took:
+ * A call without others inside is one line; else one where it begins and one where it
+ * ends, which has what it took:
  *
  *            us    duration  instructions
  *         0.010                            main {
@@ -228,7 +235,9 @@ function marksOf(call: Readonly<CallRecord>): string {
 /** Above this a time is not exact as a number. */
 const EXACT = 2n ** 53n;
 
-/** Calls as JSON, a line each: 64-bit values as decimal strings, addresses as hex, what is not known as null. */
+/**
+ * Calls as JSON, a line each: 64-bit values as decimal strings, addresses as hex, what is not known as null.
+ */
 export class CallJson {
   readonly #names: RowNames;
   readonly #scale: TimeScale;

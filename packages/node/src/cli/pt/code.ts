@@ -147,7 +147,10 @@ export async function namedCode<Name extends string>(
   return code;
 }
 
-/** Half a range would be none, or one from address 0 on: neither is what somebody wanted who gave the other half. */
+/**
+ * Half a range would be none, or one from address 0 on: neither is what somebody
+ * wanted who gave the other half.
+ */
 function checkRange<Name extends string>(
   args: ParsedArguments<Name | PtCodeName>,
   range: 0 | 1 | 2 | 3,

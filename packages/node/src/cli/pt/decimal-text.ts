@@ -10,8 +10,8 @@ export function lastThreeDigits(value: number): string {
 }
 
 /**
- * Whole numbers as text, four times as fast as `String` where many follow that differ in their last digits only, as times do: V8
- * converts what is above 2^31 as a fraction.
+ * Whole numbers as text, four times as fast as `String` where many follow that differ in their last digits
+ * only, as times do: V8 converts what is above 2^31 as a fraction.
  */
 export class DecimalText {
   #high = Number.NaN;

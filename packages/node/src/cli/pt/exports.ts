@@ -1,4 +1,7 @@
-/** What `pt profile -o` writes besides the formats of sampled profiles: these need single instructions and the program itself. */
+/**
+ * What `pt profile -o` writes besides the formats of sampled profiles: these need single
+ * instructions and the program itself.
+ */
 import { memorySource } from '@counterpoint/core/base';
 import type { Diagnostic } from '@counterpoint/core/symbols';
 import type { CodeFunctions, CodeImage, ExactProfile, ProgramFile } from '@counterpoint/core/trace';

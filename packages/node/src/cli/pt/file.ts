@@ -5,8 +5,8 @@ import { openFileSource } from '../../locate/index.ts';
 import { UsageError } from '../common/args.ts';
 
 /**
- * `FILE[:FROM[-TO]]`: a file, or a part of it in bytes; numbers in decimal or with 0x. A colon may be part of the name. `-` alone is
- * standard input.
+ * `FILE[:FROM[-TO]]`: a file, or a part of it in bytes; numbers in decimal or with 0x. A colon may be part of
+ * the name. `-` alone is standard input.
  */
 export interface FilePart {
   readonly path: string;

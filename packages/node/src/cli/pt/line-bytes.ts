@@ -15,8 +15,8 @@ export function textBytes(text: string): Uint8Array {
 }
 
 /**
- * Lines of columns, put together as bytes: where there are hundreds of thousands of them, strings cost more than what they say.
- * Columns are aligned to the right; what is wider than its column is whole.
+ * Lines of columns, put together as bytes: where there are hundreds of thousands of them, strings cost more
+ * than what they say. Columns are aligned to the right; what is wider than its column is whole.
  */
 export class LineBytes {
   readonly #write: (bytes: Uint8Array) => void;

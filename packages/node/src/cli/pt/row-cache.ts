@@ -1,4 +1,7 @@
-/** Texts of so many rows are kept: of a trace of real code all, of one that invents addresses those since it was last full. */
+/**
+ * Texts of so many rows are kept: of a trace of real code all, of one that invents addresses
+ * those since it was last full.
+ */
 const MOST_ROWS = 1 << 16;
 
 /** What is worked out for rows again and again: begins anew where it is full. */

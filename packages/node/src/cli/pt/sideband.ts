@@ -1,4 +1,7 @@
-/** Files of perf's records beside a raw trace: `--pevent:…` options, each file with the settings given before it. */
+/**
+ * Files of perf's records beside a raw trace: `--pevent:…` options, each file with
+ * the settings given before it.
+ */
 import type { SidebandFile } from '@counterpoint/core/trace';
 import type { OptionRow } from '../common/args.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';

@@ -1,4 +1,6 @@
-/** Times of a trace for people and programs: TSC ticks, and nanoseconds where it is known how long a tick is. */
+/**
+ * Times of a trace for people and programs: TSC ticks, and nanoseconds where it is known how long a tick is.
+ */
 import type { PerfClock, TimeSettings } from '@counterpoint/core/trace';
 import { type OptionRow, UsageError } from '../common/args.ts';
 import { formatDuration } from '../common/human.ts';

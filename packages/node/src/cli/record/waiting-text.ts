@@ -1,7 +1,10 @@
 import type { RecordStop } from '../../record/index.ts';
 import type { Output } from '../common/output.ts';
 
-/** What `record` says after a signal, where what it waits for takes its time. A second signal ends it, so nothing may stay in a buffer. */
+/**
+ * What `record` says after a signal, where what it waits for takes its time. A second signal ends it, so
+ * nothing may stay in a buffer.
+ */
 export class WaitingText {
   readonly #say: (text: string) => void;
   readonly #err: Output;

@@ -84,7 +84,10 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   return statusOfAnswer(args, { loss: profile.loss, damage: profile.damage, samples }, err);
 }
 
-/** Tracepoints without call chains all lie in the kernel's tracing: what they recorded tells them apart, as in perf. */
+/**
+ * Tracepoints without call chains all lie in the kernel's tracing: what they recorded
+ * tells them apart, as in perf.
+ */
 async function isWithoutPlaces(recording: Recording): Promise<boolean> {
   if (recording.isStream) return false;
   const { events } = (await recording.reader()).events;
@@ -294,7 +297,10 @@ function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): v
   }
 }
 
-/** Depth first without recursion: chains can be thousands of frames deep. A single child goes on in the same column. */
+/**
+ * Depth first without recursion: chains can be thousands of frames deep. A single
+ * child goes on in the same column.
+ */
 function printNodes({ roots, direction }: CallTreeAnswer, withSamples: boolean, out: Output): void {
   const isDown = direction === 'callees';
   const work = roots.map((node) => ({ node, indent: '', mark: '' })).reverse();

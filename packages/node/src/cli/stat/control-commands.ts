@@ -4,7 +4,10 @@ import type { ControlCommand } from '../common/control-channel.ts';
 import type { Output } from '../common/output.ts';
 import { attrFields } from '../common/plan-output.ts';
 
-/** `enable`, `disable` and `evlist` of `--control`, as perf 6.1 does them. What fails is told, and answered like the rest. */
+/**
+ * `enable`, `disable` and `evlist` of `--control`, as perf 6.1 does them. What fails is
+ * told, and answered like the rest.
+ */
 export function obey(
   { name, argument }: ControlCommand,
   sessions: readonly CountingSession[],

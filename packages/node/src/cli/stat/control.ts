@@ -44,7 +44,10 @@ export function readControl(args: Arguments): Control | null {
   return { request, options, before };
 }
 
-/** `--save-control FILE`, or `-` for standard output: for `--control-data`, and for `session.update` of a program. */
+/**
+ * `--save-control FILE`, or `-` for standard output: for `--control-data`, and for
+ * `session.update` of a program.
+ */
 export async function saveControl(
   path: string,
   { request, options, before }: Control,

@@ -9,7 +9,10 @@ import { perf, perfIsMissing, temporaryFolder } from '../../test/perf.ts';
 const FORMS = [[], ['--json'], ['-x', ',']];
 const skip = perfIsMissing();
 
-/** Before, at and behind each place where a record can end, as far as the data goes; and some of what stands behind it. */
+/**
+ * Before, at and behind each place where a record can end, as far as the data goes; and
+ * some of what stands behind it.
+ */
 function* lengths(size: number): Generator<number> {
   for (let at = 0; at < size; at += at < 304 || at > 800 ? 40 : 8) yield* [at, at + 1, at + 7];
 }

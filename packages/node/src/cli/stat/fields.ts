@@ -14,7 +14,10 @@ export interface FieldsContext {
 
 const HAS_MEMBERS: ReadonlySet<string> = new Set(['core', 'die', 'socket', 'node']);
 
-/** perf's `-x`: [time][place[,members]],count,unit,event,[cgroup],[spread],running time,percent,metric,its unit,[set]. */
+/**
+ * perf's `-x`: [time][place[,members]],count,unit,event,[cgroup],[spread],running
+ * time,percent,metric,its unit,[set].
+ */
 export function separatedLines(row: StatRow, separator: string, context: FieldsContext): string[] {
   const { place, event, status, metrics, spreadPercent } = row;
   const before: string[] = [];
@@ -43,7 +46,9 @@ export function separatedLines(row: StatRow, separator: string, context: FieldsC
   );
 }
 
-/** The name of a set is ours, and may be a list of events: as in RFC 4180 where the separator stands in it. */
+/**
+ * The name of a set is ours, and may be a list of events: as in RFC 4180 where the separator stands in it.
+ */
 function quoted(text: string, separator: string): string {
   return text.includes(separator) || text.includes('"') ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -60,7 +65,10 @@ function runningShare({ enabledNs, runningNs }: StatRow): string {
   return (enabledNs === 0 ? 100 : (100 * runningNs) / enabledNs).toFixed(2);
 }
 
-/** perf's `-j`: an object in each line, with perf's keys alone, but for `set` beside `--set`. Reasons are in `--json`. */
+/**
+ * perf's `-j`: an object in each line, with perf's keys alone, but for `set` beside
+ * `--set`. Reasons are in `--json`.
+ */
 export function jsonLines(row: StatRow, context: FieldsContext): string[] {
   const { place, event, status, metrics, spreadPercent } = row;
   const before: string[] = [];

@@ -40,7 +40,10 @@ export function formatOf(args: Given<FormatName>): StatFormat {
   return given[0] === 'json' ? 'json' : given[0] === 'json-output' ? 'lines' : 'fields';
 }
 
-/** perf asks the C library; only the C and POSIX locales have no thousands separator, and others are shown as commas. */
+/**
+ * perf asks the C library; only the C and POSIX locales have no thousands separator,
+ * and others are shown as commas.
+ */
 export function localeHasCommas(env: Record<string, string | undefined>): boolean {
   const locale = [env['LC_ALL'], env['LC_NUMERIC'], env['LANG']].find((name) => (name ?? '') !== '') ?? 'C';
   return !/^(?:C|POSIX)(?:$|\.)/.test(locale);

@@ -5,7 +5,10 @@ import type { CountingSession } from '../../counting/index.ts';
 import { RecordedPlaces, type StatRow } from '../../stat/index.ts';
 import { jsonLines, separatedLines } from './fields.ts';
 
-/** An ordinary user asked for context switches: in user space, which is all that they may count, there are none. */
+/**
+ * An ordinary user asked for context switches: in user space, which is all that
+ * they may count, there are none.
+ */
 const NAMES = { requestedName: 'cs', name: 'cs:u' };
 const CONTEXT = { sinceStartNs: null, isSummary: false, withSets: false };
 

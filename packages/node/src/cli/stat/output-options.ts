@@ -1,6 +1,9 @@
 import type { OptionRow } from '../common/args.ts';
 
-/** Rows of `stat` and `stat report`, which print the same table. `output` stands between the two: its default differs. */
+/**
+ * Rows of `stat` and `stat report`, which print the same table. `output` stands between
+ * the two: its default differs.
+ */
 export function formOptions(group: string): OptionRow<'field-separator' | 'json-output' | 'json'>[] {
   return [
     {

@@ -51,7 +51,10 @@ export class StatPrinter<Run extends PrintedRun> {
       output?.line(`# started on ${dateText(startedAt)}\n`);
   }
 
-  /** Those with a place of their own. Of all threads, an event that is not supported has none: the remarks have it, and --json. */
+  /**
+   * Those with a place of their own. Of all threads, an event that is not supported has none: the
+   * remarks have it, and --json.
+   */
   #shown(rows: readonly StatRow[]): readonly StatRow[] {
     return this.#settings.by === 'thread' ? rows.filter(({ place }) => place !== null) : rows;
   }

@@ -62,7 +62,10 @@ export class CountsRecorder {
       });
   }
 
-  /** A run is over: what the next ones count is added to it, as readers take counts for sums over the whole recording. */
+  /**
+   * A run is over: what the next ones count is added to it, as readers take counts for
+   * sums over the whole recording.
+   */
   endRun(total: Measurement): void {
     if (this.#settings.intervalMs === undefined) this.round(total, true);
     for (const count of this.#places?.countsOf(total) ?? [])

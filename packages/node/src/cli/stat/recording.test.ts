@@ -28,7 +28,10 @@ const RUNS: readonly (readonly [readonly string[], string | false])[] = [
 
 const PERF_REFUSES = [['-r'], ['-a', '--per-thread']];
 
-/** The rows of a table: counts and names, without the figures behind `#`, in which perf's report and its live table differ. */
+/**
+ * The rows of a table: counts and names, without the figures behind `#`, in which perf's
+ * report and its live table differ.
+ */
 function countsIn(text: string): string[] {
   return text
     .split('\n')
@@ -42,7 +45,10 @@ function countsIn(text: string): string[] {
     );
 }
 
-/** Of the whole machine: a thread takes another name when it executes another program, between one look at it and the next. */
+/**
+ * Of the whole machine: a thread takes another name when it executes another program,
+ * between one look at it and the next.
+ */
 function withoutNames(fields: string): string {
   return fields.replaceAll(/^[^;]*(-\d+;)/gm, 'thread$1');
 }
@@ -71,7 +77,8 @@ describe('stat record and stat report', () => {
       if (words.includes('-a')) assert.equal(withoutNames(report.out), withoutNames(live.err));
       else assert.equal(report.out, live.err);
       if (perfIsMissing() !== false) return;
-      // Of several runs perf prints a table for each, of threads those of its own choice, and a time of the tool once for each place.
+      // Of several runs perf prints a table for each, of threads those of its own choice, and a time of the
+      // tool once for each place.
       if (words.includes('-r') || words.includes('--per-thread')) return;
       const table = (await counterpoint('stat', 'report', '-i', file)).out;
       const theirs = spawnSync('perf', ['stat', 'report', '-i', file], { encoding: 'utf8' }).stderr;

@@ -59,7 +59,8 @@ const ours = async (kibibytes: number) =>
   BigInt((await counterpoint('stat', ...work(kibibytes))).err.split(',', 1)[0]!);
 const theirs = (kibibytes: number) => BigInt(perfStat(...work(kibibytes)).split(',', 1)[0]!);
 
-// perf gives the command another PATH, and every byte of the environment costs instructions: differences are compared.
+// perf gives the command another PATH, and every byte of the environment costs
+// instructions: differences are compared.
 test('stat counts to the instruction what perf stat counts', async () => {
   const first = await ours(20);
   assert.equal(await ours(20), first);

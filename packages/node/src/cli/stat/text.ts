@@ -76,7 +76,10 @@ function shareText({ enabledNs, runningNs }: StatRow): string {
   return runningNs === enabledNs ? '' : `  (${((100 * runningNs) / enabledNs).toFixed(2)}%)`;
 }
 
-/** Means of several runs below this show their fraction: beside a rate that was made of 0.25, `0` would be wrong. */
+/**
+ * Means of several runs below this show their fraction: beside a rate that was
+ * made of 0.25, `0` would be wrong.
+ */
 const LEAST_ROUNDED_MEAN = 100;
 
 /** Two decimals where the unit takes a fraction of a count, and where a small mean has one. */
@@ -156,7 +159,10 @@ export function intervalHead(by: Aggregation, unitWidth: number): string {
   return `${INTERVAL_HEADS[by]} ${'unit'.padEnd(unitWidth)} events`;
 }
 
-/** Why counts are missing, or are not quite what was asked for: one line for all events that have the same reason. */
+/**
+ * Why counts are missing, or are not quite what was asked for: one line for all
+ * events that have the same reason.
+ */
 export function reasonLines(rows: readonly StatRow[]): string[] {
   const names = new Map<string, Set<string>>();
   const add = (reason: string, name: string) => names.set(reason, (names.get(reason) ?? new Set()).add(name));

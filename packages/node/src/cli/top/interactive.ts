@@ -79,8 +79,9 @@ class TopScreen {
       if (state !== this.#state) this.#table = null;
       this.#state = state;
       if (effect === 'quit') this.quit();
-      // As if the terminal had sent it, which it does where keys are not read one by one. It comes with a later turn of the event
-      // loop, and ends this view then: one that had ended before would not know by what.
+      // As if the terminal had sent it, which it does where keys are not read one by one. It comes
+      // with a later turn of the event loop, and ends this view then: one that had ended before
+      // would not know by what.
       else if (effect === 'interrupt') process.kill(process.pid, 'SIGINT');
       else if (effect === 'suspend') this.terminal?.suspend(() => this.paint());
     }

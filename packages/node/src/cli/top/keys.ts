@@ -197,7 +197,9 @@ const SEQUENCES: Readonly<Record<string, string>> = {
 /** A sequence as a whole, or one character. */
 const KEY = /\x1b\[[\d;]*[ -/]*[@-~]|\x1bO.|[\s\S]/gu;
 
-/** The names of the keys in what a terminal sent; letters stand for themselves, other sequences are left out. */
+/**
+ * The names of the keys in what a terminal sent; letters stand for themselves, other sequences are left out.
+ */
 export function parseKeys(text: string): string[] {
   const keys = text.match(KEY) ?? [];
   return keys.flatMap((key) => SEQUENCES[key] ?? (key >= ' ' && key.charCodeAt(0) !== 0x7f ? [key] : []));

@@ -43,7 +43,10 @@ export async function runTop({ args, out, err }: VerbContext<TopName>): Promise<
   return end?.exit?.code ?? EXIT_OK;
 }
 
-/** On the screen there is no room for what a command prints, and the keys are ours; else standard output is for tables. */
+/**
+ * On the screen there is no room for what a command prints, and the keys are ours; else
+ * standard output is for tables.
+ */
 function streamsOfCommand(isScreen: boolean): Pick<LiveProfileOptions, 'launch'> {
   if (!isScreen) return { launch: { stdio: ['inherit', STDERR, 'inherit'] } };
   const own = process.stderr.isTTY === true ? 'ignore' : 'inherit';

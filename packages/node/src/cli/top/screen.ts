@@ -1,4 +1,7 @@
-/** The screen of `top`: a pure function from what there is to show, the state of the keys and the size to lines. */
+/**
+ * The screen of `top`: a pure function from what there is to show, the state of
+ * the keys and the size to lines.
+ */
 import { printable } from '@counterpoint/core/base';
 import type { SortKey, TopRow } from '@counterpoint/core/query';
 import { formatCount, formatDuration, percentText } from '../common/human.ts';
@@ -73,7 +76,10 @@ export function headText(
   return printable(`${name}${others}, ${rate}, ${target}, every ${formatDuration(intervalMs * 1e6)}`);
 }
 
-/** `3,860 samples (1,930/s), 26% kernel, 31% idle; 12 lost; handler 820 ns each, 0.16% of a CPU; read in 1.40 ms`. */
+/**
+ * `3,860 samples (1,930/s), 26% kernel, 31% idle; 12 lost; handler 820 ns each,
+ * 0.16% of a CPU; read in 1.40 ms`.
+ */
 export function lookText({ cpus }: TopHead, look: TopLook, table: TopTable | null): string {
   const { samples, kernelSamples, elapsedMs, lost, handlerNs, readNs } = look;
   const perSecond = Math.round((samples * 1000) / elapsedMs);

@@ -1,13 +1,17 @@
 import type { Output } from '../common/output.ts';
 
-/** What the keys are when the terminal is gone: end of transmission, as a terminal sends Ctrl-D for the end of a file. */
+/**
+ * What the keys are when the terminal is gone: end of transmission, as a terminal sends
+ * Ctrl-D for the end of a file.
+ */
 const HANGUP = '\x04';
 /** Long enough for a signal to arrive. */
 const STOPPING_MS = 100;
 
 /**
- * A whole screen, and the keyboard as it is pressed. What it was before comes back in every case but SIGKILL: when this is
- * disposed, when the process exits for whatever reason, and before an error that nobody caught is printed.
+ * A whole screen, and the keyboard as it is pressed. What it was before comes back in every case but
+ * SIGKILL: when this is disposed, when the process exits for whatever reason, and before an error
+ * that nobody caught is printed.
  */
 export class Terminal implements Disposable {
   readonly #out: Output;
@@ -48,7 +52,8 @@ export class Terminal implements Disposable {
     this.#input.setRawMode(true);
     this.#input.setEncoding('utf8');
     this.#input.on('data', this.#onKeys);
-    // A terminal that is gone says so to the first process of its session only; others find the end of what they read.
+    // A terminal that is gone says so to the first process of its session only; others find
+    // the end of what they read.
     this.#input.on('end', this.#onGone);
     this.#input.on('error', this.#onGone);
     this.#input.resume();
@@ -76,8 +81,9 @@ export class Terminal implements Disposable {
   }
 
   /**
-   * Ctrl-Z: give the terminal back, stop, and be there again when this process goes on. Where nobody could make it go on (an
-   * orphaned process group, POSIX 2.4.3) the kernel does not stop it; the timer runs in both cases, but not while it is stopped.
+   * Ctrl-Z: give the terminal back, stop, and be there again when this process goes on. Where nobody could
+   * make it go on (an orphaned process group, POSIX 2.4.3) the kernel does not stop it; the timer runs in
+   * both cases, but not while it is stopped.
    */
   suspend(onReturn: () => void): void {
     this.leave();

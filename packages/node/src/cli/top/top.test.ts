@@ -31,7 +31,10 @@ test('what cannot be meant is refused', async () => {
   assert.match((await counterpoint('top', '--', 'no-such-command')).err, /no-such-command/);
 });
 
-/** By the clock, not by a number of rounds, which take what the machine takes; without another command, which had a name. */
+/**
+ * By the clock, not by a number of rounds, which take what the machine takes; without
+ * another command, which had a name.
+ */
 const BUSY_FOR_HALF_A_SECOND = `
 now() { read -r up idle </proc/uptime; now=\${up%.*}\${up#*.}; }
 now; end=$((now+50))

@@ -26,11 +26,14 @@ export interface LiveProfileOptions
   /** From one table to the next; default 2000. */
   intervalMs?: number;
   /**
-   * The share of what was counted before that still counts in the next table. Default 7/8, as in `perf top`: what is over fades away
-   * within half a minute. 0: each table is for itself. 1: nothing is forgotten.
+   * The share of what was counted before that still counts in the next table. Default 7/8, as in `perf top`:
+   * what is over fades away within half a minute. 0: each table is for itself. 1: nothing is forgotten.
    */
   keepShare?: number;
-  /** How long a look may wait for names, whose files may be large; the next one has the rest. Default Infinity. */
+  /**
+   * How long a look may wait for names, whose files may be large; the next one has
+   * the rest. Default Infinity.
+   */
   nameWaitMs?: number;
   /** Where names come from; default the files of this machine. */
   symbols?: SymbolDriver;
@@ -49,9 +52,14 @@ export interface LiveRefresh {
   readonly number: number;
   /** Since the one before, or the start. */
   readonly elapsedMs: number;
-  /** For `topFunctions` and all that reads profiles. *Borrowed*: it goes on when the next look is asked for. */
+  /**
+   * For `topFunctions` and all that reads profiles. *Borrowed*: it goes on when the next look is asked for.
+   */
   readonly profile: Profile;
-  /** Since the look before, as far as CPUs had an overflow since to hand it over: samples, and how many of them are in the kernel. */
+  /**
+   * Since the look before, as far as CPUs had an overflow since to hand it over: samples, and how
+   * many of them are in the kernel.
+   */
   readonly samples: number;
   readonly kernelSamples: number;
   /** Since the look before: overflows that were not counted; what is known of them all is in `losses`. */

@@ -47,7 +47,8 @@ export interface LiveEvent {
 }
 
 /**
- * What runs, while it runs: samples are counted in the kernel by process and address, and at each look the counts become a profile.
+ * What runs, while it runs: samples are counted in the kernel by process and address, and at each
+ * look the counts become a profile.
  *
  *   handler ── buckets ──drain──┐
  *   rings: processes, maps ─────┴─> RunningProfile ──names──> LiveRefresh, one each interval
@@ -74,7 +75,10 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   /** Null where events are on CPUs: nobody takes those. */
   readonly #taken: TakenEvents | null;
   readonly #reader: RingReader;
-  /** Processes whose first thread has ended, and whether a look was taken since; forgotten once all of them is gone. */
+  /**
+   * Processes whose first thread has ended, and whether a look was taken since;
+   * forgotten once all of them is gone.
+   */
   readonly #ending = new Map<number, boolean>();
   #naming: Promise<void> | null = null;
   #end: LiveEnd | null = null;
@@ -133,7 +137,9 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.#finish({ reason: 'stopped', exit: null });
   }
 
-  /** Looks, one each interval, until `stop` is called or what is looked at has ended. To be gone through once. */
+  /**
+   * Looks, one each interval, until `stop` is called or what is looked at has ended. To be gone through once.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveRefresh> {
     this.#start();
     const { run } = this.#open;
@@ -176,7 +182,9 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     }
   }
 
-  /** Everything is closed, and nothing of it is left in the kernel. A command that still runs gets SIGTERM. */
+  /**
+   * Everything is closed, and nothing of it is left in the kernel. A command that still runs gets SIGTERM.
+   */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -308,7 +316,9 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     });
   }
 
-  /** What a process that has ended did at last may be in the next drain only; and its other threads may go on. */
+  /**
+   * What a process that has ended did at last may be in the next drain only; and its other threads may go on.
+   */
   #forgetEnded(): void {
     for (const [pid, isSeen] of this.#ending) {
       if (!isSeen) this.#ending.set(pid, true);

@@ -67,7 +67,10 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
   }
 }
 
-/** For each CPU: room for every overflow to be at an address of its own, within reason: what is too much is counted as lost. */
+/**
+ * For each CPU: room for every overflow to be at an address of its own, within reason: what
+ * is too much is counted as lost.
+ */
 function bucketCount({ frequency, period }: LiveProfileOptions, drainMs: number, events: number): number {
   if (period !== undefined || frequency === 'max') return MOST_BUCKETS;
   const overflows = ((frequency ?? DEFAULT_FREQUENCY_HZ) * drainMs * events) / 1000;

@@ -34,7 +34,8 @@ test('whatever the CPUs write meanwhile, the order is that of time', () => {
     fc.property(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.boolean()), { maxLength: 60 }),
       (steps) => {
-        // Time goes on; each record is in the ring of a CPU until a pass takes all that was there when it began.
+        // Time goes on; each record is in the ring of a CPU until a pass takes all that
+        // was there when it began.
         const queue = new SidebandQueue();
         const rings: bigint[][] = [[], [], [], []];
         const released: unknown[] = [];

@@ -1,8 +1,8 @@
 import type { PerfRecord } from '@counterpoint/core/records';
 
 /**
- * Records of processes and maps from the rings of all CPUs, put in order of time. A pass takes the heads of all rings before
- * anything else, so what a later pass finds is not older than the newest of the pass before:
+ * Records of processes and maps from the rings of all CPUs, put in order of time. A pass takes the heads of
+ * all rings before anything else, so what a later pass finds is not older than the newest of the pass before:
  *
  *   pass 1   5 3 | 4 9     mark: 9
  *   pass 2   10 | 11 8     release: 3 4 5 8 9; 10 and 11 wait for the next time

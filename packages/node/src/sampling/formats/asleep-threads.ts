@@ -46,7 +46,9 @@ function stateOf(tid: number): { state: string; flags: number } | null {
   return { state, flags: Number(words[5] ?? 0) };
 }
 
-/** `232 0x3 … 0x7ffe4fd1c0 0x7fe51a706aec`: the system call with its arguments, the stack, the instruction. */
+/**
+ * `232 0x3 … 0x7ffe4fd1c0 0x7fe51a706aec`: the system call with its arguments, the stack, the instruction.
+ */
 function userIp(tid: number): bigint | null {
   const last = /(0x[0-9a-f]+)\s*$/.exec(readProc(`${tid}/syscall`) ?? '')?.[1];
   return last === undefined || BigInt(last) === 0n ? null : BigInt(last);

@@ -1,4 +1,7 @@
-/** Counts under keys in a per-CPU hash of the kernel: for programs that may interrupt each other (`count-table.ts` is quicker). */
+/**
+ * Counts under keys in a per-CPU hash of the kernel: for programs that may interrupt each other
+ * (`count-table.ts` is quicker).
+ */
 import {
   type BpfMap,
   type BpfMapDefinition,

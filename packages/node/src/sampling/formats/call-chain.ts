@@ -1,4 +1,6 @@
-/** The call chain of an overflow, written by its handler as the kernel's own records have it, with its hash. */
+/**
+ * The call chain of an overflow, written by its handler as the kernel's own records have it, with its hash.
+ */
 import { BPF_F_USER_STACK, PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER } from '@counterpoint/core/abi';
 import { type BpfAssembler, type MemoryOperand, r0, r1, r2, r3, r4, r5, r9, u64 } from '../../bpf/index.ts';
 import { mixWord } from './mix-word.ts';
@@ -13,7 +15,10 @@ export const MARKS = 2;
 export interface ChainParts {
   readonly isUserMode: MemoryOperand;
   readonly hasKernelPart: boolean;
-  /** The kernel finds the chain for its record (PERF_SAMPLE_CALLCHAIN), marks and all; else it is asked, or we find it. */
+  /**
+   * The kernel finds the chain for its record (PERF_SAMPLE_CALLCHAIN), marks and all; else
+   * it is asked, or we find it.
+   */
   readonly isFoundByKernel: boolean;
 }
 
@@ -93,8 +98,8 @@ function askForChain(asm: BpfAssembler, { chain, depth, parts }: ChainPlace): vo
 const markOf = (mark: number) => BigInt.asUintN(64, BigInt(mark));
 
 /**
- * Into r1. The second word is left out where it is the interrupted address, and not a caller: one chain serves all addresses
- * of a function. r0 is the length, r4 where it begins.
+ * Into r1. The second word is left out where it is the interrupted address, and not a caller: one chain
+ * serves all addresses of a function. r0 is the length, r4 where it begins.
  */
 function hashChain(asm: BpfAssembler, depth: number, { isUserMode, hasKernelPart }: ChainParts): void {
   const addWord = (at: number) => {

@@ -1,6 +1,6 @@
 /**
- * Call chains, each kept once, in memory that is mapped into this process: two halves for each CPU, which come and go with those of
- * the counts (`count-table.ts`).
+ * Call chains, each kept once, in memory that is mapped into this process: two halves for each CPU, which
+ * come and go with those of the counts (`count-table.ts`).
  *
  *   chains   [ 0 ][ length, mark, address, caller, caller ][ length, mark, address, caller ] ...     each as long as it is
  *   index    [ hash, place ] ...                                     found by the hash, or within a few places after it
@@ -8,9 +8,10 @@
  *
  * A count has the hash in its key, so that only the first overflow under a key looks the place up.
  *
- * The kernel's own tables of stacks have a place of full length for each, lose a stack whose place another has, are read by a system
- * call a stack, and cannot be emptied while programs run. A chain is compared by its hash of 63 bits: for 100,000 chains
- * the chance that some two are taken for one is one in two thousand million.
+ * The kernel's own tables of stacks have a place of full length for each, lose a stack whose place
+ * another has, are read by a system call a stack, and cannot be emptied while programs run. A chain
+ * is compared by its hash of 63 bits: for 100,000 chains the chance that some two are taken for one
+ * is one in two thousand million.
  */
 import {
   type BpfAssembler,
@@ -38,7 +39,9 @@ const State = bpfStruct({ words: 'u64', chains: 'u64', unused: 48 });
 
 /** Places that are looked at before the index counts as full. */
 const PROBES = 32;
-/** The halves are swapped when so much of one is used; the rest is for the time until the other is drained. */
+/**
+ * The halves are swapped when so much of one is used; the rest is for the time until the other is drained.
+ */
 const SWAP_SHARE = 7 / 8;
 /** Place 0 is none; a chain has its length in front. */
 const FIRST_WORDS = 2;
@@ -75,7 +78,10 @@ export function chainStoreMaps(shape: ChainStoreShape): BpfMapDefinition[] {
   return [chainMap(shape), indexMap(shape), stateMap()];
 }
 
-/** A value is a half; behind what may be used there is room for the two parts of one chain more, and for looking beyond. */
+/**
+ * A value is a half; behind what may be used there is room for the two parts of one chain
+ * more, and for looking beyond.
+ */
 function chainMap({ maxWords, depth }: ChainStoreShape): BpfMapDefinition {
   return mappedArray('chains', 8 * (FIRST_WORDS + maxWords + 2 * depth + HEAD_WORDS), halfCount());
 }
@@ -88,7 +94,10 @@ function stateMap(): BpfMapDefinition {
   return mappedArray('chain_state', State.sizeBytes, halfCount());
 }
 
-/** The call chain of an overflow, while its handler is assembled. r7 is the control of the half that counts throughout. */
+/**
+ * The call chain of an overflow, while its handler is assembled. r7 is the control of
+ * the half that counts throughout.
+ */
 export class ChainStore {
   readonly #asm: BpfAssembler;
   readonly #shape: ChainStoreShape;
@@ -147,7 +156,10 @@ export class ChainStore {
     });
   }
 
-  /** For a new row of counts: r1 is the place of the chain, 0 where there is none, and one bit above it. Loses r0 to r5 and r9. */
+  /**
+   * For a new row of counts: r1 is the place of the chain, 0 where there is none, and one bit
+   * above it. Loses r0 to r5 and r9.
+   */
   mark(): void {
     const asm = this.#asm;
     const { swapAt, maxChains, maxWords } = this.#shape;

@@ -1,6 +1,7 @@
 /**
- * Overflows that wait to be counted, a few of each CPU. When an address comes again, its row is in no cache any more, and waiting for
- * it was 200 of the 300 ns that a handler took. Of a batch the processor fetches all rows at once.
+ * Overflows that wait to be counted, a few of each CPU. When an address comes again, its row is in no
+ * cache any more, and waiting for it was 200 of the 300 ns that a handler took. Of a batch the
+ * processor fetches all rows at once.
  *
  *   overflow ─> [ pending ][ key, hash, period, time ] [ key, hash, ...     full ─> each row touched, then counted
  *
@@ -37,7 +38,9 @@ import {
 } from './count-table.ts';
 import { findControl, findFirst, swapWhereDue } from './halves.ts';
 
-/** As many as a processor that runs ahead has in sight at once; more would only make single overflows longer. */
+/**
+ * As many as a processor that runs ahead has in sight at once; more would only make single overflows longer.
+ */
 const MOST_ROWS = 16;
 /** Of a table that is to be handed over with few rows, no large share comes in one piece. */
 const BATCHES_A_TABLE = 4;

@@ -1,6 +1,7 @@
 /**
- * Counts under keys, in a hash table of each CPU that is mapped into this process: an overflow costs one line of memory, and reading
- * no system call. (A per-CPU hash of the kernel costs three lines and a call: 350 to 600 ns more, and skips overflows while it is read.)
+ * Counts under keys, in a hash table of each CPU that is mapped into this process: an overflow costs one line
+ * of memory, and reading no system call. (A per-CPU hash of the kernel costs three lines and a call: 350 to
+ * 600 ns more, and skips overflows while it is read.)
  *
  *   records  [ free: samples 0 ][ key, samples, period ] ...     found by the key's hash, or within a few places after it
  *   order    [ place ][ place ] ...                              of the used ones, so that nobody looks through the free ones
@@ -87,8 +88,8 @@ function orderMap(shape: TableShape): BpfMapDefinition {
 }
 
 /**
- * When each row was counted first, in their order: a process that executes another program has other code from then on. Not in the row,
- * which would be longer than a share of a cache line.
+ * When each row was counted first, in their order: a process that executes another program has other code
+ * from then on. Not in the row, which would be longer than a share of a cache line.
  */
 function timeMap(shape: TableShape): BpfMapDefinition {
   return mappedArray('times', 8, recordMap(shape).maxEntries);
@@ -98,7 +99,9 @@ function timeMap(shape: TableShape): BpfMapDefinition {
 export interface RowExtension {
   /** Write what of the key depends on the half that counts, whose number is in memory. */
   complete(half: MemoryOperand): void;
-  /** For a new row: what stands in it in place of the number of samples, into r1. Not 0: such a row is free. */
+  /**
+   * For a new row: what stands in it in place of the number of samples, into r1. Not 0: such a row is free.
+   */
   mark(): void;
   /** For a row that was there: its mark is in r1. */
   again(): void;
@@ -160,7 +163,10 @@ export function hashWords(asm: BpfAssembler, words: readonly MemoryOperand[]): v
   asm.shiftRight(r1, 32);
 }
 
-/** The row at a hash (r1), or so many places after it (a register), into r0; null where there is none. Loses r1 to r5. */
+/**
+ * The row at a hash (r1), or so many places after it (a register), into r0; null where
+ * there is none. Loses r1 to r5.
+ */
 export function lookUpRow(
   asm: BpfAssembler,
   shape: TableShape,

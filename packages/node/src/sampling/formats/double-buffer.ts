@@ -1,4 +1,7 @@
-/** perfmon2's second format: compact records in two halves of a buffer, one of which is drained while the other fills. */
+/**
+ * perfmon2's second format: compact records in two halves of a buffer, one of which is
+ * drained while the other fills.
+ */
 import { bpfStruct, r0, r1, r9 } from '../../bpf/index.ts';
 import { defineFormat, type SampleRows } from '../format.ts';
 import { HalvesReader, type HalvesShape, type HalvesTotals, halvesMaps, writeRecord } from './halves.ts';

@@ -1,12 +1,12 @@
 /**
- * Two halves of records for each CPU, in arrays that the kernel and we have mapped: the handler fills one while we drain the
- * other. No system call reads them, so no overflow is skipped meanwhile.
+ * Two halves of records for each CPU, in arrays that the kernel and we have mapped: the handler fills one
+ * while we drain the other. No system call reads them, so no overflow is skipped meanwhile.
  *
  *   handler   [ fills  ][ waits ]  ── threshold ──>  [ waits ][ fills  ]    swaps only when the other half was given back
  *   we        [        ][ drain, give back ]         [ drain, give back ][        ]
  *
- * Each word has one writer at a time, and a handler never interrupts a handler on its CPU (the kernel skips it), so a half that
- * was handed over is not written any more.
+ * Each word has one writer at a time, and a handler never interrupts a handler on its CPU (the kernel skips
+ * it), so a half that was handed over is not written any more.
  */
 import {
   type BpfAssembler,
@@ -39,7 +39,9 @@ const CONTROL = {
   /** Records of a half that waits to be drained; 0 gives it back. */
   waiting0: 'u64',
   waiting1: 'u64',
-  /** The halves are to be swapped before the threshold: we want it, or something beside the records is full. */
+  /**
+   * The halves are to be swapped before the threshold: we want it, or something beside the records is full.
+   */
   isSwapWanted: 'u64',
   swaps: 'u64',
   /** Since when both halves have been full; 0: they are not. */
@@ -75,8 +77,9 @@ export function halvesMaps(shape: HalvesShape): BpfMapDefinition[] {
 }
 
 /**
- * The half of this CPU, swapped where it is time: r7 is the CPU's control, r8 how many records are in the half, r1 the index of
- * its first one; the number of the half among all is in the memory that it gives back. Loses r0 to r5.
+ * The half of this CPU, swapped where it is time: r7 is the CPU's control, r8 how many records are
+ * in the half, r1 the index of its first one; the number of the half among all is in the memory that
+ * it gives back. Loses r0 to r5.
  */
 export function findHalf(asm: BpfAssembler, shape: HalvesShape, notify: () => void): MemoryOperand {
   const cpu = findControl(asm);
@@ -84,7 +87,10 @@ export function findHalf(asm: BpfAssembler, shape: HalvesShape, notify: () => vo
   return findFirst(asm, shape, cpu);
 }
 
-/** r7 is the control of this CPU, r8 how many records are in its half. Gives the CPU's number in memory. Loses r0 to r5. */
+/**
+ * r7 is the control of this CPU, r8 how many records are in its half. Gives the CPU's
+ * number in memory. Loses r0 to r5.
+ */
 export function findControl(asm: BpfAssembler): MemoryOperand {
   const cpu = asm.stack('cpu', 4);
   asm.call('get_smp_processor_id');
@@ -109,7 +115,10 @@ export function swapWhereDue(asm: BpfAssembler, shape: HalvesShape, notify: () =
   asm.if(r8, '>=', r2, () => swap(asm, now, notify));
 }
 
-/** The index of the first record of the half into r1, the number of the half into the memory that it gives. Loses r2. */
+/**
+ * The index of the first record of the half into r1, the number of the half into the
+ * memory that it gives. Loses r2.
+ */
 export function findFirst(asm: BpfAssembler, shape: HalvesShape, cpu: MemoryOperand): MemoryOperand {
   const half = asm.stack('half', 4);
   // (cpu * 2 + active) * capacity
@@ -134,8 +143,8 @@ export function countRecord(asm: BpfAssembler, control: Register = r7): void {
 }
 
 /**
- * Fill the next record, whose address is in r9, and end. Loses all registers but r6; what `fill` needs of calls it makes
- * itself.
+ * Fill the next record, whose address is in r9, and end. Loses all registers but r6; what `fill`
+ * needs of calls it makes itself.
  */
 export function writeRecord(
   asm: BpfAssembler,
@@ -252,7 +261,10 @@ export class HalvesReader implements Disposable {
     this.#words = new BigUint64Array(this.#control.buffer, 0, cpuCount() * CONTROL_WORDS);
   }
 
-  /** Halves that wait; each is given back when the next is asked for. With `isLast` those that are being filled, too. */
+  /**
+   * Halves that wait; each is given back when the next is asked for. With `isLast` those
+   * that are being filled, too.
+   */
   *take(isLast: boolean): Generator<RecordSpan> {
     for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++) {
       for (const half of [0, 1]) {
@@ -267,7 +279,10 @@ export class HalvesReader implements Disposable {
     }
   }
 
-  /** Have the halves swapped at the next overflow of their CPU, however little is in them; `hasMore`: something is about to be. */
+  /**
+   * Have the halves swapped at the next overflow of their CPU, however little is in them;
+   * `hasMore`: something is about to be.
+   */
   requestSwaps(hasMore: (cpu: number) => boolean = () => false): void {
     for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++)
       if (this.#word(cpu, 'used') > 0 || hasMore(cpu))

@@ -1,4 +1,7 @@
-/** OProfile's way: every overflow adds to the count of its process, mode and address; nothing else leaves the kernel. */
+/**
+ * OProfile's way: every overflow adds to the count of its process, mode and address;
+ * nothing else leaves the kernel.
+ */
 import { bpfStruct, r0 } from '../../bpf/index.ts';
 import { defineFormat } from '../format.ts';
 import { batchMap, countInBatch } from './count-batch.ts';

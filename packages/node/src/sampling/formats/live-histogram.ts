@@ -6,14 +6,17 @@ import histogram, { Key, ROW } from './histogram.ts';
 import { TableReader } from './table-reader.ts';
 
 /**
- * How long tables may take to be handed over, each at the next overflow of its CPU. What a CPU without overflows has counted
- * before comes with a later look, or with the last.
+ * How long tables may take to be handed over, each at the next overflow of its CPU. What a CPU without
+ * overflows has counted before comes with a later look, or with the last.
  */
 const MOST_HANDOVER_MS = 20;
 
 const HIGH_HALF = 2 ** 32;
 
-/** What was counted since the drain before, a row or a few for each process and address. *Borrowed*: valid until the next one. */
+/**
+ * What was counted since the drain before, a row or a few for each process and address.
+ * *Borrowed*: valid until the next one.
+ */
 export class HistogramDrain {
   /** The counters are stopped: there is no other after it. */
   isLast = false;
@@ -72,7 +75,8 @@ export const liveHistogram = defineFormat({
     const handoverMs = Math.min(MOST_HANDOVER_MS, options.interval / 4);
     let dueMs = performance.now();
     while (!drain.isLast) {
-      // Time that the reader of the last drain took is part of the interval; whole intervals that it took are left out.
+      // Time that the reader of the last drain took is part of the interval; whole intervals
+      // that it took are left out.
       dueMs = Math.max(dueMs + options.interval, performance.now());
       drain.clear();
       await takeUntil(dueMs - handoverMs);

@@ -1,12 +1,14 @@
 /**
- * Where threads are when they do not run: the time between leaving a CPU and entering one again, by call stack.
+ * Where threads are when they do not run: the time between leaving a CPU and
+ * entering one again, by call stack.
  *
  *   sched:sched_switch   the thread that leaves   left[thread] = now, its state, its stacks
  *                        the one that enters      times[process, thread, state, stacks] += now - left[thread]
  *
- * perf's `record --off-cpu` (6.1) does the same, but has the user stack only, and leaves out threads that were ready to run:
- * `ready=no,kernel-stacks=no` is its meaning. It loses what has not ended when the recording does; here that counts, too.
- * Of each thread's time counts what is between enabling and stopping, so that with the time on the CPU it is the time that passed.
+ * perf's `record --off-cpu` (6.1) does the same, but has the user stack only, and leaves out threads that
+ * were ready to run: `ready=no,kernel-stacks=no` is its meaning. It loses what has not ended when the
+ * recording does; here that counts, too. Of each thread's time counts what is between enabling and stopping,
+ * so that with the time on the CPU it is the time that passed.
  */
 import { BPF_F_USER_STACK } from '@counterpoint/core/abi';
 import {
@@ -45,8 +47,8 @@ import {
 const BEFORE = -1;
 
 /**
- * Whose time, and where it passed. Stacks by number, or a negative error number where there is none: read as signed here, since
- * programs load with a sign only from Linux 6.6.
+ * Whose time, and where it passed. Stacks by number, or a negative error number where there is none: read as
+ * signed here, since programs load with a sign only from Linux 6.6.
  */
 const KEY = { pid: 'u32', tid: 'u32', state: 'u32', kernelStack: 'u32', userStack: 'u32' } as const;
 const Key = bpfStruct(KEY);
@@ -55,8 +57,8 @@ type KeySlot = StructSlot<typeof KEY>;
 const Left = bpfStruct({ sinceNs: 'u64', ...KEY, unused: 'u32' });
 
 /**
- * States as the tracepoint has them: the flags of include/linux/sched.h, TASK_REPORT, and one above them for who was
- * preempted; 0 is ready to run, too.
+ * States as the tracepoint has them: the flags of include/linux/sched.h, TASK_REPORT, and one above them for
+ * who was preempted; 0 is ready to run, too.
  */
 const INTERRUPTIBLE = 0x1;
 const UNINTERRUPTIBLE = 0x2;
@@ -105,7 +107,10 @@ interface Options {
   readonly kernelThreads: boolean;
 }
 
-/** Which parts of call chains its samples have: as of the recording's others, by --user-callchains and its like. */
+/**
+ * Which parts of call chains its samples have: as of the recording's others, by
+ * --user-callchains and its like.
+ */
 interface Parts {
   readonly hasKernel: boolean;
   readonly hasUser: boolean;
@@ -127,7 +132,10 @@ const leftMap = ({ maxThreads }: Options): BpfMapDefinition => ({
   maxEntries: maxThreads,
 });
 
-/** In a pid namespace: threads that slept from the beginning and have not left a CPU since, by their numbers there. */
+/**
+ * In a pid namespace: threads that slept from the beginning and have not left a CPU
+ * since, by their numbers there.
+ */
 const asleepMap = (options: Options): BpfMapDefinition => ({ ...leftMap(options), name: 'asleep' });
 /** When each CPU switched last, nanoseconds: since then its thread runs. */
 const SWITCHED: BpfMapDefinition = {
@@ -278,8 +286,9 @@ function writeEnter(asm: BpfAssembler, context: ProgramContext, options: Options
 }
 
 /**
- * In a pid namespace the tracepoint's numbers are not those that /proc has. A thread that slept from the beginning is known when it
- * leaves for the first time: it is still the current one, whose number the kernel tells, and has run since its CPU's last switch.
+ * In a pid namespace the tracepoint's numbers are not those that /proc has. A thread that slept from the
+ * beginning is known when it leaves for the first time: it is still the current one, whose number the kernel
+ * tells, and has run since its CPU's last switch.
  */
 function writeFirstLeave(asm: BpfAssembler, context: ProgramContext, options: Options, key: KeySlot): void {
   const asleep = asleepMap(options);
@@ -297,7 +306,10 @@ function writeFirstLeave(asm: BpfAssembler, context: ProgramContext, options: Op
   });
 }
 
-/** r9 less the time since when the thread of r0 was away; what was before the recording does not count. Loses r1 and r2. */
+/**
+ * r9 less the time since when the thread of r0 was away; what was before the recording
+ * does not count. Loses r1 and r2.
+ */
 function subtractSince(asm: BpfAssembler, { loadBeginNs }: ProgramContext): void {
   asm.load(r1, Left.at(r0).sinceNs);
   loadBeginNs(r2);
@@ -327,7 +339,10 @@ function addTime(
   );
 }
 
-/** The thread that goes, which is still the current one. Who is dead does not come back, and no CPU waits for an idle one. */
+/**
+ * The thread that goes, which is still the current one. Who is dead does not come back, and
+ * no CPU waits for an idle one.
+ */
 function writeLeave(
   asm: BpfAssembler,
   context: ProgramContext,

@@ -1,6 +1,6 @@
 /**
- * A record of the handler's own at an overflow of any event: where it was, and as much more as is wanted. The classic case is
- * the kernel's call stack at a last-level cache miss:
+ * A record of the handler's own at an overflow of any event: where it was, and as much more as is wanted. The
+ * classic case is the kernel's call stack at a last-level cache miss:
  *
  *   counterpoint record -e LLC-load-misses -c 10000 --format on-miss -a -- sleep 10
  *

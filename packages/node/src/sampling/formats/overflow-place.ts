@@ -4,8 +4,8 @@ import type { ProgramContext } from '../format.ts';
 const ADDRESS_BYTES = 8;
 
 /**
- * Where an overflow was, into 8 bytes of memory: the interrupted address; of a tracepoint, which interrupts nothing, its own
- * place in the kernel, as in the kernel's records. Loses r0 to r5.
+ * Where an overflow was, into 8 bytes of memory: the interrupted address; of a tracepoint, which interrupts
+ * nothing, its own place in the kernel, as in the kernel's records. Loses r0 to r5.
  */
 export function storePlace(asm: BpfAssembler, { programType }: ProgramContext, to: MemoryOperand): void {
   if (programType === 'tracepoint') {

@@ -1,8 +1,9 @@
 /**
- * The hardware's own record of an overflow (PEBS of Intel, IBS of AMD): the exact instruction, and with it the address of the
- * data, where that came from, how long it took, the registers of that moment. The kernel reads it for events with `precise_ip`
- * and writes it into its own records, so no program runs here: this format asks for all of it, and is refused where no
- * hardware can give it, since the kernel leaves fields at 0 that it does not know.
+ * The hardware's own record of an overflow (PEBS of Intel, IBS of AMD): the exact instruction, and with it
+ * the address of the data, where that came from, how long it took, the registers of that moment. The
+ * kernel reads it for events with `precise_ip` and writes it into its own records, so no program runs
+ * here: this format asks for all of it, and is refused where no hardware can give it, since the kernel
+ * leaves fields at 0 that it does not know.
  */
 import {
   PERF_SAMPLE_ADDR,
@@ -24,7 +25,10 @@ import { defineFormat, type FormatEvent } from '../format.ts';
 import { interruptRegisterMask } from './interrupt-registers.ts';
 
 const DEVICES = '/sys/bus/event_source/devices';
-/** Their records are of the hardware whatever precision is asked for; the driver does not say how precise it is. */
+/**
+ * Their records are of the hardware whatever precision is asked for; the driver
+ * does not say how precise it is.
+ */
 const ALWAYS_PRECISE = /^ibs_(?:op|fetch)$/;
 const LEVEL_OF_THOSE = 2;
 
@@ -39,7 +43,10 @@ const OF_CORES: ReadonlySet<number> = new Set([PERF_TYPE_HARDWARE, PERF_TYPE_HW_
 /** PMUs of cores by name; those of others with a type of their own are found by that. */
 const CORE_PMU = /^(?:cpu|cpu_core|cpu_atom|armv\d.*|riscv.*)$/;
 
-/** How precise the PMU of an event can be, from 1 to 3. Throws `ERR_NOT_PRECISE` with the reason where it is not. */
+/**
+ * How precise the PMU of an event can be, from 1 to 3. Throws `ERR_NOT_PRECISE`
+ * with the reason where it is not.
+ */
 export function precisionOf({ name, attr }: FormatEvent, files: KernelFiles): number {
   const refuse = (why: string, remedy: string): never => {
     throw new CounterpointError('ERR_NOT_PRECISE', `the format precise cannot have ${name}: ${why}`, remedy);

@@ -1,7 +1,10 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { type KernelFiles, kernelSetting, realFiles } from '../../probe/index.ts';
 
-/** Throws where the kernel gives no call chains of so many frames: it refuses the event, or the map of its stacks. */
+/**
+ * Throws where the kernel gives no call chains of so many frames: it refuses the
+ * event, or the map of its stacks.
+ */
 export function requireStackDepth(
   format: string,
   { depth, frames = depth }: { readonly depth: number; readonly frames?: number },

@@ -1,8 +1,8 @@
 /**
  * Call stacks by number: the kernel keeps each once, in a table by the hash of its addresses.
  *
- * By the hash's low bits a stack has one place in the table, and what finds it taken gets a place in the second table: with
- * k stacks in n places about k/2n of them collide in the first, (k/n)²/6 in both.
+ * By the hash's low bits a stack has one place in the table, and what finds it taken gets a place in the
+ * second table: with k stacks in n places about k/2n of them collide in the first, (k/n)²/6 in both.
  */
 import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_MAX, PERF_CONTEXT_USER } from '@counterpoint/core/abi';
 import {
@@ -50,8 +50,8 @@ export function stackTables({ maxStacks, depth }: StackTableSize): [BpfMapDefini
 }
 
 /**
- * The number of a stack of what runs, into memory; negative where there is none (`NO_STACK`) or where both its places are
- * taken, which `onRefused` counts. Calls: loses r0 to r5.
+ * The number of a stack of what runs, into memory; negative where there is none (`NO_STACK`) or where both
+ * its places are taken, which `onRefused` counts. Calls: loses r0 to r5.
  */
 export function findStack(
   asm: BpfAssembler,
@@ -101,7 +101,10 @@ export class StackReader {
 
 const FIRST_MARK = BigInt.asUintN(64, BigInt(PERF_CONTEXT_MAX));
 
-/** Addresses alone: for events with PERF_SAMPLE_CALLCHAIN the helpers give parts of a chain that is there, marks and all. */
+/**
+ * Addresses alone: for events with PERF_SAMPLE_CALLCHAIN the helpers give parts of a chain
+ * that is there, marks and all.
+ */
 export function withoutMarks(words: readonly bigint[]): bigint[] {
   return words.filter((word) => word < FIRST_MARK);
 }

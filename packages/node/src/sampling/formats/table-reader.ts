@@ -1,4 +1,7 @@
-/** Our side of the tables that handlers count in (`count-table.ts`), with what waits to be counted (`count-batch.ts`). */
+/**
+ * Our side of the tables that handlers count in (`count-table.ts`), with what waits to
+ * be counted (`count-batch.ts`).
+ */
 import type { BpfMap } from '../../bpf/index.ts';
 import type { Mapping } from '../../sys/index.ts';
 import type { FormatMaps } from '../format.ts';
@@ -37,8 +40,8 @@ export class TableReader implements Disposable {
   }
 
   /**
-   * Tables that were handed over; with `isLast`, once no handler runs, all of them and what waits to be counted. Each is emptied
-   * and given back when the next is asked for.
+   * Tables that were handed over; with `isLast`, once no handler runs, all of them and what waits to be
+   * counted. Each is emptied and given back when the next is asked for.
    */
   *take(isLast: boolean): Generator<TakenTable> {
     const { layout, keyWords, capacity } = this.#shape;

@@ -1,16 +1,17 @@
 /**
- * The callers of what was interrupted in user space, found by the handler itself along the frame pointers, as the kernel finds them.
- * The kernel reads each frame in two steps of its own, 80 ns together, and ends with a page fault at address 0; here a block
- * of the stack is read at once, and frames that lie in it cost a few instructions each:
+ * The callers of what was interrupted in user space, found by the handler itself along the frame pointers,
+ * as the kernel finds them. The kernel reads each frame in two steps of its own, 80 ns together, and ends
+ * with a page fault at address 0; here a block of the stack is read at once, and frames that lie in it
+ * cost a few instructions each:
  *
  *   frame pointer ─> [ the caller's frame │ return address ] ... [ ─> │ return address ] ... [ 0 │ return address ]
  *                    └──────────────────── a block ────────────────────┘ └── the next ──
  *
- * A block is all of one page, since the next may not be there, and a read that fails takes a microsecond. So a chain has one that
- * fails at most: its last.
+ * A block is all of one page, since the next may not be there, and a read that fails takes a microsecond. So
+ * a chain has one that fails at most: its last.
  *
- * Source: `perf_callchain_user` in arch/x86/events/core.c. Unlike it, this knows nothing of return addresses that a uretprobe
- * has put its own in place of (the kernel since 6.11), and of code of 32 bits.
+ * Source: `perf_callchain_user` in arch/x86/events/core.c. Unlike it, this knows nothing of return addresses
+ * that a uretprobe has put its own in place of (the kernel since 6.11), and of code of 32 bits.
  */
 import { X64_USER_CODE_SEGMENT } from '@counterpoint/core/abi';
 import type { PerfEventAttr } from '@counterpoint/core/records';
@@ -40,7 +41,10 @@ const LAST_FRAME_AT = BLOCK_BYTES - Frame.sizeBytes;
 /** Nothing is mapped below (vm.mmap_min_addr), and asking would be a page fault. */
 const LEAST_ADDRESS = 4096;
 
-/** Of a million instructions that the verifier follows, so many frames take about 400,000 (1,024: 760,000, and elsewhere more). */
+/**
+ * Of a million instructions that the verifier follows, so many frames take about 400,000 (1,024:
+ * 760,000, and elsewhere more).
+ */
 const MOST_FRAMES = 512;
 
 /** Can the handler find the chains of such an event, so that the kernel need not? */

@@ -166,7 +166,10 @@ function start(root: SVGSVGElement): void {
     else tooltip.show(row, x, y, window.innerWidth, window.innerHeight);
   }
 
-  /** The nearest box in a direction: callees and callers up and down, neighbours of the same depth left and right. */
+  /**
+   * The nearest box in a direction: callees and callers up and down, neighbours of
+   * the same depth left and right.
+   */
   function neighbour(key: string): number {
     const { depth, parent, end, count } = model;
     const row = view.selected < 0 ? view.zoom : view.selected;

@@ -2,7 +2,10 @@ import { type BoxLayout, layOutBoxes, totals } from '../boxes.ts';
 import type { FlameData, FlameFacts } from '../flame-data.ts';
 import { boxDetail } from '../places.ts';
 
-/** The file's JSON as columns that are quick to walk. Boxes are in pre-order: a box's callees are the rows up to `end`. */
+/**
+ * The file's JSON as columns that are quick to walk. Boxes are in pre-order: a box's
+ * callees are the rows up to `end`.
+ */
 export interface Model extends BoxLayout {
   facts: FlameFacts;
   count: number;

@@ -30,7 +30,10 @@ const ANCESTOR = 'outer';
 const HIT = 'hit';
 const NARROW = 'narrow';
 
-/** Draws the visible boxes: one path per colour and one text per box that has room, all reused from draw to draw. */
+/**
+ * Draws the visible boxes: one path per colour and one text per box that has room,
+ * all reused from draw to draw.
+ */
 export class Picture {
   readonly element = svgElement('g');
   private readonly model: Model;

@@ -11,7 +11,10 @@ export interface NameStyle {
   readonly verbose: boolean;
 }
 
-/** `_GLOBAL__I_…` and `_GLOBAL__D_…` run the constructors and destructors of a file; a mangled name may follow. */
+/**
+ * `_GLOBAL__I_…` and `_GLOBAL__D_…` run the constructors and destructors of a
+ * file; a mangled name may follow.
+ */
 const GLOBAL_PREFIX = '_GLOBAL_';
 
 /** The readable form of a name of the Itanium C++ ABI (GCC, Clang), or null where it is none. */

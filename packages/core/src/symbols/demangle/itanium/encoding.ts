@@ -1,4 +1,6 @@
-/** What a mangled name as a whole can be (Itanium C++ ABI 5.1.2, 5.1.4, 5.1.6, and what GCC and Clang add). */
+/**
+ * What a mangled name as a whole can be (Itanium C++ ABI 5.1.2, 5.1.4, 5.1.6, and what GCC and Clang add).
+ */
 import { readExpression } from './expressions.ts';
 import { readModule, readName, skipDiscriminator } from './names.ts';
 import {
@@ -44,8 +46,8 @@ function readEncoding(parser: Parser): Node {
 }
 
 /**
- * The same without parameters: they are not even read, so what is wrong with them does not matter. The qualifiers of a
- * member function go with them.
+ * The same without parameters: they are not even read, so what is wrong with them does not matter. The
+ * qualifiers of a member function go with them.
  */
 export function readEncodingWithoutParameters(parser: Parser): Node {
   parser.expect('Z');
@@ -178,7 +180,8 @@ function readObjectSpecial(parser: Parser, letter: string): Node {
       return worded(SPECIAL, 'guard variable for ', readName(parser, false));
     case 'R': {
       const name = readName(parser, false);
-      // Numbered in base 36 and ended by `_`, which old GCC left out; binutils prints the decimal digits of it.
+      // Numbered in base 36 and ended by `_`, which old GCC left out; binutils prints
+      // the decimal digits of it.
       const sequence = String(parser.number());
       while (isSequenceLetter(parser.peek())) parser.position++;
       parser.accept('_');
@@ -212,7 +215,8 @@ function skipCallOffset(parser: Parser, letter: string): void {
 }
 
 /**
- * What compilers add to the name of a copy of a function: `.isra.0`, `.part.1.constprop.2`, `.cold`, `.llvm.123`.
+ * What compilers add to the name of a copy of a function: `.isra.0`,
+ * `.part.1.constprop.2`, `.cold`, `.llvm.123`.
  *
  *   _Z1fv .part.1 .cold .123      a word, then numbers; each piece is one clone of the one before
  */

@@ -103,8 +103,9 @@ function readSimpleName(parser: Parser): Node {
 }
 
 /**
- * After `sr`: a type and a name, or scopes, `E` and a name. Old compilers wrote `1A1x` where `1AE1x` is right; both
- * begin alike, so the right form is tried first and the whole name is read again with the other if that fails.
+ * After `sr`: a type and a name, or scopes, `E` and a name. Old compilers wrote `1A1x` where
+ * `1AE1x` is right; both begin alike, so the right form is tried first and the whole name is read
+ * again with the other if that fails.
  */
 function readUnresolvedName(parser: Parser): Node {
   const first = parser.peek();

@@ -1,4 +1,7 @@
-/** Names: nested, local to a namespace, operators, constructors, lambdas (Itanium C++ ABI 5.1.2, 5.1.4 to 5.1.7). */
+/**
+ * Names: nested, local to a namespace, operators, constructors, lambdas (Itanium
+ * C++ ABI 5.1.2, 5.1.4 to 5.1.7).
+ */
 import { readLocalName } from './encoding.ts';
 import { readExpression } from './expressions.ts';
 import {

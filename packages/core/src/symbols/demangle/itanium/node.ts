@@ -1,7 +1,8 @@
 /**
- * The tree between reading and printing a C++ name. One class for all nodes, so that V8 sees a single shape; what the
- * fields mean is said beside each kind. Template parameters stay unresolved in the tree: the printer looks them up in
- * the template it is inside of, because the same node, reached by a substitution, may stand for different types.
+ * The tree between reading and printing a C++ name. One class for all nodes, so that V8 sees a single shape;
+ * what the fields mean is said beside each kind. Template parameters stay unresolved in the tree: the
+ * printer looks them up in the template it is inside of, because the same node, reached by a substitution,
+ * may stand for different types.
  */
 
 // --- Names
@@ -46,7 +47,10 @@ export const LAMBDA = 18;
 export const UNNAMED = 19;
 /** <`items`> requires `left`: the declared template parameters of a lambda */
 export const TEMPLATE_HEAD = 20;
-/** One declared parameter: `text` is `typename`, `template` or empty; `left` the type, head or parameter inside */
+/**
+ * One declared parameter: `text` is `typename`, `template` or empty; `left` the
+ * type, head or parameter inside
+ */
 export const DECLARED_PARAMETER = 21;
 /** `left` requires `right` */
 export const CONSTRAINED = 22;
@@ -109,7 +113,10 @@ export const VENDOR_EXPRESSION = 49;
 export const FUNCTION_PARAMETER = 50;
 /** requires `left` (parameters or null) { `items` } */
 export const REQUIRES = 51;
-/** One requirement: `left` the expression or type, `value` 1 where noexcept, `right` the constraint on its result */
+/**
+ * One requirement: `left` the expression or type, `value` 1 where noexcept,
+ * `right` the constraint on its result
+ */
 export const REQUIREMENT = 52;
 
 /** "<`left`>": a string literal, known only by its type */

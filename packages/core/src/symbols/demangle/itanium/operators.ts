@@ -1,4 +1,7 @@
-/** Operators of the Itanium C++ ABI (section 5.1.3, "Operator Encodings"; 5.1.6 for those of expressions only). */
+/**
+ * Operators of the Itanium C++ ABI (section 5.1.3, "Operator Encodings"; 5.1.6
+ * for those of expressions only).
+ */
 export interface Operator {
   readonly code: string;
   /** As written in an expression. */

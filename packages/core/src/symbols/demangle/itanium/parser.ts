@@ -1,12 +1,14 @@
 import type { Node } from './node.ts';
 
-/** Thrown, as one prepared object, where a name breaks the grammar or a bound. Never leaves `demangleItanium`. */
+/**
+ * Thrown, as one prepared object, where a name breaks the grammar or a bound. Never leaves `demangleItanium`.
+ */
 export class Malformed extends Error {}
 export const MALFORMED: Malformed = new Malformed('not a mangled name');
 
 /**
- * Bounds for hostile names. Of a million real ones (Node, LLVM, OpenJDK, cc1plus) none nests deeper than 31; at the limit
- * reading takes a quarter of V8's default stack.
+ * Bounds for hostile names. Of a million real ones (Node, LLVM, OpenJDK, cc1plus) none nests deeper than 31;
+ * at the limit reading takes a quarter of V8's default stack.
  */
 const DEPTH_LIMIT = 256;
 /** Real names take half a step per character; only nested conversion operators are read more than once. */
@@ -16,11 +18,17 @@ const INT_MAX = 0x7fff_ffff;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
 
-/** Whether `sr` is followed by the present form of an unresolved name, or that of compilers before the ABI settled. */
+/**
+ * Whether `sr` is followed by the present form of an unresolved name, or that of
+ * compilers before the ABI settled.
+ */
 export const UNRESOLVED_PRESENT = 0;
 export const UNRESOLVED_OLD = 1;
 
-/** A cursor over a mangled name and all that reading it has to remember. Moves forward, but for one place in types. */
+/**
+ * A cursor over a mangled name and all that reading it has to remember. Moves
+ * forward, but for one place in types.
+ */
 export class Parser {
   readonly source: string;
   position: number;

@@ -1,4 +1,6 @@
-/** Expressions, with the parentheses that GCC's library puts around every operand that is not a plain name. */
+/**
+ * Expressions, with the parentheses that GCC's library puts around every operand that is not a plain name.
+ */
 import { LITERAL_BOOL, LITERAL_FLOAT, LITERAL_SUFFIXED, LITERAL_SUFFIXES } from './builtin-types.ts';
 import {
   BUILTIN,
@@ -258,7 +260,10 @@ export function printDecltype(printer: Printer, node: Node): void {
   printer.write(')');
 }
 
-/** The pattern for each element of the pack; as it stands with `...` where the pack is one of function parameters. */
+/**
+ * The pattern for each element of the pack; as it stands with `...` where the pack
+ * is one of function parameters.
+ */
 export function printExpansion(printer: Printer, node: Node): void {
   const pack = printer.lambdaParameters > 0 ? null : findPack(printer, node.left);
   if (pack === null) {

@@ -24,7 +24,9 @@ export function printQualified(printer: Printer, node: Node): void {
   printLocalPart(printer, node.right!, false);
 }
 
-/** What stands in a function, maybe in one of its default arguments; without its qualifiers where those wait. */
+/**
+ * What stands in a function, maybe in one of its default arguments; without its qualifiers where those wait.
+ */
 export function printLocalPart(printer: Printer, part: Node, qualifiersWait: boolean): void {
   let node = part;
   if (node.kind === DEFAULT_ARGUMENT) {
@@ -35,7 +37,9 @@ export function printLocalPart(printer: Printer, part: Node, qualifiersWait: boo
   printer.print(node);
 }
 
-/** A function: its name waits like a declarator, so that the type can write it between result and parameters. */
+/**
+ * A function: its name waits like a declarator, so that the type can write it between result and parameters.
+ */
 export function printTyped(printer: Printer, node: Node): void {
   const outerPending = printer.pending;
   const { templates } = printer;
@@ -101,7 +105,8 @@ export function printTemplateParameter(printer: Printer, node: Node): void {
   }
   const argument = lookUpArgument(printer, node);
   if (argument === null) throw MALFORMED;
-  // The argument was written outside of the template, so its own parameters are those of the next template around.
+  // The argument was written outside of the template, so its own parameters are those
+  // of the next template around.
   const { templates } = printer;
   printer.templates = templates!.next;
   printer.print(argument);
@@ -237,8 +242,8 @@ export function printConversion(printer: Printer, node: Node): void {
 }
 
 /**
- * The type of a conversion function or cast. The function is written before the template's arguments that its type may
- * use are known, so they are looked up in the template whose name is being written.
+ * The type of a conversion function or cast. The function is written before the template's arguments that its
+ * type may use are known, so they are looked up in the template whose name is being written.
  */
 export function printConversionType(printer: Printer, node: Node): void {
   const { templates, currentTemplate } = printer;

@@ -1,6 +1,7 @@
 /**
- * Types. C++ writes a declarator around the name and inside out, so pointers, arrays and functions are put on a list of
- * those that wait (`printer.pending`, innermost first) until the type at the bottom has been written:
+ * Types. C++ writes a declarator around the name and inside out, so pointers, arrays and
+ * functions are put on a list of those that wait (`printer.pending`, innermost first) until the
+ * type at the bottom has been written:
  *
  *   pointer to array 3 of int    print(pointer) -> print(array) -> print(int): "int"
  *                                array: something waits, so " (" the waiting "*" ")"  then " [3]"
@@ -43,7 +44,9 @@ function printDeclaratorOf(printer: Printer, node: Node, inner: Node | null): vo
   if (!entry.written) writeDeclarator(printer, node);
 }
 
-/** const, volatile and restrict may come twice, once from an array and once from its elements: written once. */
+/**
+ * const, volatile and restrict may come twice, once from an array and once from its elements: written once.
+ */
 export function printQualifier(printer: Printer, node: Node): void {
   for (let entry = printer.pending; entry !== null; entry = entry.next) {
     if (entry.written) continue;
@@ -72,8 +75,8 @@ export function printReference(printer: Printer, node: Node): void {
 }
 
 /**
- * A parameter below a reference, met again through a substitution, stands for what it stood for the first time, not for
- * an argument of the template that the substitution happens to be in.
+ * A parameter below a reference, met again through a substitution, stands for what it stood for the first
+ * time, not for an argument of the template that the substitution happens to be in.
  */
 function scopeForReference(printer: Printer, reference: Node, parameter: Node): TemplateScope | null {
   if (parameter.scope === undefined) {
@@ -123,7 +126,9 @@ export function printArray(printer: Printer, node: Node): void {
   writeArray(printer, node, outer);
 }
 
-/** Those that wait, the innermost first. `after` the parameters come the qualifiers of the function itself. */
+/**
+ * Those that wait, the innermost first. `after` the parameters come the qualifiers of the function itself.
+ */
 export function writePending(printer: Printer, first: Pending | null, after: boolean): void {
   const outer = printer.templates;
   for (let entry = first; entry !== null; entry = entry.next) {

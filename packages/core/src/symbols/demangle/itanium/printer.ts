@@ -5,8 +5,8 @@ import { MALFORMED } from './parser.ts';
 export type NodeWriter = (printer: Printer, node: Node) => void;
 
 /**
- * A declarator that waits for the type it belongs to: in `int (*)[3]` the pointer is met first, but may only be written
- * once the printer has reached the array.
+ * A declarator that waits for the type it belongs to: in `int (*)[3]` the pointer is met first, but may only
+ * be written once the printer has reached the array.
  */
 export interface Pending {
   readonly next: Pending | null;
@@ -57,7 +57,8 @@ export class Printer {
   }
 
   print(node: Node | null): void {
-    // A node inside of itself once is a template argument that names its template; twice would go on for ever.
+    // A node inside of itself once is a template argument that names its template;
+    // twice would go on for ever.
     if (node === null || node.active > 1 || this.path.length >= DEPTH_LIMIT || --this.stepsLeft < 0)
       throw MALFORMED;
     node.active++;

@@ -1,4 +1,7 @@
-/** const, volatile, restrict, and what only functions have: noexcept, throw, & and && (Itanium C++ ABI 5.1.5.1, 5.1.5.3). */
+/**
+ * const, volatile, restrict, and what only functions have: noexcept, throw, & and &&
+ * (Itanium C++ ABI 5.1.5.1, 5.1.5.3).
+ */
 import { readExpression } from './expressions.ts';
 import { ARGUMENTS, FUNCTION_QUALIFIER, listed, type Node, QUALIFIER, worded } from './node.ts';
 import type { Parser } from './parser.ts';

@@ -11,7 +11,10 @@ import {
 } from './node.ts';
 import type { Printer } from './printer.ts';
 
-/** The argument for a parameter: that of the innermost template; of a pack, the element being written. Or null. */
+/**
+ * The argument for a parameter: that of the innermost template; of a pack, the
+ * element being written. Or null.
+ */
 export function lookUpArgument(printer: Printer, parameter: Node): Node | null {
   const argument = argumentOrPack(printer, parameter);
   if (argument === null || argument.kind !== TEMPLATE_ARGUMENTS || printer.packIndex < 0) return argument;

@@ -1,4 +1,7 @@
-/** Template parameters, arguments and heads, and the substitutions `S…` (Itanium C++ ABI 5.1.5.9, 5.1.5.10, 5.1.10). */
+/**
+ * Template parameters, arguments and heads, and the substitutions `S…` (Itanium C++
+ * ABI 5.1.5.9, 5.1.5.10, 5.1.10).
+ */
 import { STANDARD_ABBREVIATIONS } from './builtin-types.ts';
 import { readExpression, readPrimary } from './expressions.ts';
 import { readAbiTags, readName } from './names.ts';
@@ -34,8 +37,8 @@ export function readTemplateArguments(parser: Parser): Node {
 }
 
 /**
- * <argument>* [Q <constraint>] E. A constructor after them is still that of the template: the last name is kept. The
- * constraint only tells overloads apart and is not printed.
+ * <argument>* [Q <constraint>] E. A constructor after them is still that of the template: the last name is
+ * kept. The constraint only tells overloads apart and is not printed.
  */
 export function readArgumentsToEnd(parser: Parser): Node {
   const lastName = parser.lastName;

@@ -92,8 +92,9 @@ function readPointer(parser: Parser, kind: number): Node {
 }
 
 /**
- * Qualifiers and the type below them. Only the whole is a candidate, never the type with some of its qualifiers. Before
- * a function they are those of `this`, and the bare function is no candidate; its `&` or `&&` prints after them.
+ * Qualifiers and the type below them. Only the whole is a candidate, never the type with some of its
+ * qualifiers. Before a function they are those of `this`, and the bare function is no candidate; its
+ * `&` or `&&` prints after them.
  */
 function readQualifiedType(parser: Parser): Node {
   const qualifiers = readQualifiers(parser);
@@ -180,7 +181,8 @@ function readParameterType(parser: Parser): Node {
   if (parser.peek() !== 'I') return parameter;
   if (!parser.inConversion)
     return parser.substitutable(branch(TEMPLATE, parameter, readTemplateArguments(parser)));
-  // `operator T<…>`: the arguments are those of the type only if another list, the operator's own, comes after.
+  // `operator T<…>`: the arguments are those of the type only if another list, the
+  // operator's own, comes after.
   const { position } = parser;
   const count = parser.substitutions.length;
   const list = readTemplateArguments(parser);

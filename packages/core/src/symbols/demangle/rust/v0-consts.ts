@@ -165,7 +165,9 @@ const ESCAPES: ReadonlyMap<number, string> = new Map([
   [0x5c, '\\\\'],
 ]);
 
-/** As Rust's `escape_debug` for what can be told without Unicode's tables: control characters and the quote. */
+/**
+ * As Rust's `escape_debug` for what can be told without Unicode's tables: control characters and the quote.
+ */
 function escapeIn(code: number, quote: string): string {
   const named = ESCAPES.get(code);
   if (named !== undefined) return named;

@@ -1,13 +1,21 @@
 import { TWO_32, toHex } from '../../../base/u64.ts';
 import { decodePunycode } from './punycode.ts';
 
-/** Thrown, as one prepared object, where a name breaks the grammar or a bound. Never leaves `demangleRustV0`. */
+/**
+ * Thrown, as one prepared object, where a name breaks the grammar or a bound. Never leaves `demangleRustV0`.
+ */
 export class Invalid extends Error {}
 export const INVALID: Invalid = new Invalid('not a Rust name');
 
-/** Of 200,000 real names none nests deeper than 93. At the limit reading takes a quarter of V8's default stack. */
+/**
+ * Of 200,000 real names none nests deeper than 93. At the limit reading takes a
+ * quarter of V8's default stack.
+ */
 const DEPTH_LIMIT = 300;
-/** Back references are read again each time, so a short name can stand for a very long one; real names take 2,500. */
+/**
+ * Back references are read again each time, so a short name can stand for a very
+ * long one; real names take 2,500.
+ */
 const STEP_LIMIT = 1 << 16;
 /** In characters; real names stay below 15,000. */
 const OUTPUT_LIMIT = 1 << 18;
@@ -81,7 +89,9 @@ export class V0Reader {
     this.silent--;
   }
 
-  /** After `B`: reads again what stands at an earlier position. Nothing is looked up while nothing is written. */
+  /**
+   * After `B`: reads again what stands at an earlier position. Nothing is looked up while nothing is written.
+   */
   backReference(read: () => void): void {
     const from = this.position - 1;
     const target = START + this.integer62();
@@ -116,7 +126,9 @@ export class V0Reader {
     return this.accept(tag) ? this.integer62() + 1 : 0;
   }
 
-  /** s <integer>, plus 1, in hex, modulo 2^64: the hash of a crate. In two halves, as it takes all 64 bits. */
+  /**
+   * s <integer>, plus 1, in hex, modulo 2^64: the hash of a crate. In two halves, as it takes all 64 bits.
+   */
   disambiguatorHex(): string {
     if (!this.accept('s')) return '0';
     let lo = 0;

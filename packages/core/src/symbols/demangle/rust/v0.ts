@@ -26,7 +26,10 @@ const BASIC_TYPES: ReadonlyMap<string, string> = new Map([
   ['z', '!'],
 ]);
 
-/** The readable name, or null where it is no v0 name. A `.suffix` of the compiler is left out, as binutils does. */
+/**
+ * The readable name, or null where it is no v0 name. A `.suffix` of the compiler
+ * is left out, as binutils does.
+ */
 export function demangleRustV0(name: string, verbose: boolean): string | null {
   if (!name.startsWith('_R')) return null;
   const first = name.charAt(2);
@@ -102,7 +105,9 @@ function readCrate(reader: V0Reader): void {
   reader.write(`${reader.identifier()}[${hash}]`);
 }
 
-/** N <namespace> <path> <identifier>: `v` and `t` are values and types; capitals have no name of their own. */
+/**
+ * N <namespace> <path> <identifier>: `v` and `t` are values and types; capitals have no name of their own.
+ */
 function readNested(reader: V0Reader, inValue: boolean): void {
   const namespace = reader.next();
   const isSpecial = namespace >= 'A' && namespace <= 'Z';

@@ -1,7 +1,10 @@
 const FNV_OFFSET = 0x811c_9dc5;
 const FNV_PRIME = 0x0100_0193;
 
-/** FNV-1a over the 32-bit words of addresses in their order, the low half first: two decoders agree or they do not. */
+/**
+ * FNV-1a over the 32-bit words of addresses in their order, the low half first: two
+ * decoders agree or they do not.
+ */
 export class AddressHash {
   #hash: number = FNV_OFFSET | 0;
   count = 0;

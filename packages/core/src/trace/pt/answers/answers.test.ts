@@ -1,4 +1,7 @@
-/** The compiled graph against the exact decoder and against the truth: the same instructions, branches and errors. */
+/**
+ * The compiled graph against the exact decoder and against the truth: the same
+ * instructions, branches and errors.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { corpusFiles, corpusText } from '../../../test/corpus.ts';

@@ -1,12 +1,13 @@
 /**
- * How often every instruction and every branch was executed: exact, from whole nodes (the compiled graph) and single
- * instructions (the exact decoder, around events).
+ * How often every instruction and every branch was executed: exact, from whole nodes (the compiled graph) and
+ * single instructions (the exact decoder, around events).
  *
  *   A run of instructions ends with a branch, of whatever kind, or is cut off by an event.
  *   blocks = branches + cuts;  calls are near calls.
  *
- * A trace that is damaged, or made for it, names every byte of the code as an instruction, and pairs of them without end: there is room
- * for so many of each, far more than programs have. What finds none is counted together, so that totals stay exact.
+ * A trace that is damaged, or made for it, names every byte of the code as an instruction, and pairs of them
+ * without end: there is room for so many of each, far more than programs have. What finds none is counted
+ * together, so that totals stay exact.
  */
 import { TripleTable, TWO_32 } from '../../../base/index.ts';
 import { Float64Column, Int32Column } from '../../../profile/index.ts';
@@ -27,7 +28,10 @@ export interface LeftOut {
   readonly instructions: number;
   readonly branches: number;
   readonly calls: number;
-  /** Branches without a row for where they were and where they went, whether or not the instructions have theirs. */
+  /**
+   * Branches without a row for where they were and where they went, whether or not
+   * the instructions have theirs.
+   */
   readonly edges: number;
 }
 
@@ -51,7 +55,10 @@ export interface ProfileColumns {
   readonly leftOut: LeftOut;
 }
 
-/** 4 million instructions, some 17 MB of code that was executed, and 2 million pairs of branch and target: about 250 MiB. */
+/**
+ * 4 million instructions, some 17 MB of code that was executed, and 2 million pairs of
+ * branch and target: about 250 MiB.
+ */
 const PROFILE_ROOM: ProfileRoom = { rows: 1 << 22, edges: 1 << 21 };
 /** Where a 64-bit number has its low 32 bits: 0 on all machines but a few. */
 const LOW_HALF: number = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? 0 : 1;
@@ -70,8 +77,8 @@ export class ExactProfile {
   /** KIND_*. */
   kind = new Int32Column();
   /**
-   * Branches, by the rows of where they were and where they went; conditional ones only where they were taken. Returns are not
-   * among them: they went behind their calls.
+   * Branches, by the rows of where they were and where they went; conditional ones only where they were
+   * taken. Returns are not among them: they went behind their calls.
    */
   branches: BranchTable;
   /** Runs that an event cut off. */
@@ -137,7 +144,8 @@ export class ExactProfile {
       return row;
     }
     this.executed.data[row]! += count;
-    // Two instructions at one address (another mode, or address space): which one is told must not depend on the order.
+    // Two instructions at one address (another mode, or address space): which one is told
+    // must not depend on the order.
     if (kind * SIZES + size > this.kind.data[row]! * SIZES + this.size.data[row]!) {
       this.size.data[row] = size;
       this.kind.data[row] = kind;
@@ -243,7 +251,10 @@ export class ExactProfile {
     this.#addLeftOut(columns.leftOut);
   }
 
-  /** The same with rows and branches in the order of addresses, however it was counted; without rows that say nothing. */
+  /**
+   * The same with rows and branches in the order of addresses, however it was counted;
+   * without rows that say nothing.
+   */
   sorted(): ExactProfile {
     const sorted = new ExactProfile({ rows: this.rows, edges: this.branches.size });
     sorted.#expect(this.rows, this.branches.size);
@@ -260,7 +271,8 @@ export class ExactProfile {
       newRow[row] = sorted.add(this.loOf(row), this.hiOf(row), size.at(row), kind.at(row), executed.at(row));
       oldRow[newRow[row]!] = row;
     }
-    // As numbers: with a function that compares, sorting takes several times the room and the time. Rows squared are below 2^53.
+    // As numbers: with a function that compares, sorting takes several times the room and the time.
+    // Rows squared are below 2^53.
     const pairs = new Float64Array(this.branches.size);
     let filled = 0;
     this.branches.forEach((from, to) => {

@@ -1,4 +1,7 @@
-/** System calls, interrupts and where tracing is off: the compiled graph goes over them, and tells what the exact decoder would. */
+/**
+ * System calls, interrupts and where tracing is off: the compiled graph goes over them, and tells
+ * what the exact decoder would.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memorySource, toFloat } from '../../../base/index.ts';
@@ -190,7 +193,10 @@ for (const [seed, encoding] of ENCODINGS.entries())
     assert.equal(told[1], told[0]);
   });
 
-/** Aborted transactions before interrupts, some with the branch before them told wrong, and overflows in the middle of CYC. */
+/**
+ * Aborted transactions before interrupts, some with the branch before them told wrong, and
+ * overflows in the middle of CYC.
+ */
 function withErrata(bytes: Uint8Array, random: Random): Uint8Array {
   const out: number[] = [];
   let lastTnt = -1;
@@ -357,7 +363,8 @@ test('where a trace leads to no code, the graph does not grow', () => {
 });
 
 test('addresses that a trace invents behind a real branch do not make the graph grow for ever', () => {
-  // PSB+ before `jmp *rax`, and then somewhere else. Behind an error the PSB at hand is used up: each second unit counts.
+  // PSB+ before `jmp *rax`, and then somewhere else. Behind an error the PSB at hand is used
+  // up: each second unit counts.
   const count = 80_000;
   const code = Uint8Array.of(0x90, 0xff, 0xe0);
   const image = new CodeImage();

@@ -4,7 +4,10 @@ import type { CodeGraph } from '../graph/index.ts';
 import { NodeAddresses } from './node-addresses.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun, type TraceSummary } from './run-trace.ts';
 
-/** Takes addresses 0 to `count - 1`, int32 halves, in the order of execution. Borrowed: filled again for the next. */
+/**
+ * Takes addresses 0 to `count - 1`, int32 halves, in the order of execution.
+ * Borrowed: filled again for the next.
+ */
 export type AddressListener = (lo: Int32Array, hi: Int32Array, count: number) => void;
 
 const BUFFER_LENGTH = 1 << 16;

@@ -1,4 +1,7 @@
-/** Traces that name more of the code than any program executes: tables stay as small as they say, and nothing is lost from the totals. */
+/**
+ * Traces that name more of the code than any program executes: tables stay as small as they say, and
+ * nothing is lost from the totals.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { collectByGraph } from '../../../test/graph-counts.ts';
@@ -74,7 +77,8 @@ test('a graph has no more nodes than it says, also where nothing ever leaves it'
 });
 
 test('branches between all places and all others: a table that is full goes on to the profile', () => {
-  // With a prime number of places each step goes to all of them; another step each time, and every pair is new.
+  // With a prime number of places each step goes to all of them; another step each
+  // time, and every pair is new.
   const jumps = 997;
   const bytes = tips(600_000, (index) => (index * (1 + Math.floor(index / jumps))) % jumps);
   const image = imageOf(indirectJumps(jumps));
@@ -112,7 +116,8 @@ test('branches between all places and all others: a table that is full goes on t
 });
 
 test('more steps than their table has room for, with nothing between them but outcomes', () => {
-  // `je` to the next instruction, with one outcome a byte: each is a row of its own. Then 47 at once. At the end a jump back.
+  // `je` to the next instruction, with one outcome a byte: each is a row of its own. Then 47 at
+  // once. At the end a jump back.
   const branches = 90_000;
   const code = new Uint8Array(2 * branches + 2);
   for (let at = 0; at < branches; at++) code[2 * at] = 0x74;

@@ -17,7 +17,10 @@ export class NodeAddresses {
     this.#graph = graph;
   }
 
-  /** Where the node's addresses begin, until another node is asked for; there are `graph.instructions.at(node)`. */
+  /**
+   * Where the node's addresses begin, until another node is asked for; there are
+   * `graph.instructions.at(node)`.
+   */
   firstOf(node: number): number {
     const known = node < this.#first.length ? this.#first[node]! : 0;
     return (known !== 0 ? known : this.#add(node)) - 1;

@@ -14,7 +14,10 @@ export class NodeCounts implements CountListener {
   taken = new Float64Column();
   /** Indirect branches, by node and target node. */
   targets = new BranchTable(MOST_PAIRS);
-  /** Nodes of which only the first instructions were executed, by node and how many: cut off there, or gone on behind them. */
+  /**
+   * Nodes of which only the first instructions were executed, by node and how many: cut off
+   * there, or gone on behind them.
+   */
   cuts = new BranchTable(MOST_PAIRS);
   passes = new BranchTable(MOST_PAIRS);
   readonly #onFull: ((counts: NodeCounts) => void) | null;

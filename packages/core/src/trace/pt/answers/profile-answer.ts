@@ -1,7 +1,10 @@
 import type { FlowErrorCount } from '../flow/index.ts';
 import type { TraceProfile } from './profile-trace.ts';
 
-/** What a trace comes to, as JSON: 64-bit counts as decimal strings, `firstOffset` in bytes from the start of the trace. */
+/**
+ * What a trace comes to, as JSON: 64-bit counts as decimal strings, `firstOffset` in
+ * bytes from the start of the trace.
+ */
 export interface ProfileAnswer {
   readonly type: 'pt-profile';
   readonly version: 1;
@@ -18,8 +21,9 @@ export interface ProfileAnswer {
   /** Times that the processor lost packets. */
   readonly overflows: number;
   /**
-   * What has no rows of its own (see ExactProfile), where there is any: a hostile trace. Totals have it. How much it is depends on the
-   * order of counting, and so on the number of workers; whether there is any does not.
+   * What has no rows of its own (see ExactProfile), where there is any: a hostile trace. Totals
+   * have it. How much it is depends on the order of counting, and so on the number of workers;
+   * whether there is any does not.
    */
   readonly leftOut?: {
     readonly instructions: string;

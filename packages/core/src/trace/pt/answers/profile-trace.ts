@@ -16,7 +16,10 @@ import { NodeCounts } from './node-counts.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun } from './run-trace.ts';
 
 export interface TraceProfile {
-  /** Row by row. From `profileInParts` in the order of addresses, which it is brought into when it is first asked for. */
+  /**
+   * Row by row. From `profileInParts` in the order of addresses, which it is brought into
+   * when it is first asked for.
+   */
   readonly profile: ExactProfile;
   /** Of all rows, and of what has none. */
   readonly totals: ExactTotals;
@@ -132,8 +135,8 @@ export class ProfileCollector implements TraceListener {
   }
 
   /**
-   * The trace goes on with the instruction at an address, and others count that: nothing is cut off. Returns whether it is in the
-   * middle of a run.
+   * The trace goes on with the instruction at an address, and others count that: nothing is cut off. Returns
+   * whether it is in the middle of a run.
    */
   handOver(ipLo: number, ipHi: number): boolean {
     this.#goTo(ipLo, ipHi);
@@ -149,7 +152,10 @@ export class ProfileCollector implements TraceListener {
     this.#last = NONE;
   }
 
-  /** The instruction after a branch is where it went. Also where nothing is executed there: that may be itself. */
+  /**
+   * The instruction after a branch is where it went. Also where nothing is
+   * executed there: that may be itself.
+   */
   #goTo(lo: number, hi: number): void {
     const last = this.#last;
     if (last === NONE) return;

@@ -1,6 +1,6 @@
 /**
- * A whole trace through both engines: the compiled graph wherever outcomes and targets are all there is, the exact decoder for
- * everything else.
+ * A whole trace through both engines: the compiled graph wherever outcomes and targets are all there is, the
+ * exact decoder for everything else.
  *
  * Where code changes with time (`codeTime`), a graph goes on until code changes that it has looked at.
  *
@@ -42,12 +42,16 @@ import { PACKET_CBR } from '../packet-kinds.ts';
 /** What wants to know. Everything is told in order, but counts, which are told when the trace ends. */
 export interface TraceListener {
   /**
-   * Counts of nodes, for each graph (one for an execution mode and an address space). Excludes `onNodes`. Interrupts, and where tracing
-   * was off, are then told only where the exact decoder meets them: the counts have the others.
+   * Counts of nodes, for each graph (one for an execution mode and an address space). Excludes
+   * `onNodes`. Interrupts, and where tracing was off, are then told only where the exact decoder meets
+   * them: the counts have the others.
    */
   counts?(graph: CodeGraph): CountListener;
   onNodes?: NodeListener;
-  /** The same, a step at a time; with `onTime`, CYC packets stand among them and are for the listener. Instead of `onNodes`. */
+  /**
+   * The same, a step at a time; with `onTime`, CYC packets stand among them and are for the
+   * listener. Instead of `onNodes`.
+   */
   onPaths?: PathListener;
   /** The clock of `decoder.state` has moved on. Asks the graph to read timing packets. */
   onTime?(): void;
@@ -60,13 +64,14 @@ export interface TraceListener {
   /** Nodes are executed from here on: what an instruction before them began goes on in them. */
   onGraph?(ipLo: number, ipHi: number): void;
   /**
-   * Nothing more will be executed of a graph: its code is another one from here on, it is too large, or there are too many. Its
-   * counts have been told.
+   * Nothing more will be executed of a graph: its code is another one from here on, it is too large, or there
+   * are too many. Its counts have been told.
    */
   onGraphEnd?(graph: CodeGraph): void;
   /**
-   * The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the end of the trace.
-   * `isPassed`: the last instruction that was told has led there; else it is the one there, and where it goes is not known.
+   * The path breaks off before the instruction at an address: damage, code that is missing, or (FLOW_END) the
+   * end of the trace. `isPassed`: the last instruction that was told has led there; else it is the one there,
+   * and where it goes is not known.
    */
   onBreak(code: number, ipLo: number, ipHi: number, isPassed: boolean): void;
 }
@@ -80,8 +85,8 @@ export interface RunTraceOptions extends FlowOptions {
   /** Asked now and then: how far it is, bytes. */
   readonly onProgress?: (doneBytes: number) => void;
   /**
-   * The offset of a PSB to end at: once its PSB+ has been read and applied, and nothing is half done (`isStopped`). Where decoding
-   * does not come to that state there, it ends behind it.
+   * The offset of a PSB to end at: once its PSB+ has been read and applied, and nothing is half done
+   * (`isStopped`). Where decoding does not come to that state there, it ends behind it.
    */
   readonly stopAt?: number;
 }

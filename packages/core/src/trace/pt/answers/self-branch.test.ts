@@ -1,4 +1,7 @@
-/** Branches to themselves, and to what is right behind them: as edges they are nothing special, wherever the trace ends or breaks. */
+/**
+ * Branches to themselves, and to what is right behind them: as edges they are nothing special,
+ * wherever the trace ends or breaks.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../test/random.ts';

@@ -1,4 +1,7 @@
-/** Entries of the stack that compresses returns (SDM, Intel Processor Trace, "Indirect Transfer Compression for Returns"). */
+/**
+ * Entries of the stack that compresses returns (SDM, Intel Processor Trace, "Indirect
+ * Transfer Compression for Returns").
+ */
 const ENTRIES = 64;
 
 /** Return addresses of the last calls; the oldest is forgotten when there are too many. */

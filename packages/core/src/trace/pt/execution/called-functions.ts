@@ -2,8 +2,8 @@ import { hiOf, loOf } from '../../../base/index.ts';
 import { decodeInstruction, Instruction, KIND_CALL, MODE_64 } from '../../insn/index.ts';
 
 /**
- * Where the direct calls in a stretch of 64-bit code lead that stay within it, one for each call: the entries of a `RandomWalk`, low
- * and high half in turn.
+ * Where the direct calls in a stretch of 64-bit code lead that stay within it, one for each call: the entries
+ * of a `RandomWalk`, low and high half in turn.
  */
 export function calledFunctions(code: Uint8Array, address: bigint): Int32Array {
   const entries: number[] = [];

@@ -11,7 +11,10 @@ import {
   MODE_64,
 } from '../../insn/index.ts';
 
-/** Kind of a block behind which no code is known, or where the CPU would raise an exception: only an event leads on. */
+/**
+ * Kind of a block behind which no code is known, or where the CPU would raise an
+ * exception: only an event leads on.
+ */
 export const KIND_STOPS = -1;
 
 /** More instructions in a row are cut into several blocks. */
@@ -53,7 +56,10 @@ export class ExecutionBlock {
     return this.addresses.length >>> 1;
   }
 
-  /** The last instruction is a call to the one behind it, as position-independent code does to learn where it is. */
+  /**
+   * The last instruction is a call to the one behind it, as position-independent
+   * code does to learn where it is.
+   */
   get isCallToNext(): boolean {
     return this.targetLo === this.nextLo && this.targetHi === this.nextHi;
   }

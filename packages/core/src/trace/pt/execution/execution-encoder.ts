@@ -36,7 +36,10 @@ import { PacketSink } from './packet-sink.ts';
 export interface EncodingOptions {
   /** Returns to where the call on the stack came from become one bit. Default true. */
   returnCompression?: boolean;
-  /** The kernel is traced, too: far transfers and interrupts lead on, and writes of CR3 are told. Default false. */
+  /**
+   * The kernel is traced, too: far transfers and interrupts lead on, and writes of
+   * CR3 are told. Default false.
+   */
   withKernel?: boolean;
   /** TNT packets of up to 47 outcomes. Default false. */
   longTnt?: boolean;
@@ -72,14 +75,14 @@ const KERNEL_PAGE_TABLE = 0x1000;
 const PROGRAM_CR3 = 0x1_2000;
 
 /**
- * Writes the packets that a CPU writes while it runs code along a path: user code only, as with a filter on the privilege level, or
- * the kernel's code, too (`withKernel`).
+ * Writes the packets that a CPU writes while it runs code along a path: user code only, as with a filter on
+ * the privilege level, or the kernel's code, too (`withKernel`).
  *
  *     path ── where next? ──> blocks ──┬── outcomes, targets ──> packets ──> chunks of bytes
  *                                      └── instructions, hash, runs of each block: the truth
  *
- * The model of the call stack: 64 entries that wrap; cleared at PSB and TIP.PGE; a call to the next instruction is not pushed;
- * a return that is not compressed leaves it as it is.
+ * The model of the call stack: 64 entries that wrap; cleared at PSB and TIP.PGE; a call to the next
+ * instruction is not pushed; a return that is not compressed leaves it as it is.
  */
 export class ExecutionEncoder {
   readonly truth: ExecutionTruth;
@@ -139,7 +142,10 @@ export class ExecutionEncoder {
     return this.sink.offset;
   }
 
-  /** The trace, in chunks, until the path or the limit ends. `truth` is then complete. Memory does not grow with the trace. */
+  /**
+   * The trace, in chunks, until the path or the limit ends. `truth` is then complete. Memory
+   * does not grow with the trace.
+   */
   *chunks(limit: ExecutionLimit = {}): Generator<Uint8Array<ArrayBuffer>> {
     const { bytes = Number.POSITIVE_INFINITY, instructions = Number.POSITIVE_INFINITY } = limit;
     let next: ExecutionBlock | null = this.begin();
@@ -322,7 +328,10 @@ export class ExecutionEncoder {
     this.nextMtcCycles = this.clock.cyclesOfMtc(mtc + 1);
   }
 
-  /** The tracer switches off before the next instruction, as at an interrupt; at a path's own end it is the last branch that leaves. */
+  /**
+   * The tracer switches off before the next instruction, as at an interrupt; at a path's own end it is
+   * the last branch that leaves.
+   */
   private stopBefore(block: ExecutionBlock): void {
     this.sink.flushOutcomes();
     this.sink.putIp(PACKET_FUP, block.lo, block.hi);

@@ -19,6 +19,9 @@ export const STEP_END = 2;
 export interface ExecutionPath {
   /** Fills in the first address. */
   start(code: ExecutionCode, step: NextStep): void;
-  /** `block` has run: fills in what comes next, and returns STEP_*. A block that stops (KIND_STOPS) needs STEP_ASYNC or STEP_END. */
+  /**
+   * `block` has run: fills in what comes next, and returns STEP_*. A block that stops (KIND_STOPS)
+   * needs STEP_ASYNC or STEP_END.
+   */
   next(block: ExecutionBlock, code: ExecutionCode, step: NextStep): number;
 }

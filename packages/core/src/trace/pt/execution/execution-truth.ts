@@ -22,7 +22,10 @@ export class ExecutionTruth {
   psbs = 0;
   private hash = FNV_BASIS;
   private readonly hasHash: boolean;
-  /** By block, how often which other followed it along a branch or straight on (not by an event); null where not asked for. */
+  /**
+   * By block, how often which other followed it along a branch or straight on (not by an
+   * event); null where not asked for.
+   */
   readonly edges: Map<ExecutionBlock, Map<ExecutionBlock, number>> | null;
 
   constructor(hasHash: boolean, hasEdges: boolean) {
@@ -31,8 +34,8 @@ export class ExecutionTruth {
   }
 
   /**
-   * FNV-1a over the address of every instruction in order, first its low then its high half as 32-bit words. Unsigned; null where
-   * it was not asked for.
+   * FNV-1a over the address of every instruction in order, first its low then its high half as 32-bit words.
+   * Unsigned; null where it was not asked for.
    */
   get addressHash(): number | null {
     return this.hasHash ? this.hash >>> 0 : null;

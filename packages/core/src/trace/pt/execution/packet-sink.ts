@@ -16,8 +16,8 @@ import { PACKET_CYC, PACKET_TIP, PACKET_TNT8, PACKET_TNT64 } from '../packet-kin
 const MOST_DEFERRED = 8;
 
 /**
- * Packets to bytes, in chunks: with the IP compression and the buffer of outcomes that the CPU has. `cyclesOf`, where given, is
- * asked before every packet that CYC may precede.
+ * Packets to bytes, in chunks: with the IP compression and the buffer of outcomes that the CPU has.
+ * `cyclesOf`, where given, is asked before every packet that CYC may precede.
  */
 export class PacketSink {
   /** Bytes since the beginning of the trace. */
@@ -96,8 +96,9 @@ export class PacketSink {
   }
 
   /**
-   * The target of an indirect jump or call. A CPU may let it wait until the TNT packet is full (SDM, "Deferred TIPs"): the packet
-   * then has outcomes from before and behind the branch, and the targets follow it in order.
+   * The target of an indirect jump or call. A CPU may let it wait until the TNT packet is full (SDM,
+   * "Deferred TIPs"): the packet then has outcomes from before and behind the branch, and the
+   * targets follow it in order.
    */
   putTarget(lo: number, hi: number): void {
     if (!this.defersTips || this.tntCount === 0) {
@@ -109,7 +110,10 @@ export class PacketSink {
     if (++this.deferredCount === MOST_DEFERRED) this.flushOutcomes();
   }
 
-  /** The target of a return: with outcomes still to come in the packet before, one of them would be taken for a compressed return. */
+  /**
+   * The target of a return: with outcomes still to come in the packet before, one of them would be
+   * taken for a compressed return.
+   */
   putTargetNow(lo: number, hi: number): void {
     this.flushOutcomes();
     this.putCycles();

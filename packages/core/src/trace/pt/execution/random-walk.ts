@@ -24,21 +24,28 @@ const BACKWARD_LEANINGS: Uint8Array = Uint8Array.of(1, 8, 16, 32, 40, 48, 52, 56
 
 export interface RandomWalkOptions {
   seed?: number;
-  /** Where functions begin: targets of indirect branches and of everything that leads nowhere. Low and high half in turn. */
+  /**
+   * Where functions begin: targets of indirect branches and of everything that leads
+   * nowhere. Low and high half in turn.
+   */
   entries: Int32Array;
-  /** Where system calls and interrupts lead, for an encoder `withKernel`; far returns lead back. Without it the kernel is not seen. */
+  /**
+   * Where system calls and interrupts lead, for an encoder `withKernel`; far returns lead back.
+   * Without it the kernel is not seen.
+   */
   handlers?: Int32Array;
   /** An interrupt each so many blocks, on average; 0 for none. */
   interruptEvery?: number;
   /**
-   * After so many blocks a signal that leads elsewhere: code may end in a loop that nothing leaves, such as exit(). Default 5000.
+   * After so many blocks a signal that leads elsewhere: code may end in a loop that nothing leaves,
+   * such as exit(). Default 5000.
    */
   wanderEvery?: number;
 }
 
 /**
- * A walk through code along its branches, without end: calls come back, loops end after a while, each conditional jump has its
- * own leaning, as in real programs. The same seed gives the same walk.
+ * A walk through code along its branches, without end: calls come back, loops end after a while, each
+ * conditional jump has its own leaning, as in real programs. The same seed gives the same walk.
  */
 export class RandomWalk implements ExecutionPath {
   private readonly entries: Int32Array;
@@ -70,7 +77,8 @@ export class RandomWalk implements ExecutionPath {
   next(block: ExecutionBlock, code: ExecutionCode, step: NextStep): number {
     const known = this.choose(block, code, step);
     if (block.kind === KIND_STOPS || --this.untilWander === 0) return this.fault(code, step);
-    // A jump to itself would never write a packet again; an event must come before it, for a decoder takes the first arrival.
+    // A jump to itself would never write a packet again; an event must come before it, for a
+    // decoder takes the first arrival.
     if (code.isEndless(known ?? code.blockAt(step.lo, step.hi))) return this.fault(code, step);
     if (this.interruptEvery === 0 || this.random() % this.interruptEvery !== 0) return STEP_ON;
     step.resumeLo = step.lo;

@@ -2,7 +2,10 @@ import { CounterpointError, toHex } from '../../../base/index.ts';
 import type { ExecutionBlock, ExecutionCode } from './execution-code.ts';
 import { type ExecutionPath, type NextStep, STEP_END, STEP_ON } from './execution-path.ts';
 
-/** A path that somebody wrote down: the address of every instruction, low and high half in turn. Ends with a branch. */
+/**
+ * A path that somebody wrote down: the address of every instruction, low and high
+ * half in turn. Ends with a branch.
+ */
 export class RecordedPath implements ExecutionPath {
   private readonly addresses: Int32Array;
   private at = 0;

@@ -17,7 +17,10 @@ const NEVER_ANCHORS = new Set([
   ev.EVENT_PWRX,
 ]);
 
-/** A trigger without an address counts instructions from the last address that a packet gave: is it this event's? */
+/**
+ * A trigger without an address counts instructions from the last address that a
+ * packet gave: is it this event's?
+ */
 export function noteAnchor(state: FlowState, event: Readonly<ev.FlowEvent>): void {
   const { kind } = event;
   if (kind === ev.EVENT_DISABLED || kind === ev.EVENT_ASYNC_DISABLED) state.sinceAnchor = -1;
@@ -32,7 +35,10 @@ export function noteAnchor(state: FlowState, event: Readonly<ev.FlowEvent>): voi
   else if (!event.isIpSuppressed && !NEVER_ANCHORS.has(kind)) state.sinceAnchor = 0;
 }
 
-/** A trigger is the event at hand, and counts instructions from an address: 1 where all are counted, 0 or a FLOW_* code. */
+/**
+ * A trigger is the event at hand, and counts instructions from an address: 1 where all
+ * are counted, 0 or a FLOW_* code.
+ */
 export function isTriggerDue(state: FlowState): number {
   const { event } = state;
   if (event.isIpSuppressed || !state.isEnabled) return 1;

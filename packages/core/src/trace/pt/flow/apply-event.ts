@@ -2,7 +2,9 @@ import * as ev from './event.ts';
 import { FLOW_BAD_CONTEXT, FLOW_BAD_STATUS, FLOW_NO_IP } from './flow-errors.ts';
 import { type FlowState, MODE_UNKNOWN } from './flow-state.ts';
 
-/** Let an event happen, at the place where the flow is. Returns 0, or the FLOW_* code of what contradicts it. */
+/**
+ * Let an event happen, at the place where the flow is. Returns 0, or the FLOW_* code of what contradicts it.
+ */
 export function applyEvent(state: FlowState, event: ev.FlowEvent): number {
   switch (event.kind) {
     case ev.EVENT_ENABLED:

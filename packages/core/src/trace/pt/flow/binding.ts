@@ -123,7 +123,8 @@ export function isAtEvent(state: FlowState, event: Readonly<FlowEvent>): boolean
       return true;
     case EVENT_ASYNC_BRANCH:
     case EVENT_ASYNC_DISABLED:
-      // What may be suppressed is where the CPU went. While tracing is off they contradict it: nothing to wait for.
+      // What may be suppressed is where the CPU went. While tracing is off they contradict
+      // it: nothing to wait for.
       return !state.isEnabled || isAt(state, event.ipLo, event.ipHi);
     default:
       return event.isIpSuppressed || !state.isEnabled || isAt(state, event.ipLo, event.ipHi);

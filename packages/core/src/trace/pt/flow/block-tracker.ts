@@ -14,10 +14,10 @@ export interface BlockOptions {
 }
 
 /**
- * Where a block of instructions ends, by the rules of the block decoder of Intel's library: with every branch that needs
- * trace, with a change of section, and where an event is due. Its blocks also end for reasons of its cache, and these are
- * imitated here so that listings can be compared: the first time through, code ends a block at a direct call, at a direct
- * jump backwards, and where it meets code that it went through before.
+ * Where a block of instructions ends, by the rules of the block decoder of Intel's library: with every branch
+ * that needs trace, with a change of section, and where an event is due. Its blocks also end for reasons of
+ * its cache, and these are imitated here so that listings can be compared: the first time through, code ends
+ * a block at a direct call, at a direct jump backwards, and where it meets code that it went through before.
  *
  *   first time     [ a b c call ] [ d e jmp- ] [ ...      every address becomes known
  *   known          [ a b c call d e jmp- ... jcc ]        goes on to the next branch that needs trace

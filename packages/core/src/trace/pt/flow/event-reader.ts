@@ -1,9 +1,9 @@
 /**
- * Packets to events: what belongs together is put together (a FUP and the TIP behind it are one asynchronous branch), and
- * everything comes in the order in which it applies. Knows no code.
+ * Packets to events: what belongs together is put together (a FUP and the TIP behind it are one asynchronous
+ * branch), and everything comes in the order in which it applies. Knows no code.
  *
- * A packet may make several events (TIP: the branch, then the mode, then CR3) and an event may take several packets
- * (MODE.TSX, FUP). So each packet is either done with its event, or stays at hand for the next call.
+ * A packet may make several events (TIP: the branch, then the mode, then CR3) and an event may take several
+ * packets (MODE.TSX, FUP). So each packet is either done with its event, or stays at hand for the next call.
  */
 import { findPsb } from '../find-psb.ts';
 import {
@@ -77,8 +77,8 @@ export class EventReader {
   }
 
   /**
-   * Begin at the next PSB at or behind the position. The state must be fresh but for the position. Returns 0; FLOW_END
-   * where there is no PSB; or what is wrong with its PSB+.
+   * Begin at the next PSB at or behind the position. The state must be fresh but for the position. Returns 0;
+   * FLOW_END where there is no PSB; or what is wrong with its PSB+.
    */
   synchronize(from: number): number {
     const feed = this.#feed;
@@ -114,7 +114,9 @@ export class EventReader {
     }
   }
 
-  /** Would the next event be the target of an indirect branch, with nothing before it that the flow must know? */
+  /**
+   * Would the next event be the target of an indirect branch, with nothing before it that the flow must know?
+   */
   isTipNext(): boolean {
     const feed = this.#feed;
     if (feed.error !== 0 || this.#state.pending.count !== 0) return false;

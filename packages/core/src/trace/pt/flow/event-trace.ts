@@ -1,5 +1,6 @@
 /**
- * Event trace: CFE says what kind of event redirected the CPU, EVD before it gives its data (SDM "Event Trace").
+ * Event trace: CFE says what kind of event redirected the CPU, EVD before it gives
+ * its data (SDM "Event Trace").
  *
  *   [EVD ...] CFE          with IP: a FUP of its own follows
  *                          without, tracing on: the FUP of the asynchronous branch that follows gives the address
@@ -76,8 +77,8 @@ const KIND_BY_TYPE = new Map([
 const scratchData = new FlowEvent();
 
 /**
- * The feed is at a CFE: DONE with `event` filled, where it applies at once; MORE where it waits for a FUP (or is of a type that
- * is not known, which changes nothing); or a FLOW_* code. The feed does not move.
+ * The feed is at a CFE: DONE with `event` filled, where it applies at once; MORE where it waits for a FUP (or
+ * is of a type that is not known, which changes nothing); or a FLOW_* code. The feed does not move.
  */
 export function readControlFlowEvent(feed: PacketFeed, event: FlowEvent): number {
   const { state, packet } = feed;

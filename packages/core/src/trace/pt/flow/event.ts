@@ -1,7 +1,10 @@
 /** What packets mean together: one event each, in the order in which they apply. */
 
 export const EVENT_NONE = 0;
-/** Outcomes of conditional branches and compressed returns: `lo`, `hi` with the oldest highest, `count` of them. */
+/**
+ * Outcomes of conditional branches and compressed returns: `lo`, `hi` with the
+ * oldest highest, `count` of them.
+ */
 export const EVENT_TNT = 1;
 /** Target of an indirect branch: `ip`. */
 export const EVENT_TIP = 2;
@@ -10,7 +13,10 @@ export const EVENT_TICK = 3;
 export const EVENT_ENABLED = 4;
 /** Tracing went off with an instruction; `ip`, where it is known, is where that instruction went. */
 export const EVENT_DISABLED = 5;
-/** Tracing went off between two instructions, before the one at `ip`; `to`, where known, is where the CPU went. */
+/**
+ * Tracing went off between two instructions, before the one at `ip`; `to`, where
+ * known, is where the CPU went.
+ */
 export const EVENT_ASYNC_DISABLED = 6;
 /** An interrupt or the like, before the instruction at `ip`, to `to`. */
 export const EVENT_ASYNC_BRANCH = 7;
@@ -58,7 +64,9 @@ export const EVENT_UIRET = 34;
 export const EVENT_SOFTWARE_INTERRUPT = 35;
 /** A trigger fired: `vector` its bits, FLAG_SEVERAL, `count` instructions behind `ip` still to go. */
 export const EVENT_TRIGGER = 36;
-/** A PEBS record begins: `detail` its group, `count` bytes an item; items `detail`: `lo`, `hi`; and its end. */
+/**
+ * A PEBS record begins: `detail` its group, `count` bytes an item; items `detail`: `lo`, `hi`; and its end.
+ */
 export const EVENT_BLOCK_BEGIN = 37;
 export const EVENT_BLOCK_ITEM = 38;
 export const EVENT_BLOCK_END = 39;
@@ -74,7 +82,10 @@ export const FLAG_HAS_CR2 = 2;
 export const FLAG_HAS_VMXR = 4;
 export const FLAG_HAS_VMXQ = 8;
 export const FLAG_SEVERAL = 1;
-/** Of EVENT_IFLAGS: the branch before it made the change, which holds at its target. Else the instruction before it did. */
+/**
+ * Of EVENT_IFLAGS: the branch before it made the change, which holds at its target. Else
+ * the instruction before it did.
+ */
 export const FLAG_BY_BRANCH = 1;
 export const TSX_IN_TRANSACTION = 1;
 export const TSX_ABORTED = 2;
@@ -87,7 +98,10 @@ export class FlowEvent {
   isStatus = false;
   /** `ip` is not known (`to`, for the two kinds that have one). */
   isIpSuppressed = false;
-  /** The packet with its address was lost in an overflow: it is told where the flow is, not looked for in the code. */
+  /**
+   * The packet with its address was lost in an overflow: it is told where the flow is,
+   * not looked for in the code.
+   */
   isCutOff = false;
   /** Tracing goes on where it stopped. */
   isResumed = false;

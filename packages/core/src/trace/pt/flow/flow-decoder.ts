@@ -93,7 +93,10 @@ export class FlowDecoder {
     this.#walk.image = image;
   }
 
-  /** What the image is asked with: see `FlowOptions.codeTime`. Another engine that has used up events sets it to theirs. */
+  /**
+   * What the image is asked with: see `FlowOptions.codeTime`. Another engine that has used
+   * up events sets it to theirs.
+   */
   get codeTime(): number {
     return this.#walk.time;
   }
@@ -108,8 +111,8 @@ export class FlowDecoder {
   }
 
   /**
-   * Begin, or after an error begin anew, at the next PSB. Returns 0; FLOW_END where there is none; or what is wrong with
-   * its PSB+: then `synchronize` again goes on to the one after it.
+   * Begin, or after an error begin anew, at the next PSB. Returns 0; FLOW_END where there is none; or what is
+   * wrong with its PSB+: then `synchronize` again goes on to the one after it.
    */
   synchronize(): number {
     const from = this.#reader.resynchronizeFrom;
@@ -136,8 +139,9 @@ export class FlowDecoder {
   }
 
   /**
-   * After an error: go on at the next event that has an address, without waiting for a PSB. What comes before it and has
-   * none is told all the same. Returns 0, FLOW_END, or what the packets cannot be read for (`synchronize` is then left).
+   * After an error: go on at the next event that has an address, without waiting for a PSB. What comes before
+   * it and has none is told all the same. Returns 0, FLOW_END, or what the packets cannot be read for
+   * (`synchronize` is then left).
    */
   resume(): number {
     const { state } = this;
@@ -175,7 +179,10 @@ export class FlowDecoder {
     return this.#walkOne();
   }
 
-  /** The next step tells the event at hand: it belongs to the instruction that was told last, or happened behind it. */
+  /**
+   * The next step tells the event at hand: it belongs to the instruction that was told
+   * last, or happened behind it.
+   */
   get isEventNext(): boolean {
     return this.#isDue;
   }
@@ -192,8 +199,9 @@ export class FlowDecoder {
   }
 
   /**
-   * Hand over to another engine. True where that is possible: then `state` is complete (README.md says what is where), and
-   * nothing but `state` is looked at until `adopt`. False leaves everything as it was: take another step.
+   * Hand over to another engine. True where that is possible: then `state` is complete (README.md
+   * says what is where), and nothing but `state` is looked at until `adopt`. False leaves everything
+   * as it was: take another step.
    */
   release(): boolean {
     const { state } = this;
@@ -261,8 +269,8 @@ export class FlowDecoder {
   }
 
   /**
-   * Find out whether the event at hand is due where the flow is. `branch` is the kind of the instruction that brought it
-   * here with the help of the trace, -1 where none did.
+   * Find out whether the event at hand is due where the flow is. `branch` is the kind of the instruction that
+   * brought it here with the help of the trace, -1 where none did.
    */
   #settle(branch: number): void {
     const { state } = this;

@@ -1,6 +1,7 @@
 /**
- * What can go wrong between packets and instructions. Small negative numbers, because they come out of the innermost
- * functions; the names are for programs, the texts for people (they are the ones that other Intel PT tools print).
+ * What can go wrong between packets and instructions. Small negative numbers, because they come out
+ * of the innermost functions; the names are for programs, the texts for people (they are the ones
+ * that other Intel PT tools print).
  */
 
 /** The trace ends here: not an error, but the same way out. */

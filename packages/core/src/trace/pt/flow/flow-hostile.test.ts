@@ -1,4 +1,7 @@
-/** What a broken trace, or the wrong code, must not do: hang, throw, or lead to a path that is not marked as broken. */
+/**
+ * What a broken trace, or the wrong code, must not do: hang, throw, or lead to a path
+ * that is not marked as broken.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertQuick } from '../../../test/assert-quick.ts';
@@ -33,7 +36,10 @@ function header(writer: PacketWriter, tsc: number, at: number | null): void {
   writer.put(kinds.PACKET_PSBEND);
 }
 
-/** Four rounds of the program above: taken twice, not taken, a compressed return, the jump back; two of them behind a PSB. */
+/**
+ * Four rounds of the program above: taken twice, not taken, a compressed return, the jump
+ * back; two of them behind a PSB.
+ */
 function goodTrace(): Uint8Array<ArrayBuffer> {
   const writer = new PacketWriter();
   for (let round = 0; round < 4; round++) {

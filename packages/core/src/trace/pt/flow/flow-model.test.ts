@@ -1,6 +1,6 @@
 /**
- * Random executions with everything that may happen between and in instructions. A model makes both the packets, as the
- * manual says a processor writes them, and the listing that must come out.
+ * Random executions with everything that may happen between and in instructions. A model makes both the
+ * packets, as the manual says a processor writes them, and the listing that must come out.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -49,7 +49,10 @@ const SHAPES: readonly (readonly [Kind, readonly number[]])[] = [
   ['ptwrite', [0xf3, 0x0f, 0xae, 0xe0]],
 ];
 
-/** Direct jumps and calls go forward only: between two uses of the trace no address comes twice, so every place is clear. */
+/**
+ * Direct jumps and calls go forward only: between two uses of the trace no address comes
+ * twice, so every place is clear.
+ */
 function randomProgram(random: Random): Instruction[] {
   const program: Instruction[] = [];
   let offset = 0;
@@ -96,7 +99,10 @@ class Model {
   #pc: number;
   /** Events without a place come out where the trace was used last. */
   #anchor = 0;
-  /** The length of `lines` right behind a MOV CR3: a TIP.PGD without IP that follows would be taken for the MOV's. */
+  /**
+   * The length of `lines` right behind a MOV CR3: a TIP.PGD without IP that follows
+   * would be taken for the MOV's.
+   */
   #behindCr3 = -1;
 
   constructor(random: Random, program: Instruction[], lo: number, hi: number) {
@@ -290,7 +296,9 @@ class Model {
     }
   }
 
-  /** Instructions since the last use of the trace are lost with it: nobody can know that they were executed. */
+  /**
+   * Instructions since the last use of the trace are lost with it: nobody can know that they were executed.
+   */
   #drop(): void {
     this.lines.length = this.#anchor;
   }
@@ -333,7 +341,8 @@ class Model {
           this.#bit(true);
           return;
         }
-        // As with a processor that does not compress: the entry stays, so that later ones would be wrong, too.
+        // As with a processor that does not compress: the entry stays, so that later
+        // ones would be wrong, too.
         this.#stack = [];
         this.#pc = this.#anywhere();
         this.#address(kinds.PACKET_TIP, this.#pc);

@@ -1,4 +1,7 @@
-/** The self-made program in six encodings: every instruction, by count, hash and checkpoints, and two whole listings. */
+/**
+ * The self-made program in six encodings: every instruction, by count, hash and
+ * checkpoints, and two whole listings.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';

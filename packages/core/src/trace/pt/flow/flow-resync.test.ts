@@ -1,4 +1,7 @@
-/** Going on after errors where code is missing: whatever ends a traced region, each event is told once, in order. */
+/**
+ * Going on after errors where code is missing: whatever ends a traced region, each
+ * event is told once, in order.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../test/random.ts';

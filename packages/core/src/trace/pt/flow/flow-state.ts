@@ -8,8 +8,8 @@ import { ReturnStack } from './return-stack.ts';
 export const MODE_UNKNOWN = -1;
 
 /**
- * All that a decoder knows between two steps. Plain fields, so that another engine can take over, consume packets and
- * give back: see README.md, "Taking over".
+ * All that a decoder knows between two steps. Plain fields, so that another engine can take over, consume
+ * packets and give back: see README.md, "Taking over".
  */
 export class FlowState {
   // What the packets say.

@@ -179,7 +179,8 @@ test(`random traces for ${seconds} s`, () => {
       interruptFlags: random.oneIn(2),
       useCr3: random.oneIn(3),
     });
-    // Every bit may lead once through all the code, and round a loop until it is seen to be one; every event as well.
+    // Every bit may lead once through all the code, and round a loop until it is seen to be
+    // one; every event as well.
     const budget = (bytes.length * 16 + 100) * (CODE_BYTES * 4 + 300);
     let steps = 0;
     let offset = 0;

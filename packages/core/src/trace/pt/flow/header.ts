@@ -1,6 +1,6 @@
 /**
- * PSB+: from PSB to PSBEND the packets say what is, in any order, not what happens. So they are read in one go, and what
- * they say is delivered at PSBEND, when the address and the time are known.
+ * PSB+: from PSB to PSBEND the packets say what is, in any order, not what happens. So they are read in one
+ * go, and what they say is delivered at PSBEND, when the address and the time are known.
  *
  *   PSB  TSC TMA CBR  MODE.Exec MODE.TSX PIP VMCS  FUP  PSBEND
  *                     `------ status events ----'  |
@@ -48,8 +48,8 @@ import { AT_PSBEND } from './pending-events.ts';
 const scratchEvent = new FlowEvent();
 
 /**
- * The feed is at a PSB: read on to its PSBEND (or OVF) and leave the feed there, with the status events pending.
- * Returns 0 or a FLOW_* code; the feed is then at the packet that is wrong.
+ * The feed is at a PSB: read on to its PSBEND (or OVF) and leave the feed there, with the status events
+ * pending. Returns 0 or a FLOW_* code; the feed is then at the packet that is wrong.
  */
 export function readHeader(feed: PacketFeed): number {
   const { state } = feed;
@@ -200,7 +200,10 @@ function isBeforeEnable(feed: PacketFeed): boolean {
   return false;
 }
 
-/** Is there a FUP in the PSB+ whose PSB ends at `from`? 1, 0, or a FLOW_* code. Its IP is left in `out.packet`. */
+/**
+ * Is there a FUP in the PSB+ whose PSB ends at `from`? 1, 0, or a FLOW_* code.
+ * Its IP is left in `out.packet`.
+ */
 export function findHeaderFup(cursor: ReturnType<PacketFeed['scan']>): number {
   for (;;) {
     const size = cursor.next();

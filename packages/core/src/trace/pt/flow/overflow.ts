@@ -7,7 +7,8 @@
  *
  * What still waited for the packet with its address did happen: it is told first, without one.
  *
- * Three errata break this, and are mended by looking further ahead (none of it moves the feed before it is decided):
+ * Three errata break this, and are mended by looking further ahead (none of it moves
+ * the feed before it is decided):
  *
  *   SKD010   the FUP is missing: tracing may be on after all
  *   APL11    a TIP.PGD follows that should have been swallowed
@@ -146,8 +147,9 @@ const APL11_SAYS_NOTHING = kinds(
 );
 
 /**
- * The feed is at an OVF: the next event whose FUP or TIP was lost. Of a power session the state goes first: it waits for no address,
- * only for its turn. An asynchronous branch is not told: where it went is not known. False where none is left.
+ * The feed is at an OVF: the next event whose FUP or TIP was lost. Of a power session the state goes first:
+ * it waits for no address, only for its turn. An asynchronous branch is not told: where it went is not
+ * known. False where none is left.
  */
 export function takeCutOff(feed: PacketFeed, event: FlowEvent): boolean {
   const { pending } = feed.state;
@@ -160,7 +162,9 @@ export function takeCutOff(feed: PacketFeed, event: FlowEvent): boolean {
   return true;
 }
 
-/** The feed is at an OVF: fill `event`, or leave it pending. OVERFLOW_DELIVER, OVERFLOW_WAIT or a FLOW_* code. */
+/**
+ * The feed is at an OVF: fill `event`, or leave it pending. OVERFLOW_DELIVER, OVERFLOW_WAIT or a FLOW_* code.
+ */
 export function readOverflow(feed: PacketFeed, event: FlowEvent): number {
   const { state, errata } = feed;
   state.resetPackets();

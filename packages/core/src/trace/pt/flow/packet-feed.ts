@@ -9,8 +9,8 @@ import type { FlowState } from './flow-state.ts';
 import { AT_ANY } from './pending-events.ts';
 
 /**
- * The packet that is next, read but not used up: `state.position` is where it begins. What reads it either leaves it
- * there, because more events come of it, or calls `advance`.
+ * The packet that is next, read but not used up: `state.position` is where it begins. What reads it either
+ * leaves it there, because more events come of it, or calls `advance`.
  */
 export class PacketFeed {
   readonly state: FlowState;
@@ -21,7 +21,9 @@ export class PacketFeed {
   readonly keepsCalibration: boolean;
   /** The packet at `state.position`; not to be looked at while `error` is not 0. */
   packet: Packet;
-  /** Why there is no packet: FLOW_END, FLOW_BAD_OPCODE, FLOW_BAD_PACKET (the readers' own numbers); else 0. */
+  /**
+   * Why there is no packet: FLOW_END, FLOW_BAD_OPCODE, FLOW_BAD_PACKET (the readers' own numbers); else 0.
+   */
   error = 0;
   #cursor: PacketCursor;
 

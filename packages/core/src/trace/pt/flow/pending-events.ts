@@ -43,7 +43,9 @@ export class PendingEvents {
     return this.#indexOf(binding, 0) >= 0;
   }
 
-  /** The first event of a binding, which stays; null where there is none. With `kind`, the first of that kind. */
+  /**
+   * The first event of a binding, which stays; null where there is none. With `kind`, the first of that kind.
+   */
   find(binding: number, kind = 0): FlowEvent | null {
     const index = this.#indexOf(binding, kind);
     return index < 0 ? null : this.#events[index]!;

@@ -31,7 +31,10 @@ export interface PrintFlowOptions {
   readonly blocks?: { readonly show?: boolean; readonly endOnCall?: boolean; readonly endOnJump?: boolean };
   /** Blocks are numbered where statistics were asked for. */
   readonly countBlocks?: boolean;
-  /** Called for every event, also for the ones that are not printed: may print, may change the decoder's image. */
+  /**
+   * Called for every event, also for the ones that are not printed: may print, may
+   * change the decoder's image.
+   */
   readonly onEvent?: (event: FlowEvent) => void;
   /** Called for every instruction, before its line. Return false to stop. */
   readonly onInstruction?: (decoder: FlowDecoder) => boolean;

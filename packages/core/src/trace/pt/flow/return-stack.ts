@@ -23,7 +23,10 @@ export class ReturnStack {
     this.#depth = 0;
   }
 
-  /** What is on the stack is written down by `fill` (with `push`) once it matters: another engine has it in a form of its own. */
+  /**
+   * What is on the stack is written down by `fill` (with `push`) once it matters: another engine
+   * has it in a form of its own.
+   */
   defer(fill: (stack: ReturnStack) => void): void {
     this.#fill = fill;
   }

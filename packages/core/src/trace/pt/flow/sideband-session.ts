@@ -1,5 +1,6 @@
 /**
- * Perf's records beside a raw trace, applied while it is decoded: which process runs, and which code it has mapped.
+ * Perf's records beside a raw trace, applied while it is decoded: which process runs,
+ * and which code it has mapped.
  *
  *   trace     ... [disabled]      [enabled tsc 4] ...          a record is due with the first event of its time or later
  *   records            SWITCH 2 tsc 3   `-> prints it, prepares the switch
@@ -234,7 +235,9 @@ export class SidebandSession {
     if (this.#options.showSwitches) this.#say(`[context: pid-${context.pid.toString(16)}]`);
   }
 
-  /** The time of an event is reached: a switch that waits may happen if the trace is, or was, in the kernel. */
+  /**
+   * The time of an event is reached: a switch that waits may happen if the trace is, or was, in the kernel.
+   */
   #reach(channel: Channel, event: Readonly<ev.FlowEvent>): void {
     const before = channel.place;
     channel.place = placeOf(event, before, channel.file.kernelStart);

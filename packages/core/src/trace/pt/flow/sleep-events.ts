@@ -1,6 +1,6 @@
 /**
- * Going to sleep: MWAIT [PWRE] EXSTOP. In the order of what happens, and with the address of the EXSTOP where it has one: the MWAIT,
- * the stop, the state that was entered.
+ * Going to sleep: MWAIT [PWRE] EXSTOP. In the order of what happens, and with the address of the EXSTOP where
+ * it has one: the MWAIT, the stop, the state that was entered.
  */
 import { FLAG_HW, FLAG_IP } from '../packet.ts';
 import {

@@ -1,4 +1,7 @@
-/** Where a branch goes that only the trace can tell: outcomes, compressed returns, targets, and targets that were deferred. */
+/**
+ * Where a branch goes that only the trace can tell: outcomes, compressed returns, targets,
+ * and targets that were deferred.
+ */
 import { KIND_CONDITIONAL, KIND_RETURN } from '../../insn/index.ts';
 import type { CodeWalk } from './code-walk.ts';
 import { EVENT_TICK, EVENT_TIP, EVENT_TNT, FlowEvent } from './event.ts';

@@ -8,7 +8,10 @@ import type { FlowState } from './flow-state.ts';
 /** How far the place of an abort is looked for. */
 const BDM64_STEPS = 0x100;
 
-/** SKD022: the FUP of a VM entry that ended tracing is bogus: the entry was executed. True where the event was changed. */
+/**
+ * SKD022: the FUP of a VM entry that ended tracing is bogus: the entry was executed.
+ * True where the event was changed.
+ */
 export function mendVmEntry(event: FlowEvent, walk: CodeWalk): boolean {
   const entry = walk.peek(event.ipLo, event.ipHi);
   if (entry === null || !mayHaveBogusFup(entry)) return false;
@@ -18,7 +21,10 @@ export function mendVmEntry(event: FlowEvent, walk: CodeWalk): boolean {
   return true;
 }
 
-/** BDM64: the branch right before an abort may have been told wrong. If the abort cannot be reached from there, it was. */
+/**
+ * BDM64: the branch right before an abort may have been told wrong. If the abort cannot
+ * be reached from there, it was.
+ */
 export function mendAbort(state: FlowState, walk: CodeWalk): void {
   const { event } = state;
   if ((event.detail & TSX_ABORTED) === 0 || event.isIpSuppressed) return;
@@ -28,7 +34,10 @@ export function mendAbort(state: FlowState, walk: CodeWalk): void {
   walk.instruction.isTaken = !walk.instruction.isTaken;
 }
 
-/** SKL014: the TIP.PGD of a direct branch that leaves the filter may lack its IP. Is the flow at such a branch? */
+/**
+ * SKL014: the TIP.PGD of a direct branch that leaves the filter may lack its IP.
+ * Is the flow at such a branch?
+ */
 export function leavesFilter(state: FlowState, walk: CodeWalk, filter: AddressFilter): boolean {
   if (!filter.isConfigured || !isDirectBranch(walk.instruction.kind)) return false;
   const { ipLo, ipHi } = state;

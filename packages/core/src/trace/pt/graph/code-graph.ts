@@ -1,14 +1,14 @@
 /**
- * Code as the trace sees it: a node is the straight way from an address to the next instruction whose outcome the trace must
- * tell. Direct jumps and calls are followed, for the trace says nothing of them.
+ * Code as the trace sees it: a node is the straight way from an address to the next instruction whose outcome
+ * the trace must tell. Direct jumps and calls are followed, for the trace says nothing of them.
  *
  *      node 7 at 0x401000           node 9 at 0x401012
  *      test  call f  ...  je ────1──> mov  cmp  jmp *rax ──TIP──> ?
  *            └ pushes 0x401009 │
  *                              └─0──> node 12 at 0x40100e
  *
- * A node is known by its address alone until it is compiled, when it is executed first. Any address can be a node, also in the
- * middle of another one's way.
+ * A node is known by its address alone until it is compiled, when it is executed first. Any address can be a
+ * node, also in the middle of another one's way.
  */
 import { TripleTable } from '../../../base/index.ts';
 import { Int32Column } from '../../../profile/index.ts';
@@ -38,22 +38,27 @@ export const END_JUMP_INDIRECT = 3;
 export const END_CALL_INDIRECT = 4;
 /** System calls, interrupts, far branches and their returns. */
 export const END_FAR = 5;
-/** No code is known there, or it is no instruction, or it goes round for ever: the exact decoder says which. */
+/**
+ * No code is known there, or it is no instruction, or it goes round for ever: the exact decoder says which.
+ */
 export const END_BLOCKED = 6;
 
 /**
- * Nodes that only packets have named, beyond those that code leads to: a sound trace has next to none (where it ends before the
- * target is executed), a damaged or hostile one as many as it has packets.
+ * Nodes that only packets have named, beyond those that code leads to: a sound trace has next to none (where
+ * it ends before the target is executed), a damaged or hostile one as many as it has packets.
  */
 const MOST_STRAYS = 1 << 14;
 /**
- * Nodes and calls on their ways: some 30 MiB. Programs that execute more begin anew, too, but not before their steps have done so eight
- * times (StepTable), so that it costs them little.
+ * Nodes and calls on their ways: some 30 MiB. Programs that execute more begin anew, too, but not before
+ * their steps have done so eight times (StepTable), so that it costs them little.
  */
 const MOST_NODES = 1 << 19;
 /** 16 MiB of code, some 40 MiB for the set. */
 const MOST_GRANULES = 1 << 20;
-/** Others that a node with code leads to, but for its calls: two ways out, behind a call, behind a write of CR3. */
+/**
+ * Others that a node with code leads to, but for its calls: two ways out, behind
+ * a call, behind a write of CR3.
+ */
 const MOST_SUCCESSORS = 4;
 /** Where an endless loop without a branch that is traced has surely been gone round. */
 const MOST_INSTRUCTIONS = 1 << 14;
@@ -93,7 +98,10 @@ export class CodeGraph {
   readonly firstPush = new Int32Column();
   readonly pushCount = new Int32Column();
   readonly pushes = new Int32Column();
-  /** The node behind a call at the end, near or far: tracing that goes off there is expected to go on with it. 0: no call. */
+  /**
+   * The node behind a call at the end, near or far: tracing that goes off there is expected
+   * to go on with it. 0: no call.
+   */
   readonly behindCall = new Int32Column();
   /** The node behind the first instruction on the way that writes CR3. 0: none does. */
   readonly behindCr3 = new Int32Column();
@@ -296,7 +304,10 @@ class Way {
     return size;
   }
 
-  /** Take the direct branch that was decoded last; nothing for other instructions (XBEGIN has a displacement, too). */
+  /**
+   * Take the direct branch that was decoded last; nothing for other instructions
+   * (XBEGIN has a displacement, too).
+   */
   follow(instruction: Readonly<Instruction>): void {
     const { kind } = instruction;
     if (kind !== KIND_JUMP && kind !== KIND_CALL && kind !== KIND_CONDITIONAL) return;

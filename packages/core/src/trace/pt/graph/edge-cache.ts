@@ -1,9 +1,11 @@
 /**
- * Indirect branches that have been met before, for the inner loop: a packed record each, found by the row of the branch and its target.
+ * Indirect branches that have been met before, for the inner loop: a packed record each, found by the row
+ * of the branch and its target.
  *
  *   | 0 row | 1, 2 target | 3 next row, and in its low bits the calls | 4 count | 5 - node | 6, 7 where these calls return to, as rows |
  *
- * Open addressing; row 0, which is none, marks a free record. What has more calls on its way is left to GraphEngine each time.
+ * Open addressing; row 0, which is none, marks a free record. What has more calls on its way is
+ * left to GraphEngine each time.
  */
 export const EDGE_ROW = 0;
 export const EDGE_LO = 1;
@@ -35,7 +37,8 @@ export class EdgeCache {
   #bits = FIRST_BITS;
 
   constructor() {
-    // V8 takes a field that was set once for a constant: the first time that edges grow would undo the compiled loop.
+    // V8 takes a field that was set once for a constant: the first time that edges grow
+    // would undo the compiled loop.
     this.records = new Int32Array(EDGE_LENGTH << FIRST_BITS);
     this.shift = 32 - FIRST_BITS;
   }

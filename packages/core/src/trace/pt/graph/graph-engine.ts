@@ -1,6 +1,7 @@
 /**
- * The compiled graph at work: takes over where tracing is on and nothing but outcomes and targets are to come, and gives back
- * before the first packet that means anything else, or that does not fit the code. The exact decoder (../flow) does those.
+ * The compiled graph at work: takes over where tracing is on and nothing but outcomes and targets are to
+ * come, and gives back before the first packet that means anything else, or that does not fit the code. The
+ * exact decoder (../flow) does those.
  */
 import { type Errata, NO_ERRATA } from '../errata.ts';
 import {
@@ -46,17 +47,25 @@ export interface CountListener {
   outcomes(nodes: number): OutcomeCounts;
   /** Left for a target that the trace gave; 0: tracing went off, and where it went is not told. */
   onTarget(node: number, target: number, count: number): void;
-  /** Only the first `instructions` of its way were executed; `isCut`: by an event that leads elsewhere, else it went on behind them. */
+  /**
+   * Only the first `instructions` of its way were executed; `isCut`: by an event that leads elsewhere,
+   * else it went on behind them.
+   */
   onPart(node: number, instructions: number, isCut: boolean, count: number): void;
 }
 
-/** For who wants the engine to go on over interrupts and where tracing was off; else those are the exact decoder's. */
+/**
+ * For who wants the engine to go on over interrupts and where tracing was off; else
+ * those are the exact decoder's.
+ */
 export interface EngineEventListener {
   /** With nodes in order: the first `instructions` of a node's way were executed. */
   onPart?(graph: CodeGraph, node: number, instructions: number): void;
   /** As of FlowDecoder, but without the time. Borrowed. `ip` is where the path had come to. */
   onEvent?(event: FlowEvent, ipLo: number, ipHi: number): void;
-  /** Tracing would go on at an address. False: that is for the exact decoder, and so is everything behind it. */
+  /**
+   * Tracing would go on at an address. False: that is for the exact decoder, and so is everything behind it.
+   */
   mayEnable?(ipLo: number, ipHi: number): boolean;
 }
 
@@ -67,8 +76,8 @@ export interface GraphEngineOptions {
   /** The same, a step at a time. */
   readonly paths?: PathListener;
   /**
-   * Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+ or an interrupt; without it they are passed over.
-   * True: the code may be another one from the next branch or event on, so stop there.
+   * Called for TSC, TMA, MTC, CYC and CBR packets (borrowed) and all of a PSB+ or an interrupt; without it
+   * they are passed over. True: the code may be another one from the next branch or event on, so stop there.
    */
   readonly time?: (packet: Readonly<Packet>) => boolean;
   /** Called behind an event (also a PSB+): what `time` was told is the time of it. */
@@ -164,8 +173,8 @@ export class GraphEngine {
   }
 
   /**
-   * Execute from `node` at `position` until a packet is not for the graph, or `end`. The caller finds there what is next:
-   * `runner`, `isEnabled` and `lastIp` are exact. `header` is what a PSB+ must say to be passed
+   * Execute from `node` at `position` until a packet is not for the graph, or `end`. The caller finds there
+   * what is next: `runner`, `isEnabled` and `lastIp` are exact. `header` is what a PSB+ must say to be passed
    * over; it is kept true. Where the graph is full it ends, too: begin a new one.
    */
   run(bytes: Uint8Array, end: number, header: HeaderState): void {
@@ -206,7 +215,9 @@ export class GraphEngine {
     this.#emptySteps();
   }
 
-  /** Outcomes were left: with those, if it was only for lack of room. The graph's own room is not made here. */
+  /**
+   * Outcomes were left: with those, if it was only for lack of room. The graph's own room is not made here.
+   */
   #goOn(): boolean {
     const { runner } = this;
     while (runner.isFull && !this.graph.isFull) {
@@ -269,8 +280,9 @@ export class GraphEngine {
   }
 
   /**
-   * A PSB+ in the middle of everything: the processor forgets the last IP and its calls, and nothing else changes. With calls
-   * on the way before its address, some are to be forgotten and some not: too rare to be done here.
+   * A PSB+ in the middle of everything: the processor forgets the last IP and its calls, and
+   * nothing else changes. With calls on the way before its address, some are to be forgotten and
+   * some not: too rare to be done here.
    */
   #header(bytes: Uint8Array, end: number, state: Readonly<HeaderState>): boolean {
     const ip = this.#headerIp;
@@ -340,7 +352,10 @@ export class GraphEngine {
     this.runner.drainEdges(visit);
   }
 
-  /** Tracing goes off with the branch at the end of the node. With one that the trace tells an outcome of: too rare. */
+  /**
+   * Tracing goes off with the branch at the end of the node. With one that the trace
+   * tells an outcome of: too rare.
+   */
   #disable(packet: Readonly<Packet>, size: number): boolean {
     if (this.#events === undefined) return false;
     const { graph, node, lastIp } = this;

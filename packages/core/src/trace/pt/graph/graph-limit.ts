@@ -1,6 +1,7 @@
 /**
- * Errata that change what packets mean: how far the graph may run before one of them may have happened. The rare place is found by
- * its bytes; where those are part of something else, the exact decoder does a few packets more than it must.
+ * Errata that change what packets mean: how far the graph may run before one of them may have happened.
+ * The rare place is found by its bytes; where those are part of something else, the exact decoder does a
+ * few packets more than it must.
  *
  *   SKD007   an OVF may stand in the middle of a CYC packet: up to the byte before the next OVF
  *   BDM64    the branch before an aborted transaction may have been told wrong: up to that branch
@@ -36,8 +37,8 @@ export class GraphLimit {
   }
 
   /**
-   * For a packet that begins at a position: the offset up to which what follows means what it says. At or before the position: so may
-   * not even the outcomes of the packet before. Positions only grow.
+   * For a packet that begins at a position: the offset up to which what follows means what it says. At or
+   * before the position: so may not even the outcomes of the packet before. Positions only grow.
    */
   after(position: number): number {
     let limit = Number.POSITIVE_INFINITY;

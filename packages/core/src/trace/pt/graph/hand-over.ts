@@ -6,9 +6,9 @@ import type { GraphEngine } from './graph-engine.ts';
 import type { HeaderState } from './plain-header.ts';
 
 /**
- * From the exact decoder's state to the engine's and back (../flow/README.md, "Taking over"). One of it for a trace that is
- * decoded: it remembers which engine has the call stack, because most events leave the calls alone and they need not be
- * copied there and back for each.
+ * From the exact decoder's state to the engine's and back (../flow/README.md, "Taking over"). One of it for a
+ * trace that is decoded: it remembers which engine has the call stack, because most events leave the calls
+ * alone and they need not be copied there and back for each.
  */
 export class HandOver {
   #engine: GraphEngine | null = null;
@@ -72,7 +72,10 @@ export class HandOver {
   }
 }
 
-/** What a PSB+ must say to be passed over. Without `interruptFlags` nobody asks for changes of the interrupt flag. */
+/**
+ * What a PSB+ must say to be passed over. Without `interruptFlags` nobody asks for
+ * changes of the interrupt flag.
+ */
 export function headerOf(state: FlowState, interruptFlags = true): HeaderState {
   const modeFlags =
     (state.modeCsL ? PT_MODE_EXEC_CS_L : 0) |

@@ -4,7 +4,10 @@ import { Int32Column } from '../../../profile/index.ts';
 /** Some 30 MiB. A program may have as many; a hostile trace has more. */
 const MOST_EDGES = 1 << 20;
 
-/** How often each indirect branch went where: by node and address, with the node that the address stands for beside it. */
+/**
+ * How often each indirect branch went where: by node and address, with the node that the
+ * address stands for beside it.
+ */
 export class IndirectEdges {
   readonly #edges = new TripleTable();
   readonly #target = new Int32Column();
@@ -46,7 +49,10 @@ export class IndirectEdges {
     this.#count.length = 0;
   }
 
-  /** All that was counted since the last time; begins at 0 again (32 bits: call it every 2^31 packets). Target 0: not told. */
+  /**
+   * All that was counted since the last time; begins at 0 again (32 bits: call it every 2^31
+   * packets). Target 0: not told.
+   */
   drain(visit: (node: number, target: number, count: number) => void): void {
     for (let edge = 0; edge < this.#edges.length; edge++) {
       const count = this.#count.at(edge) >>> 0;

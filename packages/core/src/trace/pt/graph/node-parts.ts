@@ -1,6 +1,6 @@
 /**
- * Nodes that were left on their way: before the instruction at an address, for an interrupt or because tracing went off; or behind
- * one that writes CR3.
+ * Nodes that were left on their way: before the instruction at an address, for an interrupt or because
+ * tracing went off; or behind one that writes CR3.
  *
  *   node 7     push  mov  call f  test  cmp  je          FUP at `cmp`: a part of 4 instructions, with one call
  *              `-----------------------´
@@ -10,7 +10,9 @@ import { Int32Column } from '../../../profile/index.ts';
 import { KIND_CALL } from '../../insn/index.ts';
 import type { CodeGraph } from './code-graph.ts';
 
-/** Addresses that were asked for may come from damaged packets: more of them than this (11 MiB) are not kept. */
+/**
+ * Addresses that were asked for may come from damaged packets: more of them than this (11 MiB) are not kept.
+ */
 const MOST_PARTS = 1 << 18;
 
 /** `isCut`: it went on somewhere else. Else right behind, with another node. */

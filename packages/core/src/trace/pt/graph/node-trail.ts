@@ -1,6 +1,6 @@
 /**
- * What was executed, in order. The engine writes down one number a step (a slot of the step table, or a node left for a target
- * that the trace gave, negative); read out, each becomes the nodes it stands for.
+ * What was executed, in order. The engine writes down one number a step (a slot of the step table, or a node
+ * left for a target that the trace gave, negative); read out, each becomes the nodes it stands for.
  *
  *   log    1318 1320 -9 2050 …       in the loop: one store a TNT byte
  *   nodes  5 6 5 6 5 8 | 8 2 … | 9 | …
@@ -19,7 +19,10 @@ const MOST_PATHS: number = (1 << 22) - LOG_LENGTH * (NODES_A_STEP + 1);
 /** Takes `nodes[0]` to `nodes[count - 1]`, executed in this order. Borrowed: filled again for the next. */
 export type NodeListener = (graph: CodeGraph, nodes: Int32Array, count: number) => void;
 
-/** The nodes that steps execute, worked out when asked for. In order nothing is counted, so the place of a step's count has its path. */
+/**
+ * The nodes that steps execute, worked out when asked for. In order nothing is counted, so the place
+ * of a step's count has its path.
+ */
 export class StepPaths {
   /** At the place of a path: how many nodes, and then these. */
   nodes = new Int32Array(LOG_LENGTH);
@@ -76,8 +79,8 @@ export class StepPaths {
 }
 
 /**
- * The same for who need not look at each node: `log[0]` to `log[count - 1]` are slots of steps, or negative a single node, or at most
- * CYCLES_LOGGED: cycles that passed then. Borrowed.
+ * The same for who need not look at each node: `log[0]` to `log[count - 1]` are slots of steps, or negative a
+ * single node, or at most CYCLES_LOGGED: cycles that passed then. Borrowed.
  */
 export type PathListener = (graph: CodeGraph, log: Int32Array, count: number, paths: StepPaths) => void;
 

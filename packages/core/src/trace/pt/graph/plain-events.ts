@@ -51,8 +51,8 @@ export function isTiming(kind: number): boolean {
 }
 
 /**
- * The FUP `packet` was read from before `position`: with what completes it. Returns the offset behind that, with `lastIp` moved on; 0
- * where it must be read by the exact decoder, and then `lastIp` is spoilt.
+ * The FUP `packet` was read from before `position`: with what completes it. Returns the offset behind that,
+ * with `lastIp` moved on; 0 where it must be read by the exact decoder, and then `lastIp` is spoilt.
  */
 export function readAsyncBranch(
   bytes: Uint8Array,
@@ -91,14 +91,19 @@ export function isEnableNext(bytes: Uint8Array, position: number, end: number): 
   );
 }
 
-/** Is an outcome or a target what comes first behind timing packets? Not what may belong to the instruction before. */
+/**
+ * Is an outcome or a target what comes first behind timing packets? Not what may
+ * belong to the instruction before.
+ */
 export function isBranchNext(bytes: Uint8Array, position: number, end: number): boolean {
   if (skipTiming(bytes, position, end) < 0) return false;
   const { kind } = scratchPacket;
   return kind === PACKET_TNT8 || kind === PACKET_TIP || kind === PACKET_TNT64;
 }
 
-/** Read the first packet that does not tell of time, into `scratchPacket`. The offset behind it, or below 0. */
+/**
+ * Read the first packet that does not tell of time, into `scratchPacket`. The offset behind it, or below 0.
+ */
 function skipTiming(bytes: Uint8Array, position: number, end: number): number {
   let at = position;
   for (;;) {

@@ -37,8 +37,9 @@ export function isSameMode(packet: Readonly<Packet>, state: Readonly<HeaderState
 }
 
 /**
- * Read the PSB+ at `position`. Returns the offset behind its PSBEND where it says what `state` says and has an address, which
- * is then in `ip`; 0 where it must be read by the exact decoder. `bdm70`: with TIP.PGE behind it, it says that tracing is on too early.
+ * Read the PSB+ at `position`. Returns the offset behind its PSBEND where it says what `state` says and has
+ * an address, which is then in `ip`; 0 where it must be read by the exact decoder. `bdm70`: with TIP.PGE
+ * behind it, it says that tracing is on too early.
  */
 export function readPlainHeader(
   bytes: Uint8Array,
@@ -83,7 +84,10 @@ export function readPlainHeader(
   }
 }
 
-/** Does a TIP.PGE follow, or may it behind the end? What may stand between is what `flow/header.ts` looks over. */
+/**
+ * Does a TIP.PGE follow, or may it behind the end? What may stand between is
+ * what `flow/header.ts` looks over.
+ */
 function mayEnable(bytes: Uint8Array, position: number, end: number): boolean {
   const packet = scratchPacket;
   for (let at = position; ; at += packet.size) {

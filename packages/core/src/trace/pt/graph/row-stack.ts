@@ -1,7 +1,10 @@
 import { RETURN_STACK_ENTRIES } from '../flow/return-stack.ts';
 import { ROW_STACK_MASK } from './step-facts.ts';
 
-/** Where near calls return to, as rows of the step table. A ring: older calls fall out at the bottom, as from the processor's. */
+/**
+ * Where near calls return to, as rows of the step table. A ring: older calls fall out at the
+ * bottom, as from the processor's.
+ */
 export class RowStack {
   readonly rows = new Int32Array(ROW_STACK_MASK + 1);
   /** The entry that the next call writes. */

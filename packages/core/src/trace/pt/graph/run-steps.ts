@@ -44,7 +44,10 @@ import {
   STEP_STOP,
 } from './step-facts.ts';
 
-/** What becomes of CYC packets: passed over, left to whoever keeps the time, or written into the log as CYCLES_LOGGED - cycles. */
+/**
+ * What becomes of CYC packets: passed over, left to whoever keeps the time, or written into the
+ * log as CYCLES_LOGGED - cycles.
+ */
 export const CYC_SKIP = 0;
 export const CYC_STOP = 1;
 export const CYC_LOG = 2;
@@ -64,11 +67,12 @@ export class StepRegisters {
 }
 
 /**
- * The loop that nearly all bytes of a trace go through: TNT-8 packets whose steps are known, TIP whose edges are, and CYC, which says
- * nothing of the flow. It ends before anything else, PAD among it: its index is 0, where no step is. GraphEngine has all of it in full, and
- * goes on there.
+ * The loop that nearly all bytes of a trace go through: TNT-8 packets whose steps are known, TIP whose edges
+ * are, and CYC, which says nothing of the flow. It ends before anything else, PAD among it: its index is 0,
+ * where no step is. GraphEngine has all of it in full, and goes on there.
  *
- * Steps are counted in the table, or, where `log` has a length, written down in order until it is full. `cyc` is CYC_*.
+ * Steps are counted in the table, or, where `log` has a length, written down in order
+ * until it is full. `cyc` is CYC_*.
  */
 export function runSteps(
   bytes: Uint8Array,
@@ -168,7 +172,8 @@ export function runSteps(
     const step = table[slot]!;
     if (step === 0) break;
     const pops = step & STEP_POP;
-    // Of the rest nothing depends on what kind of step it is, and what is next on nothing but this one number.
+    // Of the rest nothing depends on what kind of step it is, and what is next on
+    // nothing but this one number.
     if (depth < pops || (step & STEP_STOP) !== 0) break;
     const effect = table[slot + 1]!;
     if (!isLogging) effects[effect + EFFECT_COUNT] = effects[effect + EFFECT_COUNT]! + 1;

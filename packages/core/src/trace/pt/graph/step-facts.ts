@@ -1,4 +1,7 @@
-/** Numbers of the step table (step-table.ts says what they mean). Imports nothing, so that bundles inline them. */
+/**
+ * Numbers of the step table (step-table.ts says what they mean). Imports
+ * nothing, so that bundles inline them.
+ */
 
 // A step, as a number. 0: not worked out yet.
 /** The call of the return that it ends with came before it. */

@@ -1,4 +1,7 @@
-/** Outcomes on a graph, whole bytes of them: which node is next, which calls are open, which outcomes are left. */
+/**
+ * Outcomes on a graph, whole bytes of them: which node is next, which calls are
+ * open, which outcomes are left.
+ */
 import { RETURN_STACK_ENTRIES, type ReturnStack } from '../flow/return-stack.ts';
 import type { LastIp } from '../last-ip.ts';
 import type { CodeGraph } from './code-graph.ts';
@@ -25,7 +28,9 @@ const NO_LOG = new Int32Array(0);
 const NO_BYTES = new Uint8Array(0);
 
 export class StepRunner {
-  /** Outcomes of the packet before `position` that are not used yet: how many, and what, the oldest highest. */
+  /**
+   * Outcomes of the packet before `position` that are not used yet: how many, and what, the oldest highest.
+   */
   restCount = 0;
   restLo = 0;
   restHi = 0;
@@ -74,7 +79,10 @@ export class StepRunner {
     this.#registers.row = this.#steps.rowOf(node);
   }
 
-  /** Too many steps are known: `drain` them, then `empty`. Outcomes are then left as if the node needed something else. */
+  /**
+   * Too many steps are known: `drain` them, then `empty`. Outcomes are then left as if the
+   * node needed something else.
+   */
   get isFull(): boolean {
     return this.#steps.isFull || this.trail?.hasManyPaths === true;
   }
@@ -109,8 +117,8 @@ export class StepRunner {
   }
 
   /**
-   * The branch at the end of `node` went to an address, where `next` is: the loop does it from now on. False where so many edges are
-   * known that they must be drained and forgotten first.
+   * The branch at the end of `node` went to an address, where `next` is: the loop does it from now on. False
+   * where so many edges are known that they must be drained and forgotten first.
    */
   learnEdge(node: number, lo: number, hi: number, next: number): boolean {
     const { pushes, firstPush, pushCount } = this.#graph;
@@ -156,7 +164,10 @@ export class StepRunner {
     return this.execute(this.restLo, this.restHi, this.restCount);
   }
 
-  /** TNT packets of one byte up to another kind. False: outcomes are left, for `node` needs something else before them. */
+  /**
+   * TNT packets of one byte up to another kind. False: outcomes are left, for `node` needs
+   * something else before them.
+   */
   run(bytes: Uint8Array, end: number): boolean {
     if (this.#runSteps(bytes, end)) return true;
     const { outcomes } = this.#registers;
@@ -194,8 +205,8 @@ export class StepRunner {
   }
 
   /**
-   * Steps up to a packet of another kind. False: outcomes are left, for `node` needs something else before them, or there is no room;
-   * `isFinal`: then there is for a few.
+   * Steps up to a packet of another kind. False: outcomes are left, for `node` needs something else before
+   * them, or there is no room; `isFinal`: then there is for a few.
    */
   #runSteps(bytes: Uint8Array, end: number, isFinal = false): boolean {
     const steps = this.#steps;
@@ -255,7 +266,10 @@ export class StepRunner {
     return false;
   }
 
-  /** A return without its call, which needs explaining: execute what comes before it, and leave it and the rest. */
+  /**
+   * A return without its call, which needs explaining: execute what comes before
+   * it, and leave it and the rest.
+   */
   #stopBeforeReturn(rest: number): void {
     const registers = this.#registers;
     const left = outcomesIn(rest) + 1;

@@ -1,23 +1,25 @@
 /**
- * Steps: what a node does with the outcomes of a whole TNT byte, worked out once and then one table read a byte.
+ * Steps: what a node does with the outcomes of a whole TNT byte, worked out once
+ * and then one table read a byte.
  *
- * A TNT byte is `..1bbb..0`: read as an index it already says how many outcomes it has, and which. So a node that was executed
- * has a row of 256 numbers, two to a byte:
+ * A TNT byte is `..1bbb..0`: read as an index it already says how many outcomes it has, and which. So a node
+ * that was executed has a row of 256 numbers, two to a byte:
  *
  *   row + byte      the step, as one number; 0: not worked out yet
  *   row + byte + 1  where in `effects` its record is
  *
- * The number is all that the next step depends on, so that it waits for one load. The record has what it leaves behind on the call stack,
- * and how often it was done (or, where steps are written down in their order, where StepPaths has its nodes):
+ * The number is all that the next step depends on, so that it waits for one load. The record has what it
+ * leaves behind on the call stack, and how often it was done (or, where steps are written down in their
+ * order, where StepPaths has its nodes):
  *
  *   step     rare | stop | peak, pushes | row | rest, pop          row: a multiple of 256
  *   effects  [ count, push 0, push 1, push 2 ]                     rare: [ count, peak and pushes, push 0, push 1, … ]
  *
- * All are alike, so that the loop need not ask what is before it: which is next cannot be foreseen, and a wrong guess costs a processor
- * more than all the rest.
+ * All are alike, so that the loop need not ask what is before it: which is next cannot be foreseen, and a
+ * wrong guess costs a processor more than all the rest.
  *
- * `peak` is how many calls lay on the stack in between: with a full stack the oldest ones fell out, also for calls that have
- * returned since.
+ * `peak` is how many calls lay on the stack in between: with a full stack the oldest ones fell out, also for
+ * calls that have returned since.
  *
  *     neither  go on at `row` after the pushes, which are rows, too
  *     pop      the node of `row` returned, and its call came before this step: take a row from the stack, and give it the
@@ -53,7 +55,10 @@ const MOST_ROWS = 1 << 16;
 const FIRST_EFFECTS = 4096;
 /** 16 MiB: a million steps. */
 const MOST_EFFECTS = 1 << 22;
-/** Rows, or their effects, that the last packet before it is emptied may need: some calls for each of its outcomes. */
+/**
+ * Rows, or their effects, that the last packet before it is emptied may need: some
+ * calls for each of its outcomes.
+ */
 const SPARE_ROWS = 1 << 10;
 const SPARE_EFFECTS = 1 << 10;
 
@@ -113,7 +118,9 @@ export class StepTable {
     return row !== 0 ? row : this.#addRow(node);
   }
 
-  /** Work out what the node of `row` does with the outcomes of a TNT byte. May replace `table` and `effects`. */
+  /**
+   * Work out what the node of `row` does with the outcomes of a TNT byte. May replace `table` and `effects`.
+   */
   build(row: number, byte: number): number {
     const kind = this.#follow(this.nodeOf(row), byte);
     const after = this.rowOf(this.#node);
@@ -158,7 +165,10 @@ export class StepTable {
     for (let at = 0; at < this.#wayLength; at++) visit(this.#way[at]! >>> 1);
   }
 
-  /** Execute outcomes from `first` on; where that led is left in #node, #rest, #pushes and #way. Returns GO, POP or STOP. */
+  /**
+   * Execute outcomes from `first` on; where that led is left in #node, #rest, #pushes and
+   * #way. Returns GO, POP or STOP.
+   */
   #follow(first: number, byte: number): number {
     const graph = this.#graph;
     const outcomes = byte >>> 1;

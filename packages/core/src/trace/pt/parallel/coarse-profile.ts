@@ -1,6 +1,7 @@
 /**
- * A first picture of a trace long before it is decoded: where execution was at each PSB, and where indirect branches and returns
- * went, in pieces spread over it. No code is needed, and of a large trace only a small part is read.
+ * A first picture of a trace long before it is decoded: where execution was at each PSB, and where
+ * indirect branches and returns went, in pieces spread over it. No code is needed, and of a large
+ * trace only a small part is read.
  *
  *   trace   |--####------------####------------####-----------|     #: from a PSB to the end of the piece
  */
@@ -30,7 +31,10 @@ export interface CoarseProfileOptions {
 export interface CoarseProfile {
   readonly lo: Int32Array;
   readonly hi: Int32Array;
-  /** PSBs at which execution was there. They come at even distances of trace, so this is each place's share of it. */
+  /**
+   * PSBs at which execution was there. They come at even distances of trace, so this
+   * is each place's share of it.
+   */
   readonly samples: Float64Array;
   /** Times that a branch which needs a packet went there. */
   readonly count: Float64Array;

@@ -1,5 +1,6 @@
 /**
- * Where a trace can be cut: a PSB whose PSB+ says all that a decoder needs, followed by an outcome or a target.
+ * Where a trace can be cut: a PSB whose PSB+ says all that a decoder needs,
+ * followed by an outcome or a target.
  *
  *   ... tnt tip | PSB  mode.exec  fup A  PSBEND  [timing] tnt ...
  *       part k  | part k+1: from A, in this mode, without calls on the stack
@@ -31,13 +32,16 @@ import { readPacket } from '../read-packet.ts';
 /** A PSB+ is some dozens of bytes long; one with more padding is left alone. */
 const LONGEST_HEADER_BYTES = 1024;
 /**
- * Bytes behind the PSB of a cut that the decoder before it needs: its PSB+ and a packet or two. No decoder looks further ahead
- * than to the next PSB, which is longer than what may stand before it in the way, and from inside PSB+ not beyond outcomes and
- * targets.
+ * Bytes behind the PSB of a cut that the decoder before it needs: its PSB+ and a packet or two. No decoder
+ * looks further ahead than to the next PSB, which is longer than what may stand before it in the way, and
+ * from inside PSB+ not beyond outcomes and targets.
  */
 export const BYTES_BEHIND_CUT: number = 2 * LONGEST_HEADER_BYTES;
 
-/** The first place for a cut whose PSB begins at `from` or later and that lies, with what it needs, before `to`; -1 without any. */
+/**
+ * The first place for a cut whose PSB begins at `from` or later and that lies, with what it
+ * needs, before `to`; -1 without any.
+ */
 export function findCut(bytes: Uint8Array, from: number, to: number): number {
   const end = Math.min(to, bytes.length);
   for (let at = findPsb(bytes, from, end); at >= 0; at = findPsb(bytes, at + 1, end)) {

@@ -6,8 +6,9 @@ export interface JoinOptions {
 }
 
 /**
- * All that decides how decoding goes on, where `FlowDecoder.canRelease`: two decoders with equal numbers do the same from there
- * on. Not the time, which no count depends on. Null where calls are on the stack: behind PSB+ there are none.
+ * All that decides how decoding goes on, where `FlowDecoder.canRelease`: two decoders with equal
+ * numbers do the same from there on. Not the time, which no count depends on. Null where calls are on
+ * the stack: behind PSB+ there are none.
  */
 export function joinState(state: FlowState, options: JoinOptions): number[] | null {
   const { event, lastIp } = state;

@@ -16,8 +16,9 @@ export interface Stretch {
 }
 
 /**
- * Sizes of parts, about. What a part counted is added up at its end, which takes as long as some hundred KB of trace: so large ones, and
- * smaller ones towards the end of the trace, for all workers to end at about the same time.
+ * Sizes of parts, about. What a part counted is added up at its end, which takes as long as some
+ * hundred KB of trace: so large ones, and smaller ones towards the end of the trace, for all workers
+ * to end at about the same time.
  *
  *   |──────── most ────────|──────── most ────────|──────────────|─────────|──────|───|least|least|
  */
@@ -36,8 +37,8 @@ const MOST_WINDOW_BYTES = 2 ** 31;
 const MOST_SPARE = 4;
 
 /**
- * Cuts a trace into parts of a size, each read when it is asked for, so that no more of the trace is in memory than what is
- * being decoded.
+ * Cuts a trace into parts of a size, each read when it is asked for, so that no more of the trace is in
+ * memory than what is being decoded.
  */
 export class PartPlanner {
   readonly #source: ByteSource | Uint8Array;

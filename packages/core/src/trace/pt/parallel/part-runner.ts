@@ -1,6 +1,7 @@
 /**
- * Parts of a trace, one after the other, over the same compiled graph. A part begins as after damage, with nothing known, at
- * the PSB of a cut; that this is what a decoder of the whole trace would do is the question of the part before it:
+ * Parts of a trace, one after the other, over the same compiled graph. A part begins as after damage, with
+ * nothing known, at the PSB of a cut; that this is what a decoder of the whole trace would do is the
+ * question of the part before it:
  *
  *   part k      ... | PSB+ of the cut | state behind it      does it equal
  *   part k + 1        PSB+ of the cut | state behind it      this one? Then the two join, else part k must go on.

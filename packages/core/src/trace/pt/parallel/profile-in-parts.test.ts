@@ -1,4 +1,7 @@
-/** In parts as in one piece: the same counts, branches, errors and overflows, wherever it is cut and whoever decodes what. */
+/**
+ * In parts as in one piece: the same counts, branches, errors and overflows, wherever it is
+ * cut and whoever decodes what.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ByteSource } from '../../../base/index.ts';
@@ -163,7 +166,8 @@ test('what a part executed last may be cut off by the first thing in the next', 
 });
 
 test('a state that the next part cannot know is no place to join', async () => {
-  // The mode is not said again: no place for a cut; and were it one, the decoder of what follows would not know the mode.
+  // The mode is not said again: no place for a cut; and were it one, the decoder of what
+  // follows would not know the mode.
   const writer = new PacketWriter();
   writer.put(PACKET_PSB);
   writer.put(PACKET_MODE_EXEC, { flags: PT_MODE_EXEC_CS_L });
@@ -264,7 +268,8 @@ test('parts that do not join, told while the end of the trace is looked for, are
           ...{ id, isJoined: stopAt < 0, endsInRun: false, startsWithCut: false, errors: [] },
           overflows: ++parts === 3 ? 7 : 0,
         };
-        // The second part's is told first, then that the first one does not join: both before anybody knows that there are no more.
+        // The second part's is told first, then that the first one does not join: both before anybody knows
+        // that there are no more.
         told.unshift(() => tell({ type: 'outcome', outcome, memory: null }));
         if (parts > 1)
           queueMicrotask(() => {

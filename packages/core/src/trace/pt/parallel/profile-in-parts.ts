@@ -1,5 +1,6 @@
 /**
- * The exact profile by several workers: parts go to whoever is free, outcomes are joined in the order of the trace.
+ * The exact profile by several workers: parts go to whoever is free, outcomes are
+ * joined in the order of the trace.
  *
  *   cuts      0        1        2        3        4
  *   parts     |── a ───|── b ───|── c ───|── d ───|
@@ -31,19 +32,22 @@ const MOST_WAITING_BYTES = 96 << 20;
 const MOST_PART_BYTES = 16 << 20;
 const LEAST_PART_BYTES = 1 << 20;
 /**
- * One that is decoded, and two that wait. Where the calling thread decodes, too, it gives out parts, each after a read, only
- * between two of its own; one that is as long as its own may be over before.
+ * One that is decoded, and two that wait. Where the calling thread decodes, too, it gives out parts, each
+ * after a read, only between two of its own; one that is as long as its own may be over before.
  */
 const PARTS_AT_A_WORKER = 3;
 /**
- * Given out and not joined: a part that takes long holds up the joining of all behind it, and what each of them counted is kept until
- * then.
+ * Given out and not joined: a part that takes long holds up the joining of all behind it, and what each of
+ * them counted is kept until then.
  */
 const MOST_OPEN_PARTS_A_WORKER = 8;
 /** Of what is left of the trace, the share of each worker is given out in so many pieces. */
 const PIECES_OF_A_SHARE = 3;
 
-/** The sizes of parts unless told: few, as each costs something at its end, and no more in memory than all may have. */
+/**
+ * The sizes of parts unless told: few, as each costs something at its end, and no
+ * more in memory than all may have.
+ */
 export function partSizes(workers: number): PartSizes {
   const fair = Math.floor(MOST_WAITING_BYTES / (workers * PARTS_AT_A_WORKER));
   return {
@@ -54,8 +58,9 @@ export function partSizes(workers: number): PartSizes {
 }
 
 /**
- * How often everything was executed: the same counts, errors and overflows as `profileTrace` has, rows and branches in the order
- * of addresses. Of a source no more is in memory than what is being decoded. Code that is not loaded yet stays unknown.
+ * How often everything was executed: the same counts, errors and overflows as `profileTrace` has, rows and
+ * branches in the order of addresses. Of a source no more is in memory than what is being decoded. Code that
+ * is not loaded yet stays unknown.
  */
 export async function profileInParts(
   source: ByteSource | Uint8Array,
@@ -300,7 +305,9 @@ class PartSession {
     for (const worker of this.#workers) worker.post({ type: 'finish' }, []);
   }
 
-  /** It goes on behind its cut, otherwise than the part there began: both as one, and each time twice as many. */
+  /**
+   * It goes on behind its cut, otherwise than the part there began: both as one, and each time twice as many.
+   */
   #decodeAgain(job: Job): void {
     const lastCut = job.lastCut + Math.max(1, job.lastCut - job.firstCut);
     this.#settle(job, false);

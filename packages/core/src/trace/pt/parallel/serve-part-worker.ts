@@ -4,7 +4,10 @@ import { AddressFilter } from '../flow/index.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { PartRunner } from './part-runner.ts';
 
-/** The worker's side: give the function it returns every message, in order. `isLocal`: what it posts stays in this thread. */
+/**
+ * The worker's side: give the function it returns every message, in order. `isLocal`: what
+ * it posts stays in this thread.
+ */
 export function servePartWorker(
   post: (message: FromWorker, transfer: readonly ArrayBuffer[]) => void,
   isLocal = false,

@@ -39,8 +39,8 @@ export function closedWorker(): CounterpointError {
 const afterThis = (run: () => void): void => void Promise.resolve().then(run);
 
 /**
- * No thread at all: parts are decoded here, one after the other. Where threads are not to be had, and for one worker. Beside
- * threads `later` must let their messages through (Node's `setImmediate`).
+ * No thread at all: parts are decoded here, one after the other. Where threads are not to be had, and for one
+ * worker. Beside threads `later` must let their messages through (Node's `setImmediate`).
  */
 export function localPartWorker(later: (run: () => void) => void = afterThis): PartWorker {
   let handle: ((message: ToWorker) => void) | null = null;
@@ -54,8 +54,8 @@ export function localPartWorker(later: (run: () => void) => void = afterThis): P
   };
   return {
     isCallingThread: true,
-    // Later, as from a thread: whoever posts is not called back meanwhile. One message at a time, so that between two parts
-    // there is time for threads.
+    // Later, as from a thread: whoever posts is not called back meanwhile. One message at a time, so that
+    // between two parts there is time for threads.
     post: (message) => {
       if (isClosed) throw closedWorker();
       waiting.push(message);

@@ -1,6 +1,6 @@
 /**
- * A PEBS record inside a trace: blocks (BBP) of items (BIP), ended by BEP (SDM vol. 3, "PEBS output to Intel PT", block types and
- * item numbers). Imports nothing.
+ * A PEBS record inside a trace: blocks (BBP) of items (BIP), ended by BEP (SDM vol. 3, "PEBS output to Intel
+ * PT", block types and item numbers). Imports nothing.
  */
 
 // Types of blocks.

@@ -17,7 +17,10 @@ export const PT_CONFIG_EVENT_TRACE = 1n << 31n;
 export const PT_CONFIG_MTC_PERIOD_SHIFT = 14;
 export const PT_CONFIG_MTC_PERIOD = 0xfn << 14n;
 
-/** What perf's AUXTRACE_INFO says about an Intel PT recording: what a decoder needs that the packets do not tell. */
+/**
+ * What perf's AUXTRACE_INFO says about an Intel PT recording: what a decoder needs
+ * that the packets do not tell.
+ */
 export interface PtInfo {
   /** `type` of the attrs of Intel PT's events. */
   pmuType: number;
@@ -54,7 +57,10 @@ export interface PtInfo {
 const FIRST_VERSION_WORDS = 10;
 const FIXED_WORDS = 17;
 
-/** The body of AUXTRACE_INFO behind type and padding. Words that are not there are 0. Throws FormatError below the first version's ten. */
+/**
+ * The body of AUXTRACE_INFO behind type and padding. Words that are not there are 0. Throws FormatError
+ * below the first version's ten.
+ */
 export function readPtInfo(data: Uint8Array, littleEndian = true): PtInfo {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const count = data.length >>> 3;

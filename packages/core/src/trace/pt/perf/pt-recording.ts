@@ -45,7 +45,9 @@ export interface TracedThread {
   eventTrace?: boolean;
 }
 
-/** What a writer of perf.data takes: events with their ids, and records with the trace's bytes between them. */
+/**
+ * What a writer of perf.data takes: events with their ids, and records with the trace's bytes between them.
+ */
 export interface PtRecording {
   attrs: { attr: PerfEventAttr; ids: bigint[]; name: string }[];
   records: (PerfRecord | Uint8Array)[];
@@ -60,8 +62,9 @@ const NO_TAIL = new Uint8Array();
 const SHIFT = 30;
 
 /**
- * The trace of one thread as a recording, as `perf record -e intel_pt//u` writes it. Two things perf 6.1 does not survive are
- * avoided: AUXTRACE with reference 0 (it crashes), and traces in pieces of 4 MiB (it sees bad packets at their borders).
+ * The trace of one thread as a recording, as `perf record -e intel_pt//u` writes it. Two things perf 6.1
+ * does not survive are avoided: AUXTRACE with reference 0 (it crashes), and traces in pieces of 4 MiB (it
+ * sees bad packets at their borders).
  */
 export function ptRecording(thread: TracedThread): PtRecording {
   const { pid, comm, mappings, trace, encoding = {}, eventTrace = false } = thread;

@@ -6,7 +6,10 @@ import { PacketCursor } from '../packet-cursor.ts';
 import { NEED_MORE } from '../read-packet.ts';
 import type { TraceProgram } from './program.ts';
 
-/** What the packet decoder says of a program on one processor: a line a packet, `[…]` where it had to look for a PSB. */
+/**
+ * What the packet decoder says of a program on one processor: a line a packet, `[…]`
+ * where it had to look for a PSB.
+ */
 export function packetLines(program: TraceProgram, errata: Errata = NO_ERRATA): string[] {
   const cursor = new PacketCursor(program.trace, { errata });
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A tiny assembler: the instructions that trace programs need, one row each (SDM vol. 2). No operands but branch targets
- * and small numbers: programs are never run, only walked.
+ * A tiny assembler: the instructions that trace programs need, one row each (SDM vol. 2). No operands but
+ * branch targets and small numbers: programs are never run, only walked.
  */
 
 /** What stands behind the opcode. */

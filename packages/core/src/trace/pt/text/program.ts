@@ -1,6 +1,6 @@
 /**
- * Trace programs: a test of the decoder that a person can read. Sections, in any order; `#` begins a comment; statements
- * stand on lines of their own or behind `;`.
+ * Trace programs: a test of the decoder that a person can read. Sections, in any order; `#` begins a comment;
+ * statements stand on lines of their own or behind `;`.
  *
  *   title    a conditional branch not taken, then tracing stops
  *   cpu      6/92                            the same on several: one line each

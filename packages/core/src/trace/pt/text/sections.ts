@@ -1,4 +1,6 @@
-/** The outer form of a trace program: keywords at the beginning of a line, statements below them or behind. */
+/**
+ * The outer form of a trace program: keywords at the beginning of a line, statements below them or behind.
+ */
 import { didYouMean, nearestNames } from '../../../base/index.ts';
 import type { Complain } from './assembler.ts';
 

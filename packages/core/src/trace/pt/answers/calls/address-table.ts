@@ -1,7 +1,9 @@
 import { TripleTable } from '../../../../base/index.ts';
 import { NO_ROW } from './call-record.ts';
 
-/** Some 40 MiB, and as much again in the columns of those who count by row. Programs have a fraction of them. */
+/**
+ * Some 40 MiB, and as much again in the columns of those who count by row. Programs have a fraction of them.
+ */
 const MOST_ROWS = 1 << 21;
 
 /** Addresses as rows: two int32 halves once, and one small number everywhere else. */
@@ -14,7 +16,10 @@ export class AddressTable {
     return this.#rows.length;
   }
 
-  /** NO_ROW where an address has no room: a trace that is damaged, or made for it, names every byte of the code. */
+  /**
+   * NO_ROW where an address has no room: a trace that is damaged, or made for it,
+   * names every byte of the code.
+   */
   rowOf(lo: number, hi: number): number {
     if (this.length >= MOST_ROWS) {
       const known = this.#rows.lookUp(lo, hi, 0);

@@ -1,6 +1,7 @@
 /**
- * The time of what is being executed, as TSC ticks since the first time that was told, and never going back: a clock that is
- * corrected by a little stands still until the time is over; one that is set back further begins anew.
+ * The time of what is being executed, as TSC ticks since the first time that was told, and never
+ * going back: a clock that is corrected by a little stands still until the time is over; one that is
+ * set back further begins anew.
  */
 import { TWO_32, toBigInt } from '../../../../base/index.ts';
 import type { TscEstimate } from '../../tsc-estimate.ts';
@@ -12,7 +13,10 @@ export class CallClock {
   /** Ticks that were told last; NaN while no time is known. */
   ticks = Number.NaN;
   errorTicks = Number.POSITIVE_INFINITY;
-  /** How often the time has gone back further than any correction: times of before and behind are not to be compared. */
+  /**
+   * How often the time has gone back further than any correction: times of before and
+   * behind are not to be compared.
+   */
   restarts = 0;
   /** What `ticks` counts from; null where no time was told. */
   baseTsc: bigint | null = null;

@@ -1,4 +1,6 @@
-/** From nodes, instructions and events to calls: what a branch began is completed by where the path goes on. */
+/**
+ * From nodes, instructions and events to calls: what a branch began is completed by where the path goes on.
+ */
 import { TWO_32 } from '../../../../base/index.ts';
 import {
   KIND_CALL,

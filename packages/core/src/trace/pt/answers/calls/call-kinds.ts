@@ -12,7 +12,10 @@ export const CALL_TAIL = 4;
 export const CALL_ROOT = 5;
 /** Tracing is off: the kernel works, or a filter leaves this out. */
 export const CALL_UNTRACED = 6;
-/** Tracing came back on somewhere else than where it went off: a signal's handler, a function that is filtered for. */
+/**
+ * Tracing came back on somewhere else than where it went off: a signal's handler, a
+ * function that is filtered for.
+ */
 export const CALL_ENTERED = 7;
 
 export const CALL_KIND_NAMES: readonly string[] = [
@@ -34,7 +37,9 @@ export const LEFT_LATE = 2;
 export const LEFT_UNWOUND = 3;
 /** It returned, but not to behind its call. */
 export const LEFT_ELSEWHERE = 4;
-/** The path broke off: packets were lost, or are wrong, or the code is not known. When it ended is not known. */
+/**
+ * The path broke off: packets were lost, or are wrong, or the code is not known. When it ended is not known.
+ */
 export const LEFT_LOST = 5;
 /** The trace ends inside of it. */
 export const LEFT_END = 6;

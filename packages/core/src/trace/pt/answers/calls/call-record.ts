@@ -9,13 +9,18 @@ export class CallRecord {
   kind = 0;
   /** LEFT_*; 0 while it is open. */
   left = 0;
-  /** Where the function begins: where the call went, or with known functions the beginning of that function. */
+  /**
+   * Where the function begins: where the call went, or with known functions the beginning of that function.
+   */
   functionRow: number = NO_ROW;
   /** The instruction that called. */
   callerRow: number = NO_ROW;
   /** Calls around it. */
   depth = 0;
-  /** Which one of several calls this is was guessed: the same function was called more than once, and something was unwound. */
+  /**
+   * Which one of several calls this is was guessed: the same function was called more than
+   * once, and something was unwound.
+   */
   isUnsure = false;
   /** TSC ticks since the tracker's `baseTsc`; NaN where there is no time. */
   enterTicks = Number.NaN;

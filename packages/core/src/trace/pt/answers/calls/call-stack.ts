@@ -1,6 +1,6 @@
 /**
- * Calls that are open, innermost last, as columns. How often each return address and each function is on it is counted, so that
- * what is not there is not looked for.
+ * Calls that are open, innermost last, as columns. How often each return address and each function is on it
+ * is counted, so that what is not there is not looked for.
  */
 import { LEFT_TOO_DEEP } from './call-kinds.ts';
 import { NO_ROW } from './call-record.ts';

@@ -1,6 +1,6 @@
 /**
- * The calls that are open, from what branches say. It believes addresses, not counts: a return belongs to the innermost call whose
- * return address it goes to.
+ * The calls that are open, from what branches say. It believes addresses, not counts: a return belongs to the
+ * innermost call whose return address it goes to.
  *
  *     main            main              main             main            main
  *      a               a                 a                a               landing pad of main: a, b and c are unwound
@@ -89,7 +89,9 @@ export class CallTracker {
     this.#push(CALL_ASYNC, target, from, from);
   }
 
-  /** A jump: to another function for a call, out of calls that are open (longjmp), or nothing that matters. */
+  /**
+   * A jump: to another function for a call, out of calls that are open (longjmp), or nothing that matters.
+   */
   jump(target: number, from: number): void {
     const { stack } = this;
     if (stack.depth === 0) {

@@ -1,4 +1,7 @@
-/** Calls of whole traces against a slow twin over addresses, in every encoding, by both engines, and of damaged traces. */
+/**
+ * Calls of whole traces against a slow twin over addresses, in every encoding, by both
+ * engines, and of damaged traces.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';

@@ -74,7 +74,9 @@ function lastOf(at: number): number {
 }
 
 export interface CallerLatency {
-  /** The calling instruction; NO_ROW where the call was not seen, or where there are too many to tell apart. */
+  /**
+   * The calling instruction; NO_ROW where the call was not seen, or where there are too many to tell apart.
+   */
   readonly callerRow: number;
   readonly ticks: Distribution;
   readonly instructions: Distribution;

@@ -10,7 +10,10 @@ import { CallTree } from './call-tree.ts';
 import { FunctionRows } from './function-rows.ts';
 
 export interface TraceCallsOptions extends RunTraceOptions {
-  /** Functions by address: then jumps between functions are calls, too, and exceptions find the function that catches them. */
+  /**
+   * Functions by address: then jumps between functions are calls, too, and exceptions find the
+   * function that catches them.
+   */
   readonly functions?: CodeFunctions;
   /** Count instructions and time by call path. */
   readonly withTree?: boolean;

@@ -1,12 +1,13 @@
 /**
- * The text profile of AutoFDO (create_llvm_prof and create_gcov with --profiler=text). Three lists, each with its number of entries
- * before it; addresses in hex, as places in the file:
+ * The text profile of AutoFDO (create_llvm_prof and create_gcov with --profiler=text). Three lists, each with
+ * its number of entries before it; addresses in hex, as places in the file:
  *
  *     from-to:count      ranges that were executed from the first instruction to the last, both named
  *     address:count      executions of one instruction
  *     from->to:count     branches that were taken
  *
- * Ranges are what a record of all branches would show: each begins where a branch went to and ends with one that was taken.
+ * Ranges are what a record of all branches would show: each begins where a branch went to and
+ * ends with one that was taken.
  */
 import { KIND_CALL, KIND_CONDITIONAL, KIND_RETURN } from '../../../insn/index.ts';
 import type { ExactProfile } from '../exact-profile.ts';
@@ -47,8 +48,8 @@ export function* writeAutofdo(profile: ExactProfile, file: ProgramFile): Generat
 }
 
 /**
- * From counts back to ranges: what comes to an instruction besides the one before it opens ranges there, what leaves behind it
- * closes as many, the last ones first (inner loops are then ranges of their own).
+ * From counts back to ranges: what comes to an instruction besides the one before it opens ranges there, what
+ * leaves behind it closes as many, the last ones first (inner loops are then ranges of their own).
  *
  *     executed        1    11   11    10   1
  *                     a    b    jne   c    d        with jne taken once and c going back to b

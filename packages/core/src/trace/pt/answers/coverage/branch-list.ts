@@ -18,8 +18,8 @@ export interface CountedBranch {
   /** Of conditional ones: how often they jumped. All others always do. */
   readonly taken: number;
   /**
-   * Where it went, the most often gone to first. Not known for returns: the trace says of most only that they went behind their
-   * call.
+   * Where it went, the most often gone to first. Not known for returns: the trace says of most only that
+   * they went behind their call.
    */
   readonly targets: readonly BranchTarget[];
 }

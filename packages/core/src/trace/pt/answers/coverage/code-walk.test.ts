@@ -1,4 +1,7 @@
-/** Symbols and lines of a hostile file: what they claim is gone over as far as the file has bytes, and not again and again. */
+/**
+ * Symbols and lines of a hostile file: what they claim is gone over as far as the file has
+ * bytes, and not again and again.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memorySource } from '../../../../base/index.ts';

@@ -6,11 +6,17 @@ import type { ProgramFile } from './program-file.ts';
 
 /** Bytes that are no code, such as tables between functions, are gone over one by one. */
 const NO_CODE_STEP = 1;
-/** Symbols and lines overlap here and there (aliases, identical functions that were merged); a file where all do is damaged. */
+/**
+ * Symbols and lines overlap here and there (aliases, identical functions that were merged); a
+ * file where all do is damaged.
+ */
 const MOST_READINGS = 16;
 const FREE_BYTES = 1 << 20;
 
-/** Goes over the code of a file, executed or not, as often as its symbols and lines say that something is there. */
+/**
+ * Goes over the code of a file, executed or not, as often as its symbols and
+ * lines say that something is there.
+ */
 export class CodeWalk {
   readonly #image: CodeImage;
   readonly #file: ProgramFile;

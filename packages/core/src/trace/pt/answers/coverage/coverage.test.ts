@@ -1,6 +1,6 @@
 /**
- * Coverage of a real program: executed step by step, encoded as a trace, decoded, counted; against gcov, which counts inside of the
- * program, and against the steps themselves.
+ * Coverage of a real program: executed step by step, encoded as a trace, decoded, counted; against gcov,
+ * which counts inside of the program, and against the steps themselves.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -26,7 +26,10 @@ export interface SourceCoverage {
   readonly branches: Map<number, CoveredBranch[]>;
 }
 
-/** What was executed of the sources of a program, whose `image` has its code. Throws ERR_NO_LINES where it has no line table. */
+/**
+ * What was executed of the sources of a program, whose `image` has its code. Throws
+ * ERR_NO_LINES where it has no line table.
+ */
 export function sourceCoverage(profile: ExactProfile, image: CodeImage, file: ProgramFile): SourceCoverage[] {
   const { lines } = file;
   if (lines === null)

@@ -79,8 +79,8 @@ export class FileCounts {
   }
 
   /**
-   * How often an instruction went on with the one behind it, or came back to there: calls do both, and system calls that are not
-   * traced.
+   * How often an instruction went on with the one behind it, or came back to there: calls do both, and
+   * system calls that are not traced.
    */
   goesOn(place: number): number {
     const executed = this.executed[place]!;

@@ -2,9 +2,9 @@ import { printable } from '../../../../base/index.ts';
 import type { SourceCoverage } from './coverage.ts';
 
 /**
- * Coverage as a tracefile of lcov (geninfo(1), "TRACEFILE FORMAT"), for genhtml and what else reads it. Of each conditional jump
- * branch 0 is that it went on, branch 1 that it jumped; `-` where it was never come to. Names and paths are the file's: a line end in
- * them would be a record of its own.
+ * Coverage as a tracefile of lcov (geninfo(1), "TRACEFILE FORMAT"), for genhtml and what else reads it. Of
+ * each conditional jump branch 0 is that it went on, branch 1 that it jumped; `-` where it was never come to.
+ * Names and paths are the file's: a line end in them would be a record of its own.
  */
 export function* writeLcov(sources: Iterable<SourceCoverage>, testName = ''): Generator<string> {
   // The format knows letters, digits and underscores.

@@ -1,5 +1,6 @@
 /**
- * How often each source line was executed: how often it was come to from another line, or gone back to within it.
+ * How often each source line was executed: how often it was come to from another
+ * line, or gone back to within it.
  *
  *     4   for (i = 0; ...)     mov        <- from line 3                            1
  *                              jmp ─┐                       on the same line, forward: not again
@@ -8,7 +9,8 @@
  *                              cmp ◄┘ │
  *                              jl ────┘
  *
- * Only where a statement of the line begins, as the compiler marked it: the rest of a statement may be mixed with others'.
+ * Only where a statement of the line begins, as the compiler marked it: the rest of a
+ * statement may be mixed with others'.
  */
 import type { LineTable } from '../../../../elf/index.ts';
 import { KIND_CONDITIONAL, KIND_JUMP, KIND_JUMP_INDIRECT } from '../../../insn/index.ts';

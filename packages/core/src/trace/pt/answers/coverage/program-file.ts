@@ -21,7 +21,10 @@ import {
   type SymbolDriver,
 } from '../../../../symbols/index.ts';
 
-/** A program or library that was traced, with what its debug information says. Addresses are those that the file has. */
+/**
+ * A program or library that was traced, with what its debug information says.
+ * Addresses are those that the file has.
+ */
 export interface ProgramFile {
   readonly name: string;
   readonly elf: ElfFile;
@@ -34,7 +37,9 @@ export interface ProgramFile {
   readonly buildId: string;
 }
 
-/** Opens a file as `addElf` places it: `address` is where its lowest segment was. `driver` finds debug files. */
+/**
+ * Opens a file as `addElf` places it: `address` is where its lowest segment was. `driver` finds debug files.
+ */
 export async function openProgramFile(
   source: ByteSource,
   placement: { name: string; address?: bigint | null },
@@ -74,7 +79,10 @@ export async function openProgramFile(
   return { name, elf, bias, lines, symbols, buildId };
 }
 
-/** The debug file that belongs to a program: of the same build id, or with the checksum that its debug link gives. */
+/**
+ * The debug file that belongs to a program: of the same build id, or with the
+ * checksum that its debug link gives.
+ */
 async function openDebug(
   elf: ElfFile,
   path: string,

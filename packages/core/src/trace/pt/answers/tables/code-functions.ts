@@ -49,7 +49,10 @@ export class CodeFunctions {
     this.#placed.unshift({ binary, from: start, to: start + sizeBytes, toOffset: offset - start });
   }
 
-  /** The segments of an ELF file, as `addElf` places them. `driver` finds debug files; without one the file's own symbols are used. */
+  /**
+   * The segments of an ELF file, as `addElf` places them. `driver` finds debug files; without one the
+   * file's own symbols are used.
+   */
   async addElf(
     source: ByteSource,
     placement: { name: string; address?: bigint | null },

@@ -12,8 +12,8 @@ export interface ProfileOfCallsOptions extends TracedProgram {
 }
 
 /**
- * Instructions by call path, and time by call path where the trace has it, as the profile that samples of every single instruction
- * (or nanosecond) would give. `calls` must have been made with `withTree`.
+ * Instructions by call path, and time by call path where the trace has it, as the profile that samples of
+ * every single instruction (or nanosecond) would give. `calls` must have been made with `withTree`.
  */
 export function profileOfCalls(
   calls: TraceCalls,

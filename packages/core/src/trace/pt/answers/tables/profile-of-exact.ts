@@ -9,7 +9,10 @@ export interface ProfileOfExactOptions extends TracedProgram {
   readonly overflows?: number;
 }
 
-/** Exact counts as the profile that samples of every single instruction would give: no stacks, a frame for each address. */
+/**
+ * Exact counts as the profile that samples of every single instruction would give: no
+ * stacks, a frame for each address.
+ */
 export function profileOfExact(
   exact: ExactProfile,
   functions?: CodeFunctions,

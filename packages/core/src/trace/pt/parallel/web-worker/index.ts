@@ -1,6 +1,6 @@
 /**
- * The module that a browser's worker runs: `new Worker(new URL('…/trace/pt/parallel/web-worker.js'), { type: 'module' })`, for
- * `webPartWorker`. Importing it makes this thread one.
+ * The module that a browser's worker runs: `new Worker(new URL('…/trace/pt/parallel/web-worker.js'), { type:
+ * 'module' })`, for `webPartWorker`. Importing it makes this thread one.
  */
 import type { ToWorker } from '../messages.ts';
 import { servePartWorker } from '../serve-part-worker.ts';
