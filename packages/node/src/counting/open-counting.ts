@@ -1,7 +1,7 @@
 import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { paranoidLevel } from '../probe/index.ts';
-import { descriptorsOf, type Note } from '../session/index.ts';
+import { descriptorsOf, holdProbes, type Note, openForProcesses } from '../session/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { openCgroup } from './cgroups.ts';
 import { checkRequest } from './check-request.ts';
@@ -11,6 +11,7 @@ import { openSet } from './open-set.ts';
 import { type UnsupportedFacts, unsupportedFacts } from './reasons.ts';
 import { type ControlRequest, type CountingRequest, optionsOf, planCounting } from './request.ts';
 import { CountingSession } from './session.ts';
+import type { CountingPlan, PlannedSet } from './types.ts';
 
 /**
  * Open counters on a target. Events that the machine does not have stay in the session as `not-supported`
@@ -89,9 +90,36 @@ interface Context {
   sessions: number;
 }
 
+/** Of processes the threads are listed as late as can be, and none that begins meanwhile is left out. */
 function openSets(request: CountingRequest, context: Context): OpenSet[] {
-  const { paranoid = paranoidLevel() } = request;
+  const { target } = request;
   const plan = planCounting(request);
+  const isAttached = target.kind === 'processes' && plan.sets.some(({ rows }) => rows.length > 0);
+  if (!isAttached || !optionsOf(request, 0).inherit) return openPlan(plan, request, context);
+  const { sys, notes } = context;
+  const events = plan.sets.flatMap((set) => set.events);
+  using _held = holdProbes(sys, events, [...tasksOf(plan.sets)]);
+  const open = () => {
+    const { sets } = planCounting(request);
+    const opened = openPlan({ target, sets }, request, context);
+    const close = () => {
+      for (const set of opened) set.close();
+    };
+    return { opened, sets, close };
+  };
+  return openForProcesses({ pids: target.pids, notes, open, tasksOf: ({ sets }) => tasksOf(sets) }).opened;
+}
+
+/** The threads that are counted by each set. */
+function tasksOf(sets: readonly PlannedSet[]): Set<number> {
+  const ofSets = sets
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ rows }) => new Set(rows.map(({ task }) => task)));
+  return new Set([...ofSets[0]!].filter((task) => ofSets.every((tasks) => tasks.has(task))));
+}
+
+function openPlan(plan: CountingPlan, request: CountingRequest, context: Context): OpenSet[] {
+  const { paranoid = paranoidLevel() } = request;
   const flags = context.cgroup === null ? 0 : PERF_FLAG_PID_CGROUP;
   const ofSets = plan.sets.map(({ events, rows }) => descriptorsOf(events, rows, flags));
   const descriptorsNeeded = context.sessions * ofSets.reduce((sum, count) => sum + count, 0);

@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import {
+  addNote,
   COUNTING_FALLBACKS,
   explainOpenError,
   fallBack,
@@ -190,7 +191,7 @@ class SetOpening {
     for (const index of group) setCountingAttr(events[index]!, false, this.#context.options);
     for (const each of rows) if (group.includes(each.event)) each.leader = null;
     const names = group.map((index) => events[index]!.requestedName).join(', ');
-    this.#context.notes.push({
+    addNote(this.#context.notes, {
       kind: 'feature-dropped',
       text: `the PMU cannot count ${names} at one time: they are counted one by one`,
     });

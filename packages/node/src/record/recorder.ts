@@ -1,13 +1,6 @@
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
-import {
-  type Note,
-  openSession,
-  type PlannedEvent,
-  planEvents,
-  planOpen,
-  type Session,
-} from '../session/index.ts';
+import { type Note, type PlannedEvent, planEvents, type Session } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import {
@@ -29,6 +22,7 @@ import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
 import { samplingOptions, scopeOf, sessionTarget } from './request.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
+import { openForScope } from './scope-session.ts';
 import { SessionRecording } from './session-recording.ts';
 
 /**
@@ -51,16 +45,21 @@ export async function runRecorder(
   const held = launched?.held ?? null;
   const perfMaps = new PerfMapKeeper();
   try {
-    const target = sessionTarget(scope, options, held?.pid ?? null);
+    const planTarget = sessionTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
-    const forFormats = formatTarget(scope, target, options);
+    const forFormats = formatTarget(scope, planTarget, options);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
     const rate = ringBytesPerSecond(planned);
-    const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length, rate);
-    const session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
+    const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), planTarget.cpus.length, rate);
+    const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
+    const { session, target } = openForScope(opening);
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
-    using formatRecording = openFormats(sys, session, formatRequests(session, formats, events, forFormats));
+    using formatRecording = openFormats(
+      sys,
+      session,
+      formatRequests(session, formats, events, formatTarget(scope, target, options)),
+    );
     noteEarly(formats, formatRecording.heedBegin, planned, events, options, notes);
     noteOthers(sys, session, formatRecording.programIds, notes);
     // What programs have seen is read later than the rings, at any time.

@@ -1,6 +1,8 @@
+export { openForProcesses } from './beginning-threads.ts';
 export { raiseDescriptorLimit } from './descriptor-limit.ts';
 export { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
 export { FamilySwitch } from './families.ts';
+export { holdProbes } from './held-probes.ts';
 export { KEEPER } from './kept-context.ts';
 export { addNote, type Note } from './notes.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';

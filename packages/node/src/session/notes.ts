@@ -9,6 +9,7 @@ export interface Note {
     | 'ring-smaller'
     | 'limit-raised'
     | 'task-gone'
+    | 'threads-missed'
     | 'cpu-gone'
     | 'switches-late'
     | 'no-switch'

@@ -182,7 +182,7 @@ class Opening {
 
   #noteSmallerRings(pages: number): void {
     const kib = (count: number) => (count * this.#sys.pageSizeBytes()) / 1024;
-    this.#notes.push({
+    addNote(this.#notes, {
       kind: 'ring-smaller',
       text: `the memory that this user may lock allows buffers of ${kib(pages)} KiB instead of ${kib(this.#plan.enoughRingPages)} KiB (kernel.perf_event_mlock_kb, ulimit -l): more may be lost`,
     });

@@ -9,6 +9,7 @@ export { PROT_EXEC, parseExecutableAreas } from './memory-map.ts';
 export {
   listProcesses,
   listThreads,
+  newestTask,
   onlineCpus,
   parseCpuList,
   processOfThread,

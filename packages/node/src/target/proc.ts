@@ -44,6 +44,14 @@ export function listThreads(pid: number): number[] {
   return numbersIn(`/proc/${pid}/task`);
 }
 
+/**
+ * The number of the task that was made last, by whomever (/proc/loadavg). Numbers rise, and begin
+ * again at kernel.pid_max.
+ */
+export function newestTask(): number {
+  return Number(readProc('loadavg')?.trim().split(' ').pop() ?? 0);
+}
+
 export interface TaskFacts {
   tid: number;
   /** The process. */

@@ -1,20 +1,14 @@
 /** From the request of a live profile to open events and a loaded handler. */
 import { diskDriver } from '../../locate/index.ts';
 import { FormatRun, liveHistogram } from '../../sampling/index.ts';
-import {
-  type Note,
-  openSession,
-  planEvents,
-  planOpen,
-  type Session,
-  type SessionTarget,
-} from '../../session/index.ts';
+import { type Note, planEvents, type Session, type SessionTarget } from '../../session/index.ts';
 import { realSys, type Sys } from '../../sys/index.ts';
 import type { HeldCommand } from '../../target/index.ts';
 import { eventsFor, eventsOfFormats, formatRequests, formatTarget, prepareEvents } from '../format-events.ts';
 import { type Launched, launch } from '../launch.ts';
 import { type Scope, samplingOptions, scopeOf, sessionTarget } from '../request.ts';
 import { ringPages } from '../ring-size.ts';
+import { openForScope } from '../scope-session.ts';
 import type { LiveProfileOptions } from './live-options.ts';
 
 /** Only processes and maps are recorded: a pass over the rings is made at each look, and when they fill. */
@@ -48,15 +42,18 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
   const held = launched?.held ?? null;
   let session: Session | null = null;
   try {
-    const target = sessionTarget(scope, options, held?.pid ?? null);
+    const planTarget = sessionTarget(scope, options, held?.pid ?? null);
     const sampling = { ...options, formats: [{ format: liveHistogram }] };
     const planned = planEvents(events.parsed, samplingOptions(scope, sampling, notes));
-    const forFormats = formatTarget(scope, target, options);
+    const forFormats = formatTarget(scope, planTarget, options);
     placeholder.options.maxEntries = bucketCount(options, drainMs, events.parsed.length);
     prepareEvents(planned, chosen, events, forFormats, notes);
-    const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), target.cpus.length);
-    session = openSession(sys, planOpen(planned, target, pages.wanted, pages.enough), { notes });
-    const [request] = formatRequests(session, chosen, events, forFormats);
+    const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), planTarget.cpus.length);
+    const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
+    const opened = openForScope(opening);
+    ({ session } = opened);
+    const { target } = opened;
+    const [request] = formatRequests(session, chosen, events, formatTarget(scope, target, options));
     const run = FormatRun.open(sys, request!);
     return { sys, scope, target, session, run, held, nameLogs: launched?.nameLogs ?? null, notes };
   } catch (error) {
