@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { PERF_RECORD_STAT } from '../abi/index.ts';
+import { PERF_RECORD_STAT, PERF_RECORD_THREAD_MAP } from '../abi/index.ts';
 import { memorySource } from '../base/index.ts';
 import { openPerfData, type RecordOrBytes, writePerfData } from '../perfdata/index.ts';
-import { makeAttr } from '../records/index.ts';
+import { makeAttr, type PerfRecord } from '../records/index.ts';
 import { countsByOf, numberOfCountsBy } from './aggregation.ts';
 import { type CountsStart, readCounts, roundOfCounts, startOfCounts } from './index.ts';
 
@@ -85,6 +85,24 @@ describe('a recording of counts', () => {
       counts!.rounds.map((round) => round.counts.map(({ value }) => value)),
       [[3n]],
     );
+  });
+
+  test('no count is of a thread that no map names before it', async () => {
+    const round = roundOfCounts([count(7n, 0, 1n), count(7n, 1, 2n)], { isFinal: true, timeNs: 1n });
+    const start = startOfCounts({ ...START, intervalMs: 0 });
+    const [map, rest] = [true, false].map((isMap) =>
+      start.filter(({ type }) => (type === PERF_RECORD_THREAD_MAP) === isMap),
+    ) as [PerfRecord[], PerfRecord[]];
+    for (const after of [[], map]) {
+      const records = [...rest, ...round, ...after];
+      const { counts, damage } = await read(records);
+      assert.deepEqual(damage, ['unknown-thread']);
+      assert.deepEqual(counts!.threads, [{ tid: -1, name: '' }]);
+      assert.deepEqual(
+        counts!.rounds[0]!.counts.map(({ thread, value }) => [thread, value]),
+        [[0, 1n]],
+      );
+    }
   });
 
   test('a recording without counts is none', async () => {

@@ -40,6 +40,9 @@ const KINDS: ReadonlySet<number> = new Set([
   PERF_RECORD_EVENT_UPDATE,
 ]);
 
+/** Who counted where no map of threads comes before the first count: one, without a name. */
+const NO_THREADS: readonly CountsThread[] = [{ tid: -1, name: '' }];
+
 /**
  * All counts of a recording, by a scan of `reader`, which is then used up. Null where it has none: a
  * recording of samples. Damage is counted in `reader.damage`.
@@ -58,7 +61,7 @@ class CountsSink implements RecordSink {
   readonly #units = new Map<bigint, string>();
   readonly #scales = new Map<bigint, number>();
   readonly #rounds: CountsRound[] = [];
-  #threads: CountsThread[] | null = null;
+  #threads: readonly CountsThread[] | null = null;
   #config: StatConfigRecord | null = null;
   #counts: RecordedCount[] = [];
   #lastOffset = 0;
@@ -90,7 +93,7 @@ class CountsSink implements RecordSink {
     }
   }
 
-  /** As perf, the first one counts. */
+  /** As perf, the first one counts; one after the first count is too late for the count's check. */
   #threadMap({ entries }: ThreadMapRecord): void {
     this.#threads ??= entries.map(({ pid, comm }) => ({ tid: Number(BigInt.asIntN(32, pid)), name: comm }));
   }
@@ -113,7 +116,8 @@ class CountsSink implements RecordSink {
       damage.add('unknown-event-id', fileOffset);
       return;
     }
-    if (this.#threads !== null && record.thread >= this.#threads.length) {
+    this.#threads ??= NO_THREADS;
+    if (record.thread >= this.#threads.length) {
       damage.add('unknown-thread', fileOffset);
       return;
     }
@@ -155,7 +159,7 @@ class CountsSink implements RecordSink {
           scale: updated.map((id) => this.#scales.get(id)).find((scale) => scale !== undefined) ?? 1,
         };
       }),
-      threads: this.#threads ?? [{ tid: -1, name: '' }],
+      threads: [...(this.#threads ?? NO_THREADS)],
       rounds: this.#rounds,
     };
   }

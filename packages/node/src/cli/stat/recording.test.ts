@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -106,6 +106,30 @@ describe('stat record and stat report', () => {
       assert.deepEqual(withoutTool(countsIn(ours.out)), withoutTool(countsIn(theirs)));
       assert.deepEqual(seconds(ours.out), seconds(theirs));
     });
+
+  test('threads that did nothing are left out of a recording of all, as the options say', {
+    skip: whole,
+  }, async (t) => {
+    const file = join(temporaryFolder(t), 'threads.data');
+    const argv = process.argv;
+    t.after(() => {
+      process.argv = argv;
+    });
+    const sleeper = spawn('sleep', ['60']);
+    t.after(() => sleeper.kill());
+    const own = ['-p', String(sleeper.pid)];
+    for (const [words, isOfAll] of [
+      [['-ae', 'page-faults', '--per-thread', '--', 'true'], true],
+      [[...own, '-e', 'page-faults', '--per-thread', 'ls', '-a'], false],
+      [[...own, '-e', 'page-faults', '--per-thread', '--', 'ls', '-a'], false],
+    ] as const) {
+      process.argv = ['node', 'counterpoint', 'stat', 'record', '-q', '-o', file, ...words];
+      assert.equal((await counterpoint(...process.argv.slice(2))).status, 0);
+      const { rows } = JSON.parse((await counterpoint('stat', 'report', '--json', '-i', file)).out);
+      const idle = rows.filter(({ value }: { value: number }) => value === 0);
+      assert.equal(idle.length === 0, isOfAll, words.join(' '));
+    }
+  });
 
   test('several runs are several rounds, which perf reads one by one', {
     skip: perfIsMissing(),

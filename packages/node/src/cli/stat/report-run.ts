@@ -8,12 +8,14 @@ import { type Aggregation, recordedCpuPlace, recordedRuns } from '../../stat/ind
 import { EXIT_OK, UsageError, type VerbContext } from '../common/args.ts';
 import { lossLines } from '../common/loss-text.ts';
 import type { Output } from '../common/output.ts';
+import { parseArguments } from '../common/parse.ts';
 import { inputName, sayCut } from '../common/recording-input.ts';
 import { formatOf, givenAggregation, localeHasCommas } from './forms.ts';
 import { recordedAnswer } from './json.ts';
 import { openResult } from './output.ts';
 import { type PrintedRun, StatPrinter } from './printer.ts';
 import type { StatReportName } from './report.ts';
+import stat from './stat.ts';
 
 type Arguments = VerbContext<StatReportName>['args'];
 
@@ -138,5 +140,17 @@ function print(args: Arguments, { name, reader, counts, by, format, loss }: Repo
 
 /** perf and we leave out the threads that did nothing where all of the machine's were asked for. */
 function isOfAll(commandLine: readonly string[]): boolean {
-  return commandLine.some((word) => word === '--all-cpus' || /^-[ABSnvqi]*a[ABSnvqi]*$/.test(word));
+  const at = commandLine.indexOf('stat');
+  return at >= 0 && asksForAll(commandLine.slice(at + 1));
+}
+
+/** The options before `record` and behind it, and none of the command's. */
+function asksForAll(words: readonly string[]): boolean {
+  try {
+    const args = parseArguments(stat, words);
+    return args.boolean('all-cpus') || (args.words[0] === 'record' && asksForAll(args.words.slice(1)));
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
 }
