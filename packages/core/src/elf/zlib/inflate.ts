@@ -37,8 +37,11 @@ export async function inflateZlib(
   return output;
 }
 
+/** The type has another name where the host's own types are in sight. */
+type Writer = ReturnType<DecompressionStream['writable']['getWriter']>;
+
 /** A piece at a time, as fast as what comes out is read. */
-async function feed(writer: ByteWriter, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+async function feed(writer: Writer, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     await writer.ready;
     await writer.write(bytes.subarray(at, at + PIECE_BYTES));
