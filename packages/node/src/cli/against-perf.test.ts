@@ -51,9 +51,10 @@ const theirText = (...words: string[]) => demangled(perf(...words));
 /**
  * Without what perf 6.1 names otherwise: calls through the PLT of some libraries are "@plt" only, and where
  * V8 has put new code in the place of old code perf keeps the old name; its rows are copies of JavaScript
- * functions, ours are functions.
+ * functions, ours are functions. A caller at address 0, where frame pointers led astray, is the kernel's or
+ * not to perf by the row before it.
  */
-const isOtherwise = (line: string) => /@plt|perf-\d+\.map|\[JIT\]/.test(line);
+const isOtherwise = (line: string) => /@plt|perf-\d+\.map|\[JIT\]|\[unknown\].* (?:0x)?0{16}$/.test(line);
 const comparable = (lines: string[]) => lines.filter((line) => !isOtherwise(line));
 
 /**
