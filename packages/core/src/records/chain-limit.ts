@@ -13,9 +13,22 @@ export function chainLimit({ sampleMaxStack }: Pick<PerfEventAttr, 'sampleMaxSta
   return sampleMaxStack === 0 ? PERF_MAX_STACK_DEPTH : sampleMaxStack;
 }
 
+/** Whether a word of a call chain is one of the markers of its parts (`PERF_CONTEXT_*`), no address. */
+export function isChainMarker(view: DataView, at: number, le: boolean): boolean {
+  const low = view.getInt32(at + (le ? 0 : 4), le);
+  return low < 0 && low >= PERF_CONTEXT_MAX && view.getInt32(at + (le ? 4 : 0), le) === -1;
+}
+
+/** How many of a chain's `count` words at `offset` are addresses. */
+export function addressesOfChain(view: DataView, offset: number, count: number, le: boolean): number {
+  let addresses = 0;
+  for (let at = offset; at < offset + count * 8; at += 8) if (!isChainMarker(view, at, le)) addresses++;
+  return addresses;
+}
+
 /**
  * Whether a chain of `count` words at `offset` has as many addresses as the kernel allows: it stops there,
- * outermost callers are missing. Markers of parts (`PERF_CONTEXT_*`) do not count.
+ * outermost callers are missing.
  */
 export function isChainAtLimit(
   view: DataView,
@@ -24,12 +37,5 @@ export function isChainAtLimit(
   limit: number,
   le: boolean,
 ): boolean {
-  if (count < limit) return false;
-  let addresses = 0;
-  for (let at = offset; at < offset + count * 8; at += 8) {
-    const low = view.getInt32(at + (le ? 0 : 4), le);
-    const isMarker = low < 0 && low >= PERF_CONTEXT_MAX && view.getInt32(at + (le ? 4 : 0), le) === -1;
-    if (!isMarker) addresses++;
-  }
-  return addresses >= limit;
+  return count >= limit && addressesOfChain(view, offset, count, le) >= limit;
 }

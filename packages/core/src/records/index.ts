@@ -2,7 +2,13 @@ export type { AttrFlags, PerfEventAttr } from './attr.ts';
 export { attrFlagsWord, encodeAttr, encodeAttrShortest, makeAttr, readAttr } from './attr.ts';
 export { BodyReader } from './body-reader.ts';
 export { BodyWriter } from './body-writer.ts';
-export { chainLimit, isChainAtLimit, NO_CHAIN_LIMIT } from './chain-limit.ts';
+export {
+  addressesOfChain,
+  chainLimit,
+  isChainAtLimit,
+  isChainMarker,
+  NO_CHAIN_LIMIT,
+} from './chain-limit.ts';
 export { decodeRecord, decodeSampleId, encodeRecord, isRaw, isSample, trailerSize } from './decode-record.ts';
 export { decodeSampleInto, readValuesSize } from './decode-sample.ts';
 export { encodeSample, encodeSampleId } from './encode-sample.ts';

@@ -17,15 +17,14 @@ import { toBigInt } from '../../base/index.ts';
 import { decodeLossEntry, type LossFacts, type LossKind, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
-  chainLimit,
   decodeRecord,
-  isChainAtLimit,
   type LostRecord,
   type LostSamplesRecord,
   type SampleFields,
   type ThrottleRecord,
 } from '../../records/index.ts';
 import { CounterTimes } from './counter-times.ts';
+import { CutChains } from './cut-chains.ts';
 import { hasRawUserStacks, type RecordedEvent } from './event-table.ts';
 import type { PerfDataReader } from './reader.ts';
 import { relativeNs } from './sample-stream.ts';
@@ -87,12 +86,13 @@ export class LossCollector {
   /** Sum of what LOST records told. */
   private lostRecords = 0n;
   private newestSampleNs = -Infinity;
-  private readonly cutChains = new Map<RecordedEvent, ShortStacks>();
+  private readonly cutChains: CutChains;
   private readonly rawStacks = new Map<RecordedEvent, ShortStacks>();
   private readonly times = new CounterTimes();
 
   constructor(reader: PerfDataReader) {
     this.reader = reader;
+    this.cutChains = new CutChains(reader.features);
   }
 
   /** A sample was seen; cheap, called for each. */
@@ -103,35 +103,26 @@ export class LossCollector {
 
   /** The parts of a sample record: what its stacks lack. Called once for each. */
   parts(view: DataView, event: RecordedEvent, fields: SampleFields, littleEndian: boolean): void {
-    const { chainOffset, chainCount, userStackDynamicSize } = fields;
     this.times.sample(view, event, fields, littleEndian);
-    const limit = chainLimit(event.attr);
-    if (chainCount >= limit && isChainAtLimit(view, chainOffset, chainCount, limit, littleEndian))
-      this.addShort(this.cutChains, event, fields);
-    if (userStackDynamicSize > 0 && hasRawUserStacks(event)) this.addShort(this.rawStacks, event, fields);
-  }
-
-  private addShort(
-    stacks: Map<RecordedEvent, ShortStacks>,
-    event: RecordedEvent,
-    fields: SampleFields,
-  ): void {
     const hasTime = event.layout.timeFromStart >= 0;
     const timeNs = hasTime ? relativeNs(fields.timeLo, fields.timeHi, this.reader.baseTime) : Number.NaN;
-    const sum = stacks.get(event);
-    if (sum === undefined) stacks.set(event, { samples: 1, firstNs: timeNs, lastNs: timeNs });
+    this.cutChains.sample(view, event, fields, littleEndian, timeNs);
+    if (fields.userStackDynamicSize > 0 && hasRawUserStacks(event)) this.addRawStack(event, timeNs);
+  }
+
+  private addRawStack(event: RecordedEvent, timeNs: number): void {
+    const sum = this.rawStacks.get(event);
+    if (sum === undefined) this.rawStacks.set(event, { samples: 1, firstNs: timeNs, lastNs: timeNs });
     else {
       sum.samples++;
       sum.lastNs = timeNs;
     }
   }
 
-  private addShortStacks(kind: LossKind, stacks: Map<RecordedEvent, ShortStacks>): void {
-    for (const [event, { samples, firstNs, lastNs }] of stacks) {
-      const [fromNs, toNs] = [firstNs, lastNs].map((ns) => (Number.isNaN(ns) ? null : this.absoluteNs(ns)));
-      this.ledger.add({ kind, event: event.name, count: samples, fromNs: fromNs!, toNs: toNs! });
-    }
-    stacks.clear();
+  private addShort(kind: LossKind, event: RecordedEvent, stacks: ShortStacks, exact = true): void {
+    const { samples, firstNs, lastNs } = stacks;
+    const [fromNs, toNs] = [firstNs, lastNs].map((ns) => (Number.isNaN(ns) ? null : this.absoluteNs(ns)));
+    this.ledger.add({ kind, event: event.name, count: samples, fromNs: fromNs!, toNs: toNs!, exact });
   }
 
   /** Any other record; those that do not speak of loss are ignored. */
@@ -312,8 +303,9 @@ export class LossCollector {
   /** The scan is over: what never ended, and what the file itself lacks. */
   finish(): void {
     this.addUntold();
-    this.addShortStacks('call-chain-cut', this.cutChains);
-    this.addShortStacks('user-stack-not-unwound', this.rawStacks);
+    for (const cut of this.cutChains.list()) this.addShort('call-chain-cut', cut.event, cut, cut.exact);
+    for (const [event, stacks] of this.rawStacks) this.addShort('user-stack-not-unwound', event, stacks);
+    this.rawStacks.clear();
     for (const { event, idleNs } of this.times.list())
       this.ledger.add({ kind: 'multiplexed', event: event.name, count: idleNs, exact: false });
     for (const began of this.throttled.values()) this.addThrottled(began, null);

@@ -15,12 +15,17 @@ async function* inPieces(bytes: Uint8Array<ArrayBuffer>): AsyncGenerator<Uint8Ar
     yield bytes.slice(at, at + size);
 }
 
-/** What both forms say alike: names of events come from features, which this pipe has none of. */
+/**
+ * What both forms say alike: this pipe has no features. Names of events come from them, and the kernel's
+ * release, by which the number of chains is known that it cut.
+ */
 function alike({ samples, sumPeriod, threads, firstTimeNs, lastTimeNs, events, records, loss }: StatsAnswer) {
   const { ATTR: _, TRACING_DATA: __, ...rest } = records;
   return {
     ...{ samples, sumPeriod, threads, firstTimeNs, lastTimeNs, records: rest },
-    loss: loss.filter(({ kind }) => kind !== 'file-truncated').map(({ kind, count }) => [kind, count]),
+    loss: loss
+      .filter(({ kind }) => kind !== 'file-truncated')
+      .map(({ kind, count }) => (kind === 'call-chain-cut' ? [kind] : [kind, count])),
     events: events.map(({ samples: own, sumPeriod: sum, lost }) => [own, sum, lost]),
   };
 }

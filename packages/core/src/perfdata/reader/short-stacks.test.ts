@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
@@ -10,9 +10,11 @@ import {
 import { memorySource } from '../../base/index.ts';
 import { ingestPerfData } from '../../ingest/index.ts';
 import { collectStats } from '../../query/index.ts';
-import type { PerfEventAttr } from '../../records/index.ts';
+import type { PerfEventAttr, SampleRecord } from '../../records/index.ts';
+import { corpusFiles } from '../../test/corpus.ts';
 import { fixtureRecordings } from '../../test/fixture-recordings.ts';
 import { ATTR, CONTEXT_KERNEL, CONTEXT_USER, comm, recording, sample } from '../../test/recordings.ts';
+import { writePerfData } from '../writer/index.ts';
 import { openPerfData } from './index.ts';
 
 const addresses = (count: number) => Array.from({ length: count }, (_, at) => 0x1000n + BigInt(at));
@@ -31,7 +33,8 @@ async function lossesOf(bytes: Uint8Array<ArrayBuffer>): Promise<string[]> {
   const { profile } = await ingestPerfData(await openPerfData(memorySource(bytes)));
   assert.deepEqual(profile.loss, loss);
   return loss.map(
-    ({ kind, event, count, unit, fromNs, toNs }) => `${kind} ${event} ${count} ${unit} ${fromNs}-${toNs}`,
+    ({ kind, event, count, unit, fromNs, toNs, exact }) =>
+      `${kind} ${event} ${count} ${unit} ${fromNs}-${toNs}${exact || kind === 'multiplexed' ? '' : ' or more'}`,
   );
 }
 
@@ -51,6 +54,68 @@ test('a chain with as many addresses as the kernel allows is a loss, markers asi
   assert.deepEqual(await chains({ sampleMaxStack: 512 }, 127, 300, 511), []);
   const bigEndian = recording([deep(5n, 127)], { littleEndian: false });
   assert.deepEqual(await lossesOf(bigEndian), ['call-chain-cut cpu-clock 1 samples 5-5']);
+});
+
+describe('the limit of depth, where the file does not tell it, is found from the chains', () => {
+  /** What a thread of `whole` frames, that goes in and out, shows of itself at a limit. */
+  const thread = (limit: number, whole: (at: number) => number, samples = 40, pid = 10) =>
+    Array.from({ length: samples }, (_, at) => {
+      const frames = Array.from({ length: whole(at) }, (_, frame) => 0x1000n + BigInt(frame)).reverse();
+      return sample({ time: 5n + BigInt(at), pid, chain: frames.slice(0, limit) });
+    });
+  const cut = (...chains: SampleRecord[][]) => lossesOf(recording(chains.flat()));
+  const inAndOut = (at: number) => 30 + ((at * 7) % 11);
+
+  test('chains of the deepest, that end in the middle of others', async () => {
+    assert.deepEqual(await cut(thread(20, inAndOut)), ['call-chain-cut cpu-clock 36 samples 5-44 or more']);
+    // Those of 127 are whole where there are deeper ones.
+    assert.deepEqual(await cut(thread(300, (at) => 250 + ((at * 7) % 100))), [
+      'call-chain-cut cpu-clock 14 samples 13-44 or more',
+    ]);
+    const recursion = Array.from({ length: 9 }, (_, at) =>
+      sample({ time: 5n + BigInt(at), chain: [1n, ...Array<bigint>(19).fill(7n)] }),
+    );
+    assert.deepEqual(await cut(recursion), ['call-chain-cut cpu-clock 9 samples 5-13 or more']);
+  });
+
+  test('the deepest chains are whole where they end as others do, or nothing goes on', async () => {
+    assert.deepEqual(await cut(thread(1000, inAndOut)), []);
+    assert.deepEqual(await cut(thread(1000, () => 30)), []);
+    assert.deepEqual(await cut(thread(1000, (at) => (at % 2 === 0 ? 127 : 300))), []);
+    // Another process has its own code at the same addresses.
+    assert.deepEqual(
+      await cut(
+        thread(20, () => 30),
+        thread(20, () => 35, 40, 11),
+      ),
+      [],
+    );
+    // The kernel's part ends where the user's begins; a process that is ending has no user's part.
+    const exits = Array.from({ length: 40 }, (_, at) => {
+      const record = sample({ time: 5n + BigInt(at), chain: [3n, 2n] });
+      const kernel = [CONTEXT_KERNEL, ...(at % 2 === 0 ? [9n, 9n, 1n] : [9n, 1n])];
+      record.sample.callchain = at % 2 === 0 ? kernel : [...kernel, CONTEXT_USER, 5n];
+      return record;
+    });
+    assert.deepEqual(await cut(exits), []);
+  });
+
+  test('before Linux 4.8 markers count', async () => {
+    for (const [osRelease, expected] of [
+      ['3.8.11', ['call-chain-cut cpu-clock 1 samples 5-5']],
+      ['4.7.0', ['call-chain-cut cpu-clock 1 samples 5-5']],
+      ['4.8.0', []],
+      ['6.18.44', []],
+    ] as const) {
+      const attrs = [{ attr: ATTR, ids: [1n], name: 'cpu-clock' }];
+      const bytes = writePerfData({ attrs, records: [deep(5n, 125)], features: { osRelease } });
+      assert.deepEqual(await lossesOf(bytes), expected, osRelease);
+    }
+    const old = corpusFiles('perfdata/quipper').find(({ name }) => name === 'perf.data.callgraph-3.8');
+    if (old === undefined) return;
+    const losses = await lossesOf(old.bytes);
+    assert.match(losses.join(), /^call-chain-cut \S+ 27 samples [\d-]+$/);
+  });
 });
 
 test('a user stack that is not unwound is a loss, an empty one is none', async () => {
