@@ -26,6 +26,7 @@ const CORE: Record<string, string[]> = {
   itrace: [
     'base',
     'abi',
+    'loss',
     'records',
     'events',
     'jit',
@@ -36,8 +37,8 @@ const CORE: Record<string, string[]> = {
     'profile',
     'trace',
   ],
-  ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile', 'itrace'],
-  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'itrace', 'ingest'],
+  ingest: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
+  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest'],
   export: ['base', 'jit', 'loss', 'profile', 'query'],
 };
 

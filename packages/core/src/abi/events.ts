@@ -6,6 +6,11 @@ export const PERF_TYPE_TRACEPOINT = 2;
 export const PERF_TYPE_HW_CACHE = 3;
 export const PERF_TYPE_RAW = 4;
 export const PERF_TYPE_BREAKPOINT = 5;
+/**
+ * Of perf, not of the kernel: made out of a hardware trace, and no count of
+ * anything (tools/perf/util/event.h).
+ */
+export const PERF_TYPE_SYNTH = 0x8000_0000;
 
 /** On hybrid machines the upper half of `config` of generic hardware events names the PMU. */
 export const PERF_PMU_TYPE_SHIFT = 32;

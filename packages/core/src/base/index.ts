@@ -2,6 +2,7 @@ export type { BlobLike, ByteInput, ByteSource, ByteStream } from './byte-source.
 export { asByteInput, blobSource, memorySource } from './byte-source.ts';
 export type { Damage } from './damage.ts';
 export { DamageLog } from './damage.ts';
+export type { Diagnostic } from './diagnostic.ts';
 export { CounterpointError, FormatError, sameInEveryCopy } from './errors.ts';
 export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';

@@ -1,5 +1,5 @@
 export type { IngestOptions, IngestResult, SampleTexts } from './ingest.ts';
-export { addTraceLosses, contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
+export { contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
 export { RunningProfile } from './running-profile.ts';
 export type { SampleFilter, TimeRange } from './sample-filter.ts';
 export { SampleWalker, WalkedSample } from './sample-walker.ts';

@@ -1,7 +1,11 @@
-import { type ProgressListener, TWO_32, toBigInt } from '../base/index.ts';
-import { ERROR_OVERFLOW, scanWithTrace, type TraceOutcome, type TraceRequest } from '../itrace/index.ts';
-import type { LossLedger } from '../loss/index.ts';
-import { hasRawUserStacks, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
+import { type Diagnostic, type ProgressListener, TWO_32, toBigInt } from '../base/index.ts';
+import {
+  type AddedRecords,
+  hasRawUserStacks,
+  type PerfDataReader,
+  type RecordedEvent,
+  type RecordSource,
+} from '../perfdata/index.ts';
 import {
   MODE_KERNEL,
   NONE,
@@ -10,7 +14,7 @@ import {
   SampleTextTable,
   unitOfEvent,
 } from '../profile/index.ts';
-import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import type { SymbolDriver } from '../symbols/index.ts';
 import { MergedSamples, ThreadRows } from './merged-samples.ts';
 import { profileMeta } from './meta.ts';
 import type { SampleFilter } from './sample-filter.ts';
@@ -50,8 +54,6 @@ export interface IngestOptions {
    */
   innermostOnly?: boolean;
   filter?: SampleFilter;
-  /** Decode the hardware trace that the recording holds, if any. */
-  trace?: TraceRequest;
   signal?: AbortSignal;
   onProgress?: ProgressListener;
 }
@@ -64,24 +66,24 @@ export interface IngestResult {
   lastTimeNs: bigint | null;
 }
 
-/** Read a whole recording into a profile. */
+/** Read a whole recording into a profile: what a reader has, or a source that adds to it. */
 export async function ingestPerfData(
-  reader: PerfDataReader,
+  source: RecordSource,
   options: IngestOptions = {},
 ): Promise<IngestResult> {
-  const builder = new Builder(reader, options);
+  const builder = new Builder(source.reader, options);
   const scan = {
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   };
-  return builder.finish(await scanWithTrace(reader, builder.walker, scan, options.trace ?? null));
+  return builder.finish(await source.scan(builder.walker, scan));
 }
 
 /** Says what the recording holds besides what is shown of it. */
-export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null = null): Diagnostic[] {
-  const notes: Diagnostic[] = trace === null ? [] : traceNotes(trace);
+export function contentNotes(reader: PerfDataReader, added: AddedRecords | null = null): Diagnostic[] {
+  const notes: Diagnostic[] = [...(added?.diagnostics ?? [])];
   const bytes = reader.auxTraceBytes;
-  if (bytes > 0 && trace === null) {
+  if (bytes > 0 && added === null) {
     notes.push({
       code: 'trace-not-decoded',
       path: 'AUX data',
@@ -99,29 +101,6 @@ export function contentNotes(reader: PerfDataReader, trace: TraceOutcome | null 
     });
   }
   return notes;
-}
-
-/** Enter what a trace lacks into the ledger of the recording. */
-export function addTraceLosses(ledger: LossLedger, outcome: TraceOutcome | null): void {
-  for (const { code, count } of outcome?.errors ?? [])
-    ledger.add({ kind: code === ERROR_OVERFLOW ? 'trace-overflow' : 'trace-error', count, exact: false });
-}
-
-/** What could not be decoded, by reason. */
-function traceNotes({ errors, diagnostics }: TraceOutcome): Diagnostic[] {
-  const total = errors.reduce((sum, { count }) => sum + count, 0);
-  if (total === 0) return diagnostics;
-  const kinds = errors.map(({ count, text }) => `${count} × ${text}`).join(', ');
-  return [
-    ...diagnostics,
-    {
-      code: 'trace-errors',
-      path: 'AUX data',
-      detail: `${total} ${total === 1 ? 'error' : 'errors'} while the trace was decoded (${kinds}): what ran there is missing`,
-      remedy:
-        'Where code is missing, give the files that ran (see above); overflows and lost data call for a larger AUX buffer (-m ,64M) or fewer packets.',
-    },
-  ];
 }
 
 /**
@@ -243,12 +222,12 @@ class Builder {
     samples.count.push(1);
   }
 
-  async finish(trace: TraceOutcome | null): Promise<IngestResult> {
+  async finish(added: AddedRecords | null): Promise<IngestResult> {
     const { profile, reader, options } = this;
     const { losses } = this.walker;
     this.texts?.finish();
     losses.finish();
-    addTraceLosses(losses.ledger, trace);
+    for (const loss of added?.losses ?? []) losses.ledger.add(loss);
     profile.baseTimeNs = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
     profile.loss = losses.ledger.list();
     for (const event of reader.events.events) {
@@ -267,7 +246,7 @@ class Builder {
     await this.resolver?.resolveNew(options.onProgress);
     trimTracing(profile, reader.events.events);
     const found = this.resolver === null ? [] : [...kernelNotes(profile), ...this.resolver.diagnostics];
-    const diagnostics = [...contentNotes(reader, trace), ...found];
+    const diagnostics = [...contentNotes(reader, added), ...found];
     profile.damage = reader.damage.list();
     return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
   }

@@ -1,7 +1,8 @@
+import type { Diagnostic } from '../base/index.ts';
 import { Machine } from '../machine/index.ts';
 import { MODE_KERNEL, MODE_USER, Profile } from '../profile/index.ts';
 import { SampleFields } from '../records/index.ts';
-import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import type { SymbolDriver } from '../symbols/index.ts';
 import { Binaries } from './binaries.ts';
 import { MergedSamples, ThreadRows } from './merged-samples.ts';
 import { StackInterner } from './stack-interner.ts';

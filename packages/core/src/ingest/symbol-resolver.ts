@@ -1,7 +1,7 @@
-import { type ProgressListener, toSignedFloat } from '../base/index.ts';
+import { type Diagnostic, type ProgressListener, toSignedFloat } from '../base/index.ts';
 import { jitCodeName } from '../jit/index.ts';
 import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
-import { type CodeSymbols, type Diagnostic, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
+import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
 
 interface LoadedTable {

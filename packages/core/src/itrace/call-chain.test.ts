@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FLAG_ASYNC, FLAG_BRANCH, FLAG_CALL, FLAG_INTERRUPT, FLAG_TRACE_BEGIN } from './branch-flags.ts';
+import {
+  PERF_IP_FLAG_ASYNC,
+  PERF_IP_FLAG_BRANCH,
+  PERF_IP_FLAG_CALL,
+  PERF_IP_FLAG_INTERRUPT,
+  PERF_IP_FLAG_TRACE_BEGIN,
+} from '../abi/index.ts';
 import { walkLateChain } from './call-chain.ts';
 import { CallStack } from './call-stack.ts';
 import { LastBranches } from './last-branches.ts';
@@ -11,7 +17,14 @@ const CALL_BYTES = 5;
 
 /** A call of `to` from `from`, in one half of memory or from one to the other. */
 function call(calls: CallStack, from: number, fromHi: number, to: number, toHi: number, flags = 0): void {
-  calls.branch(FLAG_BRANCH | FLAG_CALL | flags, from, fromHi, to, toHi, flags === 0 ? CALL_BYTES : 0);
+  calls.branch(
+    PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL | flags,
+    from,
+    fromHi,
+    to,
+    toHi,
+    flags === 0 ? CALL_BYTES : 0,
+  );
 }
 
 function chain(calls: CallStack, ip: number, ipHi: number, most = 100): number[] {
@@ -25,7 +38,7 @@ test('a chain of a sample ends where the sample was, not in the handler of its i
   call(calls, 0x100, USER, 0x200, USER);
   call(calls, 0x200, USER, 0x300, USER);
   assert.deepEqual(chain(calls, 0x304, USER), [-512, 0x304, 0x205, 0x105]);
-  call(calls, 0x306, USER, 0x900, KERNEL, FLAG_ASYNC | FLAG_INTERRUPT);
+  call(calls, 0x306, USER, 0x900, KERNEL, PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_INTERRUPT);
   call(calls, 0x910, KERNEL, 0x950, KERNEL);
   // Where the interrupt came (0x306) is no caller of 0x304.
   assert.deepEqual(chain(calls, 0x304, USER), [-512, 0x304, 0x205, 0x105]);
@@ -36,14 +49,14 @@ test('a sample of the kernel is where its interrupt came upon it', () => {
   const calls = new CallStack();
   call(calls, 0x100, USER, 0x200, USER);
   call(calls, 0x200, USER, 0x800, KERNEL);
-  call(calls, 0x804, KERNEL, 0x900, KERNEL, FLAG_ASYNC | FLAG_INTERRUPT);
+  call(calls, 0x804, KERNEL, 0x900, KERNEL, PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_INTERRUPT);
   call(calls, 0x910, KERNEL, 0x950, KERNEL);
   assert.deepEqual(chain(calls, 0x804, KERNEL), [-128, 0x804, -512, 0x205, 0x105]);
 });
 
 test('nothing but the place where no call is known', () => {
   const calls = new CallStack();
-  calls.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, 0x100, 0, 0);
+  calls.branch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, 0x100, 0, 0);
   assert.deepEqual(chain(calls, 0x104, USER), [-512, 0x104]);
 });
 

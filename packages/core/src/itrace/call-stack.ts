@@ -1,4 +1,10 @@
-import { FLAG_ASYNC, FLAG_CALL, FLAG_RETURN, FLAG_TRACE_BEGIN, FLAG_TRACE_END } from './branch-flags.ts';
+import {
+  PERF_IP_FLAG_ASYNC,
+  PERF_IP_FLAG_CALL,
+  PERF_IP_FLAG_RETURN,
+  PERF_IP_FLAG_TRACE_BEGIN,
+  PERF_IP_FLAG_TRACE_END,
+} from '../abi/index.ts';
 
 /** The trace ended with this call: of the kernel, mostly. */
 const KIND_AT_END = 1;
@@ -30,19 +36,19 @@ export class CallStack {
     instructionBytes: number,
   ): void {
     const isToKnown = toLo !== 0 || toHi !== 0;
-    if ((flags & FLAG_CALL) !== 0) {
+    if ((flags & PERF_IP_FLAG_CALL) !== 0) {
       if (!isToKnown) return;
       const next = (fromLo >>> 0) + instructionBytes;
       const nextHi = next > 0xffff_ffff ? (fromHi + 1) | 0 : fromHi;
       // A call to the next instruction is how code finds its own address.
       if ((next | 0) === toLo && nextHi === toHi) return;
-      const atEnd = (flags & FLAG_TRACE_END) !== 0 ? KIND_AT_END : 0;
-      this.push(next | 0, nextHi, atEnd | ((flags & FLAG_ASYNC) !== 0 ? KIND_INTERRUPTED : 0));
-    } else if ((flags & FLAG_TRACE_BEGIN) !== 0) {
+      const atEnd = (flags & PERF_IP_FLAG_TRACE_END) !== 0 ? KIND_AT_END : 0;
+      this.push(next | 0, nextHi, atEnd | ((flags & PERF_IP_FLAG_ASYNC) !== 0 ? KIND_INTERRUPTED : 0));
+    } else if ((flags & PERF_IP_FLAG_TRACE_BEGIN) !== 0) {
       // It may have gone on behind a call; a call with which the trace had ended will not return.
       this.pop(toLo, toHi);
       while (this.depth > 0 && (this.kinds[this.depth - 1]! & KIND_AT_END) !== 0) this.depth--;
-    } else if ((flags & FLAG_RETURN) !== 0 && isToKnown && (fromLo !== 0 || fromHi !== 0))
+    } else if ((flags & PERF_IP_FLAG_RETURN) !== 0 && isToKnown && (fromLo !== 0 || fromHi !== 0))
       this.pop(toLo, toHi);
   }
 

@@ -8,7 +8,7 @@ import type { FileRequest, SymbolDriver } from '../symbols/index.ts';
 import { jitDumpBytes } from '../test/jitdump-bytes.ts';
 import { ptRecording } from '../trace/index.ts';
 import { parseTraceProgram } from '../trace/pt/text/index.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const PID = 1234;
 const JIT = 0x7f00_0000_1000n;
@@ -77,11 +77,10 @@ async function run(
   };
   let text = '';
   const result = await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), { bytes: source, files, options: parseItrace('i1i') }),
     {
       symbols: { open: async () => null },
       fields: parseFields('ip'),
-      trace: { bytes: source, files, options: parseItrace('i1i') },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);

@@ -8,7 +8,7 @@ import { makeAttr } from '../records/index.ts';
 import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { PT_CONFIG_EVENT_TRACE, ptRecording } from '../trace/index.ts';
 import { parseTraceProgram } from '../trace/pt/text/index.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -57,11 +57,10 @@ async function ours(bytes: Uint8Array<ArrayBuffer>, letters = 'I', fields = FIEL
   };
   let text = '';
   await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), { bytes: source, files, options: parseItrace(letters) }),
     {
       symbols: files,
       fields: parseFields(fields),
-      trace: { bytes: source, files, options: parseItrace(letters) },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);

@@ -9,7 +9,7 @@ import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { joinChunks, loadPrograms } from '../test/real-programs.ts';
 import { ExecutionEncoder, ptRecording, RandomWalk } from '../trace/index.ts';
 import { DecodingLog } from './decoding-log.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -50,17 +50,16 @@ async function logOf(
   const source = memorySource(bytes);
   let log = '';
   const { samples } = await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), {
+      bytes: source,
+      files: disk,
+      options: parseItrace(letters),
+      writeLog: (text) => {
+        log += text;
+      },
+    }),
     {
       symbols: disk,
-      trace: {
-        bytes: source,
-        files: disk,
-        options: parseItrace(letters),
-        writeLog: (text) => {
-          log += text;
-        },
-      },
     },
     () => {},
   );

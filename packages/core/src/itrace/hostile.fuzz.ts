@@ -17,7 +17,7 @@ import { BodyWriter, encodeSample, makeAttr, SampleLayout } from '../records/ind
 import type { SymbolDriver } from '../symbols/index.ts';
 import { Random } from '../test/random.ts';
 import { CodeImage, ExecutionEncoder, ptRecording, RandomWalk } from '../trace/index.ts';
-import { parseItrace, scanWithTrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 1);
 const CODE = 0x40_1000n;
@@ -105,7 +105,7 @@ async function decode(bytes: Uint8Array<ArrayBuffer>, letters: string): Promise<
   const reader = await openPerfData(source).catch(() => null);
   if (reader === null) return 0;
   const sink = { record: () => void records++ };
-  await scanWithTrace(reader, sink, {}, { bytes: source, files, options: parseItrace(letters) });
+  await withTrace(reader, { bytes: source, files, options: parseItrace(letters) }).scan(sink);
   return records;
 }
 

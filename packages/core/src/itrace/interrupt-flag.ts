@@ -7,8 +7,8 @@
  * The trace tells of the change behind the branch that made it, but that branch's own sample is to say
  * so, and to come behind this one.
  */
+import { PERF_IP_FLAG_INTR_DISABLE, PERF_IP_FLAG_INTR_TOGGLE } from '../abi/index.ts';
 import { EVENT_IFLAGS, FLAG_BY_BRANCH, type FlowEvent } from '../trace/index.ts';
-import { FLAG_INTERRUPTS_CHANGE, FLAG_INTERRUPTS_OFF } from './branch-flags.ts';
 import type { TraceSampler } from './trace-sampler.ts';
 
 const RAW_BYTES = 12;
@@ -35,7 +35,7 @@ export function putInterruptChange(
   toLo: number,
   toHi: number,
 ): number {
-  const change = FLAG_INTERRUPTS_CHANGE | (isOn ? FLAG_INTERRUPTS_OFF : 0);
+  const change = PERF_IP_FLAG_INTR_TOGGLE | (isOn ? PERF_IP_FLAG_INTR_DISABLE : 0);
   const le = sampler.buffer.littleEndian;
   const isBranch = flags !== 0;
   scratch.setUint32(0, (isOn ? IS_ON : 0) | (isBranch ? BY_BRANCH : 0), le);

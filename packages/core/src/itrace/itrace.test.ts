@@ -17,7 +17,7 @@ import {
   ptRecording,
   RandomWalk,
 } from '../trace/index.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -68,10 +68,9 @@ async function ours(
   let text = '';
   const { fields, files = disk, ...rest } = options;
   const result = await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), { bytes: source, files, options: parseItrace(letters) }),
     {
       symbols: files,
-      trace: { bytes: source, files, options: parseItrace(letters) },
       ...(fields === undefined ? {} : { fields: parseFields(fields) }),
       ...rest,
     },
@@ -302,10 +301,10 @@ test('a profile of what was executed, with every export behind it', async (conte
   const bytes = await recordingOf({ tsc: true }, 7);
   if (bytes === null) return context.skip(NO_PROGRAMS);
   const source = memorySource(bytes);
-  const { profile, diagnostics } = await ingestPerfData(await openPerfData(source), {
-    symbols: disk,
-    trace: { bytes: source, files: disk, options: parseItrace('i100ig') },
-  });
+  const { profile, diagnostics } = await ingestPerfData(
+    withTrace(await openPerfData(source), { bytes: source, files: disk, options: parseItrace('i100ig') }),
+    { symbols: disk },
+  );
   const event = profile.events.find(({ name }) => name === 'instructions:u');
   assert.equal(event?.samples, 200);
   assert.equal(event.sumPeriod, 20_000n);
@@ -325,7 +324,7 @@ test('statistics count the samples of a trace that is asked for', async (context
   if (bytes === null) return context.skip(NO_PROGRAMS);
   const source = memorySource(bytes);
   const trace = { bytes: source, files: disk, options: parseItrace('i100i') };
-  const { events, samples } = await collectStats(await openPerfData(source), { trace });
+  const { events, samples } = await collectStats(withTrace(await openPerfData(source), trace));
   assert.equal(samples, 200);
   assert.deepEqual(
     events.filter(({ samples: count }) => count > 0).map(({ name, sumPeriod }) => [name, sumPeriod]),

@@ -26,7 +26,7 @@ import {
   readPtInfo,
   tscToPerfTime,
 } from '../trace/index.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -161,11 +161,10 @@ async function ours(bytes: Uint8Array<ArrayBuffer>, letters: string): Promise<st
   };
   let text = '';
   await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), { bytes: source, files, options: parseItrace(letters) }),
     {
       symbols: files,
       fields: parseFields('comm,tid,cpu,ip'),
-      trace: { bytes: source, files, options: parseItrace(letters) },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);
@@ -207,12 +206,11 @@ test('samples of several CPUs come in order of time', async () => {
     open: async ({ path }: { path: string }) => memorySource(new Uint8Array(readFileSync(path))),
   };
   await writeScript(
-    reader,
+    withTrace(reader, { bytes: source, files, options: parseItrace('i1i') }),
     {
       symbols: files,
       nanoseconds: true,
       fields: parseFields('time,cpu'),
-      trace: { bytes: source, files, options: parseItrace('i1i') },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../symbols/index.ts';
+import type { Diagnostic } from '../base/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import type { PebsEvents } from './pebs-events.ts';
 

@@ -31,7 +31,7 @@ import type { SymbolDriver } from '../symbols/index.ts';
 import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { ptRecording, tscToPerfTime } from '../trace/index.ts';
 import { parseTraceProgram } from '../trace/pt/text/index.ts';
-import { parseItrace, scanWithTrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -145,8 +145,11 @@ async function samplesOf(bytes: Uint8Array<ArrayBuffer>, letters: string | null)
       if (sample !== null) samples.push(sample);
     },
   };
-  const trace = letters === null ? null : { bytes: source, files: disk, options: parseItrace(letters) };
-  await scanWithTrace(reader, sink, {}, trace);
+  const trace =
+    letters === null
+      ? reader
+      : withTrace(reader, { bytes: source, files: disk, options: parseItrace(letters) });
+  await trace.scan(sink);
   return samples;
 }
 
@@ -240,12 +243,8 @@ test('a record of a counter that nobody told of goes to the first event, and tha
   const bytes = await recordingOf([counter(1), counter(8)], TWO_EVENTS, [[0n, 56n]]);
   const source = memorySource(bytes);
   const reader = await openPerfData(source);
-  const outcome = await scanWithTrace(
-    reader,
-    { record() {} },
-    {},
-    { bytes: source, files: disk, options: parseItrace('o') },
-  );
+  const trace = withTrace(reader, { bytes: source, files: disk, options: parseItrace('o') });
+  const outcome = await trace.scan({ record() {} });
   assert.deepEqual(
     (await samplesOf(bytes, 'o')).map(({ identifier }) => identifier),
     [56n, 55n],

@@ -3,10 +3,10 @@
  * vdso, and what was compiled at run time where a jitdump tells. Files are asked for when an
  * address in them is first decoded.
  */
-import { type ByteSource, FormatError } from '../base/index.ts';
+import { type ByteSource, type Diagnostic, FormatError } from '../base/index.ts';
 import { type JitDump, parseJitDump } from '../jit/index.ts';
 import type { Machine, Mapping } from '../machine/index.ts';
-import type { Diagnostic, FileRequest, OpenedFile, SymbolDriver } from '../symbols/index.ts';
+import type { FileRequest, OpenedFile, SymbolDriver } from '../symbols/index.ts';
 import { addJitCode, CodeImage, type CodeSource, kernelCoreParts } from '../trace/index.ts';
 
 interface ProcessImage {

@@ -6,6 +6,16 @@
  *   trace     [------------->|---------------------------->|-------
  *              run(10)        run(20), another thread       run(35)
  */
+import {
+  PERF_IP_FLAG_ASYNC,
+  PERF_IP_FLAG_BRANCH,
+  PERF_IP_FLAG_CALL,
+  PERF_IP_FLAG_IN_TX,
+  PERF_IP_FLAG_INTERRUPT,
+  PERF_IP_FLAG_INTR_DISABLE,
+  PERF_IP_FLAG_TRACE_BEGIN,
+  PERF_IP_FLAG_TRACE_END,
+} from '../abi/index.ts';
 import type { AuxStretch } from '../aux/index.ts';
 import {
   type CodeImage,
@@ -34,17 +44,7 @@ import {
   STEP_INSTRUCTION,
 } from '../trace/index.ts';
 import { HandOver } from '../trace/pt/graph/index.ts';
-import {
-  FLAG_ASYNC,
-  FLAG_BRANCH,
-  FLAG_CALL,
-  FLAG_IN_TRANSACTION,
-  FLAG_INTERRUPT,
-  FLAG_INTERRUPTS_OFF,
-  FLAG_TRACE_BEGIN,
-  FLAG_TRACE_END,
-  flagsOf,
-} from './branch-flags.ts';
+import { flagsOf } from './branch-flags.ts';
 import { headerIp } from './header-ip.ts';
 import { isInterruptChange, putInterruptChange } from './interrupt-flag.ts';
 import { copyBytes, OpenBranch } from './open-branch.ts';
@@ -300,7 +300,7 @@ export class PtQueue {
     const isBranch = kind >= KIND_CALL;
     const flags =
       (isBranch ? flagsOf(kind, instruction.detail) : 0) |
-      (instruction.isSpeculative ? FLAG_IN_TRANSACTION : 0);
+      (instruction.isSpeculative ? PERF_IP_FLAG_IN_TX : 0);
     const { cycles } = sampler;
     const isKnown = cycles !== null && kind > KIND_CALL && kind !== KIND_JUMP && cycles.take();
     open.cycles = cycles?.total ?? 0;
@@ -312,7 +312,7 @@ export class PtQueue {
     if (isSampled) {
       this.copyInstruction(instruction);
       const endsTrace = isBranch && this.isDisableNext();
-      sampler.putInstruction(ipLo, ipHi, endsTrace ? flags | FLAG_TRACE_END : flags);
+      sampler.putInstruction(ipLo, ipHi, endsTrace ? flags | PERF_IP_FLAG_TRACE_END : flags);
     }
     if (!isBranch) return;
     open.isOpen = true;
@@ -391,7 +391,7 @@ export class PtQueue {
       }
     } else if (!event.isStatus && !isChangeTold && !event.isIpSuppressed)
       putInterruptChange(sampler, isOn, 0, ipLo, ipHi, 0, 0);
-    sampler.interruptFlag = isOn ? 0 : FLAG_INTERRUPTS_OFF;
+    sampler.interruptFlag = isOn ? 0 : PERF_IP_FLAG_INTR_DISABLE;
   }
 
   /** User code goes on after a while that was not traced. */
@@ -409,12 +409,12 @@ export class PtQueue {
         sampler.sample.instructionBytes = 0;
         if (event.isIpSuppressed) return;
         this.takeCycles();
-        this.eventBranch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
+        this.eventBranch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
       case EVENT_DISABLED:
         if (event.isStatus) return;
-        if (event.isIpSuppressed) this.closeBranch(0, 0, FLAG_TRACE_END);
-        else this.closeBranch(event.ipLo, event.ipHi, FLAG_TRACE_END);
+        if (event.isIpSuppressed) this.closeBranch(0, 0, PERF_IP_FLAG_TRACE_END);
+        else this.closeBranch(event.ipLo, event.ipHi, PERF_IP_FLAG_TRACE_END);
         sampler.cut();
         return;
       case EVENT_ASYNC_BRANCH:
@@ -422,7 +422,7 @@ export class PtQueue {
         this.takeCycles();
         sampler.sample.instructionBytes = 0;
         this.eventBranch(
-          FLAG_BRANCH | FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT,
+          PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_INTERRUPT,
           event.ipLo,
           event.ipHi,
           event.toLo,
@@ -434,7 +434,11 @@ export class PtQueue {
         this.takeCycles();
         sampler.sample.instructionBytes = 0;
         const isKnown = !event.isIpSuppressed;
-        const flags = FLAG_BRANCH | FLAG_ASYNC | FLAG_TRACE_END | (isKnown ? FLAG_CALL | FLAG_INTERRUPT : 0);
+        const flags =
+          PERF_IP_FLAG_BRANCH |
+          PERF_IP_FLAG_ASYNC |
+          PERF_IP_FLAG_TRACE_END |
+          (isKnown ? PERF_IP_FLAG_CALL | PERF_IP_FLAG_INTERRUPT : 0);
         sampler.branch(flags, event.ipLo, event.ipHi, isKnown ? event.toLo : 0, isKnown ? event.toHi : 0);
         sampler.cut();
         return;

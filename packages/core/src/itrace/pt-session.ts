@@ -10,7 +10,7 @@ import {
 } from '../abi/index.ts';
 import { type AuxIndex, type AuxQueue, type AuxStretch, auxQueues, readStretches } from '../aux/index.ts';
 import { Machine, SIDEBAND_TYPES } from '../machine/index.ts';
-import type { PerfDataReader, RecordedEvent, RecordSink, ScanOptions } from '../perfdata/index.ts';
+import type { PerfDataReader, RecordedEvent, RecordSink, SourceScanOptions } from '../perfdata/index.ts';
 import {
   type AuxOutputHwIdRecord,
   decodeRecord,
@@ -43,8 +43,9 @@ import { RecordBuffer } from './record-buffer.ts';
 import { RecordedSamples } from './recorded-samples.ts';
 import { addSyntheticEvents } from './synthetic-events.ts';
 import { errorText } from './trace-errors.ts';
+import { type TraceOutcome, traceOutcome } from './trace-outcome.ts';
 import { type SamplingPlan, TraceSampler } from './trace-sampler.ts';
-import type { FoundTrace, TraceOutcome, TraceRequest } from './trace-scan.ts';
+import type { FoundTrace, TraceRequest } from './trace-scan.ts';
 import { type TracedThread, TracedThreads } from './traced-threads.ts';
 
 /** Bytes that are decoded in one go. */
@@ -72,7 +73,7 @@ export class PtSession {
   private readonly info: PtInfo;
   private readonly index: AuxIndex;
   private readonly attrs: readonly PerfEventAttr[];
-  private readonly scan: ScanOptions;
+  private readonly scan: SourceScanOptions;
   private readonly machine = new Machine();
   private readonly code: ProcessCode;
   private readonly threads: TracedThreads;
@@ -93,7 +94,7 @@ export class PtSession {
     sink: RecordSink,
     request: TraceRequest,
     found: FoundTrace,
-    scan: ScanOptions,
+    scan: SourceScanOptions,
   ) {
     const { info, index, attrs } = found;
     this.reader = reader;
@@ -277,8 +278,7 @@ export class PtSession {
       hasLog: this.log !== null,
       hasCyc: this.queues.some(({ queue }) => queue.sampler.cycles?.hasCyc === true),
     });
-    const diagnostics = [...notDone, ...this.code.diagnostics];
-    return { diagnostics, errors, decodedBytes: this.decodedBytes };
+    return traceOutcome(errors, [...notDone, ...this.code.diagnostics], this.decodedBytes);
   }
 
   private async runAll(queues: RunningQueue[], untilNs: number): Promise<void> {
@@ -436,8 +436,8 @@ export class PtSession {
   }
 
   private countsCycles(): boolean {
-    const { options, countsCycles = false } = this.request;
-    return countsCycles || options.cycles || options.approximateIpc;
+    const { options } = this.request;
+    return this.scan.countsCycles === true || options.cycles || options.approximateIpc;
   }
 
   /**

@@ -4,6 +4,7 @@
  *
  *   node 7    push mov call f | test jmp g | cmp je        the direct ones are known; where `je` went, the next node says
  */
+import { PERF_IP_FLAG_IN_TX, PERF_IP_FLAG_TRACE_END } from '../abi/index.ts';
 import { Int32Column } from '../profile/index.ts';
 import {
   type CodeImage,
@@ -31,7 +32,7 @@ import {
   type HandOver,
   headerOf,
 } from '../trace/pt/graph/index.ts';
-import { FLAG_IN_TRANSACTION, FLAG_TRACE_END, flagsOf } from './branch-flags.ts';
+import { flagsOf } from './branch-flags.ts';
 import type { TraceSampler } from './trace-sampler.ts';
 
 const MOVES_TIME: ReadonlySet<number> = new Set([PACKET_TSC, PACKET_TMA, PACKET_MTC, PACKET_CYC]);
@@ -143,7 +144,7 @@ export class QueueGraph {
     const { engine, graph } = this;
     this.state = state;
     this.untilNs = untilNs;
-    this.transactionFlag = state.isSpeculative ? FLAG_IN_TRANSACTION : 0;
+    this.transactionFlag = state.isSpeculative ? PERF_IP_FLAG_IN_TX : 0;
     handOver.take(engine, state);
     engine.run(bytes, end, headerOf(state));
     const lo = graph.loOf(engine.node);
@@ -187,7 +188,7 @@ export class QueueGraph {
   private event(event: FlowEvent): void {
     const { isIpSuppressed, ipLo, ipHi } = event;
     if (event.kind === EVENT_DISABLED)
-      this.leave(this.last, isIpSuppressed ? 0 : ipLo, isIpSuppressed ? 0 : ipHi, FLAG_TRACE_END);
+      this.leave(this.last, isIpSuppressed ? 0 : ipLo, isIpSuppressed ? 0 : ipHi, PERF_IP_FLAG_TRACE_END);
     else if (event.kind !== EVENT_ENABLED && this.open !== 0) this.leave(this.open, ipLo, ipHi);
     this.open = 0;
     this.moveTime();

@@ -8,7 +8,7 @@ import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { joinChunks, loadPrograms } from '../test/real-programs.ts';
 import { type EncodingOptions, ExecutionEncoder, ptRecording, RandomWalk } from '../trace/index.ts';
 import { parseTraceProgram } from '../trace/pt/text/index.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -20,11 +20,10 @@ async function ours(bytes: Uint8Array<ArrayBuffer>, letters: string): Promise<st
   const nothing = { open: async () => null };
   let text = '';
   const { diagnostics } = await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), { bytes: source, files: nothing, options: parseItrace(letters) }),
     {
       symbols: nothing,
       fields: parseFields(FIELDS),
-      trace: { bytes: source, files: nothing, options: parseItrace(letters) },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);

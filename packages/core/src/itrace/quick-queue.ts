@@ -4,6 +4,16 @@
  *
  *   packets   PSB+ ip | TNT TNT TIP x | FUP y TIP z | TIP.PGD     samples   ip      x   y->z z
  */
+import {
+  PERF_IP_FLAG_ASYNC,
+  PERF_IP_FLAG_BRANCH,
+  PERF_IP_FLAG_CALL,
+  PERF_IP_FLAG_IN_TX,
+  PERF_IP_FLAG_INTERRUPT,
+  PERF_IP_FLAG_TRACE_BEGIN,
+  PERF_IP_FLAG_TRACE_END,
+  PERF_IP_FLAG_TX_ABORT,
+} from '../abi/index.ts';
 import type { AuxStretch } from '../aux/index.ts';
 import {
   type CodeImage,
@@ -43,16 +53,6 @@ import {
   PT_MODE_TSX_INTX,
   TraceClock,
 } from '../trace/index.ts';
-import {
-  FLAG_ABORT,
-  FLAG_ASYNC,
-  FLAG_BRANCH,
-  FLAG_CALL,
-  FLAG_IN_TRANSACTION,
-  FLAG_INTERRUPT,
-  FLAG_TRACE_BEGIN,
-  FLAG_TRACE_END,
-} from './branch-flags.ts';
 import { MOST_RECORDS, type PtQueueOptions, RUN_FULL, RUN_NEEDS_BYTES, RUN_UNTIL } from './pt-queue.ts';
 import { ERROR_BAD_PACKET, ERROR_OVERFLOW } from './trace-errors.ts';
 import { putPsb, putTraceEvent } from './trace-events.ts';
@@ -260,13 +260,13 @@ export class QuickQueue {
     const { ipLo, ipHi } = this;
     if (isAsync) {
       const isAbort = this.transaction >= 0 && (this.transaction & PT_MODE_TSX_ABRT) !== 0;
-      const end = isEnd ? FLAG_TRACE_END : 0;
+      const end = isEnd ? PERF_IP_FLAG_TRACE_END : 0;
       const kind = isAbort
-        ? FLAG_ABORT
+        ? PERF_IP_FLAG_TX_ABORT
         : isKnown
-          ? FLAG_CALL | FLAG_ASYNC | FLAG_INTERRUPT
-          : FLAG_ASYNC | FLAG_TRACE_END;
-      const flags = FLAG_BRANCH | kind | end;
+          ? PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_INTERRUPT
+          : PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_TRACE_END;
+      const flags = PERF_IP_FLAG_BRANCH | kind | end;
       sampler.putInstruction(fromLo, fromHi, flags);
       this.putTransaction(fromLo, fromHi);
       sampler.branch(flags, fromLo, fromHi, isKnown ? ipLo : 0, isKnown ? ipHi : 0);
@@ -274,9 +274,15 @@ export class QuickQueue {
     if (!isKnown) return;
     if (packet.kind === PACKET_TIP_PGE) {
       this.isOverflow = false;
-      sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, ipLo, ipHi);
+      sampler.branch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, ipLo, ipHi);
     } else if (isEnd && !isAsync) {
-      sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN | FLAG_TRACE_END, 0, 0, ipLo, ipHi);
+      sampler.branch(
+        PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN | PERF_IP_FLAG_TRACE_END,
+        0,
+        0,
+        ipLo,
+        ipHi,
+      );
       return;
     }
     sampler.putInstruction(ipLo, ipHi);
@@ -295,7 +301,7 @@ export class QuickQueue {
     if (!hasEvents && this.isOverflow && !this.isEnabled) {
       this.isOverflow = false;
       this.isEnabled = true;
-      sampler.branch(FLAG_BRANCH | FLAG_TRACE_BEGIN, 0, 0, ipLo, ipHi);
+      sampler.branch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, ipLo, ipHi);
       sampler.putInstruction(ipLo, ipHi);
       return;
     }
@@ -318,8 +324,8 @@ export class QuickQueue {
     this.transaction = -1;
     if (transaction < 0) return;
     const flags =
-      ((transaction & PT_MODE_TSX_INTX) !== 0 ? FLAG_IN_TRANSACTION : 0) |
-      ((transaction & PT_MODE_TSX_ABRT) !== 0 ? FLAG_ABORT : 0);
+      ((transaction & PT_MODE_TSX_INTX) !== 0 ? PERF_IP_FLAG_IN_TX : 0) |
+      ((transaction & PT_MODE_TSX_ABRT) !== 0 ? PERF_IP_FLAG_TX_ABORT : 0);
     sampler.putEvent(sampler.events.transactions, ipLo, ipHi, null, flags);
   }
 

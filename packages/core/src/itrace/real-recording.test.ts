@@ -16,7 +16,7 @@ import {
   PACKET_TNT64,
   PacketCursor,
 } from '../trace/index.ts';
-import { parseItrace, SCRIPT_ITRACE, scanWithTrace } from './index.ts';
+import { parseItrace, SCRIPT_ITRACE, withTrace } from './index.ts';
 
 const file = corpusFiles('perfdata/quipper').find(({ name }) => name === 'perf.data.intel_pt-4.14');
 const skip = file === undefined ? 'the corpus is not beside the repository' : false;
@@ -54,12 +54,12 @@ test('a real recording without its programs: each error is counted, none is take
     },
   };
   const nothing = { open: async () => null };
-  const outcome = await scanWithTrace(
-    reader,
-    sink,
-    {},
-    { bytes: source, files: nothing, options: parseItrace(SCRIPT_ITRACE) },
-  );
+  const trace = withTrace(reader, {
+    bytes: source,
+    files: nothing,
+    options: parseItrace(SCRIPT_ITRACE),
+  });
+  const outcome = await trace.scan(sink);
   assert.ok(errors > 0);
   // In nanoseconds of the recording, whose clock's zero lies before that of the TSC.
   assert.ok(lastTime > 641_256_000_000n && lastTime < 641_259_000_000n, String(lastTime));
@@ -68,15 +68,16 @@ test('a real recording without its programs: each error is counted, none is take
   assert.ok(first.count >= errors);
   assert.deepEqual(others, []);
   const codes = new Set(outcome!.diagnostics.map(({ code }) => code));
-  assert.deepEqual([...codes].sort(), ['code-not-found', 'kernel-code-not-found']);
+  assert.deepEqual([...codes].sort(), ['code-not-found', 'kernel-code-not-found', 'trace-errors']);
 });
 
 test('what a trace lacks is in the ledger of report and script', { skip }, async () => {
   const source = memorySource(file!.bytes);
   const files = { open: async () => null };
-  const trace = { bytes: source, files, options: parseItrace('b') };
-  const { profile } = await ingestPerfData(await openPerfData(source), { trace });
-  const { loss } = await writeScript(await openPerfData(source), { symbols: files, trace }, () => {});
+  const trace = async () =>
+    withTrace(await openPerfData(source), { bytes: source, files, options: parseItrace('b') });
+  const { profile } = await ingestPerfData(await trace());
+  const { loss } = await writeScript(await trace(), { symbols: files }, () => {});
   for (const entries of [profile.loss, loss]) {
     const errors = entries.filter(({ kind }) => kind === 'trace-error');
     assert.equal(errors.length, 1);

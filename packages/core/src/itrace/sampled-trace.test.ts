@@ -23,7 +23,7 @@ import type { SymbolDriver } from '../symbols/index.ts';
 import { noPerf, perf, TemporaryFolder } from '../test/perf.ts';
 import { joinChunks, loadPrograms } from '../test/real-programs.ts';
 import { ExecutionEncoder, findPsb, ptRecording, RandomWalk } from '../trace/index.ts';
-import { parseItrace } from './index.ts';
+import { parseItrace, withTrace } from './index.ts';
 
 const folder = new TemporaryFolder();
 after(() => folder.remove());
@@ -129,11 +129,10 @@ async function ours(bytes: Uint8Array<ArrayBuffer>, letters: string): Promise<st
   const source = memorySource(bytes);
   let text = '';
   await writeScript(
-    await openPerfData(source),
+    withTrace(await openPerfData(source), { bytes: source, files: disk, options: parseItrace(letters) }),
     {
       symbols: disk,
       fields: parseFields('comm,tid,time,event,ip'),
-      trace: { bytes: source, files: disk, options: parseItrace(letters) },
     },
     (utf8) => {
       text += new TextDecoder().decode(utf8);

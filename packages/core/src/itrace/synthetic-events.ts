@@ -12,6 +12,7 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_TYPE_HARDWARE,
+  PERF_TYPE_SYNTH,
 } from '../abi/index.ts';
 import { eventNameFromAttr } from '../events/index.ts';
 import type { PerfDataReader, RecordedEvent } from '../perfdata/index.ts';
@@ -19,8 +20,6 @@ import { makeAttr, NO_CHAIN_LIMIT } from '../records/index.ts';
 import { PT_CONFIG_EVENT_TRACE } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 
-/** PERF_TYPE_SYNTH of perf (tools/perf/util/event.h), beyond the kernel's types. */
-export const TYPE_SYNTHETIC = 0x8000_0000;
 export const SYNTHETIC_PTWRITE = 0n;
 export const SYNTHETIC_MWAIT = 1n;
 export const SYNTHETIC_PWRE = 2n;
@@ -107,7 +106,7 @@ export function addSyntheticEvents(
     (options.lastBranches > 0 ? PERF_SAMPLE_BRANCH_STACK : 0);
   const power = (config: bigint, name: string): RecordedEvent | null =>
     options.power
-      ? add(TYPE_SYNTHETIC, config, (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks, name)
+      ? add(PERF_TYPE_SYNTH, config, (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks, name)
       : null;
   return {
     branches: options.branches ? add(PERF_TYPE_HARDWARE, BRANCHES, counted | PERF_SAMPLE_ADDR, null) : null,
@@ -120,7 +119,7 @@ export function addSyntheticEvents(
       : null,
     ptwrite: options.ptwrites
       ? add(
-          TYPE_SYNTHETIC,
+          PERF_TYPE_SYNTH,
           SYNTHETIC_PTWRITE,
           (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks,
           'ptwrite',
@@ -134,12 +133,12 @@ export function addSyntheticEvents(
     pwrx: power(SYNTHETIC_PWRX, 'pwrx'),
     evt:
       options.eventTrace && (traceEvent.attr.config & PT_CONFIG_EVENT_TRACE) !== 0n
-        ? add(TYPE_SYNTHETIC, SYNTHETIC_EVT, (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks, 'evt')
+        ? add(PERF_TYPE_SYNTH, SYNTHETIC_EVT, (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks, 'evt')
         : null,
     iflag:
       options.eventTrace && facts.hasInterruptFlag
         ? add(
-            TYPE_SYNTHETIC,
+            PERF_TYPE_SYNTH,
             SYNTHETIC_IFLAG,
             (base & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW | stacks,
             'iflag',

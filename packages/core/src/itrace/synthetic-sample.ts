@@ -17,32 +17,13 @@ import {
 } from '../abi/index.ts';
 import { TWO_32 } from '../base/index.ts';
 import type { RecordedEvent } from '../perfdata/index.ts';
+import { EXTRA_BYTES, writeSampleExtra } from '../records/index.ts';
 import { walkChain } from './call-chain.ts';
 import type { CallStack } from './call-stack.ts';
 import type { LastBranches } from './last-branches.ts';
 import type { RecordBuffer } from './record-buffer.ts';
 
 const LONGEST_INSTRUCTION = 16;
-
-/**
- * Behind the sample's own fields, for who made it and who prints it; readers of
- * samples leave out what follows.
- */
-export const EXTRA_BYTES = 48;
-
-/**
- * What a branch trace knows of a sample and the record has no field for:
- *
- *   0 flags u32 | 4 instruction's length u8 | 5 its bytes 15 | 20 depth of calls u32 | 24 instructions f64 | 32 cycles f64
- */
-export interface SampleExtra {
-  flags: number;
-  instruction: Uint8Array;
-  depth: number;
-  /** Since the last sample that told of cycles; 0 where this one does not. */
-  instructions: number;
-  cycles: number;
-}
 
 /** One sample to be written. One object, used again for each. */
 export class SyntheticSample {
@@ -121,31 +102,9 @@ export function writeExtra(
   sample: Readonly<SyntheticSample>,
   calls: CallStack | null,
 ): void {
-  const { view } = buffer.reserve(EXTRA_BYTES);
-  const at = buffer.position;
-  const le = buffer.littleEndian;
-  view.setUint32(at, sample.flags, le);
-  view.setUint8(at + 4, sample.instructionBytes);
-  for (let byte = 0; byte < 15; byte++)
-    view.setUint8(at + 5 + byte, byte < sample.instructionBytes ? sample.instruction[byte]! : 0);
-  view.setUint32(at + 20, calls?.depth ?? 0, le);
-  view.setFloat64(at + 24, sample.instructions, le);
-  view.setFloat64(at + 32, sample.cycles, le);
-  view.setFloat64(at + 40, 0, le);
+  const { view, position, littleEndian } = buffer.reserve(EXTRA_BYTES);
+  writeSampleExtra(view, position, sample, calls?.depth ?? 0, littleEndian);
   buffer.position += EXTRA_BYTES;
-}
-
-/** What stands behind a sample's fields at `at`, null where it is not one of ours. */
-export function readExtra(view: DataView, at: number, end: number, le: boolean): SampleExtra | null {
-  if (end - at !== EXTRA_BYTES) return null;
-  const length = Math.min(15, view.getUint8(at + 4));
-  return {
-    flags: view.getUint32(at, le),
-    instruction: new Uint8Array(view.buffer, view.byteOffset + at + 5, length),
-    depth: view.getUint32(at + 20, le),
-    instructions: view.getFloat64(at + 24, le),
-    cycles: view.getFloat64(at + 32, le),
-  };
 }
 
 /** Halves of a whole number below 2^64. */

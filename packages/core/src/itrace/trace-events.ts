@@ -2,6 +2,7 @@
  * What a trace tells besides branches, as samples. Their raw data is perf's (tools/perf/util/event.h,
  * `perf_synth_intel_*`, without the padding that stands for the size of raw data).
  */
+import { PERF_IP_FLAG_IN_TX, PERF_IP_FLAG_TX_ABORT } from '../abi/index.ts';
 import {
   EVENT_CBR,
   EVENT_EXSTOP,
@@ -15,7 +16,6 @@ import {
   TSX_ABORTED,
   TSX_IN_TRANSACTION,
 } from '../trace/index.ts';
-import { FLAG_ABORT, FLAG_IN_TRANSACTION } from './branch-flags.ts';
 import { controlFlowData } from './control-flow-events.ts';
 import type { TraceSampler } from './trace-sampler.ts';
 
@@ -51,8 +51,8 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
     case EVENT_TSX: {
       if (event.isStatus) return;
       const flags =
-        ((detail & TSX_IN_TRANSACTION) !== 0 ? FLAG_IN_TRANSACTION : 0) |
-        ((detail & TSX_ABORTED) !== 0 ? FLAG_ABORT : 0);
+        ((detail & TSX_IN_TRANSACTION) !== 0 ? PERF_IP_FLAG_IN_TX : 0) |
+        ((detail & TSX_ABORTED) !== 0 ? PERF_IP_FLAG_TX_ABORT : 0);
       sampler.putEvent(events.transactions, ...ip, null, flags);
       return;
     }

@@ -2,6 +2,16 @@
  * From what was executed to samples: instructions come in here one after the other, branches with where they
  * went, and what else the trace tells; out go records in a buffer.
  */
+import {
+  PERF_IP_FLAG_ASYNC,
+  PERF_IP_FLAG_CALL,
+  PERF_IP_FLAG_IN_TX,
+  PERF_IP_FLAG_INTR_TOGGLE,
+  PERF_IP_FLAG_RETURN,
+  PERF_IP_FLAG_TRACE_BEGIN,
+  PERF_IP_FLAG_TRACE_END,
+  PERF_IP_FLAG_TX_ABORT,
+} from '../abi/index.ts';
 import { TWO_32 } from '../base/index.ts';
 import type { RecordedEvent } from '../perfdata/index.ts';
 import {
@@ -12,16 +22,6 @@ import {
   type TraceClock,
   tscToPerfNs,
 } from '../trace/index.ts';
-import {
-  FLAG_ABORT,
-  FLAG_ASYNC,
-  FLAG_CALL,
-  FLAG_IN_TRANSACTION,
-  FLAG_INTERRUPTS_CHANGE,
-  FLAG_RETURN,
-  FLAG_TRACE_BEGIN,
-  FLAG_TRACE_END,
-} from './branch-flags.ts';
 import { CycleCount, SinceSample } from './cycle-count.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import type { PebsCounters, PebsEvents } from './pebs-events.ts';
@@ -102,7 +102,7 @@ export class TraceSampler {
   private lastHi = 0;
   /** Null where nobody wants them. */
   readonly cycles: CycleCount | null;
-  /** FLAG_INTERRUPTS_OFF while they are. */
+  /** PERF_IP_FLAG_INTR_DISABLE while they are. */
   interruptFlag = 0;
   /** The instruction, or branch, that comes is one at which the cycles are known. */
   areCyclesKnown = false;
@@ -119,8 +119,8 @@ export class TraceSampler {
     this.cycles = plan.countsCycles ? new CycleCount(plan.nominalRatio) : null;
     this.instructionPeriod = plan.periodTicks > 0 ? 0 : Math.max(1, options.period);
     this.branchFilter =
-      (options.calls ? FLAG_CALL | FLAG_ASYNC | FLAG_TRACE_END : 0) |
-      (options.returns ? FLAG_RETURN | FLAG_TRACE_BEGIN : 0);
+      (options.calls ? PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_TRACE_END : 0) |
+      (options.returns ? PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_BEGIN : 0);
   }
 
   /** A timing packet: what follows is executed then. */
@@ -374,8 +374,8 @@ export class TraceSampler {
       fromHi,
       toLo,
       toHi,
-      (flags & FLAG_ABORT) !== 0,
-      (flags & FLAG_IN_TRANSACTION) !== 0,
+      (flags & PERF_IP_FLAG_TX_ABORT) !== 0,
+      (flags & PERF_IP_FLAG_IN_TX) !== 0,
     );
     thread.calls.branch(flags, fromLo, fromHi, toLo, toHi, sample.instructionBytes);
     const { branches } = plan.events;
@@ -386,7 +386,7 @@ export class TraceSampler {
     sample.addrLo = toLo;
     sample.addrHi = toHi;
     // A change says itself what was before.
-    sample.flags = (flags & FLAG_INTERRUPTS_CHANGE) !== 0 ? flags : flags | this.interruptFlag;
+    sample.flags = (flags & PERF_IP_FLAG_INTR_TOGGLE) !== 0 ? flags : flags | this.interruptFlag;
     sample.period = 1;
     this.setCycles(this.sinceBranch);
     this.put(branches);

@@ -6,16 +6,24 @@
  *                                                         2. what it says of processes             ├──> sink
  *   file ──── AUX data ──────────────────────────────────────────┘                3. itself ───────┘
  */
+
 import { PERF_RECORD_EXIT, PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from '../abi/index.ts';
 import { AuxIndex } from '../aux/index.ts';
 import { type ByteSource, FormatError, TWO_32 } from '../base/index.ts';
-import { openPerfData, type PerfDataReader, type RecordSink, type ScanOptions } from '../perfdata/index.ts';
+import {
+  openPerfData,
+  type PerfDataReader,
+  type RecordSink,
+  type RecordSource,
+  type SourceScanOptions,
+} from '../perfdata/index.ts';
 import type { PerfEventAttr } from '../records/index.ts';
-import type { Diagnostic, SymbolDriver } from '../symbols/index.ts';
+import type { SymbolDriver } from '../symbols/index.ts';
 import { AUXTRACE_INTEL_PT, type PtInfo, readPtInfo } from '../trace/index.ts';
 import type { ItraceOptions } from './itrace-options.ts';
 import { PtSession } from './pt-session.ts';
 import { SampledTrace } from './sampled-trace.ts';
+import type { TraceOutcome } from './trace-outcome.ts';
 
 /** Where a recording was made; null where it does not say. */
 export interface RecordedMachine {
@@ -31,44 +39,34 @@ export interface TraceRequest {
   options: ItraceOptions;
   /** Takes the log, where `options.log` asks for one. */
   writeLog?: (text: string) => void;
-  /** Samples shall tell how many cycles their instructions took, where the trace does. */
-  countsCycles?: boolean;
   /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */
   acceptUnverified?: (meta: RecordedMachine) => boolean;
-}
-
-export interface TraceErrorCount {
-  /** As perf numbers them. */
-  code: number;
-  text: string;
-  count: number;
-}
-
-export interface TraceOutcome {
-  /** What was wrong: code that is missing, trace that cannot be read. */
-  diagnostics: Diagnostic[];
-  errors: TraceErrorCount[];
-  decodedBytes: number;
 }
 
 /** Dynamic PMUs have numbers from here on. */
 const FIRST_PMU_TYPE = 6;
 
 /**
- * `reader.scan`, with the samples of the trace among the records; null where the recording
- * holds none that is decoded here.
+ * The records of a recording with the samples of its hardware trace among them,
+ * where it holds one of Intel PT.
  */
-export async function scanWithTrace(
+export function withTrace(reader: PerfDataReader, request: TraceRequest): TraceSource {
+  return { reader, scan: (sink, scan = {}) => scanWithTrace(reader, request, sink, scan) };
+}
+
+/** A `RecordSource`; null is its answer where the recording holds no trace that is decoded here. */
+export interface TraceSource extends RecordSource {
+  scan(sink: RecordSink, options?: SourceScanOptions): Promise<TraceOutcome | null>;
+}
+
+async function scanWithTrace(
   reader: PerfDataReader,
+  request: TraceRequest,
   sink: RecordSink,
-  scan: ScanOptions,
-  request: TraceRequest | null,
+  scan: SourceScanOptions,
 ): Promise<TraceOutcome | null> {
-  const found = request === null ? null : await findTrace(reader, request.bytes);
-  if (request === null || found === null) {
-    await reader.scan(sink, scan);
-    return null;
-  }
+  const found = await findTrace(reader, request.bytes);
+  if (found === null) return reader.scan(sink, scan);
   const session = new PtSession(reader, sink, request, found, scan);
   const waiting = new WaitingRecords(reader, session, sink);
   const drain = async (): Promise<void> => {

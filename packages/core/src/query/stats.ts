@@ -1,11 +1,9 @@
 import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME, recordTypeName } from '../abi/index.ts';
 import { type Damage, TWO_32, toDecimal } from '../base/index.ts';
-import { addTraceLosses } from '../ingest/index.ts';
-import { scanWithTrace, type TraceRequest } from '../itrace/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import {
   LossCollector,
-  type PerfDataReader,
+  type RecordSource,
   relativeNs,
   SampleStream,
   type ScanOptions,
@@ -45,13 +43,9 @@ export interface StatsEvent {
 /** Distinct thread ids that are kept; a file that names more is counted up to here. */
 const MAX_TIDS = 8_000_000;
 
-export interface StatsOptions extends ScanOptions {
-  /** Count the samples of the hardware trace, too, if the recording holds one. */
-  trace?: TraceRequest;
-}
-
 /** Read a recording once, counting. Memory does not depend on its length. */
-export async function collectStats(reader: PerfDataReader, options: StatsOptions = {}): Promise<StatsAnswer> {
+export async function collectStats(source: RecordSource, options: ScanOptions = {}): Promise<StatsAnswer> {
+  const { reader } = source;
   const losses = new LossCollector(reader);
   const sums: { samples: number; period: bigint; lo: number; hi: number }[] = [];
   const tids = new Set<number>();
@@ -83,20 +77,17 @@ export async function collectStats(reader: PerfDataReader, options: StatsOptions
     },
     (view, event, fields, le) => losses.parts(view, event, fields, le),
   );
-  const { trace = null, ...scan } = options;
-  const outcome = await scanWithTrace(
-    reader,
+  const added = await source.scan(
     {
       record(view, start, end, type, fileOffset) {
         if (type === PERF_RECORD_SAMPLE) samples.sample(view, start, end, type, fileOffset);
         else losses.record(view, start, end, type);
       },
     },
-    scan,
-    trace,
+    options,
   );
   losses.finish();
-  addTraceLosses(losses.ledger, outcome);
+  for (const loss of added?.losses ?? []) losses.ledger.add(loss);
 
   const events = reader.events.events.map((event) => {
     const sum = sums[event.index];

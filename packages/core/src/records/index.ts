@@ -19,5 +19,7 @@ export type { PerfRecord, RawRecord, SampleRecord } from './record.ts';
 export type { RecordBase, SampleId } from './record-base.ts';
 export type { BranchEntry, RegisterDump, Sample } from './sample.ts';
 export { decodeSample } from './sample.ts';
+export type { SampleExtra, SampleExtraFacts } from './sample-extra.ts';
+export { EXTRA_BYTES, readSampleExtra, writeSampleExtra } from './sample-extra.ts';
 export { SampleFields } from './sample-fields.ts';
 export { SampleLayout } from './sample-layout.ts';

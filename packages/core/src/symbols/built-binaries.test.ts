@@ -1,11 +1,13 @@
 /** Binaries as a tool chain makes and distributions split them, against the names that went in. */
+
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import type { Diagnostic } from '../base/index.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
 import { TemporaryFolder } from '../test/perf.ts';
-import { type CodeSymbols, type Diagnostic, loadCodeSymbols } from './index.ts';
+import { type CodeSymbols, loadCodeSymbols } from './index.ts';
 
 const missing = ['g++', 'objcopy', 'nm', 'strip', 'xz'].find(
   (tool) => spawnSync(tool, ['--version']).status !== 0,

@@ -1,4 +1,4 @@
-import type { ByteSource } from '../base/index.ts';
+import type { ByteSource, Diagnostic } from '../base/index.ts';
 
 /** What a file is wanted for. */
 export type FileNeed =
@@ -26,17 +26,6 @@ export interface FileRequest {
    * For `debug`: file name and checksum that the binary gives for its debug file, where it has no build id.
    */
   debugLink?: { name: string; crc: number } | null;
-}
-
-/** Something a person should know about the names in a report. JSON as it stands. */
-export interface Diagnostic {
-  /** Stable, for programs: `build-id-mismatch`, `not-found`, ... */
-  code: string;
-  path: string;
-  /** What happened. */
-  detail: string;
-  /** What to do about it; empty where there is nothing. */
-  remedy: string;
 }
 
 /** A file's bytes. Whoever asked for it closes it. */

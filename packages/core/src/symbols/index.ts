@@ -1,6 +1,6 @@
 export { CodeSymbols, type NameSource } from './code-symbols.ts';
 export { type DemangleOptions, demangle } from './demangle/demangle.ts';
-export type { Diagnostic, FileNeed, FileRequest, OpenedFile, SymbolDriver } from './driver.ts';
+export type { FileNeed, FileRequest, OpenedFile, SymbolDriver } from './driver.ts';
 export { type ElfSymbolParts, type ElfTable, elfCodeSymbols } from './elf-symbols.ts';
 export { type Kallsyms, kallsymsAddress, kallsymsName, parseKallsyms } from './kallsyms.ts';
 export { type KernelPart, kernelCodeSymbols } from './kernel-symbols.ts';

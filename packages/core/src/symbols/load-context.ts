@@ -1,4 +1,5 @@
-import type { Diagnostic, SymbolDriver } from './driver.ts';
+import type { Diagnostic } from '../base/index.ts';
+import type { SymbolDriver } from './driver.ts';
 
 /** The code whose names are wanted. `unknown` has none. */
 export interface CodeBinary {

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import type { Diagnostic } from '../base/index.ts';
 import { crc32, PT_LOAD, SHT_NOTE } from '../elf/index.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
 import { buildIdNote, type TinyElf, tinyElf } from '../test/tiny-elf.ts';
-import {
-  type CodeBinary,
-  type CodeSymbols,
-  type Diagnostic,
-  type LoadOptions,
-  loadCodeSymbols,
-} from './index.ts';
+import { type CodeBinary, type CodeSymbols, type LoadOptions, loadCodeSymbols } from './index.ts';
 
 const ID = '93ac61ec5a8eb1396f9fbd350e3169a558528a40';
 const OTHER_ID = '0123456789abcdef0123456789abcdef01234567';

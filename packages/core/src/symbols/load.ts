@@ -1,7 +1,7 @@
-import { FormatError } from '../base/index.ts';
+import { type Diagnostic, FormatError } from '../base/index.ts';
 import type { CodeSymbols } from './code-symbols.ts';
 import { demangle } from './demangle/demangle.ts';
-import type { Diagnostic, SymbolDriver } from './driver.ts';
+import type { SymbolDriver } from './driver.ts';
 import type { CodeBinary, LoadContext, LoadOptions } from './load-context.ts';
 import { loadElf } from './load-elf.ts';
 import { loadKernel } from './load-kernel.ts';

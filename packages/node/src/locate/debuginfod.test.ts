@@ -1,4 +1,5 @@
 /** Against a server of our own on the loopback interface. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -6,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
-import type { Diagnostic } from '@counterpoint/core/symbols';
+import type { Diagnostic } from '@counterpoint/core/base';
 import { Debuginfod } from './debuginfod.ts';
 
 const ID = '93ac61ec5a8eb1396f9fbd350e3169a558528a40';

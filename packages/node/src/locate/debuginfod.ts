@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Diagnostic } from '@counterpoint/core/symbols';
+import type { Diagnostic } from '@counterpoint/core/base';
 import { isBuildId } from './file-paths.ts';
 
 export type DebuginfodType = 'executable' | 'debuginfo';

@@ -16,8 +16,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import type { Diagnostic } from '@counterpoint/core/base';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
-import { type Diagnostic, type FileRequest, loadCodeSymbols } from '@counterpoint/core/symbols';
+import { type FileRequest, loadCodeSymbols } from '@counterpoint/core/symbols';
 import { WaitingWriter } from '../test/waiting-writer.ts';
 import { type DiskDriverOptions, diskDriver, kernelBuildId } from './index.ts';
 import { openPerfMap } from './perf-map.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { homedir, release } from 'node:os';
-import { CounterpointError, FormatError, memorySource } from '@counterpoint/core/base';
+import { CounterpointError, type Diagnostic, FormatError, memorySource } from '@counterpoint/core/base';
 import { openElf, readBuildId } from '@counterpoint/core/elf';
-import type { Diagnostic, FileRequest, OpenedFile, SymbolDriver } from '@counterpoint/core/symbols';
+import type { FileRequest, OpenedFile, SymbolDriver } from '@counterpoint/core/symbols';
 import { Debuginfod, type DebuginfodEnvironment } from './debuginfod.ts';
 import {
   binaryPaths,

@@ -1,5 +1,5 @@
-import { CounterpointError } from '@counterpoint/core/base';
-import type { Diagnostic, OpenedFile } from '@counterpoint/core/symbols';
+import { CounterpointError, type Diagnostic } from '@counterpoint/core/base';
+import type { OpenedFile } from '@counterpoint/core/symbols';
 import { isTrusted, NamedFile, requireRegular } from '../files/index.ts';
 import { fileSource } from './file-source.ts';
 import type { ProcessView } from './process-view.ts';

@@ -1,4 +1,5 @@
-import type { Diagnostic, FileRequest, OpenedFile } from '@counterpoint/core/symbols';
+import type { Diagnostic } from '@counterpoint/core/base';
+import type { FileRequest, OpenedFile } from '@counterpoint/core/symbols';
 import { openJitFile } from './jit-file.ts';
 import type { ProcessView } from './process-view.ts';
 

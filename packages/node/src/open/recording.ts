@@ -18,11 +18,12 @@ import {
   ingestPerfData,
   type SampleFilter,
 } from '@counterpoint/core/ingest';
-import type { ItraceOptions, TraceRequest } from '@counterpoint/core/itrace';
+import type { ItraceOptions } from '@counterpoint/core/itrace';
 import {
   type OrderedRecord,
   openPerfData,
   type PerfDataReader,
+  type RecordSource,
   readRecords,
   type ScanOptions,
 } from '@counterpoint/core/perfdata';
@@ -66,8 +67,7 @@ export interface RecordingOptions {
   keepStream?: boolean | 'traced';
 }
 
-export interface ProfileOptions
-  extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'trace' | 'sampleTexts'> {
+export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'sampleTexts'> {
   /**
    * What of tracepoints rows can be told apart by: `trace`, `sched:sched_switch.next_comm`. Read by
    * `topFunctions`, as sort keys.
@@ -80,8 +80,7 @@ export interface ProfileOptions
   writeTraceLog?: (text: string) => void;
 }
 
-export interface RecordingScriptOptions
-  extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified' | 'trace'> {
+export interface RecordingScriptOptions extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified'> {
   itrace?: ItraceOptions;
   writeTraceLog?: (text: string) => void;
 }
@@ -214,7 +213,7 @@ export class Recording implements AsyncDisposable {
   async stats(options: RecordingStatsOptions = {}): Promise<StatsAnswer> {
     checkOptions('stats()', options, STATS);
     const { itrace: _, writeTraceLog: __, ...scan } = options;
-    return collectStats(await this.reader(), { ...scan, ...this.trace(options) });
+    return collectStats(await this.source(options), scan);
   }
 
   /** Every record as an owned object, in order of time. */
@@ -227,10 +226,9 @@ export class Recording implements AsyncDisposable {
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
     checkOptions('profile()', options, PROFILE);
     const { traceKeys = [] } = options;
-    return ingestPerfData(await this.reader(), {
+    return ingestPerfData(await this.source(options), {
       ...options,
       ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
-      ...this.trace(options),
       symbols: this.driver,
       acceptUnverified: isOfThisMachine,
     });
@@ -244,10 +242,9 @@ export class Recording implements AsyncDisposable {
     checkOptions('script()', options, SCRIPT);
     checkOptions('script()', { write }, { write: required(FUNCTION) });
     return writeScript(
-      await this.reader(),
+      await this.source(options),
       {
         ...options,
-        ...this.trace(options),
         symbols: this.driver,
         acceptUnverified: isOfThisMachine,
       },
@@ -255,16 +252,22 @@ export class Recording implements AsyncDisposable {
     );
   }
 
-  private trace({
+  /** The records, with the samples of the hardware trace among them where those are asked for. */
+  private async source({
     itrace: options,
     writeTraceLog: writeLog,
-  }: Pick<RecordingStatsOptions, 'itrace' | 'writeTraceLog'>): { trace?: TraceRequest } {
+  }: Pick<RecordingStatsOptions, 'itrace' | 'writeTraceLog'>): Promise<RecordSource> {
+    const reader = await this.reader();
     const { input } = this;
-    if (options === undefined || Symbol.asyncIterator in input) return {};
-    const log = writeLog === undefined ? {} : { writeLog };
-    return {
-      trace: { bytes: input, files: this.driver, options, acceptUnverified: isOfThisMachine, ...log },
-    };
+    if (options === undefined || Symbol.asyncIterator in input) return reader;
+    const { withTrace } = await import('@counterpoint/core/itrace');
+    return withTrace(reader, {
+      bytes: input,
+      files: this.driver,
+      options,
+      acceptUnverified: isOfThisMachine,
+      ...(writeLog === undefined ? {} : { writeLog }),
+    });
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,7 @@ export type { OrderedRecord } from './read-records.ts';
 export { readRecords } from './read-records.ts';
 export type { OpenOptions, RecordSink, ScanOptions } from './reader.ts';
 export { openPerfData, PerfDataReader } from './reader.ts';
+export type { AddedRecords, RecordSource, SourceScanOptions } from './record-source.ts';
 export type { OnSample } from './sample-stream.ts';
 export { relativeNs, SampleStream } from './sample-stream.ts';
 export type { ZstdFactory, ZstdStream } from './zstd.ts';

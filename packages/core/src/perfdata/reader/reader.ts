@@ -131,6 +131,11 @@ export class PerfDataReader {
     this.missing = directory === null ? null : new MissingFiles(directory);
   }
 
+  /** A reader is the `RecordSource` of what was recorded. */
+  get reader(): PerfDataReader {
+    return this;
+  }
+
   /** Clock value of relative time 0 (the first time seen), as halves. */
   get baseTime(): { lo: number; hi: number } {
     return { lo: this.base.lo, hi: this.base.hi };
@@ -143,8 +148,10 @@ export class PerfDataReader {
     return (this.splitters ?? []).reduce((sum, { auxTraceBytes }) => sum + auxTraceBytes, 0);
   }
 
-  /** Drive every record through `sink`, kernel records in order of time. Can be called once. */
-  async scan(sink: RecordSink, options: ScanOptions = {}): Promise<void> {
+  /**
+   * Drive every record through `sink`, kernel records in order of time. Can be called once. Adds none: null.
+   */
+  async scan(sink: RecordSink, options: ScanOptions = {}): Promise<null> {
     if (this.splitters !== null) {
       throw new CounterpointError(
         'ERR_READ_ONCE',
@@ -200,6 +207,7 @@ export class PerfDataReader {
       if (count > 0) this.recordCounts.set(type, count);
     });
     if (this.isPipe) this.isCut ||= isStreamCut(parts[0]!.splitter.end, this.recordCounts);
+    return null;
   }
 
   /** Let go of a stream that nobody will scan, or not to its end. Files are closed by who opened them. */

@@ -1,3 +1,9 @@
+import {
+  PERF_IP_FLAG_CALL,
+  PERF_IP_FLAG_RETURN,
+  PERF_IP_FLAG_TRACE_BEGIN,
+  PERF_IP_FLAG_TRACE_END,
+} from '../../abi/index.ts';
 import { printable } from '../../base/index.ts';
 import { NONE, type Profile, recordedName } from '../../profile/index.ts';
 import type { ScriptField } from './fields.ts';
@@ -14,10 +20,6 @@ export interface PendingBranch {
   depth: number;
 }
 
-const FLAG_CALL = 1 << 1;
-const FLAG_RETURN = 1 << 2;
-const FLAG_TRACE_BEGIN = 1 << 8;
-const FLAG_TRACE_END = 1 << 9;
 const STEP = 4;
 
 /**
@@ -38,9 +40,9 @@ export class CallIndent {
   text(branch: PendingBranch, from: number, fields: ReadonlySet<ScriptField>): string {
     const { flags } = branch;
     // What has returned is no longer counted, and stands under its call all the same.
-    const depth = branch.depth + ((flags & FLAG_RETURN) !== 0 ? 1 : 0);
-    const isTo = (flags & (FLAG_CALL | FLAG_TRACE_BEGIN)) !== 0;
-    const isFrom = !isTo && (flags & (FLAG_RETURN | FLAG_TRACE_END)) !== 0;
+    const depth = branch.depth + ((flags & PERF_IP_FLAG_RETURN) !== 0 ? 1 : 0);
+    const isTo = (flags & (PERF_IP_FLAG_CALL | PERF_IP_FLAG_TRACE_BEGIN)) !== 0;
+    const isFrom = !isTo && (flags & (PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_END)) !== 0;
     const place = isTo ? branch.stack : from;
     const address = isTo ? branch.address : branch.fromAddress;
     let text = '';

@@ -11,10 +11,10 @@ import {
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
   PERF_TYPE_HARDWARE,
+  PERF_TYPE_SYNTH,
   PERF_TYPE_TRACEPOINT,
 } from '../../abi/index.ts';
 import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
-import { TYPE_SYNTHETIC } from '../../itrace/index.ts';
 import type { RecordedEvent } from '../../perfdata/index.ts';
 
 /**
@@ -132,7 +132,7 @@ function fieldError(message: string): CounterpointError {
 
 /** What the lines of an event show where nothing is chosen; of tracepoints, places only with call chains. */
 export function defaultFields(event: RecordedEvent, callChains = true): readonly ScriptField[] {
-  if (event.attr.type === TYPE_SYNTHETIC) return SYNTHETIC_FIELDS;
+  if (event.attr.type === PERF_TYPE_SYNTH) return SYNTHETIC_FIELDS;
   if (isBranchEvent(event)) return BRANCH_FIELDS;
   if (event.attr.type !== PERF_TYPE_TRACEPOINT) return SAMPLE_FIELDS;
   const hasChains = callChains && (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
@@ -153,7 +153,7 @@ export function fieldsOf(
   for (const [field, bits] of Object.entries(NEEDED_BITS)) {
     if ((event.layout.sampleType & bits) === 0) fields.delete(field as ScriptField);
   }
-  if (event.attr.type !== TYPE_SYNTHETIC) fields.delete('synth');
+  if (event.attr.type !== PERF_TYPE_SYNTH) fields.delete('synth');
   if (!fields.has('ip') && !fields.has('callindent'))
     for (const field of ['sym', 'symoff', 'dso'] as const) fields.delete(field);
   return fields;

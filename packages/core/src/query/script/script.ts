@@ -5,6 +5,7 @@ import {
 } from '../../abi/index.ts';
 import {
   type Damage,
+  type Diagnostic,
   formatSeconds,
   printable,
   printableJson,
@@ -13,7 +14,6 @@ import {
   toHex,
 } from '../../base/index.ts';
 import {
-  addTraceLosses,
   contentNotes,
   kernelNotes,
   type SampleFilter,
@@ -21,18 +21,23 @@ import {
   SymbolResolver,
   type WalkedSample,
 } from '../../ingest/index.ts';
-import {
-  flagsText,
-  readExtra,
-  type SampleExtra,
-  scanWithTrace,
-  type TraceRequest,
-} from '../../itrace/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
-import type { PerfDataReader, RecordedEvent, RecordSink, ScanOptions } from '../../perfdata/index.ts';
+import type {
+  PerfDataReader,
+  RecordedEvent,
+  RecordSink,
+  RecordSource,
+  ScanOptions,
+} from '../../perfdata/index.ts';
 import { Int32Column, NONE, Profile, type ProfileMeta } from '../../profile/index.ts';
-import { type AuxtraceErrorRecord, decodeRecord } from '../../records/index.ts';
-import type { Diagnostic, SymbolDriver } from '../../symbols/index.ts';
+import {
+  type AuxtraceErrorRecord,
+  decodeRecord,
+  readSampleExtra,
+  type SampleExtra,
+} from '../../records/index.ts';
+import type { SymbolDriver } from '../../symbols/index.ts';
+import { flagsText } from './branch-flags.ts';
 import { branchesOf } from './branches.ts';
 import { CallIndent, type PendingBranch } from './call-indent.ts';
 import {
@@ -62,8 +67,6 @@ export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'
   filter?: SampleFilter;
   /** Fill up the names of binaries to this width where calls are indented. */
   dsoWidth?: number;
-  /** Decode the hardware trace that the recording holds, if any. */
-  trace?: TraceRequest;
 }
 
 export interface ScriptResult {
@@ -81,34 +84,33 @@ export interface ScriptResult {
  * between pieces, each address once.
  */
 export async function writeScript(
-  reader: PerfDataReader,
+  source: RecordSource,
   options: ScriptOptions,
   write: (utf8: Uint8Array) => Promise<void> | void,
 ): Promise<ScriptResult> {
+  const { reader } = source;
   const printer = new ScriptPrinter(reader, options);
   const flush = async () => {
     await printer.resolver.resolveNew();
     for (const piece of printer.takePieces()) await write(piece);
   };
-  const { signal, onProgress } = options;
+  const { signal, onProgress, fields } = options;
   const scan = {
     ...(signal === undefined ? {} : { signal }),
     ...(onProgress === undefined ? {} : { onProgress }),
     onChunk: flush,
+    countsCycles: fields != null && [...fields.set, ...fields.added].includes('ipc'),
   };
-  const { fields } = options;
-  const countsCycles = fields != null && [...fields.set, ...fields.added].includes('ipc');
-  const request = options.trace === undefined ? null : { ...options.trace, countsCycles };
-  const trace = await scanWithTrace(reader, printer, scan, request);
+  const added = await source.scan(printer, scan);
   await flush();
   const { losses } = printer.walker;
   losses.finish();
-  addTraceLosses(losses.ledger, trace);
+  for (const loss of added?.losses ?? []) losses.ledger.add(loss);
   return {
     samples: printer.samples,
     loss: losses.ledger.list(),
     diagnostics: [
-      ...contentNotes(reader, trace),
+      ...contentNotes(reader, added),
       ...kernelNotes(printer.profile),
       ...printer.resolver.diagnostics,
     ],
@@ -308,7 +310,7 @@ class ScriptPrinter implements RecordSink {
   }
 
   private extra({ view, fields, recordEnd }: WalkedSample): SampleExtra | null {
-    return readExtra(view, fields.end, recordEnd, this.reader.littleEndian);
+    return readSampleExtra(view, fields.end, recordEnd, this.reader.littleEndian);
   }
 
   private synthetic({ view, fields, event }: WalkedSample): string {

@@ -1,11 +1,10 @@
 import { fstatSync } from 'node:fs';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
-import { CounterpointError, type Damage, printable } from '@counterpoint/core/base';
+import { CounterpointError, type Damage, type Diagnostic, printable } from '@counterpoint/core/base';
 import type { SampleFilter, TimeRange } from '@counterpoint/core/ingest';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
-import type { Diagnostic } from '@counterpoint/core/symbols';
 import type { Recording, RecordingOptions } from '../../open/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
 import type { Output } from './output.ts';

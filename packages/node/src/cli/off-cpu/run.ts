@@ -1,7 +1,6 @@
 import { constants } from 'node:os';
-import { printable } from '@counterpoint/core/base';
+import { type Diagnostic, printable } from '@counterpoint/core/base';
 import { type OffCpuAnswer, type OffCpuRow, offCpu } from '@counterpoint/core/query';
-import type { Diagnostic } from '@counterpoint/core/symbols';
 import { openRecording } from '../../open/index.ts';
 import { type RecordOptions, type RecordResult, recordLive } from '../../record/index.ts';
 import type { Note } from '../../session/index.ts';

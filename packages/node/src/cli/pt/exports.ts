@@ -2,8 +2,7 @@
  * What `pt profile -o` writes besides the formats of sampled profiles: these need single
  * instructions and the program itself.
  */
-import { memorySource } from '@counterpoint/core/base';
-import type { Diagnostic } from '@counterpoint/core/symbols';
+import { type Diagnostic, memorySource } from '@counterpoint/core/base';
 import type { CodeFunctions, CodeImage, ExactProfile, ProgramFile } from '@counterpoint/core/trace';
 import { UsageError } from '../common/args.ts';
 import type { NamedCode } from './code.ts';

@@ -1,6 +1,5 @@
 /** Functions of the code that `--elf` names: shared by the verbs `pt …`. */
-import { memorySource } from '@counterpoint/core/base';
-import type { Diagnostic } from '@counterpoint/core/symbols';
+import { type Diagnostic, memorySource } from '@counterpoint/core/base';
 import type { CodeFunctions } from '@counterpoint/core/trace';
 import { diskDriver } from '../../locate/index.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';

@@ -1,6 +1,7 @@
+import type { Diagnostic } from '@counterpoint/core/base';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { Profile } from '@counterpoint/core/profile';
-import type { Diagnostic, SymbolDriver } from '@counterpoint/core/symbols';
+import type { SymbolDriver } from '@counterpoint/core/symbols';
 import type { ExitStatus } from '../../target/index.ts';
 import type { RecordOptions } from '../options.ts';
 

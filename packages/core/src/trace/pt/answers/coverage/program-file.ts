@@ -1,4 +1,4 @@
-import type { ByteSource } from '../../../../base/index.ts';
+import type { ByteSource, Diagnostic } from '../../../../base/index.ts';
 import { CounterpointError } from '../../../../base/index.ts';
 import {
   crc32OfSource,
@@ -14,7 +14,6 @@ import {
 } from '../../../../elf/index.ts';
 import {
   type CodeSymbols,
-  type Diagnostic,
   type ElfTable,
   elfCodeSymbols,
   type OpenedFile,

@@ -1,13 +1,8 @@
 /** Functions by address, from the symbols of the binaries where they lie in memory. */
-import type { ByteSource } from '../../../../base/index.ts';
+import type { ByteSource, Diagnostic } from '../../../../base/index.ts';
 import { CounterpointError, toSignedFloat } from '../../../../base/index.ts';
 import { openElf, PT_LOAD } from '../../../../elf/index.ts';
-import {
-  type CodeSymbols,
-  type Diagnostic,
-  loadCodeSymbols,
-  type SymbolDriver,
-} from '../../../../symbols/index.ts';
+import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '../../../../symbols/index.ts';
 
 /** Addresses that a message names. */
 const MOST_SHOWN = 8;

@@ -1,0 +1,31 @@
+import type { Diagnostic } from '../../base/index.ts';
+import type { LossFacts } from '../../loss/index.ts';
+import type { PerfDataReader, RecordSink, ScanOptions } from './reader.ts';
+
+/**
+ * Where the records of a recording come from, in order of time. A reader is one: what was recorded.
+ * Another puts records of its own among them, such as samples out of a hardware trace: what takes a
+ * source knows nothing of traces.
+ */
+export interface RecordSource {
+  /** The recording: its events, features and damage. */
+  readonly reader: PerfDataReader;
+  /**
+   * Drive every record through `sink`. Can be called once. Null where nothing was
+   * added to the recording's own.
+   */
+  scan(sink: RecordSink, options?: SourceScanOptions): Promise<AddedRecords | null>;
+}
+
+export interface SourceScanOptions extends ScanOptions {
+  /** Samples that are added shall tell how many cycles their instructions took, where that is known. */
+  countsCycles?: boolean;
+}
+
+/** What a source says of the records that it added. */
+export interface AddedRecords {
+  /** What was wrong: code that is missing, data that cannot be read. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** What is missing among them, for the ledger of the recording. */
+  readonly losses: readonly LossFacts[];
+}
