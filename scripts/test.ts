@@ -1,25 +1,75 @@
 /**
- * Runs every test file under `node:test` through tsx. `--fuzz [SECONDS]` runs the long fuzzers
- * instead; other words filter by path.
+ * The tests, under `node:test` through tsx: all (`npm test`), the quickest (`--fast`), those named by
+ * words. See test-run/README.md.
  */
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
+import { filesByWords, longestFirst, quickestFiles, secondsOf } from './test-run/files.ts';
+import { parseOptions, type RunOptions } from './test-run/options.ts';
+import { runFiles, type TestRun } from './test-run/run.ts';
+import { knownSeconds, LOCAL_SECONDS, readSeconds, SAVED_SECONDS, writeSeconds } from './test-run/seconds.ts';
+import { checkSkips, needlessSkips, parseAllowedSkips } from './test-run/skips.ts';
+import { summary } from './test-run/summary.ts';
 
-const words = process.argv.slice(2);
-const fuzz = words.includes('--fuzz');
-const filters = words.filter((word) => !word.startsWith('--') && !/^\d+$/.test(word));
-const pattern = fuzz ? /\.fuzz\.ts$/ : /\.(test|fuzz)\.ts$/;
-const files = globSync(['packages', 'scripts', 'bench'], pattern).filter(
-  (path) => filters.length === 0 || filters.some((filter) => path.includes(filter)),
-);
-if (files.length === 0) {
-  console.error(`No test file matches ${filters.join(' ')}.`);
+const ROOTS = ['packages', 'scripts', 'bench'];
+const SKIPS = 'scripts/test-run/skips.tsv';
+
+const options = readOptions();
+const files = chooseFiles(options);
+if (files.length === 0) fail(`No test file matches ${options.words.join(' ')}.`);
+if (options.fuzzSeconds !== null) process.env['FUZZ_SECONDS'] = options.fuzzSeconds;
+if (options.watch) watch(files);
+else finish(await runFiles(files));
+
+function readOptions(): RunOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    return fail((error as Error).message);
+  }
+}
+
+function chooseFiles({ words, fast, fuzzSeconds }: RunOptions): string[] {
+  const pattern = fuzzSeconds !== null ? /\.fuzz\.ts$/ : /\.(test|fuzz)\.ts$/;
+  const all = filesByWords(globSync(ROOTS, pattern), words);
+  const table = knownSeconds();
+  if (!fast || words.length > 0) return longestFirst(all, table);
+  const chosen = quickestFiles(all, table);
+  const sum = (paths: string[]) =>
+    paths.reduce((total, path) => total + secondsOf(table, path), 0).toFixed(0);
+  console.log(
+    `The quickest ${chosen.length} of ${all.length} test files: ${sum(chosen)} s of ${sum(all)}. npm test runs all.`,
+  );
+  return longestFirst(chosen, table);
+}
+
+/** Until Ctrl-C. Node knows what each file imports. */
+function watch(paths: string[]): never {
+  const words = [...process.execArgv, '--watch', '--test', '--test-reporter=spec', '--test-concurrency=2'];
+  const { status } = spawnSync(process.execPath, [...words, ...paths], { stdio: 'inherit' });
+  process.exit(status ?? 0);
+}
+
+function finish(result: TestRun): void {
+  console.log(summary(result));
+  const local = [...readSeconds(LOCAL_SECONDS)].filter(([path]) => existsSync(path));
+  if (options.fuzzSeconds === null) writeSeconds(LOCAL_SECONDS, new Map([...local, ...result.seconds]));
+  if (options.saveSeconds) writeSeconds(SAVED_SECONDS, result.seconds);
+  const problems = options.checkSkips ? skipProblems(result) : [];
+  process.exit(result.failed > 0 || problems.length > 0 ? 1 : 0);
+}
+
+/** Prints what the list and the run differ in, and gives what fails the run. */
+function skipProblems({ skips }: TestRun): string[] {
+  const allowed = parseAllowedSkips(readFileSync(SKIPS, 'utf8'));
+  for (const line of needlessSkips(skips, allowed)) console.log(line);
+  const problems = checkSkips(skips, allowed);
+  for (const line of problems) console.error(line);
+  return problems;
+}
+
+function fail(message: string): never {
+  console.error(message);
   process.exit(1);
 }
-const seconds = words.find((word) => /^\d+$/.test(word));
-const result = spawnSync(
-  process.execPath,
-  ['--import', 'tsx', '--conditions=counterpoint-source', '--test', '--test-concurrency=2', ...files],
-  { stdio: 'inherit', env: { ...process.env, ...(fuzz ? { FUZZ_SECONDS: seconds ?? '60' } : {}) } },
-);
-process.exit(result.status ?? 1);

@@ -1,0 +1,42 @@
+/** What the command line asks of a run. */
+export interface RunOptions {
+  /** Only files whose path has one of these; all where there are none. */
+  words: readonly string[];
+  /** Only as many of the quickest files as fit in a minute, unless words name some. */
+  fast: boolean;
+  /** Go on, and run a file again when it or what it imports changes. */
+  watch: boolean;
+  /** The long fuzzers instead, each for so many seconds. */
+  fuzzSeconds: string | null;
+  /** A skip that is not in the list fails the run. */
+  checkSkips: boolean;
+  /** Write the seconds of each file to the table that is checked in. */
+  saveSeconds: boolean;
+}
+
+const FUZZ_SECONDS = '60';
+const FLAGS = ['--fast', '--watch', '--fuzz', '--check-skips', '--save-seconds'];
+
+export const USAGE = `\
+Usage: npm test [-- [--check-skips] [--save-seconds] WORD...]
+       npm run test:fast [-- [--watch] WORD...]
+       npm run fuzz [-- SECONDS WORD...]
+A WORD selects the test files whose path contains it.`;
+
+/** Throws an error whose message is for the user where a flag is not known. */
+export function parseOptions(words: readonly string[]): RunOptions {
+  const unknown = words.find((word) => word.startsWith('-') && !FLAGS.includes(word));
+  if (unknown !== undefined) throw new Error(`There is no option ${unknown}.\n${USAGE}`);
+  const has = (flag: string) => words.includes(flag);
+  if (has('--save-seconds') && words.some((word) => !word.startsWith('-') || word === '--fast'))
+    throw new Error(`--save-seconds wants a run of all files.\n${USAGE}`);
+  const isSeconds = (word: string) => has('--fuzz') && /^\d+$/.test(word);
+  return {
+    words: words.filter((word) => !word.startsWith('-') && !isSeconds(word)),
+    fast: has('--fast'),
+    watch: has('--watch'),
+    fuzzSeconds: has('--fuzz') ? (words.find(isSeconds) ?? FUZZ_SECONDS) : null,
+    checkSkips: has('--check-skips'),
+    saveSeconds: has('--save-seconds'),
+  };
+}

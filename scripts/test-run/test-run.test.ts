@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { filesByWords, longestFirst, quickestFiles } from './files.ts';
+import { parseOptions } from './options.ts';
+import { formatSeconds, parseSeconds } from './seconds.ts';
+import { checkSkips, needlessSkips, parseAllowedSkips } from './skips.ts';
+import { summary } from './summary.ts';
+
+test('words choose files, flags how they run', () => {
+  assert.deepEqual(parseOptions(['--fast', 'ring']), {
+    words: ['ring'],
+    fast: true,
+    watch: false,
+    fuzzSeconds: null,
+    checkSkips: false,
+    saveSeconds: false,
+  });
+  assert.deepEqual(parseOptions(['--fuzz', '5', 'elf']).words, ['elf']);
+  assert.equal(parseOptions(['--fuzz', '5', 'elf']).fuzzSeconds, '5');
+  assert.throws(() => parseOptions(['--quick']), /There is no option --quick/);
+  assert.throws(() => parseOptions(['--save-seconds', 'ring']), /all files/);
+  assert.deepEqual(filesByWords(['a/ring.test.ts', 'b.test.ts'], ['ring']), ['a/ring.test.ts']);
+});
+
+test('a fast run has the quickest files that fit, new ones among them', () => {
+  const table = parseSeconds('# x\n60.0\tslow.test.ts\n45.0\tb.test.ts\n50.0\ta.test.ts\nnonsense\n');
+  assert.deepEqual([...table.keys()], ['slow.test.ts', 'b.test.ts', 'a.test.ts']);
+  const files = [...table.keys(), 'new.test.ts'];
+  assert.deepEqual(quickestFiles(files, table), ['new.test.ts', 'b.test.ts', 'a.test.ts']);
+  assert.deepEqual(longestFirst(files, table), ['slow.test.ts', 'a.test.ts', 'b.test.ts', 'new.test.ts']);
+  assert.deepEqual(parseSeconds(formatSeconds(table)), new Map([...table].sort()));
+});
+
+test('a skip that the list does not have is a problem; a line that nothing needs is told', () => {
+  const allowed = parseAllowedSkips('# list\n2\tno counters\tthe machine is virtual\n');
+  const skips = (count: number, reason = 'no counters') => [
+    { reason, tests: Array.from({ length: count }, (_, at) => `a.test.ts: ${at}`) },
+  ];
+  assert.deepEqual(checkSkips(skips(2), allowed), []);
+  assert.match(checkSkips(skips(3), allowed).join('\n'), /3 tests .* allows 2:\n {2}a\.test\.ts: 0/);
+  assert.deepEqual(checkSkips(skips(1), allowed), []);
+  assert.match(needlessSkips(skips(1), allowed).join('\n'), /allows 2 .* were 1\./);
+  assert.deepEqual(needlessSkips(skips(2), allowed), []);
+  assert.match(checkSkips([...skips(2), ...skips(1, 'no lcov')], allowed)[0]!, /"no lcov".* allows 0/);
+  assert.throws(() => parseAllowedSkips('no counters'), /skips\.tsv/);
+});
+
+test('the last lines count what was skipped and what was tried again', () => {
+  const text = summary({
+    passed: 5,
+    failed: 1,
+    skips: [{ reason: 'no perf', tests: ['a: b', 'a: c'] }],
+    retries: [{ file: `${process.cwd()}/a.test.ts`, missed: 2, why: '9 ms' }],
+    seconds: new Map([['a.test.ts', 1.26]]),
+    elapsedSeconds: 61.2,
+  });
+  assert.match(text, /5 tests passed, 1 failed, 2 were skipped, in 1 files and 61 s\./);
+  assert.match(
+    text,
+    /skipped 2: no perf\n1 assertions on time were tried again\.\n {2}a\.test\.ts: 2 missed, 9 ms/,
+  );
+  assert.match(text, /1\.3 s {2}a\.test\.ts/);
+});
