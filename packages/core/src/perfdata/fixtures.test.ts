@@ -83,9 +83,9 @@ for (const recording of RECORDINGS) {
     assert.equal(reader.isUnfinished, recording.name === 'killed');
   });
 
-  test(`perf finds the same samples in ${path}`, {
-    skip: noPerf || (!recording.perfReads && 'perf 6.1 stops in it'),
-  }, () => {
+  // perf 6.1 stops in the others.
+  if (!recording.perfReads) continue;
+  test(`perf finds the same samples in ${path}`, { skip: noPerf }, () => {
     const lines = perf(['script', '-F', 'tid,time,event,period', '-G', '--ns', '-i', FIXTURES + path])
       .stdout.trim()
       .split('\n');

@@ -1,7 +1,6 @@
 /** Who may not, and what cannot be: each is said, nothing stays loaded, the command does not start. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
@@ -10,44 +9,26 @@ import { liveHandles, realSys } from '../sys/index.ts';
 import { goes } from '../test/bpf-programs.ts';
 import { commandLineProcess } from '../test/command-line.ts';
 import { noFormats as skip } from '../test/format-recording.ts';
+import { nodeAsNobody, noNobody } from '../test/ordinary-user.ts';
 import { record } from './record.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-refusals-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const NOBODY = 65534;
 const marker = join(folder, 'ran');
 const output = join(folder, 'perf.data');
 
-/** As nobody, with these capabilities. */
-function asNobody(capabilities: readonly string[], words: readonly string[]) {
-  const list = capabilities.map((name) => `+${name}`).join(',');
-  const given = list === '' ? ['--inh-caps=-all'] : [`--inh-caps=${list}`, `--ambient-caps=${list}`];
-  const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-  const { status, stderr } = spawnSync('setpriv', [...user, ...given, process.execPath, ...words], {
-    encoding: 'utf8',
-    cwd: folder,
-    env: { ...process.env, HOME: folder, TMPDIR: folder },
-  });
-  return { status, stderr };
-}
-
-function noNobody(): string | false {
-  if (skip !== false) return skip;
-  chmodSync(folder, 0o777);
-  if (spawnSync('setpriv', ['--version']).status !== 0) return 'needs setpriv (Debian: util-linux)';
-  return asNobody([], [...commandLineProcess(), 'version']).status === 0
-    ? false
-    : 'nobody cannot read these sources';
-}
-
-describe('as nobody', { skip: noNobody() }, () => {
+describe('as nobody', { skip: skip || noNobody() }, () => {
   const recordAs = (capabilities: readonly string[]) =>
-    asNobody(capabilities, [
-      ...commandLineProcess(),
-      ...['record', '--format', 'histogram', '-e', 'task-clock:u', '-o', output, '--', 'touch', marker],
-    ]);
+    nodeAsNobody(
+      [
+        ...commandLineProcess(),
+        ...['record', '--format', 'histogram', '-e', 'task-clock:u', '-o', output, '--', 'touch', marker],
+      ],
+      folder,
+      capabilities,
+    );
 
   test('without capabilities, and with one of the two', () => {
     for (const [capabilities, missing] of [

@@ -1,8 +1,8 @@
 /** A program that the kernel does not let anybody watch who began it: what a recording then says. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
@@ -16,9 +16,10 @@ import { memorySource } from '@counterpoint/core/base';
 import { openPerfData } from '@counterpoint/core/perfdata';
 import { collectStats } from '@counterpoint/core/query';
 import type { PerfRecord } from '@counterpoint/core/records';
-import { canMonitorAll } from '../probe/index.ts';
 import { TakenEvents } from '../session/index.ts';
-import { liveHandles, realSys } from '../sys/index.ts';
+import { liveHandles } from '../sys/index.ts';
+import { commandLineProcess } from '../test/command-line.ts';
+import { NOBODY, nodeAsNobody, noNobody } from '../test/ordinary-user.ts';
 import { skipSpecial, specialProgram } from '../test/special-program.ts';
 import { LiveProfile, type RecordOptions, record } from './index.ts';
 
@@ -103,16 +104,27 @@ describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
     }
   });
 
-  test('one that runs already is refused, in words', {
-    skip: canMonitorAll(realSys.effectiveCapabilities()) && 'whoever may watch everybody may watch it',
+  test('one that runs already is refused to an ordinary user, in words', {
+    skip: isRoot ? noNobody() : false,
   }, async () => {
-    const child = spawn(shell, ['-c', 'echo; read end'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    // Root may watch everybody: it has nobody try, with a program that nobody may run, but not read.
+    const unread = join(directory, 'unread-sh');
+    copyFileSync('/bin/sh', unread);
+    if (isRoot) chownSync(unread, NOBODY, NOBODY);
+    chmodSync(unread, 0o111);
+    const child = spawn(unread, ['-c', 'echo; read end'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+    });
     try {
       await once(child.stdout!, 'data');
-      await assert.rejects(run({ pids: [child.pid!], events: 'cpu-clock:u' }), {
-        code: 'ERR_PERF_PERMISSION',
-        message: /a process of yours that the kernel guards.*more rights/,
-      });
+      const options = ['-o', join(directory, 'refused.data'), '-e', 'cpu-clock:u', '-p', `${child.pid}`];
+      const words = [...commandLineProcess(), 'record', ...options];
+      const { status, stderr } = isRoot
+        ? nodeAsNobody(words, directory)
+        : spawnSync(process.execPath, words, { encoding: 'utf8' });
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /a process of yours that the kernel guards.*more rights/);
     } finally {
       child.kill('SIGKILL');
     }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -17,12 +16,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { memorySource } from '@counterpoint/core/base';
 import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import { examineMachine } from '../../probe/index.ts';
 import { realSys } from '../../sys/index.ts';
 import { counterpoint } from '../../test/command-line.ts';
+import { nodeAsNobody, noNobody } from '../../test/ordinary-user.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-cli-record-'));
 chmodSync(folder, 0o777);
@@ -31,7 +30,6 @@ const file = (name: string) => join(folder, name);
 
 const examination = examineMachine(realSys, 1);
 const skip = examination.canRecord ? false : `no recording here: ${examination.checks[0]!.why}`;
-const NOBODY = 65534;
 
 async function samplesIn(path: string): Promise<number> {
   const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(path))));
@@ -290,41 +288,21 @@ describe('record', { skip }, () => {
     }
   });
 
-  test('an ordinary user records what is theirs, in user space', { skip: userSkip() }, async () => {
+  test('an ordinary user records what is theirs, in user space', { skip: noNobody() }, async () => {
     const busy = 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done';
     const words = ['record', '-o', file('user.data'), 'sh', '-c', busy];
-    const run = spawnSync(process.execPath, [...RUNNER, ...words], {
-      uid: NOBODY,
-      gid: NOBODY,
-      cwd: folder,
-      env: { PATH: process.env['PATH'], TMPDIR: folder, HOME: folder },
-      encoding: 'utf8',
-    });
+    const run = nodeAsNobody([...RUNNER, ...words], folder);
     assert.equal(run.status, 0, run.stderr);
     assert.ok((await samplesIn(file('user.data'))) > 20);
     const level = Number(readFileSync('/proc/sys/kernel/perf_event_paranoid', 'utf8'));
     if (level >= 2) assert.match(run.stderr, /recording \S+u instead of cycles:P: .*user space only/);
-    const all = spawnSync(process.execPath, [...RUNNER, 'record', '-a', '-o', file('all.data'), 'true'], {
-      uid: NOBODY,
-      gid: NOBODY,
-      cwd: folder,
-      env: { PATH: process.env['PATH'], TMPDIR: folder, HOME: folder },
-      encoding: 'utf8',
-    });
+    const all = nodeAsNobody([...RUNNER, 'record', '-a', '-o', file('all.data'), 'true'], folder);
     if (level >= 1) {
       assert.equal(all.status, 1);
       assert.match(all.stderr, /whole CPUs: kernel.perf_event_paranoid is \d/);
     }
   });
 });
-
-function userSkip(): string | false {
-  if (process.getuid?.() !== 0) return 'the tests run as an ordinary user already';
-  const source = fileURLToPath(import.meta.url);
-  const canRead = spawnSync('cat', [source], { uid: NOBODY, gid: NOBODY, stdio: 'ignore' }).status === 0;
-  accessSync(source, constants.R_OK);
-  return canRead ? false : 'this checkout is closed to other users';
-}
 
 async function statusOf(child: ChildProcess): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
