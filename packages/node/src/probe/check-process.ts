@@ -10,7 +10,7 @@ import { capabilityNames, containerKind, type ProcessFacts, readProcessFacts } f
 import {
   capabilityFlag,
   helperCommands,
-  imageCommands,
+  imageCommand,
   type LoginPlaces,
   loginCommands,
   OUTSIDE,
@@ -58,12 +58,12 @@ export function checkCapabilities(
     const fix =
       container === null
         ? 'No program started from here can have CAP_PERFMON (it is not in the bounding set): a service needs it in CapabilityBoundingSet=.'
-        : capabilityFlag(container, 'PERFMON');
+        : containerFix(container, process, files);
     return { ...lacking, fix };
   }
   if (process.noNewPrivileges === true) {
     const fix =
-      'Start it without no_new_privs (NoNewPrivileges= of a service, --security-opt no-new-privileges of a container).';
+      'Start it without no_new_privs (NoNewPrivileges= of a service, --security-opt no-new-privileges of a container, allowPrivilegeEscalation: false of a pod).';
     return { ...lacking, fix };
   }
   if (inheritable !== null && hasCapability(inheritable, CAP_PERFMON)) {
@@ -80,11 +80,16 @@ export function checkCapabilities(
     `CAP_PERFMON for ${login.user} from the next login on (ssh, login, su by others than root), as root:`,
     ...commands,
     'Other users of that file gain nothing. For a single run: sudo.',
-    ...(container === null
-      ? []
-      : [`In an image where nobody logs in, for all: ${imageCommands().join(' && ')}`]),
+    ...(container === null ? [] : [`In an image where nobody logs in, for all: ${imageCommand()}`]),
   ].join('\n');
   return { ...lacking, fix };
+}
+
+/** A container's capabilities are root's; what other users start has them by a file of the image. */
+function containerFix(container: string, { user }: ProcessFacts, files: KernelFiles): string {
+  const flag = `${capabilityFlag(container, 'PERFMON,SYSLOG')} (SYSLOG: for the names of the kernel's functions)`;
+  if (user === 0 || files.obstacle(RIGHTS_HELPER) === null) return flag;
+  return `${flag}\nand in the image, for users other than root: ${imageCommand()}`;
 }
 
 /** The capabilities are neither root's nor handed on by what started this process: its file has them. */

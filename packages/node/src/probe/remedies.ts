@@ -38,10 +38,13 @@ export function helperCommands(): string[] {
   return [`install -D /usr/bin/setpriv ${RIGHTS_HELPER}`, `setcap ${LOGIN_CAPABILITIES}=ei ${RIGHTS_HELPER}`];
 }
 
-/** For an image, where nobody logs in: every user of that file has them. */
-export function imageCommands(): string[] {
+/**
+ * For an image, where nobody logs in: every user of that file has them. Permitted and not effective: of a
+ * file with the latter, execve(2) fails (EPERM) where the container has only one of the two.
+ */
+export function imageCommand(): string {
   const [install] = helperCommands();
-  return [install!, `setcap ${LOGIN_CAPABILITIES}=ep ${RIGHTS_HELPER}`];
+  return `${install} && setcap ${LOGIN_CAPABILITIES}=p ${RIGHTS_HELPER}`;
 }
 
 /** Measured on Linux 6.18: with mode=755 alone the id files stay 0440 root; a group reaches them. */

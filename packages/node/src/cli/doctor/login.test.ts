@@ -186,4 +186,46 @@ describe('the lines for a login', { skip: skipReason() }, () => {
       inside(['setcap', '-r', node]);
     }
   });
+
+  test('an image, in which nobody logs in: one command, in a container with one of the rights or both', () => {
+    /**
+     * What doctor says to the user as process 1 of a container with these
+     * capabilities beside some usual ones.
+     */
+    const inContainer = (...capabilities: string[]): Check => {
+      const bounding = ['-all', '+chown', '+setuid', '+setgid', ...capabilities].join(',');
+      const user = [`--reuid=${USER}`, '--clear-groups', '--inh-caps=-all', `--bounding-set=${bounding}`];
+      const environment = [`HOME=${place}/${USER}`, `PATH=${place}:${process.env['PATH']}`];
+      const container = ['unshare', '--pid', '--fork', '--mount-proc'];
+      const text = inside([
+        ...[...container, 'setpriv', ...user, '--', 'env', ...environment],
+        ...['sh', '-c', `exec ${counterpoint} doctor --json || true`],
+      ]);
+      return (JSON.parse(text) as Examination).checks.find(({ name }) => name === 'capabilities')!;
+    };
+    inside(['rm', '-rf', '/usr/local/lib/counterpoint']);
+    inside(['mount', '-t', 'tmpfs', 'tmpfs', '/run']);
+    try {
+      inside(['touch', '/run/.containerenv']);
+      const outside = inContainer();
+      assert.match(outside.fix, /^podman run --cap-add PERFMON --cap-add SYSLOG /);
+      const command = /in the image, for users other than root: (.*)$/m.exec(outside.fix)?.[1] ?? '';
+      assert.equal(/nobody logs in, for all: (.*)$/m.exec(inContainer('+perfmon').fix)?.[1], command);
+      inside(['sh', '-c', command]);
+      assert.doesNotMatch(inContainer().fix, /in the image/);
+      for (const [given, expected] of [
+        [['+perfmon'], ['CAP_PERFMON']],
+        [
+          ['+perfmon', '+syslog'],
+          ['CAP_PERFMON', 'CAP_SYSLOG'],
+        ],
+      ] as const) {
+        const { state, facts, fix } = inContainer(...given);
+        assert.deepEqual([state, facts!['effective']], ['ok', expected], fix);
+      }
+    } finally {
+      inside(['umount', '/run']);
+      inside(['rm', '-rf', '/usr/local/lib/counterpoint']);
+    }
+  });
 });
