@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { LiveProfile, record } from '../record/index.ts';
 import { countRun } from '../stat/index.ts';
 import { counterpoint } from '../test/command-line.ts';
-import { UsageError } from './common/args.ts';
 import { parseArguments } from './common/parse.ts';
+import { UsageError } from './common/usage-error.ts';
 import { VERBS } from './main.ts';
 
 /** What an empty value says is known of these. */

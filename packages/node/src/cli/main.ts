@@ -1,10 +1,11 @@
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
-import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, UsageError, type Verb } from './common/args.ts';
+import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type Verb } from './common/args.ts';
 import { familyHelp, generalHelp, usageLines, verbHelp } from './common/help.ts';
 import { descriptorSink, Output, OutputClosed } from './common/output.ts';
 import { printError } from './common/output-error.ts';
 import { parseArguments } from './common/parse.ts';
 import { TOPICS } from './common/topics.ts';
+import { UsageError } from './common/usage-error.ts';
 
 interface VerbEntry {
   readonly name: string;

@@ -17,11 +17,10 @@ import {
   TEXT,
   wholeNumberFrom,
 } from '../options/index.ts';
-import type { ControlOptions } from './control-data.ts';
-import type { OverflowRequest } from './overflow-control.ts';
-import type { ControlRequest, CountingRequest, EventList, NamedSet } from './request.ts';
+import type { ControlOptions } from './control-data-types.ts';
+import type { ControlRequest, CountingRequest, EventList, NamedSet } from './request-types.ts';
 import { checkSwitchRule } from './switching.ts';
-import type { CountingTarget } from './types.ts';
+import type { CountingTarget, OverflowRequest } from './types.ts';
 
 const ID = wholeNumberFrom(0);
 /** Plans have numbers below zero for what is not there yet. */

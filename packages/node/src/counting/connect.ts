@@ -14,10 +14,11 @@ import {
 } from '../options/index.ts';
 import { Fd, type Mapping, realSys, type Sys } from '../sys/index.ts';
 import { NAMES, requireControl } from './check-request.ts';
-import { type ControlData, controlData } from './control-data.ts';
+import { controlData } from './control-data.ts';
+import type { ControlData } from './control-data-types.ts';
 import { type CountsJson, countsFromJson } from './counts-json.ts';
 import { type Response, readLines, writeLine } from './protocol.ts';
-import type { ControlRequest } from './request.ts';
+import type { ControlRequest } from './request-types.ts';
 import { listPublished, type Published } from './runtime-directory.ts';
 import { type PageSums, SUMS_PAGE_BYTES, SumsPageReader } from './sums-page.ts';
 import type { Counts } from './types.ts';

@@ -1,67 +1,20 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { isPlainObject, shownValue } from '../options/index.ts';
 import { requireSavable } from './check-request.ts';
-import type { OverflowRequest } from './overflow-control.ts';
-import { type ControlRequest, type EventList, isNamed, type NamedSet, namesOfSets } from './request.ts';
+import type {
+  ControlData,
+  ControlOptions,
+  ControlOverflow,
+  ControlSet,
+  ControlSwitch,
+} from './control-data-types.ts';
+import { isNamed, namesOfSets } from './request.ts';
+import type { ControlRequest, EventList, NamedSet } from './request-types.ts';
 import type { SwitchRule } from './switching.ts';
+import type { OverflowRequest } from './types.ts';
 
 /** What this file's `version` is, and the highest `needs` that is understood here. */
 export const CONTROL_DATA_VERSION = 1;
-
-/**
- * What is counted and when sets switch, as JSON that programs of other versions read and write, too:
- *
- *   version   of the program that wrote it; a higher one may have fields that are not known here
- *   needs     the version from which on a reader understands all that matters; a reader of a lower one refuses
- *
- * Fields that are not known here are kept where they stand, and written again.
- */
-export interface ControlData {
-  type: 'control-data';
-  version: number;
-  needs: number;
-  sets: ControlSet[];
-  switch?: ControlSwitch;
-  overflows?: ControlOverflow[];
-  inherit?: boolean;
-  levels?: 'all' | 'user' | 'kernel';
-  pinned?: boolean;
-  exclusive?: boolean | 'require';
-  [unknown: string]: unknown;
-}
-
-export interface ControlSet {
-  name: string;
-  /** In perf's grammar. */
-  events: string;
-  [unknown: string]: unknown;
-}
-
-/** 64-bit numbers are decimal strings. */
-export type ControlSwitch = {
-  by: 'manual' | 'time' | 'overflow';
-  sliceMs?: number;
-  event?: string;
-  count?: string;
-  [unknown: string]: unknown;
-};
-
-export interface ControlOverflow {
-  event: string;
-  period: string;
-  initialPeriod?: string;
-  randomMask?: number;
-  action?: 'notify' | 'suspend';
-  [unknown: string]: unknown;
-}
-
-/** How the target is counted, beyond what is counted. */
-export interface ControlOptions {
-  inherit?: boolean;
-  levels?: 'all' | 'user' | 'kernel';
-  pinned?: boolean;
-  exclusive?: boolean | 'require';
-}
 
 /**
  * The control of a request. `before`, read from a file, keeps what this version does not know; all

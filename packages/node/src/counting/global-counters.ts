@@ -3,13 +3,14 @@ import { checkOptions, type OptionsOf } from '../options/index.ts';
 import { type Fd, realSys, type Sys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { CONTROL_OPTIONS, CPU_LIST, INTERVAL_MS, requireControl } from './check-request.ts';
-import { type ControlData, type ControlOptions, controlData } from './control-data.ts';
+import { controlData } from './control-data.ts';
+import type { ControlData, ControlOptions } from './control-data-types.ts';
 import { requireEventNames } from './event-names.ts';
 import { lockExclusive } from './exclusive.ts';
 import { openOneOf } from './open-counting.ts';
 import { OverflowQueue } from './overflow-queue.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
-import type { ControlRequest } from './request.ts';
+import type { ControlRequest } from './request-types.ts';
 import type { CountingSession, PreparedUpdate } from './session.ts';
 import type { Counts } from './types.ts';
 

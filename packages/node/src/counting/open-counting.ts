@@ -9,7 +9,8 @@ import type { OpenSet } from './counter-set.ts';
 import { lockExclusive } from './exclusive.ts';
 import { openSet } from './open-set.ts';
 import { type UnsupportedFacts, unsupportedFacts } from './reasons.ts';
-import { type ControlRequest, type CountingRequest, optionsOf, planCounting } from './request.ts';
+import { optionsOf, planCounting } from './request.ts';
+import type { ControlRequest, CountingRequest } from './request-types.ts';
 import { CountingSession } from './session.ts';
 import type { CountingPlan, PlannedSet } from './types.ts';
 

@@ -9,43 +9,7 @@ import {
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import { shownValue } from '../options/index.ts';
-import type { CountedEvent } from './types.ts';
-
-/** What happens when an event has counted so many. */
-export interface OverflowControl {
-  /**
-   * Counts until the first overflow, and from each to the next. When an event goes on counting
-   * (`notify`) the kernel learns the restart period a moment after the first overflow: the interval
-   * after that may be longer, never shorter.
-   */
-  initialPeriod: bigint;
-  restartPeriod: bigint;
-  /** Each restart period is longer by a random number of these bits; 0 is none. */
-  randomMask: bigint;
-  /**
-   * `notify` goes on counting. `suspend` stops the event at that very count, in the kernel, and with it the
-   * group that it leads, until `resume()`.
-   */
-  action: 'notify' | 'suspend';
-  /** Send a signal to this thread instead of a value to `overflows()`. */
-  signal: { number: number; tid: number } | null;
-}
-
-/** The same as it is asked for, for an event by its name. */
-export interface OverflowRequest {
-  event: string;
-  period: bigint | number;
-  /** `period` where it is absent. */
-  initialPeriod?: bigint | number;
-  /**
-   * A random number of these bits (up to 32) is added to each period but the first, so that overflows do
-   * not fall into step with the program. With `suspend` only: told a new period while it counts, the
-   * kernel ends the old one at once.
-   */
-  randomMask?: number;
-  action?: 'notify' | 'suspend';
-  signal?: { number: number; tid: number };
-}
+import type { CountedEvent, OverflowControl, OverflowRequest } from './types.ts';
 
 /** Put the requests on the events of a set that they name. */
 export function requestOverflows(

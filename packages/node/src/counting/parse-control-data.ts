@@ -1,6 +1,7 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { checkOptions, required, TEXT } from '../options/index.ts';
-import { CONTROL_DATA_VERSION, type ControlData } from './control-data.ts';
+import { CONTROL_DATA_VERSION } from './control-data.ts';
+import type { ControlData } from './control-data-types.ts';
 import { jsonFault } from './json-fault.ts';
 
 /** More is not control data, whatever it is. */

@@ -9,9 +9,9 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { beyondAttr } from '../session/index.ts';
 import { onlineCpus, parseCpuList } from '../target/index.ts';
-import { type OverflowRequest, requestOverflows, setOverflowAttr } from './overflow-control.ts';
+import { requestOverflows, setOverflowAttr } from './overflow-control.ts';
 import { type Places, placesOf } from './places.ts';
-import type { CountedEvent, CountingRow, CountingTarget, PlannedSet } from './types.ts';
+import type { CountedEvent, CountingRow, CountingTarget, OverflowRequest, PlannedSet } from './types.ts';
 
 export interface CountingOptions {
   /** Count threads and children that the target starts, too. */

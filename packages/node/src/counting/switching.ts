@@ -8,7 +8,7 @@ import {
   required,
   shownValue,
 } from '../options/index.ts';
-import type { OverflowRequest } from './overflow-control.ts';
+import type { OverflowRequest } from './types.ts';
 
 /** When the next event set is loaded. `manual` is by `session.next()` alone. */
 export type SwitchRule =

@@ -1,6 +1,5 @@
 import type { ToolEvent } from '@counterpoint/core/events';
 import type { PlannedEvent } from '../session/index.ts';
-import type { OverflowControl } from './overflow-control.ts';
 
 /** Whose events are counted. */
 export type CountingTarget =
@@ -15,6 +14,42 @@ export type CountingTarget =
   | { kind: 'cpus'; cpus?: readonly number[] }
   /** The tasks of a control group, by its path under the mount of cgroup2 or the perf_event hierarchy. */
   | { kind: 'cgroup'; path: string; cpus?: readonly number[] };
+
+/** What happens when an event has counted so many. */
+export interface OverflowControl {
+  /**
+   * Counts until the first overflow, and from each to the next. When an event goes on counting
+   * (`notify`) the kernel learns the restart period a moment after the first overflow: the interval
+   * after that may be longer, never shorter.
+   */
+  initialPeriod: bigint;
+  restartPeriod: bigint;
+  /** Each restart period is longer by a random number of these bits; 0 is none. */
+  randomMask: bigint;
+  /**
+   * `notify` goes on counting. `suspend` stops the event at that very count, in the kernel, and with it the
+   * group that it leads, until `resume()`.
+   */
+  action: 'notify' | 'suspend';
+  /** Send a signal to this thread instead of a value to `overflows()`. */
+  signal: { number: number; tid: number } | null;
+}
+
+/** The same as it is asked for, for an event by its name. */
+export interface OverflowRequest {
+  event: string;
+  period: bigint | number;
+  /** `period` where it is absent. */
+  initialPeriod?: bigint | number;
+  /**
+   * A random number of these bits (up to 32) is added to each period but the first, so that overflows do
+   * not fall into step with the program. With `suspend` only: told a new period while it counts, the
+   * kernel ends the old one at once.
+   */
+  randomMask?: number;
+  action?: 'notify' | 'suspend';
+  signal?: { number: number; tid: number };
+}
 
 /** An event as it will be counted: plain data. */
 export interface CountedEvent extends PlannedEvent {

@@ -12,24 +12,10 @@ export {
 } from './named-metrics.ts';
 export { RecordedPlaces } from './recorded-places.ts';
 export { type RecordedRuns, recordedRuns } from './recorded-runs.ts';
-export {
-  type AggregatePlace,
-  type Aggregation,
-  type RowOptions,
-  rememberThreadNames,
-  rowsOf,
-  type StatRow,
-} from './rows.ts';
-export {
-  countRun,
-  type RunOptions,
-  type RunResult,
-  type RunStart,
-  type StatScope,
-  type StopReason,
-  startsByExec,
-  targetsOf,
-} from './run.ts';
+export type { Aggregation, RowOptions } from './row-options.ts';
+export { type AggregatePlace, rememberThreadNames, rowsOf, type StatRow } from './rows.ts';
+export { countRun, type RunResult, type StopReason, startsByExec, targetsOf } from './run.ts';
+export type { RunOptions, RunStart, StatScope } from './run-options.ts';
 export { type Spread, spreadOf, spreadPercent } from './spread.ts';
 export { TOPDOWN_METRICS, topdownMetrics } from './topdown.ts';
 export { type CpuPlace, recordedCpuPlace } from './topology.ts';

@@ -21,8 +21,8 @@ import {
 } from '../options/index.ts';
 import { COMMAND, LAUNCH_OPTIONS } from '../target/index.ts';
 import type { Measurement } from './measurement.ts';
-import type { RowOptions } from './rows.ts';
-import type { RunOptions, StatScope } from './run.ts';
+import type { RowOptions } from './row-options.ts';
+import type { RunOptions, StatScope } from './run-options.ts';
 
 /** What a timer takes. */
 const MOST_MS = 2 ** 31 - 1;

@@ -10,11 +10,9 @@ import type { EventSum, Measurement } from './measurement.ts';
 import { type DerivedMetric, deriveMetrics, type MetricInput, metricPeers, perSecond } from './metrics.ts';
 import type { NamedMetric } from './named-metrics.ts';
 import { checkRowOptions } from './option-tables.ts';
+import type { Aggregation, RowOptions } from './row-options.ts';
 import { spreadOf, spreadPercent } from './spread.ts';
-import { type CpuPlace, cpuPlace } from './topology.ts';
-
-/** What counts are added up over. */
-export type Aggregation = 'all' | 'cpu' | 'core' | 'die' | 'socket' | 'node' | 'thread';
+import { cpuPlace } from './topology.ts';
 
 /** One of the things that counts were added up over. */
 export interface AggregatePlace {
@@ -52,19 +50,6 @@ interface Cell {
   scaled: bigint;
   enabledNs: bigint;
   runningNs: bigint;
-}
-
-export interface RowOptions {
-  by: Aggregation;
-  /** Metrics that were asked for, with the indices of their events. */
-  named?: readonly { metric: NamedMetric; events: readonly number[] }[];
-  /** Take the raw values, also where an event had no counter for some of the time. */
-  unscaled?: boolean;
-  /** Leave places out where nothing was counted. */
-  hideIdle?: boolean;
-  /** Where a CPU sits, and what a thread is called: by default on this machine, now. */
-  cpuPlace?: (cpu: number) => CpuPlace;
-  threadName?: (tid: number) => string;
 }
 
 /**

@@ -1,40 +1,6 @@
-import { CounterpointError } from '@counterpoint/core/base';
+import { COMMON_OPTIONS, type OptionRow } from './option-row.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
-
-/** One option of a verb: a row of its table, from which parsing and help are both made. */
-export interface OptionRow<Name extends string = string> {
-  /** Without dashes. A name of one letter has no `--` form (perf's `record -g`). */
-  readonly long: Name;
-  readonly short?: string;
-  /** Placeholder of the value in help; absent for a switch. */
-  readonly value?: string;
-  readonly help: string;
-  /** Each use adds a value; else the last one counts. */
-  readonly repeat?: boolean;
-  /** `--no-NAME` exists and says the opposite. */
-  readonly negatable?: boolean;
-  /**
-   * The value may be left out, and is then this one. A value must be attached:
-   * `-z9`, `--compression-level=9`.
-   */
-  readonly optionalValue?: string;
-  /**
-   * With `optionalValue`: the next word is the value too, unless it begins with a dash
-   * (perf's `report -g caller`).
-   */
-  readonly valueMayFollow?: boolean;
-  /**
-   * An empty value says something, too. Else it is refused: `--pid=$PID` without a PID would mean everybody.
-   */
-  readonly mayBeEmpty?: boolean;
-  /** Heading in help. */
-  readonly group?: string;
-  /** The left side of its line in help, where one line stands for several rows. */
-  readonly shown?: string;
-  /** Understood, but not in help. */
-  readonly hidden?: boolean;
-}
 
 export interface VerbContext<Name extends string = string> {
   readonly args: ParsedArguments<Name>;
@@ -57,14 +23,6 @@ export interface Verb<Name extends string = string> {
   /** Gives the exit status. Heavy modules are imported in here, so that help stays quick. */
   run(context: VerbContext<Name>): Promise<number> | number;
 }
-
-export type CommonName = 'help' | 'verbose';
-
-/** Options of every verb, after its own. A verb that lists the same letter keeps it for itself. */
-export const COMMON_OPTIONS: readonly OptionRow<CommonName>[] = [
-  { long: 'verbose', short: 'v', help: 'say more; print the stack of an unexpected error', group: 'General' },
-  { long: 'help', short: 'h', help: 'print this help', group: 'General' },
-];
 
 /** A verb as data; the names of its options are checked where `run` asks for them. */
 export function defineVerb<const Name extends string>(verb: Verb<Name>): Verb<Name> {
@@ -96,11 +54,3 @@ export const EXIT_OK = 0;
 export const EXIT_FAILURE = 1;
 export const EXIT_LOSS = 3;
 export const EXIT_USAGE = 129;
-
-/** The command line itself is wrong: exit 129. */
-export class UsageError extends CounterpointError {
-  constructor(message: string, remedy = '') {
-    super('ERR_USAGE', message, remedy);
-    this.name = 'UsageError';
-  }
-}

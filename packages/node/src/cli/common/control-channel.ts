@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { UsageError } from './args.ts';
+import { UsageError } from './usage-error.ts';
 
 /** What may be written to `--control`, a line each; perf's words. */
 const COMMANDS = ['enable', 'disable', 'evlist', 'ping'] as const;

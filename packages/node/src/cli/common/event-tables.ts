@@ -1,5 +1,5 @@
 import { printable } from '@counterpoint/core/base';
-import type { OptionRow } from './args.ts';
+import type { OptionRow } from './option-row.ts';
 import type { Output } from './output.ts';
 
 /** A row for every verb that takes events by name. */

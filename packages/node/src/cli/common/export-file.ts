@@ -7,8 +7,8 @@ import { printableText } from '@counterpoint/core/base';
 import type { ExportFormat, ExportOptions } from '@counterpoint/core/export';
 import type { Profile } from '@counterpoint/core/profile';
 import { isOutputFailure, openOutputFile, WriteError } from '../../files/index.ts';
-import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * The format of that name, or of a file of that name. `more`: what the verb writes besides, for the message.

@@ -1,4 +1,5 @@
-import { allOptions, type OptionRow, type Verb } from './args.ts';
+import { allOptions, type Verb } from './args.ts';
+import type { OptionRow } from './option-row.ts';
 import { besideLines } from './wrap.ts';
 
 const HELP_COLUMN = 34;

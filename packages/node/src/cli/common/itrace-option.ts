@@ -1,6 +1,6 @@
 /** `--itrace`: what to make of a hardware trace; shared by the verbs that show samples. */
 import type { ItraceOptions } from '@counterpoint/core/itrace';
-import type { OptionRow } from './args.ts';
+import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 
 export type ItraceName = 'itrace';

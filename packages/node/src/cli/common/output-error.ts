@@ -1,6 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import { UsageError } from './args.ts';
 import type { Output } from './output.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The second line begins with an arrow to the first: `\___`. */
 const POINTS_UP = /^[^\n]*\n\s*(?:\\_|\^)/;

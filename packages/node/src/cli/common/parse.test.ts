@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defineVerb, UsageError, type VerbContext } from './args.ts';
+import { defineVerb, type VerbContext } from './args.ts';
 import { parseArguments } from './parse.ts';
+import { UsageError } from './usage-error.ts';
 
 const options = [
   { long: 'freq', short: 'F', value: 'HZ', help: 'frequency' },

@@ -1,6 +1,8 @@
 import { didYouMean, nearestNames } from '@counterpoint/core/base';
-import { allOptions, type OptionRow, UsageError, type Verb } from './args.ts';
+import { allOptions, type Verb } from './args.ts';
+import type { OptionRow } from './option-row.ts';
 import { type GivenOption, ParsedArguments } from './parsed-arguments.ts';
+import { UsageError } from './usage-error.ts';
 
 const EMPTY_REMEDY = 'Leave the option out to have no limit by it. In a script, a variable may not be set.';
 

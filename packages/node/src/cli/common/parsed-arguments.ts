@@ -7,7 +7,8 @@ import {
   parseRanges,
   parseSizeBytes,
 } from '@counterpoint/core/base';
-import { type CommonName, UsageError } from './args.ts';
+import type { CommonName } from './option-row.ts';
+import { UsageError } from './usage-error.ts';
 
 /** One option as it stood on the command line. */
 export interface GivenOption<Name extends string = string> {

@@ -6,10 +6,12 @@ import type { LossEntry } from '@counterpoint/core/loss';
 import type { PerfDataFeatures, PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Profile } from '@counterpoint/core/profile';
 import type { Recording, RecordingOptions } from '../../open/index.ts';
-import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type OptionRow, UsageError } from './args.ts';
+import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK } from './args.ts';
+import type { OptionRow } from './option-row.ts';
 import type { Output } from './output.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 import { parseTimes, TimeFormError } from './time-option.ts';
+import { UsageError } from './usage-error.ts';
 
 export type InputName = 'input' | 'kcore' | 'pid' | 'tid' | 'cpu' | 'comms' | 'time' | 'fail-on-loss';
 

@@ -1,7 +1,8 @@
 import type { RecordOptions } from '../../record/index.ts';
-import { type OptionRow, UsageError } from './args.ts';
 import { eventTablesOption } from './event-tables.ts';
+import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
+import { UsageError } from './usage-error.ts';
 
 /** What is sampled, and how often. */
 export type SamplingName = 'event' | 'event-tables' | 'freq' | 'count';

@@ -1,4 +1,4 @@
-import type { OptionRow } from './args.ts';
+import type { OptionRow } from './option-row.ts';
 
 export type TargetName = 'pid' | 'tid' | 'all-cpus' | 'cpu' | 'no-inherit' | 'inherit' | 'delay';
 

@@ -1,6 +1,7 @@
 import type { Check } from '../../probe/index.ts';
-import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 export default defineVerb({
   name: 'doctor',

@@ -1,6 +1,6 @@
 import { CounterpointError, printable } from '@counterpoint/core/base';
 import type { ProfileEvent } from '@counterpoint/core/profile';
-import { defineVerb, UsageError } from '../common/args.ts';
+import { defineVerb } from '../common/args.ts';
 import { exportFormat, writeExport } from '../common/export-file.ts';
 import { countOf } from '../common/human.ts';
 import { ITRACE_OPTION, type ItraceName, itraceOptions, keepsStream } from '../common/itrace-option.ts';
@@ -16,6 +16,7 @@ import {
   sampleFilter,
   statusOfAnswer,
 } from '../common/recording-input.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 type ExportName =
   | InputName

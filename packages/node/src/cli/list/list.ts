@@ -1,5 +1,6 @@
-import { defineVerb, UsageError } from '../common/args.ts';
+import { defineVerb } from '../common/args.ts';
 import { eventTablesOption, reportEventTables, takeEventTables } from '../common/event-tables.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 export default defineVerb({
   name: 'list',

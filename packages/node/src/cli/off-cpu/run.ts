@@ -5,13 +5,14 @@ import { openRecording } from '../../open/index.ts';
 import { type RecordOptions, type RecordResult, recordLive } from '../../record/index.ts';
 import type { Note } from '../../session/index.ts';
 import { CommandError } from '../../target/index.ts';
-import { EXIT_LOSS, EXIT_OK, UsageError, type VerbContext } from '../common/args.ts';
+import { EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
 import { formatDuration, percentText } from '../common/human.ts';
 import { lossLines } from '../common/loss-text.ts';
 import type { Output } from '../common/output.ts';
 import { printError } from '../common/output-error.ts';
 import { printDiagnostics } from '../common/recording-input.ts';
 import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { UsageError } from '../common/usage-error.ts';
 import type { OffCpuName } from './off-cpu.ts';
 
 type Context = VerbContext<OffCpuName>;

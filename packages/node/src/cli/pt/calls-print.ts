@@ -12,7 +12,7 @@ import {
   tscToPerfNs,
   tscToPerfTime,
 } from '@counterpoint/core/trace';
-import { UsageError } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { DecimalText } from './decimal-text.ts';
 import { type LineBytes, textBytes } from './line-bytes.ts';
 import { RowCache } from './row-cache.ts';

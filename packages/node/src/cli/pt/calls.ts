@@ -1,6 +1,7 @@
 import { printableJson } from '@counterpoint/core/base';
 import type { CallListener, FunctionLatency, TraceCalls } from '@counterpoint/core/trace';
-import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError, type VerbContext } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK, type VerbContext } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './code.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './settings.ts';
 import { PT_CLOCK_OPTIONS, type PtClockName, perfClock, TimeScale } from './time.ts';

@@ -11,8 +11,9 @@ import {
   parseRawCode,
   X86_MACHINES,
 } from '@counterpoint/core/trace';
-import { type OptionRow, UsageError } from '../common/args.ts';
+import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { readFilePart } from './file.ts';
 import { parseUnsigned, unsigned } from './settings.ts';
 

@@ -1,4 +1,5 @@
-import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './settings.ts';
 import { PT_SIDEBAND_OPTIONS, type PtSidebandName, sidebandFiles } from './sideband.ts';
 

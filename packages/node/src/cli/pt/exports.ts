@@ -4,7 +4,7 @@
  */
 import { type Diagnostic, memorySource } from '@counterpoint/core/base';
 import type { CodeFunctions, CodeImage, ExactProfile, ProgramFile } from '@counterpoint/core/trace';
-import { UsageError } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 import type { NamedCode } from './code.ts';
 
 export interface PtExportInput {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { type ByteSource, CounterpointError, memorySource } from '@counterpoint/core/base';
 import { findPsb } from '@counterpoint/core/trace';
 import { openFileSource } from '../../locate/index.ts';
-import { UsageError } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 /**
  * `FILE[:FROM[-TO]]`: a file, or a part of it in bytes; numbers in decimal or with 0x. A colon may be part of

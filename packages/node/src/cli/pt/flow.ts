@@ -1,5 +1,6 @@
 import { printableJson } from '@counterpoint/core/base';
-import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { addressFilter, codeOpener, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './code.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './settings.ts';
 import { PT_SIDEBAND_OPTIONS, type PtSidebandName, sidebandFiles } from './sideband.ts';

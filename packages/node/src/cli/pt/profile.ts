@@ -1,8 +1,9 @@
 import { printableJson } from '@counterpoint/core/base';
 import type { ExportFormat } from '@counterpoint/core/export';
 import type { CodeFunctions, ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
-import { defineVerb, EXIT_FAILURE, EXIT_OK, UsageError } from '../common/args.ts';
+import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { addressFilter, elfFiles, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './code.ts';
 import type { PtExport, PtExportInput } from './exports.ts';
 import { PT_SETTINGS_OPTIONS, type PtSettingsName, ptSettings } from './settings.ts';

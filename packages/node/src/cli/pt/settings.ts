@@ -1,8 +1,9 @@
 /** Options that say on what machine a raw trace was made: shared by the verbs `pt …`. */
 import { readFileSync } from 'node:fs';
 import { type Cpu, errataOf, NO_ERRATA, parseCpu, type TimeSettings } from '@counterpoint/core/trace';
-import { type OptionRow, UsageError } from '../common/args.ts';
+import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 export type PtSettingsName = 'cpu' | 'mtc-freq' | 'nom-freq' | 'cpuid-0x15.eax' | 'cpuid-0x15.ebx';
 

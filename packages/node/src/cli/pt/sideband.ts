@@ -3,7 +3,7 @@
  * the settings given before it.
  */
 import type { SidebandFile } from '@counterpoint/core/trace';
-import type { OptionRow } from '../common/args.ts';
+import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import { parseFilePart, readFilePart } from './file.ts';
 import { parseUnsigned } from './settings.ts';

@@ -2,9 +2,10 @@
  * Times of a trace for people and programs: TSC ticks, and nanoseconds where it is known how long a tick is.
  */
 import type { PerfClock, TimeSettings } from '@counterpoint/core/trace';
-import { type OptionRow, UsageError } from '../common/args.ts';
 import { formatDuration } from '../common/human.ts';
+import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { DecimalText, lastThreeDigits } from './decimal-text.ts';
 import { unsigned } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { printableJson } from '@counterpoint/core/base';
 import type { FieldChoice } from '@counterpoint/core/query';
-import { defineVerb, UsageError } from '../common/args.ts';
+import { defineVerb } from '../common/args.ts';
 import { ITRACE_OPTION, type ItraceName, itraceOptions, keepsStream } from '../common/itrace-option.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import {
@@ -14,6 +14,7 @@ import {
   sampleFilter,
   statusOfAnswer,
 } from '../common/recording-input.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 type ScriptName =
   | InputName

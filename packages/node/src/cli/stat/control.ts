@@ -10,8 +10,9 @@ import {
   parseList,
 } from '../../counting/index.ts';
 import { openOutputFile } from '../../files/index.ts';
-import { UsageError, type VerbContext } from '../common/args.ts';
+import type { VerbContext } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
+import { UsageError } from '../common/usage-error.ts';
 import type { StatName } from './stat.ts';
 
 type Arguments = VerbContext<StatName>['args'];

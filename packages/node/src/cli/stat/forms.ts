@@ -1,5 +1,5 @@
 import type { Aggregation } from '../../stat/index.ts';
-import { UsageError } from '../common/args.ts';
+import { UsageError } from '../common/usage-error.ts';
 
 /** How counts are written: a table, perf's fields (`-x`), perf's lines (`-j`), or one answer (`--json`). */
 export type StatFormat = 'text' | 'fields' | 'lines' | 'json';

@@ -1,4 +1,4 @@
-import type { OptionRow } from '../common/args.ts';
+import type { OptionRow } from '../common/option-row.ts';
 
 /**
  * Rows of `stat` and `stat report`, which print the same table. `output` stands between

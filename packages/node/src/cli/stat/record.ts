@@ -1,4 +1,6 @@
-import { defineVerb, type OptionRow, UsageError } from '../common/args.ts';
+import { defineVerb } from '../common/args.ts';
+import type { OptionRow } from '../common/option-row.ts';
+import { UsageError } from '../common/usage-error.ts';
 import stat, { type StatName } from './stat.ts';
 
 /** What a recording of counts has no place for. */

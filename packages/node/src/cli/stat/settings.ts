@@ -20,8 +20,9 @@ import {
   sharedGroups,
   topdownMetrics,
 } from '../../stat/index.ts';
-import { UsageError, type VerbContext } from '../common/args.ts';
+import type { VerbContext } from '../common/args.ts';
 import { type ControlPlace, parseControlPlace } from '../common/control-channel.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { type Control, readControl } from './control.ts';
 import { formatOf, givenAggregation, localeHasCommas, type StatFormat } from './forms.ts';
 import type { StatName } from './stat.ts';

@@ -1,8 +1,9 @@
 import { CounterpointError, MOST_TIMER_MS, parseDurationMs } from '@counterpoint/core/base';
 import { parseSortKeys, type SortKey } from '@counterpoint/core/query';
 import type { LiveProfileOptions } from '../../record/index.ts';
-import { UsageError, type VerbContext } from '../common/args.ts';
+import type { VerbContext } from '../common/args.ts';
 import { samplingRequest } from '../common/sampling-options.ts';
+import { UsageError } from '../common/usage-error.ts';
 import { startState, type TopState } from './keys.ts';
 import type { TopName } from './top.ts';
 

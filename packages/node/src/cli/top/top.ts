@@ -1,4 +1,5 @@
-import { defineVerb, type OptionRow } from '../common/args.ts';
+import { defineVerb } from '../common/args.ts';
+import type { OptionRow } from '../common/option-row.ts';
 import { nodeNamesOption, type SamplingName, samplingOptions } from '../common/sampling-options.ts';
 import { type TargetName, targetOptions } from '../common/target-options.ts';
 

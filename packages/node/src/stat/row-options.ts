@@ -1,0 +1,18 @@
+import type { NamedMetric } from './named-metrics.ts';
+import type { CpuPlace } from './topology.ts';
+
+/** What counts are added up over. */
+export type Aggregation = 'all' | 'cpu' | 'core' | 'die' | 'socket' | 'node' | 'thread';
+
+export interface RowOptions {
+  by: Aggregation;
+  /** Metrics that were asked for, with the indices of their events. */
+  named?: readonly { metric: NamedMetric; events: readonly number[] }[];
+  /** Take the raw values, also where an event had no counter for some of the time. */
+  unscaled?: boolean;
+  /** Leave places out where nothing was counted. */
+  hideIdle?: boolean;
+  /** Where a CPU sits, and what a thread is called: by default on this machine, now. */
+  cpuPlace?: (cpu: number) => CpuPlace;
+  threadName?: (tid: number) => string;
+}
