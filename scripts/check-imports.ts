@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { globSync } from './glob.ts';
+import { readersThatCallTheKernel } from './reading-fence.ts';
 
 const CORE: Record<string, string[]> = {
   base: [],
@@ -100,7 +101,7 @@ const PACKAGES: Record<string, Record<string, string[]>> = {
 };
 
 const IMPORT = /(?:from\s+|import\s+|import\()\s*['"]([^'"]+)['"]/g;
-const problems: string[] = [];
+const problems: string[] = readersThatCallTheKernel();
 /** Permissions that some file needs, as `core: a b`. */
 const used = new Set<string>();
 

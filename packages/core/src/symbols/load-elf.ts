@@ -91,7 +91,7 @@ async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<E
       context.report(
         'not-found',
         'the file is not there any more',
-        'Report on the machine and while the files are as they were recorded.',
+        'Report on the machine and while the files are as they were recorded, or with a copy of them (--symfs DIR).',
       );
     return null;
   }

@@ -185,6 +185,7 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
   try {
     const args = parseArguments(verb, words);
     if (args.has('help')) return printHelp(verb, out);
+    if (verb.needsLinux === true && process.platform !== 'linux') await refuseHere(verb);
     return await verb.run({ args, out, err });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -193,6 +194,11 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
     err.line(`counterpoint ${verb.name} --help explains the options.`);
     return EXIT_USAGE;
   }
+}
+
+async function refuseHere({ name }: Verb): Promise<void> {
+  const { requireLinux } = await import('../sys/linux.ts');
+  requireLinux(`counterpoint ${name}`);
 }
 
 /** Texts of the command line that could not be read, by rooms that know their grammar. */
@@ -213,8 +219,9 @@ function isVerbose(words: readonly string[]): boolean {
 /** The process: called by `bin/counterpoint.js`. */
 export async function main(words: readonly string[]): Promise<void> {
   // Said by `bin/counterpoint` where the verb may run a command.
-  if (process.env['COUNTERPOINT_LAUNCHER'] !== undefined)
+  if ((process.env['COUNTERPOINT_LAUNCHER'] ?? '') !== '')
     (await import('../target/index.ts')).takeOverFromLauncher();
+  else delete process.env['COUNTERPOINT_LAUNCHER'];
   const err = new Output(descriptorSink(2, 'standard error'));
   // Node would print it as it is, with whatever names are in it.
   process.on('uncaughtException', (error) => {

@@ -2,7 +2,7 @@ import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { paranoidLevel } from '../probe/index.ts';
 import { descriptorsOf, holdProbes, type Note, openForProcesses } from '../session/index.ts';
-import { type Fd, realSys, type Sys } from '../sys/index.ts';
+import { type Fd, realSys, requireLinux, type Sys } from '../sys/index.ts';
 import { openCgroup } from './cgroups.ts';
 import { checkRequest } from './check-request.ts';
 import type { OpenSet } from './counter-set.ts';
@@ -25,6 +25,7 @@ export function openCounting(request: CountingRequest): CountingSession {
 
 /** One session of `sessions` that are open together, each with as many descriptors. */
 export function openOneOf(request: CountingRequest, sessions: number): CountingSession {
+  requireLinux('counting');
   checkRequest(request);
   const { target, sys = realSys } = request;
   // 0 would be this process, and -1 everybody.

@@ -46,6 +46,7 @@ function driver(options: DiskDriverOptions = {}) {
     debugDirs: ['/usr/lib/debug'],
     symfs: join(folder, 'root'),
     tmpDir: join(folder, 'tmp'),
+    procDir: '/proc',
     environment: {},
     ...options,
   });

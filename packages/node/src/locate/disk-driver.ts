@@ -16,16 +16,17 @@ import { type FileSource, openFileSource } from './file-source.ts';
 import { openJitFile } from './jit-file.ts';
 import { kernelBuildId } from './kernel-build-id.ts';
 import { openPerfMap } from './perf-map.ts';
-import { viewOfProcess } from './process-view.ts';
+import { type ProcessView, viewOfProcess } from './process-view.ts';
+import { hostPaths, onThisMachine } from './recorded-path.ts';
 import { readVdso } from './vdso.ts';
 
 const NEWLINE = 0x0a;
 const ZERO = 0x30;
 
 export interface DiskDriverOptions extends Partial<Places> {
-  /** Where perf maps are; `/tmp`. */
+  /** Where perf maps are; `/tmp` of the recorded machine; empty where that is nowhere here. */
   tmpDir?: string;
-  /** `/proc`. */
+  /** `/proc`. With `symfs` its processes are not those of the recording, unless this says so. */
   procDir?: string;
   /** Where the running kernel's build id is; `/sys/kernel/notes`. */
   kernelNotes?: string;
@@ -51,22 +52,28 @@ class DiskDriver implements SymbolDriver {
     Pick<DiskDriverOptions, 'tmpDir' | 'procDir' | 'kernelNotes' | 'kernelCore' | 'anyOwner'>
   >;
   private readonly debuginfod: Debuginfod;
+  private readonly hasProcesses: boolean;
 
   constructor(options: DiskDriverOptions) {
     const environment = options.environment ?? process.env;
     this.places = {
-      buildIdDir: options.buildIdDir ?? environment.PERF_BUILDID_DIR ?? `${homedir()}/.debug`,
+      buildIdDir:
+        options.buildIdDir ??
+        environment.PERF_BUILDID_DIR ??
+        hostPaths(options.host).join(homedir(), '.debug'),
       debugDirs: options.debugDirs ?? ['/usr/lib/debug'],
       symfs: options.symfs ?? '',
+      host: options.host ?? process,
     };
     this.options = {
-      tmpDir: options.tmpDir ?? '/tmp',
+      tmpDir: options.tmpDir ?? tmpDirOf(this.places),
       procDir: options.procDir ?? '/proc',
       kernelNotes: options.kernelNotes ?? '/sys/kernel/notes',
       kernelCore: options.kernelCore ?? '',
       anyOwner: options.anyOwner ?? false,
     };
     this.debuginfod = new Debuginfod(environment);
+    this.hasProcesses = options.procDir !== undefined || this.places.symfs === '';
   }
 
   async open(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
@@ -86,14 +93,14 @@ class DiskDriver implements SymbolDriver {
       case 'vdso':
         return this.openVdso(request.buildId);
       case 'perf-map': {
-        const view = viewOfProcess(request.pid, this.options.procDir);
+        const view = this.viewOf(request.pid);
         return openPerfMap(request, view, this.options, diagnostics);
       }
     }
   }
 
   private async openJitdump(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
-    const view = viewOfProcess(request.pid, this.options.procDir);
+    const view = this.viewOf(request.pid);
     const { anyOwner } = this.options;
     for (const path of binaryPaths(this.places, request, this.rootOf(request.pid))) {
       const file = await openJitFile(path, 'jitdump', { view, anyOwner }, diagnostics);
@@ -205,9 +212,17 @@ class DiskDriver implements SymbolDriver {
     }
   }
 
-  private rootOf(pid: number): string {
-    return viewOfProcess(pid, this.options.procDir)?.root ?? '';
+  private viewOf(pid: number): ProcessView | null {
+    return this.hasProcesses ? viewOfProcess(pid, this.options.procDir) : null;
   }
+
+  private rootOf(pid: number): string {
+    return this.viewOf(pid)?.root ?? '';
+  }
+}
+
+function tmpDirOf({ symfs, host }: Places): string {
+  return onThisMachine('/tmp', symfs, host) ?? '';
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { posix } from 'node:path';
 import type { FileRequest } from '@counterpoint/core/symbols';
+import { type Host, onThisMachine } from './recorded-path.ts';
 
 /** Where files are looked for on this machine. */
 export interface Places {
@@ -10,6 +11,13 @@ export interface Places {
   debugDirs: string[];
   /** Put before every path of the recording (perf's --symfs); empty for this machine's own files. */
   symfs: string;
+  /** What this machine is; this process says it. */
+  host?: Host;
+}
+
+/** Where recorded paths are, without those that can be nowhere. Each has its own root. */
+function recordedPaths({ symfs, host }: Places, paths: readonly string[], root = symfs): string[] {
+  return paths.map((path) => onThisMachine(path, root, host)).filter((path) => path !== null);
 }
 
 /** Build ids come out of files and go into paths: only hex, two bytes at least. */
@@ -39,7 +47,7 @@ export function binaryPaths(places: Places, request: FileRequest, root: string):
   const paths: string[] = [];
   if (path.startsWith('/')) {
     if (root !== '') paths.push(root + path);
-    paths.push(places.symfs + path);
+    paths.push(...recordedPaths(places, [path]));
   }
   return [...paths, ...cachedPath(places, request.buildId, 'elf')];
 }
@@ -56,8 +64,7 @@ export function kernelImagePaths(places: Places, buildId: string, release: strin
       `${directory}/boot/vmlinux-${release}`,
       `${directory}/lib/modules/${release}/vmlinux`,
     ]),
-    `${places.symfs}/boot/vmlinux-${release}`,
-    `${places.symfs}/lib/modules/${release}/build/vmlinux`,
+    ...recordedPaths(places, [`/boot/vmlinux-${release}`, `/lib/modules/${release}/build/vmlinux`]),
   ];
 }
 
@@ -73,15 +80,14 @@ export function debugPaths(places: Places, request: FileRequest, root: string): 
   for (const prefix of root === '' ? [places.symfs] : [root, places.symfs]) {
     if (debugLink !== null && debugLink !== undefined) {
       // GDB's order: beside the binary, in .debug there, and under the global directories.
-      const directory = dirname(path);
-      paths.push(
-        `${prefix}${directory}/${debugLink.name}`,
-        `${prefix}${directory}/.debug/${debugLink.name}`,
-        ...places.debugDirs.map((one) => `${prefix}${one}${directory}/${debugLink.name}`),
-      );
+      const directory = posix.dirname(path);
+      const beside = [`${directory}/${debugLink.name}`, `${directory}/.debug/${debugLink.name}`];
+      const global = places.debugDirs.map((one) => `${one}${directory}/${debugLink.name}`);
+      paths.push(...recordedPaths(places, [...beside, ...global], prefix));
     }
     // Fedora and Ubuntu before build ids.
-    for (const one of places.debugDirs) paths.push(`${prefix}${one}${path}.debug`, `${prefix}${one}${path}`);
+    const old = places.debugDirs.flatMap((one) => [`${one}${path}.debug`, `${one}${path}`]);
+    paths.push(...recordedPaths(places, old, prefix));
   }
   const itself = new Set(binaryPaths(places, request, root));
   return paths.filter((one) => !itself.has(one));
@@ -104,8 +110,10 @@ export async function kernelCorePaths(places: Places, buildId: string): Promise<
 
 function buildIdDebugPaths(places: Places, buildId: string): string[] {
   if (!isBuildId(buildId)) return [];
-  return places.debugDirs.map(
-    (directory) => `${places.symfs}${directory}/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`,
+  const name = `.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`;
+  return recordedPaths(
+    places,
+    places.debugDirs.map((directory) => `${directory}/${name}`),
   );
 }
 

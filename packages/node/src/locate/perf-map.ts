@@ -13,6 +13,7 @@ export async function openPerfMap(
   options: { tmpDir: string; anyOwner: boolean },
   diagnostics: Diagnostic[],
 ): Promise<OpenedFile | null> {
+  if (options.tmpDir === '') return null;
   const paths = [`${options.tmpDir}/perf-${request.pid}.map`];
   if (view !== null && view.root !== '') paths.unshift(`${view.root}/tmp/perf-${view.ownPid}.map`);
   else if (view !== null && view.ownPid !== request.pid)

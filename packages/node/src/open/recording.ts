@@ -61,6 +61,12 @@ export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
   symbols?: SymbolDriver;
   /**
+   * The directory under which the recorded machine's files are (perf's --symfs), in the place
+   * of this machine's own. On other systems than Linux, recorded paths lead to nothing without
+   * it. Not heeded with `symbols`.
+   */
+  symfs?: string;
+  /**
    * Keep a stream in a temporary file first, always or only where it has a hardware trace: the trace stands
    * behind the records that it belongs to, so that a stream that is not kept is read without it.
    */
@@ -140,7 +146,11 @@ const SCRIPT: OptionsOf<RecordingScriptOptions> = {
   writeTraceLog: FUNCTION,
 };
 
-const OPEN: OptionsOf<RecordingOptions> = { symbols: OBJECT, keepStream: either(FLAG, oneOf('traced')) };
+const OPEN: OptionsOf<RecordingOptions> = {
+  symbols: OBJECT,
+  symfs: TEXT,
+  keepStream: either(FLAG, oneOf('traced')),
+};
 
 function setOf(type: 'number' | 'string'): Check {
   return {
@@ -180,7 +190,7 @@ export class Recording implements AsyncDisposable {
     this.latest = first;
     this.streamReader = this.isStream ? first : null;
     this.closeInput = closeInput;
-    this.driver = options.symbols ?? diskDriver();
+    this.driver = options.symbols ?? diskDriver(placesOf(options));
   }
 
   /** A reader at the start of the recording, for questions that are not here. */
@@ -347,8 +357,12 @@ async function openDirectory(path: string, options: RecordingOptions, name: stri
     throw fileError(path, error);
   });
   const kernelCore = options.symbols === undefined ? await kernelCoreOf(path) : null;
-  const symbols = kernelCore === null ? {} : { symbols: diskDriver({ kernelCore }) };
+  const symbols = kernelCore === null ? {} : { symbols: diskDriver({ ...placesOf(options), kernelCore }) };
   return new Recording(name, source, await openPerfData(source), async () => {}, { ...options, ...symbols });
+}
+
+function placesOf({ symfs }: RecordingOptions): { symfs?: string } {
+  return symfs === undefined ? {} : { symfs };
 }
 
 /** The file has no name any more once it is open, and is gone with the recording. */

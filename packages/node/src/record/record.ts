@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { ByteStream } from '@counterpoint/core/base';
+import { requireLinux } from '../sys/index.ts';
 import { FileOutput } from './file-output.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
@@ -17,6 +18,7 @@ const STDOUT = 1;
  * rejects where nothing could be recorded.
  */
 export async function record(options: RecordOptions): Promise<RecordResult> {
+  requireLinux('record()');
   checkRecordOptions('record()', options);
   const path = options.output ?? 'perf.data';
   return runRecorder(options, outputFor(path, options), path);
@@ -47,6 +49,7 @@ export interface LiveRecording {
 
 /** Record into this process instead of a file: what happens can be looked at while it happens. */
 export function recordLive(options: Omit<RecordOptions, 'output' | 'maxSizeBytes'>): LiveRecording {
+  requireLinux('recordLive()');
   checkRecordOptions('recordLive()', options);
   const output = new StreamOutput();
   const finished = runRecorder(options, output, 'stream').then(

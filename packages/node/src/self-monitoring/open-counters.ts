@@ -3,7 +3,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { checkOptions, either, listOf, type OptionsOf, oneOf, required, TEXT } from '../options/index.ts';
 import { type SystemEventLookup, systemEventLookup } from '../pmu/index.ts';
 import { readKernelFile } from '../probe/index.ts';
-import { type Mapping, realSys, type Sys, SysError } from '../sys/index.ts';
+import { type Mapping, realSys, requireLinux, type Sys, SysError } from '../sys/index.ts';
 import { Counters, type CountersEvent } from './counters.ts';
 import type { SelfMonitoringNote } from './notes.ts';
 import { type OpenEvents, openOwnEvents, parseOwnEvents } from './open-events.ts';
@@ -56,6 +56,7 @@ export function openCounters(
   options: CountersOptions = {},
   machine: CountersMachine = {},
 ): Counters {
+  requireLinux('counters()');
   checkOptions('counters()', { events }, EVENTS);
   checkOptions('counters()', options, OPTIONS);
   machineLookup ??= systemEventLookup();

@@ -1,7 +1,7 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { type CountingSession, type CountingTarget, openCounting } from '../counting/index.ts';
 import { type Note, takenNote } from '../session/index.ts';
-import { realSys, type Sys } from '../sys/index.ts';
+import { realSys, requireLinux, type Sys } from '../sys/index.ts';
 import {
   type ExitStatus,
   type HeldCommand,
@@ -34,6 +34,7 @@ const NS_PER_MS = 1_000_000;
  * Count from the start of a command, or from now, until something ends it; then everything is closed again.
  */
 export async function countRun(options: RunOptions): Promise<RunResult> {
+  requireLinux('countRun()');
   checkRunOptions(options);
   const { command = [], signal } = options;
   if (signal?.aborted === true)

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { CounterpointError } from '@counterpoint/core/base';
 import type * as Koffi from 'koffi';
+import { requireLinux } from './linux.ts';
 import { type CallArguments, SysError } from './sys-error.ts';
 
 /**
@@ -36,14 +37,18 @@ export function libraryPath(): string {
 }
 
 function requireKoffi(): typeof Koffi {
+  requireLinux('this');
   try {
     return createRequire(import.meta.url)('koffi');
   } catch (cause) {
-    const error = new CounterpointError(
-      'ERR_FFI',
-      `the library that calls the kernel (koffi) cannot be loaded: ${(cause as Error).message.split('\n', 1)[0]}`,
-      'It has no build for this platform, or its optional package was not installed: npm install --include=optional',
-    );
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const isAbsent = code === 'MODULE_NOT_FOUND' && message.includes("'koffi'");
+    const why = isAbsent ? 'is not installed' : `cannot be loaded: ${message.split('\n', 1)[0]}`;
+    const remedy = isAbsent
+      ? 'It is an optional dependency: npm install --include=optional'
+      : 'Its build for this platform is not there, or is another platform’s: npm rebuild koffi, or install anew on this machine.';
+    const text = `the library that calls the kernel (koffi) ${why}; recordings are read without it`;
+    const error = new CounterpointError('ERR_FFI', text, remedy);
     error.cause = cause;
     throw error;
   }

@@ -16,6 +16,7 @@ export {
   PFM_SUCCESS,
   type PfmPmuInfo,
 } from './libpfm.ts';
+export { requireLinux } from './linux.ts';
 export { type PinnedText, pinText } from './pinned-text.ts';
 export { realSys } from './real-sys.ts';
 export type {

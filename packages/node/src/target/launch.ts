@@ -12,7 +12,7 @@ import {
   required,
   TEXT,
 } from '../options/index.ts';
-import { execHolder, execOrder, realSys } from '../sys/index.ts';
+import { execHolder, execOrder, realSys, requireLinux } from '../sys/index.ts';
 import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram, workingDirectory } from './program.ts';
 import { waitForGate } from './wait-for-gate.ts';
@@ -126,6 +126,7 @@ function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: 
 
 /** Start `command` held. Throws `CommandError` where it cannot run, before anything is started. */
 export function launchHeld(command: readonly string[], options: LaunchOptions = {}): HeldCommand {
+  requireLinux('launchHeld()');
   checkOptions('launchHeld()', { command }, ARGUMENTS);
   checkOptions('launchHeld()', options, LAUNCH_OPTIONS);
   const env = options.env ?? process.env;

@@ -1,4 +1,5 @@
 import { fstatSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { PERF_SAMPLE_CPU, PERF_SAMPLE_TIME } from '@counterpoint/core/abi';
 import { CounterpointError, type Damage, type Diagnostic, printable } from '@counterpoint/core/base';
 import type { SampleFilter, TimeRange } from '@counterpoint/core/ingest';
@@ -13,7 +14,16 @@ import type { ParsedArguments } from './parsed-arguments.ts';
 import { parseTimes, TimeFormError } from './time-option.ts';
 import { UsageError } from './usage-error.ts';
 
-export type InputName = 'input' | 'kcore' | 'pid' | 'tid' | 'cpu' | 'comms' | 'time' | 'fail-on-loss';
+export type InputName =
+  | 'input'
+  | 'kcore'
+  | 'symfs'
+  | 'pid'
+  | 'tid'
+  | 'cpu'
+  | 'comms'
+  | 'time'
+  | 'fail-on-loss';
 
 /** Options of every verb that reads a recording. */
 export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
@@ -28,6 +38,12 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
     long: 'kcore',
     value: 'FILE',
     help: "for a hardware trace, the kernel's code as it ran: a copy of its /proc/kcore (default: beside the recording, perf's cache, this kernel)",
+    group: 'Input',
+  },
+  {
+    long: 'symfs',
+    value: 'DIR',
+    help: "look for the recorded programs under DIR, a copy of that machine's files",
     group: 'Input',
   },
   { long: 'pid', value: 'PID,...', help: 'only samples of these processes', group: 'Filter' },
@@ -86,9 +102,19 @@ export async function openInput(
   const { openRecording } = await import('../../open/index.ts');
   const path = inputName(args);
   const kcore = args.string('kcore');
-  if (kcore === undefined) return openRecording(path, { keepStream });
+  const symfs = args.string('symfs');
+  if (symfs !== undefined) await requireDirectory(symfs);
+  const places = symfs === undefined ? {} : { symfs };
+  if (kcore === undefined) return openRecording(path, { keepStream, ...places });
   const { diskDriver } = await import('../../locate/index.ts');
-  return openRecording(path, { keepStream, symbols: diskDriver({ kernelCore: kcore }) });
+  return openRecording(path, { keepStream, symbols: diskDriver({ ...places, kernelCore: kcore }) });
+}
+
+/** A directory that is not there would look like programs without symbols. */
+async function requireDirectory(path: string): Promise<void> {
+  const facts = await stat(path).catch(() => null);
+  if (facts?.isDirectory() !== true)
+    throw new UsageError(`--symfs: there is no directory ${printable(path)}`);
 }
 
 /**

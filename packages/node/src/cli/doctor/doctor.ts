@@ -5,6 +5,7 @@ import { UsageError } from '../common/usage-error.ts';
 
 export default defineVerb({
   name: 'doctor',
+  needsLinux: true,
   summary: 'say what this machine can record and count, and why not',
   usage: '[options]',
   options: [{ long: 'json', help: 'the answer as JSON, with every check and its facts' }],

@@ -17,6 +17,7 @@ const ANSWER = 'Answer';
 
 export default defineVerb<OffCpuName>({
   name: 'off-cpu',
+  needsLinux: true,
   summary: 'show who waits where, and for how long',
   usage: [
     '[options] [--] COMMAND [ARGUMENTS]',

@@ -35,6 +35,7 @@ const OUTPUT = 'Output';
 
 export default defineVerb<RecordName>({
   name: 'record',
+  needsLinux: true,
   summary: 'sample a program or running processes into a perf.data file',
   usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
   command: true,

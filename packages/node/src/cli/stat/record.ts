@@ -29,6 +29,7 @@ const output: OptionRow<StatName> = {
 
 export default defineVerb<StatName>({
   name: 'stat record',
+  needsLinux: true,
   summary: 'count as stat does, and keep the counts in a recording',
   usage: stat.usage,
   command: true,

@@ -54,6 +54,7 @@ const OUTPUT = 'Output';
 
 export default defineVerb<StatName>({
   name: 'stat',
+  needsLinux: true,
   summary: 'count events of a program, of running processes or of the whole machine',
   usage: ['[options] [--] COMMAND [ARGUMENTS]', '[options] -p PID | -t TID | -a [[--] COMMAND]'],
   command: true,

@@ -34,6 +34,7 @@ const isTarget = (row: OptionRow<TargetName>): row is OptionRow<Exclude<TargetNa
 
 export default defineVerb<TopName>({
   name: 'top',
+  needsLinux: true,
   summary: 'show which functions run, while they run',
   usage: ['[options]', '[options] -p PID | -t TID | -C CPUS', '[options] [--] COMMAND [ARGUMENTS]'],
   command: true,

@@ -14,6 +14,7 @@ import { RecordScan } from '@counterpoint/core/ring';
 import { RingReader } from '../../reader/index.ts';
 import type { HistogramDrain } from '../../sampling/index.ts';
 import { addNote, type Note, TakenEvents, takenLoss, takenNote } from '../../session/index.ts';
+import { requireLinux } from '../../sys/index.ts';
 import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
 import { NamelessCode } from '../nameless-code.ts';
@@ -122,6 +123,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
 
   /** Open everything; a command is started, and waits. Counting begins when the first look is asked for. */
   static async open(options: LiveProfileOptions = {}): Promise<LiveProfile> {
+    requireLinux('LiveProfile.open()');
     checkLiveOptions(options);
     refuseEmptyLists(options);
     const { command = [], pids = [], tids = [] } = options;

@@ -1,0 +1,15 @@
+import { CounterpointError } from '@counterpoint/core/base';
+
+/**
+ * Throws ERR_NOT_LINUX on other systems, whose kernels neither count nor sample in this way. `what` is the
+ * subject of the sentence. Reading recordings asks nothing of the kernel, and never comes here.
+ */
+export function requireLinux(what: string): void {
+  const { platform } = process;
+  if (platform === 'linux') return;
+  throw new CounterpointError(
+    'ERR_NOT_LINUX',
+    `${what} needs Linux, whose kernel does the counting and sampling; this is ${platform}`,
+    'Recordings of Linux can be read here: counterpoint report, script, export and pt; openRecording().',
+  );
+}
