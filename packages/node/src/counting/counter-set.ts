@@ -1,5 +1,5 @@
 import { PERF_FORMAT_GROUP } from '@counterpoint/core/abi';
-import { FamilySwitch } from '../session/index.ts';
+import { FamilySwitch } from '../perf-events/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { addReading, emptyReading, subtractReading } from './reading.ts';
 import type { CountedEvent, CountingRow, PlaceCount, PlannedSet, Reading } from './types.ts';

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { PermissionError } from '../session/index.ts';
+import { PermissionError } from '../perf-events/index.ts';
 import { liveHandles, realSys } from '../sys/index.ts';
 import { exclusiveHolder, lockExclusive } from './exclusive.ts';
 import { GlobalCounters, openCounting } from './index.ts';

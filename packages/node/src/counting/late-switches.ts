@@ -1,4 +1,4 @@
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 
 /** One late overflow to so many switches goes without a note. */
 const MOST_LATE_SHARE = 10;

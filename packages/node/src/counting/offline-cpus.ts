@@ -1,4 +1,4 @@
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import { onlineCpus } from '../target/index.ts';
 
 /**

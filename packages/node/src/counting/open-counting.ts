@@ -1,7 +1,7 @@
 import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
+import { descriptorsOf, holdProbes, type Note, openForProcesses } from '../perf-events/index.ts';
 import { paranoidLevel } from '../probe/index.ts';
-import { descriptorsOf, holdProbes, type Note, openForProcesses } from '../session/index.ts';
 import { type Fd, realSys, requireLinux, type Sys } from '../sys/index.ts';
 import { openCgroup } from './cgroups.ts';
 import { checkRequest } from './check-request.ts';

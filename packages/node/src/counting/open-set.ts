@@ -8,7 +8,7 @@ import {
   type Note,
   openPlannedEvent,
   raiseDescriptorLimit,
-} from '../session/index.ts';
+} from '../perf-events/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { OpenSet } from './counter-set.ts';

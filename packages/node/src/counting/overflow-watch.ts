@@ -17,7 +17,7 @@ import {
   SampleLayout,
 } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
-import { explainMmapError } from '../session/index.ts';
+import { explainMmapError } from '../perf-events/index.ts';
 import { type Fd, type Mapping, type Sys, SysError, type Watch } from '../sys/index.ts';
 import { requireThread } from '../target/index.ts';
 import type { Counter, OpenSet } from './counter-set.ts';

@@ -7,7 +7,7 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { beyondAttr } from '../session/index.ts';
+import { beyondAttr } from '../perf-events/index.ts';
 import { onlineCpus, parseCpuList } from '../target/index.ts';
 import { requestOverflows, setOverflowAttr } from './overflow-control.ts';
 import { type Places, placesOf } from './places.ts';

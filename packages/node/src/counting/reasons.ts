@@ -8,9 +8,9 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { corePmus } from '@counterpoint/core/events';
+import { PermissionError } from '../perf-events/index.ts';
 import { systemEventLookup } from '../pmu/index.ts';
 import { kernelSetting, paranoidLevel } from '../probe/index.ts';
-import { PermissionError } from '../session/index.ts';
 import { SysError } from '../sys/index.ts';
 import { type PlannedCounter, planCounters } from './counter-plan.ts';
 import type { CountedEvent, CountingRow, Reading } from './types.ts';

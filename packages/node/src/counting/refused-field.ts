@@ -1,6 +1,6 @@
 import { PERF_TYPE_BREAKPOINT } from '@counterpoint/core/abi';
 import type { PerfEventAttr } from '@counterpoint/core/records';
-import { openPlannedEvent } from '../session/index.ts';
+import { openPlannedEvent } from '../perf-events/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 import type { CountedEvent } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { requireControl, requireSameWay } from './check-request.ts';
 import { controlData } from './control-data.ts';

@@ -1,5 +1,5 @@
 import type { ToolEvent } from '@counterpoint/core/events';
-import type { PlannedEvent } from '../session/index.ts';
+import type { PlannedEvent } from '../perf-events/index.ts';
 
 /** Whose events are counted. */
 export type CountingTarget =

@@ -22,6 +22,7 @@ export {
   type RecordingScriptOptions,
   type RecordingStatsOptions,
 } from '../open/index.ts';
+export type { Note, OpenPlan, OpenRow } from '../perf-events/index.ts';
 export {
   type FormatChoice,
   type FormatResult,
@@ -50,7 +51,6 @@ export {
   type Measurement,
   measure,
 } from '../self-monitoring/index.ts';
-export type { Note, OpenPlan, OpenRow } from '../session/index.ts';
 export {
   countRun,
   type Measurement as RunMeasurement,

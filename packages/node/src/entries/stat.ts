@@ -1,6 +1,6 @@
 /** One run of a target and its counts as rows: places, spread of runs, derived metrics. */
 export type { ControlRequest, CountingSession, CountStatus, EventCount } from '../counting/index.ts';
-export type { Note } from '../session/index.ts';
+export type { Note } from '../perf-events/index.ts';
 export {
   type AggregatePlace,
   type Aggregation,

@@ -11,7 +11,7 @@ import {
   PERF_RECORD_SAMPLE,
 } from '@counterpoint/core/abi';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
-import type { Session } from '../session/index.ts';
+import type { SampledEvents } from '../perf-events/index.ts';
 import { libc } from '../sys/ffi.ts';
 import { FakeSys, liveHandles, type Mapping, realSys } from '../sys/index.ts';
 import { drainCode } from './drain-code.ts';
@@ -101,18 +101,18 @@ function scheduling(tid: number): Scheduling {
 
 class Setup implements Disposable {
   readonly rings: PlayedRing[];
-  readonly session: Session;
+  readonly sampled: SampledEvents;
   readonly path = join(directory, `${Math.random()}`);
   readonly fd = openSync(this.path, 'w+');
 
   constructor(count: number, pages = 1) {
     this.rings = Array.from({ length: count }, () => new PlayedRing(pages));
     const rings = this.rings.map(({ mapping, ring }, cpu) => ({ cpu, mapping, ring }));
-    this.session = { events: [], rings } as unknown as Session;
+    this.sampled = { events: [], rings } as unknown as SampledEvents;
   }
 
   start(options: Partial<DrainOptions> = {}): DrainThread {
-    const thread = DrainThread.start(realSys, this.session, {
+    const thread = DrainThread.start(realSys, this.sampled, {
       file: this.fd,
       offset: 0,
       mark: MARK,
@@ -277,10 +277,10 @@ describe('DrainThread', { skip }, () => {
   test('where new code is forbidden, or rings have no address, there is none', () => {
     using setup = new Setup(1);
     const options = { file: setup.fd, offset: 0, mark: MARK, limitBytes: 0, flushIntervalMs: 0 };
-    assert.equal(DrainThread.start(new FakeSys(), setup.session, options), null);
-    const rings = setup.session.rings.map((one) => ({ ...one, mapping: { ...one.mapping, address: null } }));
-    const session = { events: [], rings } as unknown as Session;
-    assert.equal(DrainThread.start(realSys, session, options), null);
+    assert.equal(DrainThread.start(new FakeSys(), setup.sampled, options), null);
+    const rings = setup.sampled.rings.map((one) => ({ ...one, mapping: { ...one.mapping, address: null } }));
+    const sampled = { events: [], rings } as unknown as SampledEvents;
+    assert.equal(DrainThread.start(realSys, sampled, options), null);
   });
 });
 
@@ -299,7 +299,7 @@ describe('ThreadReader', { skip }, () => {
       failed: () => new Error('not here'),
     };
     const limit = { limitBytes: 1000, onLimit: () => limits++ };
-    using reader = new ThreadReader(realSys, setup.session, scan, file, { flushIntervalMs: 1, ...limit });
+    using reader = new ThreadReader(realSys, setup.sampled, scan, file, { flushIntervalMs: 1, ...limit });
     assert.ok(reader.start());
     for (let number = 0; number < 100; number++)
       setup.rings[number % 2]!.write(sample(number % 2, number, 3));
@@ -328,7 +328,7 @@ describe('ThreadReader', { skip }, () => {
     };
     const limit = { limitBytes: Number.POSITIVE_INFINITY, onLimit: () => {} };
     const scan = new RecordScan([], () => {});
-    using reader = new ThreadReader(realSys, setup.session, scan, file, { flushIntervalMs: 1, ...limit });
+    using reader = new ThreadReader(realSys, setup.sampled, scan, file, { flushIntervalMs: 1, ...limit });
     assert.ok(reader.start());
     setup.rings[0]!.write(sample(0, 1, 1));
     assert.deepEqual(await reader.ended, { reason: 'failed', error });

@@ -1,5 +1,5 @@
 import { getPriority } from 'node:os';
-import type { Session, SessionRing } from '../session/index.ts';
+import type { EventRing, SampledEvents } from '../perf-events/index.ts';
 import { type Fd, type Mapping, type NativeCode, type Sys, SysError } from '../sys/index.ts';
 import {
   BLOCK,
@@ -44,14 +44,14 @@ export interface DrainOptions {
 }
 
 /**
- * A thread that empties the rings of a session into a file, without JavaScript: machine code and system
+ * A thread that empties the rings of sampled events into a file, without JavaScript: machine code and system
  * calls (`drain-code.ts`). It does not matter to it whether this thread has time. `notice` becomes readable
  * when there is something to know.
  */
 export class DrainThread implements Disposable {
   readonly notice: Fd;
   readonly #sys: Sys;
-  readonly #session: Session;
+  readonly #sampled: SampledEvents;
   readonly #block: Mapping;
   #words: BigUint64Array<ArrayBuffer>;
   readonly #code: NativeCode;
@@ -61,9 +61,9 @@ export class DrainThread implements Disposable {
   /**
    * Null where no such thread can be had: this architecture has no assembler, or new code is forbidden here.
    */
-  static start(sys: Sys, session: Session, options: DrainOptions): DrainThread | null {
+  static start(sys: Sys, sampled: SampledEvents, options: DrainOptions): DrainThread | null {
     const machineCode = drainCode(process.arch);
-    if (machineCode === null || session.rings.some(({ mapping }) => mapping.address === null)) return null;
+    if (machineCode === null || sampled.rings.some(({ mapping }) => mapping.address === null)) return null;
     let code: NativeCode;
     try {
       code = sys.loadCode(machineCode.bytes);
@@ -71,12 +71,12 @@ export class DrainThread implements Disposable {
       if (error instanceof SysError) return null;
       throw error;
     }
-    return new DrainThread(sys, session, options, code);
+    return new DrainThread(sys, sampled, options, code);
   }
 
-  private constructor(sys: Sys, session: Session, options: DrainOptions, code: NativeCode) {
+  private constructor(sys: Sys, sampled: SampledEvents, options: DrainOptions, code: NativeCode) {
     this.#sys = sys;
-    this.#session = session;
+    this.#sampled = sampled;
     this.#code = code;
     const owned: { close(): void }[] = [code];
     const own = <Handle extends { close(): void }>(handle: Handle): Handle => {
@@ -91,7 +91,7 @@ export class DrainThread implements Disposable {
       this.#set(name, number);
     };
     try {
-      this.#block = own(sys.mapAnonymous(blockBytes(session.rings.length)));
+      this.#block = own(sys.mapAnonymous(blockBytes(sampled.rings.length)));
       this.#words = new BigUint64Array(this.#block.buffer);
       this.notice = own(sys.eventFd());
       using epoll = sys.epollCreate();
@@ -121,7 +121,7 @@ export class DrainThread implements Disposable {
 
   #watchEvents(epoll: Fd): number {
     let open = 0;
-    for (const { instances, hasNoRing } of this.#session.events) {
+    for (const { instances, hasNoRing } of this.#sampled.events) {
       // Without a ring the kernel says at once that it has hung up.
       if (hasNoRing === true) continue;
       for (const { fd } of instances) {
@@ -142,8 +142,8 @@ export class DrainThread implements Disposable {
     this.#set('one', 1);
     new Uint8Array(this.#block.buffer, BLOCK.mark, mark.length).set(mark);
     new TextEncoder().encodeInto(THREAD_NAME, new Uint8Array(this.#block.buffer, BLOCK.name, 15));
-    this.#set('ringCount', this.#session.rings.length);
-    this.#session.rings.forEach((ring, index) => {
+    this.#set('ringCount', this.#sampled.rings.length);
+    this.#sampled.rings.forEach((ring, index) => {
       this.#fillRing(ring, index);
     });
   }
@@ -154,7 +154,7 @@ export class DrainThread implements Disposable {
     if (getPriority() === 0) this.#set('nice', LEAST_NICE >>> 0);
   }
 
-  #fillRing({ mapping, ring }: SessionRing, index: number): void {
+  #fillRing({ mapping, ring }: EventRing, index: number): void {
     const set = (name: keyof typeof RING, value: number | bigint): void => {
       this.#words[(RINGS_OFFSET + index * RING_ROW_BYTES + RING[name]) / 8] = BigInt(value);
     };
@@ -235,7 +235,7 @@ export class DrainThread implements Disposable {
     this.#sys.joinThread(this.#thread);
     this.#thread = null;
     this.#words = this.#words.slice();
-    this.#session.rings.forEach(({ ring }, index) => {
+    this.#sampled.rings.forEach(({ ring }, index) => {
       ring.tail = Number(this.#words[(RINGS_OFFSET + index * RING_ROW_BYTES + RING.tail) / 8]);
     });
     this.#block.close();

@@ -2,7 +2,7 @@
 export type ReaderEnd = { reason: 'hung-up' } | { reason: 'failed'; error: unknown };
 
 /**
- * Empties the rings of a session until it is told to finish: `RingReader` in the event
+ * Empties the rings of sampled events until it is told to finish: `RingReader` in the event
  * loop, `ThreadReader` beside it.
  */
 export interface Reader extends Disposable {

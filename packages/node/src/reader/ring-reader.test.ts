@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { PERF_RECORD_SAMPLE, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
 import { makeAttr } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
-import { openSession, type PlannedEvent, planOpen, type Session } from '../session/index.ts';
+import { openSampledEvents, type PlannedEvent, planOpen, type SampledEvents } from '../perf-events/index.ts';
 import { type FakeRing, FakeSys, liveHandles } from '../sys/index.ts';
 import { RingReader, type RoundSink } from './index.ts';
 
@@ -33,22 +33,22 @@ function record(fill: number, words = 1): Uint8Array {
 
 class Setup implements Disposable {
   readonly sys = new FakeSys();
-  readonly session: Session;
+  readonly sampled: SampledEvents;
   readonly kernel: FakeRing[];
   readonly scan = new RecordScan([], () => {});
   readonly reader: RingReader;
 
   constructor(sink: RoundSink, flushIntervalMs = 0) {
     const plan = planOpen([event], { tasks: [1], cpus: [0, 1] }, 1);
-    this.session = openSession(this.sys, plan, { paranoid: 2 });
+    this.sampled = openSampledEvents(this.sys, plan, { paranoid: 2 });
     this.kernel = [...this.sys.rings.values()];
-    this.reader = new RingReader(this.sys, this.session, this.scan, sink, { flushIntervalMs });
+    this.reader = new RingReader(this.sys, this.sampled, this.scan, sink, { flushIntervalMs });
     this.reader.start();
   }
 
   [Symbol.dispose](): void {
     this.reader[Symbol.dispose]();
-    this.session.close();
+    this.sampled.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RecordScan } from '@counterpoint/core/ring';
-import type { Session } from '../session/index.ts';
+import type { SampledEvents } from '../perf-events/index.ts';
 import type { Fd, Sys, Watch } from '../sys/index.ts';
 import type { Reader, ReaderEnd } from './reader.ts';
 
@@ -19,7 +19,7 @@ export interface ReaderOptions {
 }
 
 /**
- * Waits for the rings of a session and drains them into a sink:
+ * Waits for the rings of sampled events and drains them into a sink:
  *
  *   rings ──epoll──> one descriptor ──event loop──> pass: take all, sink.writeRound, scan headers, commit all
  *
@@ -35,7 +35,7 @@ export class RingReader implements Reader {
   /** Resolves at most once. */
   readonly ended: Promise<ReaderEnd>;
   readonly #sys: Sys;
-  readonly #session: Session;
+  readonly #sampled: SampledEvents;
   readonly #scan: RecordScan;
   readonly #sink: RoundSink;
   readonly #options: ReaderOptions;
@@ -51,9 +51,9 @@ export class RingReader implements Reader {
   #hasFailed = false;
   #roundsAtFlush = 0;
 
-  constructor(sys: Sys, session: Session, scan: RecordScan, sink: RoundSink, options: ReaderOptions) {
+  constructor(sys: Sys, sampled: SampledEvents, scan: RecordScan, sink: RoundSink, options: ReaderOptions) {
     this.#sys = sys;
-    this.#session = session;
+    this.#sampled = sampled;
     this.#scan = scan;
     this.#sink = sink;
     this.#options = options;
@@ -65,7 +65,7 @@ export class RingReader implements Reader {
   start(): void {
     const epoll = this.#sys.epollCreate();
     this.#epoll = epoll;
-    for (const { instances, hasNoRing } of this.#session.events) {
+    for (const { instances, hasNoRing } of this.#sampled.events) {
       // Without a ring the kernel says at once that it has hung up.
       if (hasNoRing === true) continue;
       for (const { fd } of instances) {
@@ -135,11 +135,11 @@ export class RingReader implements Reader {
   /** Take from every ring, hand over, give back. A promise only where the sink gave one. */
   #drainOnce(): Promise<void> | undefined {
     let sizeBytes = 0;
-    for (const { ring } of this.#session.rings) sizeBytes += ring.take();
+    for (const { ring } of this.#sampled.rings) sizeBytes += ring.take();
     if (sizeBytes === 0) return undefined;
     this.rounds++;
     const spans: Uint8Array<ArrayBuffer>[] = [];
-    for (const { ring } of this.#session.rings) {
+    for (const { ring } of this.#sampled.rings) {
       if (ring.first.length > 0) spans.push(ring.first);
       if (ring.second.length > 0) spans.push(ring.second);
     }
@@ -154,7 +154,7 @@ export class RingReader implements Reader {
    * then (measured at 25 kHz: 1.7 ms of each second instead of 2.2).
    */
   #scanAndCommit(): void {
-    for (const { cpu, ring } of this.#session.rings) {
+    for (const { cpu, ring } of this.#sampled.rings) {
       if (ring.head === ring.tail) continue;
       this.currentCpu = cpu;
       this.#scan.scan(ring.memory.data, ring.tail, ring.head);

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { RecordScan } from '@counterpoint/core/ring';
-import type { Session } from '../session/index.ts';
+import type { SampledEvents } from '../perf-events/index.ts';
 import type { Sys, Watch } from '../sys/index.ts';
 import { DrainThread } from './drain-thread.ts';
 import type { Reader, ReaderEnd } from './reader.ts';
@@ -52,7 +52,7 @@ const PIECES_A_TURN = 32;
 export class ThreadReader implements Reader {
   readonly ended: Promise<ReaderEnd>;
   readonly #sys: Sys;
-  readonly #session: Session;
+  readonly #sampled: SampledEvents;
   readonly #scan: RecordScan;
   readonly #file: DrainedFile;
   readonly #options: ThreadReaderOptions;
@@ -67,9 +67,15 @@ export class ThreadReader implements Reader {
   /** Somebody cut the file: what is in it is not known any more. */
   #isUnreadable = false;
 
-  constructor(sys: Sys, session: Session, scan: RecordScan, file: DrainedFile, options: ThreadReaderOptions) {
+  constructor(
+    sys: Sys,
+    sampled: SampledEvents,
+    scan: RecordScan,
+    file: DrainedFile,
+    options: ThreadReaderOptions,
+  ) {
     this.#sys = sys;
-    this.#session = session;
+    this.#sampled = sampled;
     this.#scan = scan;
     this.#file = file;
     this.#options = options;
@@ -87,14 +93,14 @@ export class ThreadReader implements Reader {
 
   /** In the file the rings' records stand one after the other. */
   get currentCpu(): number | null {
-    const { rings } = this.#session;
+    const { rings } = this.#sampled;
     return rings.length === 1 ? rings[0]!.cpu : null;
   }
 
   /** False where there can be no such thread; then nothing was done. */
   start(): boolean {
     const { fd: file, sizeBytes: offset, mark } = this.#file;
-    const thread = DrainThread.start(this.#sys, this.#session, { ...this.#options, file, offset, mark });
+    const thread = DrainThread.start(this.#sys, this.#sampled, { ...this.#options, file, offset, mark });
     if (thread === null) return false;
     this.#thread = thread;
     this.#scannedBytes = offset;

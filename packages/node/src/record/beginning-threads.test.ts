@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, describe, test } from 'node:test';
 import { openCounting } from '../counting/index.ts';
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import { liveHandles } from '../sys/index.ts';
 import { buildBeginningProgram, startBeginning } from '../test/beginning-program.ts';
 import { recordSamples } from '../test/format-recording.ts';

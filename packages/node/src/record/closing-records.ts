@@ -2,7 +2,7 @@
 import { PERF_RECORD_LOST_SAMPLES, PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN } from '@counterpoint/core/abi';
 import { lossEntryRecord } from '@counterpoint/core/perfdata';
 import { BodyWriter, encodeRecord, SampleLayout } from '@counterpoint/core/records';
-import type { EventTotals, SessionEvent } from '../session/index.ts';
+import type { EventTotals, SampledEvent } from '../perf-events/index.ts';
 import type { FormatLosses } from './format-recording.ts';
 
 export interface Unrecorded {
@@ -15,7 +15,7 @@ export interface Unrecorded {
 }
 
 export function closingRecords(
-  events: readonly SessionEvent[],
+  events: readonly SampledEvent[],
   { lost, formatLosses, unwritten }: Unrecorded,
   time: bigint,
 ): Uint8Array<ArrayBuffer> {
@@ -30,9 +30,9 @@ export function closingRecords(
       encodeRecord(writer, { ...base, lost: lostSamples, sampleId }, layout);
     }
   }
-  const [first] = events as [SessionEvent];
+  const [first] = events as [SampledEvent];
   /** In the name of an event's instance on that CPU, or of its first. */
-  const place = ({ attr, instances }: SessionEvent, onCpu: number | null) => {
+  const place = ({ attr, instances }: SampledEvent, onCpu: number | null) => {
     const { id, cpu } = instances.find((one) => one.cpu === onCpu) ?? instances[0]!;
     return { layout: new SampleLayout(attr), sampleId: { id, cpu, pid: -1, tid: -1, time } };
   };

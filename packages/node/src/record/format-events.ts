@@ -24,6 +24,13 @@ import type { ParsedEvent } from '@counterpoint/core/events';
 import { makeAttr } from '@counterpoint/core/records';
 import { checkOptions, either, OBJECT, type OptionsOf, required, TEXT } from '../options/index.ts';
 import {
+  addNote,
+  type Note,
+  type OpenTarget,
+  type PlannedEvent,
+  type SampledEvents,
+} from '../perf-events/index.ts';
+import {
   checkedFormat,
   checkFormatOptions,
   type FormatRequest,
@@ -37,7 +44,6 @@ import {
   type SamplingFormat,
   splitSpecification,
 } from '../sampling/index.ts';
-import { addNote, type Note, type PlannedEvent, type Session, type SessionTarget } from '../session/index.ts';
 import type { FormatChoice, RecordOptions } from './options.ts';
 import { resolveEvents, type Scope } from './request.ts';
 
@@ -150,7 +156,7 @@ const SAMPLE_BITS: bigint = BigInt(
 /** Whom a recording is about, as formats are told. */
 export function formatTarget(
   { kind }: Scope,
-  { tasks, cpus }: SessionTarget,
+  { tasks, cpus }: OpenTarget,
   { inherit = true }: Pick<RecordOptions, 'inherit'>,
 ): FormatRequest['target'] {
   return { kind, cpus, ids: tasks.filter((task) => task >= 0), inherits: inherit };
@@ -299,7 +305,7 @@ function addFields(event: PlannedEvent, { bits, registers, precise }: FormatSamp
 }
 
 export function formatRequests(
-  session: Session,
+  sampled: SampledEvents,
   formats: readonly ChosenFormat[],
   { ranges }: FormatEvents,
   target: FormatRequest['target'],
@@ -307,7 +313,7 @@ export function formatRequests(
   return formats.map(({ format, options }, index) => ({
     format,
     options,
-    events: session.events.slice(...ranges[index]!),
+    events: sampled.events.slice(...ranges[index]!),
     target,
   }));
 }

@@ -3,6 +3,7 @@
  * are written between the rounds of the rings.
  */
 import { type LossEntry, LossLedger } from '@counterpoint/core/loss';
+import type { SampledEvent } from '../perf-events/index.ts';
 import {
   explainThrown,
   type FormatRequest,
@@ -10,7 +11,6 @@ import {
   rowStart,
   timeNumberOfRow,
 } from '../sampling/index.ts';
-import type { SessionEvent } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { SampleBuffer, SampleEncoder } from './sample-encoder.ts';
 
@@ -43,7 +43,7 @@ export interface FormatResult {
 
 /** What a format lost of its events. */
 export interface FormatLosses {
-  readonly events: readonly SessionEvent[];
+  readonly events: readonly SampledEvent[];
   readonly entries: readonly LossEntry[];
 }
 
@@ -141,7 +141,7 @@ export class FormatRecording implements Disposable {
 
 class FormatPart {
   readonly #run: FormatRun;
-  readonly #events: readonly SessionEvent[];
+  readonly #events: readonly SampledEvent[];
   readonly #encoders: readonly SampleEncoder[];
   readonly #writer = new SampleBuffer();
   readonly #lines: string[] = [];

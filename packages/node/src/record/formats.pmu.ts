@@ -5,9 +5,9 @@ import { afterEach, before, describe, test } from 'node:test';
 import { PERF_REGISTERS } from '@counterpoint/core/abi';
 import { parseEvents } from '@counterpoint/core/events';
 import type { Sample } from '@counterpoint/core/records';
+import { openSampledEvents, planEvents, planOpen } from '../perf-events/index.ts';
 import { systemEventLookup } from '../pmu/index.ts';
 import { checkFormatOptions, FormatRun, findFormat } from '../sampling/index.ts';
-import { openSession, planEvents, planOpen } from '../session/index.ts';
 import { liveHandles, realSys } from '../sys/index.ts';
 import { recordSamples } from '../test/format-recording.ts';
 
@@ -41,26 +41,26 @@ test("a histogram's periods and what was skipped are the counter's own count", a
   } as const;
   const planned = planEvents(parseEvents('cycles', systemEventLookup()), options);
   const target = { tasks: [process.pid], cpus: [0] };
-  const session = openSession(realSys, planOpen(planned, target, 8, 8), { notes: [] });
+  const sampled = openSampledEvents(realSys, planOpen(planned, target, 8, 8), { notes: [] });
   const format = await findFormat('histogram');
   const run = FormatRun.open(realSys, {
     format,
     options: checkFormatOptions('histogram', format.options, {}),
-    events: session.events,
+    events: sampled.events,
     target: { kind: 'threads', cpus: target.cpus, ids: target.tasks, inherits: false },
   });
-  session.enable();
+  sampled.enable();
   work(20_000_000);
-  session.disable();
+  sampled.disable();
   run.stop();
   let counted = 0;
   for await (const table of run.results())
     for (const { period } of run.samples(table)) counted += Number(period);
   const { overflows, losses } = run.finish();
   const words = new BigUint64Array(8);
-  realSys.read(session.events[0]!.instances[0]!.fd, new Uint8Array(words.buffer));
+  realSys.read(sampled.events[0]!.instances[0]!.fd, new Uint8Array(words.buffer));
   run.close();
-  session.close();
+  sampled.close();
   const skipped = losses.reduce(
     (sum, { kind, count }) => sum + (kind === 'format-skipped' ? Number(count) : 0),
     0,

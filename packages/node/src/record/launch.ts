@@ -1,4 +1,4 @@
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import { type HeldCommand, launchHeld, resolveProgram, workingDirectory } from '../target/index.ts';
 import { NameLogs } from './name-logs.ts';
 import { nodeOptionsForNames } from './node-names.ts';

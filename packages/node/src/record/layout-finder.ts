@@ -1,9 +1,9 @@
 import { SampleLayout } from '@counterpoint/core/records';
-import type { SessionEvent } from '../session/index.ts';
+import type { SampledEvent } from '../perf-events/index.ts';
 
 /** Which layout a side-band record has that ends at `end`: that of its event, by the id in its last words. */
 export function layoutFinder(
-  events: readonly SessionEvent[],
+  events: readonly SampledEvent[],
 ): (view: DataView<ArrayBuffer>, end: number) => SampleLayout {
   const layouts = new Map<bigint, SampleLayout>();
   for (const { attr, instances } of events) {

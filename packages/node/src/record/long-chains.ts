@@ -2,8 +2,8 @@ import { PERF_SAMPLE_CALLCHAIN } from '@counterpoint/core/abi';
 import type { LossFacts } from '@counterpoint/core/loss';
 import { chainLimit, isChainAtLimit, SampleLayout } from '@counterpoint/core/records';
 import type { LongChains } from '@counterpoint/core/ring';
+import type { SampledEvent } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
-import type { SessionEvent } from '../session/index.ts';
 
 /** Parts of a call chain that a sample can have: kernel and user. */
 export const CHAIN_PARTS = 2;
@@ -13,7 +13,7 @@ export const CHAIN_PARTS = 2;
  * user part, or without anything.
  */
 export function hiddenCuts(
-  events: readonly Pick<SessionEvent, 'attr' | 'name'>[],
+  events: readonly Pick<SampledEvent, 'attr' | 'name'>[],
   setting: (name: string) => number | null = kernelSetting,
 ): LossFacts[] {
   const parts = setting('perf_event_max_contexts_per_stack') ?? CHAIN_PARTS;
@@ -36,7 +36,7 @@ export interface CutChains {
  * Null where samples have no call chains, or where these do not stand at one place in all samples: then only
  * who reads the recording counts what was cut.
  */
-export function cutChains(events: readonly SessionEvent[]): CutChains | null {
+export function cutChains(events: readonly SampledEvent[]): CutChains | null {
   const sampling = events
     .filter(({ attr }) => attr.samplePeriodOrFreq > 0n)
     .map(({ attr, name }) => ({ layout: new SampleLayout(attr), limit: chainLimit(attr), name }));

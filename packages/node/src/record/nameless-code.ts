@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { Mmap2Record, PerfRecord } from '@counterpoint/core/records';
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import { isNodeProgram, PROT_EXEC, readProc, readProcLink } from '../target/index.ts';
 import { NAME_FLAGS } from './node-names.ts';
 

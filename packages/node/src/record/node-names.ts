@@ -1,4 +1,4 @@
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import { isNodeProgram } from '../target/index.ts';
 import { appendNodeOptions, flagName, nodeOptionWords } from './node-options.ts';
 import type { RecordOptions } from './options.ts';

@@ -1,7 +1,7 @@
 import type { ParsedEvent } from '@counterpoint/core/events';
 import type { LossEntry } from '@counterpoint/core/loss';
+import type { Note } from '../perf-events/index.ts';
 import type { SamplingFormat } from '../sampling/index.ts';
-import type { Note } from '../session/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { LaunchOptions } from '../target/index.ts';
 import type { FormatResult } from './format-recording.ts';

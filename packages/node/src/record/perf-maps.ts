@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import { readProc, readProcLink } from '../target/index.ts';
 
 const MOST_HELD = 256;

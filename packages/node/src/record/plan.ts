@@ -1,5 +1,5 @@
+import { type Note, type OpenPlan, planEvents, planOpen } from '../perf-events/index.ts';
 import { type PlannedFormat, planFormat } from '../sampling/index.ts';
-import { type Note, type OpenPlan, planEvents, planOpen } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import {
   chooseFormats,
@@ -11,7 +11,7 @@ import {
 } from './format-events.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
-import { samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { openTarget, samplingOptions, scopeOf } from './request.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
 export type { PlannedFormat };
@@ -28,7 +28,7 @@ export async function planRecording(
   const scope = scopeOf(options);
   const formats = await chooseFormats(options.formats);
   const events = eventsOfFormats(await eventsFor(options, formats), formats);
-  const target = sessionTarget(scope, options, commandPid);
+  const target = openTarget(scope, options, commandPid);
   const planned = planEvents(events.parsed, samplingOptions(scope, clockedBy(formats, options), notes));
   const forFormats = formatTarget(scope, target, options);
   prepareEvents(planned, formats, events, forFormats, notes, options.callchains);

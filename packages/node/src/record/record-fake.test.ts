@@ -34,7 +34,7 @@ import {
   type PerfRecord,
   SampleLayout,
 } from '@counterpoint/core/records';
-import type { Note, Session } from '../session/index.ts';
+import type { Note, SampledEvents } from '../perf-events/index.ts';
 import { FakeSys, liveHandles } from '../sys/index.ts';
 import { WaitingWriter } from '../test/waiting-writer.ts';
 import { BuildIdCollector } from './build-ids.ts';
@@ -134,10 +134,10 @@ describe('a recording on a kernel by script', () => {
       [1, []],
     ] as const) {
       const attr = makeAttr({ flags: { excludeKernel } });
-      const session = { events: [{ attr, instances: [] }] } as unknown as Session;
+      const sampled = { events: [{ attr, instances: [] }] } as unknown as SampledEvents;
       const notes: Note[] = [];
       const target = { scope: { kind: 'command' }, tasks: [1], cpus: [0], command: null } as const;
-      synthesizeStart(session, target, new MapWatch(null, new PerfMapKeeper(), null), notes, null);
+      synthesizeStart(sampled, target, new MapWatch(null, new PerfMapKeeper(), null), notes, null);
       assert.deepEqual(
         notes.map(({ kind }) => kind),
         kinds,

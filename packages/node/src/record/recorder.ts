@@ -1,6 +1,6 @@
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
 import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
-import { type Note, type PlannedEvent, planEvents, type Session } from '../session/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import {
@@ -16,14 +16,14 @@ import {
 } from './format-events.ts';
 import { FormatRecording } from './format-recording.ts';
 import { launch } from './launch.ts';
+import { openForScope } from './open-scope.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import { openTarget, samplingOptions, scopeOf } from './request.ts';
+import { RingRecording } from './ring-recording.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
-import { openForScope } from './scope-session.ts';
-import { SessionRecording } from './session-recording.ts';
 
 /**
  * From the request to the finished output. Everything that can be refused is refused before the command runs
@@ -45,23 +45,23 @@ export async function runRecorder(
   const held = launched?.held ?? null;
   const perfMaps = new PerfMapKeeper();
   try {
-    const planTarget = sessionTarget(scope, options, held?.pid ?? null);
+    const planTarget = openTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, planTarget, options);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
     const rate = ringBytesPerSecond(planned);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), planTarget.cpus.length, rate);
     const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
-    const { session, target } = openForScope(opening);
+    const { sampled, target } = openForScope(opening);
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const nameLogs = launched?.nameLogs ?? null;
     using formatRecording = openFormats(
       sys,
-      session,
-      formatRequests(session, formats, events, formatTarget(scope, target, options)),
+      sampled,
+      formatRequests(sampled, formats, events, formatTarget(scope, target, options)),
     );
     noteEarly(formats, formatRecording.heedBegin, planned, events, options, notes);
-    noteOthers(sys, session, formatRecording.programIds, notes);
+    noteOthers(sys, sampled, formatRecording.programIds, notes);
     // What programs have seen is read later than the rings, at any time.
     output.hasLateRecords = formatRecording.programIds.size > 0;
     const parts = {
@@ -73,16 +73,16 @@ export async function runRecorder(
       scope,
       target,
       held,
-      session,
+      sampled,
       notes,
       buildIds,
       perfMaps,
       nameLogs,
     };
     try {
-      return await new SessionRecording(parts).run();
+      return await new RingRecording(parts).run();
     } finally {
-      session.close();
+      sampled.close();
     }
   } catch (error) {
     // Nobody else knows of it any more.
@@ -96,11 +96,11 @@ export async function runRecorder(
 }
 
 /** Where a format cannot be had, the events are closed, too. */
-function openFormats(sys: Sys, session: Session, requests: readonly FormatRequest[]): FormatRecording {
+function openFormats(sys: Sys, sampled: SampledEvents, requests: readonly FormatRequest[]): FormatRecording {
   try {
     return FormatRecording.open(sys, requests);
   } catch (error) {
-    session.close();
+    sampled.close();
     throw error;
   }
 }
@@ -109,8 +109,8 @@ function openFormats(sys: Sys, session: Session, requests: readonly FormatReques
  * Other users of BPF, who may take hits away or take time. Those of a tracepoint
  * matter to every recording of it.
  */
-function noteOthers(sys: Sys, session: Session, ownIds: ReadonlySet<number>, notes: Note[]): void {
-  const onTracepoints = othersOnTracepoints(sys, session.events, ownIds);
+function noteOthers(sys: Sys, sampled: SampledEvents, ownIds: ReadonlySet<number>, notes: Note[]): void {
+  const onTracepoints = othersOnTracepoints(sys, sampled.events, ownIds);
   const lines = onTracepoints.length > 0 || ownIds.size === 0 ? onTracepoints : othersThatWatch(sys, ownIds);
   for (const text of lines) notes.push({ kind: 'other-programs', text });
 }

@@ -1,6 +1,6 @@
 import { FEATURE_TRACING_DATA } from '@counterpoint/core/abi';
 import type { EventGroup, PerfDataFeatures, WrittenEvent } from '@counterpoint/core/perfdata';
-import type { SessionEvent } from '../session/index.ts';
+import type { SampledEvent } from '../perf-events/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { machineFeatures } from './machine-features.ts';
 import type { RecordOptions } from './options.ts';
@@ -10,14 +10,14 @@ const CLOCK_REALTIME = 0;
 const CLOCK_DATA_VERSION = 1;
 
 /** The events as the file names them. */
-export function writtenEvents(events: readonly SessionEvent[]): WrittenEvent[] {
+export function writtenEvents(events: readonly SampledEvent[]): WrittenEvent[] {
   return events.map(({ attr, instances, name }) => ({ attr, name, ids: instances.map(({ id }) => id) }));
 }
 
 /** What the recording says of its machine and of itself, as far as it is known while it runs. */
 export function recordingFeatures(
   sys: Sys,
-  events: readonly SessionEvent[],
+  events: readonly SampledEvent[],
   options: RecordOptions,
 ): Partial<PerfDataFeatures> {
   const features: Partial<PerfDataFeatures> = {
@@ -61,7 +61,7 @@ function commandLine({ command = [], pids = [], tids = [], systemWide, cpus }: R
   ];
 }
 
-function groupsOf(events: readonly SessionEvent[]): EventGroup[] {
+function groupsOf(events: readonly SampledEvent[]): EventGroup[] {
   return events.flatMap((_, leaderIndex) => {
     const members = events.filter(({ leader }) => leader === leaderIndex).length;
     return members === 0 ? [] : [{ name: '', leaderIndex, memberCount: members + 1 }];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Note } from '../session/index.ts';
-import { resolveEvents, samplingOptions, scopeOf, sessionTarget } from './request.ts';
+import type { Note } from '../perf-events/index.ts';
+import { openTarget, resolveEvents, samplingOptions, scopeOf } from './request.ts';
 
 describe('what is asked', () => {
   test('processes win over threads, both over CPUs, all over the command', () => {
@@ -17,21 +17,18 @@ describe('what is asked', () => {
   });
 
   test('targets: the command, all its CPUs; a list of CPUs is checked', () => {
-    const { tasks, cpus } = sessionTarget({ kind: 'command' }, {}, 77);
+    const { tasks, cpus } = openTarget({ kind: 'command' }, {}, 77);
     assert.deepEqual(tasks, [77]);
     assert.ok(cpus.length > 0);
-    assert.deepEqual(sessionTarget({ kind: 'cpus' }, { cpus: [0] }, null).tasks, [-1]);
-    assert.throws(
-      () => sessionTarget({ kind: 'cpus' }, { cpus: [9999] }, null),
-      /no such CPU is online: 9999/,
-    );
+    assert.deepEqual(openTarget({ kind: 'cpus' }, { cpus: [0] }, null).tasks, [-1]);
+    assert.throws(() => openTarget({ kind: 'cpus' }, { cpus: [9999] }, null), /no such CPU is online: 9999/);
     const most = Math.max(...cpus);
     assert.throws(
-      () => sessionTarget({ kind: 'cpus' }, { cpus: Array.from({ length: 10_000 }, (_, cpu) => cpu) }, null),
+      () => openTarget({ kind: 'cpus' }, { cpus: Array.from({ length: 10_000 }, (_, cpu) => cpu) }, null),
       ({ message }: Error) => message === `no such CPU is online: ${most + 1}-9999` || message.length < 120,
     );
-    assert.throws(() => sessionTarget({ kind: 'cpus' }, { cpus: [] }, null), /empty/);
-    const own = sessionTarget({ kind: 'processes', pids: [process.pid, process.pid] }, {}, null);
+    assert.throws(() => openTarget({ kind: 'cpus' }, { cpus: [] }, null), /empty/);
+    const own = openTarget({ kind: 'processes', pids: [process.pid, process.pid] }, {}, null);
     assert.equal(new Set(own.tasks).size, own.tasks.length);
   });
 

@@ -1,8 +1,8 @@
 import { PERF_MAX_STACK_DEPTH } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
+import { defaultEvent, type Note, type OpenTarget, type SamplingOptions } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
-import { defaultEvent, type Note, type SamplingOptions, type SessionTarget } from '../session/index.ts';
 import { listThreads, requireOnline, requireProcess, requireThread } from '../target/index.ts';
 import { CHAIN_PARTS } from './long-chains.ts';
 import type { RecordOptions } from './options.ts';
@@ -45,11 +45,7 @@ export function refuseEmptyLists({ pids, tids }: Pick<RecordOptions, 'pids' | 't
 }
 
 /** Threads and CPUs of a scope. The held command is `commandPid`. */
-export function sessionTarget(
-  scope: Scope,
-  options: RecordOptions,
-  commandPid: number | null,
-): SessionTarget {
+export function openTarget(scope: Scope, options: RecordOptions, commandPid: number | null): OpenTarget {
   const cpus = requireOnline(options.cpus);
   switch (scope.kind) {
     case 'command':

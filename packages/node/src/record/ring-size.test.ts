@@ -8,7 +8,7 @@ import {
   PERF_TYPE_SOFTWARE,
 } from '@counterpoint/core/abi';
 import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
-import type { PlannedEvent } from '../session/index.ts';
+import type { PlannedEvent } from '../perf-events/index.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
 const PAGE = 4096;

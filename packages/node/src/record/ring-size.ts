@@ -5,8 +5,8 @@ import {
   PERF_SAMPLE_STACK_USER,
   PERF_TYPE_SOFTWARE,
 } from '@counterpoint/core/abi';
+import type { PlannedEvent } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
-import type { PlannedEvent } from '../session/index.ts';
 
 const DEFAULT_PAGES = 128;
 /** Of all default rings together. */

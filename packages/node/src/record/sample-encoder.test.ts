@@ -20,8 +20,8 @@ import {
 } from '@counterpoint/core/abi';
 import { BodyWriter, encodeRecord, makeAttr, SampleLayout } from '@counterpoint/core/records';
 import * as fc from 'fast-check';
+import type { SampledEvent } from '../perf-events/index.ts';
 import { type SampleRows, sampleOfRow, timeNumberOfRow } from '../sampling/index.ts';
-import type { SessionEvent } from '../session/index.ts';
 import { SampleBuffer, SampleEncoder } from './sample-encoder.ts';
 
 const BITS = [
@@ -52,7 +52,7 @@ test('samples are what the encoder of all records makes of them, whatever the ev
     fc.property(fc.subarray(BITS), fc.array(sample, { minLength: 1, maxLength: 5 }), (bits, samples) => {
       const attr = makeAttr({ sampleType: BigInt(bits.reduce((all, bit) => all | bit, 0)) });
       const instances = [0, 1].map((cpu) => ({ cpu, id: BigInt(70 + cpu) }));
-      const encoder = new SampleEncoder({ attr, instances } as unknown as SessionEvent);
+      const encoder = new SampleEncoder({ attr, instances } as unknown as SampledEvent);
       const buffer = new SampleBuffer();
       const writer = new BodyWriter();
       for (const one of samples) {
@@ -93,7 +93,7 @@ test('rows of memory are what their samples are one by one', () => {
       const hasTimes = times === 'in rows';
       const attr = makeAttr({ sampleType: BigInt(bits.reduce((all, bit) => all | bit, 0)) });
       const instances = [0, 1].map((cpu) => ({ cpu, id: BigInt(70 + cpu) }));
-      const encoder = new SampleEncoder({ attr, instances } as unknown as SessionEvent);
+      const encoder = new SampleEncoder({ attr, instances } as unknown as SampledEvent);
       const rowWords = 14;
       const words = new Uint32Array(rowWords * 2 * made.length);
       const chains: bigint[] = [7n];

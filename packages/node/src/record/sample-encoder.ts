@@ -17,6 +17,7 @@ import {
   RECORD_HEADER_SIZE,
 } from '@counterpoint/core/abi';
 import { BodyWriter, encodeRecord, SampleLayout } from '@counterpoint/core/records';
+import type { SampledEvent } from '../perf-events/index.ts';
 import {
   chainLength,
   type FormatSample,
@@ -26,7 +27,6 @@ import {
   sampleOfRow,
   timeOfRow,
 } from '../sampling/index.ts';
-import type { SessionEvent } from '../session/index.ts';
 
 /** In the kernel's order; each is 8 bytes, and a call chain its length and its frames. */
 const PLAIN_FIELDS = [
@@ -106,7 +106,7 @@ export class SampleEncoder {
   readonly #idOfCpu: bigint[] = [];
   readonly #id: bigint;
 
-  constructor({ attr, instances }: SessionEvent) {
+  constructor({ attr, instances }: SampledEvent) {
     this.#layout = new SampleLayout(attr);
     const plain = PLAIN_FIELDS.reduce((bits, bit) => bits | bit, 0);
     this.#isPlain = (attr.sampleType & ~BigInt(plain)) === 0n;

@@ -11,8 +11,8 @@ import {
   type PerfRecord,
   SampleLayout,
 } from '@counterpoint/core/records';
+import type { Note, SampledEvents } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
-import type { Note, Session } from '../session/index.ts';
 import {
   commRecord,
   type KernelMap,
@@ -51,7 +51,7 @@ export interface SynthesisTarget {
  * nobody wants names of JIT code.
  */
 export function synthesizeStart(
-  session: Session,
+  sampled: SampledEvents,
   target: SynthesisTarget,
   maps: Pick<MapWatch, 'add'>,
   notes: Note[],
@@ -59,7 +59,7 @@ export function synthesizeStart(
   nameless: NamelessCode | null = null,
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
-  const layout = new SampleLayout(session.events[0]!.attr);
+  const layout = new SampleLayout(sampled.events[0]!.attr);
   const makers = new Set<number>();
   const sink = (record: PerfRecord) => {
     maps.add(record);
@@ -67,9 +67,9 @@ export function synthesizeStart(
     if (maker !== null) makers.add(maker);
     encodeRecord(writer, record, layout);
   };
-  idIndex(session, sink);
+  idIndex(sampled, sink);
   if (kernel !== null) synthesizeKernel(kernel, readModules(), sink);
-  else if (session.events.some(({ attr }) => attr.flags.excludeKernel === 0)) notes.push(noKernelNames());
+  else if (sampled.events.some(({ attr }) => attr.flags.excludeKernel === 0)) notes.push(noKernelNames());
   threadMap(target.tasks, sink);
   cpuMap(target.cpus, sink);
   synthesizeScope(target, sink);
@@ -110,8 +110,8 @@ function synthesizeScope({ scope }: SynthesisTarget, sink: (record: PerfRecord) 
   }
 }
 
-function idIndex(session: Session, sink: (record: PerfRecord) => void): void {
-  const entries: IdIndexEntry[] = session.events.flatMap(({ instances }) =>
+function idIndex(sampled: SampledEvents, sink: (record: PerfRecord) => void): void {
+  const entries: IdIndexEntry[] = sampled.events.flatMap(({ instances }) =>
     instances.map(({ id, ring, cpu, task }) => ({
       id,
       index: BigInt(ring),

@@ -16,7 +16,7 @@ import { memorySource } from '@counterpoint/core/base';
 import { openPerfData } from '@counterpoint/core/perfdata';
 import { collectStats } from '@counterpoint/core/query';
 import type { PerfRecord } from '@counterpoint/core/records';
-import { TakenEvents } from '../session/index.ts';
+import { TakenEvents } from '../perf-events/index.ts';
 import { liveHandles } from '../sys/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
 import { NOBODY, nodeAsNobody, noNobody } from '../test/ordinary-user.ts';

@@ -7,8 +7,8 @@ import {
   type ContextField,
   r6,
 } from '../bpf/index.ts';
+import { openedSampleType, type PlannedEvent } from '../perf-events/index.ts';
 import { systemTracepoint } from '../pmu/index.ts';
-import { openedSampleType, type PlannedEvent } from '../session/index.ts';
 import { everyNth, runCounts } from './every-nth.ts';
 import type { FormatPlan, FormatProgram, HandlerContext, ProgramContext, SamplingFormat } from './format.ts';
 import { FormatAssembler } from './format-assembler.ts';

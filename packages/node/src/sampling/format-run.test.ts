@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RecordScan } from '@counterpoint/core/ring';
 import { type BpfAssembler, type BpfMapDefinition, listPrograms, r0 } from '../bpf/index.ts';
-import type { SessionRing } from '../session/index.ts';
+import type { EventRing } from '../perf-events/index.ts';
 import { realSys } from '../sys/index.ts';
 import { noFormats } from '../test/format-recording.ts';
 import { hitRareTracepoint, runOwn } from '../test/format-runs.ts';
@@ -19,7 +19,7 @@ function leftOver(ids: readonly number[]): number[] {
   return listPrograms(realSys).flatMap(({ id }) => (ids.includes(id) ? [id] : []));
 }
 
-function samplesIn({ ring }: SessionRing): number {
+function samplesIn({ ring }: EventRing): number {
   const scan = new RecordScan([], () => {});
   ring.take();
   scan.scan(ring.memory.data, ring.tail, ring.head);
@@ -32,10 +32,10 @@ function busy(ms: number): void {
 
 test('histogram: what it counts is what ran, and afterwards nothing is left', { skip }, async () => {
   const own = runOwn(await findFormat('histogram'), 'cpu-clock', CLOCK);
-  const { run, session } = own;
-  session.enable();
+  const { run, sampled } = own;
+  sampled.enable();
   busy(500);
-  session.disable();
+  sampled.disable();
   run.stop();
   const buckets: FormatSample[] = [];
   for await (const table of run.results()) buckets.push(...run.samples(table));
@@ -70,15 +70,15 @@ function touchFreshMemory(sizeBytes: number): void {
 test('what each format counts is what the kernel counted, to the last overflow', { skip }, async () => {
   for (const name of ['histogram', 'stacks', 'double-buffer']) {
     using own = runOwn(await findFormat(name), 'page-faults', { period: 3n });
-    const { run, session } = own;
-    session.enable();
+    const { run, sampled } = own;
+    sampled.enable();
     touchFreshMemory(80 << 20);
-    session.disable();
+    sampled.disable();
     run.stop();
     let samples = 0;
     for await (const result of run.results())
       for (const { period } of run.samples(result)) samples += Number(period) / 3;
-    const instances = session.events[0]!.instances;
+    const instances = sampled.events[0]!.instances;
     // Each of them overflows at its own third fault.
     const counted = instances.map(({ fd }) => {
       const words = new BigUint64Array(8);
@@ -111,14 +111,14 @@ test('a wake rule and notify() wake collect, and the kernel record is kept where
     },
   });
   using own = runOwn(format, 'cpu-clock', { ...CLOCK, keepsRecords: true });
-  const { run, session } = own;
+  const { run, sampled } = own;
   const wakes: unknown[] = [];
   const reading = (async () => {
     for await (const wake of run.results()) wakes.push(wake);
   })();
-  session.enable();
+  sampled.enable();
   await new Promise((resolve) => setTimeout(resolve, 600));
-  session.disable();
+  sampled.disable();
   run.stop();
   await reading;
   const { overflows } = run.finish();
@@ -128,7 +128,7 @@ test('a wake rule and notify() wake collect, and the kernel record is kept where
     wakes.length >= 2 && wakes.length <= Number(overflows[0]) / every,
     `${wakes.length} of ${overflows[0]}`,
   );
-  const [kept = 0, ...others] = session.rings.map(samplesIn);
+  const [kept = 0, ...others] = sampled.rings.map(samplesIn);
   assert.ok(kept > 10, `${kept} records on CPU 0`);
   assert.ok(others.every((samples) => samples === 0));
 });
@@ -170,9 +170,9 @@ test('time in which maps were read by system calls is in the ledger of a clock',
   const reading = (async () => {
     for await (const _ of own.run.results());
   })();
-  own.session.enable();
+  own.sampled.enable();
   await new Promise((resolve) => setTimeout(resolve, 200));
-  own.session.disable();
+  own.sampled.disable();
   own.run.stop();
   const before = own.run.finish().losses;
   await reading;

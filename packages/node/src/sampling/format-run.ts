@@ -1,5 +1,5 @@
 /**
- * A format at work, over events that a session has opened and not yet enabled:
+ * A format at work, over events that are open and not yet enabled:
  *
  *   open: plan, assemble, load, attach ── begin ── results (while the counters run) ── end, stop ── the rest of the results
  *   ── finish: losses, cost
@@ -18,8 +18,8 @@ import {
   type LoadedSet,
   loadPrograms,
 } from '../bpf/index.ts';
+import { openPlannedEvent, type SampledEvent } from '../perf-events/index.ts';
 import { systemTracepoint } from '../pmu/index.ts';
-import { openPlannedEvent, type SessionEvent } from '../session/index.ts';
 import { type Fd, type Sys, SysError, type Watch } from '../sys/index.ts';
 import { type AssembledFormat, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
 import { checkRows, checkSample } from './check-samples.ts';
@@ -41,7 +41,7 @@ export interface FormatRequest {
   /** Checked: all options of the format's table. */
   readonly options: Readonly<Record<string, unknown>>;
   /** Open and disabled. Each has room for one program, so no two formats share one. */
-  readonly events: readonly SessionEvent[];
+  readonly events: readonly SampledEvent[];
   readonly target: Omit<FormatTarget, 'events'>;
 }
 
@@ -406,7 +406,7 @@ function attachAll(
  * The same for a probe, whose definition it shares with the recorded event. It is for a task of the target,
  * since with one for CPUs the kernel would put the breakpoint into every process that has the file.
  */
-function openForProgram(sys: Sys, { instances, attr, requestedName }: SessionEvent, probe: Probe): Fd {
+function openForProgram(sys: Sys, { instances, attr, requestedName }: SampledEvent, probe: Probe): Fd {
   const own = makeAttr({ type: attr.type, config: attr.config, config2: attr.config2 });
   own.flags.disabled = 1;
   let ended: unknown = null;

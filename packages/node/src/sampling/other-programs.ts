@@ -1,7 +1,7 @@
 /** BPF programs of others that have to do with a recording: seen, and said. */
 import { CounterpointError } from '@counterpoint/core/base';
 import { otherWatchers, programsOnTracepoint } from '../bpf/index.ts';
-import type { SessionEvent } from '../session/index.ts';
+import type { SampledEvent } from '../perf-events/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 
 /** So many are named, then counted. */
@@ -13,7 +13,7 @@ const MOST_NAMED = 4;
  */
 export function othersOnTracepoints(
   sys: Sys,
-  events: readonly SessionEvent[],
+  events: readonly SampledEvent[],
   ownIds: ReadonlySet<number>,
 ): string[] {
   const lines = new Set<string>();

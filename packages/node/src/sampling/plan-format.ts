@@ -1,6 +1,6 @@
 /** What a format would load, without loading it: for `record --plan`. */
 import type { BpfMapDefinition, BpfProgramType } from '../bpf/index.ts';
-import type { PlannedEvent } from '../session/index.ts';
+import type { PlannedEvent } from '../perf-events/index.ts';
 import { type AssembledProgram, assembleFormat, NOTIFY_RING } from './assemble-programs.ts';
 import type { FormatTarget, SamplingFormat } from './format.ts';
 import { planOf } from './format-errors.ts';

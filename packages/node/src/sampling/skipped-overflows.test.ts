@@ -8,7 +8,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { makeAttr } from '@counterpoint/core/records';
-import type { SessionEvent } from '../session/index.ts';
+import type { SampledEvent } from '../perf-events/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { countedOverflows, skippedOverflows } from './skipped-overflows.ts';
 
@@ -33,7 +33,7 @@ function lossesOf(runs: bigint, mapNs: number, facts: Facts) {
   attr.flags.freq = facts.freq === true ? 1 : 0;
   attr.flags.inherit = facts.inherit === true ? 1 : 0;
   const instances = facts.counts.map((count) => ({ fd: { count } as unknown as Fd, task: facts.task ?? 1 }));
-  const event = { name: 'event', attr, instances, tracepoint: null } as unknown as SessionEvent;
+  const event = { name: 'event', attr, instances, tracepoint: null } as unknown as SampledEvent;
   const sys = {
     read(fd: unknown, bytes: Uint8Array) {
       new DataView(bytes.buffer).setBigUint64(0, BigInt((fd as { count: number }).count), true);

@@ -18,7 +18,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import type { LossFacts } from '@counterpoint/core/loss';
-import type { SessionEvent } from '../session/index.ts';
+import type { SampledEvent } from '../perf-events/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 
 /** Software events whose count goes on without overflows. */
@@ -27,7 +27,7 @@ const AHEAD: ReadonlySet<bigint> = new Set(
 );
 
 /** How often each event has overflowed; null where its count does not say it. */
-export function countedOverflows(sys: Sys, events: readonly SessionEvent[]): readonly (number | null)[] {
+export function countedOverflows(sys: Sys, events: readonly SampledEvent[]): readonly (number | null)[] {
   return events.map((event) => {
     const { attr, instances } = event;
     if (!isCountable(event)) return null;
@@ -41,7 +41,7 @@ export function countedOverflows(sys: Sys, events: readonly SessionEvent[]): rea
  * comes in between is not skipped.
  */
 export function skippedOverflows(
-  events: readonly SessionEvent[],
+  events: readonly SampledEvent[],
   counted: readonly (number | null)[],
   runs: readonly bigint[],
   mapNs: number,
@@ -69,7 +69,7 @@ export function skippedOverflows(
   return losses;
 }
 
-function isCountable({ attr, instances }: SessionEvent): boolean {
+function isCountable({ attr, instances }: SampledEvent): boolean {
   const { flags, type, config, samplePeriodOrFreq } = attr;
   const isAhead = type === PERF_TYPE_SOFTWARE && AHEAD.has(config);
   const isFollowed = flags.inherit === 1 && instances.some(({ task }) => task !== -1);

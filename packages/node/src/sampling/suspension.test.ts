@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertOnTime, onTime } from '../../../core/src/test/on-time.ts';
 import { type BpfMap, type BpfMapDefinition, indexKey, r7 } from '../bpf/index.ts';
 import type { RecordOptions, RecordResult } from '../record/index.ts';
 import { liveHandles, realSys } from '../sys/index.ts';
@@ -29,10 +30,10 @@ function countedIn(map: BpfMap): number {
 }
 
 /** What the kernel has counted, by CPU. */
-function countsOf({ session }: OwnRun): Map<number, number> {
+function countsOf({ sampled }: OwnRun): Map<number, number> {
   const words = new BigUint64Array(8);
   return new Map(
-    session.events[0]!.instances.map(({ fd, cpu }) => {
+    sampled.events[0]!.instances.map(({ fd, cpu }) => {
       realSys.read(fd, new Uint8Array(words.buffer));
       return [cpu, Number(words[0])];
     }),
@@ -76,9 +77,9 @@ async function during(own: OwnRun, work: (looks: readonly Look[]) => Promise<voi
   const reading = (async () => {
     for await (const look of own.run.results()) looks.push(look as Look);
   })();
-  own.session.enable();
+  own.sampled.enable();
   await work(looks);
-  own.session.disable();
+  own.sampled.disable();
   own.run.stop();
   await reading;
   return looks;
@@ -90,49 +91,60 @@ async function hasLooked(looks: readonly Look[], times: number): Promise<void> {
   await sleep(50);
 }
 
-test('the counter stops at the overflow that notified, and counts on when it is resumed', {
-  skip,
-}, async () => {
-  let own: OwnRun | null = null;
-  const kernelCounts: Map<number, number>[] = [];
-  const missedCounts: Map<number, number>[] = [];
-  const between = () => {
-    missedCounts.push(missedBy(own!));
-    kernelCounts.push(countsOf(own!));
-    touchPages(500);
-    kernelCounts.push(countsOf(own!));
-  };
-  own = runOwn(stopping(between, 30), 'faults:u');
-  using _ = own;
-  const looks = await during(own, async (soFar) => {
-    for (let round = 1; round <= 3; round++) {
-      touchPages(1000);
-      await hasLooked(soFar, round);
-    }
-  });
-  assert.equal(looks.length, 3);
-  looks.forEach(({ by, counted: [before, after] }, round) => {
-    const [first, second] = [kernelCounts[2 * round]!, kernelCounts[2 * round + 1]!];
-    // A thread that moves to another CPU has another counter there, which only we stop.
-    const missed = missedCounts[round]!.get(by.cpu!) ?? 0;
-    assert.equal((first.get(by.cpu!)! - missed) % EVERY, 0, `${first.get(by.cpu!)} faults on CPU ${by.cpu}`);
-    assert.equal(missed, missedCounts[round - 1]?.get(by.cpu!) ?? 0, 'the kernel has not stopped it');
-    assert.equal(by.event, 0);
-    assert.deepEqual(second, first, 'counted while suspended');
-    assert.equal(after, before, 'a handler ran while suspended');
-    if (round > 0) assert.ok(before >= looks[round - 1]!.counted[1] + EVERY, 'was not resumed');
-  });
-  const { suspended, losses, overflows } = own.run.finish();
-  assert.equal(suspended!.times, 3);
-  // The delay, and the looks.
-  assert.ok(suspended!.ns > 3n * 29_000_000n && suspended!.ns < 2_000_000_000n, `${suspended!.ns} ns`);
-  const lost = losses.find(({ kind }) => kind === 'format-suspended')!;
-  assert.equal(lost.count, suspended!.ns);
-  assert.equal(lost.fromNs, looks[0]!.by.sinceNs);
-  assert.ok(lost.toNs! - lost.fromNs! >= suspended!.ns);
-  const missed = [...missedBy(own).values()].reduce((sum, count) => sum + count, 0);
-  assert.ok(Number(overflows[0]) >= looks.at(-1)!.counted[1] + missed);
-});
+test(
+  'the counter stops at the overflow that notified, and counts on when it is resumed',
+  {
+    skip,
+  },
+  () =>
+    onTime(async () => {
+      let own: OwnRun | null = null;
+      const kernelCounts: Map<number, number>[] = [];
+      const missedCounts: Map<number, number>[] = [];
+      const between = () => {
+        missedCounts.push(missedBy(own!));
+        kernelCounts.push(countsOf(own!));
+        touchPages(500);
+        kernelCounts.push(countsOf(own!));
+      };
+      own = runOwn(stopping(between, 30), 'faults:u');
+      using _ = own;
+      const looks = await during(own, async (soFar) => {
+        for (let round = 1; round <= 3; round++) {
+          touchPages(1000);
+          await hasLooked(soFar, round);
+        }
+      });
+      assert.equal(looks.length, 3);
+      looks.forEach(({ by, counted: [before, after] }, round) => {
+        const [first, second] = [kernelCounts[2 * round]!, kernelCounts[2 * round + 1]!];
+        // A thread that moves to another CPU has another counter there, which only we stop.
+        const missed = missedCounts[round]!.get(by.cpu!) ?? 0;
+        assert.equal(
+          (first.get(by.cpu!)! - missed) % EVERY,
+          0,
+          `${first.get(by.cpu!)} faults on CPU ${by.cpu}`,
+        );
+        assert.equal(missed, missedCounts[round - 1]?.get(by.cpu!) ?? 0, 'the kernel has not stopped it');
+        assert.equal(by.event, 0);
+        assert.deepEqual(second, first, 'counted while suspended');
+        assert.equal(after, before, 'a handler ran while suspended');
+        if (round > 0)
+          assertOnTime(before >= looks[round - 1]!.counted[1] + EVERY, 'was not resumed so soon');
+      });
+      const { suspended, losses, overflows } = own.run.finish();
+      assert.equal(suspended!.times, 3);
+      // The delay, and the looks.
+      assert.ok(suspended!.ns > 3n * 29_000_000n, `${suspended!.ns} ns`);
+      assertOnTime(suspended!.ns < 2_000_000_000n, `${suspended!.ns} ns`);
+      const lost = losses.find(({ kind }) => kind === 'format-suspended')!;
+      assert.equal(lost.count, suspended!.ns);
+      assert.equal(lost.fromNs, looks[0]!.by.sinceNs);
+      assert.ok(lost.toNs! - lost.fromNs! >= suspended!.ns);
+      const missed = [...missedBy(own).values()].reduce((sum, count) => sum + count, 0);
+      assert.ok(Number(overflows[0]) >= looks.at(-1)!.counted[1] + missed);
+    }),
+);
 
 test('on all CPUs: no handler runs between notification and restart, and what came meanwhile is counted', {
   skip,

@@ -14,7 +14,7 @@ import { BPF_F_MMAPABLE, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { LossFacts } from '@counterpoint/core/loss';
 import { type BpfMap, type BpfMapDefinition, bpfStruct, r0, r1, r2, r7, r8, r9 } from '../bpf/index.ts';
-import type { PlannedEvent, SessionEvent } from '../session/index.ts';
+import type { PlannedEvent, SampledEvent } from '../perf-events/index.ts';
 import type { Fd, Mapping, Sys } from '../sys/index.ts';
 import type { FormatPlan, SamplingFormat, SuspendedBy } from './format.ts';
 import type { FormatAssembler } from './format-assembler.ts';
@@ -136,14 +136,14 @@ interface Counter {
 }
 
 /** Every counter of a format, in the order of their numbers; the first is 1. */
-function countersOf(events: readonly SessionEvent[]): Counter[] {
+function countersOf(events: readonly SampledEvent[]): Counter[] {
   return events.flatMap(({ instances, leader }, event) =>
     instances.map(({ fd, cpu }) => ({ fd, event, cpu, isLeader: leader === null })),
   );
 }
 
 /** What the helper get_attach_cookie tells a handler. */
-export function suspensionCookies(events: readonly SessionEvent[]): ReadonlyMap<Fd, bigint> {
+export function suspensionCookies(events: readonly SampledEvent[]): ReadonlyMap<Fd, bigint> {
   return new Map(countersOf(events).map(({ fd }, index) => [fd, BigInt(index + 1)]));
 }
 
@@ -161,7 +161,7 @@ export class Suspension implements Disposable {
   /** The counters are stopped for good. */
   #hasEnded = false;
 
-  constructor(sys: Sys, gate: BpfMap, events: readonly SessionEvent[]) {
+  constructor(sys: Sys, gate: BpfMap, events: readonly SampledEvent[]) {
     this.#sys = sys;
     this.#counters = countersOf(events);
     this.#mapping = gate.mapValues('write');

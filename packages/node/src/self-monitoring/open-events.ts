@@ -9,7 +9,6 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { type EventLookup, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
-import { paranoidLevel } from '../probe/index.ts';
 import {
   beyondAttr,
   COUNTING_FALLBACKS,
@@ -19,7 +18,8 @@ import {
   openPlannedEvent,
   type PlannedEvent,
   raiseDescriptorLimit,
-} from '../session/index.ts';
+} from '../perf-events/index.ts';
+import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import type { SelfMonitoringNote } from './notes.ts';
 import type { UserAccess } from './user-access.ts';

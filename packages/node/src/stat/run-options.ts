@@ -1,5 +1,5 @@
 import type { ControlRequest, CountingSession } from '../counting/index.ts';
-import type { Note } from '../session/index.ts';
+import type { Note } from '../perf-events/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { LaunchOptions } from '../target/index.ts';
 import type { Measurement } from './measurement.ts';

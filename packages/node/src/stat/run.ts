@@ -1,6 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { type CountingSession, type CountingTarget, openCounting } from '../counting/index.ts';
-import { type Note, takenNote } from '../session/index.ts';
+import { type Note, takenNote } from '../perf-events/index.ts';
 import { realSys, requireLinux, type Sys } from '../sys/index.ts';
 import {
   type ExitStatus,

@@ -6,7 +6,7 @@ import {
 } from '@counterpoint/core/abi';
 import { decodeRecord, encodeAttrShortest, makeAttr, SampleLayout } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
-import { TAKEN_TYPES, TakenEvents, type TakenProcess } from '../session/index.ts';
+import { TAKEN_TYPES, TakenEvents, type TakenProcess } from '../perf-events/index.ts';
 import type { Fd, Mapping, Sys } from '../sys/index.ts';
 
 /** 32 KiB hold the execs and the libraries of a few hundred programs. */

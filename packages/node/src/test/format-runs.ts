@@ -1,15 +1,15 @@
 /** Formats over events of this process, without a recording around them. */
 import { getPriority } from 'node:os';
 import { parseEvents } from '@counterpoint/core/events';
+import { openSampledEvents, planEvents, planOpen, type SampledEvents } from '../perf-events/index.ts';
 import { systemEventLookup } from '../pmu/index.ts';
 import { checkFormatOptions, FormatRun, type SamplingFormat } from '../sampling/index.ts';
-import { openSession, planEvents, planOpen, type Session } from '../session/index.ts';
 import { realSys } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 
 export interface OwnRun extends Disposable {
   readonly run: FormatRun;
-  readonly session: Session;
+  readonly sampled: SampledEvents;
 }
 
 export interface OwnRunOptions {
@@ -41,12 +41,12 @@ export function runOwn(
     levels: 'all',
   });
   for (const one of planned) one.hasNoRing = !one.isSideband && !keepsRecords;
-  const session = openSession(realSys, planOpen(planned, { tasks: [task], cpus }, 8, 8), { notes: [] });
+  const sampled = openSampledEvents(realSys, planOpen(planned, { tasks: [task], cpus }, 8, 8), { notes: [] });
   try {
     const run = FormatRun.open(realSys, {
       format,
       options: checkFormatOptions(format.name, format.options, options),
-      events: session.events.filter(({ isSideband }) => !isSideband),
+      events: sampled.events.filter(({ isSideband }) => !isSideband),
       target: {
         kind: task === -1 ? 'cpus' : 'threads',
         ids: task === -1 ? [] : [task],
@@ -56,11 +56,11 @@ export function runOwn(
     });
     const close = () => {
       run.close();
-      session.close();
+      sampled.close();
     };
-    return { run, session, [Symbol.dispose]: close };
+    return { run, sampled, [Symbol.dispose]: close };
   } catch (error) {
-    session.close();
+    sampled.close();
     throw error;
   }
 }

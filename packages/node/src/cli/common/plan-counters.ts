@@ -1,7 +1,7 @@
 import { PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW } from '@counterpoint/core/abi';
 import type { PmuModel } from '@counterpoint/core/pmus';
 import { type CountedEvent, type PlannedCounter, planCounters } from '../../counting/index.ts';
-import type { PlannedEvent } from '../../session/index.ts';
+import type { PlannedEvent } from '../../perf-events/index.ts';
 
 /** Where an event is expected to be counted; `kind` and the rest as `PlannedCounter` has them. */
 export type CounterAnswer = Omit<PlannedCounter, 'event'>;

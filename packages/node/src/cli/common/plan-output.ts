@@ -7,7 +7,6 @@ import {
 } from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import type { CountedEvent } from '../../counting/index.ts';
-import type { PlannedFormat } from '../../record/index.ts';
 import {
   isInherited,
   KEEPER,
@@ -16,7 +15,8 @@ import {
   type PlannedEvent,
   PROBE_FILES,
   probeAsTracepoint,
-} from '../../session/index.ts';
+} from '../../perf-events/index.ts';
+import type { PlannedFormat } from '../../record/index.ts';
 import { countOf, formatBytes, formatCount } from './human.ts';
 import type { Output } from './output.ts';
 import { type CounterAnswer, counterAnswers, counterText, unknownCountersText } from './plan-counters.ts';

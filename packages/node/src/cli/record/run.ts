@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { MOST_TIMER_MS, printable } from '@counterpoint/core/base';
+import type { Note } from '../../perf-events/index.ts';
 import {
   planRecording,
   type RecordOptions,
@@ -9,7 +10,6 @@ import {
   record,
 } from '../../record/index.ts';
 import { splitSpecification } from '../../sampling/index.ts';
-import type { Note } from '../../session/index.ts';
 import { realSys } from '../../sys/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';

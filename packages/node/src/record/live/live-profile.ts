@@ -11,9 +11,9 @@ import { LOSS_KINDS, type LossEntry, type LossFacts, LossLedger } from '@counter
 import { unitOfEvent } from '@counterpoint/core/profile';
 import { decodeRecord, type ExitRecord } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
+import { addNote, type Note, TakenEvents, takenLoss, takenNote } from '../../perf-events/index.ts';
 import { RingReader } from '../../reader/index.ts';
 import type { HistogramDrain } from '../../sampling/index.ts';
-import { addNote, type Note, TakenEvents, takenLoss, takenNote } from '../../session/index.ts';
 import { requireLinux } from '../../sys/index.ts';
 import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
@@ -90,8 +90,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.#intervalMs = intervalMs;
     this.#open = open;
     this.keepShare = options.keepShare ?? DEFAULT_KEEP_SHARE;
-    const { session, sys, scope, target, held, notes } = open;
-    this.events = session.events
+    const { sampled, sys, scope, target, held, notes } = open;
+    this.events = sampled.events
       .filter(({ isSideband }) => !isSideband)
       .map(({ name, requestedName, attr: { flags, samplePeriodOrFreq }, hitsPerOverflow = 1 }) => ({
         name,
@@ -118,7 +118,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
             this.#losses.ledger.add(takenLoss(one, this.#losses.lostRecords === 0n));
           });
     const sink = { writeRound: () => this.#taken?.beginPass() };
-    this.#reader = new RingReader(sys, session, this.#makeScan(), sink, { flushIntervalMs: 0 });
+    this.#reader = new RingReader(sys, sampled, this.#makeScan(), sink, { flushIntervalMs: 0 });
   }
 
   /** Open everything; a command is started, and waits. Counting begins when the first look is asked for. */
@@ -190,10 +190,10 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { session, run, held, nameLogs } = this.#open;
+    const { sampled, run, held, nameLogs } = this.#open;
     this.#reader[Symbol.dispose]();
     run.close();
-    session.close();
+    sampled.close();
     if (held !== null && this.#end?.reason !== 'command-exited') {
       held.kill('SIGTERM');
       const graceMs = this.#options.commandGraceMs ?? DEFAULT_COMMAND_GRACE_MS;
@@ -210,11 +210,11 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   }
 
   #start(): void {
-    const { session, scope, target, held, notes } = this.#open;
+    const { sampled, scope, target, held, notes } = this.#open;
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
     const { machine } = this.#running;
     synthesizeStart(
-      session,
+      sampled,
       { scope, ...target, command },
       { add: (record) => machine.record(record) },
       notes,
@@ -225,7 +225,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.#reader.ended.then(() => {
       if (scope.kind !== 'command') this.#finish({ reason: 'target-ended', exit: null });
     });
-    session.enable();
+    sampled.enable();
     this.#open.run.begin();
     held?.release();
     held?.exited.then((exit) => this.#finish({ reason: 'command-exited', exit }));
@@ -237,12 +237,12 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.#end = end;
     this.#reader.readNow();
     this.#taken?.finish();
-    this.#open.session.disable();
+    this.#open.sampled.disable();
     this.#open.run.stop();
   }
 
   #makeScan(): RecordScan {
-    const layoutAt = layoutFinder(this.#open.session.events);
+    const layoutAt = layoutFinder(this.#open.sampled.events);
     return new RecordScan([...WATCHED_TYPES, ...LOSS_TYPES], (type, view, offset, size) => {
       const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
       if (LOSS_TYPES.includes(type)) this.#losses.add(record, this.#reader.currentCpu);

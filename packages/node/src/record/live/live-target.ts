@@ -1,14 +1,14 @@
 /** From the request of a live profile to open events and a loaded handler. */
 import { diskDriver } from '../../locate/index.ts';
+import { type Note, type OpenTarget, planEvents, type SampledEvents } from '../../perf-events/index.ts';
 import { FormatRun, liveHistogram } from '../../sampling/index.ts';
-import { type Note, planEvents, type Session, type SessionTarget } from '../../session/index.ts';
 import { realSys, type Sys } from '../../sys/index.ts';
 import type { HeldCommand } from '../../target/index.ts';
 import { eventsFor, eventsOfFormats, formatRequests, formatTarget, prepareEvents } from '../format-events.ts';
 import { type Launched, launch } from '../launch.ts';
-import { type Scope, samplingOptions, scopeOf, sessionTarget } from '../request.ts';
+import { openForScope } from '../open-scope.ts';
+import { openTarget, type Scope, samplingOptions, scopeOf } from '../request.ts';
 import { ringPages } from '../ring-size.ts';
-import { openForScope } from '../scope-session.ts';
 import type { LiveProfileOptions } from './live-options.ts';
 
 /** Only processes and maps are recorded: a pass over the rings is made at each look, and when they fill. */
@@ -22,8 +22,8 @@ export const MOST_DRAIN_MS = 5000;
 export interface LiveTarget {
   readonly sys: Sys;
   readonly scope: Scope;
-  readonly target: SessionTarget;
-  readonly session: Session;
+  readonly target: OpenTarget;
+  readonly sampled: SampledEvents;
   readonly run: FormatRun;
   readonly held: HeldCommand | null;
   readonly nameLogs: Launched['nameLogs'];
@@ -40,9 +40,9 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
   const events = eventsOfFormats(await eventsFor(options, chosen), chosen);
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
-  let session: Session | null = null;
+  let sampled: SampledEvents | null = null;
   try {
-    const planTarget = sessionTarget(scope, options, held?.pid ?? null);
+    const planTarget = openTarget(scope, options, held?.pid ?? null);
     const sampling = { ...options, formats: [{ format: liveHistogram }] };
     const planned = planEvents(events.parsed, samplingOptions(scope, sampling, notes));
     const forFormats = formatTarget(scope, planTarget, options);
@@ -51,13 +51,13 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
     const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), planTarget.cpus.length);
     const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
     const opened = openForScope(opening);
-    ({ session } = opened);
+    ({ sampled } = opened);
     const { target } = opened;
-    const [request] = formatRequests(session, chosen, events, formatTarget(scope, target, options));
+    const [request] = formatRequests(sampled, chosen, events, formatTarget(scope, target, options));
     const run = FormatRun.open(sys, request!);
-    return { sys, scope, target, session, run, held, nameLogs: launched?.nameLogs ?? null, notes };
+    return { sys, scope, target, sampled, run, held, nameLogs: launched?.nameLogs ?? null, notes };
   } catch (error) {
-    session?.close();
+    sampled?.close();
     held?.kill('SIGTERM');
     held?.[Symbol.dispose]();
     throw error;

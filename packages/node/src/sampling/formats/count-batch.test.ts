@@ -15,9 +15,9 @@ const sum = (samples: Iterable<FormatSample>) =>
 test('what is pending at the end counts, each under its own key', { skip }, async () => {
   for (const hits of HITS) {
     using own = runOwn(await findFormat('histogram'), RARE_TRACEPOINT);
-    own.session.enable();
+    own.sampled.enable();
     hitRareTracepoint(Array.from({ length: hits }, (_, number) => number));
-    own.session.disable();
+    own.sampled.disable();
     own.run.stop();
     const samples: FormatSample[] = [];
     for await (const table of own.run.results()) samples.push(...own.run.samples(table));
@@ -30,7 +30,7 @@ test('what is pending at the end counts, each under its own key', { skip }, asyn
 
 test('who wants the counts so far gets what is pending, too', { skip }, async () => {
   using own = runOwn(await findFormat('histogram'), RARE_TRACEPOINT, { options: { interval: 50 } });
-  own.session.enable();
+  own.sampled.enable();
   const seen: number[] = [];
   const reading = (async () => {
     for await (const table of own.run.results()) seen.push(sum(own.run.samples(table)));
@@ -44,7 +44,7 @@ test('who wants the counts so far gets what is pending, too', { skip }, async ()
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const early = seen.length;
-  own.session.disable();
+  own.sampled.disable();
   own.run.stop();
   await reading;
   assert.ok(early > 0, `nothing after ${hits} hits`);

@@ -15,19 +15,19 @@ import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan, TimeRange } from '@counterpoint/core/ring';
-import { type DrainedFile, type Reader, RingReader, type RoundSink, ThreadReader } from '../reader/index.ts';
 import {
   addNote,
   type EventTotals,
   type Note,
-  type Session,
-  type SessionTarget,
+  type OpenTarget,
+  type SampledEvents,
   TAKEN_TYPES,
   TakenEvents,
   type TakenProcess,
   takenLoss,
   takenNote,
-} from '../session/index.ts';
+} from '../perf-events/index.ts';
+import { type DrainedFile, type Reader, RingReader, type RoundSink, ThreadReader } from '../reader/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
@@ -60,9 +60,9 @@ export interface RecordingParts {
   formats: FormatRecording;
   path: string;
   scope: Scope;
-  target: SessionTarget;
+  target: OpenTarget;
   held: HeldCommand | null;
-  session: Session;
+  sampled: SampledEvents;
   notes: Note[];
   buildIds: BuildIdCollector | null;
   perfMaps: PerfMapKeeper;
@@ -94,11 +94,11 @@ function isMishap({ reason, error }: Stop): boolean {
 }
 
 /**
- * The recording itself, over an open session:
+ * The recording itself, over open events:
  *
  *   begin output, synthesise ── start reading, enable, release ── wait for a reason to stop ── disable, drain ── finish
  */
-export class SessionRecording {
+export class RingRecording {
   readonly #parts: RecordingParts;
   readonly #loss: LossWatch;
   readonly #maps: MapWatch;
@@ -136,14 +136,14 @@ export class SessionRecording {
   }
 
   async run(): Promise<RecordResult> {
-    const { options, output, session, sys, scope, target, held, nameLogs, notes } = this.#parts;
-    await output.begin(writtenEvents(session.events), () => recordingFeatures(sys, session.events, options));
+    const { options, output, sampled, sys, scope, target, held, nameLogs, notes } = this.#parts;
+    await output.begin(writtenEvents(sampled.events), () => recordingFeatures(sys, sampled.events, options));
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
     await output.writeRecords(
-      synthesizeStart(session, { scope, ...target, command }, this.#maps, notes, undefined, this.#nameless),
+      synthesizeStart(sampled, { scope, ...target, command }, this.#maps, notes, undefined, this.#nameless),
     );
     const stop = await this.#untilStopped();
-    session.disable();
+    sampled.disable();
     this.#tellStop(stop);
     const formatError = await this.#parts.formats.stop();
     if (formatError !== null && stop.error === null)
@@ -155,7 +155,7 @@ export class SessionRecording {
     const end = await Promise.race([this.#reader!.ended, null]);
     if (stop.reason !== 'write-error' && end?.reason === 'failed')
       Object.assign(stop, { reason: 'write-error', error: end.error });
-    const lost = session.readLost();
+    const lost = sampled.readLost();
     await this.#finishOutput(stop, lost);
     if (isMishap(stop)) this.#leaveTargetAlone(stop.error);
     const exit = held === null ? null : await this.#commandExit(held, stop);
@@ -191,8 +191,8 @@ export class SessionRecording {
    * that nobody can repeat. The events are taken off it, and the file is complete by now.
    */
   #leaveTargetAlone(error: unknown): void {
-    const { session, held, notes, options } = this.#parts;
-    session.close();
+    const { sampled, held, notes, options } = this.#parts;
+    sampled.close();
     const why = error instanceof Error ? error.message : String(error);
     const rest =
       held === null ? 'what was watched goes on' : `the command (process ${held.pid}) goes on without it`;
@@ -215,7 +215,7 @@ export class SessionRecording {
 
   /** Start everything, and wait for the first reason to stop. */
   async #untilStopped(): Promise<Stop> {
-    const { options, session, scope, held, notes } = this.#parts;
+    const { options, sampled, scope, held, notes } = this.#parts;
     const onAbort = () => this.#stop('aborted');
     options.signal?.addEventListener('abort', onAbort, { once: true });
     const timers: NodeJS.Timeout[] = [];
@@ -243,7 +243,7 @@ export class SessionRecording {
       else this.#enable();
       held?.release();
       held?.exited.then(() => this.#stop('command-exited'));
-      const start = { ...describeSession(session), notes, pid: held?.pid ?? null };
+      const start = { ...describeEvents(sampled), notes, pid: held?.pid ?? null };
       this.#tell(() => options.onStart?.(start));
       if (onProgress !== undefined) {
         const intervalMs = options.progressIntervalMs ?? DEFAULT_PROGRESS_INTERVAL_MS;
@@ -262,11 +262,11 @@ export class SessionRecording {
 
   /** A thread beside the event loop where that can be, and the output is a file that nobody else writes. */
   #startReader(): Reader {
-    const { sys, session, options, output, notes } = this.#parts;
+    const { sys, sampled, options, output, notes } = this.#parts;
     const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
     const file = output.drained?.() ?? null;
     if (file !== null) {
-      const reader = new ThreadReader(sys, session, this.#scan, this.#watchedFile(file), {
+      const reader = new ThreadReader(sys, sampled, this.#scan, this.#watchedFile(file), {
         flushIntervalMs,
         limitBytes: options.maxSizeBytes ?? Number.POSITIVE_INFINITY,
         onLimit: () => this.#stop('size-limit'),
@@ -279,13 +279,13 @@ export class SessionRecording {
         kind: 'no-realtime',
         text: 'no real-time priority here: only files are written by a thread of their own, and without sampling formats',
       });
-    const reader = new RingReader(sys, session, this.#scan, this.#limitedSink(), { flushIntervalMs });
+    const reader = new RingReader(sys, sampled, this.#scan, this.#limitedSink(), { flushIntervalMs });
     reader.start();
     return reader;
   }
 
   #enable(): void {
-    this.#parts.session.enable();
+    this.#parts.sampled.enable();
     this.#parts.formats.begin();
   }
 
@@ -336,7 +336,7 @@ export class SessionRecording {
   }
 
   #eventName(id: bigint): string | null {
-    const event = this.#parts.session.events.find(({ instances }) => instances.some((one) => one.id === id));
+    const event = this.#parts.sampled.events.find(({ instances }) => instances.some((one) => one.id === id));
     return event?.name ?? null;
   }
 
@@ -348,7 +348,7 @@ export class SessionRecording {
     if (current !== null) return current;
     const { sampleId } = record;
     const named = 'id' in record && typeof record.id === 'bigint' ? record.id : sampleId?.id;
-    for (const { instances } of this.#parts.session.events) {
+    for (const { instances } of this.#parts.sampled.events) {
       const instance = instances.find(({ id }) => id === named);
       if (instance !== undefined) return instance.cpu;
     }
@@ -390,10 +390,10 @@ export class SessionRecording {
 
   /** Samples are only counted; maps and losses are looked at. */
   #makeScan(): RecordScan {
-    const { session } = this.#parts;
-    const first = new SampleLayout(session.events[0]!.attr);
-    const layoutAt = layoutFinder(session.events);
-    const cut = cutChains(session.events);
+    const { sampled } = this.#parts;
+    const first = new SampleLayout(sampled.events[0]!.attr);
+    const layoutAt = layoutFinder(sampled.events);
+    const cut = cutChains(sampled.events);
     const looked = new Set([
       PERF_RECORD_MMAP2,
       ...(this.#taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
@@ -427,9 +427,9 @@ export class SessionRecording {
   }
 
   async #finishOutput(stop: Stop, lost: readonly EventTotals[]): Promise<void> {
-    const { sys, options, output, session, notes, buildIds, perfMaps } = this.#parts;
+    const { sys, options, output, sampled, notes, buildIds, perfMaps } = this.#parts;
     perfMaps.finish(notes);
-    const features: Partial<PerfDataFeatures> = recordingFeatures(sys, session.events, options);
+    const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
     const sampleTime = this.#scan.sampleTimes.get();
     if (sampleTime !== null) features.sampleTime = sampleTime;
     const found = (await buildIds?.finish()) ?? [];
@@ -445,14 +445,14 @@ export class SessionRecording {
     const untold = new LossLedger();
     for (const one of this.#takenProcesses) untold.add(takenLoss(one, isSure));
     // No record of the kernel tells of them, nor of these.
-    for (const cut of hiddenCuts(session.events)) untold.add(cut);
+    for (const cut of hiddenCuts(sampled.events)) untold.add(cut);
     this.#loss.ledger.addEntries(untold.list());
     const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
     const time = this.#lastTimeNs();
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
       const losses = [...formatLosses, { events: [], entries: untold.list() }];
-      return closingRecords(session.events, { lost, formatLosses: losses, unwritten }, time);
+      return closingRecords(sampled.events, { lost, formatLosses: losses, unwritten }, time);
     };
     try {
       this.#roundsEnd = await output.finish(features, closing);
@@ -485,7 +485,7 @@ export class SessionRecording {
   /** What is still in the rings because the output did not take it. */
   #unreadSamples(): number {
     const scan = new RecordScan([], () => {});
-    for (const { ring } of this.#parts.session.rings) {
+    for (const { ring } of this.#parts.sampled.rings) {
       ring.take();
       scan.scan(ring.memory.data, ring.tail, ring.head);
     }
@@ -497,7 +497,7 @@ export class SessionRecording {
     lost: readonly EventTotals[],
     exit: ExitStatus | null,
   ): RecordResult {
-    const { output, path, session, notes } = this.#parts;
+    const { output, path, sampled, notes } = this.#parts;
     return {
       path,
       stopped: stop.reason,
@@ -509,7 +509,7 @@ export class SessionRecording {
       exitSignal: exit?.signal ?? null,
       notes,
       formats: this.#formatResults,
-      events: session.events.map((event) => ({
+      events: sampled.events.map((event) => ({
         requestedName: event.requestedName,
         name: event.name,
         lostSamples: lost.find((one) => one.event === event)?.lostSamples ?? null,
@@ -533,7 +533,7 @@ function startWithPriority(reader: ThreadReader, priority: number | undefined): 
   }
 }
 
-function describeSession({ events, rings }: Session): Pick<RecordStart, 'events' | 'rings'> {
+function describeEvents({ events, rings }: SampledEvents): Pick<RecordStart, 'events' | 'rings'> {
   return {
     events: events.map(({ requestedName, name, instances }) => ({
       requestedName,

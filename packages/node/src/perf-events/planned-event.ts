@@ -1,7 +1,7 @@
 import type { Probe } from '@counterpoint/core/events';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 
-/** One event of a session: plain data, to be shown or opened. */
+/** One event as it will be opened: plain data, to be shown or opened. */
 export interface PlannedEvent {
   /** As the user asked for it. */
   requestedName: string;

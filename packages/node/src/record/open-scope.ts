@@ -1,23 +1,23 @@
 import {
   holdProbes,
   type Note,
+  type OpenTarget,
   openForProcesses,
-  openSession,
+  openSampledEvents,
   type PlannedEvent,
   planOpen,
-  type Session,
-  type SessionTarget,
-} from '../session/index.ts';
+  type SampledEvents,
+} from '../perf-events/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { RecordOptions } from './options.ts';
-import { type Scope, sessionTarget } from './request.ts';
+import { openTarget, type Scope } from './request.ts';
 
 export interface ScopeOpening {
   sys: Sys;
   scope: Scope;
   options: RecordOptions;
   /** As it was planned with. */
-  target: SessionTarget;
+  target: OpenTarget;
   planned: PlannedEvent[];
   pages: { wanted: number; enough: number };
   notes: Note[];
@@ -27,12 +27,12 @@ export interface ScopeOpening {
  * Open what was planned; of processes also the threads that begin meanwhile. Gives whom it has in the end.
  */
 export function openForScope({ sys, scope, options, target, planned, pages, notes }: ScopeOpening): {
-  session: Session;
-  target: SessionTarget;
+  sampled: SampledEvents;
+  target: OpenTarget;
 } {
   // Events give up what the kernel refuses: the next try begins with what this one was left with.
-  const open = (whom: SessionTarget) => ({
-    session: openSession(sys, planOpen(planned, whom, pages.wanted, pages.enough), { notes }),
+  const open = (whom: OpenTarget) => ({
+    sampled: openSampledEvents(sys, planOpen(planned, whom, pages.wanted, pages.enough), { notes }),
     target: whom,
   });
   if (scope.kind !== 'processes' || options.inherit === false) return open(target);
@@ -41,8 +41,8 @@ export function openForScope({ sys, scope, options, target, planned, pages, note
     pids: scope.pids,
     notes,
     open() {
-      const opened = open(sessionTarget(scope, options, null));
-      return { ...opened, close: () => opened.session.close() };
+      const opened = open(openTarget(scope, options, null));
+      return { ...opened, close: () => opened.sampled.close() };
     },
     tasksOf: (opened) => opened.target.tasks,
   });

@@ -12,7 +12,7 @@ import type { OpenPlan, OpenRow } from './open-plan.ts';
 import { standingOf } from './permission-error.ts';
 import type { PlannedEvent } from './planned-event.ts';
 import { readsInherited } from './reads-inherited.ts';
-import { openRing, Session, type SessionEvent, type SessionRing } from './session.ts';
+import { type EventRing, openRing, type SampledEvent, SampledEvents } from './sampled-events.ts';
 
 export interface OpenOptions {
   /** kernel.perf_event_paranoid; read when absent. */
@@ -25,7 +25,7 @@ export interface OpenOptions {
  * Open everything of `plan`, or nothing: what was opened before a failure is closed again. Where the kernel
  * refuses, the events give up what they can in a fixed order (`fallback.ts`), and every step is a note.
  */
-export function openSession(sys: Sys, plan: OpenPlan, options: OpenOptions = {}): Session {
+export function openSampledEvents(sys: Sys, plan: OpenPlan, options: OpenOptions = {}): SampledEvents {
   const opening = new Opening(sys, plan, options);
   try {
     return opening.run();
@@ -46,7 +46,7 @@ class Opening {
   readonly #facts: FallbackFacts;
   /** By row; null where the task was gone. */
   readonly #fds: (Fd | null)[];
-  #rings: SessionRing[] = [];
+  #rings: EventRing[] = [];
   #goneTasks = 0;
 
   constructor(sys: Sys, plan: OpenPlan, options: OpenOptions) {
@@ -63,7 +63,7 @@ class Opening {
     for (const fd of this.#fds) fd?.close();
   }
 
-  run(): Session {
+  run(): SampledEvents {
     this.#plan.events.forEach((event, index) => {
       this.#openEvent(event, index);
     });
@@ -76,14 +76,14 @@ class Opening {
       this.#notes.push({ kind: 'task-gone', text });
     }
     this.#openRings();
-    const events = this.#plan.events.map((event): SessionEvent => ({ ...event, instances: [] }));
+    const events = this.#plan.events.map((event): SampledEvent => ({ ...event, instances: [] }));
     this.#plan.rows.forEach((row, index) => {
       const fd = this.#fds[index]!;
       if (fd === null) return;
       const { task, cpu, ring } = row;
       events[row.event]!.instances.push({ fd, id: this.#sys.eventId(fd), task, cpu, ring });
     });
-    return new Session(this.#sys, events, this.#rings, this.#notes);
+    return new SampledEvents(this.#sys, events, this.#rings, this.#notes);
   }
 
   #noteChanges({ name, requestedName, changes }: PlannedEvent): void {

@@ -1,7 +1,7 @@
 import type { PlannedEvent } from './planned-event.ts';
 
 /** Who and where. */
-export interface SessionTarget {
+export interface OpenTarget {
   /** Threads, or [-1] for everybody. */
   tasks: readonly number[];
   cpus: readonly number[];
@@ -41,7 +41,7 @@ export interface OpenPlan {
 
 export function planOpen(
   events: PlannedEvent[],
-  target: SessionTarget,
+  target: OpenTarget,
   ringPages: number,
   enoughRingPages = ringPages,
 ): OpenPlan {

@@ -24,12 +24,12 @@ export interface EventInstance {
 }
 
 /** An event as it was opened. */
-export interface SessionEvent extends PlannedEvent {
+export interface SampledEvent extends PlannedEvent {
   instances: EventInstance[];
 }
 
 /** A mapped ring and the events that write to it. */
-export interface SessionRing {
+export interface EventRing {
   cpu: number;
   mapping: Mapping;
   ring: ForwardRing;
@@ -40,24 +40,24 @@ export interface SessionRing {
  * exits, those records too. The kernel keeps one count for all of them.
  */
 export interface EventTotals {
-  event: SessionEvent;
+  event: SampledEvent;
   lostSamples: bigint;
   byInstance: { instance: EventInstance; lostSamples: bigint }[];
 }
 
 /**
  * A handle on the monitoring of a target: it owns every descriptor and ring, and closes
- * them all. Made by `openSession`.
+ * them all. Made by `openSampledEvents`.
  */
-export class Session implements Disposable {
-  readonly events: readonly SessionEvent[];
-  readonly rings: readonly SessionRing[];
+export class SampledEvents implements Disposable {
+  readonly events: readonly SampledEvent[];
+  readonly rings: readonly EventRing[];
   /** What was done otherwise than asked. */
   readonly notes: readonly Note[];
   readonly #sys: Sys;
   readonly #families = new FamilySwitch();
 
-  constructor(sys: Sys, events: SessionEvent[], rings: SessionRing[], notes: readonly Note[]) {
+  constructor(sys: Sys, events: SampledEvent[], rings: EventRing[], notes: readonly Note[]) {
     this.#sys = sys;
     this.events = events;
     this.rings = rings;
@@ -78,10 +78,10 @@ export class Session implements Disposable {
   }
 
   /** Members follow their leaders. */
-  #switch(events: readonly SessionEvent[], call: (fd: Fd) => void): void {
+  #switch(events: readonly SampledEvent[], call: (fd: Fd) => void): void {
     const leaders = events.filter(({ leader }) => leader === null);
     const families = leaders.filter(({ attr }) => attr.flags.inherit === 1);
-    const callAll = (some: readonly SessionEvent[]) => {
+    const callAll = (some: readonly SampledEvent[]) => {
       for (const { instances } of some) for (const { fd } of instances) call(fd);
     };
     callAll(leaders);
@@ -130,7 +130,7 @@ function lostWord(attr: PerfEventAttr): { index: number; words: number } | null 
   return { index, words: index + 1 };
 }
 
-export function openRing(sys: Sys, fd: Fd, cpu: number, pages: number): SessionRing {
+export function openRing(sys: Sys, fd: Fd, cpu: number, pages: number): EventRing {
   const page = sys.pageSizeBytes();
   const mapping = sys.mmap(fd, page * (pages + 1));
   return { cpu, mapping, ring: new ForwardRing(mappedRing(mapping.buffer, page)) };

@@ -7,20 +7,20 @@ export { KEEPER } from './kept-context.ts';
 export { addNote, type Note } from './notes.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 export { beyondAttr, descriptorsOf, isInherited, openedSampleType, openPlannedEvent } from './open-event.ts';
-export type { OpenPlan, OpenRow, SessionTarget } from './open-plan.ts';
+export type { OpenPlan, OpenRow, OpenTarget } from './open-plan.ts';
 export { planOpen } from './open-plan.ts';
 export { needsKeptContext, probeAsTracepoint } from './open-probe.ts';
-export { type OpenOptions, openSession } from './open-session.ts';
+export { type OpenOptions, openSampledEvents } from './open-sampled-events.ts';
 export { PermissionError } from './permission-error.ts';
 export { defaultEvent, planEvents, type SamplingOptions } from './plan-events.ts';
 export type { EventChange, PlannedEvent } from './planned-event.ts';
 export { PROBE_FILES } from './probe-definitions.ts';
 export {
   type EventInstance,
+  type EventRing,
   type EventTotals,
-  Session,
-  type SessionEvent,
-  type SessionRing,
-} from './session.ts';
+  type SampledEvent,
+  SampledEvents,
+} from './sampled-events.ts';
 export { TAKEN_TYPES, TakenEvents, type TakenProcess, takenLoss } from './taken-events.ts';
 export { takenNote } from './taken-note.ts';

@@ -19,7 +19,7 @@ import { type FakeEvent, FakeSys, liveHandles } from '../sys/index.ts';
 import {
   defaultEvent,
   type Note,
-  openSession,
+  openSampledEvents,
   PermissionError,
   type PlannedEvent,
   planEvents,
@@ -207,38 +207,38 @@ describe('planOpen', () => {
   });
 });
 
-describe('openSession', () => {
+describe('openSampledEvents', () => {
   const target = { tasks: [42], cpus: [0, 1] };
   const open = (sys: FakeSys, text: string | ParsedEvent[], paranoid = 2, pages = 4, notes: Note[] = []) => {
     const parsed = typeof text === 'string' ? parse(text) : text;
-    return openSession(sys, planOpen(planEvents(parsed, OPTIONS), target, pages), { paranoid, notes });
+    return openSampledEvents(sys, planOpen(planEvents(parsed, OPTIONS), target, pages), { paranoid, notes });
   };
 
   test('one ring per CPU, the other events redirected; everything is closed again', () => {
     const sys = new FakeSys();
-    const session = open(sys, 'cpu-clock,task-clock');
+    const sampled = open(sys, 'cpu-clock,task-clock');
     assert.equal(sys.events.length, 4);
     assert.equal(sys.rings.size, 2);
     const [a0, a1, b0, b1] = sys.events;
     assert.deepEqual([a0!.output, a1!.output, b0!.output, b1!.output], [null, null, a0!.fd, a1!.fd]);
     assert.deepEqual(
-      session.events.map(({ instances }) => instances.map(({ id }) => id)),
+      sampled.events.map(({ instances }) => instances.map(({ id }) => id)),
       [
         [a0!.id, a1!.id],
         [b0!.id, b1!.id],
       ],
     );
-    session.close();
-    session.close();
+    sampled.close();
+    sampled.close();
     assert.equal(sys.closed.length, 4);
   });
 
   test('enable and disable act on leaders that wait for neither an exec nor another', () => {
     const sys = new FakeSys();
     const events = planEvents(parse('{cpu-clock,task-clock}'), { ...OPTIONS, enableOnExec: false });
-    using session = openSession(sys, planOpen(events, { tasks: [42], cpus: [0] }, 4), { paranoid: 2 });
-    session.enable();
-    session.disable();
+    using sampled = openSampledEvents(sys, planOpen(events, { tasks: [42], cpus: [0] }, 4), { paranoid: 2 });
+    sampled.enable();
+    sampled.disable();
     assert.deepEqual([...new Set(sys.controls)], ['enable 3', 'disable 3']);
     using waiting = open(new FakeSys(), 'cpu-clock');
     waiting.enable();
@@ -253,9 +253,9 @@ describe('openSession', () => {
       return attr.type === PERF_TYPE_HARDWARE ? 'ENOENT' : null;
     };
     const notes: Note[] = [];
-    using session = open(sys, [defaultEvent()], 2, 4, notes);
-    assert.equal(session.events[0]!.name, 'cpu-clock:u');
-    assert.equal(session.events[0]!.attr.type, PERF_TYPE_SOFTWARE);
+    using sampled = open(sys, [defaultEvent()], 2, 4, notes);
+    assert.equal(sampled.events[0]!.name, 'cpu-clock:u');
+    assert.equal(sampled.events[0]!.attr.type, PERF_TYPE_SOFTWARE);
     assert.deepEqual(asked.slice(0, 5), [3, 2, 1, 0, 0]);
     assert.equal(notes.length, 1);
     assert.match(
@@ -314,8 +314,8 @@ describe('openSession', () => {
     const [event] = parse('cpu-clock');
     event!.attr.type = 77;
     const notes: Note[] = [];
-    using session = open(sys, [event!], 2, 4, notes);
-    const { attr } = session.events[0]!;
+    using sampled = open(sys, [event!], 2, 4, notes);
+    const { attr } = sampled.events[0]!;
     assert.deepEqual([attr.flags.excludeGuest, attr.flags.ksymbol, notes], [0, 1, []]);
     assert.ok(has(attr.readFormat, PERF_FORMAT_LOST));
   });
@@ -334,14 +334,14 @@ describe('openSession', () => {
       return isTooNew ? 'EINVAL' : null;
     };
     const notes: Note[] = [];
-    using session = open(sys, 'cpu-clock,task-clock', 2, 4, notes);
-    const { attr } = session.events[0]!;
+    using sampled = open(sys, 'cpu-clock,task-clock', 2, 4, notes);
+    const { attr } = sampled.events[0]!;
     assert.deepEqual([attr.flags.ksymbol, attr.flags.bpfEvent, attr.flags.mmap2], [0, 0, 1]);
     assert.deepEqual(
       notes.map(({ text }) => /(lost samples|BPF programs|kernel symbols)/.exec(text)?.[1]),
       ['lost samples', 'BPF programs', 'kernel symbols'],
     );
-    assert.deepEqual(session.readLost(), []);
+    assert.deepEqual(sampled.readLost(), []);
   });
 
   test('a kernel that reads no inherited groups: they leave children out, and it is told', () => {
@@ -349,9 +349,9 @@ describe('openSession', () => {
     sys.refuseOpen = ({ attr }) =>
       attr.flags.inherit === 1 && has(attr.sampleType, PERF_SAMPLE_READ) ? 'EINVAL' : null;
     const notes: Note[] = [];
-    using session = open(sys, '{cpu-clock,task-clock}:S', 2, 4, notes);
+    using sampled = open(sys, '{cpu-clock,task-clock}:S', 2, 4, notes);
     assert.deepEqual(
-      session.events.map(({ attr }) => [attr.flags.inherit, has(attr.readFormat, PERF_FORMAT_LOST)]),
+      sampled.events.map(({ attr }) => [attr.flags.inherit, has(attr.readFormat, PERF_FORMAT_LOST)]),
       [
         [0, true],
         [0, true],
@@ -366,9 +366,9 @@ describe('openSession', () => {
   test('a kernel that does, and refuses an event for something else, keeps the children', () => {
     const sys = new FakeSys();
     sys.refuseOpen = ({ attr }) => (has(attr.readFormat, PERF_FORMAT_LOST) ? 'EINVAL' : null);
-    using session = open(sys, '{cpu-clock,task-clock}:S');
+    using sampled = open(sys, '{cpu-clock,task-clock}:S');
     assert.deepEqual(
-      session.events.map(({ attr }) => attr.flags.inherit),
+      sampled.events.map(({ attr }) => attr.flags.inherit),
       [1, 1],
     );
   });
@@ -404,7 +404,7 @@ describe('openSession', () => {
     const attempt = (paranoid: number) => {
       const events = planEvents(parse('cpu-clock'), { ...OPTIONS, wholeCpus: true });
       try {
-        openSession(sys, planOpen(events, { tasks: [-1], cpus: [0] }, 4), { paranoid });
+        openSampledEvents(sys, planOpen(events, { tasks: [-1], cpus: [0] }, 4), { paranoid });
       } catch (error) {
         assert.ok(error instanceof PermissionError);
         return error;
@@ -424,8 +424,8 @@ describe('openSession', () => {
     sys.limits.descriptors = { soft: 2, hard: 1000 };
     sys.refuseOpen = () => (sys.events.length >= sys.limits.descriptors.soft ? 'EMFILE' : null);
     const notes: Note[] = [];
-    using session = open(sys, 'cpu-clock,task-clock', 2, 4, notes);
-    assert.equal(session.events.length, 2);
+    using sampled = open(sys, 'cpu-clock,task-clock', 2, 4, notes);
+    assert.equal(sampled.events.length, 2);
     assert.match(notes[0]!.text, /from 2 to/);
 
     const poor = new FakeSys();
@@ -441,12 +441,12 @@ describe('openSession', () => {
     const sys = new FakeSys();
     sys.refuseMmap = (size) => (size > 4096 * 3 ? 'EPERM' : null);
     const notes: Note[] = [];
-    using session = open(sys, 'cpu-clock', 2, 16, notes);
-    assert.equal(session.rings[0]!.ring.memory.data.length, 4096 * 2);
+    using sampled = open(sys, 'cpu-clock', 2, 16, notes);
+    assert.equal(sampled.rings[0]!.ring.memory.data.length, 4096 * 2);
     assert.match(notes[0]!.text, /8 KiB instead of 64 KiB/);
     const quiet: Note[] = [];
     const generous = planOpen(planEvents(parse('cpu-clock'), OPTIONS), target, 16, 2);
-    openSession(sys, generous, { paranoid: 2, notes: quiet }).close();
+    openSampledEvents(sys, generous, { paranoid: 2, notes: quiet }).close();
     assert.deepEqual(quiet, [], 'more than enough is not missed');
     sys.refuseMmap = () => 'EPERM';
     assert.throws(() => open(sys, 'cpu-clock'), { code: 'ERR_LOCKED_MEMORY' });
@@ -457,9 +457,9 @@ describe('openSession', () => {
     sys.refuseOpen = ({ pid }) => (pid === 42 ? 'ESRCH' : null);
     const notes: Note[] = [];
     const planned = planOpen(planEvents(parse('cpu-clock'), OPTIONS), { tasks: [42, 43], cpus: [0] }, 4);
-    using session = openSession(sys, planned, { paranoid: 2, notes });
+    using sampled = openSampledEvents(sys, planned, { paranoid: 2, notes });
     assert.deepEqual(
-      session.events[0]!.instances.map(({ task }) => task),
+      sampled.events[0]!.instances.map(({ task }) => task),
       [43],
     );
     assert.equal(sys.rings.size, 1);
@@ -472,7 +472,7 @@ describe('openSession', () => {
       new BigUint64Array(into.buffer).set([1000n, 7n, BigInt(fd.number)]);
       return into.length;
     };
-    using session = open(sys, 'cpu-clock');
-    assert.equal(session.readLost()[0]!.lostSamples, 3n + 4n);
+    using sampled = open(sys, 'cpu-clock');
+    assert.equal(sampled.readLost()[0]!.lostSamples, 3n + 4n);
   });
 });
