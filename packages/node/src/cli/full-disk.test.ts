@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, copyFileSync, mkdtempSync, openSync, rmdirSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -61,6 +70,30 @@ test('a disk that is full: each verb names its output, why it takes no more, and
   closeSync(descriptor);
   assert.equal(status, 1);
   assert.match(stderr, /cannot write standard output: no space left on the device/);
+});
+
+test('a disk that gets full between two intervals of stat: it is said, and the command is waited for', {
+  skip,
+}, async (t) => {
+  const small = mounted(t, 'size=16k');
+  if (small === null) return t.skip('no tmpfs can be mounted');
+  for (const form of [[], ['-x', ','], ['--json']]) {
+    const output = join(small, 'output');
+    const mark = join(temporaryFolder(t), 'mark');
+    const script = `sleep 0.6; touch ${mark}; exit 7`;
+    const words = [...form, '-I', '1', '-o', output, '-e', 'cs,faults', '--', 'sh', '-c', script];
+    const { status, err } = await counterpoint('stat', ...words);
+    assert.equal(status, 1);
+    // At once, and with what to do at the end.
+    const said = `cannot write ${output}: no space left on the device`;
+    assert.match(
+      err,
+      new RegExp(`${said}: nothing more is printed, and the command goes on\n[^]*${said}\n  Free`),
+    );
+    assert.ok(existsSync(mark), 'the command has ended, and so has stat');
+    assert.ok(statSync(output).size > 8192);
+    rmSync(output);
+  }
 });
 
 test('a device that fails', (t) => {

@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
 import { printable } from '@counterpoint/core/base';
 import type { CountingSession } from '../../counting/index.ts';
-import { countRun, type RunResult, rememberThreadNames } from '../../stat/index.ts';
+import { WriteError } from '../../files/index.ts';
+import { countRun, type Measurement, type RunResult, rememberThreadNames } from '../../stat/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
 import { ControlChannel } from '../common/control-channel.ts';
@@ -141,8 +142,20 @@ async function runOnce(
     settings;
   let switchByHand: (() => void) | null = null;
   let channel: ControlChannel | null = null;
+  let failure: WriteError | null = null;
+  /** A full disk is no reason to leave the command to itself: whoever started us waits for both. */
+  const printInterval = (interval: Measurement) => {
+    try {
+      if (failure === null) printer.interval(interval);
+    } catch (error) {
+      if (!(error instanceof WriteError) || command.length === 0) throw error;
+      failure = error;
+      err.line(`counterpoint stat: ${error.message}: nothing more is printed, and the command goes on`);
+      err.flush();
+    }
+  };
   try {
-    return await countRun({
+    const result = await countRun({
       scope,
       command,
       control,
@@ -168,10 +181,12 @@ async function runOnce(
         if (session !== undefined) await recorder?.begin(session);
       },
       onInterval: (interval, sofar) => {
-        printer.interval(interval);
+        printInterval(interval);
         recorder?.round(sofar);
       },
     });
+    if (failure !== null) throw failure;
+    return result;
   } finally {
     if (switchByHand !== null) process.off('SIGUSR2', switchByHand);
     (channel as ControlChannel | null)?.[Symbol.dispose]();
