@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writePerfData } from '@counterpoint/core/perfdata';
-import { ptRecording } from '@counterpoint/core/trace';
+import { ptRecording } from '@counterpoint/trace/intel-pt';
 import { compare } from './measure.ts';
 import { BENCH_FOLDER, type CodeSegment, gzipCode, gzipTrace, ptPeer } from './pt-trace.ts';
 import { COUNTERPOINT } from './recording.ts';

@@ -1,7 +1,7 @@
 // Side of bench/pt-packets.ts that is measured: the packets of a trace, a number of
 // times; prints the seconds of each.
 import { readFileSync } from 'node:fs';
-import { PacketCursor } from '@counterpoint/core/trace';
+import { PacketCursor } from '@counterpoint/trace/intel-pt';
 
 function countPackets(bytes) {
   const cursor = new PacketCursor(bytes);

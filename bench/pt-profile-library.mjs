@@ -1,7 +1,8 @@
 // Side of bench/pt-profile.ts: the exact profile as a program asks the library for it; prints the seconds of
 // each of some rounds, the first with nothing compiled yet. Arguments: ROUNDS TRACE FILE:OFFSET-END:VADDR...
 import { readFileSync } from 'node:fs';
-import { CodeImage, parseRawCode, profileTrace } from '@counterpoint/core/trace';
+import { CodeImage, parseRawCode } from '@counterpoint/trace/image';
+import { profileTrace } from '@counterpoint/trace/intel-pt';
 
 const [rounds, path, ...raw] = process.argv.slice(2);
 const bytes = new Uint8Array(readFileSync(path));

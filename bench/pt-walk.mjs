@@ -4,7 +4,8 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { memorySource } from '@counterpoint/core/base';
 import { findSection, openElf, readSectionBytes } from '@counterpoint/core/elf';
-import { addElf, CodeImage, calledFunctions, ExecutionEncoder, RandomWalk } from '@counterpoint/core/trace';
+import { addElf, CodeImage } from '@counterpoint/trace/image';
+import { calledFunctions, ExecutionEncoder, RandomWalk } from '@counterpoint/trace/intel-pt';
 
 const [program, output, megabytes, timing] = process.argv.slice(2);
 const source = memorySource(new Uint8Array(readFileSync(program)));

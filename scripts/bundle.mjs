@@ -5,15 +5,26 @@ import { build } from 'esbuild';
 import { inlineConstants } from './inline-constants.mjs';
 
 const core = 'packages/core';
+const trace = 'packages/trace';
 const node = 'packages/node';
-const rooms = readdirSync(`${core}/src`, { recursive: true })
-  .map(String)
-  .filter((path) => path.endsWith('/index.ts'));
+const WORKER = 'intel-pt-worker';
 
-/** Of the package `counterpoint`: a file for each line of its export map. */
-const entries = readdirSync(`${node}/src/entries`)
-  .filter((path) => path.endsWith('.ts'))
-  .map((path) => path.slice(0, -'.ts'.length));
+/** Of a package: a file for each line of its export map. */
+const entriesOf = (dir) =>
+  readdirSync(`${dir}/src/entries`)
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => path.slice(0, -'.ts'.length))
+    .map((name) => ({ in: `${dir}/src/entries/${name}.ts`, out: name }));
+
+/** The constants of `core/abi` are inlined; of the rest there shall be one copy where both packages are. */
+const coreOutside = {
+  name: 'core-outside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@counterpoint\/core\// }, ({ path }) =>
+      path === '@counterpoint/core/abi' ? undefined : { external: true, sideEffects: false },
+    );
+  },
+};
 
 const common = {
   bundle: true,
@@ -30,23 +41,41 @@ const common = {
   plugins: [inlineConstants],
 };
 
-for (const dir of [core, node]) {
-  for (const name of existsSync(`${dir}/dist`) ? readdirSync(`${dir}/dist`) : []) {
-    if (name.endsWith('.js') || name.endsWith('.js.map') || name === 'chunks' || name === 'help') {
-      rmSync(`${dir}/dist/${name}`, { recursive: true });
-    }
-  }
+/** What the compiler makes stays. */
+const COMPILED = /^types$|-types$|\.tsbuildinfo$/;
+for (const dir of [core, trace, node]) {
+  for (const name of existsSync(`${dir}/dist`) ? readdirSync(`${dir}/dist`) : [])
+    if (!COMPILED.test(name)) rmSync(`${dir}/dist/${name}`, { recursive: true });
 }
 
+const anywhere = { ...common, platform: 'neutral', mainFields: ['module', 'main'] };
+
+/**
+ * All entries of a package in one build. One entry more imports them all and is thrown away: so no
+ * module is of one entry alone. esbuild 0.28 exports constants twice from an entry that has them for
+ * itself, where others name them.
+ */
+async function bundleEntries(dir, entryPoints, plugins) {
+  const contents = entryPoints.map((entry, n) => `export * as e${n} from './${entry.in}';`).join('\n');
+  const stdin = { contents, resolveDir: '.', sourcefile: 'all-entries.js' };
+  const outdir = `${dir}/dist`;
+  await build({ ...anywhere, plugins, stdin, entryPoints, outdir });
+  for (const end of ['.js', '.js.map']) rmSync(`${outdir}/stdin${end}`);
+}
+
+await bundleEntries(core, entriesOf(core), [inlineConstants]);
+await bundleEntries(
+  trace,
+  entriesOf(trace).filter(({ out }) => out !== WORKER),
+  [coreOutside, inlineConstants],
+);
+
+// A browser's worker has no map of imports: it is whole.
 await build({
-  ...common,
-  platform: 'neutral',
-  mainFields: ['module', 'main'],
-  entryPoints: [
-    { in: `${core}/src/index.ts`, out: 'index' },
-    ...rooms.map((path) => ({ in: `${core}/src/${path}`, out: path.slice(0, -'/index.ts'.length) })),
-  ],
-  outdir: `${core}/dist`,
+  ...anywhere,
+  splitting: false,
+  entryPoints: entriesOf(trace).filter(({ out }) => out === WORKER),
+  outdir: `${trace}/dist`,
 });
 
 await build({
@@ -54,7 +83,7 @@ await build({
   platform: 'node',
   external: ['koffi', '@swc/wasm-typescript'],
   entryPoints: [
-    ...entries.map((name) => ({ in: `${node}/src/entries/${name}.ts`, out: name })),
+    ...entriesOf(node),
     { in: `${node}/src/cli/main.ts`, out: 'cli' },
     { in: `${node}/src/trace/part-worker.ts`, out: 'pt-worker' },
     { in: `${node}/src/sampling/module-hooks.ts`, out: 'module-hooks' },

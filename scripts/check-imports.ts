@@ -1,6 +1,6 @@
 /**
- * The import fence: a room imports rooms above it, never one below; `core` is imported by package name;
- * only `sys` sees the FFI library. The table is the architecture; change it with a reason. It has no
+ * The import fence: a room imports rooms above it, never one below; another package is imported by its
+ * name; only `sys` sees the FFI library. The table is the architecture; change it with a reason. It has no
  * permission that nothing needs.
  */
 import { readFileSync } from 'node:fs';
@@ -21,27 +21,39 @@ const CORE: Record<string, string[]> = {
   elf: ['base'],
   jit: ['base'],
   machine: ['base', 'abi', 'records'],
-  aux: ['base', 'abi', 'records'],
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
-  trace: ['base', 'abi', 'records', 'elf', 'jit', 'symbols', 'profile', 'loss'],
-  itrace: [
+  ingest: ['base', 'abi', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
+  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest'],
+  export: ['base', 'jit', 'loss', 'profile'],
+  entries: [
     'base',
     'abi',
     'loss',
     'records',
     'events',
-    'jit',
+    'pmus',
+    'ring',
     'perfdata',
+    'counts',
+    'elf',
+    'jit',
     'machine',
-    'aux',
     'symbols',
     'profile',
-    'trace',
+    'ingest',
+    'query',
+    'export',
   ],
-  ingest: ['base', 'abi', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
-  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest'],
-  export: ['base', 'jit', 'loss', 'profile'],
+};
+
+const TRACE: Record<string, string[]> = {
+  auxtrace: [],
+  instructions: [],
+  image: ['instructions'],
+  'intel-pt': ['instructions', 'image'],
+  perf: ['auxtrace', 'instructions', 'image', 'intel-pt'],
+  entries: ['instructions', 'image', 'intel-pt', 'perf'],
 };
 
 const NODE: Record<string, string[]> = {
@@ -105,6 +117,15 @@ const NODE: Record<string, string[]> = {
   ],
 };
 
+const TABLES: Record<string, Record<string, string[]>> = { core: CORE, trace: TRACE, node: NODE };
+
+/** Packages of ours that a package may import. No room of core knows a decoder of traces. */
+const OURS: Record<string, string[]> = {
+  core: [],
+  trace: ['@counterpoint/core'],
+  node: ['@counterpoint/core', '@counterpoint/trace'],
+};
+
 /** Packages a package may import at run time, and from where. */
 const PACKAGES: Record<string, Record<string, string[]>> = {
   core: { fzstd: ['perfdata', 'elf'] },
@@ -116,10 +137,7 @@ const problems: string[] = readersThatCallTheKernel();
 /** Permissions that some file needs, as `core: a b`. */
 const used = new Set<string>();
 
-for (const [name, table] of [
-  ['core', CORE],
-  ['node', NODE],
-] as const) {
+for (const [name, table] of Object.entries(TABLES)) {
   const root = `packages/${name}/src`;
   for (const path of globSync([root], /\.ts$/)) {
     const inside = relative(root, path);
@@ -150,7 +168,8 @@ function refuse(
     if (other === room || table[room]?.includes(other)) return null;
     return `"${room}" may not import "${other}" (${target})`;
   }
-  if (name === 'node' && (target.startsWith('node:') || target.startsWith('@counterpoint/core'))) return null;
+  if (name === 'node' && target.startsWith('node:')) return null;
+  if (OURS[name]?.some((other) => target.startsWith(`${other}/`))) return null;
   const rooms = PACKAGES[name]?.[target];
   used.add(`${name}: ${room} ${target}`);
   if (rooms === undefined) return `imports "${target}", which is not in the package table`;
@@ -158,8 +177,9 @@ function refuse(
 }
 
 const allowed = [
-  ...Object.entries(CORE).flatMap(([room, others]) => others.map((other) => `core: ${room} ${other}`)),
-  ...Object.entries(NODE).flatMap(([room, others]) => others.map((other) => `node: ${room} ${other}`)),
+  ...Object.entries(TABLES).flatMap(([name, table]) =>
+    Object.entries(table).flatMap(([room, others]) => others.map((other) => `${name}: ${room} ${other}`)),
+  ),
   ...Object.entries(PACKAGES).flatMap(([name, packages]) =>
     Object.entries(packages).flatMap(([other, rooms]) => rooms.map((room) => `${name}: ${room} ${other}`)),
   ),

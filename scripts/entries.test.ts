@@ -3,27 +3,32 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const node = fileURLToPath(new URL('../packages/node', import.meta.url));
-const { exports } = JSON.parse(readFileSync(`${node}/package.json`, 'utf8'));
+const PACKAGES = fileURLToPath(new URL('../packages', import.meta.url));
+const exportsOf = (name: string) =>
+  JSON.parse(readFileSync(`${PACKAGES}/${name}/package.json`, 'utf8')).exports as Record<string, object>;
 
-test('each file of entries is an entry of the package, under its own name', () => {
-  const files = readdirSync(`${node}/src/entries`)
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => name.slice(0, -'.ts'.length));
-  const expected = files.map((name) => [
-    name === 'index' ? '.' : `./${name}`,
-    {
-      'counterpoint-source': `./src/entries/${name}.ts`,
-      types: `./dist/types/entries/${name}.d.ts`,
-      default: `./dist/${name}.js`,
-    },
-  ]);
-  assert.deepEqual(exports, Object.fromEntries(expected));
-});
+for (const folder of readdirSync(PACKAGES)) {
+  test(`each file of ${folder}'s entries is an entry of the package, under its own name`, () => {
+    const files = readdirSync(`${PACKAGES}/${folder}/src/entries`)
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => name.slice(0, -'.ts'.length));
+    const expected = files.map((name) => [
+      name === 'index' ? '.' : `./${name}`,
+      {
+        'counterpoint-source': `./src/entries/${name}.ts`,
+        types: `./dist/types/entries/${name}.d.ts`,
+        default: `./dist/${name}.js`,
+      },
+    ]);
+    assert.deepEqual(exportsOf(folder), Object.fromEntries(expected));
+  });
+}
 
 test('the root has few names, and no other entry means something else by one of them', async () => {
   const entries = await Promise.all(
-    Object.keys(exports).map((key) => import(key === '.' ? 'counterpoint' : `counterpoint/${key.slice(2)}`)),
+    Object.keys(exportsOf('node')).map(
+      (key) => import(key === '.' ? 'counterpoint' : `counterpoint/${key.slice(2)}`),
+    ),
   );
   const root = await import('counterpoint');
   assert.ok(Object.keys(root).length <= 35, Object.keys(root).join(' '));

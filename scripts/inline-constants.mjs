@@ -65,7 +65,7 @@ export const inlineConstants = {
     onLoad({ filter: /.*/, namespace: 'constants' }, ({ path }) => ({
       contents: separate(readFileSync(path, 'utf8')).constants,
     }));
-    onLoad({ filter: /packages[\\/](?:core|node)[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
+    onLoad({ filter: /packages[\\/](?:core|trace|node)[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
       contents: withoutConstants(readFileSync(path, 'utf8'), path),
       loader: 'ts',
     }));

@@ -34,7 +34,9 @@ function newestSourceMs(folder) {
 }
 
 function buildIfNeeded() {
-  const sources = ['packages/core/src', 'packages/node/src'].map((folder) => join(root, folder));
+  const sources = ['packages/core/src', 'packages/trace/src', 'packages/node/src'].map((folder) =>
+    join(root, folder),
+  );
   const newest = Math.max(...sources.map(newestSourceMs));
   if (existsSync(bundle) && (statSync(bundle).mtimeMs >= newest || !isWritable(dirname(bundle)))) return;
   console.log('Building once …');

@@ -9,7 +9,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { memorySource } from '@counterpoint/core/base';
 import { EM_X86_64, findSection, openElf, readSectionBytes } from '@counterpoint/core/elf';
-import { addElf, CodeImage, calledFunctions, ExecutionEncoder, RandomWalk } from '@counterpoint/core/trace';
+import { addElf, CodeImage } from '@counterpoint/trace/image';
+import { calledFunctions, ExecutionEncoder, RandomWalk } from '@counterpoint/trace/intel-pt';
 
 /** Where the program's own calls lead: there the walk begins, and goes on where it is lost. */
 async function functionsOf(elf) {

@@ -6,17 +6,16 @@
  */
 import { readFileSync } from 'node:fs';
 import { hiOf, loOf, memorySource } from '@counterpoint/core/base';
+import { addElf, CodeImage } from '@counterpoint/trace/image';
 import {
   AddressHash,
-  addElf,
   CallTrace,
   CodeFunctions,
-  CodeImage,
   FunctionLatency,
   profileInParts,
   profileOfExact,
   streamInstructions,
-} from '@counterpoint/core/trace';
+} from '@counterpoint/trace/intel-pt';
 import { topFunctions } from 'counterpoint';
 import { partWorkers, workersFor } from 'counterpoint/trace';
 

@@ -1,18 +1,12 @@
 /** The exact profile of a trace, by this browser's workers. */
 import { blobSource } from '@counterpoint/core/base';
 import { topFunctions } from '@counterpoint/core/query';
-import {
-  addElf,
-  CodeFunctions,
-  CodeImage,
-  profileInParts,
-  profileOfExact,
-  webPartWorker,
-} from '@counterpoint/core/trace';
+import { addElf, CodeImage } from '@counterpoint/trace/image';
+import { CodeFunctions, profileInParts, profileOfExact, webPartWorker } from '@counterpoint/trace/intel-pt';
 
 // A module of its own, with nothing outside: a bundler takes
-// @counterpoint/core/trace/pt/parallel/web-worker as one more entry.
-const WORKER = '/packages/core/dist/trace/pt/parallel/web-worker.js';
+// @counterpoint/trace/intel-pt-worker as one more entry.
+const WORKER = '/packages/trace/dist/intel-pt-worker.js';
 const element = (id) => document.getElementById(id);
 
 /**

@@ -80,7 +80,7 @@ test('what the topics name is understood', async () => {
   const letters = ['Samples', 'With each sample', 'How'].map(async (heading) =>
     leftOf(await page('itrace'), heading),
   );
-  const { parseItrace } = await import('@counterpoint/core/itrace');
+  const { parseItrace } = await import('@counterpoint/trace/perf');
   for (const form of (await Promise.all(letters)).flat())
     for (const one of form.split(', ')) assert.notDeepEqual(parseItrace(one), parseItrace(''), one);
   const { parseTimes } = await import('./common/time-option.ts');

@@ -18,7 +18,6 @@ import {
   ingestPerfData,
   type SampleFilter,
 } from '@counterpoint/core/ingest';
-import type { ItraceOptions } from '@counterpoint/core/itrace';
 import {
   type OrderedRecord,
   openPerfData,
@@ -37,6 +36,7 @@ import {
   writeScript,
 } from '@counterpoint/core/query';
 import type { SymbolDriver } from '@counterpoint/core/symbols';
+import type { ItraceOptions } from '@counterpoint/trace/perf';
 import { diskDriver, openFileSource } from '../locate/index.ts';
 import {
   type Check,
@@ -270,7 +270,7 @@ export class Recording implements AsyncDisposable {
     const reader = await this.reader();
     const { input } = this;
     if (options === undefined || Symbol.asyncIterator in input) return reader;
-    const { withTrace } = await import('@counterpoint/core/itrace');
+    const { withTrace } = await import('@counterpoint/trace/perf');
     return withTrace(reader, {
       bytes: input,
       files: this.driver,

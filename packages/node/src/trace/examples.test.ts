@@ -110,7 +110,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
   existsSync,
 );
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
-const isBuilt = existsSync(join(ROOT, 'packages/core/dist/trace/pt/parallel/web-worker.js'));
+const isBuilt = existsSync(join(ROOT, 'packages/trace/dist/intel-pt-worker.js'));
 
 test('the page', {
   skip: skip || (CHROMIUM === undefined ? 'no Chromium here' : !isBuilt && 'needs npm run build'),

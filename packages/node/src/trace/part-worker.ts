@@ -1,6 +1,6 @@
 /** The module that a decoding thread runs. */
 import { parentPort } from 'node:worker_threads';
-import { servePartWorker } from '@counterpoint/core/trace';
+import { servePartWorker } from '@counterpoint/trace/intel-pt';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is for a worker thread');

@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { memorySource } from '@counterpoint/core/base';
+import { CodeImage } from '@counterpoint/trace/image';
 import {
-  CodeImage,
   ExecutionEncoder,
   localPartWorker,
   type PartWorker,
@@ -13,7 +13,7 @@ import {
   profileTrace,
   RandomWalk,
   type TraceProfile,
-} from '@counterpoint/core/trace';
+} from '@counterpoint/trace/intel-pt';
 import { partWorkers, threadPartWorker, workersFor } from './index.ts';
 
 /** Functions that call each other, at 0x1000: a: call b; jne a; ret. b: jne +2; nop; nop; ret. */

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { closedWorker, localPartWorker, type PartWorker } from '@counterpoint/core/trace';
+import { closedWorker, localPartWorker, type PartWorker } from '@counterpoint/trace/intel-pt';
 
 /**
  * Below this a trace is decoded before threads have compiled their code. Measured on two processors, one

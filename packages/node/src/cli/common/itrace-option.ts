@@ -1,5 +1,5 @@
 /** `--itrace`: what to make of a hardware trace; shared by the verbs that show samples. */
-import type { ItraceOptions } from '@counterpoint/core/itrace';
+import type { ItraceOptions } from '@counterpoint/trace/perf';
 import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 
@@ -32,7 +32,7 @@ export async function itraceOptions(
   forced?: string,
 ): Promise<ItraceOptions | null> {
   if (!args.boolean('itrace', true)) return null;
-  const { parseItrace, REPORT_ITRACE, SCRIPT_ITRACE } = await import('@counterpoint/core/itrace');
+  const { parseItrace, REPORT_ITRACE, SCRIPT_ITRACE } = await import('@counterpoint/trace/perf');
   const text = args.string('itrace') ?? '';
   const letters = forced ?? (text === '' ? null : text);
   return parseItrace(letters ?? (otherwise === 'report' ? REPORT_ITRACE : SCRIPT_ITRACE));

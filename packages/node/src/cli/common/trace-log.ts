@@ -1,7 +1,7 @@
 /** The log of decoding a hardware trace (`--itrace=d`): perf's file, or the output. */
 import { closeSync, writeSync } from 'node:fs';
 import { printableText } from '@counterpoint/core/base';
-import type { ItraceOptions } from '@counterpoint/core/itrace';
+import type { ItraceOptions } from '@counterpoint/trace/perf';
 import { openOutputFileSync } from '../../files/index.ts';
 import { formatBytes } from './human.ts';
 import type { Output } from './output.ts';

@@ -11,7 +11,7 @@ import {
   type PerfClock,
   tscToPerfNs,
   tscToPerfTime,
-} from '@counterpoint/core/trace';
+} from '@counterpoint/trace/intel-pt';
 import { UsageError } from '../common/usage-error.ts';
 import { DecimalText } from './decimal-text.ts';
 import { type LineBytes, textBytes } from './line-bytes.ts';

@@ -1,5 +1,5 @@
 import { printableJson } from '@counterpoint/core/base';
-import type { CallListener, FunctionLatency, TraceCalls } from '@counterpoint/core/trace';
+import type { CallListener, FunctionLatency, TraceCalls } from '@counterpoint/trace/intel-pt';
 import { defineVerb, EXIT_FAILURE, EXIT_OK, type VerbContext } from '../common/args.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { addressFilter, namedCode, PT_CODE_OPTIONS, type PtCodeName } from './code.ts';
@@ -88,7 +88,7 @@ export default defineVerb<Name>({
   ],
   async run(context) {
     const { args, err } = context;
-    const { CallTrace } = await import('@counterpoint/core/trace');
+    const { CallTrace } = await import('@counterpoint/trace/intel-pt');
     const { notATrace, parseFilePart, readFilePart } = await import('./file.ts');
     const { namedFunctions, nameNotes } = await import('./functions.ts');
     const { ProgressLine } = await import('../common/progress.ts');
@@ -144,8 +144,8 @@ export default defineVerb<Name>({
   },
 });
 
-type Trace = InstanceType<typeof import('@counterpoint/core/trace').CallTrace>;
-type Functions = InstanceType<typeof import('@counterpoint/core/trace').CodeFunctions>;
+type Trace = InstanceType<typeof import('@counterpoint/trace/intel-pt').CallTrace>;
+type Functions = InstanceType<typeof import('@counterpoint/trace/intel-pt').CodeFunctions>;
 /** What is done with the calls, made before the trace is read: usage errors come first. */
 type Way = (
   trace: Trace,
@@ -214,7 +214,7 @@ async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale):
 }
 
 async function latencyWay({ args, out }: VerbContext<Name>, scale: TimeScale): Promise<Way> {
-  const { FunctionLatency } = await import('@counterpoint/core/trace');
+  const { FunctionLatency } = await import('@counterpoint/trace/intel-pt');
   const { halvesOf, RowNames } = await import('./calls-print.ts');
   const { latencyObject, printLatency } = await import('./latency-print.ts');
   return (trace, functions) => {
@@ -240,7 +240,7 @@ async function latencyWay({ args, out }: VerbContext<Name>, scale: TimeScale): P
 
 async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale): Promise<Way> {
   const { exportFormat, writeExport } = await import('../common/export-file.ts');
-  const { profileOfCalls } = await import('@counterpoint/core/trace');
+  const { profileOfCalls } = await import('@counterpoint/trace/intel-pt');
   const { formatBytes } = await import('../common/human.ts');
   const { lossLines } = await import('../common/loss-text.ts');
   const output = args.string('output') ?? '-';

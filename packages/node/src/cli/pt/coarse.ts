@@ -1,6 +1,6 @@
 /** `pt profile --coarse`: the first picture of a trace, by function where symbols are known. */
 import { type ByteSource, printable, printableJson, toHex } from '@counterpoint/core/base';
-import { type CoarseProfile, type CodeFunctions, coarseProfile } from '@counterpoint/core/trace';
+import { type CoarseProfile, type CodeFunctions, coarseProfile } from '@counterpoint/trace/intel-pt';
 import { formatBytes, formatCount } from '../common/human.ts';
 import type { Output } from '../common/output.ts';
 import { isRecording, MAGIC_BYTES, whyNoTrace } from './file.ts';

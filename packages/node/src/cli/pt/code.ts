@@ -2,15 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CounterpointError, FormatError, memorySource } from '@counterpoint/core/base';
-import {
-  AddressFilter,
-  type AddressRange,
-  addElf,
-  CodeImage,
-  FILTER_OFF,
-  parseRawCode,
-  X86_MACHINES,
-} from '@counterpoint/core/trace';
+import { addElf, CodeImage, parseRawCode, X86_MACHINES } from '@counterpoint/trace/image';
+import { AddressFilter, type AddressRange, FILTER_OFF } from '@counterpoint/trace/intel-pt';
 import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import { UsageError } from '../common/usage-error.ts';

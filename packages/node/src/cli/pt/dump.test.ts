@@ -12,7 +12,7 @@ import {
   PACKET_TSC,
   PacketWriter,
   PT_IP_SEXT_48,
-} from '@counterpoint/core/trace';
+} from '@counterpoint/trace/intel-pt';
 import { Output } from '../common/output.ts';
 import { runCommandLine } from '../main.ts';
 

@@ -90,7 +90,7 @@ export default defineVerb<Name>({
     ['pt dump --json trace.pt | tail -1', 'how many packets, and how many errors'],
   ],
   async run({ args, out, err }) {
-    const { dumpPackets, sidebandLines } = await import('@counterpoint/core/trace');
+    const { dumpPackets, sidebandLines } = await import('@counterpoint/trace/intel-pt');
     const { notATrace, parseFilePart, readFilePart } = await import('./file.ts');
     const { ProgressLine } = await import('../common/progress.ts');
     const [file, ...more] = args.words;

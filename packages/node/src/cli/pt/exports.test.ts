@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { memorySource } from '@counterpoint/core/base';
-import { addElf, CodeImage, ExecutionEncoder, RandomWalk } from '@counterpoint/core/trace';
+import { addElf, CodeImage } from '@counterpoint/trace/image';
+import { ExecutionEncoder, RandomWalk } from '@counterpoint/trace/intel-pt';
 import { counterpoint } from '../../test/command-line.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../../../fixtures/dwarf/lines-5.elf', import.meta.url));

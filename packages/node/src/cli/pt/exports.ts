@@ -3,7 +3,8 @@
  * instructions and the program itself.
  */
 import { type Diagnostic, memorySource } from '@counterpoint/core/base';
-import type { CodeFunctions, CodeImage, ExactProfile, ProgramFile } from '@counterpoint/core/trace';
+import type { CodeImage } from '@counterpoint/trace/image';
+import type { CodeFunctions, ExactProfile, ProgramFile } from '@counterpoint/trace/intel-pt';
 import { UsageError } from '../common/usage-error.ts';
 import type { NamedCode } from './code.ts';
 
@@ -66,7 +67,7 @@ async function openPrograms({ code, elfs, note }: PtExportInput, format: string)
       `${format} needs to know the program: no --elf is given`,
       'Name it with where it was loaded: --elf ./program:0x555555554000; raw code has neither symbols nor lines.',
     );
-  const { openProgramFile } = await import('@counterpoint/core/trace');
+  const { openProgramFile } = await import('@counterpoint/trace/intel-pt');
   const { diskDriver } = await import('../../locate/index.ts');
   const driver = diskDriver();
   const diagnostics: Diagnostic[] = [];
@@ -80,7 +81,7 @@ async function openPrograms({ code, elfs, note }: PtExportInput, format: string)
 }
 
 async function lcovChunks(input: PtExportInput): Promise<Iterable<string>> {
-  const { sourceCoverage, writeLcov } = await import('@counterpoint/core/trace');
+  const { sourceCoverage, writeLcov } = await import('@counterpoint/trace/intel-pt');
   const files = await openPrograms(input, 'lcov');
   const withLines = files.filter(({ lines }) => lines !== null);
   // Refuses, and says what to do, where nothing has lines.
@@ -91,7 +92,9 @@ async function lcovChunks(input: PtExportInput): Promise<Iterable<string>> {
 }
 
 async function functionChunks(input: PtExportInput): Promise<Iterable<string>> {
-  const { FileCounts, functionCoverage, writeFunctionCoverage } = await import('@counterpoint/core/trace');
+  const { FileCounts, functionCoverage, writeFunctionCoverage } = await import(
+    '@counterpoint/trace/intel-pt'
+  );
   const files = await openPrograms(input, 'functions');
   const image: CodeImage = input.code.image;
   return files.flatMap((file) => {
@@ -106,7 +109,7 @@ async function functionChunks(input: PtExportInput): Promise<Iterable<string>> {
 }
 
 async function autofdoChunks(input: PtExportInput): Promise<Iterable<string>> {
-  const { writeAutofdo } = await import('@counterpoint/core/trace');
+  const { writeAutofdo } = await import('@counterpoint/trace/intel-pt');
   const files = await openPrograms(input, 'autofdo');
   const file = files[0]!;
   if (files.length > 1)
@@ -115,7 +118,7 @@ async function autofdoChunks(input: PtExportInput): Promise<Iterable<string>> {
 }
 
 async function branchChunks({ profile, functions, json }: PtExportInput): Promise<Iterable<string>> {
-  const { branchList, writeBranchJson, writeBranchText } = await import('@counterpoint/core/trace');
+  const { branchList, writeBranchJson, writeBranchText } = await import('@counterpoint/trace/intel-pt');
   const known = await functions();
   const write = json ? writeBranchJson : writeBranchText;
   return write(branchList(profile), (lo, hi) => known.nameOf(lo, hi));

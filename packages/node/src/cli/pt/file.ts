@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { type ByteSource, CounterpointError, memorySource } from '@counterpoint/core/base';
-import { findPsb } from '@counterpoint/core/trace';
+import { findPsb } from '@counterpoint/trace/intel-pt';
 import { openFileSource } from '../../locate/index.ts';
 import { UsageError } from '../common/usage-error.ts';
 

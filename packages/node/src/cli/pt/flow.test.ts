@@ -22,7 +22,7 @@ import {
   PacketWriter,
   PT_IP_SEXT_48,
   PT_MODE_EXEC_CS_L,
-} from '@counterpoint/core/trace';
+} from '@counterpoint/trace/intel-pt';
 import { Output } from '../common/output.ts';
 import { runCommandLine } from '../main.ts';
 

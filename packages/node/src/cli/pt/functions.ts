@@ -1,6 +1,6 @@
 /** Functions of the code that `--elf` names: shared by the verbs `pt …`. */
 import { type Diagnostic, memorySource } from '@counterpoint/core/base';
-import type { CodeFunctions } from '@counterpoint/core/trace';
+import type { CodeFunctions } from '@counterpoint/trace/intel-pt';
 import { diskDriver } from '../../locate/index.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import { elfFiles, type NamedCode, type PtCodeName } from './code.ts';
@@ -10,7 +10,7 @@ export async function namedFunctions<Name extends string>(
   args: ParsedArguments<Name | PtCodeName>,
   code: NamedCode,
 ): Promise<CodeFunctions> {
-  const { CodeFunctions } = await import('@counterpoint/core/trace');
+  const { CodeFunctions } = await import('@counterpoint/trace/intel-pt');
   const functions = new CodeFunctions();
   const driver = diskDriver();
   for (const { path, address } of elfFiles(args))

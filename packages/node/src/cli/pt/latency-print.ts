@@ -1,5 +1,5 @@
 /** How long one function takes, as a table and as JSON. */
-import type { Distribution, FunctionLatency } from '@counterpoint/core/trace';
+import type { Distribution, FunctionLatency } from '@counterpoint/trace/intel-pt';
 import { formatCount } from '../common/human.ts';
 import type { Output } from '../common/output.ts';
 import type { RowNames } from './calls-print.ts';

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { CodeImage } from '@counterpoint/trace/image';
 import {
-  CodeImage,
   ExecutionEncoder,
   PACKET_FUP,
   PACKET_MODE_EXEC,
@@ -17,7 +17,7 @@ import {
   PT_IP_SEXT_48,
   PT_MODE_EXEC_CS_L,
   RandomWalk,
-} from '@counterpoint/core/trace';
+} from '@counterpoint/trace/intel-pt';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pt-profile-'));

@@ -1,6 +1,6 @@
 import { printableJson } from '@counterpoint/core/base';
 import type { ExportFormat } from '@counterpoint/core/export';
-import type { CodeFunctions, ProfileAnswer, TraceProfile } from '@counterpoint/core/trace';
+import type { CodeFunctions, ProfileAnswer, TraceProfile } from '@counterpoint/trace/intel-pt';
 import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
 import { UsageError } from '../common/usage-error.ts';
@@ -87,7 +87,7 @@ export default defineVerb<Name>({
   ],
   async run({ args, out, err }) {
     const { AddressHash, profileAnswer, profileInParts, streamInstructions } = await import(
-      '@counterpoint/core/trace'
+      '@counterpoint/trace/intel-pt'
     );
     const { isRecording, openFilePart, parseFilePart, TELLING_BYTES, whyNoTrace } = await import('./file.ts');
     const { startPartWorkers, workersFor } = await import('../../trace/index.ts');
@@ -210,7 +210,7 @@ async function writeProfile(
 ): Promise<number | null> {
   const { writeChunks, writeExport } = await import('../common/export-file.ts');
   if ('chunks' in format) return await writeChunks(await format.chunks(input), output, out);
-  const { profileOfExact } = await import('@counterpoint/core/trace');
+  const { profileOfExact } = await import('@counterpoint/trace/intel-pt');
   const profile = profileOfExact(found.profile, await input.functions(), found);
   return await writeExport(profile, format, output, { event: 0, weight: 'period' }, out);
 }
@@ -221,7 +221,7 @@ async function printText(
   { top, functions }: { top: number; functions: CodeFunctions },
   out: Output,
 ): Promise<void> {
-  const { hotRuns } = await import('@counterpoint/core/trace');
+  const { hotRuns } = await import('@counterpoint/trace/intel-pt');
   const { printable, toHex } = await import('@counterpoint/core/base');
   const rows: [string, string][] = [
     ['instructions', answer.instructions],

@@ -1,6 +1,6 @@
 /** Options that say on what machine a raw trace was made: shared by the verbs `pt …`. */
 import { readFileSync } from 'node:fs';
-import { type Cpu, errataOf, NO_ERRATA, parseCpu, type TimeSettings } from '@counterpoint/core/trace';
+import { type Cpu, errataOf, NO_ERRATA, parseCpu, type TimeSettings } from '@counterpoint/trace/intel-pt';
 import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import { UsageError } from '../common/usage-error.ts';

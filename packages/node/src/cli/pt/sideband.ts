@@ -2,7 +2,7 @@
  * Files of perf's records beside a raw trace: `--pevent:…` options, each file with
  * the settings given before it.
  */
-import type { SidebandFile } from '@counterpoint/core/trace';
+import type { SidebandFile } from '@counterpoint/trace/intel-pt';
 import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';
 import { parseFilePart, readFilePart } from './file.ts';

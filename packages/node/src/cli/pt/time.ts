@@ -1,7 +1,7 @@
 /**
  * Times of a trace for people and programs: TSC ticks, and nanoseconds where it is known how long a tick is.
  */
-import type { PerfClock, TimeSettings } from '@counterpoint/core/trace';
+import type { PerfClock, TimeSettings } from '@counterpoint/trace/intel-pt';
 import { formatDuration } from '../common/human.ts';
 import type { OptionRow } from '../common/option-row.ts';
 import type { ParsedArguments } from '../common/parsed-arguments.ts';

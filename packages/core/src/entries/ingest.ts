@@ -1,0 +1,2 @@
+/** Ordered records to a profile. */
+export * from '../ingest/index.ts';

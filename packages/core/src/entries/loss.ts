@@ -1,0 +1,2 @@
+/** What a recording does not contain. */
+export * from '../loss/index.ts';

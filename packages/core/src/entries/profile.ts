@@ -1,0 +1,2 @@
+/** The tables of a profile. */
+export * from '../profile/index.ts';

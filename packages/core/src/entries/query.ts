@@ -1,0 +1,2 @@
+/** Questions with plain JSON answers. */
+export * from '../query/index.ts';

@@ -1,0 +1,2 @@
+/** The ring-buffer algorithm over plain memory. */
+export * from '../ring/index.ts';

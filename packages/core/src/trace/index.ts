@@ -1,3 +1,0 @@
-export * from './image/index.ts';
-export * from './insn/index.ts';
-export * from './pt/index.ts';

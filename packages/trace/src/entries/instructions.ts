@@ -1,0 +1,2 @@
+/** x86 instructions as a trace needs them: length, kind of branch. */
+export * from '../instructions/index.ts';

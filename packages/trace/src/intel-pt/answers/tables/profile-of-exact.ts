@@ -1,0 +1,31 @@
+import { NONE, type Profile } from '@counterpoint/core/profile';
+import type { FlowErrorCount } from '../../flow/index.ts';
+import type { ExactProfile } from '../exact-profile.ts';
+import type { CodeFunctions } from './code-functions.ts';
+import { type TracedProgram, TraceTables } from './trace-tables.ts';
+
+export interface ProfileOfExactOptions extends TracedProgram {
+  readonly errors?: readonly FlowErrorCount[];
+  readonly overflows?: number;
+}
+
+/**
+ * Exact counts as the profile that samples of every single instruction would give: no
+ * stacks, a frame for each address.
+ */
+export function profileOfExact(
+  exact: ExactProfile,
+  functions?: CodeFunctions,
+  options: ProfileOfExactOptions = {},
+): Profile {
+  const tables = new TraceTables(functions, options);
+  const event = tables.addEvent('instructions');
+  for (const row of exact.sortedRows()) {
+    const executed = exact.executed.at(row);
+    if (executed === 0) continue;
+    const frame = tables.frameOf(exact.loOf(row), exact.hiOf(row));
+    tables.addWeight(event, tables.stackOf(NONE, frame), executed);
+  }
+  tables.setLoss(options.overflows ?? 0, options.errors ?? [], exact.leftOut.instructions);
+  return tables.profile;
+}

@@ -1,0 +1,230 @@
+/**
+ * Trace programs: a test of the decoder that a person can read. Sections, in any order; `#` begins a comment;
+ * statements stand on lines of their own or behind `;`.
+ *
+ *   title    a conditional branch not taken, then tracing stops
+ *   cpu      6/92                            the same on several: one line each
+ *   time     mtc-freq=3 nom-freq=21 eax=1 ebx=84
+ *   options  filter:addr0_cfg=1              for whoever decodes the flow
+ *   code 0x1000 64                           code at an address, 64, 32 or 16 bits
+ *     l1: test
+ *     l2: je l5
+ *     l3: nop
+ *     l5: hlt
+ *   trace                                    the bytes, as packets
+ *     psb; mode.exec 64; fup l1; psbend
+ *     tnt n
+ *     tip.pgd l3
+ *   packets                                  what the packet decoder shall say
+ *     tnt.8 .
+ *     tip.pgd 3: @l3                         @label: as many digits as fill the 16
+ *   flow                                     what the flow decoder shall say
+ *     l1
+ *     l2
+ *     [disabled at @l3]
+ */
+import { didYouMean, nearestNames } from '@counterpoint/core/base';
+import type { Cpu } from '../errata.ts';
+import { parseCpu } from '../errata.ts';
+import { Packet } from '../packet.ts';
+import { PACKET_BBP, PACKET_BIP } from '../packet-kinds.ts';
+import { PacketWriter } from '../packet-writer.ts';
+import type { TimeSettings } from '../time-settings.ts';
+import type { CodeBytes, CodeMode, CodeSource, CodeStatement, Complain } from './assembler.ts';
+import { assemble, placeLabels } from './assembler.ts';
+import type { Labels } from './operands.ts';
+import { evaluate } from './operands.ts';
+import type { Section, Statement } from './sections.ts';
+import { splitSections } from './sections.ts';
+import { TraceTextError } from './text-error.ts';
+import type { Words } from './trace-statements.ts';
+import { STATEMENTS } from './trace-statements.ts';
+
+/** A line that is expected: its text with labels filled in, and the address where it is nothing else. */
+export interface ExpectedLine {
+  readonly text: string;
+  readonly address: bigint | null;
+}
+
+export interface TraceProgram {
+  readonly name: string;
+  readonly title: string;
+  /** Each to be tried; empty: none in particular. */
+  readonly cpus: readonly Cpu[];
+  readonly time: Omit<TimeSettings, 'errata'>;
+  /** Words for whoever decodes the flow, as they stand. */
+  readonly options: readonly string[];
+  readonly code: readonly CodeBytes[];
+  readonly labels: Labels;
+  readonly trace: Uint8Array;
+  /** Null where the program does not say. */
+  readonly packets: readonly ExpectedLine[] | null;
+  readonly flow: readonly ExpectedLine[] | null;
+}
+
+const BYTES_WORD = 'bytes';
+
+export function parseTraceProgram(text: string, name = 'program'): TraceProgram {
+  const complain: Complain = (line, message, remedy) => {
+    throw new TraceTextError(name, line, message, remedy);
+  };
+  const sections = splitSections(text, complain);
+  const of = (keyword: string) => sections.filter((section) => section.keyword === keyword);
+  const statements = (keyword: string) => of(keyword).flatMap((section) => section.statements);
+
+  const sources = of('code').map((section) => readCode(section, complain));
+  const labels = new Map<string, bigint>();
+  for (const source of sources) placeLabels(source, labels, complain);
+  const expected = (keyword: string): ExpectedLine[] | null =>
+    of(keyword).length === 0 ? null : statements(keyword).map((line) => expectedLine(line, labels, complain));
+  return {
+    name,
+    title: statements('title')
+      .map((line) => line.text)
+      .join('; '),
+    cpus: statements('cpu').map(
+      (line) => parseCpu(line.text) ?? complain(line.line, `'${line.text}' is no processor`),
+    ),
+    time: readTime(statements('time'), complain),
+    options: statements('options').flatMap((line) => line.text.split(/\s+/)),
+    code: sources.map((source) => assemble(source, labels, complain)),
+    labels,
+    trace: writeTrace(statements('trace'), labels, complain),
+    packets: expected('packets'),
+    flow: expected('flow'),
+  };
+}
+
+function readCode({ line, statements }: Section, complain: Complain): CodeSource {
+  const [head, ...lines] = statements;
+  const [addressText = '', modeText = '64'] = head!.text.split(' ');
+  const address = evaluate(addressText, new Map());
+  if (typeof address === 'string') complain(line, `code: ${address}`);
+  if (!['64', '32', '16'].includes(modeText))
+    complain(line, `code is 64, 32 or 16 bits wide, not '${modeText}'`);
+  return {
+    address: address as bigint,
+    mode: Number(modeText) as CodeMode,
+    statements: lines.map(readCodeStatement),
+  };
+}
+
+function readCodeStatement({ line, text }: Statement): CodeStatement {
+  const match = /^(?:([a-z_][a-z0-9_.]*):)?\s*(\S*)\s*(.*)$/i.exec(text)!;
+  return { line, label: match[1] ?? null, mnemonic: match[2]!, operand: match[3]! };
+}
+
+function readTime(statements: readonly Statement[], complain: Complain): Omit<TimeSettings, 'errata'> {
+  const given = new Map<string, number>();
+  for (const { line, text } of statements)
+    for (const word of text.split(' ')) {
+      const match = /^(mtc-freq|nom-freq|eax|ebx)=([0-9]+)$/.exec(word);
+      if (match === null)
+        complain(line, `'${word}': expected mtc-freq=, nom-freq=, eax= or ebx= and a number`);
+      const value = Number(match![2]);
+      if (value > 0xffff_ffff) complain(line, `'${word}': the number is too large`);
+      given.set(match![1]!, value);
+    }
+  return {
+    mtcFreq: given.get('mtc-freq') ?? 0,
+    nomFreq: given.get('nom-freq') ?? 0,
+    cpuid0x15Eax: given.get('eax') ?? 0,
+    cpuid0x15Ebx: given.get('ebx') ?? 0,
+  };
+}
+
+function writeTrace(statements: readonly Statement[], labels: Labels, complain: Complain): Uint8Array {
+  const writer = new PacketWriter();
+  const pieces: number[] = [];
+  let itemBytes = 8;
+  const take = () => {
+    pieces.push(...writer.bytes());
+    writer.clear();
+  };
+  for (const { line, text } of statements) {
+    const [name = '', ...rest] = text.split(/[ ,]+/);
+    if (name === BYTES_WORD) {
+      take();
+      for (const word of rest) {
+        if (!/^[0-9a-f]{2}$/i.test(word)) complain(line, `'${word}' is no byte; bytes takes pairs of digits`);
+        pieces.push(Number.parseInt(word, 16));
+      }
+      continue;
+    }
+    const entry = STATEMENTS.get(name);
+    if (entry === undefined)
+      complain(line, `no packet '${name}'${didYouMean(nearestNames(name, [...STATEMENTS.keys()], 1))}`);
+    const [kind, build] = entry!;
+    const packet = new Packet();
+    packet.kind = kind;
+    const words = wordReader(rest, labels, (message) => complain(line, `${name}: ${message}`));
+    build(packet, words);
+    const left = words.rest();
+    if (left !== '') complain(line, `${name}: '${left}' is too much`);
+    if (kind === PACKET_BBP) itemBytes = packet.extra;
+    if (kind === PACKET_BIP) packet.extra = itemBytes;
+    try {
+      writer.write(packet);
+    } catch (error) {
+      complain(line, error instanceof Error ? error.message : String(error));
+    }
+  }
+  take();
+  return Uint8Array.from(pieces);
+}
+
+function wordReader(list: readonly string[], labels: Labels, complain: (message: string) => never): Words {
+  let at = 0;
+  const value = () => {
+    const found = evaluate(list[at++] ?? '', labels);
+    return typeof found === 'string' ? complain(found) : found;
+  };
+  return {
+    complain,
+    value,
+    number() {
+      const found = value();
+      return found > 0xffff_ffffn ? complain(`${found} is too large`) : Number(found);
+    },
+    flag(word) {
+      if (list[at] !== word) return false;
+      at++;
+      return true;
+    },
+    choice(...choices) {
+      const word = list[at++] ?? '';
+      return (
+        choices.find((choice) => choice === word) ?? complain(`expected ${choices.join(', ')}, not '${word}'`)
+      );
+    },
+    rest() {
+      const left = list.slice(at).join(' ');
+      at = list.length;
+      return left;
+    },
+  };
+}
+
+const IP_DIGITS = 16;
+
+/** `@label` and `@label+2` become the address, in as many digits as are missing to 16 behind a `:`. */
+function expectedLine({ line, text }: Statement, labels: Labels, complain: Complain): ExpectedLine {
+  const whole = evaluate(text, labels);
+  if (typeof whole === 'bigint') return { text: whole.toString(16).padStart(IP_DIGITS, '0'), address: whole };
+  const filled = text.replace(
+    /(\?*)@([a-z_][a-z0-9_.]*(?:[+-][0-9a-fx]+)?)/gi,
+    (_, marks: string, label: string) => {
+      const address = evaluate(label, labels);
+      if (typeof address === 'string') return complain(line, address);
+      const digits = IP_DIGITS - marks.length;
+      return (
+        marks +
+        address
+          .toString(16)
+          .padStart(IP_DIGITS, '0')
+          .slice(IP_DIGITS - digits)
+      );
+    },
+  );
+  return { text: filled, address: null };
+}

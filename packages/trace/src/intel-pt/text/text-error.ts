@@ -1,0 +1,16 @@
+import { CounterpointError, sameInEveryCopy } from '@counterpoint/core/base';
+
+/** A trace program that cannot be read: which line, and what is wrong there. */
+export class TraceTextError extends CounterpointError {
+  static {
+    sameInEveryCopy(TraceTextError, 'TraceTextError');
+  }
+
+  readonly line: number;
+
+  constructor(name: string, line: number, message: string, remedy = '') {
+    super('ERR_TRACE_TEXT', `${name}:${line}: ${message}`, remedy);
+    this.name = 'TraceTextError';
+    this.line = line;
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * What `--itrace=` asks of a trace: letters as perf has them, in any order, `,` and
+ * spaces between them as one likes.
+ *
+ *   i100us   instructions, a sample each 100 microseconds (i: instructions, t: ticks of the TSC, ms us ns; default 100000 ns)
+ *   y        cycles, likewise
+ *   b c r    branches: all, calls, returns            x w p o I   transactions, ptwrite, power, PEBS, event trace
+ *   e[+-ol]  errors                                   g16 l64     call chains, last branches (G, L: on recorded samples)
+ *   s1000    skip the first so many samples           q qq        less detail, faster
+ *   A        cycles where the time moves              Z           without times
+ *   d[+-aeo] a log of decoding: records of the kernel, only around errors, to the output
+ */
+import { CounterpointError } from '@counterpoint/core/base';
+
+export type PeriodUnit = 'instructions' | 'ticks' | 'ns';
+
+export interface DecodingLogOptions {
+  /** Records of the kernel, too. */
+  readonly records: boolean;
+  /** Only what comes before an error. */
+  readonly onlyErrors: boolean;
+  /** Where the samples go, not to a file. */
+  readonly toOutput: boolean;
+}
+
+export interface ItraceOptions {
+  instructions: boolean;
+  cycles: boolean;
+  /** Of instructions and cycles. 0: as often as there can be a sample. */
+  period: number;
+  periodUnit: PeriodUnit;
+  branches: boolean;
+  /** Of the branches only calls, only returns; both where both are asked for; all where neither is. */
+  calls: boolean;
+  returns: boolean;
+  transactions: boolean;
+  ptwrites: boolean;
+  power: boolean;
+  /** PEBS through PT. */
+  other: boolean;
+  eventTrace: boolean;
+  errors: boolean;
+  /** Errors of these kinds are left out. */
+  withoutOverflows: boolean;
+  withoutLost: boolean;
+  /** Most frames, 0 for no call chains: on made samples, and on recorded ones. */
+  callChain: number;
+  recordedCallChain: number;
+  lastBranches: number;
+  recordedLastBranches: number;
+  skip: number;
+  /** 0, 1 or 2. */
+  quick: number;
+  approximateIpc: boolean;
+  timeless: boolean;
+  /** Write down what is decoded: null, or which of it. */
+  log: Readonly<DecodingLogOptions> | null;
+}
+
+const DEFAULT_PERIOD_NS = 100_000;
+const DEFAULT_CHAIN = 16;
+const DEFAULT_BRANCHES = 64;
+const MOST_FRAMES = 1024;
+
+export const NO_ITRACE: Readonly<ItraceOptions> = {
+  instructions: false,
+  cycles: false,
+  period: DEFAULT_PERIOD_NS,
+  periodUnit: 'ns',
+  branches: false,
+  calls: false,
+  returns: false,
+  transactions: false,
+  ptwrites: false,
+  power: false,
+  other: false,
+  eventTrace: false,
+  errors: false,
+  withoutOverflows: false,
+  withoutLost: false,
+  callChain: 0,
+  recordedCallChain: 0,
+  lastBranches: 0,
+  recordedLastBranches: 0,
+  skip: 0,
+  quick: 0,
+  approximateIpc: false,
+  timeless: false,
+  log: null,
+};
+
+/** What perf's `script` and `report` show of a trace where nothing is chosen. */
+export const SCRIPT_ITRACE = 'cepwxoI';
+export const REPORT_ITRACE = 'igGxwpoeI';
+
+/** Why a letter that perf knows is not for this. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...[...'fmtaMT'].map((letter): [string, string] => [letter, 'for the traces of Arm SPE and CoreSight']),
+]);
+
+/** Parse the value of `--itrace`. Throws `ERR_ITRACE_SYNTAX`, pointing at the place. */
+export function parseItrace(text: string): ItraceOptions {
+  return new Parser(text).parse();
+}
+
+class Parser {
+  private readonly text: string;
+  private readonly options: ItraceOptions = { ...NO_ITRACE };
+  private at = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  parse(): ItraceOptions {
+    const { text } = this;
+    while (this.at < text.length) {
+      const from = this.at;
+      this.letter(text[this.at++]!, from);
+    }
+    return this.options;
+  }
+
+  private letter(letter: string, from: number): void {
+    const { options } = this;
+    switch (letter) {
+      case ' ':
+      case ',':
+        return;
+      case 'i':
+        options.instructions = true;
+        this.period();
+        return;
+      case 'y':
+        options.cycles = true;
+        this.period();
+        return;
+      case 'b':
+        options.branches = true;
+        return;
+      case 'c':
+        options.branches = true;
+        options.calls = true;
+        return;
+      case 'r':
+        options.branches = true;
+        options.returns = true;
+        return;
+      case 'x':
+        options.transactions = true;
+        return;
+      case 'w':
+        options.ptwrites = true;
+        return;
+      case 'p':
+        options.power = true;
+        return;
+      case 'o':
+        options.other = true;
+        return;
+      case 'I':
+        options.eventTrace = true;
+        return;
+      case 'e':
+        options.errors = true;
+        this.errorFlags();
+        return;
+      case 'd':
+        options.log = this.logFlags();
+        return;
+      case 'g':
+        options.callChain = this.depth(DEFAULT_CHAIN);
+        return;
+      case 'G':
+        options.recordedCallChain = this.depth(DEFAULT_CHAIN);
+        return;
+      case 'l':
+        options.lastBranches = this.depth(DEFAULT_BRANCHES);
+        return;
+      case 'L':
+        options.recordedLastBranches = this.depth(DEFAULT_BRANCHES);
+        return;
+      case 's': {
+        const count = this.number();
+        if (count === null) throw this.error(this.at, 'how many samples to skip is missing, such as s1000');
+        options.skip = count;
+        return;
+      }
+      case 'q':
+        options.quick = Math.min(2, options.quick + 1);
+        return;
+      case 'A':
+        options.approximateIpc = true;
+        return;
+      case 'Z':
+        options.timeless = true;
+        return;
+      default: {
+        const why = REFUSED.get(letter);
+        if (why !== undefined) throw this.error(from, `'${letter}' is not done here: ${why}`);
+        throw this.error(from, `there is no letter '${letter}'`);
+      }
+    }
+  }
+
+  private period(): void {
+    const { options, text } = this;
+    const from = this.at;
+    this.skipSeparators();
+    const period = this.number();
+    if (period === null) {
+      this.at = from;
+      return;
+    }
+    options.period = period;
+    this.skipSeparators();
+    const unit = /^(?:ms|us|ns|i|t)/.exec(text.slice(this.at))?.[0];
+    if (unit === undefined) {
+      if (this.at < text.length) throw this.error(this.at, 'the unit of a period is i, t, ms, us or ns');
+      return;
+    }
+    this.at += unit.length;
+    if (unit === 'i') options.periodUnit = 'instructions';
+    else if (unit === 't') options.periodUnit = 'ticks';
+    else {
+      options.periodUnit = 'ns';
+      options.period = period * (unit === 'ms' ? 1_000_000 : unit === 'us' ? 1000 : 1);
+    }
+  }
+
+  private errorFlags(): void {
+    const { options, text } = this;
+    for (let sign = text[this.at]; sign === '+' || sign === '-'; sign = text[this.at]) {
+      const flag = text[this.at + 1];
+      if (flag === 'o') options.withoutOverflows = sign === '-';
+      else if (flag === 'l') options.withoutLost = sign === '-';
+      else throw this.error(this.at + 1, 'errors are chosen with o (overflows) and l (lost data)');
+      this.at += 2;
+    }
+  }
+
+  private logFlags(): DecodingLogOptions {
+    const { text } = this;
+    const flags = { a: true, e: false, o: false };
+    for (let sign = text[this.at]; sign === '+' || sign === '-'; sign = text[this.at]) {
+      const flag = text[this.at + 1];
+      if (flag !== 'a' && flag !== 'e' && flag !== 'o')
+        throw this.error(
+          this.at + 1,
+          'of the log there is a (records of the kernel), e (only around errors), o (to the output)',
+        );
+      flags[flag] = sign === '+';
+      this.at += 2;
+    }
+    return { records: flags.a, onlyErrors: flags.e, toOutput: flags.o };
+  }
+
+  private depth(otherwise: number): number {
+    const from = this.at;
+    this.skipSeparators();
+    const place = this.at;
+    const depth = this.number();
+    if (depth === null) {
+      this.at = from;
+      return otherwise;
+    }
+    if (depth === 0 || depth > MOST_FRAMES) throw this.error(place, `a number from 1 to ${MOST_FRAMES}`);
+    return depth;
+  }
+
+  private number(): number | null {
+    const digits = /^[0-9]+/.exec(this.text.slice(this.at))?.[0];
+    if (digits === undefined) return null;
+    const value = Number(digits);
+    if (!Number.isSafeInteger(value)) throw this.error(this.at, 'this number is too large');
+    this.at += digits.length;
+    return value;
+  }
+
+  private skipSeparators(): void {
+    while (this.text[this.at] === ' ' || this.text[this.at] === ',') this.at++;
+  }
+
+  private error(at: number, reason: string): CounterpointError {
+    const label = 'itrace syntax error: ';
+    const shown = this.text.replace(/[\x00-\x1f\x7f]/g, ' ');
+    return new CounterpointError(
+      'ERR_ITRACE_SYNTAX',
+      `${label}'${shown}'\n${' '.repeat(label.length + 1 + at)}\\___ ${reason}`,
+      'Letters: i y b c r x w p o I e d g G l L s q A Z; `--itrace=i100us` is a sample each 100 microseconds, `--itrace=cr` calls and returns.',
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import type { Diagnostic } from '@counterpoint/core/base';
+import type { LossFacts } from '@counterpoint/core/loss';
+import type { AddedRecords } from '@counterpoint/core/perfdata';
+import { ERROR_OVERFLOW } from './trace-errors.ts';
+
+export interface TraceErrorCount {
+  /** As perf numbers them. */
+  code: number;
+  text: string;
+  count: number;
+}
+
+/** What came of a trace besides samples. */
+export interface TraceOutcome extends AddedRecords {
+  readonly errors: readonly TraceErrorCount[];
+  readonly decodedBytes: number;
+}
+
+export function traceOutcome(
+  errors: readonly TraceErrorCount[],
+  diagnostics: readonly Diagnostic[],
+  decodedBytes: number,
+): TraceOutcome {
+  return {
+    errors,
+    decodedBytes,
+    diagnostics: [...diagnostics, ...errorNotes(errors)],
+    losses: errors.map(lossOf),
+  };
+}
+
+function lossOf({ code, count }: TraceErrorCount): LossFacts {
+  return { kind: code === ERROR_OVERFLOW ? 'trace-overflow' : 'trace-error', count, exact: false };
+}
+
+/** What could not be decoded, by reason. */
+function errorNotes(errors: readonly TraceErrorCount[]): Diagnostic[] {
+  const total = errors.reduce((sum, { count }) => sum + count, 0);
+  if (total === 0) return [];
+  const kinds = errors.map(({ count, text }) => `${count} × ${text}`).join(', ');
+  return [
+    {
+      code: 'trace-errors',
+      path: 'AUX data',
+      detail: `${total} ${total === 1 ? 'error' : 'errors'} while the trace was decoded (${kinds}): what ran there is missing`,
+      remedy:
+        'Where code is missing, give the files that ran (see above); overflows and lost data call for a larger AUX buffer (-m ,64M) or fewer packets.',
+    },
+  ];
+}

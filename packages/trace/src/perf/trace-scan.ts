@@ -1,0 +1,184 @@
+/**
+ * A scan of a recording in which its hardware trace is decoded: samples of what was executed come between the
+ * recorded ones, in order of time.
+ *
+ *   reader ── records ──> waiting ──> for each, in order: 1. the trace up to its time ── samples ──┐
+ *                                                         2. what it says of processes             ├──> sink
+ *   file ──── AUX data ──────────────────────────────────────────┘                3. itself ───────┘
+ */
+
+import { PERF_RECORD_EXIT, PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from '@counterpoint/core/abi';
+import { type ByteSource, FormatError, TWO_32 } from '@counterpoint/core/base';
+import {
+  openPerfData,
+  type PerfDataReader,
+  type RecordSink,
+  type RecordSource,
+  type SourceScanOptions,
+} from '@counterpoint/core/perfdata';
+import type { PerfEventAttr } from '@counterpoint/core/records';
+import type { SymbolDriver } from '@counterpoint/core/symbols';
+import { AuxIndex } from '../auxtrace/index.ts';
+import { AUXTRACE_INTEL_PT, type PtInfo, readPtInfo } from '../intel-pt/index.ts';
+import type { ItraceOptions } from './itrace-options.ts';
+import { PtSession } from './pt-session.ts';
+import { SampledTrace } from './sampled-trace.ts';
+import type { TraceOutcome } from './trace-outcome.ts';
+
+/** Where a recording was made; null where it does not say. */
+export interface RecordedMachine {
+  hostname: string | null;
+  osRelease: string | null;
+}
+
+export interface TraceRequest {
+  /** The recording itself: trace data is read where it stands. */
+  bytes: ByteSource;
+  /** Where the code comes from. */
+  files: SymbolDriver;
+  options: ItraceOptions;
+  /** Takes the log, where `options.log` asks for one. */
+  writeLog?: (text: string) => void;
+  /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */
+  acceptUnverified?: (meta: RecordedMachine) => boolean;
+}
+
+/** Dynamic PMUs have numbers from here on. */
+const FIRST_PMU_TYPE = 6;
+
+/**
+ * The records of a recording with the samples of its hardware trace among them,
+ * where it holds one of Intel PT.
+ */
+export function withTrace(reader: PerfDataReader, request: TraceRequest): TraceSource {
+  return { reader, scan: (sink, scan = {}) => scanWithTrace(reader, request, sink, scan) };
+}
+
+/** A `RecordSource`; null is its answer where the recording holds no trace that is decoded here. */
+export interface TraceSource extends RecordSource {
+  scan(sink: RecordSink, options?: SourceScanOptions): Promise<TraceOutcome | null>;
+}
+
+async function scanWithTrace(
+  reader: PerfDataReader,
+  request: TraceRequest,
+  sink: RecordSink,
+  scan: SourceScanOptions,
+): Promise<TraceOutcome | null> {
+  const found = await findTrace(reader, request.bytes);
+  if (found === null) return reader.scan(sink, scan);
+  const session = new PtSession(reader, sink, request, found, scan);
+  const waiting = new WaitingRecords(reader, session, sink);
+  const drain = async (): Promise<void> => {
+    await waiting.drain();
+    await scan.onChunk?.();
+  };
+  try {
+    await reader.scan(waiting, { ...scan, onChunk: drain });
+    await waiting.drain();
+    await session.finish();
+    await scan.onChunk?.();
+    return session.outcome();
+  } finally {
+    await session.close();
+  }
+}
+
+/** What a first pass over a recording tells of its trace. */
+export interface FoundTrace {
+  readonly info: PtInfo;
+  readonly index: AuxIndex;
+  /** Of the trace's own events: a second pass over a pipe's records learns of them only on the way. */
+  readonly attrs: readonly PerfEventAttr[];
+}
+
+/**
+ * The index of all trace data, from a first pass over the file: it may stand behind
+ * the records that it belongs to.
+ */
+async function findTrace(reader: PerfDataReader, bytes: ByteSource): Promise<FoundTrace | null> {
+  const mayHold = reader.isPipe || reader.events.events.some(({ attr }) => attr.type >= FIRST_PMU_TYPE);
+  if (!mayHold) return null;
+  const first = await openPerfData(bytes);
+  const index = new AuxIndex(first.littleEndian);
+  const sampled = new SampledTrace(index, first.events, first.littleEndian);
+  await first.scan(sampled, { unordered: true });
+  if (index.info === null || index.info.auxtraceType !== AUXTRACE_INTEL_PT || index.pieces.length === 0)
+    return null;
+  try {
+    const info = readPtInfo(index.info.data, first.littleEndian);
+    sampled.assign(info.isPerCpu);
+    // Pieces of samples overlap, or leave gaps, as pictures of a ring do.
+    const attrs = first.events.events.map(({ attr }) => attr).filter(({ type }) => type === info.pmuType);
+    return { info: sampled.isFound ? { ...info, isSnapshot: true } : info, index, attrs };
+  } catch (error) {
+    if (error instanceof FormatError) return null;
+    throw error;
+  }
+}
+
+const FIRST_BYTES = 1 << 20;
+
+/** Records of the kernel, until their turn comes: decoding in between has to wait for files. */
+class WaitingRecords implements RecordSink {
+  private readonly reader: PerfDataReader;
+  private readonly session: PtSession;
+  private readonly sink: RecordSink;
+  private bytes = new Uint8Array(FIRST_BYTES);
+  private view = new DataView(this.bytes.buffer);
+  private used = 0;
+  private starts: number[] = [];
+  private fileOffsets: number[] = [];
+
+  constructor(reader: PerfDataReader, session: PtSession, sink: RecordSink) {
+    this.reader = reader;
+    this.session = session;
+    this.sink = sink;
+  }
+
+  record(view: DataView, start: number, end: number, _type: number, fileOffset: number): void {
+    const size = end - start;
+    if (this.used + size > this.bytes.length) {
+      const bytes = new Uint8Array(Math.max(this.bytes.length * 2, this.used + size));
+      bytes.set(this.bytes.subarray(0, this.used));
+      this.bytes = bytes;
+      this.view = new DataView(bytes.buffer);
+    }
+    this.bytes.set(new Uint8Array(view.buffer, view.byteOffset + start, size), this.used);
+    this.starts.push(this.used);
+    this.fileOffsets.push(fileOffset);
+    this.used += size;
+  }
+
+  async drain(): Promise<void> {
+    const { session, sink, view, starts, fileOffsets } = this;
+    const { events, littleEndian: le } = this.reader;
+    for (let n = 0; n < starts.length; n++) {
+      const start = starts[n]!;
+      const end = starts[n + 1] ?? this.used;
+      const type = view.getUint32(start, le);
+      if (type < PERF_RECORD_USER_TYPE_START) {
+        session.addEvents();
+        const at = events.timeOffset(view, start, end, type, le);
+        if (at >= 0) {
+          const lo = view.getUint32(at + (le ? 0 : 4), le);
+          const hi = view.getUint32(at + (le ? 4 : 0), le);
+          // 0 is what synthesised records carry, all ones what perf takes for "none".
+          if ((lo !== 0 || hi !== 0) && (lo & hi) >>> 0 !== 0xffff_ffff)
+            await session.advance(hi * TWO_32 + lo);
+        }
+        if (type === PERF_RECORD_EXIT) await session.beforeExit(view, start, end);
+        session.observe(view, start, end, type);
+      }
+      const completed = type === PERF_RECORD_SAMPLE ? session.completeSample(view, start, end) : null;
+      if (completed === null) sink.record(view, start, end, type, fileOffsets[n]!);
+      else {
+        const other = new DataView(completed.buffer, completed.byteOffset, completed.byteLength);
+        sink.record(other, 0, completed.length, type, fileOffsets[n]!);
+      }
+    }
+    this.starts = [];
+    this.fileOffsets = [];
+    this.used = 0;
+  }
+}
