@@ -62,6 +62,7 @@ export class LoadedProgram implements Disposable {
   readonly fd: Fd;
   readonly #sys: Sys;
 
+  /** @internal */
   constructor(sys: Sys, program: BpfProgram, fd: Fd) {
     this.#sys = sys;
     this.program = program;
@@ -89,6 +90,7 @@ export class LoadedSet implements Disposable {
   /** CPUs that per-CPU values stand for, in their order. */
   readonly cpus: readonly number[];
 
+  /** @internal */
   constructor(programs: Map<string, LoadedProgram>, maps: Map<string, BpfMap>, cpus: readonly number[]) {
     this.programs = programs;
     this.maps = maps;

@@ -45,6 +45,7 @@ export class BpfMap implements Disposable {
   systemCallNs = 0;
   readonly #sys: Sys;
 
+  /** @internal */
   constructor(sys: Sys, definition: BpfMapDefinition, fd: Fd, possibleCpuCount: number) {
     this.#sys = sys;
     this.definition = definition;

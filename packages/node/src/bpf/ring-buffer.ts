@@ -13,6 +13,7 @@ export class BpfRingBuffer implements Disposable {
   readonly #consumer: Mapping;
   readonly #producer: Mapping;
 
+  /** @internal */
   constructor(sys: Sys, map: BpfMap) {
     const pageBytes = sys.pageSizeBytes();
     const dataBytes = map.definition.maxEntries;

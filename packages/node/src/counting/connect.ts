@@ -40,6 +40,7 @@ export interface AskOptions {
 
 /** For all questions of a connection, where they have none of their own. */
 export interface ConnectOptions extends AskOptions {
+  /** @internal */
   sys?: Sys;
 }
 
@@ -145,6 +146,7 @@ export class RemoteSession implements Disposable {
   /** The other process has closed it, or has ended. */
   #hasEnded = false;
 
+  /** @internal */
   constructor(published: Published, socket: Socket, mapping: Mapping, options: AskOptions = {}) {
     this.published = published;
     this.#options = options;

@@ -34,6 +34,9 @@ export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd 
 }
 
 /** Who requires the counters for itself now, `process 708 (node app.js)`; null: nobody. Makes no file. */
+export function exclusiveHolder(): string | null;
+/** @internal */
+export function exclusiveHolder(sys: Sys, places?: readonly string[]): string | null;
 export function exclusiveHolder(sys: Sys = realSys, places: readonly string[] = PLACES): string | null {
   checkOptions('exclusiveHolder()', { sys, places }, { sys: OBJECT, places: PATHS });
   let path: string;

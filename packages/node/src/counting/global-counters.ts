@@ -52,6 +52,9 @@ export class GlobalCounters implements Disposable, Publishable {
   #isRunning = false;
   #isClosed = false;
 
+  constructor(cpus?: readonly number[], options?: ControlOptions);
+  /** @internal */
+  constructor(cpus: readonly number[], options: ControlOptions, sys: Sys);
   constructor(cpus: readonly number[] = onlineCpus(), options: ControlOptions = {}, sys: Sys = realSys) {
     checkOptions('GlobalCounters', { cpus }, { cpus: CPU_LIST });
     checkOptions('GlobalCounters', options, CONTROL_OPTIONS);

@@ -82,6 +82,7 @@ export class Publication implements Disposable {
     this.refresh();
   }
 
+  /** @internal */
   static async open(sys: Sys, session: Publishable, options: PublishOptions): Promise<Publication> {
     checkOptions('publish()', options, OPTIONS);
     const { name = DEFAULT_NAME, intervalMs = DEFAULT_INTERVAL_MS } = options;

@@ -47,5 +47,6 @@ export interface CountingRequest extends ControlRequest {
   enableOnExec?: boolean;
   /** kernel.perf_event_paranoid; read when absent. */
   paranoid?: number | null;
+  /** @internal */
   sys?: Sys;
 }

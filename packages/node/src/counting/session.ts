@@ -95,6 +95,7 @@ export class CountingSession implements Disposable, Publishable {
   #switching: SwitchRule;
   #timer: NodeJS.Timeout | null = null;
 
+  /** @internal */
   constructor(parts: SessionParts) {
     this.target = parts.target;
     this.notes = parts.notes;
@@ -146,7 +147,11 @@ export class CountingSession implements Disposable, Publishable {
     return realCounters(this.#sys, this.#sets[this.#active]!.set);
   }
 
-  /** The open counters, set by set. Not in the order of the counts: see `countedEvents`. */
+  /**
+   * The open counters, set by set. Not in the order of the counts: see `countedEvents`.
+   *
+   * @internal
+   */
   get openSets(): readonly OpenSet[] {
     return this.#sets.map(({ set }) => set);
   }

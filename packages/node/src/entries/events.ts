@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /** Event tables of vendors, and the identity of the processors that they are for. */
 export {
   type CpuIdentityPlaces,

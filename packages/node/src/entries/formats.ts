@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /**
  * What a module of a sampling format needs: `defineFormat`, the registers and operands of its
  * handlers, the rows of its results.
@@ -21,6 +22,7 @@ export {
   i32,
   indexKey,
   type MemoryOperand,
+  type PidNamespace,
   type Register,
   r0,
   r1,
@@ -91,3 +93,4 @@ export {
   type SuspendedBy,
   type WakeRule,
 } from '../sampling/index.ts';
+export type { Fd, Mapping, Watch } from '../sys/index.ts';

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /**
  * Counterpoint for Linux: record programs on the real kernel, open recordings, ask questions of them, count.
  * What is rarely needed has entries of its own: `counterpoint/counting`, `/stat`, `/self-monitoring`,

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /** One run of a target and its counts as rows: places, spread of runs, derived metrics. */
 export type { ControlRequest, CountingSession, CountStatus, EventCount } from '../counting/index.ts';
 export type { Note } from '../perf-events/index.ts';

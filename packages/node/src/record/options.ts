@@ -96,7 +96,7 @@ export interface RecordOptions {
   /** What the file says of the tool that made it. */
   toolVersion?: string;
   commandLine?: readonly string[];
-  /** The system calls; tests give others. */
+  /** @internal */
   sys?: Sys;
 }
 

@@ -90,6 +90,7 @@ export class Counters implements Disposable {
   readonly #clockAheadNs: bigint;
   #isOpen = true;
 
+  /** @internal */
   constructor(parts: CountersParts) {
     const { events, groups, fds, reader, readsEvents } = parts;
     this.#parts = parts;

@@ -18,6 +18,7 @@ export interface CountersOptions {
 
 /** What tests put in the place of the machine. */
 export interface CountersMachine {
+  /** @internal */
   sys?: Sys;
   lookup?: SystemEventLookup;
   /** kernel.perf_user_access. */

@@ -34,6 +34,7 @@ export interface RunOptions {
   intervalCount?: number;
   /** Ends the run. One that is aborted already refuses it, before anything is started. */
   signal?: AbortSignal;
+  /** @internal */
   sys?: Sys;
   /** What it returns is waited for before anything starts. */
   onStart?: (start: RunStart) => Promise<void> | void;

@@ -2,6 +2,7 @@ import type { Diagnostic } from '@counterpoint/core/base';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { Profile } from '@counterpoint/core/profile';
 import type { SymbolDriver } from '@counterpoint/core/symbols';
+import type { Sys } from '../../sys/index.ts';
 import type { ExitStatus } from '../../target/index.ts';
 import type { RecordOptions } from '../options.ts';
 
@@ -22,8 +23,9 @@ export interface LiveProfileOptions
     | 'nodeNames'
     | 'launch'
     | 'commandGraceMs'
-    | 'sys'
   > {
+  /** @internal */
+  sys?: Sys;
   /** From one table to the next; default 2000. */
   intervalMs?: number;
   /**
