@@ -23,4 +23,4 @@ export {
   SampledEvents,
 } from './sampled-events.ts';
 export { TAKEN_TYPES, TakenEvents, type TakenProcess, takenLoss } from './taken-events.ts';
-export { takenNote } from './taken-note.ts';
+export { takenNote, takenNotes } from './taken-note.ts';

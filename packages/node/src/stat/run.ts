@@ -1,6 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { type CountingSession, type CountingTarget, openCounting } from '../counting/index.ts';
-import { type Note, takenNote } from '../perf-events/index.ts';
+import { type Note, takenNotes } from '../perf-events/index.ts';
 import { realSys, requireLinux, type Sys } from '../sys/index.ts';
 import {
   type ExitStatus,
@@ -44,7 +44,12 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
   const watches = watchesOf(options, held);
   try {
     const result = await new Run(options, held, sessions).finish();
-    for (const watch of watches) result.notes.push(...watch.taken().map((one) => takenNote(one, held)));
+    result.notes.push(
+      ...takenNotes(
+        watches.flatMap((watch) => watch.taken()),
+        held,
+      ),
+    );
     return result;
   } finally {
     for (const watch of watches) watch[Symbol.dispose]();
@@ -55,10 +60,13 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
 /** Of so many processes at most it is seen that the kernel took their events. */
 const MOST_WATCHES = 16;
 
-function watchesOf({ scope, control, sys = realSys }: RunOptions, held: HeldCommand | null): TakenWatch[] {
+function watchesOf(options: RunOptions, held: HeldCommand | null): TakenWatch[] {
+  const { scope, control, inherit = true, sys = realSys } = options;
   const own = scope.kind === 'command' ? [held!.pid] : scope.kind === 'processes' ? scope.pids : [];
   const pids = control === null ? [] : own.slice(0, MOST_WATCHES);
-  return pids.map((pid) => TakenWatch.open(sys, pid)).filter((watch) => watch !== null);
+  return pids
+    .map((pid) => TakenWatch.open(sys, pid, { withChildren: inherit }))
+    .filter((watch) => watch !== null);
 }
 
 interface OpenScope {

@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { liveHandles } from '../sys/index.ts';
+import { onlineCpus } from '../target/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { skipSpecial, specialProgram } from '../test/special-program.ts';
 import { countRun, type RunOptions } from './index.ts';
+import { MOST_CPUS } from './taken-watch.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'counterpoint-stat-taken-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -29,6 +31,36 @@ describe('counts of a program with more rights', { skip: skipSpecial(directory) 
     const [text] = await told([shell, '-c', 'exit 5']);
     assert.ok(text!.includes(`${shell} `));
     assert.match((await told(['env', shell, '-c', 'exit 5'])).join(), /special-sh \(process \d+\)/);
+  });
+
+  test('children of it, one note for each name', {
+    skip: onlineCpus().length > MOST_CPUS && 'too many CPUs to watch children',
+  }, async () => {
+    const notes = await told([
+      'sh',
+      '-c',
+      `ls /; for i in 1 2 3; do ${shell} -c :; done; (sh -c ls); exit 5`,
+    ]);
+    assert.equal(notes.length, 1);
+    assert.match(notes[0]!, /^special-sh \(process \d+ and 2 more\) is watched no more/);
+    // As many programs as fill the rings several times: they are read meanwhile.
+    const many = `i=0; while [ $i -lt 900 ]; do ls /nowhere; i=$((i+1)); done; ${shell} -c :; exit 5`;
+    assert.match((await told(['sh', '-c', many])).join(), /^special-sh \(process \d+\) is/);
+  });
+
+  test('who does not count children hears nothing of them', async () => {
+    const command = ['sh', '-c', `${shell} -c :; exit 5`];
+    const { notes } = await countRun({
+      scope: { kind: 'command' },
+      command,
+      control,
+      launch,
+      inherit: false,
+    });
+    assert.deepEqual(
+      notes.filter(({ kind }) => kind === 'events-taken'),
+      [],
+    );
   });
 
   test('an ordinary command is not one', async () => {
