@@ -91,7 +91,9 @@ await build({
   outdir: `${node}/dist`,
 });
 
-// Help as files: `bin/counterpoint` shows it without starting Node.
-const { helpTexts } = await import(new URL(`../${node}/dist/cli.js`, import.meta.url));
+// Help as files: `bin/counterpoint` shows it without starting Node. And as manual pages.
+const { helpTexts, manualPages } = await import(new URL(`../${node}/dist/cli.js`, import.meta.url));
 mkdirSync(`${node}/dist/help`);
 for (const [name, text] of await helpTexts()) writeFileSync(`${node}/dist/help/${name}.txt`, text);
+mkdirSync(`${node}/dist/man`);
+for (const [name, text] of await manualPages()) writeFileSync(`${node}/dist/man/${name}`, text);

@@ -24,7 +24,7 @@ after(() => rmSync(folder, { recursive: true }));
 const ENTRIES = packages().flatMap(({ manifest: { name, exports, sideEffects } }) =>
   Object.entries(exports)
     .filter(([key, { types }]) => types !== undefined && !key.includes('*'))
-    .filter(([, one]) => !sideEffects || !sideEffects.includes(one.default))
+    .filter(([, one]) => !(sideEffects || []).includes(one.default))
     .map(([key]) => `${name}${key.slice(1)}`),
 );
 

@@ -99,6 +99,25 @@ export async function helpTexts(): Promise<[string, string][]> {
   return [['counterpoint', generalHelp(VERBS, TOPICS)], ...verbs, ...topics];
 }
 
+/** Every manual page by its file, for the build to write down. */
+export async function manualPages(): Promise<[file: string, text: string][]> {
+  const [{ manualOverview, manualPage, pageName }, { packageVersion }] = await Promise.all([
+    import('./common/manual.ts'),
+    import('./common/version.ts'),
+  ]);
+  const pages = ['counterpoint', ...VERBS.map(({ name }) => pageName(name))];
+  const facts = { version: packageVersion(), pages };
+  const ofVerbs = await Promise.all(
+    VERBS.map(
+      async ({ name, load }): Promise<[string, string]> => [
+        `${pageName(name)}.1`,
+        manualPage((await load()).default, facts),
+      ],
+    ),
+  );
+  return [['counterpoint.1', manualOverview(VERBS, TOPICS, facts)], ...ofVerbs];
+}
+
 /** Runs one command line and gives its exit status. */
 export async function runCommandLine(words: readonly string[], out: Output, err: Output): Promise<number> {
   try {

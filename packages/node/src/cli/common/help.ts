@@ -8,16 +8,12 @@ const GENERAL = 'General';
 /** The whole help of a verb, made from its rows. */
 export function verbHelp(verb: Verb): string {
   const lines = [`counterpoint ${verb.name}: ${verb.summary}`, '', ...usageLines(verb)];
-  const rows = allOptions(verb).filter(({ hidden }) => hidden !== true);
-  const groups = new Map<string, OptionRow[]>();
-  // What all verbs have stands last, whichever verb adds to it.
-  for (const row of [...rows].sort((a, b) => Number(a.group === GENERAL) - Number(b.group === GENERAL))) {
-    const group = row.group ?? 'Options';
-    groups.set(group, [...(groups.get(group) ?? []), row]);
-  }
-  for (const [group, members] of groups) {
-    lines.push('', `${group}:`, ...members.flatMap(optionLines));
-  }
+  for (const [group, rows] of groupedRows(allOptions(verb)))
+    lines.push(
+      '',
+      `${group}:`,
+      ...rows.flatMap((row) => besideLines(optionNames(row), row.help, HELP_COLUMN)),
+    );
   if (verb.examples.length > 0) {
     lines.push('', 'Examples:');
     for (const [words, meaning] of verb.examples) lines.push(`  counterpoint ${words}`, `      ${meaning}`);
@@ -31,7 +27,20 @@ export function usageLines(verb: Verb): string[] {
   return forms.map((form, index) => `${index === 0 ? 'Usage:' : '   or:'} counterpoint ${verb.name} ${form}`);
 }
 
-function optionLines(row: OptionRow): string[] {
+/** The rows that help shows, by heading. What all verbs have stands last, whichever verb adds to it. */
+export function groupedRows(rows: readonly OptionRow[]): Map<string, OptionRow[]> {
+  const shown = rows.filter(({ hidden }) => hidden !== true);
+  const groups = new Map<string, OptionRow[]>();
+  for (const row of shown.sort((a, b) => Number(a.group === GENERAL) - Number(b.group === GENERAL))) {
+    const group = row.group ?? 'Options';
+    groups.set(group, [...(groups.get(group) ?? []), row]);
+  }
+  return groups;
+}
+
+/** `-o, --output=FILE`, behind the room of a short name where there is none. */
+export function optionNames(row: OptionRow): string {
+  if (row.shown !== undefined) return row.shown;
   const value =
     row.value === undefined
       ? ''
@@ -41,8 +50,7 @@ function optionLines(row: OptionRow): string[] {
   const long = row.long.length === 1 ? null : `--${row.negatable === true ? '[no-]' : ''}${row.long}${value}`;
   const short =
     row.long.length === 1 ? `-${row.long}${value}` : row.short === undefined ? null : `-${row.short}`;
-  const names = `${short === null ? `    ${long}` : long === null ? short : `${short}, ${long}`}`;
-  return besideLines(row.shown ?? names, row.help, HELP_COLUMN);
+  return short === null ? `    ${long}` : long === null ? short : `${short}, ${long}`;
 }
 
 /** `counterpoint pt --help`: the verbs whose first word this is. */
