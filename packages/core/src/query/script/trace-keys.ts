@@ -122,9 +122,10 @@ function nameOf({ system, name }: TracepointFormat): string {
   return `${system}:${name}`;
 }
 
-/** Of the events that were recorded. */
-function formatsOf({ events: { events }, tracing }: PerfDataReader): TracepointFormat[] {
-  return events.flatMap(({ attr }) => {
+/** Of the events that were recorded; of one of them where `only` tells its place, from 1. */
+function formatsOf({ events: { events }, tracing }: PerfDataReader, only = 0): TracepointFormat[] {
+  return events.flatMap(({ attr }, at) => {
+    if (only > 0 && at + 1 !== only) return [];
     const format = attr.type === PERF_TYPE_TRACEPOINT ? tracing?.byId.get(Number(attr.config)) : undefined;
     return format === undefined ? [] : [format];
   });
@@ -132,8 +133,8 @@ function formatsOf({ events: { events }, tracing }: PerfDataReader): TracepointF
 
 /**
  * The keys that one of perf's words stands for: a field of any event (`next_comm`,
- * `next_comm/raw`), all fields of an event (`sched_switch.*`), all of all (`trace_fields`). None
- * where it stands for nothing in this recording.
+ * `next_comm/raw`), all fields of an event (`sched_switch.*`), all of all (`trace_fields`); the
+ * event also by its place (`%1.next_comm`). None where it stands for nothing in this recording.
  */
 export function traceFieldKeys(reader: PerfDataReader, word: string): TraceSortKey[] {
   const raw = word.endsWith(RAW) ? RAW : '';
@@ -141,8 +142,9 @@ export function traceFieldKeys(reader: PerfDataReader, word: string): TraceSortK
   const dot = text.lastIndexOf('.');
   const event = dot < 0 ? '' : text.slice(0, dot);
   const field = text === 'trace_fields' ? '*' : text.slice(dot + 1);
-  return formatsOf(reader)
-    .filter((format) => nameOf(format).includes(event))
+  const place = /^%([1-9]\d*)$/.exec(event)?.[1];
+  return formatsOf(reader, Number(place ?? 0))
+    .filter((format) => place !== undefined || nameOf(format).includes(event))
     .flatMap((format) =>
       format.fields
         .filter(({ name, isCommon }) => name === field || (field === '*' && !isCommon))

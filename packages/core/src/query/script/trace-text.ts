@@ -62,7 +62,8 @@ function bytesText(view: DataView, at: number, length: number, type: string): st
     const nul = bytes.indexOf(0);
     return latin.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
   }
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  // As libtraceevent prints it, which perf uses (tep_print_field_content).
+  return `ARRAY[${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(', ')}]`;
 }
 
 function numberText(view: DataView, at: number, field: TracepointField, le: boolean): string {

@@ -53,6 +53,10 @@ describe('rows of tracepoints', { skip }, () => {
     ['sched_process_exit.*', 'sched:sched_process_exit'],
     ['trace_fields', 'sched:sched_process_exit'],
     ['sched:sched_process_exit.prio,comm', 'sched:sched_process_exit'],
+    // An event by its place.
+    ['%2.*', 'sched:sched_process_exit'],
+    ['%1.id,comm', 'raw_syscalls:sys_enter'],
+    ['%1.id/raw', 'raw_syscalls:sys_enter'],
   ] as const)
     test(`--sort ${keys}`, async () => {
       const ours = await counterpoint('report', '-i', file, '--sort', keys);
@@ -61,6 +65,17 @@ describe('rows of tracepoints', { skip }, () => {
       assert.ok(theirs.length > 0);
       assert.deepEqual(rows(partOf(ours.out, event)), theirs);
     });
+
+  test('an array has the text of perf, which cuts it', async () => {
+    const keys = ['--sort', 'raw_syscalls:sys_enter.args'];
+    const [ours, theirs] = [
+      (await counterpoint('report', '-i', file, ...keys)).out,
+      perf('report', '-i', file, '--stdio', ...keys),
+    ].map((text) => rows(partOf(text, 'raw_syscalls:sys_enter')));
+    assert.match(ours![0]!, /% ARRAY\[([0-9a-f]{2}, ){47}[0-9a-f]{2}\]$/);
+    assert.equal(ours!.length, theirs!.length);
+    for (const [at, cut] of theirs!.entries()) assert.ok(ours![at]!.startsWith(cut), cut);
+  });
 
   test('without call chains they are the default, as in perf', async () => {
     const { out } = await counterpoint('report', '-i', file);
