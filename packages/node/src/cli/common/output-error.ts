@@ -22,6 +22,7 @@ export function printError(
   for (const line of remedy === '' ? [] : remedy.split('\n')) output.line(`  ${line}`);
   // What is wrong with a command line stands in it, not in our code.
   if (verbose && !(error instanceof UsageError)) {
+    if (error instanceof CounterpointError) output.line(`  Error code: ${error.code}`);
     for (let cause = error; cause instanceof Error; cause = cause.cause)
       output.line(cause.stack ?? String(cause));
   } else if (!isForeseen(error)) {
