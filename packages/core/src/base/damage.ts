@@ -16,34 +16,34 @@ export interface DamagePart {
 
 /** Counts damage by code. Reading goes on after each; nothing here throws. */
 export class DamageLog {
-  private readonly byCode = new Map<string, Damage>();
-  private readonly parts: readonly DamagePart[];
+  readonly #byCode = new Map<string, Damage>();
+  readonly #parts: readonly DamagePart[];
 
   /** `parts`: where offsets are of several files one after the other, ascending. */
   constructor(parts: readonly DamagePart[] = []) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
   add(code: string, offset: number): void {
-    const seen = this.byCode.get(code);
-    if (seen === undefined) this.byCode.set(code, { code, count: 1, firstOffset: offset });
+    const seen = this.#byCode.get(code);
+    if (seen === undefined) this.#byCode.set(code, { code, count: 1, firstOffset: offset });
     else seen.count++;
   }
 
   count(code: string): number {
-    return this.byCode.get(code)?.count ?? 0;
+    return this.#byCode.get(code)?.count ?? 0;
   }
 
   get total(): number {
     let total = 0;
-    for (const damage of this.byCode.values()) total += damage.count;
+    for (const damage of this.#byCode.values()) total += damage.count;
     return total;
   }
 
   /** In order of first appearance. */
   list(): Damage[] {
-    return [...this.byCode.values()].map((damage) => {
-      const part = this.parts.findLast(({ start }) => start <= damage.firstOffset);
+    return [...this.#byCode.values()].map((damage) => {
+      const part = this.#parts.findLast(({ start }) => start <= damage.firstOffset);
       if (part === undefined) return { ...damage };
       return { ...damage, firstOffset: damage.firstOffset - part.start, file: part.name };
     });

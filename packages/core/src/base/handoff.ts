@@ -3,56 +3,56 @@
  * producer never runs ahead. Turns a callback-driven operation into an async iterable with back-pressure.
  */
 export class Handoff<T> {
-  private value: { item: T } | null = null;
-  private taken: (() => void) | null = null;
-  private arrived: (() => void) | null = null;
-  private ended = false;
-  private stopped = false;
-  private failure: { error: unknown } | null = null;
+  #value: { item: T } | null = null;
+  #taken: (() => void) | null = null;
+  #arrived: (() => void) | null = null;
+  #ended = false;
+  #stopped = false;
+  #failure: { error: unknown } | null = null;
 
   /** Resolves when the consumer has taken the value and asks for the next. False: the consumer has gone. */
   async put(item: T): Promise<boolean> {
-    if (this.stopped) return false;
-    this.value = { item };
-    this.arrived?.();
+    if (this.#stopped) return false;
+    this.#value = { item };
+    this.#arrived?.();
     await new Promise<void>((resolve) => {
-      this.taken = resolve;
+      this.#taken = resolve;
     });
-    return !this.stopped;
+    return !this.#stopped;
   }
 
   /** The producer has finished. */
   end(): void {
-    this.ended = true;
-    this.arrived?.();
+    this.#ended = true;
+    this.#arrived?.();
   }
 
   /** The producer has failed; the consumer gets the error after what was put. */
   fail(error: unknown): void {
-    this.failure = { error };
+    this.#failure = { error };
     this.end();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     try {
       for (;;) {
-        if (this.value === null) {
-          if (this.ended) break;
+        if (this.#value === null) {
+          if (this.#ended) break;
           await new Promise<void>((resolve) => {
-            this.arrived = resolve;
+            this.#arrived = resolve;
           });
-          this.arrived = null;
+          this.#arrived = null;
           continue;
         }
-        const { item } = this.value;
-        this.value = null;
+        const { item } = this.#value;
+        this.#value = null;
         yield item;
-        this.taken?.();
+        this.#taken?.();
       }
-      if (this.failure !== null) throw this.failure.error;
+      if (this.#failure !== null) throw this.#failure.error;
     } finally {
-      this.stopped = true;
-      this.taken?.();
+      this.#stopped = true;
+      this.#taken?.();
     }
   }
 }

@@ -27,16 +27,16 @@ export function stringAt(strings: Uint8Array, offset: number, maxBytes = MAX_NAM
  */
 export class ElfNames {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  private leftBytes: number;
+  #leftBytes: number;
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
     this.bytes = bytes;
-    this.leftBytes = FREE_BYTES + bytes.length * MAX_DECODED;
+    this.#leftBytes = FREE_BYTES + bytes.length * MAX_DECODED;
   }
 
   at(offset: number): string {
-    const name = stringAt(this.bytes, offset, this.leftBytes > 0 ? MAX_NAME_BYTES : SHORT_NAME_BYTES);
-    this.leftBytes -= name.length;
+    const name = stringAt(this.bytes, offset, this.#leftBytes > 0 ? MAX_NAME_BYTES : SHORT_NAME_BYTES);
+    this.#leftBytes -= name.length;
     return name;
   }
 }

@@ -14,12 +14,12 @@ const HOST_IS_LITTLE = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
  */
 export class ElfSymbols {
   readonly count: number;
-  private readonly names: ElfNames;
+  readonly #names: ElfNames;
   /** The table as words in the host's byte order. */
-  private readonly words: Uint32Array;
-  private readonly is64: boolean;
-  private readonly littleEndian: boolean;
-  private readonly stride: number;
+  readonly #words: Uint32Array;
+  readonly #is64: boolean;
+  readonly #littleEndian: boolean;
+  readonly #stride: number;
 
   constructor(
     bytes: Uint8Array<ArrayBuffer>,
@@ -28,62 +28,62 @@ export class ElfSymbols {
     littleEndian: boolean,
   ) {
     this.count = Math.floor(bytes.length / (is64 ? SYM_SIZE_64 : SYM_SIZE_32));
-    this.names = new ElfNames(strings);
-    this.is64 = is64;
-    this.littleEndian = littleEndian;
-    this.stride = is64 ? 6 : 4;
-    this.words = wordsOf(bytes, this.count * this.stride, littleEndian);
+    this.#names = new ElfNames(strings);
+    this.#is64 = is64;
+    this.#littleEndian = littleEndian;
+    this.#stride = is64 ? 6 : 4;
+    this.#words = wordsOf(bytes, this.count * this.#stride, littleEndian);
   }
 
   name(row: number): string {
-    return this.names.at(this.nameOffset(row));
+    return this.#names.at(this.nameOffset(row));
   }
 
   /** The string table that names point into. */
   get strings(): Uint8Array<ArrayBuffer> {
-    return this.names.bytes;
+    return this.#names.bytes;
   }
 
   /** 0 where the symbol has no name. */
   nameOffset(row: number): number {
-    return this.words[row * this.stride]!;
+    return this.#words[row * this.#stride]!;
   }
 
   /** Binding << 4 | type. */
   info(row: number): number {
-    return this.littleEndian ? this.facts(row) & 0xff : this.facts(row) >>> 24;
+    return this.#littleEndian ? this.#facts(row) & 0xff : this.#facts(row) >>> 24;
   }
 
   /** STV_... */
   visibility(row: number): number {
-    return (this.facts(row) >>> (this.littleEndian ? 8 : 16)) & 3;
+    return (this.#facts(row) >>> (this.#littleEndian ? 8 : 16)) & 3;
   }
 
   /** As stored: SHN_XINDEX is not followed. */
   section(row: number): number {
-    return this.littleEndian ? this.facts(row) >>> 16 : this.facts(row) & 0xffff;
+    return this.#littleEndian ? this.#facts(row) >>> 16 : this.#facts(row) & 0xffff;
   }
 
   value(row: number): number {
-    if (!this.is64) return this.words[row * 4 + 1]!;
+    if (!this.#is64) return this.#words[row * 4 + 1]!;
     const at = row * 6 + 2;
     return (
-      (this.words[this.littleEndian ? at + 1 : at]! | 0) * TWO_32 +
-      this.words[this.littleEndian ? at : at + 1]!
+      (this.#words[this.#littleEndian ? at + 1 : at]! | 0) * TWO_32 +
+      this.#words[this.#littleEndian ? at : at + 1]!
     );
   }
 
   size(row: number): number {
-    if (!this.is64) return this.words[row * 4 + 2]!;
+    if (!this.#is64) return this.#words[row * 4 + 2]!;
     const at = row * 6 + 4;
     return (
-      this.words[this.littleEndian ? at + 1 : at]! * TWO_32 + this.words[this.littleEndian ? at : at + 1]!
+      this.#words[this.#littleEndian ? at + 1 : at]! * TWO_32 + this.#words[this.#littleEndian ? at : at + 1]!
     );
   }
 
   /** The word of info, other and section, their order in it being that of the file's bytes. */
-  private facts(row: number): number {
-    return this.words[this.is64 ? row * 6 + 1 : row * 4 + 3]!;
+  #facts(row: number): number {
+    return this.#words[this.#is64 ? row * 6 + 1 : row * 4 + 3]!;
   }
 }
 

@@ -26,7 +26,7 @@ const encoder = new TextEncoder();
  * export ever holds one giant string.
  */
 export class ByteWriter {
-  private bytes: Uint8Array<ArrayBuffer> = new Uint8Array(CHUNK_BYTES + SLACK_BYTES);
+  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(CHUNK_BYTES + SLACK_BYTES);
   length = 0;
 
   /** True when `take` should be called. Writing on is allowed: the buffer grows. */
@@ -36,14 +36,14 @@ export class ByteWriter {
 
   /** What was written since the last `take`; the caller owns it. */
   take(): Uint8Array<ArrayBuffer> {
-    const chunk = this.bytes.slice(0, this.length);
+    const chunk = this.#bytes.slice(0, this.length);
     this.length = 0;
     return chunk;
   }
 
   /** What was written since the last `take` or `clear`, borrowed until the next write. */
   view(): Uint8Array<ArrayBuffer> {
-    return this.bytes.subarray(0, this.length);
+    return this.#bytes.subarray(0, this.length);
   }
 
   clear(): void {
@@ -51,19 +51,19 @@ export class ByteWriter {
   }
 
   byte(value: number): void {
-    if (this.length === this.bytes.length) this.reserve(1);
-    this.bytes[this.length++] = value;
+    if (this.length === this.#bytes.length) this.#reserve(1);
+    this.#bytes[this.length++] = value;
   }
 
   raw(bytes: Uint8Array): void {
-    this.reserve(bytes.length);
-    this.bytes.set(bytes, this.length);
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.length);
     this.length += bytes.length;
   }
 
   text(text: string): void {
-    this.reserve(text.length * 3);
-    this.length += encoder.encodeInto(text, this.bytes.subarray(this.length)).written;
+    this.#reserve(text.length * 3);
+    this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
   }
 
   /** A JSON string in quotes. Lone surrogates come out as escapes, so the bytes are always UTF-8. */
@@ -83,12 +83,12 @@ export class ByteWriter {
       this.text(Number.isFinite(rest) ? BigInt(rest).toString() : '0');
       return;
     }
-    if (this.length + MAX_DECIMAL_DIGITS + 1 > this.bytes.length) this.reserve(MAX_DECIMAL_DIGITS + 1);
+    if (this.length + MAX_DECIMAL_DIGITS + 1 > this.#bytes.length) this.#reserve(MAX_DECIMAL_DIGITS + 1);
     if (rest < 0) {
-      this.bytes[this.length++] = MINUS;
+      this.#bytes[this.length++] = MINUS;
       rest = -rest;
     }
-    this.digits(rest, 1);
+    this.#digits(rest, 1);
   }
 
   /** `value / 1e6` in the fewest digits: nanoseconds as milliseconds, exact. */
@@ -98,26 +98,26 @@ export class ByteWriter {
       this.integer(value / 1e6);
       return;
     }
-    if (this.length + 2 * MAX_DECIMAL_DIGITS > this.bytes.length) this.reserve(2 * MAX_DECIMAL_DIGITS);
+    if (this.length + 2 * MAX_DECIMAL_DIGITS > this.#bytes.length) this.#reserve(2 * MAX_DECIMAL_DIGITS);
     if (rest < 0) {
-      this.bytes[this.length++] = MINUS;
+      this.#bytes[this.length++] = MINUS;
       rest = -rest;
     }
     const whole = Math.floor(rest / 1e6);
     let fraction = rest - whole * 1e6;
-    this.digits(whole, 1);
+    this.#digits(whole, 1);
     if (fraction === 0) return;
     let places = 6;
     while (fraction % 10 === 0) {
       fraction /= 10;
       places--;
     }
-    this.bytes[this.length++] = POINT;
-    this.digits(fraction, places);
+    this.#bytes[this.length++] = POINT;
+    this.#digits(fraction, places);
   }
 
   /** Digits of a non-negative safe integer, padded with zeros to `minimum`. Room must be there. */
-  private digits(value: number, minimum: number): void {
+  #digits(value: number, minimum: number): void {
     let count = 1;
     for (let limit = 10; limit <= value; limit *= 10) count++;
     if (count < minimum) count = minimum;
@@ -125,16 +125,16 @@ export class ByteWriter {
     let rest = value;
     for (let left = count; left > 0; left--) {
       const quotient = rest < 0x8000_0000 ? ((rest | 0) / 10) | 0 : Math.floor(rest / 10);
-      this.bytes[--at] = DIGIT_0 + (rest - quotient * 10);
+      this.#bytes[--at] = DIGIT_0 + (rest - quotient * 10);
       rest = quotient;
     }
   }
 
-  private reserve(extra: number): void {
+  #reserve(extra: number): void {
     const needed = this.length + extra;
-    if (needed <= this.bytes.length) return;
-    const bigger = new Uint8Array(Math.max(needed, this.bytes.length * 2));
-    bigger.set(this.bytes.subarray(0, this.length));
-    this.bytes = bigger;
+    if (needed <= this.#bytes.length) return;
+    const bigger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    bigger.set(this.#bytes.subarray(0, this.length));
+    this.#bytes = bigger;
   }
 }

@@ -20,22 +20,22 @@ const NO_FILE_PATH = /^(?:\[stack|\[heap\]|\/SYSV|\[uprobes\]|\[vvar)/;
 /** Gives each mapping its row in `Profile.binaries`. */
 export class Binaries {
   readonly known: KnownBinary[] = [];
-  private readonly profile: Profile;
-  private readonly machine: Machine;
-  private readonly byKey = new Map<string, number>();
-  private readonly reader: Pick<PerfDataReader, 'features'>;
+  readonly #profile: Profile;
+  readonly #machine: Machine;
+  readonly #byKey = new Map<string, number>();
+  readonly #reader: Pick<PerfDataReader, 'features'>;
   /** Build ids by path, from the file's table; made again when a pipe gave more. */
-  private buildIds = new Map<string, string>();
-  private buildIdCount = 0;
+  #buildIds = new Map<string, string>();
+  #buildIdCount = 0;
   readonly unknown: number;
   /** Told of each binary when code in it is seen for the first time. */
   onNew: ((index: number) => void) | null = null;
 
   constructor(profile: Profile, machine: Machine, reader: Pick<PerfDataReader, 'features'>) {
-    this.profile = profile;
-    this.machine = machine;
-    this.reader = reader;
-    this.unknown = this.add(
+    this.#profile = profile;
+    this.#machine = machine;
+    this.#reader = reader;
+    this.unknown = this.#add(
       'unknown',
       { path: '[unknown]', name: '[unknown]', buildId: '', kind: 'unknown' },
       null,
@@ -43,73 +43,74 @@ export class Binaries {
   }
 
   of(mapping: Mapping, isKernel: boolean): number {
-    if (mapping.binary < 0) mapping.binary = isKernel ? this.kernelBinary(mapping) : this.userBinary(mapping);
+    if (mapping.binary < 0)
+      mapping.binary = isKernel ? this.#kernelBinary(mapping) : this.#userBinary(mapping);
     return mapping.binary;
   }
 
-  private kernelBinary(mapping: Mapping): number {
+  #kernelBinary(mapping: Mapping): number {
     const { path, symbol } = mapping;
-    const buildId = mapping.buildId || this.storedBuildId(path);
+    const buildId = mapping.buildId || this.#storedBuildId(path);
     if (symbol !== null) {
-      return this.add(
+      return this.#add(
         `ksymbol ${symbol}`,
         { path: symbol, name: symbol, buildId: '', kind: 'module' },
         mapping,
       );
     }
     if (path.startsWith('[kernel') || path.startsWith('[guest.kernel')) {
-      return this.add(`kernel ${path}`, { path, name: path, buildId, kind: 'kernel' }, mapping);
+      return this.#add(`kernel ${path}`, { path, name: path, buildId, kind: 'kernel' }, mapping);
     }
     const name = path.startsWith('[')
       ? path
       : `[${baseName(path)
           .replace(/\.ko(\.\w+)?$/, '')
           .replaceAll('-', '_')}]`;
-    return this.add(`module ${name}`, { path, name, buildId, kind: 'module' }, mapping);
+    return this.#add(`module ${name}`, { path, name, buildId, kind: 'module' }, mapping);
   }
 
-  private userBinary(mapping: Mapping): number {
+  #userBinary(mapping: Mapping): number {
     const { path, pid } = mapping;
     if (JIT_PATH.test(path)) {
       // One table of names per process; perf calls it by the file they come from.
       const jitPath = `/tmp/perf-${pid}.map`;
-      return this.add(
+      return this.#add(
         `jit ${pid}`,
         { path: jitPath, name: `[JIT] tid ${pid}`, buildId: '', kind: 'jit' },
         mapping,
       );
     }
-    const buildId = mapping.buildId || this.storedBuildId(path);
+    const buildId = mapping.buildId || this.#storedBuildId(path);
     if (NO_FILE_PATH.test(path)) {
-      return this.add(`memory ${path}`, { path, name: path, buildId: '', kind: 'unknown' }, mapping);
+      return this.#add(`memory ${path}`, { path, name: path, buildId: '', kind: 'unknown' }, mapping);
     }
     if (path === '[vdso]' || path === '[vsyscall]') {
-      return this.add(`vdso ${path}`, { path, name: path, buildId, kind: 'vdso' }, mapping);
+      return this.#add(`vdso ${path}`, { path, name: path, buildId, kind: 'vdso' }, mapping);
     }
-    return this.add(
+    return this.#add(
       `file ${path} ${buildId}`,
       { path, name: baseName(path), buildId, kind: 'user' },
       mapping,
     );
   }
 
-  private storedBuildId(path: string): string {
-    const buildIds = this.reader.features.buildIds ?? [];
-    if (this.buildIdCount !== buildIds.length) {
-      this.buildIdCount = buildIds.length;
-      this.buildIds = new Map(buildIds.map((entry) => [entry.path, entry.buildId]));
+  #storedBuildId(path: string): string {
+    const buildIds = this.#reader.features.buildIds ?? [];
+    if (this.#buildIdCount !== buildIds.length) {
+      this.#buildIdCount = buildIds.length;
+      this.#buildIds = new Map(buildIds.map((entry) => [entry.path, entry.buildId]));
     }
-    return this.buildIds.get(path) ?? '';
+    return this.#buildIds.get(path) ?? '';
   }
 
-  private add(key: string, binary: Binary, mapping: Mapping | null): number {
-    let index = this.byKey.get(key);
+  #add(key: string, binary: Binary, mapping: Mapping | null): number {
+    let index = this.#byKey.get(key);
     if (index === undefined) {
-      index = this.profile.binaries.length;
-      this.profile.binaries.push(binary);
+      index = this.#profile.binaries.length;
+      this.#profile.binaries.push(binary);
       const { pid = -1, symbol = null, start = 0 } = mapping ?? {};
       this.known.push({ pid, symbol, start });
-      this.byKey.set(key, index);
+      this.#byKey.set(key, index);
       this.onNew?.(index);
     }
     return index;
@@ -117,12 +118,12 @@ export class Binaries {
 
   /** What the recording says of its machine, so far. */
   meta(): ProfileMeta {
-    return profileMeta(this.reader.features, null);
+    return profileMeta(this.#reader.features, null);
   }
 
   /** Reference symbol of the kernel image and its address when it was recorded. */
   get kernelReference(): Machine['kernelReference'] {
-    return this.machine.kernelReference;
+    return this.#machine.kernelReference;
   }
 }
 

@@ -132,65 +132,65 @@ interface PeriodSum {
 class Builder {
   readonly profile = new Profile();
   readonly walker: SampleWalker;
-  private readonly reader: PerfDataReader;
-  private readonly options: IngestOptions;
-  private readonly threads = new ThreadRows(this.profile);
-  private readonly merged = new MergedSamples(this.profile);
-  private readonly sums: PeriodSum[] = [];
-  private readonly resolver: SymbolResolver | null;
-  private readonly texts: SampleTexts | null;
-  private readonly textRows = new Map<string, number>();
-  private firstNs = Infinity;
-  private lastNs = -Infinity;
+  readonly #reader: PerfDataReader;
+  readonly #options: IngestOptions;
+  readonly #threads = new ThreadRows(this.profile);
+  readonly #merged = new MergedSamples(this.profile);
+  readonly #sums: PeriodSum[] = [];
+  readonly #resolver: SymbolResolver | null;
+  readonly #texts: SampleTexts | null;
+  readonly #textRows = new Map<string, number>();
+  #firstNs = Infinity;
+  #lastNs = -Infinity;
 
   constructor(reader: PerfDataReader, options: IngestOptions) {
-    this.reader = reader;
-    this.options = options;
-    this.texts = options.sampleTexts?.(reader) ?? null;
-    if (this.texts !== null) this.profile.sampleTexts = new SampleTextTable(this.texts.keys);
-    this.walker = new SampleWalker(reader, this.profile, options, (sample) => this.sample(sample));
+    this.#reader = reader;
+    this.#options = options;
+    this.#texts = options.sampleTexts?.(reader) ?? null;
+    if (this.#texts !== null) this.profile.sampleTexts = new SampleTextTable(this.#texts.keys);
+    this.walker = new SampleWalker(reader, this.profile, options, (sample) => this.#sample(sample));
     const { binaries } = this.walker;
-    this.resolver =
+    this.#resolver =
       options.symbols === undefined
         ? null
         : new SymbolResolver(this.profile, binaries, options.symbols, options.acceptUnverified);
     // In a pipe the build ids come after the samples, so nothing can be looked for yet.
-    if (!reader.isPipe) binaries.onNew = (index) => this.resolver?.begin(index);
+    if (!reader.isPipe) binaries.onNew = (index) => this.#resolver?.begin(index);
   }
 
-  private sample(sample: WalkedSample): void {
+  #sample(sample: WalkedSample): void {
     const { timeNs, thread, event, stack, cpu } = sample;
-    if (timeNs < this.firstNs) this.firstNs = timeNs;
-    if (timeNs > this.lastNs) this.lastNs = timeNs;
-    if (thread.profileRow < 0) this.threads.add(thread);
+    if (timeNs < this.#firstNs) this.#firstNs = timeNs;
+    if (timeNs > this.#lastNs) this.#lastNs = timeNs;
+    if (thread.profileRow < 0) this.#threads.add(thread);
     const weight = sample.periodHi * TWO_32 + sample.periodLo;
-    this.count(event, sample.periodLo, sample.periodHi);
+    this.#count(event, sample.periodLo, sample.periodHi);
     const row = thread.profileRow;
     const comm = thread.profileComm;
-    const texts = this.texts === null ? NONE : this.textRow(this.texts.textsOf(sample));
-    if (this.options.aggregate === true) {
-      const place = this.options.keepCpu === true ? cpu : NONE;
-      this.merged.add(thread, place, event.index, stack, weight, 1, texts);
+    const texts = this.#texts === null ? NONE : this.#textRow(this.#texts.textsOf(sample));
+    if (this.#options.aggregate === true) {
+      const place = this.#options.keepCpu === true ? cpu : NONE;
+      this.#merged.add(thread, place, event.index, stack, weight, 1, texts);
       return;
     }
-    this.pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
+    this.#pushRow(timeNs, row, comm, cpu, event.index, stack, weight);
     this.profile.sampleTexts?.ofSample.push(texts);
   }
 
-  private textRow(texts: readonly string[]): number {
+  #textRow(texts: readonly string[]): number {
     const key = texts.join('\0');
-    let row = this.textRows.get(key);
+    let row = this.#textRows.get(key);
     if (row === undefined) {
-      row = this.textRows.size;
-      this.textRows.set(key, row);
+      row = this.#textRows.size;
+      this.#textRows.set(key, row);
       const { sampleTexts, strings } = this.profile;
       for (const [index, text] of texts.entries()) sampleTexts!.texts[index]!.push(strings.intern(text));
     }
     return row;
   }
 
-  private count(event: RecordedEvent, periodLo: number, periodHi: number): void {
-    const sum = (this.sums[event.index] ??= { lo: 0, hi: 0, samples: 0 });
+  #count(event: RecordedEvent, periodLo: number, periodHi: number): void {
+    const sum = (this.#sums[event.index] ??= { lo: 0, hi: 0, samples: 0 });
     sum.samples++;
     sum.lo += periodLo;
     sum.hi += periodHi;
@@ -202,7 +202,7 @@ class Builder {
     }
   }
 
-  private pushRow(
+  #pushRow(
     timeNs: number,
     thread: number,
     comm: number,
@@ -223,15 +223,17 @@ class Builder {
   }
 
   async finish(added: AddedRecords | null): Promise<IngestResult> {
-    const { profile, reader, options } = this;
+    const { profile } = this;
+    const reader = this.#reader;
+    const options = this.#options;
     const { losses } = this.walker;
-    this.texts?.finish();
+    this.#texts?.finish();
     losses.finish();
     for (const loss of added?.losses ?? []) losses.ledger.add(loss);
     profile.baseTimeNs = toBigInt(reader.baseTime.lo, reader.baseTime.hi);
     profile.loss = losses.ledger.list();
     for (const event of reader.events.events) {
-      const sum = this.sums[event.index];
+      const sum = this.#sums[event.index];
       profile.events.push({
         name: event.name,
         unit: unitOfEvent(event.name),
@@ -241,13 +243,13 @@ class Builder {
       });
     }
     const absolute = (ns: number) => (Number.isFinite(ns) ? profile.baseTimeNs + BigInt(ns) : null);
-    const firstTimeNs = absolute(this.firstNs);
+    const firstTimeNs = absolute(this.#firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
-    await this.resolver?.resolveNew(options.onProgress);
+    await this.#resolver?.resolveNew(options.onProgress);
     trimTracing(profile, reader.events.events);
-    const found = this.resolver === null ? [] : [...kernelNotes(profile), ...this.resolver.diagnostics];
+    const found = this.#resolver === null ? [] : [...kernelNotes(profile), ...this.#resolver.diagnostics];
     const diagnostics = [...contentNotes(reader, added), ...found];
     profile.damage = reader.damage.list();
-    return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.lastNs) };
+    return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.#lastNs) };
   }
 }

@@ -23,71 +23,71 @@ const NO_BYTES = new DataView(new ArrayBuffer(0));
 export class RunningProfile {
   readonly machine = new Machine();
   readonly profile = new Profile();
-  private readonly binaries: Binaries;
-  private readonly stacks: StackInterner;
-  private readonly threads = new ThreadRows(this.profile);
-  private readonly samples = new MergedSamples(this.profile);
-  private readonly resolver: SymbolResolver | null;
-  private readonly fields = new SampleFields();
+  readonly #binaries: Binaries;
+  readonly #stacks: StackInterner;
+  readonly #threads = new ThreadRows(this.profile);
+  readonly #samples = new MergedSamples(this.profile);
+  readonly #resolver: SymbolResolver | null;
+  readonly #fields = new SampleFields();
   /** When the map of a binary of JIT code may be read again. */
-  private readonly jitDueMs = new Map<number, number>();
+  readonly #jitDueMs = new Map<number, number>();
   /** Binaries of JIT code with addresses that their maps did not name. */
-  private readonly stale = new Set<number>();
-  private seenFrames = 0;
+  readonly #stale = new Set<number>();
+  #seenFrames = 0;
 
   /** Side-band records go to `machine`, in order of time. */
   constructor(symbols: SymbolDriver | null) {
     const { machine, profile } = this;
-    this.binaries = new Binaries(profile, machine, { features: { raw: new Map() } });
-    this.stacks = new StackInterner(profile, machine, this.binaries, false, MOST_ADDRESSES);
-    this.resolver = symbols === null ? null : new SymbolResolver(profile, this.binaries, symbols);
+    this.#binaries = new Binaries(profile, machine, { features: { raw: new Map() } });
+    this.#stacks = new StackInterner(profile, machine, this.#binaries, false, MOST_ADDRESSES);
+    this.#resolver = symbols === null ? null : new SymbolResolver(profile, this.#binaries, symbols);
   }
 
   /** Notes on names that are missing. The same one may come again. */
   get diagnostics(): readonly Diagnostic[] {
-    return this.resolver?.diagnostics ?? [];
+    return this.#resolver?.diagnostics ?? [];
   }
 
   /** So many samples of a process at an address, which stand for `period` events. */
   add(event: number, pid: number, addressLo: number, addressHi: number, count: number, period: number): void {
     const thread = this.machine.thread(pid, pid);
-    if (thread.profileRow < 0) this.threads.add(thread);
+    if (thread.profileRow < 0) this.#threads.add(thread);
     const mode = addressHi >> 31 < 0 ? MODE_KERNEL : MODE_USER;
-    this.fields.ipLo = addressLo;
-    this.fields.ipHi = addressHi;
-    const stack = this.stacks.intern(NO_BYTES, this.fields, thread.process, mode, true, true);
-    this.samples.add(thread, -1, event, stack, period, count);
+    this.#fields.ipLo = addressLo;
+    this.#fields.ipHi = addressHi;
+    const stack = this.#stacks.intern(NO_BYTES, this.#fields, thread.process, mode, true, true);
+    this.#samples.add(thread, -1, event, stack, period, count);
   }
 
   /** Everything so far counts only this share from now on; 0 begins anew. */
   fade(share: number): void {
-    this.samples.fade(share);
+    this.#samples.fade(share);
   }
 
   /** Find the names of what came since the last call; `nowMs` is of any clock. */
   async resolve(nowMs: number): Promise<void> {
-    if (this.resolver === null) return;
-    await this.resolver.resolveNew(undefined, true);
+    if (this.#resolver === null) return;
+    await this.#resolver.resolveNew(undefined, true);
     const { frames, binaries } = this.profile;
-    for (let frame = this.seenFrames; frame < frames.length; frame++) {
+    for (let frame = this.#seenFrames; frame < frames.length; frame++) {
       const binary = frames.binary.at(frame);
-      if (frames.symbol.at(frame) < 0 && binaries[binary]!.kind === 'jit') this.stale.add(binary);
+      if (frames.symbol.at(frame) < 0 && binaries[binary]!.kind === 'jit') this.#stale.add(binary);
     }
-    this.seenFrames = frames.length;
+    this.#seenFrames = frames.length;
     // Code that has no name was made after its map was read.
-    for (const binary of this.stale) {
-      const dueMs = this.jitDueMs.get(binary);
-      if (dueMs === undefined) this.jitDueMs.set(binary, nowMs + JIT_INTERVAL_MS);
-      else if (nowMs >= dueMs) await this.readAgain(this.resolver, binary, nowMs);
+    for (const binary of this.#stale) {
+      const dueMs = this.#jitDueMs.get(binary);
+      if (dueMs === undefined) this.#jitDueMs.set(binary, nowMs + JIT_INTERVAL_MS);
+      else if (nowMs >= dueMs) await this.#readAgain(this.#resolver, binary, nowMs);
     }
   }
 
-  private async readAgain(resolver: SymbolResolver, binary: number, nowMs: number): Promise<void> {
+  async #readAgain(resolver: SymbolResolver, binary: number, nowMs: number): Promise<void> {
     const startedAt = performance.now();
-    this.stale.delete(binary);
+    this.#stale.delete(binary);
     resolver.forget(binary);
     await resolver.resolveNew();
     const tookMs = performance.now() - startedAt;
-    this.jitDueMs.set(binary, nowMs + Math.max(JIT_INTERVAL_MS, tookMs / JIT_TIME_SHARE));
+    this.#jitDueMs.set(binary, nowMs + Math.max(JIT_INTERVAL_MS, tookMs / JIT_TIME_SHARE));
   }
 }

@@ -58,16 +58,16 @@ export class SampleWalker implements RecordSink {
   readonly machine = new Machine();
   readonly binaries: Binaries;
   readonly losses: LossCollector;
-  private readonly stacks: StackInterner;
-  private readonly wholeChains: boolean;
-  private readonly samples: SampleStream;
-  private readonly reader: PerfDataReader;
-  private readonly filter: SampleFilter | null;
-  private readonly onSample: (sample: WalkedSample) => void;
-  private readonly walked = new WalkedSample();
-  private readonly place = new SampleFields();
+  readonly #stacks: StackInterner;
+  readonly #wholeChains: boolean;
+  readonly #samples: SampleStream;
+  readonly #reader: PerfDataReader;
+  readonly #filter: SampleFilter | null;
+  readonly #onSample: (sample: WalkedSample) => void;
+  readonly #walked = new WalkedSample();
+  readonly #place = new SampleFields();
   /** Relative to the base; null until that is known. */
-  private ranges: RelativeRange[] | null = null;
+  #ranges: RelativeRange[] | null = null;
 
   constructor(
     reader: PerfDataReader,
@@ -75,29 +75,29 @@ export class SampleWalker implements RecordSink {
     options: { filter?: SampleFilter | undefined; innermostOnly?: boolean | undefined },
     onSample: (sample: WalkedSample) => void,
   ) {
-    this.reader = reader;
-    this.filter = options.filter ?? null;
-    this.onSample = onSample;
+    this.#reader = reader;
+    this.#filter = options.filter ?? null;
+    this.#onSample = onSample;
     this.binaries = new Binaries(profile, this.machine, reader);
-    this.wholeChains = options.innermostOnly !== true;
-    this.stacks = new StackInterner(profile, this.machine, this.binaries, this.wholeChains);
+    this.#wholeChains = options.innermostOnly !== true;
+    this.#stacks = new StackInterner(profile, this.machine, this.binaries, this.#wholeChains);
     this.losses = new LossCollector(reader);
-    this.samples = new SampleStream(
+    this.#samples = new SampleStream(
       reader.events,
       reader.damage,
       reader.littleEndian,
-      (event, fields, lo, hi) => this.sample(event, fields, lo, hi),
+      (event, fields, lo, hi) => this.#sample(event, fields, lo, hi),
       (view, event, fields, le) => this.losses.parts(view, event, fields, le),
     );
   }
 
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
-    const { events, littleEndian } = this.reader;
+    const { events, littleEndian } = this.#reader;
     if (type === PERF_RECORD_SAMPLE) {
-      this.walked.view = view;
-      this.walked.recordEnd = end;
-      this.walked.mode = view.getUint16(start + 4, littleEndian) & PERF_RECORD_MISC_CPUMODE_MASK;
-      this.samples.sample(view, start, end, type, fileOffset);
+      this.#walked.view = view;
+      this.#walked.recordEnd = end;
+      this.#walked.mode = view.getUint16(start + 4, littleEndian) & PERF_RECORD_MISC_CPUMODE_MASK;
+      this.#samples.sample(view, start, end, type, fileOffset);
     } else if (SIDEBAND_TYPES.has(type)) {
       const event = events.eventOf(view, start, end, type, littleEndian) ?? events.events[0] ?? null;
       this.machine.record(decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian));
@@ -106,15 +106,16 @@ export class SampleWalker implements RecordSink {
 
   /** Row of the stack table for another address of a sample: where its branch went. */
   stackAt({ view, thread }: WalkedSample, lo: number, hi: number): number {
-    const place = this.place;
+    const place = this.#place;
     place.ipLo = lo;
     place.ipHi = hi;
     const mode = (hi | 0) < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
-    return this.stacks.intern(view, place, thread.process, mode, true, this.reader.littleEndian);
+    return this.#stacks.intern(view, place, thread.process, mode, true, this.#reader.littleEndian);
   }
 
-  private sample(event: RecordedEvent, fields: SampleFields, periodLo: number, periodHi: number): void {
-    const { reader, walked } = this;
+  #sample(event: RecordedEvent, fields: SampleFields, periodLo: number, periodHi: number): void {
+    const reader = this.#reader;
+    const walked = this.#walked;
     const bits = event.layout.sampleType;
     const timeNs =
       (bits & PERF_SAMPLE_TIME) !== 0
@@ -125,7 +126,7 @@ export class SampleWalker implements RecordSink {
     const thread = this.machine.thread(fields.pid, fields.tid);
     const { process } = thread;
     if (process.formerMaps !== null && walked.mode === PERF_RECORD_MISC_USER) process.leaveExec();
-    if (this.filter !== null && !this.isWanted(this.filter, event, thread, cpu, timeNs)) return;
+    if (this.#filter !== null && !this.#isWanted(this.#filter, event, thread, cpu, timeNs)) return;
     walked.event = event;
     walked.fields = fields;
     walked.thread = thread;
@@ -134,12 +135,12 @@ export class SampleWalker implements RecordSink {
     walked.periodLo = periodLo;
     walked.periodHi = periodHi;
     const hasIp = (bits & PERF_SAMPLE_IP) !== 0;
-    this.stacks.wholeChains = this.wholeChains || isTraced(event);
-    walked.stack = this.stacks.intern(walked.view, fields, process, walked.mode, hasIp, reader.littleEndian);
-    this.onSample(walked);
+    this.#stacks.wholeChains = this.#wholeChains || isTraced(event);
+    walked.stack = this.#stacks.intern(walked.view, fields, process, walked.mode, hasIp, reader.littleEndian);
+    this.#onSample(walked);
   }
 
-  private isWanted(
+  #isWanted(
     filter: SampleFilter,
     event: RecordedEvent,
     thread: Thread,
@@ -152,13 +153,13 @@ export class SampleWalker implements RecordSink {
     if (filter.comms !== undefined && !filter.comms.has(thread.comm)) return false;
     if (filter.cpus !== undefined && !filter.cpus.has(cpu)) return false;
     if (filter.fromNs == null && filter.toNs == null && filter.times === undefined) return true;
-    this.ranges ??= this.relativeRanges(filter);
-    return this.ranges.some(({ from, to }) => timeNs >= from && timeNs <= to);
+    this.#ranges ??= this.#relativeRanges(filter);
+    return this.#ranges.some(({ from, to }) => timeNs >= from && timeNs <= to);
   }
 
   /** The base is known once the first record with a time is. */
-  private relativeRanges({ fromNs, toNs, times }: SampleFilter): RelativeRange[] {
-    const base = toBigInt(this.reader.baseTime.lo, this.reader.baseTime.hi);
+  #relativeRanges({ fromNs, toNs, times }: SampleFilter): RelativeRange[] {
+    const base = toBigInt(this.#reader.baseTime.lo, this.#reader.baseTime.hi);
     const relative = (timeNs: bigint | null | undefined, open: number) =>
       timeNs == null ? open : Number(timeNs - base);
     const [least, most] = [relative(fromNs, -Infinity), relative(toNs, Infinity)];

@@ -68,33 +68,33 @@ function userMapping(space: AddressSpace, { formerMaps }: Process, address: numb
  * what is mapped at its address.
  */
 export class StackInterner {
-  private readonly profile: Profile;
-  private readonly machine: Machine;
-  private readonly binaries: Binaries;
+  readonly #profile: Profile;
+  readonly #machine: Machine;
+  readonly #binaries: Binaries;
   /** False: only the innermost frame is wanted, and chains are not looked at. */
   wholeChains: boolean;
-  private readonly nodes = new TripleTable(1 << 14);
-  private nodeStack = new Int32Array(1 << 14);
-  private readonly frames = new TripleTable(1 << 12);
-  private readonly stacks = new TripleTable(1 << 14);
-  private roots = new Map<AddressSpace, Root>();
-  private nextRoot = -1;
+  readonly #nodes = new TripleTable(1 << 14);
+  #nodeStack = new Int32Array(1 << 14);
+  readonly #frames = new TripleTable(1 << 12);
+  readonly #stacks = new TripleTable(1 << 14);
+  #roots = new Map<AddressSpace, Root>();
+  #nextRoot = -1;
   /**
    * The chain at hand and the one before, outermost first, as lo/hi pairs, with the raw node of each frame.
    */
-  private chain = new Int32Array(2048);
-  private node = new Int32Array(1024);
-  private depth = 0;
+  #chain = new Int32Array(2048);
+  #node = new Int32Array(1024);
+  #depth = 0;
   /** Parts of the chain at hand, outermost first: depth where each ends, and the mode of its addresses. */
-  private readonly partEnds = new Int32Array(MAX_PARTS);
-  private readonly partModes = new Uint8Array(MAX_PARTS);
-  private parts = 0;
-  private lastRoot = 0;
-  private lastValid = false;
-  private words: Int32Array = new Int32Array(0);
-  private scratchWords: Int32Array = new Int32Array(0);
+  readonly #partEnds = new Int32Array(MAX_PARTS);
+  readonly #partModes = new Uint8Array(MAX_PARTS);
+  #parts = 0;
+  #lastRoot = 0;
+  #lastValid = false;
+  #words: Int32Array = new Int32Array(0);
+  #scratchWords: Int32Array = new Int32Array(0);
 
-  private readonly mostNodes: number;
+  readonly #mostNodes: number;
 
   constructor(
     profile: Profile,
@@ -103,10 +103,10 @@ export class StackInterner {
     wholeChains: boolean,
     mostNodes: number = MAX_NODES,
   ) {
-    this.mostNodes = mostNodes;
-    this.profile = profile;
-    this.machine = machine;
-    this.binaries = binaries;
+    this.#mostNodes = mostNodes;
+    this.#profile = profile;
+    this.#machine = machine;
+    this.#binaries = binaries;
     this.wholeChains = wholeChains;
   }
 
@@ -119,20 +119,21 @@ export class StackInterner {
     hasIp: boolean,
     le: boolean,
   ): number {
-    const root = this.rootOf(process);
+    const root = this.#rootOf(process);
     const count = this.wholeChains ? fields.chainCount : 0;
-    if (count + 1 > this.node.length) this.growChain(count + 1);
-    const first = this.chainWords(view, fields.chainOffset, count, le);
-    const { words, chain } = this;
+    if (count + 1 > this.#node.length) this.#growChain(count + 1);
+    const first = this.#chainWords(view, fields.chainOffset, count, le);
+    const words = this.#words;
+    const chain = this.#chain;
     // Frames below this depth are those of the chain before.
-    let shared = this.lastValid && root === this.lastRoot ? this.depth : 0;
+    let shared = this.#lastValid && root === this.#lastRoot ? this.#depth : 0;
     let depth = 0;
-    this.parts = 0;
+    this.#parts = 0;
     for (let at = first + count * 2 - 2; at >= first; at -= 2) {
       const low = words[at]!;
       const high = words[at + 1]!;
       if (high === -1 && low < 0 && low >= PERF_CONTEXT_MAX) {
-        this.endPart(depth, MODE_OF_CONTEXT.get(low) ?? MODE_UNKNOWN);
+        this.#endPart(depth, MODE_OF_CONTEXT.get(low) ?? MODE_UNKNOWN);
         continue;
       }
       const place = depth * 2;
@@ -144,7 +145,7 @@ export class StackInterner {
       depth++;
     }
     // Addresses before the first marker are of the sample's own mode.
-    this.endPart(depth, mode);
+    this.#endPart(depth, mode);
     if (hasIp) {
       const low = fields.ipLo | 0;
       const high = fields.ipHi | 0;
@@ -152,76 +153,76 @@ export class StackInterner {
       if (depth === 0 || chain[top] !== low || chain[top + 1] !== high) {
         // Precise sampling moves the ip inside the innermost function; a chain without its
         // kernel part lacks the ip.
-        const at = depth > 0 && this.modeAt(depth - 1) === mode ? depth - 1 : depth++;
+        const at = depth > 0 && this.#modeAt(depth - 1) === mode ? depth - 1 : depth++;
         if (at < shared) shared = at;
         chain[at * 2] = low;
         chain[at * 2 + 1] = high;
-        this.endPart(depth, mode);
+        this.#endPart(depth, mode);
       }
     }
-    return this.follow(root, Math.min(shared, depth), depth, process);
+    return this.#follow(root, Math.min(shared, depth), depth, process);
   }
 
-  private endPart(depth: number, mode: number): void {
-    if (this.parts > 0 && this.partEnds[this.parts - 1]! >= depth) return;
-    if (this.parts === MAX_PARTS) this.parts--;
-    this.partEnds[this.parts] = depth;
-    this.partModes[this.parts++] = mode;
+  #endPart(depth: number, mode: number): void {
+    if (this.#parts > 0 && this.#partEnds[this.#parts - 1]! >= depth) return;
+    if (this.#parts === MAX_PARTS) this.#parts--;
+    this.#partEnds[this.#parts] = depth;
+    this.#partModes[this.#parts++] = mode;
   }
 
-  private modeAt(depth: number): number {
+  #modeAt(depth: number): number {
     let part = 0;
-    while (part < this.parts - 1 && this.partEnds[part]! <= depth) part++;
-    return this.partModes[part]!;
+    while (part < this.#parts - 1 && this.#partEnds[part]! <= depth) part++;
+    return this.#partModes[part]!;
   }
 
   /**
    * Make `words` hold the chain as lo/hi pairs; returns the index of its first word. The file's own bytes
    * serve as they are where they are little-endian and aligned, which is nearly always.
    */
-  private chainWords(view: DataView, offset: number, count: number, le: boolean): number {
+  #chainWords(view: DataView, offset: number, count: number, le: boolean): number {
     const byteOffset = view.byteOffset + offset;
     if (le && HOST_IS_LITTLE_ENDIAN && (byteOffset & 3) === 0) {
-      if (this.words.buffer !== view.buffer)
-        this.words = new Int32Array(view.buffer, 0, view.buffer.byteLength >> 2);
+      if (this.#words.buffer !== view.buffer)
+        this.#words = new Int32Array(view.buffer, 0, view.buffer.byteLength >> 2);
       return byteOffset >> 2;
     }
-    if (this.scratchWords.length < count * 2) this.scratchWords = new Int32Array(count * 2);
+    if (this.#scratchWords.length < count * 2) this.#scratchWords = new Int32Array(count * 2);
     for (let i = 0; i < count; i++) {
-      this.scratchWords[i * 2] = view.getInt32(offset + i * 8 + (le ? 0 : 4), le);
-      this.scratchWords[i * 2 + 1] = view.getInt32(offset + i * 8 + (le ? 4 : 0), le);
+      this.#scratchWords[i * 2] = view.getInt32(offset + i * 8 + (le ? 0 : 4), le);
+      this.#scratchWords[i * 2 + 1] = view.getInt32(offset + i * 8 + (le ? 4 : 0), le);
     }
-    this.words = this.scratchWords;
+    this.#words = this.#scratchWords;
     return 0;
   }
 
-  private follow(root: number, shared: number, depth: number, process: Process): number {
-    let parent = shared > 0 ? this.node[shared - 1]! : root;
+  #follow(root: number, shared: number, depth: number, process: Process): number {
+    let parent = shared > 0 ? this.#node[shared - 1]! : root;
     for (let i = shared; i < depth; i++) {
-      let row = this.nodes.find(parent, this.chain[i * 2]!, this.chain[i * 2 + 1]!);
+      let row = this.#nodes.find(parent, this.#chain[i * 2]!, this.#chain[i * 2 + 1]!);
       if (row < 0) {
         row = -1 - row;
-        const outer = i > 0 ? this.nodeStack[this.node[i - 1]!]! : NONE;
-        this.setNodeStack(row, this.stackRow(outer, this.frameRow(i, process)));
+        const outer = i > 0 ? this.#nodeStack[this.#node[i - 1]!]! : NONE;
+        this.#setNodeStack(row, this.#stackRow(outer, this.#frameRow(i, process)));
       }
-      this.node[i] = row;
+      this.#node[i] = row;
       parent = row;
     }
-    this.depth = depth;
-    this.lastRoot = root;
-    this.lastValid = true;
-    const stack = depth > 0 ? this.nodeStack[this.node[depth - 1]!]! : NONE;
-    if (this.nodes.length > this.mostNodes) this.forget();
+    this.#depth = depth;
+    this.#lastRoot = root;
+    this.#lastValid = true;
+    const stack = depth > 0 ? this.#nodeStack[this.#node[depth - 1]!]! : NONE;
+    if (this.#nodes.length > this.#mostNodes) this.#forget();
     return stack;
   }
 
   /**
    * Raw trees are per address space and state of its mappings; roots are negative, so they never meet rows.
    */
-  private rootOf(process: Process): number {
+  #rootOf(process: Process): number {
     const generation = process.maps.generation;
-    const kernelGeneration = this.machine.kernel.generation;
-    const known = this.roots.get(process.maps);
+    const kernelGeneration = this.#machine.kernel.generation;
+    const known = this.#roots.get(process.maps);
     if (
       known !== undefined &&
       known.generation === generation &&
@@ -229,20 +230,20 @@ export class StackInterner {
     ) {
       return known.node;
     }
-    const node = this.nextRoot--;
-    this.roots.set(process.maps, { generation, kernelGeneration, node });
+    const node = this.#nextRoot--;
+    this.#roots.set(process.maps, { generation, kernelGeneration, node });
     return node;
   }
 
-  private frameRow(i: number, process: Process): number {
-    const mode = this.modeAt(i);
-    const address = toSignedFloat(this.chain[i * 2]! >>> 0, this.chain[i * 2 + 1]!);
+  #frameRow(i: number, process: Process): number {
+    const mode = this.#modeAt(i);
+    const address = toSignedFloat(this.#chain[i * 2]! >>> 0, this.#chain[i * 2 + 1]!);
     const isKernel = mode === MODE_KERNEL || mode === MODE_GUEST_KERNEL || mode === MODE_HYPERVISOR;
     const space =
       mode === MODE_KERNEL
-        ? this.machine.kernel
+        ? this.#machine.kernel
         : mode === MODE_GUEST_KERNEL
-          ? this.machine.guestKernel
+          ? this.#machine.guestKernel
           : process.maps;
     const mapping =
       mode === MODE_HYPERVISOR
@@ -250,20 +251,20 @@ export class StackInterner {
         : isKernel
           ? kernelMapping(space, address)
           : userMapping(space, process, address);
-    const binary = mapping === null ? this.binaries.unknown : this.binaries.of(mapping, isKernel);
-    const kind = this.profile.binaries[binary]!.kind;
+    const binary = mapping === null ? this.#binaries.unknown : this.#binaries.of(mapping, isKernel);
+    const kind = this.#profile.binaries[binary]!.kind;
     if (mapping === null || (kind !== 'user' && kind !== 'vdso')) {
-      return this.addFrame(binary, this.chain[i * 2]!, this.chain[i * 2 + 1]!, mode);
+      return this.#addFrame(binary, this.#chain[i * 2]!, this.#chain[i * 2 + 1]!, mode);
     }
     const offset = address - mapping.start + mapping.pageOffset;
     const high = Math.floor(offset / TWO_32) | 0;
-    return this.addFrame(binary, (offset - high * TWO_32) | 0, high, mode);
+    return this.#addFrame(binary, (offset - high * TWO_32) | 0, high, mode);
   }
 
-  private addFrame(binary: number, low: number, high: number, mode: number): number {
-    const row = this.frames.find(binary, low, high);
+  #addFrame(binary: number, low: number, high: number, mode: number): number {
+    const row = this.#frames.find(binary, low, high);
     if (row >= 0) return row;
-    const { frames } = this.profile;
+    const { frames } = this.#profile;
     frames.binary.push(binary);
     frames.symbol.push(NONE);
     frames.addressLo.push(low);
@@ -274,34 +275,34 @@ export class StackInterner {
     return -1 - row;
   }
 
-  private stackRow(prefix: number, frame: number): number {
-    const row = this.stacks.find(prefix, frame, 0);
+  #stackRow(prefix: number, frame: number): number {
+    const row = this.#stacks.find(prefix, frame, 0);
     if (row >= 0) return row;
-    this.profile.stacks.prefix.push(prefix);
-    this.profile.stacks.frame.push(frame);
+    this.#profile.stacks.prefix.push(prefix);
+    this.#profile.stacks.frame.push(frame);
     return -1 - row;
   }
 
-  private setNodeStack(row: number, stack: number): void {
-    if (row >= this.nodeStack.length) {
-      const bigger = new Int32Array(this.nodeStack.length * 2);
-      bigger.set(this.nodeStack);
-      this.nodeStack = bigger;
+  #setNodeStack(row: number, stack: number): void {
+    if (row >= this.#nodeStack.length) {
+      const bigger = new Int32Array(this.#nodeStack.length * 2);
+      bigger.set(this.#nodeStack);
+      this.#nodeStack = bigger;
     }
-    this.nodeStack[row] = stack;
+    this.#nodeStack[row] = stack;
   }
 
-  private growChain(needed: number): void {
-    const size = Math.max(needed, this.node.length * 2);
-    this.chain = new Int32Array(size * 2);
-    this.node = new Int32Array(size);
-    this.lastValid = false;
-    this.depth = 0;
+  #growChain(needed: number): void {
+    const size = Math.max(needed, this.#node.length * 2);
+    this.#chain = new Int32Array(size * 2);
+    this.#node = new Int32Array(size);
+    this.#lastValid = false;
+    this.#depth = 0;
   }
 
-  private forget(): void {
-    this.nodes.clear();
-    this.roots = new Map();
-    this.lastValid = false;
+  #forget(): void {
+    this.#nodes.clear();
+    this.#roots = new Map();
+    this.#lastValid = false;
   }
 }

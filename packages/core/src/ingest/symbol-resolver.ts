@@ -22,24 +22,24 @@ interface JitRow {
  */
 export class SymbolResolver {
   readonly diagnostics: Diagnostic[] = [];
-  private readonly profile: Profile;
-  private readonly binaries: Binaries;
-  private readonly driver: SymbolDriver;
-  private readonly tables = new Map<number, CodeSymbols | null>();
-  private readonly begun = new Map<number, Promise<LoadedTable>>();
+  readonly #profile: Profile;
+  readonly #binaries: Binaries;
+  readonly #driver: SymbolDriver;
+  readonly #tables = new Map<number, CodeSymbols | null>();
+  readonly #begun = new Map<number, Promise<LoadedTable>>();
   /** Symbol rows of the profile by binary and place in its table. */
-  private readonly rows = new Map<number, Map<number, number>>();
+  readonly #rows = new Map<number, Map<number, number>>();
   /**
    * Of binaries of JIT code: rows of the profile's symbols by the function's name, and of its
    * code by place in the table.
    */
-  private readonly jitFunctions = new Map<number, Map<string, number>>();
-  private readonly jitRows = new Map<number, Map<number, JitRow>>();
-  private nextFrame = 0;
+  readonly #jitFunctions = new Map<number, Map<string, number>>();
+  readonly #jitRows = new Map<number, Map<number, JitRow>>();
+  #nextFrame = 0;
   /** Frames before that one that are to be looked up again. */
-  private again: number[] = [];
+  #again: number[] = [];
   /** Whether files that no build id proves to be the recorded ones may name code. */
-  private readonly acceptUnverified: (meta: ProfileMeta) => boolean;
+  readonly #acceptUnverified: (meta: ProfileMeta) => boolean;
 
   constructor(
     profile: Profile,
@@ -47,17 +47,17 @@ export class SymbolResolver {
     driver: SymbolDriver,
     acceptUnverified: (meta: ProfileMeta) => boolean = () => true,
   ) {
-    this.profile = profile;
-    this.binaries = binaries;
-    this.driver = driver;
-    this.acceptUnverified = acceptUnverified;
+    this.#profile = profile;
+    this.#binaries = binaries;
+    this.#driver = driver;
+    this.#acceptUnverified = acceptUnverified;
   }
 
   /**
    * Begin to load a binary's table, so that it is there when it is wanted: files are read while samples are.
    */
   begin(binary: number): void {
-    if (!this.begun.has(binary)) this.begun.set(binary, this.load(binary));
+    if (!this.#begun.has(binary)) this.#begun.set(binary, this.#load(binary));
   }
 
   /**
@@ -65,37 +65,37 @@ export class SymbolResolver {
    * there, for who looks meanwhile.
    */
   async resolveNew(onProgress?: ProgressListener, asTheyCome = false): Promise<void> {
-    const { frames } = this.profile;
+    const { frames } = this.#profile;
     const end = frames.length;
-    if (this.nextFrame === end && this.again.length === 0) return;
+    if (this.#nextFrame === end && this.#again.length === 0) return;
     const wanted = new Set<number>();
-    for (const frame of this.again) {
+    for (const frame of this.#again) {
       const binary = frames.binary.at(frame);
-      if (!this.tables.has(binary)) wanted.add(binary);
+      if (!this.#tables.has(binary)) wanted.add(binary);
     }
-    for (let frame = this.nextFrame; frame < end; frame++) {
+    for (let frame = this.#nextFrame; frame < end; frame++) {
       const binary = frames.binary.at(frame);
-      if (!this.tables.has(binary)) wanted.add(binary);
+      if (!this.#tables.has(binary)) wanted.add(binary);
     }
     let done = 0;
     for (const binary of wanted) {
       onProgress?.({
-        phase: `symbols of ${this.profile.binaries[binary]!.name}`,
+        phase: `symbols of ${this.#profile.binaries[binary]!.name}`,
         done: done++,
         total: wanted.size,
       });
       this.begin(binary);
-      const { table, diagnostics, failure } = await this.begun.get(binary)!;
+      const { table, diagnostics, failure } = await this.#begun.get(binary)!;
       if (failure !== null) throw failure.error;
-      this.tables.set(binary, table);
+      this.#tables.set(binary, table);
       this.diagnostics.push(...diagnostics);
-      for (let frame = this.nextFrame; asTheyCome && frame < end; frame++)
-        if (frames.binary.at(frame) === binary) this.resolveFrame(frame);
+      for (let frame = this.#nextFrame; asTheyCome && frame < end; frame++)
+        if (frames.binary.at(frame) === binary) this.#resolveFrame(frame);
     }
-    for (const frame of this.again) this.resolveFrame(frame);
-    this.again = [];
-    for (let frame = this.nextFrame; frame < end; frame++) this.resolveFrame(frame);
-    this.nextFrame = end;
+    for (const frame of this.#again) this.#resolveFrame(frame);
+    this.#again = [];
+    for (let frame = this.#nextFrame; frame < end; frame++) this.#resolveFrame(frame);
+    this.#nextFrame = end;
   }
 
   /**
@@ -103,86 +103,86 @@ export class SymbolResolver {
    * its frames are looked up anew.
    */
   forget(binary: number): void {
-    const { frames } = this.profile;
-    this.tables.delete(binary);
-    this.begun.delete(binary);
-    this.rows.delete(binary);
-    this.jitRows.delete(binary);
+    const { frames } = this.#profile;
+    this.#tables.delete(binary);
+    this.#begun.delete(binary);
+    this.#rows.delete(binary);
+    this.#jitRows.delete(binary);
     const own = (frame: number) => frames.binary.at(frame) === binary;
-    this.again = this.again.filter((frame) => !own(frame));
-    for (let frame = 0; frame < this.nextFrame; frame++) {
+    this.#again = this.#again.filter((frame) => !own(frame));
+    for (let frame = 0; frame < this.#nextFrame; frame++) {
       if (!own(frame)) continue;
       frames.symbol.data[frame] = NONE;
       frames.symbolOffset.data[frame] = 0;
       frames.jitCode.data[frame] = NONE;
-      this.again.push(frame);
+      this.#again.push(frame);
     }
   }
 
   /** Never rejects: what went wrong waits with the result until the table is wanted. */
-  private async load(binary: number): Promise<LoadedTable> {
+  async #load(binary: number): Promise<LoadedTable> {
     const diagnostics: Diagnostic[] = [];
     try {
-      return { table: await this.loadTable(binary, diagnostics), diagnostics, failure: null };
+      return { table: await this.#loadTable(binary, diagnostics), diagnostics, failure: null };
     } catch (error) {
       return { table: null, diagnostics, failure: { error } };
     }
   }
 
-  private async loadTable(binary: number, diagnostics: Diagnostic[]): Promise<CodeSymbols | null> {
-    const { path, buildId, kind } = this.profile.binaries[binary]!;
-    const known = this.binaries.known[binary]!;
+  async #loadTable(binary: number, diagnostics: Diagnostic[]): Promise<CodeSymbols | null> {
+    const { path, buildId, kind } = this.#profile.binaries[binary]!;
+    const known = this.#binaries.known[binary]!;
     if (kind === 'unknown' || known.symbol !== null) return null;
-    return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.driver, diagnostics, {
-      kernelReference: this.binaries.kernelReference,
-      acceptUnverified: this.acceptUnverified(this.binaries.meta()),
-      ...(kind === 'module' ? { kernelBuildId: this.kernelBuildId(), moduleStart: known.start } : {}),
+    return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.#driver, diagnostics, {
+      kernelReference: this.#binaries.kernelReference,
+      acceptUnverified: this.#acceptUnverified(this.#binaries.meta()),
+      ...(kind === 'module' ? { kernelBuildId: this.#kernelBuildId(), moduleStart: known.start } : {}),
     });
   }
 
-  private kernelBuildId(): string {
-    return this.profile.binaries.find((binary) => binary.kind === 'kernel')?.buildId ?? '';
+  #kernelBuildId(): string {
+    return this.#profile.binaries.find((binary) => binary.kind === 'kernel')?.buildId ?? '';
   }
 
-  private resolveFrame(frame: number): void {
-    const { frames } = this.profile;
+  #resolveFrame(frame: number): void {
+    const { frames } = this.#profile;
     const binary = frames.binary.at(frame);
-    const { symbol } = this.binaries.known[binary]!;
+    const { symbol } = this.#binaries.known[binary]!;
     if (symbol !== null) {
-      frames.symbol.data[frame] = this.symbolRow(binary, 0, () => symbol);
+      frames.symbol.data[frame] = this.#symbolRow(binary, 0, () => symbol);
       return;
     }
-    const table = this.tables.get(binary);
+    const table = this.#tables.get(binary);
     if (table === null || table === undefined) return;
     const address = toSignedFloat(frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame));
     const found = table.lookup(address);
     if (found < 0) return;
-    if (this.profile.binaries[binary]!.kind === 'jit') {
-      const row = this.jitRow(binary, found, table);
+    if (this.#profile.binaries[binary]!.kind === 'jit') {
+      const row = this.#jitRow(binary, found, table);
       frames.symbol.data[frame] = row.symbol;
       frames.jitCode.data[frame] = row.code;
-    } else frames.symbol.data[frame] = this.symbolRow(binary, found, () => table.name(found));
+    } else frames.symbol.data[frame] = this.#symbolRow(binary, found, () => table.name(found));
     frames.symbolOffset.data[frame] = address - table.start(found);
   }
 
-  private symbolRow(binary: number, place: number, name: () => string): number {
-    const rows = innerMap(this.rows, binary);
+  #symbolRow(binary: number, place: number, name: () => string): number {
+    const rows = innerMap(this.#rows, binary);
     let row = rows.get(place);
-    if (row === undefined) rows.set(place, (row = this.addSymbol(binary, name())));
+    if (row === undefined) rows.set(place, (row = this.#addSymbol(binary, name())));
     return row;
   }
 
   /** One row of symbols for all copies of a function, which have a row of code each. */
-  private jitRow(binary: number, place: number, table: CodeSymbols): JitRow {
-    const rows = innerMap(this.jitRows, binary);
+  #jitRow(binary: number, place: number, table: CodeSymbols): JitRow {
+    const rows = innerMap(this.#jitRows, binary);
     const known = rows.get(place);
     if (known !== undefined) return known;
     const recorded = table.name(place);
     const { name, tier } = jitCodeName(recorded);
-    const functions = innerMap(this.jitFunctions, binary);
+    const functions = innerMap(this.#jitFunctions, binary);
     let symbol = functions.get(name);
-    if (symbol === undefined) functions.set(name, (symbol = this.addSymbol(binary, name)));
-    const { jitCode, strings } = this.profile;
+    if (symbol === undefined) functions.set(name, (symbol = this.#addSymbol(binary, name)));
+    const { jitCode, strings } = this.#profile;
     jitCode.recordedName.push(strings.intern(recorded));
     jitCode.tier.push(strings.intern(tier));
     const row = { symbol, code: jitCode.start.push(table.start(place)) };
@@ -190,8 +190,8 @@ export class SymbolResolver {
     return row;
   }
 
-  private addSymbol(binary: number, name: string): number {
-    const { symbols, strings } = this.profile;
+  #addSymbol(binary: number, name: string): number {
+    const { symbols, strings } = this.#profile;
     symbols.binary.push(binary);
     return symbols.name.push(strings.intern(name));
   }

@@ -57,17 +57,17 @@ export function trimTracing(profile: Profile, events: readonly RecordedEvent[]):
 }
 
 class Trimmer {
-  private readonly profile: Profile;
-  private readonly patterns: RegExp[];
-  private readonly bySymbol = new Map<number, boolean>();
-  private readonly byStack = new Map<number, number>();
+  readonly #profile: Profile;
+  readonly #patterns: RegExp[];
+  readonly #bySymbol = new Map<number, boolean>();
+  readonly #byStack = new Map<number, number>();
 
   constructor(profile: Profile, event: string) {
-    this.profile = profile;
+    this.#profile = profile;
     // Of time off the CPU whole stacks are asked for, and rows are users' functions:
     // see query/waiting-place.ts.
     const isOfScheduler = OF_SCHEDULER.test(event);
-    this.patterns = [
+    this.#patterns = [
       TRACING,
       ...(isOfScheduler || OF_SYSTEM_CALLS.test(event) ? [SYSTEM_CALL_ENTRY] : []),
       ...(isOfScheduler ? [SCHEDULING] : []),
@@ -75,26 +75,26 @@ class Trimmer {
   }
 
   placeOf(stack: number): number {
-    let place = this.byStack.get(stack);
+    let place = this.#byStack.get(stack);
     if (place === undefined) {
-      const { prefix, frame } = this.profile.stacks;
+      const { prefix, frame } = this.#profile.stacks;
       place = stack;
-      while (place !== NONE && this.isMachinery(frame.at(place))) place = prefix.at(place);
+      while (place !== NONE && this.#isMachinery(frame.at(place))) place = prefix.at(place);
       if (place === NONE) place = stack;
-      this.byStack.set(stack, place);
+      this.#byStack.set(stack, place);
     }
     return place;
   }
 
-  private isMachinery(frame: number): boolean {
-    const { frames, symbols, strings } = this.profile;
+  #isMachinery(frame: number): boolean {
+    const { frames, symbols, strings } = this.#profile;
     const symbol = frames.symbol.at(frame);
     if (symbol === NONE || frames.mode.at(frame) !== MODE_KERNEL) return false;
-    let known = this.bySymbol.get(symbol);
+    let known = this.#bySymbol.get(symbol);
     if (known === undefined) {
       const name = strings.get(symbols.name.at(symbol));
-      known = this.patterns.some((pattern) => pattern.test(name));
-      this.bySymbol.set(symbol, known);
+      known = this.#patterns.some((pattern) => pattern.test(name));
+      this.#bySymbol.set(symbol, known);
     }
     return known;
   }

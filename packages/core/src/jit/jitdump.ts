@@ -143,22 +143,22 @@ export function parseJitDump(bytes: Uint8Array): JitDump {
 }
 
 class Reader {
-  private readonly bytes: Uint8Array;
-  private readonly view: DataView;
-  private readonly littleEndian: boolean;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #littleEndian: boolean;
 
   constructor(bytes: Uint8Array, view: DataView, littleEndian: boolean) {
-    this.bytes = bytes;
-    this.view = view;
-    this.littleEndian = littleEndian;
+    this.#bytes = bytes;
+    this.#view = view;
+    this.#littleEndian = littleEndian;
   }
 
   u32(at: number): number {
-    return this.view.getUint32(at, this.littleEndian);
+    return this.#view.getUint32(at, this.#littleEndian);
   }
 
   u64(at: number): bigint {
-    return this.view.getBigUint64(at, this.littleEndian);
+    return this.#view.getBigUint64(at, this.#littleEndian);
   }
 
   time(at: number): number {
@@ -172,23 +172,23 @@ class Reader {
     const body = at + JIT_RECORD_HEADER_BYTES;
     switch (type) {
       case JIT_CODE_LOAD:
-        return this.load(time, body, end);
+        return this.#load(time, body, end);
       case JIT_CODE_MOVE:
-        return this.move(time, body, end);
+        return this.#move(time, body, end);
       case JIT_CODE_DEBUG_INFO:
-        return this.debugInfo(time, body, end);
+        return this.#debugInfo(time, body, end);
       case JIT_CODE_CLOSE:
         return { kind: 'close', time };
       case JIT_CODE_UNWINDING_INFO:
-        return this.unwinding(time, body, end);
+        return this.#unwinding(time, body, end);
       default:
-        return { kind: 'raw', time, type, body: this.bytes.subarray(body, end) };
+        return { kind: 'raw', time, type, body: this.#bytes.subarray(body, end) };
     }
   }
 
-  private load(time: number, at: number, end: number): JitCodeLoad | null {
+  #load(time: number, at: number, end: number): JitCodeLoad | null {
     if (at + JIT_LOAD_BYTES > end) return null;
-    const nameEnd = this.zeroAt(at + JIT_LOAD_BYTES, end);
+    const nameEnd = this.#zeroAt(at + JIT_LOAD_BYTES, end);
     if (nameEnd === -1) return null;
     const sizeBytes = this.u64(at + 24);
     const code = nameEnd + 1;
@@ -202,13 +202,13 @@ class Reader {
       tid: this.u32(at + 4),
       address: this.u64(at + 16),
       codeIndex: this.u64(at + 32),
-      name: utf8.decode(this.bytes.subarray(at + JIT_LOAD_BYTES, nameEnd)),
-      code: hasCode ? this.bytes.subarray(code, code + Number(sizeBytes)) : new Uint8Array(0),
+      name: utf8.decode(this.#bytes.subarray(at + JIT_LOAD_BYTES, nameEnd)),
+      code: hasCode ? this.#bytes.subarray(code, code + Number(sizeBytes)) : new Uint8Array(0),
       sizeBytes: Number(sizeBytes),
     };
   }
 
-  private move(time: number, at: number, end: number): JitCodeMove | null {
+  #move(time: number, at: number, end: number): JitCodeMove | null {
     if (at + JIT_MOVE_BYTES > end) return null;
     return {
       kind: 'move',
@@ -222,7 +222,7 @@ class Reader {
     };
   }
 
-  private debugInfo(time: number, at: number, end: number): JitDebugInfo | null {
+  #debugInfo(time: number, at: number, end: number): JitDebugInfo | null {
     if (at + JIT_DEBUG_INFO_BYTES > end) return null;
     const count = this.u64(at + 8);
     const lines: JitLine[] = [];
@@ -230,10 +230,10 @@ class Reader {
     let entry = at + JIT_DEBUG_INFO_BYTES;
     for (let number = 0n; number < count; number++) {
       const name = entry + JIT_DEBUG_ENTRY_BYTES;
-      const nameEnd = this.zeroAt(name, end);
+      const nameEnd = this.#zeroAt(name, end);
       if (nameEnd === -1) return null;
-      if (this.bytes[name] !== SAME_NAME || nameEnd !== name + 1)
-        file = utf8.decode(this.bytes.subarray(name, nameEnd));
+      if (this.#bytes[name] !== SAME_NAME || nameEnd !== name + 1)
+        file = utf8.decode(this.#bytes.subarray(name, nameEnd));
       lines.push({
         address: this.u64(entry),
         line: this.u32(entry + 8),
@@ -245,7 +245,7 @@ class Reader {
     return { kind: 'debug-info', time, address: this.u64(at), lines };
   }
 
-  private unwinding(time: number, at: number, end: number): JitUnwinding | null {
+  #unwinding(time: number, at: number, end: number): JitUnwinding | null {
     if (at + JIT_UNWINDING_BYTES > end) return null;
     const size = this.u64(at);
     const data = at + JIT_UNWINDING_BYTES;
@@ -255,14 +255,14 @@ class Reader {
       time,
       headerBytes: Number(this.u64(at + 8)),
       mappedBytes: Number(this.u64(at + 16)),
-      data: this.bytes.subarray(data, data + Number(size)),
+      data: this.#bytes.subarray(data, data + Number(size)),
     };
   }
 
   /** Where the zero behind a text is, or -1. */
-  private zeroAt(from: number, end: number): number {
+  #zeroAt(from: number, end: number): number {
     if (from >= end) return -1;
-    const found = this.bytes.subarray(from, end).indexOf(0);
+    const found = this.#bytes.subarray(from, end).indexOf(0);
     return found === -1 ? -1 : from + found;
   }
 }

@@ -146,14 +146,14 @@ export class PerfMapParser {
  */
 class HexReader {
   at = 0;
-  private readonly bytes: Uint8Array;
+  readonly #bytes: Uint8Array;
 
   constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
+    this.#bytes = bytes;
   }
 
   read(from: number, end: number): number {
-    const { bytes } = this;
+    const bytes = this.#bytes;
     const hasPrefix = bytes[from] === 0x30 && (bytes[from + 1]! | 0x20) === 0x78 && from + 2 < end;
     const first = hasPrefix ? from + 2 : from;
     let low = 0;

@@ -137,11 +137,11 @@ const MAX_ENTRIES = 4096;
  * ledger of a few thousand rows.
  */
 export class LossLedger {
-  private readonly entries: LossEntry[] = [];
-  private readonly lastByKey = new Map<string, LossEntry>();
+  readonly #entries: LossEntry[] = [];
+  readonly #lastByKey = new Map<string, LossEntry>();
 
   add(facts: LossFacts): void {
-    this.enter({
+    this.#enter({
       kind: facts.kind,
       event: facts.event ?? null,
       cpu: facts.cpu ?? null,
@@ -156,25 +156,25 @@ export class LossLedger {
 
   /** Those of another ledger. */
   addEntries(entries: readonly LossEntry[]): void {
-    for (const entry of entries) this.enter({ ...entry });
+    for (const entry of entries) this.#enter({ ...entry });
   }
 
-  private enter(entry: LossEntry): void {
-    const isFull = this.entries.length >= MAX_ENTRIES;
+  #enter(entry: LossEntry): void {
+    const isFull = this.#entries.length >= MAX_ENTRIES;
     let key = `${entry.kind}|${entry.event}|${entry.cpu}|${entry.tid}`;
-    if (isFull && !this.lastByKey.has(key)) {
+    if (isFull && !this.#lastByKey.has(key)) {
       Object.assign(entry, { event: null, cpu: null, tid: null });
       key = `${entry.kind}|rest`;
     }
-    const last = this.lastByKey.get(key);
+    const last = this.#lastByKey.get(key);
     if (isFull && last !== undefined) {
       last.count = (BigInt(last.count) + BigInt(entry.count)).toString();
       last.toNs = entry.toNs;
       last.exact &&= entry.exact;
       return;
     }
-    this.entries.push(entry);
-    this.lastByKey.set(key, entry);
+    this.#entries.push(entry);
+    this.#lastByKey.set(key, entry);
   }
 
   /**
@@ -192,17 +192,17 @@ export class LossLedger {
   }
 
   get isEmpty(): boolean {
-    return this.entries.length === 0;
+    return this.#entries.length === 0;
   }
 
   list(): LossEntry[] {
-    return this.entries.map((entry) => ({ ...entry }));
+    return this.#entries.map((entry) => ({ ...entry }));
   }
 
   /** Sum of counts per kind, for one-line summaries. */
   totals(): Map<LossKind, bigint> {
     const totals = new Map<LossKind, bigint>();
-    for (const entry of this.entries) {
+    for (const entry of this.#entries) {
       totals.set(entry.kind, (totals.get(entry.kind) ?? 0n) + BigInt(entry.count));
     }
     return totals;

@@ -20,30 +20,30 @@ export interface Mapping {
 
 /** Mappings of one address space, sorted, not overlapping. */
 export class AddressSpace {
-  private mappings: Mapping[] = [];
-  private last: Mapping | null = null;
+  #mappings: Mapping[] = [];
+  #last: Mapping | null = null;
   /** Changes with every change of the mappings. */
   generation = 0;
 
   get size(): number {
-    return this.mappings.length;
+    return this.#mappings.length;
   }
 
   /** The mapping that covers `address`, or null. */
   find(address: number): Mapping | null {
-    const last = this.last;
+    const last = this.#last;
     if (last !== null && address >= last.start && address < last.end) return last;
-    const index = this.firstEndingAfter(address);
-    const found = this.mappings[index];
+    const index = this.#firstEndingAfter(address);
+    const found = this.#mappings[index];
     if (found === undefined || address < found.start) return null;
-    this.last = found;
+    this.#last = found;
     return found;
   }
 
   /** The last mapping that starts at or below `address`, whether it reaches that far or not. */
   findBelow(address: number): Mapping | null {
     const found = this.find(address);
-    return found ?? this.mappings[this.firstEndingAfter(address) - 1] ?? null;
+    return found ?? this.#mappings[this.#firstEndingAfter(address) - 1] ?? null;
   }
 
   /**
@@ -56,12 +56,12 @@ export class AddressSpace {
   add(mapping: Mapping): void {
     if (!(mapping.end > mapping.start)) return;
     this.generation++;
-    this.last = null;
-    const from = this.firstEndingAfter(mapping.start);
+    this.#last = null;
+    const from = this.#firstEndingAfter(mapping.start);
     let to = from;
     const kept: Mapping[] = [];
-    while (to < this.mappings.length && this.mappings[to]!.start < mapping.end) {
-      const old = this.mappings[to]!;
+    while (to < this.#mappings.length && this.#mappings[to]!.start < mapping.end) {
+      const old = this.#mappings[to]!;
       if (old.start < mapping.start) kept.push({ ...old, end: mapping.start });
       if (old.end > mapping.end) {
         kept.push({ ...old, start: mapping.end, pageOffset: old.pageOffset + (mapping.end - old.start) });
@@ -70,42 +70,42 @@ export class AddressSpace {
     }
     const after = kept.findIndex((part) => part.start > mapping.start);
     kept.splice(after < 0 ? kept.length : after, 0, mapping);
-    this.mappings.splice(from, to - from, ...kept);
+    this.#mappings.splice(from, to - from, ...kept);
   }
 
   /** Forget the mapping that starts here (a kernel symbol that was unregistered). */
   remove(start: number): void {
-    const index = this.mappings.findIndex((mapping) => mapping.start === start);
+    const index = this.#mappings.findIndex((mapping) => mapping.start === start);
     if (index < 0) return;
     this.generation++;
-    this.last = null;
-    this.mappings.splice(index, 1);
+    this.#last = null;
+    this.#mappings.splice(index, 1);
   }
 
   clear(): void {
     this.generation++;
-    this.last = null;
-    this.mappings = [];
+    this.#last = null;
+    this.#mappings = [];
   }
 
   /** What fork does: the child starts with the parent's mappings. */
   copyFrom(other: AddressSpace): void {
     this.generation++;
-    this.last = null;
-    this.mappings = [...other.mappings];
+    this.#last = null;
+    this.#mappings = [...other.#mappings];
   }
 
   all(): readonly Mapping[] {
-    return this.mappings;
+    return this.#mappings;
   }
 
   /** Index of the first mapping that ends after `address`. */
-  private firstEndingAfter(address: number): number {
+  #firstEndingAfter(address: number): number {
     let low = 0;
-    let high = this.mappings.length;
+    let high = this.#mappings.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.mappings[middle]!.end <= address) low = middle + 1;
+      if (this.#mappings[middle]!.end <= address) low = middle + 1;
       else high = middle;
     }
     return low;

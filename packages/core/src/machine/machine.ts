@@ -97,15 +97,15 @@ export class Machine {
    * The kernel's own image: reference symbol and its address at recording time, from the first kernel map.
    */
   kernelReference: { symbol: string; address: number } | null = null;
-  private readonly processes = new Map<number, Process>();
-  private readonly threads = new Map<number, Thread>();
-  private lastThread: Thread | null = null;
+  readonly #processes = new Map<number, Process>();
+  readonly #threads = new Map<number, Thread>();
+  #lastThread: Thread | null = null;
 
   process(pid: number): Process {
-    let process = this.processes.get(pid);
+    let process = this.#processes.get(pid);
     if (process === undefined) {
       process = new Process(pid);
-      if (this.processes.size < MAX_THREADS) this.processes.set(pid, process);
+      if (this.#processes.size < MAX_THREADS) this.#processes.set(pid, process);
     }
     return process;
   }
@@ -115,34 +115,34 @@ export class Machine {
    * another process is a new one.
    */
   thread(pid: number, tid: number): Thread {
-    const last = this.lastThread;
+    const last = this.#lastThread;
     if (last !== null && last.tid === tid && last.process.pid === pid) return last;
-    let thread = this.threads.get(tid);
+    let thread = this.#threads.get(tid);
     if (thread === undefined || (thread.process.pid !== pid && pid !== -1)) {
       thread = new Thread(tid, this.process(pid));
       // A thread of a named process starts with its leader's name.
-      const leader = this.threads.get(pid);
+      const leader = this.#threads.get(pid);
       if (leader?.hasComm === true && leader.process.pid === pid) thread.comm = leader.comm;
       // Also where a task that ends has lost its tid and still has its pid: perf looks
       // threads up by tid alone.
       if (tid === 0) thread.comm = 'swapper';
-      if (this.threads.size < MAX_THREADS) this.threads.set(tid, thread);
+      if (this.#threads.size < MAX_THREADS) this.#threads.set(tid, thread);
     }
-    this.lastThread = thread;
+    this.#lastThread = thread;
     return thread;
   }
 
   /** The thread with this id at the moment, null where no record told of it. */
   findThread(tid: number): Thread | null {
-    return this.threads.get(tid) ?? null;
+    return this.#threads.get(tid) ?? null;
   }
 
   /** A process is gone, with its threads: nothing will be asked of it any more. */
   forget(pid: number): void {
-    this.processes.delete(pid);
-    this.lastThread = null;
-    for (const thread of this.threads.values())
-      if (thread.process.pid === pid) this.threads.delete(thread.tid);
+    this.#processes.delete(pid);
+    this.#lastThread = null;
+    for (const thread of this.#threads.values())
+      if (thread.process.pid === pid) this.#threads.delete(thread.tid);
   }
 
   /** Take a side-band record (one of `SIDEBAND_TYPES`; others are ignored). */
@@ -150,21 +150,21 @@ export class Machine {
     switch (record.type) {
       case PERF_RECORD_MMAP:
       case PERF_RECORD_MMAP2:
-        this.mmap(record as MmapRecord | Mmap2Record);
+        this.#mmap(record as MmapRecord | Mmap2Record);
         break;
       case PERF_RECORD_COMM:
-        this.comm(record as CommRecord);
+        this.#comm(record as CommRecord);
         break;
       case PERF_RECORD_FORK:
-        this.fork(record as ForkRecord);
+        this.#fork(record as ForkRecord);
         break;
       case PERF_RECORD_KSYMBOL:
-        this.ksymbol(record as KsymbolRecord);
+        this.#ksymbol(record as KsymbolRecord);
         break;
     }
   }
 
-  private mmap(record: MmapRecord | Mmap2Record): void {
+  #mmap(record: MmapRecord | Mmap2Record): void {
     const start = signedAddress(record.start);
     const end = start + Number(record.length);
     const mode = record.misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -180,7 +180,7 @@ export class Machine {
     };
     if (mode === PERF_RECORD_MISC_KERNEL || mode === PERF_RECORD_MISC_GUEST_KERNEL) {
       const space = mode === PERF_RECORD_MISC_KERNEL ? this.kernel : this.guestKernel;
-      this.kernelMap(mapping, space, mode === PERF_RECORD_MISC_KERNEL);
+      this.#kernelMap(mapping, space, mode === PERF_RECORD_MISC_KERNEL);
       return;
     }
     // Data mappings hold no code; they are recorded for data profiles only.
@@ -196,7 +196,7 @@ export class Machine {
   /**
    * `[kernel.kallsyms]_text` names the kernel image and the symbol whose address stands in its page offset.
    */
-  private kernelMap(mapping: Mapping, space: AddressSpace, isHost: boolean): void {
+  #kernelMap(mapping: Mapping, space: AddressSpace, isHost: boolean): void {
     const image = /^(\[(?:kernel|guest\.kernel)\.kallsyms(?:\.\d+)?\])(.*)$/.exec(mapping.path);
     if (image !== null) {
       mapping.path = image[1]!;
@@ -207,7 +207,7 @@ export class Machine {
     space.add(mapping);
   }
 
-  private comm(record: CommRecord): void {
+  #comm(record: CommRecord): void {
     const thread = this.thread(record.pid, record.tid);
     thread.comm = record.comm;
     thread.hasComm = true;
@@ -216,16 +216,16 @@ export class Machine {
     if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) !== 0) thread.process.isBetweenPrograms = true;
   }
 
-  private fork(record: ForkRecord): void {
+  #fork(record: ForkRecord): void {
     const parent = this.thread(record.ppid, record.ptid);
-    this.threads.delete(record.tid);
-    this.lastThread = null;
+    this.#threads.delete(record.tid);
+    this.#lastThread = null;
     if (record.pid !== record.ppid) {
       // The pid may have been used before: its old mappings are gone.
       const child = new Process(record.pid);
       // Synthesised forks (FORK_EXEC) are followed by the child's own mappings.
       if ((record.misc & PERF_RECORD_MISC_FORK_EXEC) === 0) child.maps.copyFrom(parent.process.maps);
-      this.processes.set(record.pid, child);
+      this.#processes.set(record.pid, child);
     }
     const thread = this.thread(record.pid, record.tid);
     if (parent.hasComm) {
@@ -234,7 +234,7 @@ export class Machine {
     }
   }
 
-  private ksymbol(record: KsymbolRecord): void {
+  #ksymbol(record: KsymbolRecord): void {
     const start = signedAddress(record.address);
     if ((record.flags & KSYMBOL_FLAG_UNREGISTER) !== 0) {
       this.kernel.remove(start);

@@ -12,12 +12,12 @@ export class Int32Column {
   }
 
   push(value: number): number {
-    if (this.length === this.data.length) this.grow();
+    if (this.length === this.data.length) this.#grow();
     this.data[this.length] = value;
     return this.length++;
   }
 
-  private grow(): void {
+  #grow(): void {
     const bigger = new Int32Array(Math.max(64, this.data.length * 2));
     bigger.set(this.data);
     this.data = bigger;
@@ -41,7 +41,7 @@ export class Float64Column {
   }
 
   push(value: number): number {
-    if (this.length === this.data.length) this.grow(this.length + 1);
+    if (this.length === this.data.length) this.#grow(this.length + 1);
     this.data[this.length] = value;
     return this.length++;
   }
@@ -49,12 +49,12 @@ export class Float64Column {
   /** At least so long: with zeros, where it was shorter. */
   lengthen(length: number): void {
     if (length <= this.length) return;
-    if (length > this.data.length) this.grow(length);
+    if (length > this.data.length) this.#grow(length);
     this.data.fill(0, this.length, length);
     this.length = length;
   }
 
-  private grow(least: number): void {
+  #grow(least: number): void {
     const bigger = new Float64Array(Math.max(64, this.data.length * 2, least));
     bigger.set(this.data);
     this.data = bigger;

@@ -15,32 +15,36 @@ export interface FunctionPlace {
  * a symbol, then binaries of JIT code.
  */
 export class Functions {
-  private readonly profile: Profile;
-  private readonly symbolCount: number;
-  private readonly frameCount: number;
+  readonly #profile: Profile;
+  readonly #symbolCount: number;
+  readonly #frameCount: number;
 
   constructor(profile: Profile) {
-    this.profile = profile;
-    this.symbolCount = profile.symbols.length;
-    this.frameCount = profile.frames.length;
+    this.#profile = profile;
+    this.#symbolCount = profile.symbols.length;
+    this.#frameCount = profile.frames.length;
   }
 
   ofFrame(frame: number): number {
-    const { frames, binaries } = this.profile;
+    const { frames, binaries } = this.#profile;
     const symbol = frames.symbol.data[frame]!;
     if (symbol !== NONE) return symbol;
     const binary = frames.binary.data[frame]!;
-    return this.symbolCount + (binaries[binary]!.kind === 'jit' ? this.frameCount + binary : frame);
+    return this.#symbolCount + (binaries[binary]!.kind === 'jit' ? this.#frameCount + binary : frame);
   }
 
   name(id: number): string {
-    const { profile, symbolCount, frameCount } = this;
+    const profile = this.#profile;
+    const symbolCount = this.#symbolCount;
+    const frameCount = this.#frameCount;
     if (id < symbolCount) return profile.strings.get(profile.symbols.name.at(id));
     return id < symbolCount + frameCount ? frameName(profile, id - symbolCount) : JIT_WITHOUT_NAMES;
   }
 
   binary(id: number): number {
-    const { profile, symbolCount, frameCount } = this;
+    const profile = this.#profile;
+    const symbolCount = this.#symbolCount;
+    const frameCount = this.#frameCount;
     if (id < symbolCount) return profile.symbols.binary.at(id);
     return id < symbolCount + frameCount
       ? profile.frames.binary.at(id - symbolCount)
@@ -48,12 +52,12 @@ export class Functions {
   }
 
   isJit(id: number): boolean {
-    return this.profile.binaries[this.binary(id)]!.kind === 'jit';
+    return this.#profile.binaries[this.binary(id)]!.kind === 'jit';
   }
 
   /** The parts of a JavaScript or WebAssembly function's name; null for all others. */
   place(id: number): FunctionPlace | null {
-    if (id >= this.symbolCount || !this.isJit(id)) return null;
+    if (id >= this.#symbolCount || !this.isJit(id)) return null;
     const script = parseScriptName(this.name(id));
     if (script === null) return null;
     const { name, file, line, column } = script;

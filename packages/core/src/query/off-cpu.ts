@@ -119,25 +119,26 @@ function decimal(ns: number): string {
 
 /** Of each stack who waited, and in what. */
 class Places {
-  private readonly profile: Profile;
-  private readonly functions: Functions;
-  private readonly waiting: WaitingPlaces;
+  readonly #profile: Profile;
+  readonly #functions: Functions;
+  readonly #waiting: WaitingPlaces;
 
   constructor(profile: Profile, functions: Functions) {
-    this.profile = profile;
-    this.functions = functions;
-    this.waiting = new WaitingPlaces(profile, functions);
+    this.#profile = profile;
+    this.#functions = functions;
+    this.#waiting = new WaitingPlaces(profile, functions);
   }
 
   /** Numbers that are equal for stacks of one row. */
   keyOf(stack: number): [place: number, wait: number] {
     if (stack === NONE) return [NONE, NONE];
-    const wait = this.functionAt(this.waiting.waitOf(stack));
-    return [this.functionAt(this.waiting.of(stack)), wait === NONE && this.isInKernel(stack) ? -2 : wait];
+    const wait = this.#functionAt(this.#waiting.waitOf(stack));
+    return [this.#functionAt(this.#waiting.of(stack)), wait === NONE && this.#isInKernel(stack) ? -2 : wait];
   }
 
   describe(stack: number): Pick<OffCpuRow, 'symbol' | 'dso' | 'file' | 'line' | 'column' | 'state' | 'wait'> {
-    const { profile, functions } = this;
+    const profile = this.#profile;
+    const functions = this.#functions;
     const [id, wait] = this.keyOf(stack);
     const place: FunctionPlace | null = id === NONE ? null : functions.place(id);
     return {
@@ -151,12 +152,12 @@ class Places {
     };
   }
 
-  private functionAt(row: number): number {
-    return row === NONE ? NONE : this.functions.ofFrame(this.profile.stacks.frame.at(row));
+  #functionAt(row: number): number {
+    return row === NONE ? NONE : this.#functions.ofFrame(this.#profile.stacks.frame.at(row));
   }
 
-  private isInKernel(stack: number): boolean {
-    const { stacks, frames } = this.profile;
+  #isInKernel(stack: number): boolean {
+    const { stacks, frames } = this.#profile;
     return frames.mode.at(stacks.frame.at(stack)) === MODE_KERNEL;
   }
 }

@@ -107,22 +107,22 @@ function isKernelFrame({ frames }: Profile, frame: number): boolean {
 }
 
 class IdleTest {
-  private readonly profile: Profile;
-  private readonly bySymbol = new Map<number, boolean>();
+  readonly #profile: Profile;
+  readonly #bySymbol = new Map<number, boolean>();
 
   constructor(profile: Profile) {
-    this.profile = profile;
+    this.#profile = profile;
   }
 
   isIdle(frame: number): boolean {
     if (frame === NONE) return false;
-    const { frames, symbols, strings } = this.profile;
+    const { frames, symbols, strings } = this.#profile;
     const symbol = frames.symbol.at(frame);
     if (symbol === NONE) return false;
-    let found = this.bySymbol.get(symbol);
+    let found = this.#bySymbol.get(symbol);
     if (found === undefined) {
       found = IDLE_FUNCTIONS.has(strings.get(symbols.name.at(symbol)));
-      this.bySymbol.set(symbol, found);
+      this.#bySymbol.set(symbol, found);
     }
     return found;
   }

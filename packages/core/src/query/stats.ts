@@ -120,29 +120,29 @@ export async function collectStats(source: RecordSource, options: ScanOptions = 
 
 /** The first and the last of some times, exact in all of their 64 bits. */
 class TimeRange {
-  private isEmpty = true;
-  private firstLo = 0;
-  private firstHi = 0;
-  private lastLo = 0;
-  private lastHi = 0;
+  #isEmpty = true;
+  #firstLo = 0;
+  #firstHi = 0;
+  #lastLo = 0;
+  #lastHi = 0;
 
   add(lo: number, hi: number): void {
-    if (this.isEmpty || hi < this.firstHi || (hi === this.firstHi && lo < this.firstLo)) {
-      this.firstLo = lo;
-      this.firstHi = hi;
+    if (this.#isEmpty || hi < this.#firstHi || (hi === this.#firstHi && lo < this.#firstLo)) {
+      this.#firstLo = lo;
+      this.#firstHi = hi;
     }
-    if (this.isEmpty || hi > this.lastHi || (hi === this.lastHi && lo > this.lastLo)) {
-      this.lastLo = lo;
-      this.lastHi = hi;
+    if (this.#isEmpty || hi > this.#lastHi || (hi === this.#lastHi && lo > this.#lastLo)) {
+      this.#lastLo = lo;
+      this.#lastHi = hi;
     }
-    this.isEmpty = false;
+    this.#isEmpty = false;
   }
 
   get first(): string | null {
-    return this.isEmpty ? null : toDecimal(this.firstLo, this.firstHi);
+    return this.#isEmpty ? null : toDecimal(this.#firstLo, this.#firstHi);
   }
 
   get last(): string | null {
-    return this.isEmpty ? null : toDecimal(this.lastLo, this.lastHi);
+    return this.#isEmpty ? null : toDecimal(this.#lastLo, this.#lastHi);
   }
 }

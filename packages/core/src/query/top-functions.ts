@@ -248,27 +248,27 @@ class Groups {
   readonly self: number[] = [];
   readonly total: number[] = [];
   readonly samples: number[] = [];
-  private readonly profile: Profile;
-  private readonly functions: Functions;
-  private readonly sort: readonly SortKey[];
-  private readonly pairs = new TripleTable();
-  private readonly sampleFolds = new TripleTable();
-  private readonly frameFolds = new TripleTable();
+  readonly #profile: Profile;
+  readonly #functions: Functions;
+  readonly #sort: readonly SortKey[];
+  readonly #pairs = new TripleTable();
+  readonly #sampleFolds = new TripleTable();
+  readonly #frameFolds = new TripleTable();
   /** Frame -> its folded keys, -1 where not yet known. */
-  private readonly frameKeys: Int32Array;
-  private readonly texts: string[] = [];
-  private readonly textRows = new Map<string, number>();
-  private lastSample = -1;
-  private lastSampleKey = -1;
+  readonly #frameKeys: Int32Array;
+  readonly #texts: string[] = [];
+  readonly #textRows = new Map<string, number>();
+  #lastSample = -1;
+  #lastSampleKey = -1;
   /** A sample and a frame of each group, to take the labels from. */
-  private readonly exampleSamples: number[] = [];
-  private readonly exampleFrames: number[] = [];
+  readonly #exampleSamples: number[] = [];
+  readonly #exampleFrames: number[] = [];
 
   constructor(profile: Profile, functions: Functions, sort: readonly SortKey[]) {
-    this.profile = profile;
-    this.functions = functions;
-    this.sort = sort;
-    this.frameKeys = new Int32Array(profile.frames.length).fill(-1);
+    this.#profile = profile;
+    this.#functions = functions;
+    this.#sort = sort;
+    this.#frameKeys = new Int32Array(profile.frames.length).fill(-1);
   }
 
   get count(): number {
@@ -277,22 +277,22 @@ class Groups {
 
   /** The group of a frame within a sample. */
   of(sample: number, frame: number): number {
-    if (sample !== this.lastSample) {
-      this.lastSample = sample;
-      this.lastSampleKey = this.fold(this.sampleFolds, true, sample, NONE);
+    if (sample !== this.#lastSample) {
+      this.#lastSample = sample;
+      this.#lastSampleKey = this.#fold(this.#sampleFolds, true, sample, NONE);
     }
-    let frameKey = frame === NONE ? NONE : this.frameKeys[frame]!;
+    let frameKey = frame === NONE ? NONE : this.#frameKeys[frame]!;
     if (frameKey < 0 && frame !== NONE) {
-      frameKey = this.fold(this.frameFolds, false, sample, frame);
-      this.frameKeys[frame] = frameKey;
+      frameKey = this.#fold(this.#frameFolds, false, sample, frame);
+      this.#frameKeys[frame] = frameKey;
     }
-    const found = this.pairs.find(this.lastSampleKey, frameKey, 0);
+    const found = this.#pairs.find(this.#lastSampleKey, frameKey, 0);
     if (found >= 0) return found;
     this.self.push(0);
     this.total.push(0);
     this.samples.push(0);
-    this.exampleSamples.push(sample);
-    this.exampleFrames.push(frame);
+    this.#exampleSamples.push(sample);
+    this.#exampleFrames.push(frame);
     return -1 - found;
   }
 
@@ -313,19 +313,19 @@ class Groups {
     this.total[group]! += weight;
   }
 
-  private fold(table: TripleTable, ofSample: boolean, sample: number, frame: number): number {
+  #fold(table: TripleTable, ofSample: boolean, sample: number, frame: number): number {
     let folded = -1;
-    this.sort.forEach((key, place) => {
+    this.#sort.forEach((key, place) => {
       if ((SAMPLE_KEYS.has(key) || isTraceKey(key)) !== ofSample) return;
-      const found = table.find(folded, this.value(key, sample, frame), place);
+      const found = table.find(folded, this.#value(key, sample, frame), place);
       folded = found < 0 ? -1 - found : found;
     });
     return folded;
   }
 
   /** Index into `Profile.strings`. */
-  private traceText(key: TraceSortKey, sample: number): number {
-    const { sampleTexts } = this.profile;
+  #traceText(key: TraceSortKey, sample: number): number {
+    const { sampleTexts } = this.#profile;
     const index = sampleTexts?.keys.indexOf(key) ?? NONE;
     if (sampleTexts === null || index < 0)
       throw new CounterpointError(
@@ -336,22 +336,22 @@ class Groups {
     return sampleTexts.texts[index]!.data[sampleTexts.ofSample.data[sample]!]!;
   }
 
-  private text(text: string): number {
-    let index = this.textRows.get(text);
-    if (index === undefined) this.textRows.set(text, (index = this.texts.push(text) - 1));
+  #text(text: string): number {
+    let index = this.#textRows.get(text);
+    if (index === undefined) this.#textRows.set(text, (index = this.#texts.push(text) - 1));
     return index;
   }
 
-  private value(key: SortKey, sample: number, frame: number): number {
-    const { samples, frames, threads } = this.profile;
-    if (isTraceKey(key)) return this.traceText(key, sample);
+  #value(key: SortKey, sample: number, frame: number): number {
+    const { samples, frames, threads } = this.#profile;
+    if (isTraceKey(key)) return this.#traceText(key, sample);
     switch (key) {
       case 'comm':
         return samples.comm.data[sample]!;
       case 'dso':
         return frame === NONE ? NONE : frames.binary.data[frame]!;
       case 'symbol':
-        return frame === NONE ? NONE : this.functions.ofFrame(frame);
+        return frame === NONE ? NONE : this.#functions.ofFrame(frame);
       case 'pid':
         return threads.pid.data[samples.thread.data[sample]!]!;
       case 'tid':
@@ -363,19 +363,20 @@ class Groups {
         return threads.pid.data[thread] === threads.tid.data[thread] ? 1 : 0;
       }
       case 'tier':
-        return this.text(frame === NONE ? '' : tierOf(this.profile, frame));
+        return this.#text(frame === NONE ? '' : tierOf(this.#profile, frame));
       case 'copy':
         return frame === NONE ? NONE : frames.jitCode.data[frame]!;
     }
   }
 
   labels(group: number): Partial<TopRow> {
-    const { profile, functions } = this;
-    const sample = this.exampleSamples[group]!;
-    const frame = this.exampleFrames[group]!;
+    const profile = this.#profile;
+    const functions = this.#functions;
+    const sample = this.#exampleSamples[group]!;
+    const frame = this.#exampleFrames[group]!;
     const labels: Partial<TopRow> = {};
-    for (const key of this.sort) {
-      const value = this.value(key, sample, frame);
+    for (const key of this.#sort) {
+      const value = this.#value(key, sample, frame);
       if (isTraceKey(key)) (labels.trace ??= {})[key] = profile.strings.get(value);
       else if (key === 'comm') labels.comm = profile.strings.get(value);
       else if (key === 'dso') labels.dso = value === NONE ? NO_DSO : profile.binaries[value]!.name;
@@ -384,7 +385,7 @@ class Groups {
         labels.mode = modeLetter(frame === NONE ? 0 : profile.frames.mode.at(frame));
         const place = value === NONE ? null : functions.place(value);
         if (place !== null) Object.assign(labels, presentParts(place));
-      } else if (key === 'tier') labels.tier = this.texts[value]!;
+      } else if (key === 'tier') labels.tier = this.#texts[value]!;
       else if (key === 'role') labels.role = value === 1 ? 'main' : 'other';
       else if (key === 'copy') labels.copy = frame === NONE ? '' : copyOf(profile, frame);
       else labels[key] = value;

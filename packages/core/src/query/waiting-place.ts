@@ -16,31 +16,31 @@ const RUNTIME_SOURCE = 'node:';
  * program waits; else the innermost one of user space, or of the kernel.
  */
 export class WaitingPlaces {
-  private readonly profile: Profile;
-  private readonly functions: Functions;
-  private readonly byStack = new Map<number, number>();
+  readonly #profile: Profile;
+  readonly #functions: Functions;
+  readonly #byStack = new Map<number, number>();
 
   constructor(profile: Profile, functions: Functions) {
-    this.profile = profile;
-    this.functions = functions;
+    this.#profile = profile;
+    this.#functions = functions;
   }
 
   /** Row of the stack table. */
   of(stack: number): number {
-    let place = this.byStack.get(stack);
-    if (place === undefined) this.byStack.set(stack, (place = this.find(stack)));
+    let place = this.#byStack.get(stack);
+    if (place === undefined) this.#byStack.set(stack, (place = this.#find(stack)));
     return place;
   }
 
-  private find(stack: number): number {
-    const { stacks, frames, binaries } = this.profile;
+  #find(stack: number): number {
+    const { stacks, frames, binaries } = this.#profile;
     let [user, own, script] = [NONE, NONE, NONE];
     for (let row = stack; row !== NONE; row = stacks.prefix.at(row)) {
       const frame = stacks.frame.at(row);
       if (frames.mode.at(frame) !== MODE_USER) continue;
       if (user === NONE) user = row;
-      const id = this.functions.ofFrame(frame);
-      const place = this.functions.place(id);
+      const id = this.#functions.ofFrame(frame);
+      const place = this.#functions.place(id);
       if (place !== null) {
         if (place.file?.startsWith(RUNTIME_SOURCE) !== true) return row;
         if (script === NONE) script = row;
@@ -48,7 +48,7 @@ export class WaitingPlaces {
       if (own !== NONE) continue;
       const { name, kind } = binaries[frames.binary.at(frame)]!;
       const isKnown = frames.symbol.at(frame) !== NONE || kind === 'jit';
-      const text = isKnown ? this.functions.name(id) : '';
+      const text = isKnown ? this.#functions.name(id) : '';
       const isOwn = isKnown && text !== JIT_WITHOUT_NAMES && !WAITING_LIBRARY.test(name);
       if (isOwn && !WAITING_FUNCTION.test(text)) own = row;
     }
@@ -63,11 +63,11 @@ export class WaitingPlaces {
    * The function of the kernel in which a stack waits (`futex_do_wait`), or `NONE`: it only waits for a CPU.
    */
   waitOf(stack: number): number {
-    const { stacks, frames } = this.profile;
+    const { stacks, frames } = this.#profile;
     for (let row = stack; row !== NONE; row = stacks.prefix.at(row)) {
       const frame = stacks.frame.at(row);
       if (frames.mode.at(frame) !== MODE_KERNEL) return NONE;
-      if (!isScheduling(this.functions.name(this.functions.ofFrame(frame)))) return row;
+      if (!isScheduling(this.#functions.name(this.#functions.ofFrame(frame)))) return row;
     }
     return NONE;
   }

@@ -3,26 +3,26 @@ import { compareU64, toBigInt } from '../base/index.ts';
 
 /** The oldest and the newest of some times, as 64-bit halves. */
 export class TimeRange {
-  private firstLo = 0xffff_ffff;
-  private firstHi = 0xffff_ffff;
-  private lastLo = 0;
-  private lastHi = 0;
+  #firstLo = 0xffff_ffff;
+  #firstHi = 0xffff_ffff;
+  #lastLo = 0;
+  #lastHi = 0;
 
   add(lo: number, hi: number): void {
-    if (compareU64(lo, hi, this.firstLo, this.firstHi) < 0) {
-      this.firstLo = lo;
-      this.firstHi = hi;
+    if (compareU64(lo, hi, this.#firstLo, this.#firstHi) < 0) {
+      this.#firstLo = lo;
+      this.#firstHi = hi;
     }
-    if (compareU64(lo, hi, this.lastLo, this.lastHi) > 0) {
-      this.lastLo = lo;
-      this.lastHi = hi;
+    if (compareU64(lo, hi, this.#lastLo, this.#lastHi) > 0) {
+      this.#lastLo = lo;
+      this.#lastHi = hi;
     }
   }
 
   /** Null where no time was added. */
   get(): { first: bigint; last: bigint } | null {
-    if (compareU64(this.firstLo, this.firstHi, this.lastLo, this.lastHi) > 0) return null;
-    return { first: toBigInt(this.firstLo, this.firstHi), last: toBigInt(this.lastLo, this.lastHi) };
+    if (compareU64(this.#firstLo, this.#firstHi, this.#lastLo, this.#lastHi) > 0) return null;
+    return { first: toBigInt(this.#firstLo, this.#firstHi), last: toBigInt(this.#lastLo, this.#lastHi) };
   }
 }
 
@@ -53,18 +53,18 @@ export class RecordScan {
   readonly sampleTimes = new TimeRange();
   /** Bytes after a header that cannot be right: the rest of that batch was not looked at. */
   damagedBytes = 0;
-  private readonly isVisited = new Uint8Array(TYPE_PLACES);
-  private readonly visit: RecordVisitor;
+  readonly #isVisited = new Uint8Array(TYPE_PLACES);
+  readonly #visit: RecordVisitor;
   /** Where the time stands in a sample, in words of 4 bytes, or -1. */
-  private readonly timeWord: number;
+  readonly #timeWord: number;
   /**
    * Where the count of a call chain's words stands in a sample, in words of 4 bytes, or -1;
    * samples with as many are visited.
    */
-  private readonly chainWord: number;
-  private readonly chainLimit: number;
+  readonly #chainWord: number;
+  readonly #chainLimit: number;
   /** For records that wrap. Grows to the largest record seen: at most 64 KiB. */
-  private scratch = new DataView(new ArrayBuffer(0));
+  #scratch = new DataView(new ArrayBuffer(0));
 
   /**
    * `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. `longChains`:
@@ -76,11 +76,11 @@ export class RecordScan {
     timeFromStart = -1,
     longChains: LongChains | null = null,
   ) {
-    this.chainWord = longChains === null ? -1 : longChains.chainFromStart >> 2;
-    this.chainLimit = longChains?.words ?? 0;
-    this.timeWord = timeFromStart < 0 ? -1 : timeFromStart >> 2;
-    for (const type of visitedTypes) this.isVisited[type] = 1;
-    this.visit = visit;
+    this.#chainWord = longChains === null ? -1 : longChains.chainFromStart >> 2;
+    this.#chainLimit = longChains?.words ?? 0;
+    this.#timeWord = timeFromStart < 0 ? -1 : timeFromStart >> 2;
+    for (const type of visitedTypes) this.#isVisited[type] = 1;
+    this.#visit = visit;
   }
 
   get samples(): number {
@@ -113,18 +113,18 @@ export class RecordScan {
       if (type === PERF_RECORD_SAMPLE) {
         if (firstSample < 0) firstSample = word;
         lastSample = word;
-        const { chainWord } = this;
-        if (chainWord >= 0 && words[(word + chainWord) & (words.length - 1)]! >= this.chainLimit)
-          this.visitRecord(data, type, offset, size);
+        const chainWord = this.#chainWord;
+        if (chainWord >= 0 && words[(word + chainWord) & (words.length - 1)]! >= this.#chainLimit)
+          this.#visitRecord(data, type, offset, size);
       }
-      if (this.isVisited[type] === 1) this.visitRecord(data, type, offset, size);
+      if (this.#isVisited[type] === 1) this.#visitRecord(data, type, offset, size);
       offset = (offset + size) & mask;
       left -= size;
     }
     // A ring belongs to one CPU, so its first sample is its oldest.
-    if (firstSample >= 0 && this.timeWord >= 0) {
-      this.addTime(words, firstSample);
-      this.addTime(words, lastSample);
+    if (firstSample >= 0 && this.#timeWord >= 0) {
+      this.#addTime(words, firstSample);
+      this.#addTime(words, lastSample);
     }
   }
 
@@ -145,34 +145,34 @@ export class RecordScan {
       this.counts[type]!++;
       if (type === PERF_RECORD_SAMPLE) {
         // Pieces mix rings, so any sample may be the oldest or the newest.
-        if (this.timeWord >= 0) this.addTime(words, word);
-        const { chainWord } = this;
-        if (chainWord >= 0 && words[(word + chainWord) & (words.length - 1)]! >= this.chainLimit)
-          this.visit(type, view, offset, recordSize);
+        if (this.#timeWord >= 0) this.#addTime(words, word);
+        const chainWord = this.#chainWord;
+        if (chainWord >= 0 && words[(word + chainWord) & (words.length - 1)]! >= this.#chainLimit)
+          this.#visit(type, view, offset, recordSize);
       }
-      if (this.isVisited[type] === 1) this.visit(type, view, offset, recordSize);
+      if (this.#isVisited[type] === 1) this.#visit(type, view, offset, recordSize);
       offset += recordSize;
     }
     this.bytes += offset;
     return offset;
   }
 
-  private addTime(words: Uint32Array, sample: number): void {
+  #addTime(words: Uint32Array, sample: number): void {
     const mask = words.length - 1;
-    const at = sample + this.timeWord;
+    const at = sample + this.#timeWord;
     this.sampleTimes.add(words[at & mask]!, words[(at + 1) & mask]!);
   }
 
-  private visitRecord(data: Uint8Array<ArrayBuffer>, type: number, offset: number, size: number): void {
+  #visitRecord(data: Uint8Array<ArrayBuffer>, type: number, offset: number, size: number): void {
     const toEnd = data.length - offset;
     if (size <= toEnd) {
-      this.visit(type, new DataView(data.buffer, data.byteOffset, data.length), offset, size);
+      this.#visit(type, new DataView(data.buffer, data.byteOffset, data.length), offset, size);
       return;
     }
-    if (this.scratch.byteLength < size) this.scratch = new DataView(new ArrayBuffer(size));
-    const joined = new Uint8Array(this.scratch.buffer);
+    if (this.#scratch.byteLength < size) this.#scratch = new DataView(new ArrayBuffer(size));
+    const joined = new Uint8Array(this.#scratch.buffer);
     joined.set(data.subarray(offset), 0);
     joined.set(data.subarray(0, size - toEnd), toEnd);
-    this.visit(type, this.scratch, 0, size);
+    this.#visit(type, this.#scratch, 0, size);
   }
 }

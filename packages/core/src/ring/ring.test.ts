@@ -15,37 +15,37 @@ import { ForwardRing, mappedRing, RecordScan, type RingMemory } from './index.ts
 /** The kernel's side in plain memory: writes records at its head, drops what does not fit. */
 class FakeKernel implements RingMemory {
   readonly data: Uint8Array<ArrayBuffer>;
-  private position: number;
-  private tail: number;
+  #position: number;
+  #tail: number;
   dropped = 0;
 
   constructor(size: number, start = 0) {
     this.data = new Uint8Array(size);
-    this.position = start;
-    this.tail = start;
+    this.#position = start;
+    this.#tail = start;
   }
 
   head(): number {
-    return this.position;
+    return this.#position;
   }
 
   setTail(position: number): void {
     assert.ok(
-      position >= this.tail && position <= this.position,
+      position >= this.#tail && position <= this.#position,
       'the tail only moves forward, up to the head',
     );
-    this.tail = position;
+    this.#tail = position;
   }
 
   write(record: Uint8Array): boolean {
-    if (this.position + record.length - this.tail > this.data.length) {
+    if (this.#position + record.length - this.#tail > this.data.length) {
       this.dropped++;
       return false;
     }
     record.forEach((byte, i) => {
-      this.data[(this.position + i) % this.data.length] = byte;
+      this.data[(this.#position + i) % this.data.length] = byte;
     });
-    this.position += record.length;
+    this.#position += record.length;
     return true;
   }
 }

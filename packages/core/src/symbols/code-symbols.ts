@@ -16,50 +16,50 @@ export interface NameSource {
 export class CodeSymbols {
   /** Number of symbols. */
   readonly length: number;
-  private readonly starts: Float64Array;
-  private readonly ends: Float64Array;
-  private readonly pieces: Pieces;
-  private readonly names: NameSource;
-  private readonly named = new Map<number, string>();
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
+  readonly #pieces: Pieces;
+  readonly #names: NameSource;
+  readonly #named = new Map<number, string>();
 
   /** `starts` ascend. `pieces` say who has the bytes wherever symbols overlap. */
   constructor(starts: Float64Array, ends: Float64Array, pieces: Pieces, names: NameSource) {
     this.length = starts.length;
-    this.starts = starts;
-    this.ends = ends;
-    this.pieces = pieces;
-    this.names = names;
+    this.#starts = starts;
+    this.#ends = ends;
+    this.#pieces = pieces;
+    this.#names = names;
   }
 
   /** The symbol at an address, or -1. */
   lookup(address: number): number {
-    const piece = lastNotAfter(this.pieces.start, address);
-    if (piece >= 0 && address < this.pieces.end[piece]!) return this.pieces.symbol[piece]!;
-    const symbol = lastNotAfter(this.starts, address);
-    return symbol >= 0 && address < this.ends[symbol]! ? symbol : -1;
+    const piece = lastNotAfter(this.#pieces.start, address);
+    if (piece >= 0 && address < this.#pieces.end[piece]!) return this.#pieces.symbol[piece]!;
+    const symbol = lastNotAfter(this.#starts, address);
+    return symbol >= 0 && address < this.#ends[symbol]! ? symbol : -1;
   }
 
   /** First address of a symbol. */
   start(symbol: number): number {
-    return this.starts[symbol]!;
+    return this.#starts[symbol]!;
   }
 
   /** First address after a symbol. */
   end(symbol: number): number {
-    return this.ends[symbol]!;
+    return this.#ends[symbol]!;
   }
 
   /** The name as the file has it (mangled). */
   rawName(symbol: number): string {
-    return this.names.rawName(symbol);
+    return this.#names.rawName(symbol);
   }
 
   /** The name as reports print it (demangled). */
   name(symbol: number): string {
-    let name = this.named.get(symbol);
+    let name = this.#named.get(symbol);
     if (name === undefined) {
-      name = this.names.name(symbol);
-      this.named.set(symbol, name);
+      name = this.#names.name(symbol);
+      this.#named.set(symbol, name);
     }
     return name;
   }

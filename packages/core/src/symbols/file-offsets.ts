@@ -7,25 +7,25 @@ import { type ElfFile, PT_LOAD, SHN_UNDEF } from '../elf/index.ts';
  * and adds that number to them.
  */
 export class FileOffsets {
-  private readonly elf: ElfFile | null;
-  private readonly shift: number;
-  private readonly starts: Float64Array;
-  private readonly ends: Float64Array;
+  readonly #elf: ElfFile | null;
+  readonly #shift: number;
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
   /** Beyond it the segment has no bytes in the file: `.bss`. */
-  private readonly fileEnds: Float64Array;
-  private readonly deltas: Float64Array;
+  readonly #fileEnds: Float64Array;
+  readonly #deltas: Float64Array;
 
   constructor(layout: ElfFile | number) {
     const elf = typeof layout === 'number' ? null : layout;
-    this.elf = elf;
-    this.shift = typeof layout === 'number' ? layout : 0;
+    this.#elf = elf;
+    this.#shift = typeof layout === 'number' ? layout : 0;
     const loaded = elf?.segments.filter((one) => one.type === PT_LOAD && one.memorySize > 0) ?? [];
     // A debug file keeps the segments but not their bytes; there an address without bytes is not `.bss`.
     const hasBytes = loaded.some((one) => one.fileSize > 0);
-    this.starts = Float64Array.from(loaded, (one) => one.address);
-    this.ends = Float64Array.from(loaded, (one) => one.address + one.memorySize);
-    this.fileEnds = hasBytes ? Float64Array.from(loaded, (one) => one.address + one.fileSize) : this.ends;
-    this.deltas = Float64Array.from(loaded, (one) => one.offset - one.address);
+    this.#starts = Float64Array.from(loaded, (one) => one.address);
+    this.#ends = Float64Array.from(loaded, (one) => one.address + one.memorySize);
+    this.#fileEnds = hasBytes ? Float64Array.from(loaded, (one) => one.address + one.fileSize) : this.#ends;
+    this.#deltas = Float64Array.from(loaded, (one) => one.offset - one.address);
   }
 
   /**
@@ -33,12 +33,12 @@ export class FileOffsets {
    * has no bytes for the address.
    */
   of(address: number, section: number): number {
-    if (this.elf === null) return address + this.shift;
-    for (let index = 0; index < this.starts.length; index++) {
-      if (address < this.starts[index]! || address >= this.ends[index]!) continue;
-      return address < this.fileEnds[index]! ? address + this.deltas[index]! : Number.NaN;
+    if (this.#elf === null) return address + this.#shift;
+    for (let index = 0; index < this.#starts.length; index++) {
+      if (address < this.#starts[index]! || address >= this.#ends[index]!) continue;
+      return address < this.#fileEnds[index]! ? address + this.#deltas[index]! : Number.NaN;
     }
-    const home = section === SHN_UNDEF ? undefined : this.elf.sections[section];
+    const home = section === SHN_UNDEF ? undefined : this.#elf.sections[section];
     return home === undefined ? Number.NaN : address - home.address + home.offset;
   }
 }

@@ -31,19 +31,19 @@ export function kernelCodeSymbols(table: Kallsyms, { module, shift }: KernelPart
 
 class KallsymsSource implements SymbolSource {
   readonly count: number;
-  private readonly table: Kallsyms;
+  readonly #table: Kallsyms;
 
   constructor(table: Kallsyms) {
     this.count = table.count;
-    this.table = table;
+    this.#table = table;
   }
 
   name(row: number): string {
-    return kallsymsName(this.table, row);
+    return kallsymsName(this.#table, row);
   }
 
   info(row: number): number {
-    return elfInfoOf(this.table.type[row]!);
+    return elfInfoOf(this.#table.type[row]!);
   }
 
   size(): number {

@@ -103,19 +103,19 @@ function grown(pieces: Pieces, capacity: number): Pieces {
 class LatestFirst {
   size = 0;
   /** Few lines begin before another ends. */
-  private heap = new Uint32Array(1024);
+  #heap = new Uint32Array(1024);
 
   get latest(): number {
-    return this.heap[0]!;
+    return this.#heap[0]!;
   }
 
   add(line: number): void {
-    if (this.size === this.heap.length) {
+    if (this.size === this.#heap.length) {
       const heap = new Uint32Array(2 * this.size);
-      heap.set(this.heap);
-      this.heap = heap;
+      heap.set(this.#heap);
+      this.#heap = heap;
     }
-    const { heap } = this;
+    const heap = this.#heap;
     let at = this.size++;
     while (at > 0) {
       const parent = (at - 1) >> 1;
@@ -128,7 +128,7 @@ class LatestFirst {
 
   /** Removes the highest. */
   drop(): void {
-    const { heap } = this;
+    const heap = this.#heap;
     const moved = heap[--this.size]!;
     let at = 0;
     for (;;) {
@@ -147,9 +147,9 @@ const decoder = new TextDecoder();
 
 /** Names of lines, as written: perf does not demangle them. */
 class LineNames implements NameSource {
-  private readonly map: Pick<PerfMap, 'names' | 'nameStart'>;
+  readonly #map: Pick<PerfMap, 'names' | 'nameStart'>;
   /** Of each symbol. */
-  private readonly lines: Uint32Array;
+  readonly #lines: Uint32Array;
 
   /**
    * Keeps all names of the map where at least half of its lines can still be asked
@@ -157,13 +157,13 @@ class LineNames implements NameSource {
    */
   constructor({ names, nameStart, count }: PerfMap, lines: Uint32Array) {
     const isKept = lines.length > count / 2;
-    this.map = isKept ? { names, nameStart } : namesOf({ names, nameStart }, lines);
-    this.lines = isKept ? lines : lines.map((_, symbol) => symbol);
+    this.#map = isKept ? { names, nameStart } : namesOf({ names, nameStart }, lines);
+    this.#lines = isKept ? lines : lines.map((_, symbol) => symbol);
   }
 
   rawName(symbol: number): string {
-    const { names, nameStart } = this.map;
-    const line = this.lines[symbol]!;
+    const { names, nameStart } = this.#map;
+    const line = this.#lines[symbol]!;
     return decoder.decode(names.subarray(nameStart[line]!, nameStart[line + 1]!));
   }
 

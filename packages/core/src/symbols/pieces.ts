@@ -37,39 +37,39 @@ export function overlapPieces(starts: Float64Array, ends: Float64Array, isLabel:
 }
 
 class PieceBuilder {
-  private readonly ends: Float64Array;
-  private readonly start: number[] = [];
-  private readonly end: number[] = [];
-  private readonly symbol: number[] = [];
+  readonly #ends: Float64Array;
+  readonly #start: number[] = [];
+  readonly #end: number[] = [];
+  readonly #symbol: number[] = [];
   /** What is open at `from`, the innermost last. */
-  private readonly open: number[] = [];
-  private from = 0;
+  readonly #open: number[] = [];
+  #from = 0;
 
   constructor(ends: Float64Array) {
-    this.ends = ends;
+    this.#ends = ends;
   }
 
   /** Symbols from `first` up to `after`, which overlap in a chain. */
   addCluster(starts: Float64Array, isLabel: Uint8Array, first: number, after: number): void {
     let functionsEnd = Number.NEGATIVE_INFINITY;
-    this.from = starts[first]!;
+    this.#from = starts[first]!;
     for (let index = first; index < after; index++) {
-      const end = this.ends[index]!;
+      const end = this.#ends[index]!;
       let start = starts[index]!;
       if (isLabel[index] === 0) functionsEnd = Math.max(functionsEnd, end);
       else start = Math.max(start, functionsEnd);
       if (start >= end) continue;
-      this.coverTo(start);
-      this.open.push(index);
+      this.#coverTo(start);
+      this.#open.push(index);
     }
-    this.coverTo(Number.POSITIVE_INFINITY);
+    this.#coverTo(Number.POSITIVE_INFINITY);
   }
 
   finish(): Pieces {
     return {
-      start: Float64Array.from(this.start),
-      end: Float64Array.from(this.end),
-      symbol: Uint32Array.from(this.symbol),
+      start: Float64Array.from(this.#start),
+      end: Float64Array.from(this.#end),
+      symbol: Uint32Array.from(this.#symbol),
     };
   }
 
@@ -77,19 +77,19 @@ class PieceBuilder {
    * What is open has the bytes up to `to`, as far as it reaches: the innermost
    * first, then what it interrupted.
    */
-  private coverTo(to: number): void {
-    while (this.open.length > 0) {
-      const innermost = this.open[this.open.length - 1]!;
-      const end = Math.min(this.ends[innermost]!, to);
-      if (end > this.from) {
-        this.start.push(this.from);
-        this.end.push(end);
-        this.symbol.push(innermost);
-        this.from = end;
+  #coverTo(to: number): void {
+    while (this.#open.length > 0) {
+      const innermost = this.#open[this.#open.length - 1]!;
+      const end = Math.min(this.#ends[innermost]!, to);
+      if (end > this.#from) {
+        this.#start.push(this.#from);
+        this.#end.push(end);
+        this.#symbol.push(innermost);
+        this.#from = end;
       }
-      if (this.ends[innermost]! > to) break;
-      this.open.pop();
+      if (this.#ends[innermost]! > to) break;
+      this.#open.pop();
     }
-    this.from = to;
+    this.#from = to;
   }
 }

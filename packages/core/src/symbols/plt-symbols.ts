@@ -4,19 +4,19 @@ import type { SymbolSource } from './symbol-rows.ts';
 /** The stubs of a binary as symbols: `name@plt`. Rows are those of the entries. */
 export class PltSymbols implements SymbolSource {
   readonly count: number;
-  private readonly entries: PltEntry[];
-  private readonly resolvers: Map<number, string>;
+  readonly #entries: PltEntry[];
+  readonly #resolvers: Map<number, string>;
 
   constructor(entries: PltEntry[], tables: ElfSymbols[]) {
     this.count = entries.length;
-    this.entries = entries;
-    this.resolvers = resolverNames(entries, tables);
+    this.#entries = entries;
+    this.#resolvers = resolverNames(entries, tables);
   }
 
   name(row: number): string {
-    const { name, resolver } = this.entries[row]!;
+    const { name, resolver } = this.#entries[row]!;
     // An indirect function without a name is written as objdump does.
-    return `${name || this.resolvers.get(resolver) || `*ABS*+0x${resolver.toString(16)}`}@plt`;
+    return `${name || this.#resolvers.get(resolver) || `*ABS*+0x${resolver.toString(16)}`}@plt`;
   }
 
   info(): number {
@@ -24,7 +24,7 @@ export class PltSymbols implements SymbolSource {
   }
 
   size(row: number): number {
-    return this.entries[row]!.size;
+    return this.#entries[row]!.size;
   }
 }
 

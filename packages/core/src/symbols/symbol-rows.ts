@@ -22,18 +22,18 @@ export class SymbolRows {
   readonly size: Float64Array;
   /** Of the binding, without HAS_SIZE. */
   readonly score: Uint8Array;
-  private readonly source: Uint8Array;
-  private readonly row: Uint32Array;
-  private readonly sources: SymbolSource[];
+  readonly #source: Uint8Array;
+  readonly #row: Uint32Array;
+  readonly #sources: SymbolSource[];
 
   constructor(sources: SymbolSource[]) {
-    this.sources = sources;
+    this.#sources = sources;
     const capacity = sources.reduce((sum, source) => sum + source.count, 0);
     this.start = new Float64Array(capacity);
     this.size = new Float64Array(capacity);
     this.score = new Uint8Array(capacity);
-    this.source = new Uint8Array(capacity);
-    this.row = new Uint32Array(capacity);
+    this.#source = new Uint8Array(capacity);
+    this.#row = new Uint32Array(capacity);
   }
 
   /** Takes row `row` of a source. Each may be taken once. */
@@ -43,11 +43,11 @@ export class SymbolRows {
     this.start[index] = start;
     this.size[index] = size;
     this.score[index] = (binding !== STB_WEAK ? IS_STRONG : 0) | (binding === STB_GLOBAL ? IS_GLOBAL : 0);
-    this.source[index] = source;
-    this.row[index] = row;
+    this.#source[index] = source;
+    this.#row[index] = row;
   }
 
   name(index: number): string {
-    return this.sources[this.source[index]!]!.name(this.row[index]!);
+    return this.#sources[this.#source[index]!]!.name(this.#row[index]!);
   }
 }

@@ -16,14 +16,14 @@ import { Random } from './random.ts';
 /** Fills a profile by names instead of indices. */
 export class ExampleBuilder {
   readonly profile = new Profile();
-  private readonly rows = new Map<string, number>();
+  readonly #rows = new Map<string, number>();
 
   event(facts: Partial<ProfileEvent> & { name: string }): number {
     return this.profile.events.push({ unit: facts.name, samples: 0, sumPeriod: 0n, lost: 0n, ...facts }) - 1;
   }
 
   binary(path: string, kind: BinaryKind, buildId = ''): number {
-    return this.once(`binary ${path}`, () => {
+    return this.#once(`binary ${path}`, () => {
       const name = kind === 'kernel' ? path : path.slice(path.lastIndexOf('/') + 1);
       const binary: Binary = { path, name, buildId, kind };
       return this.profile.binaries.push(binary) - 1;
@@ -31,7 +31,7 @@ export class ExampleBuilder {
   }
 
   thread(pid: number, tid: number, comm: string): number {
-    return this.once(`thread ${tid}`, () => {
+    return this.#once(`thread ${tid}`, () => {
       const { threads, strings } = this.profile;
       threads.tid.push(tid);
       threads.comm.push(strings.intern(comm));
@@ -41,10 +41,10 @@ export class ExampleBuilder {
 
   /** `symbol` null is an address without name. */
   frame(binary: number, symbol: string | null, address: bigint, symbolOffset = 0): number {
-    return this.once(`frame ${binary} ${symbol} ${address}`, () => {
+    return this.#once(`frame ${binary} ${symbol} ${address}`, () => {
       const { frames, binaries } = this.profile;
       const kind = binaries[binary]!.kind;
-      frames.symbol.push(symbol === null ? NONE : this.symbol(binary, symbol));
+      frames.symbol.push(symbol === null ? NONE : this.#symbol(binary, symbol));
       frames.addressLo.push(Number(address & 0xffff_ffffn) | 0);
       frames.addressHi.push(Number(address >> 32n) | 0);
       frames.symbolOffset.push(symbolOffset);
@@ -54,8 +54,8 @@ export class ExampleBuilder {
     });
   }
 
-  private symbol(binary: number, name: string): number {
-    return this.once(`symbol ${binary} ${name}`, () => {
+  #symbol(binary: number, name: string): number {
+    return this.#once(`symbol ${binary} ${name}`, () => {
       this.profile.symbols.name.push(this.profile.strings.intern(name));
       return this.profile.symbols.binary.push(binary);
     });
@@ -66,7 +66,7 @@ export class ExampleBuilder {
     let row = NONE;
     for (const frame of frames) {
       const prefix = row;
-      row = this.once(`stack ${prefix} ${frame}`, () => {
+      row = this.#once(`stack ${prefix} ${frame}`, () => {
         this.profile.stacks.prefix.push(prefix);
         return this.profile.stacks.frame.push(frame);
       });
@@ -99,9 +99,9 @@ export class ExampleBuilder {
     known.sumPeriod += BigInt(weight);
   }
 
-  private once(key: string, make: () => number): number {
-    let row = this.rows.get(key);
-    if (row === undefined) this.rows.set(key, (row = make()));
+  #once(key: string, make: () => number): number {
+    let row = this.#rows.get(key);
+    if (row === undefined) this.#rows.set(key, (row = make()));
     return row;
   }
 }

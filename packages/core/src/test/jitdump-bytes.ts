@@ -10,19 +10,19 @@ export function jitDumpBytes(records: readonly JitRecord[], littleEndian: boolea
 
 class Writer {
   readonly bytes: number[] = [];
-  private readonly littleEndian: boolean;
+  readonly #littleEndian: boolean;
 
   constructor(littleEndian: boolean) {
-    this.littleEndian = littleEndian;
+    this.#littleEndian = littleEndian;
   }
 
   u32(...values: number[]): this {
-    for (const value of values) this.number(BigInt(value), 4);
+    for (const value of values) this.#number(BigInt(value), 4);
     return this;
   }
 
   u64(...values: bigint[]): this {
-    for (const value of values) this.number(value, 8);
+    for (const value of values) this.#number(value, 8);
     return this;
   }
 
@@ -37,7 +37,7 @@ class Writer {
         BigInt(record.sizeBytes),
         record.codeIndex,
       );
-      this.text(record.name).bytes.push(...record.code);
+      this.#text(record.name).bytes.push(...record.code);
     } else if (record.kind === 'move') {
       this.u32(record.pid, record.tid).u64(record.newAddress, record.oldAddress, record.newAddress);
       this.u64(record.sizeBytes, record.codeIndex);
@@ -46,23 +46,23 @@ class Writer {
       record.lines.forEach((line, index) => {
         this.u64(line.address).u32(line.line, line.discriminator);
         if (line.file === record.lines[index - 1]?.file) this.bytes.push(0xff, 0);
-        else this.text(line.file);
+        else this.#text(line.file);
       });
     } else if (record.kind === 'unwinding') {
       this.u64(BigInt(record.data.length), BigInt(record.headerBytes), BigInt(record.mappedBytes));
       this.bytes.push(...record.data);
     } else if (record.kind === 'raw') this.bytes.push(...record.body);
-    const size = new Writer(this.littleEndian).u32(this.bytes.length - start).bytes;
+    const size = new Writer(this.#littleEndian).u32(this.bytes.length - start).bytes;
     this.bytes.splice(start + 4, 4, ...size);
   }
 
-  private text(text: string): this {
+  #text(text: string): this {
     this.bytes.push(...new TextEncoder().encode(text), 0);
     return this;
   }
 
-  private number(value: bigint, size: number): void {
+  #number(value: bigint, size: number): void {
     const bytes = Array.from({ length: size }, (_, at) => Number((value >> BigInt(8 * at)) & 0xffn));
-    this.bytes.push(...(this.littleEndian ? bytes : bytes.reverse()));
+    this.bytes.push(...(this.#littleEndian ? bytes : bytes.reverse()));
   }
 }

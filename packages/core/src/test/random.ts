@@ -3,19 +3,19 @@
  * xorshift32), for fuzzers and model tests.
  */
 export class Random {
-  private state: number;
+  #state: number;
 
   constructor(seed: number) {
-    this.state = seed | 0 || 1;
+    this.#state = seed | 0 || 1;
   }
 
   /** 32 random bits, unsigned. */
   u32(): number {
-    let x = this.state;
+    let x = this.#state;
     x ^= x << 13;
     x ^= x >>> 17;
     x ^= x << 5;
-    this.state = x;
+    this.#state = x;
     return x >>> 0;
   }
 

@@ -49,45 +49,45 @@ export interface TinyElf {
 }
 
 class Writer {
-  private readonly bytes: number[] = [];
-  private readonly little: boolean;
-  private readonly wide: boolean;
+  readonly #bytes: number[] = [];
+  readonly #little: boolean;
+  readonly #wide: boolean;
 
   constructor(little: boolean, wide: boolean) {
-    this.little = little;
-    this.wide = wide;
+    this.#little = little;
+    this.#wide = wide;
   }
 
   get size(): number {
-    return this.bytes.length;
+    return this.#bytes.length;
   }
 
   number(value: number, size: number): this {
     const big = BigInt.asUintN(size * 8, BigInt(value));
     for (let at = 0; at < size; at++) {
-      const shift = BigInt((this.little ? at : size - 1 - at) * 8);
-      this.bytes.push(Number((big >> shift) & 0xffn));
+      const shift = BigInt((this.#little ? at : size - 1 - at) * 8);
+      this.#bytes.push(Number((big >> shift) & 0xffn));
     }
     return this;
   }
 
   /** An address or size: 4 or 8 bytes by class. */
   word(value: number): this {
-    return this.number(value, this.wide ? 8 : 4);
+    return this.number(value, this.#wide ? 8 : 4);
   }
 
   raw(bytes: Iterable<number>): this {
-    for (const byte of bytes) this.bytes.push(byte);
+    for (const byte of bytes) this.#bytes.push(byte);
     return this;
   }
 
   padTo(size: number): this {
-    while (this.bytes.length < size) this.bytes.push(0);
+    while (this.#bytes.length < size) this.#bytes.push(0);
     return this;
   }
 
   done(): Uint8Array<ArrayBuffer> {
-    return Uint8Array.from(this.bytes);
+    return Uint8Array.from(this.#bytes);
   }
 }
 
@@ -190,25 +190,25 @@ export function buildIdNote(hex: string, little = true): Uint8Array<ArrayBuffer>
 }
 
 class StringPool {
-  private readonly offsets = new Map<string, number>([['', 0]]);
-  private text = '\0';
+  readonly #offsets = new Map<string, number>([['', 0]]);
+  #text = '\0';
 
   add(name: string): number {
-    let offset = this.offsets.get(name);
+    let offset = this.#offsets.get(name);
     if (offset === undefined) {
-      offset = this.text.length;
-      this.offsets.set(name, offset);
-      this.text += `${name}\0`;
+      offset = this.#text.length;
+      this.#offsets.set(name, offset);
+      this.#text += `${name}\0`;
     }
     return offset;
   }
 
   offset(name: string): number {
-    return this.offsets.get(name)!;
+    return this.#offsets.get(name)!;
   }
 
   bytes(): Uint8Array<ArrayBuffer> {
-    return new TextEncoder().encode(this.text);
+    return new TextEncoder().encode(this.#text);
   }
 }
 

@@ -22,31 +22,31 @@ const MISS_SECONDS = 600;
  *     $DEBUGINFOD_CACHE_PATH/<build id>/debuginfo
  */
 export class Debuginfod {
-  private readonly urls: string[];
-  private readonly cacheDir: string;
-  private readonly timeoutMs: number;
-  private readonly maxBytes: number;
+  readonly #urls: string[];
+  readonly #cacheDir: string;
+  readonly #timeoutMs: number;
+  readonly #maxBytes: number;
 
   constructor(environment: DebuginfodEnvironment) {
-    this.urls = (environment.DEBUGINFOD_URLS ?? '').split(/\s+/).filter((url) => /^https?:\/\//.test(url));
-    this.cacheDir = cacheDirOf(environment);
-    this.timeoutMs = (Number(environment.DEBUGINFOD_TIMEOUT) || DEFAULT_TIMEOUT_SECONDS) * 1000;
-    this.maxBytes = Number(environment.DEBUGINFOD_MAXSIZE) || Number.POSITIVE_INFINITY;
+    this.#urls = (environment.DEBUGINFOD_URLS ?? '').split(/\s+/).filter((url) => /^https?:\/\//.test(url));
+    this.#cacheDir = cacheDirOf(environment);
+    this.#timeoutMs = (Number(environment.DEBUGINFOD_TIMEOUT) || DEFAULT_TIMEOUT_SECONDS) * 1000;
+    this.#maxBytes = Number(environment.DEBUGINFOD_MAXSIZE) || Number.POSITIVE_INFINITY;
   }
 
   /** Path of the file in the cache, downloaded if need be; null where no server has it, or none is set. */
   async find(buildId: string, type: DebuginfodType, diagnostics: Diagnostic[]): Promise<string | null> {
-    if (this.urls.length === 0 || !isBuildId(buildId)) return null;
-    const path = join(this.cacheDir, buildId, type);
+    if (this.#urls.length === 0 || !isBuildId(buildId)) return null;
+    const path = join(this.#cacheDir, buildId, type);
     const cached = await stat(path).catch(() => null);
     if (cached?.isFile() && cached.size > 0) return path;
     if (cached !== null && Date.now() - cached.mtimeMs < MISS_SECONDS * 1000) return null;
 
     let isMiss = true;
-    for (const url of this.urls) {
+    for (const url of this.#urls) {
       const address = `${url.replace(/\/+$/, '')}/buildid/${buildId}/${type}`;
       try {
-        if (await this.download(address, path)) return path;
+        if (await this.#download(address, path)) return path;
       } catch (error) {
         isMiss = false;
         diagnostics.push({
@@ -62,12 +62,12 @@ export class Debuginfod {
   }
 
   /** False where the server does not have it. */
-  private async download(address: string, path: string): Promise<boolean> {
+  async #download(address: string, path: string): Promise<boolean> {
     const controller = new AbortController();
-    let timer = setTimeout(() => controller.abort(new Error('timeout')), this.timeoutMs);
+    let timer = setTimeout(() => controller.abort(new Error('timeout')), this.#timeoutMs);
     const onProgress = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => controller.abort(new Error('timeout')), this.timeoutMs);
+      timer = setTimeout(() => controller.abort(new Error('timeout')), this.#timeoutMs);
     };
     try {
       const response = await fetch(address, { signal: controller.signal });
@@ -76,7 +76,7 @@ export class Debuginfod {
         return false;
       }
       if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
-      await this.save(response.body, path, onProgress);
+      await this.#save(response.body, path, onProgress);
       return true;
     } finally {
       clearTimeout(timer);
@@ -84,7 +84,7 @@ export class Debuginfod {
   }
 
   /** Writes beside the final name first: other clients must not see half a file. */
-  private async save(body: AsyncIterable<Uint8Array>, path: string, onProgress: () => void): Promise<void> {
+  async #save(body: AsyncIterable<Uint8Array>, path: string, onProgress: () => void): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
     const partial = `${path}.${crypto.randomUUID()}`;
     const file = await open(partial, 'wx', 0o400);
@@ -93,7 +93,7 @@ export class Debuginfod {
       for await (const chunk of body) {
         onProgress();
         size += chunk.length;
-        if (size > this.maxBytes) throw new Error('larger than DEBUGINFOD_MAXSIZE');
+        if (size > this.#maxBytes) throw new Error('larger than DEBUGINFOD_MAXSIZE');
         await file.writeFile(chunk);
       }
       if (size === 0) throw new Error('an empty answer');

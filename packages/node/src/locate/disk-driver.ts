@@ -47,16 +47,16 @@ export function diskDriver(options: DiskDriverOptions = {}): SymbolDriver {
 }
 
 class DiskDriver implements SymbolDriver {
-  private readonly places: Places;
-  private readonly options: Required<
+  readonly #places: Places;
+  readonly #options: Required<
     Pick<DiskDriverOptions, 'tmpDir' | 'procDir' | 'kernelNotes' | 'kernelCore' | 'anyOwner'>
   >;
-  private readonly debuginfod: Debuginfod;
-  private readonly hasProcesses: boolean;
+  readonly #debuginfod: Debuginfod;
+  readonly #hasProcesses: boolean;
 
   constructor(options: DiskDriverOptions) {
     const environment = options.environment ?? process.env;
-    this.places = {
+    this.#places = {
       buildIdDir:
         options.buildIdDir ??
         environment.PERF_BUILDID_DIR ??
@@ -65,68 +65,68 @@ class DiskDriver implements SymbolDriver {
       symfs: options.symfs ?? '',
       host: options.host ?? process,
     };
-    this.options = {
-      tmpDir: options.tmpDir ?? tmpDirOf(this.places),
+    this.#options = {
+      tmpDir: options.tmpDir ?? tmpDirOf(this.#places),
       procDir: options.procDir ?? '/proc',
       kernelNotes: options.kernelNotes ?? '/sys/kernel/notes',
       kernelCore: options.kernelCore ?? '',
       anyOwner: options.anyOwner ?? false,
     };
-    this.debuginfod = new Debuginfod(environment);
-    this.hasProcesses = options.procDir !== undefined || this.places.symfs === '';
+    this.#debuginfod = new Debuginfod(environment);
+    this.#hasProcesses = options.procDir !== undefined || this.#places.symfs === '';
   }
 
   async open(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
     switch (request.need) {
       case 'binary':
-        return this.openBinary(request, diagnostics);
+        return this.#openBinary(request, diagnostics);
       case 'debug':
-        return this.openDebug(request, diagnostics);
+        return this.#openDebug(request, diagnostics);
       case 'kallsyms':
-        return this.openKallsyms(request.buildId);
+        return this.#openKallsyms(request.buildId);
       case 'modules':
-        return this.openProcFile('modules');
+        return this.#openProcFile('modules');
       case 'jitdump':
-        return this.openJitdump(request, diagnostics);
+        return this.#openJitdump(request, diagnostics);
       case 'kcore':
-        return this.openKernelCore(request.buildId);
+        return this.#openKernelCore(request.buildId);
       case 'vdso':
-        return this.openVdso(request.buildId);
+        return this.#openVdso(request.buildId);
       case 'perf-map': {
-        const view = this.viewOf(request.pid);
-        return openPerfMap(request, view, this.options, diagnostics);
+        const view = this.#viewOf(request.pid);
+        return openPerfMap(request, view, this.#options, diagnostics);
       }
     }
   }
 
-  private async openJitdump(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
-    const view = this.viewOf(request.pid);
-    const { anyOwner } = this.options;
-    for (const path of binaryPaths(this.places, request, this.rootOf(request.pid))) {
+  async #openJitdump(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+    const view = this.#viewOf(request.pid);
+    const { anyOwner } = this.#options;
+    for (const path of binaryPaths(this.#places, request, this.#rootOf(request.pid))) {
       const file = await openJitFile(path, 'jitdump', { view, anyOwner }, diagnostics);
       if (file !== null) return file;
     }
     return null;
   }
 
-  private async openBinary(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+  async #openBinary(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
     const isKernel = request.pid < 0 && request.path === 'vmlinux';
     const paths = isKernel
-      ? kernelImagePaths(this.places, request.buildId, release())
-      : binaryPaths(this.places, request, this.rootOf(request.pid));
-    return this.openBest(paths, request, 'executable', diagnostics);
+      ? kernelImagePaths(this.#places, request.buildId, release())
+      : binaryPaths(this.#places, request, this.#rootOf(request.pid));
+    return this.#openBest(paths, request, 'executable', diagnostics);
   }
 
-  private async openDebug(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
-    const paths = debugPaths(this.places, request, this.rootOf(request.pid));
-    return this.openBest(paths, request, 'debuginfo', diagnostics);
+  async #openDebug(request: FileRequest, diagnostics: Diagnostic[]): Promise<OpenedFile | null> {
+    const paths = debugPaths(this.#places, request, this.#rootOf(request.pid));
+    return this.#openBest(paths, request, 'debuginfo', diagnostics);
   }
 
   /**
    * The first with the build id wanted; else a download; else the first that is
    * there, for the asker to judge.
    */
-  private async openBest(
+  async #openBest(
     paths: string[],
     request: FileRequest,
     type: 'executable' | 'debuginfo',
@@ -144,7 +144,7 @@ class DiskDriver implements SymbolDriver {
       else await file.close();
     }
     if (request.required) {
-      const path = await this.debuginfod.find(request.buildId, type, diagnostics);
+      const path = await this.#debuginfod.find(request.buildId, type, diagnostics);
       const file = path === null ? null : await openNamed(path);
       if (file !== null) {
         await other?.close?.();
@@ -158,11 +158,11 @@ class DiskDriver implements SymbolDriver {
    * The running kernel's own, where it is the one wanted and shows its addresses; else
    * perf's copy of the one wanted.
    */
-  private async openKallsyms(buildId: string): Promise<OpenedFile | null> {
-    const isRunning = buildId === '' || buildId === kernelBuildId(this.options.kernelNotes);
-    const own = isRunning ? await this.openProcFile('kallsyms') : null;
+  async #openKallsyms(buildId: string): Promise<OpenedFile | null> {
+    const isRunning = buildId === '' || buildId === kernelBuildId(this.#options.kernelNotes);
+    const own = isRunning ? await this.#openProcFile('kallsyms') : null;
     if (own !== null && !(await isRestricted(own))) return own;
-    for (const path of cachedPath(this.places, buildId, 'kallsyms')) {
+    for (const path of cachedPath(this.#places, buildId, 'kallsyms')) {
       const file = await openNamed(path);
       if (file !== null) return file;
     }
@@ -173,17 +173,17 @@ class DiskDriver implements SymbolDriver {
    * The kernel's code as it ran, patched: what the caller named, perf's copy of the build wanted (`perf
    * buildid-cache --kcore`), or the running kernel's memory, where that is the one wanted.
    */
-  private async openKernelCore(buildId: string): Promise<OpenedFile | null> {
-    const { kernelCore, kernelNotes, procDir } = this.options;
+  async #openKernelCore(buildId: string): Promise<OpenedFile | null> {
+    const { kernelCore, kernelNotes, procDir } = this.#options;
     if (kernelCore !== '') return openFileSource(kernelCore);
-    const copies = await kernelCorePaths(this.places, buildId);
-    const file = await this.openFirst(copies);
+    const copies = await kernelCorePaths(this.#places, buildId);
+    const file = await this.#openFirst(copies);
     if (file !== null) return file;
     const isRunning = buildId !== '' && buildId === kernelBuildId(kernelNotes);
     return isRunning ? await openFileSource(`${procDir}/kcore`).catch(() => null) : null;
   }
 
-  private async openFirst(paths: readonly string[]): Promise<OpenedFile | null> {
+  async #openFirst(paths: readonly string[]): Promise<OpenedFile | null> {
     for (const path of paths) {
       const file = await openNamed(path);
       if (file !== null) return file;
@@ -191,11 +191,11 @@ class DiskDriver implements SymbolDriver {
     return null;
   }
 
-  private async openVdso(buildId: string): Promise<OpenedFile | null> {
-    const bytes = await readVdso(`${this.options.procDir}/self`).catch(() => null);
+  async #openVdso(buildId: string): Promise<OpenedFile | null> {
+    const bytes = await readVdso(`${this.#options.procDir}/self`).catch(() => null);
     const own = bytes === null ? null : memorySource(bytes);
     if (own !== null && (buildId === '' || (await buildIdOf(own)) === buildId)) return own;
-    for (const path of cachedPath(this.places, buildId, 'vdso')) {
+    for (const path of cachedPath(this.#places, buildId, 'vdso')) {
       const file = await openNamed(path);
       if (file !== null) return file;
     }
@@ -203,21 +203,21 @@ class DiskDriver implements SymbolDriver {
   }
 
   /** Files of /proc have no size until they are read. */
-  private async openProcFile(name: string): Promise<OpenedFile | null> {
+  async #openProcFile(name: string): Promise<OpenedFile | null> {
     try {
-      const bytes = await readFile(`${this.options.procDir}/${name}`);
+      const bytes = await readFile(`${this.#options.procDir}/${name}`);
       return memorySource(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     } catch {
       return null;
     }
   }
 
-  private viewOf(pid: number): ProcessView | null {
-    return this.hasProcesses ? viewOfProcess(pid, this.options.procDir) : null;
+  #viewOf(pid: number): ProcessView | null {
+    return this.#hasProcesses ? viewOfProcess(pid, this.#options.procDir) : null;
   }
 
-  private rootOf(pid: number): string {
-    return this.viewOf(pid)?.root ?? '';
+  #rootOf(pid: number): string {
+    return this.#viewOf(pid)?.root ?? '';
   }
 }
 

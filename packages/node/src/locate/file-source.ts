@@ -41,10 +41,10 @@ export async function fileSource(
 
 class HandleSource implements FileSource {
   readonly size: number;
-  private handle: FileHandle | null;
+  #handle: FileHandle | null;
 
   constructor(handle: FileHandle, size: number) {
-    this.handle = handle;
+    this.#handle = handle;
     this.size = size;
   }
 
@@ -56,11 +56,11 @@ class HandleSource implements FileSource {
   }
 
   async readInto(target: Uint8Array<ArrayBuffer>, offset: number): Promise<number> {
-    if (this.handle === null) throw new CounterpointError('ERR_CLOSED', 'the file has been closed');
+    if (this.#handle === null) throw new CounterpointError('ERR_CLOSED', 'the file has been closed');
     let done = 0;
     while (done < target.length) {
       const length = Math.min(target.length - done, MAX_READ_BYTES);
-      const { bytesRead } = await this.handle.read(target, done, length, offset + done);
+      const { bytesRead } = await this.#handle.read(target, done, length, offset + done);
       if (bytesRead === 0) break;
       done += bytesRead;
     }
@@ -68,8 +68,8 @@ class HandleSource implements FileSource {
   }
 
   async close(): Promise<void> {
-    const { handle } = this;
-    this.handle = null;
+    const handle = this.#handle;
+    this.#handle = null;
     await handle?.close();
   }
 }

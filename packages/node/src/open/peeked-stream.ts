@@ -55,57 +55,57 @@ export async function peekStream(stream: ByteStream): Promise<PeekedStream> {
 
 /** Walks the headers of records, whatever pieces they come in. */
 class TraceSearch {
-  private readonly header = new Uint8Array(PIPE_HEADER_SIZE);
-  private filled = 0;
+  readonly #header = new Uint8Array(PIPE_HEADER_SIZE);
+  #filled = 0;
   /** What belongs to the record before, and is stepped over. */
-  private toSkip = 0;
-  private isLittleEndian: boolean | null = null;
+  #toSkip = 0;
+  #isLittleEndian: boolean | null = null;
 
   /** True where there is a trace, false where there is none, null while that is not known. */
   add(piece: Uint8Array<ArrayBufferLike>): boolean | null {
     for (let at = 0; at < piece.length; ) {
-      const skipped = Math.min(this.toSkip, piece.length - at);
-      this.toSkip -= skipped;
+      const skipped = Math.min(this.#toSkip, piece.length - at);
+      this.#toSkip -= skipped;
       at += skipped;
       // The size of trace metadata follows the header of its record.
-      const wanted = this.isLittleEndian === null ? PIPE_HEADER_SIZE : this.wantedBytes();
-      const part = piece.subarray(at, at + wanted - this.filled);
-      this.header.set(part, this.filled);
-      this.filled += part.length;
+      const wanted = this.#isLittleEndian === null ? PIPE_HEADER_SIZE : this.#wantedBytes();
+      const part = piece.subarray(at, at + wanted - this.#filled);
+      this.#header.set(part, this.#filled);
+      this.#filled += part.length;
       at += part.length;
-      if (this.filled < wanted || (this.isLittleEndian !== null && wanted < this.wantedBytes())) continue;
-      const found = this.isLittleEndian === null ? this.start() : this.record();
+      if (this.#filled < wanted || (this.#isLittleEndian !== null && wanted < this.#wantedBytes())) continue;
+      const found = this.#isLittleEndian === null ? this.#start() : this.#record();
       if (found !== null) return found;
-      this.filled = 0;
+      this.#filled = 0;
     }
     return null;
   }
 
-  private start(): false | null {
+  #start(): false | null {
     // `PERFILE2` in the order of bytes in which it was written.
-    this.isLittleEndian = this.header[0] === 'P'.charCodeAt(0);
+    this.#isLittleEndian = this.#header[0] === 'P'.charCodeAt(0);
     return null;
   }
 
-  private get view(): DataView {
-    return new DataView(this.header.buffer);
+  get #view(): DataView {
+    return new DataView(this.#header.buffer);
   }
 
-  private wantedBytes(): number {
-    if (this.filled < RECORD_HEADER_SIZE) return RECORD_HEADER_SIZE;
-    const type = this.view.getUint32(0, this.isLittleEndian!);
+  #wantedBytes(): number {
+    if (this.#filled < RECORD_HEADER_SIZE) return RECORD_HEADER_SIZE;
+    const type = this.#view.getUint32(0, this.#isLittleEndian!);
     return type === PERF_RECORD_HEADER_TRACING_DATA ? RECORD_HEADER_SIZE + 4 : RECORD_HEADER_SIZE;
   }
 
-  private record(): boolean | null {
-    const le = this.isLittleEndian!;
-    const type = this.view.getUint32(0, le);
-    const size = this.view.getUint16(6, le);
+  #record(): boolean | null {
+    const le = this.#isLittleEndian!;
+    const type = this.#view.getUint32(0, le);
+    const size = this.#view.getUint16(6, le);
     if (type === PERF_RECORD_AUXTRACE_INFO) return true;
-    if (type < PERF_RECORD_USER_TYPE_START || size < this.filled) return false;
-    this.toSkip = size - this.filled;
+    if (type < PERF_RECORD_USER_TYPE_START || size < this.#filled) return false;
+    this.#toSkip = size - this.#filled;
     if (type === PERF_RECORD_HEADER_TRACING_DATA)
-      this.toSkip += Math.ceil(this.view.getUint32(RECORD_HEADER_SIZE, le) / 8) * 8;
+      this.#toSkip += Math.ceil(this.#view.getUint32(RECORD_HEADER_SIZE, le) / 8) * 8;
     return null;
   }
 }

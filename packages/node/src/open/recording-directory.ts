@@ -66,26 +66,26 @@ async function partOf(path: string): Promise<ByteSource | string> {
  */
 class FilePart implements ByteSource {
   readonly size: number;
-  private readonly path: string;
-  private readonly device: number;
-  private readonly inode: number;
+  readonly #path: string;
+  readonly #device: number;
+  readonly #inode: number;
 
   constructor(path: string, { size, dev, ino }: { size: number; dev: number; ino: number }) {
-    this.path = path;
+    this.#path = path;
     this.size = size;
-    this.device = dev;
-    this.inode = ino;
+    this.#device = dev;
+    this.#inode = ino;
   }
 
   async read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
     const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
-    const handle = await open(this.path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+    const handle = await open(this.#path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     try {
       const { dev, ino } = await handle.stat();
-      if (dev !== this.device || ino !== this.inode) {
+      if (dev !== this.#device || ino !== this.#inode) {
         throw new CounterpointError(
           'ERR_FILE_CHANGED',
-          `${this.path} is another file than when the recording was opened`,
+          `${this.#path} is another file than when the recording was opened`,
           'Read the recording again when nothing writes it.',
         );
       }

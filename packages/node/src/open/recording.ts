@@ -165,15 +165,15 @@ export class Recording implements AsyncDisposable {
   readonly name: string;
   /** True where it can be read only once. */
   readonly isStream: boolean;
-  private readonly input: ByteSource | ByteStream;
-  private readonly closeInput: () => Promise<void>;
-  private readonly driver: SymbolDriver;
-  private first: PerfDataReader | null;
+  readonly #input: ByteSource | ByteStream;
+  readonly #closeInput: () => Promise<void>;
+  readonly #driver: SymbolDriver;
+  #first: PerfDataReader | null;
   /** The one that was handed out last: what it has read is known. */
-  private latest: PerfDataReader;
+  #latest: PerfDataReader;
   /** Holds the stream, where there is one. */
-  private readonly streamReader: PerfDataReader | null;
-  private closed = false;
+  readonly #streamReader: PerfDataReader | null;
+  #closed = false;
 
   /** Use `openRecording`. */
   constructor(
@@ -184,20 +184,20 @@ export class Recording implements AsyncDisposable {
     options: RecordingOptions,
   ) {
     this.name = name;
-    this.input = input;
+    this.#input = input;
     this.isStream = Symbol.asyncIterator in input;
-    this.first = first;
-    this.latest = first;
-    this.streamReader = this.isStream ? first : null;
-    this.closeInput = closeInput;
-    this.driver = options.symbols ?? diskDriver(placesOf(options));
+    this.#first = first;
+    this.#latest = first;
+    this.#streamReader = this.isStream ? first : null;
+    this.#closeInput = closeInput;
+    this.#driver = options.symbols ?? diskDriver(placesOf(options));
   }
 
   /** A reader at the start of the recording, for questions that are not here. */
   async reader(): Promise<PerfDataReader> {
-    if (this.closed) throw new CounterpointError('ERR_CLOSED', `the recording ${this.name} has been closed`);
-    const { first } = this;
-    this.first = null;
+    if (this.#closed) throw new CounterpointError('ERR_CLOSED', `the recording ${this.name} has been closed`);
+    const first = this.#first;
+    this.#first = null;
     if (first !== null) return first;
     if (this.isStream) {
       throw new CounterpointError(
@@ -206,8 +206,8 @@ export class Recording implements AsyncDisposable {
         'Save it to a file first: `... > perf.data`.',
       );
     }
-    this.latest = await openPerfData(this.input);
-    return this.latest;
+    this.#latest = await openPerfData(this.#input);
+    return this.#latest;
   }
 
   /**
@@ -215,7 +215,7 @@ export class Recording implements AsyncDisposable {
    * this is known after reading.
    */
   get holdsCounts(): boolean {
-    const { features, recordCounts } = this.latest;
+    const { features, recordCounts } = this.#latest;
     return features.stat === true || recordCounts.has(PERF_RECORD_STAT_CONFIG);
   }
 
@@ -223,7 +223,7 @@ export class Recording implements AsyncDisposable {
   async stats(options: RecordingStatsOptions = {}): Promise<StatsAnswer> {
     checkOptions('stats()', options, STATS);
     const { itrace: _, writeTraceLog: __, ...scan } = options;
-    return collectStats(await this.source(options), scan);
+    return collectStats(await this.#source(options), scan);
   }
 
   /** Every record as an owned object, in order of time. */
@@ -236,10 +236,10 @@ export class Recording implements AsyncDisposable {
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
     checkOptions('profile()', options, PROFILE);
     const { traceKeys = [] } = options;
-    return ingestPerfData(await this.source(options), {
+    return ingestPerfData(await this.#source(options), {
       ...options,
       ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
-      symbols: this.driver,
+      symbols: this.#driver,
       acceptUnverified: isOfThisMachine,
     });
   }
@@ -252,10 +252,10 @@ export class Recording implements AsyncDisposable {
     checkOptions('script()', options, SCRIPT);
     checkOptions('script()', { write }, { write: required(FUNCTION) });
     return writeScript(
-      await this.source(options),
+      await this.#source(options),
       {
         ...options,
-        symbols: this.driver,
+        symbols: this.#driver,
         acceptUnverified: isOfThisMachine,
       },
       write,
@@ -263,17 +263,17 @@ export class Recording implements AsyncDisposable {
   }
 
   /** The records, with the samples of the hardware trace among them where those are asked for. */
-  private async source({
+  async #source({
     itrace: options,
     writeTraceLog: writeLog,
   }: Pick<RecordingStatsOptions, 'itrace' | 'writeTraceLog'>): Promise<RecordSource> {
     const reader = await this.reader();
-    const { input } = this;
+    const input = this.#input;
     if (options === undefined || Symbol.asyncIterator in input) return reader;
     const { withTrace } = await import('@counterpoint/trace/perf');
     return withTrace(reader, {
       bytes: input,
-      files: this.driver,
+      files: this.#driver,
       options,
       acceptUnverified: isOfThisMachine,
       ...(writeLog === undefined ? {} : { writeLog }),
@@ -281,11 +281,11 @@ export class Recording implements AsyncDisposable {
   }
 
   async close(): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
-    await this.closeInput();
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#closeInput();
     // Not waited for: what is being read of a stream may never come.
-    this.streamReader?.close().catch(() => {});
+    this.#streamReader?.close().catch(() => {});
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -43,15 +43,15 @@ export class AuxIndex {
   timeConversion: TimeConversion | null = null;
   /** In the order of the file. */
   readonly pieces: AuxPiece[] = [];
-  private readonly littleEndian: boolean;
+  readonly #littleEndian: boolean;
 
   constructor(littleEndian: boolean) {
-    this.littleEndian = littleEndian;
+    this.#littleEndian = littleEndian;
   }
 
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
     if (type === PERF_RECORD_AUXTRACE) {
-      const record = decodeRecord(view, start, end - start, null, this.littleEndian) as AuxtraceRecord;
+      const record = decodeRecord(view, start, end - start, null, this.#littleEndian) as AuxtraceRecord;
       if (record.dataSize === 0n) return;
       this.pieces.push({
         index: record.index,
@@ -65,7 +65,7 @@ export class AuxIndex {
     } else if (type === PERF_RECORD_AUXTRACE_INFO) {
       // A recording has one; a second is damage.
       if (this.info === null) {
-        const record = decodeRecord(view, start, end - start, null, this.littleEndian) as AuxtraceInfoRecord;
+        const record = decodeRecord(view, start, end - start, null, this.#littleEndian) as AuxtraceInfoRecord;
         this.info = { ...record, data: record.data.slice(), tail: record.tail.slice() };
       }
     } else if (type === PERF_RECORD_TIME_CONV) {
@@ -74,7 +74,7 @@ export class AuxIndex {
         start,
         end - start,
         null,
-        this.littleEndian,
+        this.#littleEndian,
       ) as TimeConvRecord;
       this.timeConversion = { timeShift: Number(timeShift), timeMult: Number(timeMult), timeZero };
     }

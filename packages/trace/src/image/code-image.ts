@@ -55,53 +55,53 @@ export const LATEST: number = Number.MAX_VALUE;
  * `isWaiting` says so, `load` reads what was asked for, and the same question then has an answer.
  */
 export class CodeImage {
-  private readonly layers: Layer[] = [];
-  private readonly spaces = new Set<number>();
-  private readonly indexes = new Map<number, LayerIndex>();
+  readonly #layers: Layer[] = [];
+  readonly #spaces = new Set<number>();
+  readonly #indexes = new Map<number, LayerIndex>();
   /** Sections by timeline, then by stretch of time and part of the layer. */
-  private sections = new Map<Timeline, Map<number, CodeSection>>();
-  private nextId = 0;
-  private known: CodeChanges | null = null;
-  private loadCount = 0;
-  private readonly waiting = new Set<Layer>();
-  private lastSection: CodeSection | null = null;
-  private lastSpace = EVERY_ADDRESS_SPACE;
-  private readonly scratchCode = new Uint8Array(LONGEST_INSTRUCTION);
+  #sections = new Map<Timeline, Map<number, CodeSection>>();
+  #nextId = 0;
+  #known: CodeChanges | null = null;
+  #loadCount = 0;
+  readonly #waiting = new Set<Layer>();
+  #lastSection: CodeSection | null = null;
+  #lastSpace = EVERY_ADDRESS_SPACE;
+  readonly #scratchCode = new Uint8Array(LONGEST_INSTRUCTION);
 
   /** Code whose bytes are at hand. They are kept, not copied. */
   addSection(code: CodeBytes): void {
-    this.add(newLayer(code, BigInt(code.bytes.length), code.bytes, null));
+    this.#add(newLayer(code, BigInt(code.bytes.length), code.bytes, null));
   }
 
   /** Code that is read when it is asked for. */
   addSource(code: CodeSource): void {
-    this.add(newLayer(code, BigInt(code.sizeBytes), null, newPending(code.source, null, code.offset)));
+    this.#add(newLayer(code, BigInt(code.sizeBytes), null, newPending(code.source, null, code.offset)));
   }
 
   /** Code in a file that is opened, by whoever can, when it is asked for. */
   addFile(code: CodeFile): void {
-    this.add(newLayer(code, BigInt(code.sizeBytes), null, newPending(null, code.request, code.offset)));
+    this.#add(newLayer(code, BigInt(code.sizeBytes), null, newPending(null, code.request, code.offset)));
   }
 
   /** From `from` on nothing is known there: munmap, exec. */
   addHole(hole: CodeHole): void {
-    this.add(newLayer(hole, hole.sizeBytes, null, null));
+    this.#add(newLayer(hole, hole.sizeBytes, null, null));
   }
 
   /** Number of things that were added. */
   get layerCount(): number {
-    return this.layers.length;
+    return this.#layers.length;
   }
 
   /** How often `load` may have brought code. */
   get loads(): number {
-    return this.loadCount;
+    return this.#loadCount;
   }
 
   /** When code changes, of all that was added by now. */
   changes(): CodeChanges {
-    this.known ??= new CodeChanges(this.layers);
-    return this.known;
+    this.#known ??= new CodeChanges(this.#layers);
+    return this.#known;
   }
 
   /** The code around an address, or null: none is known, or it is not read yet (then `isWaiting`). */
@@ -111,24 +111,24 @@ export class CodeImage {
     time: number = LATEST,
     addressSpace: number = EVERY_ADDRESS_SPACE,
   ): CodeSection | null {
-    const last = this.lastSection;
+    const last = this.#lastSection;
     if (
       last !== null &&
-      addressSpace === this.lastSpace &&
+      addressSpace === this.#lastSpace &&
       time >= last.fromTime &&
       time < last.toTime &&
       offsetIn(last, lo, hi) >= 0
     )
       return last;
-    const index = this.indexOf(addressSpace);
+    const index = this.#indexOf(addressSpace);
     const timeline = index.timelineOf(index.intervalOf(lo, hi));
     const stretch = stretchAt(timeline.from, time);
     const layer = timeline.layers[stretch]!;
     if (layer === null) return null;
-    const section = this.sectionOf(timeline, stretch, layer, lo, hi);
+    const section = this.#sectionOf(timeline, stretch, layer, lo, hi);
     if (section === null) return null;
-    this.lastSection = section;
-    this.lastSpace = addressSpace;
+    this.#lastSection = section;
+    this.#lastSpace = addressSpace;
     return section;
   }
 
@@ -149,8 +149,8 @@ export class CodeImage {
     const { bytes, sizeBytes } = section;
     const size = decodeInstruction(bytes, offsetIn(section, lo, hi), sizeBytes, mode, out);
     if (size !== INSN_TRUNCATED) return size;
-    const available = this.read(lo, hi, this.scratchCode, time, addressSpace);
-    return decodeInstruction(this.scratchCode, 0, available, mode, out);
+    const available = this.read(lo, hi, this.#scratchCode, time, addressSpace);
+    return decodeInstruction(this.#scratchCode, 0, available, mode, out);
   }
 
   /** Copy code to `into`, across sections; returns how many bytes were known without a gap. */
@@ -184,13 +184,13 @@ export class CodeImage {
 
   /** Whether `find` said null for code that `load` may bring. */
   get isWaiting(): boolean {
-    return this.waiting.size > 0;
+    return this.#waiting.size > 0;
   }
 
   /** The files that `load` would ask for. */
   requests(): FileRequest[] {
     const requests = new Map<string, FileRequest>();
-    for (const { pending } of this.waiting)
+    for (const { pending } of this.#waiting)
       if (pending?.request != null && pending.source === null)
         requests.set(
           `${pending.request.buildId} ${pending.request.pid} ${pending.request.path}`,
@@ -205,11 +205,11 @@ export class CodeImage {
    * `load` will need them again.
    */
   async load(open: (request: FileRequest) => Promise<OpenedFile | null> = noFiles): Promise<LoadReport> {
-    const wanted = [...this.waiting];
-    this.waiting.clear();
+    const wanted = [...this.#waiting];
+    this.#waiting.clear();
     const report = await loadPending(wanted, open);
-    this.lastSection = null;
-    this.loadCount++;
+    this.#lastSection = null;
+    this.#loadCount++;
     return report;
   }
 
@@ -218,46 +218,40 @@ export class CodeImage {
    * shared memory where there is any.
    */
   snapshot(): CodeSnapshot {
-    return { layers: snapshotOf(this.layers) };
+    return { layers: snapshotOf(this.#layers) };
   }
 
   /** The image that a snapshot was made of: it has the same answers, but can load nothing more. */
   static of({ layers }: CodeSnapshot): CodeImage {
     const image = new CodeImage();
-    for (const layer of layers) image.add({ ...layer, pending: null });
+    for (const layer of layers) image.#add({ ...layer, pending: null });
     return image;
   }
 
-  private add(layer: Layer | null): void {
+  #add(layer: Layer | null): void {
     if (layer === null) return;
-    this.layers.push(layer);
-    this.spaces.add(layer.addressSpace);
-    this.indexes.clear();
-    this.sections = new Map();
-    this.known = null;
-    this.lastSection = null;
+    this.#layers.push(layer);
+    this.#spaces.add(layer.addressSpace);
+    this.#indexes.clear();
+    this.#sections = new Map();
+    this.#known = null;
+    this.#lastSection = null;
   }
 
   /** A space without code of its own sees what every space sees. */
-  private indexOf(addressSpace: number): LayerIndex {
-    const space = this.spaces.has(addressSpace) ? addressSpace : EVERY_ADDRESS_SPACE;
-    let index = this.indexes.get(space);
+  #indexOf(addressSpace: number): LayerIndex {
+    const space = this.#spaces.has(addressSpace) ? addressSpace : EVERY_ADDRESS_SPACE;
+    let index = this.#indexes.get(space);
     if (index === undefined) {
       index = new LayerIndex(
-        this.layers.filter((one) => one.addressSpace === space || one.addressSpace === EVERY_ADDRESS_SPACE),
+        this.#layers.filter((one) => one.addressSpace === space || one.addressSpace === EVERY_ADDRESS_SPACE),
       );
-      this.indexes.set(space, index);
+      this.#indexes.set(space, index);
     }
     return index;
   }
 
-  private sectionOf(
-    timeline: Timeline,
-    stretch: number,
-    layer: Layer,
-    lo: number,
-    hi: number,
-  ): CodeSection | null {
+  #sectionOf(timeline: Timeline, stretch: number, layer: Layer, lo: number, hi: number): CodeSection | null {
     const { pending } = layer;
     let { bytes } = layer;
     let first = timeline.first;
@@ -272,7 +266,7 @@ export class CodeImage {
       if (loaded === undefined) {
         if (pending.isGone) return null;
         pending.wanted.add(part);
-        this.waiting.add(layer);
+        this.#waiting.add(layer);
         return null;
       }
       bytes = loaded;
@@ -283,10 +277,10 @@ export class CodeImage {
       // The source ended before the layer did.
       if (toAddress(lo, hi) > last) return null;
     }
-    let known = this.sections.get(timeline);
+    let known = this.#sections.get(timeline);
     if (known === undefined) {
       known = new Map();
-      this.sections.set(timeline, known);
+      this.#sections.set(timeline, known);
     }
     const key = part * timeline.from.length + stretch;
     const found = known.get(key);
@@ -294,7 +288,7 @@ export class CodeImage {
     const start = Number(first - bytesAt);
     const sizeBytes = Number(last - first + 1n);
     const section: CodeSection = {
-      id: this.nextId++,
+      id: this.#nextId++,
       name: layer.name,
       bytes: bytes.subarray(start, start + sizeBytes),
       baseLo: loOf(first) | 0,

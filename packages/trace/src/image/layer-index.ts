@@ -22,36 +22,36 @@ export interface Timeline {
  * Making all timelines at once could cost the square of the number of layers; those asked for are few.
  */
 export class LayerIndex {
-  private readonly borders: bigint[];
-  private readonly borderLo: Uint32Array;
-  private readonly borderHi: Uint32Array;
-  private readonly layers: readonly Layer[];
+  readonly #borders: bigint[];
+  readonly #borderLo: Uint32Array;
+  readonly #borderHi: Uint32Array;
+  readonly #layers: readonly Layer[];
   /** Layers by number of their first interval. */
-  private readonly order: Int32Array;
-  private readonly firstInterval: Int32Array;
-  private readonly lastInterval: Int32Array;
+  readonly #order: Int32Array;
+  readonly #firstInterval: Int32Array;
+  readonly #lastInterval: Int32Array;
   /** Largest last interval in the subtree of each place of `order`, seen as a binary search tree. */
-  private readonly largestLast: Int32Array;
-  private readonly timelines = new Map<number, Timeline>();
+  readonly #largestLast: Int32Array;
+  readonly #timelines = new Map<number, Timeline>();
 
   constructor(layers: readonly Layer[]) {
-    this.layers = layers;
+    this.#layers = layers;
     const unique = new Set<bigint>([0n]);
     for (const { first, last } of layers) {
       unique.add(first);
       if (last !== LAST_ADDRESS) unique.add(last + 1n);
     }
-    this.borders = [...unique].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-    this.borderLo = Uint32Array.from(this.borders, loOf);
-    this.borderHi = Uint32Array.from(this.borders, hiOf);
+    this.#borders = [...unique].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    this.#borderLo = Uint32Array.from(this.#borders, loOf);
+    this.#borderHi = Uint32Array.from(this.#borders, hiOf);
     const count = layers.length;
-    this.firstInterval = Int32Array.from(layers, ({ first }) => this.intervalOf(loOf(first), hiOf(first)));
-    this.lastInterval = Int32Array.from(layers, ({ last }) => this.intervalOf(loOf(last), hiOf(last)));
-    this.order = Int32Array.from({ length: count }, (_, layer) => layer).sort(
-      (a, b) => this.firstInterval[a]! - this.firstInterval[b]!,
+    this.#firstInterval = Int32Array.from(layers, ({ first }) => this.intervalOf(loOf(first), hiOf(first)));
+    this.#lastInterval = Int32Array.from(layers, ({ last }) => this.intervalOf(loOf(last), hiOf(last)));
+    this.#order = Int32Array.from({ length: count }, (_, layer) => layer).sort(
+      (a, b) => this.#firstInterval[a]! - this.#firstInterval[b]!,
     );
-    this.largestLast = new Int32Array(count);
-    this.fillLargest(0, count);
+    this.#largestLast = new Int32Array(count);
+    this.#fillLargest(0, count);
   }
 
   /** Number of the interval that has the address. */
@@ -59,53 +59,53 @@ export class LayerIndex {
     const low = lo >>> 0;
     const high = hi >>> 0;
     let from = 0;
-    let to = this.borderHi.length;
+    let to = this.#borderHi.length;
     while (to - from > 1) {
       const middle = (from + to) >>> 1;
-      const borderHi = this.borderHi[middle]!;
-      if (borderHi < high || (borderHi === high && this.borderLo[middle]! <= low)) from = middle;
+      const borderHi = this.#borderHi[middle]!;
+      if (borderHi < high || (borderHi === high && this.#borderLo[middle]! <= low)) from = middle;
       else to = middle;
     }
     return from;
   }
 
   timelineOf(interval: number): Timeline {
-    const known = this.timelines.get(interval);
+    const known = this.#timelines.get(interval);
     if (known !== undefined) return known;
     const covering: number[] = [];
-    this.collect(0, this.order.length, interval, covering);
+    this.#collect(0, this.#order.length, interval, covering);
     covering.sort((a, b) => a - b);
-    const next = this.borders[interval + 1];
+    const next = this.#borders[interval + 1];
     const timeline = makeTimeline(
-      this.borders[interval]!,
+      this.#borders[interval]!,
       next === undefined ? LAST_ADDRESS : next - 1n,
-      covering.map((layer) => this.layers[layer]!),
+      covering.map((layer) => this.#layers[layer]!),
     );
-    this.timelines.set(interval, timeline);
+    this.#timelines.set(interval, timeline);
     return timeline;
   }
 
-  private fillLargest(from: number, to: number): number {
+  #fillLargest(from: number, to: number): number {
     if (from >= to) return -1;
     const middle = (from + to) >>> 1;
     const largest = Math.max(
-      this.lastInterval[this.order[middle]!]!,
-      this.fillLargest(from, middle),
-      this.fillLargest(middle + 1, to),
+      this.#lastInterval[this.#order[middle]!]!,
+      this.#fillLargest(from, middle),
+      this.#fillLargest(middle + 1, to),
     );
-    this.largestLast[middle] = largest;
+    this.#largestLast[middle] = largest;
     return largest;
   }
 
-  private collect(from: number, to: number, interval: number, into: number[]): void {
+  #collect(from: number, to: number, interval: number, into: number[]): void {
     if (from >= to) return;
     const middle = (from + to) >>> 1;
-    if (this.largestLast[middle]! < interval) return;
-    this.collect(from, middle, interval, into);
-    const layer = this.order[middle]!;
-    if (this.firstInterval[layer]! > interval) return;
-    if (this.lastInterval[layer]! >= interval) into.push(layer);
-    this.collect(middle + 1, to, interval, into);
+    if (this.#largestLast[middle]! < interval) return;
+    this.#collect(from, middle, interval, into);
+    const layer = this.#order[middle]!;
+    if (this.#firstInterval[layer]! > interval) return;
+    if (this.#lastInterval[layer]! >= interval) into.push(layer);
+    this.#collect(middle + 1, to, interval, into);
   }
 }
 

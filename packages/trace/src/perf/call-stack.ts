@@ -24,7 +24,7 @@ export class CallStack {
   lo = new Int32Array(64);
   hi = new Int32Array(64);
   depth = 0;
-  private kinds = new Uint8Array(64);
+  #kinds = new Uint8Array(64);
 
   /** Take a branch: `from` and `to` are 0 where the trace begins or ends there. */
   branch(
@@ -43,33 +43,33 @@ export class CallStack {
       // A call to the next instruction is how code finds its own address.
       if ((next | 0) === toLo && nextHi === toHi) return;
       const atEnd = (flags & PERF_IP_FLAG_TRACE_END) !== 0 ? KIND_AT_END : 0;
-      this.push(next | 0, nextHi, atEnd | ((flags & PERF_IP_FLAG_ASYNC) !== 0 ? KIND_INTERRUPTED : 0));
+      this.#push(next | 0, nextHi, atEnd | ((flags & PERF_IP_FLAG_ASYNC) !== 0 ? KIND_INTERRUPTED : 0));
     } else if ((flags & PERF_IP_FLAG_TRACE_BEGIN) !== 0) {
       // It may have gone on behind a call; a call with which the trace had ended will not return.
-      this.pop(toLo, toHi);
-      while (this.depth > 0 && (this.kinds[this.depth - 1]! & KIND_AT_END) !== 0) this.depth--;
+      this.#pop(toLo, toHi);
+      while (this.depth > 0 && (this.#kinds[this.depth - 1]! & KIND_AT_END) !== 0) this.depth--;
     } else if ((flags & PERF_IP_FLAG_RETURN) !== 0 && isToKnown && (fromLo !== 0 || fromHi !== 0))
-      this.pop(toLo, toHi);
+      this.#pop(toLo, toHi);
   }
 
   /** This entry is where an interrupt came, not behind a call. */
   isInterrupted(at: number): boolean {
-    return (this.kinds[at]! & KIND_INTERRUPTED) !== 0;
+    return (this.#kinds[at]! & KIND_INTERRUPTED) !== 0;
   }
 
   clear(): void {
     this.depth = 0;
   }
 
-  private push(lo: number, hi: number, kind: number): void {
+  #push(lo: number, hi: number, kind: number): void {
     if (this.depth === MOST_CALLS) return;
-    if (this.depth === this.lo.length) this.grow();
+    if (this.depth === this.lo.length) this.#grow();
     this.lo[this.depth] = lo;
     this.hi[this.depth] = hi;
-    this.kinds[this.depth++] = kind;
+    this.#kinds[this.depth++] = kind;
   }
 
-  private pop(lo: number, hi: number): void {
+  #pop(lo: number, hi: number): void {
     for (let at = this.depth - 1; at >= 0; at--)
       if (this.lo[at] === lo && this.hi[at] === hi) {
         this.depth = at;
@@ -77,16 +77,16 @@ export class CallStack {
       }
   }
 
-  private grow(): void {
+  #grow(): void {
     const size = this.lo.length * 2;
     const lo = new Int32Array(size);
     const hi = new Int32Array(size);
     const kinds = new Uint8Array(size);
     lo.set(this.lo);
     hi.set(this.hi);
-    kinds.set(this.kinds);
+    kinds.set(this.#kinds);
     this.lo = lo;
     this.hi = hi;
-    this.kinds = kinds;
+    this.#kinds = kinds;
   }
 }

@@ -18,23 +18,23 @@ export class CycleCount {
   /** There are CYC packets: the cycles are known at single instructions only. */
   hasCyc = false;
   /** Packets have come that tell of cycles, and that no instruction was given yet. */
-  private isFresh = false;
-  private seenPackets = 0;
-  private seenCycles = 0;
-  private readonly nominalRatio: number;
-  private ratio = 0;
-  private baseTicks = 0;
-  private baseCycles = 0;
-  private lastTicks = 0;
+  #isFresh = false;
+  #seenPackets = 0;
+  #seenCycles = 0;
+  readonly #nominalRatio: number;
+  #ratio = 0;
+  #baseTicks = 0;
+  #baseCycles = 0;
+  #lastTicks = 0;
 
   constructor(nominalRatio: number) {
-    this.nominalRatio = nominalRatio;
+    this.#nominalRatio = nominalRatio;
   }
 
   /** Other bytes: their clock begins at 0. */
   rebase(): void {
-    this.seenPackets = 0;
-    this.seenCycles = 0;
+    this.#seenPackets = 0;
+    this.#seenCycles = 0;
   }
 
   /**
@@ -42,58 +42,58 @@ export class CycleCount {
    * nothing is traced are not counted.
    */
   update({ cycPackets, totalCycles }: TraceClock, ticks: number, isTraced: boolean): void {
-    if (cycPackets !== this.seenPackets) {
+    if (cycPackets !== this.#seenPackets) {
       this.hasCyc = true;
       // Also one that says 0: that there were none is known.
-      this.isFresh = true;
-      if (isTraced) this.total += totalCycles - this.seenCycles;
-      this.seenPackets = cycPackets;
-      this.seenCycles = totalCycles;
+      this.#isFresh = true;
+      if (isTraced) this.total += totalCycles - this.#seenCycles;
+      this.#seenPackets = cycPackets;
+      this.#seenCycles = totalCycles;
     }
     if (this.hasCyc) return;
-    if (!isTraced || this.nominalRatio === 0) {
-      this.baseTicks = ticks;
-      this.baseCycles = this.total;
-    } else if (ticks !== this.lastTicks) {
-      const cycles = ((ticks - this.baseTicks) * this.ratio) / this.nominalRatio;
-      this.total = Math.max(this.total, this.baseCycles + Math.floor(cycles));
-      this.isFresh = true;
-      this.lastTicks = ticks;
+    if (!isTraced || this.#nominalRatio === 0) {
+      this.#baseTicks = ticks;
+      this.#baseCycles = this.total;
+    } else if (ticks !== this.#lastTicks) {
+      const cycles = ((ticks - this.#baseTicks) * this.#ratio) / this.#nominalRatio;
+      this.total = Math.max(this.total, this.#baseCycles + Math.floor(cycles));
+      this.#isFresh = true;
+      this.#lastTicks = ticks;
     }
   }
 
   /** The core's clock runs at another ratio from here on. */
   setRatio(ratio: number, ticks: number): void {
-    this.ratio = ratio;
-    this.baseTicks = ticks;
-    this.baseCycles = this.total;
+    this.#ratio = ratio;
+    this.#baseTicks = ticks;
+    this.#baseCycles = this.total;
   }
 
   /** A branch, or an event, that a packet tells of: are the cycles known there? Asked once for each. */
   take(): boolean {
     this.used = this.total;
-    const isKnown = this.isFresh;
-    this.isFresh = false;
+    const isKnown = this.#isFresh;
+    this.#isFresh = false;
     return isKnown;
   }
 }
 
 /** Instructions and cycles since the last sample of one kind. */
 export class SinceSample {
-  private instructions = 0;
-  private cycles = 0;
+  #instructions = 0;
+  #cycles = 0;
 
   /** Cycles until here, 0 for none. */
   cyclesTo(cycles: number): number {
-    return cycles - this.cycles;
+    return cycles - this.#cycles;
   }
 
   /** Take what has come since; null where that were no cycles. */
   take(instructions: number, cycles: number): { instructions: number; cycles: number } | null {
-    if (cycles <= this.cycles) return null;
-    const since = { instructions: instructions - this.instructions, cycles: cycles - this.cycles };
-    this.instructions = instructions;
-    this.cycles = cycles;
+    if (cycles <= this.#cycles) return null;
+    const since = { instructions: instructions - this.#instructions, cycles: cycles - this.#cycles };
+    this.#instructions = instructions;
+    this.#cycles = cycles;
     return since;
   }
 }

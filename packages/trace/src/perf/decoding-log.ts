@@ -20,59 +20,59 @@ const KEPT_BEFORE_ERRORS = 1 << 14;
 
 export class DecodingLog {
   readonly onlyErrors: boolean;
-  private readonly write: (text: string) => void;
-  private lines: string[] = [];
+  readonly #write: (text: string) => void;
+  #lines: string[] = [];
   /** Where the lines begin that are kept; those before have been let go. */
-  private first = 0;
-  private length = 0;
-  private heading = '';
+  #first = 0;
+  #length = 0;
+  #heading = '';
 
   constructor(write: (text: string) => void, onlyErrors: boolean) {
-    this.write = write;
+    this.#write = write;
     this.onlyErrors = onlyErrors;
   }
 
   /** Lines that follow are of this queue. */
   setHeading(heading: string): void {
-    if (heading === this.heading) return;
-    this.heading = heading;
+    if (heading === this.#heading) return;
+    this.#heading = heading;
     this.line(heading);
   }
 
   line(text: string): void {
-    this.lines.push(text);
-    this.length += text.length + 1;
+    this.#lines.push(text);
+    this.#length += text.length + 1;
     if (!this.onlyErrors) {
-      if (this.length >= CHUNK_LENGTH) this.flush();
+      if (this.#length >= CHUNK_LENGTH) this.#flush();
       return;
     }
-    while (this.length > KEPT_BEFORE_ERRORS && this.first < this.lines.length - 1) {
-      this.length -= this.lines[this.first]!.length + 1;
-      this.lines[this.first++] = '';
+    while (this.#length > KEPT_BEFORE_ERRORS && this.#first < this.#lines.length - 1) {
+      this.#length -= this.#lines[this.#first]!.length + 1;
+      this.#lines[this.#first++] = '';
     }
     // Room of those that were let go, now and then.
-    if (this.first > this.lines.length / 2) {
-      this.lines = this.lines.slice(this.first);
-      this.first = 0;
+    if (this.#first > this.#lines.length / 2) {
+      this.#lines = this.#lines.slice(this.#first);
+      this.#first = 0;
     }
   }
 
   error(text: string): void {
     this.line(text);
-    if (this.onlyErrors) this.flush();
+    if (this.onlyErrors) this.#flush();
   }
 
   /** The trace is over. */
   close(): void {
-    if (!this.onlyErrors) this.flush();
+    if (!this.onlyErrors) this.#flush();
   }
 
-  private flush(): void {
-    const text = this.lines.slice(this.first).join('\n');
-    this.lines = [];
-    this.first = 0;
-    this.length = 0;
+  #flush(): void {
+    const text = this.#lines.slice(this.#first).join('\n');
+    this.#lines = [];
+    this.#first = 0;
+    this.#length = 0;
     if (text === '') return;
-    this.write(`${this.onlyErrors ? `--- before an error of ${this.heading} ---\n` : ''}${text}\n`);
+    this.#write(`${this.onlyErrors ? `--- before an error of ${this.#heading} ---\n` : ''}${text}\n`);
   }
 }

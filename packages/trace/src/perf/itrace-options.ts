@@ -104,36 +104,36 @@ export function parseItrace(text: string): ItraceOptions {
 }
 
 class Parser {
-  private readonly text: string;
-  private readonly options: ItraceOptions = { ...NO_ITRACE };
-  private at = 0;
+  readonly #text: string;
+  readonly #options: ItraceOptions = { ...NO_ITRACE };
+  #at = 0;
 
   constructor(text: string) {
-    this.text = text;
+    this.#text = text;
   }
 
   parse(): ItraceOptions {
-    const { text } = this;
-    while (this.at < text.length) {
-      const from = this.at;
-      this.letter(text[this.at++]!, from);
+    const text = this.#text;
+    while (this.#at < text.length) {
+      const from = this.#at;
+      this.#letter(text[this.#at++]!, from);
     }
-    return this.options;
+    return this.#options;
   }
 
-  private letter(letter: string, from: number): void {
-    const { options } = this;
+  #letter(letter: string, from: number): void {
+    const options = this.#options;
     switch (letter) {
       case ' ':
       case ',':
         return;
       case 'i':
         options.instructions = true;
-        this.period();
+        this.#period();
         return;
       case 'y':
         options.cycles = true;
-        this.period();
+        this.#period();
         return;
       case 'b':
         options.branches = true;
@@ -163,26 +163,26 @@ class Parser {
         return;
       case 'e':
         options.errors = true;
-        this.errorFlags();
+        this.#errorFlags();
         return;
       case 'd':
-        options.log = this.logFlags();
+        options.log = this.#logFlags();
         return;
       case 'g':
-        options.callChain = this.depth(DEFAULT_CHAIN);
+        options.callChain = this.#depth(DEFAULT_CHAIN);
         return;
       case 'G':
-        options.recordedCallChain = this.depth(DEFAULT_CHAIN);
+        options.recordedCallChain = this.#depth(DEFAULT_CHAIN);
         return;
       case 'l':
-        options.lastBranches = this.depth(DEFAULT_BRANCHES);
+        options.lastBranches = this.#depth(DEFAULT_BRANCHES);
         return;
       case 'L':
-        options.recordedLastBranches = this.depth(DEFAULT_BRANCHES);
+        options.recordedLastBranches = this.#depth(DEFAULT_BRANCHES);
         return;
       case 's': {
-        const count = this.number();
-        if (count === null) throw this.error(this.at, 'how many samples to skip is missing, such as s1000');
+        const count = this.#number();
+        if (count === null) throw this.#error(this.#at, 'how many samples to skip is missing, such as s1000');
         options.skip = count;
         return;
       }
@@ -197,29 +197,30 @@ class Parser {
         return;
       default: {
         const why = REFUSED.get(letter);
-        if (why !== undefined) throw this.error(from, `'${letter}' is not done here: ${why}`);
-        throw this.error(from, `there is no letter '${letter}'`);
+        if (why !== undefined) throw this.#error(from, `'${letter}' is not done here: ${why}`);
+        throw this.#error(from, `there is no letter '${letter}'`);
       }
     }
   }
 
-  private period(): void {
-    const { options, text } = this;
-    const from = this.at;
-    this.skipSeparators();
-    const period = this.number();
+  #period(): void {
+    const options = this.#options;
+    const text = this.#text;
+    const from = this.#at;
+    this.#skipSeparators();
+    const period = this.#number();
     if (period === null) {
-      this.at = from;
+      this.#at = from;
       return;
     }
     options.period = period;
-    this.skipSeparators();
-    const unit = /^(?:ms|us|ns|i|t)/.exec(text.slice(this.at))?.[0];
+    this.#skipSeparators();
+    const unit = /^(?:ms|us|ns|i|t)/.exec(text.slice(this.#at))?.[0];
     if (unit === undefined) {
-      if (this.at < text.length) throw this.error(this.at, 'the unit of a period is i, t, ms, us or ns');
+      if (this.#at < text.length) throw this.#error(this.#at, 'the unit of a period is i, t, ms, us or ns');
       return;
     }
-    this.at += unit.length;
+    this.#at += unit.length;
     if (unit === 'i') options.periodUnit = 'instructions';
     else if (unit === 't') options.periodUnit = 'ticks';
     else {
@@ -228,62 +229,63 @@ class Parser {
     }
   }
 
-  private errorFlags(): void {
-    const { options, text } = this;
-    for (let sign = text[this.at]; sign === '+' || sign === '-'; sign = text[this.at]) {
-      const flag = text[this.at + 1];
+  #errorFlags(): void {
+    const options = this.#options;
+    const text = this.#text;
+    for (let sign = text[this.#at]; sign === '+' || sign === '-'; sign = text[this.#at]) {
+      const flag = text[this.#at + 1];
       if (flag === 'o') options.withoutOverflows = sign === '-';
       else if (flag === 'l') options.withoutLost = sign === '-';
-      else throw this.error(this.at + 1, 'errors are chosen with o (overflows) and l (lost data)');
-      this.at += 2;
+      else throw this.#error(this.#at + 1, 'errors are chosen with o (overflows) and l (lost data)');
+      this.#at += 2;
     }
   }
 
-  private logFlags(): DecodingLogOptions {
-    const { text } = this;
+  #logFlags(): DecodingLogOptions {
+    const text = this.#text;
     const flags = { a: true, e: false, o: false };
-    for (let sign = text[this.at]; sign === '+' || sign === '-'; sign = text[this.at]) {
-      const flag = text[this.at + 1];
+    for (let sign = text[this.#at]; sign === '+' || sign === '-'; sign = text[this.#at]) {
+      const flag = text[this.#at + 1];
       if (flag !== 'a' && flag !== 'e' && flag !== 'o')
-        throw this.error(
-          this.at + 1,
+        throw this.#error(
+          this.#at + 1,
           'of the log there is a (records of the kernel), e (only around errors), o (to the output)',
         );
       flags[flag] = sign === '+';
-      this.at += 2;
+      this.#at += 2;
     }
     return { records: flags.a, onlyErrors: flags.e, toOutput: flags.o };
   }
 
-  private depth(otherwise: number): number {
-    const from = this.at;
-    this.skipSeparators();
-    const place = this.at;
-    const depth = this.number();
+  #depth(otherwise: number): number {
+    const from = this.#at;
+    this.#skipSeparators();
+    const place = this.#at;
+    const depth = this.#number();
     if (depth === null) {
-      this.at = from;
+      this.#at = from;
       return otherwise;
     }
-    if (depth === 0 || depth > MOST_FRAMES) throw this.error(place, `a number from 1 to ${MOST_FRAMES}`);
+    if (depth === 0 || depth > MOST_FRAMES) throw this.#error(place, `a number from 1 to ${MOST_FRAMES}`);
     return depth;
   }
 
-  private number(): number | null {
-    const digits = /^[0-9]+/.exec(this.text.slice(this.at))?.[0];
+  #number(): number | null {
+    const digits = /^[0-9]+/.exec(this.#text.slice(this.#at))?.[0];
     if (digits === undefined) return null;
     const value = Number(digits);
-    if (!Number.isSafeInteger(value)) throw this.error(this.at, 'this number is too large');
-    this.at += digits.length;
+    if (!Number.isSafeInteger(value)) throw this.#error(this.#at, 'this number is too large');
+    this.#at += digits.length;
     return value;
   }
 
-  private skipSeparators(): void {
-    while (this.text[this.at] === ' ' || this.text[this.at] === ',') this.at++;
+  #skipSeparators(): void {
+    while (this.#text[this.#at] === ' ' || this.#text[this.#at] === ',') this.#at++;
   }
 
-  private error(at: number, reason: string): CounterpointError {
+  #error(at: number, reason: string): CounterpointError {
     const label = 'itrace syntax error: ';
-    const shown = this.text.replace(/[\x00-\x1f\x7f]/g, ' ');
+    const shown = this.#text.replace(/[\x00-\x1f\x7f]/g, ' ');
     return new CounterpointError(
       'ERR_ITRACE_SYNTAX',
       `${label}'${shown}'\n${' '.repeat(label.length + 1 + at)}\\___ ${reason}`,

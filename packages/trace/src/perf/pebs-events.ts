@@ -18,23 +18,23 @@ const MOST_COUNTERS = 64;
 export class PebsEvents {
   /** Records that named no counter that is known, where there are several events: counted to the first. */
   unknown = 0;
-  private readonly first: PebsTarget | null = null;
-  private readonly isSingle: boolean;
+  readonly #first: PebsTarget | null = null;
+  readonly #isSingle: boolean;
 
   constructor(events: readonly RecordedEvent[]) {
     const through = events.filter(({ attr, ids }) => attr.flags.auxOutput !== 0 && ids.length > 0);
     const [first] = through;
-    if (first !== undefined) this.first = { event: first, id: first.ids[0]! };
-    this.isSingle = through.length === 1;
+    if (first !== undefined) this.#first = { event: first, id: first.ids[0]! };
+    this.#isSingle = through.length === 1;
   }
 
   get isEmpty(): boolean {
-    return this.first === null;
+    return this.#first === null;
   }
 
   /** The targets of one record, by the mask of its counters in halves. */
   targetsOf(counters: PebsCounters, maskLo: number, maskHi: number): PebsTarget[] {
-    const { first } = this;
+    const first = this.#first;
     if (first === null) return [];
     const targets: PebsTarget[] = [];
     for (let counter = 0; counter < MOST_COUNTERS; counter++) {
@@ -42,14 +42,14 @@ export class PebsEvents {
       if (((half >>> (counter & 31)) & 1) === 0) continue;
       const target = counters.get(counter);
       if (target === undefined) {
-        if (!this.isSingle) this.unknown++;
+        if (!this.#isSingle) this.unknown++;
         targets.push(first);
         return targets;
       }
       targets.push(target);
     }
     if (targets.length > 0) return targets;
-    if (!this.isSingle) this.unknown++;
+    if (!this.#isSingle) this.unknown++;
     return [first];
   }
 }

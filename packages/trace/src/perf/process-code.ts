@@ -24,21 +24,21 @@ const MOST_DUMP_BYTES = 1 << 30;
 
 export class ProcessCode {
   readonly diagnostics: Diagnostic[] = [];
-  private readonly machine: Machine;
-  private readonly driver: SymbolDriver;
+  readonly #machine: Machine;
+  readonly #driver: SymbolDriver;
   /** Build ids by path, from the file's table. */
-  private readonly buildIdOf: (path: string) => string;
-  private readonly images = new Map<number, ProcessImage>();
-  private readonly files = new Map<string, Promise<OpenedFile | null>>();
-  private readonly opened: OpenedFile[] = [];
-  private readonly reported = new Set<string>();
-  private kernelParts: CodeSource[] = [];
-  private readonly dumps = new Map<number, JitDump>();
-  private wantedDumps: FileRequest[] = [];
-  private readonly askedDumps = new Set<string>();
+  readonly #buildIdOf: (path: string) => string;
+  readonly #images = new Map<number, ProcessImage>();
+  readonly #files = new Map<string, Promise<OpenedFile | null>>();
+  readonly #opened: OpenedFile[] = [];
+  readonly #reported = new Set<string>();
+  #kernelParts: CodeSource[] = [];
+  readonly #dumps = new Map<number, JitDump>();
+  #wantedDumps: FileRequest[] = [];
+  readonly #askedDumps = new Set<string>();
 
   /** Files without a build id are taken by their path alone. */
-  private readonly acceptUnverified: boolean;
+  readonly #acceptUnverified: boolean;
 
   constructor(
     machine: Machine,
@@ -46,10 +46,10 @@ export class ProcessCode {
     buildIdOf: (path: string) => string,
     acceptUnverified: boolean,
   ) {
-    this.machine = machine;
-    this.driver = driver;
-    this.buildIdOf = buildIdOf;
-    this.acceptUnverified = acceptUnverified;
+    this.#machine = machine;
+    this.#driver = driver;
+    this.#buildIdOf = buildIdOf;
+    this.#acceptUnverified = acceptUnverified;
   }
 
   /**
@@ -58,37 +58,37 @@ export class ProcessCode {
    */
   async openKernel(buildId: string): Promise<void> {
     const request: FileRequest = { need: 'kcore', path: '/proc/kcore', buildId, pid: -1, required: true };
-    const file = await this.driver.open(request, this.diagnostics);
+    const file = await this.#driver.open(request, this.diagnostics);
     if (file === null) {
-      this.report(request, 'kernel');
+      this.#report(request, 'kernel');
       return;
     }
-    this.opened.push(file);
+    this.#opened.push(file);
     try {
-      this.kernelParts = await kernelCoreParts(keptParts(file), { name: '[kernel]' });
-      this.images.clear();
+      this.#kernelParts = await kernelCoreParts(keptParts(file), { name: '[kernel]' });
+      this.#images.clear();
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      this.report(request, 'kernel-core');
+      this.#report(request, 'kernel-core');
     }
   }
 
   /** Code that was compiled at run time, of a process that has mapped its dump: read whole, once. */
   async openDumps(): Promise<void> {
-    for (const request of this.wantedDumps.splice(0)) {
-      const file = await this.driver.open(request, this.diagnostics);
+    for (const request of this.#wantedDumps.splice(0)) {
+      const file = await this.#driver.open(request, this.diagnostics);
       if (file === null) {
-        this.report(request, 'jitdump');
+        this.#report(request, 'jitdump');
         continue;
       }
       try {
         const dump = parseJitDump(await file.read(0, Math.min(file.size, MOST_DUMP_BYTES)));
-        this.dumps.set(request.pid, dump);
-        this.images.delete(request.pid);
-        if (replacesCode(dump)) this.report(request, 'jitdump-times');
+        this.#dumps.set(request.pid, dump);
+        this.#images.delete(request.pid);
+        if (replacesCode(dump)) this.#report(request, 'jitdump-times');
       } catch (error) {
         if (!(error instanceof FormatError)) throw error;
-        this.report(request, 'jitdump-damaged');
+        this.#report(request, 'jitdump-damaged');
       } finally {
         await file.close?.();
       }
@@ -96,23 +96,23 @@ export class ProcessCode {
   }
 
   get wantsDumps(): boolean {
-    return this.wantedDumps.length > 0;
+    return this.#wantedDumps.length > 0;
   }
 
   /** The code of a process as it is now; the same object until its mappings change. */
   imageOf(pid: number): CodeImage {
-    const { maps } = this.machine.process(pid);
-    const { kernel } = this.machine;
-    const known = this.images.get(pid);
+    const { maps } = this.#machine.process(pid);
+    const { kernel } = this.#machine;
+    const known = this.#images.get(pid);
     if (known?.generation === maps.generation && known.kernelGeneration === kernel.generation)
       return known.image;
     const image = new CodeImage();
-    for (const part of this.kernelParts) image.addSource(part);
-    for (const mapping of maps.all()) this.addMapping(image, mapping);
-    const dump = this.dumps.get(pid);
+    for (const part of this.#kernelParts) image.addSource(part);
+    for (const mapping of maps.all()) this.#addMapping(image, mapping);
+    const dump = this.#dumps.get(pid);
     // The dump is whole by now: what stands at a place is what was put there last.
     if (dump !== undefined) addJitCode(image, dump);
-    this.images.set(pid, {
+    this.#images.set(pid, {
       image,
       generation: maps.generation,
       kernelGeneration: kernel.generation,
@@ -122,25 +122,25 @@ export class ProcessCode {
 
   /** The process has ended. */
   forget(pid: number): void {
-    this.images.delete(pid);
+    this.#images.delete(pid);
   }
 
   /** Read what `image` was asked for and had not. */
   async load(image: CodeImage): Promise<void> {
-    const { missing } = await image.load((request) => this.open(request));
-    for (const { request, code } of missing) this.report(request, code);
+    const { missing } = await image.load((request) => this.#open(request));
+    for (const { request, code } of missing) this.#report(request, code);
   }
 
   async close(): Promise<void> {
-    for (const file of this.opened.splice(0)) await file.close?.();
+    for (const file of this.#opened.splice(0)) await file.close?.();
   }
 
-  private addMapping(image: CodeImage, mapping: Mapping): void {
+  #addMapping(image: CodeImage, mapping: Mapping): void {
     const { path, start, end, pageOffset, pid } = mapping;
     if (NO_FILE.test(path) || path === '') return;
     // Its mapping is a mark for who reads the recording; the code is elsewhere.
     if (JIT_DUMP.test(path)) {
-      this.wantDump(path, pid);
+      this.#wantDump(path, pid);
       return;
     }
     const isVdso = path === '[vdso]';
@@ -152,44 +152,44 @@ export class ProcessCode {
       request: {
         need: isVdso ? 'vdso' : 'binary',
         path,
-        buildId: mapping.buildId || this.buildIdOf(path),
+        buildId: mapping.buildId || this.#buildIdOf(path),
         pid,
         required: true,
       },
     });
   }
 
-  private wantDump(path: string, pid: number): void {
-    if (this.askedDumps.has(`${pid} ${path}`)) return;
-    this.askedDumps.add(`${pid} ${path}`);
-    this.wantedDumps.push({ need: 'jitdump', path, buildId: '', pid, required: true });
+  #wantDump(path: string, pid: number): void {
+    if (this.#askedDumps.has(`${pid} ${path}`)) return;
+    this.#askedDumps.add(`${pid} ${path}`);
+    this.#wantedDumps.push({ need: 'jitdump', path, buildId: '', pid, required: true });
   }
 
   /** Each file is opened once, however many mappings of how many processes ask for it. */
-  private open(request: FileRequest): Promise<OpenedFile | null> {
+  #open(request: FileRequest): Promise<OpenedFile | null> {
     const key = `${request.need} ${request.buildId} ${request.buildId === '' ? request.pid : ''} ${request.path}`;
-    let file = this.files.get(key);
+    let file = this.#files.get(key);
     if (file === undefined) {
-      file = this.openFirst(request);
-      this.files.set(key, file);
+      file = this.#openFirst(request);
+      this.#files.set(key, file);
     }
     return file;
   }
 
-  private async openFirst(request: FileRequest): Promise<OpenedFile | null> {
-    if (request.buildId === '' && !this.acceptUnverified) {
-      this.report(request, 'unverified');
+  async #openFirst(request: FileRequest): Promise<OpenedFile | null> {
+    if (request.buildId === '' && !this.#acceptUnverified) {
+      this.#report(request, 'unverified');
       return null;
     }
-    const file = await this.driver.open(request, this.diagnostics);
+    const file = await this.#driver.open(request, this.diagnostics);
     if (file === null) return null;
-    this.opened.push(file);
+    this.#opened.push(file);
     return keptParts(file);
   }
 
-  private report(request: FileRequest, code: string): void {
-    if (this.reported.has(request.path)) return;
-    this.reported.add(request.path);
+  #report(request: FileRequest, code: string): void {
+    if (this.#reported.has(request.path)) return;
+    this.#reported.add(request.path);
     this.diagnostics.push({ path: request.path, ...MISSING[code]! });
   }
 }

@@ -80,47 +80,47 @@ export class PtQueue {
   readonly sampler: TraceSampler;
   /** Bytes that were decoded in stretches before this one. */
   doneBytes = 0;
-  private readonly options: PtQueueOptions;
-  private decoder: FlowDecoder | null = null;
-  private bytes = new Uint8Array(0) as Uint8Array;
-  private isSynchronized = false;
+  readonly #options: PtQueueOptions;
+  #decoder: FlowDecoder | null = null;
+  #bytes = new Uint8Array(0) as Uint8Array;
+  #isSynchronized = false;
   image: CodeImage;
-  private readonly open = new OpenBranch();
-  private readonly pebs = new PebsRecord();
+  readonly #open = new OpenBranch();
+  readonly #pebs = new PebsRecord();
   /**
    * Timing packets that the time was taken of: one with the same time says as well that time has come so far.
    */
-  private clockMoves = 0;
-  private hasTime = false;
-  private blockedAt = -1;
+  #clockMoves = 0;
+  #hasTime = false;
+  #blockedAt = -1;
   /** The change of the interrupt flag that comes was told with its branch. */
-  private isChangeTold = false;
+  #isChangeTold = false;
   /** The decoder's event is still to be taken. */
-  private isEventWaiting = false;
-  private readonly handOver = new HandOver();
-  private readonly graphs = new WeakMap<CodeImage, Map<number, QueueGraph>>();
+  #isEventWaiting = false;
+  readonly #handOver = new HandOver();
+  readonly #graphs = new WeakMap<CodeImage, Map<number, QueueGraph>>();
   /** The next PSB that is to be told of; -1: none. */
-  private nextPsb = -1;
+  #nextPsb = -1;
 
   constructor(sampler: TraceSampler, image: CodeImage, options: PtQueueOptions) {
     this.sampler = sampler;
     this.image = image;
-    this.options = options;
+    this.#options = options;
   }
 
   /** Go on with these bytes. */
   begin(stretch: AuxStretch): void {
-    this.doneBytes += this.bytes.length;
-    this.bytes = stretch.bytes;
-    this.options.log?.begin(stretch.bytes, this.doneBytes, stretch.isContinued);
-    this.handOver.forgetStop();
-    this.decoder = new FlowDecoder(stretch.bytes, this.image, this.options.flow);
-    this.isSynchronized = false;
-    this.isEventWaiting = false;
+    this.doneBytes += this.#bytes.length;
+    this.#bytes = stretch.bytes;
+    this.#options.log?.begin(stretch.bytes, this.doneBytes, stretch.isContinued);
+    this.#handOver.forgetStop();
+    this.#decoder = new FlowDecoder(stretch.bytes, this.image, this.#options.flow);
+    this.#isSynchronized = false;
+    this.#isEventWaiting = false;
     this.sampler.cycles?.rebase();
-    this.clockMoves = -1;
-    this.pebs.clear();
-    this.nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.bytes, 0, this.bytes.length);
+    this.#clockMoves = -1;
+    this.#pebs.clear();
+    this.#nextPsb = this.sampler.events.psb === null ? -1 : findPsb(this.#bytes, 0, this.#bytes.length);
     if (!stretch.isContinued) {
       this.sampler.cut();
       this.sampler.thread.calls.clear();
@@ -133,16 +133,16 @@ export class PtQueue {
   }
 
   get position(): number {
-    return this.doneBytes + (this.decoder?.offset ?? 0);
+    return this.doneBytes + (this.#decoder?.offset ?? 0);
   }
 
   setImage(image: CodeImage): void {
     this.image = image;
-    if (this.decoder !== null && this.decoder.image !== image) this.decoder.image = image;
+    if (this.#decoder !== null && this.#decoder.image !== image) this.#decoder.image = image;
   }
 
   setThread(thread: TracedThread): void {
-    this.sampler.setThread(thread, this.options.cpu);
+    this.sampler.setThread(thread, this.#options.cpu);
   }
 
   /**
@@ -150,96 +150,97 @@ export class PtQueue {
    * for what was executed at it.
    */
   run(untilNs: number): number {
-    const { decoder, sampler } = this;
+    const { sampler } = this;
+    const decoder = this.#decoder;
     if (decoder === null) return RUN_NEEDS_BYTES;
     const { state } = decoder;
-    const { log } = this.options;
+    const { log } = this.#options;
     for (let steps = 0; ; steps++) {
       if (sampler.buffer.length >= MOST_RECORDS) return RUN_FULL;
-      if (steps % STEPS_BETWEEN_LOOKS === 0) this.options.signal?.throwIfAborted();
-      if (!this.isSynchronized) {
+      if (steps % STEPS_BETWEEN_LOOKS === 0) this.#options.signal?.throwIfAborted();
+      if (!this.#isSynchronized) {
         const code = decoder.synchronize();
-        if (code === FLOW_END) return this.leave();
-        log?.synchronized(this.bytes, state.syncOffset);
+        if (code === FLOW_END) return this.#leave();
+        log?.synchronized(this.#bytes, state.syncOffset);
         if (code !== 0) {
-          this.fail(code);
+          this.#fail(code);
           continue;
         }
-        this.isSynchronized = true;
+        this.#isSynchronized = true;
       }
-      if (this.isEventWaiting) {
+      if (this.#isEventWaiting) {
         if (sampler.timeNs >= untilNs) return RUN_UNTIL;
-        this.isEventWaiting = false;
-        this.event(decoder.event);
+        this.#isEventWaiting = false;
+        this.#event(decoder.event);
       }
       const next = state.event;
       log?.packets(decoder.offset);
-      if (next.hasTime && (state.clock.moves !== this.clockMoves || !this.hasTime))
-        this.moveTime(next.timeLo, next.timeHi);
+      if (next.hasTime && (state.clock.moves !== this.#clockMoves || !this.#hasTime))
+        this.#moveTime(next.timeLo, next.timeHi);
       sampler.moveCycles(state.clock, state.isEnabled);
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
-      if (this.nextPsb >= 0 && decoder.offset > this.nextPsb) this.passPsb();
-      if (this.options.usesGraph && this.runGraph(decoder, untilNs)) continue;
+      if (this.#nextPsb >= 0 && decoder.offset > this.#nextPsb) this.#passPsb();
+      if (this.#options.usesGraph && this.#runGraph(decoder, untilNs)) continue;
       const code = decoder.step();
       if (code === STEP_INSTRUCTION) {
         log?.instruction(decoder.instruction);
-        this.instruction(decoder.instruction);
+        this.#instruction(decoder.instruction);
       } else if (code === STEP_EVENT) {
         log?.event(decoder.event);
-        if (this.estimatesTime(decoder.event)) {
+        if (this.#estimatesTime(decoder.event)) {
           sampler.estimateTime();
           // That may be later than records that are to be taken first.
-          this.isEventWaiting = true;
-        } else this.event(decoder.event);
+          this.#isEventWaiting = true;
+        } else this.#event(decoder.event);
       } else if (code === FLOW_END) {
-        this.closeBranch(state.ipLo, state.ipHi);
-        return this.leave();
+        this.#closeBranch(state.ipLo, state.ipHi);
+        return this.#leave();
       } else {
-        if (code === FLOW_NO_MAP && this.image.isWaiting && this.blockedAt !== decoder.offset) {
+        if (code === FLOW_NO_MAP && this.image.isWaiting && this.#blockedAt !== decoder.offset) {
           // Once for each place: a file that is not there does not come.
-          this.blockedAt = decoder.offset;
+          this.#blockedAt = decoder.offset;
           // What it took for a place without code may have some.
-          this.graphs.delete(this.image);
+          this.#graphs.delete(this.image);
           return RUN_NEEDS_CODE;
         }
-        this.closeBranch(decoder.errorIpLo, decoder.errorIpHi);
-        this.fail(code);
-        this.resume(decoder, code);
+        this.#closeBranch(decoder.errorIpLo, decoder.errorIpHi);
+        this.#fail(code);
+        this.#resume(decoder, code);
       }
     }
   }
 
   /** A slice by the compiled graph. False where the exact decoder has to take the next step. */
-  private runGraph(decoder: FlowDecoder, untilNs: number): boolean {
+  #runGraph(decoder: FlowDecoder, untilNs: number): boolean {
     const { state } = decoder;
-    if (!this.handOver.isWorthwhile(state)) return false;
+    if (!this.#handOver.isWorthwhile(state)) return false;
     if (!decoder.release()) return false;
-    this.closeBranch(state.ipLo, state.ipHi);
+    this.#closeBranch(state.ipLo, state.ipHi);
     const from = state.position;
-    const end = Math.min(from + this.options.sliceBytes, this.bytes.length);
+    const end = Math.min(from + this.#options.sliceBytes, this.#bytes.length);
     // Synchronisation points that are to be told of are for the exact decoder.
-    const stop = this.nextPsb >= from ? Math.min(end, this.nextPsb) : end;
-    this.graphOf(decoder).run(this.bytes, stop, state, this.handOver, untilNs);
+    const stop = this.#nextPsb >= from ? Math.min(end, this.#nextPsb) : end;
+    this.#graphOf(decoder).run(this.#bytes, stop, state, this.#handOver, untilNs);
     decoder.adopt();
     // A slice may end anywhere: only where it did not come to its end something is in the way.
-    if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.handOver.forgetStop();
-    else this.handOver.noteStop(state);
+    if (state.position > from && stop - state.position < LONGEST_PACKET_BYTES) this.#handOver.forgetStop();
+    else this.#handOver.noteStop(state);
     return state.position > from;
   }
 
-  private graphOf({ state }: FlowDecoder): QueueGraph {
-    let graphs = this.graphs.get(this.image);
+  #graphOf({ state }: FlowDecoder): QueueGraph {
+    let graphs = this.#graphs.get(this.image);
     if (graphs === undefined) {
       graphs = new Map();
-      this.graphs.set(this.image, graphs);
+      this.#graphs.set(this.image, graphs);
     }
     let graph = graphs.get(state.mode);
     if (graph === undefined || graph.isOvergrown) {
       graph = new QueueGraph(this.image, state, {
         sampler: this.sampler,
-        flow: this.options.flow,
-        onTime: (lo, hi) => this.moveTime(lo, hi),
-        onEvent: (event) => this.event(event),
+        flow: this.#options.flow,
+        onTime: (lo, hi) => this.#moveTime(lo, hi),
+        onEvent: (event) => this.#event(event),
       });
       graphs.set(state.mode, graph);
     }
@@ -247,54 +248,58 @@ export class PtQueue {
   }
 
   /** The decoder has read past it. */
-  private passPsb(): void {
-    const { bytes, nextPsb } = this;
+  #passPsb(): void {
+    const bytes = this.#bytes;
+    const nextPsb = this.#nextPsb;
     const place = headerIp(bytes, nextPsb);
     this.sampler.sample.instructionBytes = 0;
     putPsb(this.sampler, this.doneBytes + nextPsb, place?.lo ?? 0, place?.hi ?? 0);
-    this.nextPsb = findPsb(bytes, nextPsb + PT_SIZE_PSB, bytes.length);
+    this.#nextPsb = findPsb(bytes, nextPsb + PT_SIZE_PSB, bytes.length);
   }
 
-  private leave(): number {
-    this.decoder = null;
+  #leave(): number {
+    this.#decoder = null;
     return RUN_NEEDS_BYTES;
   }
 
   /** After an error: with the next packet that has an address. */
-  private resume(decoder: FlowDecoder, code: number): void {
+  #resume(decoder: FlowDecoder, code: number): void {
     const { offset } = decoder;
     const failed = decoder.resume();
     if (failed === 0) {
-      this.options.log?.line('decoding goes on with the next packet that has an address');
+      this.#options.log?.line('decoding goes on with the next packet that has an address');
       return;
     }
     // The same packet again, which nothing gets past: that was told.
     const isTold = failed === code && decoder.offset === offset;
-    if (failed !== FLOW_END && !isTold) this.fail(failed);
-    this.isSynchronized = false;
+    if (failed !== FLOW_END && !isTold) this.#fail(failed);
+    this.#isSynchronized = false;
   }
 
-  private fail(code: number): void {
-    this.pebs.clear();
-    this.isChangeTold = false;
-    const { decoder, sampler, options } = this;
+  #fail(code: number): void {
+    this.#pebs.clear();
+    this.#isChangeTold = false;
+    const { sampler } = this;
+    const decoder = this.#decoder;
+    const options = this.#options;
     const ipLo = decoder?.errorIpLo ?? 0;
     const ipHi = decoder?.errorIpHi ?? 0;
     options.log?.error(code, decoder?.offset ?? 0, ipLo, ipHi);
     sampler.error(errorOfFlow(code), ipLo, ipHi);
   }
 
-  private moveTime(lo: number, hi: number): void {
-    this.clockMoves = this.decoder?.state.clock.moves ?? 0;
-    this.hasTime = true;
+  #moveTime(lo: number, hi: number): void {
+    this.#clockMoves = this.#decoder?.state.clock.moves ?? 0;
+    this.#hasTime = true;
     this.sampler.setTime(lo, hi);
-    this.options.log?.time(this.sampler.timeNs, lo, hi);
+    this.#options.log?.time(this.sampler.timeNs, lo, hi);
   }
 
-  private instruction(instruction: ExecutedInstruction): void {
+  #instruction(instruction: ExecutedInstruction): void {
     const { ipLo, ipHi, kind } = instruction;
-    const { sampler, open } = this;
-    if (open.isOpen) this.closeBranch(ipLo, ipHi);
+    const { sampler } = this;
+    const open = this.#open;
+    if (open.isOpen) this.#closeBranch(ipLo, ipHi);
     const isBranch = kind >= KIND_CALL;
     const flags =
       (isBranch ? flagsOf(kind, instruction.detail) : 0) |
@@ -308,8 +313,8 @@ export class PtQueue {
       if (isKnown && isSampled) cycles.sampled = open.cycles;
     }
     if (isSampled) {
-      this.copyInstruction(instruction);
-      const endsTrace = isBranch && this.isDisableNext();
+      this.#copyInstruction(instruction);
+      const endsTrace = isBranch && this.#isDisableNext();
       sampler.putInstruction(ipLo, ipHi, endsTrace ? flags | PERF_IP_FLAG_TRACE_END : flags);
     }
     if (!isBranch) return;
@@ -327,15 +332,15 @@ export class PtQueue {
   }
 
   /** Tracing goes off with the branch that was executed last. */
-  private isDisableNext(): boolean {
-    const { decoder } = this;
+  #isDisableNext(): boolean {
+    const decoder = this.#decoder;
     if (decoder === null || !decoder.isEventNext) return false;
     const { kind, isStatus } = decoder.state.event;
     return kind === EVENT_DISABLED && !isStatus;
   }
 
   /** A packet tells of what comes, and may have brought cycles. */
-  private takeCycles(): void {
+  #takeCycles(): void {
     const { sampler } = this;
     const { cycles } = sampler;
     if (cycles === null) return;
@@ -343,15 +348,16 @@ export class PtQueue {
     if (sampler.areCyclesKnown) cycles.sampled = cycles.total;
   }
 
-  private copyInstruction(instruction: ExecutedInstruction): void {
+  #copyInstruction(instruction: ExecutedInstruction): void {
     const { sample } = this.sampler;
     sample.instructionBytes = instruction.length;
     copyBytes(instruction, sample.instruction);
   }
 
   /** The branch that was executed last went there. */
-  private closeBranch(toLo: number, toHi: number, flags = 0): void {
-    const { open, sampler } = this;
+  #closeBranch(toLo: number, toHi: number, flags = 0): void {
+    const { sampler } = this;
+    const open = this.#open;
     if (!open.isOpen) return;
     open.isOpen = false;
     if (open.isConditional && flags === 0 && toLo === open.nextLo && toHi === open.nextHi) return;
@@ -365,27 +371,29 @@ export class PtQueue {
   }
 
   /** A branch that an event is; what it does to the interrupt flag is the event behind it. */
-  private eventBranch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
+  #eventBranch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
     const { sampler } = this;
-    const next = this.decoder!.state.event;
+    const next = this.#decoder!.state.event;
     let change = 0;
-    if (this.options.flow.interruptFlags === true && isInterruptChange(next)) {
+    if (this.#options.flow.interruptFlags === true && isInterruptChange(next)) {
       change = putInterruptChange(sampler, next.detail !== 0, flags, fromLo, fromHi, toLo, toHi);
-      this.isChangeTold = true;
+      this.#isChangeTold = true;
     }
     sampler.branch(flags | change, fromLo, fromHi, toLo, toHi);
   }
 
   /** Interrupts are on or off from here. */
-  private interruptFlag(event: Readonly<FlowEvent>): void {
-    const { sampler, open, isChangeTold } = this;
+  #interruptFlag(event: Readonly<FlowEvent>): void {
+    const { sampler } = this;
+    const open = this.#open;
+    const isChangeTold = this.#isChangeTold;
     const { ipLo, ipHi } = event;
     const isOn = event.detail !== 0;
-    this.isChangeTold = false;
+    this.#isChangeTold = false;
     if (isInterruptChange(event)) {
       if (open.isOpen) {
         const change = putInterruptChange(sampler, isOn, open.flags, open.ipLo, open.ipHi, ipLo, ipHi);
-        this.closeBranch(ipLo, ipHi, change);
+        this.#closeBranch(ipLo, ipHi, change);
       }
     } else if (!event.isStatus && !isChangeTold && !event.isIpSuppressed)
       putInterruptChange(sampler, isOn, 0, ipLo, ipHi, 0, 0);
@@ -393,33 +401,33 @@ export class PtQueue {
   }
 
   /** User code goes on after a while that was not traced. */
-  private estimatesTime({ kind, isStatus, isIpSuppressed, ipHi }: Readonly<FlowEvent>): boolean {
+  #estimatesTime({ kind, isStatus, isIpSuppressed, ipHi }: Readonly<FlowEvent>): boolean {
     return kind === EVENT_ENABLED && !isStatus && !isIpSuppressed && ipHi >= 0;
   }
 
-  private event(event: Readonly<FlowEvent>): void {
+  #event(event: Readonly<FlowEvent>): void {
     const { sampler } = this;
     switch (event.kind) {
       case EVENT_ENABLED:
         // A PSB+ in the middle only says that tracing is on: the branch before it is still to go somewhere.
         if (event.isStatus) return;
-        this.open.isOpen = false;
+        this.#open.isOpen = false;
         sampler.sample.instructionBytes = 0;
         if (event.isIpSuppressed) return;
-        this.takeCycles();
-        this.eventBranch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
+        this.#takeCycles();
+        this.#eventBranch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, event.ipLo, event.ipHi);
         return;
       case EVENT_DISABLED:
         if (event.isStatus) return;
-        if (event.isIpSuppressed) this.closeBranch(0, 0, PERF_IP_FLAG_TRACE_END);
-        else this.closeBranch(event.ipLo, event.ipHi, PERF_IP_FLAG_TRACE_END);
+        if (event.isIpSuppressed) this.#closeBranch(0, 0, PERF_IP_FLAG_TRACE_END);
+        else this.#closeBranch(event.ipLo, event.ipHi, PERF_IP_FLAG_TRACE_END);
         sampler.cut();
         return;
       case EVENT_ASYNC_BRANCH:
-        this.closeBranch(event.ipLo, event.ipHi);
-        this.takeCycles();
+        this.#closeBranch(event.ipLo, event.ipHi);
+        this.#takeCycles();
         sampler.sample.instructionBytes = 0;
-        this.eventBranch(
+        this.#eventBranch(
           PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_INTERRUPT,
           event.ipLo,
           event.ipHi,
@@ -428,8 +436,8 @@ export class PtQueue {
         );
         return;
       case EVENT_ASYNC_DISABLED: {
-        this.closeBranch(event.ipLo, event.ipHi);
-        this.takeCycles();
+        this.#closeBranch(event.ipLo, event.ipHi);
+        this.#takeCycles();
         sampler.sample.instructionBytes = 0;
         const isKnown = !event.isIpSuppressed;
         const flags =
@@ -442,25 +450,25 @@ export class PtQueue {
         return;
       }
       case EVENT_IFLAGS:
-        this.interruptFlag(event);
+        this.#interruptFlag(event);
         return;
       case EVENT_BLOCK_BEGIN:
-        this.pebs.begin(event.detail, event.count);
+        this.#pebs.begin(event.detail, event.count);
         return;
       case EVENT_BLOCK_ITEM:
-        this.pebs.item(event.detail, event.lo, event.hi);
+        this.#pebs.item(event.detail, event.lo, event.hi);
         return;
       case EVENT_BLOCK_END: {
-        const { ipLo, ipHi } = event.isIpSuppressed ? this.decoder!.state : event;
+        const { ipLo, ipHi } = event.isIpSuppressed ? this.#decoder!.state : event;
         // Of a record that was cut off by an error, only the end is left.
-        if (!this.pebs.isEmpty) sampler.putPebs(this.pebs, ipLo, ipHi);
-        this.pebs.clear();
+        if (!this.#pebs.isEmpty) sampler.putPebs(this.#pebs, ipLo, ipHi);
+        this.#pebs.clear();
         return;
       }
       case EVENT_OVERFLOW:
-        this.open.isOpen = false;
-        this.pebs.clear();
-        this.options.log?.errorLine('packets were lost in the processor (overflow)');
+        this.#open.isOpen = false;
+        this.#pebs.clear();
+        this.#options.log?.errorLine('packets were lost in the processor (overflow)');
         sampler.error(ERROR_OVERFLOW, event.ipLo, event.ipHi);
         return;
       default:

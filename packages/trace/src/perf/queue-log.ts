@@ -23,45 +23,45 @@ const NO_BYTES = new Uint8Array();
 
 /** The lines of one queue. */
 export class QueueLog {
-  private readonly log: DecodingLog;
-  private readonly name: string;
-  private readonly errata: Errata;
-  private readonly lastIp = new LastIp();
-  private cursor = new PacketCursor(NO_BYTES);
+  readonly #log: DecodingLog;
+  readonly #name: string;
+  readonly #errata: Errata;
+  readonly #lastIp = new LastIp();
+  #cursor = new PacketCursor(NO_BYTES);
   /** Nothing can be read behind the last packet: only another beginning leads on. */
-  private isDamaged = false;
+  #isDamaged = false;
   /** Bytes before these. */
-  private base = 0;
-  private timeNs = 0;
+  #base = 0;
+  #timeNs = 0;
 
   constructor(log: DecodingLog, name: string, errata: Errata) {
-    this.log = log;
-    this.name = name;
-    this.errata = errata;
+    this.#log = log;
+    this.#name = name;
+    this.#errata = errata;
   }
 
   begin(bytes: Uint8Array, base: number, isContinued: boolean): void {
-    this.base = base;
-    this.seek(bytes, 0);
+    this.#base = base;
+    this.#seek(bytes, 0);
     const gap = isContinued ? '' : ', behind a gap or at the beginning';
     this.line(`${bytes.length} bytes from ${base.toString(16)}${gap}`);
   }
 
   /** Decoding begins at a PSB, after it was looked for. */
   synchronized(bytes: Uint8Array, psb: number): void {
-    const skipped = psb - this.cursor.position;
+    const skipped = psb - this.#cursor.position;
     const left = skipped > 0 ? `, ${skipped} bytes behind the last packet left out` : '';
-    this.line(`synchronization point at ${this.place(psb)}${left}`);
-    this.seek(bytes, psb);
+    this.line(`synchronization point at ${this.#place(psb)}${left}`);
+    this.#seek(bytes, psb);
   }
 
   /** All packets that have not been told, up to the one at an offset. */
   packets(last: number): void {
-    const { cursor } = this;
-    while (cursor.position <= last && !this.isDamaged) {
+    const cursor = this.#cursor;
+    while (cursor.position <= last && !this.#isDamaged) {
       const from = cursor.position;
       // What is wrong there is told as an error, when the decoder comes to it.
-      if (cursor.next() <= 0) this.isDamaged = true;
+      if (cursor.next() <= 0) this.#isDamaged = true;
       else this.packet(cursor.bytes, from, cursor.packet);
     }
   }
@@ -69,11 +69,11 @@ export class QueueLog {
   packet(bytes: Uint8Array, offset: number, packet: Readonly<Packet>): void {
     const hex = hexOf(bytes, offset, packet.size).padEnd(BYTES_WIDTH);
     let address = '';
-    if (packet.kind === PACKET_PSB) this.lastIp.reset();
-    else if (hasIpPayload(packet.kind) && this.lastIp.update(packet))
-      address = `  ${toHex(this.lastIp.lo >>> 0, this.lastIp.hi >>> 0)}`;
+    if (packet.kind === PACKET_PSB) this.#lastIp.reset();
+    else if (hasIpPayload(packet.kind) && this.#lastIp.update(packet))
+      address = `  ${toHex(this.#lastIp.lo >>> 0, this.#lastIp.hi >>> 0)}`;
     this.line(
-      `  ${this.place(offset).padStart(OFFSET_DIGITS, '0')}:  ${hex}  ${formatPacket(packet)}${address}`,
+      `  ${this.#place(offset).padStart(OFFSET_DIGITS, '0')}:  ${hex}  ${formatPacket(packet)}${address}`,
     );
   }
 
@@ -92,8 +92,8 @@ export class QueueLog {
   }
 
   time(timeNs: number, tscLo: number, tscHi: number): void {
-    if (timeNs === this.timeNs) return;
-    this.timeNs = timeNs;
+    if (timeNs === this.#timeNs) return;
+    this.#timeNs = timeNs;
     const seconds = Math.floor(timeNs / 1e9);
     const rest = String(timeNs - seconds * 1e9).padStart(9, '0');
     this.line(`time ${seconds}.${rest}, tsc ${toHex(tscLo >>> 0, tscHi >>> 0)}`);
@@ -102,27 +102,27 @@ export class QueueLog {
   /** A FLOW_* code, met at an offset. */
   error(code: number, offset: number, ipLo: number, ipHi: number): void {
     const ip = ipLo === 0 && ipHi === 0 ? '' : `, address ${toHex(ipLo >>> 0, ipHi >>> 0)}`;
-    this.errorLine(`error at ${this.place(offset)}${ip}: ${flowErrorText(code)}`);
+    this.errorLine(`error at ${this.#place(offset)}${ip}: ${flowErrorText(code)}`);
   }
 
   errorLine(text: string): void {
-    this.log.setHeading(this.name);
-    this.log.error(text);
+    this.#log.setHeading(this.#name);
+    this.#log.error(text);
   }
 
   line(text: string): void {
-    this.log.setHeading(this.name);
-    this.log.line(text);
+    this.#log.setHeading(this.#name);
+    this.#log.line(text);
   }
 
-  private seek(bytes: Uint8Array, from: number): void {
-    this.cursor = new PacketCursor(bytes, { from, errata: this.errata });
-    this.isDamaged = false;
-    this.lastIp.reset();
+  #seek(bytes: Uint8Array, from: number): void {
+    this.#cursor = new PacketCursor(bytes, { from, errata: this.#errata });
+    this.#isDamaged = false;
+    this.#lastIp.reset();
   }
 
-  private place(offset: number): string {
-    return (this.base + offset).toString(16);
+  #place(offset: number): string {
+    return (this.#base + offset).toString(16);
   }
 }
 

@@ -65,43 +65,43 @@ export class QuickQueue {
   readonly sampler: TraceSampler;
   /** No code is looked at. */
   image: CodeImage;
-  private readonly options: PtQueueOptions;
-  private readonly onlyPsbs: boolean;
-  private readonly clock: TraceClock;
-  private readonly lastIp = new LastIp();
-  private readonly pebs = new PebsRecord();
+  readonly #options: PtQueueOptions;
+  readonly #onlyPsbs: boolean;
+  readonly #clock: TraceClock;
+  readonly #lastIp = new LastIp();
+  readonly #pebs = new PebsRecord();
   /** Told of by packets that a FUP follows. */
-  private readonly waiting: FlowEvent[] = [];
-  private transaction = -1;
-  private hasPebs = false;
-  private bytes: Uint8Array = NO_BYTES;
-  private doneBytes = 0;
-  private cursor = new PacketCursor(NO_BYTES);
-  private isSynchronized = false;
-  private isEnabled = false;
-  private isHeader = false;
-  private isOverflow = false;
-  private psbOffset = 0;
-  private headerRatio = -1;
-  private ipLo = 0;
-  private ipHi = 0;
-  private hasIp = false;
+  readonly #waiting: FlowEvent[] = [];
+  #transaction = -1;
+  #hasPebs = false;
+  #bytes: Uint8Array = NO_BYTES;
+  #doneBytes = 0;
+  #cursor = new PacketCursor(NO_BYTES);
+  #isSynchronized = false;
+  #isEnabled = false;
+  #isHeader = false;
+  #isOverflow = false;
+  #psbOffset = 0;
+  #headerRatio = -1;
+  #ipLo = 0;
+  #ipHi = 0;
+  #hasIp = false;
   /** A FUP whose TIP is to come. */
-  private isAsync = false;
+  #isAsync = false;
 
   constructor(sampler: TraceSampler, image: CodeImage, options: PtQueueOptions, onlyPsbs: boolean) {
     this.sampler = sampler;
     this.image = image;
-    this.options = options;
-    this.onlyPsbs = onlyPsbs;
-    this.clock = new TraceClock(options.flow.settings);
+    this.#options = options;
+    this.#onlyPsbs = onlyPsbs;
+    this.#clock = new TraceClock(options.flow.settings);
   }
 
   begin(stretch: AuxStretch): void {
-    this.doneBytes += this.bytes.length;
-    this.bytes = stretch.bytes;
-    this.options.log?.begin(stretch.bytes, this.doneBytes, stretch.isContinued);
-    this.seek(0);
+    this.#doneBytes += this.#bytes.length;
+    this.#bytes = stretch.bytes;
+    this.#options.log?.begin(stretch.bytes, this.#doneBytes, stretch.isContinued);
+    this.#seek(0);
     if (!stretch.isContinued) this.sampler.thread.calls.clear();
   }
 
@@ -114,152 +114,158 @@ export class QuickQueue {
   }
 
   setThread(thread: TracedThread): void {
-    this.sampler.setThread(thread, this.options.cpu);
+    this.sampler.setThread(thread, this.#options.cpu);
   }
 
   /** As that of PtQueue. */
   run(untilNs: number): number {
-    const { sampler, clock } = this;
-    const { log } = this.options;
+    const { sampler } = this;
+    const clock = this.#clock;
+    const { log } = this.#options;
     for (;;) {
       if (sampler.buffer.length >= MOST_RECORDS) return RUN_FULL;
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
-      if (!this.isSynchronized && !this.synchronize()) return RUN_NEEDS_BYTES;
-      const { cursor } = this;
+      if (!this.#isSynchronized && !this.#synchronize()) return RUN_NEEDS_BYTES;
+      const cursor = this.#cursor;
       const size = cursor.next();
       if (size <= 0) {
-        if (cursor.position >= this.bytes.length || size === 0) return this.leave();
-        log?.error(size, cursor.offset, this.ipLo, this.ipHi);
-        sampler.error(ERROR_BAD_PACKET, this.ipLo, this.ipHi);
-        this.seek(cursor.offset + 1);
+        if (cursor.position >= this.#bytes.length || size === 0) return this.#leave();
+        log?.error(size, cursor.offset, this.#ipLo, this.#ipHi);
+        sampler.error(ERROR_BAD_PACKET, this.#ipLo, this.#ipHi);
+        this.#seek(cursor.offset + 1);
         continue;
       }
-      log?.packet(this.bytes, cursor.offset, cursor.packet);
+      log?.packet(this.#bytes, cursor.offset, cursor.packet);
       if (clock.update(cursor.packet) && clock.estimate.hasTsc) {
         sampler.setTime(clock.tscLo, clock.tscHi);
         log?.time(sampler.timeNs, clock.tscLo, clock.tscHi);
       }
-      this.take(cursor.packet, cursor.offset);
+      this.#take(cursor.packet, cursor.offset);
     }
   }
 
-  private leave(): number {
-    this.doneBytes += this.bytes.length;
-    this.bytes = NO_BYTES;
-    this.seek(0);
+  #leave(): number {
+    this.#doneBytes += this.#bytes.length;
+    this.#bytes = NO_BYTES;
+    this.#seek(0);
     return RUN_NEEDS_BYTES;
   }
 
-  private seek(from: number): void {
-    this.cursor = new PacketCursor(this.bytes, { from });
-    this.isSynchronized = false;
-    this.isEnabled = false;
-    this.isHeader = false;
-    this.forget();
+  #seek(from: number): void {
+    this.#cursor = new PacketCursor(this.#bytes, { from });
+    this.#isSynchronized = false;
+    this.#isEnabled = false;
+    this.#isHeader = false;
+    this.#forget();
   }
 
-  private synchronize(): boolean {
-    const psb = findPsb(this.bytes, this.cursor.position, this.bytes.length);
-    if (psb < 0) return this.leave() !== RUN_NEEDS_BYTES;
-    this.options.log?.synchronized(this.bytes, psb);
-    this.cursor = new PacketCursor(this.bytes, { from: psb });
-    this.isSynchronized = true;
+  #synchronize(): boolean {
+    const psb = findPsb(this.#bytes, this.#cursor.position, this.#bytes.length);
+    if (psb < 0) return this.#leave() !== RUN_NEEDS_BYTES;
+    this.#options.log?.synchronized(this.#bytes, psb);
+    this.#cursor = new PacketCursor(this.#bytes, { from: psb });
+    this.#isSynchronized = true;
     return true;
   }
 
-  private forget(): void {
-    this.waiting.length = 0;
-    this.transaction = -1;
-    this.hasPebs = false;
-    this.isAsync = false;
-    this.pebs.clear();
+  #forget(): void {
+    this.#waiting.length = 0;
+    this.#transaction = -1;
+    this.#hasPebs = false;
+    this.#isAsync = false;
+    this.#pebs.clear();
   }
 
-  private take(packet: Readonly<Packet>, offset: number): void {
+  #take(packet: Readonly<Packet>, offset: number): void {
     const { sampler } = this;
     switch (packet.kind) {
       case PACKET_PSB:
-        this.isHeader = true;
-        this.psbOffset = offset;
-        this.hasIp = false;
-        this.lastIp.reset();
+        this.#isHeader = true;
+        this.#psbOffset = offset;
+        this.#hasIp = false;
+        this.#lastIp.reset();
         return;
       case PACKET_PSBEND:
-        this.endHeader();
+        this.#endHeader();
         return;
       case PACKET_CBR:
         // That of a PSB+ is told with it.
-        if (this.isHeader) this.headerRatio = packet.lo;
+        if (this.#isHeader) this.#headerRatio = packet.lo;
         else sampler.setRatio(packet.lo);
         return;
       case PACKET_TIP:
       case PACKET_TIP_PGE:
       case PACKET_TIP_PGD:
-        this.takeTip(packet);
+        this.#takeTip(packet);
         return;
       case PACKET_FUP:
-        this.takeFup(packet);
+        this.#takeFup(packet);
         return;
       case PACKET_OVF:
-        this.options.log?.errorLine('packets were lost in the processor (overflow)');
-        sampler.error(ERROR_OVERFLOW, this.ipLo, this.ipHi);
-        this.isEnabled = false;
-        this.isOverflow = true;
-        this.isHeader = false;
-        this.forget();
+        this.#options.log?.errorLine('packets were lost in the processor (overflow)');
+        sampler.error(ERROR_OVERFLOW, this.#ipLo, this.#ipHi);
+        this.#isEnabled = false;
+        this.#isOverflow = true;
+        this.#isHeader = false;
+        this.#forget();
         return;
       case PACKET_STOP:
-        this.isEnabled = false;
+        this.#isEnabled = false;
         return;
       case PACKET_BBP:
-        this.pebs.begin(packet.type, packet.extra);
+        this.#pebs.begin(packet.type, packet.extra);
         return;
       case PACKET_BIP:
-        this.pebs.item(packet.type, packet.lo, packet.hi);
+        this.#pebs.item(packet.type, packet.lo, packet.hi);
         return;
       case PACKET_BEP:
-        if ((packet.flags & FLAG_IP) !== 0) this.hasPebs = true;
-        else this.putPebs();
+        if ((packet.flags & FLAG_IP) !== 0) this.#hasPebs = true;
+        else this.#putPebs();
         return;
       case PACKET_MODE_TSX:
-        if (!this.isHeader && this.isEnabled) this.transaction = packet.flags;
+        if (!this.#isHeader && this.#isEnabled) this.#transaction = packet.flags;
         return;
       default:
-        this.takeEvent(packet);
+        this.#takeEvent(packet);
     }
   }
 
-  private endHeader(): void {
-    const { sampler, bytes } = this;
-    this.isHeader = false;
-    const [lo, hi] = this.hasIp ? [this.ipLo, this.ipHi] : [0, 0];
-    if (sampler.events.psb !== null) putPsb(sampler, this.doneBytes + this.psbOffset, lo, hi);
-    if (this.headerRatio >= 0) sampler.setRatio(this.headerRatio);
-    this.headerRatio = -1;
-    if (this.hasIp) sampler.putInstruction(lo, hi);
-    if (!this.onlyPsbs) return;
-    const next = findPsb(bytes, this.cursor.position, bytes.length);
-    this.cursor = new PacketCursor(bytes, { from: next < 0 ? bytes.length : next });
+  #endHeader(): void {
+    const { sampler } = this;
+    const bytes = this.#bytes;
+    this.#isHeader = false;
+    const [lo, hi] = this.#hasIp ? [this.#ipLo, this.#ipHi] : [0, 0];
+    if (sampler.events.psb !== null) putPsb(sampler, this.#doneBytes + this.#psbOffset, lo, hi);
+    if (this.#headerRatio >= 0) sampler.setRatio(this.#headerRatio);
+    this.#headerRatio = -1;
+    if (this.#hasIp) sampler.putInstruction(lo, hi);
+    if (!this.#onlyPsbs) return;
+    const next = findPsb(bytes, this.#cursor.position, bytes.length);
+    this.#cursor = new PacketCursor(bytes, { from: next < 0 ? bytes.length : next });
   }
 
   /** The packet's address is where the trace is; false where it has none. */
-  private move(packet: Readonly<Packet>): boolean {
-    if (!this.lastIp.update(packet)) return false;
-    this.ipLo = this.lastIp.lo;
-    this.ipHi = this.lastIp.hi;
-    this.hasIp = true;
+  #move(packet: Readonly<Packet>): boolean {
+    if (!this.#lastIp.update(packet)) return false;
+    this.#ipLo = this.#lastIp.lo;
+    this.#ipHi = this.#lastIp.hi;
+    this.#hasIp = true;
     return true;
   }
 
-  private takeTip(packet: Readonly<Packet>): void {
-    const { sampler, isAsync, ipLo: fromLo, ipHi: fromHi } = this;
+  #takeTip(packet: Readonly<Packet>): void {
+    const { sampler } = this;
+    const isAsync = this.#isAsync;
+    const fromLo = this.#ipLo;
+    const fromHi = this.#ipHi;
     const isEnd = packet.kind === PACKET_TIP_PGD;
-    this.isEnabled = !isEnd;
-    this.isAsync = false;
-    const isKnown = this.move(packet);
-    const { ipLo, ipHi } = this;
+    this.#isEnabled = !isEnd;
+    this.#isAsync = false;
+    const isKnown = this.#move(packet);
+    const ipLo = this.#ipLo;
+    const ipHi = this.#ipHi;
     if (isAsync) {
-      const isAbort = this.transaction >= 0 && (this.transaction & PT_MODE_TSX_ABRT) !== 0;
+      const isAbort = this.#transaction >= 0 && (this.#transaction & PT_MODE_TSX_ABRT) !== 0;
       const end = isEnd ? PERF_IP_FLAG_TRACE_END : 0;
       const kind = isAbort
         ? PERF_IP_FLAG_TX_ABORT
@@ -268,12 +274,12 @@ export class QuickQueue {
           : PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_TRACE_END;
       const flags = PERF_IP_FLAG_BRANCH | kind | end;
       sampler.putInstruction(fromLo, fromHi, flags);
-      this.putTransaction(fromLo, fromHi);
+      this.#putTransaction(fromLo, fromHi);
       sampler.branch(flags, fromLo, fromHi, isKnown ? ipLo : 0, isKnown ? ipHi : 0);
     }
     if (!isKnown) return;
     if (packet.kind === PACKET_TIP_PGE) {
-      this.isOverflow = false;
+      this.#isOverflow = false;
       sampler.branch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, ipLo, ipHi);
     } else if (isEnd && !isAsync) {
       sampler.branch(
@@ -288,40 +294,43 @@ export class QuickQueue {
     sampler.putInstruction(ipLo, ipHi);
   }
 
-  private takeFup(packet: Readonly<Packet>): void {
-    const { sampler, waiting } = this;
-    if (!this.move(packet)) return;
-    const { ipLo, ipHi } = this;
-    if (this.isHeader) {
-      this.isEnabled = true;
+  #takeFup(packet: Readonly<Packet>): void {
+    const { sampler } = this;
+    const waiting = this.#waiting;
+    if (!this.#move(packet)) return;
+    const ipLo = this.#ipLo;
+    const ipHi = this.#ipHi;
+    if (this.#isHeader) {
+      this.#isEnabled = true;
       return;
     }
-    const isAbort = this.transaction >= 0 && (this.transaction & PT_MODE_TSX_ABRT) !== 0;
-    const hasEvents = waiting.length > 0 || this.hasPebs || (this.transaction >= 0 && !isAbort);
-    if (!hasEvents && this.isOverflow && !this.isEnabled) {
-      this.isOverflow = false;
-      this.isEnabled = true;
+    const isAbort = this.#transaction >= 0 && (this.#transaction & PT_MODE_TSX_ABRT) !== 0;
+    const hasEvents = waiting.length > 0 || this.#hasPebs || (this.#transaction >= 0 && !isAbort);
+    if (!hasEvents && this.#isOverflow && !this.#isEnabled) {
+      this.#isOverflow = false;
+      this.#isEnabled = true;
       sampler.branch(PERF_IP_FLAG_BRANCH | PERF_IP_FLAG_TRACE_BEGIN, 0, 0, ipLo, ipHi);
       sampler.putInstruction(ipLo, ipHi);
       return;
     }
-    this.isOverflow = false;
-    if (this.hasPebs) this.putPebs();
-    this.isAsync = !hasEvents && this.isEnabled;
+    this.#isOverflow = false;
+    if (this.#hasPebs) this.#putPebs();
+    this.#isAsync = !hasEvents && this.#isEnabled;
     for (const event of waiting) {
       event.ipLo = ipLo;
       event.ipHi = ipHi;
       if (event.kind !== EVENT_PTWRITE) putTraceEvent(sampler, event);
     }
-    if (!this.isAsync) sampler.putInstruction(ipLo, ipHi);
-    if (!isAbort) this.putTransaction(ipLo, ipHi);
+    if (!this.#isAsync) sampler.putInstruction(ipLo, ipHi);
+    if (!isAbort) this.#putTransaction(ipLo, ipHi);
     for (const event of waiting.splice(0)) if (event.kind === EVENT_PTWRITE) putTraceEvent(sampler, event);
   }
 
   /** One begins, ends, or was aborted here. */
-  private putTransaction(ipLo: number, ipHi: number): void {
-    const { sampler, transaction } = this;
-    this.transaction = -1;
+  #putTransaction(ipLo: number, ipHi: number): void {
+    const { sampler } = this;
+    const transaction = this.#transaction;
+    this.#transaction = -1;
     if (transaction < 0) return;
     const flags =
       ((transaction & PT_MODE_TSX_INTX) !== 0 ? PERF_IP_FLAG_IN_TX : 0) |
@@ -329,14 +338,14 @@ export class QuickQueue {
     sampler.putEvent(sampler.events.transactions, ipLo, ipHi, null, flags);
   }
 
-  private putPebs(): void {
-    this.hasPebs = false;
-    if (!this.pebs.isEmpty) this.sampler.putPebs(this.pebs, this.ipLo, this.ipHi);
-    this.pebs.clear();
+  #putPebs(): void {
+    this.#hasPebs = false;
+    if (!this.#pebs.isEmpty) this.sampler.putPebs(this.#pebs, this.#ipLo, this.#ipHi);
+    this.#pebs.clear();
   }
 
   /** PTWRITE and power: at once, or with the FUP that follows. */
-  private takeEvent(packet: Readonly<Packet>): void {
+  #takeEvent(packet: Readonly<Packet>): void {
     const event = new FlowEvent();
     let waits = (packet.flags & FLAG_IP) !== 0;
     switch (packet.kind) {
@@ -355,7 +364,7 @@ export class QuickQueue {
         event.detail = packet.type;
         event.count = packet.extra;
         event.flags = (packet.flags & FLAG_HW) !== 0 ? FLAG_BY_HARDWARE : 0;
-        waits = this.waiting.some(({ kind }) => kind === EVENT_MWAIT);
+        waits = this.#waiting.some(({ kind }) => kind === EVENT_MWAIT);
         break;
       case PACKET_PWRX:
         event.clear(EVENT_PWRX);
@@ -370,7 +379,7 @@ export class QuickQueue {
     event.lo = packet.lo;
     event.hi = packet.hi;
     if (waits) {
-      this.waiting.push(event);
+      this.#waiting.push(event);
       return;
     }
     event.isIpSuppressed = true;

@@ -8,9 +8,9 @@ export class RecordBuffer {
   view: DataView = new DataView(new ArrayBuffer(FIRST_BYTES));
   position = 0;
   readonly littleEndian: boolean;
-  private readonly starts = new Int32Column(1024);
-  private readonly times = new Float64Column(1024);
-  private delivered = 0;
+  readonly #starts = new Int32Column(1024);
+  readonly #times = new Float64Column(1024);
+  #delivered = 0;
 
   constructor(littleEndian: boolean) {
     this.littleEndian = littleEndian;
@@ -18,17 +18,17 @@ export class RecordBuffer {
 
   /** Records that wait. */
   get length(): number {
-    return this.starts.length - this.delivered;
+    return this.#starts.length - this.#delivered;
   }
 
   /** Time of the first that waits, nanoseconds. */
   get firstTimeNs(): number {
-    return this.times.at(this.delivered);
+    return this.#times.at(this.#delivered);
   }
 
   begin(type: number, misc: number, timeNs: number): void {
-    this.starts.push(this.position);
-    this.times.push(timeNs);
+    this.#starts.push(this.position);
+    this.#times.push(timeNs);
     const { view } = this.reserve(8);
     view.setUint32(this.position, type, this.littleEndian);
     view.setUint16(this.position + 4, misc, this.littleEndian);
@@ -37,7 +37,7 @@ export class RecordBuffer {
 
   /** The record's size is known. */
   end(): void {
-    const start = this.starts.at(this.starts.length - 1);
+    const start = this.#starts.at(this.#starts.length - 1);
     this.view.setUint16(start + 6, this.position - start, this.littleEndian);
   }
 
@@ -100,16 +100,16 @@ export class RecordBuffer {
 
   /** Hand out the first that waits. The view is borrowed until the next is written. */
   deliver(take: (view: DataView, start: number, end: number, type: number) => void): void {
-    const start = this.starts.at(this.delivered++);
+    const start = this.#starts.at(this.#delivered++);
     const end = start + this.view.getUint16(start + 6, this.littleEndian);
     take(this.view, start, end, this.view.getUint32(start, this.littleEndian));
-    if (this.delivered === this.starts.length) this.clear();
+    if (this.#delivered === this.#starts.length) this.#clear();
   }
 
-  private clear(): void {
-    this.starts.length = 0;
-    this.times.length = 0;
-    this.delivered = 0;
+  #clear(): void {
+    this.#starts.length = 0;
+    this.#times.length = 0;
+    this.#delivered = 0;
     this.position = 0;
   }
 }

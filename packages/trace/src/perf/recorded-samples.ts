@@ -26,34 +26,34 @@ import type { TracedThread } from './traced-threads.ts';
 const MOST_RECORD_BYTES = 0xffff;
 
 export class RecordedSamples {
-  private readonly options: ItraceOptions;
+  readonly #options: ItraceOptions;
   /** As their samples stand in the file. */
-  private readonly layouts = new Map<RecordedEvent, SampleLayout>();
-  private readonly writer: BodyWriter;
+  readonly #layouts = new Map<RecordedEvent, SampleLayout>();
+  readonly #writer: BodyWriter;
 
   constructor(options: ItraceOptions, littleEndian: boolean) {
-    this.options = options;
-    this.writer = new BodyWriter(littleEndian);
+    this.#options = options;
+    this.#writer = new BodyWriter(littleEndian);
   }
 
   /** Make room in the layouts of the events that are known by now. */
   addEvents({ events }: EventTable): void {
-    const { recordedCallChain, recordedLastBranches } = this.options;
+    const { recordedCallChain, recordedLastBranches } = this.#options;
     const wanted =
       (recordedCallChain > 0 ? PERF_SAMPLE_CALLCHAIN : 0) |
       (recordedLastBranches > 0 ? PERF_SAMPLE_BRANCH_STACK : 0);
     for (const event of events) {
-      if (this.layouts.has(event)) continue;
+      if (this.#layouts.has(event)) continue;
       const missing = wanted & ~event.layout.sampleType;
       if (missing === 0) continue;
-      this.layouts.set(event, event.layout);
+      this.#layouts.set(event, event.layout);
       event.attr = makeAttr({ ...event.attr, sampleType: event.attr.sampleType | BigInt(missing) });
       event.layout = new SampleLayout(event.attr);
     }
   }
 
   has(event: RecordedEvent): boolean {
-    return this.layouts.has(event);
+    return this.#layouts.has(event);
   }
 
   /** A sample with what it lacked, as a record of its own (borrowed until the next). */
@@ -64,9 +64,10 @@ export class RecordedSamples {
     event: RecordedEvent,
     threadOf: (sample: Sample) => TracedThread,
   ): Uint8Array<ArrayBuffer> {
-    const { writer, options } = this;
+    const writer = this.#writer;
+    const options = this.#options;
     const le = writer.littleEndian;
-    const layout = this.layouts.get(event)!;
+    const layout = this.#layouts.get(event)!;
     const type = view.getUint32(start, le);
     const misc = view.getUint16(start + 4, le);
     const sample = decodeSample(view, start, end, layout, le);

@@ -14,30 +14,31 @@ import type { AuxIndex } from '../auxtrace/index.ts';
 export class SampledTrace {
   /** Pieces were found. */
   isFound = false;
-  private readonly index: AuxIndex;
-  private readonly events: EventTable;
-  private readonly littleEndian: boolean;
-  private readonly fields = new SampleFields();
+  readonly #index: AuxIndex;
+  readonly #events: EventTable;
+  readonly #littleEndian: boolean;
+  readonly #fields = new SampleFields();
 
   constructor(index: AuxIndex, events: EventTable, littleEndian: boolean) {
-    this.index = index;
-    this.events = events;
-    this.littleEndian = littleEndian;
+    this.#index = index;
+    this.#events = events;
+    this.#littleEndian = littleEndian;
   }
 
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
     if (type !== PERF_RECORD_SAMPLE) {
-      this.index.record(view, start, end, type, fileOffset);
+      this.#index.record(view, start, end, type, fileOffset);
       return;
     }
-    const { fields, littleEndian } = this;
-    const event = this.events.eventOf(view, start, end, type, littleEndian);
+    const fields = this.#fields;
+    const littleEndian = this.#littleEndian;
+    const event = this.#events.eventOf(view, start, end, type, littleEndian);
     if (event === null || (event.layout.sampleType & PERF_SAMPLE_AUX) === 0) return;
     if (!decodeSampleInto(view, start, end, event.layout, littleEndian, fields) || fields.auxSize === 0)
       return;
     this.isFound = true;
     const at = view.byteOffset + fields.auxOffset;
-    this.index.pieces.push({
+    this.#index.pieces.push({
       index: 0,
       cpu: fields.cpu,
       tid: fields.tid,
@@ -51,7 +52,7 @@ export class SampledTrace {
 
   /** Pieces belong to a CPU or to a thread, as the events did. */
   assign(isPerCpu: boolean): void {
-    for (const piece of this.index.pieces) {
+    for (const piece of this.#index.pieces) {
       if (piece.bytes === undefined) continue;
       if (isPerCpu) piece.tid = -1;
       else piece.cpu = -1;

@@ -66,75 +66,75 @@ export class TraceSampler {
   readonly pebsCounters: PebsCounters = new Map();
   thread: TracedThread;
   /** TSC of the last timing packet. */
-  private ticks = 0;
+  #ticks = 0;
   /**
    * The latest of them all: time does not go back behind an estimate that was ahead, whether a sample was
    * made then or not. When something happened else depended on who asked before.
    */
-  private latestLo = 0;
-  private latestHi = 0;
-  private isTimeNew = false;
-  private instructionsSinceTime = 0;
-  private readonly plan: SamplingPlan;
-  private readonly instructionPeriod: number;
-  private readonly branchFilter: number;
-  private readonly countsInstructions: boolean;
-  private executed = 0;
-  private executedAtSample = 0;
-  private executedAtError = -1;
-  private lastError = 0;
-  private lastErrorNs = Number.NaN;
-  private sincePeriod = 0;
+  #latestLo = 0;
+  #latestHi = 0;
+  #isTimeNew = false;
+  #instructionsSinceTime = 0;
+  readonly #plan: SamplingPlan;
+  readonly #instructionPeriod: number;
+  readonly #branchFilter: number;
+  readonly #countsInstructions: boolean;
+  #executed = 0;
+  #executedAtSample = 0;
+  #executedAtError = -1;
+  #lastError = 0;
+  #lastErrorNs = Number.NaN;
+  #sincePeriod = 0;
   /** Instructions until a sample is due; 0: to be found. */
-  private leftInPeriod = 0;
+  #leftInPeriod = 0;
   /**
    * The last tick, in periods, that had a sample; and whether samples follow each
    * other since the trace went on.
    */
-  private lastPeriod = 0;
-  private isContinuous = false;
+  #lastPeriod = 0;
+  #isContinuous = false;
   /** The core's clock in units of the bus's; 0: not known. */
-  private ratio = 0;
+  #ratio = 0;
   /** A sample of the ratio is to be made. */
-  private isRatioNew = false;
+  #isRatioNew = false;
   /** Where the branch or sample before was: the place of what has none of its own. */
-  private lastLo = 0;
-  private lastHi = 0;
+  #lastLo = 0;
+  #lastHi = 0;
   /** Null where nobody wants them. */
   readonly cycles: CycleCount | null;
   /** PERF_IP_FLAG_INTR_DISABLE while they are. */
   interruptFlag = 0;
   /** The instruction, or branch, that comes is one at which the cycles are known. */
   areCyclesKnown = false;
-  private readonly sinceInstruction = new SinceSample();
-  private readonly sinceCycles = new SinceSample();
-  private readonly sinceBranch = new SinceSample();
+  readonly #sinceInstruction = new SinceSample();
+  readonly #sinceCycles = new SinceSample();
+  readonly #sinceBranch = new SinceSample();
 
   constructor(plan: SamplingPlan, buffer: RecordBuffer, thread: TracedThread) {
-    this.plan = plan;
+    this.#plan = plan;
     this.buffer = buffer;
     this.thread = thread;
     const { options, events } = plan;
-    this.countsInstructions = events.instructions !== null || events.cycles !== null;
+    this.#countsInstructions = events.instructions !== null || events.cycles !== null;
     this.cycles = plan.countsCycles ? new CycleCount(plan.nominalRatio) : null;
-    this.instructionPeriod = plan.periodTicks > 0 ? 0 : Math.max(1, options.period);
-    this.branchFilter =
+    this.#instructionPeriod = plan.periodTicks > 0 ? 0 : Math.max(1, options.period);
+    this.#branchFilter =
       (options.calls ? PERF_IP_FLAG_CALL | PERF_IP_FLAG_ASYNC | PERF_IP_FLAG_TRACE_END : 0) |
       (options.returns ? PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_BEGIN : 0);
   }
 
   /** A timing packet: what follows is executed then. */
   setTime(tscLo: number, tscHi: number): void {
-    if (this.plan.clock === null) return;
+    if (this.#plan.clock === null) return;
     const lo = tscLo >>> 0;
     const hi = tscHi >>> 0;
-    this.ticks = hi * TWO_32 + lo;
-    this.instructionsSinceTime = 0;
-    this.leftInPeriod = 0;
-    if (hi < this.latestHi || (hi === this.latestHi && lo <= this.latestLo)) return;
-    this.latestLo = lo;
-    this.latestHi = hi;
-    this.isTimeNew = true;
+    this.#ticks = hi * TWO_32 + lo;
+    this.#instructionsSinceTime = 0;
+    this.#leftInPeriod = 0;
+    if (hi < this.#latestHi || (hi === this.#latestHi && lo <= this.#latestLo)) return;
+    this.#latestLo = lo;
+    this.#latestHi = hi;
+    this.#isTimeNew = true;
   }
 
   /**
@@ -143,11 +143,11 @@ export class TraceSampler {
    */
   get timeNs(): number {
     const { sample } = this;
-    if (this.isTimeNew) {
-      this.isTimeNew = false;
-      const { clock } = this.plan;
+    if (this.#isTimeNew) {
+      this.#isTimeNew = false;
+      const { clock } = this.#plan;
       if (clock !== null)
-        sample.timeNs = Math.max(sample.timeNs, tscToPerfNs(clock, this.latestLo, this.latestHi));
+        sample.timeNs = Math.max(sample.timeNs, tscToPerfNs(clock, this.#latestLo, this.#latestHi));
     }
     return sample.timeNs;
   }
@@ -160,19 +160,20 @@ export class TraceSampler {
   }
 
   get events(): SyntheticEvents {
-    return this.plan.events;
+    return this.#plan.events;
   }
 
   /** A PEBS record is whole: a sample for each counter that it is of. The address is where the trace is. */
   putPebs(record: PebsRecord, ipLo: number, ipHi: number): void {
-    const { plan, sample, thread, pebsCounters } = this;
+    const { sample, thread, pebsCounters } = this;
+    const plan = this.#plan;
     const { pebs, options } = plan;
     if (pebs === null) return;
     const maskLo = record.loOf(PEBS_BASIC, PEBS_BASIC_COUNTERS);
     const maskHi = record.hiOf(PEBS_BASIC, PEBS_BASIC_COUNTERS);
     const { timeNs } = this;
     for (const { event, id } of pebs.targetsOf(pebsCounters, maskLo, maskHi)) {
-      if (this.isSkipped()) continue;
+      if (this.#isSkipped()) continue;
       sample.ipLo = ipLo;
       sample.ipHi = ipHi;
       sample.flags = 0;
@@ -191,36 +192,36 @@ export class TraceSampler {
   }
 
   setRatio(ratio: number): void {
-    if (ratio === this.ratio) return;
-    this.ratio = ratio;
-    this.cycles?.setRatio(ratio, this.ticks);
-    this.isRatioNew = true;
-    this.tellRatio(this.lastLo, this.lastHi);
+    if (ratio === this.#ratio) return;
+    this.#ratio = ratio;
+    this.cycles?.setRatio(ratio, this.#ticks);
+    this.#isRatioNew = true;
+    this.#tellRatio(this.#lastLo, this.#lastHi);
   }
 
   /**
    * A new ratio is not skipped (`s`), but waits until it is nearly the turn of the
    * first sample, as perf has it.
    */
-  private tellRatio(ipLo: number, ipHi: number): void {
-    if (!this.isRatioNew || this.plan.skip > MOST_AFTER_RATIO) return;
-    this.isRatioNew = false;
-    const { skip } = this.plan;
-    this.plan.skip = 0;
-    putRatio(this, this.ratio, this.plan.nominalRatio, this.plan.ratioKhz, ipLo, ipHi);
-    this.plan.skip = skip;
+  #tellRatio(ipLo: number, ipHi: number): void {
+    if (!this.#isRatioNew || this.#plan.skip > MOST_AFTER_RATIO) return;
+    this.#isRatioNew = false;
+    const { skip } = this.#plan;
+    this.#plan.skip = 0;
+    putRatio(this, this.#ratio, this.#plan.nominalRatio, this.#plan.ratioKhz, ipLo, ipHi);
+    this.#plan.skip = skip;
   }
 
   /** Something happened there that a sample can be of. */
   arrive(ipLo: number, ipHi: number): void {
-    this.lastLo = ipLo;
-    this.lastHi = ipHi;
-    this.tellRatio(ipLo, ipHi);
+    this.#lastLo = ipLo;
+    this.#lastHi = ipHi;
+    this.#tellRatio(ipLo, ipHi);
   }
 
   /** How far the clock and the cycles have come with the event that is next. */
   moveCycles(clock: TraceClock, isTraced: boolean): void {
-    this.cycles?.update(clock, this.ticks, isTraced);
+    this.cycles?.update(clock, this.#ticks, isTraced);
   }
 
   /**
@@ -228,12 +229,12 @@ export class TraceSampler {
    * As perf does, so that context switches in between are on the right side.
    */
   estimateTime(): void {
-    const { clock, nominalRatio } = this.plan;
+    const { clock, nominalRatio } = this.#plan;
     if (clock === null) return;
-    const cycles = this.instructionsSinceTime * 2;
+    const cycles = this.#instructionsSinceTime * 2;
     const ticks =
-      this.ratio === 0 || nominalRatio === 0 ? cycles : Math.floor((cycles * nominalRatio) / this.ratio);
-    const tsc = this.ticks + ticks;
+      this.#ratio === 0 || nominalRatio === 0 ? cycles : Math.floor((cycles * nominalRatio) / this.#ratio);
+    const tsc = this.#ticks + ticks;
     const hi = Math.floor(tsc / TWO_32);
     const timeNs = tscToPerfNs(clock, tsc - hi * TWO_32, hi);
     this.sample.timeNs = Math.max(this.timeNs, timeNs);
@@ -241,58 +242,58 @@ export class TraceSampler {
 
   /** Nothing of before leads here: a gap in the trace. */
   cut(): void {
-    this.leftInPeriod = 0;
-    this.isContinuous = false;
+    this.#leftInPeriod = 0;
+    this.#isContinuous = false;
   }
 
   /** Every branch is wanted, not only calls and returns. */
   get needsBranches(): boolean {
-    return this.plan.events.branches !== null || this.thread.branches !== null || this.isRatioWaiting;
+    return this.#plan.events.branches !== null || this.thread.branches !== null || this.#isRatioWaiting;
   }
 
-  private get isRatioWaiting(): boolean {
-    return this.isRatioNew && this.plan.events.cbr !== null;
+  get #isRatioWaiting(): boolean {
+    return this.#isRatioNew && this.#plan.events.cbr !== null;
   }
 
   /** Samples of branches show the instruction. */
   get writesBranches(): boolean {
-    return this.plan.events.branches !== null;
+    return this.#plan.events.branches !== null;
   }
 
   /**
    * So many instructions were executed and none makes a sample; false, and nothing is counted, where one may.
    */
   skipInstructions(count: number): boolean {
-    const { periodTicks } = this.plan;
-    if (this.countsInstructions && periodTicks === 0) {
-      if (this.sincePeriod + count >= this.instructionPeriod) return false;
-      this.sincePeriod += count;
-    } else if (this.countsInstructions) {
-      if (this.leftInPeriod === 0) this.leftInPeriod = this.untilNextPeriod(periodTicks);
-      if (count >= this.leftInPeriod) return false;
-      this.leftInPeriod -= count;
+    const { periodTicks } = this.#plan;
+    if (this.#countsInstructions && periodTicks === 0) {
+      if (this.#sincePeriod + count >= this.#instructionPeriod) return false;
+      this.#sincePeriod += count;
+    } else if (this.#countsInstructions) {
+      if (this.#leftInPeriod === 0) this.#leftInPeriod = this.#untilNextPeriod(periodTicks);
+      if (count >= this.#leftInPeriod) return false;
+      this.#leftInPeriod -= count;
     }
-    this.executed += count;
-    this.instructionsSinceTime += count;
+    this.#executed += count;
+    this.#instructionsSinceTime += count;
     return true;
   }
 
   /** One more instruction was executed. True where it makes a sample, which `putInstruction` then writes. */
   isSampled(): boolean {
-    const { periodTicks } = this.plan;
-    if (this.countsInstructions && periodTicks > 0 && this.leftInPeriod === 0)
-      this.leftInPeriod = this.untilNextPeriod(periodTicks);
-    this.executed++;
-    this.instructionsSinceTime++;
-    if (!this.countsInstructions) return false;
+    const { periodTicks } = this.#plan;
+    if (this.#countsInstructions && periodTicks > 0 && this.#leftInPeriod === 0)
+      this.#leftInPeriod = this.#untilNextPeriod(periodTicks);
+    this.#executed++;
+    this.#instructionsSinceTime++;
+    if (!this.#countsInstructions) return false;
     if (periodTicks === 0) {
-      if (++this.sincePeriod < this.instructionPeriod) return false;
-      this.sincePeriod = 0;
+      if (++this.#sincePeriod < this.#instructionPeriod) return false;
+      this.#sincePeriod = 0;
       return true;
     }
-    if (--this.leftInPeriod > 0) return false;
-    const period = Math.floor((this.ticks + this.instructionsSinceTime) / periodTicks);
-    this.lastPeriod = Math.max(period, this.lastPeriod + 1);
+    if (--this.#leftInPeriod > 0) return false;
+    const period = Math.floor((this.#ticks + this.#instructionsSinceTime) / periodTicks);
+    this.#lastPeriod = Math.max(period, this.#lastPeriod + 1);
     return true;
   }
 
@@ -300,25 +301,26 @@ export class TraceSampler {
    * Instructions until the next sample is due, as perf counts them: an instruction is a tick, and where the
    * trace began or went on the first period is only found, not sampled.
    */
-  private untilNextPeriod(periodTicks: number): number {
-    let ticks = this.ticks + this.instructionsSinceTime;
-    if (this.isContinuous) {
-      if (Math.floor(ticks / periodTicks) > this.lastPeriod) return 1;
+  #untilNextPeriod(periodTicks: number): number {
+    let ticks = this.#ticks + this.#instructionsSinceTime;
+    if (this.#isContinuous) {
+      if (Math.floor(ticks / periodTicks) > this.#lastPeriod) return 1;
     } else {
       ticks++;
       const period = Math.floor(ticks / periodTicks);
-      if (period > this.lastPeriod) {
-        this.lastPeriod = period;
-        this.isContinuous = true;
+      if (period > this.#lastPeriod) {
+        this.#lastPeriod = period;
+        this.#isContinuous = true;
       }
     }
     const period = Math.floor(ticks / periodTicks);
-    return period < this.lastPeriod ? periodTicks : periodTicks - (ticks - period * periodTicks);
+    return period < this.#lastPeriod ? periodTicks : periodTicks - (ticks - period * periodTicks);
   }
 
   /** `flags` of a branch, gone or not. */
   putInstruction(ipLo: number, ipHi: number, flags = 0): void {
-    const { sample, plan } = this;
+    const { sample } = this;
+    const plan = this.#plan;
     const { instructions, cycles } = plan.events;
     this.arrive(ipLo, ipHi);
     sample.ipLo = ipLo;
@@ -326,37 +328,37 @@ export class TraceSampler {
     sample.addrLo = 0;
     sample.addrHi = 0;
     sample.flags = flags | this.interruptFlag;
-    if (instructions !== null && !this.isSkipped()) {
-      sample.period = plan.options.quick > 0 ? 1 : this.executed - this.executedAtSample;
-      this.executedAtSample = this.executed;
-      this.setCycles(this.sinceInstruction);
-      this.put(instructions);
+    if (instructions !== null && !this.#isSkipped()) {
+      sample.period = plan.options.quick > 0 ? 1 : this.#executed - this.#executedAtSample;
+      this.#executedAtSample = this.#executed;
+      this.#setCycles(this.#sinceInstruction);
+      this.#put(instructions);
     }
-    const period = this.sinceCycles.cyclesTo(this.cyclesNow);
-    if (cycles !== null && this.hasCycles && period > 0 && !this.isSkipped()) {
+    const period = this.#sinceCycles.cyclesTo(this.#cyclesNow);
+    if (cycles !== null && this.#hasCycles && period > 0 && !this.#isSkipped()) {
       sample.period = period;
-      this.setCycles(this.sinceCycles);
-      this.put(cycles);
+      this.#setCycles(this.#sinceCycles);
+      this.#put(cycles);
     }
     sample.cycles = 0;
   }
 
   /** Are the cycles known here, or close enough (`A`)? */
-  private get hasCycles(): boolean {
+  get #hasCycles(): boolean {
     const { cycles } = this;
     if (cycles === null) return false;
-    return this.areCyclesKnown || !cycles.hasCyc || this.plan.options.approximateIpc;
+    return this.areCyclesKnown || !cycles.hasCyc || this.#plan.options.approximateIpc;
   }
 
-  private get cyclesNow(): number {
+  get #cyclesNow(): number {
     const { cycles } = this;
     if (cycles === null) return 0;
-    return this.plan.options.approximateIpc ? cycles.used : cycles.sampled;
+    return this.#plan.options.approximateIpc ? cycles.used : cycles.sampled;
   }
 
-  private setCycles(since: SinceSample): void {
+  #setCycles(since: SinceSample): void {
     const { sample } = this;
-    const taken = this.hasCycles ? since.take(this.executed, this.cyclesNow) : null;
+    const taken = this.#hasCycles ? since.take(this.#executed, this.#cyclesNow) : null;
     sample.instructions = taken?.instructions ?? 0;
     sample.cycles = taken?.cycles ?? 0;
   }
@@ -366,8 +368,9 @@ export class TraceSampler {
    * `sample.instruction` is the one at `from`.
    */
   branch(flags: number, fromLo: number, fromHi: number, toLo: number, toHi: number): void {
-    const { thread, sample, plan } = this;
-    this.leftInPeriod = 0;
+    const { thread, sample } = this;
+    const plan = this.#plan;
+    this.#leftInPeriod = 0;
     this.arrive(fromLo, fromHi);
     thread.branches?.add(
       fromLo,
@@ -379,8 +382,8 @@ export class TraceSampler {
     );
     thread.calls.branch(flags, fromLo, fromHi, toLo, toHi, sample.instructionBytes);
     const { branches } = plan.events;
-    if (branches === null || (this.branchFilter !== 0 && (flags & this.branchFilter) === 0)) return;
-    if (this.isSkipped()) return;
+    if (branches === null || (this.#branchFilter !== 0 && (flags & this.#branchFilter) === 0)) return;
+    if (this.#isSkipped()) return;
     sample.ipLo = fromLo;
     sample.ipHi = fromHi;
     sample.addrLo = toLo;
@@ -388,14 +391,14 @@ export class TraceSampler {
     // A change says itself what was before.
     sample.flags = (flags & PERF_IP_FLAG_INTR_TOGGLE) !== 0 ? flags : flags | this.interruptFlag;
     sample.period = 1;
-    this.setCycles(this.sinceBranch);
-    this.put(branches);
+    this.#setCycles(this.#sinceBranch);
+    this.#put(branches);
     sample.cycles = 0;
   }
 
   /** An event of its own, such as PTWRITE, with its bytes. */
   putEvent(event: RecordedEvent | null, ipLo: number, ipHi: number, raw: Uint8Array | null, flags = 0): void {
-    if (event === null || this.isSkipped()) return;
+    if (event === null || this.#isSkipped()) return;
     const { sample } = this;
     sample.ipLo = ipLo;
     sample.ipHi = ipHi;
@@ -404,23 +407,26 @@ export class TraceSampler {
     sample.flags = flags;
     sample.period = 1;
     sample.raw = raw;
-    this.put(event);
+    this.#put(event);
     sample.raw = null;
   }
 
   /** `code` is perf's. */
   error(code: number, ipLo: number, ipHi: number): void {
-    const { plan, sample } = this;
+    const { sample } = this;
+    const plan = this.#plan;
     const { options, errors } = plan;
     errors.set(code, (errors.get(code) ?? 0) + 1);
     this.cut();
     // Where nothing can be decoded, every packet is an error: one record tells of all of a moment.
     const isRepeated =
-      this.executed === this.executedAtError && code === this.lastError && this.timeNs === this.lastErrorNs;
-    this.executedAtError = this.executed;
+      this.#executed === this.#executedAtError &&
+      code === this.#lastError &&
+      this.timeNs === this.#lastErrorNs;
+    this.#executedAtError = this.#executed;
     if (!options.errors || isRepeated) return;
-    this.lastError = code;
-    this.lastErrorNs = this.timeNs;
+    this.#lastError = code;
+    this.#lastErrorNs = this.timeNs;
     if (code === ERROR_OVERFLOW && options.withoutOverflows) return;
     if (code === ERROR_LOST && options.withoutLost) return;
     const { cpu, pid, tid } = sample;
@@ -428,8 +434,9 @@ export class TraceSampler {
     writeTraceError(this.buffer, code, { cpu, pid, tid, timeNs, ipLo, ipHi });
   }
 
-  private put(event: RecordedEvent): void {
-    const { plan, thread, sample } = this;
+  #put(event: RecordedEvent): void {
+    const { thread, sample } = this;
+    const plan = this.#plan;
     // Worked out only where somebody wants to know.
     sample.timeNs = this.timeNs;
     const { callChain, lastBranches } = plan.options;
@@ -437,8 +444,8 @@ export class TraceSampler {
   }
 
   /** One of the first so many samples, which are not wanted. */
-  private isSkipped(): boolean {
-    const { plan } = this;
+  #isSkipped(): boolean {
+    const plan = this.#plan;
     if (plan.skip === 0) return false;
     plan.skip--;
     return true;

@@ -121,41 +121,45 @@ const FIRST_BYTES = 1 << 20;
 
 /** Records of the kernel, until their turn comes: decoding in between has to wait for files. */
 class WaitingRecords implements RecordSink {
-  private readonly reader: PerfDataReader;
-  private readonly session: PtSession;
-  private readonly sink: RecordSink;
-  private bytes = new Uint8Array(FIRST_BYTES);
-  private view = new DataView(this.bytes.buffer);
-  private used = 0;
-  private starts: number[] = [];
-  private fileOffsets: number[] = [];
+  readonly #reader: PerfDataReader;
+  readonly #session: PtSession;
+  readonly #sink: RecordSink;
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  #used = 0;
+  #starts: number[] = [];
+  #fileOffsets: number[] = [];
 
   constructor(reader: PerfDataReader, session: PtSession, sink: RecordSink) {
-    this.reader = reader;
-    this.session = session;
-    this.sink = sink;
+    this.#reader = reader;
+    this.#session = session;
+    this.#sink = sink;
   }
 
   record(view: DataView, start: number, end: number, _type: number, fileOffset: number): void {
     const size = end - start;
-    if (this.used + size > this.bytes.length) {
-      const bytes = new Uint8Array(Math.max(this.bytes.length * 2, this.used + size));
-      bytes.set(this.bytes.subarray(0, this.used));
-      this.bytes = bytes;
-      this.view = new DataView(bytes.buffer);
+    if (this.#used + size > this.#bytes.length) {
+      const bytes = new Uint8Array(Math.max(this.#bytes.length * 2, this.#used + size));
+      bytes.set(this.#bytes.subarray(0, this.#used));
+      this.#bytes = bytes;
+      this.#view = new DataView(bytes.buffer);
     }
-    this.bytes.set(new Uint8Array(view.buffer, view.byteOffset + start, size), this.used);
-    this.starts.push(this.used);
-    this.fileOffsets.push(fileOffset);
-    this.used += size;
+    this.#bytes.set(new Uint8Array(view.buffer, view.byteOffset + start, size), this.#used);
+    this.#starts.push(this.#used);
+    this.#fileOffsets.push(fileOffset);
+    this.#used += size;
   }
 
   async drain(): Promise<void> {
-    const { session, sink, view, starts, fileOffsets } = this;
-    const { events, littleEndian: le } = this.reader;
+    const session = this.#session;
+    const sink = this.#sink;
+    const view = this.#view;
+    const starts = this.#starts;
+    const fileOffsets = this.#fileOffsets;
+    const { events, littleEndian: le } = this.#reader;
     for (let n = 0; n < starts.length; n++) {
       const start = starts[n]!;
-      const end = starts[n + 1] ?? this.used;
+      const end = starts[n + 1] ?? this.#used;
       const type = view.getUint32(start, le);
       if (type < PERF_RECORD_USER_TYPE_START) {
         session.addEvents();
@@ -177,8 +181,8 @@ class WaitingRecords implements RecordSink {
         sink.record(other, 0, completed.length, type, fileOffsets[n]!);
       }
     }
-    this.starts = [];
-    this.fileOffsets = [];
-    this.used = 0;
+    this.#starts = [];
+    this.#fileOffsets = [];
+    this.#used = 0;
   }
 }

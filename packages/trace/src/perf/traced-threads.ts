@@ -12,33 +12,33 @@ export interface TracedThread {
 }
 
 export class TracedThreads {
-  private readonly threads = new Map<string, TracedThread>();
-  private readonly machine: Machine;
-  private readonly lastBranches: number;
+  readonly #threads = new Map<string, TracedThread>();
+  readonly #machine: Machine;
+  readonly #lastBranches: number;
 
   constructor(machine: Machine, lastBranches: number) {
-    this.machine = machine;
-    this.lastBranches = lastBranches;
+    this.#machine = machine;
+    this.#lastBranches = lastBranches;
   }
 
   /** `pid` -1: whichever process the thread is of. Each CPU has an idle thread of its own. */
   find(pid: number, tid: number, cpu: number): TracedThread {
-    const process = pid >= 0 ? pid : this.processOf(tid);
+    const process = pid >= 0 ? pid : this.#processOf(tid);
     const key = tid === 0 ? `cpu ${cpu}` : `${tid} ${process}`;
-    let thread = this.threads.get(key);
+    let thread = this.#threads.get(key);
     if (thread === undefined) {
-      const branches = this.lastBranches > 0 ? new LastBranches(this.lastBranches) : null;
+      const branches = this.#lastBranches > 0 ? new LastBranches(this.#lastBranches) : null;
       thread = { pid: process, tid, calls: new CallStack(), branches };
-      this.threads.set(key, thread);
+      this.#threads.set(key, thread);
     }
     return thread;
   }
 
   forget(pid: number, tid: number): void {
-    this.threads.delete(`${tid} ${pid}`);
+    this.#threads.delete(`${tid} ${pid}`);
   }
 
-  private processOf(tid: number): number {
-    return tid < 0 ? -1 : (this.machine.findThread(tid)?.process.pid ?? tid);
+  #processOf(tid: number): number {
+    return tid < 0 ? -1 : (this.#machine.findThread(tid)?.process.pid ?? tid);
   }
 }

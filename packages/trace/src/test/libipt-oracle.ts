@@ -26,7 +26,7 @@ export interface OracleResult {
 
 /** libipt's instruction decoder behind a small program. */
 export class LibiptOracle {
-  private readonly folder: string;
+  readonly #folder: string;
 
   /** A text that says why not, where gcc or libipt is not there. */
   static open(): LibiptOracle | string {
@@ -43,17 +43,17 @@ export class LibiptOracle {
   }
 
   private constructor(folder: string) {
-    this.folder = folder;
+    this.#folder = folder;
   }
 
   decode(trace: Uint8Array, code: readonly OracleCode[]): OracleResult {
-    const path = join(this.folder, 'trace.pt');
+    const path = join(this.#folder, 'trace.pt');
     writeFileSync(path, trace);
     const words = code.flatMap((one) => [one.path, `${one.offset}`, `${one.sizeBytes}`, `${one.address}`]);
-    return JSON.parse(execFileSync(join(this.folder, 'oracle'), [path, ...words], { encoding: 'utf8' }));
+    return JSON.parse(execFileSync(join(this.#folder, 'oracle'), [path, ...words], { encoding: 'utf8' }));
   }
 
   close(): void {
-    rmSync(this.folder, { recursive: true });
+    rmSync(this.#folder, { recursive: true });
   }
 }

@@ -26,92 +26,93 @@ export class NaiveCalls {
   /** A line for each call that ended. */
   readonly lines: string[] = [];
   instructions = 0;
-  private readonly open: OpenCall[] = [];
-  private readonly callers = new Map<bigint, bigint | null>();
-  private branch: { kind: number; at: bigint; behind: bigint } | null = null;
+  readonly #open: OpenCall[] = [];
+  readonly #callers = new Map<bigint, bigint | null>();
+  #branch: { kind: number; at: bigint; behind: bigint } | null = null;
 
   execute(at: bigint, kind: number, size: number): void {
-    this.arrive(at);
+    this.#arrive(at);
     this.instructions++;
-    this.branch = { kind, at, behind: at + BigInt(size) };
+    this.#branch = { kind, at, behind: at + BigInt(size) };
   }
 
   interrupt(at: bigint): void {
-    this.arrive(at);
-    this.push({ kind: UNTRACED, callee: null, caller: at, behind: at });
+    this.#arrive(at);
+    this.#push({ kind: UNTRACED, callee: null, caller: at, behind: at });
   }
 
   off(): void {
-    const { branch } = this;
-    this.branch = null;
+    const branch = this.#branch;
+    this.#branch = null;
     if (branch?.kind === KIND_FAR_CALL)
-      this.push({ kind: UNTRACED, callee: null, caller: branch.at, behind: branch.behind });
+      this.#push({ kind: UNTRACED, callee: null, caller: branch.at, behind: branch.behind });
     else throw new Error('the twin knows only system calls');
   }
 
   on(at: bigint): void {
-    const top = this.open.at(-1);
+    const top = this.#open.at(-1);
     let behind: bigint | null = null;
     if (top?.kind === UNTRACED) {
       behind = top.behind;
-      this.pop(behind === at ? RETURN : ELSEWHERE);
+      this.#pop(behind === at ? RETURN : ELSEWHERE);
       if (behind === at) return;
     }
-    if (this.unwindToReturn(at)) return;
-    this.push({ kind: this.open.length === 0 ? ROOT : ENTERED, callee: at, caller: null, behind });
+    if (this.#unwindToReturn(at)) return;
+    this.#push({ kind: this.#open.length === 0 ? ROOT : ENTERED, callee: at, caller: null, behind });
   }
 
   end(): string[] {
-    while (this.open.length > 0) this.pop(END);
+    while (this.#open.length > 0) this.#pop(END);
     return this.lines;
   }
 
-  private arrive(at: bigint): void {
-    const { branch, open } = this;
-    this.branch = null;
+  #arrive(at: bigint): void {
+    const branch = this.#branch;
+    const open = this.#open;
+    this.#branch = null;
     const isEmpty = open.length === 0;
     if (branch?.kind === KIND_CALL_INDIRECT || (branch?.kind === KIND_CALL && branch.behind !== at)) {
-      this.callers.set(branch.behind, open.at(-1)!.callee);
-      this.push({ kind: NEAR, callee: at, caller: branch.at, behind: branch.behind });
-    } else if (branch?.kind === KIND_RETURN && !isEmpty) this.returned(at);
-    else if (branch?.kind === KIND_JUMP_INDIRECT && !isEmpty) this.unwindToCaller(at, 1);
-    else if (isEmpty) this.push({ kind: ROOT, callee: at, caller: null, behind: null });
+      this.#callers.set(branch.behind, open.at(-1)!.callee);
+      this.#push({ kind: NEAR, callee: at, caller: branch.at, behind: branch.behind });
+    } else if (branch?.kind === KIND_RETURN && !isEmpty) this.#returned(at);
+    else if (branch?.kind === KIND_JUMP_INDIRECT && !isEmpty) this.#unwindToCaller(at, 1);
+    else if (isEmpty) this.#push({ kind: ROOT, callee: at, caller: null, behind: null });
   }
 
-  private returned(to: bigint): void {
-    if (this.unwindToReturn(to) || this.unwindToCaller(to, 0)) return;
-    this.pop(this.open.at(-1)!.kind === ROOT ? RETURN : ELSEWHERE);
-    this.push({ kind: ROOT, callee: to, caller: null, behind: null });
+  #returned(to: bigint): void {
+    if (this.#unwindToReturn(to) || this.#unwindToCaller(to, 0)) return;
+    this.#pop(this.#open.at(-1)!.kind === ROOT ? RETURN : ELSEWHERE);
+    this.#push({ kind: ROOT, callee: to, caller: null, behind: null });
   }
 
-  private unwindToReturn(to: bigint): boolean {
-    const found = this.open.findLastIndex(({ behind }) => behind === to);
+  #unwindToReturn(to: bigint): boolean {
+    const found = this.#open.findLastIndex(({ behind }) => behind === to);
     if (found < 0) return false;
-    const isInnermost = found === this.open.length - 1;
-    while (this.open.length - 1 > found) this.pop(UNWOUND);
-    this.pop(isInnermost ? RETURN : LATE);
+    const isInnermost = found === this.#open.length - 1;
+    while (this.#open.length - 1 > found) this.#pop(UNWOUND);
+    this.#pop(isInnermost ? RETURN : LATE);
     return true;
   }
 
   /** `isJump` 1: the innermost may be the one itself, and then nothing happens. */
-  private unwindToCaller(to: bigint, isJump: number): boolean {
-    if (!this.callers.has(to)) return false;
-    const caller = this.callers.get(to);
-    const candidates = this.open.slice(0, isJump === 1 ? undefined : -1);
+  #unwindToCaller(to: bigint, isJump: number): boolean {
+    if (!this.#callers.has(to)) return false;
+    const caller = this.#callers.get(to);
+    const candidates = this.#open.slice(0, isJump === 1 ? undefined : -1);
     const found = candidates.findLastIndex(({ callee }) => callee === caller);
     if (found < 0) return false;
-    while (this.open.length - 1 > found) this.pop(UNWOUND);
+    while (this.#open.length - 1 > found) this.#pop(UNWOUND);
     return true;
   }
 
-  private push(call: Omit<OpenCall, 'entered'>): void {
-    this.open.push({ ...call, entered: this.instructions });
+  #push(call: Omit<OpenCall, 'entered'>): void {
+    this.#open.push({ ...call, entered: this.instructions });
   }
 
-  private pop(left: string): void {
-    const { kind, callee, caller, entered } = this.open.pop()!;
+  #pop(left: string): void {
+    const { kind, callee, caller, entered } = this.#open.pop()!;
     this.lines.push(
-      callLine(kind, left, callee, caller, this.open.length, this.instructions - entered, this.instructions),
+      callLine(kind, left, callee, caller, this.#open.length, this.instructions - entered, this.instructions),
     );
   }
 }

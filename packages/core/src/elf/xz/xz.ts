@@ -154,15 +154,15 @@ function readIndex(reader: Reader, blocks: { unpadded: number; size: number }[])
 
 class Reader {
   at = 0;
-  private readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
-    this.bytes = bytes;
+    this.#bytes = bytes;
   }
 
   byteAt(at: number): number {
-    if (at >= this.bytes.length) throw this.cut();
-    return this.bytes[at]!;
+    if (at >= this.#bytes.length) throw this.#cut();
+    return this.#bytes[at]!;
   }
 
   byte(): number {
@@ -176,9 +176,9 @@ class Reader {
   }
 
   take(size: number): Uint8Array<ArrayBuffer> {
-    if (this.at + size > this.bytes.length) throw this.cut();
+    if (this.at + size > this.#bytes.length) throw this.#cut();
     this.at += size;
-    return this.bytes.subarray(this.at - size, this.at);
+    return this.#bytes.subarray(this.at - size, this.at);
   }
 
   /** Seven bits a byte, lowest first; up to 63 bits by the format, to 2^53 here. */
@@ -198,13 +198,13 @@ class Reader {
 
   /** The little-endian CRC-32 at `crcAt` must be that of the bytes from `from` to `to`. */
   expectCrc(from: number, to: number, crcAt: number): void {
-    if (to > this.bytes.length || crcAt + 4 > this.bytes.length) throw this.cut();
-    const stored = new DataView(this.bytes.buffer, this.bytes.byteOffset + crcAt, 4).getUint32(0, true);
-    if (stored !== crc32(this.bytes.subarray(from, to)))
+    if (to > this.#bytes.length || crcAt + 4 > this.#bytes.length) throw this.#cut();
+    const stored = new DataView(this.#bytes.buffer, this.#bytes.byteOffset + crcAt, 4).getUint32(0, true);
+    if (stored !== crc32(this.#bytes.subarray(from, to)))
       throw new FormatError('ERR_XZ_CHECK', crcAt, 'the checksum of the header', 'another');
   }
 
-  private cut(): FormatError {
-    return new FormatError('ERR_XZ_CUT', this.bytes.length, 'more bytes', 'the end');
+  #cut(): FormatError {
+    return new FormatError('ERR_XZ_CUT', this.#bytes.length, 'more bytes', 'the end');
   }
 }

@@ -47,27 +47,27 @@ interface Func {
  */
 export class SharedTables {
   readonly strings = new Map<string, number>();
-  private readonly profile: Profile;
-  private readonly funcs: Func[] = [];
-  private readonly funcOfFrame: Int32Array;
-  private readonly categoryOfFrame: Uint8Array;
-  private readonly subcategoryOfFrame: Uint8Array;
+  readonly #profile: Profile;
+  readonly #funcs: Func[] = [];
+  readonly #funcOfFrame: Int32Array;
+  readonly #categoryOfFrame: Uint8Array;
+  readonly #subcategoryOfFrame: Uint8Array;
   /** Resource `b` is binary `b`; sources follow. */
-  private readonly sources = new Map<string, number>();
+  readonly #sources = new Map<string, number>();
   /** Native symbols: symbol row, start address. */
-  private readonly nativeSymbols: number[] = [];
-  private readonly nativeStart: number[] = [];
-  private readonly nativeOfSymbol: Int32Array;
-  private readonly addresses: Float64Array;
+  readonly #nativeSymbols: number[] = [];
+  readonly #nativeStart: number[] = [];
+  readonly #nativeOfSymbol: Int32Array;
+  readonly #addresses: Float64Array;
 
   constructor(profile: Profile) {
-    this.profile = profile;
-    this.addresses = relativeAddresses(profile);
-    this.funcOfFrame = new Int32Array(profile.frames.length);
-    this.categoryOfFrame = new Uint8Array(profile.frames.length);
-    this.subcategoryOfFrame = new Uint8Array(profile.frames.length);
-    this.nativeOfSymbol = new Int32Array(profile.symbols.length).fill(NONE);
-    this.collectFunctions();
+    this.#profile = profile;
+    this.#addresses = relativeAddresses(profile);
+    this.#funcOfFrame = new Int32Array(profile.frames.length);
+    this.#categoryOfFrame = new Uint8Array(profile.frames.length);
+    this.#subcategoryOfFrame = new Uint8Array(profile.frames.length);
+    this.#nativeOfSymbol = new Int32Array(profile.symbols.length).fill(NONE);
+    this.#collectFunctions();
   }
 
   string(text: string): number {
@@ -79,80 +79,80 @@ export class SharedTables {
     return index;
   }
 
-  private collectFunctions(): void {
-    const { frames, symbols, strings } = this.profile;
-    const { labels, ofFrame } = labelFrames(this.profile);
+  #collectFunctions(): void {
+    const { frames, symbols, strings } = this.#profile;
+    const { labels, ofFrame } = labelFrames(this.#profile);
     const funcOfSymbol = new Int32Array(symbols.length).fill(NONE);
     const funcOfJit = new Map<number, number>();
     for (let frame = 0; frame < frames.length; frame++) {
       const symbol = frames.symbol.at(frame);
       const label = labels[ofFrame[frame]!]!;
       const { script } = label;
-      this.categoryOfFrame[frame] = CATEGORY_OF[label.family];
-      this.subcategoryOfFrame[frame] = script === null ? 0 : this.subcategoryOf(frame, script);
+      this.#categoryOfFrame[frame] = CATEGORY_OF[label.family];
+      this.#subcategoryOfFrame[frame] = script === null ? 0 : this.#subcategoryOf(frame, script);
       if (symbol === NONE && label.family === 'jit') {
         let func = funcOfJit.get(label.binary);
         if (func === undefined) {
           const name = this.string(label.text);
-          func = this.funcs.push({ name, resource: label.binary, script: null, source: NONE }) - 1;
+          func = this.#funcs.push({ name, resource: label.binary, script: null, source: NONE }) - 1;
           funcOfJit.set(label.binary, func);
         }
-        this.funcOfFrame[frame] = func;
+        this.#funcOfFrame[frame] = func;
         continue;
       }
       if (symbol === NONE) {
         const lo = frames.addressLo.at(frame) >>> 0;
         const name = this.string(`0x${toHex(lo, frames.addressHi.at(frame) >>> 0)}`);
         const resource = frames.binary.at(frame);
-        this.funcOfFrame[frame] = this.funcs.push({ name, resource, script: null, source: NONE }) - 1;
+        this.#funcOfFrame[frame] = this.#funcs.push({ name, resource, script: null, source: NONE }) - 1;
         continue;
       }
       if (funcOfSymbol[symbol] === NONE) {
         const text = strings.get(symbols.name.at(symbol));
-        const source = script === null || script.file === '' ? NONE : this.source(script.file);
+        const source = script === null || script.file === '' ? NONE : this.#source(script.file);
         const binary = symbols.binary.at(symbol);
-        const resource = source === NONE ? binary : this.profile.binaries.length + source;
+        const resource = source === NONE ? binary : this.#profile.binaries.length + source;
         funcOfSymbol[symbol] =
-          this.funcs.push({ name: this.string(script?.name ?? text), resource, script, source }) - 1;
+          this.#funcs.push({ name: this.string(script?.name ?? text), resource, script, source }) - 1;
       }
-      this.funcOfFrame[frame] = funcOfSymbol[symbol]!;
-      if (script === null) this.addNativeSymbol(frame, symbol);
+      this.#funcOfFrame[frame] = funcOfSymbol[symbol]!;
+      if (script === null) this.#addNativeSymbol(frame, symbol);
     }
   }
 
   /** Each frame is of one copy of its function, and that of one tier. */
-  private subcategoryOf(frame: number, script: ScriptName): number {
-    const { frames, jitCode, strings } = this.profile;
+  #subcategoryOf(frame: number, script: ScriptName): number {
+    const { frames, jitCode, strings } = this.#profile;
     const code = frames.jitCode.at(frame);
     return SUBCATEGORY_OF_TIER[code === NONE ? script.tier : strings.get(jitCode.tier.at(code))] ?? 0;
   }
 
-  private source(file: string): number {
-    let source = this.sources.get(file);
+  #source(file: string): number {
+    let source = this.#sources.get(file);
     if (source === undefined) {
-      source = this.sources.size;
-      this.sources.set(file, source);
+      source = this.#sources.size;
+      this.#sources.set(file, source);
       this.string(file);
     }
     return source;
   }
 
-  private addNativeSymbol(frame: number, symbol: number): void {
-    const start = Math.max(0, this.addresses[frame]! - this.profile.frames.symbolOffset.at(frame));
-    if (this.nativeOfSymbol[symbol] === NONE) {
-      this.nativeOfSymbol[symbol] = this.nativeSymbols.push(symbol) - 1;
-      this.nativeStart.push(start);
+  #addNativeSymbol(frame: number, symbol: number): void {
+    const start = Math.max(0, this.#addresses[frame]! - this.#profile.frames.symbolOffset.at(frame));
+    if (this.#nativeOfSymbol[symbol] === NONE) {
+      this.#nativeOfSymbol[symbol] = this.#nativeSymbols.push(symbol) - 1;
+      this.#nativeStart.push(start);
     }
   }
 
   *write(out: ByteWriter): Chunks {
     out.text('{');
-    yield* this.writeStacks(out);
-    yield* this.writeFrames(out);
-    yield* this.writeFunctions(out);
-    yield* this.writeNativeSymbols(out);
-    yield* this.writeResources(out);
-    yield* this.writeSources(out);
+    yield* this.#writeStacks(out);
+    yield* this.#writeFrames(out);
+    yield* this.#writeFunctions(out);
+    yield* this.#writeNativeSymbols(out);
+    yield* this.#writeResources(out);
+    yield* this.#writeSources(out);
     out.text('"stringArray":[');
     let isFirst = true;
     for (const text of this.strings.keys()) {
@@ -164,29 +164,29 @@ export class SharedTables {
     out.text(']}');
   }
 
-  private *writeStacks(out: ByteWriter): Chunks {
-    const { stacks } = this.profile;
+  *#writeStacks(out: ByteWriter): Chunks {
+    const { stacks } = this.#profile;
     out.text('"stackTable":{');
     yield* column(out, 'frame', stacks.length, (row) => out.integer(stacks.frame.at(row)));
     yield* column(out, 'prefix', stacks.length, (row) => indexOrNull(out, stacks.prefix.at(row)));
     out.text(`"length":${stacks.length}},`);
   }
 
-  private *writeFrames(out: ByteWriter): Chunks {
-    const { frames } = this.profile;
+  *#writeFrames(out: ByteWriter): Chunks {
+    const { frames } = this.#profile;
     const { length } = frames;
-    const isScript = (row: number) => this.funcs[this.funcOfFrame[row]!]!.script !== null;
+    const isScript = (row: number) => this.#funcs[this.#funcOfFrame[row]!]!.script !== null;
     out.text('"frameTable":{');
     yield* column(out, 'address', length, (row) =>
-      out.integer(isScript(row) ? NO_ADDRESS : this.addresses[row]!),
+      out.integer(isScript(row) ? NO_ADDRESS : this.#addresses[row]!),
     );
     yield* column(out, 'inlineDepth', length, () => out.integer(0));
-    yield* column(out, 'category', length, (row) => out.integer(this.categoryOfFrame[row]!));
-    yield* column(out, 'subcategory', length, (row) => out.integer(this.subcategoryOfFrame[row]!));
-    yield* column(out, 'func', length, (row) => out.integer(this.funcOfFrame[row]!));
+    yield* column(out, 'category', length, (row) => out.integer(this.#categoryOfFrame[row]!));
+    yield* column(out, 'subcategory', length, (row) => out.integer(this.#subcategoryOfFrame[row]!));
+    yield* column(out, 'func', length, (row) => out.integer(this.#funcOfFrame[row]!));
     yield* column(out, 'nativeSymbol', length, (row) => {
       const symbol = frames.symbol.at(row);
-      indexOrNull(out, symbol === NONE ? NONE : this.nativeOfSymbol[symbol]!);
+      indexOrNull(out, symbol === NONE ? NONE : this.#nativeOfSymbol[symbol]!);
     });
     yield* column(out, 'innerWindowID', length, () => out.integer(0));
     yield* column(out, 'line', length, () => out.text(NULL));
@@ -194,8 +194,8 @@ export class SharedTables {
     out.text(`"length":${length}},`);
   }
 
-  private *writeFunctions(out: ByteWriter): Chunks {
-    const { funcs } = this;
+  *#writeFunctions(out: ByteWriter): Chunks {
+    const funcs = this.#funcs;
     const at = (row: number) => funcs[row]!;
     out.text('"funcTable":{');
     yield* column(out, 'name', funcs.length, (row) => out.integer(at(row).name));
@@ -208,9 +208,10 @@ export class SharedTables {
     out.text(`"length":${funcs.length}},`);
   }
 
-  private *writeNativeSymbols(out: ByteWriter): Chunks {
-    const { symbols, strings } = this.profile;
-    const { nativeSymbols, nativeStart } = this;
+  *#writeNativeSymbols(out: ByteWriter): Chunks {
+    const { symbols, strings } = this.#profile;
+    const nativeSymbols = this.#nativeSymbols;
+    const nativeStart = this.#nativeStart;
     const { length } = nativeSymbols;
     out.text('"nativeSymbols":{');
     yield* column(out, 'libIndex', length, (row) => out.integer(symbols.binary.at(nativeSymbols[row]!)));
@@ -222,9 +223,9 @@ export class SharedTables {
     out.text(`"length":${length}},`);
   }
 
-  private *writeResources(out: ByteWriter): Chunks {
-    const { binaries } = this.profile;
-    const names = [...binaries.map((binary) => binary.name), ...this.sources.keys()];
+  *#writeResources(out: ByteWriter): Chunks {
+    const { binaries } = this.#profile;
+    const names = [...binaries.map((binary) => binary.name), ...this.#sources.keys()];
     const { length } = names;
     out.text('"resourceTable":{');
     yield* column(out, 'lib', length, (row) => indexOrNull(out, row < binaries.length ? row : NONE));
@@ -236,8 +237,8 @@ export class SharedTables {
     out.text(`"length":${length}},`);
   }
 
-  private *writeSources(out: ByteWriter): Chunks {
-    const files = [...this.sources.keys()];
+  *#writeSources(out: ByteWriter): Chunks {
+    const files = [...this.#sources.keys()];
     const { length } = files;
     out.text('"sources":{');
     yield* column(out, 'id', length, () => out.text(NULL));

@@ -22,15 +22,15 @@ export class ThreadList {
   readonly groups: SampleGroups;
   /** Where losses without a known thread are shown: the thread with most samples. */
   readonly busiest: number;
-  private readonly profile: Profile;
-  private readonly plan: ExportPlan;
+  readonly #profile: Profile;
+  readonly #plan: ExportPlan;
   /** Command of each process's main thread, by pid. */
-  private readonly mainComms = new Map<number, number>();
+  readonly #mainComms = new Map<number, number>();
 
   constructor(profile: Profile, plan: ExportPlan) {
     const { samples, threads } = profile;
-    this.profile = profile;
-    this.plan = plan;
+    this.#profile = profile;
+    this.#plan = plan;
     this.groups = groupSamples(profile, plan.eventIndex, (sample) => samples.thread.at(sample));
     let busiest = NONE;
     let most = 0;
@@ -44,7 +44,7 @@ export class ThreadList {
     this.busiest = busiest;
     for (let thread = 0; thread < threads.length; thread++) {
       const pid = threads.pid.at(thread);
-      if (pid === threads.tid.at(thread)) this.mainComms.set(pid, threads.comm.at(thread));
+      if (pid === threads.tid.at(thread)) this.#mainComms.set(pid, threads.comm.at(thread));
     }
   }
 
@@ -52,34 +52,34 @@ export class ThreadList {
   get intervalNs(): number {
     if (this.busiest === NONE) return 1e6;
     const { order, start } = this.groups;
-    const time = this.profile.samples.timeNs;
+    const time = this.#profile.samples.timeNs;
     const from = start[this.busiest]!;
     const last = start[this.busiest + 1]! - 1;
     const span = time.at(order[last]!) - time.at(order[from]!);
     let count = 0;
-    for (let at = from; at < last; at++) count += this.profile.samples.count.at(order[at]!);
+    for (let at = from; at < last; at++) count += this.#profile.samples.count.at(order[at]!);
     return count > 0 && span > 0 ? span / count : 1e6;
   }
 
   *write(out: ByteWriter, tables: SharedTables): Chunks {
-    const markers = this.markersByGroup();
+    const markers = this.#markersByGroup();
     out.text('[');
     for (const group of this.groups.keys.keys()) {
       if (group > 0) out.text(',');
-      yield* this.writeThread(out, tables, group, markers.get(group) ?? []);
+      yield* this.#writeThread(out, tables, group, markers.get(group) ?? []);
     }
     out.text(']');
   }
 
-  private *writeThread(out: ByteWriter, tables: SharedTables, group: number, markers: Marker[]): Chunks {
-    const { threads, strings, samples } = this.profile;
+  *#writeThread(out: ByteWriter, tables: SharedTables, group: number, markers: Marker[]): Chunks {
+    const { threads, strings, samples } = this.#profile;
     const thread = this.groups.keys[group]!;
     const pid = threads.pid.at(thread);
     const tid = threads.tid.at(thread);
     const first = samples.timeNs.at(this.groups.order[this.groups.start[group]!]!);
     const head = {
       processType: 'default',
-      processName: strings.get(this.mainComms.get(pid) ?? threads.comm.at(thread)),
+      processName: strings.get(this.#mainComms.get(pid) ?? threads.comm.at(thread)),
       processStartupTime: 0,
       processShutdownTime: null,
       registerTime: Number.isNaN(first) ? 0 : first / 1e6,
@@ -93,15 +93,15 @@ export class ThreadList {
     };
     out.text(printableJson(head).slice(0, -1));
     out.text(',"samples":');
-    yield* this.writeSamples(out, group);
+    yield* this.#writeSamples(out, group);
     out.text(',"markers":');
-    yield* this.writeMarkers(out, tables, markers);
+    yield* this.#writeMarkers(out, tables, markers);
     out.text('}');
   }
 
-  private *writeSamples(out: ByteWriter, group: number): Chunks {
-    const { samples } = this.profile;
-    const { event, weight } = this.plan;
+  *#writeSamples(out: ByteWriter, group: number): Chunks {
+    const { samples } = this.#profile;
+    const { event, weight } = this.#plan;
     const order = this.groups.order.subarray(this.groups.start[group]!, this.groups.start[group + 1]!);
     const { length } = order;
     const isClock = event.unit === 'nanoseconds';
@@ -134,8 +134,8 @@ export class ThreadList {
   }
 
   /** A loss of a known thread goes to it, any other to the busiest one. */
-  private markersByGroup(): Map<number, Marker[]> {
-    const { loss, threads, baseTimeNs } = this.profile;
+  #markersByGroup(): Map<number, Marker[]> {
+    const { loss, threads, baseTimeNs } = this.#profile;
     const groupOfTid = new Map<number, number>();
     for (const [group, thread] of this.groups.keys.entries()) groupOfTid.set(threads.tid.at(thread), group);
     const markers = new Map<number, Marker[]>();
@@ -153,7 +153,7 @@ export class ThreadList {
     return markers;
   }
 
-  private *writeMarkers(out: ByteWriter, tables: SharedTables, markers: Marker[]): Chunks {
+  *#writeMarkers(out: ByteWriter, tables: SharedTables, markers: Marker[]): Chunks {
     const name = markers.length === 0 ? 0 : tables.string(LOSS_MARKER);
     const { length } = markers;
     const isInstant = (row: number) => Number.isNaN(markers[row]!.endNs);

@@ -116,20 +116,21 @@ class FlameBuilder {
     hiddenFrames: 0,
     limit: 0,
   };
-  private readonly known = new Map<number, number>();
-  private readonly profile: Profile;
-  private readonly frameLabels: FrameLabel[];
-  private readonly tree: CommTree;
+  readonly #known = new Map<number, number>();
+  readonly #profile: Profile;
+  readonly #frameLabels: FrameLabel[];
+  readonly #tree: CommTree;
 
   constructor(profile: Profile, frameLabels: FrameLabel[], tree: CommTree) {
-    this.profile = profile;
-    this.frameLabels = frameLabels;
-    this.tree = tree;
+    this.#profile = profile;
+    this.#frameLabels = frameLabels;
+    this.#tree = tree;
   }
 
   add(row: number, depth: number): void {
-    const { result, tree } = this;
-    result.label.push(row === NONE ? this.labelOfAll() : this.labelOf(tree.label[row]!));
+    const { result } = this;
+    const tree = this.#tree;
+    result.label.push(row === NONE ? this.#labelOfAll() : this.#labelOf(tree.label[row]!));
     result.depth.push(depth);
     result.selfWeight.push(row === NONE ? 0 : tree.selfWeight[row]!);
     result.selfSamples.push(row === NONE ? 0 : tree.selfSamples[row]!);
@@ -145,19 +146,19 @@ class FlameBuilder {
     result.hiddenSamples[last]! += samples;
   }
 
-  private labelOfAll(): number {
+  #labelOfAll(): number {
     return this.result.labels.push({ name: 'all', place: '', binary: '', family: 0, tier: '' }) - 1;
   }
 
-  private labelOf(label: number): number {
-    let index = this.known.get(label);
+  #labelOf(label: number): number {
+    let index = this.#known.get(label);
     if (index === undefined) {
       const made =
         label < 0
-          ? { ...NO_FACTS, name: this.profile.strings.get(-1 - label) || '[unknown]' }
-          : flameLabel(this.profile, this.frameLabels[label]!);
+          ? { ...NO_FACTS, name: this.#profile.strings.get(-1 - label) || '[unknown]' }
+          : flameLabel(this.#profile, this.#frameLabels[label]!);
       index = this.result.labels.push({ ...made, name: shorten(made.name), place: shorten(made.place) }) - 1;
-      this.known.set(label, index);
+      this.#known.set(label, index);
     }
     return index;
   }

@@ -79,45 +79,45 @@ export function* encodePprof(
 }
 
 class PprofEncoder {
-  private readonly profile: Profile;
-  private readonly plan: ExportPlan;
-  private readonly labels: FrameLabels;
-  private readonly out = new MessageWriter();
-  private readonly inner = new MessageWriter();
-  private readonly strings = new Map<string, number>([['', 0]]);
+  readonly #profile: Profile;
+  readonly #plan: ExportPlan;
+  readonly #labels: FrameLabels;
+  readonly #out = new MessageWriter();
+  readonly #inner = new MessageWriter();
+  readonly #strings = new Map<string, number>([['', 0]]);
   /** Binaries of JIT code with addresses that have no name. */
-  private readonly nameless = new Set<number>();
+  readonly #nameless = new Set<number>();
 
   constructor(profile: Profile, plan: ExportPlan) {
-    this.profile = profile;
-    this.plan = plan;
-    this.labels = labelFrames(profile);
+    this.#profile = profile;
+    this.#plan = plan;
+    this.#labels = labelFrames(profile);
   }
 
   *encode(): Generator<Uint8Array<ArrayBuffer>> {
-    const { event } = this.plan;
-    const buffer = this.out.out;
-    this.valueType(PROFILE_SAMPLE_TYPE, 'samples', 'count');
-    this.valueType(PROFILE_SAMPLE_TYPE, event.name, event.unit);
-    const period = yield* this.samples();
-    this.mappings();
-    yield* this.locations();
-    yield* this.functions();
-    this.facts(period);
-    for (const text of this.strings.keys()) {
-      this.out.string(PROFILE_STRING_TABLE, text);
+    const { event } = this.#plan;
+    const buffer = this.#out.out;
+    this.#valueType(PROFILE_SAMPLE_TYPE, 'samples', 'count');
+    this.#valueType(PROFILE_SAMPLE_TYPE, event.name, event.unit);
+    const period = yield* this.#samples();
+    this.#mappings();
+    yield* this.#locations();
+    yield* this.#functions();
+    this.#facts(period);
+    for (const text of this.#strings.keys()) {
+      this.#out.string(PROFILE_STRING_TABLE, text);
       if (buffer.isFull) yield buffer.take();
     }
     yield buffer.take();
   }
 
   /** Returns the mean period: the true one where it was fixed. */
-  private *samples(): Generator<Uint8Array<ArrayBuffer>, number> {
-    const { samples, stacks, strings } = this.profile;
+  *#samples(): Generator<Uint8Array<ArrayBuffer>, number> {
+    const { samples, stacks, strings } = this.#profile;
     const pairKey = strings.size;
     const groups = groupSamples(
-      this.profile,
-      this.plan.eventIndex,
+      this.#profile,
+      this.#plan.eventIndex,
       (sample) => samples.thread.at(sample) * pairKey + samples.comm.at(sample),
     );
     // Place 0 is for samples without a stack; only places listed in `used` are not zero.
@@ -127,7 +127,7 @@ class PprofEncoder {
     let weightSum = 0;
     let countSum = 0;
     for (const [group, key] of groups.keys.entries()) {
-      const labels = this.threadLabels(Math.floor(key / pairKey), key % pairKey);
+      const labels = this.#threadLabels(Math.floor(key / pairKey), key % pairKey);
       const used: number[] = [];
       for (let at = groups.start[group]!; at < groups.start[group + 1]!; at++) {
         const sample = groups.order[at]!;
@@ -137,19 +137,19 @@ class PprofEncoder {
         weights[place]! += samples.weight.at(sample);
       }
       for (const place of used) {
-        this.inner.clear();
+        this.#inner.clear();
         packed.clear();
         for (let row = place - 1; row !== NONE; row = stacks.prefix.at(row)) {
           varint(packed, stacks.frame.at(row) + 1);
         }
-        if (packed.length > 0) this.inner.bytes(SAMPLE_LOCATION_ID, packed.view());
+        if (packed.length > 0) this.#inner.bytes(SAMPLE_LOCATION_ID, packed.view());
         packed.clear();
         varint(packed, counts[place]!);
         varint(packed, wholeNumber(weights[place]!));
-        this.inner.bytes(SAMPLE_VALUE, packed.view());
-        this.inner.out.raw(labels);
-        this.out.message(PROFILE_SAMPLE, this.inner);
-        if (this.out.out.isFull) yield this.out.out.take();
+        this.#inner.bytes(SAMPLE_VALUE, packed.view());
+        this.#inner.out.raw(labels);
+        this.#out.message(PROFILE_SAMPLE, this.#inner);
+        if (this.#out.out.isFull) yield this.#out.out.take();
         weightSum += weights[place]!;
         countSum += counts[place]!;
         counts[place] = 0;
@@ -160,16 +160,16 @@ class PprofEncoder {
   }
 
   /** The labels of every sample of a thread, encoded once. */
-  private threadLabels(thread: number, comm: number): Uint8Array {
-    const { strings, threads } = this.profile;
+  #threadLabels(thread: number, comm: number): Uint8Array {
+    const { strings, threads } = this.#profile;
     const all = new MessageWriter();
     const label = (key: string, field: number, value: number) => {
-      this.inner.clear();
-      this.inner.number(LABEL_KEY, this.string(key));
-      this.inner.number(field, value);
-      all.message(SAMPLE_LABEL, this.inner);
+      this.#inner.clear();
+      this.#inner.number(LABEL_KEY, this.#string(key));
+      this.#inner.number(field, value);
+      all.message(SAMPLE_LABEL, this.#inner);
     };
-    label('thread', LABEL_STR, this.string(strings.get(comm)));
+    label('thread', LABEL_STR, this.#string(strings.get(comm)));
     label('pid', LABEL_NUM, Math.max(0, threads.pid.at(thread)));
     label('tid', LABEL_NUM, Math.max(0, threads.tid.at(thread)));
     return all.out.take();
@@ -179,8 +179,8 @@ class PprofEncoder {
    * One per binary, ids in the order of `mappingId`. Ranges are in the binary's own terms, so
    * they start at file offset 0.
    */
-  private mappings(): void {
-    const { binaries, frames } = this.profile;
+  #mappings(): void {
+    const { binaries, frames } = this.#profile;
     const limitLo = new Uint32Array(binaries.length);
     const limitHi = new Uint32Array(binaries.length);
     const nameless = new Uint8Array(binaries.length);
@@ -194,20 +194,20 @@ class PprofEncoder {
       }
       if (frames.symbol.at(frame) === NONE) nameless[binary] = 1;
     }
-    for (const binary of this.mappingOrder()) {
+    for (const binary of this.#mappingOrder()) {
       const { path, buildId, kind } = binaries[binary]!;
       const isAbsolute = kind === 'kernel' || kind === 'module' || kind === 'jit';
-      this.inner.clear();
-      this.inner.number(MAPPING_ID, binary + 1);
+      this.#inner.clear();
+      this.#inner.number(MAPPING_ID, binary + 1);
       // A limit lies beyond the last address. Absolute ranges start at the last one's 4 GiB, so
       // that ranges are plausible.
-      if (isAbsolute) this.inner.uint64(MAPPING_MEMORY_START, 0, limitHi[binary]!);
+      if (isAbsolute) this.#inner.uint64(MAPPING_MEMORY_START, 0, limitHi[binary]!);
       const isLast = limitLo[binary] === 0xffff_ffff;
-      this.inner.uint64(MAPPING_MEMORY_LIMIT, isLast ? 0xffff_ffff : limitLo[binary]! + 1, limitHi[binary]!);
-      this.inner.number(MAPPING_FILENAME, this.string(path));
-      this.inner.number(MAPPING_BUILD_ID, this.string(buildId));
-      this.inner.flag(MAPPING_HAS_FUNCTIONS, nameless[binary] === 0);
-      this.out.message(PROFILE_MAPPING, this.inner);
+      this.#inner.uint64(MAPPING_MEMORY_LIMIT, isLast ? 0xffff_ffff : limitLo[binary]! + 1, limitHi[binary]!);
+      this.#inner.number(MAPPING_FILENAME, this.#string(path));
+      this.#inner.number(MAPPING_BUILD_ID, this.#string(buildId));
+      this.#inner.flag(MAPPING_HAS_FUNCTIONS, nameless[binary] === 0);
+      this.#out.message(PROFILE_MAPPING, this.#inner);
     }
   }
 
@@ -215,9 +215,9 @@ class PprofEncoder {
    * By convention the first mapping is the main program: the one named like the program,
    * else the first user binary.
    */
-  private mappingOrder(): number[] {
-    const { binaries } = this.profile;
-    const program = programName(this.profile, this.plan.eventIndex);
+  #mappingOrder(): number[] {
+    const { binaries } = this.#profile;
+    const program = programName(this.#profile, this.#plan.eventIndex);
     const order = [...binaries.keys()];
     let main = binaries.findIndex((binary) => binary.kind === 'user' && binary.name === program);
     if (main < 0) main = binaries.findIndex((binary) => binary.kind === 'user');
@@ -225,95 +225,102 @@ class PprofEncoder {
     return order;
   }
 
-  private *locations(): Generator<Uint8Array<ArrayBuffer>> {
-    const { frames } = this.profile;
+  *#locations(): Generator<Uint8Array<ArrayBuffer>> {
+    const { frames } = this.#profile;
     const line = new MessageWriter();
     for (let frame = 0; frame < frames.length; frame++) {
       const symbol = frames.symbol.at(frame);
-      this.inner.clear();
-      this.inner.number(LOCATION_ID, frame + 1);
-      this.inner.number(LOCATION_MAPPING_ID, frames.binary.at(frame) + 1);
-      this.inner.uint64(LOCATION_ADDRESS, frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame) >>> 0);
-      const { family, script } = this.labels.labels[this.labels.ofFrame[frame]!]!;
+      this.#inner.clear();
+      this.#inner.number(LOCATION_ID, frame + 1);
+      this.#inner.number(LOCATION_MAPPING_ID, frames.binary.at(frame) + 1);
+      this.#inner.uint64(
+        LOCATION_ADDRESS,
+        frames.addressLo.at(frame) >>> 0,
+        frames.addressHi.at(frame) >>> 0,
+      );
+      const { family, script } = this.#labels.labels[this.#labels.ofFrame[frame]!]!;
       if (symbol !== NONE || family === 'jit') {
         line.clear();
-        line.number(LINE_FUNCTION_ID, symbol === NONE ? this.namelessId(frame) : symbol + 1);
+        line.number(LINE_FUNCTION_ID, symbol === NONE ? this.#namelessId(frame) : symbol + 1);
         line.number(LINE_LINE, script?.line ?? 0);
-        this.inner.message(LOCATION_LINE, line);
+        this.#inner.message(LOCATION_LINE, line);
       }
-      this.out.message(PROFILE_LOCATION, this.inner);
-      if (this.out.out.isFull) yield this.out.out.take();
+      this.#out.message(PROFILE_LOCATION, this.#inner);
+      if (this.#out.out.isFull) yield this.#out.out.take();
     }
   }
 
   /** Of the function that all nameless JIT code of a process is, behind those of the symbols. */
-  private namelessId(frame: number): number {
-    const binary = this.profile.frames.binary.at(frame);
-    this.nameless.add(binary);
-    return this.profile.symbols.length + 1 + binary;
+  #namelessId(frame: number): number {
+    const binary = this.#profile.frames.binary.at(frame);
+    this.#nameless.add(binary);
+    return this.#profile.symbols.length + 1 + binary;
   }
 
-  private *functions(): Generator<Uint8Array<ArrayBuffer>> {
-    const { binaries, strings, symbols } = this.profile;
+  *#functions(): Generator<Uint8Array<ArrayBuffer>> {
+    const { binaries, strings, symbols } = this.#profile;
     for (let symbol = 0; symbol < symbols.length; symbol++) {
       const name = strings.get(symbols.name.at(symbol));
       const isCode = binaries[symbols.binary.at(symbol)]?.kind === 'jit';
       const script = isCode ? parseScriptName(name) : null;
-      this.inner.clear();
-      this.inner.number(FUNCTION_ID, symbol + 1);
-      this.inner.number(FUNCTION_NAME, this.string(script?.name ?? name));
-      this.inner.number(FUNCTION_SYSTEM_NAME, this.string(name));
-      this.inner.number(FUNCTION_FILENAME, this.string(script?.file ?? ''));
-      this.inner.number(FUNCTION_START_LINE, script?.line ?? 0);
-      this.out.message(PROFILE_FUNCTION, this.inner);
-      if (this.out.out.isFull) yield this.out.out.take();
+      this.#inner.clear();
+      this.#inner.number(FUNCTION_ID, symbol + 1);
+      this.#inner.number(FUNCTION_NAME, this.#string(script?.name ?? name));
+      this.#inner.number(FUNCTION_SYSTEM_NAME, this.#string(name));
+      this.#inner.number(FUNCTION_FILENAME, this.#string(script?.file ?? ''));
+      this.#inner.number(FUNCTION_START_LINE, script?.line ?? 0);
+      this.#out.message(PROFILE_FUNCTION, this.#inner);
+      if (this.#out.out.isFull) yield this.#out.out.take();
     }
-    for (const binary of this.nameless) {
-      this.inner.clear();
-      this.inner.number(FUNCTION_ID, symbols.length + 1 + binary);
-      this.inner.number(FUNCTION_NAME, this.string(JIT_WITHOUT_NAMES));
-      this.out.message(PROFILE_FUNCTION, this.inner);
+    for (const binary of this.#nameless) {
+      this.#inner.clear();
+      this.#inner.number(FUNCTION_ID, symbols.length + 1 + binary);
+      this.#inner.number(FUNCTION_NAME, this.#string(JIT_WITHOUT_NAMES));
+      this.#out.message(PROFILE_FUNCTION, this.#inner);
     }
   }
 
-  private facts(period: number): void {
-    const { meta, loss, damage } = this.profile;
-    const { durationNs, event, title, weight } = this.plan;
+  #facts(period: number): void {
+    const { meta, loss, damage } = this.#profile;
+    const { durationNs, event, title, weight } = this.#plan;
     if (meta.startTimeUnixMs !== null) {
       const startNs = BigInt(Math.max(0, Math.round(meta.startTimeUnixMs * 1000))) * 1000n;
-      this.out.uint64(PROFILE_TIME_NANOS, Number(startNs & 0xffff_ffffn), Number(startNs >> 32n));
+      this.#out.uint64(PROFILE_TIME_NANOS, Number(startNs & 0xffff_ffffn), Number(startNs >> 32n));
     }
-    this.out.number(PROFILE_DURATION_NANOS, wholeNumber(durationNs));
-    this.valueType(PROFILE_PERIOD_TYPE, event.name, event.unit);
-    this.out.number(PROFILE_PERIOD, wholeNumber(period));
+    this.#out.number(PROFILE_DURATION_NANOS, wholeNumber(durationNs));
+    this.#valueType(PROFILE_PERIOD_TYPE, event.name, event.unit);
+    this.#out.number(PROFILE_PERIOD, wholeNumber(period));
     const comments = [
       `title: ${title}`,
       ...(meta.commandLine === null ? [] : [`command: ${meta.commandLine.join(' ')}`]),
       ...(meta.hostname === null
         ? []
         : [`host: ${[meta.hostname, meta.osRelease, meta.arch].join(' ').trim()}`]),
-      `loss: ${lossLine(this.profile)}`,
+      `loss: ${lossLine(this.#profile)}`,
       ...lossTotals(loss).map(
         (total) => `loss ${total.kind}: ${total.count} ${total.unit}${total.exact ? '' : ' at least'}`,
       ),
       ...damage.map((entry) => `damage ${entry.code}: ${entry.count}, first at offset ${entry.firstOffset}`),
     ];
-    for (const comment of comments) this.out.number(PROFILE_COMMENT, this.string(comment));
-    this.out.number(PROFILE_DEFAULT_SAMPLE_TYPE, this.string(weight === 'samples' ? 'samples' : event.name));
+    for (const comment of comments) this.#out.number(PROFILE_COMMENT, this.#string(comment));
+    this.#out.number(
+      PROFILE_DEFAULT_SAMPLE_TYPE,
+      this.#string(weight === 'samples' ? 'samples' : event.name),
+    );
   }
 
-  private valueType(field: number, type: string, unit: string): void {
-    this.inner.clear();
-    this.inner.number(VALUE_TYPE_TYPE, this.string(type));
-    this.inner.number(VALUE_TYPE_UNIT, this.string(unit));
-    this.out.message(field, this.inner);
+  #valueType(field: number, type: string, unit: string): void {
+    this.#inner.clear();
+    this.#inner.number(VALUE_TYPE_TYPE, this.#string(type));
+    this.#inner.number(VALUE_TYPE_UNIT, this.#string(unit));
+    this.#out.message(field, this.#inner);
   }
 
-  private string(text: string): number {
-    let index = this.strings.get(text);
+  #string(text: string): number {
+    let index = this.#strings.get(text);
     if (index === undefined) {
-      index = this.strings.size;
-      this.strings.set(text, index);
+      index = this.#strings.size;
+      this.#strings.set(text, index);
     }
     return index;
   }

@@ -56,37 +56,39 @@ export function buildCommTree(profile: Profile, plan: ExportPlan, tree: LabelTre
 }
 
 class Rows {
-  private length = 0;
-  private parent = new Int32Array(1024);
-  private label = new Int32Array(1024);
+  #length = 0;
+  #parent = new Int32Array(1024);
+  #label = new Int32Array(1024);
   selfSamples = new Float64Array(1024);
   selfWeight = new Float64Array(1024);
 
   add(parent: number, label: number): number {
-    if (this.length === this.parent.length) this.grow();
-    this.parent[this.length] = parent;
-    this.label[this.length] = label;
-    return this.length++;
+    if (this.#length === this.#parent.length) this.#grow();
+    this.#parent[this.#length] = parent;
+    this.#label[this.#length] = label;
+    return this.#length++;
   }
 
   finish(): CommTree {
-    const { length } = this;
+    const length = this.#length;
     return {
-      parent: this.parent.subarray(0, length),
-      label: this.label.subarray(0, length),
+      parent: this.#parent.subarray(0, length),
+      label: this.#label.subarray(0, length),
       selfSamples: this.selfSamples.subarray(0, length),
       selfWeight: this.selfWeight.subarray(0, length),
       length,
     };
   }
 
-  private grow(): void {
-    const size = this.length * 2;
-    const { parent, label, selfSamples, selfWeight } = this;
-    this.parent = new Int32Array(size);
-    this.parent.set(parent);
-    this.label = new Int32Array(size);
-    this.label.set(label);
+  #grow(): void {
+    const size = this.#length * 2;
+    const { selfSamples, selfWeight } = this;
+    const parent = this.#parent;
+    const label = this.#label;
+    this.#parent = new Int32Array(size);
+    this.#parent.set(parent);
+    this.#label = new Int32Array(size);
+    this.#label.set(label);
     this.selfSamples = new Float64Array(size);
     this.selfSamples.set(selfSamples);
     this.selfWeight = new Float64Array(size);

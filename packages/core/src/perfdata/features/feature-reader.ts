@@ -12,22 +12,22 @@ export class FeatureReader {
   /** Something was missing or not as the format says. */
   damaged = false;
   pos = 0;
-  private readonly bytes: Uint8Array;
+  readonly #bytes: Uint8Array;
 
   constructor(bytes: Uint8Array, littleEndian: boolean) {
-    this.bytes = bytes;
+    this.#bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.littleEndian = littleEndian;
   }
 
   get left(): number {
-    return this.bytes.length - this.pos;
+    return this.#bytes.length - this.pos;
   }
 
-  private take(size: number): number {
+  #take(size: number): number {
     if (size > this.left) {
       this.damaged = true;
-      this.pos = this.bytes.length;
+      this.pos = this.#bytes.length;
       return -1;
     }
     const at = this.pos;
@@ -36,12 +36,12 @@ export class FeatureReader {
   }
 
   u32(): number {
-    const at = this.take(4);
+    const at = this.#take(4);
     return at < 0 ? 0 : this.view.getUint32(at, this.littleEndian);
   }
 
   u64(): bigint {
-    const at = this.take(8);
+    const at = this.#take(8);
     if (at < 0) return 0n;
     const first = this.view.getUint32(at, this.littleEndian);
     const second = this.view.getUint32(at + 4, this.littleEndian);
@@ -50,14 +50,14 @@ export class FeatureReader {
 
   /** Skip `size` bytes and return where they began, or -1 where they are not there. */
   skip(size: number): number {
-    return this.take(size);
+    return this.#take(size);
   }
 
   /** u32 length, then that many bytes with at least one NUL at the end. */
   string(): string {
     const claimed = this.u32();
     const size = Math.min(claimed, this.left);
-    const area = this.bytes.subarray(this.pos, this.pos + size);
+    const area = this.#bytes.subarray(this.pos, this.pos + size);
     this.pos += size;
     const nul = area.indexOf(0);
     if (claimed !== size || nul < 0) this.damaged = true;
@@ -89,8 +89,8 @@ export class FeatureReader {
   /** All that is left; borrowed from the section. */
   rest(): Uint8Array {
     const at = this.pos;
-    this.pos = this.bytes.length;
-    return at === 0 ? this.bytes : this.bytes.subarray(at);
+    this.pos = this.#bytes.length;
+    return at === 0 ? this.#bytes : this.#bytes.subarray(at);
   }
 
   strings(): string[] {

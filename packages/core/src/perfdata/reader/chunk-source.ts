@@ -57,16 +57,16 @@ const MIN_STEP = 256;
 
 /** Keeps a few chunk buffers so that reading 2 GB allocates no more than reading 20 MB. */
 export class ChunkPool {
-  private readonly free = new Map<number, ArrayBuffer[]>();
-  private freeBytes = 0;
+  readonly #free = new Map<number, ArrayBuffer[]>();
+  #freeBytes = 0;
 
   /**
    * A chunk that can hold `size` bytes, and little more: what waits to be ordered is counted by its memory.
    */
   make(size: number, fileOffset: number): Chunk {
     const rounded = roundedSize(size);
-    const reused = this.free.get(rounded)?.pop();
-    if (reused !== undefined) this.freeBytes -= rounded;
+    const reused = this.#free.get(rounded)?.pop();
+    if (reused !== undefined) this.#freeBytes -= rounded;
     const buffer = reused ?? new ArrayBuffer(rounded);
     return {
       view: new DataView(buffer),
@@ -81,10 +81,10 @@ export class ChunkPool {
   recycle(chunk: Chunk): void {
     const { buffer } = chunk.bytes;
     const size = buffer.byteLength;
-    if (this.freeBytes + size > MAX_FREE_BYTES) return;
-    this.freeBytes += size;
-    const alike = this.free.get(size);
-    if (alike === undefined) this.free.set(size, [buffer]);
+    if (this.#freeBytes + size > MAX_FREE_BYTES) return;
+    this.#freeBytes += size;
+    const alike = this.#free.get(size);
+    if (alike === undefined) this.#free.set(size, [buffer]);
     else alike.push(buffer);
   }
 }

@@ -16,8 +16,8 @@ const MAX_INSTANCES = 1 << 16;
  * How long counters that samples read had been wanted, and how long they counted, at the last sample of each.
  */
 export class CounterTimes {
-  private readonly idleNs = new Map<RecordedEvent, Map<string, number>>();
-  private instances = 0;
+  readonly #idleNs = new Map<RecordedEvent, Map<string, number>>();
+  #instances = 0;
 
   sample(view: DataView, event: RecordedEvent, fields: SampleFields, littleEndian: boolean): void {
     const { sampleType, readFormat } = event.layout;
@@ -26,18 +26,18 @@ export class CounterTimes {
     const enabled = readU64(view, fields.readOffset + 8, littleEndian);
     const running = readU64(view, fields.readOffset + 16, littleEndian);
     if (enabled > Number.MAX_SAFE_INTEGER || running > enabled) return;
-    let ofEvent = this.idleNs.get(event);
-    if (ofEvent === undefined) this.idleNs.set(event, (ofEvent = new Map()));
+    let ofEvent = this.#idleNs.get(event);
+    if (ofEvent === undefined) this.#idleNs.set(event, (ofEvent = new Map()));
     // Inherited counters that are read count per thread.
     const tid = event.attr.flags.inherit !== 0 ? fields.tid : 0;
     const key = `${fields.idHi * TWO_32 + fields.idLo} ${tid}`;
-    if (!ofEvent.has(key) && ++this.instances > MAX_INSTANCES) return;
+    if (!ofEvent.has(key) && ++this.#instances > MAX_INSTANCES) return;
     ofEvent.set(key, enabled - running);
   }
 
   /** Nanoseconds without a counter, of events that had any. */
   *list(): Generator<{ event: RecordedEvent; idleNs: number }> {
-    for (const [event, instances] of this.idleNs) {
+    for (const [event, instances] of this.#idleNs) {
       let idleNs = 0;
       for (const ns of instances.values()) idleNs += ns;
       if (idleNs > 0) yield { event, idleNs };

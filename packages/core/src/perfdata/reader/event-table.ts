@@ -35,9 +35,9 @@ const MIXED = -2;
 /** The events of a recording, found by the ids that records carry. */
 export class EventTable {
   readonly events: RecordedEvent[] = [];
-  private readonly byId = new Map<number, RecordedEvent>();
-  private timeFromStart = -1;
-  private timeFromEnd = -1;
+  readonly #byId = new Map<number, RecordedEvent>();
+  #timeFromStart = -1;
+  #timeFromEnd = -1;
 
   /** Its ids are those there was room for. */
   add(attr: PerfEventAttr, ids: number[], name: string): RecordedEvent {
@@ -50,11 +50,11 @@ export class EventTable {
     };
     const { timeFromStart, timeFromEnd } = event.layout;
     if (this.events.length === 0) {
-      this.timeFromStart = timeFromStart;
-      this.timeFromEnd = timeFromEnd;
+      this.#timeFromStart = timeFromStart;
+      this.#timeFromEnd = timeFromEnd;
     } else {
-      if (this.timeFromStart !== timeFromStart) this.timeFromStart = MIXED;
-      if (this.timeFromEnd !== timeFromEnd) this.timeFromEnd = MIXED;
+      if (this.#timeFromStart !== timeFromStart) this.#timeFromStart = MIXED;
+      if (this.#timeFromEnd !== timeFromEnd) this.#timeFromEnd = MIXED;
     }
     this.events.push(event);
     event.ids = ids.filter((id) => this.addId(event, id));
@@ -63,13 +63,13 @@ export class EventTable {
 
   /** False where there are too many ids already. */
   addId(event: RecordedEvent, id: number): boolean {
-    if (this.byId.size >= MAX_IDS && !this.byId.has(id)) return false;
-    this.byId.set(id, event);
+    if (this.#byId.size >= MAX_IDS && !this.#byId.has(id)) return false;
+    this.#byId.set(id, event);
     return true;
   }
 
   findId(id: number): RecordedEvent | null {
-    return this.byId.get(id) ?? null;
+    return this.#byId.get(id) ?? null;
   }
 
   /**
@@ -85,13 +85,13 @@ export class EventTable {
     const hi = view.getUint32(at + (le ? 4 : 0), le);
     // The kernel's own side-band records of an event without an id carry 0.
     if (lo === 0 && hi === 0) return type === PERF_RECORD_SAMPLE ? null : first;
-    return this.byId.get(hi * TWO_32 + lo) ?? null;
+    return this.#byId.get(hi * TWO_32 + lo) ?? null;
   }
 
   /** Offset of the time in a kernel record, or -1 where it has none. */
   timeOffset(view: DataView, start: number, end: number, type: number, le: boolean): number {
     const isSample = type === PERF_RECORD_SAMPLE;
-    let fixed = isSample ? this.timeFromStart : this.timeFromEnd;
+    let fixed = isSample ? this.#timeFromStart : this.#timeFromEnd;
     if (fixed === MIXED) {
       const event = this.eventOf(view, start, end, type, le);
       if (event === null) return -1;

@@ -73,55 +73,55 @@ function slotOf(cpu: number): number {
  */
 export class LossCollector {
   readonly ledger = new LossLedger();
-  private readonly reader: PerfDataReader;
-  private readonly lostByEvent = new Map<RecordedEvent, bigint>();
-  private readonly lostSamplesByEvent = new Map<RecordedEvent, bigint>();
+  readonly #reader: PerfDataReader;
+  readonly #lostByEvent = new Map<RecordedEvent, bigint>();
+  readonly #lostSamplesByEvent = new Map<RecordedEvent, bigint>();
   /** Of entries that the recorder wrote: samples that were never in a ring. */
-  private readonly writtenByEvent = new Map<RecordedEvent, bigint>();
+  readonly #writtenByEvent = new Map<RecordedEvent, bigint>();
   /** Time of the last sample per CPU (index 0: CPU not recorded), relative; a loss lies after it. */
-  private readonly lastSampleNs = new Float64Array(MAX_CPUS + 1).fill(Number.NaN);
-  private readonly throttled = new Map<string, Throttled>();
-  private throttleWithoutTime = 0;
-  private readonly countsAtEnd: CountAtEnd[] = [];
+  readonly #lastSampleNs = new Float64Array(MAX_CPUS + 1).fill(Number.NaN);
+  readonly #throttled = new Map<string, Throttled>();
+  #throttleWithoutTime = 0;
+  readonly #countsAtEnd: CountAtEnd[] = [];
   /** Sum of what LOST records told. */
-  private lostRecords = 0n;
-  private newestSampleNs = -Infinity;
-  private readonly cutChains: CutChains;
-  private readonly rawStacks = new Map<RecordedEvent, ShortStacks>();
-  private readonly times = new CounterTimes();
+  #lostRecords = 0n;
+  #newestSampleNs = -Infinity;
+  readonly #cutChains: CutChains;
+  readonly #rawStacks = new Map<RecordedEvent, ShortStacks>();
+  readonly #times = new CounterTimes();
 
   constructor(reader: PerfDataReader) {
-    this.reader = reader;
-    this.cutChains = new CutChains(reader.features);
+    this.#reader = reader;
+    this.#cutChains = new CutChains(reader.features);
   }
 
   /** A sample was seen; cheap, called for each. */
   sample(cpu: number, timeNs: number): void {
-    this.lastSampleNs[slotOf(cpu)] = timeNs;
-    if (timeNs > this.newestSampleNs) this.newestSampleNs = timeNs;
+    this.#lastSampleNs[slotOf(cpu)] = timeNs;
+    if (timeNs > this.#newestSampleNs) this.#newestSampleNs = timeNs;
   }
 
   /** The parts of a sample record: what its stacks lack. Called once for each. */
   parts(view: DataView, event: RecordedEvent, fields: SampleFields, littleEndian: boolean): void {
-    this.times.sample(view, event, fields, littleEndian);
+    this.#times.sample(view, event, fields, littleEndian);
     const hasTime = event.layout.timeFromStart >= 0;
-    const timeNs = hasTime ? relativeNs(fields.timeLo, fields.timeHi, this.reader.baseTime) : Number.NaN;
-    this.cutChains.sample(view, event, fields, littleEndian, timeNs);
-    if (fields.userStackDynamicSize > 0 && hasRawUserStacks(event)) this.addRawStack(event, timeNs);
+    const timeNs = hasTime ? relativeNs(fields.timeLo, fields.timeHi, this.#reader.baseTime) : Number.NaN;
+    this.#cutChains.sample(view, event, fields, littleEndian, timeNs);
+    if (fields.userStackDynamicSize > 0 && hasRawUserStacks(event)) this.#addRawStack(event, timeNs);
   }
 
-  private addRawStack(event: RecordedEvent, timeNs: number): void {
-    const sum = this.rawStacks.get(event);
-    if (sum === undefined) this.rawStacks.set(event, { samples: 1, firstNs: timeNs, lastNs: timeNs });
+  #addRawStack(event: RecordedEvent, timeNs: number): void {
+    const sum = this.#rawStacks.get(event);
+    if (sum === undefined) this.#rawStacks.set(event, { samples: 1, firstNs: timeNs, lastNs: timeNs });
     else {
       sum.samples++;
       sum.lastNs = timeNs;
     }
   }
 
-  private addShort(kind: LossKind, event: RecordedEvent, stacks: ShortStacks, exact = true): void {
+  #addShort(kind: LossKind, event: RecordedEvent, stacks: ShortStacks, exact = true): void {
     const { samples, firstNs, lastNs } = stacks;
-    const [fromNs, toNs] = [firstNs, lastNs].map((ns) => (Number.isNaN(ns) ? null : this.absoluteNs(ns)));
+    const [fromNs, toNs] = [firstNs, lastNs].map((ns) => (Number.isNaN(ns) ? null : this.#absoluteNs(ns)));
     this.ledger.add({ kind, event: event.name, count: samples, fromNs: fromNs!, toNs: toNs!, exact });
   }
 
@@ -133,12 +133,12 @@ export class LossCollector {
       case PERF_RECORD_THROTTLE:
       case PERF_RECORD_UNTHROTTLE:
       case PERF_RECORD_AUX:
-        this.lossRecord(view, start, end, type);
+        this.#lossRecord(view, start, end, type);
     }
   }
 
-  private lossRecord(view: DataView, start: number, end: number, type: number): void {
-    const { events, littleEndian } = this.reader;
+  #lossRecord(view: DataView, start: number, end: number, type: number): void {
+    const { events, littleEndian } = this.#reader;
     const event = events.eventOf(view, start, end, type, littleEndian);
     const record = decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian);
     const { cpu, tid, time } = record.sampleId ?? {};
@@ -146,13 +146,13 @@ export class LossCollector {
     if (type === PERF_RECORD_LOST) {
       const { id, lost } = record as LostRecord;
       const owner = events.findId(Number(id)) ?? event;
-      this.addLost(this.lostByEvent, owner, lost);
-      this.lostRecords += lost;
+      this.#addLost(this.#lostByEvent, owner, lost);
+      this.#lostRecords += lost;
       this.ledger.add({
         kind: 'ring-full',
         event: owner?.name ?? null,
         ...place,
-        ...this.rangeUpTo(cpu, time),
+        ...this.#rangeUpTo(cpu, time),
         count: lost,
       });
     } else if (type === PERF_RECORD_LOST_SAMPLES) {
@@ -160,7 +160,7 @@ export class LossCollector {
       if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF) !== 0) return;
       const { lost } = record as LostSamplesRecord;
       if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_ENTRY) !== 0) {
-        this.writtenEntry(record as LostSamplesRecord, event);
+        this.#writtenEntry(record as LostSamplesRecord, event);
         return;
       }
       if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN) !== 0) {
@@ -173,8 +173,8 @@ export class LossCollector {
         });
         return;
       }
-      this.addLost(this.lostSamplesByEvent, event, lost);
-      const range = this.rangeUpTo(cpu, time);
+      this.#addLost(this.#lostSamplesByEvent, event, lost);
+      const range = this.#rangeUpTo(cpu, time);
       const entry = {
         kind: 'lost-samples',
         event: event?.name ?? null,
@@ -183,43 +183,43 @@ export class LossCollector {
         count: lost,
       } as const;
       if (event === null || (event.layout.readFormat & PERF_FORMAT_LOST) === 0) this.ledger.add(entry);
-      else this.countsAtEnd.push({ event, lost, timeNs: time ?? 0n, entry });
-    } else if (type === PERF_RECORD_AUX) this.aux(record as AuxRecord, event, place, time);
-    else this.throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
+      else this.#countsAtEnd.push({ event, lost, timeNs: time ?? 0n, entry });
+    } else if (type === PERF_RECORD_AUX) this.#aux(record as AuxRecord, event, place, time);
+    else this.#throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
   }
 
   /**
    * An entry that the recorder wrote as it is. One that is not understood is not passed over:
    * then the count is all there is.
    */
-  private writtenEntry({ lost, tail }: LostSamplesRecord, event: RecordedEvent | null): void {
+  #writtenEntry({ lost, tail }: LostSamplesRecord, event: RecordedEvent | null): void {
     const entry = decodeLossEntry(tail);
     this.ledger.add(entry ?? { kind: 'lost-samples', event: event?.name ?? null, count: lost, exact: false });
-    if (entry === null || entry.event === event?.name) this.addLost(this.writtenByEvent, event, lost);
+    if (entry === null || entry.event === event?.name) this.#addLost(this.#writtenByEvent, event, lost);
   }
 
-  private addLost(sums: Map<RecordedEvent, bigint>, event: RecordedEvent | null, lost: bigint): void {
+  #addLost(sums: Map<RecordedEvent, bigint>, event: RecordedEvent | null, lost: bigint): void {
     if (event !== null) sums.set(event, (sums.get(event) ?? 0n) + lost);
   }
 
   /** From the last sample of that CPU up to the record that tells of the loss. */
-  private rangeUpTo(
+  #rangeUpTo(
     cpu: number | undefined,
     time: bigint | undefined,
   ): { fromNs: bigint | null; toNs: bigint | null } {
-    const last = this.lastSampleNs[slotOf(cpu ?? -1)]!;
+    const last = this.#lastSampleNs[slotOf(cpu ?? -1)]!;
     const known = time !== undefined && time !== 0n;
-    return { fromNs: Number.isNaN(last) ? null : this.absoluteNs(last), toNs: known ? time : null };
+    return { fromNs: Number.isNaN(last) ? null : this.#absoluteNs(last), toNs: known ? time : null };
   }
 
-  private absoluteNs(relative: number): bigint {
-    const { lo, hi } = this.reader.baseTime;
+  #absoluteNs(relative: number): bigint {
+    const { lo, hi } = this.#reader.baseTime;
     // Rounded where times are far apart: never beyond what a clock can say.
     const absolute = toBigInt(lo, hi) + BigInt(Math.round(relative));
     return absolute < 0n ? 0n : absolute > MAX_TIME_NS ? MAX_TIME_NS : absolute;
   }
 
-  private aux(
+  #aux(
     record: AuxRecord,
     event: RecordedEvent | null,
     place: { cpu: number | null; tid: number | null },
@@ -233,7 +233,7 @@ export class LossCollector {
     if ((flags & PERF_AUX_FLAG_OVERWRITE) !== 0) this.ledger.add({ kind: 'aux-overwritten', ...common });
   }
 
-  private throttle(
+  #throttle(
     record: ThrottleRecord,
     starts: boolean,
     place: { cpu: number | null; tid: number | null },
@@ -241,23 +241,23 @@ export class LossCollector {
     // The stream id is that of the one throttled event instance.
     const key = record.streamId.toString();
     if (starts) {
-      this.throttled.set(key, {
-        event: this.reader.events.findId(Number(record.id)),
+      this.#throttled.set(key, {
+        event: this.#reader.events.findId(Number(record.id)),
         ...place,
         fromNs: record.time,
       });
       return;
     }
-    const began = this.throttled.get(key);
+    const began = this.#throttled.get(key);
     if (began === undefined) {
-      this.throttleWithoutTime++;
+      this.#throttleWithoutTime++;
       return;
     }
-    this.throttled.delete(key);
-    this.addThrottled(began, record.time);
+    this.#throttled.delete(key);
+    this.#addThrottled(began, record.time);
   }
 
-  private addThrottled(began: Throttled, toNs: bigint | null): void {
+  #addThrottled(began: Throttled, toNs: bigint | null): void {
     const known = toNs !== null && toNs > began.fromNs;
     this.ledger.add({
       kind: 'throttled',
@@ -276,25 +276,25 @@ export class LossCollector {
    * reported; and what its format lost.
    */
   lostOf(event: RecordedEvent): bigint {
-    const inRings = this.lostSamplesByEvent.get(event) ?? this.lostByEvent.get(event) ?? 0n;
-    return inRings + (this.writtenByEvent.get(event) ?? 0n);
+    const inRings = this.#lostSamplesByEvent.get(event) ?? this.#lostByEvent.get(event) ?? 0n;
+    return inRings + (this.#writtenByEvent.get(event) ?? 0n);
   }
 
   /** Losses that only the events' own counts tell of, since no LOST record came after them. */
-  private addUntold(): void {
-    const newestNs = this.newestSampleNs === -Infinity ? 0n : this.absoluteNs(this.newestSampleNs);
+  #addUntold(): void {
+    const newestNs = this.#newestSampleNs === -Infinity ? 0n : this.#absoluteNs(this.#newestSampleNs);
     const events = new Set<RecordedEvent>();
     let counted = 0n;
-    for (const { event, lost, timeNs, entry } of this.countsAtEnd) {
+    for (const { event, lost, timeNs, entry } of this.#countsAtEnd) {
       if (timeNs !== 0n && timeNs < newestNs) this.ledger.add(entry);
       else {
         counted += lost;
         events.add(event);
       }
     }
-    this.countsAtEnd.length = 0;
+    this.#countsAtEnd.length = 0;
     this.ledger.addUntold(
-      this.lostRecords,
+      this.#lostRecords,
       counted,
       [...events].map(({ name }) => name),
     );
@@ -302,19 +302,19 @@ export class LossCollector {
 
   /** The scan is over: what never ended, and what the file itself lacks. */
   finish(): void {
-    this.addUntold();
-    for (const cut of this.cutChains.list()) this.addShort('call-chain-cut', cut.event, cut, cut.exact);
-    for (const [event, stacks] of this.rawStacks) this.addShort('user-stack-not-unwound', event, stacks);
-    this.rawStacks.clear();
-    for (const { event, idleNs } of this.times.list())
+    this.#addUntold();
+    for (const cut of this.#cutChains.list()) this.#addShort('call-chain-cut', cut.event, cut, cut.exact);
+    for (const [event, stacks] of this.#rawStacks) this.#addShort('user-stack-not-unwound', event, stacks);
+    this.#rawStacks.clear();
+    for (const { event, idleNs } of this.#times.list())
       this.ledger.add({ kind: 'multiplexed', event: event.name, count: idleNs, exact: false });
-    for (const began of this.throttled.values()) this.addThrottled(began, null);
-    this.throttled.clear();
-    if (this.throttleWithoutTime > 0) {
+    for (const began of this.#throttled.values()) this.#addThrottled(began, null);
+    this.#throttled.clear();
+    if (this.#throttleWithoutTime > 0) {
       this.ledger.add({ kind: 'throttled', count: 0n, exact: false });
     }
-    for (const { cpu } of this.reader.missingRings) this.ledger.add({ kind: 'file-missing', cpu, count: 1 });
-    const atEnd = lossAtEnd(this.reader);
+    for (const { cpu } of this.#reader.missingRings) this.ledger.add({ kind: 'file-missing', cpu, count: 1 });
+    const atEnd = lossAtEnd(this.#reader);
     if (atEnd !== null) this.ledger.add(atEnd);
   }
 }

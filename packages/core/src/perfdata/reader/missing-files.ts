@@ -23,32 +23,32 @@ export interface MissingRing {
  * those that ID_INDEX records name.
  */
 export class MissingFiles {
-  private readonly source: DirectorySource;
-  private readonly cpuOfRing = new Map<number, number | null>();
+  readonly #source: DirectorySource;
+  readonly #cpuOfRing = new Map<number, number | null>();
 
   constructor(source: DirectorySource) {
-    this.source = source;
+    this.#source = source;
   }
 
   /** An ID_INDEX record: which ring each id of an event is in. */
   idIndex(view: DataView, start: number, end: number, type: number, littleEndian: boolean): void {
     if (type !== PERF_RECORD_ID_INDEX) return;
-    for (let at = start + 16; at + ENTRY_SIZE <= end && this.cpuOfRing.size < MAX_RINGS; at += ENTRY_SIZE) {
+    for (let at = start + 16; at + ENTRY_SIZE <= end && this.#cpuOfRing.size < MAX_RINGS; at += ENTRY_SIZE) {
       const ring = readU64(view, at + 8, littleEndian);
       const cpu = readU64(view, at + 16, littleEndian);
-      if (ring < MAX_RINGS) this.cpuOfRing.set(ring, cpu < MAX_RINGS && cpu !== NO_CPU ? cpu : null);
+      if (ring < MAX_RINGS) this.#cpuOfRing.set(ring, cpu < MAX_RINGS && cpu !== NO_CPU ? cpu : null);
     }
   }
 
   /** `isThreaded`: the header says that there are files besides it. */
   list(isThreaded: boolean, damage: DamageLog): MissingRing[] {
-    const { parts, unreadable } = this.source;
+    const { parts, unreadable } = this.#source;
     const found = new Set(parts.map(({ ring }) => ring));
     if (parts.length === 1 && unreadable.length === 0 && !isThreaded) return [];
-    const last = Math.max(...found, ...unreadable.map(({ name }) => ringOf(name)), ...this.cpuOfRing.keys());
+    const last = Math.max(...found, ...unreadable.map(({ name }) => ringOf(name)), ...this.#cpuOfRing.keys());
     const missing: MissingRing[] = [];
     for (let ring = 0; ring <= last; ring++)
-      if (!found.has(ring)) missing.push({ ring, cpu: this.cpuOfRing.get(ring) ?? null });
+      if (!found.has(ring)) missing.push({ ring, cpu: this.#cpuOfRing.get(ring) ?? null });
     // Without a file and without a word on how many there were, it is one at least.
     if (last < 0) missing.push({ ring: 0, cpu: null });
     const codes = new Map(unreadable.map(({ name, code }) => [ringOf(name), code]));

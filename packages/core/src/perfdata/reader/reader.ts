@@ -107,13 +107,13 @@ export class PerfDataReader {
   /** Of a directory: rings whose files are not there, known after the scan. */
   missingRings: readonly MissingRing[] = [];
   /** Of a file or stream, or of each file of a directory. */
-  private readonly chunks: readonly ChunkSource[];
-  private readonly missing: MissingFiles | null;
-  private readonly options: OpenOptions;
-  private readonly base = new TimeBase();
-  private splitters: Splitter[] | null = null;
+  readonly #chunks: readonly ChunkSource[];
+  readonly #missing: MissingFiles | null;
+  readonly #options: OpenOptions;
+  readonly #base = new TimeBase();
+  #splitters: Splitter[] | null = null;
   /** Events that HEADER_EVENT_TYPE records may still name, by config. */
-  private readonly nameless = new Map<number, RecordedEvent[]>();
+  readonly #nameless = new Map<number, RecordedEvent[]>();
 
   constructor(
     isPipe: boolean,
@@ -126,9 +126,9 @@ export class PerfDataReader {
     this.isPipe = isPipe;
     this.littleEndian = littleEndian;
     this.damage = damage;
-    this.chunks = chunks;
-    this.options = options;
-    this.missing = directory === null ? null : new MissingFiles(directory);
+    this.#chunks = chunks;
+    this.#options = options;
+    this.#missing = directory === null ? null : new MissingFiles(directory);
   }
 
   /** A reader is the `RecordSource` of what was recorded. */
@@ -138,21 +138,21 @@ export class PerfDataReader {
 
   /** Clock value of relative time 0 (the first time seen), as halves. */
   get baseTime(): { lo: number; hi: number } {
-    return { lo: this.base.lo, hi: this.base.hi };
+    return { lo: this.#base.lo, hi: this.#base.hi };
   }
 
   /**
    * Bytes of hardware trace (AUX data) in what was scanned; samples made out of it are not among the records.
    */
   get auxTraceBytes(): number {
-    return (this.splitters ?? []).reduce((sum, { auxTraceBytes }) => sum + auxTraceBytes, 0);
+    return (this.#splitters ?? []).reduce((sum, { auxTraceBytes }) => sum + auxTraceBytes, 0);
   }
 
   /**
    * Drive every record through `sink`, kernel records in order of time. Can be called once. Adds none: null.
    */
   async scan(sink: RecordSink, options: ScanOptions = {}): Promise<null> {
-    if (this.splitters !== null) {
+    if (this.#splitters !== null) {
       throw new CounterpointError(
         'ERR_READ_ONCE',
         'a reader scans its recording once',
@@ -166,29 +166,30 @@ export class PerfDataReader {
       const type = view.getUint32(start, le);
       const fileOffset = fileOffsetOf(chunk, start);
       if (type < 256) counts[type]!++;
-      else this.countStrangeType(type, fileOffset);
+      else this.#countStrangeType(type, fileOffset);
       sink.record(view, start, start + view.getUint16(start + 6, le), type, fileOffset);
     };
-    const { pool } = this.chunks[0]!;
-    const limit = this.options.orderLimitBytes ?? DEFAULT_ORDER_LIMIT;
+    const { pool } = this.#chunks[0]!;
+    const limit = this.#options.orderLimitBytes ?? DEFAULT_ORDER_LIMIT;
     const queue = new OrderQueue(deliver, pool, this.damage, limit);
     const hooks = {
       userRecord: (chunk: Chunk, start: number, end: number, type: number) => {
-        this.takeMetadata(chunk.view, start, end, type, fileOffsetOf(chunk, start));
+        this.#takeMetadata(chunk.view, start, end, type, fileOffsetOf(chunk, start));
         deliver(chunk, start);
       },
       untimedRecord: deliver,
-      tracingData: (bytes: Uint8Array, fileOffset: number) => this.takeTracingData(bytes.slice(), fileOffset),
+      tracingData: (bytes: Uint8Array, fileOffset: number) =>
+        this.#takeTracingData(bytes.slice(), fileOffset),
     };
-    const parts = this.chunks.map((chunks) => {
-      const zstd = this.options.zstd ?? portableZstd;
-      const splitter = new Splitter(le, this.damage, this.events, queue, hooks, this.base, pool, zstd);
+    const parts = this.#chunks.map((chunks) => {
+      const zstd = this.#options.zstd ?? portableZstd;
+      const splitter = new Splitter(le, this.damage, this.events, queue, hooks, this.#base, pool, zstd);
       splitter.isUnordered = options.unordered === true;
-      splitter.hasRounds = this.chunks.length === 1;
+      splitter.hasRounds = this.#chunks.length === 1;
       return new SplitPart(chunks, splitter, le);
     });
-    this.splitters = parts.map(({ splitter }) => splitter);
-    const sumOf = (key: 'position' | 'total') => this.chunks.reduce((sum, chunks) => sum + chunks[key], 0);
+    this.#splitters = parts.map(({ splitter }) => splitter);
+    const sumOf = (key: 'position' | 'total') => this.#chunks.reduce((sum, chunks) => sum + chunks[key], 0);
     try {
       await splitParts(parts, queue, () => {
         options.signal?.throwIfAborted();
@@ -199,7 +200,7 @@ export class PerfDataReader {
       const ends = parts.map((part) => part.finish());
       this.cutBytes = ends.reduce((sum, { cutBytes }) => sum + cutBytes, 0);
       this.isCut = ends.some(({ isCut }) => isCut);
-      this.missingRings = this.missing?.list(this.features.dirFormat !== undefined, this.damage) ?? [];
+      this.missingRings = this.#missing?.list(this.features.dirFormat !== undefined, this.damage) ?? [];
     } finally {
       await this.close();
     }
@@ -212,10 +213,10 @@ export class PerfDataReader {
 
   /** Let go of a stream that nobody will scan, or not to its end. Files are closed by who opened them. */
   async close(): Promise<void> {
-    for (const chunks of this.chunks) await chunks.close();
+    for (const chunks of this.#chunks) await chunks.close();
   }
 
-  private countStrangeType(type: number, fileOffset: number): void {
+  #countStrangeType(type: number, fileOffset: number): void {
     const count = this.recordCounts.get(type);
     if (count === undefined && this.recordCounts.size >= MAX_RECORD_TYPES)
       this.damage.add('too-many-record-types', fileOffset);
@@ -223,11 +224,11 @@ export class PerfDataReader {
   }
 
   /** What the header of a file says, a pipe says in records. */
-  private takeMetadata(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
+  #takeMetadata(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
     const le = this.littleEndian;
     const bytes = (from: number) => new Uint8Array(view.buffer, view.byteOffset + from, end - from);
-    this.missing?.idIndex(view, start, end, type, le);
-    if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.takeAttr(view, start, end, fileOffset);
+    this.#missing?.idIndex(view, start, end, type, le);
+    if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.#takeAttr(view, start, end, fileOffset);
     else if (type === PERF_RECORD_HEADER_FEATURE && end - start >= 16) {
       const bit = readU64(view, start + 8, le);
       if (bit < FEATURE_BITS) this.takeFeature(bit, bytes(start + 16).slice(), fileOffset);
@@ -239,12 +240,12 @@ export class PerfDataReader {
       const event = this.events.findId(readU64(view, start + 16, le));
       if (isName && event !== null) event.name = textOf(bytes(start + 24)) || event.name;
     } else if (type === PERF_RECORD_HEADER_EVENT_TYPE && end - start >= 16) {
-      this.takeEventType(readU64(view, start + 8, le), textOf(bytes(start + 16)));
+      this.#takeEventType(readU64(view, start + 8, le), textOf(bytes(start + 16)));
     }
   }
 
   /** A HEADER_ATTR record: the attr, then ids up to the record's end. */
-  private takeAttr(view: DataView, start: number, end: number, fileOffset: number): void {
+  #takeAttr(view: DataView, start: number, end: number, fileOffset: number): void {
     const le = this.littleEndian;
     const at = start + 8;
     if (at + 64 > end) {
@@ -266,29 +267,29 @@ export class PerfDataReader {
     if (event.ids.length < ids.length) this.damage.add('too-many-ids', fileOffset);
     if (attr.type < PERF_TYPE_TRACEPOINT) return;
     const config = Number(attr.config);
-    const others = this.nameless.get(config);
-    if (others === undefined) this.nameless.set(config, [event]);
+    const others = this.#nameless.get(config);
+    if (others === undefined) this.#nameless.set(config, [event]);
     else others.push(event);
   }
 
   /** Names of tracepoints and raw events in files of perf before 3.x: event id (config) and name. */
-  private takeEventType(config: number, name: string): void {
+  #takeEventType(config: number, name: string): void {
     if (name === '') return;
-    for (const event of this.nameless.get(config) ?? []) event.name = name;
+    for (const event of this.#nameless.get(config) ?? []) event.name = name;
     // Each event is named once, however many records there are.
-    this.nameless.delete(config);
+    this.#nameless.delete(config);
   }
 
   /** One feature, from a section of a file or a record of a pipe. */
   takeFeature(bit: number, bytes: Uint8Array, fileOffset: number): void {
-    if (bit === FEATURE_TRACING_DATA) this.takeTracingData(bytes, fileOffset);
+    if (bit === FEATURE_TRACING_DATA) this.#takeTracingData(bytes, fileOffset);
     else decodeFeature(bit, bytes, this.littleEndian, this.features, this.damage, fileOffset);
     // The attrs that it describes stand before it.
-    if (bit === FEATURE_EVENT_DESC) this.applyDescriptions(fileOffset);
+    if (bit === FEATURE_EVENT_DESC) this.#applyDescriptions(fileOffset);
   }
 
   /** Names of tracepoint events come from the trace metadata where nothing else named them. */
-  private takeTracingData(bytes: Uint8Array, fileOffset: number): void {
+  #takeTracingData(bytes: Uint8Array, fileOffset: number): void {
     if (this.tracing !== null) {
       this.damage.add('repeated-tracing-data', fileOffset);
       return;
@@ -305,7 +306,7 @@ export class PerfDataReader {
   }
 
   /** EVENT_DESC gives each event its name; matched by id, else by place. */
-  private applyDescriptions(fileOffset: number): void {
+  #applyDescriptions(fileOffset: number): void {
     this.features.eventDescriptions?.forEach((description, place) => {
       const byId = description.ids.length > 0 ? this.events.findId(Number(description.ids[0])) : null;
       const event = byId ?? (description.ids.length === 0 ? this.events.events[place] : undefined);

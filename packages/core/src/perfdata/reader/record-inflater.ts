@@ -22,29 +22,29 @@ const MAX_RECORD_SIZE = 1 << 16;
  * records across their borders.
  */
 export class RecordInflater {
-  private readonly le: boolean;
-  private readonly damage: DamageLog;
-  private readonly pool: ChunkPool;
-  private readonly makeZstd: ZstdFactory;
-  private zstd: ZstdStream | null = null;
-  private isBroken = false;
-  private packedBytes = 0;
-  private inflatedBytes = 0;
+  readonly #le: boolean;
+  readonly #damage: DamageLog;
+  readonly #pool: ChunkPool;
+  readonly #makeZstd: ZstdFactory;
+  #zstd: ZstdStream | null = null;
+  #isBroken = false;
+  #packedBytes = 0;
+  #inflatedBytes = 0;
   /** The unparsed end of what was inflated: less than a record. */
-  private readonly rest = new Uint8Array(MAX_RECORD_SIZE);
-  private restLength = 0;
-  private neededBytes = RECORD_HEADER_SIZE;
+  readonly #rest = new Uint8Array(MAX_RECORD_SIZE);
+  #restLength = 0;
+  #neededBytes = RECORD_HEADER_SIZE;
 
   constructor(littleEndian: boolean, damage: DamageLog, pool: ChunkPool, makeZstd: ZstdFactory) {
-    this.le = littleEndian;
-    this.damage = damage;
-    this.pool = pool;
-    this.makeZstd = makeZstd;
+    this.#le = littleEndian;
+    this.#damage = damage;
+    this.#pool = pool;
+    this.#makeZstd = makeZstd;
   }
 
   /** Inflated bytes that are no whole record. */
   get unparsedBytes(): number {
-    return this.restLength;
+    return this.#restLength;
   }
 
   /**
@@ -52,21 +52,21 @@ export class RecordInflater {
    * is no whole one. What the parser leaves of it comes back with `keep`.
    */
   inflate(chunk: Chunk, start: number, end: number, type: number): Chunk | null {
-    if (this.isBroken) return null;
+    if (this.#isBroken) return null;
     const offset = fileOffsetOf(chunk, start);
-    const pieces = this.decompress(this.packedIn(chunk, start, end, type), offset);
-    const size = pieces.reduce((sum, piece) => sum + piece.length, this.restLength);
-    if (size < this.neededBytes) {
+    const pieces = this.#decompress(this.#packedIn(chunk, start, end, type), offset);
+    const size = pieces.reduce((sum, piece) => sum + piece.length, this.#restLength);
+    if (size < this.#neededBytes) {
       for (const piece of pieces) {
-        this.rest.set(piece, this.restLength);
-        this.restLength += piece.length;
+        this.#rest.set(piece, this.#restLength);
+        this.#restLength += piece.length;
       }
       return null;
     }
-    const inner = this.pool.make(size, offset);
+    const inner = this.#pool.make(size, offset);
     inner.isDecompressed = true;
-    inner.bytes.set(this.rest.subarray(0, this.restLength));
-    inner.length = this.restLength;
+    inner.bytes.set(this.#rest.subarray(0, this.#restLength));
+    inner.length = this.#restLength;
     for (const piece of pieces) {
       inner.bytes.set(piece, inner.length);
       inner.length += piece.length;
@@ -76,35 +76,35 @@ export class RecordInflater {
 
   /** The unparsed end of the chunk that `inflate` gave. */
   keep(rest: Uint8Array<ArrayBuffer>): void {
-    this.rest.set(rest);
-    this.restLength = rest.length;
-    this.neededBytes = neededFor(rest, this.le);
+    this.#rest.set(rest);
+    this.#restLength = rest.length;
+    this.#neededBytes = neededFor(rest, this.#le);
   }
 
-  private packedIn(chunk: Chunk, start: number, end: number, type: number): Uint8Array {
+  #packedIn(chunk: Chunk, start: number, end: number, type: number): Uint8Array {
     const from = start + RECORD_HEADER_SIZE;
     if (type !== PERF_RECORD_COMPRESSED2) return chunk.bytes.subarray(from, end);
     // The stated size leaves out the padding that keeps records at multiples of 8.
-    const stated = end - start >= 16 ? readU64(chunk.view, from, this.le) : 0;
+    const stated = end - start >= 16 ? readU64(chunk.view, from, this.#le) : 0;
     if (stated <= end - from - 8) return chunk.bytes.subarray(from + 8, from + 8 + stated);
-    this.damage.add('bad-compressed-size', fileOffsetOf(chunk, start));
+    this.#damage.add('bad-compressed-size', fileOffsetOf(chunk, start));
     return chunk.bytes.subarray(Math.min(from + 8, end), end);
   }
 
-  private decompress(packed: Uint8Array, offset: number): Uint8Array[] {
+  #decompress(packed: Uint8Array, offset: number): Uint8Array[] {
     try {
-      this.zstd ??= this.makeZstd();
-      const pieces = this.zstd.push(packed);
-      this.packedBytes += packed.length;
-      for (const { length } of pieces) this.inflatedBytes += length;
-      if (this.inflatedBytes > FREE_BYTES + MAX_RATIO * this.packedBytes) throw new DecompressedTooLarge();
+      this.#zstd ??= this.#makeZstd();
+      const pieces = this.#zstd.push(packed);
+      this.#packedBytes += packed.length;
+      for (const { length } of pieces) this.#inflatedBytes += length;
+      if (this.#inflatedBytes > FREE_BYTES + MAX_RATIO * this.#packedBytes) throw new DecompressedTooLarge();
       return pieces;
     } catch (error) {
       // A Zstandard stream cannot be entered again in the middle, so all compressed records
       // after this one are lost.
-      this.isBroken = true;
+      this.#isBroken = true;
       const isTooLarge = error instanceof DecompressedTooLarge;
-      this.damage.add(isTooLarge ? 'compressed-too-large' : 'bad-compressed-data', offset);
+      this.#damage.add(isTooLarge ? 'compressed-too-large' : 'bad-compressed-data', offset);
       return [];
     }
   }

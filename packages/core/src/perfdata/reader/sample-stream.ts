@@ -27,14 +27,14 @@ const NO_TID = -1;
  * the difference as its period.
  */
 export class SampleStream {
-  private readonly fields = new SampleFields();
-  private readonly events: EventTable;
-  private readonly damage: DamageLog;
-  private readonly le: boolean;
-  private readonly onSample: OnSample;
-  private readonly onParts: OnSampleParts;
+  readonly #fields = new SampleFields();
+  readonly #events: EventTable;
+  readonly #damage: DamageLog;
+  readonly #le: boolean;
+  readonly #onSample: OnSample;
+  readonly #onParts: OnSampleParts;
   /** Last value of each counter, by id (and thread where values are per thread). */
-  private readonly lastValues = new Map<string, bigint>();
+  readonly #lastValues = new Map<string, bigint>();
 
   constructor(
     events: EventTable,
@@ -43,70 +43,70 @@ export class SampleStream {
     onSample: OnSample,
     onParts: OnSampleParts,
   ) {
-    this.events = events;
-    this.damage = damage;
-    this.le = littleEndian;
-    this.onSample = onSample;
-    this.onParts = onParts;
+    this.#events = events;
+    this.#damage = damage;
+    this.#le = littleEndian;
+    this.#onSample = onSample;
+    this.#onParts = onParts;
   }
 
   /** A PERF_RECORD_SAMPLE at `[start, end)`. */
   sample(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
-    const event = this.events.eventOf(view, start, end, type, this.le);
+    const event = this.#events.eventOf(view, start, end, type, this.#le);
     if (event === null) {
-      this.damage.add('unknown-event-id', fileOffset);
+      this.#damage.add('unknown-event-id', fileOffset);
       return;
     }
     const { layout } = event;
-    const fields = this.fields;
-    if (!decodeSampleInto(view, start, end, layout, this.le, fields)) {
-      this.damage.add('short-sample', fileOffset);
+    const fields = this.#fields;
+    if (!decodeSampleInto(view, start, end, layout, this.#le, fields)) {
+      this.#damage.add('short-sample', fileOffset);
       return;
     }
-    this.onParts(view, event, fields, this.le);
+    this.#onParts(view, event, fields, this.#le);
     if ((layout.sampleType & PERF_SAMPLE_READ) !== 0) {
-      this.counterSamples(view, end, event, fileOffset);
+      this.#counterSamples(view, end, event, fileOffset);
       return;
     }
     if ((layout.sampleType & PERF_SAMPLE_PERIOD) !== 0) {
-      this.onSample(event, fields, fields.periodLo, fields.periodHi);
+      this.#onSample(event, fields, fields.periodLo, fields.periodHi);
     } else {
       const period = event.attr.samplePeriodOrFreq;
-      this.onSample(event, fields, loOf(period), hiOf(period));
+      this.#onSample(event, fields, loOf(period), hiOf(period));
     }
   }
 
-  private counterSamples(view: DataView, end: number, event: RecordedEvent, fileOffset: number): void {
+  #counterSamples(view: DataView, end: number, event: RecordedEvent, fileOffset: number): void {
     const { readFormat } = event.layout;
-    const read = decodeReadValues(view, this.fields.readOffset, end, readFormat, this.le);
+    const read = decodeReadValues(view, this.#fields.readOffset, end, readFormat, this.#le);
     if (read === null) {
-      this.damage.add('short-sample', fileOffset);
+      this.#damage.add('short-sample', fileOffset);
       return;
     }
     const isGroup = (readFormat & PERF_FORMAT_GROUP) !== 0;
     // Inherited counters that are read count per thread.
-    const tid = event.attr.flags.inherit !== 0 ? this.fields.tid : NO_TID;
+    const tid = event.attr.flags.inherit !== 0 ? this.#fields.tid : NO_TID;
     for (const counter of isGroup ? read.values : read.values.slice(0, 1))
-      this.counterSample(counter, tid, fileOffset);
+      this.#counterSample(counter, tid, fileOffset);
   }
 
-  private counterSample(counter: CounterValue, tid: number, fileOffset: number): void {
+  #counterSample(counter: CounterValue, tid: number, fileOffset: number): void {
     const id = counter.id ?? 0n;
-    const event = this.events.findId(Number(id));
+    const event = this.#events.findId(Number(id));
     if (event === null) {
-      this.damage.add('unknown-event-id', fileOffset);
+      this.#damage.add('unknown-event-id', fileOffset);
       return;
     }
     const key = tid === NO_TID ? id.toString() : `${id}/${tid}`;
-    const last = this.lastValues.get(key) ?? 0n;
+    const last = this.#lastValues.get(key) ?? 0n;
     // Where values are per thread, one that went back belongs to a new thread that has the id of an old one.
     const before = tid !== NO_TID && counter.value < last ? 0n : last;
     const period = BigInt.asUintN(64, counter.value - before);
-    this.lastValues.set(key, counter.value);
+    this.#lastValues.set(key, counter.value);
     if (period === 0n) return;
-    this.fields.idLo = loOf(id);
-    this.fields.idHi = hiOf(id);
-    this.onSample(event, this.fields, loOf(period), hiOf(period));
+    this.#fields.idLo = loOf(id);
+    this.#fields.idHi = hiOf(id);
+    this.#onSample(event, this.#fields, loOf(period), hiOf(period));
   }
 }
 

@@ -7,29 +7,29 @@ import type { DataEnd, Splitter } from './splitter.ts';
 export class SplitPart {
   readonly chunks: ChunkSource;
   readonly splitter: Splitter;
-  private readonly littleEndian: boolean;
-  private carry: Uint8Array<ArrayBuffer> = new Uint8Array();
-  private carryOffset = 0;
+  readonly #littleEndian: boolean;
+  #carry: Uint8Array<ArrayBuffer> = new Uint8Array();
+  #carryOffset = 0;
   /** Nothing more comes. */
   hasEnded = false;
 
   constructor(chunks: ChunkSource, splitter: Splitter, littleEndian: boolean) {
     this.chunks = chunks;
     this.splitter = splitter;
-    this.littleEndian = littleEndian;
+    this.#littleEndian = littleEndian;
   }
 
   /** Drive one more chunk through the splitter. */
   async advance(): Promise<void> {
     const { chunks, splitter } = this;
-    const chunk = await chunks.next(this.carry, neededFor(this.carry, this.littleEndian));
+    const chunk = await chunks.next(this.#carry, neededFor(this.#carry, this.#littleEndian));
     if (chunk === null) {
       this.hasEnded = true;
       return;
     }
     const end = chunk.fileOffset + chunk.length;
-    this.carry = splitter.parse(chunk);
-    this.carryOffset = end - this.carry.length;
+    this.#carry = splitter.parse(chunk);
+    this.#carryOffset = end - this.#carry.length;
     const { payload } = splitter;
     if (payload === null) return;
     payload.left -= await chunks.skip(payload.left);
@@ -37,7 +37,7 @@ export class SplitPart {
   }
 
   finish(): DataEnd {
-    return this.splitter.finish(this.carry.length, this.carryOffset);
+    return this.splitter.finish(this.#carry.length, this.#carryOffset);
   }
 }
 

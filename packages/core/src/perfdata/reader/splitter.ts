@@ -50,13 +50,13 @@ export interface DataEnd {
  * records into their content, steps over AUX data, and finds its way again after damage.
  */
 export class Splitter {
-  private readonly le: boolean;
-  private readonly damage: DamageLog;
-  private readonly events: EventTable;
-  private readonly queue: OrderQueue;
-  private readonly hooks: SplitterHooks;
-  private readonly inflater: RecordInflater;
-  private readonly base: TimeBase;
+  readonly #le: boolean;
+  readonly #damage: DamageLog;
+  readonly #events: EventTable;
+  readonly #queue: OrderQueue;
+  readonly #hooks: SplitterHooks;
+  readonly #inflater: RecordInflater;
+  readonly #base: TimeBase;
   /** The latest time so far, relative to the base. */
   newestNs = -Infinity;
   /** FINISHED_ROUND records say when records can be delivered; else who drives the splitter knows. */
@@ -69,7 +69,7 @@ export class Splitter {
   readonly end: StreamEnd = { lastType: null, hasEmptyRound: false };
   /** What to leave out after the last chunk. */
   payload: Payload | null = null;
-  private tracing: { bytes: Uint8Array; filled: number; size: number; recordOffset: number } | null = null;
+  #tracing: { bytes: Uint8Array; filled: number; size: number; recordOffset: number } | null = null;
 
   constructor(
     littleEndian: boolean,
@@ -81,13 +81,13 @@ export class Splitter {
     pool: ChunkPool,
     makeZstd: ZstdFactory,
   ) {
-    this.le = littleEndian;
-    this.damage = damage;
-    this.events = events;
-    this.queue = queue;
-    this.hooks = hooks;
-    this.base = base;
-    this.inflater = new RecordInflater(littleEndian, damage, pool, makeZstd);
+    this.#le = littleEndian;
+    this.#damage = damage;
+    this.#events = events;
+    this.#queue = queue;
+    this.#hooks = hooks;
+    this.#base = base;
+    this.#inflater = new RecordInflater(littleEndian, damage, pool, makeZstd);
   }
 
   /**
@@ -95,32 +95,32 @@ export class Splitter {
    * when no record waits in it.
    */
   parse(chunk: Chunk): Uint8Array<ArrayBuffer> {
-    this.queue.retain(chunk);
+    this.#queue.retain(chunk);
     try {
-      return chunk.bytes.slice(this.parseRecords(chunk), chunk.length);
+      return chunk.bytes.slice(this.#parseRecords(chunk), chunk.length);
     } finally {
-      this.queue.release(chunk);
+      this.#queue.release(chunk);
     }
   }
 
-  private parseRecords(chunk: Chunk): number {
+  #parseRecords(chunk: Chunk): number {
     const { view, length, isDecompressed } = chunk;
-    const le = this.le;
+    const le = this.#le;
     let pos = 0;
-    if (this.tracing !== null && !isDecompressed) pos = this.collectTracing(chunk, 0);
+    if (this.#tracing !== null && !isDecompressed) pos = this.#collectTracing(chunk, 0);
     while (pos + RECORD_HEADER_SIZE <= length) {
       const size = view.getUint16(pos + 6, le);
       if (size < RECORD_HEADER_SIZE) {
-        this.damage.add('bad-record-size', fileOffsetOf(chunk, pos));
+        this.#damage.add('bad-record-size', fileOffsetOf(chunk, pos));
         pos = findNextRecord(view, pos, length, le);
         continue;
       }
       const end = pos + size;
       if (end > length) break;
       const type = view.getUint32(pos, le);
-      if (type < PERF_RECORD_USER_TYPE_START) this.kernelRecord(chunk, pos, end, type);
+      if (type < PERF_RECORD_USER_TYPE_START) this.#kernelRecord(chunk, pos, end, type);
       else {
-        const next = this.userRecord(chunk, pos, end, type);
+        const next = this.#userRecord(chunk, pos, end, type);
         if (next !== end) {
           this.end.lastType = type;
           pos = next;
@@ -133,77 +133,77 @@ export class Splitter {
     return Math.min(pos, length);
   }
 
-  private kernelRecord(chunk: Chunk, start: number, end: number, type: number): void {
+  #kernelRecord(chunk: Chunk, start: number, end: number, type: number): void {
     const { view } = chunk;
-    const le = this.le;
-    const at = this.events.timeOffset(view, start, end, type, le);
+    const le = this.#le;
+    const at = this.#events.timeOffset(view, start, end, type, le);
     if (at >= 0) {
       const lo = view.getUint32(at + (le ? 0 : 4), le);
       const hi = view.getUint32(at + (le ? 4 : 0), le);
       // 0 is what synthesised records carry, all ones what perf takes for "none": both go out at once.
       if ((lo !== 0 || hi !== 0) && (lo & hi) >>> 0 !== 0xffff_ffff) {
-        const { base } = this;
+        const base = this.#base;
         base.see(lo, hi);
         const timeNs = (hi - base.hi) * TWO_32 + (lo - base.lo);
         if (timeNs > this.newestNs) this.newestNs = timeNs;
         if (!this.isUnordered) {
-          this.queue.push(timeNs, chunk, start);
+          this.#queue.push(timeNs, chunk, start);
           return;
         }
       }
     }
-    this.hooks.untimedRecord(chunk, start);
+    this.#hooks.untimedRecord(chunk, start);
   }
 
   /** Returns where to go on: the record's end, or further where a payload follows it. */
-  private userRecord(chunk: Chunk, start: number, end: number, type: number): number {
+  #userRecord(chunk: Chunk, start: number, end: number, type: number): number {
     const { view, isDecompressed } = chunk;
     const offset = fileOffsetOf(chunk, start);
-    this.hooks.userRecord(chunk, start, end, type);
+    this.#hooks.userRecord(chunk, start, end, type);
     if (type === PERF_RECORD_FINISHED_ROUND) {
       this.end.hasEmptyRound ||= isEndMark(this.end.lastType);
-      if (this.hasRounds) this.queue.finishRound();
+      if (this.hasRounds) this.#queue.finishRound();
     } else if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
-      if (isDecompressed) this.damage.add('nested-compression', offset);
+      if (isDecompressed) this.#damage.add('nested-compression', offset);
       else {
-        const inner = this.inflater.inflate(chunk, start, end, type);
-        if (inner !== null) this.inflater.keep(this.parse(inner));
+        const inner = this.#inflater.inflate(chunk, start, end, type);
+        if (inner !== null) this.#inflater.keep(this.parse(inner));
       }
     } else if (type === PERF_RECORD_AUXTRACE && !isDecompressed) {
-      const size = end - start >= 16 ? readU64(view, start + 8, this.le) : 0;
+      const size = end - start >= 16 ? readU64(view, start + 8, this.#le) : 0;
       this.auxTraceBytes += size;
-      return this.stepOver(chunk, end, { cutCode: 'aux-data-cut', recordOffset: offset, size, left: 0 });
+      return this.#stepOver(chunk, end, { cutCode: 'aux-data-cut', recordOffset: offset, size, left: 0 });
     } else if (type === PERF_RECORD_HEADER_TRACING_DATA && !isDecompressed) {
-      const size = end - start >= 12 ? view.getUint32(start + 8, this.le) : 0;
-      return this.beginTracing(chunk, start, end, size);
+      const size = end - start >= 12 ? view.getUint32(start + 8, this.#le) : 0;
+      return this.#beginTracing(chunk, start, end, size);
     }
     return end;
   }
 
-  private stepOver(chunk: Chunk, from: number, payload: Payload): number {
+  #stepOver(chunk: Chunk, from: number, payload: Payload): number {
     const here = Math.min(payload.size, chunk.length - from);
     if (here < payload.size) this.payload = { ...payload, left: payload.size - here };
     return from + here;
   }
 
-  private beginTracing(chunk: Chunk, start: number, end: number, size: number): number {
+  #beginTracing(chunk: Chunk, start: number, end: number, size: number): number {
     const recordOffset = fileOffsetOf(chunk, start);
     if (size > MAX_TRACING_DATA_SIZE) {
-      this.damage.add('tracing-data-too-large', recordOffset);
-      return this.stepOver(chunk, end, { cutCode: 'tracing-data-cut', recordOffset, size, left: 0 });
+      this.#damage.add('tracing-data-too-large', recordOffset);
+      return this.#stepOver(chunk, end, { cutCode: 'tracing-data-cut', recordOffset, size, left: 0 });
     }
     // Padded to 8. Memory grows with what arrives, not with what is claimed.
-    this.tracing = {
+    this.#tracing = {
       bytes: new Uint8Array(Math.min(size, 1 << 16)),
       filled: 0,
       size: Math.ceil(size / 8) * 8,
       recordOffset,
     };
-    return this.collectTracing(chunk, end);
+    return this.#collectTracing(chunk, end);
   }
 
-  private collectTracing(chunk: Chunk, from: number): number {
-    const tracing = this.tracing!;
+  #collectTracing(chunk: Chunk, from: number): number {
+    const tracing = this.#tracing!;
     const taken = Math.min(tracing.size - tracing.filled, chunk.length - from);
     if (tracing.filled + taken > tracing.bytes.length) {
       const bigger = new Uint8Array(
@@ -215,8 +215,8 @@ export class Splitter {
     tracing.bytes.set(chunk.bytes.subarray(from, from + taken), tracing.filled);
     tracing.filled += taken;
     if (tracing.filled >= tracing.size) {
-      this.tracing = null;
-      this.hooks.tracingData(tracing.bytes.subarray(0, tracing.filled), tracing.recordOffset);
+      this.#tracing = null;
+      this.#hooks.tracingData(tracing.bytes.subarray(0, tracing.filled), tracing.recordOffset);
     }
     return from + taken;
   }
@@ -224,18 +224,18 @@ export class Splitter {
   /** The data has ended with `left` unparsed bytes at `fileOffset`. */
   finish(left: number, fileOffset: number): DataEnd {
     let cutBytes = left;
-    if (left > 0) this.damage.add('record-cut', fileOffset);
-    if (this.inflater.unparsedBytes > 0) this.damage.add('record-cut', fileOffset);
-    if (this.tracing !== null) {
-      this.damage.add('tracing-data-cut', this.tracing.recordOffset);
-      cutBytes += this.tracing.filled;
+    if (left > 0) this.#damage.add('record-cut', fileOffset);
+    if (this.#inflater.unparsedBytes > 0) this.#damage.add('record-cut', fileOffset);
+    if (this.#tracing !== null) {
+      this.#damage.add('tracing-data-cut', this.#tracing.recordOffset);
+      cutBytes += this.#tracing.filled;
     }
     if (this.payload !== null) {
       const { cutCode, recordOffset, size, left: missing } = this.payload;
-      this.damage.add(cutCode, recordOffset);
+      this.#damage.add(cutCode, recordOffset);
       cutBytes += size - missing;
       if (cutCode === 'aux-data-cut') this.auxTraceBytes -= missing;
     }
-    return { cutBytes, isCut: left > 0 || this.tracing !== null || this.payload !== null };
+    return { cutBytes, isCut: left > 0 || this.#tracing !== null || this.payload !== null };
   }
 }

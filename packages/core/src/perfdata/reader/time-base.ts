@@ -5,12 +5,12 @@
 export class TimeBase {
   lo = 0;
   hi = 0;
-  private isSet = false;
+  #isSet = false;
 
   /** A time of the recording; the first becomes the base. */
   see(lo: number, hi: number): void {
-    if (this.isSet) return;
-    this.isSet = true;
+    if (this.#isSet) return;
+    this.#isSet = true;
     this.lo = lo;
     this.hi = hi;
   }

@@ -86,81 +86,81 @@ function emptyParts(): TracingParts {
 /** Reads the blob block by block and stops for good at the first that is not whole. */
 class PartReader {
   damaged = false;
-  private pos = 0;
-  private readonly bytes: Uint8Array;
-  private readonly view: DataView;
-  private readonly into: TracingParts;
+  #pos = 0;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #into: TracingParts;
 
   constructor(bytes: Uint8Array, into: TracingParts) {
-    this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.into = into;
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#into = into;
   }
 
   readAll(): void {
-    const { into } = this;
-    if (!MAGIC.every((byte, i) => this.bytes[i] === byte)) {
+    const into = this.#into;
+    if (!MAGIC.every((byte, i) => this.#bytes[i] === byte)) {
       this.damaged = true;
       return;
     }
-    this.pos = MAGIC.length;
-    into.version = this.name();
-    into.littleEndian = this.take(1)[0] !== 1;
-    into.longSize = this.take(1)[0] ?? 8;
-    into.pageSize = this.u32();
-    into.headerPage = this.namedText('header_page');
-    into.headerEvent = this.namedText('header_event');
-    this.texts(into.ftraceFormats);
-    for (let left = this.u32(); left > 0 && !this.damaged; left--) {
-      const system = { name: this.name(), formats: [] };
+    this.#pos = MAGIC.length;
+    into.version = this.#name();
+    into.littleEndian = this.#take(1)[0] !== 1;
+    into.longSize = this.#take(1)[0] ?? 8;
+    into.pageSize = this.#u32();
+    into.headerPage = this.#namedText('header_page');
+    into.headerEvent = this.#namedText('header_event');
+    this.#texts(into.ftraceFormats);
+    for (let left = this.#u32(); left > 0 && !this.damaged; left--) {
+      const system = { name: this.#name(), formats: [] };
       into.systems.push(system);
-      this.texts(system.formats);
+      this.#texts(system.formats);
     }
-    into.kallsyms = this.take(this.u32());
-    into.printkFormats = this.take(this.u32());
+    into.kallsyms = this.#take(this.#u32());
+    into.printkFormats = this.#take(this.#u32());
     if (Number.parseFloat(into.version) >= FIRST_VERSION_WITH_COMMAND_NAMES)
-      into.savedCommandNames = this.take(this.u64());
+      into.savedCommandNames = this.#take(this.#u64());
   }
 
-  private take(size: number): Uint8Array {
-    if (this.damaged || size > this.bytes.length - this.pos) {
+  #take(size: number): Uint8Array {
+    if (this.damaged || size > this.#bytes.length - this.#pos) {
       this.damaged = true;
       return new Uint8Array();
     }
-    this.pos += size;
-    return this.bytes.subarray(this.pos - size, this.pos);
+    this.#pos += size;
+    return this.#bytes.subarray(this.#pos - size, this.#pos);
   }
 
-  private u32(): number {
-    const at = this.pos;
-    return this.take(4).length === 4 ? this.view.getUint32(at, this.into.littleEndian) : 0;
+  #u32(): number {
+    const at = this.#pos;
+    return this.#take(4).length === 4 ? this.#view.getUint32(at, this.#into.littleEndian) : 0;
   }
 
-  private u64(): number {
-    const first = this.u32();
-    const second = this.u32();
-    return this.into.littleEndian ? toFloat(first, second) : toFloat(second, first);
+  #u64(): number {
+    const first = this.#u32();
+    const second = this.#u32();
+    return this.#into.littleEndian ? toFloat(first, second) : toFloat(second, first);
   }
 
-  private name(): string {
-    const end = this.bytes.indexOf(0, this.pos);
-    const text = utf8.decode(this.take((end < 0 ? this.bytes.length : end) - this.pos));
-    this.take(1);
+  #name(): string {
+    const end = this.#bytes.indexOf(0, this.#pos);
+    const text = utf8.decode(this.#take((end < 0 ? this.#bytes.length : end) - this.#pos));
+    this.#take(1);
     return text;
   }
 
-  private namedText(expected: string): string {
-    if (this.name() !== expected) this.damaged = true;
-    return this.text();
+  #namedText(expected: string): string {
+    if (this.#name() !== expected) this.damaged = true;
+    return this.#text();
   }
 
-  private text(): string {
-    return utf8.decode(this.take(this.u64()));
+  #text(): string {
+    return utf8.decode(this.#take(this.#u64()));
   }
 
-  private texts(into: string[]): void {
-    for (let left = this.u32(); left > 0 && !this.damaged; left--) {
-      const text = this.text();
+  #texts(into: string[]): void {
+    for (let left = this.#u32(); left > 0 && !this.damaged; left--) {
+      const text = this.#text();
       if (!this.damaged) into.push(text);
     }
   }

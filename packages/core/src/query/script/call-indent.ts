@@ -27,13 +27,13 @@ const STEP = 4;
  * width grows by steps and shrinks late, so that lines stay under each other, as perf does it.
  */
 export class CallIndent {
-  private readonly profile: Profile;
-  private readonly dsoWidth: number;
-  private width = 0;
+  readonly #profile: Profile;
+  readonly #dsoWidth: number;
+  #width = 0;
 
   constructor(profile: Profile, dsoWidth: number) {
-    this.profile = profile;
-    this.dsoWidth = dsoWidth;
+    this.#profile = profile;
+    this.#dsoWidth = dsoWidth;
   }
 
   /** `from` is the row of the branch's own place. */
@@ -47,23 +47,23 @@ export class CallIndent {
     const address = isTo ? branch.address : branch.fromAddress;
     let text = '';
     if (fields.has('dso') && !fields.has('ip') && !fields.has('addr'))
-      text += `(${printable(this.dso(from)).padEnd(this.dsoWidth)})\t`;
+      text += `(${printable(this.#dso(from)).padEnd(this.#dsoWidth)})\t`;
     let name = '';
-    if (isTo || isFrom) name = this.symbol(place) ?? (address === '0' ? '' : address.padStart(16));
+    if (isTo || isFrom) name = this.#symbol(place) ?? (address === '0' ? '' : address.padStart(16));
     const line = name === '' ? '' : ' '.repeat(depth * STEP) + printable(name);
     const { length } = line;
-    if (length > this.width || (length > 0 && length < this.width - 52))
-      this.width = Math.ceil((length + 4) / 32) * 32;
-    return text + line.padEnd(this.width);
+    if (length > this.#width || (length > 0 && length < this.#width - 52))
+      this.#width = Math.ceil((length + 4) / 32) * 32;
+    return text + line.padEnd(this.#width);
   }
 
-  private symbol(stack: number): string | null {
-    return stack === NONE ? null : recordedName(this.profile, this.profile.stacks.frame.at(stack));
+  #symbol(stack: number): string | null {
+    return stack === NONE ? null : recordedName(this.#profile, this.#profile.stacks.frame.at(stack));
   }
 
-  private dso(stack: number): string {
+  #dso(stack: number): string {
     if (stack === NONE) return '[unknown]';
-    const { stacks, frames, binaries } = this.profile;
+    const { stacks, frames, binaries } = this.#profile;
     return binaries[frames.binary.at(stacks.frame.at(stack))]!.path;
   }
 }

@@ -109,170 +109,170 @@ const LEVELS: readonly (readonly string[])[] = [
 ];
 
 class Parser {
-  private readonly tokens: readonly Token[];
-  private at = 0;
-  private depth = 0;
-  private chain = 0;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+  #chain = 0;
 
   constructor(list: readonly Token[]) {
-    this.tokens = list;
+    this.#tokens = list;
   }
 
   format(): ParsedPrintFormat {
-    const text = this.text();
+    const text = this.#text();
     const list: Expression[] = [];
-    while (this.take(',')) list.push(this.choice());
-    if (this.at < this.tokens.length) throw new NotUnderstood();
+    while (this.#take(',')) list.push(this.#choice());
+    if (this.#at < this.#tokens.length) throw new NotUnderstood();
     return { text, arguments: list };
   }
 
-  private peek(ahead = 0): Token | undefined {
-    return this.tokens[this.at + ahead];
+  #peek(ahead = 0): Token | undefined {
+    return this.#tokens[this.#at + ahead];
   }
 
-  private is(sign: string, ahead = 0): boolean {
-    const token = this.peek(ahead);
+  #is(sign: string, ahead = 0): boolean {
+    const token = this.#peek(ahead);
     return token?.kind === 'sign' && token.text === sign;
   }
 
-  private take(sign: string): boolean {
-    if (!this.is(sign)) return false;
-    this.at++;
+  #take(sign: string): boolean {
+    if (!this.#is(sign)) return false;
+    this.#at++;
     return true;
   }
 
-  private expect(sign: string): void {
-    if (!this.take(sign)) throw new NotUnderstood();
+  #expect(sign: string): void {
+    if (!this.#take(sign)) throw new NotUnderstood();
   }
 
-  private word(kind: Token['kind']): string {
-    const token = this.peek();
+  #word(kind: Token['kind']): string {
+    const token = this.#peek();
     if (token?.kind !== kind) throw new NotUnderstood();
-    this.at++;
+    this.#at++;
     return token.text;
   }
 
   /** Text parts that follow each other are one. */
-  private text(): string {
-    let text = this.word('text');
-    while (this.peek()?.kind === 'text') text += this.word('text');
+  #text(): string {
+    let text = this.#word('text');
+    while (this.#peek()?.kind === 'text') text += this.#word('text');
     return text;
   }
 
-  private choice(): Expression {
-    if (++this.depth > MAX_DEPTH) throw new NotUnderstood();
-    let result = this.binary(0);
-    if (this.take('?')) {
-      const then = this.choice();
-      this.expect(':');
-      result = { kind: 'choice', test: result, then, otherwise: this.choice() };
+  #choice(): Expression {
+    if (++this.#depth > MAX_DEPTH) throw new NotUnderstood();
+    let result = this.#binary(0);
+    if (this.#take('?')) {
+      const then = this.#choice();
+      this.#expect(':');
+      result = { kind: 'choice', test: result, then, otherwise: this.#choice() };
     }
-    this.depth--;
+    this.#depth--;
     return result;
   }
 
-  private binary(level: number): Expression {
+  #binary(level: number): Expression {
     const operators = LEVELS[level];
-    if (operators === undefined) return this.unary();
-    let left = this.binary(level + 1);
-    const before = this.chain;
+    if (operators === undefined) return this.#unary();
+    let left = this.#binary(level + 1);
+    const before = this.#chain;
     for (;;) {
-      const token = this.peek();
+      const token = this.#peek();
       if (token?.kind !== 'sign' || !operators.includes(token.text)) {
-        this.chain = before;
+        this.#chain = before;
         return left;
       }
-      if (++this.chain > MAX_CHAIN) throw new NotUnderstood();
-      this.at++;
-      left = { kind: 'binary', operator: token.text, left, right: this.binary(level + 1) };
+      if (++this.#chain > MAX_CHAIN) throw new NotUnderstood();
+      this.#at++;
+      left = { kind: 'binary', operator: token.text, left, right: this.#binary(level + 1) };
     }
   }
 
-  private unary(): Expression {
-    if (++this.depth > MAX_DEPTH) throw new NotUnderstood();
-    const result = this.unaryInner();
-    this.depth--;
+  #unary(): Expression {
+    if (++this.#depth > MAX_DEPTH) throw new NotUnderstood();
+    const result = this.#unaryInner();
+    this.#depth--;
     return result;
   }
 
-  private unaryInner(): Expression {
+  #unaryInner(): Expression {
     for (const operator of ['-', '+', '!', '~']) {
-      if (this.take(operator)) return { kind: 'unary', operator, of: this.unary() };
+      if (this.#take(operator)) return { kind: 'unary', operator, of: this.#unary() };
     }
-    const cast = this.cast();
-    return cast === null ? this.primary() : { kind: 'cast', ...cast, of: this.unary() };
+    const cast = this.#cast();
+    return cast === null ? this.#primary() : { kind: 'cast', ...cast, of: this.#unary() };
   }
 
   /**
    * `(unsigned long)`, `(struct page *)`: words and stars up to the bracket, the first one a word of types.
    */
-  private cast(): { bits: number; isSigned: boolean } | null {
-    if (!this.is('(')) return null;
+  #cast(): { bits: number; isSigned: boolean } | null {
+    if (!this.#is('(')) return null;
     const words: string[] = [];
     let ahead = 1;
-    for (; this.peek(ahead)?.kind === 'name'; ahead++) words.push(this.peek(ahead)!.text);
+    for (; this.#peek(ahead)?.kind === 'name'; ahead++) words.push(this.#peek(ahead)!.text);
     let isPointer = false;
-    for (; this.is('*', ahead); ahead++) isPointer = true;
-    if (!this.is(')', ahead) || words.length === 0) return null;
+    for (; this.#is('*', ahead); ahead++) isPointer = true;
+    if (!this.#is(')', ahead) || words.length === 0) return null;
     const type = cType(words, isPointer);
     if (type === null) return null;
-    this.at += ahead + 1;
+    this.#at += ahead + 1;
     return type;
   }
 
-  private primary(): Expression {
-    const token = this.peek();
+  #primary(): Expression {
+    const token = this.#peek();
     if (token === undefined) throw new NotUnderstood();
     if (token.kind === 'number') {
-      this.at++;
+      this.#at++;
       return numberOf(token.text);
     }
-    if (token.kind === 'text') return { kind: 'text', value: this.text() };
-    if (token.kind === 'name') return this.named(this.word('name'));
-    this.expect('(');
-    const inner = this.choice();
-    this.expect(')');
+    if (token.kind === 'text') return { kind: 'text', value: this.#text() };
+    if (token.kind === 'name') return this.#named(this.#word('name'));
+    this.#expect('(');
+    const inner = this.#choice();
+    this.#expect(')');
     return inner;
   }
 
-  private named(name: string): Expression {
+  #named(name: string): Expression {
     if (name === 'REC') {
-      this.expect('->');
-      const field = this.word('name');
-      if (this.is('->')) throw new NotUnderstood();
-      if (!this.take('[')) return { kind: 'field', name: field };
-      const index = Number(this.word('number'));
-      this.expect(']');
+      this.#expect('->');
+      const field = this.#word('name');
+      if (this.#is('->')) throw new NotUnderstood();
+      if (!this.#take('[')) return { kind: 'field', name: field };
+      const index = Number(this.#word('number'));
+      this.#expect(']');
       if (!Number.isSafeInteger(index)) throw new NotUnderstood();
       return { kind: 'element', name: field, index };
     }
-    if (!this.is('(')) return { kind: 'unknown' };
-    this.at++;
-    const result = this.call(name);
-    this.expect(')');
+    if (!this.#is('(')) return { kind: 'unknown' };
+    this.#at++;
+    const result = this.#call(name);
+    this.#expect(')');
     return result;
   }
 
-  private call(name: string): Expression {
+  #call(name: string): Expression {
     switch (name) {
       case '__get_str':
       case '__get_rel_str':
-        return { kind: 'dynamic-text', name: this.word('name') };
+        return { kind: 'dynamic-text', name: this.#word('name') };
       case '__get_dynamic_array_len':
       case '__get_rel_dynamic_array_len':
-        return { kind: 'dynamic-length', name: this.word('name') };
+        return { kind: 'dynamic-length', name: this.#word('name') };
       case '__print_flags': {
-        const of = this.choice();
-        this.expect(',');
-        const separator = this.text();
-        return { kind: 'flags', of, separator, rows: this.rows() };
+        const of = this.#choice();
+        this.#expect(',');
+        const separator = this.#text();
+        return { kind: 'flags', of, separator, rows: this.#rows() };
       }
       case '__print_symbolic':
-        return { kind: 'symbol', of: this.choice(), rows: this.rows() };
+        return { kind: 'symbol', of: this.#choice(), rows: this.#rows() };
       case '__builtin_expect': {
-        const of = this.choice();
-        this.expect(',');
-        this.choice();
+        const of = this.#choice();
+        this.#expect(',');
+        this.#choice();
         return of;
       }
       default:
@@ -281,15 +281,15 @@ class Parser {
   }
 
   /** `, { 1, "S" }, { 2, "D" }`; a row without a name (a null pointer) ends some lists and says nothing. */
-  private rows(): NamedValue[] {
+  #rows(): NamedValue[] {
     const rows: NamedValue[] = [];
-    while (this.take(',')) {
-      this.expect('{');
-      const value = this.choice();
-      this.expect(',');
-      const name = this.choice();
+    while (this.#take(',')) {
+      this.#expect('{');
+      const value = this.#choice();
+      this.#expect(',');
+      const name = this.#choice();
       if (name.kind === 'text') rows.push({ value, name: name.value });
-      this.expect('}');
+      this.#expect('}');
     }
     return rows;
   }

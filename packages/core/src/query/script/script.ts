@@ -153,35 +153,35 @@ class ScriptPrinter implements RecordSink {
   readonly resolver: SymbolResolver;
   samples = 0;
   readonly profile = new Profile();
-  private readonly reader: PerfDataReader;
-  private readonly options: ScriptOptions;
-  private readonly forms = new Map<RecordedEvent, EventForm>();
-  private readonly stackTexts = new Map<string, StackText>();
+  readonly #reader: PerfDataReader;
+  readonly #options: ScriptOptions;
+  readonly #forms = new Map<RecordedEvent, EventForm>();
+  readonly #stackTexts = new Map<string, StackText>();
   /**
    * Lines whose start is text already and whose symbols are not yet known: columns,
    * so that nothing lives long.
    */
-  private readonly heads = new TextBuffer(1 << 20);
-  private readonly headEnds = new Int32Column(1 << 13);
-  private readonly pendingStacks = new Int32Column(1 << 13);
-  private pendingForms: EventForm[] = [];
-  private readonly tails = new Map<number, string>();
-  private readonly branches = new Map<number, PendingBranch>();
-  private readonly callIndent: CallIndent;
-  private readonly buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
-  private readonly tracePrinter: TracePrinter;
-  private nameWidth = 0;
-  private measuredNames = 0;
+  readonly #heads = new TextBuffer(1 << 20);
+  readonly #headEnds = new Int32Column(1 << 13);
+  readonly #pendingStacks = new Int32Column(1 << 13);
+  #pendingForms: EventForm[] = [];
+  readonly #tails = new Map<number, string>();
+  readonly #branches = new Map<number, PendingBranch>();
+  readonly #callIndent: CallIndent;
+  readonly #buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
+  readonly #tracePrinter: TracePrinter;
+  #nameWidth = 0;
+  #measuredNames = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
-    this.reader = reader;
-    this.options = options;
-    this.tracePrinter = new TracePrinter(reader);
+    this.#reader = reader;
+    this.#options = options;
+    this.#tracePrinter = new TracePrinter(reader);
     this.walker = new SampleWalker(
       reader,
       this.profile,
       { filter: options.filter, innermostOnly: options.callChains === false },
-      (sample) => this.sample(sample),
+      (sample) => this.#sample(sample),
     );
     this.resolver = new SymbolResolver(
       this.profile,
@@ -189,11 +189,11 @@ class ScriptPrinter implements RecordSink {
       options.symbols,
       options.acceptUnverified,
     );
-    this.callIndent = new CallIndent(this.profile, options.dsoWidth ?? 0);
+    this.#callIndent = new CallIndent(this.profile, options.dsoWidth ?? 0);
   }
 
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
-    if (type === PERF_RECORD_AUXTRACE_ERROR) this.traceError(view, start, end);
+    if (type === PERF_RECORD_AUXTRACE_ERROR) this.#traceError(view, start, end);
     else this.walker.record(view, start, end, type, fileOffset);
   }
 
@@ -201,14 +201,14 @@ class ScriptPrinter implements RecordSink {
    * perf's line: ` instruction trace error type 1 time 5.000000001 cpu 0 pid 10 tid
    * 10 ip 0x401000 code 5: ...`.
    */
-  private traceError(view: DataView, start: number, end: number): void {
-    const le = this.reader.littleEndian;
+  #traceError(view: DataView, start: number, end: number): void {
+    const le = this.#reader.littleEndian;
     const record = decodeRecord(view, start, end - start, null, le) as AuxtraceErrorRecord;
     const { errorType, code, cpu, pid, tid, ip, time, message } = record;
     const seconds = formatSeconds(Number(time & 0xffff_ffffn), Number(time >> 32n), 9);
     const place = `cpu ${cpu} pid ${pid} tid ${tid} ip ${ip === 0n ? '0' : `0x${ip.toString(16)}`}`;
     const text =
-      this.options.json === true
+      this.#options.json === true
         ? printableJson({
             type: 'trace-error',
             code,
@@ -220,70 +220,70 @@ class ScriptPrinter implements RecordSink {
             ip: `0x${ip.toString(16)}`,
           })
         : ` instruction trace error type ${errorType} time ${seconds} ${place} code ${code}: ${printable(message)}`;
-    this.heads.putText(text);
-    this.headEnds.push(this.heads.length);
-    this.pendingStacks.push(NONE);
-    this.pendingForms.push(PLAIN_LINE);
+    this.#heads.putText(text);
+    this.#headEnds.push(this.#heads.length);
+    this.#pendingStacks.push(NONE);
+    this.#pendingForms.push(PLAIN_LINE);
   }
 
-  private sample(sample: WalkedSample): void {
+  #sample(sample: WalkedSample): void {
     this.samples++;
-    const form = this.formOf(sample.event);
-    const isJson = this.options.json === true;
-    this.heads.putText(isJson ? this.jsonHead(sample, form) : this.head(sample, form));
-    this.headEnds.push(this.heads.length);
-    const line = this.pendingStacks.push(sample.stack);
-    this.pendingForms.push(form);
+    const form = this.#formOf(sample.event);
+    const isJson = this.#options.json === true;
+    this.#heads.putText(isJson ? this.#jsonHead(sample, form) : this.#head(sample, form));
+    this.#headEnds.push(this.#heads.length);
+    const line = this.#pendingStacks.push(sample.stack);
+    this.#pendingForms.push(form);
     if (isJson) return;
-    if (form.isBranch) this.addBranch(line, sample, form);
-    if (form.hasTail) this.tails.set(line, this.tail(sample, form.fields));
+    if (form.isBranch) this.#addBranch(line, sample, form);
+    if (form.hasTail) this.#tails.set(line, this.#tail(sample, form.fields));
   }
 
-  private formOf(event: RecordedEvent): EventForm {
-    let form = this.forms.get(event);
+  #formOf(event: RecordedEvent): EventForm {
+    let form = this.#forms.get(event);
     if (form === undefined) {
       // perf lines up the names of all events; in a pipe those that are known by now.
-      const { events } = this.reader.events;
-      for (; this.measuredNames < events.length; this.measuredNames++)
-        this.nameWidth = Math.max(this.nameWidth, events[this.measuredNames]!.name.length);
+      const { events } = this.#reader.events;
+      for (; this.#measuredNames < events.length; this.#measuredNames++)
+        this.#nameWidth = Math.max(this.#nameWidth, events[this.#measuredNames]!.name.length);
       const defaults =
-        this.options.json === true ? SCRIPT_FIELDS : defaultFields(event, this.options.callChains);
-      const fields = fieldsOf(event, this.options.fields ?? null, defaults);
+        this.#options.json === true ? SCRIPT_FIELDS : defaultFields(event, this.#options.callChains);
+      const fields = fieldsOf(event, this.#options.fields ?? null, defaults);
       const hasChain =
-        this.options.callChains !== false &&
+        this.#options.callChains !== false &&
         fields.has('ip') &&
         (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
       const hasTail = TAIL_FIELDS.some((field) => fields.has(field));
       const isBranch = isBranchEvent(event) && (fields.has('addr') || fields.has('callindent'));
-      const stackText = this.stackTextOf(fields);
+      const stackText = this.#stackTextOf(fields);
       form = { fields, hasChain, hasTail, isBranch, name: event.name, stackText };
-      this.forms.set(event, form);
+      this.#forms.set(event, form);
     }
     return form;
   }
 
   /** What was asked for and could be printed for no event. */
   absentFields(): ScriptField[] {
-    const choice = this.options.fields;
-    if (choice == null || this.forms.size === 0) return [];
+    const choice = this.#options.fields;
+    if (choice == null || this.#forms.size === 0) return [];
     const wanted = [...choice.set, ...choice.added];
-    const forms = [...this.forms.values()];
+    const forms = [...this.#forms.values()];
     return wanted.filter((field) => !forms.some(({ fields }) => fields.has(field)));
   }
 
   /** Events that print the same fields share the texts of their stacks. */
-  private stackTextOf(fields: ReadonlySet<ScriptField>): StackText {
+  #stackTextOf(fields: ReadonlySet<ScriptField>): StackText {
     const key = [...fields].sort().join();
-    let text = this.stackTexts.get(key);
+    let text = this.#stackTexts.get(key);
     if (text === undefined) {
       text = new StackText(this.profile, fields);
-      this.stackTexts.set(key, text);
+      this.#stackTexts.set(key, text);
     }
     return text;
   }
 
   /** `node  2493 [000]   304.868890:    1003009 cpu-clock: ` - widths as perf prints them. */
-  private head(sample: WalkedSample, form: EventForm): string {
+  #head(sample: WalkedSample, form: EventForm): string {
     const { fields } = form;
     const { thread } = sample;
     let text = '';
@@ -294,34 +294,34 @@ class ScriptPrinter implements RecordSink {
     else if (hasPid) text += `${pad(sample.fields.pid, 5)} `;
     else if (hasTid) text += `${pad(sample.fields.tid, 5)} `;
     if (fields.has('cpu')) text += `[${String(sample.cpu).padStart(3, '0')}] `;
-    if (fields.has('time')) text += `${this.time(sample)}: `;
+    if (fields.has('time')) text += `${this.#time(sample)}: `;
     if (fields.has('period')) text += `${toDecimal(sample.periodLo, sample.periodHi).padStart(10)} `;
-    if (fields.has('event')) text += `${printable(form.name).padStart(this.nameWidth)}: `;
-    if (fields.has('flags')) text += `  ${flagsText(this.extra(sample)?.flags ?? 0).padEnd(21)} `;
-    if (fields.has('trace')) text += this.trace(sample);
-    if (fields.has('synth')) text += this.synthetic(sample);
+    if (fields.has('event')) text += `${printable(form.name).padStart(this.#nameWidth)}: `;
+    if (fields.has('flags')) text += `  ${flagsText(this.#extra(sample)?.flags ?? 0).padEnd(21)} `;
+    if (fields.has('trace')) text += this.#trace(sample);
+    if (fields.has('synth')) text += this.#synthetic(sample);
     if (fields.has('addr') && !form.isBranch)
       text += `${toHex(sample.fields.addrLo, sample.fields.addrHi).padStart(16)}`;
-    if (fields.has('weight')) text += this.weight(sample).padStart(16);
+    if (fields.has('weight')) text += this.#weight(sample).padStart(16);
     if (form.hasChain) return `${text}\n`;
     if (fields.has('ip') && !fields.has('callindent'))
       text += ` ${toHex(sample.fields.ipLo, sample.fields.ipHi).padStart(16)}`;
     return text;
   }
 
-  private extra({ view, fields, recordEnd }: WalkedSample): SampleExtra | null {
-    return readSampleExtra(view, fields.end, recordEnd, this.reader.littleEndian);
+  #extra({ view, fields, recordEnd }: WalkedSample): SampleExtra | null {
+    return readSampleExtra(view, fields.end, recordEnd, this.#reader.littleEndian);
   }
 
-  private synthetic({ view, fields, event }: WalkedSample): string {
-    return syntheticText(view, fields.rawOffset, fields.rawSize, event, this.reader.littleEndian);
+  #synthetic({ view, fields, event }: WalkedSample): string {
+    return syntheticText(view, fields.rawOffset, fields.rawSize, event, this.#reader.littleEndian);
   }
 
   /** Where it went is named with all the others. */
-  private addBranch(line: number, sample: WalkedSample, form: EventForm): void {
+  #addBranch(line: number, sample: WalkedSample, form: EventForm): void {
     const { addrLo, addrHi, ipLo, ipHi } = sample.fields;
-    const extra = form.fields.has('callindent') ? this.extra(sample) : null;
-    this.branches.set(line, {
+    const extra = form.fields.has('callindent') ? this.#extra(sample) : null;
+    this.#branches.set(line, {
       stack: this.walker.stackAt(sample, addrLo, addrHi),
       address: toHex(addrLo, addrHi),
       fromAddress: toHex(ipLo, ipHi),
@@ -330,29 +330,29 @@ class ScriptPrinter implements RecordSink {
     });
   }
 
-  private time(sample: WalkedSample): string {
-    const digits = this.options.nanoseconds === true ? 9 : 6;
+  #time(sample: WalkedSample): string {
+    const digits = this.#options.nanoseconds === true ? 9 : 6;
     const text = formatSeconds(sample.fields.timeLo, sample.fields.timeHi, digits);
     return text.padStart(6 + digits);
   }
 
-  private weight(sample: WalkedSample): string {
+  #weight(sample: WalkedSample): string {
     const isStruct = (sample.event.layout.sampleType & PERF_SAMPLE_WEIGHT_STRUCT) !== 0;
     return toDecimal(sample.fields.weightLo, isStruct ? 0 : sample.fields.weightHi);
   }
 
-  private trace(sample: WalkedSample): string {
-    const format = this.tracePrinter.formatOf(sample);
-    return format === undefined ? '' : printable(this.tracePrinter.text(sample, format));
+  #trace(sample: WalkedSample): string {
+    const format = this.#tracePrinter.formatOf(sample);
+    return format === undefined ? '' : printable(this.#tracePrinter.text(sample, format));
   }
 
-  private tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {
+  #tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {
     let text = '';
-    if (fields.has('brstack')) text += this.branchStack(sample);
+    if (fields.has('brstack')) text += this.#branchStack(sample);
     if (fields.has('phys_addr')) {
       text += toHex(sample.fields.physicalAddrLo, sample.fields.physicalAddrHi).padStart(16);
     }
-    const extra = this.extra(sample);
+    const extra = this.#extra(sample);
     if (extra === null) return text;
     if (fields.has('ipc') && extra.cycles > 0) {
       // As perf: what is behind the second digit is cut off.
@@ -369,9 +369,9 @@ class ScriptPrinter implements RecordSink {
   }
 
   /** ` 0xFROM/0xTO/P/-/-/CYCLES/TYPE ` for each entry: predicted, in transaction, aborted, cycles, type. */
-  private branchStack(sample: WalkedSample): string {
+  #branchStack(sample: WalkedSample): string {
     let text = '';
-    for (const branch of branchesOf(sample, this.reader.littleEndian)) {
+    for (const branch of branchesOf(sample, this.#reader.littleEndian)) {
       const transaction = `${branch.inTransaction ? 'X' : '-'}/${branch.isAbort ? 'A' : '-'}`;
       text += ` 0x${toHex(branch.fromLo, branch.fromHi)}/0x${toHex(branch.toLo, branch.toHi)}`;
       text += `/${branch.prediction}/${transaction}/${branch.cycles}/${branch.type} `;
@@ -379,17 +379,22 @@ class ScriptPrinter implements RecordSink {
     return text;
   }
 
-  private jsonHead(sample: WalkedSample, { fields }: EventForm): string {
-    const everything = this.options.fields?.mode !== 'set';
-    const le = this.reader.littleEndian;
-    const record = jsonSample(sample, { fields, everything }, () => this.trace(sample), le);
+  #jsonHead(sample: WalkedSample, { fields }: EventForm): string {
+    const everything = this.#options.fields?.mode !== 'set';
+    const le = this.#reader.littleEndian;
+    const record = jsonSample(sample, { fields, everything }, () => this.#trace(sample), le);
     return printableJson(record).slice(0, -1);
   }
 
   /** The lines that wait, now that their symbols are known, in pieces that are borrowed until the next. */
   *takePieces(): Generator<Uint8Array> {
-    const { buffer, heads, headEnds, pendingStacks, pendingForms, tails } = this;
-    const isJson = this.options.json === true;
+    const buffer = this.#buffer;
+    const heads = this.#heads;
+    const headEnds = this.#headEnds;
+    const pendingStacks = this.#pendingStacks;
+    const pendingForms = this.#pendingForms;
+    const tails = this.#tails;
+    const isJson = this.#options.json === true;
     const headBytes = heads.view();
     let start = 0;
     for (let line = 0; line < headEnds.length; line++) {
@@ -406,10 +411,10 @@ class ScriptPrinter implements RecordSink {
       else if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
       else if (form.hasChain) buffer.put(form.stackText.chain(stack));
       else if (form.fields.has('callindent')) {
-        const branch = this.branches.get(line);
-        if (branch !== undefined) buffer.putText(this.callIndent.text(branch, stack, form.fields));
+        const branch = this.#branches.get(line);
+        if (branch !== undefined) buffer.putText(this.#callIndent.text(branch, stack, form.fields));
       } else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
-      const branch = form.fields.has('addr') ? this.branches.get(line) : undefined;
+      const branch = form.fields.has('addr') ? this.#branches.get(line) : undefined;
       if (branch !== undefined) {
         buffer.putText(` => ${branch.address.padStart(16)}`);
         buffer.put(form.stackText.innermost(branch.stack));
@@ -425,9 +430,9 @@ class ScriptPrinter implements RecordSink {
     heads.clear();
     headEnds.length = 0;
     pendingStacks.length = 0;
-    this.pendingForms = [];
+    this.#pendingForms = [];
     tails.clear();
-    this.branches.clear();
+    this.#branches.clear();
   }
 }
 

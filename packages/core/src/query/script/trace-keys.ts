@@ -33,47 +33,47 @@ function parseKey(key: string): FieldKey | null {
  */
 export class TraceKeys implements SampleTexts {
   readonly keys: readonly string[];
-  private readonly reader: PerfDataReader;
-  private readonly parsed: (FieldKey | null)[];
-  private readonly isFound: boolean[];
-  private readonly printer: TracePrinter;
-  private readonly fields = new Map<TracepointFormat, (TracepointField | null)[]>();
+  readonly #reader: PerfDataReader;
+  readonly #parsed: (FieldKey | null)[];
+  readonly #isFound: boolean[];
+  readonly #printer: TracePrinter;
+  readonly #fields = new Map<TracepointFormat, (TracepointField | null)[]>();
 
   constructor(reader: PerfDataReader, keys: readonly string[]) {
-    this.reader = reader;
-    this.printer = new TracePrinter(reader);
+    this.#reader = reader;
+    this.#printer = new TracePrinter(reader);
     this.keys = keys;
-    this.parsed = keys.map(parseKey);
-    this.isFound = keys.map(() => false);
+    this.#parsed = keys.map(parseKey);
+    this.#isFound = keys.map(() => false);
   }
 
   textsOf(sample: WalkedSample): string[] {
     const format =
-      sample.event.attr.type === PERF_TYPE_TRACEPOINT ? this.printer.formatOf(sample) : undefined;
+      sample.event.attr.type === PERF_TYPE_TRACEPOINT ? this.#printer.formatOf(sample) : undefined;
     if (format === undefined) return this.keys.map(() => ABSENT);
-    const fields = this.fieldsOf(format);
+    const fields = this.#fieldsOf(format);
     let printed: string | null = null;
-    const text = () => (printed ??= this.printer.text(sample, format));
-    return this.parsed.map((key, index) => {
+    const text = () => (printed ??= this.#printer.text(sample, format));
+    return this.#parsed.map((key, index) => {
       const field = fields[index]!;
       if (key !== null && field === null) return ABSENT;
-      this.isFound[index] = true;
+      this.#isFound[index] = true;
       if (key === null) return text();
       // Texts may have blanks in them.
       const isText = /\bchar\b/.test(field!.type);
       const word = key.isRaw || isText ? undefined : wordOf(text(), key.field);
       if (word !== undefined) return word;
       const { view, fields: place } = sample;
-      return fieldText(view, place.rawOffset, place.rawSize, field!, this.reader.littleEndian);
+      return fieldText(view, place.rawOffset, place.rawSize, field!, this.#reader.littleEndian);
     });
   }
 
   finish(): void {
-    const index = this.isFound.indexOf(false);
-    const hasSamples = this.fields.size > 0;
+    const index = this.#isFound.indexOf(false);
+    const hasSamples = this.#fields.size > 0;
     if (index < 0) return;
     const key = this.keys[index]!;
-    const names = [...this.fields.keys()].flatMap(({ system, name, fields }) =>
+    const names = [...this.#fields.keys()].flatMap(({ system, name, fields }) =>
       fields.filter(({ isCommon }) => !isCommon).map((field) => `${system}:${name}.${field.name}`),
     );
     if (!hasSamples) {
@@ -84,10 +84,10 @@ export class TraceKeys implements SampleTexts {
       );
     }
     const isRecorded = (wanted: FieldKey | null, found: number) =>
-      this.isFound[found] ||
+      this.#isFound[found] ||
       wanted === null ||
-      formatsOf(this.reader).some((format) => fieldOf(format, wanted) !== null);
-    if (this.parsed.every(isRecorded)) return;
+      formatsOf(this.#reader).some((format) => fieldOf(format, wanted) !== null);
+    if (this.#parsed.every(isRecorded)) return;
     throw new CounterpointError(
       'ERR_SORT_KEY',
       `no tracepoint of the recording has ${key}${didYouMean(nearestNames(key, names))}`,
@@ -95,11 +95,11 @@ export class TraceKeys implements SampleTexts {
     );
   }
 
-  private fieldsOf(format: TracepointFormat): (TracepointField | null)[] {
-    let fields = this.fields.get(format);
+  #fieldsOf(format: TracepointFormat): (TracepointField | null)[] {
+    let fields = this.#fields.get(format);
     if (fields === undefined) {
-      fields = this.parsed.map((key) => (key === null ? null : fieldOf(format, key)));
-      this.fields.set(format, fields);
+      fields = this.#parsed.map((key) => (key === null ? null : fieldOf(format, key)));
+      this.#fields.set(format, fields);
     }
     return fields;
   }

@@ -5,26 +5,26 @@ import { traceText } from './trace-text.ts';
 
 /** What tracepoints recorded, as the kernel prints it; each format is compiled once. */
 export class TracePrinter {
-  private readonly reader: PerfDataReader;
-  private readonly printers = new Map<TracepointFormat, RecordPrinter | null>();
-  private kernelTexts: Map<bigint, string> | null = null;
+  readonly #reader: PerfDataReader;
+  readonly #printers = new Map<TracepointFormat, RecordPrinter | null>();
+  #kernelTexts: Map<bigint, string> | null = null;
 
   constructor(reader: PerfDataReader) {
-    this.reader = reader;
+    this.#reader = reader;
   }
 
   /** The format of a sample's tracepoint; undefined where it is none, or recorded nothing. */
   formatOf({ event, fields }: WalkedSample): TracepointFormat | undefined {
-    return fields.rawSize === 0 ? undefined : this.reader.tracing?.byId.get(Number(event.attr.config));
+    return fields.rawSize === 0 ? undefined : this.#reader.tracing?.byId.get(Number(event.attr.config));
   }
 
   text({ view, fields }: WalkedSample, format: TracepointFormat): string {
-    let printer = this.printers.get(format);
+    let printer = this.#printers.get(format);
     if (printer === undefined) {
-      this.kernelTexts ??= parseKernelTexts(this.reader.tracing!.printkFormats);
-      this.printers.set(format, (printer = compilePrintFormat(format, this.kernelTexts)));
+      this.#kernelTexts ??= parseKernelTexts(this.#reader.tracing!.printkFormats);
+      this.#printers.set(format, (printer = compilePrintFormat(format, this.#kernelTexts)));
     }
-    const le = this.reader.littleEndian;
+    const le = this.#reader.littleEndian;
     const { rawOffset: offset, rawSize: size } = fields;
     return printer === null ? traceText(view, offset, size, format, le) : printer({ view, offset, size, le });
   }

@@ -25,23 +25,23 @@ export const DEFAULT_RATES: ClockRates = {
 /** The clocks of a CPU, all derived from the cycles of its core. Float64: exact for months. */
 export class ExecutionClock {
   readonly rates: ClockRates;
-  private cycles = 0;
+  #cycles = 0;
 
   constructor(rates: ClockRates) {
     this.rates = rates;
   }
 
   advance(cycles: number): void {
-    this.cycles += cycles;
+    this.#cycles += cycles;
   }
 
   get coreCycles(): number {
-    return this.cycles;
+    return this.#cycles;
   }
 
   get tsc(): number {
     const { startTsc, nomFreq, coreRatio } = this.rates;
-    return startTsc + Math.floor((this.cycles * nomFreq) / coreRatio);
+    return startTsc + Math.floor((this.#cycles * nomFreq) / coreRatio);
   }
 
   /** Ticks of the crystal, the SDM's ART. */

@@ -67,30 +67,30 @@ export class ExecutionBlock {
 
 /** The code of an image as blocks, decoded when first run. */
 export class ExecutionCode {
-  private readonly image: CodeImage;
-  private readonly mode: number;
-  private readonly isPrivileged: boolean;
-  private readonly blocks = new Map<number, Map<number, ExecutionBlock>>();
-  private readonly scratchInstruction = new Instruction();
-  private readonly scratchAddresses = new Int32Array(2 * MAX_INSTRUCTIONS);
-  private readonly scratchCode = new Uint8Array(2);
+  readonly #image: CodeImage;
+  readonly #mode: number;
+  readonly #isPrivileged: boolean;
+  readonly #blocks = new Map<number, Map<number, ExecutionBlock>>();
+  readonly #scratchInstruction = new Instruction();
+  readonly #scratchAddresses = new Int32Array(2 * MAX_INSTRUCTIONS);
+  readonly #scratchCode = new Uint8Array(2);
 
   /** `isPrivileged`: the kernel's code, too; a write of CR3 then ends a block. */
   constructor(image: CodeImage, mode: number = MODE_64, isPrivileged = false) {
-    this.image = image;
-    this.mode = mode;
-    this.isPrivileged = isPrivileged;
+    this.#image = image;
+    this.#mode = mode;
+    this.#isPrivileged = isPrivileged;
   }
 
   blockAt(lo: number, hi: number): ExecutionBlock {
-    let column = this.blocks.get(hi | 0);
+    let column = this.#blocks.get(hi | 0);
     if (column === undefined) {
       column = new Map();
-      this.blocks.set(hi | 0, column);
+      this.#blocks.set(hi | 0, column);
     }
     let block = column.get(lo | 0);
     if (block === undefined) {
-      block = this.decodeBlock(lo | 0, hi | 0);
+      block = this.#decodeBlock(lo | 0, hi | 0);
       column.set(lo | 0, block);
     }
     return block;
@@ -108,7 +108,7 @@ export class ExecutionCode {
 
   /** Every block decoded so far. */
   *all(): Generator<ExecutionBlock> {
-    for (const column of this.blocks.values()) yield* column.values();
+    for (const column of this.#blocks.values()) yield* column.values();
   }
 
   /** Whether nothing but direct jumps and calls follow, round and round: no packet would ever be written. */
@@ -127,17 +127,17 @@ export class ExecutionCode {
     return true;
   }
 
-  private decodeBlock(lo: number, hi: number): ExecutionBlock {
+  #decodeBlock(lo: number, hi: number): ExecutionBlock {
     const block = new ExecutionBlock(lo, hi);
-    const instruction = this.scratchInstruction;
-    const addresses = this.scratchAddresses;
+    const instruction = this.#scratchInstruction;
+    const addresses = this.#scratchAddresses;
     let count = 0;
     let kind = KIND_OTHER;
     let atLo = lo;
     let atHi = hi;
     while (kind === KIND_OTHER && count < MAX_INSTRUCTIONS) {
-      const size = this.image.decode(atLo, atHi, this.mode, instruction);
-      if (size < 0 || this.raises(atLo, atHi, instruction)) {
+      const size = this.#image.decode(atLo, atHi, this.#mode, instruction);
+      if (size < 0 || this.#raises(atLo, atHi, instruction)) {
         kind = KIND_STOPS;
         break;
       }
@@ -162,12 +162,12 @@ export class ExecutionCode {
   }
 
   /** HLT is for the kernel, UD2 for nobody. */
-  private raises(lo: number, hi: number, instruction: Instruction): boolean {
+  #raises(lo: number, hi: number, instruction: Instruction): boolean {
     if (instruction.detail === DETAIL_HLT) return true;
-    if (instruction.kind === KIND_MOV_CR3) return !this.isPrivileged;
+    if (instruction.kind === KIND_MOV_CR3) return !this.#isPrivileged;
     if (instruction.length !== 2) return false;
-    this.image.read(lo, hi, this.scratchCode);
-    return this.scratchCode[0] === 0x0f && this.scratchCode[1] === 0x0b;
+    this.#image.read(lo, hi, this.#scratchCode);
+    return this.#scratchCode[0] === 0x0f && this.#scratchCode[1] === 0x0b;
   }
 }
 

@@ -87,18 +87,18 @@ const PROGRAM_CR3 = 0x1_2000;
 export class ExecutionEncoder {
   readonly truth: ExecutionTruth;
   readonly code: ExecutionCode;
-  private readonly path: ExecutionPath;
-  private readonly sink: PacketSink;
-  private readonly clock: ExecutionClock;
-  private readonly calls = new CallStack();
-  private readonly options: Required<Omit<EncodingOptions, 'rates' | 'chunkBytes'>>;
-  private lastPsbAt = 0;
-  private lastMtc = 0;
-  private nextMtcCycles = 0;
-  private lastCyc = 0;
-  private cr3 = PROGRAM_CR3;
-  private isStarted = false;
-  private readonly step: NextStep = { lo: 0, hi: 0, resumeLo: 0, resumeHi: 0 };
+  readonly #path: ExecutionPath;
+  readonly #sink: PacketSink;
+  readonly #clock: ExecutionClock;
+  readonly #calls = new CallStack();
+  readonly #options: Required<Omit<EncodingOptions, 'rates' | 'chunkBytes'>>;
+  #lastPsbAt = 0;
+  #lastMtc = 0;
+  #nextMtcCycles = 0;
+  #lastCyc = 0;
+  #cr3 = PROGRAM_CR3;
+  #isStarted = false;
+  readonly #step: NextStep = { lo: 0, hi: 0, resumeLo: 0, resumeHi: 0 };
 
   constructor(image: CodeImage, path: ExecutionPath, options: EncodingOptions = {}) {
     const {
@@ -113,7 +113,7 @@ export class ExecutionEncoder {
       hash = true,
       edges = false,
     } = options;
-    this.options = {
+    this.#options = {
       returnCompression,
       withKernel,
       longTnt,
@@ -126,20 +126,20 @@ export class ExecutionEncoder {
       edges,
     };
     this.code = new ExecutionCode(image, MODE_64, withKernel);
-    this.path = path;
+    this.#path = path;
     this.truth = new ExecutionTruth(hash, edges);
-    this.clock = new ExecutionClock({ ...DEFAULT_RATES, ...options.rates });
-    this.sink = new PacketSink(
+    this.#clock = new ExecutionClock({ ...DEFAULT_RATES, ...options.rates });
+    this.#sink = new PacketSink(
       options.chunkBytes ?? 1 << 16,
       longTnt,
       deferTips,
-      cyc ? () => this.takeCycles() : null,
+      cyc ? () => this.#takeCycles() : null,
     );
   }
 
   /** Bytes of the trace so far. */
   get byteCount(): number {
-    return this.sink.offset;
+    return this.#sink.offset;
   }
 
   /**
@@ -148,66 +148,71 @@ export class ExecutionEncoder {
    */
   *chunks(limit: ExecutionLimit = {}): Generator<Uint8Array<ArrayBuffer>> {
     const { bytes = Number.POSITIVE_INFINITY, instructions = Number.POSITIVE_INFINITY } = limit;
-    let next: ExecutionBlock | null = this.begin();
+    let next: ExecutionBlock | null = this.#begin();
     while (next !== null) {
-      next = this.runToChunk(next, bytes, instructions);
-      yield* this.sink.chunks(next === null);
+      next = this.#runToChunk(next, bytes, instructions);
+      yield* this.#sink.chunks(next === null);
     }
   }
 
   /** Runs until a chunk is full and gives the block that is next, or until the end: null. */
-  private runToChunk(first: ExecutionBlock, bytes: number, instructions: number): ExecutionBlock | null {
-    const { sink, truth, path, code, step } = this;
-    const { psbBytes } = this.options;
+  #runToChunk(first: ExecutionBlock, bytes: number, instructions: number): ExecutionBlock | null {
+    const { truth, code } = this;
+    const sink = this.#sink;
+    const path = this.#path;
+    const step = this.#step;
+    const { psbBytes } = this.#options;
     let block = first;
     while (!sink.hasChunk) {
       if (sink.offset >= bytes || truth.instructions >= instructions) {
-        this.stopBefore(block);
+        this.#stopBefore(block);
         return null;
       }
-      this.run(block);
+      this.#run(block);
       const event = path.next(block, code, step);
       if (event === STEP_END) {
         sink.flushOutcomes();
-        this.putDisabled();
+        this.#putDisabled();
         return null;
       }
-      const next = this.follow(block, step);
+      const next = this.#follow(block, step);
       truth.edge(block, next);
-      block = event === STEP_ASYNC ? this.interrupt(step) : next;
-      if (sink.offset - this.lastPsbAt >= psbBytes) this.putPsb(block);
+      block = event === STEP_ASYNC ? this.#interrupt(step) : next;
+      if (sink.offset - this.#lastPsbAt >= psbBytes) this.#putPsb(block);
     }
     return block;
   }
 
-  private begin(): ExecutionBlock {
-    if (this.isStarted)
+  #begin(): ExecutionBlock {
+    if (this.#isStarted)
       throw new CounterpointError(
         'ERR_EXECUTION_ENDED',
         'this execution was encoded already',
         'Make one ExecutionEncoder for each trace.',
       );
-    this.isStarted = true;
-    this.lastMtc = this.clock.mtc;
-    this.putPsb(null);
-    this.path.start(this.code, this.step);
-    const { lo, hi } = this.step;
-    this.putEnabled(lo, hi);
+    this.#isStarted = true;
+    this.#lastMtc = this.#clock.mtc;
+    this.#putPsb(null);
+    this.#path.start(this.code, this.#step);
+    const { lo, hi } = this.#step;
+    this.#putEnabled(lo, hi);
     return this.code.blockAt(lo, hi);
   }
 
-  private run(block: ExecutionBlock): void {
+  #run(block: ExecutionBlock): void {
     this.truth.run(block);
-    if (!this.options.tsc) return;
+    if (!this.#options.tsc) return;
     // Three instructions in two cycles, and each sixteenth block waits for memory.
     const wait = ((block.runs * 0x9e37) & 0xf000) === 0 ? 40 + (block.lo & 0xff) : 0;
-    this.clock.advance(Math.ceil((block.instructions * 2) / 3) + wait);
-    if (this.options.mtc) this.putDueMtc();
+    this.#clock.advance(Math.ceil((block.instructions * 2) / 3) + wait);
+    if (this.#options.mtc) this.#putDueMtc();
   }
 
   /** Write what the branch at the block's end writes, and give the block that it leads to. */
-  private follow(block: ExecutionBlock, step: NextStep): ExecutionBlock {
-    const { sink, truth, calls, code } = this;
+  #follow(block: ExecutionBlock, step: NextStep): ExecutionBlock {
+    const { truth, code } = this;
+    const sink = this.#sink;
+    const calls = this.#calls;
     switch (block.kind) {
       case KIND_CONDITIONAL: {
         const isTaken = step.lo === block.targetLo && step.hi === block.targetHi;
@@ -220,12 +225,12 @@ export class ExecutionEncoder {
       case KIND_CALL:
         truth.calls++;
         if (!block.isCallToNext) calls.push(block.nextLo, block.nextHi);
-        return this.direct(block, code.targetOf(block), step);
+        return this.#direct(block, code.targetOf(block), step);
       case KIND_JUMP:
-        return this.direct(block, code.targetOf(block), step);
+        return this.#direct(block, code.targetOf(block), step);
       case KIND_OTHER:
       case KIND_STOPS:
-        return this.direct(block, code.nextOf(block), step);
+        return this.#direct(block, code.nextOf(block), step);
       case KIND_CALL_INDIRECT:
         truth.calls++;
         truth.indirects++;
@@ -238,74 +243,76 @@ export class ExecutionEncoder {
         return code.blockAt(step.lo, step.hi);
       case KIND_RETURN:
         truth.returns++;
-        if (this.options.returnCompression && calls.pop(step.lo, step.hi)) {
+        if (this.#options.returnCompression && calls.pop(step.lo, step.hi)) {
           truth.compressedReturns++;
           sink.outcome(true);
         } else sink.putTargetNow(step.lo, step.hi);
         return code.blockAt(step.lo, step.hi);
       case KIND_MOV_CR3:
         // As with page tables of the kernel's own: one more and one less at every way in and out.
-        this.cr3 ^= KERNEL_PAGE_TABLE;
+        this.#cr3 ^= KERNEL_PAGE_TABLE;
         sink.flushOutcomes();
-        sink.put(PACKET_PIP, this.cr3);
-        return this.direct(block, code.nextOf(block), step);
+        sink.put(PACKET_PIP, this.#cr3);
+        return this.#direct(block, code.nextOf(block), step);
       default:
         // Far transfers go through the kernel: system calls, traps, and back.
         truth.farTransfers++;
-        if (this.options.withKernel) {
+        if (this.#options.withKernel) {
           sink.putTargetNow(step.lo, step.hi);
           return code.blockAt(step.lo, step.hi);
         }
         sink.flushOutcomes();
-        this.putDisabled();
-        this.putEnabled(step.lo, step.hi);
+        this.#putDisabled();
+        this.#putEnabled(step.lo, step.hi);
         return code.blockAt(step.lo, step.hi);
     }
   }
 
-  private direct(block: ExecutionBlock, to: ExecutionBlock, step: NextStep): ExecutionBlock {
+  #direct(block: ExecutionBlock, to: ExecutionBlock, step: NextStep): ExecutionBlock {
     if (to.lo !== step.lo || to.hi !== step.hi) throw badPath(block, step);
     return to;
   }
 
   /** An interrupt, exception or signal before the instruction that would be next. */
-  private interrupt(step: NextStep): ExecutionBlock {
+  #interrupt(step: NextStep): ExecutionBlock {
     this.truth.interrupts++;
-    this.sink.flushOutcomes();
-    this.sink.putIp(PACKET_FUP, step.lo, step.hi);
-    if (this.options.withKernel) {
-      this.sink.putTargetNow(step.resumeLo, step.resumeHi);
+    this.#sink.flushOutcomes();
+    this.#sink.putIp(PACKET_FUP, step.lo, step.hi);
+    if (this.#options.withKernel) {
+      this.#sink.putTargetNow(step.resumeLo, step.resumeHi);
       return this.code.blockAt(step.resumeLo, step.resumeHi);
     }
-    this.putDisabled();
-    this.putEnabled(step.resumeLo, step.resumeHi);
+    this.#putDisabled();
+    this.#putEnabled(step.resumeLo, step.resumeHi);
     return this.code.blockAt(step.resumeLo, step.resumeHi);
   }
 
-  private putDisabled(): void {
-    this.sink.putCycles();
-    this.sink.putSuppressed(PACKET_TIP_PGD);
-    this.clock.advance(KERNEL_CYCLES);
-    if (this.options.mtc) this.putDueMtc();
+  #putDisabled(): void {
+    this.#sink.putCycles();
+    this.#sink.putSuppressed(PACKET_TIP_PGD);
+    this.#clock.advance(KERNEL_CYCLES);
+    if (this.#options.mtc) this.#putDueMtc();
   }
 
-  private putEnabled(lo: number, hi: number): void {
-    this.sink.put(PACKET_MODE_EXEC, 0, 0, 0, 0, PT_MODE_EXEC_CS_L);
-    this.sink.putCycles();
-    this.sink.putIp(PACKET_TIP_PGE, lo, hi);
-    this.calls.clear();
+  #putEnabled(lo: number, hi: number): void {
+    this.#sink.put(PACKET_MODE_EXEC, 0, 0, 0, 0, PT_MODE_EXEC_CS_L);
+    this.#sink.putCycles();
+    this.#sink.putIp(PACKET_TIP_PGE, lo, hi);
+    this.#calls.clear();
   }
 
   /** `block` is what runs next, null before the first. */
-  private putPsb(block: ExecutionBlock | null): void {
-    const { sink, clock, options } = this;
+  #putPsb(block: ExecutionBlock | null): void {
+    const sink = this.#sink;
+    const clock = this.#clock;
+    const options = this.#options;
     sink.flushOutcomes();
     if (options.cyc && block !== null) sink.putCycles();
-    this.lastPsbAt = sink.offset;
+    this.#lastPsbAt = sink.offset;
     this.truth.psbs++;
     sink.put(PACKET_PSB);
     sink.forgetIp();
-    this.calls.clear();
+    this.#calls.clear();
     if (options.tsc) {
       const { tsc } = clock;
       sink.put(PACKET_TSC, tsc | 0, Math.floor(tsc / 0x1_0000_0000) & 0xff_ffff);
@@ -318,29 +325,29 @@ export class ExecutionEncoder {
     sink.put(PACKET_PSBEND);
   }
 
-  private putDueMtc(): void {
-    if (this.clock.coreCycles < this.nextMtcCycles) return;
-    const { mtc } = this.clock;
-    for (; this.lastMtc < mtc; this.lastMtc++) {
-      this.sink.putCycles();
-      this.sink.put(PACKET_MTC, (this.lastMtc + 1) % 0x100);
+  #putDueMtc(): void {
+    if (this.#clock.coreCycles < this.#nextMtcCycles) return;
+    const { mtc } = this.#clock;
+    for (; this.#lastMtc < mtc; this.#lastMtc++) {
+      this.#sink.putCycles();
+      this.#sink.put(PACKET_MTC, (this.#lastMtc + 1) % 0x100);
     }
-    this.nextMtcCycles = this.clock.cyclesOfMtc(mtc + 1);
+    this.#nextMtcCycles = this.#clock.cyclesOfMtc(mtc + 1);
   }
 
   /**
    * The tracer switches off before the next instruction, as at an interrupt; at a path's own end it is
    * the last branch that leaves.
    */
-  private stopBefore(block: ExecutionBlock): void {
-    this.sink.flushOutcomes();
-    this.sink.putIp(PACKET_FUP, block.lo, block.hi);
-    this.putDisabled();
+  #stopBefore(block: ExecutionBlock): void {
+    this.#sink.flushOutcomes();
+    this.#sink.putIp(PACKET_FUP, block.lo, block.hi);
+    this.#putDisabled();
   }
 
-  private takeCycles(): number {
-    const cycles = this.clock.coreCycles - this.lastCyc;
-    this.lastCyc = this.clock.coreCycles;
+  #takeCycles(): number {
+    const cycles = this.#clock.coreCycles - this.#lastCyc;
+    this.#lastCyc = this.#clock.coreCycles;
     return cycles;
   }
 }

@@ -20,8 +20,8 @@ export class ExecutionTruth {
   /** Asynchronous events. */
   interrupts = 0;
   psbs = 0;
-  private hash = FNV_BASIS;
-  private readonly hasHash: boolean;
+  #hash = FNV_BASIS;
+  readonly #hasHash: boolean;
   /**
    * By block, how often which other followed it along a branch or straight on (not by an
    * event); null where not asked for.
@@ -29,7 +29,7 @@ export class ExecutionTruth {
   readonly edges: Map<ExecutionBlock, Map<ExecutionBlock, number>> | null;
 
   constructor(hasHash: boolean, hasEdges: boolean) {
-    this.hasHash = hasHash;
+    this.#hasHash = hasHash;
     this.edges = hasEdges ? new Map() : null;
   }
 
@@ -38,7 +38,7 @@ export class ExecutionTruth {
    * Unsigned; null where it was not asked for.
    */
   get addressHash(): number | null {
-    return this.hasHash ? this.hash >>> 0 : null;
+    return this.#hasHash ? this.#hash >>> 0 : null;
   }
 
   run(block: ExecutionBlock): void {
@@ -47,11 +47,11 @@ export class ExecutionTruth {
     if (addresses.length === 0) return;
     this.blocks++;
     this.instructions += addresses.length >>> 1;
-    if (!this.hasHash) return;
-    let { hash } = this;
+    if (!this.#hasHash) return;
+    let hash = this.#hash;
     for (let index = 0; index < addresses.length; index++)
       hash = Math.imul(hash ^ addresses[index]!, FNV_PRIME);
-    this.hash = hash;
+    this.#hash = hash;
   }
 
   edge(from: ExecutionBlock, to: ExecutionBlock): void {

@@ -22,22 +22,22 @@ const MOST_DEFERRED = 8;
 export class PacketSink {
   /** Bytes since the beginning of the trace. */
   offset = 0;
-  private readonly chunkBytes: number;
-  private bytes: Uint8Array<ArrayBuffer>;
-  private used = 0;
-  private readonly ready: Uint8Array<ArrayBuffer>[] = [];
-  private readonly packet = new Packet();
-  private lastLo = 0;
-  private lastHi = 0;
-  private tntLo = 0;
-  private tntHi = 0;
-  private tntCount = 0;
-  private readonly tntBits: number;
-  private readonly defersTips: boolean;
+  readonly #chunkBytes: number;
+  #bytes: Uint8Array<ArrayBuffer>;
+  #used = 0;
+  readonly #ready: Uint8Array<ArrayBuffer>[] = [];
+  readonly #packet = new Packet();
+  #lastLo = 0;
+  #lastHi = 0;
+  #tntLo = 0;
+  #tntHi = 0;
+  #tntCount = 0;
+  readonly #tntBits: number;
+  readonly #defersTips: boolean;
   /** Targets that wait for the outcomes before them: low and high half in turn. */
-  private readonly deferred = new Int32Array(2 * MOST_DEFERRED);
-  private deferredCount = 0;
-  private readonly takeCycles: (() => number) | null;
+  readonly #deferred = new Int32Array(2 * MOST_DEFERRED);
+  #deferredCount = 0;
+  readonly #takeCycles: (() => number) | null;
 
   constructor(
     chunkBytes: number,
@@ -45,51 +45,51 @@ export class PacketSink {
     defersTips: boolean,
     takeCycles: (() => number) | null,
   ) {
-    this.defersTips = defersTips;
-    this.chunkBytes = chunkBytes;
-    this.bytes = new Uint8Array(chunkBytes + 4 * PT_MAX_PACKET_BYTES);
-    this.tntBits = hasLongTnt ? PT_TNT64_MAX_BITS : PT_TNT8_MAX_BITS;
-    this.takeCycles = takeCycles;
+    this.#defersTips = defersTips;
+    this.#chunkBytes = chunkBytes;
+    this.#bytes = new Uint8Array(chunkBytes + 4 * PT_MAX_PACKET_BYTES);
+    this.#tntBits = hasLongTnt ? PT_TNT64_MAX_BITS : PT_TNT8_MAX_BITS;
+    this.#takeCycles = takeCycles;
   }
 
   /** Chunks that are full; with `all` the last one too. They belong to the caller. */
   *chunks(all: boolean): Generator<Uint8Array<ArrayBuffer>> {
-    yield* this.ready.splice(0);
-    if (!all || this.used === 0) return;
-    const last = this.bytes.slice(0, this.used);
-    this.used = 0;
+    yield* this.#ready.splice(0);
+    if (!all || this.#used === 0) return;
+    const last = this.#bytes.slice(0, this.#used);
+    this.#used = 0;
     yield last;
   }
 
   get hasChunk(): boolean {
-    return this.ready.length > 0;
+    return this.#ready.length > 0;
   }
 
   put(kind: number, lo = 0, hi = 0, type = 0, extra = 0, flags = 0): void {
-    const { packet } = this;
+    const packet = this.#packet;
     packet.kind = kind;
     packet.lo = lo;
     packet.hi = hi;
     packet.type = type;
     packet.extra = extra;
     packet.flags = flags;
-    const size = encodePacket(packet, this.bytes, this.used);
-    this.used += size;
+    const size = encodePacket(packet, this.#bytes, this.#used);
+    this.#used += size;
     this.offset += size;
-    if (this.used < this.chunkBytes) return;
-    this.ready.push(this.bytes.subarray(0, this.used));
-    this.bytes = new Uint8Array(this.bytes.length);
-    this.used = 0;
+    if (this.#used < this.#chunkBytes) return;
+    this.#ready.push(this.#bytes.subarray(0, this.#used));
+    this.#bytes = new Uint8Array(this.#bytes.length);
+    this.#used = 0;
   }
 
   /** TIP, TIP.PGE, FUP with an address, as short as the last one allows. */
   putIp(kind: number, lo: number, hi: number): void {
     let compression = PT_IP_FULL;
-    if (hi === this.lastHi)
-      compression = ((lo ^ this.lastLo) & 0xffff_0000) === 0 ? PT_IP_UPDATE_16 : PT_IP_UPDATE_32;
+    if (hi === this.#lastHi)
+      compression = ((lo ^ this.#lastLo) & 0xffff_0000) === 0 ? PT_IP_UPDATE_16 : PT_IP_UPDATE_32;
     else if ((hi << 16) >> 16 === hi) compression = PT_IP_SEXT_48;
-    this.lastLo = lo;
-    this.lastHi = hi;
+    this.#lastLo = lo;
+    this.#lastHi = hi;
     const low = compression === PT_IP_UPDATE_16 ? lo & 0xffff : lo;
     const high = compression === PT_IP_FULL ? hi : compression === PT_IP_SEXT_48 ? hi & 0xffff : 0;
     this.put(kind, low, high, compression);
@@ -101,13 +101,13 @@ export class PacketSink {
    * targets follow it in order.
    */
   putTarget(lo: number, hi: number): void {
-    if (!this.defersTips || this.tntCount === 0) {
+    if (!this.#defersTips || this.#tntCount === 0) {
       this.putTargetNow(lo, hi);
       return;
     }
-    this.deferred[2 * this.deferredCount] = lo;
-    this.deferred[2 * this.deferredCount + 1] = hi;
-    if (++this.deferredCount === MOST_DEFERRED) this.flushOutcomes();
+    this.#deferred[2 * this.#deferredCount] = lo;
+    this.#deferred[2 * this.#deferredCount + 1] = hi;
+    if (++this.#deferredCount === MOST_DEFERRED) this.flushOutcomes();
   }
 
   /**
@@ -127,37 +127,39 @@ export class PacketSink {
 
   /** PSB: the decoder may begin here, and knows no last address. */
   forgetIp(): void {
-    this.lastLo = 0;
-    this.lastHi = 0;
+    this.#lastLo = 0;
+    this.#lastHi = 0;
   }
 
   /** One more outcome; true when that filled the packet and wrote it. */
   outcome(isTaken: boolean): boolean {
-    this.tntHi = (this.tntHi << 1) | (this.tntLo >>> 31);
-    this.tntLo = (this.tntLo << 1) | (isTaken ? 1 : 0);
-    return ++this.tntCount === this.tntBits ? this.flushOutcomes() : false;
+    this.#tntHi = (this.#tntHi << 1) | (this.#tntLo >>> 31);
+    this.#tntLo = (this.#tntLo << 1) | (isTaken ? 1 : 0);
+    return ++this.#tntCount === this.#tntBits ? this.flushOutcomes() : false;
   }
 
   /** False where there were none. */
   flushOutcomes(): boolean {
-    const { tntCount, tntLo, tntHi } = this;
+    const tntCount = this.#tntCount;
+    const tntLo = this.#tntLo;
+    const tntHi = this.#tntHi;
     if (tntCount === 0) return false;
-    this.tntCount = 0;
-    this.tntLo = 0;
-    this.tntHi = 0;
+    this.#tntCount = 0;
+    this.#tntLo = 0;
+    this.#tntHi = 0;
     this.putCycles();
     this.put(tntCount <= PT_TNT8_MAX_BITS ? PACKET_TNT8 : PACKET_TNT64, tntLo, tntHi, tntCount);
-    for (let index = 0; index < this.deferredCount; index++) {
+    for (let index = 0; index < this.#deferredCount; index++) {
       this.putCycles();
-      this.putIp(PACKET_TIP, this.deferred[2 * index]!, this.deferred[2 * index + 1]!);
+      this.putIp(PACKET_TIP, this.#deferred[2 * index]!, this.#deferred[2 * index + 1]!);
     }
-    this.deferredCount = 0;
+    this.#deferredCount = 0;
     return true;
   }
 
   putCycles(): void {
-    if (this.takeCycles === null) return;
-    const cycles = this.takeCycles();
+    if (this.#takeCycles === null) return;
+    const cycles = this.#takeCycles();
     this.put(PACKET_CYC, cycles | 0, Math.floor(cycles / 0x1_0000_0000));
   }
 }

@@ -48,83 +48,83 @@ export interface RandomWalkOptions {
  * conditional jump has its own leaning, as in real programs. The same seed gives the same walk.
  */
 export class RandomWalk implements ExecutionPath {
-  private readonly entries: Int32Array;
-  private readonly handlers: Int32Array | undefined;
-  private readonly interruptEvery: number;
-  private readonly wanderEvery: number;
-  private untilWander: number;
-  private readonly seed: number;
-  private state: number;
-  private readonly stackLo = new Int32Array(MAX_DEPTH);
-  private readonly stackHi = new Int32Array(MAX_DEPTH);
-  private depth = 0;
-  private top = 0;
+  readonly #entries: Int32Array;
+  readonly #handlers: Int32Array | undefined;
+  readonly #interruptEvery: number;
+  readonly #wanderEvery: number;
+  #untilWander: number;
+  readonly #seed: number;
+  #state: number;
+  readonly #stackLo = new Int32Array(MAX_DEPTH);
+  readonly #stackHi = new Int32Array(MAX_DEPTH);
+  #depth = 0;
+  #top = 0;
 
   constructor({ seed = 1, entries, handlers, interruptEvery = 0, wanderEvery = 5000 }: RandomWalkOptions) {
-    this.entries = entries;
-    this.handlers = handlers;
-    this.interruptEvery = interruptEvery;
-    this.wanderEvery = wanderEvery;
-    this.untilWander = wanderEvery;
-    this.seed = seed | 0;
-    this.state = seed | 0 || 1;
+    this.#entries = entries;
+    this.#handlers = handlers;
+    this.#interruptEvery = interruptEvery;
+    this.#wanderEvery = wanderEvery;
+    this.#untilWander = wanderEvery;
+    this.#seed = seed | 0;
+    this.#state = seed | 0 || 1;
   }
 
   start(code: ExecutionCode, step: NextStep): void {
-    this.enter(step, code, this.random());
+    this.#enter(step, code, this.#random());
   }
 
   next(block: ExecutionBlock, code: ExecutionCode, step: NextStep): number {
-    const known = this.choose(block, code, step);
-    if (block.kind === KIND_STOPS || --this.untilWander === 0) return this.fault(code, step);
+    const known = this.#choose(block, code, step);
+    if (block.kind === KIND_STOPS || --this.#untilWander === 0) return this.#fault(code, step);
     // A jump to itself would never write a packet again; an event must come before it, for a
     // decoder takes the first arrival.
-    if (code.isEndless(known ?? code.blockAt(step.lo, step.hi))) return this.fault(code, step);
-    if (this.interruptEvery === 0 || this.random() % this.interruptEvery !== 0) return STEP_ON;
+    if (code.isEndless(known ?? code.blockAt(step.lo, step.hi))) return this.#fault(code, step);
+    if (this.#interruptEvery === 0 || this.#random() % this.#interruptEvery !== 0) return STEP_ON;
     step.resumeLo = step.lo;
     step.resumeHi = step.hi;
-    if (this.handlers !== undefined) this.handle(step, code);
+    if (this.#handlers !== undefined) this.#handle(step, code);
     return STEP_ASYNC;
   }
 
   /** An interrupt's handler, which comes back. */
-  private handle(step: NextStep, code: ExecutionCode): void {
+  #handle(step: NextStep, code: ExecutionCode): void {
     const { lo, hi } = step;
-    this.pushAddress(lo, hi);
-    this.enter(step, code, this.random(), this.handlers);
+    this.#pushAddress(lo, hi);
+    this.#enter(step, code, this.#random(), this.#handlers);
     step.resumeLo = step.lo;
     step.resumeHi = step.hi;
     goTo(step, lo, hi);
   }
 
   /** Returns the next block where that is found without a search. */
-  private choose(block: ExecutionBlock, code: ExecutionCode, step: NextStep): ExecutionBlock | null {
+  #choose(block: ExecutionBlock, code: ExecutionCode, step: NextStep): ExecutionBlock | null {
     switch (block.kind) {
       case KIND_CALL:
-        this.push(block);
+        this.#push(block);
         return goToBlock(step, code.targetOf(block));
       case KIND_JUMP:
         return goToBlock(step, code.targetOf(block));
       case KIND_CONDITIONAL:
-        return goToBlock(step, this.isTaken(block) ? code.targetOf(block) : code.nextOf(block));
+        return goToBlock(step, this.#isTaken(block) ? code.targetOf(block) : code.nextOf(block));
       case KIND_CALL_INDIRECT:
-        this.push(block);
-        this.enter(step, code, this.targetOf(block));
+        this.#push(block);
+        this.#enter(step, code, this.#targetOf(block));
         return null;
       case KIND_JUMP_INDIRECT:
-        this.enter(step, code, this.targetOf(block));
+        this.#enter(step, code, this.#targetOf(block));
         return null;
       case KIND_RETURN:
-        this.pop(code, step);
+        this.#pop(code, step);
         return null;
       case KIND_FAR_CALL:
-        if (this.handlers === undefined) return goToBlock(step, code.nextOf(block));
-        this.push(block);
-        this.enter(step, code, this.random(), this.handlers);
+        if (this.#handlers === undefined) return goToBlock(step, code.nextOf(block));
+        this.#push(block);
+        this.#enter(step, code, this.#random(), this.#handlers);
         return null;
       case KIND_FAR_RETURN:
-        if (this.handlers === undefined) return goToBlock(step, code.nextOf(block));
-        this.pop(code, step);
+        if (this.#handlers === undefined) return goToBlock(step, code.nextOf(block));
+        this.#pop(code, step);
         return null;
       default:
         // Cut blocks go on; far transfers come back behind themselves, as system calls do.
@@ -133,35 +133,30 @@ export class RandomWalk implements ExecutionPath {
   }
 
   /** A signal's handler, or another thread: not where it was. */
-  private fault(code: ExecutionCode, step: NextStep): number {
+  #fault(code: ExecutionCode, step: NextStep): number {
     const { lo, hi } = step;
-    this.enter(step, code, this.random());
+    this.#enter(step, code, this.#random());
     step.resumeLo = step.lo;
     step.resumeHi = step.hi;
     goTo(step, lo, hi);
-    this.depth = 0;
-    this.untilWander = this.wanderEvery;
+    this.#depth = 0;
+    this.#untilWander = this.#wanderEvery;
     return STEP_ASYNC;
   }
 
-  private isTaken(block: ExecutionBlock): boolean {
-    const hash = hashOf(block, this.seed) % 8;
+  #isTaken(block: ExecutionBlock): boolean {
+    const hash = hashOf(block, this.#seed) % 8;
     const leaning = block.targetLo < block.lo ? BACKWARD_LEANINGS[hash]! : FORWARD_LEANINGS[hash]!;
-    return this.random() % 64 < leaning;
+    return this.#random() % 64 < leaning;
   }
 
-  private targetOf(block: ExecutionBlock): number {
-    const random = this.random();
-    const favourite = hashOf(block, this.seed);
+  #targetOf(block: ExecutionBlock): number {
+    const random = this.#random();
+    const favourite = hashOf(block, this.#seed);
     return random % 4 === 0 ? favourite + ((random >>> 8) % TARGETS) : favourite;
   }
 
-  private enter(
-    step: NextStep,
-    code: ExecutionCode,
-    number: number,
-    entries: Int32Array = this.entries,
-  ): void {
+  #enter(step: NextStep, code: ExecutionCode, number: number, entries: Int32Array = this.#entries): void {
     const count = entries.length >>> 1;
     const first = (number >>> 0) % count;
     for (let tries = 0; tries < count; tries++) {
@@ -176,34 +171,34 @@ export class RandomWalk implements ExecutionPath {
     );
   }
 
-  private push(block: ExecutionBlock): void {
-    this.pushAddress(block.nextLo, block.nextHi);
+  #push(block: ExecutionBlock): void {
+    this.#pushAddress(block.nextLo, block.nextHi);
   }
 
-  private pushAddress(lo: number, hi: number): void {
-    this.top = (this.top + 1) % MAX_DEPTH;
-    this.stackLo[this.top] = lo;
-    this.stackHi[this.top] = hi;
-    if (this.depth < MAX_DEPTH) this.depth++;
+  #pushAddress(lo: number, hi: number): void {
+    this.#top = (this.#top + 1) % MAX_DEPTH;
+    this.#stackLo[this.#top] = lo;
+    this.#stackHi[this.#top] = hi;
+    if (this.#depth < MAX_DEPTH) this.#depth++;
   }
 
-  private pop(code: ExecutionCode, step: NextStep): void {
-    if (this.depth === 0) {
-      this.enter(step, code, this.random());
+  #pop(code: ExecutionCode, step: NextStep): void {
+    if (this.#depth === 0) {
+      this.#enter(step, code, this.#random());
       return;
     }
-    goTo(step, this.stackLo[this.top]!, this.stackHi[this.top]!);
-    this.top = (this.top + MAX_DEPTH - 1) % MAX_DEPTH;
-    this.depth--;
+    goTo(step, this.#stackLo[this.#top]!, this.#stackHi[this.#top]!);
+    this.#top = (this.#top + MAX_DEPTH - 1) % MAX_DEPTH;
+    this.#depth--;
   }
 
   /** Marsaglia's xorshift32, unsigned. */
-  private random(): number {
-    let x = this.state;
+  #random(): number {
+    let x = this.#state;
     x ^= x << 13;
     x ^= x >>> 17;
     x ^= x << 5;
-    this.state = x;
+    this.#state = x;
     return x >>> 0;
   }
 }

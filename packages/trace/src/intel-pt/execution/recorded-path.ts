@@ -7,8 +7,8 @@ import { type ExecutionPath, type NextStep, STEP_END, STEP_ON } from './executio
  * half in turn. Ends with a branch.
  */
 export class RecordedPath implements ExecutionPath {
-  private readonly addresses: Int32Array;
-  private at = 0;
+  readonly #addresses: Int32Array;
+  #at = 0;
 
   constructor(addresses: Int32Array) {
     if (addresses.length === 0 || addresses.length % 2 !== 0)
@@ -17,25 +17,25 @@ export class RecordedPath implements ExecutionPath {
         `a path of ${addresses.length} halves of addresses is none`,
         'Give the low and the high half of each address in turn, of one instruction at least.',
       );
-    this.addresses = addresses;
+    this.#addresses = addresses;
   }
 
   start(_code: ExecutionCode, step: NextStep): void {
-    this.fill(step);
+    this.#fill(step);
   }
 
   next(block: ExecutionBlock, _code: ExecutionCode, step: NextStep): number {
-    this.check(block);
-    this.at += block.addresses.length;
-    if (this.at >= this.addresses.length) return STEP_END;
-    this.fill(step);
+    this.#check(block);
+    this.#at += block.addresses.length;
+    if (this.#at >= this.#addresses.length) return STEP_END;
+    this.#fill(step);
     return STEP_ON;
   }
 
   /** What the encoder ran is what was recorded: else the trace would tell of another execution. */
-  private check({ addresses, lo, hi }: ExecutionBlock): void {
+  #check({ addresses, lo, hi }: ExecutionBlock): void {
     for (let index = 0; index < addresses.length; index++)
-      if (addresses[index] !== this.addresses[this.at + index])
+      if (addresses[index] !== this.#addresses[this.#at + index])
         throw new CounterpointError(
           'ERR_EXECUTION_PATH',
           `the code at 0x${toHex(lo >>> 0, hi >>> 0)} goes on otherwise than the path, after ${index >> 1} instructions`,
@@ -43,8 +43,8 @@ export class RecordedPath implements ExecutionPath {
         );
   }
 
-  private fill(step: NextStep): void {
-    step.lo = this.addresses[this.at]!;
-    step.hi = this.addresses[this.at + 1]!;
+  #fill(step: NextStep): void {
+    step.lo = this.#addresses[this.#at]!;
+    step.hi = this.#addresses[this.#at + 1]!;
   }
 }

@@ -29,40 +29,40 @@ export interface PebsBranch {
 export class PebsRecord {
   /** Items of 4 bytes in the block of registers: a program of 32 bits. */
   is32Bit = false;
-  private readonly lo = new Int32Array(BLOCKS.length * PEBS_ITEMS);
-  private readonly hi = new Int32Array(BLOCKS.length * PEBS_ITEMS);
+  readonly #lo = new Int32Array(BLOCKS.length * PEBS_ITEMS);
+  readonly #hi = new Int32Array(BLOCKS.length * PEBS_ITEMS);
   /** By block: a bit for each item that came. */
-  private readonly masks = new Int32Array(BLOCKS.length);
-  private block = -1;
+  readonly #masks = new Int32Array(BLOCKS.length);
+  #block = -1;
 
   begin(type: number, itemBytes: number): void {
-    this.block = BLOCKS.indexOf(type);
+    this.#block = BLOCKS.indexOf(type);
     if (type === PEBS_REGISTERS) this.is32Bit = itemBytes === 4;
   }
 
   /** An item of the block that was begun; of two with one number the later counts. */
   item(id: number, lo: number, hi: number): void {
-    if (this.block < 0 || id < 0 || id >= PEBS_ITEMS) return;
-    const at = this.block * PEBS_ITEMS + id;
-    this.lo[at] = lo;
-    this.hi[at] = hi;
-    this.masks[this.block]! |= 1 << id;
+    if (this.#block < 0 || id < 0 || id >= PEBS_ITEMS) return;
+    const at = this.#block * PEBS_ITEMS + id;
+    this.#lo[at] = lo;
+    this.#hi[at] = hi;
+    this.#masks[this.#block]! |= 1 << id;
   }
 
   clear(): void {
     this.is32Bit = false;
-    this.masks.fill(0);
-    this.block = -1;
+    this.#masks.fill(0);
+    this.#block = -1;
   }
 
   /** No item that is known came. */
   get isEmpty(): boolean {
-    return this.masks.every((mask) => mask === 0);
+    return this.#masks.every((mask) => mask === 0);
   }
 
   /** Which items of a block came, a bit for each. */
   itemsOf(type: number): number {
-    return this.masks[BLOCKS.indexOf(type)] ?? 0;
+    return this.#masks[BLOCKS.indexOf(type)] ?? 0;
   }
 
   has(type: number, id: number): boolean {
@@ -71,11 +71,11 @@ export class PebsRecord {
 
   /** Low half of an item, int32; 0 where it did not come. */
   loOf(type: number, id: number): number {
-    return this.has(type, id) ? this.lo[BLOCKS.indexOf(type) * PEBS_ITEMS + id]! : 0;
+    return this.has(type, id) ? this.#lo[BLOCKS.indexOf(type) * PEBS_ITEMS + id]! : 0;
   }
 
   hiOf(type: number, id: number): number {
-    return this.has(type, id) ? this.hi[BLOCKS.indexOf(type) * PEBS_ITEMS + id]! : 0;
+    return this.has(type, id) ? this.#hi[BLOCKS.indexOf(type) * PEBS_ITEMS + id]! : 0;
   }
 
   valueOf(type: number, id: number): bigint {

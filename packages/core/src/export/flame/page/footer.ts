@@ -5,7 +5,7 @@ import type { Model } from './model.ts';
 /** The colours, what was left out, and the keys. */
 export class Footer {
   readonly element: SVGForeignObjectElement;
-  private readonly body = htmlElement('div', { class: 'foot' });
+  readonly #body = htmlElement('div', { class: 'foot' });
 
   constructor(model: Model) {
     const legend = htmlElement('div', { class: 'legend' });
@@ -24,15 +24,15 @@ export class Footer {
     ] as const) {
       keys.append(htmlElement('span', {}, htmlElement('kbd', {}, key), meaning));
     }
-    this.body.append(legend, htmlElement('div', { class: 'note' }, model.facts.note), keys);
-    this.element = svgElement('foreignObject', { x: 0, width: 100, height: 10 }, this.body);
+    this.#body.append(legend, htmlElement('div', { class: 'note' }, model.facts.note), keys);
+    this.element = svgElement('foreignObject', { x: 0, width: 100, height: 10 }, this.#body);
   }
 
   /** Takes the bottom of the window; returns the height it needs. */
   layOut(width: number, windowHeight: number): number {
     this.element.setAttribute('width', String(width));
     this.element.setAttribute('height', String(windowHeight));
-    const height = Math.ceil(this.body.getBoundingClientRect().height);
+    const height = Math.ceil(this.#body.getBoundingClientRect().height);
     this.element.setAttribute('height', String(height));
     this.element.setAttribute('y', String(windowHeight - height));
     return height;

@@ -16,32 +16,32 @@ const GAP = 14;
 /** What is known of a box, beside the pointer. */
 export class Tooltip {
   readonly element: SVGForeignObjectElement;
-  private readonly body = htmlElement('div', { class: 'tip', role: 'status' });
-  private readonly model: Model;
-  private row = -1;
+  readonly #body = htmlElement('div', { class: 'tip', role: 'status' });
+  readonly #model: Model;
+  #row = -1;
 
   constructor(model: Model) {
-    this.model = model;
-    this.element = svgElement('foreignObject', { class: 'tipbox', width: WIDTH, height: 10 }, this.body);
+    this.#model = model;
+    this.element = svgElement('foreignObject', { class: 'tipbox', width: WIDTH, height: 10 }, this.#body);
     this.hide();
   }
 
   hide(): void {
-    this.row = -1;
+    this.#row = -1;
     this.element.setAttribute('display', 'none');
   }
 
   /** Beside the point, inside the window. */
   show(row: number, x: number, y: number, windowWidth: number, windowHeight: number): void {
-    if (row !== this.row) {
-      this.row = row;
-      this.body.replaceChildren(...this.contents(row));
+    if (row !== this.#row) {
+      this.#row = row;
+      this.#body.replaceChildren(...this.#contents(row));
       this.element.removeAttribute('display');
     }
     const width = Math.min(WIDTH, windowWidth - 16);
     this.element.setAttribute('width', String(width));
     this.element.setAttribute('height', String(windowHeight));
-    const used = { width: this.body.offsetWidth, height: this.body.offsetHeight };
+    const used = { width: this.#body.offsetWidth, height: this.#body.offsetHeight };
     this.element.setAttribute('height', String(used.height + 2));
     const left = x + GAP + used.width > windowWidth ? x - GAP - used.width : x + GAP;
     const top = y + GAP + used.height > windowHeight ? y - GAP - used.height : y + GAP;
@@ -49,8 +49,8 @@ export class Tooltip {
     this.element.setAttribute('y', String(Math.max(8, top)));
   }
 
-  private contents(row: number): HTMLElement[] {
-    const { model } = this;
+  #contents(row: number): HTMLElement[] {
+    const model = this.#model;
     const { facts } = model;
     const label = model.label[row]!;
     const parent = model.parent[row]!;

@@ -44,15 +44,15 @@ export class Parser {
   readonly unresolvedForm: number;
   /** Set where the two forms would have been read differently, so that the old one is worth a try. */
   unresolvedSeen = false;
-  private depth = 0;
-  private stepsLeft: number;
+  #depth = 0;
+  #stepsLeft: number;
 
   constructor(source: string, position: number, verbose: boolean, unresolvedForm: number) {
     this.source = source;
     this.position = position;
     this.verbose = verbose;
     this.unresolvedForm = unresolvedForm;
-    this.stepsLeft = STEPS_PER_CHARACTER * (source.length + 8);
+    this.#stepsLeft = STEPS_PER_CHARACTER * (source.length + 8);
   }
 
   /** The character at the position, or '' at the end. */
@@ -86,16 +86,16 @@ export class Parser {
 
   /** Every rule that can contain itself enters and leaves. */
   enter(): void {
-    if (++this.depth > DEPTH_LIMIT || --this.stepsLeft < 0) throw MALFORMED;
+    if (++this.#depth > DEPTH_LIMIT || --this.#stepsLeft < 0) throw MALFORMED;
   }
 
   leave(): void {
-    this.depth--;
+    this.#depth--;
   }
 
   /** Back to where it was, as if nothing after had been read. What is read again counts as steps. */
   rewind(position: number, substitutionCount: number): void {
-    this.stepsLeft -= this.position - position;
+    this.#stepsLeft -= this.position - position;
     this.position = position;
     this.substitutions.length = substitutionCount;
   }

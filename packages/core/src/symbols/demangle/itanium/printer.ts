@@ -42,11 +42,11 @@ export class Printer {
   lambdaHead: readonly Node[] = [];
   /** The nodes being written, outermost first. */
   readonly path: Node[] = [];
-  private readonly writers: readonly NodeWriter[];
-  private stepsLeft = STEP_LIMIT;
+  readonly #writers: readonly NodeWriter[];
+  #stepsLeft = STEP_LIMIT;
 
   constructor(writers: readonly NodeWriter[]) {
-    this.writers = writers;
+    this.#writers = writers;
   }
 
   write(text: string): void {
@@ -59,18 +59,18 @@ export class Printer {
   print(node: Node | null): void {
     // A node inside of itself once is a template argument that names its template;
     // twice would go on for ever.
-    if (node === null || node.active > 1 || this.path.length >= DEPTH_LIMIT || --this.stepsLeft < 0)
+    if (node === null || node.active > 1 || this.path.length >= DEPTH_LIMIT || --this.#stepsLeft < 0)
       throw MALFORMED;
     node.active++;
     this.path.push(node);
-    this.writers[node.kind]!(this, node);
+    this.#writers[node.kind]!(this, node);
     this.path.pop();
     node.active--;
   }
 
   /** Counts work that writes nothing, such as looking for a pack. */
   step(): void {
-    if (--this.stepsLeft < 0) throw MALFORMED;
+    if (--this.#stepsLeft < 0) throw MALFORMED;
   }
 
   /** Comma-separated. Elements at the end that write nothing (empty packs) take their comma with them. */

@@ -37,9 +37,9 @@ export class V0Reader {
   /** With the hashes of crates and the types of constants. */
   readonly verbose: boolean;
   /** Above 0: read, but do not write. */
-  private silent = 0;
-  private depth = 0;
-  private stepsLeft = STEP_LIMIT;
+  #silent = 0;
+  #depth = 0;
+  #stepsLeft = STEP_LIMIT;
 
   constructor(source: string, end: number, verbose: boolean) {
     this.source = source;
@@ -63,30 +63,30 @@ export class V0Reader {
   }
 
   enter(): void {
-    if (++this.depth > DEPTH_LIMIT || --this.stepsLeft < 0) throw INVALID;
+    if (++this.#depth > DEPTH_LIMIT || --this.#stepsLeft < 0) throw INVALID;
   }
 
   leave(): void {
-    this.depth--;
+    this.#depth--;
   }
 
   /** Counts work that a short stretch of the name can ask for. */
   spend(steps: number): void {
-    this.stepsLeft -= steps;
-    if (this.stepsLeft < 0) throw INVALID;
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw INVALID;
   }
 
   write(text: string): void {
-    if (this.silent > 0) return;
+    if (this.#silent > 0) return;
     this.text += text;
     if (this.text.length > OUTPUT_LIMIT) throw INVALID;
   }
 
   /** Reads without writing: what is in the name only to tell it apart from others. */
   silently(read: () => void): void {
-    this.silent++;
+    this.#silent++;
     read();
-    this.silent--;
+    this.#silent--;
   }
 
   /**
@@ -96,7 +96,7 @@ export class V0Reader {
     const from = this.position - 1;
     const target = START + this.integer62();
     if (target >= from) throw INVALID;
-    if (this.silent > 0) return;
+    if (this.#silent > 0) return;
     const { position } = this;
     this.position = target;
     read();
@@ -110,12 +110,12 @@ export class V0Reader {
     let value = 0;
     while (!this.accept('_')) {
       if (this.position >= limit) throw INVALID;
-      value = value * 62 + this.digit62();
+      value = value * 62 + this.#digit62();
     }
     return value + 1;
   }
 
-  private digit62(): number {
+  #digit62(): number {
     const digit = digit62(this.source.charCodeAt(this.position++));
     if (digit < 0) throw INVALID;
     return digit;
@@ -137,7 +137,7 @@ export class V0Reader {
     const limit = this.position + INTEGER_DIGITS;
     while (!this.accept('_')) {
       if (this.position >= limit) throw INVALID;
-      lo = lo * 62 + this.digit62();
+      lo = lo * 62 + this.#digit62();
       hi = (hi * 62 + Math.floor(lo / TWO_32)) % TWO_32;
       lo %= TWO_32;
       plus = 2;

@@ -161,14 +161,14 @@ test('damaged traces: no call ends where it did not return to, and both engines 
 /** Tells the twin what a path does, as it does it. */
 class WatchedPath implements ExecutionPath {
   readonly naive = new NaiveCalls();
-  private readonly path: ExecutionPath;
+  readonly #path: ExecutionPath;
 
   constructor(path: ExecutionPath) {
-    this.path = path;
+    this.#path = path;
   }
 
   start(code: ExecutionCode, step: NextStep): void {
-    this.path.start(code, step);
+    this.#path.start(code, step);
     this.naive.on(wide(step.lo, step.hi));
   }
 
@@ -185,7 +185,7 @@ class WatchedPath implements ExecutionPath {
         size,
       );
     }
-    const event = this.path.next(block, code, step);
+    const event = this.#path.next(block, code, step);
     const next = wide(step.lo, step.hi);
     if (block.kind === KIND_FAR_CALL) {
       naive.off();
