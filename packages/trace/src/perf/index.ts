@@ -6,4 +6,5 @@ export {
   SCRIPT_ITRACE,
 } from './itrace-options.ts';
 export type { TraceErrorCount, TraceOutcome } from './trace-outcome.ts';
-export { type RecordedMachine, type TraceRequest, type TraceSource, withTrace } from './trace-scan.ts';
+export type { RecordedMachine, TraceRequest } from './trace-request.ts';
+export { type TraceSource, withTrace } from './trace-scan.ts';

@@ -3,6 +3,7 @@
  * `perf_synth_intel_*`, without the padding that stands for the size of raw data).
  */
 import { PERF_IP_FLAG_IN_TX, PERF_IP_FLAG_TX_ABORT } from '@counterpoint/core/abi';
+import type { RecordedEvent } from '@counterpoint/core/perfdata';
 import {
   EVENT_CBR,
   EVENT_EXSTOP,
@@ -17,13 +18,32 @@ import {
   TSX_IN_TRANSACTION,
 } from '../intel-pt/index.ts';
 import { controlFlowData } from './control-flow-events.ts';
-import type { TraceSampler } from './trace-sampler.ts';
+import type { RecordBuffer } from './record-buffer.ts';
+import type { SyntheticEvents } from './synthetic-events.ts';
+
+/** Takes what the trace tells: the sampler of a queue. */
+export interface TraceEventSink {
+  readonly buffer: RecordBuffer;
+  readonly events: SyntheticEvents;
+  /** The core's clock in units of the bus's has changed. */
+  setRatio(ratio: number): void;
+  /** Execution is at this address. */
+  arrive(ipLo: number, ipHi: number): void;
+  /** A sample of the event, with raw data; null: nobody asked for it. */
+  putEvent(
+    event: RecordedEvent | null,
+    ipLo: number,
+    ipHi: number,
+    raw: Uint8Array | null,
+    flags?: number,
+  ): void;
+}
 
 const RAW_BYTES = 12;
 const scratch = new DataView(new ArrayBuffer(RAW_BYTES));
 const scratchBytes = new Uint8Array(scratch.buffer);
 
-function raw(sampler: TraceSampler, first: number, lo: number, hi: number): Uint8Array {
+function raw(sampler: TraceEventSink, first: number, lo: number, hi: number): Uint8Array {
   const le = sampler.buffer.littleEndian;
   scratch.setUint32(0, first, le);
   scratch.setUint32(4, le ? lo : hi, le);
@@ -31,7 +51,7 @@ function raw(sampler: TraceSampler, first: number, lo: number, hi: number): Uint
   return scratchBytes;
 }
 
-export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>): void {
+export function putTraceEvent(sampler: TraceEventSink, event: Readonly<FlowEvent>): void {
   const { events } = sampler;
   const { ipLo, ipHi, lo, hi, detail, count } = event;
   const ip: [number, number] = event.isIpSuppressed ? [0, 0] : [ipLo, ipHi];
@@ -77,7 +97,7 @@ export function putTraceEvent(sampler: TraceSampler, event: Readonly<FlowEvent>)
 }
 
 /** A synchronisation point, so many bytes into the trace. */
-export function putPsb(sampler: TraceSampler, offset: number, ipLo: number, ipHi: number): void {
+export function putPsb(sampler: TraceEventSink, offset: number, ipLo: number, ipHi: number): void {
   const hi = Math.floor(offset / 0x1_0000_0000);
   sampler.putEvent(sampler.events.psb, ipLo, ipHi, raw(sampler, 0, offset >>> 0, hi));
   sampler.arrive(ipLo, ipHi);
@@ -85,7 +105,7 @@ export function putPsb(sampler: TraceSampler, offset: number, ipLo: number, ipHi
 
 /** The core's clock in units of the bus's: `cbr`, and the frequency that makes. */
 export function putRatio(
-  sampler: TraceSampler,
+  sampler: TraceEventSink,
   ratio: number,
   nominalRatio: number,
   ratioKhz: number,

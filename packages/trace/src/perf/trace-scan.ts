@@ -16,32 +16,12 @@ import {
   type RecordSource,
   type SourceScanOptions,
 } from '@counterpoint/core/perfdata';
-import type { PerfEventAttr } from '@counterpoint/core/records';
-import type { SymbolDriver } from '@counterpoint/core/symbols';
 import { AuxIndex } from '../auxtrace/index.ts';
-import { AUXTRACE_INTEL_PT, type PtInfo, readPtInfo } from '../intel-pt/index.ts';
-import type { ItraceOptions } from './itrace-options.ts';
-import { PtSession } from './pt-session.ts';
+import { AUXTRACE_INTEL_PT, readPtInfo } from '../intel-pt/index.ts';
+import { PtDecoding } from './pt-decoding.ts';
 import { SampledTrace } from './sampled-trace.ts';
 import type { TraceOutcome } from './trace-outcome.ts';
-
-/** Where a recording was made; null where it does not say. */
-export interface RecordedMachine {
-  hostname: string | null;
-  osRelease: string | null;
-}
-
-export interface TraceRequest {
-  /** The recording itself: trace data is read where it stands. */
-  bytes: ByteSource;
-  /** Where the code comes from. */
-  files: SymbolDriver;
-  options: ItraceOptions;
-  /** Takes the log, where `options.log` asks for one. */
-  writeLog?: (text: string) => void;
-  /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */
-  acceptUnverified?: (meta: RecordedMachine) => boolean;
-}
+import type { FoundTrace, TraceRequest } from './trace-request.ts';
 
 /** Dynamic PMUs have numbers from here on. */
 const FIRST_PMU_TYPE = 6;
@@ -67,8 +47,8 @@ async function scanWithTrace(
 ): Promise<TraceOutcome | null> {
   const found = await findTrace(reader, request.bytes);
   if (found === null) return reader.scan(sink, scan);
-  const session = new PtSession(reader, sink, request, found, scan);
-  const waiting = new WaitingRecords(reader, session, sink);
+  const decoding = new PtDecoding(reader, sink, request, found, scan);
+  const waiting = new WaitingRecords(reader, decoding, sink);
   const drain = async (): Promise<void> => {
     await waiting.drain();
     await scan.onChunk?.();
@@ -76,20 +56,12 @@ async function scanWithTrace(
   try {
     await reader.scan(waiting, { ...scan, onChunk: drain });
     await waiting.drain();
-    await session.finish();
+    await decoding.finish();
     await scan.onChunk?.();
-    return session.outcome();
+    return decoding.outcome();
   } finally {
-    await session.close();
+    await decoding.close();
   }
-}
-
-/** What a first pass over a recording tells of its trace. */
-export interface FoundTrace {
-  readonly info: PtInfo;
-  readonly index: AuxIndex;
-  /** Of the trace's own events: a second pass over a pipe's records learns of them only on the way. */
-  readonly attrs: readonly PerfEventAttr[];
 }
 
 /**
@@ -122,7 +94,7 @@ const FIRST_BYTES = 1 << 20;
 /** Records of the kernel, until their turn comes: decoding in between has to wait for files. */
 class WaitingRecords implements RecordSink {
   readonly #reader: PerfDataReader;
-  readonly #session: PtSession;
+  readonly #decoding: PtDecoding;
   readonly #sink: RecordSink;
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
@@ -130,9 +102,9 @@ class WaitingRecords implements RecordSink {
   #starts: number[] = [];
   #fileOffsets: number[] = [];
 
-  constructor(reader: PerfDataReader, session: PtSession, sink: RecordSink) {
+  constructor(reader: PerfDataReader, decoding: PtDecoding, sink: RecordSink) {
     this.#reader = reader;
-    this.#session = session;
+    this.#decoding = decoding;
     this.#sink = sink;
   }
 
@@ -151,7 +123,7 @@ class WaitingRecords implements RecordSink {
   }
 
   async drain(): Promise<void> {
-    const session = this.#session;
+    const decoding = this.#decoding;
     const sink = this.#sink;
     const view = this.#view;
     const starts = this.#starts;
@@ -162,19 +134,19 @@ class WaitingRecords implements RecordSink {
       const end = starts[n + 1] ?? this.#used;
       const type = view.getUint32(start, le);
       if (type < PERF_RECORD_USER_TYPE_START) {
-        session.addEvents();
+        decoding.addEvents();
         const at = events.timeOffset(view, start, end, type, le);
         if (at >= 0) {
           const lo = view.getUint32(at + (le ? 0 : 4), le);
           const hi = view.getUint32(at + (le ? 4 : 0), le);
           // 0 is what synthesised records carry, all ones what perf takes for "none".
           if ((lo !== 0 || hi !== 0) && (lo & hi) >>> 0 !== 0xffff_ffff)
-            await session.advance(hi * TWO_32 + lo);
+            await decoding.advance(hi * TWO_32 + lo);
         }
-        if (type === PERF_RECORD_EXIT) await session.beforeExit(view, start, end);
-        session.observe(view, start, end, type);
+        if (type === PERF_RECORD_EXIT) await decoding.beforeExit(view, start, end);
+        decoding.observe(view, start, end, type);
       }
-      const completed = type === PERF_RECORD_SAMPLE ? session.completeSample(view, start, end) : null;
+      const completed = type === PERF_RECORD_SAMPLE ? decoding.completeSample(view, start, end) : null;
       if (completed === null) sink.record(view, start, end, type, fileOffsets[n]!);
       else {
         const other = new DataView(completed.buffer, completed.byteOffset, completed.byteLength);

@@ -103,7 +103,7 @@ export default defineVerb<Name>({
     ['pt flow --json --raw code.bin:0x401000 trace.pt | tail -1', 'the same for a program'],
   ],
   async run({ args, out, err }) {
-    const { FlowDecoder, printFlow, SidebandSession } = await import('@counterpoint/trace/intel-pt');
+    const { FlowDecoder, printFlow, Sideband } = await import('@counterpoint/trace/intel-pt');
     const { notATrace, parseFilePart, readFilePart } = await import('./file.ts');
     const { ProgressLine } = await import('../common/progress.ts');
     const [file, ...more] = args.words;
@@ -140,7 +140,7 @@ export default defineVerb<Name>({
     const session =
       channels.length === 0
         ? null
-        : new SidebandSession(
+        : new Sideband(
             channels,
             {
               show: verbose || args.boolean('sb:compact') || args.boolean('sb'),

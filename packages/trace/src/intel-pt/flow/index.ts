@@ -16,4 +16,4 @@ export { PacketFeed } from './packet-feed.ts';
 export { PendingEvents } from './pending-events.ts';
 export { type FlowSummary, type PrintFlowOptions, printFlow } from './print-flow.ts';
 export { RETURN_STACK_ENTRIES, ReturnStack } from './return-stack.ts';
-export { type SidebandChannel, SidebandSession, type SidebandSessionOptions } from './sideband-session.ts';
+export { Sideband, type SidebandChannel, type SidebandOptions } from './sideband.ts';

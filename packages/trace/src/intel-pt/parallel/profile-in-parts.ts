@@ -68,12 +68,12 @@ export async function profileInParts(
   options: ProfileInPartsOptions,
 ): Promise<TraceProfile> {
   const { workers, signal } = options;
-  const session = new PartSession(source, options);
-  const onAbort = (): void => session.fail(signal?.reason);
+  const work = new ProfileInParts(source, options);
+  const onAbort = (): void => work.fail(signal?.reason);
   try {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', onAbort, { once: true });
-    return await session.run(image);
+    return await work.run(image);
   } finally {
     signal?.removeEventListener('abort', onAbort);
     await Promise.all(workers.map((worker) => worker.close()));
@@ -91,7 +91,7 @@ interface Job extends Pick<Stretch, 'firstCut' | 'lastCut' | 'isOwned'> {
   outcome: PartOutcome | null;
 }
 
-class PartSession {
+class ProfileInParts {
   readonly #planner: PartPlanner;
   readonly #options: ProfileInPartsOptions;
   readonly #workers: readonly PartWorker[];

@@ -13,7 +13,7 @@ import {
 import { Random } from '../../../../core/src/test/random.ts';
 import type { CodeImage } from '../../image/index.ts';
 import { EVENT_ASYNC_BRANCH, EVENT_ENABLED, FlowEvent } from './event.ts';
-import { type SidebandChannel, SidebandSession } from './sideband-session.ts';
+import { Sideband, type SidebandChannel } from './sideband.ts';
 
 const SAMPLE = BigInt(PERF_SAMPLE_TID) | BigInt(PERF_SAMPLE_TIME);
 
@@ -93,7 +93,7 @@ test('processes are switched in the kernel; forks copy, exec replaces', () => {
   secondary.add(PERF_RECORD_FORK, 0, [2, 1, 2, 1, 10n], 1, 10n);
   secondary.add(PERF_RECORD_MMAP, 2, [2, 2, 0x2000n, 16n, 0n, 'two'], 2, 11n);
   const lines: string[] = [];
-  const session = new SidebandSession(
+  const sideband = new Sideband(
     [primary.channel(true), secondary.channel(false)],
     {
       showSwitches: true,
@@ -104,17 +104,17 @@ test('processes are switched in the kernel; forks copy, exec replaces', () => {
   );
   const user = 0x1000n;
   const kernel = 0xffff_8000_0000_0000n;
-  const first = session.apply(eventAt(EVENT_ENABLED, 5, user));
+  const first = sideband.apply(eventAt(EVENT_ENABLED, 5, user));
   assert.deepEqual(
     [firstByte(first, 0x1000), firstByte(first, 0x2000), firstByte(first, 0x9000)],
     [1, null, 9],
   );
-  assert.equal(session.apply(eventAt(EVENT_ASYNC_BRANCH, 15, user)), null);
+  assert.equal(sideband.apply(eventAt(EVENT_ASYNC_BRANCH, 15, user)), null);
   // The switch is known, but the trace is in user mode, and was.
-  assert.equal(session.apply(eventAt(EVENT_ASYNC_BRANCH, 25, user)), null);
-  const second = session.apply(eventAt(EVENT_ASYNC_BRANCH, 26, kernel));
+  assert.equal(sideband.apply(eventAt(EVENT_ASYNC_BRANCH, 25, user)), null);
+  const second = sideband.apply(eventAt(EVENT_ASYNC_BRANCH, 26, kernel));
   assert.deepEqual([firstByte(second, 0x1000), firstByte(second, 0x2000)], [1, 2]);
-  const third = session.apply(eventAt(EVENT_ASYNC_BRANCH, 45, kernel));
+  const third = sideband.apply(eventAt(EVENT_ASYNC_BRANCH, 45, kernel));
   assert.deepEqual([firstByte(third, 0x1000), firstByte(third, 0x9000)], [null, 9]);
   assert.deepEqual(lines, ['[context: pid-1]', '[context: pid-2]', '[context: pid-2]']);
 });
@@ -133,7 +133,7 @@ test('damaged records end a file, and are never more than a line', () => {
     for (let count = random.below(8); count > 0 && bytes.length > 0; count--)
       bytes[random.below(bytes.length)] = random.below(256);
     let lines = 0;
-    const session = new SidebandSession(
+    const sideband = new Sideband(
       [{ ...channel, bytes }],
       {
         show: true,
@@ -143,8 +143,8 @@ test('damaged records end a file, and are never more than a line', () => {
       },
       () => lines++,
     );
-    for (let tsc = 0; tsc < 8; tsc++) session.apply(eventAt(EVENT_ENABLED, tsc, 0x1000n));
-    session.apply(eventAt(EVENT_ENABLED, -1, 0x1000n));
+    for (let tsc = 0; tsc < 8; tsc++) sideband.apply(eventAt(EVENT_ENABLED, tsc, 0x1000n));
+    sideband.apply(eventAt(EVENT_ENABLED, -1, 0x1000n));
     assert.ok(lines < bytes.length);
   }
 });

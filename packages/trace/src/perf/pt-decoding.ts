@@ -55,8 +55,8 @@ import { RecordedSamples } from './recorded-samples.ts';
 import { addSyntheticEvents } from './synthetic-events.ts';
 import { errorText } from './trace-errors.ts';
 import { type TraceOutcome, traceOutcome } from './trace-outcome.ts';
+import type { FoundTrace, TraceRequest } from './trace-request.ts';
 import { type SamplingPlan, TraceSampler } from './trace-sampler.ts';
-import type { FoundTrace, TraceRequest } from './trace-scan.ts';
 import { type TracedThread, TracedThreads } from './traced-threads.ts';
 
 /** Bytes that are decoded in one go. */
@@ -77,7 +77,7 @@ interface RunningQueue {
 }
 
 /** All that is known while the Intel PT of a recording is decoded. */
-export class PtSession {
+export class PtDecoding {
   readonly #reader: PerfDataReader;
   readonly #sink: RecordSink;
   readonly #request: TraceRequest;

@@ -42,7 +42,7 @@ interface MappedCode {
   readonly bytes: Uint8Array;
 }
 
-export interface SidebandSessionOptions extends SidebandFormat {
+export interface SidebandOptions extends SidebandFormat {
   /** Print the records. */
   readonly show?: boolean;
   /** Print what was lost, and which code cannot be known. */
@@ -80,18 +80,14 @@ const SIDEBAND_WARNINGS = {
   'section-lost': 'image section lost',
 } as const;
 
-export class SidebandSession {
+export class Sideband {
   readonly #channels: Channel[];
-  readonly #options: SidebandSessionOptions;
+  readonly #options: SidebandOptions;
   readonly #say: (line: string) => void;
   readonly #contexts = new Map<number, Context>();
   #image: CodeImage | null = null;
 
-  constructor(
-    files: readonly SidebandChannel[],
-    options: SidebandSessionOptions,
-    say: (line: string) => void,
-  ) {
+  constructor(files: readonly SidebandChannel[], options: SidebandOptions, say: (line: string) => void) {
     this.#options = options;
     this.#say = say;
     this.#channels = files.map((file) => ({

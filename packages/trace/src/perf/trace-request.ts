@@ -1,0 +1,33 @@
+/** What the decoding of a recording's trace is asked for, and what a first pass finds of it. */
+import type { ByteSource } from '@counterpoint/core/base';
+import type { PerfEventAttr } from '@counterpoint/core/records';
+import type { SymbolDriver } from '@counterpoint/core/symbols';
+import type { AuxIndex } from '../auxtrace/index.ts';
+import type { PtInfo } from '../intel-pt/index.ts';
+import type { ItraceOptions } from './itrace-options.ts';
+
+/** Where a recording was made; null where it does not say. */
+export interface RecordedMachine {
+  hostname: string | null;
+  osRelease: string | null;
+}
+
+export interface TraceRequest {
+  /** The recording itself: trace data is read where it stands. */
+  bytes: ByteSource;
+  /** Where the code comes from. */
+  files: SymbolDriver;
+  options: ItraceOptions;
+  /** Takes the log, where `options.log` asks for one. */
+  writeLog?: (text: string) => void;
+  /** May a file without a build id be taken for the one that was recorded, by its path? Default yes. */
+  acceptUnverified?: (meta: RecordedMachine) => boolean;
+}
+
+/** What a first pass over a recording tells of its trace. */
+export interface FoundTrace {
+  readonly info: PtInfo;
+  readonly index: AuxIndex;
+  /** Of the trace's own events: a second pass over a pipe's records learns of them only on the way. */
+  readonly attrs: readonly PerfEventAttr[];
+}
