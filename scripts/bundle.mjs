@@ -1,6 +1,6 @@
 // Bundles what is published. Named constants are inlined here, with a plugin (measured: a switch over
 // imported names costs 3-4 times one over literals), and `using` is lowered for Node 20.
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { inlineConstants } from './inline-constants.mjs';
 
@@ -61,6 +61,19 @@ async function bundleEntries(dir, entryPoints, plugins) {
   const outdir = `${dir}/dist`;
   await build({ ...anywhere, plugins, stdin, entryPoints, outdir });
   for (const end of ['.js', '.js.map']) rmSync(`${outdir}/stdin${end}`);
+  dropBareImports(outdir);
+}
+
+/**
+ * esbuild keeps the order of evaluation by imports without names. No module here does anything when it is
+ * loaded, and a bundler would take what they name for needed. Lines keep their numbers.
+ */
+function dropBareImports(outdir) {
+  for (const path of readdirSync(outdir, { recursive: true }).map((name) => `${outdir}/${name}`)) {
+    if (!path.endsWith('.js')) continue;
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace(/^import "\.[^"]*";$/gm, ''));
+  }
 }
 
 await bundleEntries(core, entriesOf(core), [inlineConstants]);

@@ -4,7 +4,7 @@
  * in names of hostile programs.
  */
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
-const ALL_UNSAFE = new RegExp(UNSAFE, 'g');
+const ALL_UNSAFE = /* @__PURE__ */ new RegExp(UNSAFE, 'g');
 
 /** A name as text that is safe to print: control characters as `\x1b`, marks of direction as `\u202e`. */
 export function printable(text: string): string {

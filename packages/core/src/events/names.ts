@@ -23,15 +23,19 @@ export interface NamedEvent {
 const TOOL_EVENTS: readonly ToolEvent[] = ['duration_time', 'user_time', 'system_time'];
 
 /** Generic hardware and software events, and those of the tool itself, by every name they have. */
-export const NAMED_EVENTS: ReadonlyMap<string, NamedEvent> = new Map<string, NamedEvent>([
-  ...byName(HARDWARE_EVENTS, PERF_TYPE_HARDWARE),
-  ...byName(SOFTWARE_EVENTS, PERF_TYPE_SOFTWARE),
-  // perf opens the dummy event in their place, so that they have a row.
-  ...TOOL_EVENTS.map((tool): [string, NamedEvent] => [
-    tool,
-    { type: PERF_TYPE_SOFTWARE, config: BigInt(PERF_COUNT_SW_DUMMY), tool },
-  ]),
-]);
+export const NAMED_EVENTS: ReadonlyMap<string, NamedEvent> = /* @__PURE__ */ namedEvents();
+
+function namedEvents(): Map<string, NamedEvent> {
+  return new Map([
+    ...byName(HARDWARE_EVENTS, PERF_TYPE_HARDWARE),
+    ...byName(SOFTWARE_EVENTS, PERF_TYPE_SOFTWARE),
+    // perf opens the dummy event in their place, so that they have a row.
+    ...TOOL_EVENTS.map((tool): [string, NamedEvent] => [
+      tool,
+      { type: PERF_TYPE_SOFTWARE, config: BigInt(PERF_COUNT_SW_DUMMY), tool },
+    ]),
+  ]);
+}
 
 function byName(names: readonly (readonly string[])[], type: number): [string, NamedEvent][] {
   return names.flatMap((all, index) =>

@@ -47,44 +47,48 @@ const BRANCH_TYPES = [
 ] as const;
 
 /** The terms that every event knows, whatever its PMU. */
-const GENERAL_TERMS: ReadonlyMap<string, Apply> = new Map<string, Apply>([
-  ['config', number(U64, (event, value) => (event.attr.config = value))],
-  ['config1', number(U64, (event, value) => (event.attr.config1 = value))],
-  ['config2', number(U64, (event, value) => (event.attr.config2 = value))],
-  ['config3', number(U64, (event, value) => (event.attr.config3 = value))],
-  ['config4', number(U64, (event, value) => (event.attr.config4 = value))],
-  ['name', text((event, value) => (event.name = value))],
-  ['period', number(U64, (event, value) => setPeriod(event, value, 0))],
-  ['freq', number(U32, (event, value) => setPeriod(event, value, 1))],
-  ['branch_type', text((event, value) => (event.options.branchType = value))],
-  ['time', number(1n, (event, value) => (event.options.time = value === 1n))],
-  ['call-graph', text((event, value) => (event.options.callGraph = value), ['no', 'fp', 'dwarf', 'lbr'])],
-  ['stack-size', number(U16, (event, value) => (event.options.stackSizeBytes = Number(value)))],
-  ['max-stack', number(U16, (event, value) => (event.options.maxStack = Number(value)))],
-  ['nr', number(U32, (event, value) => (event.options.maxEvents = Number(value)))],
-  ['inherit', toggle((event, on) => (event.options.inherit = on))],
-  ['no-inherit', toggle((event, on) => (event.options.inherit = !on))],
-  ['overwrite', toggle((event, on) => (event.options.overwrite = on))],
-  ['no-overwrite', toggle((event, on) => (event.options.overwrite = !on))],
-  ['percore', toggle((event, on) => (event.options.perCore = on))],
-  ['aux-output', toggle((event, on) => (event.options.auxOutput = on))],
-  ['aux-sample-size', number(U32, (event, value) => (event.options.auxSampleSizeBytes = Number(value)))],
-  [
-    'aux-action',
-    text((event, value) => (event.options.auxAction = value), ['pause', 'resume', 'start-paused']),
-  ],
-  [
-    'cpu',
-    form(/^\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*$/, "CPUs such as 3, 0-3 or '0-3,8'", onlyOnCpus),
-  ],
-  [
-    'ratio-to-prev',
-    form(/^(?:0?\.\d{1,9}|1(?:\.0+)?)$/, 'a share such as 0.5', (event, value) => {
-      event.options.ratioToPrevious = Number(value);
-    }),
-  ],
-  ['metric-id', text((event, value) => (event.options.metricId = value))],
-]);
+const GENERAL_TERMS: ReadonlyMap<string, Apply> = /* @__PURE__ */ generalTerms();
+
+function generalTerms(): Map<string, Apply> {
+  return new Map<string, Apply>([
+    ['config', number(U64, (event, value) => (event.attr.config = value))],
+    ['config1', number(U64, (event, value) => (event.attr.config1 = value))],
+    ['config2', number(U64, (event, value) => (event.attr.config2 = value))],
+    ['config3', number(U64, (event, value) => (event.attr.config3 = value))],
+    ['config4', number(U64, (event, value) => (event.attr.config4 = value))],
+    ['name', text((event, value) => (event.name = value))],
+    ['period', number(U64, (event, value) => setPeriod(event, value, 0))],
+    ['freq', number(U32, (event, value) => setPeriod(event, value, 1))],
+    ['branch_type', text((event, value) => (event.options.branchType = value))],
+    ['time', number(1n, (event, value) => (event.options.time = value === 1n))],
+    ['call-graph', text((event, value) => (event.options.callGraph = value), ['no', 'fp', 'dwarf', 'lbr'])],
+    ['stack-size', number(U16, (event, value) => (event.options.stackSizeBytes = Number(value)))],
+    ['max-stack', number(U16, (event, value) => (event.options.maxStack = Number(value)))],
+    ['nr', number(U32, (event, value) => (event.options.maxEvents = Number(value)))],
+    ['inherit', toggle((event, on) => (event.options.inherit = on))],
+    ['no-inherit', toggle((event, on) => (event.options.inherit = !on))],
+    ['overwrite', toggle((event, on) => (event.options.overwrite = on))],
+    ['no-overwrite', toggle((event, on) => (event.options.overwrite = !on))],
+    ['percore', toggle((event, on) => (event.options.perCore = on))],
+    ['aux-output', toggle((event, on) => (event.options.auxOutput = on))],
+    ['aux-sample-size', number(U32, (event, value) => (event.options.auxSampleSizeBytes = Number(value)))],
+    [
+      'aux-action',
+      text((event, value) => (event.options.auxAction = value), ['pause', 'resume', 'start-paused']),
+    ],
+    [
+      'cpu',
+      form(/^\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*$/, "CPUs such as 3, 0-3 or '0-3,8'", onlyOnCpus),
+    ],
+    [
+      'ratio-to-prev',
+      form(/^(?:0?\.\d{1,9}|1(?:\.0+)?)$/, 'a share such as 0.5', (event, value) => {
+        event.options.ratioToPrevious = Number(value);
+      }),
+    ],
+    ['metric-id', text((event, value) => (event.options.metricId = value))],
+  ]);
+}
 
 /** Terms that say which event it is: a tracepoint is known by its id alone. */
 export const CONFIG_TERMS = ['config', 'config1', 'config2', 'config3', 'config4'] as const;

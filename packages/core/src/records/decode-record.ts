@@ -1,27 +1,14 @@
-import {
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_USER_TYPE_START,
-  PERF_SAMPLE_CPU,
-  PERF_SAMPLE_ID,
-  PERF_SAMPLE_IDENTIFIER,
-  PERF_SAMPLE_STREAM_ID,
-  PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
-  RECORD_HEADER_SIZE,
-} from '../abi/index.ts';
-import { toBigInt } from '../base/index.ts';
-import { BodyReader } from './body-reader.ts';
+import { PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START, RECORD_HEADER_SIZE } from '../abi/index.ts';
 import type { BodyWriter } from './body-writer.ts';
+import { decodeRecordAs } from './decode-record-as.ts';
 import { encodeSample, encodeSampleId } from './encode-sample.ts';
 import { READERS, type TableRecord, WRITERS } from './generated/records.ts';
 import type { PerfRecord, RawRecord, SampleRecord } from './record.ts';
-import type { SampleId } from './record-base.ts';
 import { decodeSample } from './sample.ts';
 import { SampleFields } from './sample-fields.ts';
 import type { SampleLayout } from './sample-layout.ts';
 
-const scratchReader = new BodyReader(new DataView(new ArrayBuffer(0)));
-const scratchFields = new SampleFields();
+const scratchFields = /* @__PURE__ */ new SampleFields();
 
 /**
  * The record at `[start, start + size)` as an owned value. `layout` is that of its event's attr (null: none
@@ -44,18 +31,7 @@ export function decodeRecord(
   }
   const read = READERS.get(type);
   if (read === undefined) return rawRecord(view, start, end, type, misc);
-  const trailer = trailerSize(type, size, layout);
-  scratchReader.reset(view, start, start + RECORD_HEADER_SIZE, end - trailer, littleEndian);
-  const record = read(scratchReader, misc);
-  if (scratchReader.missing > 0) record.shortBy = scratchReader.missing;
-  if (trailer > 0) record.sampleId = decodeSampleId(view, end - trailer, layout!, littleEndian);
-  return record;
-}
-
-/** Size of the sample id trailer of a record: none on user records, samples, and records too short for it. */
-export function trailerSize(type: number, size: number, layout: SampleLayout | null): number {
-  if (layout === null || type >= PERF_RECORD_USER_TYPE_START || type === PERF_RECORD_SAMPLE) return 0;
-  return layout.trailerSize + RECORD_HEADER_SIZE <= size ? layout.trailerSize : 0;
+  return decodeRecordAs(read, view, start, size, layout, littleEndian);
 }
 
 function rawRecord(view: DataView, start: number, end: number, type: number, misc: number): RawRecord {
@@ -65,33 +41,6 @@ function rawRecord(view: DataView, start: number, end: number, type: number, mis
 
 function bytesBetween(view: DataView, from: number, to: number): Uint8Array {
   return new Uint8Array(view.buffer, view.byteOffset + from, to - from).slice();
-}
-
-/** Decode a trailer that starts at `at` and is complete. */
-export function decodeSampleId(view: DataView, at: number, layout: SampleLayout, le: boolean): SampleId {
-  const bits = layout.sampleType;
-  let pos = at;
-  const next = () => {
-    const first = view.getUint32(pos, le);
-    const second = view.getUint32(pos + 4, le);
-    pos += 8;
-    return le ? toBigInt(first, second) : toBigInt(second, first);
-  };
-  const out: SampleId = {};
-  if ((bits & PERF_SAMPLE_TID) !== 0) {
-    out.pid = view.getInt32(pos, le);
-    out.tid = view.getInt32(pos + 4, le);
-    pos += 8;
-  }
-  if ((bits & PERF_SAMPLE_TIME) !== 0) out.time = next();
-  if ((bits & PERF_SAMPLE_ID) !== 0) out.id = next();
-  if ((bits & PERF_SAMPLE_STREAM_ID) !== 0) out.streamId = next();
-  if ((bits & PERF_SAMPLE_CPU) !== 0) {
-    out.cpu = view.getInt32(pos, le);
-    pos += 8;
-  }
-  if ((bits & PERF_SAMPLE_IDENTIFIER) !== 0) out.id = next();
-  return out;
 }
 
 /**

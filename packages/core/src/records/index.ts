@@ -9,7 +9,8 @@ export {
   isChainMarker,
   NO_CHAIN_LIMIT,
 } from './chain-limit.ts';
-export { decodeRecord, decodeSampleId, encodeRecord, isRaw, isSample, trailerSize } from './decode-record.ts';
+export { decodeRecord, encodeRecord, isRaw, isSample } from './decode-record.ts';
+export { decodeRecordAs, decodeSampleId, trailerSize } from './decode-record-as.ts';
 export { decodeSampleInto, readValuesSize } from './decode-sample.ts';
 export { encodeSample, encodeSampleId } from './encode-sample.ts';
 export * from './generated/records.ts';

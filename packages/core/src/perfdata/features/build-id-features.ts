@@ -8,7 +8,7 @@ import {
 } from '../../abi/index.ts';
 import type { DamageLog } from '../../base/index.ts';
 import type { BodyWriter } from '../../records/index.ts';
-import { type FeatureCodec, NAME_ALIGN } from './feature-codec.ts';
+import { type FeatureRead, type FeatureWriter, NAME_ALIGN } from './feature-codec.ts';
 import { FeatureReader } from './feature-reader.ts';
 import type { BuildIdEntry, PerfDataFeatures } from './perf-data-features.ts';
 
@@ -28,18 +28,19 @@ const GUEST_PID = 0;
  * perf before 2.6.36 wrote no pid. Its first entry is the kernel, so a path that has lost its first four
  * letters (`nel.kallsyms]`) tells such a section.
  */
-export const buildIds: FeatureCodec = {
+export const readBuildIds: FeatureRead = (reader, into) => {
+  const start = reader.pos;
+  let entries = readEntries(reader, true);
+  if (entries.some((entry) => entry.path === 'nel.kallsyms]')) {
+    reader.pos = start;
+    reader.damaged = false;
+    entries = readEntries(reader, false);
+  }
+  into.buildIds = entries;
+};
+
+export const buildIdsWriter: FeatureWriter = {
   fields: ['buildIds'],
-  read(reader, into) {
-    const start = reader.pos;
-    let entries = readEntries(reader, true);
-    if (entries.some((entry) => entry.path === 'nel.kallsyms]')) {
-      reader.pos = start;
-      reader.damaged = false;
-      entries = readEntries(reader, false);
-    }
-    into.buildIds = entries;
-  },
   write(writer, features) {
     if (features.buildIds === undefined) return false;
     for (const entry of features.buildIds) writeBuildIdRecord(writer, entry);

@@ -1,6 +1,6 @@
 import { PERF_ATTR_SIZE_VER0 } from '../../abi/index.ts';
 import { encodeAttrShortest, readAttr } from '../../records/index.ts';
-import { type FeatureCodec, writeString } from './feature-codec.ts';
+import { type FeatureRead, type FeatureWriter, writeString } from './feature-codec.ts';
 import type { EventDescription } from './perf-data-features.ts';
 
 /**
@@ -8,27 +8,28 @@ import type { EventDescription } from './perf-data-features.ts';
  *
  *   | count u32 | attr size u32 | then per event: attr | id count u32 | name: string | ids u64... |
  */
-export const eventDescriptions: FeatureCodec = {
+export const readEventDescriptions: FeatureRead = (reader, into) => {
+  const count = reader.u32();
+  const attrSize = reader.u32();
+  if (count > 0 && attrSize < PERF_ATTR_SIZE_VER0) {
+    reader.damaged = true;
+    return;
+  }
+  const events: EventDescription[] = [];
+  for (let i = 0; i < count; i++) {
+    const at = reader.skip(attrSize);
+    if (at < 0) break;
+    const attr = readAttr(reader.view, at, attrSize, reader.littleEndian);
+    const idCount = reader.u32();
+    const name = reader.string();
+    events.push({ attr, name, ids: reader.items(idCount, 8, () => reader.u64()) });
+    if (reader.damaged) break;
+  }
+  into.eventDescriptions = events;
+};
+
+export const eventDescriptionsWriter: FeatureWriter = {
   fields: ['eventDescriptions'],
-  read(reader, into) {
-    const count = reader.u32();
-    const attrSize = reader.u32();
-    if (count > 0 && attrSize < PERF_ATTR_SIZE_VER0) {
-      reader.damaged = true;
-      return;
-    }
-    const events: EventDescription[] = [];
-    for (let i = 0; i < count; i++) {
-      const at = reader.skip(attrSize);
-      if (at < 0) break;
-      const attr = readAttr(reader.view, at, attrSize, reader.littleEndian);
-      const idCount = reader.u32();
-      const name = reader.string();
-      events.push({ attr, name, ids: reader.items(idCount, 8, () => reader.u64()) });
-      if (reader.damaged) break;
-    }
-    into.eventDescriptions = events;
-  },
   write(writer, features) {
     const events = features.eventDescriptions;
     if (events === undefined) return false;
@@ -47,15 +48,16 @@ export const eventDescriptions: FeatureCodec = {
 };
 
 /** GROUP_DESC: groups of more than one event. */
-export const groups: FeatureCodec = {
+export const readGroups: FeatureRead = (reader, into) => {
+  into.groups = reader.list(12, () => ({
+    name: reader.string(),
+    leaderIndex: reader.u32(),
+    memberCount: reader.u32(),
+  }));
+};
+
+export const groupsWriter: FeatureWriter = {
   fields: ['groups'],
-  read(reader, into) {
-    into.groups = reader.list(12, () => ({
-      name: reader.string(),
-      leaderIndex: reader.u32(),
-      memberCount: reader.u32(),
-    }));
-  },
   write(writer, features) {
     if (features.groups === undefined) return false;
     writer.u32(features.groups.length);

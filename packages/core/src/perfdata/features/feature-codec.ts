@@ -2,14 +2,15 @@ import type { BodyWriter } from '../../records/index.ts';
 import type { FeatureReader } from './feature-reader.ts';
 import type { FeatureField, PerfDataFeatures } from './perf-data-features.ts';
 
+/** Reads a section into `into`; on damage sets `reader.damaged` and keeps what could be read. */
+export type FeatureRead = (reader: FeatureReader, into: PerfDataFeatures) => void;
+
 /**
- * How one feature section is read and written. The fields it fills are named, so
- * that a change can be noticed.
+ * How a section is written, apart from how it is read: who only reads bundles no writers. The fields that it
+ * is made of are named, so that a change can be noticed.
  */
-export interface FeatureCodec {
+export interface FeatureWriter {
   fields: readonly FeatureField[];
-  /** Read into `into`; on damage sets `reader.damaged` and keeps what could be read. */
-  read(reader: FeatureReader, into: PerfDataFeatures): void;
   /** Write the section, or return false where its fields are absent. */
   write(writer: BodyWriter, features: PerfDataFeatures): boolean;
 }
@@ -36,63 +37,66 @@ type KeysOf<T> = {
   [K in FeatureField]-?: PerfDataFeatures[K] extends T | undefined ? K : never;
 }[FeatureField];
 
+type TextField = KeysOf<string>;
+type FlagField = 'branchStack' | 'stat';
+type U64Field = 'totalMemoryKb' | 'clockIdResolutionNs' | 'dirFormat';
+type BytesField = 'bpfProgInfo' | 'bpfBtf' | 'cpuDomainInfo';
+
 /** A section that is one string. */
-export function stringFeature(field: KeysOf<string>): FeatureCodec {
-  return {
-    fields: [field],
-    read(reader, into) {
-      into[field] = reader.string();
-    },
-    write(writer, features) {
-      const text = features[field];
-      if (text === undefined) return false;
-      writeString(writer, text);
-      return true;
-    },
+export function readText(field: TextField): FeatureRead {
+  return (reader, into) => {
+    into[field] = reader.string();
   };
+}
+
+export function textWriter(field: TextField): FeatureWriter {
+  return writerOf(field, (writer, text) => writeString(writer, text));
 }
 
 /** A section that is empty: its presence is the fact. */
-export function flagFeature(field: 'branchStack' | 'stat'): FeatureCodec {
-  return {
-    fields: [field],
-    read(_reader, into) {
-      into[field] = true;
-    },
-    write(_writer, features) {
-      return features[field] === true;
-    },
+export function readFlag(field: FlagField): FeatureRead {
+  return (_reader, into) => {
+    into[field] = true;
   };
+}
+
+export function flagWriter(field: FlagField): FeatureWriter {
+  return { fields: [field], write: (_writer, features) => features[field] === true };
 }
 
 /** A section that is one u64. */
-export function u64Feature(field: 'totalMemoryKb' | 'clockIdResolutionNs' | 'dirFormat'): FeatureCodec {
-  return {
-    fields: [field],
-    read(reader, into) {
-      const value = reader.u64();
-      if (!reader.damaged) into[field] = value;
-    },
-    write(writer, features) {
-      const value = features[field];
-      if (value === undefined) return false;
-      writer.u64(value);
-      return true;
-    },
+export function readU64(field: U64Field): FeatureRead {
+  return (reader, into) => {
+    const value = reader.u64();
+    if (!reader.damaged) into[field] = value;
   };
 }
 
+export function u64Writer(field: U64Field): FeatureWriter {
+  return writerOf(field, (writer, value) => writer.u64(value));
+}
+
 /** A section that is not interpreted here. */
-export function bytesFeature(field: 'bpfProgInfo' | 'bpfBtf' | 'cpuDomainInfo'): FeatureCodec {
+export function readBytes(field: BytesField): FeatureRead {
+  return (reader, into) => {
+    into[field] = reader.rest();
+  };
+}
+
+export function bytesWriter(field: BytesField): FeatureWriter {
+  return writerOf(field, (writer, bytes) => writer.rest(bytes));
+}
+
+function writerOf<F extends FeatureField>(
+  field: F,
+  put: (writer: BodyWriter, value: NonNullable<PerfDataFeatures[F]>) => void,
+): FeatureWriter {
   return {
     fields: [field],
-    read(reader, into) {
-      into[field] = reader.rest();
-    },
     write(writer, features) {
-      const bytes = features[field];
-      if (bytes === undefined) return false;
-      writer.rest(bytes);
+      const value = features[field];
+      if (value === undefined) return false;
+      put(writer, value as NonNullable<PerfDataFeatures[F]>);
       return true;
     },
   };

@@ -1,5 +1,6 @@
 export { decodeBuildIdRecord, writeBuildIdRecord } from './build-id-features.ts';
-export { decodeFeature, encodeFeature, encodeFeatures } from './features.ts';
+export { decodeFeature } from './decode-features.ts';
+export { encodeFeature, encodeFeatures } from './encode-features.ts';
 export type {
   AuxIndexEntry,
   BuildIdEntry,

@@ -1,17 +1,18 @@
-import { type FeatureCodec, writeStrings } from './feature-codec.ts';
+import { type FeatureRead, type FeatureWriter, writeStrings } from './feature-codec.ts';
 
 /**
  * NRCPUS: two u32. perf writes the present CPUs first and reads them so; its format description
  * has them the other way round.
  */
-export const cpuCounts: FeatureCodec = {
+export const readCpuCounts: FeatureRead = (reader, into) => {
+  const available = reader.u32();
+  if (!reader.damaged) into.cpusAvailable = available;
+  const online = reader.u32();
+  if (!reader.damaged) into.cpusOnline = online;
+};
+
+export const cpuCountsWriter: FeatureWriter = {
   fields: ['cpusAvailable', 'cpusOnline'],
-  read(reader, into) {
-    const available = reader.u32();
-    if (!reader.damaged) into.cpusAvailable = available;
-    const online = reader.u32();
-    if (!reader.damaged) into.cpusOnline = online;
-  },
   write(writer, features) {
     if (features.cpusAvailable === undefined && features.cpusOnline === undefined) return false;
     writer.u32(features.cpusAvailable ?? features.cpusOnline ?? 0);
@@ -21,11 +22,12 @@ export const cpuCounts: FeatureCodec = {
 };
 
 /** CMDLINE: the recorder's program, then its arguments. */
-export const commandLine: FeatureCodec = {
+export const readCommandLine: FeatureRead = (reader, into) => {
+  into.commandLine = reader.strings();
+};
+
+export const commandLineWriter: FeatureWriter = {
   fields: ['commandLine'],
-  read(reader, into) {
-    into.commandLine = reader.strings();
-  },
   write(writer, features) {
     if (features.commandLine === undefined) return false;
     writeStrings(writer, features.commandLine);
@@ -34,13 +36,14 @@ export const commandLine: FeatureCodec = {
 };
 
 /** E_MACHINE: two u32. */
-export const elfMachine: FeatureCodec = {
+export const readElfMachine: FeatureRead = (reader, into) => {
+  const machine = reader.u32();
+  const flags = reader.u32();
+  if (!reader.damaged) into.elfMachine = { machine, flags };
+};
+
+export const elfMachineWriter: FeatureWriter = {
   fields: ['elfMachine'],
-  read(reader, into) {
-    const machine = reader.u32();
-    const flags = reader.u32();
-    if (!reader.damaged) into.elfMachine = { machine, flags };
-  },
   write(writer, features) {
     if (features.elfMachine === undefined) return false;
     writer.u32(features.elfMachine.machine);
@@ -50,12 +53,13 @@ export const elfMachine: FeatureCodec = {
 };
 
 /** CLN_SIZE: one u32. */
-export const cacheLineSize: FeatureCodec = {
+export const readCacheLineSize: FeatureRead = (reader, into) => {
+  const size = reader.u32();
+  if (!reader.damaged) into.cacheLineSize = size;
+};
+
+export const cacheLineSizeWriter: FeatureWriter = {
   fields: ['cacheLineSize'],
-  read(reader, into) {
-    const size = reader.u32();
-    if (!reader.damaged) into.cacheLineSize = size;
-  },
   write(writer, features) {
     if (features.cacheLineSize === undefined) return false;
     writer.u32(features.cacheLineSize);

@@ -1,14 +1,15 @@
 import type { BodyWriter } from '../../records/index.ts';
-import { type FeatureCodec, writeString } from './feature-codec.ts';
+import { type FeatureRead, type FeatureWriter, writeString } from './feature-codec.ts';
 import type { FeatureReader } from './feature-reader.ts';
 import type { PmuCapability } from './perf-data-features.ts';
 
 /** PMU_MAPPINGS: the kernel's event sources by `attr.type`. */
-export const pmuMappings: FeatureCodec = {
+export const readPmuMappings: FeatureRead = (reader, into) => {
+  into.pmuMappings = reader.list(8, () => ({ type: reader.u32(), name: reader.string() }));
+};
+
+export const pmuMappingsWriter: FeatureWriter = {
   fields: ['pmuMappings'],
-  read(reader, into) {
-    into.pmuMappings = reader.list(8, () => ({ type: reader.u32(), name: reader.string() }));
-  },
   write(writer, features) {
     if (features.pmuMappings === undefined) return false;
     writer.u32(features.pmuMappings.length);
@@ -21,11 +22,12 @@ export const pmuMappings: FeatureCodec = {
 };
 
 /** CPU_PMU_CAPS: capabilities of the one core PMU. */
-export const cpuPmuCaps: FeatureCodec = {
+export const readCpuPmuCaps: FeatureRead = (reader, into) => {
+  into.cpuPmuCaps = readCapabilities(reader);
+};
+
+export const cpuPmuCapsWriter: FeatureWriter = {
   fields: ['cpuPmuCaps'],
-  read(reader, into) {
-    into.cpuPmuCaps = readCapabilities(reader);
-  },
   write(writer, features) {
     if (features.cpuPmuCaps === undefined) return false;
     writeCapabilities(writer, features.cpuPmuCaps);
@@ -34,14 +36,15 @@ export const cpuPmuCaps: FeatureCodec = {
 };
 
 /** PMU_CAPS: the same for each other PMU that has any, its name after its capabilities. */
-export const pmuCaps: FeatureCodec = {
+export const readPmuCaps: FeatureRead = (reader, into) => {
+  into.pmuCaps = reader.list(8, () => {
+    const capabilities = readCapabilities(reader);
+    return { pmu: reader.string(), capabilities };
+  });
+};
+
+export const pmuCapsWriter: FeatureWriter = {
   fields: ['pmuCaps'],
-  read(reader, into) {
-    into.pmuCaps = reader.list(8, () => {
-      const capabilities = readCapabilities(reader);
-      return { pmu: reader.string(), capabilities };
-    });
-  },
   write(writer, features) {
     if (features.pmuCaps === undefined) return false;
     writer.u32(features.pmuCaps.length);

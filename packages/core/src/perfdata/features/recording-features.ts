@@ -1,12 +1,13 @@
-import type { FeatureCodec } from './feature-codec.ts';
+import type { FeatureRead, FeatureWriter } from './feature-codec.ts';
 
-export const sampleTime: FeatureCodec = {
+export const readSampleTime: FeatureRead = (reader, into) => {
+  const first = reader.u64();
+  const last = reader.u64();
+  if (!reader.damaged) into.sampleTime = { first, last };
+};
+
+export const sampleTimeWriter: FeatureWriter = {
   fields: ['sampleTime'],
-  read(reader, into) {
-    const first = reader.u64();
-    const last = reader.u64();
-    if (!reader.damaged) into.sampleTime = { first, last };
-  },
   write(writer, features) {
     if (features.sampleTime === undefined) return false;
     writer.u64(features.sampleTime.first);
@@ -16,15 +17,16 @@ export const sampleTime: FeatureCodec = {
 };
 
 /** CLOCK_DATA: version, clock id, then the same moment on the wall clock and on that clock. */
-export const clockData: FeatureCodec = {
+export const readClockData: FeatureRead = (reader, into) => {
+  const version = reader.u32();
+  const clockId = reader.u32() | 0;
+  const wallClockNs = reader.u64();
+  const clockIdTimeNs = reader.u64();
+  if (!reader.damaged) into.clockData = { version, clockId, wallClockNs, clockIdTimeNs };
+};
+
+export const clockDataWriter: FeatureWriter = {
   fields: ['clockData'],
-  read(reader, into) {
-    const version = reader.u32();
-    const clockId = reader.u32() | 0;
-    const wallClockNs = reader.u64();
-    const clockIdTimeNs = reader.u64();
-    if (!reader.damaged) into.clockData = { version, clockId, wallClockNs, clockIdTimeNs };
-  },
   write(writer, features) {
     const clock = features.clockData;
     if (clock === undefined) return false;
@@ -36,16 +38,17 @@ export const clockData: FeatureCodec = {
   },
 };
 
-export const compressed: FeatureCodec = {
+export const readCompressed: FeatureRead = (reader, into) => {
+  const version = reader.u32();
+  const type = reader.u32();
+  const level = reader.u32();
+  const ratio = reader.u32();
+  const mmapLength = reader.u32();
+  if (!reader.damaged) into.compressed = { version, type, level, ratio, mmapLength };
+};
+
+export const compressedWriter: FeatureWriter = {
   fields: ['compressed'],
-  read(reader, into) {
-    const version = reader.u32();
-    const type = reader.u32();
-    const level = reader.u32();
-    const ratio = reader.u32();
-    const mmapLength = reader.u32();
-    if (!reader.damaged) into.compressed = { version, type, level, ratio, mmapLength };
-  },
   write(writer, features) {
     const facts = features.compressed;
     if (facts === undefined) return false;
@@ -56,12 +59,13 @@ export const compressed: FeatureCodec = {
 };
 
 /** AUXTRACE: a u64 count, then where each AUXTRACE record is. */
-export const auxIndex: FeatureCodec = {
+export const readAuxIndex: FeatureRead = (reader, into) => {
+  const count = Number(reader.u64());
+  into.auxIndex = reader.items(count, 16, () => ({ offset: reader.u64(), size: reader.u64() }));
+};
+
+export const auxIndexWriter: FeatureWriter = {
   fields: ['auxIndex'],
-  read(reader, into) {
-    const count = Number(reader.u64());
-    into.auxIndex = reader.items(count, 16, () => ({ offset: reader.u64(), size: reader.u64() }));
-  },
   write(writer, features) {
     if (features.auxIndex === undefined) return false;
     writer.u64(BigInt(features.auxIndex.length));

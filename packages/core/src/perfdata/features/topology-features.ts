@@ -1,4 +1,4 @@
-import { type FeatureCodec, writeString, writeStrings } from './feature-codec.ts';
+import { type FeatureRead, type FeatureWriter, writeString, writeStrings } from './feature-codec.ts';
 import type { CpuTopology } from './perf-data-features.ts';
 
 /**
@@ -10,27 +10,28 @@ import type { CpuTopology } from './perf-data-features.ts';
  *
  * The number of CPUs is that of NRCPUS, which stands before it.
  */
-export const cpuTopology: FeatureCodec = {
+export const readCpuTopology: FeatureRead = (reader, into) => {
+  const topology: CpuTopology = { packages: reader.strings(), cores: reader.strings() };
+  into.cpuTopology = topology;
+  if (reader.damaged || reader.left === 0) return;
+
+  const fitting = Math.floor(reader.left / 8);
+  const known = into.cpusAvailable;
+  const count = known !== undefined && known <= fitting ? known : fitting;
+  if (known !== undefined && known > fitting) reader.damaged = true;
+  topology.cpus = Array.from({ length: count }, () => ({ coreId: reader.u32(), packageId: reader.u32() }));
+  if (reader.damaged || reader.left === 0) return;
+
+  topology.dies = reader.strings();
+  for (const cpu of topology.cpus) {
+    const dieId = reader.u32();
+    if (reader.damaged) return;
+    Object.assign(cpu, { dieId });
+  }
+};
+
+export const cpuTopologyWriter: FeatureWriter = {
   fields: ['cpuTopology'],
-  read(reader, into) {
-    const topology: CpuTopology = { packages: reader.strings(), cores: reader.strings() };
-    into.cpuTopology = topology;
-    if (reader.damaged || reader.left === 0) return;
-
-    const fitting = Math.floor(reader.left / 8);
-    const known = into.cpusAvailable;
-    const count = known !== undefined && known <= fitting ? known : fitting;
-    if (known !== undefined && known > fitting) reader.damaged = true;
-    topology.cpus = Array.from({ length: count }, () => ({ coreId: reader.u32(), packageId: reader.u32() }));
-    if (reader.damaged || reader.left === 0) return;
-
-    topology.dies = reader.strings();
-    for (const cpu of topology.cpus) {
-      const dieId = reader.u32();
-      if (reader.damaged) return;
-      Object.assign(cpu, { dieId });
-    }
-  },
   write(writer, features) {
     const topology = features.cpuTopology;
     if (topology === undefined) return false;
@@ -48,16 +49,17 @@ export const cpuTopology: FeatureCodec = {
   },
 };
 
-export const numaTopology: FeatureCodec = {
+export const readNumaTopology: FeatureRead = (reader, into) => {
+  into.numaTopology = reader.list(24, () => ({
+    node: reader.u32(),
+    totalKb: reader.u64(),
+    freeKb: reader.u64(),
+    cpus: reader.string(),
+  }));
+};
+
+export const numaTopologyWriter: FeatureWriter = {
   fields: ['numaTopology'],
-  read(reader, into) {
-    into.numaTopology = reader.list(24, () => ({
-      node: reader.u32(),
-      totalKb: reader.u64(),
-      freeKb: reader.u64(),
-      cpus: reader.string(),
-    }));
-  },
   write(writer, features) {
     if (features.numaTopology === undefined) return false;
     writer.u32(features.numaTopology.length);
@@ -72,11 +74,12 @@ export const numaTopology: FeatureCodec = {
 };
 
 /** HYBRID_TOPOLOGY: which CPUs each core PMU counts on. */
-export const hybridTopology: FeatureCodec = {
+export const readHybridTopology: FeatureRead = (reader, into) => {
+  into.hybridTopology = reader.list(8, () => ({ pmu: reader.string(), cpus: reader.string() }));
+};
+
+export const hybridTopologyWriter: FeatureWriter = {
   fields: ['hybridTopology'],
-  read(reader, into) {
-    into.hybridTopology = reader.list(8, () => ({ pmu: reader.string(), cpus: reader.string() }));
-  },
   write(writer, features) {
     if (features.hybridTopology === undefined) return false;
     writer.u32(features.hybridTopology.length);
@@ -91,23 +94,24 @@ export const hybridTopology: FeatureCodec = {
 const CACHE_VERSION = 1;
 
 /** CACHE: version, then a list in the words of sysfs. */
-export const caches: FeatureCodec = {
+export const readCaches: FeatureRead = (reader, into) => {
+  if (reader.u32() !== CACHE_VERSION) {
+    reader.damaged = true;
+    return;
+  }
+  into.caches = reader.list(28, () => ({
+    level: reader.u32(),
+    lineSize: reader.u32(),
+    sets: reader.u32(),
+    ways: reader.u32(),
+    type: reader.string(),
+    size: reader.string(),
+    cpus: reader.string(),
+  }));
+};
+
+export const cachesWriter: FeatureWriter = {
   fields: ['caches'],
-  read(reader, into) {
-    if (reader.u32() !== CACHE_VERSION) {
-      reader.damaged = true;
-      return;
-    }
-    into.caches = reader.list(28, () => ({
-      level: reader.u32(),
-      lineSize: reader.u32(),
-      sets: reader.u32(),
-      ways: reader.u32(),
-      type: reader.string(),
-      size: reader.string(),
-      cpus: reader.string(),
-    }));
-  },
   write(writer, features) {
     if (features.caches === undefined) return false;
     writer.u32(CACHE_VERSION);
@@ -126,24 +130,25 @@ const MEMORY_VERSION = 1n;
  * MEM_TOPOLOGY: version, block size, then per node a bitmap of its memory blocks.
  * The bitmap's size stands twice.
  */
-export const memoryTopology: FeatureCodec = {
+export const readMemoryTopology: FeatureRead = (reader, into) => {
+  if (reader.u64() !== MEMORY_VERSION) {
+    reader.damaged = true;
+    return;
+  }
+  const blockSizeBytes = reader.u64();
+  const count = Number(reader.u64());
+  const nodes = reader.items(count, 24, () => {
+    const node = reader.u64();
+    reader.u64();
+    const bitCount = reader.u64();
+    const words = reader.items(Math.ceil(Number(bitCount) / 64), 8, () => reader.u64());
+    return { node, bitCount, words };
+  });
+  into.memoryTopology = { blockSizeBytes, nodes };
+};
+
+export const memoryTopologyWriter: FeatureWriter = {
   fields: ['memoryTopology'],
-  read(reader, into) {
-    if (reader.u64() !== MEMORY_VERSION) {
-      reader.damaged = true;
-      return;
-    }
-    const blockSizeBytes = reader.u64();
-    const count = Number(reader.u64());
-    const nodes = reader.items(count, 24, () => {
-      const node = reader.u64();
-      reader.u64();
-      const bitCount = reader.u64();
-      const words = reader.items(Math.ceil(Number(bitCount) / 64), 8, () => reader.u64());
-      return { node, bitCount, words };
-    });
-    into.memoryTopology = { blockSizeBytes, nodes };
-  },
   write(writer, features) {
     const topology = features.memoryTopology;
     if (topology === undefined) return false;

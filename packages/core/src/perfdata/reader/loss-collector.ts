@@ -17,11 +17,19 @@ import { toBigInt } from '../../base/index.ts';
 import { decodeLossEntry, type LossFacts, type LossKind, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
-  decodeRecord,
+  type BodyReader,
+  decodeRecordAs,
   type LostRecord,
   type LostSamplesRecord,
+  type RecordBase,
+  readAux,
+  readLost,
+  readLostSamples,
+  readThrottle,
+  readUnthrottle,
   type SampleFields,
   type ThrottleRecord,
+  type UnthrottleRecord,
 } from '../../records/index.ts';
 import { CounterTimes } from './counter-times.ts';
 import { CutChains } from './cut-chains.ts';
@@ -54,6 +62,14 @@ interface CountAtEnd {
   timeNs: bigint;
   /** What the record is if samples follow it: the kernel's own word on samples that the hardware dropped. */
   entry: LossFacts;
+}
+
+type RecordReader<R> = (reader: BodyReader, misc: number) => R;
+
+/** Where it was lost: null where the record does not say. */
+function placeOf({ sampleId }: RecordBase): { cpu: number | null; tid: number | null } {
+  const { cpu, tid } = sampleId ?? {};
+  return { cpu: cpu ?? null, tid: tid !== undefined && tid > 0 ? tid : null };
 }
 
 /** Place of a CPU's time: 0 where the CPU is not recorded, or is no CPU there can be. */
@@ -127,65 +143,76 @@ export class LossCollector {
 
   /** Any other record; those that do not speak of loss are ignored. */
   record(view: DataView, start: number, end: number, type: number): void {
+    const { events, littleEndian } = this.#reader;
+    const eventOf = () => events.eventOf(view, start, end, type, littleEndian);
+    const decode = <R extends RecordBase>(read: RecordReader<R>, event: RecordedEvent | null): R =>
+      decodeRecordAs(read, view, start, end - start, event?.layout ?? null, littleEndian);
     switch (type) {
-      case PERF_RECORD_LOST:
-      case PERF_RECORD_LOST_SAMPLES:
+      case PERF_RECORD_LOST: {
+        const event = eventOf();
+        this.#lost(decode(readLost, event), event);
+        break;
+      }
+      case PERF_RECORD_LOST_SAMPLES: {
+        const event = eventOf();
+        this.#lostSamples(decode(readLostSamples, event), event);
+        break;
+      }
+      case PERF_RECORD_AUX: {
+        const event = eventOf();
+        this.#aux(decode(readAux, event), event);
+        break;
+      }
       case PERF_RECORD_THROTTLE:
+        this.#beginThrottle(decode(readThrottle, eventOf()));
+        break;
       case PERF_RECORD_UNTHROTTLE:
-      case PERF_RECORD_AUX:
-        this.#lossRecord(view, start, end, type);
+        this.#endThrottle(decode(readUnthrottle, eventOf()));
     }
   }
 
-  #lossRecord(view: DataView, start: number, end: number, type: number): void {
-    const { events, littleEndian } = this.#reader;
-    const event = events.eventOf(view, start, end, type, littleEndian);
-    const record = decodeRecord(view, start, end - start, event?.layout ?? null, littleEndian);
-    const { cpu, tid, time } = record.sampleId ?? {};
-    const place = { cpu: cpu ?? null, tid: tid !== undefined && tid > 0 ? tid : null };
-    if (type === PERF_RECORD_LOST) {
-      const { id, lost } = record as LostRecord;
-      const owner = events.findId(Number(id)) ?? event;
-      this.#addLost(this.#lostByEvent, owner, lost);
-      this.#lostRecords += lost;
+  #lost(record: LostRecord, event: RecordedEvent | null): void {
+    const { id, lost, sampleId } = record;
+    const owner = this.#reader.events.findId(Number(id)) ?? event;
+    this.#addLost(this.#lostByEvent, owner, lost);
+    this.#lostRecords += lost;
+    this.ledger.add({
+      kind: 'ring-full',
+      event: owner?.name ?? null,
+      ...placeOf(record),
+      ...this.#rangeUpTo(sampleId?.cpu, sampleId?.time),
+      count: lost,
+    });
+  }
+
+  #lostSamples(record: LostSamplesRecord, event: RecordedEvent | null): void {
+    const { misc, lost, sampleId } = record;
+    // What a filter of the user's own let fall was not lost.
+    if ((misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF) !== 0) return;
+    if ((misc & PERF_RECORD_MISC_LOST_SAMPLES_ENTRY) !== 0) {
+      this.#writtenEntry(record, event);
+      return;
+    }
+    if ((misc & PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN) !== 0) {
+      // One count for all events, in the name of the first.
       this.ledger.add({
-        kind: 'ring-full',
-        event: owner?.name ?? null,
-        ...place,
-        ...this.#rangeUpTo(cpu, time),
+        kind: 'recorder-stopped',
+        event: this.#reader.events.events.length === 1 ? (event?.name ?? null) : null,
+        fromNs: sampleId?.time ?? null,
         count: lost,
       });
-    } else if (type === PERF_RECORD_LOST_SAMPLES) {
-      // What a filter of the user's own let fall was not lost.
-      if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_BPF) !== 0) return;
-      const { lost } = record as LostSamplesRecord;
-      if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_ENTRY) !== 0) {
-        this.#writtenEntry(record as LostSamplesRecord, event);
-        return;
-      }
-      if ((record.misc & PERF_RECORD_MISC_LOST_SAMPLES_UNWRITTEN) !== 0) {
-        // One count for all events, in the name of the first.
-        this.ledger.add({
-          kind: 'recorder-stopped',
-          event: events.events.length === 1 ? (event?.name ?? null) : null,
-          fromNs: time ?? null,
-          count: lost,
-        });
-        return;
-      }
-      this.#addLost(this.#lostSamplesByEvent, event, lost);
-      const range = this.#rangeUpTo(cpu, time);
-      const entry = {
-        kind: 'lost-samples',
-        event: event?.name ?? null,
-        ...place,
-        ...range,
-        count: lost,
-      } as const;
-      if (event === null || (event.layout.readFormat & PERF_FORMAT_LOST) === 0) this.ledger.add(entry);
-      else this.#countsAtEnd.push({ event, lost, timeNs: time ?? 0n, entry });
-    } else if (type === PERF_RECORD_AUX) this.#aux(record as AuxRecord, event, place, time);
-    else this.#throttle(record as ThrottleRecord, type === PERF_RECORD_THROTTLE, place);
+      return;
+    }
+    this.#addLost(this.#lostSamplesByEvent, event, lost);
+    const entry = {
+      kind: 'lost-samples',
+      event: event?.name ?? null,
+      ...placeOf(record),
+      ...this.#rangeUpTo(sampleId?.cpu, sampleId?.time),
+      count: lost,
+    } as const;
+    if (event === null || (event.layout.readFormat & PERF_FORMAT_LOST) === 0) this.ledger.add(entry);
+    else this.#countsAtEnd.push({ event, lost, timeNs: sampleId?.time ?? 0n, entry });
   }
 
   /**
@@ -219,42 +246,39 @@ export class LossCollector {
     return absolute < 0n ? 0n : absolute > MAX_TIME_NS ? MAX_TIME_NS : absolute;
   }
 
-  #aux(
-    record: AuxRecord,
-    event: RecordedEvent | null,
-    place: { cpu: number | null; tid: number | null },
-    time: bigint | undefined,
-  ): void {
+  #aux(record: AuxRecord, event: RecordedEvent | null): void {
     const flags = Number(record.flags & 0xffn);
-    const common = { event: event?.name ?? null, ...place, fromNs: null, toNs: time ?? null, count: 1 };
+    const common = {
+      event: event?.name ?? null,
+      ...placeOf(record),
+      fromNs: null,
+      toNs: record.sampleId?.time ?? null,
+      count: 1,
+    };
     if ((flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)) !== 0) {
       this.ledger.add({ kind: 'aux-truncated', ...common });
     }
     if ((flags & PERF_AUX_FLAG_OVERWRITE) !== 0) this.ledger.add({ kind: 'aux-overwritten', ...common });
   }
 
-  #throttle(
-    record: ThrottleRecord,
-    starts: boolean,
-    place: { cpu: number | null; tid: number | null },
-  ): void {
-    // The stream id is that of the one throttled event instance.
-    const key = record.streamId.toString();
-    if (starts) {
-      this.#throttled.set(key, {
-        event: this.#reader.events.findId(Number(record.id)),
-        ...place,
-        fromNs: record.time,
-      });
-      return;
-    }
+  /** The stream id is that of the one throttled event instance. */
+  #beginThrottle(record: ThrottleRecord): void {
+    this.#throttled.set(record.streamId.toString(), {
+      event: this.#reader.events.findId(Number(record.id)),
+      ...placeOf(record),
+      fromNs: record.time,
+    });
+  }
+
+  #endThrottle({ streamId, time }: UnthrottleRecord): void {
+    const key = streamId.toString();
     const began = this.#throttled.get(key);
     if (began === undefined) {
       this.#throttleWithoutTime++;
       return;
     }
     this.#throttled.delete(key);
-    this.#addThrottled(began, record.time);
+    this.#addThrottled(began, time);
   }
 
   #addThrottled(began: Throttled, toNs: bigint | null): void {

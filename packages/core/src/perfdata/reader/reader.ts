@@ -46,7 +46,7 @@ import { SplitPart, splitParts } from './split-parts.ts';
 import { Splitter } from './splitter.ts';
 import { isStreamCut } from './stream-end.ts';
 import { TimeBase } from './time-base.ts';
-import { portableZstd, type ZstdFactory } from './zstd.ts';
+import type { ZstdFactory } from './zstd.ts';
 
 /** Receives every record in order. The view and offsets are borrowed until the call returns. */
 export interface RecordSink {
@@ -182,7 +182,7 @@ export class PerfDataReader {
         this.#takeTracingData(bytes.slice(), fileOffset),
     };
     const parts = this.#chunks.map((chunks) => {
-      const zstd = this.#options.zstd ?? portableZstd;
+      const zstd = this.#options.zstd ?? null;
       const splitter = new Splitter(le, this.damage, this.events, queue, hooks, this.#base, pool, zstd);
       splitter.isUnordered = options.unordered === true;
       splitter.hasRounds = this.#chunks.length === 1;

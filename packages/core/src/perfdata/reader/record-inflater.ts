@@ -2,7 +2,7 @@ import { PERF_RECORD_COMPRESSED2, RECORD_HEADER_SIZE } from '../../abi/index.ts'
 import type { DamageLog } from '../../base/index.ts';
 import { type Chunk, type ChunkPool, fileOffsetOf } from './chunk-source.ts';
 import { readU64 } from './file-header.ts';
-import { DecompressedTooLarge, type ZstdFactory, type ZstdStream } from './zstd.ts';
+import { DecompressedTooLarge, loadPortableZstd, type ZstdFactory, type ZstdStream } from './zstd.ts';
 
 /**
  * How much may be made of the compressed bytes of a recording in all: so many for each byte, and some more
@@ -25,7 +25,7 @@ export class RecordInflater {
   readonly #le: boolean;
   readonly #damage: DamageLog;
   readonly #pool: ChunkPool;
-  readonly #makeZstd: ZstdFactory;
+  #makeZstd: ZstdFactory | null;
   #zstd: ZstdStream | null = null;
   #isBroken = false;
   #packedBytes = 0;
@@ -35,11 +35,20 @@ export class RecordInflater {
   #restLength = 0;
   #neededBytes = RECORD_HEADER_SIZE;
 
-  constructor(littleEndian: boolean, damage: DamageLog, pool: ChunkPool, makeZstd: ZstdFactory) {
+  constructor(littleEndian: boolean, damage: DamageLog, pool: ChunkPool, makeZstd: ZstdFactory | null) {
     this.#le = littleEndian;
     this.#damage = damage;
     this.#pool = pool;
     this.#makeZstd = makeZstd;
+  }
+
+  /** Whether there is a decompressor; if not, `load` one before `inflate`. */
+  get isReady(): boolean {
+    return this.#makeZstd !== null;
+  }
+
+  async load(): Promise<void> {
+    this.#makeZstd ??= await loadPortableZstd();
   }
 
   /** Inflated bytes that are no whole record. */
@@ -93,7 +102,7 @@ export class RecordInflater {
 
   #decompress(packed: Uint8Array, offset: number): Uint8Array[] {
     try {
-      this.#zstd ??= this.#makeZstd();
+      this.#zstd ??= this.#makeZstd!();
       const pieces = this.#zstd.push(packed);
       this.#packedBytes += packed.length;
       for (const { length } of pieces) this.#inflatedBytes += length;

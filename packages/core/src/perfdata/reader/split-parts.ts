@@ -28,7 +28,7 @@ export class SplitPart {
       return;
     }
     const end = chunk.fileOffset + chunk.length;
-    this.#carry = splitter.parse(chunk);
+    this.#carry = await splitter.parse(chunk);
     this.#carryOffset = end - this.#carry.length;
     const { payload } = splitter;
     if (payload === null) return;

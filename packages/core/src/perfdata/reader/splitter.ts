@@ -45,6 +45,9 @@ export interface DataEnd {
   isCut: boolean;
 }
 
+const isCompressed = (type: number): boolean =>
+  type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2;
+
 /**
  * Cuts chunks into records: hands kernel records to the ordering queue by their time, follows compressed
  * records into their content, steps over AUX data, and finds its way again after damage.
@@ -69,6 +72,8 @@ export class Splitter {
   readonly end: StreamEnd = { lastType: null, hasEmptyRound: false };
   /** What to leave out after the last chunk. */
   payload: Payload | null = null;
+  /** There is a compressed record, and no decompressor yet. */
+  #waitsForZstd = false;
   #tracing: { bytes: Uint8Array; filled: number; size: number; recordOffset: number } | null = null;
 
   constructor(
@@ -79,7 +84,7 @@ export class Splitter {
     hooks: SplitterHooks,
     base: TimeBase,
     pool: ChunkPool,
-    makeZstd: ZstdFactory,
+    makeZstd: ZstdFactory | null,
   ) {
     this.#le = littleEndian;
     this.#damage = damage;
@@ -91,23 +96,42 @@ export class Splitter {
   }
 
   /**
-   * Parse all whole records of a chunk; returns a copy of the rest. The chunk is given back
+   * Parse all whole records of a chunk; gives a copy of the rest. The chunk is given back
    * when no record waits in it.
    */
-  parse(chunk: Chunk): Uint8Array<ArrayBuffer> {
+  async parse(chunk: Chunk): Promise<Uint8Array<ArrayBuffer>> {
     this.#queue.retain(chunk);
     try {
-      return chunk.bytes.slice(this.#parseRecords(chunk), chunk.length);
+      const from = this.#tracing === null ? 0 : this.#collectTracing(chunk, 0);
+      let to = this.#parseRecords(chunk, from);
+      if (this.#waitsForZstd) {
+        this.#waitsForZstd = false;
+        await this.#inflater.load();
+        to = this.#parseRecords(chunk, to);
+      }
+      return chunk.bytes.slice(to, chunk.length);
     } finally {
       this.#queue.release(chunk);
     }
   }
 
-  #parseRecords(chunk: Chunk): number {
+  /** What a compressed record held; no compressed record is followed there. */
+  #parseInflated(chunk: Chunk): Uint8Array<ArrayBuffer> {
+    this.#queue.retain(chunk);
+    try {
+      return chunk.bytes.slice(this.#parseRecords(chunk, 0), chunk.length);
+    } finally {
+      this.#queue.release(chunk);
+    }
+  }
+
+  /**
+   * From `from` on; returns where it stopped: before a record that is not whole, or the first compressed one.
+   */
+  #parseRecords(chunk: Chunk, from: number): number {
     const { view, length, isDecompressed } = chunk;
     const le = this.#le;
-    let pos = 0;
-    if (this.#tracing !== null && !isDecompressed) pos = this.#collectTracing(chunk, 0);
+    let pos = from;
     while (pos + RECORD_HEADER_SIZE <= length) {
       const size = view.getUint16(pos + 6, le);
       if (size < RECORD_HEADER_SIZE) {
@@ -118,6 +142,10 @@ export class Splitter {
       const end = pos + size;
       if (end > length) break;
       const type = view.getUint32(pos, le);
+      if (isCompressed(type) && !isDecompressed && !this.#inflater.isReady) {
+        this.#waitsForZstd = true;
+        break;
+      }
       if (type < PERF_RECORD_USER_TYPE_START) this.#kernelRecord(chunk, pos, end, type);
       else {
         const next = this.#userRecord(chunk, pos, end, type);
@@ -163,11 +191,11 @@ export class Splitter {
     if (type === PERF_RECORD_FINISHED_ROUND) {
       this.end.hasEmptyRound ||= isEndMark(this.end.lastType);
       if (this.hasRounds) this.#queue.finishRound();
-    } else if (type === PERF_RECORD_COMPRESSED || type === PERF_RECORD_COMPRESSED2) {
+    } else if (isCompressed(type)) {
       if (isDecompressed) this.#damage.add('nested-compression', offset);
       else {
         const inner = this.#inflater.inflate(chunk, start, end, type);
-        if (inner !== null) this.#inflater.keep(this.parse(inner));
+        if (inner !== null) this.#inflater.keep(this.#parseInflated(inner));
       }
     } else if (type === PERF_RECORD_AUXTRACE && !isDecompressed) {
       const size = end - start >= 16 ? readU64(view, start + 8, this.#le) : 0;

@@ -1,5 +1,3 @@
-import { Decompress } from 'fzstd';
-
 /** Decompresses a Zstandard stream piece by piece. A host may hand in a faster one. */
 export interface ZstdStream {
   /** Everything that these bytes complete. Throws where the data is not Zstandard. */
@@ -15,23 +13,7 @@ export const MAX_DECOMPRESSED_SIZE = 64 << 20;
 
 export class DecompressedTooLarge extends Error {}
 
-/** perf keeps one Zstandard stream open over all compressed records of a file, flushed after each. */
-export function portableZstd(): ZstdStream {
-  let output: Uint8Array[] = [];
-  let size = 0;
-  const stream = new Decompress((piece) => {
-    size += piece.length;
-    if (size > MAX_DECOMPRESSED_SIZE) throw new DecompressedTooLarge();
-    output.push(piece);
-  });
-  return {
-    push(bytes) {
-      output = [];
-      size = 0;
-      // The decoder may keep a reference to its input until the next call; the input's
-      // memory is reused, so copy it.
-      stream.push(bytes.slice());
-      return output;
-    },
-  };
+/** The decompressor that runs anywhere. It comes when it is needed: most recordings are not compressed. */
+export async function loadPortableZstd(): Promise<ZstdFactory> {
+  return (await import('./portable-zstd.ts')).portableZstd;
 }

@@ -246,7 +246,12 @@ interface Row {
   name: string;
 }
 
-const NO_RECORD: RawRecord = { view: new DataView(new ArrayBuffer(0)), offset: 0, size: 0, le: true };
+const NO_RECORD: RawRecord = {
+  view: /* @__PURE__ */ new DataView(/* @__PURE__ */ new ArrayBuffer(0)),
+  offset: 0,
+  size: 0,
+  le: true,
+};
 
 function constantRows(rows: readonly NamedValue[]): Row[] | null {
   const found: Row[] = [];

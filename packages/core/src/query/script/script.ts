@@ -135,8 +135,8 @@ interface EventForm {
 /** What stands behind the names. */
 const TAIL_FIELDS = ['brstack', 'phys_addr', 'ipc', 'insn', 'insnlen'] as const;
 const PIECE_SIZE = 1 << 20;
-const NEWLINE = Uint8Array.of(10);
-const JSON_END = Uint8Array.of(0x7d);
+const NEWLINE = /* @__PURE__ */ Uint8Array.of(10);
+const JSON_END = /* @__PURE__ */ Uint8Array.of(0x7d);
 
 /** A line that is text already. */
 const PLAIN_LINE: EventForm = {
@@ -145,7 +145,7 @@ const PLAIN_LINE: EventForm = {
   hasTail: false,
   isBranch: false,
   name: '',
-  stackText: new StackText(new Profile(), new Set()),
+  stackText: /* @__PURE__ */ new StackText(/* @__PURE__ */ new Profile(), new Set()),
 };
 
 class ScriptPrinter implements RecordSink {

@@ -1,0 +1,71 @@
+import {
+  PERF_RECORD_SAMPLE,
+  PERF_RECORD_USER_TYPE_START,
+  PERF_SAMPLE_CPU,
+  PERF_SAMPLE_ID,
+  PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_STREAM_ID,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  RECORD_HEADER_SIZE,
+} from '../abi/index.ts';
+import { toBigInt } from '../base/index.ts';
+import { BodyReader } from './body-reader.ts';
+import type { RecordBase, SampleId } from './record-base.ts';
+import type { SampleLayout } from './sample-layout.ts';
+
+const scratchReader = new BodyReader(new DataView(new ArrayBuffer(0)));
+
+/**
+ * A record whose type is known, by the reader of that type (`readLost`): an owned value, with its trailer
+ * where `layout` has one. Who asks for few types bundles few readers: `decodeRecord` has them all.
+ */
+export function decodeRecordAs<R extends RecordBase>(
+  read: (reader: BodyReader, misc: number) => R,
+  view: DataView,
+  start: number,
+  size: number,
+  layout: SampleLayout | null,
+  littleEndian = true,
+): R {
+  const end = start + size;
+  const trailer = trailerSize(view.getUint32(start, littleEndian), size, layout);
+  scratchReader.reset(view, start, start + RECORD_HEADER_SIZE, end - trailer, littleEndian);
+  const record = read(scratchReader, view.getUint16(start + 4, littleEndian));
+  if (scratchReader.missing > 0) record.shortBy = scratchReader.missing;
+  if (trailer > 0) record.sampleId = decodeSampleId(view, end - trailer, layout!, littleEndian);
+  return record;
+}
+
+/** Size of the sample id trailer of a record: none on user records, samples, and records too short for it. */
+export function trailerSize(type: number, size: number, layout: SampleLayout | null): number {
+  if (layout === null || type >= PERF_RECORD_USER_TYPE_START || type === PERF_RECORD_SAMPLE) return 0;
+  return layout.trailerSize + RECORD_HEADER_SIZE <= size ? layout.trailerSize : 0;
+}
+
+/** Decode a trailer that starts at `at` and is complete. */
+export function decodeSampleId(view: DataView, at: number, layout: SampleLayout, le: boolean): SampleId {
+  const bits = layout.sampleType;
+  let pos = at;
+  const next = () => {
+    const first = view.getUint32(pos, le);
+    const second = view.getUint32(pos + 4, le);
+    pos += 8;
+    return le ? toBigInt(first, second) : toBigInt(second, first);
+  };
+  const out: SampleId = {};
+  if ((bits & PERF_SAMPLE_TID) !== 0) {
+    out.pid = view.getInt32(pos, le);
+    out.tid = view.getInt32(pos + 4, le);
+    pos += 8;
+  }
+  if ((bits & PERF_SAMPLE_TIME) !== 0) out.time = next();
+  if ((bits & PERF_SAMPLE_ID) !== 0) out.id = next();
+  if ((bits & PERF_SAMPLE_STREAM_ID) !== 0) out.streamId = next();
+  if ((bits & PERF_SAMPLE_CPU) !== 0) {
+    out.cpu = view.getInt32(pos, le);
+    pos += 8;
+  }
+  if ((bits & PERF_SAMPLE_IDENTIFIER) !== 0) out.id = next();
+  return out;
+}

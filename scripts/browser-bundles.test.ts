@@ -1,0 +1,158 @@
+/**
+ * The browser example of the README as somebody builds it: from the packed packages, by esbuild and by Vite,
+ * run in Chromium. And what a page loads for it: the decompressor only with a compressed recording.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import * as esbuild from 'esbuild';
+import { chromium } from 'playwright-core';
+import { installPacked } from './installed-packages.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const FIXTURES = join(ROOT, 'fixtures/perfdata');
+/** What `openPerfData` and `collectStats` may be at most, minified, in bytes. */
+const MAX_BYTES = 70_000;
+const MAX_GZIP_BYTES = 25_000;
+/** The half minute that is usual is soon over where others have the machine. */
+const PATIENCE_MS = 180_000;
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  existsSync,
+);
+const skip = CHROMIUM === undefined && 'no Chromium here';
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
+
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-bundles-'));
+before(() => {
+  installPacked(folder);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
+  writeFileSync(join(folder, 'page.js'), page());
+  writeFileSync(join(folder, 'index.html'), '<!doctype html><script type="module" src="/page.js"></script>');
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** The example of the README, with what it prints as the answer of a function. */
+function page(): string {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const [, example] = /^In a browser, or a worker[^`]*```js\n(.*?)```/ms.exec(readme) ?? [];
+  assert.ok(example !== undefined, 'the README has an example for browsers');
+  const isImport = (line: string) => line.startsWith('import ');
+  const lines = example.split('\n');
+  return `${lines.filter(isImport).join('\n')}
+window.read = async (file) => {
+  const printed = [];
+  const console = { log: (value) => printed.push(value) };
+  ${lines.filter((line) => !isImport(line)).join('\n  ')}
+  return printed;
+};`;
+}
+
+/** Every file that the page loads before it is used: not what is imported later, if at all. */
+function loadedAtOnce(outputs: esbuild.Metafile['outputs'], entry: string): string[] {
+  const files = new Set([entry]);
+  for (const file of files)
+    for (const { path, kind } of outputs[file]?.imports ?? [])
+      if (kind === 'import-statement') files.add(path);
+  return [...files];
+}
+
+async function bundleByEsbuild(out: string): Promise<string[]> {
+  mkdirSync(out);
+  writeFileSync(join(out, 'index.html'), readFileSync(join(folder, 'index.html')));
+  const { metafile } = await esbuild.build({
+    absWorkingDir: folder,
+    entryPoints: ['page.js'],
+    outdir: out,
+    bundle: true,
+    minify: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    metafile: true,
+    logLevel: 'error',
+  });
+  const entry = Object.keys(metafile.outputs).find((path) => path.endsWith('page.js'))!;
+  return loadedAtOnce(metafile.outputs, entry).map((path) => join(folder, path));
+}
+
+async function bundleByVite(out: string): Promise<void> {
+  const { build } = await import('vite');
+  await build({ root: folder, configFile: false, logLevel: 'error', build: { outDir: out } });
+}
+
+/** Reads a plain and a compressed recording in the page, and tells what was requested for each. */
+async function readIn(t: TestContext, out: string): Promise<{ samples: number; requests: string[] }[]> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const path = request.url === '/' ? '/index.html' : (request.url ?? '');
+    const file = join(out, path);
+    requests.push(path);
+    response.statusCode = existsSync(file) ? 200 : 404;
+    response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
+    response.end(response.statusCode === 200 ? readFileSync(file) : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM!,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+  });
+  t.after(async () => {
+    await browser.close();
+    server.close();
+  });
+  const tab = await browser.newPage();
+  tab.setDefaultTimeout(PATIENCE_MS);
+  await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await tab.waitForFunction('window.read !== undefined');
+  const answers = [];
+  for (const name of ['plain', 'compressed']) {
+    const before = requests.length;
+    const bytes = JSON.stringify([...readFileSync(join(FIXTURES, `${name}.data`))]);
+    const [stats] = (await tab.evaluate(
+      `window.read(new File([Uint8Array.from(${bytes})], 'perf.data'))`,
+    )) as { samples: number; damage: object[] }[];
+    assert.deepEqual(stats?.damage, [], name);
+    answers.push({ samples: stats.samples, requests: requests.slice(before) });
+  }
+  return answers;
+}
+
+function assertAnswers(answers: readonly { samples: number; requests: string[] }[]): void {
+  const [plain, compressed] = answers;
+  assert.ok(plain !== undefined && compressed !== undefined);
+  assert.ok(plain.samples > 0);
+  assert.equal(compressed.samples, plain.samples);
+  assert.deepEqual(plain.requests, []);
+  assert.ok(
+    compressed.requests.some((path) => path.includes('zstd')),
+    'the decompressor comes with the first compressed recording',
+  );
+}
+
+test('the example of the README, by esbuild', { skip }, async (t) => {
+  const out = join(folder, 'by-esbuild');
+  await bundleByEsbuild(out);
+  assertAnswers(await readIn(t, out));
+});
+
+test('the example of the README, by Vite', { skip }, async (t) => {
+  const out = join(folder, 'by-vite');
+  await bundleByVite(out);
+  assertAnswers(await readIn(t, out));
+});
+
+test('what reads a recording and counts is small', async (t) => {
+  const files = await bundleByEsbuild(join(folder, 'measured'));
+  const text = files.map((file) => readFileSync(file, 'utf8')).join('\n');
+  const [bytes, zipped] = [Buffer.byteLength(text), gzipSync(text, { level: 9 }).length];
+  t.diagnostic(`${bytes} bytes, ${zipped} by gzip`);
+  assert.ok(bytes <= MAX_BYTES, `${bytes} bytes, at most ${MAX_BYTES}`);
+  assert.ok(zipped <= MAX_GZIP_BYTES, `${zipped} bytes by gzip, at most ${MAX_GZIP_BYTES}`);
+});
