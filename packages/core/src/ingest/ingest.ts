@@ -115,7 +115,7 @@ export function kernelNotes({ binaries, frames }: Profile): Diagnostic[] {
         code: 'no-kernel-map',
         path: 'kernel',
         detail:
-          'the kernel hid its addresses from who recorded this (kernel.kptr_restrict), so its functions have no names',
+          'the kernel hid its addresses from the user who recorded this (kernel.kptr_restrict), so its functions have no names',
         remedy: 'Record as root, with kernel.kptr_restrict at most 1.',
       },
     ];

@@ -44,7 +44,7 @@ test('threads that begin between the list and the last event: all is opened agai
 test('where threads begin again and again it is said, and what was opened last is kept', async () => {
   const { opens, closed, notes, missing } = await openWhile(() => true);
   assert.deepEqual([opens, closed, missing.length], [5, 4, 1]);
-  assert.match(notes.at(-1)!.text, /a thread that began while events were opened may be missing/);
+  assert.match(notes.at(-1)!.text, /a thread that began meanwhile may be missing/);
   assert.equal(notes.at(-1)!.kind, 'threads-missed');
 });
 

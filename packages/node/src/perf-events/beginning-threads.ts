@@ -54,9 +54,9 @@ export function beganBetween(tid: number, newestBefore: number, newestAfter: num
 }
 
 function threadsMissed(threads: number): Note {
-  const who = threads === 1 ? 'a thread that' : `${threads} threads that`;
+  const missing = threads === 1 ? 'a thread that began' : `${threads} threads that began`;
   return {
     kind: 'threads-missed',
-    text: `threads begin so fast that ${who} began while events were opened may be missing, and whom ${threads === 1 ? 'it starts' : 'they start'}; start the program with -- COMMAND, or watch whole CPUs (-a), to miss nobody`,
+    text: `threads begin faster than events can be opened: ${missing} meanwhile may be missing, with the threads that they start. To miss none, start the program with -- COMMAND, or watch whole CPUs (-a)`,
   };
 }

@@ -40,7 +40,7 @@ export function refuseEmptyLists({ pids, tids }: Pick<RecordOptions, 'pids' | 't
       throw new CounterpointError(
         'ERR_NO_TARGET',
         `${name} is an empty list: nobody to watch`,
-        'Leave it out, or say whom.',
+        'Leave it out, or name at least one.',
       );
 }
 
