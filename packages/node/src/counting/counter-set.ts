@@ -123,7 +123,8 @@ export class OpenSet {
     set.rows.forEach((row, at) => {
       const fd = fds[at]!;
       if (fd === null) return;
-      if (set.events[row.event]!.attr.flags.inherit === 1) this.#inherited.add(fd);
+      // One of a whole CPU has no children.
+      if (set.events[row.event]!.attr.flags.inherit === 1 && row.task >= 0) this.#inherited.add(fd);
       const counter: Counter = {
         fd,
         row,

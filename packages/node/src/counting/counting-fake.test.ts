@@ -187,6 +187,14 @@ test('sets that take turns are scaled to the time of all', () => {
   assert.throws(() => session.next('nothing'), /no event set nothing/);
 });
 
+test('counters of whole CPUs have no children: one call starts each, and one stops it', () => {
+  const sys = new FakeSys();
+  using session = openCounting({ target: { kind: 'cpus', cpus: [0] }, events: 'cs', sys });
+  session.start();
+  session.stop();
+  assert.deepEqual(sys.controls, ['enable 3', 'disable 3']);
+});
+
 test('a reset is a baseline: the counter itself is left alone', () => {
   const sys = new FakeSys();
   using session = openCounting({ target: THREAD, events: 'cs,faults', sys });

@@ -196,7 +196,10 @@ class Run {
     // perf ends its command, too, where it stops before it.
     if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
     const exit = held === null ? null : await held.exited;
-    const endNs = (stopped === 'command-exited' ? (end?.endNs ?? held?.exitedAtNs) : null) ?? this.#now();
+    // The counters of others go on until they are stopped: no time is to be missing that they counted in.
+    if (scope.kind !== 'command') for (const session of sessions) session.stop();
+    const exitedAtNs = scope.kind === 'command' ? held?.exitedAtNs : null;
+    const endNs = (stopped === 'command-exited' ? (end?.endNs ?? exitedAtNs) : null) ?? this.#now();
     const total = this.#measure(endNs);
     if (intervalMs !== undefined && stopped !== 'intervals') this.#tellInterval(total);
     // Some notes come with the end of sets that take turns. Others end when they are closed: stopping

@@ -58,6 +58,10 @@ describe('an empty recording', { skip }, () => {
     assert.equal(status, 0);
     assert.match(err, /EMPTY: no sample was taken, because page-faults\S* never reached its period/);
     assert.match(err, /sample more often/);
+    // The event that has the records before the others begin is not one of the user's.
+    const late = ['-D', '10', '-o', file('late.data'), '--', 'sleep', '0.05'];
+    const { err: ofLate } = await counterpoint('record', ...events, ...late);
+    assert.match(ofLate, /EMPTY: no sample was taken, because page-faults\S* never reached its period/);
     const { status: failing } = await counterpoint(
       'record',
       ...events,

@@ -145,7 +145,9 @@ function emptyLines({ samples, formats, loss, stopped, events }: RecordResult): 
   // Other lines say it.
   const isTold = stopped === 'write-error' || loss.some(({ kind }) => EMPTYING.has(kind));
   if (samples > 0 || isOurs || isTold) return [];
-  const names = events.map(({ name }) => printable(name)).join(', ');
+  // With -D one event more has the records before the others begin.
+  const asked = events.filter(({ name }) => !name.startsWith('dummy'));
+  const names = (asked.length > 0 ? asked : events).map(({ name }) => printable(name)).join(', ');
   return [
     `EMPTY: no sample was taken, because ${names} never reached its period`,
     'a clock counts while the target runs, not while it waits; a short command ends before the first sample',

@@ -3,6 +3,7 @@ import { formatSeconds, hiOf, loOf, printable } from '@counterpoint/core/base';
 import type { PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Recording } from '../../open/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
+import type { Output } from '../common/output.ts';
 import { sayCut } from '../common/recording-input.ts';
 import type { ReportName } from './report.ts';
 
@@ -14,23 +15,28 @@ export async function reportHeader(
   const reader = await recording.reader();
   if (reader.isPipe) await reader.scan({ record() {} }, { unordered: true });
   if (reader.events.events.length === 0 && reader.isCut) return sayCut(err, 'event');
-  const rows = headerRows(reader);
   if (reader.isCut || reader.isUnfinished || reader.missingBytes > 0)
     err.line(err.style.yellow('Note: the file was cut off, or never finished: there may be more'));
-  if (args.boolean('json')) {
-    out.json({ type: 'header', version: 1, ...Object.fromEntries(rows), events: eventRows(reader) });
-    return EXIT_OK;
-  }
-  out.line('# ========');
-  for (const [name, value] of rows)
-    out.line(`# ${name} : ${printable(Array.isArray(value) ? value.join(' ') : String(value))}`);
-  for (const event of eventRows(reader)) {
-    out.line(
-      `# event : name = ${printable(event.name)}, type = ${event.type}, config = ${event.config}, ids = ${event.ids.join(' ')}`,
-    );
-  }
-  out.line('# ========');
+  if (args.boolean('json')) out.json({ type: 'header', version: 1, ...headerAnswer(reader) });
+  else writeHeader(reader, out);
   return EXIT_OK;
+}
+
+/** For `--json`. */
+export function headerAnswer(reader: PerfDataReader): Record<string, unknown> {
+  return { ...Object.fromEntries(headerRows(reader)), events: eventRows(reader) };
+}
+
+/** As lines of a text report. */
+export function writeHeader(reader: PerfDataReader, out: Output): void {
+  out.line('# ========');
+  for (const [name, value] of headerRows(reader))
+    out.line(`# ${name} : ${printable(Array.isArray(value) ? value.join(' ') : String(value))}`);
+  for (const { name, type, config, ids } of eventRows(reader))
+    out.line(
+      `# event : name = ${printable(name)}, type = ${type}, config = ${config}, ids = ${ids.join(' ')}`,
+    );
+  out.line('# ========');
 }
 
 function headerRows({

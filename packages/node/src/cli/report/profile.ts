@@ -35,6 +35,8 @@ import {
 } from '../common/recording-input.ts';
 import { type RowColumn, sortColumn } from '../common/sort-columns.ts';
 import { TraceLog } from '../common/trace-log.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { headerAnswer, writeHeader } from './header.ts';
 import type { ReportName } from './report.ts';
 
 type Context = VerbContext<ReportName>;
@@ -52,6 +54,11 @@ interface Request {
 /** `report`: the functions that cost most, or the call tree, for each event. */
 export async function reportProfile(context: Context, recording: Recording): Promise<number> {
   const { args, out, err } = context;
+  if (args.boolean('header') && recording.isStream)
+    throw new UsageError(
+      '--header stands before the rows, and a stream says it among them',
+      'Save it to a file first: `... > perf.data`, or ask for it alone: --header-only',
+    );
   const request = { ...requestOf(args, await fieldKeysOf(recording)) };
   if (request.sort === undefined && request.direction === undefined && (await isWithoutPlaces(recording)))
     request.sort = ['trace'];
@@ -62,12 +69,15 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   const answers = events.map((event) => answerOf(profile, event, request));
   const emptyNote = answers.every(isEmpty) ? nothingPasses(args, profile) : null;
 
+  const reader = args.boolean('header') ? await recording.reader() : null;
   if (args.boolean('json')) {
     const { loss, damage } = profile;
-    out.json({ type: 'report', version: 1, events: answers, loss, damage, diagnostics });
+    const header = reader === null ? {} : { header: headerAnswer(reader) };
+    out.json({ type: 'report', version: 1, ...header, events: answers, loss, damage, diagnostics });
     if (emptyNote !== null) err.line(err.style.yellow(`Note: ${emptyNote}`));
     return statusOfAnswer(args, { loss, damage, samples }, err);
   }
+  if (reader !== null) writeHeader(reader, out);
   const lines = lossLines(profile.loss, profile.damage);
   for (const line of lines) out.line(out.style.yellow(`# Lost: ${line}`));
   if (answers.length === 0) out.line('# No samples.');

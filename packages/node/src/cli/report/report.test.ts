@@ -61,6 +61,16 @@ test('options that an answer would not heed are refused by the name they were ty
   assert.equal((await report('-g', 'none')).out, (await report()).out);
 });
 
+test('--header stands before the rows, as in perf; --header-only is without them', async () => {
+  const [rows, alone, both] = [await report(), await report('--header-only'), await report('--header')];
+  assert.match(alone.out, /^# ========\n# mode : file\n/);
+  assert.equal(both.out, alone.out + rows.out);
+  const { header, events } = JSON.parse((await report('--header', '--json')).out);
+  assert.deepEqual([header.mode, events.length], ['file', 1]);
+  const { type, version, ...same } = JSON.parse((await report('--header-only', '--json')).out);
+  assert.deepEqual([type, version, same], ['header', 1, header]);
+});
+
 test('a filter that nothing passes stands in the answer', async () => {
   assert.match((await report('--comms', 'nope')).out, /^# Nothing passes --comms nope$/m);
   assert.match((await report('--dsos', 'nope', '--json')).err, /Nothing passes --dsos nope/);

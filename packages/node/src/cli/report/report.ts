@@ -12,6 +12,7 @@ export type ReportName =
   | InputName
   | ItraceName
   | 'stats'
+  | 'header'
   | 'header-only'
   | 'children'
   | 'sort'
@@ -36,6 +37,7 @@ const OF_PROFILES: readonly ReportName[] = [
   'percent-limit',
   'limit',
   'show-nr-samples',
+  'header',
 ];
 
 export default defineVerb<ReportName>({
@@ -90,6 +92,11 @@ export default defineVerb<ReportName>({
       long: 'stats',
       help: 'only what is in the file: samples, records by type, losses, damage',
       group: 'Other answers',
+    },
+    {
+      long: 'header',
+      help: 'what the header says of the recorded machine, before the rows',
+      group: 'Rows',
     },
     {
       long: 'header-only',
