@@ -8,7 +8,16 @@ const [command = 'build', ...words] = process.argv.slice(2);
 const run = (file, ...words) => spawnSync(file, words, { stdio: 'inherit' }).status ?? 1;
 const installed = existsSync('docs/node_modules/vitepress')
   ? 0
-  : run('npm', 'ci', '--prefix', 'docs', '--no-audit', '--no-fund', '--loglevel=error');
+  : run(
+      'npm',
+      'install',
+      '--no-package-lock',
+      '--prefix',
+      'docs',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+    );
 process.exitCode =
   installed === 0
     ? run(process.execPath, 'docs/node_modules/vitepress/bin/vitepress.js', command, 'docs', ...words)
