@@ -24,14 +24,25 @@ for (const folder of readdirSync(PACKAGES)) {
   });
 }
 
-test('the root has few names, and no other entry means something else by one of them', async () => {
-  const entries = await Promise.all(
-    Object.keys(exportsOf('node')).map(
-      (key) => import(key === '.' ? 'counterpoint' : `counterpoint/${key.slice(2)}`),
-    ),
-  );
-  const root = await import('counterpoint');
-  assert.ok(Object.keys(root).length <= 35, Object.keys(root).join(' '));
-  for (const [name, value] of entries.flatMap((entry) => Object.entries(entry)))
-    if (name in root) assert.equal(value, root[name as keyof typeof root], name);
+for (const [folder, most] of [
+  ['node', 35],
+  ['core', 35],
+] as const) {
+  const { name } = JSON.parse(readFileSync(`${PACKAGES}/${folder}/package.json`, 'utf8'));
+
+  test(`the root of ${name} has few names, and no other entry means something else by one of them`, async () => {
+    const entries = await Promise.all(
+      Object.keys(exportsOf(folder)).map((key) => import(key.replace('.', name))),
+    );
+    const root = await import(name);
+    assert.ok(Object.keys(root).length <= most, Object.keys(root).join(' '));
+    for (const [key, value] of entries.flatMap((entry) => Object.entries(entry)))
+      if (key in root) assert.equal(value, root[key], key);
+  });
+}
+
+test('an entry is named: no pattern opens a package to what is inside', () => {
+  for (const folder of readdirSync(PACKAGES))
+    for (const [key, entry] of Object.entries(exportsOf(folder)))
+      assert.ok(!/[*]|chunk/.test(key + Object.values(entry).join(' ')), `${folder}: ${key}`);
 });

@@ -19,6 +19,9 @@ import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+/** Tests, fuzzers, fakes, and what helps them. */
+const TESTING = /\.(test|fuzz|pmu)\.|(^|\/)(test|tests|fixtures|test-types)\/|fake/i;
+
 test('packages that are packed in a fresh clone are complete', (t) => {
   const clone = mkdtempSync(join(tmpdir(), 'counterpoint-pack-'));
   t.after(() => rmSync(clone, { recursive: true }));
@@ -45,6 +48,12 @@ test('packages that are packed in a fresh clone are complete', (t) => {
       .map((path) => path.replace('./', ''));
     for (const path of [...offered, 'README.md', 'LICENSE'])
       assert.ok(filesOf(name).includes(path), `${name}: ${path}`);
+  }
+  // What tests are made of stays here: what is installed runs.
+  for (const { name, files } of packed) {
+    const strange = files.map(({ path }) => path).filter((path) => TESTING.test(path));
+    assert.deepEqual(strange, [], name);
+    assert.ok(!files.some(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts')), `${name}: sources`);
   }
   for (const path of ['bin/counterpoint', 'bin/counterpoint.js', 'dist/cli.js', 'dist/help/record.txt'])
     assert.ok(filesOf('counterpoint').includes(path), path);

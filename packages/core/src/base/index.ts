@@ -1,6 +1,6 @@
 export type { BlobLike, ByteInput, ByteSource, ByteStream } from './byte-source.ts';
 export { asByteInput, blobSource, memorySource } from './byte-source.ts';
-export type { Damage } from './damage.ts';
+export type { Damage, DamagePart } from './damage.ts';
 export { DamageLog } from './damage.ts';
 export type { Diagnostic } from './diagnostic.ts';
 export { CounterpointError, FormatError, sameInEveryCopy } from './errors.ts';

@@ -2,7 +2,10 @@ export { buildIdOfNotes, readBuildId } from './build-id.ts';
 export { crc32, crc32OfSource } from './crc32.ts';
 export { type DebugLink, readDebugLink } from './debuglink.ts';
 export { readDebugSection } from './dwarf/debug-section.ts';
+export type { LineFile, LineHeader } from './dwarf/line-header.ts';
+export type { LineRows } from './dwarf/line-rows.ts';
 export { type LineTable, readLines } from './dwarf/line-table.ts';
+export type { SourceFiles } from './dwarf/source-files.ts';
 export * from './elf-facts.ts';
 export {
   type ElfFile,

@@ -1,8 +1,61 @@
-export * from '../base/index.ts';
-export * from '../export/index.ts';
-export * from '../ingest/index.ts';
-export * from '../loss/index.ts';
-export * from '../perfdata/index.ts';
-export * from '../profile/index.ts';
-export * from '../query/index.ts';
-export * from '../records/index.ts';
+/**
+ * Read a recording anywhere: open it, ask it, export it. What is rarely needed has an entry of its own, one
+ * for each room: `@counterpoint/core/records`, `/symbols`, `/profile`, `/events`, `/elf`, ...
+ */
+export {
+  type BlobLike,
+  type ByteInput,
+  type ByteSource,
+  type ByteStream,
+  blobSource,
+  CounterpointError,
+  type Damage,
+  type Diagnostic,
+  FormatError,
+  memorySource,
+  type Progress,
+  type ProgressListener,
+} from '../base/index.ts';
+export {
+  EXPORTS,
+  findExport,
+  lossLine,
+  lossTotals,
+  writeFirefox,
+  writeFlameSvg,
+  writeFolded,
+  writePprof,
+  writeSpeedscope,
+} from '../export/index.ts';
+export { type IngestOptions, type IngestResult, ingestPerfData } from '../ingest/index.ts';
+export type { LossEntry, LossKind } from '../loss/index.ts';
+export {
+  type AddedRecords,
+  directorySource,
+  type OpenOptions,
+  type OrderedRecord,
+  openPerfData,
+  PerfDataReader,
+  type RecordedEvent,
+  type RecordSink,
+  type RecordSource,
+  readRecords,
+  type ScanOptions,
+  type SourceScanOptions,
+} from '../perfdata/index.ts';
+export type { Profile, ProfileMeta } from '../profile/index.ts';
+export {
+  callTree,
+  collectStats,
+  offCpu,
+  parseFields,
+  parseSortKeys,
+  type ScriptOptions,
+  type ScriptResult,
+  type StatsAnswer,
+  type TopAnswer,
+  type TopOptions,
+  topFunctions,
+  writeScript,
+} from '../query/index.ts';
+export type { SymbolDriver } from '../symbols/index.ts';

@@ -2,7 +2,7 @@ export { cacheName, eventNameFromAttr } from './attr-name.ts';
 export { type CatalogEvent, catalogEvents, EVENT_KINDS, type EventKind } from './catalog.ts';
 export { corePmus } from './cores.ts';
 export { formatCpus, parseCpus } from './cpu-list.ts';
-export { EventSyntaxError } from './errors.ts';
+export { EventSyntaxError, type Syntax } from './errors.ts';
 export { applyFilter, checkFilter } from './filter.ts';
 export { type ConfigField, type FormatBits, largestValue, parseFormat, placeBits } from './format-bits.ts';
 export { isGlob, matchesGlob } from './glob.ts';

@@ -1,3 +1,4 @@
+export type { Binaries, KnownBinary } from './binaries.ts';
 export type { IngestOptions, IngestResult, SampleTexts } from './ingest.ts';
 export { contentNotes, ingestPerfData, kernelNotes } from './ingest.ts';
 export { RunningProfile } from './running-profile.ts';

@@ -12,6 +12,7 @@ export { describePmu, PMU_FAMILIES } from './families.ts';
 export { type Match, matchCounters } from './match.ts';
 export { type CountedAttr, type Need, needOf } from './requirement.ts';
 export {
+  type ConfigWord,
   type ConfigWords,
   encodeTerms,
   formatText,

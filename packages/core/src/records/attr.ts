@@ -42,7 +42,7 @@ export interface PerfEventAttr {
  * All zero. Copies of a literal keep their fields in fixed places; of an object that was filled name by name
  * V8 makes hash tables, ten times as slow to copy.
  */
-const NO_FLAGS = {
+export const NO_FLAGS = {
   disabled: 0,
   inherit: 0,
   pinned: 0,

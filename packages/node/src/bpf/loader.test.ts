@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
-import { FakeSys, Fd, liveHandles, SysError } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { Fd, liveHandles, SysError } from '../sys/index.ts';
 import { countingProgram, EXIT, makeMap, makeProgram, returns } from '../test/bpf-programs.ts';
 import {
   attachToEvent,

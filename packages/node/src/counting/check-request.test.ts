@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FakeSys, liveHandles } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import { type ControlRequest, openCounting, parseSwitchRule } from './index.ts';
 
 const self = { kind: 'self' } as const;

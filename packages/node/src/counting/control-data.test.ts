@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
-import { FakeSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
 import {
   type ControlRequest,
   controlData,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeAttr } from '@counterpoint/core/records';
-import { FakeSys, liveHandles } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { openCounting, planCounters, planCounting } from './index.ts';
 import { SliceStatistics, studentT95 } from './slices.ts';

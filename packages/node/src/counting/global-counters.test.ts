@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { FakeSys, liveHandles } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import { onlineCpus } from '../target/index.ts';
 import { noWholeCpus } from '../test/rights.ts';
 import { GlobalCounters } from './index.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { FakeSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
 import { openCounting, planCounting } from './index.ts';
 import { parseList } from './request.ts';
 

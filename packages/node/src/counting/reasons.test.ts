@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
-import { FakeSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
 import { openCounting } from './index.ts';
 import type { CountingTarget } from './types.ts';
 

@@ -15,7 +15,8 @@ import {
 } from '@counterpoint/core/abi';
 import { type EventLookup, type ParsedEvent, parseEvents } from '@counterpoint/core/events';
 import { CAP_PERFMON } from '../probe/index.ts';
-import { type FakeEvent, FakeSys, liveHandles } from '../sys/index.ts';
+import { type FakeEvent, FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import {
   defaultEvent,
   type Note,

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { PERF_TYPE_HARDWARE } from '@counterpoint/core/abi';
 import { type CpuIdentity, cpuidKey, describePmu } from '@counterpoint/core/pmus';
 import { type KernelFiles, readStanding } from '../probe/index.ts';
-import { FakeSys, type Fd, liveHandles } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { type Fd, liveHandles } from '../sys/index.ts';
 import { checkCounters, checkUserReads, currentCpu } from './examine-counters.ts';
 import { checkPmus } from './examine-pmus.ts';
 

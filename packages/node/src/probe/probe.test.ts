@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { PERF_TYPE_HARDWARE } from '@counterpoint/core/abi';
-import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
 import { checkKernelSymbols } from './checks.ts';
 import {
   CAP_PERFMON,

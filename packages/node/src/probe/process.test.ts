@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FakeSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
 import { checkBpf, checkClock, checkLockdown, checkProbes } from './check-kernel.ts';
 import { checkInterruptShare, checkStackDepth, checkWatchdog } from './check-limits.ts';
 import { checkCapabilities, checkContainer, checkSeccomp } from './check-process.ts';

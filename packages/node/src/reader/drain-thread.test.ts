@@ -12,8 +12,9 @@ import {
 } from '@counterpoint/core/abi';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import type { SampledEvents } from '../perf-events/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
 import { libc } from '../sys/ffi.ts';
-import { FakeSys, liveHandles, type Mapping, realSys } from '../sys/index.ts';
+import { liveHandles, type Mapping, realSys } from '../sys/index.ts';
 import { drainCode } from './drain-code.ts';
 import { type DrainOptions, DrainThread } from './drain-thread.ts';
 import { ThreadReader } from './index.ts';

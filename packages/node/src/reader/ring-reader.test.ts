@@ -5,7 +5,8 @@ import { PERF_RECORD_SAMPLE, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
 import { makeAttr } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import { openSampledEvents, type PlannedEvent, planOpen, type SampledEvents } from '../perf-events/index.ts';
-import { type FakeRing, FakeSys, liveHandles } from '../sys/index.ts';
+import { type FakeRing, FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import { RingReader, type RoundSink } from './index.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));

@@ -1,4 +1,5 @@
 /** The hardware's own record: asked for where a machine has it, refused with the reason where it has not. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +21,8 @@ import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import { BodyWriter, encodeRecord, makeAttr, type Sample, SampleLayout } from '@counterpoint/core/records';
 import type { KernelFiles } from '../probe/index.ts';
 import { preciseFormat } from '../sampling/formats/precise.ts';
-import { FakeSys, liveHandles } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import { record } from './index.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));

@@ -35,7 +35,8 @@ import {
   SampleLayout,
 } from '@counterpoint/core/records';
 import type { Note, SampledEvents } from '../perf-events/index.ts';
-import { FakeSys, liveHandles } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles } from '../sys/index.ts';
 import { WaitingWriter } from '../test/waiting-writer.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import { FileOutput } from './file-output.ts';

@@ -14,7 +14,8 @@ import {
 import { makeAttr } from '@counterpoint/core/records';
 import { systemEventLookup } from '../pmu/index.ts';
 import { paranoidLevel } from '../probe/index.ts';
-import { FakeSys, liveHandles, realSys, type Sys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles, realSys, type Sys } from '../sys/index.ts';
 import { EventPage } from '../test/event-page.ts';
 import { startWorker } from '../test/worker.ts';
 import { scale } from './counters.ts';

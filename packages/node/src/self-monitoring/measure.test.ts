@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FakeSys, type Fd, liveHandles, realSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { type Fd, liveHandles, realSys } from '../sys/index.ts';
 import { counters, type Measurement, measure } from './index.ts';
 import { measureWith } from './measure.ts';
 import { openCounters } from './open-counters.ts';

@@ -14,7 +14,8 @@ import {
   MMAP_PAGE_TIME_ZERO,
 } from '@counterpoint/core/abi';
 import { assertQuick } from '../../../core/src/test/assert-quick.ts';
-import { FakeSys, liveHandles, realSys } from '../sys/index.ts';
+import { FakeSys } from '../sys/fake-sys.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
 import { EventPage } from '../test/event-page.ts';
 import { PageReader } from './page-reader.ts';
 import { STUB_BUSY, STUB_NEEDS_READ, STUB_NO_CLOCK, STUB_TIMES_STALE } from './stub-request.ts';

@@ -1,6 +1,4 @@
 export { type ExecOrder, execHolder, execOrder } from './exec-holder.ts';
-export type { FakeMap, FakeProgram, FakeRefusal } from './fake-bpf.ts';
-export { type ErrnoName, type FakeEvent, FakeRing, FakeSys } from './fake-sys.ts';
 export { Fd, liveHandles, Mapping, NativeCode, traceHandles } from './handles.ts';
 export {
   type LibPfm,

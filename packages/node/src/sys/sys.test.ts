@@ -12,7 +12,8 @@ import {
 import { encodeAttr, encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
 import { waiting } from '../test/until-told.ts';
-import { FakeSys, Fd, liveHandles, realSys, type Sys, SysError, traceHandles } from './index.ts';
+import { FakeSys } from './fake-sys.ts';
+import { Fd, liveHandles, realSys, type Sys, SysError, traceHandles } from './index.ts';
 import { syscallNumbers } from './syscall-numbers.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));

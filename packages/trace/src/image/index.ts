@@ -9,6 +9,8 @@ export {
   type CodeSource,
   EVERY_ADDRESS_SPACE,
   FOREVER,
+  type Layer,
+  type Pending,
   type Placement,
 } from './layer.ts';
 export type { LoadReport } from './load-pending.ts';

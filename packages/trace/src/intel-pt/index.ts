@@ -8,6 +8,23 @@ export * from './execution/index.ts';
 export { findPsb, findPsbBackward } from './find-psb.ts';
 export * from './flow/index.ts';
 export { CFE_NAMES, EVD_NAMES, execModeName, formatPacket, formatPayload } from './format-packet.ts';
+export type {
+  CodeGraph,
+  CodeGraphOptions,
+  CountListener,
+  EngineEventListener,
+  GraphEngine,
+  GraphEngineOptions,
+  HeaderState,
+  InstructionVisitor,
+  NodeListener,
+  NodeTrail,
+  OutcomeCounts,
+  PathListener,
+  StepPaths,
+  StepRunner,
+  StepTable,
+} from './graph/index.ts';
 export { LastIp } from './last-ip.ts';
 export * from './opcodes.ts';
 export { FLAG_HW, FLAG_ICNT, FLAG_IP, FLAG_MULT, FLAG_NON_ROOT, Packet } from './packet.ts';

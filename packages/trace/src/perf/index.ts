@@ -1,6 +1,8 @@
 export {
+  type DecodingLogOptions,
   type ItraceOptions,
   NO_ITRACE,
+  type PeriodUnit,
   parseItrace,
   REPORT_ITRACE,
   SCRIPT_ITRACE,

@@ -1,4 +1,5 @@
 export { AddressHash } from './address-hash.ts';
+export type { BranchTable } from './branch-table.ts';
 export * from './calls/index.ts';
 export * from './coverage/index.ts';
 export {
@@ -10,7 +11,15 @@ export {
 } from './exact-profile.ts';
 export { type HotRun, hotRuns } from './hot-runs.ts';
 export { type AddressListener, streamInstructions } from './instruction-stream.ts';
+export type { NodeCounts } from './node-counts.ts';
 export { type ProfileAnswer, profileAnswer } from './profile-answer.ts';
 export { profileTrace, type TraceProfile } from './profile-trace.ts';
-export { type RunTraceOptions, type TraceListener, TraceRun, type TraceSummary } from './run-trace.ts';
+export {
+  type GraphEngines,
+  type KnownEngine,
+  type RunTraceOptions,
+  type TraceListener,
+  TraceRun,
+  type TraceSummary,
+} from './run-trace.ts';
 export * from './tables/index.ts';

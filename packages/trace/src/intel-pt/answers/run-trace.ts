@@ -94,7 +94,7 @@ export interface RunTraceOptions extends FlowOptions {
 /** The compiled graphs of an image, by execution mode and address space. */
 export type GraphEngines = Map<string, KnownEngine>;
 
-interface KnownEngine {
+export interface KnownEngine {
   readonly engine: GraphEngine;
   /** What the image was when it was asked last. */
   readonly layers: number;

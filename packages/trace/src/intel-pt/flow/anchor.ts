@@ -1,5 +1,6 @@
 /** Where triggers count instructions from. */
 import { isAt } from './binding.ts';
+import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 import { FLOW_BAD_PACKET } from './flow-errors.ts';
 import type { FlowState } from './flow-state.ts';
@@ -21,7 +22,7 @@ const NEVER_ANCHORS = new Set([
  * A trigger without an address counts instructions from the last address that a
  * packet gave: is it this event's?
  */
-export function noteAnchor(state: FlowState, event: Readonly<ev.FlowEvent>): void {
+export function noteAnchor(state: FlowState, event: Readonly<FlowEvent>): void {
   const { kind } = event;
   if (kind === ev.EVENT_DISABLED || kind === ev.EVENT_ASYNC_DISABLED) state.sinceAnchor = -1;
   else if (kind === ev.EVENT_OVERFLOW) state.sinceAnchor = event.isIpSuppressed ? -1 : 0;

@@ -1,3 +1,4 @@
+import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 import { FLOW_BAD_CONTEXT, FLOW_BAD_STATUS, FLOW_NO_IP } from './flow-errors.ts';
 import { type FlowState, MODE_UNKNOWN } from './flow-state.ts';
@@ -5,7 +6,7 @@ import { type FlowState, MODE_UNKNOWN } from './flow-state.ts';
 /**
  * Let an event happen, at the place where the flow is. Returns 0, or the FLOW_* code of what contradicts it.
  */
-export function applyEvent(state: FlowState, event: ev.FlowEvent): number {
+export function applyEvent(state: FlowState, event: FlowEvent): number {
   switch (event.kind) {
     case ev.EVENT_ENABLED:
       return applyEnabled(state, event);
@@ -56,7 +57,7 @@ export function applyEvent(state: FlowState, event: ev.FlowEvent): number {
   }
 }
 
-function applyEnabled(state: FlowState, event: ev.FlowEvent): number {
+function applyEnabled(state: FlowState, event: FlowEvent): number {
   if (event.isStatus) {
     // The processor compresses no return whose call lies before the PSB.
     state.returns.clear();

@@ -3,6 +3,7 @@
 import { MODE_16, MODE_32, MODE_64 } from '../../instructions/index.ts';
 import { PT_PWRX_HW, PT_PWRX_INTERRUPT, PT_PWRX_STORE } from '../opcodes.ts';
 import { FLAG_NON_ROOT } from '../packet.ts';
+import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 import { hex64, hex64Short } from './hex.ts';
 
@@ -18,12 +19,12 @@ const MODE_NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** `enabled, ip: 0000000000401000`, without brackets. */
-export function formatEvent(event: Readonly<ev.FlowEvent>, options: EventTextOptions = {}): string {
+export function formatEvent(event: Readonly<FlowEvent>, options: EventTextOptions = {}): string {
   const time = options.time && event.hasTime ? `${hex64(event.timeLo, event.timeHi)}  ` : '';
   return `${time}${describe(event)}${options.ip ? places(event) : ''}`;
 }
 
-function describe(event: Readonly<ev.FlowEvent>): string {
+function describe(event: Readonly<FlowEvent>): string {
   const { lo, hi, detail, flags, vector } = event;
   switch (event.kind) {
     case ev.EVENT_ENABLED:
@@ -130,7 +131,7 @@ const WITHOUT_IP = new Set([
   ev.EVENT_BLOCK_ITEM,
 ]);
 
-function places(event: Readonly<ev.FlowEvent>): string {
+function places(event: Readonly<FlowEvent>): string {
   const ip = hex64(event.ipLo, event.ipHi);
   const to = event.isIpSuppressed ? '' : hex64(event.toLo, event.toHi);
   switch (event.kind) {

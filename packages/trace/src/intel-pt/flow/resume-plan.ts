@@ -1,3 +1,4 @@
+import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 
 /** Of no use without the code before it. */
@@ -14,7 +15,7 @@ export const RESUME_DISABLED = 4;
 export const RESUME_TELL = 5;
 
 /** After an error: what an event is good for. */
-export function resumePlan(event: Readonly<ev.FlowEvent>): number {
+export function resumePlan(event: Readonly<FlowEvent>): number {
   switch (event.kind) {
     case ev.EVENT_TNT:
       return RESUME_SKIP;

@@ -26,6 +26,7 @@ import { toBigInt } from '@counterpoint/core/base';
 import { isRaw, isSample } from '@counterpoint/core/records';
 import { CodeImage } from '../../image/index.ts';
 import { type SidebandFile, type SidebandFormat, SidebandStream } from '../sideband-text.ts';
+import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 
 export interface SidebandChannel extends SidebandFile {
@@ -100,7 +101,7 @@ export class Sideband {
   }
 
   /** An event was decoded: apply what is due. Returns the code from now on, null where it stays as it is. */
-  apply(event: Readonly<ev.FlowEvent>): CodeImage | null {
+  apply(event: Readonly<FlowEvent>): CodeImage | null {
     const tsc = toBigInt(event.timeLo >>> 0, event.timeHi >>> 0);
     this.#image = null;
     for (;;) {
@@ -234,7 +235,7 @@ export class Sideband {
   /**
    * The time of an event is reached: a switch that waits may happen if the trace is, or was, in the kernel.
    */
-  #reach(channel: Channel, event: Readonly<ev.FlowEvent>): void {
+  #reach(channel: Channel, event: Readonly<FlowEvent>): void {
     const before = channel.place;
     channel.place = placeOf(event, before, channel.file.kernelStart);
     if (channel.next === null) return;
@@ -255,7 +256,7 @@ export class Sideband {
   }
 }
 
-function placeOf(event: Readonly<ev.FlowEvent>, before: Place, kernelStart: bigint): Place {
+function placeOf(event: Readonly<FlowEvent>, before: Place, kernelStart: bigint): Place {
   const at = (lo: number, hi: number): Place =>
     toBigInt(lo >>> 0, hi >>> 0) < kernelStart ? 'user' : 'kernel';
   const other = (place: Place): Place => {

@@ -7,7 +7,8 @@ export {
 } from './graph-engine.ts';
 export { GraphLimit } from './graph-limit.ts';
 export { HandOver, headerOf } from './hand-over.ts';
-export type { NodeListener, PathListener, StepPaths } from './node-trail.ts';
+export type { NodeListener, NodeTrail, PathListener, StepPaths } from './node-trail.ts';
 export type { HeaderState } from './plain-header.ts';
 export { CYCLES_LOGGED } from './run-steps.ts';
-export type { OutcomeCounts } from './step-table.ts';
+export type { StepRunner } from './step-runner.ts';
+export type { OutcomeCounts, StepTable } from './step-table.ts';
