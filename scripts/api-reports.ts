@@ -14,41 +14,12 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+import { COMPILER, type Entry, entriesOf } from './api-entries.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const update = process.argv.includes('--update');
 
-interface Entry {
-  /** `core/records`: where its report lies below `api`. */
-  readonly name: string;
-  readonly folder: string;
-  readonly types: string;
-}
-
-function entriesOf(folder: string): Entry[] {
-  const { exports } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
-  return Object.entries<{ types: string }>(exports)
-    .filter(([, { types }]) => types !== undefined)
-    .map(([key, { types }]) => ({
-      name: `${folder.replace('packages/', '')}/${key === '.' ? 'index' : key.slice(2)}`,
-      folder: join(root, folder),
-      types: join(root, folder, types),
-    }));
-}
-
 const fileOf = (entry: Entry) => `${entry.name.replaceAll('/', '.')}.api.md`;
-
-const COMPILER = {
-  target: 'es2022',
-  module: 'nodenext',
-  moduleResolution: 'nodenext',
-  lib: ['es2023', 'esnext.disposable'],
-  types: ['node'],
-  strict: true,
-  skipLibCheck: true,
-  allowImportingTsExtensions: true,
-  noEmit: true,
-};
 
 function configOf(entry: Entry, reports: string, every: readonly Entry[]): ExtractorConfig {
   return ExtractorConfig.prepare({
@@ -154,8 +125,6 @@ try {
   const entries = readdirSync(join(root, 'packages'))
     .map((name) => `packages/${name}`)
     .flatMap(entriesOf);
-  const unbuilt = entries.find(({ types }) => !existsSync(types));
-  if (unbuilt !== undefined) throw new Error(`${unbuilt.types} is not there. Run npm run build.`);
   const reports = reportsOf(entries, scratch);
   const problems = [...hiddenProblems(reports), ...changedProblems(reports)];
   if (problems.length > 0) {

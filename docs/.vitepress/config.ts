@@ -15,6 +15,7 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: 'Guide', link: '/guide/getting-started' },
+      { text: 'API', link: '/api/' },
       { text: 'Error codes', link: '/errors' },
       { text: 'Performance', link: '/performance' },
     ],
@@ -35,6 +36,7 @@ export default defineConfig({
       {
         text: 'Reference',
         items: [
+          { text: 'API', link: '/api/' },
           { text: 'What doctor says', link: '/doctor' },
           { text: 'Error codes', link: '/errors' },
           { text: 'Tested on what', link: '/support' },
