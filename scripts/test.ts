@@ -2,7 +2,7 @@
  * The tests, under `node:test` through tsx: all (`npm test`), the quickest (`--fast`), those named by
  * words. See test-run/README.md.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
 import { filesByWords, longestFirst, quickestFiles, secondsOf } from './test-run/files.ts';
@@ -44,11 +44,12 @@ function chooseFiles({ words, fast, fuzzSeconds }: RunOptions): string[] {
   return longestFirst(chosen, table);
 }
 
-/** Until Ctrl-C. Node knows what each file imports. */
-function watch(paths: string[]): never {
+/** Until Ctrl-C. Node knows what each file imports. What it prints goes through here: see test-run/run.ts. */
+function watch(paths: string[]): void {
   const words = [...process.execArgv, '--watch', '--test', '--test-reporter=spec', '--test-concurrency=2'];
-  const { status } = spawnSync(process.execPath, [...words, ...paths], { stdio: 'inherit' });
-  process.exit(status ?? 0);
+  const child = spawn(process.execPath, [...words, ...paths], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.pipe(process.stdout);
+  child.on('exit', (status) => process.exit(status ?? 0));
 }
 
 function finish(result: TestRun): void {

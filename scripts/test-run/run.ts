@@ -18,6 +18,9 @@ export interface TestRun {
   elapsedSeconds: number;
 }
 
+// In a terminal Node would tell every test to print in colours, and with it every program that a test starts.
+Object.defineProperty(process.stdout, 'isTTY', { value: false });
+
 /** Run the files, each in a process of its own that has the options of this one. */
 export async function runFiles(files: string[]): Promise<TestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-test-run-'));

@@ -114,7 +114,8 @@ test('every fixture is named in the README of its folder, and every recording ha
     }
     const readme = readFileSync(`${root}README.md`, 'utf8');
     for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
-      if (name !== 'README.md' && !readme.includes(`\`${name}\``)) orphans.push(`${folder}/${name}`);
+      if (statSync(root + name).isDirectory() || name === 'README.md') continue;
+      if (!readme.includes(`\`${name}\``)) orphans.push(`${folder}/${name}`);
     }
   }
   assert.deepEqual(orphans, []);

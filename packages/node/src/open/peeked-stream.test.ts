@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { corpusUrl, lacksCorpus } from '../../../core/src/test/corpus.ts';
 import { pipeTwin } from '../../../core/src/test/pipe-twin.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
 import { peekStream } from './peeked-stream.ts';
 
-const TRACED = fileURLToPath(
-  new URL('../../../../../shared/corpus/perfdata/quipper/perf.data.intel_pt-4.14', import.meta.url),
-);
+const TRACED = fileURLToPath(corpusUrl('perfdata/quipper/perf.data.intel_pt-4.14'));
 const fixture = (name: string) =>
   new Uint8Array(readFileSync(new URL(`../../../../fixtures/perfdata/${name}.data`, import.meta.url)));
 
@@ -58,7 +57,7 @@ test('the word on a trace is found before the first record of the kernel, in any
 });
 
 test('a trace that comes through a pipe is decoded as that of the file', {
-  skip: existsSync(TRACED) ? false : 'the corpus is not beside the repository',
+  skip: lacksCorpus('perfdata/quipper/'),
 }, async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'perf.data');

@@ -1,6 +1,6 @@
 /** Threads give what one thread gives; and nothing of them is left, however it ends. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { memorySource } from '@counterpoint/core/base';
@@ -14,6 +14,7 @@ import {
   RandomWalk,
   type TraceProfile,
 } from '@counterpoint/trace/intel-pt';
+import { corpusUrl } from '../../../core/src/test/corpus.ts';
 import { partWorkers, threadPartWorker, workersFor } from './index.ts';
 
 /** Functions that call each other, at 0x1000: a: call b; jne a; ret. b: jne +2; nop; nop; ret. */
@@ -124,11 +125,9 @@ test('short traces are not worth threads', () => {
   assert.equal(workersFor(1 << 20, 3), 1);
 });
 
-const TRACES = new URL('../../../../../shared/corpus/pt/own/', import.meta.url);
+const TRACES = corpusUrl('pt/own/');
 
-test('the whole program of the corpus, by threads', {
-  skip: existsSync(TRACES) ? false : 'the corpus is not here',
-}, async () => {
+test('the whole program of the corpus, by threads', async () => {
   const read = (name: string) => new Uint8Array(readFileSync(new URL(name, TRACES)));
   const code = new CodeImage();
   code.addSection({ name: 'code', address: 0x401000n, bytes: read('code.bin') });

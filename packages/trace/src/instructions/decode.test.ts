@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { corpusFiles, corpusText } from '../../../core/src/test/corpus.ts';
+import { corpusFiles, corpusText, lacksCorpus } from '../../../core/src/test/corpus.ts';
 import {
   DETAIL_NAMES,
   DETAIL_XABORT,
@@ -219,9 +219,10 @@ const KINDS_OF_CATEGORY: Record<string, number[]> = {
   INTERRUPT: [KIND_FAR_CALL],
 };
 
-test('91,803 instructions of real programs on which two other decoders agree', (context) => {
-  const packed = corpusFiles('x86').find((file) => file.name === 'instruction-lengths.txt.gz');
-  if (packed === undefined) return context.skip('the corpus is not here');
+test('91,803 instructions of real programs on which two other decoders agree', {
+  skip: lacksCorpus('x86/'),
+}, () => {
+  const packed = corpusFiles('x86').find((file) => file.name === 'instruction-lengths.txt.gz')!;
   let count = 0;
   for (const line of gunzipSync(packed.bytes).toString().trim().split('\n')) {
     const [text = '', length, category = ''] = line.split(' ');
@@ -262,9 +263,8 @@ const CLASSES: Record<string, number[]> = {
 };
 const MODES = { '64bit': MODE_64, '32bit': MODE_32, '16bit': MODE_16 };
 
-test("libipt's own vectors for the three modes", (context) => {
-  const text = corpusText('pt/ild-vectors.json');
-  if (text === null) return context.skip('the corpus is not here');
+test("libipt's own vectors for the three modes", { skip: lacksCorpus('pt/ild-vectors.json') }, () => {
+  const text = corpusText('pt/ild-vectors.json')!;
   const vectors: Vector[] = JSON.parse(text);
   assert.equal(vectors.length, 77);
   for (const vector of vectors) {

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { PERF_RECORD_AUXTRACE } from '@counterpoint/core/abi';
+import { corpusUrl, lacksCorpus } from '../../../core/src/test/corpus.ts';
 import type { DumpOptions } from './dump-packets.ts';
 import { dumpPackets } from './dump-packets.ts';
 import { errataOf, NO_ERRATA, parseCpu } from './errata.ts';
@@ -14,8 +15,7 @@ import { PacketCursor } from './packet-cursor.ts';
 import { PACKET_TIP, PACKET_TNT8 } from './packet-kinds.ts';
 import { sidebandLines } from './sideband-text.ts';
 
-const CORPUS = new URL('../../../../../shared/corpus/pt/', import.meta.url);
-const skip = existsSync(CORPUS) ? false : 'the corpus is not beside the repository';
+const CORPUS = corpusUrl('pt/');
 
 interface SuiteCase {
   tool: string;
@@ -79,7 +79,9 @@ function optionsOf(folder: string, suiteCase: SuiteCase): { options: DumpOptions
   };
 }
 
-test('the dumps of all test programs are as expected, on every processor', { skip }, () => {
+test('the dumps of all test programs are as expected, on every processor', {
+  skip: lacksCorpus('pt/suite/'),
+}, () => {
   let cases = 0;
   for (const folder of readdirSync(new URL('suite/', CORPUS))) {
     if (!existsSync(new URL(`suite/${folder}/manifest.json`, CORPUS))) continue;
@@ -94,7 +96,9 @@ test('the dumps of all test programs are as expected, on every processor', { ski
   assert.ok(cases > 200, `${cases} cases`);
 });
 
-test('dumps of our own trace are equal to the letter', { skip }, () => {
+test('dumps of our own trace are equal to the letter', {
+  skip: lacksCorpus('pt/own/golden-ptdump-base.txt.gz'),
+}, () => {
   const golden = (name: string) =>
     gunzipSync(readFileSync(new URL(`own/${name}`, CORPUS)))
       .toString()
@@ -115,7 +119,9 @@ test('dumps of our own trace are equal to the letter', { skip }, () => {
   assert.equal(firstDifference(cyc, golden('golden-ptdump-time-cyc.txt.gz')), null);
 });
 
-test('a recording of a real processor: every byte is a packet', { skip }, () => {
+test('a recording of a real processor: every byte is a packet', {
+  skip: lacksCorpus('perfdata/quipper/'),
+}, () => {
   const file = bytesOf('../perfdata/quipper/perf.data.intel_pt-4.14');
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   // The header of a perf.data file: the section of records.

@@ -5,7 +5,7 @@ import { memorySource } from '@counterpoint/core/base';
 import { ingestPerfData } from '@counterpoint/core/ingest';
 import { openPerfData } from '@counterpoint/core/perfdata';
 import { writeScript } from '@counterpoint/core/query';
-import { corpusFiles } from '../../../core/src/test/corpus.ts';
+import { corpusFiles, lacksCorpus } from '../../../core/src/test/corpus.ts';
 import { AuxIndex, auxQueues, readStretches } from '../auxtrace/index.ts';
 import {
   findPsb,
@@ -19,7 +19,7 @@ import {
 import { parseItrace, SCRIPT_ITRACE, withTrace } from './index.ts';
 
 const file = corpusFiles('perfdata/quipper').find(({ name }) => name === 'perf.data.intel_pt-4.14');
-const skip = file === undefined ? 'the corpus is not beside the repository' : false;
+const skip = lacksCorpus('perfdata/quipper/');
 
 test('a real recording: its AUX data through the reader, packet by packet', { skip }, async () => {
   const source = memorySource(file!.bytes);

@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { memorySource } from '../../base/index.ts';
 import { collectStats } from '../../query/index.ts';
+import { corpusUrl, lacksCorpus } from '../../test/corpus.ts';
 import { openPerfData } from './index.ts';
 
 // Real recordings of perf 3.2 to 6.12, simpleperf and others, with the figures that
 // `perf script` prints for them.
-const CORPUS = new URL('../../../../../../shared/corpus/', import.meta.url);
-const EXPECTED = new URL('perfdata/expected.json', CORPUS);
+const EXPECTED = corpusUrl('perfdata/expected.json');
 
 interface Expected {
   perf_exit: number;
@@ -33,13 +33,13 @@ function seconds(timeNs: string | null): string | null {
 }
 
 if (!existsSync(EXPECTED)) {
-  test('corpus of real recordings', { skip: 'the corpus folder is not beside the repository' }, () => {});
+  test('corpus of real recordings', { skip: lacksCorpus('perfdata/expected.json') }, () => {});
 } else {
   const expected = JSON.parse(readFileSync(EXPECTED, 'utf8')) as Record<string, Expected>;
   for (const [name, want] of Object.entries(expected)) {
     if (name === WITH_TRACE) continue;
     test(`figures of ${name}`, async () => {
-      const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(new URL(name, CORPUS)))));
+      const reader = await openPerfData(memorySource(new Uint8Array(readFileSync(corpusUrl(name)))));
       const stats = await collectStats(reader);
       if (want.perf_exit !== 0) {
         // perf refuses the file at the damage; we count it and read on.

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FEATURE_TRACING_DATA } from '../../abi/index.ts';
 import { DamageLog, memorySource } from '../../base/index.ts';
 import { assertQuick } from '../../test/assert-quick.ts';
-import { corpusFiles } from '../../test/corpus.ts';
+import { corpusFiles, lacksCorpus } from '../../test/corpus.ts';
 import { ANSWER_FORMAT, exampleTracingParts } from '../../test/example-tracing.ts';
 import { openPerfData, readRecords } from '../reader/index.ts';
 import { encodeTracingData, parseFormat, parseTracingData, type TracingParts } from './index.ts';
@@ -100,7 +100,7 @@ test('counts and sizes beyond the blob are not believed', () => {
 
 const files = corpusFiles('perfdata/linux-tracepoints');
 test('trace metadata of a real recording', {
-  skip: files.length === 0 && 'the corpus folder is not beside the repository',
+  skip: lacksCorpus('perfdata/linux-tracepoints/'),
 }, async () => {
   const reader = await openPerfData(memorySource(files[0]!.bytes));
   for await (const _ of readRecords(reader)) {

@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { corpusUrl, lacksCorpus } from '../../../../core/src/test/corpus.ts';
 import { runCommandLine } from '../main.ts';
 import { Output } from './output.ts';
 
-const RECORDING = fileURLToPath(
-  new URL('../../../../../../shared/corpus/perfdata/quipper/perf.data.intel_pt-4.14', import.meta.url),
-);
-const skip = existsSync(RECORDING) ? false : 'the corpus is not beside the repository';
+const RECORDING = fileURLToPath(corpusUrl('perfdata/quipper/perf.data.intel_pt-4.14'));
+const skip = lacksCorpus('perfdata/quipper/');
 
 async function run(...words: string[]) {
   const sink = () => ({

@@ -13,10 +13,11 @@ import {
   PacketWriter,
   PT_IP_SEXT_48,
 } from '@counterpoint/trace/intel-pt';
+import { corpusUrl, lacksCorpus } from '../../../../core/src/test/corpus.ts';
 import { Output } from '../common/output.ts';
 import { runCommandLine } from '../main.ts';
 
-const SUITE = fileURLToPath(new URL('../../../../../../shared/corpus/pt/suite/', import.meta.url));
+const SUITE = fileURLToPath(corpusUrl('pt/suite/'));
 const folder = mkdtempSync(join(tmpdir(), 'pt-dump-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -118,7 +119,7 @@ test('`pt` alone names its verbs', async () => {
   assert.equal((await run('dmup', 'x')).status, 129);
 });
 
-const skip = existsSync(SUITE) ? false : 'the corpus is not beside the repository';
+const skip = lacksCorpus('pt/suite/');
 
 test("every dump of libipt's test programs, with its options", { skip }, async () => {
   const squeeze = (line: string) => line.trim().replace(/\s+/g, ' ');

@@ -23,10 +23,11 @@ import {
   PT_IP_SEXT_48,
   PT_MODE_EXEC_CS_L,
 } from '@counterpoint/trace/intel-pt';
+import { corpusUrl, lacksCorpus } from '../../../../core/src/test/corpus.ts';
 import { Output } from '../common/output.ts';
 import { runCommandLine } from '../main.ts';
 
-const SUITE = fileURLToPath(new URL('../../../../../../shared/corpus/pt/suite/', import.meta.url));
+const SUITE = fileURLToPath(corpusUrl('pt/suite/'));
 const folder = mkdtempSync(join(tmpdir(), 'pt-flow-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -122,7 +123,7 @@ test('what cannot be done is said', async () => {
   assert.match((await run('--cpu', '0/0', trace)).out, /^\[0, 0: config error: unknown cpu\]\n/);
 });
 
-const skip = existsSync(SUITE) ? false : 'the corpus is not beside the repository';
+const skip = lacksCorpus('pt/suite/');
 const squeeze = (text: string) =>
   text
     .split('\n')

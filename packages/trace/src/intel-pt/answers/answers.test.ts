@@ -20,7 +20,6 @@ import {
 
 const OWN = ['base', 'noret', 'long', 'mtc', 'cyc', 'tsc'];
 const files = new Map(corpusFiles('pt/own').map(({ name, bytes }) => [name, bytes]));
-const absent = files.size === 0 ? 'the corpus is not here' : false;
 
 function ownImage(): CodeImage {
   const image = new CodeImage();
@@ -55,9 +54,7 @@ function bothWays(bytes: Uint8Array, image: CodeImage, options: RunTraceOptions)
 }
 
 for (const encoding of OWN)
-  test(`the whole program, encoding ${encoding}: as the exact decoder, and as it was executed`, {
-    skip: absent,
-  }, () => {
+  test(`the whole program, encoding ${encoding}: as the exact decoder, and as it was executed`, () => {
     const truth = JSON.parse(corpusText(`pt/own/${encoding}.json`)!);
     const bytes = files.get(`${encoding}.pt`)!;
     const image = ownImage();
@@ -71,7 +68,7 @@ for (const encoding of OWN)
     assert.equal(hash.count, truth.instructions);
   });
 
-test('damaged traces: the same path, and the same errors at the same places', { skip: absent }, () => {
+test('damaged traces: the same path, and the same errors at the same places', () => {
   const random = new Random(20261121);
   const image = ownImage();
   let errors = 0;

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { corpusUrl, lacksCorpus } from '../../../../core/src/test/corpus.ts';
 import { CodeImage, parseRawCode } from '../../image/index.ts';
 import { errataOf, NO_ERRATA, parseCpu } from '../errata.ts';
 import { AddressFilter, FILTER_OFF } from './address-filter.ts';
 import { FlowDecoder } from './flow-decoder.ts';
 import { printFlow } from './print-flow.ts';
 
-const SUITE = new URL('../../../../../../shared/corpus/pt/suite/', import.meta.url);
+const SUITE = corpusUrl('pt/suite/');
 
 interface SuiteCase {
   tool: string;
@@ -102,7 +103,7 @@ function run(folder: URL, manifest: Manifest, one: SuiteCase): string[] {
 }
 
 const names = existsSync(SUITE) ? readdirSync(SUITE).sort() : [];
-if (names.length === 0) test('the suite', (context) => context.skip('the corpus is not here'));
+if (names.length === 0) test('the suite', { skip: lacksCorpus('pt/suite/') }, () => {});
 for (const name of names) {
   const folder = new URL(`${name}/`, SUITE);
   if (!existsSync(new URL('manifest.json', folder))) continue;

@@ -34,7 +34,6 @@ import {
 
 const OWN = ['base', 'noret', 'long', 'mtc', 'cyc', 'tsc'];
 const files = new Map(corpusFiles('pt/own').map(({ name, bytes }) => [name, bytes]));
-const absent = files.size === 0 ? 'the corpus is not here' : false;
 
 function ownImage(): CodeImage {
   const image = new CodeImage();
@@ -70,7 +69,7 @@ function inParts(
 }
 
 for (const encoding of OWN)
-  test(`the whole program, encoding ${encoding}, by 1, 2, 3 and 7 workers`, { skip: absent }, async () => {
+  test(`the whole program, encoding ${encoding}, by 1, 2, 3 and 7 workers`, async () => {
     const truth = JSON.parse(corpusText(`pt/own/${encoding}.json`)!);
     const bytes = files.get(`${encoding}.pt`)!;
     const image = ownImage();
@@ -85,7 +84,7 @@ for (const encoding of OWN)
         );
   });
 
-test('damaged traces, cut everywhere: the same errors at the same places', { skip: absent }, async () => {
+test('damaged traces, cut everywhere: the same errors at the same places', async () => {
   const random = new Random(20261122);
   const image = ownImage();
   let errors = 0;
@@ -199,8 +198,8 @@ test('nothing, and bytes without a synchronization point', async () => {
     );
 });
 
-test('progress goes from nothing to all; to cancel ends it at once', { skip: absent }, async () => {
-  const bytes = files.get('base.pt')!;
+test('progress goes from nothing to all; to cancel ends it at once', async () => {
+  const bytes = files.get('noret.pt')!;
   const done: number[] = [];
   const closed: number[] = [];
   const workers = [0, 1].map((index): PartWorker => {
@@ -209,7 +208,7 @@ test('progress goes from nothing to all; to cancel ends it at once', { skip: abs
   });
   await profileInParts(bytes, ownImage(), {
     workers,
-    partBytes: 10_000,
+    partBytes: 5_000,
     onProgress: (progress) => {
       assert.equal(progress.total, bytes.length);
       done.push(progress.done);
@@ -227,7 +226,7 @@ test('progress goes from nothing to all; to cancel ends it at once', { skip: abs
   let calls = 0;
   const cancelled = profileInParts(bytes, ownImage(), {
     workers: [localPartWorker()],
-    partBytes: 10_000,
+    partBytes: 5_000,
     signal: abort.signal,
     onProgress: () => {
       if (++calls === 3) abort.abort(new Error('enough'));
@@ -291,7 +290,7 @@ function later(value: string): Promise<string> {
   return new Promise((resolve) => setTimeout(() => resolve(value), 10_000).unref());
 }
 
-test('a worker of another copy of the package has another class of profiles', { skip: absent }, async () => {
+test('a worker of another copy of the package has another class of profiles', async () => {
   const copy = new URL('../answers/exact-profile.ts?copy', import.meta.url).href;
   const { ExactProfile: Foreign } = (await import(copy)) as { ExactProfile: typeof ExactProfile };
   assert.notEqual(Foreign, ExactProfile);
@@ -322,7 +321,7 @@ test('workers that were used, and sizes that are none, are refused', async () =>
   await assert.rejects(inParts(bytes, shortCode(), 1, Number.NaN), { code: 'ERR_PT_PART' });
 });
 
-test('a file is read into memory that is used again', { skip: absent }, async () => {
+test('a file is read into memory that is used again', async () => {
   const once = files.get('base.pt')!;
   const whole = joinChunks(Array.from({ length: Math.ceil((4 << 20) / once.length) }, () => once));
   const image = ownImage();
@@ -342,8 +341,8 @@ test('a file is read into memory that is used again', { skip: absent }, async ()
   assert.ok(memory.size < 16, `${memory.size} pieces of memory for ${whole.length / 50_000} parts`);
 });
 
-test('others do not run away from a part that takes long', { skip: absent }, async () => {
-  const bytes = files.get('base.pt')!;
+test('others do not run away from a part that takes long', async () => {
+  const bytes = files.get('noret.pt')!;
   const image = ownImage();
   let given = 0;
   const held: (() => void)[] = [];

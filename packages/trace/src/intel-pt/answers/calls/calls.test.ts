@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { hiOf, loOf, toBigInt } from '@counterpoint/core/base';
-import { corpusFiles } from '../../../../../core/src/test/corpus.ts';
+import { corpusFiles, lacksCorpus } from '../../../../../core/src/test/corpus.ts';
 import { Random } from '../../../../../core/src/test/random.ts';
 import { CodeImage } from '../../../image/index.ts';
 import { Instruction, KIND_FAR_CALL, MODE_64 } from '../../../instructions/index.ts';
@@ -33,7 +33,6 @@ import { type CallRecord, CallTrace, NO_ROW, type TraceCalls, type TraceCallsOpt
 const OWN = ['base', 'noret', 'long', 'mtc', 'cyc', 'tsc'];
 const SETTINGS = { mtcFreq: 3, nomFreq: 21, cpuid0x15Eax: 1, cpuid0x15Ebx: 84, errata: NO_ERRATA };
 const files = new Map(corpusFiles('pt/own').map(({ name, bytes }) => [name, bytes]));
-const absent = files.size === 0 ? 'the corpus is not here' : false;
 
 function ownImage(): CodeImage {
   const image = new CodeImage();
@@ -107,7 +106,9 @@ function naiveCallsOf(listing: string, code: Uint8Array): NaiveCalls {
   return naive;
 }
 
-test('pt/own in six encodings: the calls of the golden listing', { skip: absent }, () => {
+test('pt/own in six encodings: the calls of the golden listing', {
+  skip: lacksCorpus('pt/own/golden-ptxed-insn-base.txt.gz'),
+}, () => {
   const listing = gunzipSync(files.get('golden-ptxed-insn-base.txt.gz')!).toString();
   const naive = naiveCallsOf(listing, files.get('code.bin')!);
   const expected = naive.end();
@@ -126,7 +127,7 @@ test('pt/own in six encodings: the calls of the golden listing', { skip: absent 
 });
 
 // Before a PSB the exact decoder knows the time of the PSB, and the graph that of the packet behind it.
-test('both engines give the same times, but for calls right before a PSB', { skip: absent }, () => {
+test('both engines give the same times, but for calls right before a PSB', () => {
   for (const encoding of ['tsc', 'mtc', 'cyc']) {
     const bytes = files.get(`${encoding}.pt`)!;
     const graph = callsOf(bytes, ownImage(), { settings: SETTINGS });
@@ -138,9 +139,7 @@ test('both engines give the same times, but for calls right before a PSB', { ski
   }
 });
 
-test('damaged traces: no call ends where it did not return to, and both engines agree', {
-  skip: absent,
-}, () => {
+test('damaged traces: no call ends where it did not return to, and both engines agree', () => {
   const random = new Random(77);
   let lost = 0;
   for (let round = 0; round < 60; round++) {
