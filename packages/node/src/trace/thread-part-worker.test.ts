@@ -15,6 +15,7 @@ import {
   type TraceProfile,
 } from '@counterpoint/trace/intel-pt';
 import { corpusUrl } from '../../../core/src/test/corpus.ts';
+import { assertOnTime, onTime } from '../../../core/src/test/on-time.ts';
 import { partWorkers, threadPartWorker, workersFor } from './index.ts';
 
 /** Functions that call each other, at 0x1000: a: call b; jne a; ret. b: jne +2; nop; nop; ret. */
@@ -82,26 +83,28 @@ test('the calling thread decodes, too, and lets the others speak', async () => {
   assert.ok(ownThreads() <= before, 'threads are left');
 });
 
-test('to cancel ends the threads in the middle of a part', async () => {
-  const bytes = trace(8_000_000);
-  const before = ownThreads();
-  const abort = new AbortController();
-  const workers = [threadPartWorker(), threadPartWorker()];
-  const startedMs = performance.now();
-  const work = profileInParts(memorySource(bytes), image(), {
-    workers,
-    partBytes: 4_000_000,
-    // Slow enough to be met in the middle.
-    exactOnly: true,
-    signal: abort.signal,
-    onProgress: ({ done }) => {
-      if (done > 0) abort.abort(new Error('enough'));
-    },
-  });
-  await assert.rejects(work, /enough/);
-  assert.ok(performance.now() - startedMs < 10_000);
-  assert.ok(ownThreads() <= before, 'threads are left');
-});
+test('to cancel ends the threads in the middle of a part', () =>
+  onTime(async () => {
+    const bytes = trace(8_000_000);
+    const before = ownThreads();
+    const abort = new AbortController();
+    const workers = [threadPartWorker(), threadPartWorker()];
+    const startedMs = performance.now();
+    const work = profileInParts(memorySource(bytes), image(), {
+      workers,
+      partBytes: 4_000_000,
+      // Slow enough to be met in the middle.
+      exactOnly: true,
+      signal: abort.signal,
+      onProgress: ({ done }) => {
+        if (done > 0) abort.abort(new Error('enough'));
+      },
+    });
+    await assert.rejects(work, /enough/);
+    const tookMs = performance.now() - startedMs;
+    assertOnTime(tookMs < 10_000, `${tookMs.toFixed(0)} ms`);
+    assert.ok(ownThreads() <= before, 'threads are left');
+  }));
 
 test('a thread that cannot go on is an error', async () => {
   const worker = threadPartWorker();
