@@ -1,28 +1,14 @@
-import {
-  PERF_RECORD_AUX,
-  PERF_RECORD_COMM,
-  PERF_RECORD_EXIT,
-  PERF_RECORD_FINISHED_ROUND,
-  PERF_RECORD_FORK,
-  PERF_RECORD_MMAP,
-  PERF_RECORD_MMAP2,
-  PERF_RECORD_SAMPLE,
-  PERF_RECORD_SWITCH,
-  PERF_RECORD_SWITCH_CPU_WIDE,
-} from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
-import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
-import { RecordScan, TimeRange } from '@counterpoint/core/ring';
+import type { PerfRecord } from '@counterpoint/core/records';
+import { RecordScan } from '@counterpoint/core/ring';
 import {
   addNote,
   type EventTotals,
   type Note,
   type OpenTarget,
   type SampledEvents,
-  TAKEN_TYPES,
-  TakenEvents,
   type TakenProcess,
   takenLoss,
   takenNote,
@@ -32,26 +18,26 @@ import { type Sys, SysError } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import { closingRecords } from './closing-records.ts';
+import { endOfCommand, endOrAbort } from './command-end.ts';
 import type { FormatRecording, FormatResult } from './format-recording.ts';
-import { layoutFinder } from './layout-finder.ts';
-import { cutChains, hiddenCuts } from './long-chains.ts';
-import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
+import { hiddenCuts } from './long-chains.ts';
 import { MapWatch } from './map-watch.ts';
 import type { NameLogs } from './name-logs.ts';
 import { NamelessCode, processWithMadeCode } from './nameless-code.ts';
 import type { RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
-import { REMEMBERED_ROUNDS, type RecordingOutput } from './output.ts';
+import type { RecordingOutput } from './output.ts';
+import { PassingRecords } from './passing-records.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
 import { synthesizeStart } from './synthesis.ts';
+import { WrittenSamples } from './written-samples.ts';
 
 /**
  * Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen.
  */
 const DEFAULT_FLUSH_INTERVAL_MS = 200;
 const DEFAULT_PROGRESS_INTERVAL_MS = 200;
-const DEFAULT_COMMAND_GRACE_MS = 5000;
 
 export interface RecordingParts {
   sys: Sys;
@@ -77,17 +63,6 @@ interface Stop {
   error: unknown;
 }
 
-/** Types of the kernel's records that come after the last sample, too, of which only the time matters. */
-const TIMED_TYPES: readonly number[] = [
-  PERF_RECORD_MMAP,
-  PERF_RECORD_COMM,
-  PERF_RECORD_EXIT,
-  PERF_RECORD_FORK,
-  PERF_RECORD_AUX,
-  PERF_RECORD_SWITCH,
-  PERF_RECORD_SWITCH_CPU_WIDE,
-];
-
 /** It ended by something that nobody wanted. A stream that its reader has closed is the caller's own will. */
 function isMishap({ reason, error }: Stop): boolean {
   return reason === 'write-error' && (error as { code?: unknown } | null)?.code !== 'ERR_STREAM_CLOSED';
@@ -100,21 +75,12 @@ function isMishap({ reason, error }: Stop): boolean {
  */
 export class RingRecording {
   readonly #parts: RecordingParts;
-  readonly #loss: LossWatch;
+  readonly #records: PassingRecords;
   readonly #maps: MapWatch;
   /** Null where no names are wanted. */
   readonly #nameless: NamelessCode | null;
-  /** Null where events are on CPUs: nobody takes those. */
-  readonly #taken: TakenEvents | null;
-  readonly #takenProcesses: TakenProcess[] = [];
-  readonly #scan: RecordScan;
-  /** Of the kernel's records that are no samples. */
-  readonly #sidebandTimes = new TimeRange();
   #reader: Reader | null = null;
-  /** The latest rounds, oldest first. */
-  readonly #rounds: { begin: number; samplesBefore: number }[] = [];
-  /** The latest samples of formats, oldest first. */
-  readonly #formatPieces: { begin: number; samples: number }[] = [];
+  readonly #written = new WrittenSamples();
   /** Where the rounds that are in the output end. */
   #roundsEnd = Number.POSITIVE_INFINITY;
   #formatResults: FormatResult[] = [];
@@ -127,9 +93,11 @@ export class RingRecording {
     const { options } = parts;
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.nameLogs);
     this.#nameless = options.nodeNames === false ? null : new NamelessCode();
-    this.#loss = new LossWatch((id) => this.#eventName(id));
-    this.#taken = parts.scope.kind === 'cpus' ? null : new TakenEvents((one) => this.#tellTaken(one));
-    this.#scan = this.#makeScan();
+    this.#records = new PassingRecords(parts.sampled.events, parts.scope.kind === 'cpus', {
+      addMap: (record) => this.#addMap(record),
+      tellTaken: (taken) => this.#tellTaken(taken),
+      currentCpu: () => this.#reader?.currentCpu ?? null,
+    });
     this.#stopped = new Promise((resolve) => {
       this.#stop = (reason, error = null) => resolve({ reason, error });
     });
@@ -151,7 +119,7 @@ export class RingRecording {
     // perf ends its command, too, when it stops before it.
     if (stop.reason !== 'command-exited' && !isMishap(stop)) held?.kill('SIGTERM');
     await this.#reader!.finish();
-    this.#taken?.finish();
+    this.#records.taken?.finish();
     const end = await Promise.race([this.#reader!.ended, null]);
     if (stop.reason !== 'write-error' && end?.reason === 'failed')
       Object.assign(stop, { reason: 'write-error', error: end.error });
@@ -165,24 +133,13 @@ export class RingRecording {
     return this.#result({ reason, error }, lost, exit);
   }
 
-  /** How the command ended. One that does not end by SIGTERM is left alone after a while. */
   async #commandExit(held: HeldCommand, stop: Stop): Promise<ExitStatus | null> {
-    const { reason } = stop;
-    const { commandGraceMs = DEFAULT_COMMAND_GRACE_MS } = this.#parts.options;
-    if (isMishap(stop)) await this.#endOrAbort(held);
-    if (reason === 'command-exited' || commandGraceMs === Number.POSITIVE_INFINITY) return await held.exited;
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<null>((resolve) => {
-      // On a busy machine it has ended by then, and the event loop has not told of it yet:
-      // that comes between the two.
-      timer = setTimeout(() => setImmediate(resolve, null), commandGraceMs);
-    });
-    const exit = await Promise.race([held.exited, patience]);
-    clearTimeout(timer);
-    if (exit !== null) return exit;
-    held.abandon();
-    const text = `the command (process ${held.pid}) goes on: SIGTERM did not end it within ${commandGraceMs} ms`;
-    this.#parts.notes.push({ kind: 'command-goes-on', text });
+    const { options, notes } = this.#parts;
+    if (isMishap(stop)) await endOrAbort(held, options.signal);
+    const endsByItself = stop.reason === 'command-exited';
+    const end = await endOfCommand(held, { endsByItself, graceMs: options.commandGraceMs });
+    if (!('text' in end)) return end;
+    notes.push({ kind: 'command-goes-on', text: end.text });
     return null;
   }
 
@@ -200,19 +157,6 @@ export class RingRecording {
     this.#tell(() => options.onNote?.(notes));
   }
 
-  /** A command that goes on ends by itself, or when the caller ends the recording. */
-  async #endOrAbort(held: HeldCommand): Promise<void> {
-    const { signal } = this.#parts.options;
-    const onAbort = () => held.kill('SIGTERM');
-    const aborted = new Promise<void>((resolve) => {
-      signal?.addEventListener('abort', () => resolve(), { once: true });
-    });
-    if (signal?.aborted === true) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-    await Promise.race([held.exited, signal?.aborted === true ? null : aborted]);
-    signal?.removeEventListener('abort', onAbort);
-  }
-
   /** Start everything, and wait for the first reason to stop. */
   async #untilStopped(): Promise<Stop> {
     const { options, sampled, scope, held, notes } = this.#parts;
@@ -225,15 +169,14 @@ export class RingRecording {
       async (bytes, oldestNs, samples) => {
         const { output } = this.#parts;
         await output.writeRecords(bytes, oldestNs);
-        this.#formatPieces.push({ begin: output.sizeBytes - bytes.length, samples });
-        if (this.#formatPieces.length > REMEMBERED_ROUNDS) this.#formatPieces.shift();
+        this.#written.addFormatPiece(output.sizeBytes - bytes.length, samples);
         this.#checkSize();
       },
       (error) => this.#stop('write-error', error),
     );
     reader.ended.then((end) => {
       if (end.reason === 'failed') this.#stop('write-error', end.error);
-      else this.#taken?.finish();
+      else this.#records.taken?.finish();
       // A command's exit says the same, and brings its status.
       if (end.reason === 'hung-up' && scope.kind !== 'command') this.#stop('target-ended');
     });
@@ -266,7 +209,7 @@ export class RingRecording {
     const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
     const file = output.drained?.() ?? null;
     if (file !== null) {
-      const reader = new ThreadReader(sys, sampled, this.#scan, this.#watchedFile(file), {
+      const reader = new ThreadReader(sys, sampled, this.#records.scan, this.#watchedFile(file), {
         flushIntervalMs,
         limitBytes: options.maxSizeBytes ?? Number.POSITIVE_INFINITY,
         onLimit: () => this.#stop('size-limit'),
@@ -279,7 +222,7 @@ export class RingRecording {
         kind: 'no-realtime',
         text: 'no real-time priority here: only files are written by a thread of their own, and without sampling formats',
       });
-    const reader = new RingReader(sys, sampled, this.#scan, this.#limitedSink(), { flushIntervalMs });
+    const reader = new RingReader(sys, sampled, this.#records.scan, this.#limitedSink(), { flushIntervalMs });
     reader.start();
     return reader;
   }
@@ -312,7 +255,6 @@ export class RingRecording {
   /** At once: a server may run for days without anybody who watches it. */
   #tellTaken(taken: TakenProcess): void {
     const { held, notes, options } = this.#parts;
-    this.#takenProcesses.push(taken);
     addNote(notes, takenNote(taken, held));
     this.#tell(() => options.onNote?.(notes));
   }
@@ -329,30 +271,10 @@ export class RingRecording {
   #progress() {
     return {
       elapsedMs: performance.now() - this.#startedAt,
-      samples: this.#scan.samples + this.#parts.formats.samples,
+      samples: this.#records.scan.samples + this.#parts.formats.samples,
       bytes: this.#parts.output.sizeBytes,
-      lostRecords: this.#loss.lostRecords,
+      lostRecords: this.#records.loss.lostRecords,
     };
-  }
-
-  #eventName(id: bigint): string | null {
-    const event = this.#parts.sampled.events.find(({ instances }) => instances.some((one) => one.id === id));
-    return event?.name ?? null;
-  }
-
-  /**
-   * The CPU whose ring a record of loss stood in; else by the event that it names: events are bound to CPUs.
-   */
-  #cpuOf(record: PerfRecord): number | null {
-    const current = this.#reader?.currentCpu ?? null;
-    if (current !== null) return current;
-    const { sampleId } = record;
-    const named = 'id' in record && typeof record.id === 'bigint' ? record.id : sampleId?.id;
-    for (const { instances } of this.#parts.sampled.events) {
-      const instance = instances.find(({ id }) => id === named);
-      if (instance !== undefined) return instance.cpu;
-    }
-    return sampleId?.cpu ?? null;
   }
 
   /** The output, until it has the size that was allowed. */
@@ -360,7 +282,7 @@ export class RingRecording {
     const { output } = this.#parts;
     return {
       writeRound: (spans, sizeBytes) => {
-        this.#taken?.beginPass();
+        this.#records.taken?.beginPass();
         this.#rememberRound(output.sizeBytes);
         const written = output.writeRound(spans, sizeBytes);
         if (written !== undefined) return written.then(() => this.#checkSize());
@@ -379,8 +301,7 @@ export class RingRecording {
   }
 
   #rememberRound(begin: number): void {
-    this.#rounds.push({ begin, samplesBefore: this.#scan.samples });
-    if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();
+    this.#written.beginRound(begin, this.#records.scan.samples);
   }
 
   #checkSize(): void {
@@ -388,49 +309,11 @@ export class RingRecording {
     if (output.sizeBytes >= (options.maxSizeBytes ?? Number.POSITIVE_INFINITY)) this.#stop('size-limit');
   }
 
-  /** Samples are only counted; maps and losses are looked at. */
-  #makeScan(): RecordScan {
-    const { sampled } = this.#parts;
-    const first = new SampleLayout(sampled.events[0]!.attr);
-    const layoutAt = layoutFinder(sampled.events);
-    const cut = cutChains(sampled.events);
-    const looked = new Set([
-      PERF_RECORD_MMAP2,
-      ...(this.#taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
-      ...LOSS_TYPES,
-    ]);
-    return new RecordScan(
-      [...looked, ...TIMED_TYPES],
-      (type, view, offset, size) => {
-        if (type === PERF_RECORD_SAMPLE) {
-          const event = cut?.eventOfCut(view, offset) ?? null;
-          if (event !== null) this.#loss.cutChain(event);
-          return;
-        }
-        if (type === PERF_RECORD_FINISHED_ROUND) {
-          this.#taken?.beginPass();
-          return;
-        }
-        const layout = layoutAt(view, offset + size);
-        const timeAt = offset + size - layout.timeFromEnd;
-        if (layout.timeFromEnd > 0)
-          this.#sidebandTimes.add(view.getUint32(timeAt, true), view.getUint32(timeAt + 4, true));
-        if (!looked.has(type)) return;
-        const record = decodeRecord(view, offset, size, layout);
-        if (type === PERF_RECORD_MMAP2) this.#addMap(record);
-        this.#taken?.add(record);
-        this.#loss.add(record, this.#cpuOf(record));
-      },
-      first.timeFromStart,
-      cut?.long ?? null,
-    );
-  }
-
   async #finishOutput(stop: Stop, lost: readonly EventTotals[]): Promise<void> {
     const { sys, options, output, sampled, notes, buildIds, perfMaps } = this.#parts;
     perfMaps.finish(notes);
     const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
-    const sampleTime = this.#scan.sampleTimes.get();
+    const sampleTime = this.#records.scan.sampleTimes.get();
     if (sampleTime !== null) features.sampleTime = sampleTime;
     const found = (await buildIds?.finish()) ?? [];
     if (found.length > 0) features.buildIds = found;
@@ -438,17 +321,17 @@ export class RingRecording {
       notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
     const { results, losses: formatLosses } = this.#parts.formats.finish();
     this.#formatResults = results;
-    for (const { entries } of formatLosses) this.#loss.ledger.addEntries(entries);
-    this.#loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
+    for (const { entries } of formatLosses) this.#records.loss.ledger.addEntries(entries);
+    this.#records.loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
     // Where records were lost, so may have been the one of the program's map.
-    const isSure = this.#loss.lostRecords === 0n;
+    const isSure = this.#records.loss.lostRecords === 0n;
     const untold = new LossLedger();
-    for (const one of this.#takenProcesses) untold.add(takenLoss(one, isSure));
+    for (const one of this.#records.takenProcesses) untold.add(takenLoss(one, isSure));
     // No record of the kernel tells of them, nor of these.
     for (const cut of hiddenCuts(sampled.events)) untold.add(cut);
-    this.#loss.ledger.addEntries(untold.list());
+    this.#records.loss.ledger.addEntries(untold.list());
     const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
-    const time = this.#lastTimeNs();
+    const time = this.#records.lastTimeNs();
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
       const losses = [...formatLosses, { events: [], entries: untold.list() }];
@@ -460,26 +343,11 @@ export class RingRecording {
       if (stop.reason !== 'write-error') Object.assign(stop, { reason: 'write-error', error });
     }
     const unwritten = unread + this.#samplesAfter(this.#roundsEnd);
-    if (unwritten > 0) this.#loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
+    if (unwritten > 0) this.#records.loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
   }
 
-  /**
-   * Of the newest record: what is written last is not before anything that a reader has already handed out.
-   */
-  #lastTimeNs(): bigint {
-    const lastSampleNs = this.#scan.sampleTimes.get()?.last ?? 0n;
-    const lastSidebandNs = this.#sidebandTimes.get()?.last ?? 0n;
-    return lastSampleNs > lastSidebandNs ? lastSampleNs : lastSidebandNs;
-  }
-
-  /** Samples that were written, and then cut off again at `roundsEnd`. */
   #samplesAfter(roundsEnd: number): number {
-    const cut = this.#rounds.find(({ begin }) => begin >= roundsEnd);
-    const ofRounds = cut === undefined ? 0 : this.#scan.samples - cut.samplesBefore;
-    return this.#formatPieces.reduce(
-      (sum, { begin, samples }) => (begin >= roundsEnd ? sum + samples : sum),
-      ofRounds,
-    );
+    return this.#written.after(roundsEnd, this.#records.scan.samples);
   }
 
   /** What is still in the rings because the output did not take it. */
@@ -501,10 +369,10 @@ export class RingRecording {
     return {
       path,
       stopped: stop.reason,
-      samples: this.#scan.samples - this.#samplesAfter(this.#roundsEnd) + this.#parts.formats.samples,
+      samples: this.#records.scan.samples - this.#samplesAfter(this.#roundsEnd) + this.#parts.formats.samples,
       bytes: output.sizeBytes,
       wakeups: this.#reader?.wakeups ?? 0,
-      loss: this.#loss.ledger.list(),
+      loss: this.#records.loss.ledger.list(),
       exitCode: exit?.code ?? null,
       exitSignal: exit?.signal ?? null,
       notes,
