@@ -73,7 +73,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     throw new CounterpointError(
       'ERR_FREQUENCY_AND_PERIOD',
       'both a frequency and a period are given',
-      'A period is a sample each so many events; a frequency lets the kernel choose it.',
+      'A period is the number of events between samples; a frequency lets the kernel choose it.',
     );
   return {
     frequency: frequencyHz(options.frequency, notes),

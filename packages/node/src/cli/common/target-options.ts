@@ -17,6 +17,6 @@ export function targetOptions(group: string): OptionRow<TargetName>[] {
     },
     { long: 'no-inherit', short: 'i', help: 'do not follow children and new threads', group },
     { long: 'inherit', help: 'follow children and new threads (the default)', group },
-    { long: 'delay', short: 'D', value: 'MS', help: 'begin so many milliseconds after the start', group },
+    { long: 'delay', short: 'D', value: 'MS', help: 'begin MS milliseconds after the start', group },
   ];
 }

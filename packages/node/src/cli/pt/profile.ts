@@ -52,7 +52,7 @@ export default defineVerb<Name>({
       help: 'the format, whatever the name: also lcov, functions, autofdo, branches',
       group: OUTPUT,
     },
-    { long: 'top', value: 'N', help: `so many hot places (default ${DEFAULT_TOP})`, group: OUTPUT },
+    { long: 'top', value: 'N', help: `print N hot places (default ${DEFAULT_TOP})`, group: OUTPUT },
     {
       long: 'resync-on-error',
       help: 'after an error go on with the next event that has an address, not with the next PSB',

@@ -79,7 +79,7 @@ export default defineVerb<StatName>({
       help: 'fifo:FILE[,FILE] or fd:N[,N]: count while told to (enable [EVENT], disable [EVENT],\nevlist [-v|-g|-F], ping), answer ack;\n-D -1 begins with everything off',
       group: TARGET,
     },
-    { long: 'timeout', value: 'MS', help: 'end after so many milliseconds; 0 is off', group: TARGET },
+    { long: 'timeout', value: 'MS', help: 'end after MS milliseconds; 0 is off', group: TARGET },
     {
       long: 'repeat',
       short: 'r',
@@ -156,7 +156,7 @@ export default defineVerb<StatName>({
       long: 'interval-print',
       short: 'I',
       value: 'MS',
-      help: 'print what was counted each so many milliseconds; 0 is off',
+      help: 'print counts every MS milliseconds; 0 is off',
       group: PLACES,
     },
     { long: 'interval-count', value: 'N', help: 'with -I: end the printing after N times', group: PLACES },

@@ -34,7 +34,7 @@ export default defineFormat({
     interval: {
       type: 'duration',
       default: 0,
-      help: 'empty the buckets so often, not only when they are full and at the end',
+      help: 'empty the buckets at this interval, not only when they are full and at the end',
     },
   },
   plan({ maxEntries }) {

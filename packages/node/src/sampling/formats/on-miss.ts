@@ -107,7 +107,7 @@ export default defineFormat({
       default: 1,
       min: 1,
       max: 1 << 30,
-      help: 'a record at each so many overflows of a CPU',
+      help: 'a record at every Nth overflow of a CPU',
     },
     kernelStack: { type: 'switch', default: true, help: 'the call stack in the kernel' },
     userStack: { type: 'switch', default: false, help: 'the call stack in user space' },

@@ -59,7 +59,7 @@ export default defineFormat({
     keep: {
       type: 'count',
       default: 0,
-      help: "each so many overflows of a CPU the kernel's own record is kept, whole, in place of a count; 0: never",
+      help: "keep the kernel's whole record, in place of a count, at every Nth overflow of a CPU; 0: never",
     },
   },
   plan(options, { events }) {
