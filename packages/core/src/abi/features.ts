@@ -41,6 +41,8 @@ export const FEATURE_CLN_SIZE = 34;
 /** The header has room for this many feature bits. Vendors (Android's simpleperf) use bits from 128. */
 export const FEATURE_BITS = 256;
 export const FEATURE_VENDOR_START = 128;
+/** Ours: why a history was written and when, as JSON. perf passes over it. */
+export const FEATURE_FLIGHT = 192;
 
 export const FEATURE_NAMES: readonly string[] = [
   '',

@@ -21,6 +21,8 @@ const WORDS: Partial<Record<LossKind, string>> = {
   multiplexed: 'in which events had no counter',
   'call-chain-cut': 'with call chains cut at the kernel’s limit of depth',
   'user-stack-not-unwound': 'with user stacks that were not unwound',
+  'history-overwritten': 'overwritten before they were wanted',
+  'history-paused': 'not kept while an earlier history was read',
   'aux-truncated': 'of trace data cut short',
   'aux-overwritten': 'of trace data overwritten',
   'trace-overflow': 'in which the processor lost trace packets',

@@ -28,6 +28,13 @@ export const LOSS_KINDS = {
    * callers in user code are missing.
    */
   'user-stack-not-unwound': 'samples',
+  /**
+   * A history (`counterpoint flight`): for so long before its first record, the time that was to be kept
+   * goes back further than the ring did.
+   */
+  'history-overwritten': 'nanoseconds',
+  /** Records of that time: a history was being read for a file, and the kernel could not write into it. */
+  'history-paused': 'records',
   /** PERF_RECORD_AUX with TRUNCATED, COLLISION or PARTIAL set. */
   'aux-truncated': 'records',
   /** PERF_RECORD_AUX with OVERWRITE set: older trace data was overwritten. */

@@ -1,4 +1,8 @@
 export { ForwardRing } from './forward-ring.ts';
+export type { HistoryMemory, HistoryRecords, RecordTimes } from './history-ring.ts';
+export { HistoryRing, mappedHistory } from './history-ring.ts';
+export type { MergedHistory, StoppedHistory } from './merge-histories.ts';
+export { mergeHistories } from './merge-histories.ts';
 export type { LongChains, RecordVisitor } from './record-scan.ts';
 export { RecordScan, TimeRange } from './record-scan.ts';
 export type { RingMemory } from './ring-memory.ts';

@@ -50,6 +50,11 @@ export interface SamplingOptions {
   levels: 'all' | 'user' | 'kernel';
   /** Records of processes and maps come from an event of their own in any case. */
   sidebandApart?: boolean;
+  /**
+   * For rings that overwrite their oldest records (`write_backward`), which the events are given later.
+   * Records of processes and maps come from an event of their own, whose ring is read all the time.
+   */
+  history?: boolean;
   clockId?: number;
 }
 
@@ -72,7 +77,7 @@ export function defaultEvent(): ParsedEvent {
 export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOptions): PlannedEvent[] {
   const leaders = new Map<number, number>();
   const planned = parsed.map((event, index): PlannedEvent => {
-    refuseUnsupported(event);
+    refuseUnsupported(event, options);
     if (event.group !== null && event.isLeader) leaders.set(event.group, index);
     const leader = event.group === null || event.isLeader ? null : (leaders.get(event.group) ?? null);
     const group = leader === null ? event : parsed[leader]!;
@@ -88,9 +93,12 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
       ...beyondAttr(event),
       changes: [],
       isSideband: false,
+      // Whoever opens them gives them a ring that overwrites.
+      ...(options.history === true ? { hasNoRing: true } : {}),
     };
   });
-  const wantsDummy = options.startsLater || options.wholeCpus || options.sidebandApart === true;
+  const wantsDummy =
+    options.startsLater || options.wholeCpus || options.sidebandApart === true || options.history === true;
   if (wantsDummy) planned.push(sidebandEvent(options));
   track(planned[wantsDummy ? planned.length - 1 : 0]!.attr);
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
@@ -107,7 +115,7 @@ const UNSUPPORTED = [
   ['branchType', 'branch stacks (branch_type)'],
 ] as const;
 
-function refuseUnsupported(event: ParsedEvent): void {
+function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOptions): void {
   const refuse = (what: string, remedy = '') => {
     throw new CounterpointError(
       'ERR_EVENT_OPTION',
@@ -116,7 +124,13 @@ function refuseUnsupported(event: ParsedEvent): void {
     );
   };
   if (event.tool !== undefined) refuse('sampling of a time that only stat measures');
-  for (const [option, what] of UNSUPPORTED) if (event.options[option] !== undefined) refuse(what);
+  for (const [option, what] of UNSUPPORTED) {
+    if (event.options[option] === undefined) continue;
+    if (option === 'overwrite' && history) continue;
+    refuse(what, option === 'overwrite' ? 'Use counterpoint flight, which keeps the newest records.' : '');
+  }
+  if (history && event.options.time === false)
+    refuse('without times', 'A history is put in order by them: leave time=0 out.');
   const callGraph = event.options.callGraph;
   if (callGraph !== undefined && callGraph !== 'no' && callGraph !== 'fp')
     refuse(`call graphs by ${callGraph}`, 'Use call-graph=fp.');
@@ -159,6 +173,7 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
   }
   attr.sampleType = BigInt(bits);
   attr.flags.sampleIdAll = 1;
+  attr.flags.writeBackward = options.history === true ? 1 : 0;
   // Members of a group follow their leader.
   attr.flags.disabled = isLeader ? 1 : 0;
   attr.flags.enableOnExec = isLeader && options.enableOnExec && !options.startsLater ? 1 : 0;

@@ -1,8 +1,18 @@
 export { WriteError } from '../files/index.ts';
+export { BuildIdCollector } from './build-ids.ts';
+export { closingRecords } from './closing-records.ts';
+export { endOfCommand } from './command-end.ts';
+export { FileOutput } from './file-output.ts';
 export type { FormatResult } from './format-recording.ts';
+export { type Launched, launch } from './launch.ts';
+export { layoutFinder } from './layout-finder.ts';
 export type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live/live-options.ts';
 export { type LiveEvent, LiveProfile } from './live/live-profile.ts';
 export { machineFeatures } from './machine-features.ts';
+export { MapWatch } from './map-watch.ts';
+export { NamelessCode, processWithMadeCode } from './nameless-code.ts';
+export { openForScope } from './open-scope.ts';
+export { recordingOptionTable } from './option-tables.ts';
 export type {
   FormatChoice,
   RecordOptions,
@@ -13,5 +23,10 @@ export type {
   StopReason,
 } from './options.ts';
 export type { RecordingOutput } from './output.ts';
+export { PerfMapKeeper } from './perf-maps.ts';
 export { type PlannedFormat, planRecording } from './plan.ts';
 export { type LiveRecording, outputFor, record, recordLive } from './record.ts';
+export { recordingFeatures, writtenEvents } from './recording-features.ts';
+export { openTarget, resolveEvents, type Scope, samplingOptions, scopeOf } from './request.ts';
+export { ringBytesPerSecond, ringPages } from './ring-size.ts';
+export { FINISHED_INIT, type SynthesisTarget, synthesizeMachine, synthesizeWatched } from './synthesis.ts';

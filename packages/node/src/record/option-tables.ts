@@ -93,11 +93,18 @@ const LIVE_NAMES = [
   'sys',
 ] as const;
 
+/** The rows of some options, for whoever has them, too. */
+export function recordingOptionTable<Name extends keyof RecordOptions>(
+  names: readonly Name[],
+): Pick<OptionsOf<RecordOptions>, Name> {
+  return Object.fromEntries(names.map((name) => [name, OPTIONS[name]])) as Pick<
+    OptionsOf<RecordOptions>,
+    Name
+  >;
+}
+
 const LIVE_OPTIONS: OptionsOf<LiveProfileOptions> = {
-  ...(Object.fromEntries(LIVE_NAMES.map((name) => [name, OPTIONS[name]])) as Pick<
-    typeof OPTIONS,
-    (typeof LIVE_NAMES)[number]
-  >),
+  ...recordingOptionTable(LIVE_NAMES),
   intervalMs: numberFrom(1, MOST_TIMER_MS),
   keepShare: numberFrom(0, 1),
   nameWaitMs: numberFrom(0),

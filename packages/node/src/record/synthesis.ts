@@ -37,6 +37,9 @@ const CPU_MAP_CPUS = 0;
 
 const base = { misc: 0, tail: new Uint8Array(0) } as const;
 
+/** All that was there before the recording has been told. */
+export const FINISHED_INIT: PerfRecord = { ...base, type: PERF_RECORD_FINISHED_INIT };
+
 export interface SynthesisTarget {
   scope: Scope;
   tasks: readonly number[];
@@ -67,17 +70,36 @@ export function synthesizeStart(
     if (maker !== null) makers.add(maker);
     encodeRecord(writer, record, layout);
   };
+  synthesizeMachine(sampled, target, sink, notes, kernel);
+  synthesizeWatched(target, sink);
+  sink(FINISHED_INIT);
+  nameless?.noteAll(makers, notes);
+  return writer.take();
+}
+
+/** What holds for the whole recording. */
+export function synthesizeMachine(
+  sampled: SampledEvents,
+  { tasks, cpus }: Pick<SynthesisTarget, 'tasks' | 'cpus'>,
+  sink: (record: PerfRecord) => void,
+  notes: Note[],
+  kernel: KernelMap | null = readKernelMap(),
+): void {
   idIndex(sampled, sink);
   if (kernel !== null) synthesizeKernel(kernel, readModules(), sink);
   else if (sampled.events.some(({ attr }) => attr.flags.excludeKernel === 0)) notes.push(noKernelNames());
-  threadMap(target.tasks, sink);
-  cpuMap(target.cpus, sink);
+  threadMap(tasks, sink);
+  cpuMap(cpus, sink);
+}
+
+/** What runs already, and the command before it runs. */
+export function synthesizeWatched(
+  target: Pick<SynthesisTarget, 'scope' | 'command'>,
+  sink: (record: PerfRecord) => void,
+): void {
   synthesizeScope(target, sink);
   // Samples may be taken between the exec and the record of the new name.
   if (target.command !== null) sink(commRecord(target.command.pid, target.command.pid, target.command.name));
-  sink({ ...base, type: PERF_RECORD_FINISHED_INIT });
-  nameless?.noteAll(makers, notes);
-  return writer.take();
 }
 
 /** Without its addresses nobody can tell afterwards which function of the kernel it was. */
@@ -89,7 +111,10 @@ function noKernelNames(): Note {
   return { kind: 'kernel-names', text };
 }
 
-function synthesizeScope({ scope }: SynthesisTarget, sink: (record: PerfRecord) => void): void {
+function synthesizeScope(
+  { scope }: Pick<SynthesisTarget, 'scope'>,
+  sink: (record: PerfRecord) => void,
+): void {
   switch (scope.kind) {
     case 'command':
       return;

@@ -25,6 +25,9 @@ const WORDS: Record<LossKind, string> = {
     'samples with call chains cut at the limit of depth of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
   'user-stack-not-unwound':
     'samples with a copy of the user stack that is not unwound: their callers in user code are missing (record with -g)',
+  'history-overwritten':
+    'the ring was too small for the time to keep: give more memory, or sample less often',
+  'history-paused': 'records that came while the history was read for an earlier file',
   'aux-truncated': 'stretches of trace data cut short',
   'trace-overflow': 'overflows in which the processor lost trace packets',
   'trace-error': 'places where the trace could not be followed: what ran there is missing',

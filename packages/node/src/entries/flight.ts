@@ -1,0 +1,10 @@
+/// <reference types="node" preserve="true" />
+/** The flight recorder: keep what happened last in memory, and write it to a file when it is wanted. */
+export {
+  type FlightDump,
+  type FlightEnd,
+  type FlightOptions,
+  FlightRecorder,
+  type FlightStatus,
+  flight,
+} from '../flight/index.ts';

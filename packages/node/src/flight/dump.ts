@@ -1,0 +1,163 @@
+import { FEATURE_FLIGHT } from '@counterpoint/core/abi';
+import { LossLedger } from '@counterpoint/core/loss';
+import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
+import { type PerfRecord, SampleLayout } from '@counterpoint/core/records';
+import { type MergedHistory, mergeHistories } from '@counterpoint/core/ring';
+import type { SampledEvents } from '../perf-events/index.ts';
+import {
+  BuildIdCollector,
+  closingRecords,
+  FileOutput,
+  layoutFinder,
+  MapWatch,
+  type PerfMapKeeper,
+  writtenEvents,
+} from '../record/index.ts';
+import { removeFile } from './dump-files.ts';
+import type { FlightLosses } from './flight-losses.ts';
+import type { Histories } from './histories.ts';
+import type { SidebandLog } from './sideband-log.ts';
+
+export interface DumpRequest {
+  trigger: string;
+  /** On the recording's clock: the history up to now, and from when on it is wanted. */
+  atNs: number;
+  fromNs: number;
+  at: Date;
+  /** When the recorder began. */
+  startedNs: number;
+}
+
+/** What a history is written from. */
+export interface DumpSource {
+  sampled: SampledEvents;
+  histories: Histories;
+  sideband: SidebandLog;
+  /** What stands before everything: ids of events, the kernel. */
+  start: Uint8Array<ArrayBuffer>;
+  features: Partial<PerfDataFeatures>;
+  perfMaps: PerfMapKeeper;
+  withBuildIds: boolean;
+  losses: FlightLosses;
+}
+
+export interface WrittenDump {
+  records: number;
+  bytes: number;
+  spanMs: number;
+  pausedMs: number;
+  loss: ReturnType<LossLedger['list']>;
+}
+
+const NS_PER_MS = 1e6;
+
+/** The merged records stay in here from dump to dump, as far as they have been. */
+export class DumpWriter {
+  readonly #source: DumpSource;
+  #scratch = new Uint8Array(0);
+
+  constructor(source: DumpSource) {
+    this.#source = source;
+  }
+
+  /** Read the rings and write all into `path`; where that fails, no file is left. */
+  async write(path: string, request: DumpRequest): Promise<WrittenDump> {
+    const { sampled } = this.#source;
+    const collector = this.#source.withBuildIds ? new BuildIdCollector() : null;
+    const maps = new MapWatch(collector, this.#source.perfMaps, null);
+    const ledger = new LossLedger();
+    const { losses } = this.#source;
+    const pausedAt = performance.now();
+    const merged = this.#read(request, maps, ledger);
+    const pausedMs = performance.now() - pausedAt;
+    losses.addTo(ledger, request);
+    losses.countPause(request.atNs, pausedMs * NS_PER_MS);
+    const state = this.#source.sideband.stateRecords(new SampleLayout(sampled.events[0]!.attr), (record) =>
+      maps.add(record),
+    );
+    const output = new FileOutput(path);
+    try {
+      output.begin(writtenEvents(sampled.events));
+      output.writeRecords(this.#source.start);
+      output.writeRecords(state);
+      output.writeRound([merged.bytes]);
+      const buildIds = (await collector?.finish()) ?? [];
+      const loss = ledger.list();
+      const time = BigInt(Math.round(merged.lastNs ?? request.atNs));
+      output.finish(this.#features(request, merged, buildIds), () =>
+        closingRecords(
+          sampled.events,
+          { lost: [], formatLosses: [{ events: [], entries: loss }], unwritten: 0 },
+          time,
+        ),
+      );
+      const spanMs = merged.firstNs === null ? 0 : (merged.lastNs! - merged.firstNs) / NS_PER_MS;
+      return { records: merged.records, bytes: output.sizeBytes, spanMs, pausedMs, loss };
+    } catch (error) {
+      output.close();
+      removeFile(path);
+      throw error;
+    } finally {
+      output.close();
+    }
+  }
+
+  /** All histories in order of time, with what processes did meanwhile. */
+  #read({ fromNs, startedNs }: DumpRequest, maps: MapWatch, ledger: LossLedger): MergedHistory {
+    const { sampled, histories, sideband } = this.#source;
+    const layout = new SampleLayout(sampled.events[0]!.attr);
+    const layoutAt = layoutFinder(sampled.events);
+    const times = {
+      sampleTimeFromStart: layout.timeFromStart,
+      timeFromEnd: (view: DataView<ArrayBuffer>, end: number) => layoutAt(view, end).timeFromEnd,
+    };
+    const since = sideband.recordsSince((record: PerfRecord) => maps.add(record));
+    return histories.stopped(times, fromNs, (stopped) => {
+      stopped.forEach(({ records: { count, times: held } }, index) => {
+        const { cpu, ring } = histories.rings[index]!;
+        const wantedNs = Math.max(fromNs, startedNs);
+        const oldestNs = count === 0 ? wantedNs : held[count - 1]!;
+        if (!ring.isFull || oldestNs <= wantedNs) return;
+        ledger.add({
+          kind: 'history-overwritten',
+          cpu,
+          fromNs: BigInt(Math.round(wantedNs)),
+          toNs: BigInt(Math.round(oldestNs)),
+          count: BigInt(Math.round(oldestNs - wantedNs)),
+        });
+      });
+      return mergeHistories([...stopped, since], this.#room(stopped.map(({ records }) => records.sizeBytes)));
+    });
+  }
+
+  #room(sizes: readonly number[]): Uint8Array<ArrayBuffer> {
+    const wanted = sizes.reduce((sum, size) => sum + size, this.#source.sideband.sizeBytes);
+    if (this.#scratch.length < wanted) this.#scratch = new Uint8Array(wanted);
+    return this.#scratch;
+  }
+
+  #features(
+    { trigger, atNs, at, fromNs }: DumpRequest,
+    { firstNs, lastNs }: MergedHistory,
+    buildIds: NonNullable<PerfDataFeatures['buildIds']>,
+  ): Partial<PerfDataFeatures> {
+    const { features } = this.#source;
+    const facts = {
+      version: 1,
+      trigger,
+      atNs: String(Math.round(atNs)),
+      at: at.toISOString(),
+      keepNs: String(Math.round(atNs - fromNs)),
+    };
+    const raw = new Map(features.raw ?? []);
+    raw.set(FEATURE_FLIGHT, new TextEncoder().encode(JSON.stringify(facts)));
+    return {
+      ...features,
+      raw,
+      ...(buildIds.length > 0 ? { buildIds } : {}),
+      ...(firstNs === null
+        ? {}
+        : { sampleTime: { first: BigInt(Math.round(firstNs)), last: BigInt(Math.round(lastNs!)) } }),
+    };
+  }
+}

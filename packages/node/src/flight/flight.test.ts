@@ -1,0 +1,194 @@
+/** Flight recorders on the real kernel. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import { topFunctions } from '@counterpoint/core/query';
+import type { SampleRecord } from '@counterpoint/core/records';
+import { openRecording } from '../open/index.ts';
+import { record } from '../record/index.ts';
+import { liveHandles } from '../sys/index.ts';
+import { type FlightDump, type FlightOptions, flight } from './index.ts';
+
+const isRoot = process.getuid?.() === 0;
+const skip = isRoot ? false : 'tracepoints need root';
+
+/** A directory that is gone afterwards. */
+function directory(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'flight-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Node that runs `script` after a line on its standard input, and ends at the next. */
+class Waiting implements Disposable {
+  readonly child: ChildProcess;
+
+  constructor(script: string) {
+    const text = `process.stdin.once('data', () => { ${script}; console.log('done'); process.stdin.once('data', () => process.exit()); });`;
+    this.child = spawn(process.execPath, ['-e', text], { stdio: ['pipe', 'pipe', 'inherit'] });
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  /** Resolves when the script has run. */
+  async run(): Promise<void> {
+    const done = new Promise((resolve) => this.child.stdout!.once('data', resolve));
+    this.child.stdin!.write('go\n');
+    await done;
+  }
+
+  [Symbol.dispose](): void {
+    this.child.kill('SIGKILL');
+  }
+}
+
+async function samples(path: string): Promise<SampleRecord[]> {
+  await using recording = await openRecording(path);
+  const found: SampleRecord[] = [];
+  for await (const { record: one } of recording.records())
+    if (one.type === PERF_RECORD_SAMPLE) found.push(one as SampleRecord);
+  return found;
+}
+
+const facts = ({ sample }: SampleRecord) =>
+  `${sample.ip} ${sample.tid} ${sample.period} ${Buffer.from(sample.raw ?? []).toString('hex')}`;
+
+const SHELL_LOOP = 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done';
+const quiet: Partial<FlightOptions> = { buildIds: false, callGraph: false };
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+for (const event of ['syscalls:sys_enter_getppid', `uprobe:${process.execPath}:uv_os_getppid`]) {
+  test(`a history is the end of a recording without loss: ${event.split(':')[0]}`, { skip }, async () => {
+    using place = directory();
+    using target = new Waiting('let x = 0; for (let i = 0; i < 20000; i++) x += process.ppid');
+    const whole = join(place.path, 'whole.data');
+    const options = { pids: [target.pid], events: event, period: 1 };
+    const end = new AbortController();
+    let begun = () => {};
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const recorded = record({
+      ...options,
+      output: whole,
+      mmapPages: 4096,
+      signal: end.signal,
+      onStart: begun,
+    });
+    await hasBegun;
+    const recorder = await flight({ ...quiet, ...options, directory: place.path, memoryBytes: 1 << 18 });
+    await target.run();
+    const dump = await recorder.dump('test');
+    await recorder.stop();
+    end.abort();
+    const { loss } = await recorded;
+    assert.deepEqual(loss, []);
+    const all = (await samples(whole)).map(facts);
+    const held = (await samples(dump.path)).map(facts);
+    assert.equal(all.length, 20_000);
+    // Two rings of 128 KiB, or one of a CPU that had it all: far fewer than all, and more than a few.
+    assert.ok(held.length > 500 && held.length < 10_000, `${held.length}`);
+    assert.deepEqual(held, all.slice(-held.length));
+    const [overwritten] = dump.loss.filter(({ kind }) => kind === 'history-overwritten');
+    assert.ok(overwritten !== undefined && BigInt(overwritten.count) > 0n);
+    // The file says it, too.
+    await using recording = await openRecording(dump.path);
+    const { loss: told } = await recording.stats();
+    assert.ok(told.some(({ kind }) => kind === 'history-overwritten'));
+  });
+}
+
+test('what ran and has died has its names in a history, and perf reads it', { skip: !isRoot }, async () => {
+  using place = directory();
+  await using recorder = await flight({
+    command: ['sh', '-c', `sh -c '${SHELL_LOOP}'; exec sleep 30`],
+    events: 'cpu-clock',
+    frequency: 2000,
+    directory: place.path,
+  });
+  const dump = await dumpWhen(recorder, ({ records }) => records > 100);
+  await using recording = await openRecording(dump.path);
+  const rows = topFunctions((await recording.profile()).profile, { sort: ['comm', 'dso'] }).rows;
+  assert.ok(
+    rows.length > 0 && rows.every(({ dso = '[unknown]' }) => dso !== '[unknown]'),
+    JSON.stringify(rows.slice(0, 5)),
+  );
+  assert.ok(rows.some(({ dso = '' }) => dso.endsWith('dash') || dso.endsWith('bash')));
+  const { status, stdout } = spawnSync('perf', ['script', '-i', dump.path, '-F', 'comm,time,ip'], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  if (status === null) return;
+  const own = (await samples(dump.path)).length;
+  assert.equal(stdout.split('\n').filter((line) => /^\S/.test(line)).length, own);
+});
+
+/** Ask until a file has what is wanted. */
+async function dumpWhen(
+  recorder: Awaited<ReturnType<typeof flight>>,
+  isEnough: (dump: FlightDump) => boolean,
+): Promise<FlightDump> {
+  for (let tries = 0; ; tries++) {
+    await pause(300);
+    const dump = await recorder.dump('test');
+    if (isEnough(dump)) return dump;
+    assert.ok(
+      tries < 50,
+      JSON.stringify(dump, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    );
+  }
+}
+
+test('files are kept by number and by size, the newest always', { skip: !isRoot }, async () => {
+  using place = directory();
+  const options = { command: ['sleep', '30'], ...quiet, directory: place.path };
+  {
+    await using recorder = await flight({ ...options, maxFiles: 3, prefix: 'few' });
+    for (let number = 1; number <= 5; number++) {
+      const { removed } = await recorder.dump(`trigger ${number}`);
+      assert.equal(removed.length, number > 3 ? 1 : 0);
+    }
+    assert.equal(readdirSync(place.path).filter((name) => name.startsWith('few')).length, 3);
+  }
+  await using recorder = await flight({ ...options, maxFileBytes: 1, prefix: 'small' });
+  await recorder.dump();
+  const last = await recorder.dump();
+  assert.deepEqual(
+    readdirSync(place.path).filter((name) => name.startsWith('small')),
+    [last.path.slice(place.path.length + 1)],
+  );
+});
+
+test('it ends with its command or its target, and nothing is left open', { skip: !isRoot }, async () => {
+  using place = directory();
+  const before = liveHandles().length;
+  const short = await flight({ command: ['sh', '-c', 'exit 7'], ...quiet, directory: place.path });
+  assert.deepEqual(await short.ended, { reason: 'command-exited', exit: { code: 7, signal: null } });
+  await assert.rejects(short.dump(), { code: 'ERR_FLIGHT_ENDED' });
+  const child = spawn('sleep', ['30']);
+  const attached = await flight({ pids: [child.pid!], ...quiet, directory: place.path });
+  child.kill();
+  assert.equal((await attached.ended).reason, 'target-ended');
+  const stopped = await flight({ command: ['sleep', '30'], ...quiet, directory: place.path });
+  const asked = stopped.dump('before the end');
+  assert.equal((await stopped.stop()).exit?.signal, 'SIGTERM');
+  assert.ok(existsSync((await asked).path));
+  await assert.rejects(flight({ pids: [2 ** 30], directory: place.path }), { code: 'ERR_NO_PROCESS' });
+  assert.equal(liveHandles().length, before);
+});
+
+test('a file that cannot be written is an error, and the next one can be', { skip: !isRoot }, async () => {
+  using place = directory();
+  const inside = join(place.path, 'inside');
+  await using recorder = await flight({ command: ['sleep', '30'], ...quiet, directory: inside });
+  rmSync(inside, { recursive: true });
+  writeFileSync(inside, 'a file in the place of the directory');
+  await assert.rejects(recorder.dump());
+  rmSync(inside);
+  await assert.rejects(recorder.dump(), { code: 'ERR_WRITE' });
+});

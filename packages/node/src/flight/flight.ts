@@ -1,0 +1,171 @@
+import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
+import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
+import {
+  type Launched,
+  launch,
+  NamelessCode,
+  openForScope,
+  openTarget,
+  PerfMapKeeper,
+  processWithMadeCode,
+  recordingFeatures,
+  resolveEvents,
+  ringBytesPerSecond,
+  ringPages,
+  type SynthesisTarget,
+  samplingOptions,
+  scopeOf,
+  synthesizeMachine,
+  synthesizeWatched,
+} from '../record/index.ts';
+import { realSys, requireLinux } from '../sys/index.ts';
+import { DumpFiles } from './dump-files.ts';
+import { FlightLosses } from './flight-losses.ts';
+import { Histories } from './histories.ts';
+import { checkFlightOptions } from './option-table.ts';
+import type { FlightOptions } from './options.ts';
+import { FlightRecorder } from './recorder.ts';
+import { SidebandLog } from './sideband-log.ts';
+
+const DEFAULT_KEEP_MS = 30_000;
+const DEFAULT_MEMORY_BYTES = 64 * 2 ** 20;
+const DEFAULT_MAX_FILES = 16;
+const DEFAULT_MAX_FILE_BYTES = 2 ** 30;
+/** Enough for days: a block of half a second is some 50 samples. */
+const DEFAULT_FREQUENCY_HZ = 99;
+/** Of linux/time.h. Every program can read it, so that times of triggers and of records are alike. */
+const CLOCK_MONOTONIC = 1;
+/** Estimates of rates are of one CPU that is always busy; chains may be longer. */
+const SLACK = 1.5;
+
+/**
+ * Watch a command, processes, threads or CPUs, and keep what happened last in memory: nothing is written
+ * until `dump()` asks for it.
+ *
+ * Rejects where nothing can be watched. End it with `stop()`, or by the signal.
+ */
+export async function flight(options: FlightOptions): Promise<FlightRecorder> {
+  requireLinux('flight()');
+  checkFlightOptions(options);
+  const { keepMs = DEFAULT_KEEP_MS, clockId = CLOCK_MONOTONIC } = options;
+  const sys = options.sys ?? realSys;
+  const notes: Note[] = [];
+  const request = { callGraph: true, clockId, ...withRate(options) };
+  const scope = scopeOf(request);
+  const parsed = await resolveEvents(options.events);
+  const files = new DumpFiles({
+    directory: options.directory ?? '.',
+    prefix: options.prefix ?? 'flight',
+    maxFiles: options.maxFiles ?? DEFAULT_MAX_FILES,
+    maxFileBytes: options.maxFileBytes ?? DEFAULT_MAX_FILE_BYTES,
+  });
+  const launched = launch(request, notes);
+  const perfMaps = new PerfMapKeeper();
+  let sampled: SampledEvents | null = null;
+  let histories: Histories | null = null;
+  try {
+    const planned = planEvents(parsed, { ...samplingOptions(scope, request, notes), history: true });
+    const planTarget = openTarget(scope, request, launched?.held.pid ?? null);
+    const pages = ringPages(undefined, sys.pageSizeBytes(), planTarget.cpus.length);
+    const opened = openForScope({ sys, scope, options: request, target: planTarget, planned, pages, notes });
+    sampled = opened.sampled;
+    const { cpus } = opened.target;
+    histories = Histories.open(sys, {
+      cpus,
+      clockId,
+      pages: historyPages(planned, options, keepMs, cpus.length, sys.pageSizeBytes()),
+    });
+    histories.take(sampled);
+    const sideband = new SidebandLog(sampled.events.find(({ isSideband }) => isSideband)!);
+    const start = synthesize(
+      sampled,
+      { scope, ...opened.target, command: commandOf(launched) },
+      sideband,
+      notes,
+    );
+    const features = recordingFeatures(sys, sampled.events, request);
+    const recorder = new FlightRecorder({
+      sys,
+      options,
+      sampled,
+      histories,
+      sideband,
+      source: {
+        sampled,
+        histories,
+        sideband,
+        start,
+        features,
+        perfMaps,
+        withBuildIds: options.buildIds !== false,
+        losses: new FlightLosses(sampled),
+      },
+      files,
+      launched,
+      notes,
+      keepMs,
+      clockId,
+      close: () => perfMaps[Symbol.dispose](),
+    });
+    recorder.start();
+    return recorder;
+  } catch (error) {
+    launched?.held.kill('SIGTERM');
+    launched?.held[Symbol.dispose]();
+    sampled?.close();
+    histories?.[Symbol.dispose]();
+    perfMaps[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function commandOf(launched: Launched | null): SynthesisTarget['command'] {
+  return launched === null ? null : { pid: launched.held.pid, name: launched.held.heldName };
+}
+
+/** A rate that can be left running, where none is given. */
+function withRate({ frequency, period, ...rest }: FlightOptions): FlightOptions {
+  if (period !== undefined) return { ...rest, period };
+  return { ...rest, frequency: frequency ?? DEFAULT_FREQUENCY_HZ };
+}
+
+/** Pages of each ring: what lasts as long as is wanted at the rates that are known, within the memory. */
+function historyPages(
+  planned: readonly PlannedEvent[],
+  { memoryBytes = DEFAULT_MEMORY_BYTES }: FlightOptions,
+  keepMs: number,
+  cpuCount: number,
+  pageSizeBytes: number,
+): number {
+  const most = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / cpuCount / pageSizeBytes)));
+  const bytesPerSecond = ringBytesPerSecond(planned.map((event) => ({ ...event, hasNoRing: false })));
+  const isRateKnown = planned.every(({ attr, isSideband }) => isSideband || isKnownRate(attr));
+  if (!isRateKnown) return most;
+  const wanted = (bytesPerSecond * SLACK * keepMs) / 1000 / pageSizeBytes;
+  return Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))));
+}
+
+/** Events at a frequency; others come as often as they happen. */
+function isKnownRate({ flags }: PlannedEvent['attr']): boolean {
+  return flags.freq !== 0;
+}
+
+/** The records that stand before each history. Who runs already is known from now on. */
+function synthesize(
+  sampled: SampledEvents,
+  target: SynthesisTarget,
+  { state }: SidebandLog,
+  notes: Note[],
+): Uint8Array<ArrayBuffer> {
+  const writer = new BodyWriter(true, 4096);
+  const layout = new SampleLayout(sampled.events[0]!.attr);
+  synthesizeMachine(sampled, target, (record) => encodeRecord(writer, record, layout), notes);
+  const makers = new Set<number>();
+  synthesizeWatched(target, (record: PerfRecord) => {
+    state.apply(record);
+    const maker = processWithMadeCode(record);
+    if (maker !== null) makers.add(maker);
+  });
+  new NamelessCode().noteAll(makers, notes);
+  return writer.take();
+}

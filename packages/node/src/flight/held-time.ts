@@ -1,0 +1,60 @@
+import type { HistoryRing } from '@counterpoint/core/ring';
+
+interface Mark {
+  timeNs: number;
+  /** Bytes that each ring had been written by then. */
+  written: number[];
+}
+
+/** For the rate. */
+const RECENT_NS = 5e9;
+
+/**
+ * How far back rings go, without reading them: from how much had been written when. A ring of 4 MB holds what
+ * was written since the mark at which it had 4 MB less than now.
+ */
+export class HeldTime {
+  readonly #rings: readonly HistoryRing[];
+  #marks: Mark[] = [];
+
+  constructor(rings: readonly HistoryRing[]) {
+    this.#rings = rings;
+  }
+
+  /** Call it about every second. */
+  mark(timeNs: number): void {
+    const written = this.#rings.map(({ memory }) => memory.writtenBytes());
+    // Of the marks at which a ring had what it has lost by now, the latest is enough.
+    const needed = this.#marks.findLastIndex((mark) =>
+      mark.written.every((bytes, ring) => this.#isOver(ring, bytes)),
+    );
+    const recent = this.#marks.findIndex((mark) => mark.timeNs >= timeNs - RECENT_NS);
+    const first = Math.min(Math.max(needed, 0), recent < 0 ? this.#marks.length : recent);
+    this.#marks = [...this.#marks.slice(first), { timeNs, written }];
+  }
+
+  /** All that was written by then has been overwritten. */
+  #isOver(ring: number, writtenThen: number): boolean {
+    const { memory } = this.#rings[ring]!;
+    return memory.writtenBytes() - writtenThen > memory.data.length;
+  }
+
+  /** Milliseconds: of the ring that holds least. */
+  heldMs(nowNs: number, startedNs: number): number {
+    const begins = this.#rings.map((ring, index) => {
+      if (!ring.isFull) return startedNs;
+      return this.#marks.find(({ written }) => !this.#isOver(index, written[index]!))?.timeNs ?? nowNs;
+    });
+    return (nowNs - Math.max(startedNs, ...begins)) / 1e6;
+  }
+
+  bytesPerSecond(nowNs: number): number {
+    const since = this.#marks.find(({ timeNs }) => timeNs >= nowNs - RECENT_NS);
+    if (since === undefined || nowNs <= since.timeNs) return 0;
+    const bytes = this.#rings.reduce(
+      (sum, { memory }, ring) => sum + memory.writtenBytes() - since.written[ring]!,
+      0,
+    );
+    return (bytes * 1e9) / (nowNs - since.timeNs);
+  }
+}

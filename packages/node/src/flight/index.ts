@@ -1,0 +1,3 @@
+export { flight } from './flight.ts';
+export type { FlightDump, FlightEnd, FlightOptions, FlightStatus } from './options.ts';
+export { FlightRecorder } from './recorder.ts';

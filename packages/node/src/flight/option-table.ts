@@ -1,0 +1,43 @@
+import { checkOptions, numberFrom, type OptionsOf, TEXT, wholeNumberFrom } from '../options/index.ts';
+import { recordingOptionTable } from '../record/index.ts';
+import type { FlightOptions } from './options.ts';
+
+/** Of those that a recording has, too. */
+const SHARED = [
+  'command',
+  'pids',
+  'tids',
+  'systemWide',
+  'cpus',
+  'events',
+  'frequency',
+  'period',
+  'callGraph',
+  'callchains',
+  'levels',
+  'inherit',
+  'clockId',
+  'buildIds',
+  'nodeNames',
+  'launch',
+  'signal',
+  'onNote',
+  'commandGraceMs',
+  'toolVersion',
+  'commandLine',
+  'sys',
+] as const;
+
+const OPTIONS: OptionsOf<FlightOptions> = {
+  ...recordingOptionTable(SHARED),
+  keepMs: numberFrom(1),
+  memoryBytes: wholeNumberFrom(1),
+  directory: TEXT,
+  prefix: TEXT,
+  maxFiles: wholeNumberFrom(1),
+  maxFileBytes: wholeNumberFrom(1),
+};
+
+export function checkFlightOptions(options: FlightOptions): void {
+  checkOptions('flight()', options, OPTIONS);
+}

@@ -1,0 +1,90 @@
+import type { LossEntry } from '@counterpoint/core/loss';
+import type { Note } from '../perf-events/index.ts';
+import type { RecordOptions } from '../record/index.ts';
+import type { ExitStatus } from '../target/index.ts';
+
+/** What to watch, how much of it to keep, and where to put it when it is asked for. */
+export interface FlightOptions
+  extends Pick<
+    RecordOptions,
+    | 'command'
+    | 'pids'
+    | 'tids'
+    | 'systemWide'
+    | 'cpus'
+    | 'events'
+    | 'frequency'
+    | 'period'
+    | 'callGraph'
+    | 'callchains'
+    | 'levels'
+    | 'inherit'
+    | 'clockId'
+    | 'buildIds'
+    | 'nodeNames'
+    | 'launch'
+    | 'commandGraceMs'
+    | 'toolVersion'
+    | 'commandLine'
+    | 'sys'
+  > {
+  /** How far back the history goes, at most; default 30,000. */
+  keepMs?: number;
+  /** Memory of all rings together; default 64 MiB. What it holds of `keepMs` depends on the rate. */
+  memoryBytes?: number;
+  /** Where files go; default the working directory. It is made where it is not there. */
+  directory?: string;
+  /** What their names begin with; default `flight`. */
+  prefix?: string;
+  /** Keep so many files, and remove the oldest of this recorder; default 16. */
+  maxFiles?: number;
+  /** Keep at most so many bytes in files, but always the newest; default 1 GiB. */
+  maxFileBytes?: number;
+  /** Ends it; nothing is written because of it. */
+  signal?: AbortSignal;
+  /** Called when a note is added while it runs, with all of them. */
+  onNote?: (notes: readonly Note[]) => void;
+}
+
+/** One history that was written. */
+export interface FlightDump {
+  path: string;
+  /** From 1. */
+  number: number;
+  /** What asked for it. */
+  trigger: string;
+  /** When it was asked for: on the recording's clock, and on the wall. */
+  atNs: bigint;
+  at: Date;
+  /** Records of the history: samples, as a rule. */
+  records: number;
+  bytes: number;
+  /** From the first record to the last, in milliseconds. */
+  spanMs: number;
+  /** For so long the rings stood still. */
+  pausedMs: number;
+  /** Until the file was complete. */
+  writtenMs: number;
+  loss: LossEntry[];
+  /** Files that had to go for it. */
+  removed: string[];
+}
+
+export interface FlightStatus {
+  elapsedMs: number;
+  /** How far back the ring goes that holds least. */
+  heldMs: number;
+  /** Of all rings. */
+  ringBytes: number;
+  /** Bytes per second that the events write, over the last seconds. */
+  bytesPerSecond: number;
+  processes: number;
+  dumps: number;
+}
+
+/** Why a flight recorder ended. */
+export interface FlightEnd {
+  reason: 'stopped' | 'command-exited' | 'target-ended';
+  /** Of the command. */
+  exit: ExitStatus | null;
+}
