@@ -113,6 +113,7 @@ const NODE: Record<string, string[]> = {
     'stat',
     'sampling',
     'record',
+    'flight',
     'locate',
     'open',
     'trace',

@@ -46,6 +46,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./off-cpu/off-cpu.ts'),
   },
   {
+    name: 'flight',
+    summary: 'keep what happened last in memory, and write it to a file when something happens',
+    load: () => import('./flight/flight.ts'),
+  },
+  {
     name: 'report',
     summary: 'show where the samples of a recording fell',
     load: () => import('./report/report.ts'),

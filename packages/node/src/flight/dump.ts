@@ -83,11 +83,13 @@ export class DumpWriter {
       output.writeRound([merged.bytes]);
       const buildIds = (await collector?.finish()) ?? [];
       const loss = ledger.list();
+      // Those have records of the kernel, in the history itself.
+      const untold = loss.filter(({ kind }) => kind !== 'history-paused');
       const time = BigInt(Math.round(merged.lastNs ?? request.atNs));
       output.finish(this.#features(request, merged, buildIds), () =>
         closingRecords(
           sampled.events,
-          { lost: [], formatLosses: [{ events: [], entries: loss }], unwritten: 0 },
+          { lost: [], formatLosses: [{ events: [], entries: untold }], unwritten: 0 },
           time,
         ),
       );

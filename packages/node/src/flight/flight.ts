@@ -26,9 +26,11 @@ import { checkFlightOptions } from './option-table.ts';
 import type { FlightOptions } from './options.ts';
 import { FlightRecorder } from './recorder.ts';
 import { SidebandLog } from './sideband-log.ts';
+import { parseTrigger } from './triggers/index.ts';
 
 const DEFAULT_KEEP_MS = 30_000;
 const DEFAULT_MEMORY_BYTES = 64 * 2 ** 20;
+const DEFAULT_MIN_INTERVAL_MS = 10_000;
 const DEFAULT_MAX_FILES = 16;
 const DEFAULT_MAX_FILE_BYTES = 2 ** 30;
 /** Enough for days: a block of half a second is some 50 samples. */
@@ -52,6 +54,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   const notes: Note[] = [];
   const request = { callGraph: true, clockId, ...withRate(options) };
   const scope = scopeOf(request);
+  const triggers = await Promise.all((options.on ?? []).map(parseTrigger));
   const parsed = await resolveEvents(options.events);
   const files = new DumpFiles({
     directory: options.directory ?? '.',
@@ -63,6 +66,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   const perfMaps = new PerfMapKeeper();
   let sampled: SampledEvents | null = null;
   let histories: Histories | null = null;
+  let started: FlightRecorder | null = null;
   try {
     const planned = planEvents(parsed, { ...samplingOptions(scope, request, notes), history: true });
     const planTarget = openTarget(scope, request, launched?.held.pid ?? null);
@@ -105,12 +109,23 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       notes,
       keepMs,
       clockId,
+      triggers,
+      watched: {
+        sys,
+        scope,
+        target: opened.target,
+        pids: launched === null ? (options.pids ?? []) : [launched.held.pid],
+        inherit: options.inherit ?? true,
+      },
+      minIntervalMs: options.minIntervalMs ?? DEFAULT_MIN_INTERVAL_MS,
       close: () => perfMaps[Symbol.dispose](),
     });
-    recorder.start();
+    started = recorder;
+    await recorder.start();
     return recorder;
   } catch (error) {
     launched?.held.kill('SIGTERM');
+    await started?.stop();
     launched?.held[Symbol.dispose]();
     sampled?.close();
     histories?.[Symbol.dispose]();

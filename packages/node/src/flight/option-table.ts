@@ -1,4 +1,12 @@
-import { checkOptions, numberFrom, type OptionsOf, TEXT, wholeNumberFrom } from '../options/index.ts';
+import {
+  checkOptions,
+  FUNCTION,
+  listOf,
+  numberFrom,
+  type OptionsOf,
+  TEXT,
+  wholeNumberFrom,
+} from '../options/index.ts';
 import { recordingOptionTable } from '../record/index.ts';
 import type { FlightOptions } from './options.ts';
 
@@ -30,6 +38,10 @@ const SHARED = [
 
 const OPTIONS: OptionsOf<FlightOptions> = {
   ...recordingOptionTable(SHARED),
+  on: listOf(TEXT, 'a list of triggers'),
+  minIntervalMs: numberFrom(0),
+  onDump: FUNCTION,
+  onDumpError: FUNCTION,
   keepMs: numberFrom(1),
   memoryBytes: wholeNumberFrom(1),
   directory: TEXT,

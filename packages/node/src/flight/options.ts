@@ -28,6 +28,20 @@ export interface FlightOptions
     | 'commandLine'
     | 'sys'
   > {
+  /**
+   * What asks for a file, besides `dump()`: `signal:USR2`, `every:60s`, `event:EVENT[:N]`,
+   * `field:SYSTEM:NAME:EXPR`, `psi:cpu:20%`, `exit`, `crash`.
+   */
+  on?: readonly string[];
+  /**
+   * From one file to the next, unless it is asked for by hand; default 10,000.
+   * Triggers in between are counted.
+   */
+  minIntervalMs?: number;
+  /** Called with each file that a trigger asked for. */
+  onDump?: (dump: FlightDump) => void;
+  /** Called where such a file could not be written. The recorder goes on. */
+  onDumpError?: (error: Error, trigger: string) => void;
   /** How far back the history goes, at most; default 30,000. */
   keepMs?: number;
   /** Memory of all rings together; default 64 MiB. What it holds of `keepMs` depends on the rate. */
@@ -66,6 +80,8 @@ export interface FlightDump {
   /** Until the file was complete. */
   writtenMs: number;
   loss: LossEntry[];
+  /** Triggers since the last file that came too soon after it. */
+  suppressed: number;
   /** Files that had to go for it. */
   removed: string[];
 }
@@ -80,6 +96,8 @@ export interface FlightStatus {
   bytesPerSecond: number;
   processes: number;
   dumps: number;
+  /** Triggers that came too soon after a file. */
+  suppressed: number;
 }
 
 /** Why a flight recorder ended. */

@@ -10,6 +10,8 @@ import { HeldTime } from './held-time.ts';
 import type { Histories } from './histories.ts';
 import type { FlightDump, FlightEnd, FlightOptions, FlightStatus } from './options.ts';
 import { SIDEBAND_TYPES, type SidebandLog } from './sideband-log.ts';
+import { TriggerGate } from './trigger-gate.ts';
+import type { Trigger, TriggerContext } from './triggers/index.ts';
 
 export interface FlightParts {
   sys: Sys;
@@ -23,10 +25,24 @@ export interface FlightParts {
   notes: Note[];
   keepMs: number;
   clockId: number;
+  triggers: readonly Trigger[];
+  /** What triggers see, without their fire and fail. */
+  watched: Omit<TriggerContext, 'fire' | 'fail'>;
+  minIntervalMs: number;
   /** Ends what else was made for it. */
   close(): void;
 }
 
+/** Those that leave a core. */
+const CORE_SIGNALS: ReadonlySet<string> = new Set([
+  'SIGILL',
+  'SIGTRAP',
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGSEGV',
+  'SIGSYS',
+]);
 const NS_PER_MS = 1e6;
 const TICK_MS = 1000;
 /** Records of processes are read at least so often: their ring is small. */
@@ -52,10 +68,14 @@ export class FlightRecorder implements AsyncDisposable {
   readonly #writer: DumpWriter;
   readonly #startedNs: number;
   readonly #timer: NodeJS.Timeout;
+  readonly #gate: TriggerGate;
+  readonly #waiting: Disposable[] = [];
   #dumps = 0;
   /** Files are written one after the other. */
   #last: Promise<unknown> = Promise.resolve();
   #isEnding = false;
+  /** A trigger told of a crash as it came. */
+  #hasCrashed = false;
   #onEnd: (end: FlightEnd) => void = () => {};
   #onFail: (error: unknown) => void = () => {};
 
@@ -70,6 +90,7 @@ export class FlightRecorder implements AsyncDisposable {
     });
     // Who asks for no end is not interested in how it fails.
     this.ended.catch(() => {});
+    this.#gate = new TriggerGate(parts.minIntervalMs);
     this.#startedNs = this.#nowNs();
     this.#held = new HeldTime(parts.histories.rings.map(({ ring }) => ring));
     this.#writer = new DumpWriter(parts.source);
@@ -78,17 +99,50 @@ export class FlightRecorder implements AsyncDisposable {
   }
 
   /**
-   * Events on, command off.
+   * Triggers wait, events count, the command runs.
    *
    * @internal
    */
-  start(): void {
+  async start(): Promise<void> {
+    for (const trigger of this.#parts.triggers) this.#waiting.push(await this.#await(trigger));
     const { sampled, launched, options } = this.#parts;
     sampled.enable();
     launched?.held.release();
     launched?.held.exited.then((exit) => this.#end('command-exited', exit)).catch(this.#onFail);
     options.signal?.addEventListener('abort', () => void this.stop(), { once: true });
     if (options.signal?.aborted === true) void this.stop();
+  }
+
+  async #await({ text, isByHand = false, atEnd, start }: Trigger): Promise<Disposable> {
+    return await start({
+      ...this.#parts.watched,
+      fire: (why) => {
+        this.#hasCrashed ||= atEnd === 'crash';
+        this.#fire(why, isByHand);
+      },
+      fail: (error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.note({ kind: 'trigger-ended', text: `the trigger ${text} waits no more: ${reason}` });
+      },
+    });
+  }
+
+  /** A trigger has come. */
+  #fire(why: string, isByHand: boolean): void {
+    if (this.#isEnding || !this.#gate.lets(isByHand)) return;
+    this.#report(why).catch(this.#onFail);
+  }
+
+  async #report(why: string): Promise<void> {
+    const { onDump, onDumpError } = this.#parts.options;
+    let dump: FlightDump;
+    try {
+      dump = await this.#enqueue(why);
+    } catch (error) {
+      onDumpError?.(error instanceof Error ? error : new Error(String(error)), why);
+      return;
+    }
+    onDump?.(dump);
   }
 
   #startReader(): RingReader {
@@ -144,7 +198,9 @@ export class FlightRecorder implements AsyncDisposable {
     const written = await this.#writer.write(path, request);
     const removed = files.add(path, written.bytes);
     const writtenMs = performance.now() - began;
-    return { path, number, trigger, atNs: BigInt(Math.round(atNs)), at, ...written, writtenMs, removed };
+    const suppressed = this.#gate.takeSuppressed();
+    const clock = { atNs: BigInt(Math.round(atNs)), at };
+    return { path, number, trigger, ...clock, ...written, writtenMs, suppressed, removed };
   }
 
   status(): FlightStatus {
@@ -158,6 +214,7 @@ export class FlightRecorder implements AsyncDisposable {
       bytesPerSecond: this.#held.bytesPerSecond(nowNs),
       processes: sideband.state.processCount,
       dumps: this.#dumps,
+      suppressed: this.#gate.suppressed,
     };
   }
 
@@ -178,8 +235,10 @@ export class FlightRecorder implements AsyncDisposable {
     this.#isEnding = true;
     clearInterval(this.#timer);
     const { sampled, histories, launched, options } = this.#parts;
-    // What the end itself asks for is written before the rings are gone.
-    await new Promise(setImmediate);
+    for (const one of this.#waiting) one[Symbol.dispose]();
+    // The files that were asked for are written before the rings are gone.
+    const why = reason === 'stopped' ? null : this.#whyAtEnd(exit);
+    if (why !== null) await this.#report(why);
     await this.#last;
     sampled.disable();
     this.#reader[Symbol.dispose]();
@@ -195,6 +254,17 @@ export class FlightRecorder implements AsyncDisposable {
     launched?.nameLogs?.finish();
     this.#parts.close();
     this.#onEnd({ reason, exit: left });
+  }
+
+  /** The trigger that the end of the target is. */
+  #whyAtEnd(exit: FlightEnd['exit']): string | null {
+    // The file of a crash, which was written as it came, has all of it.
+    if (this.#hasCrashed) return null;
+    const { triggers } = this.#parts;
+    const isCrash = CORE_SIGNALS.has(exit?.signal ?? 'none');
+    const one = triggers.find(({ atEnd }) => atEnd === 'end' || (atEnd === 'crash' && isCrash));
+    if (one === undefined) return null;
+    return exit?.signal == null ? one.text : `${one.text}: ${exit.signal}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,6 +10,7 @@ export interface Note {
     | 'limit-raised'
     | 'task-gone'
     | 'threads-missed'
+    | 'trigger-ended'
     | 'cpu-gone'
     | 'switches-late'
     | 'no-switch'

@@ -123,6 +123,20 @@ describe('a probe that children inherit', () => {
     assert.deepEqual([...sys.tracefs.ids.keys()], kept);
   });
 
+  test('of a process that ended a moment ago is tried again: the kernel still has its events', () => {
+    const sys = new FakeSys();
+    const ended = groupOf({ ...thisOwner(), startTicks: '1' });
+    sys.appendTracefs('uprobe_events', `p:${ended}/a /bin/x:0x1`);
+    sys.tracefs.refuse = (_, line) => (line === `-:${ended}/a` ? 'EBUSY' : null);
+    const held = openPlannedEvent(sys, eventOf(malloc), 42, -1, null);
+    assert.ok(sys.tracefs.ids.has(`${ended}/a`));
+    sys.tracefs.refuse = () => null;
+    held.close();
+    // As at the end of this process, with the next probe.
+    openPlannedEvent(sys, eventOf(returned), 42, -1, null).close();
+    assert.equal(sys.tracefs.ids.size, 0);
+  });
+
   test('on an old kernel is told to miss some', () => {
     const sys = new FakeSys();
     sys.refuseOpen = ({ attr }) => (attr.type === PERF_TYPE_SOFTWARE ? 'EINVAL' : null);

@@ -23,10 +23,14 @@ export interface HeldProbe {
   release(): void;
 }
 
-interface Definition {
-  readonly id: number;
+/** What tracefs needs to remove it. */
+interface Named {
   readonly kind: Probe['kind'];
   readonly fullName: string;
+}
+
+interface Definition extends Named {
+  readonly id: number;
   users: number;
 }
 
@@ -40,7 +44,7 @@ class ProbeDefinitions {
   readonly #sys: Sys;
   readonly #byPlace = new Map<string, Definition>();
   /** Not removed yet: events were still open on them. */
-  readonly #leftover = new Set<Definition>();
+  readonly #leftover = new Set<Named>();
   readonly #swept = new Set<Probe['kind']>();
 
   constructor(sys: Sys) {
@@ -65,9 +69,7 @@ class ProbeDefinitions {
     definition.users--;
     if (definition.users > 0) return;
     this.#byPlace.delete(place);
-    if (this.#remove(definition.kind, definition.fullName)) return;
-    this.#leftover.add(definition);
-    if (this.#leftover.size === 1) process.once('exit', () => this.#removeLeftover());
+    this.#removeNowOrLater(definition);
   }
 
   #define(probe: Probe): Definition {
@@ -104,6 +106,12 @@ class ProbeDefinitions {
     }
   }
 
+  #removeNowOrLater(definition: Named): void {
+    if (this.#remove(definition.kind, definition.fullName)) return;
+    this.#leftover.add(definition);
+    if (this.#leftover.size === 1) process.once('exit', () => this.#removeLeftover());
+  }
+
   #removeLeftover(): void {
     for (const definition of this.#leftover)
       if (this.#remove(definition.kind, definition.fullName)) this.#leftover.delete(definition);
@@ -129,7 +137,8 @@ class ProbeDefinitions {
       const owner = group === undefined ? null : ownerOf(group);
       if (owner === null) continue;
       if (!ended.has(group!)) ended.set(group!, hasEnded(owner));
-      if (ended.get(group!) === true) this.#remove(kind, `${group}/${name}`);
+      // The kernel still closes the events of a process that was killed a moment ago.
+      if (ended.get(group!) === true) this.#removeNowOrLater({ kind, fullName: `${group}/${name}` });
     }
   }
 }

@@ -1,4 +1,5 @@
 import {
+  FEATURE_FLIGHT,
   PERF_AUX_FLAG_COLLISION,
   PERF_AUX_FLAG_OVERWRITE,
   PERF_AUX_FLAG_PARTIAL,
@@ -90,6 +91,8 @@ function slotOf(cpu: number): number {
 export class LossCollector {
   readonly ledger = new LossLedger();
   readonly #reader: PerfDataReader;
+  /** What LOST records tell of: a ring that overwrites is never full, but stands still while it is read. */
+  readonly #kindOfLost: 'ring-full' | 'history-paused';
   readonly #lostByEvent = new Map<RecordedEvent, bigint>();
   readonly #lostSamplesByEvent = new Map<RecordedEvent, bigint>();
   /** Of entries that the recorder wrote: samples that were never in a ring. */
@@ -109,6 +112,8 @@ export class LossCollector {
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
     this.#cutChains = new CutChains(reader.features);
+    const isHistory = reader.features.raw.has(FEATURE_FLIGHT);
+    this.#kindOfLost = isHistory ? 'history-paused' : 'ring-full';
   }
 
   /** A sample was seen; cheap, called for each. */
@@ -177,7 +182,7 @@ export class LossCollector {
     this.#addLost(this.#lostByEvent, owner, lost);
     this.#lostRecords += lost;
     this.ledger.add({
-      kind: 'ring-full',
+      kind: this.#kindOfLost,
       event: owner?.name ?? null,
       ...placeOf(record),
       ...this.#rangeUpTo(sampleId?.cpu, sampleId?.time),

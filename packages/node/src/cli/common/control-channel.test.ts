@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { counterpoint } from '../../test/command-line.ts';
 import { temporaryFolder } from '../../test/perf.ts';
-import { ControlChannel, parseControlPlace } from './control-channel.ts';
+import { COUNTING_COMMANDS, ControlChannel, parseControlPlace } from './control-channel.ts';
 
 interface Pipe {
   path: string;
@@ -68,6 +68,7 @@ describe('--control', () => {
     const note = (line: string) => void seen.push(line);
     using _ = new ControlChannel(
       parseControlPlace(`fifo:${path}`),
+      COUNTING_COMMANDS,
       ({ name, argument }) => note(`${name} ${argument}`.trim()),
       (line) => note(`? ${line}`),
     );

@@ -2,11 +2,11 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { UsageError } from './usage-error.ts';
 
-/** What may be written to `--control`, a line each; perf's words. */
-const COMMANDS = ['enable', 'disable', 'evlist', 'ping'] as const;
+/** What may be written to `--control` of stat, a line each; perf's words. */
+export const COUNTING_COMMANDS = ['enable', 'disable', 'evlist', 'ping'] as const;
 
-export interface ControlCommand {
-  name: (typeof COMMANDS)[number];
+export interface ControlCommand<Name extends string = (typeof COUNTING_COMMANDS)[number]> {
+  name: Name;
   /** `enable EVENT`, `evlist -v`; empty without. */
   argument: string;
 }
@@ -36,16 +36,19 @@ export function parseControlPlace(text: string): ControlPlace {
 const LONGEST_LINE = 4096;
 
 /** Commands as they come, until closed. It does not keep this process running. */
-export class ControlChannel implements Disposable {
+export class ControlChannel<Name extends string> implements Disposable {
+  readonly #names: readonly Name[];
   readonly #socket: Socket;
   #answers: number | null = null;
   #rest = '';
 
   constructor(
     place: ControlPlace,
-    onCommand: (command: ControlCommand) => void,
+    names: readonly Name[],
+    onCommand: (command: ControlCommand<Name>) => void,
     onUnknown: (line: string) => void,
   ) {
+    this.#names = names;
     this.#answers = place.answers === null ? null : this.#open(place.kind, place.answers);
     const commands = this.#open(place.kind, place.commands);
     this.#socket = new Socket({ fd: commands, readable: true, writable: false });
@@ -58,9 +61,13 @@ export class ControlChannel implements Disposable {
     });
   }
 
-  #take(line: string, onCommand: (command: ControlCommand) => void, onUnknown: (line: string) => void): void {
+  #take(
+    line: string,
+    onCommand: (command: ControlCommand<Name>) => void,
+    onUnknown: (line: string) => void,
+  ): void {
     const [word = '', ...rest] = line.split(' ');
-    const name = COMMANDS.find((each) => each === word);
+    const name = this.#names.find((each) => each === word);
     // perf answers only what it knows, too: an ack would say that it was done.
     if (name === undefined || (name === 'ping' && rest.length > 0)) {
       if (line !== '') onUnknown(line);

@@ -19,6 +19,7 @@ export const TOPICS: readonly Topic[] = [
     summary: 'the letters of --itrace: samples out of a hardware trace',
     load: async () => page(ITRACE),
   },
+  { name: 'triggers', summary: 'what makes counterpoint flight write a file', load: triggers },
   { name: 'time', summary: 'the parts of a recording that --time takes', load: async () => page(TIME) },
 ];
 
@@ -131,6 +132,32 @@ const TIME = {
     ],
   ],
 } as const satisfies Parameters<typeof page>[0];
+
+async function triggers(): Promise<string> {
+  const { TRIGGER_KINDS } = await import('../../flight/index.ts');
+  const row = ({ form, help }: (typeof TRIGGER_KINDS)[number]) => [form, help] as const;
+
+  return page({
+    title: 'triggers of counterpoint flight',
+    text:
+      'Give each trigger to --on; any of them writes a file. Those that come by themselves write one in --min-interval, and ' +
+      'the others are counted; what a person asks for is always written.',
+    sections: [
+      [
+        'By a person',
+        [
+          ['key', 'Enter, where flight has the terminal for itself (with -p or -a)'],
+          [
+            'control:PIPE[,ANSWERS]',
+            'the line snapshot, with or without a reason, in a named pipe; the answer is ack',
+          ],
+          ...TRIGGER_KINDS.filter(({ name }) => name === 'signal').map(row),
+        ],
+      ],
+      ['By themselves', TRIGGER_KINDS.filter(({ name }) => name !== 'signal').map(row)],
+    ],
+  });
+}
 
 async function formats(): Promise<string> {
   const { builtInFormats, describeFormat } = await import('../../sampling/index.ts');

@@ -5,7 +5,7 @@ import { WriteError } from '../../files/index.ts';
 import { countRun, type Measurement, type RunResult, rememberThreadNames } from '../../stat/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
-import { ControlChannel } from '../common/control-channel.ts';
+import { COUNTING_COMMANDS, ControlChannel } from '../common/control-channel.ts';
 import { takeEventTables } from '../common/event-tables.ts';
 import type { Output } from '../common/output.ts';
 import { printError } from '../common/output-error.ts';
@@ -141,7 +141,7 @@ async function runOnce(
   const { scope, command, control, options, delayMs, startDisabled, timeoutMs, intervalMs, intervalCount } =
     settings;
   let switchByHand: (() => void) | null = null;
-  let channel: ControlChannel | null = null;
+  let channel: Disposable | null = null;
   let failure: WriteError | null = null;
   /** A full disk is no reason to leave the command to itself: whoever started us waits for both. */
   const printInterval = (interval: Measurement) => {
@@ -189,7 +189,7 @@ async function runOnce(
     return result;
   } finally {
     if (switchByHand !== null) process.off('SIGUSR2', switchByHand);
-    (channel as ControlChannel | null)?.[Symbol.dispose]();
+    (channel as Disposable | null)?.[Symbol.dispose]();
   }
 }
 
@@ -198,10 +198,11 @@ function obeyCommands(
   { commands }: StatSettings,
   sessions: readonly CountingSession[],
   err: Output,
-): ControlChannel | null {
+): Disposable | null {
   if (commands === null) return null;
   return new ControlChannel(
     commands,
+    COUNTING_COMMANDS,
     (command) => obey(command, sessions, err),
     (line) => err.line(`counterpoint stat: --control does not know '${printable(line)}'`),
   );

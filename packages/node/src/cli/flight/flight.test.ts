@@ -1,0 +1,215 @@
+/** `flight`: programs that crash, hang and write, on the real kernel. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { topFunctions } from '@counterpoint/core/query';
+import { openRecording } from '../../open/index.ts';
+import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
+
+const isRoot = process.getuid?.() === 0;
+const skip = isRoot ? false : 'tracepoints need root';
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-flight-verb-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A service that spends its time in two functions, and does what a line of its input says. */
+const SERVICE = `
+const { writeFileSync } = require('node:fs');
+function spinForRequest(ms) { const end = Date.now() + ms; let x = 0; while (Date.now() < end) x += Math.sqrt(x + 1); return x; }
+setInterval(() => spinForRequest(20), 40);
+process.stdin.on('data', (line) => {
+  const [verb, path] = line.toString().trim().split(' ');
+  if (verb === 'write') writeFileSync(path, 'x');
+  if (verb === 'end') process.exit();
+});
+console.log('ready');`;
+
+class Service implements Disposable {
+  readonly child: ChildProcess;
+
+  constructor() {
+    const flags = ['--perf-basic-prof', '--interpreted-frames-native-stack', '-e', SERVICE];
+    this.child = spawn(process.execPath, flags, { stdio: ['pipe', 'pipe', 'inherit'] });
+  }
+
+  async isReady(): Promise<this> {
+    await new Promise((done) => this.child.stdout!.once('data', done));
+    return this;
+  }
+
+  say(line: string): void {
+    this.child.stdin!.write(`${line}\n`);
+  }
+
+  [Symbol.dispose](): void {
+    this.child.kill('SIGKILL');
+    rmSync(`/tmp/perf-${this.child.pid}.map`, { force: true });
+  }
+}
+
+interface Flight {
+  child: ChildProcess;
+  /** What it has said so far. */
+  err(): string;
+  /** Resolves when it has said so. */
+  says(pattern: RegExp): Promise<void>;
+  ended: Promise<number | null>;
+}
+
+function startFlight(...words: string[]): Flight {
+  const child = spawn(process.execPath, [...commandLineProcess(), 'flight', ...words], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let text = '';
+  child.stderr!.on('data', (piece) => {
+    text += piece;
+  });
+  const ended = new Promise<number | null>((done) => child.once('exit', done));
+  const says = async (pattern: RegExp) => {
+    for (let tries = 0; !pattern.test(text); tries++) {
+      assert.ok(tries < 300 && child.exitCode === null, text);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  };
+  return { child, err: () => text, says, ended };
+}
+
+const filesOf = (directory: string) => readdirSync(directory).map((name) => join(directory, name));
+
+test('a crash: the file names the function in which it was, and the status is the command’s', {
+  skip,
+}, async () => {
+  const out = join(folder, 'crash');
+  const app = `function spinForCrash(ms) { const end = Date.now() + ms; while (Date.now() < end); } spinForCrash(600); process.abort();`;
+  const {
+    status,
+    err,
+    out: json,
+  } = await counterpoint(
+    ...[
+      'flight',
+      '--on',
+      'crash',
+      '--on',
+      'exit',
+      '-F',
+      '999',
+      '-o',
+      out,
+      '--json',
+      '--',
+      process.execPath,
+      '-e',
+      app,
+    ],
+  );
+  assert.equal(status, 134, err);
+  const dumps = json
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(dumps.length, 1, err);
+  assert.deepEqual([dumps[0].type, dumps[0].version, dumps[0].trigger], ['flight-dump', 1, 'crash']);
+  assert.match(err, /the command has ended: 1 file \]/);
+  await using recording = await openRecording(dumps[0].path);
+  const { profile } = await recording.profile();
+  const { rows } = topFunctions(profile, { sort: ['symbol'], children: true });
+  const inside = rows.find(({ symbol }) => /spinForCrash/.test(symbol ?? ''));
+  assert.ok(inside !== undefined && inside.percent > 50, JSON.stringify(rows.slice(0, 4)));
+});
+
+test('a service: by hand, by an event and by a field; it goes on, unharmed', { skip }, async () => {
+  using service = await new Service().isReady();
+  const out = join(folder, 'service');
+  const pipe = join(folder, 'control');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const field = 'field:syscalls:sys_enter_openat:flags & 0x40';
+  const flight = startFlight(
+    ...['-p', `${service.child.pid}`, '-F', '499', '-o', out, '--min-interval', '0s', '--keep', '5s'],
+    ...['--on', 'signal:USR2', '--on', `control:${pipe}`, '--on', field],
+  );
+  await flight.says(/watching/);
+  const [pid] = /(?<=process )\d+/.exec(flight.err()) ?? [];
+  process.kill(Number(pid), 'SIGUSR2');
+  await flight.says(/signal:USR2: wrote/);
+  writeFileSync(pipe, 'snapshot slow request\nnonsense\n');
+  await flight.says(/slow request: wrote/);
+  await flight.says(/does not know 'nonsense'/);
+  service.say(`write ${join(folder, 'written')}`);
+  await flight.says(/sys_enter_openat:flags & 0x40: wrote/);
+  assert.equal(service.child.exitCode, null);
+  service.say('end');
+  assert.equal(await flight.ended, 0, flight.err());
+  assert.match(flight.err(), /the target has ended: 3 files/);
+  assert.ok(existsSync(join(folder, 'written')));
+  const files = filesOf(out).sort();
+  assert.equal(files.length, 3);
+  await using recording = await openRecording(files.at(-1)!);
+  const rows = topFunctions((await recording.profile()).profile, { sort: ['symbol'], children: true }).rows;
+  assert.ok(rows.some(({ symbol }) => /spinForRequest/.test(symbol ?? '')));
+  // perf reads it, and has as many samples.
+  const script = spawnSync('perf', ['script', '-i', files.at(-1)!, '-F', 'time'], { encoding: 'utf8' });
+  if (script.status === 0) {
+    const { samples } = await recording.stats();
+    assert.equal(script.stdout.trim().split('\n').length, Number(samples));
+  }
+});
+
+test('an event N times: as many files as it comes to', { skip }, async () => {
+  const out = join(folder, 'event');
+  const app = 'for (let i = 0; i < 1050; i++) process.ppid; setTimeout(() => {}, 300)';
+  const words = ['--on', 'event:syscalls:sys_enter_getppid:500', '--min-interval', '1h', '-o', out];
+  const { status, err } = await counterpoint('flight', ...words, '--', process.execPath, '-e', app);
+  assert.equal(status, 0, err);
+  // Two came; one was too soon after the other.
+  assert.match(err, /1 file, 1 trigger came too soon/);
+});
+
+test('without a trigger there is no file, and that is said; Ctrl-C is 130', { skip: !isRoot }, async () => {
+  const out = join(folder, 'none');
+  const { status, err } = await counterpoint('flight', '-o', out, '--', 'sh', '-c', 'exit 3');
+  assert.equal(status, 3);
+  assert.match(err, /no trigger came, so there is no file/);
+  assert.deepEqual(filesOf(out), []);
+  const flight = startFlight('-o', out, '-a');
+  await flight.says(/watching/);
+  const [pid] = /(?<=process )\d+/.exec(flight.err()) ?? [];
+  process.kill(Number(pid), 'SIGINT');
+  await flight.ended;
+  assert.match(flight.err(), /stopped: no trigger came/);
+});
+
+test('a recorder that is killed leaves nothing in the kernel, and its target alone', { skip }, async () => {
+  using service = await new Service().isReady();
+  const probes = () => spawnSync('cat', ['/sys/kernel/tracing/uprobe_events'], { encoding: 'utf8' }).stdout;
+  const flight = startFlight(
+    ...['-p', `${service.child.pid}`, '-o', join(folder, 'killed')],
+    ...['--on', `event:uprobe:${process.execPath}:uv_hrtime:1000000`],
+  );
+  await flight.says(/watching/);
+  const [pid] = /(?<=process )\d+/.exec(flight.err()) ?? [];
+  process.kill(Number(pid), 'SIGKILL');
+  await flight.ended;
+  // The next one that has a probe takes away what was left.
+  const again = ['--on', `event:uprobe:${process.execPath}:uv_hrtime:1000000`, '-o', join(folder, 'killed')];
+  const next = await counterpoint('flight', ...again, '--', 'true');
+  assert.equal(next.status, 0, next.err);
+  assert.ok(!probes().includes(`counterpoint_${pid}_`), probes());
+  assert.equal(service.child.exitCode, null);
+});
+
+test('what cannot be is said before anything runs', async () => {
+  for (const [words, says] of [
+    [[], /nothing to watch/],
+    [['--on', 'key', '--', 'true'], /standard input/],
+    [['--on', 'nonsense', '--', 'true'], /no such kind/],
+    [['--call-graph', 'dwarf', '--', 'true'], /fp or no/],
+    [['-e', 'cpu-clock/time=0/', '--', 'true'], /without times/],
+  ] as const) {
+    const { status, err } = await counterpoint('flight', '-o', folder, ...words);
+    assert.notEqual(status, 0);
+    assert.match(err, says);
+  }
+});

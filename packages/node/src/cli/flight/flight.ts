@@ -1,0 +1,107 @@
+import { defineVerb } from '../common/args.ts';
+import { nodeNamesOption, type SamplingName, samplingOptions } from '../common/sampling-options.ts';
+import { type TargetName, targetOptions } from '../common/target-options.ts';
+
+export type FlightName =
+  | Exclude<TargetName, 'delay'>
+  | SamplingName
+  | 'call-graph'
+  | 'node-names'
+  | 'on'
+  | 'min-interval'
+  | 'max-dumps'
+  | 'keep'
+  | 'memory'
+  | 'output'
+  | 'prefix'
+  | 'max-files'
+  | 'max-size'
+  | 'no-buildid'
+  | 'json'
+  | 'quiet';
+
+const TARGET = 'Target';
+const EVENTS = 'Events';
+const TRIGGERS = 'Triggers';
+const HISTORY = 'History';
+const FILES = 'Files';
+
+export default defineVerb<FlightName>({
+  name: 'flight',
+  needsLinux: true,
+  summary: 'keep what happened last in memory, and write it to a file when something happens',
+  usage: [
+    '[--on TRIGGER]... [options] [--] COMMAND [ARGUMENTS]',
+    '[--on TRIGGER]... [options] -p PID | -t TID | -a',
+  ],
+  command: true,
+  options: [
+    ...targetOptions(TARGET).filter(isOurs),
+    ...samplingOptions(EVENTS).map((row) =>
+      row.long === 'freq'
+        ? { ...row, help: 'samples per second (default 99); max is what the kernel allows' }
+        : row,
+    ),
+    {
+      long: 'call-graph',
+      value: 'MODE',
+      help: 'fp: call chains by frame pointers (the default); no: none',
+      group: EVENTS,
+    },
+    nodeNamesOption(EVENTS),
+    {
+      long: 'on',
+      value: 'TRIGGER',
+      help: 'write a file when this happens (default signal:USR2; counterpoint help triggers)',
+      repeat: true,
+      group: TRIGGERS,
+    },
+    {
+      long: 'min-interval',
+      value: 'TIME',
+      help: 'from one file to the next, unless a person asks for it (default 10s)',
+      group: TRIGGERS,
+    },
+    { long: 'max-dumps', value: 'N', help: 'end after N files', group: TRIGGERS },
+    {
+      long: 'keep',
+      value: 'TIME',
+      help: 'how far back the history goes, at most (default 30s)',
+      group: HISTORY,
+    },
+    {
+      long: 'memory',
+      short: 'm',
+      value: 'SIZE',
+      help: 'of all buffers together, at most (default 64M)',
+      group: HISTORY,
+    },
+    { long: 'output', short: 'o', value: 'DIR', help: 'where files go (default: here)', group: FILES },
+    { long: 'prefix', value: 'NAME', help: 'what their names begin with (default flight)', group: FILES },
+    { long: 'max-files', value: 'N', help: 'keep the newest N files (default 16)', group: FILES },
+    { long: 'max-size', value: 'SIZE', help: 'keep at most so much in files (default 1G)', group: FILES },
+    { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: FILES },
+    { long: 'json', help: 'a line of JSON on standard output for each file', group: 'General' },
+    { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
+  ],
+  examples: [
+    ['flight -p 1234', 'watch a service; kill -USR2 PID-OF-FLIGHT writes the last 30 seconds'],
+    ['flight --on crash --on exit -- node app.js', 'what a program did before it ended'],
+    ['flight --on key -p 1234', 'press Enter when it hangs'],
+    ['flight --on psi:cpu:50% -a -o /var/tmp/flight', 'the whole machine, when tasks wait for a CPU'],
+    [
+      'flight --on event:syscalls:sys_enter_fsync --keep 2s -p 1234',
+      'what led to each fsync, at most each 10 s',
+    ],
+    ['report flight-20261123-101500.250-1.data', 'look at a file, as at every recording'],
+  ],
+  async run(context) {
+    const { runFlight } = await import('./run.ts');
+    return await runFlight(context);
+  },
+});
+
+/** A delay says nothing here: what is old goes by itself. */
+function isOurs<Row extends { long: string }>(row: Row): row is Row & { long: Exclude<TargetName, 'delay'> } {
+  return row.long !== 'delay';
+}

@@ -1,0 +1,214 @@
+import { constants } from 'node:os';
+import { MOST_TIMER_MS, printableJson } from '@counterpoint/core/base';
+import {
+  type FlightDump,
+  type FlightEnd,
+  type FlightOptions,
+  type FlightRecorder,
+  flight,
+} from '../../flight/index.ts';
+import type { Note } from '../../perf-events/index.ts';
+import { CommandError } from '../../target/index.ts';
+import { EXIT_OK, type VerbContext } from '../common/args.ts';
+import { takeEventTables } from '../common/event-tables.ts';
+import { countOf, formatBytes, formatDuration } from '../common/human.ts';
+import { lossLines } from '../common/loss-text.ts';
+import { printError } from '../common/output-error.ts';
+import { ProgressLine } from '../common/progress.ts';
+import { samplingRequest } from '../common/sampling-options.ts';
+import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { UsageError } from '../common/usage-error.ts';
+import { packageVersion } from '../common/version.ts';
+import type { FlightName } from './flight.ts';
+import { type PersonTriggers, personTriggers, waitForPerson } from './person-triggers.ts';
+
+type Context = VerbContext<FlightName>;
+type Arguments = Context['args'];
+
+const PROGRESS_MS = 500;
+const NS_PER_MS = 1e6;
+const DEFAULT_TRIGGER = 'signal:USR2';
+
+/** Watches until the target ends or a signal comes, and says what each trigger has written. */
+export async function runFlight(context: Context): Promise<number> {
+  const { args, err } = context;
+  const isQuiet = args.boolean('quiet');
+  const texts = args.has('on') ? args.all('on') : [DEFAULT_TRIGGER];
+  const persons = personTriggers(texts, args.words.length > 0);
+  const options = flightOptions(args, persons);
+  await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
+  using stop = stopOnSignals(() => tellWait('flight', err));
+  const teller = new Teller(context, args.number('max-dumps', { min: 1 }) ?? Number.POSITIVE_INFINITY);
+  let recorder: FlightRecorder;
+  try {
+    recorder = await flight({
+      ...options,
+      onDump: (dump) => teller.dumped(dump),
+      onDumpError: (error) => teller.failed(error),
+      onNote: (notes) => teller.notes(notes),
+      signal: AbortSignal.any([stop.signal, teller.enough]),
+    });
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    printError(error, err, { prefix: 'counterpoint flight' });
+    return error.exitStatus;
+  }
+  const ask = (why: string) =>
+    void recorder.dump(why).then(
+      (dump) => teller.dumped(dump),
+      (error) => teller.failed(error),
+    );
+  teller.started(recorder, texts);
+  let end: FlightEnd;
+  {
+    using _persons = waitForPerson(persons, ask, err);
+    using _progress = teller.showProgress(recorder);
+    end = await recorder.ended;
+  }
+  teller.ended(recorder, end);
+  const received = stop.received();
+  if (end.exit !== null && received === null && end.reason === 'command-exited') return end.exit.code;
+  return received === null ? EXIT_OK : 128 + constants.signals[received];
+}
+
+/** What a person or a script is told. */
+class Teller {
+  readonly #context: Context;
+  readonly #isQuiet: boolean;
+  readonly #maxDumps: number;
+  readonly #controller = new AbortController();
+  #shownNotes = 0;
+  #dumps = 0;
+  #failed = 0;
+
+  constructor(context: Context, maxDumps: number) {
+    this.#context = context;
+    this.#isQuiet = context.args.boolean('quiet');
+    this.#maxDumps = maxDumps;
+  }
+
+  /** Aborted after as many files as were asked for. */
+  get enough(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  #say(text: string): void {
+    const { err } = this.#context;
+    if (this.#isQuiet) return;
+    err.line(text);
+    err.flush();
+  }
+
+  notes(notes: readonly Note[]): void {
+    const { err } = this.#context;
+    for (const { text } of notes.slice(this.#shownNotes))
+      this.#say(err.style.yellow(`counterpoint flight: ${text}`));
+    this.#shownNotes = notes.length;
+  }
+
+  started(recorder: FlightRecorder, triggers: readonly string[]): void {
+    this.notes(recorder.notes);
+    const { ringBytes } = recorder.status();
+    this.#say(
+      `counterpoint flight: watching, ${formatBytes(ringBytes)} of history; a file on ${triggers.join(', ')} (this is process ${process.pid})`,
+    );
+  }
+
+  dumped(dump: FlightDump): void {
+    const { args, out } = this.#context;
+    this.#dumps++;
+    if (args.boolean('json')) {
+      out.line(printableJson({ type: 'flight-dump', version: 1, ...dump, atNs: dump.atNs.toString() }));
+      out.flush();
+    }
+    const { path, trigger, records, bytes, spanMs, suppressed } = dump;
+    this.#say(
+      `[ counterpoint flight: ${trigger}: wrote ${formatBytes(bytes)} ${path} (${countOf(records, 'record')}, ${formatDuration(spanMs * NS_PER_MS)}) ]`,
+    );
+    for (const line of lossLines(dump.loss, [])) this.#say(`[ counterpoint flight: LOST: ${line} ]`);
+    if (suppressed > 0)
+      this.#say(
+        `[ counterpoint flight: ${countOf(suppressed, 'trigger')} before came too soon after a file (--min-interval) ]`,
+      );
+    for (const old of dump.removed)
+      this.#say(`[ counterpoint flight: removed ${old} (--max-files, --max-size) ]`);
+    if (this.#dumps >= this.#maxDumps) this.#controller.abort();
+  }
+
+  failed(error: unknown): void {
+    this.#failed++;
+    printError(error instanceof Error ? error : new Error(String(error)), this.#context.err, {
+      prefix: 'counterpoint flight',
+    });
+    this.#context.err.flush();
+  }
+
+  showProgress(recorder: FlightRecorder): Disposable {
+    const { err } = this.#context;
+    const line = new ProgressLine(err);
+    const timer = setInterval(() => {
+      if (!this.#isQuiet) line.update(() => progressText(recorder));
+    }, PROGRESS_MS);
+    return {
+      [Symbol.dispose]: () => {
+        clearInterval(timer);
+        line.close();
+      },
+    };
+  }
+
+  ended(recorder: FlightRecorder, { reason }: FlightEnd): void {
+    this.notes(recorder.notes);
+    const { suppressed } = recorder.status();
+    const why = {
+      stopped: 'stopped',
+      'command-exited': 'the command has ended',
+      'target-ended': 'the target has ended',
+    };
+    const files = this.#dumps === 0 ? 'no trigger came, so there is no file' : countOf(this.#dumps, 'file');
+    const failed = this.#failed === 0 ? '' : `, ${countOf(this.#failed, 'file')} could not be written`;
+    const soon = suppressed === 0 ? '' : `, ${countOf(suppressed, 'trigger')} came too soon after a file`;
+    this.#say(`[ counterpoint flight: ${why[reason]}: ${files}${failed}${soon} ]`);
+  }
+}
+
+function progressText(recorder: FlightRecorder): string {
+  const { heldMs, bytesPerSecond, ringBytes, dumps } = recorder.status();
+  return `history: ${(heldMs / 1000).toFixed(1)} s of at most ${formatBytes(ringBytes)}, ${formatBytes(Math.round(bytesPerSecond))}/s, ${countOf(dumps, 'file')}`;
+}
+
+function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptions {
+  const hasTarget = args.has('pid') || args.has('tid') || args.has('cpu') || args.boolean('all-cpus');
+  if (!hasTarget && args.words.length === 0)
+    throw new UsageError(
+      'there is nothing to watch',
+      'Give a command, a process (-p PID), a thread (-t TID) or all CPUs (-a).',
+    );
+  const mode = args.string('call-graph', 'fp');
+  if (mode !== 'fp' && mode !== 'no') throw args.refuse('call-graph', 'fp or no');
+  const defined = <Name extends keyof FlightOptions>(name: Name, value: FlightOptions[Name] | undefined) =>
+    value === undefined ? {} : ({ [name]: value } as Pick<FlightOptions, Name>);
+  return {
+    command: args.words,
+    systemWide: args.boolean('all-cpus'),
+    callGraph: mode === 'fp',
+    inherit: !args.boolean('no-inherit'),
+    ...samplingRequest(args),
+    buildIds: !args.boolean('no-buildid'),
+    on: others,
+    ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
+    ...(args.has('tid') ? { tids: args.numbers('tid', { min: 1 }) } : {}),
+    ...(args.has('cpu') ? defined('cpus', args.ranges('cpu')) : {}),
+    ...defined('minIntervalMs', args.durationMs('min-interval', { min: 0, max: MOST_TIMER_MS })),
+    ...defined('keepMs', args.durationMs('keep', { min: 1 })),
+    ...defined('memoryBytes', args.sizeBytes('memory', { min: 1 })),
+    ...defined('directory', args.string('output')),
+    ...defined('prefix', args.string('prefix')),
+    ...defined('maxFiles', args.number('max-files', { min: 1 })),
+    ...defined('maxFileBytes', args.sizeBytes('max-size', { min: 1 })),
+    // A second Ctrl-C ends the waiting.
+    commandGraceMs: Number.POSITIVE_INFINITY,
+    toolVersion: `counterpoint ${packageVersion()}`,
+    commandLine: [process.argv[1] ?? 'counterpoint', ...process.argv.slice(2)],
+  };
+}

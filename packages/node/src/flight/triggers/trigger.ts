@@ -1,0 +1,51 @@
+import { CounterpointError } from '@counterpoint/core/base';
+import type { Scope } from '../../record/index.ts';
+import type { Sys } from '../../sys/index.ts';
+
+/** What a trigger sees of the recorder that it belongs to. */
+export interface TriggerContext {
+  sys: Sys;
+  scope: Scope;
+  /** Threads, or [-1] for everybody, and the CPUs on which they are watched. */
+  target: { readonly tasks: readonly number[]; readonly cpus: readonly number[] };
+  /** The process of the command, and those that were named. */
+  pids: readonly number[];
+  /** The target has children and threads later: they are watched, too. */
+  inherit: boolean;
+  /** Ask for a file; the text says why. */
+  fire(text: string): void;
+  /** It cannot go on: the others do. */
+  fail(error: unknown): void;
+}
+
+/** A trigger that waits, until it is disposed of. */
+export type StartTrigger = (context: TriggerContext) => Disposable | Promise<Disposable>;
+
+/** What a trigger says, or asks for itself. */
+export interface Trigger {
+  /** As it was given. */
+  text: string;
+  start: StartTrigger;
+  /** `end`: at the end of the target; `crash`: where that was a crash. */
+  atEnd?: 'end' | 'crash';
+  /** Somebody asks by hand, so that none of them is too many. */
+  isByHand?: boolean;
+}
+
+/** One kind of trigger, by the word before its first colon. */
+export interface TriggerKind {
+  name: string;
+  /** As help shows it. */
+  form: string;
+  help: string;
+  example: string;
+  /** `argument` is what stands after the colon; null without one. */
+  parse(argument: string | null, text: string): Trigger | Promise<Trigger>;
+}
+
+export function badTrigger(text: string, why: string, remedy: string): CounterpointError {
+  return new CounterpointError('ERR_TRIGGER', `the trigger ${text}: ${why}`, remedy);
+}
+
+/** Nothing to end. */
+export const NOTHING: Disposable = { [Symbol.dispose]() {} };
