@@ -27,8 +27,34 @@ export function addressesOfChain(view: DataView, offset: number, count: number, 
 }
 
 /**
- * Whether a chain of `count` words at `offset` has as many addresses as the kernel allows: it stops there,
- * outermost callers are missing.
+ * What of a chain is compared with its limit, in addresses. The kernel's own chains have no more than the
+ * limit in all; where a program put a part of the kernel and one of the user together, each part has its own.
+ */
+export function limitedLength(
+  view: DataView,
+  offset: number,
+  count: number,
+  limit: number,
+  le: boolean,
+): number {
+  let all = 0;
+  let part = 0;
+  let longest = 0;
+  for (let at = offset; at < offset + count * 8; at += 8) {
+    if (isChainMarker(view, at, le)) {
+      part = 0;
+      continue;
+    }
+    all++;
+    part++;
+    if (part > longest) longest = part;
+  }
+  return all <= limit ? all : longest;
+}
+
+/**
+ * Whether a chain of `count` words at `offset` has as many addresses as its limit: it stops there, outermost
+ * callers are missing.
  */
 export function isChainAtLimit(
   view: DataView,
@@ -37,5 +63,5 @@ export function isChainAtLimit(
   limit: number,
   le: boolean,
 ): boolean {
-  return count >= limit && addressesOfChain(view, offset, count, le) >= limit;
+  return count >= limit && limitedLength(view, offset, count, limit, le) >= limit;
 }

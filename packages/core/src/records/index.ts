@@ -7,6 +7,7 @@ export {
   chainLimit,
   isChainAtLimit,
   isChainMarker,
+  limitedLength,
   NO_CHAIN_LIMIT,
 } from './chain-limit.ts';
 export { decodeRecord, encodeRecord, isRaw, isSample } from './decode-record.ts';

@@ -7,6 +7,7 @@ import {
   PERF_COUNT_SW_CPU_CLOCK,
   PERF_COUNT_SW_DUMMY,
   PERF_COUNT_SW_TASK_CLOCK,
+  PERF_MAX_STACK_DEPTH,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -21,7 +22,7 @@ import {
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { makeAttr } from '@counterpoint/core/records';
+import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
 import { checkOptions, either, OBJECT, type OptionsOf, required, TEXT } from '../options/index.ts';
 import {
   addNote,
@@ -30,6 +31,7 @@ import {
   type PlannedEvent,
   type SampledEvents,
 } from '../perf-events/index.ts';
+import { kernelSetting } from '../probe/index.ts';
 import {
   checkedFormat,
   checkFormatOptions,
@@ -224,6 +226,17 @@ export function prepareEvents(
       attr.sampleType &= ~BigInt(PERF_SAMPLE_RAW);
     }
   });
+  if (formats.length > 0) for (const { attr } of planned) tellChainLimit(attr);
+}
+
+/**
+ * Formats have limits of their own, so that none can be told from the deepest chain of a recording: each
+ * event says its own.
+ */
+function tellChainLimit(attr: PerfEventAttr): void {
+  if ((attr.sampleType & BigInt(PERF_SAMPLE_CALLCHAIN)) === 0n || attr.sampleMaxStack !== 0) return;
+  const most = kernelSetting('perf_event_max_stack') ?? PERF_MAX_STACK_DEPTH;
+  if (most > 0) attr.sampleMaxStack = most;
 }
 
 /** What maps may take without a word. */

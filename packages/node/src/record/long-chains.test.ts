@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PERF_SAMPLE_CALLCHAIN } from '@counterpoint/core/abi';
@@ -81,4 +82,43 @@ test('limits of the kernel that are not the usual ones are in the attr, or told'
     {},
     ['kernel.perf_event_max_contexts_per_stack is 1'],
   ]);
+});
+
+const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
+const needsTracepoints = hasTracepoints ? false : 'needs root and tracefs';
+
+test('chains beside a format, and those of the format, are told, too: as many as perf reads', {
+  skip: needsTracepoints,
+}, async (t) => {
+  const output = join(temporaryFolder(t), 'perf.data');
+  const deepSleep = `const { execFileSync } = require('node:child_process');
+    const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    const call = (n) => (n > 0 ? call(n - 1) + 1 : spin());
+    const spin = () => { const end = Date.now() + 200; while (Date.now() < end); for (let i = 0; i < 5; i++) wait(); return 1; };
+    call(300);`;
+  const result = await record({
+    command: [process.execPath, '-e', deepSleep],
+    events: 'cpu-clock:u',
+    frequency: 997,
+    callGraph: true,
+    callchains: 'user',
+    formats: ['ring', 'off-cpu'],
+    output,
+  });
+  const cut = result.loss.filter(({ kind }) => kind === 'call-chain-cut');
+  const told = new Map(cut.map(({ event, count }) => [event, Number(count)]));
+  await using recording = await openRecording(output);
+  const deepest = new Map<string, number>();
+  for await (const { record: one, event } of recording.records()) {
+    if (!('sample' in one) || (one.sample.callchain?.length ?? 0) === 0) continue;
+    const addresses = one.sample.callchain!.filter((word) => word < 0xffff_ffff_ffff_f000n).length;
+    if (addresses === 127) deepest.set(event!.name, (deepest.get(event!.name) ?? 0) + 1);
+  }
+  assert.ok((deepest.get('cpu-clock:u') ?? 0) > 10, JSON.stringify([...deepest]));
+  assert.deepEqual([...told].sort(), [...deepest].sort());
+  const { loss } = await recording.stats();
+  const read = loss
+    .filter(({ kind }) => kind === 'call-chain-cut')
+    .map(({ event, count }) => [event, Number(count)]);
+  assert.deepEqual(read.sort(), [...deepest].sort());
 });

@@ -26,40 +26,41 @@ export function hiddenCuts(
 
 /** Finds the samples of a recording whose call chain was cut at the kernel's limit. */
 export interface CutChains {
-  /** What a scan has to hand over. */
-  readonly long: LongChains;
+  /** What a scan has to hand over; null: every sample, because the chains stand at different places. */
+  readonly long: LongChains | null;
   /** Called for such a sample: the name of its event; null where the chain is whole. */
   eventOfCut(view: DataView, offset: number): string | null;
 }
 
-/**
- * Null where samples have no call chains, or where these do not stand at one place in all samples: then only
- * who reads the recording counts what was cut.
- */
+/** Null where samples have no call chains, or these cannot be found in all samples. */
 export function cutChains(events: readonly SampledEvent[]): CutChains | null {
-  const sampling = events
-    .filter(({ attr }) => attr.samplePeriodOrFreq > 0n)
-    .map(({ attr, name }) => ({ layout: new SampleLayout(attr), limit: chainLimit(attr), name }));
-  const [first] = sampling;
-  if (first === undefined || first.layout.chainFromStart < 0) return null;
-  const { chainFromStart, idFromStart } = first.layout;
-  const isOneLayout = sampling.every(
-    ({ layout, limit }) =>
-      layout.chainFromStart === chainFromStart && layout.idFromStart === idFromStart && limit === first.limit,
+  const all = events.map(({ attr, name, instances }) => ({
+    layout: new SampleLayout(attr),
+    limit: chainLimit(attr),
+    name,
+    instances,
+  }));
+  const [first] = all;
+  const withChains = all.filter(({ layout }) => layout.chainFromStart >= 0);
+  if (first === undefined || withChains.length === 0) return null;
+  const { idFromStart } = first.layout;
+  if (events.length > 1 && all.some(({ layout }) => layout.idFromStart !== idFromStart)) return null;
+  const byId = new Map(all.flatMap((event) => event.instances.map(({ id }) => [id, event])));
+  const [sample] = withChains as [(typeof all)[number]];
+  const isAlike = withChains.every(
+    ({ layout, limit }) => layout.chainFromStart === sample.layout.chainFromStart && limit === sample.limit,
   );
-  if (!isOneLayout) return null;
-  const names = new Map(events.flatMap(({ instances, name }) => instances.map(({ id }) => [id, name])));
   return {
-    long: { chainFromStart, words: first.limit },
+    long: isAlike ? { chainFromStart: sample.layout.chainFromStart, words: sample.limit } : null,
     eventOfCut(view, offset) {
+      const named = idFromStart < 0 ? undefined : byId.get(view.getBigUint64(offset + idFromStart, true));
+      const { layout, limit, name } = named ?? first;
+      if (layout.chainFromStart < 0) return null;
       // Rings are in the byte order of this machine: all that we record on are little-endian.
-      const at = offset + chainFromStart;
+      const at = offset + layout.chainFromStart;
       const size = view.getUint16(offset + 6, true);
-      const count = Math.min(view.getUint32(at, true), Math.floor((size - chainFromStart - 8) / 8));
-      if (!isChainAtLimit(view, at + 8, count, first.limit, true)) return null;
-      return (
-        (idFromStart < 0 ? undefined : names.get(view.getBigUint64(offset + idFromStart, true))) ?? first.name
-      );
+      const count = Math.min(view.getUint32(at, true), Math.floor((size - layout.chainFromStart - 8) / 8));
+      return isChainAtLimit(view, at + 8, count, limit, true) ? name : null;
     },
   };
 }

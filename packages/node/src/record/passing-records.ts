@@ -14,7 +14,7 @@ import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/
 import { RecordScan, TimeRange } from '@counterpoint/core/ring';
 import { type SampledEvent, TAKEN_TYPES, TakenEvents, type TakenProcess } from '../perf-events/index.ts';
 import { layoutFinder } from './layout-finder.ts';
-import { cutChains } from './long-chains.ts';
+import { type CutChains, cutChains } from './long-chains.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
 
 /** Types of the kernel's records that come after the last sample, too, of which only the time matters. */
@@ -45,6 +45,8 @@ export class PassingRecords {
   readonly taken: TakenEvents | null;
   readonly takenProcesses: TakenProcess[] = [];
   readonly #events: readonly SampledEvent[];
+  /** Null where no sample has a call chain. */
+  readonly #cut: CutChains | null;
   readonly #listener: RecordListener;
   /** Of the kernel's records that are no samples. */
   readonly #sidebandTimes = new TimeRange();
@@ -54,6 +56,7 @@ export class PassingRecords {
     this.#listener = listener;
     this.loss = new LossWatch((id) => this.#eventName(id));
     this.taken = wholeCpus ? null : new TakenEvents((one) => this.#tellTaken(one));
+    this.#cut = cutChains(events);
     this.scan = this.#makeScan();
   }
 
@@ -74,9 +77,10 @@ export class PassingRecords {
   #makeScan(): RecordScan {
     const first = new SampleLayout(this.#events[0]!.attr);
     const layoutAt = layoutFinder(this.#events);
-    const cut = cutChains(this.#events);
+    const cut = this.#cut;
     const looked = new Set([
       PERF_RECORD_MMAP2,
+      ...(cut !== null && cut.long === null ? [PERF_RECORD_SAMPLE] : []),
       ...(this.taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
       ...LOSS_TYPES,
     ]);
@@ -105,6 +109,17 @@ export class PassingRecords {
       first.timeFromStart,
       cut?.long ?? null,
     );
+  }
+
+  /** Samples that formats made, as whole records. */
+  addMade(bytes: Uint8Array<ArrayBuffer>): void {
+    const cut = this.#cut;
+    if (cut === null) return;
+    const made = new RecordScan([PERF_RECORD_SAMPLE], (_, view, offset) => {
+      const event = cut.eventOfCut(view, offset);
+      if (event !== null) this.loss.cutChain(event);
+    });
+    made.scanPiece(bytes, bytes.length);
   }
 
   #eventName(id: bigint): string | null {

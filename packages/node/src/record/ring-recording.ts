@@ -169,6 +169,7 @@ export class RingRecording {
       async (bytes, oldestNs, samples) => {
         const { output } = this.#parts;
         await output.writeRecords(bytes, oldestNs);
+        this.#records.addMade(bytes);
         this.#written.addFormatPiece(output.sizeBytes - bytes.length, samples);
         this.#checkSize();
       },

@@ -37,7 +37,9 @@ export class StreamOutput implements RecordingOutput {
 
   async finish(_: Partial<PerfDataFeatures>, closing: ClosingRecords): Promise<number> {
     const roundsEnd = this.sizeBytes;
-    await this.#put([closing(roundsEnd)]);
+    const last = closing(roundsEnd);
+    // A stream ends with a mark: without one its readers take it for cut.
+    if (this.hasLateRecords || last.length > 0) await this.#put([last, FINISHED_ROUND]);
     return roundsEnd;
   }
 

@@ -106,7 +106,11 @@ async function chainsOf(command: string | readonly string[], formats: readonly s
     events: 'cpu-clock:u',
     ...{ period: PERIOD_NS, callGraph: true, formats },
   });
-  assert.deepEqual(result.loss, []);
+  // Frames in a circle are as many as the kernel gives: that is a loss, and the point here.
+  assert.deepEqual(
+    result.loss.filter(({ kind }) => kind !== 'call-chain-cut'),
+    [],
+  );
   const { samples } = events[0]!;
   const ofLoop = samples.filter(({ ip }) => ip! >= LOOP_AT && ip! < CODE_AT + 4096);
   const loopNs = ofLoop.reduce((sum, { period }) => sum + Number(period ?? PERIOD_NS), 0);
@@ -203,7 +207,11 @@ test('beside what is not mapped no frame costs a read that fails', { skip }, asy
     ...{ period: PERIOD_NS, callGraph: true, formats: ['stacks'] },
     launch: { stdio: ['ignore', 'ignore', 'ignore'] },
   });
-  assert.deepEqual(result.loss, []);
+  // Frames in a circle are as many as the kernel gives: that is a loss, and the point here.
+  assert.deepEqual(
+    result.loss.filter(({ kind }) => kind !== 'call-chain-cut'),
+    [],
+  );
   const ofLoop = events[0]!.samples.filter(({ callchain }) => callchain!.length === 128);
   const overflows = ofLoop.reduce((sum, { period }) => sum + Number(period), 0) / PERIOD_NS;
   assert.ok(overflows > 20, `${overflows} overflows`);

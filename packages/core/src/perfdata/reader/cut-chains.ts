@@ -1,5 +1,5 @@
 import { PERF_MAX_STACK_DEPTH } from '../../abi/index.ts';
-import { addressesOfChain, isChainMarker, type SampleFields } from '../../records/index.ts';
+import { addressesOfChain, isChainMarker, limitedLength, type SampleFields } from '../../records/index.ts';
 import type { RecordedEvent } from './event-table.ts';
 
 /** Different outermost callers of an event's deepest chains that are followed. */
@@ -65,7 +65,10 @@ export class CutChains {
     let deepest = this.#byEvent.get(event);
     if (chainCount === 0 || chainCount < (deepest?.addresses ?? limit)) return;
     this.#lengthOf ??= countsMarkers(this.#features.osRelease) ? wordsOfChain : addressesOfChain;
-    const addresses = this.#lengthOf(view, chainOffset, chainCount, le);
+    const addresses =
+      limit === 0
+        ? this.#lengthOf(view, chainOffset, chainCount, le)
+        : limitedLength(view, chainOffset, chainCount, limit, le);
     if (addresses < (deepest?.addresses ?? limit)) return;
     if (deepest === undefined || (limit === 0 && addresses > deepest.addresses)) {
       deepest = { addresses: limit || addresses, samples: 0, firstNs: timeNs, lastNs: timeNs, ends: [] };

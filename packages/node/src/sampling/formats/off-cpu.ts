@@ -181,7 +181,7 @@ export default defineFormat({
   plan(options, { events }) {
     requireStackDepth('off-cpu', options);
     return {
-      callchains: true,
+      callchains: { mostFrames: options.depth },
       // Of the programs' maps those that `collect` reads, whatever a program refers to.
       maps: [bucketMap(Key, options.maxEntries), leftMap(options), ...stackTables(options)],
       programs: [

@@ -133,7 +133,8 @@ export default defineFormat({
     },
   },
   plan(options, { events }) {
-    requireStackDepth('on-miss', options);
+    // The helper gives so many words, and one of them is the mark of its part.
+    requireStackDepth('on-miss', { depth: options.depth, frames: options.depth + 1 });
     const isFor = (wanted: boolean) =>
       wanted && events.some(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
     if (isFor(options.registers))
