@@ -47,7 +47,7 @@ export const VERBS: readonly VerbEntry[] = [
   },
   {
     name: 'flight',
-    summary: 'keep what happened last in memory, and write it to a file when something happens',
+    summary: 'keep what happened last, and write it to a file when something happens',
     load: () => import('./flight/flight.ts'),
   },
   {

@@ -29,7 +29,7 @@ const FILES = 'Files';
 export default defineVerb<FlightName>({
   name: 'flight',
   needsLinux: true,
-  summary: 'keep what happened last in memory, and write it to a file when something happens',
+  summary: 'keep what happened last, and write it to a file when something happens',
   usage: [
     '[--on TRIGGER]... [options] [--] COMMAND [ARGUMENTS]',
     '[--on TRIGGER]... [options] -p PID | -t TID | -a',
