@@ -11,7 +11,7 @@ import { readersThatCallTheKernel } from './reading-fence.ts';
 const CORE: Record<string, string[]> = {
   base: [],
   abi: [],
-  loss: [],
+  loss: ['base'],
   records: ['base', 'abi'],
   events: ['base', 'abi', 'records'],
   pmus: ['base', 'abi'],

@@ -32,6 +32,7 @@ function readCall(kind: string): string {
   const [base, argument] = kind.split(':') as [string, string | undefined];
   if (base === 'list') return `reader.list(read${argument}, ${structSize(argument!)})`;
   if (base === 'chars') return `reader.chars(${argument})`;
+  if (base === 'text') return 'readText(reader, record)';
   if (base === 'bytes') return argument === undefined ? 'reader.rest()' : `reader.bytes(${argument})`;
   return `reader.${base}()`;
 }
@@ -65,7 +66,8 @@ out.push(
 );
 out.push(`import type { BodyReader } from '../body-reader.ts';`);
 out.push(`import type { BodyWriter } from '../body-writer.ts';`);
-out.push(`import type { RecordBase } from '../record-base.ts';\n`);
+out.push(`import type { RecordBase } from '../record-base.ts';`);
+out.push(`import { readText } from '../text-area.ts';\n`);
 
 for (const [name, fields] of Object.entries(STRUCTS)) {
   out.push(
@@ -114,7 +116,6 @@ for (const row of RECORD_TABLE) {
           ? ''
           : `if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) ${when === 'if-build-id' ? '!==' : '==='} 0) `;
       out.push(`  ${condition}record.${field} = ${readCall(kind)};`);
-      if (kind === 'text') out.push(`  if (reader.textArea !== null) record.textArea = reader.textArea;`);
     }
     out.push('  record.tail = reader.tail();\n  return record;');
   }

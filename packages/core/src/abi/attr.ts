@@ -1,5 +1,6 @@
 /**
- * `struct perf_event_attr` (perf_event_open(2), Linux 6.18): field offsets, flag bits and published sizes.
+ * `struct perf_event_attr` (perf_event_open(2), Linux 6.18): field offsets, flag bits and published
+ * sizes. What the kernel calls its fields is in `attr-names.ts`: few programs print them.
  */
 
 export const PERF_ATTR_SIZE_VER0 = 64; // first published
@@ -29,73 +30,89 @@ export const ATTR_SIZES: readonly number[] = [
 
 export type AttrFieldKind = 'u16' | 'u32' | 'i32' | 'u64';
 
-/** [our name, kernel name, kind, offset]. Flags are one 64-bit word at 40, see `ATTR_FLAGS`. */
-export const ATTR_FIELDS: readonly (readonly [string, string, AttrFieldKind, number])[] = [
-  ['type', 'type', 'u32', 0],
-  ['size', 'size', 'u32', 4],
-  ['config', 'config', 'u64', 8],
-  ['samplePeriodOrFreq', 'sample_period', 'u64', 16],
-  ['sampleType', 'sample_type', 'u64', 24],
-  ['readFormat', 'read_format', 'u64', 32],
-  ['flags', 'flags', 'u64', 40],
-  ['wakeupEventsOrWatermark', 'wakeup_events', 'u32', 48],
-  ['breakpointType', 'bp_type', 'u32', 52],
-  ['config1', 'config1', 'u64', 56],
-  ['config2', 'config2', 'u64', 64],
-  ['branchSampleType', 'branch_sample_type', 'u64', 72],
-  ['sampleRegsUser', 'sample_regs_user', 'u64', 80],
-  ['sampleStackUser', 'sample_stack_user', 'u32', 88],
-  ['clockId', 'clockid', 'i32', 92],
-  ['sampleRegsIntr', 'sample_regs_intr', 'u64', 96],
-  ['auxWatermark', 'aux_watermark', 'u32', 104],
-  ['sampleMaxStack', 'sample_max_stack', 'u16', 108],
-  ['reserved2', '__reserved_2', 'u16', 110],
-  ['auxSampleSize', 'aux_sample_size', 'u32', 112],
-  ['auxAction', 'aux_action', 'u32', 116],
-  ['sigData', 'sig_data', 'u64', 120],
-  ['config3', 'config3', 'u64', 128],
-  ['config4', 'config4', 'u64', 136],
+/** [name, kind, offset]. Flags are one 64-bit word at 40, see `ATTR_FLAGS`. */
+export const ATTR_FIELDS: readonly (readonly [string, AttrFieldKind, number])[] = [
+  ['type', 'u32', 0],
+  ['size', 'u32', 4],
+  ['config', 'u64', 8],
+  ['samplePeriodOrFreq', 'u64', 16],
+  ['sampleType', 'u64', 24],
+  ['readFormat', 'u64', 32],
+  ['flags', 'u64', 40],
+  ['wakeupEventsOrWatermark', 'u32', 48],
+  ['breakpointType', 'u32', 52],
+  ['config1', 'u64', 56],
+  ['config2', 'u64', 64],
+  ['branchSampleType', 'u64', 72],
+  ['sampleRegsUser', 'u64', 80],
+  ['sampleStackUser', 'u32', 88],
+  ['clockId', 'i32', 92],
+  ['sampleRegsIntr', 'u64', 96],
+  ['auxWatermark', 'u32', 104],
+  ['sampleMaxStack', 'u16', 108],
+  ['reserved2', 'u16', 110],
+  ['auxSampleSize', 'u32', 112],
+  ['auxAction', 'u32', 116],
+  ['sigData', 'u64', 120],
+  ['config3', 'u64', 128],
+  ['config4', 'u64', 136],
 ];
 
-/** Flag bits of the word at offset 40: [our name, kernel name, first bit, width]. */
-export const ATTR_FLAGS: readonly (readonly [string, string, number, number])[] = [
-  ['disabled', 'disabled', 0, 1],
-  ['inherit', 'inherit', 1, 1],
-  ['pinned', 'pinned', 2, 1],
-  ['exclusive', 'exclusive', 3, 1],
-  ['excludeUser', 'exclude_user', 4, 1],
-  ['excludeKernel', 'exclude_kernel', 5, 1],
-  ['excludeHv', 'exclude_hv', 6, 1],
-  ['excludeIdle', 'exclude_idle', 7, 1],
-  ['mmap', 'mmap', 8, 1],
-  ['comm', 'comm', 9, 1],
-  ['freq', 'freq', 10, 1],
-  ['inheritStat', 'inherit_stat', 11, 1],
-  ['enableOnExec', 'enable_on_exec', 12, 1],
-  ['task', 'task', 13, 1],
-  ['watermark', 'watermark', 14, 1],
-  ['preciseIp', 'precise_ip', 15, 2],
-  ['mmapData', 'mmap_data', 17, 1],
-  ['sampleIdAll', 'sample_id_all', 18, 1],
-  ['excludeHost', 'exclude_host', 19, 1],
-  ['excludeGuest', 'exclude_guest', 20, 1],
-  ['excludeCallchainKernel', 'exclude_callchain_kernel', 21, 1],
-  ['excludeCallchainUser', 'exclude_callchain_user', 22, 1],
-  ['mmap2', 'mmap2', 23, 1],
-  ['commExec', 'comm_exec', 24, 1],
-  ['useClockId', 'use_clockid', 25, 1],
-  ['contextSwitch', 'context_switch', 26, 1],
-  ['writeBackward', 'write_backward', 27, 1],
-  ['namespaces', 'namespaces', 28, 1],
-  ['ksymbol', 'ksymbol', 29, 1],
-  ['bpfEvent', 'bpf_event', 30, 1],
-  ['auxOutput', 'aux_output', 31, 1],
-  ['cgroup', 'cgroup', 32, 1],
-  ['textPoke', 'text_poke', 33, 1],
-  ['buildId', 'build_id', 34, 1],
-  ['inheritThread', 'inherit_thread', 35, 1],
-  ['removeOnExec', 'remove_on_exec', 36, 1],
-  ['sigtrap', 'sigtrap', 37, 1],
-  ['deferCallchain', 'defer_callchain', 38, 1],
-  ['deferOutput', 'defer_output', 39, 1],
-];
+/**
+ * The flags as the kernel declares them: bit fields of the word at offset 40, from its first bit on without a
+ * gap, each with its number of bits.
+ */
+export const ATTR_FLAG_WIDTHS = {
+  disabled: 1,
+  inherit: 1,
+  pinned: 1,
+  exclusive: 1,
+  excludeUser: 1,
+  excludeKernel: 1,
+  excludeHv: 1,
+  excludeIdle: 1,
+  mmap: 1,
+  comm: 1,
+  freq: 1,
+  inheritStat: 1,
+  enableOnExec: 1,
+  task: 1,
+  watermark: 1,
+  preciseIp: 2,
+  mmapData: 1,
+  sampleIdAll: 1,
+  excludeHost: 1,
+  excludeGuest: 1,
+  excludeCallchainKernel: 1,
+  excludeCallchainUser: 1,
+  mmap2: 1,
+  commExec: 1,
+  useClockId: 1,
+  contextSwitch: 1,
+  writeBackward: 1,
+  namespaces: 1,
+  ksymbol: 1,
+  bpfEvent: 1,
+  auxOutput: 1,
+  cgroup: 1,
+  textPoke: 1,
+  buildId: 1,
+  inheritThread: 1,
+  removeOnExec: 1,
+  sigtrap: 1,
+  deferCallchain: 1,
+  deferOutput: 1,
+};
+
+/** [name, first bit, width]. */
+export const ATTR_FLAGS: readonly (readonly [keyof typeof ATTR_FLAG_WIDTHS, number, number])[] =
+  /* @__PURE__ */ flagBits();
+
+function flagBits(): [keyof typeof ATTR_FLAG_WIDTHS, number, number][] {
+  let end = 0;
+  return Object.entries(ATTR_FLAG_WIDTHS).map(([name, width]) => {
+    const bit = end;
+    end += width;
+    return [name as keyof typeof ATTR_FLAG_WIDTHS, bit, width];
+  });
+}

@@ -1,4 +1,5 @@
 export * from './attr.ts';
+export * from './attr-names.ts';
 export * from './bpf-commands.ts';
 export * from './bpf-contexts.ts';
 export * from './bpf-helpers.ts';

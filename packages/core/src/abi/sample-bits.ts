@@ -58,6 +58,11 @@ export const SAMPLE_BIT_NAMES: readonly string[] = [
   'WEIGHT_STRUCT',
 ];
 
+/** Names of the set bits, as perf prints them. */
+export function sampleBitNames(sampleType: number): string[] {
+  return SAMPLE_BIT_NAMES.filter((_, bit) => (sampleType & (1 << bit)) !== 0);
+}
+
 /** Bits of a sample id trailer, in its order: tid, time, id, stream id, cpu, identifier. */
 export const SAMPLE_ID_BITS =
   PERF_SAMPLE_TID |

@@ -1,24 +1,25 @@
 /**
- * Lets `instanceof` hold for errors of every copy of a class: each package bundles what it uses of core,
- * a program may install two versions of it, and a bundler may put one more copy into its output. The
- * copies share a mark of this name.
+ * Whether a value is an error of this class or of another copy of it. There are copies: each package bundles
+ * what it uses of core, a program may install two versions of it, and a bundler may put one more into its
+ * output. All copies of a class have the same `brand`. A class without one of its own is an ordinary class.
  */
-export function sameInEveryCopy(errorClass: abstract new (...args: never[]) => Error, name: string): void {
-  const mark = Symbol.for(`@counterpoint/core:${name}`);
-  Object.defineProperty(errorClass.prototype, mark, { value: true });
-  Object.defineProperty(errorClass, Symbol.hasInstance, {
-    value(this: unknown, value: unknown): boolean {
-      // Classes that extend this one inherit this method, and have no mark of their own.
-      if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this as never, value);
-      return typeof value === 'object' && value !== null && mark in value;
-    },
-  });
+function isBranded(errorClass: typeof CounterpointError, value: unknown): boolean {
+  if (!Object.hasOwn(errorClass, 'brand'))
+    return Function.prototype[Symbol.hasInstance].call(errorClass, value);
+  let one: unknown = value instanceof Error ? value.constructor : null;
+  for (; typeof one === 'function'; one = Object.getPrototypeOf(one))
+    if (Object.hasOwn(one, 'brand') && 'brand' in one && one.brand === errorClass.brand) return true;
+  return false;
 }
 
 /** An error that a user can act on: what happened, and what to do about it. */
 export class CounterpointError extends Error {
-  static {
-    sameInEveryCopy(CounterpointError, 'CounterpointError');
+  /** The same in every copy of the class: `instanceof` goes by it. */
+  static readonly brand: string = '@counterpoint/core:CounterpointError';
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one is asked about itself.
+    return isBranded(this, value);
   }
 
   /** A stable code such as `ERR_NOT_PERF_DATA`, for programs. */
@@ -36,9 +37,7 @@ export class CounterpointError extends Error {
 
 /** Bytes that are not what the format says, at a place where reading cannot go on. */
 export class FormatError extends CounterpointError {
-  static {
-    sameInEveryCopy(FormatError, 'FormatError');
-  }
+  static override readonly brand: string = '@counterpoint/core:FormatError';
 
   /** Where in the file or buffer, in bytes. */
   readonly offset: number;

@@ -3,7 +3,7 @@ export { asByteInput, blobSource, memorySource } from './byte-source.ts';
 export type { Damage, DamagePart } from './damage.ts';
 export { DamageLog } from './damage.ts';
 export type { Diagnostic } from './diagnostic.ts';
-export { CounterpointError, FormatError, sameInEveryCopy } from './errors.ts';
+export { CounterpointError, FormatError } from './errors.ts';
 export { Handoff } from './handoff.ts';
 export { didYouMean, editDistance, nearestNames } from './nearest.ts';
 export { printable, printableJson, printableText } from './printable.ts';
@@ -21,4 +21,16 @@ export {
 } from './text-values.ts';
 export { formatSeconds, splitNs } from './time.ts';
 export { TripleTable } from './triple-table.ts';
-export { compareU64, hiOf, loOf, TWO_32, toBigInt, toDecimal, toFloat, toHex, toSignedFloat } from './u64.ts';
+export {
+  bigIntAt,
+  compareU64,
+  hiOf,
+  loOf,
+  TWO_32,
+  toBigInt,
+  toDecimal,
+  toFloat,
+  toHex,
+  toSignedFloat,
+} from './u64.ts';
+export { decodeUtf8, encodeUtf8, encodeUtf8Into, textUpToNul } from './utf8.ts';

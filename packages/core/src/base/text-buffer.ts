@@ -1,4 +1,4 @@
-const encoder = new TextEncoder();
+import { encodeUtf8Into } from './utf8.ts';
 
 /** Collects text and bytes into one piece of memory that is used again and again. For output of gigabytes. */
 export class TextBuffer {
@@ -18,7 +18,7 @@ export class TextBuffer {
   putText(text: string): void {
     // UTF-8 takes at most three bytes for each unit of a string.
     this.#reserve(text.length * 3);
-    this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
+    this.length += encodeUtf8Into(text, this.#bytes.subarray(this.length));
   }
 
   /** What was collected. Borrowed until the next change. */

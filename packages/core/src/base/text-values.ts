@@ -21,14 +21,14 @@ export function parseCount(text: string): number | null {
 const BYTES: Record<string, number> = {
   '': 1,
   b: 1,
-  k: 2 ** 10,
-  kb: 2 ** 10,
-  m: 2 ** 20,
-  mb: 2 ** 20,
-  g: 2 ** 30,
-  gb: 2 ** 30,
-  t: 2 ** 40,
-  tb: 2 ** 40,
+  k: 0x400,
+  kb: 0x400,
+  m: 0x10_0000,
+  mb: 0x10_0000,
+  g: 0x4000_0000,
+  gb: 0x4000_0000,
+  t: 0x100_0000_0000,
+  tb: 0x100_0000_0000,
 };
 
 export function parseSizeBytes(text: string): number | null {

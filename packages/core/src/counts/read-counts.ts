@@ -5,6 +5,7 @@ import {
   PERF_RECORD_STAT_ROUND,
   PERF_RECORD_THREAD_MAP,
 } from '../abi/index.ts';
+import { textUpToNul } from '../base/index.ts';
 import type { PerfDataReader, RecordSink } from '../perfdata/index.ts';
 import {
   decodeRecord,
@@ -100,8 +101,7 @@ class CountsSink implements RecordSink {
 
   #update({ updateType, id, data }: EventUpdateRecord): void {
     if (updateType === UPDATE_UNIT) {
-      const end = data.indexOf(0);
-      this.#units.set(id, new TextDecoder().decode(data.subarray(0, end < 0 ? data.length : end)));
+      this.#units.set(id, textUpToNul(data));
     } else if (updateType === UPDATE_SCALE && data.length >= 8) {
       const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
       const scale = view.getFloat64(0, this.#reader.littleEndian);

@@ -1,4 +1,5 @@
-const NUL = 0;
+import { textUpToNul } from '../base/index.ts';
+
 /** Longer names are cut: a table without a NUL must not cost its whole size per name. */
 export const MAX_NAME_BYTES = 1 << 16;
 /** What is left of a name where a table has given far more names than it holds. */
@@ -10,14 +11,11 @@ const SHORT_NAME_BYTES = 256;
 const MAX_DECODED = 16;
 const FREE_BYTES = 1 << 20;
 
-const decoder = new TextDecoder();
-
 /** A NUL-terminated string of a string table; empty where the offset is outside. */
 export function stringAt(strings: Uint8Array, offset: number, maxBytes = MAX_NAME_BYTES): string {
   if (offset >= strings.length) return '';
   const window = strings.subarray(offset, offset + maxBytes);
-  const length = window.indexOf(NUL);
-  return decoder.decode(length < 0 ? window : window.subarray(0, length));
+  return textUpToNul(window);
 }
 
 /**

@@ -40,15 +40,15 @@ export function eventNameFromAttr(attr: PerfEventAttr): string {
   }
 }
 
-function genericName(names: readonly (readonly string[])[], config: bigint): string | undefined {
+function genericName(names: readonly string[], config: bigint): string | undefined {
   const index = config & GENERIC_CONFIG;
-  return index < BigInt(names.length) ? names[Number(index)]![0] : undefined;
+  return index < BigInt(names.length) ? names[Number(index)] : undefined;
 }
 
 /** `L1-dcache-loads`, `LLC-load-misses`: config is cache | operation << 8 | result << 16. */
 export function cacheName(config: bigint): string {
   const generic = Number(config & GENERIC_CONFIG);
-  const cache = CACHE_NAMES[generic & 0xff]?.[0];
+  const cache = CACHE_NAMES[generic & 0xff];
   if (cache === undefined) return 'unknown-ext-hardware-cache-type';
   const operationIndex = (generic >>> 8) & 0xff;
   const operation = CACHE_OPERATIONS[operationIndex];
@@ -57,7 +57,7 @@ export function cacheName(config: bigint): string {
   const result = CACHE_RESULTS[resultIndex];
   if (result === undefined) return 'unknown-ext-hardware-cache-result';
   if (!isValidCacheOperation(generic & 0xff, operationIndex)) return 'invalid-cache';
-  return resultIndex === 0 ? `${cache}-${operation[1]}` : `${cache}-${operation[0]}-${result[0]}`;
+  return resultIndex === 0 ? `${cache}-${operation[1]}` : `${cache}-${operation[0]}-${result}`;
 }
 
 function breakpointName(attr: PerfEventAttr): string {

@@ -1,4 +1,5 @@
 import { HARDWARE_EVENTS, SOFTWARE_EVENTS } from '../abi/index.ts';
+import { withAliases } from './aliases.ts';
 import { DESCRIPTIONS, describeCacheEvent, KERNEL_EVENT_DESCRIPTIONS } from './descriptions.ts';
 import { cacheEventNames, findCacheEvent, NAMED_EVENTS } from './names.ts';
 import type { EventLookup } from './types.ts';
@@ -44,8 +45,8 @@ export function* catalogEvents(
   lookup: EventLookup,
   wanted: (kind: EventKind) => boolean = () => true,
 ): Generator<CatalogEvent> {
-  if (wanted('hardware')) for (const names of HARDWARE_EVENTS) yield generic('hardware', names);
-  if (wanted('software')) for (const names of SOFTWARE_EVENTS) yield generic('software', names);
+  if (wanted('hardware')) for (const name of HARDWARE_EVENTS) yield generic('hardware', withAliases(name));
+  if (wanted('software')) for (const name of SOFTWARE_EVENTS) yield generic('software', withAliases(name));
   if (wanted('cache')) {
     for (const name of cacheEventNames()) {
       const found = findCacheEvent(name);

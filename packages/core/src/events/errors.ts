@@ -1,4 +1,4 @@
-import { CounterpointError, sameInEveryCopy } from '../base/index.ts';
+import { CounterpointError } from '../base/index.ts';
 
 /** What the text is called. */
 export type Syntax = 'event' | 'filter';
@@ -16,9 +16,7 @@ const SHOWN_BEFORE = 13;
  *                        \___ unknown event; did you mean cycles?
  */
 export class EventSyntaxError extends CounterpointError {
-  static {
-    sameInEveryCopy(EventSyntaxError, 'EventSyntaxError');
-  }
+  static override readonly brand: string = '@counterpoint/core:EventSyntaxError';
 
   readonly text: string;
   /** Where in the text, in characters from 0. */

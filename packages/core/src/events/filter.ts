@@ -20,9 +20,12 @@ const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~'];
  * trace_define_generic_fields).
  */
 const GENERIC_FIELDS: readonly TracepointField[] = [
-  ...['CPU', 'cpu'].map((name) => ({ name, type: 'int', isText: false, isSigned: true })),
-  ...['COMM', 'comm'].map((name) => ({ name, type: 'char *', isText: true, isSigned: false })),
-  ...['STACKTRACE', 'stacktrace'].map((name) => ({ name, type: '', isText: false, isSigned: false })),
+  { name: 'CPU', type: 'int', isText: false, isSigned: true },
+  { name: 'cpu', type: 'int', isText: false, isSigned: true },
+  { name: 'COMM', type: 'char *', isText: true, isSigned: false },
+  { name: 'comm', type: 'char *', isText: true, isSigned: false },
+  { name: 'STACKTRACE', type: '', isText: false, isSigned: false },
+  { name: 'stacktrace', type: '', isText: false, isSigned: false },
 ];
 
 /** MAX_FILTER_STR_VAL of the kernel is 256; a page is the most it takes in all. */

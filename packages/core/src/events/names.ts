@@ -9,6 +9,7 @@ import {
   PERF_TYPE_SOFTWARE,
   SOFTWARE_EVENTS,
 } from '../abi/index.ts';
+import { withAliases } from './aliases.ts';
 import { cacheName } from './attr-name.ts';
 import { isValidCacheOperation } from './facts.ts';
 import type { ToolEvent } from './types.ts';
@@ -37,11 +38,15 @@ function namedEvents(): Map<string, NamedEvent> {
   ]);
 }
 
-function byName(names: readonly (readonly string[])[], type: number): [string, NamedEvent][] {
-  return names.flatMap((all, index) =>
-    all.map((name): [string, NamedEvent] => [name, { type, config: BigInt(index) }]),
+function byName(names: readonly string[], type: number): [string, NamedEvent][] {
+  return names.flatMap((first, index) =>
+    withAliases(first).map((name): [string, NamedEvent] => [name, { type, config: BigInt(index) }]),
   );
 }
+
+const CACHES = /* @__PURE__ */ CACHE_NAMES.map((name) => withAliases(name));
+const OPERATIONS = /* @__PURE__ */ CACHE_OPERATIONS.map((names) => withAliases(...names));
+const RESULTS = /* @__PURE__ */ CACHE_RESULTS.map((name) => withAliases(name));
 
 type CacheEvent = { type: number; config: bigint } | { problem: string };
 
@@ -50,12 +55,12 @@ type CacheEvent = { type: number; config: bigint } | { problem: string };
  * each of which may be left out (a load; a reference). `null` when it is no cache event.
  */
 export function findCacheEvent(name: string): CacheEvent | null {
-  for (const [cache, rest] of splitAlias(name, CACHE_NAMES)) {
+  for (const [cache, rest] of splitAlias(name, CACHES)) {
     const found = findOperationAndResult(rest);
     if (found === null) continue;
     const { operation, result } = found;
     if (!isValidCacheOperation(cache, operation)) {
-      return { problem: `${CACHE_NAMES[cache]![0]} has no ${CACHE_OPERATIONS[operation]![1]}` };
+      return { problem: `${CACHE_NAMES[cache]} has no ${CACHE_OPERATIONS[operation]![1]}` };
     }
     return { type: PERF_TYPE_HW_CACHE, config: BigInt(cache | (operation << 8) | (result << 16)) };
   }
@@ -64,14 +69,13 @@ export function findCacheEvent(name: string): CacheEvent | null {
 
 function findOperationAndResult(rest: string): { operation: number; result: number } | null {
   if (rest === '') return { operation: 0, result: 0 };
-  for (const [operation, after] of splitAlias(rest, CACHE_OPERATIONS)) {
+  for (const [operation, after] of splitAlias(rest, OPERATIONS)) {
     if (after === '') return { operation, result: 0 };
-    for (const [result, end] of splitAlias(after, CACHE_RESULTS))
-      if (end === '') return { operation, result };
+    for (const [result, end] of splitAlias(after, RESULTS)) if (end === '') return { operation, result };
   }
-  for (const [result, after] of splitAlias(rest, CACHE_RESULTS)) {
+  for (const [result, after] of splitAlias(rest, RESULTS)) {
     if (after === '') return { operation: 0, result };
-    for (const [operation, end] of splitAlias(after, CACHE_OPERATIONS))
+    for (const [operation, end] of splitAlias(after, OPERATIONS))
       if (end === '') return { operation, result };
   }
   return null;

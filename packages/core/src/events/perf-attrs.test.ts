@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ATTR_FIELDS, ATTR_FLAGS, PERF_TYPE_BREAKPOINT } from '../abi/index.ts';
-import type { AttrFlags, PerfEventAttr } from '../records/index.ts';
+import { ATTR_FIELDS, ATTR_FLAGS, ATTR_KERNEL_NAMES, PERF_TYPE_BREAKPOINT } from '../abi/index.ts';
+import type { PerfEventAttr } from '../records/index.ts';
 import { eventFixture, inventedMachine } from '../test/invented-machine.ts';
 import { EventSyntaxError } from './errors.ts';
 import { parseEvents } from './parse.ts';
@@ -71,13 +71,13 @@ function describe(event: ParsedEvent, all: ParsedEvent[], withPeriod = false): s
     if (BigInt(value) !== 0n) fields.push(`${name}=0x${value.toString(16)}`);
   };
   const isBreakpoint = attr.type === PERF_TYPE_BREAKPOINT;
-  for (const [name, kernelName] of ATTR_FIELDS) {
+  for (const [name] of ATTR_FIELDS) {
     if (name === 'flags') {
-      for (const [flag, kernelFlag] of ATTR_FLAGS) {
-        if (withPeriod || flag !== 'freq') put(kernelFlag, attr.flags[flag as keyof AttrFlags]);
+      for (const [flag] of ATTR_FLAGS) {
+        if (withPeriod || flag !== 'freq') put(ATTR_KERNEL_NAMES[flag]!, attr.flags[flag]);
       }
     } else if (!['size', 'samplePeriodOrFreq', 'breakpointType', 'config1', 'config2'].includes(name)) {
-      put(kernelName, attr[name as keyof PerfEventAttr] as number | bigint);
+      put(ATTR_KERNEL_NAMES[name]!, attr[name as keyof PerfEventAttr] as number | bigint);
     }
   }
   if (withPeriod) put('sample_period', attr.samplePeriodOrFreq);

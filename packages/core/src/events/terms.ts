@@ -9,9 +9,9 @@ type Apply =
   | { kind: 'form'; pattern: RegExp; expected: string; apply: (event: ParsedEvent, value: string) => void }
   | { kind: 'switch'; apply: (event: ParsedEvent, on: boolean) => void };
 
-const U64 = (1n << 64n) - 1n;
-const U32 = (1n << 32n) - 1n;
-const U16 = (1n << 16n) - 1n;
+const U64 = 0xffff_ffff_ffff_ffffn;
+const U32 = 0xffff_ffffn;
+const U16 = 0xffffn;
 
 const number = (most: bigint, apply: (event: ParsedEvent, value: bigint) => void): Apply => ({
   kind: 'number',

@@ -1,4 +1,4 @@
-import { printableJson } from '../base/index.ts';
+import { encodeUtf8Into, printableJson } from '../base/index.ts';
 
 /** Chunks handed out are at least this long, except the last. */
 const CHUNK_BYTES = 256 * 1024;
@@ -10,8 +10,6 @@ const MAX_DECIMAL_DIGITS = 16;
 const DIGIT_0 = 0x30;
 const MINUS = 0x2d;
 const POINT = 0x2e;
-
-const encoder = new TextEncoder();
 
 /**
  * Text and numbers as UTF-8 bytes, taken out in chunks:
@@ -63,7 +61,7 @@ export class ByteWriter {
 
   text(text: string): void {
     this.#reserve(text.length * 3);
-    this.length += encoder.encodeInto(text, this.#bytes.subarray(this.length)).written;
+    this.length += encodeUtf8Into(text, this.#bytes.subarray(this.length));
   }
 
   /** A JSON string in quotes. Lone surrogates come out as escapes, so the bytes are always UTF-8. */

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from '../base/index.ts';
 import type { Profile } from '../profile/index.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { lossTotals } from './loss-words.ts';
@@ -12,8 +13,6 @@ const MAX_NAME_CHARS = 4096;
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
 const SEMICOLON = 0x3b;
-
-const encoder = new TextEncoder();
 
 /**
  * Folded stacks, the form that FlameGraph's `stackcollapse-perf.pl` makes and every flame graph tool reads:
@@ -47,14 +46,14 @@ export function* writeFolded(
       ofFrame.map((label) => textOf[label]!),
     ),
   );
-  const names = texts.map((text) => encoder.encode(text));
+  const names = texts.map((text) => encodeUtf8(text));
   const comms = new Map<number, Uint8Array>();
   const nameOf = (row: number): Uint8Array => {
     const label = tree.label[row]!;
     if (label >= 0) return names[label]!;
     let comm = comms.get(label);
     if (comm === undefined) {
-      comm = encoder.encode(cleanName(profile.strings.get(-1 - label)).replace(/ /g, '_') || '[unknown]');
+      comm = encodeUtf8(cleanName(profile.strings.get(-1 - label)).replace(/ /g, '_') || '[unknown]');
       comms.set(label, comm);
     }
     return comm;

@@ -1,4 +1,4 @@
-import { DamageLog, FormatError } from '../base/index.ts';
+import { DamageLog, decodeUtf8, FormatError } from '../base/index.ts';
 import {
   JIT_CODE_CLOSE,
   JIT_CODE_DEBUG_INFO,
@@ -96,7 +96,6 @@ export interface JitDump {
   damage: DamageLog;
 }
 
-const utf8 = new TextDecoder();
 /** Stands for the name of the entry before. */
 const SAME_NAME = 0xff;
 
@@ -202,7 +201,7 @@ class Reader {
       tid: this.u32(at + 4),
       address: this.u64(at + 16),
       codeIndex: this.u64(at + 32),
-      name: utf8.decode(this.#bytes.subarray(at + JIT_LOAD_BYTES, nameEnd)),
+      name: decodeUtf8(this.#bytes.subarray(at + JIT_LOAD_BYTES, nameEnd)),
       code: hasCode ? this.#bytes.subarray(code, code + Number(sizeBytes)) : new Uint8Array(0),
       sizeBytes: Number(sizeBytes),
     };
@@ -233,7 +232,7 @@ class Reader {
       const nameEnd = this.#zeroAt(name, end);
       if (nameEnd === -1) return null;
       if (this.#bytes[name] !== SAME_NAME || nameEnd !== name + 1)
-        file = utf8.decode(this.#bytes.subarray(name, nameEnd));
+        file = decodeUtf8(this.#bytes.subarray(name, nameEnd));
       lines.push({
         address: this.u64(entry),
         line: this.u32(entry + 8),

@@ -2,17 +2,15 @@
  * One entry of the ledger as bytes in a recording: JSON,
  * `{"version":1,"kind":"format-map-full","event":"cycles",...}`.
  */
+import { decodeUtf8, encodeUtf8 } from '../base/index.ts';
 import { LOSS_KINDS, type LossEntry, type LossFacts, type LossKind } from './ledger.ts';
 
 const VERSION = 1;
 /** Longer names are cut: an entry has to fit into a record. */
 const MOST_NAME_CHARS = 1024;
 const DECIMAL = /^\d{1,20}$/;
-const MOST_U64 = 2n ** 64n - 1n;
+const MOST_U64 = 0xffff_ffff_ffff_ffffn;
 const MOST_I32 = 0x7fff_ffff;
-
-const utf8 = new TextEncoder();
-const utf8Decoder = new TextDecoder();
 
 /** Filled with blanks to words of 8 bytes, as records are. */
 export function encodeLossEntry({
@@ -27,7 +25,7 @@ export function encodeLossEntry({
 }: LossEntry): Uint8Array<ArrayBuffer> {
   const name = event === null ? null : event.slice(0, MOST_NAME_CHARS);
   const text = JSON.stringify({ version: VERSION, kind, event: name, cpu, tid, fromNs, toNs, count, exact });
-  const bytes = utf8.encode(text);
+  const bytes = encodeUtf8(text);
   const padded = new Uint8Array(Math.ceil(bytes.length / 8) * 8).fill(0x20);
   padded.set(bytes);
   return padded;
@@ -47,7 +45,7 @@ export function decodeLossEntry(bytes: Uint8Array): LossFacts | null {
 
 function parsed(bytes: Uint8Array): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(utf8Decoder.decode(bytes));
+    const value: unknown = JSON.parse(decodeUtf8(bytes));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
   } catch {
     return null;

@@ -54,7 +54,7 @@ function genericNeed(model: PmuModel, type: number, number: number, config1: big
   }
   const config = (isCache ? model.cache! : model.generic).get(number);
   if (config === undefined) {
-    const name = isCache ? cacheName(number) : (HARDWARE_EVENTS[number]?.[0] ?? `hardware event ${number}`);
+    const name = isCache ? cacheName(number) : (HARDWARE_EVENTS[number] ?? `hardware event ${number}`);
     const refusal = `${model.title} has no event for ${name}`;
     return { kind: 'counter', requirement: { places: [], refusal }, config: 0n };
   }
@@ -62,8 +62,8 @@ function genericNeed(model: PmuModel, type: number, number: number, config1: big
 }
 
 function cacheName(number: number): string {
-  const cache = CACHE_NAMES[number & 0xff]?.[0] ?? `cache ${number & 0xff}`;
+  const cache = CACHE_NAMES[number & 0xff] ?? `cache ${number & 0xff}`;
   const operation = CACHE_OPERATIONS[(number >>> 8) & 0xff]?.[0] ?? 'access';
-  const result = CACHE_RESULTS[(number >>> 16) & 0xff]?.[0] ?? 'result';
+  const result = CACHE_RESULTS[(number >>> 16) & 0xff] ?? 'result';
   return `${cache}-${operation}-${result}`;
 }

@@ -66,7 +66,7 @@ test('an attr is cut to the shortest published size that loses nothing', () => {
 });
 
 test('flags are bit fields: from the lowest bit up on one machine, from the highest down on the other', () => {
-  for (const [name, , bit, width] of ATTR_FLAGS) {
+  for (const [name, bit, width] of ATTR_FLAGS) {
     const attr = makeAttr({ flags: { [name]: 1 } });
     assert.equal(attrFlagsWord(attr), 1n << BigInt(bit));
     assert.equal(attrFlagsWord(attr, false), 1n << BigInt(64 - bit - width));
@@ -89,13 +89,13 @@ test('a size that ends inside a field, or beyond the bytes, reads zeros', () => 
 test('fields and flags stand side by side without gap or overlap', () => {
   const sizes = { u16: 2, u32: 4, i32: 4, u64: 8 };
   let end = 0;
-  for (const [name, , kind, offset] of ATTR_FIELDS) {
+  for (const [name, kind, offset] of ATTR_FIELDS) {
     assert.equal(offset, end, name);
     end = offset + sizes[kind];
   }
   assert.equal(end, NEWEST);
   let bit = 0;
-  for (const [name, , first, width] of ATTR_FLAGS) {
+  for (const [name, first, width] of ATTR_FLAGS) {
     assert.equal(first, bit, name);
     bit += width;
   }

@@ -1,5 +1,5 @@
-import { ATTR_FIELDS, ATTR_FLAGS, ATTR_SIZES, PERF_ATTR_SIZE_VER0 } from '../abi/index.ts';
-import { hiOf, loOf, toBigInt } from '../base/index.ts';
+import { ATTR_FIELDS, ATTR_FLAG_WIDTHS, ATTR_FLAGS, ATTR_SIZES, PERF_ATTR_SIZE_VER0 } from '../abi/index.ts';
+import { bigIntAt, hiOf, loOf } from '../base/index.ts';
 
 /**
  * `struct perf_event_attr` as a value. 64-bit words are bigint; flag bits are numbers (0 or 1, `preciseIp`
@@ -38,53 +38,18 @@ export interface PerfEventAttr {
   tail: Uint8Array;
 }
 
+export type AttrFlags = typeof ATTR_FLAG_WIDTHS;
+
 /**
  * All zero. Copies of a literal keep their fields in fixed places; of an object that was filled name by name
  * V8 makes hash tables, ten times as slow to copy.
  */
-export const NO_FLAGS = {
-  disabled: 0,
-  inherit: 0,
-  pinned: 0,
-  exclusive: 0,
-  excludeUser: 0,
-  excludeKernel: 0,
-  excludeHv: 0,
-  excludeIdle: 0,
-  mmap: 0,
-  comm: 0,
-  freq: 0,
-  inheritStat: 0,
-  enableOnExec: 0,
-  task: 0,
-  watermark: 0,
-  preciseIp: 0,
-  mmapData: 0,
-  sampleIdAll: 0,
-  excludeHost: 0,
-  excludeGuest: 0,
-  excludeCallchainKernel: 0,
-  excludeCallchainUser: 0,
-  mmap2: 0,
-  commExec: 0,
-  useClockId: 0,
-  contextSwitch: 0,
-  writeBackward: 0,
-  namespaces: 0,
-  ksymbol: 0,
-  bpfEvent: 0,
-  auxOutput: 0,
-  cgroup: 0,
-  textPoke: 0,
-  buildId: 0,
-  inheritThread: 0,
-  removeOnExec: 0,
-  sigtrap: 0,
-  deferCallchain: 0,
-  deferOutput: 0,
-};
+const NO_FLAGS: AttrFlags = /* @__PURE__ */ zeroed({ ...ATTR_FLAG_WIDTHS });
 
-export type AttrFlags = typeof NO_FLAGS;
+function zeroed(flags: AttrFlags): AttrFlags {
+  for (const [name] of ATTR_FLAGS) flags[name] = 0;
+  return flags;
+}
 
 const NEWEST_SIZE = ATTR_SIZES[ATTR_SIZES.length - 1]!;
 const FIELD_SIZES = { u16: 2, u32: 4, i32: 4, u64: 8 } as const;
@@ -133,15 +98,15 @@ export function readAttr(view: DataView, offset: number, size: number, littleEnd
   const flags: AttrFlags = { ...NO_FLAGS };
   const attr: PerfEventAttr = { ...ZERO_ATTR, flags };
   const words = attr as unknown as Record<string, unknown>;
-  for (const [name, , kind, at] of ATTR_FIELDS) {
+  for (const [name, kind, at] of ATTR_FIELDS) {
     words[name] = readField(view, offset + at, end, kind, littleEndian);
   }
   const word = words['flags'] as bigint;
   let known = 0n;
-  for (const [name, , bit, width] of ATTR_FLAGS) {
+  for (const [name, bit, width] of ATTR_FLAGS) {
     const mask = (1n << BigInt(width)) - 1n;
     const shift = flagShift(bit, width, littleEndian);
-    flags[name as keyof AttrFlags] = Number((word >> shift) & mask);
+    flags[name] = Number((word >> shift) & mask);
     known |= mask << shift;
   }
   attr.flags = flags;
@@ -163,9 +128,7 @@ function readField(
   if (kind === 'u16') return view.getUint16(at, littleEndian);
   if (kind === 'u32') return view.getUint32(at, littleEndian);
   if (kind === 'i32') return view.getInt32(at, littleEndian);
-  const first = view.getUint32(at, littleEndian);
-  const second = view.getUint32(at + 4, littleEndian);
-  return littleEndian ? toBigInt(first, second) : toBigInt(second, first);
+  return bigIntAt(view, at, littleEndian);
 }
 
 /**
@@ -185,8 +148,8 @@ function reverseBits(word: bigint): bigint {
 /** The flags word at offset 40, as a machine of that byte order has it. */
 export function attrFlagsWord(attr: PerfEventAttr, littleEndian = true): bigint {
   let word = littleEndian ? attr.unknownFlags : reverseBits(attr.unknownFlags);
-  for (const [name, , bit, width] of ATTR_FLAGS) {
-    const value = attr.flags[name as keyof AttrFlags];
+  for (const [name, bit, width] of ATTR_FLAGS) {
+    const value = attr.flags[name];
     if (value !== 0) word |= BigInt(value) << flagShift(bit, width, littleEndian);
   }
   return word;
@@ -197,7 +160,7 @@ export function encodeAttr(attr: PerfEventAttr, littleEndian = true): Uint8Array
   const size = NEWEST_SIZE + attr.tail.length;
   const bytes = new Uint8Array(size);
   const view = new DataView(bytes.buffer);
-  for (const [name, , kind, at] of ATTR_FIELDS) {
+  for (const [name, kind, at] of ATTR_FIELDS) {
     const value =
       name === 'flags'
         ? attrFlagsWord(attr, littleEndian)

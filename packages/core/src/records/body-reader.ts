@@ -1,18 +1,12 @@
-import { toBigInt } from '../base/index.ts';
+import { bigIntAt, textUpToNul } from '../base/index.ts';
 
 const EMPTY = new Uint8Array();
-const utf8 = new TextDecoder();
 
 /**
  * Reads the fields of one record body in order. Beyond `end` every field is zero or empty: a shorter record
  * is an older writer's. Never reads outside `[pos, end)`.
  */
 export class BodyReader {
-  /**
-   * Set by `text()` where the bytes were not `text NUL, zeros to 8`: writing the
-   * text again would change them.
-   */
-  textArea: Uint8Array | null = null;
   /** Bytes that were asked for beyond the end. */
   missing = 0;
   #view: DataView;
@@ -32,9 +26,13 @@ export class BodyReader {
     this.#pos = pos;
     this.#end = Math.max(pos, Math.min(end, view.byteLength));
     this.#littleEndian = littleEndian;
-    this.textArea = null;
     this.missing = 0;
     return this;
+  }
+
+  /** Where the next field stands, from the record's header. */
+  get offset(): number {
+    return this.#pos - this.#start;
   }
 
   #has(size: number): boolean {
@@ -68,10 +66,9 @@ export class BodyReader {
 
   u64(): bigint {
     if (!this.#has(8)) return 0n;
-    const first = this.#view.getUint32(this.#pos, this.#littleEndian);
-    const second = this.#view.getUint32(this.#pos + 4, this.#littleEndian);
+    const value = bigIntAt(this.#view, this.#pos, this.#littleEndian);
     this.#pos += 8;
-    return this.#littleEndian ? toBigInt(first, second) : toBigInt(second, first);
+    return value;
   }
 
   f64(): number {
@@ -99,14 +96,7 @@ export class BodyReader {
   }
 
   chars(size: number): string {
-    return decodeText(this.bytes(size));
-  }
-
-  text(): string {
-    const area = this.rest();
-    const text = decodeText(area);
-    this.textArea = isCanonical(area, this.#pos - area.length - this.#start) ? null : area;
-    return text;
+    return textUpToNul(this.bytes(size));
   }
 
   u64list(): bigint[] {
@@ -133,31 +123,4 @@ export class BodyReader {
     if (to <= from) return EMPTY;
     return new Uint8Array(this.#view.buffer, this.#view.byteOffset + from, to - from).slice();
   }
-}
-
-function decodeText(bytes: Uint8Array): string {
-  const nul = bytes.indexOf(0);
-  return utf8.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
-}
-
-/** Whether the bytes are what `BodyWriter.text` would write at this place in a record. */
-function isCanonical(area: Uint8Array, offsetInRecord: number): boolean {
-  const nul = area.indexOf(0);
-  if (nul < 0 || area.length !== paddedTextSize(nul, offsetInRecord)) return false;
-  for (let i = nul; i < area.length; i++) if (area[i] !== 0) return false;
-  return area.every((byte) => byte < 0x80) || isPlainUtf8(area.subarray(0, nul));
-}
-
-function isPlainUtf8(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Bytes that text of `length` bytes takes with its NUL, so that the record ends on a multiple of 8. */
-export function paddedTextSize(length: number, offsetInRecord: number): number {
-  return Math.ceil((offsetInRecord + length + 1) / 8) * 8 - offsetInRecord;
 }

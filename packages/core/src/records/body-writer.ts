@@ -1,9 +1,6 @@
 import { RECORD_HEADER_SIZE } from '../abi/index.ts';
-import { hiOf, loOf } from '../base/index.ts';
-import { paddedTextSize } from './body-reader.ts';
-
-const utf8 = new TextEncoder();
-const utf8Decoder = new TextDecoder();
+import { encodeUtf8, hiOf, loOf, textUpToNul } from '../base/index.ts';
+import { paddedTextSize } from './text-area.ts';
 
 /** Writes the fields of records in order into a growing buffer. Mirrors `BodyReader`. */
 export class BodyWriter {
@@ -93,7 +90,7 @@ export class BodyWriter {
   }
 
   chars(value: string, size: number): void {
-    this.bytes(utf8.encode(value), size);
+    this.bytes(encodeUtf8(value), size);
   }
 
   /**
@@ -102,13 +99,12 @@ export class BodyWriter {
    */
   text(value: string, area?: Uint8Array): void {
     if (area !== undefined) {
-      const nul = area.indexOf(0);
-      if (utf8Decoder.decode(nul < 0 ? area : area.subarray(0, nul)) === value) {
+      if (textUpToNul(area) === value) {
         this.rest(area);
         return;
       }
     }
-    const encoded = utf8.encode(value);
+    const encoded = encodeUtf8(value);
     this.bytes(encoded, paddedTextSize(encoded.length, this.length - this.#recordStart));
   }
 

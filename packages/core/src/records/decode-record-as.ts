@@ -9,7 +9,7 @@ import {
   PERF_SAMPLE_TIME,
   RECORD_HEADER_SIZE,
 } from '../abi/index.ts';
-import { toBigInt } from '../base/index.ts';
+import { bigIntAt } from '../base/index.ts';
 import { BodyReader } from './body-reader.ts';
 import type { RecordBase, SampleId } from './record-base.ts';
 import type { SampleLayout } from './sample-layout.ts';
@@ -48,10 +48,9 @@ export function decodeSampleId(view: DataView, at: number, layout: SampleLayout,
   const bits = layout.sampleType;
   let pos = at;
   const next = () => {
-    const first = view.getUint32(pos, le);
-    const second = view.getUint32(pos + 4, le);
+    const value = bigIntAt(view, pos, le);
     pos += 8;
-    return le ? toBigInt(first, second) : toBigInt(second, first);
+    return value;
   };
   const out: SampleId = {};
   if ((bits & PERF_SAMPLE_TID) !== 0) {

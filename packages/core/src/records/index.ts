@@ -1,5 +1,5 @@
 export type { AttrFlags, PerfEventAttr } from './attr.ts';
-export { attrFlagsWord, encodeAttr, encodeAttrShortest, makeAttr, NO_FLAGS, readAttr } from './attr.ts';
+export { attrFlagsWord, encodeAttr, encodeAttrShortest, makeAttr, readAttr } from './attr.ts';
 export { BodyReader } from './body-reader.ts';
 export { BodyWriter } from './body-writer.ts';
 export {

@@ -5,7 +5,7 @@ import {
   PERF_FORMAT_TOTAL_TIME_ENABLED,
   PERF_FORMAT_TOTAL_TIME_RUNNING,
 } from '../abi/index.ts';
-import { toBigInt } from '../base/index.ts';
+import { bigIntAt } from '../base/index.ts';
 import type { BodyWriter } from './body-writer.ts';
 import { readValuesSize } from './decode-sample.ts';
 
@@ -36,10 +36,9 @@ export function decodeReadValues(
   if (readValuesSize(view, at, end, readFormat, le) < 0) return null;
   let pos = at;
   const next = () => {
-    const first = view.getUint32(pos, le);
-    const second = view.getUint32(pos + 4, le);
+    const value = bigIntAt(view, pos, le);
     pos += 8;
-    return le ? toBigInt(first, second) : toBigInt(second, first);
+    return value;
   };
   const isGroup = (readFormat & PERF_FORMAT_GROUP) !== 0;
   const out: ReadValues = { values: [] };

@@ -13,7 +13,6 @@ import {
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  SAMPLE_BIT_NAMES,
 } from '../abi/index.ts';
 import type { PerfEventAttr } from './attr.ts';
 
@@ -97,11 +96,6 @@ export class SampleLayout {
     this.trailerSize = all ? words(PERF_SAMPLE_TID, PERF_SAMPLE_TIME) + afterTime : 0;
     this.timeFromEnd = all && has(PERF_SAMPLE_TIME) ? afterTime + 8 : -1;
     this.idFromEnd = !all ? -1 : identifier > 0 ? 8 : has(PERF_SAMPLE_ID) ? afterTime : -1;
-  }
-
-  /** Names of the set bits, as perf prints them. */
-  bitNames(): string[] {
-    return SAMPLE_BIT_NAMES.filter((_, bit) => (this.sampleType & (1 << bit)) !== 0);
   }
 }
 

@@ -25,7 +25,7 @@ import {
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from '../abi/index.ts';
-import { toBigInt } from '../base/index.ts';
+import { bigIntAt, toBigInt } from '../base/index.ts';
 import { decodeSampleInto } from './decode-sample.ts';
 import { decodeReadValues, type ReadValues } from './read-values.ts';
 import { SampleFields } from './sample-fields.ts';
@@ -92,11 +92,7 @@ export function decodeSample(
 ): Sample | null {
   if (!decodeSampleInto(view, start, end, layout, le, fields)) return null;
   const has = (bit: number) => (layout.sampleType & bit) !== 0;
-  const u64 = (at: number) => {
-    const first = view.getUint32(at, le);
-    const second = view.getUint32(at + 4, le);
-    return le ? toBigInt(first, second) : toBigInt(second, first);
-  };
+  const u64 = (at: number) => bigIntAt(view, at, le);
   const words = (at: number, count: number) => Array.from({ length: count }, (_, i) => u64(at + i * 8));
   const bytes = (at: number, size: number) => new Uint8Array(view.buffer, view.byteOffset + at, size).slice();
 

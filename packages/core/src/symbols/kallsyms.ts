@@ -1,4 +1,4 @@
-import { DamageLog, TWO_32 } from '../base/index.ts';
+import { DamageLog, decodeUtf8, encodeUtf8, TWO_32 } from '../base/index.ts';
 import { STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_OBJECT } from '../elf/index.ts';
 import { HEX_VALUE } from '../jit/index.ts';
 
@@ -35,8 +35,6 @@ const CLOSE_BRACKET = 0x5d;
 const MAX_MODULES = 0xffff;
 /** `0 T a` and a newline: no line is shorter. */
 const SHORTEST_LINE = 6;
-
-const decoder = new TextDecoder();
 
 export function parseKallsyms(bytes: Uint8Array): Kallsyms {
   const table = newTable(bytes, Math.ceil(bytes.length / 32) + 16);
@@ -86,12 +84,12 @@ export function parseKallsyms(bytes: Uint8Array): Kallsyms {
 }
 
 export function kallsymsName(table: Kallsyms, row: number): string {
-  return decoder.decode(table.bytes.subarray(table.nameStart[row]!, table.nameEnd[row]!));
+  return decodeUtf8(table.bytes.subarray(table.nameStart[row]!, table.nameEnd[row]!));
 }
 
 /** Address of the kernel's own symbol of that name, or NaN. */
 export function kallsymsAddress(table: Kallsyms, name: string): number {
-  const wanted = new TextEncoder().encode(name);
+  const wanted = encodeUtf8(name);
   for (let row = 0; row < table.count; row++) {
     const start = table.nameStart[row]!;
     if (table.module[row] !== 0 || table.nameEnd[row]! - start !== wanted.length) continue;
@@ -136,7 +134,7 @@ function moduleAt(
   }
   let end = at;
   while (end < bytes.length && bytes[end] !== CLOSE_BRACKET && bytes[end]! > SPACE) end++;
-  const name = decoder.decode(bytes.subarray(at, end));
+  const name = decodeUtf8(bytes.subarray(at, end));
   let module = byName.get(name);
   if (module === undefined) {
     if (table.modules.length === MAX_MODULES) {

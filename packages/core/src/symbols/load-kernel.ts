@@ -1,4 +1,4 @@
-import { FormatError } from '../base/index.ts';
+import { decodeUtf8, FormatError } from '../base/index.ts';
 import { openElf, readBuildId, readSymbols } from '../elf/index.ts';
 import type { CodeSymbols } from './code-symbols.ts';
 import type { SymbolDriver } from './driver.ts';
@@ -155,7 +155,7 @@ async function loadModule(
       context.diagnostics,
     );
     if (file !== null) {
-      const modules = parseModules(new TextDecoder().decode(await file.read(0, file.size)));
+      const modules = parseModules(decodeUtf8(await file.read(0, file.size)));
       await file.close?.();
       const here = modules.find((one) => one.name === name)?.address ?? 0;
       if (here !== 0) shift = moduleStart - here;

@@ -1,3 +1,4 @@
+import { decodeUtf8 } from '../base/index.ts';
 import type { PerfMap } from '../jit/index.ts';
 import { CodeSymbols, type NameSource } from './code-symbols.ts';
 import type { Pieces } from './pieces.ts';
@@ -143,8 +144,6 @@ class LatestFirst {
   }
 }
 
-const decoder = new TextDecoder();
-
 /** Names of lines, as written: perf does not demangle them. */
 class LineNames implements NameSource {
   readonly #map: Pick<PerfMap, 'names' | 'nameStart'>;
@@ -164,7 +163,7 @@ class LineNames implements NameSource {
   rawName(symbol: number): string {
     const { names, nameStart } = this.#map;
     const line = this.#lines[symbol]!;
-    return decoder.decode(names.subarray(nameStart[line]!, nameStart[line + 1]!));
+    return decodeUtf8(names.subarray(nameStart[line]!, nameStart[line + 1]!));
   }
 
   name(symbol: number): string {

@@ -6,9 +6,7 @@ import { type Fd, type Sys, SysError } from '../sys/index.ts';
 import { eventHolders } from './event-holders.ts';
 
 /** What is tried, the most widely counted first: what is left then is what only the next can be on. */
-const TRIED = ['cycles', 'instructions', 'ref-cycles'].map((name) =>
-  HARDWARE_EVENTS.findIndex((names) => names.includes(name)),
-);
+const TRIED = ['cycles', 'instructions', 'ref-cycles'].map((name) => HARDWARE_EVENTS.indexOf(name));
 /** No core has more counters. */
 const MOST = 64;
 /** PERF_FORMAT_TOTAL_TIME_ENABLED | _RUNNING */
@@ -123,7 +121,7 @@ export function checkCounters(sys: Sys, identities: readonly CpuIdentity[], plac
     title: model?.title ?? null,
     free,
     taken,
-    events: counted.map((config) => HARDWARE_EVENTS[config]![0]!),
+    events: counted.map((config) => HARDWARE_EVENTS[config]!),
     counters: (model?.counters ?? []).map((one) => ({
       name: one.name,
       kind: one.kind,

@@ -8,7 +8,7 @@ import { launchHeld } from '../target/index.ts';
  * top with the plain system calls.
  */
 export function hardwareEvent(name: string, flags: Partial<PerfEventAttr['flags']> = {}): PerfEventAttr {
-  const config = HARDWARE_EVENTS.findIndex((names) => names.includes(name));
+  const config = HARDWARE_EVENTS.indexOf(name);
   return makeAttr({ type: PERF_TYPE_HARDWARE, config: BigInt(config), flags: { disabled: 1, ...flags } });
 }
 

@@ -1,3 +1,4 @@
+import { encodeUtf8 } from '../../base/index.ts';
 import { ByteWriter } from '../byte-writer.ts';
 
 /**
@@ -55,11 +56,9 @@ export class MessageWriter {
 
   /** A string may be empty and is written all the same: string tables count on it. */
   string(field: number, text: string): void {
-    this.bytes(field, encoder.encode(text));
+    this.bytes(field, encodeUtf8(text));
   }
 }
-
-const encoder = new TextEncoder();
 
 /** LEB128 of a non-negative whole number below 2^53. */
 export function varint(out: ByteWriter, value: number): void {

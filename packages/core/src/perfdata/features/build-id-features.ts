@@ -6,7 +6,7 @@ import {
   PERF_RECORD_MISC_GUEST_USER,
   RECORD_HEADER_SIZE,
 } from '../../abi/index.ts';
-import type { DamageLog } from '../../base/index.ts';
+import { type DamageLog, encodeUtf8, textUpToNul } from '../../base/index.ts';
 import type { BodyWriter } from '../../records/index.ts';
 import { type FeatureRead, type FeatureWriter, NAME_ALIGN } from './feature-codec.ts';
 import { FeatureReader } from './feature-reader.ts';
@@ -64,13 +64,12 @@ function readEntries(reader: FeatureReader, hasPid: boolean): BuildIdEntry[] {
     const pid = hasPid ? view.getInt32(start + RECORD_HEADER_SIZE, littleEndian) : missingPid(misc);
     const id = bytesAt(view, start + fixedSize - 24, MAX_BUILD_ID_SIZE);
     const path = bytesAt(view, start + fixedSize, size - fixedSize);
-    const nul = path.indexOf(0);
-    if (nul < 0) reader.damaged = true;
+    if (path.indexOf(0) < 0) reader.damaged = true;
     entries.push({
       pid,
       misc,
       buildId: buildIdHex(id, misc, view.getUint8(start + fixedSize - 4)),
-      path: new TextDecoder().decode(nul < 0 ? path : path.subarray(0, nul)),
+      path: textUpToNul(path),
     });
   }
   return entries;
@@ -118,7 +117,7 @@ export function decodeBuildIdRecord(
 export function writeBuildIdRecord(writer: BodyWriter, entry: BuildIdEntry): void {
   const id = Uint8Array.from(entry.buildId.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
   const size = Math.min(id.length, MAX_BUILD_ID_SIZE);
-  const path = new TextEncoder().encode(entry.path);
+  const path = encodeUtf8(entry.path);
   // Old readers know nothing of the flag and the size; the id and the path stand where they expect them.
   writer.beginRecord(PERF_RECORD_HEADER_BUILD_ID, entry.misc | PERF_RECORD_MISC_BUILD_ID_SIZE);
   writer.i32(entry.pid);

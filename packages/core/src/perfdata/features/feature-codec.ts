@@ -1,3 +1,4 @@
+import { encodeUtf8 } from '../../base/index.ts';
 import type { BodyWriter } from '../../records/index.ts';
 import type { FeatureReader } from './feature-reader.ts';
 import type { FeatureField, PerfDataFeatures } from './perf-data-features.ts';
@@ -15,14 +16,12 @@ export interface FeatureWriter {
   write(writer: BodyWriter, features: PerfDataFeatures): boolean;
 }
 
-const utf8 = new TextEncoder();
-
 /** perf pads strings and paths to this. */
 export const NAME_ALIGN = 64;
 
 /** u32 length, bytes, NUL, zeros: as perf writes them, so that old readers that need the NUL find it. */
 export function writeString(writer: BodyWriter, text: string): void {
-  const bytes = utf8.encode(text);
+  const bytes = encodeUtf8(text);
   const size = Math.ceil((bytes.length + 1) / NAME_ALIGN) * NAME_ALIGN;
   writer.u32(size);
   writer.bytes(bytes, size);

@@ -1,6 +1,4 @@
-import { toBigInt } from '../../base/index.ts';
-
-const utf8 = new TextDecoder();
+import { bigIntAt, textUpToNul } from '../../base/index.ts';
 
 /**
  * Reads the parts of one feature section in order. At the end of the bytes it returns zeros and sets
@@ -42,10 +40,7 @@ export class FeatureReader {
 
   u64(): bigint {
     const at = this.#take(8);
-    if (at < 0) return 0n;
-    const first = this.view.getUint32(at, this.littleEndian);
-    const second = this.view.getUint32(at + 4, this.littleEndian);
-    return this.littleEndian ? toBigInt(first, second) : toBigInt(second, first);
+    return at < 0 ? 0n : bigIntAt(this.view, at, this.littleEndian);
   }
 
   /** Skip `size` bytes and return where they began, or -1 where they are not there. */
@@ -59,9 +54,8 @@ export class FeatureReader {
     const size = Math.min(claimed, this.left);
     const area = this.#bytes.subarray(this.pos, this.pos + size);
     this.pos += size;
-    const nul = area.indexOf(0);
-    if (claimed !== size || nul < 0) this.damaged = true;
-    return utf8.decode(nul < 0 ? area : area.subarray(0, nul));
+    if (claimed !== size || area.indexOf(0) < 0) this.damaged = true;
+    return textUpToNul(area);
   }
 
   /**

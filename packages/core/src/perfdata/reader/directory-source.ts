@@ -1,4 +1,5 @@
 import { asByteInput, type ByteInput, type ByteSource, CounterpointError } from '../../base/index.ts';
+import { MissingFiles } from './missing-files.ts';
 
 /** The header of a recording of several files, and what it holds itself. */
 const HEADER_NAME = 'data';
@@ -31,16 +32,15 @@ export interface DirectoryPart {
 /** The files of a directory, one after the other: an offset names a place in one of them. */
 export interface DirectorySource extends ByteSource {
   readonly parts: readonly DirectoryPart[];
-  readonly unreadable: readonly UnreadableFile[];
+  /** The first file alone: a header of a killed recorder says that data goes on to the end of its file. */
+  readonly header: ByteSource;
+  /** What finds out, in one scan, which files are missing. */
+  missingFiles(): MissingFiles;
 }
 
 /** Whether a directory of `perf record --threads` (and `--kcore`) has its records in a file of this name. */
 export function isRecordingFile(name: string): boolean {
   return name === HEADER_NAME || RING_NAME.test(name);
-}
-
-export function isDirectorySource(source: ByteSource): source is DirectorySource {
-  return 'parts' in source;
 }
 
 /**
@@ -79,10 +79,18 @@ export function directorySource(
     return part;
   });
   const partAt = (offset: number) => parts.findLastIndex(({ start }) => start <= offset);
+  const codes = unreadable
+    .filter(({ name }) => RING_NAME.test(name))
+    .map(({ name, code }) => [ringOf(name), code] as const);
   return {
     size,
     parts,
-    unreadable: unreadable.filter(({ name }) => RING_NAME.test(name)),
+    header: sources[0]!.source,
+    missingFiles: () =>
+      new MissingFiles(
+        parts.map(({ ring }) => ring),
+        new Map(codes),
+      ),
     async read(offset, length) {
       const at = partAt(offset);
       const { start, size: own } = parts[at]!;
@@ -102,6 +110,6 @@ export function directorySource(
 }
 
 /** Number of the ring that a file of this name is of; -1 for others. */
-export function ringOf(name: string): number {
+function ringOf(name: string): number {
   return Number(RING_NAME.exec(name)?.[1] ?? -1);
 }

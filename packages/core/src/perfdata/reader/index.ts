@@ -11,7 +11,7 @@ export type { RecordedEvent } from './event-table.ts';
 export { EventTable, hasRawUserStacks } from './event-table.ts';
 export type { FileAttr } from './file-header.ts';
 export { LossCollector, lossAtEnd } from './loss-collector.ts';
-export type { MissingRing } from './missing-files.ts';
+export type { MissingFiles, MissingRing } from './missing-files.ts';
 export type { OrderedRecord } from './read-records.ts';
 export { readRecords } from './read-records.ts';
 export type { OpenOptions, RecordSink, ScanOptions } from './reader.ts';

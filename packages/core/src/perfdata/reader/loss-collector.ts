@@ -39,7 +39,7 @@ import type { PerfDataReader } from './reader.ts';
 import { relativeNs } from './sample-stream.ts';
 
 const MAX_CPUS = 8192;
-const MAX_TIME_NS = 2n ** 64n - 1n;
+const MAX_TIME_NS = 0xffff_ffff_ffff_ffffn;
 
 interface Throttled {
   event: RecordedEvent | null;

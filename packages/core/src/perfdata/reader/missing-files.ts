@@ -1,6 +1,5 @@
 import { PERF_RECORD_ID_INDEX } from '../../abi/index.ts';
 import type { DamageLog } from '../../base/index.ts';
-import { type DirectorySource, ringOf } from './directory-source.ts';
 import { readU64 } from './file-header.ts';
 
 /** Rings that are looked for; there is one per CPU or thread. */
@@ -23,11 +22,14 @@ export interface MissingRing {
  * those that ID_INDEX records name.
  */
 export class MissingFiles {
-  readonly #source: DirectorySource;
+  readonly #found: ReadonlySet<number>;
+  readonly #unreadable: ReadonlyMap<number, string>;
   readonly #cpuOfRing = new Map<number, number | null>();
 
-  constructor(source: DirectorySource) {
-    this.#source = source;
+  /** The numbers of the files (the header is -1), and why others cannot be read, as codes of damage. */
+  constructor(rings: readonly number[], unreadable: ReadonlyMap<number, string>) {
+    this.#found = new Set(rings);
+    this.#unreadable = unreadable;
   }
 
   /** An ID_INDEX record: which ring each id of an event is in. */
@@ -42,18 +44,16 @@ export class MissingFiles {
 
   /** `isThreaded`: the header says that there are files besides it. */
   list(isThreaded: boolean, damage: DamageLog): MissingRing[] {
-    const { parts, unreadable } = this.#source;
-    const found = new Set(parts.map(({ ring }) => ring));
-    if (parts.length === 1 && unreadable.length === 0 && !isThreaded) return [];
-    const last = Math.max(...found, ...unreadable.map(({ name }) => ringOf(name)), ...this.#cpuOfRing.keys());
+    const [found, unreadable] = [this.#found, this.#unreadable];
+    if (found.size === 1 && unreadable.size === 0 && !isThreaded) return [];
+    const last = Math.max(...found, ...unreadable.keys(), ...this.#cpuOfRing.keys());
     const missing: MissingRing[] = [];
     for (let ring = 0; ring <= last; ring++)
       if (!found.has(ring)) missing.push({ ring, cpu: this.#cpuOfRing.get(ring) ?? null });
     // Without a file and without a word on how many there were, it is one at least.
     if (last < 0) missing.push({ ring: 0, cpu: null });
-    const codes = new Map(unreadable.map(({ name, code }) => [ringOf(name), code]));
     for (const { ring } of missing.slice(0, MOST_NAMES))
-      damage.add(`${codes.get(ring) ?? 'file-missing'}:data.${ring}`, 0);
+      damage.add(`${unreadable.get(ring) ?? 'file-missing'}:data.${ring}`, 0);
     return missing;
   }
 }

@@ -18,6 +18,7 @@ import {
   CounterpointError,
   DamageLog,
   type ProgressListener,
+  textUpToNul,
 } from '../../base/index.ts';
 import { eventNameFromAttr } from '../../events/index.ts';
 import { readAttr } from '../../records/index.ts';
@@ -36,11 +37,11 @@ import {
   fileOffsetOf,
   streamChunks,
 } from './chunk-source.ts';
-import { type DirectorySource, isDirectorySource } from './directory-source.ts';
+import type { DirectorySource } from './directory-source.ts';
 import { EventTable, type RecordedEvent } from './event-table.ts';
 import { readFeatureSections } from './feature-sections.ts';
 import { type FileAttr, readFileHeader, readMagic, readU64 } from './file-header.ts';
-import { MissingFiles, type MissingRing } from './missing-files.ts';
+import type { MissingFiles, MissingRing } from './missing-files.ts';
 import { OrderQueue } from './order-queue.ts';
 import { SplitPart, splitParts } from './split-parts.ts';
 import { Splitter } from './splitter.ts';
@@ -128,7 +129,7 @@ export class PerfDataReader {
     this.damage = damage;
     this.#chunks = chunks;
     this.#options = options;
-    this.#missing = directory === null ? null : new MissingFiles(directory);
+    this.#missing = directory?.missingFiles() ?? null;
   }
 
   /** A reader is the `RecordSource` of what was recorded. */
@@ -238,9 +239,9 @@ export class PerfDataReader {
     } else if (type === PERF_RECORD_EVENT_UPDATE && end - start >= 24) {
       const isName = readU64(view, start + 8, le) === EVENT_UPDATE_NAME;
       const event = this.events.findId(readU64(view, start + 16, le));
-      if (isName && event !== null) event.name = textOf(bytes(start + 24)) || event.name;
+      if (isName && event !== null) event.name = textUpToNul(bytes(start + 24)) || event.name;
     } else if (type === PERF_RECORD_HEADER_EVENT_TYPE && end - start >= 16) {
-      this.#takeEventType(readU64(view, start + 8, le), textOf(bytes(start + 16)));
+      this.#takeEventType(readU64(view, start + 8, le), textUpToNul(bytes(start + 16)));
     }
   }
 
@@ -319,13 +320,6 @@ export class PerfDataReader {
   }
 }
 
-const utf8 = new TextDecoder();
-
-function textOf(bytes: Uint8Array): string {
-  const nul = bytes.indexOf(0);
-  return utf8.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
-}
-
 /**
  * Open a perf.data file (any offset can be read) or stream (pipe mode). Throws
  * FormatError where it is not one.
@@ -335,29 +329,9 @@ export async function openPerfData(input: ByteInput, options: OpenOptions = {}):
   return Symbol.asyncIterator in bytes ? openStream(bytes, options) : openFile(bytes, options);
 }
 
-async function openFile(source: ByteSource, options: OpenOptions): Promise<PerfDataReader> {
-  const directory = isDirectorySource(source) ? source : null;
-  return openWithHeader(directory === null ? source : headerOf(directory), source, directory, options);
-}
-
-/**
- * The first file of a directory, alone: a header of a killed recorder says that data
- * goes on to the end of its file.
- */
-function headerOf(directory: DirectorySource): ByteSource {
-  const { size } = directory.parts[0]!;
-  return {
-    size,
-    read: (offset, length) => directory.read(offset, Math.max(0, Math.min(length, size - offset))),
-  };
-}
-
-async function openWithHeader(
-  source: ByteSource,
-  whole: ByteSource,
-  directory: DirectorySource | null,
-  options: OpenOptions,
-): Promise<PerfDataReader> {
+async function openFile(whole: ByteSource, options: OpenOptions): Promise<PerfDataReader> {
+  const directory = 'missingFiles' in whole ? (whole as DirectorySource) : null;
+  const source = directory?.header ?? whole;
   const damage = new DamageLog(directory?.parts);
   const magic = readMagic(await source.read(0, PIPE_HEADER_SIZE));
   const { littleEndian } = magic;

@@ -1,4 +1,4 @@
-import { type DamageLog, toFloat } from '../../base/index.ts';
+import { type DamageLog, decodeUtf8, encodeUtf8, toFloat } from '../../base/index.ts';
 import { BodyWriter } from '../../records/index.ts';
 import { parseFormat, type TracepointFormat } from './format-text.ts';
 
@@ -43,9 +43,6 @@ const FIRST_VERSION_WITH_COMMAND_NAMES = 0.6;
 
 /** Trace metadata is some megabytes; more than this is damage. */
 export const MAX_TRACING_DATA_SIZE = 256 << 20;
-
-const utf8 = new TextDecoder();
-const encoder = new TextEncoder();
 
 /**
  * Parse a blob. Never throws: what is missing is empty, and counted as `bad-tracing-data` at `fileOffset`.
@@ -144,7 +141,7 @@ class PartReader {
 
   #name(): string {
     const end = this.#bytes.indexOf(0, this.#pos);
-    const text = utf8.decode(this.#take((end < 0 ? this.#bytes.length : end) - this.#pos));
+    const text = decodeUtf8(this.#take((end < 0 ? this.#bytes.length : end) - this.#pos));
     this.#take(1);
     return text;
   }
@@ -155,7 +152,7 @@ class PartReader {
   }
 
   #text(): string {
-    return utf8.decode(this.#take(this.#u64()));
+    return decodeUtf8(this.#take(this.#u64()));
   }
 
   #texts(into: string[]): void {
@@ -170,9 +167,9 @@ class PartReader {
 export function encodeTracingData(parts: Partial<Omit<TracingParts, 'version'>>): Uint8Array<ArrayBuffer> {
   const all = { ...emptyParts(), ...parts };
   const writer = new BodyWriter(all.littleEndian, 4096);
-  const text = (value: string) => writer.rest(encoder.encode(value));
+  const text = (value: string) => writer.rest(encodeUtf8(value));
   const sizedText = (value: string) => {
-    const bytes = encoder.encode(value);
+    const bytes = encodeUtf8(value);
     writer.u64(BigInt(bytes.length));
     writer.rest(bytes);
   };

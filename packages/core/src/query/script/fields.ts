@@ -58,7 +58,10 @@ const SYNTHETIC_FIELDS: readonly ScriptField[] = [
   'time',
   'event',
   'synth',
-  ...PLACE_FIELDS,
+  'ip',
+  'sym',
+  'symoff',
+  'dso',
 ];
 const SAMPLE_FIELDS: readonly ScriptField[] = [
   'comm',
@@ -67,11 +70,11 @@ const SAMPLE_FIELDS: readonly ScriptField[] = [
   'time',
   'period',
   'event',
-  ...PLACE_FIELDS,
+  'ip',
+  'sym',
+  'symoff',
+  'dso',
 ];
-
-/** Where a branch went belongs to it. */
-const BRANCH_FIELDS: readonly ScriptField[] = [...SAMPLE_FIELDS, 'addr'];
 
 /** Each sample is one branch: `ip` where it was, `addr` where it went. As perf tells them. */
 export function isBranchEvent({ attr }: RecordedEvent): boolean {
@@ -133,7 +136,8 @@ function fieldError(message: string): CounterpointError {
 /** What the lines of an event show where nothing is chosen; of tracepoints, places only with call chains. */
 export function defaultFields(event: RecordedEvent, callChains = true): readonly ScriptField[] {
   if (event.attr.type === PERF_TYPE_SYNTH) return SYNTHETIC_FIELDS;
-  if (isBranchEvent(event)) return BRANCH_FIELDS;
+  // Where a branch went belongs to it.
+  if (isBranchEvent(event)) return [...SAMPLE_FIELDS, 'addr'];
   if (event.attr.type !== PERF_TYPE_TRACEPOINT) return SAMPLE_FIELDS;
   const hasChains = callChains && (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
   return hasChains ? [...TRACEPOINT_FIELDS, ...PLACE_FIELDS] : TRACEPOINT_FIELDS;

@@ -1,3 +1,4 @@
+import { decodeUtf8 } from '../../base/index.ts';
 import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts';
 import { type Expression, type NamedValue, parsePrintFormat } from './print-format-parser.ts';
 import { dynamicRange, fieldText } from './trace-text.ts';
@@ -46,7 +47,7 @@ export function compilePrintFormat(
   };
 }
 
-const MASK = (1n << 64n) - 1n;
+const MASK = 0xffff_ffff_ffff_ffffn;
 const signed = (value: bigint) => BigInt.asIntN(64, value);
 
 /** Null where the expression needs what the record has not. */
@@ -384,7 +385,7 @@ function numberText(
 /** The `printk_formats` of a recording: `0xADDRESS : "text"`, one a line. */
 export function parseKernelTexts(bytes: Uint8Array): Map<bigint, string> {
   const texts = new Map<bigint, string>();
-  for (const line of new TextDecoder().decode(bytes).split('\n')) {
+  for (const line of decodeUtf8(bytes).split('\n')) {
     const match = /^0x([0-9a-fA-F]{1,16}) : "(.*)"$/.exec(line);
     if (match !== null) texts.set(BigInt(`0x${match[1]}`), match[2]!.replace(/\\n$/, ''));
   }

@@ -1,4 +1,4 @@
-import { printable, printableJson, TextBuffer, toHex } from '../../base/index.ts';
+import { encodeUtf8, printable, printableJson, TextBuffer, toHex } from '../../base/index.ts';
 import { NONE, type Profile, recordedName } from '../../profile/index.ts';
 import { tierOf } from '../functions.ts';
 import type { ScriptField } from './fields.ts';
@@ -6,9 +6,7 @@ import type { ScriptField } from './fields.ts';
 /** Texts of whole stacks are kept up to this many bytes in all; then they are made anew. */
 const MAX_KEPT_SIZE = 48 << 20;
 
-const NOTHING = new Uint8Array();
-
-const encoder = new TextEncoder();
+const NOTHING = /* @__PURE__ */ new Uint8Array();
 
 /**
  * Frames and stacks as `script` prints them, each made once:
@@ -51,7 +49,7 @@ export class StackText {
   #frameText(frame: number): Uint8Array {
     let text = this.#frameTexts[frame];
     if (text === undefined) {
-      text = encoder.encode(`\t${this.#address(frame).padStart(16)}${this.#names(frame)}\n`);
+      text = encodeUtf8(`\t${this.#address(frame).padStart(16)}${this.#names(frame)}\n`);
       this.#frameTexts[frame] = text;
     }
     return text;
@@ -61,7 +59,7 @@ export class StackText {
   innermost(stack: number): Uint8Array {
     if (stack === NONE) return NOTHING;
     const frame = this.#profile.stacks.frame.data[stack]!;
-    return (this.#innermostTexts[frame] ??= encoder.encode(this.#names(frame)));
+    return (this.#innermostTexts[frame] ??= encodeUtf8(this.#names(frame)));
   }
 
   /** The stack as JSON: frames innermost first, or only the innermost. */

@@ -1,7 +1,5 @@
-import { toDecimal, toHex } from '../../base/index.ts';
+import { textUpToNul, toDecimal, toHex } from '../../base/index.ts';
 import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts';
-
-const latin = new TextDecoder();
 
 /**
  * The fields of a raw tracepoint record as `name=value`, in the format's order, without those that every
@@ -59,8 +57,7 @@ function bytesText(view: DataView, at: number, length: number, type: string): st
   if (length <= 0 || at + length > view.byteLength) return '';
   const bytes = new Uint8Array(view.buffer, view.byteOffset + at, length);
   if (/\bchar\b/.test(type)) {
-    const nul = bytes.indexOf(0);
-    return latin.decode(nul < 0 ? bytes : bytes.subarray(0, nul));
+    return textUpToNul(bytes);
   }
   // As libtraceevent prints it, which perf uses (tep_print_field_content).
   return `ARRAY[${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(', ')}]`;

@@ -49,6 +49,7 @@ import {
 import type { BodyReader } from '../body-reader.ts';
 import type { BodyWriter } from '../body-writer.ts';
 import type { RecordBase } from '../record-base.ts';
+import { readText } from '../text-area.ts';
 
 export interface NamespaceLink {
   device: bigint;
@@ -130,8 +131,7 @@ export function readMmap(reader: BodyReader, misc: number): MmapRecord {
   record.start = reader.u64();
   record.length = reader.u64();
   record.pageOffset = reader.u64();
-  record.path = reader.text();
-  if (reader.textArea !== null) record.textArea = reader.textArea;
+  record.path = readText(reader, record);
   record.tail = reader.tail();
   return record;
 }
@@ -177,8 +177,7 @@ export function readComm(reader: BodyReader, misc: number): CommRecord {
   const record = { type: PERF_RECORD_COMM, misc } as CommRecord;
   record.pid = reader.i32();
   record.tid = reader.i32();
-  record.comm = reader.text();
-  if (reader.textArea !== null) record.textArea = reader.textArea;
+  record.comm = readText(reader, record);
   record.tail = reader.tail();
   return record;
 }
@@ -372,8 +371,7 @@ export function readMmap2(reader: BodyReader, misc: number): Mmap2Record {
   if ((misc & PERF_RECORD_MISC_MMAP_BUILD_ID) !== 0) record.buildId = reader.bytes(20);
   record.protection = reader.u32();
   record.flags = reader.u32();
-  record.path = reader.text();
-  if (reader.textArea !== null) record.textArea = reader.textArea;
+  record.path = readText(reader, record);
   record.tail = reader.tail();
   return record;
 }
@@ -537,8 +535,7 @@ export function readKsymbol(reader: BodyReader, misc: number): KsymbolRecord {
   record.length = reader.u32();
   record.symbolType = reader.u16();
   record.flags = reader.u16();
-  record.symbol = reader.text();
-  if (reader.textArea !== null) record.textArea = reader.textArea;
+  record.symbol = readText(reader, record);
   record.tail = reader.tail();
   return record;
 }
@@ -593,8 +590,7 @@ export interface CgroupRecord extends RecordBase {
 export function readCgroup(reader: BodyReader, misc: number): CgroupRecord {
   const record = { type: PERF_RECORD_CGROUP, misc } as CgroupRecord;
   record.id = reader.u64();
-  record.path = reader.text();
-  if (reader.textArea !== null) record.textArea = reader.textArea;
+  record.path = readText(reader, record);
   record.tail = reader.tail();
   return record;
 }
@@ -745,8 +741,7 @@ export function readHeaderBuildId(reader: BodyReader, misc: number): HeaderBuild
   record.buildIdSize = reader.u8();
   record.reserved1 = reader.u8();
   record.reserved2 = reader.u16();
-  record.path = reader.text();
-  if (reader.textArea !== null) record.textArea = reader.textArea;
+  record.path = readText(reader, record);
   record.tail = reader.tail();
   return record;
 }

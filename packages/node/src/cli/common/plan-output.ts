@@ -1,11 +1,12 @@
 import {
   ATTR_FIELDS,
   ATTR_FLAGS,
+  ATTR_KERNEL_NAMES,
   PERF_FLAG_FD_CLOEXEC,
   PERF_FLAG_PID_CGROUP,
   PERF_TYPE_BREAKPOINT,
 } from '@counterpoint/core/abi';
-import { type AttrFlags, encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
+import { encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import type { CountedEvent } from '../../counting/index.ts';
 import {
   isInherited,
@@ -197,15 +198,15 @@ function nameInUnion(name: string, { type, flags }: PerfEventAttr): string {
 /** Every field by the kernel's name, in its order; the flag bits stand where their word is. */
 export function attrFields(attr: PerfEventAttr): Record<string, number | string> {
   const fields: Record<string, number | string> = {};
-  for (const [name, kernelName] of ATTR_FIELDS) {
+  for (const [name] of ATTR_FIELDS) {
     if (name === 'flags') {
-      for (const [flag, kernelFlag] of ATTR_FLAGS) fields[kernelFlag] = attr.flags[flag as keyof AttrFlags];
+      for (const [flag] of ATTR_FLAGS) fields[ATTR_KERNEL_NAMES[flag]!] = attr.flags[flag];
       continue;
     }
     // The size is that of the bytes as they will be passed.
     const value = name === 'size' ? encodeAttrShortest(attr).length : attr[name as keyof PerfEventAttr];
-    const shown = nameInUnion(kernelName, attr);
-    fields[shown] =
+    const kernelName = ATTR_KERNEL_NAMES[name]!;
+    fields[nameInUnion(kernelName, attr)] =
       typeof value !== 'bigint'
         ? (value as number)
         : HEX_FIELDS.has(kernelName)

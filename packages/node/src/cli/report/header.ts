@@ -1,4 +1,4 @@
-import { featureName } from '@counterpoint/core/abi';
+import { featureName, sampleBitNames } from '@counterpoint/core/abi';
 import { formatSeconds, hiOf, loOf, printable } from '@counterpoint/core/base';
 import type { PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Recording } from '../../open/index.ts';
@@ -78,6 +78,6 @@ function eventRows({
     type: attr.type,
     config: `0x${attr.config.toString(16)}`,
     ids,
-    sampleType: layout.bitNames(),
+    sampleType: sampleBitNames(layout.sampleType),
   }));
 }

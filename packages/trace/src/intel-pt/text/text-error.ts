@@ -1,10 +1,8 @@
-import { CounterpointError, sameInEveryCopy } from '@counterpoint/core/base';
+import { CounterpointError } from '@counterpoint/core/base';
 
 /** A trace program that cannot be read: which line, and what is wrong there. */
 export class TraceTextError extends CounterpointError {
-  static {
-    sameInEveryCopy(TraceTextError, 'TraceTextError');
-  }
+  static override readonly brand: string = '@counterpoint/trace:TraceTextError';
 
   readonly line: number;
 
