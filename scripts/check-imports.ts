@@ -83,7 +83,7 @@ const NODE: Record<string, string[]> = {
     'sampling',
     'locate',
   ],
-  flight: ['sys', 'options', 'target', 'perf-events', 'reader', 'record'],
+  flight: ['sys', 'options', 'bpf', 'target', 'perf-events', 'reader', 'record'],
   open: ['options', 'locate'],
   trace: [],
   stat: ['sys', 'options', 'target', 'perf-events', 'counting'],

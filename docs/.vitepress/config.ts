@@ -27,6 +27,7 @@ export default defineConfig({
           { text: 'Node programs', link: '/guide/node' },
           { text: 'From perf to Counterpoint', link: '/guide/perf-users' },
           { text: 'Counting', link: '/guide/counting' },
+          { text: 'Flight recorder', link: '/guide/flight-recorder' },
           { text: 'Sampling formats', link: '/sampling-formats' },
           { text: 'Intel PT', link: '/intel-pt' },
           { text: 'As a library', link: '/guide/library' },

@@ -25,6 +25,9 @@ export const BPF_COMMANDS = {
 
 export type BpfCommandName = keyof typeof BPF_COMMANDS;
 
+/** `enum bpf_attach_type`: a tracing program at the beginning of a function, or at its end. */
+export const BPF_TRACE_FENTRY = 24;
+export const BPF_TRACE_FEXIT = 25;
 /** `enum bpf_attach_type`: a program on a perf event, by BPF_LINK_CREATE (Linux 5.15). */
 export const BPF_PERF_EVENT = 41;
 

@@ -43,6 +43,8 @@ export const BPF_PROGRAM_TYPES = {
   tracepoint: 5,
   'perf-event': 7,
   'raw-tracepoint': 17,
+  /** At the beginning or the end of a function of the kernel, which BTF names (Linux 5.5). */
+  tracing: 26,
   /** Run by BPF_PROG_TEST_RUN alone; attached to nothing. */
   syscall: 31,
 } as const;

@@ -10,9 +10,9 @@ import { explainRefusal } from './rights.ts';
 export interface BpfAttachment extends Disposable {
   /**
    * `link`: taken out by `close`, and until then the event stays open whoever closes it. `event`: before
-   * Linux 5.15, taken out with the event. `raw-tracepoint`: taken out by `close`.
+   * Linux 5.15, taken out with the event. `raw-tracepoint`, `tracing`: taken out by `close`.
    */
-  readonly kind: 'link' | 'event' | 'raw-tracepoint';
+  readonly kind: 'link' | 'event' | 'raw-tracepoint' | 'tracing';
   close(): void;
 }
 
@@ -72,7 +72,16 @@ export function attachToRawTracepoint(sys: Sys, program: LoadedProgram, tracepoi
   }
 }
 
-function attachmentOf(kind: 'link' | 'raw-tracepoint', fd: Fd): BpfAttachment {
+/** Run a `tracing` program where it says itself, in every process. */
+export function attachTracing(sys: Sys, program: LoadedProgram): BpfAttachment {
+  try {
+    return attachmentOf('tracing', sys.bpfRawTracepointOpen('', program.fd));
+  } catch (error) {
+    throw explainAttachment(sys, program, error);
+  }
+}
+
+function attachmentOf(kind: 'link' | 'raw-tracepoint' | 'tracing', fd: Fd): BpfAttachment {
   const close = () => fd.close();
   return { kind, close, [Symbol.dispose]: close };
 }

@@ -178,7 +178,9 @@ function shapeOf({ type, keySizeBytes, valueSizeBytes, maxEntries, flags = 0 }: 
 function loadProgram(sys: Sys, program: BpfProgram, maps: ReadonlyMap<string, BpfMap>): Fd {
   const { name, license } = program;
   const instructions = resolveMaps(program, maps);
-  const request = { name, type: BPF_PROGRAM_TYPES[program.type], license, instructions, attachType: 0 };
+  const { type: attachType = 0, btfId: attachBtfId = 0 } = program.attach ?? {};
+  const type = BPF_PROGRAM_TYPES[program.type];
+  const request = { name, type, license, instructions, attachType, attachBtfId };
   try {
     // Without a log: writing one costs the verifier more than its work.
     return sys.bpfProgramLoad(request, null);

@@ -43,6 +43,8 @@ export interface BpfProgram {
   /** As the kernel lists it: it keeps the first 15 characters. */
   readonly name: string;
   readonly type: BpfProgramType;
+  /** Where a `tracing` program goes: the function's number in the kernel's BTF (`kernelFunctionId`). */
+  readonly attach?: { readonly type: number; readonly btfId: number };
   /** `GPL` where a helper asks for it. */
   readonly license: string;
   /** Eight bytes a slot, little-endian; map references are still 0. */

@@ -1,3 +1,4 @@
+import { PERF_RECORD_EXIT, PERF_RECORD_FORK } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { RecordScan } from '@counterpoint/core/ring';
 import { addNote, type Note, type SampledEvents } from '../perf-events/index.ts';
@@ -11,7 +12,7 @@ import type { Histories } from './histories.ts';
 import type { FlightDump, FlightEnd, FlightOptions, FlightStatus } from './options.ts';
 import { SIDEBAND_TYPES, type SidebandLog } from './sideband-log.ts';
 import { TriggerGate } from './trigger-gate.ts';
-import type { Trigger, TriggerContext } from './triggers/index.ts';
+import type { ProcessListener, Trigger, TriggerContext } from './triggers/index.ts';
 
 export interface FlightParts {
   sys: Sys;
@@ -27,7 +28,7 @@ export interface FlightParts {
   clockId: number;
   triggers: readonly Trigger[];
   /** What triggers see, without their fire and fail. */
-  watched: Omit<TriggerContext, 'fire' | 'fail'>;
+  watched: Omit<TriggerContext, 'fire' | 'fail' | 'watchProcesses'>;
   minIntervalMs: number;
   /** Ends what else was made for it. */
   close(): void;
@@ -70,6 +71,7 @@ export class FlightRecorder implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   readonly #gate: TriggerGate;
   readonly #waiting: Disposable[] = [];
+  readonly #processListeners = new Set<ProcessListener>();
   #dumps = 0;
   /** Files are written one after the other. */
   #last: Promise<unknown> = Promise.resolve();
@@ -116,6 +118,7 @@ export class FlightRecorder implements AsyncDisposable {
   async #await({ text, isByHand = false, atEnd, start }: Trigger): Promise<Disposable> {
     return await start({
       ...this.#parts.watched,
+      watchProcesses: (listener) => this.#watchProcesses(listener),
       fire: (why) => {
         this.#hasCrashed ||= atEnd === 'crash';
         this.#fire(why, isByHand);
@@ -147,7 +150,10 @@ export class FlightRecorder implements AsyncDisposable {
 
   #startReader(): RingReader {
     const { sys, sampled, sideband, launched } = this.#parts;
-    const scan = new RecordScan(SIDEBAND_TYPES, (_, view, offset, size) => sideband.add(view, offset, size));
+    const scan = new RecordScan(SIDEBAND_TYPES, (type, view, offset, size) => {
+      sideband.add(view, offset, size);
+      if (type === PERF_RECORD_FORK || type === PERF_RECORD_EXIT) this.#tellProcess(type, view, offset);
+    });
     const sink = { writeRound: () => {} };
     const reader = new RingReader(sys, sampled, scan, sink, { flushIntervalMs: FLUSH_MS });
     reader.start();
@@ -157,6 +163,19 @@ export class FlightRecorder implements AsyncDisposable {
       else if (launched === null) this.#end('target-ended', null).catch(this.#onFail);
     });
     return reader;
+  }
+
+  #watchProcesses(listener: ProcessListener): () => void {
+    this.#processListeners.add(listener);
+    for (const pid of this.#parts.watched.pids) listener(pid, true);
+    return () => void this.#processListeners.delete(listener);
+  }
+
+  /** Of a FORK or an EXIT: `header | pid, ppid, tid, ptid | time`. */
+  #tellProcess(type: number, view: DataView<ArrayBuffer>, offset: number): void {
+    const [pid, tid] = [view.getInt32(offset + 8, true), view.getInt32(offset + 16, true)];
+    if (pid !== tid) return;
+    for (const listener of this.#processListeners) listener(pid, type === PERF_RECORD_FORK);
   }
 
   #nowNs(): number {

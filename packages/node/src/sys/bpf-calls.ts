@@ -144,13 +144,15 @@ export const bpfCalls: BpfCalls = {
   },
   // prog_type, insn_cnt, insns, license, log_level, log_size, log_buf, kern_version, prog_flags, prog_name,
   // prog_ifindex, expected_attach_type
-  bpfProgramLoad({ name, type, license, instructions, attachType }, log) {
+  bpfProgramLoad({ name, type, license, instructions, attachType, attachBtfId = 0 }, log) {
     const licenseText = cText(license);
     // Typed arrays of a few bytes can lie in V8's moving heap.
     const fixed = new Uint8Array(new ArrayBuffer(instructions.length));
     fixed.set(instructions);
     const attr = new Attr().u32(0, type).u32(4, instructions.length >>> 3);
     attr.pointer(8, fixed).pointer(16, licenseText).name(48, name).u32(68, attachType);
+    // attach_btf_id
+    attr.u32(108, attachBtfId);
     if (log !== null) attr.u32(24, log.level).u32(28, log.buffer.length).pointer(32, log.buffer);
     const about = { name, type, instructions: instructions.length >>> 3 };
     // A signal ends the verifier (EAGAIN), and a profiler of this process sends one each millisecond.
@@ -160,7 +162,7 @@ export const bpfCalls: BpfCalls = {
   // name, prog_fd
   bpfRawTracepointOpen(name, program) {
     const text = cText(name);
-    const attr = new Attr().pointer(0, text).u32(8, program.number);
+    const attr = new Attr().pointer(0, name === '' ? null : text).u32(8, program.number);
     return adopt(must('RAW_TRACEPOINT_OPEN', { name, program: program.number }, attr, text));
   },
   // prog_fd, target_fd, attach_type, flags, perf_event.bpf_cookie

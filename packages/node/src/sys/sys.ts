@@ -69,6 +69,8 @@ export interface BpfProgramRequest {
   instructions: Uint8Array;
   /** `expected_attach_type`, 0 for most. */
   attachType: number;
+  /** `attach_btf_id`, 0 for most. */
+  attachBtfId?: number;
 }
 
 /** Where a reading in batches stands. */
@@ -101,7 +103,10 @@ export interface BpfCalls {
   ): { count: number; hasMore: boolean };
   /** The verifier writes its log, NUL-terminated, into `log.buffer`; ENOSPC where it is too short. */
   bpfProgramLoad(request: BpfProgramRequest, log: { level: number; buffer: Uint8Array } | null): Fd;
-  /** Attach to a tracepoint without its format; detached with the descriptor. */
+  /**
+   * Attach to a tracepoint without its format; detached with the descriptor. An empty name: where the
+   * program says itself (`attachBtfId`).
+   */
   bpfRawTracepointOpen(name: string, program: Fd): Fd;
   /** Attach by a link, which is detached with its descriptor. `cookie` is what bpf_get_attach_cookie says. */
   bpfLinkCreate(program: Fd, target: Fd, attachType: number, cookie?: bigint): Fd;

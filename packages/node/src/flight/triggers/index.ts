@@ -1,14 +1,26 @@
 import { nearestNames } from '@counterpoint/core/base';
 import { CRASH } from './crash-trigger.ts';
 import { EVENT, FIELD } from './event-trigger.ts';
+import { FUNCTION } from './function-trigger.ts';
+import { LOOP_DELAY } from './loop-delay-trigger.ts';
 import { PRESSURE } from './pressure-trigger.ts';
 import { EVERY, EXIT, SIGNAL } from './simple-triggers.ts';
 import { badTrigger, type Trigger, type TriggerKind } from './trigger.ts';
 
-export type { Trigger, TriggerContext, TriggerKind } from './trigger.ts';
+export type { ProcessListener, Trigger, TriggerContext, TriggerKind } from './trigger.ts';
 
 /** Every kind of trigger, in the order in which help shows them. */
-export const TRIGGER_KINDS: readonly TriggerKind[] = [SIGNAL, EVENT, FIELD, EXIT, CRASH, EVERY, PRESSURE];
+export const TRIGGER_KINDS: readonly TriggerKind[] = [
+  SIGNAL,
+  LOOP_DELAY,
+  FUNCTION,
+  EVENT,
+  FIELD,
+  EXIT,
+  CRASH,
+  EVERY,
+  PRESSURE,
+];
 
 /** `KIND` or `KIND:ARGUMENT`. */
 export async function parseTrigger(text: string): Promise<Trigger> {

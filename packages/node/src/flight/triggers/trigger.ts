@@ -2,6 +2,8 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { Scope } from '../../record/index.ts';
 import type { Sys } from '../../sys/index.ts';
 
+export type ProcessListener = (pid: number, isThere: boolean) => void;
+
 /** What a trigger sees of the recorder that it belongs to. */
 export interface TriggerContext {
   sys: Sys;
@@ -10,6 +12,11 @@ export interface TriggerContext {
   target: { readonly tasks: readonly number[]; readonly cpus: readonly number[] };
   /** The process of the command, and those that were named. */
   pids: readonly number[];
+  /**
+   * Hear of the processes that are watched, those of now and later ones, and of
+   * their ends. Gives what ends it.
+   */
+  watchProcesses(listener: ProcessListener): () => void;
   /** The target has children and threads later: they are watched, too. */
   inherit: boolean;
   /** Ask for a file; the text says why. */

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { functionId, kernelFunctionId } from './btf.ts';
+
+const VMLINUX = '/sys/kernel/btf/vmlinux';
+
+/** Types after a header: each is a name, a kind with its members, and what stands behind it. */
+function btf(
+  types: readonly { name: string; kind: number; members?: number; extraBytes?: number }[],
+): Buffer {
+  const names = `\0${types.map(({ name }) => `${name}\0`).join('')}`;
+  const bodies = types.map(({ name, kind, members = 0, extraBytes = 0 }) => {
+    const body = Buffer.alloc(12 + extraBytes);
+    body.writeUInt32LE(names.indexOf(`\0${name}\0`) + 1, 0);
+    body.writeUInt32LE(((kind << 24) | members) >>> 0, 4);
+    return body;
+  });
+  const typeBytes = Buffer.concat(bodies);
+  const header = Buffer.alloc(24);
+  header.writeUInt16LE(0xeb9f, 0);
+  for (const [at, value] of [
+    [4, 24],
+    [12, typeBytes.length],
+    [16, typeBytes.length],
+    [20, names.length],
+  ] as const)
+    header.writeUInt32LE(value, at);
+  return Buffer.concat([header, typeBytes, Buffer.from(names)]);
+}
+
+test('a function has the number of its place among all types', () => {
+  const bytes = btf([
+    { name: 'int', kind: 1, extraBytes: 4 },
+    { name: 'pair', kind: 4, members: 2, extraBytes: 24 },
+    { name: 'made', kind: 13, members: 1, extraBytes: 8 },
+    { name: 'first_call', kind: 12 },
+    { name: 'color', kind: 19, members: 3, extraBytes: 36 },
+    { name: 'call', kind: 12 },
+  ]);
+  assert.equal(functionId(bytes, 'first_call'), 4);
+  assert.equal(functionId(bytes, 'call'), 6);
+  // A name, but not of a function; and no name at all.
+  assert.equal(functionId(bytes, 'pair'), null);
+  assert.equal(functionId(bytes, 'other'), null);
+});
+
+test('bytes that are damaged have no function, and end', () => {
+  const whole = btf([
+    { name: 'int', kind: 1, extraBytes: 4 },
+    { name: 'call', kind: 12 },
+  ]);
+  fc.assert(
+    fc.property(fc.nat(whole.length), fc.nat(whole.length - 1), fc.nat(255), (length, at, value) => {
+      const bytes = Buffer.from(whole.subarray(0, length));
+      if (at < length) bytes[at] = value;
+      const id = functionId(bytes, 'call');
+      assert.ok(id === null || id > 0);
+    }),
+  );
+  assert.equal(kernelFunctionId('call', '/proc/self/cmdline'), null);
+  assert.equal(kernelFunctionId('call', '/nowhere'), null);
+});
+
+test('this kernel: every function that is asked for is one of its own', {
+  skip: existsSync(VMLINUX) ? false : 'this kernel has no BTF',
+}, () => {
+  const id = kernelFunctionId('schedule');
+  assert.ok(id !== null && id > 100);
+  assert.equal(kernelFunctionId('no_function_has_this_name'), null);
+  // The same from the file as it stands.
+  assert.equal(functionId(readFileSync(VMLINUX), 'schedule'), id);
+});
