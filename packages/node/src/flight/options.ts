@@ -1,6 +1,7 @@
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { Note } from '../perf-events/index.ts';
 import type { RecordOptions } from '../record/index.ts';
+import type { Sys } from '../sys/index.ts';
 import type { ExitStatus } from '../target/index.ts';
 
 /** What to watch, how much of it to keep, and where to put it when it is asked for. */
@@ -26,8 +27,9 @@ export interface FlightOptions
     | 'commandGraceMs'
     | 'toolVersion'
     | 'commandLine'
-    | 'sys'
   > {
+  /** @internal */
+  sys?: Sys;
   /**
    * What asks for a file, besides `dump()`: `signal:USR2`, `every:60s`, `event:EVENT[:N]`,
    * `field:SYSTEM:NAME:EXPR`, `psi:cpu:20%`, `exit`, `crash`.
