@@ -8,7 +8,7 @@ export function eventTablesOption(group: string): OptionRow<'event-tables'> {
     long: 'event-tables',
     value: 'PATH',
     repeat: true,
-    help: "know the events of vendors' JSON tables, of a file or a directory: Intel's perfmon,\nArm's telemetry, perf's (else $COUNTERPOINT_EVENT_TABLES, with : between paths)",
+    help: "read vendors' JSON event tables from a file or a directory: Intel's perfmon, Arm's telemetry,\nperf's (default: $COUNTERPOINT_EVENT_TABLES, with : between paths)",
     group,
   };
 }

@@ -10,7 +10,7 @@ export const ITRACE_OPTION: OptionRow<ItraceName> = {
   value: 'LETTERS',
   optionalValue: '',
   negatable: true,
-  help: 'samples out of a hardware trace (Intel PT), such as i100us or cr; letters: counterpoint help itrace; --no-itrace leaves the trace alone',
+  help: 'make samples from a hardware trace (Intel PT), such as i100us or cr; for the letters see counterpoint help itrace; --no-itrace leaves the trace alone',
   group: 'Hardware trace',
 };
 

@@ -37,7 +37,7 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
   {
     long: 'kcore',
     value: 'FILE',
-    help: "for a hardware trace, the kernel's code as it ran: a copy of its /proc/kcore (default: beside the recording, perf's cache, this kernel)",
+    help: "for a hardware trace: the kernel's code as it ran, a copy of its /proc/kcore (default: beside the recording, then perf's cache, then this kernel)",
     group: 'Input',
   },
   {
@@ -59,12 +59,12 @@ export const INPUT_OPTIONS: readonly OptionRow<InputName>[] = [
   {
     long: 'time',
     value: 'FROM,TO',
-    help: 'only samples between these times in seconds, either may be left out, several with blanks\nbetween them; or parts of the whole: 10%-20%,40%-50%, 10% (the first tenth), 10%/2 (the second)',
+    help: 'only samples between these times in seconds; leave out either for the beginning or the end; put\nblanks between several; or parts of the whole: 10%-20%,40%-50%, 10% (the first tenth), 10%/2 (the second)',
     group: 'Filter',
   },
   {
     long: 'fail-on-loss',
-    help: 'exit with 3 where the recording is known to lack something',
+    help: 'exit with 3 if the recording is known to lack something',
     group: 'General',
   },
 ];

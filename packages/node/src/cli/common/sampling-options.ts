@@ -14,7 +14,7 @@ export function samplingOptions(group: string, more = ''): OptionRow<SamplingNam
       long: 'event',
       short: 'e',
       value: 'EVENT,...',
-      help: `what to sample (default cycles, or cpu-clock where the CPU offers none)${more}`,
+      help: `what to sample (default cycles, or cpu-clock if the CPU offers no cycles)${more}`,
       repeat: true,
       group,
     },
@@ -23,10 +23,10 @@ export function samplingOptions(group: string, more = ''): OptionRow<SamplingNam
       long: 'freq',
       short: 'F',
       value: 'HZ',
-      help: 'samples per second (default 4000); max is what the kernel allows',
+      help: 'samples per second (default 4000); max: as many as the kernel allows',
       group,
     },
-    { long: 'count', short: 'c', value: 'N', help: 'a sample each N events, instead of -F', group },
+    { long: 'count', short: 'c', value: 'N', help: 'one sample for every N events, instead of -F', group },
   ];
 }
 
@@ -34,7 +34,7 @@ export function nodeNamesOption(group: string): OptionRow<'node-names'> {
   return {
     long: 'node-names',
     negatable: true,
-    help: 'let Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default when the command is Node)',
+    help: 'make Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default if the command is Node)',
     group,
   };
 }

@@ -16,7 +16,7 @@ export const TOPICS: readonly Topic[] = [
   { name: 'formats', summary: 'what happens at an overflow, in the kernel', load: formats },
   {
     name: 'itrace',
-    summary: 'the letters of --itrace: samples out of a hardware trace',
+    summary: 'the letters of --itrace: samples from a hardware trace',
     load: async () => page(ITRACE),
   },
   { name: 'triggers', summary: 'what makes counterpoint flight write a file', load: triggers },
@@ -49,7 +49,7 @@ const EVENTS = {
       [
         ['cycles, instructions', 'events of the processor'],
         ['cpu-clock, page-faults', 'events of the kernel (software events)'],
-        ['sched:sched_switch', 'a tracepoint; sched:* is all of a group'],
+        ['sched:sched_switch', 'a tracepoint; sched:* is every tracepoint of a group'],
         ['PMU/TERM=VALUE,.../', 'an event of one PMU, such as msr/tsc/ or cpu/event=0xc0,umask=0x01/'],
         ['r01c0', 'the raw code of an event, in hexadecimal'],
         ['mem:0xADDRESS/LEN:rw', 'a breakpoint on memory'],
@@ -58,11 +58,11 @@ const EVENTS = {
       ],
     ],
     [
-      'Behind a name',
+      'After a name',
       [
         [':u :k :h', 'only in user space, in the kernel, in the hypervisor'],
-        [':p :pp :ppp', 'with ever less skid'],
-        [':S', 'in a group: sample the first, and read the others with it'],
+        [':p :pp :ppp', 'with less and less skid'],
+        [':S', 'in a group: sample the first event, and read the others with it'],
         [':D', 'pinned: always on the processor'],
         ['/period=N/ /freq=HZ/', 'a period or frequency of its own'],
         ['/name=TEXT/', 'a name of its own'],
@@ -73,7 +73,7 @@ const EVENTS = {
 } as const satisfies Parameters<typeof page>[0];
 
 const ITRACE = {
-  title: 'samples out of a hardware trace (Intel PT)',
+  title: 'samples from a hardware trace (Intel PT)',
   text:
     'Give letters to --itrace: `--itrace=cr` makes a sample of each call and each return. `--no-itrace` leaves the trace alone. ' +
     'Without the option, report takes igGxwpoeI and script cepwxoI.',
@@ -83,13 +83,13 @@ const ITRACE = {
       [
         [
           'i',
-          'instructions; i100us is a sample each 100 microseconds (units: i instructions, t ticks, ms, us, ns)',
+          'instructions; i100us is a sample every 100 microseconds (units: i instructions, t ticks, ms, us, ns)',
         ],
         ['y', 'cycles, with a period like that of i'],
         ['b, c, r', 'branches: all, calls, returns'],
         ['x, w, p', 'transactions, values of ptwrite, power events'],
         ['o, I', 'PEBS records, events of the event trace'],
-        ['e', 'errors of decoding; e-o leaves out overflows, e-l lost data'],
+        ['e', 'errors of decoding; e-o leaves out overflows, e-l leaves out lost data'],
       ],
     ],
     [
@@ -97,7 +97,7 @@ const ITRACE = {
       [
         ['g16, l64', 'a call chain of at most 16 frames, the last 64 branches'],
         ['G, L', 'the same for the samples that were recorded beside the trace'],
-        ['A', 'cycles wherever the time moves; script -F +ipc shows instructions per cycle'],
+        ['A', 'cycles wherever time advances; script -F +ipc shows instructions per cycle'],
         ['Z', 'no times'],
       ],
     ],
@@ -108,7 +108,7 @@ const ITRACE = {
         ['q, qq', 'quick: less detail, without the code'],
         [
           'd',
-          'a log of decoding in intel_pt.log; d+e only around errors, d+o to the output, d-a without records of the kernel',
+          'write a log of decoding to intel_pt.log; d+e: only around errors, d+o: to the output, d-a: without records of the kernel',
         ],
       ],
     ],
@@ -140,21 +140,21 @@ async function triggers(): Promise<string> {
   return page({
     title: 'triggers of counterpoint flight',
     text:
-      'Give each trigger to --on; any of them writes a file. Those that come by themselves write one in --min-interval, and ' +
-      'the others are counted; what a person asks for is always written.',
+      'Give each trigger to --on; any of them writes a file. Automatic triggers write one file in --min-interval, and ' +
+      'the rest are counted. A trigger by a person always writes a file.',
     sections: [
       [
         'By a person',
         [
-          ['key', 'Enter, where flight has the terminal for itself (with -p or -a)'],
+          ['key', 'the key Enter, if flight has the terminal for itself (with -p or -a)'],
           [
             'control:PIPE[,ANSWERS]',
-            'the line snapshot, with or without a reason, in a named pipe; the answer is ack',
+            'the line `snapshot`, with or without a reason, in a named pipe; the answer is ack',
           ],
           ...TRIGGER_KINDS.filter(({ name }) => name === 'signal').map(row),
         ],
       ],
-      ['By themselves', TRIGGER_KINDS.filter(({ name }) => name !== 'signal').map(row)],
+      ['Automatic', TRIGGER_KINDS.filter(({ name }) => name !== 'signal').map(row)],
     ],
   });
 }

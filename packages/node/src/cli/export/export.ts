@@ -52,13 +52,13 @@ export default defineVerb<ExportName>({
     {
       long: 'event',
       value: 'NAME|N',
-      help: 'the event to show, or its place among those of the recording (default: the first with samples)',
+      help: 'the event to show, by name or by its number in the recording (default: the first with samples)',
       group: 'Output',
     },
     {
       long: 'weight',
       value: 'samples|period',
-      help: 'what widths and counts mean (default: period, as in report; folded: samples where each has the same period)',
+      help: 'the unit of widths and counts (default: period, as in report; folded: samples if all have the same period)',
       group: 'Output',
     },
     {

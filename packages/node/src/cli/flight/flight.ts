@@ -39,7 +39,7 @@ export default defineVerb<FlightName>({
     ...targetOptions(TARGET).filter(isOurs),
     ...samplingOptions(EVENTS).map((row) =>
       row.long === 'freq'
-        ? { ...row, help: 'samples per second (default 99); max is what the kernel allows' }
+        ? { ...row, help: 'samples per second (default 99); max: as many as the kernel allows' }
         : row,
     ),
     {
@@ -59,27 +59,38 @@ export default defineVerb<FlightName>({
     {
       long: 'min-interval',
       value: 'TIME',
-      help: 'from one file to the next, unless a person asks for it (default 10s)',
+      help: 'least time from one file to the next, unless a person asks for a file (default 10s)',
       group: TRIGGERS,
     },
     { long: 'max-dumps', value: 'N', help: 'end after N files', group: TRIGGERS },
     {
       long: 'keep',
       value: 'TIME',
-      help: 'how far back the history goes, at most (default 30s)',
+      help: 'keep at most this much history (default 30s)',
       group: HISTORY,
     },
     {
       long: 'memory',
       short: 'm',
       value: 'SIZE',
-      help: 'of all buffers together, at most (default 64M)',
+      help: 'use at most this much memory for all buffers together (default 64M)',
       group: HISTORY,
     },
-    { long: 'output', short: 'o', value: 'DIR', help: 'where files go (default: here)', group: FILES },
-    { long: 'prefix', value: 'NAME', help: 'what their names begin with (default flight)', group: FILES },
+    {
+      long: 'output',
+      short: 'o',
+      value: 'DIR',
+      help: 'the directory for files (default: here)',
+      group: FILES,
+    },
+    {
+      long: 'prefix',
+      value: 'NAME',
+      help: 'begin the names of files with NAME (default flight)',
+      group: FILES,
+    },
     { long: 'max-files', value: 'N', help: 'keep the newest N files (default 16)', group: FILES },
-    { long: 'max-size', value: 'SIZE', help: 'keep at most so much in files (default 1G)', group: FILES },
+    { long: 'max-size', value: 'SIZE', help: 'keep at most this much in files (default 1G)', group: FILES },
     { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: FILES },
     { long: 'json', help: 'a line of JSON on standard output for each file', group: 'General' },
     { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
@@ -91,9 +102,9 @@ export default defineVerb<FlightName>({
     ['flight --on psi:cpu:50% -a -o /var/tmp/flight', 'the whole machine, when tasks wait for a CPU'],
     [
       'flight --on event:syscalls:sys_enter_fsync --keep 2s -p 1234',
-      'what led to each fsync, at most each 10 s',
+      'what led to each fsync, at most every 10 s',
     ],
-    ['report flight-20261123-101500.250-1.data', 'look at a file, as at every recording'],
+    ['report flight-20261123-101500.250-1.data', 'read a file like any recording'],
   ],
   async run(context) {
     const { runFlight } = await import('./run.ts');

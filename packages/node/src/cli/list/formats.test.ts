@@ -10,7 +10,7 @@ test('list formats: each with its options, as text and as JSON', async () => {
   const { status, out } = await counterpoint('list', 'formats');
   assert.equal(status, 0);
   for (const name of builtInFormats) assert.match(out, new RegExp(`^${name}: `, 'm'));
-  assert.match(out, /^ {4}max-entries=N +buckets .*32768\)$/m);
+  assert.match(out, /^ {4}max-entries=N +room for N buckets .*32768\)$/m);
   assert.match(out, /^ {4}ring=SIZE +room for records, a power of two \(default 1M\)$/m);
   const json = await counterpoint('list', '--json', 'formats', 'histogram');
   const answer = JSON.parse(json.out) as { type: string; version: number; formats: FormatDescription[] };

@@ -31,20 +31,20 @@ export default defineVerb<OffCpuName>({
     {
       long: 'input',
       value: 'FILE',
-      help: 'nothing is watched: the answer from a recording made with record --off-cpu',
+      help: 'watch nothing, and answer from a recording made with record --off-cpu',
       group: TARGET,
     },
     {
       long: 'ready',
       negatable: true,
-      help: 'also the time in which a thread could run and no CPU was free (the default)',
+      help: 'also count time in which a thread was ready and no CPU was free (the default)',
       group: ANSWER,
     },
     { long: 'limit', short: 'n', value: 'N', help: 'rows of each table (default 20)', group: ANSWER },
     { long: 'json', help: 'the answer as JSON, with all rows', group: ANSWER },
     {
       long: 'fail-on-loss',
-      help: 'exit with 3 where something was lost and the command gave 0',
+      help: 'exit with 3 if something was lost and the command gave 0',
       group: 'General',
     },
     { long: 'quiet', short: 'q', help: 'print the answer and errors only', group: 'General' },

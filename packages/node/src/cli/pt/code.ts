@@ -30,7 +30,7 @@ export const PT_CODE_OPTIONS: readonly OptionRow<PtCodeName>[] = [
   {
     long: 'elf',
     value: 'FILE[:VADDR]',
-    help: 'the segments of an ELF file, where it says or from VADDR on',
+    help: 'the segments of an ELF file, at its own addresses or from VADDR on',
     repeat: true,
     group: CODE,
   },
@@ -38,7 +38,7 @@ export const PT_CODE_OPTIONS: readonly OptionRow<PtCodeName>[] = [
     {
       long: `filter:addr${range}_cfg`,
       value: 'N',
-      help: 'an address filter of the recording, N from 0 to 3; USE is 0 for none, 1 to trace only here, 2 to stop here',
+      help: 'an address filter of the recording, N from 0 to 3; USE is 0: none, 1: trace only here, 2: stop here',
       group: CODE,
       ...(range === 0 ? { shown: FILTER_FORM } : { hidden: true }),
     },

@@ -34,39 +34,39 @@ export default defineVerb<Name>({
     { long: 'json', help: 'one JSON object', group: OUTPUT },
     {
       long: 'coarse',
-      help: 'a first picture within milliseconds, from packets alone: where execution was at synchronization points, in pieces of the trace',
+      help: 'give a first picture within milliseconds, from packets alone: where execution was at synchronization points in parts of the trace',
       group: OUTPUT,
     },
-    { long: 'hash', help: 'a hash over all executed addresses in order (slower)', group: OUTPUT },
+    { long: 'hash', help: 'print a hash over all executed addresses in order (slower)', group: OUTPUT },
     {
       long: 'output',
       short: 'o',
       value: 'FILE',
-      help: 'write counts by function (folded, pprof, svg, speedscope, firefox), coverage (.info: lcov), .autofdo or .branches, by the name; `-` for standard output',
+      help: 'write counts by function (folded, pprof, svg, speedscope, firefox), coverage (.info: lcov), .autofdo or .branches; the name chooses the format; `-` for standard output',
       group: OUTPUT,
     },
     {
       long: 'format',
       short: 'f',
       value: 'NAME',
-      help: 'the format, whatever the name: also lcov, functions, autofdo, branches',
+      help: 'the format, instead of by the name; also lcov, functions, autofdo, branches',
       group: OUTPUT,
     },
-    { long: 'top', value: 'N', help: `print N hot places (default ${DEFAULT_TOP})`, group: OUTPUT },
+    { long: 'top', value: 'N', help: `print the N hottest places (default ${DEFAULT_TOP})`, group: OUTPUT },
     {
       long: 'resync-on-error',
-      help: 'after an error go on with the next event that has an address, not with the next PSB',
+      help: 'after an error, go on at the next event that has an address instead of the next PSB',
       group: DECODING,
     },
     {
       long: 'exact-only',
-      help: 'instruction by instruction: slow, to check the fast decoder',
+      help: 'decode instruction by instruction: slow, to check the fast decoder',
       group: DECODING,
     },
     {
       long: 'workers',
       value: 'N',
-      help: 'threads that decode, at most one for 2 MiB (default: one for a short trace, else one per CPU); the result is the same (but for which addresses have no room, where a trace names more than 4 million)',
+      help: 'decode with N threads, at most one for each 2 MiB (default: one for a short trace, else one per CPU); the result is the same, except which addresses are left out of a trace with more than 4 million',
       group: DECODING,
     },
     ...PT_CODE_OPTIONS,
@@ -75,7 +75,7 @@ export default defineVerb<Name>({
   examples: [
     [
       'pt profile --raw code.bin:0x401000 trace.pt',
-      'how many instructions, branches, calls, and where most of them',
+      'how many instructions, branches and calls, and where most of them are',
     ],
     ['pt profile --elf /bin/gzip:0x4000000000 --json trace.pt', 'the same for a program'],
     ['pt profile --coarse --elf ./program trace.pt', 'a first picture of a large trace, at once'],
@@ -83,7 +83,10 @@ export default defineVerb<Name>({
     ['pt profile --elf ./program -o coverage.info trace.pt', 'coverage of its sources, for genhtml'],
     ['pt profile --elf ./program -o program.autofdo trace.pt', 'for create_llvm_prof --profiler=text'],
     ['pt profile --elf ./program --format branches trace.pt', 'every branch, taken and not taken'],
-    ['pt profile --raw code.bin:0x401000 --json --hash trace.pt', 'with what proves that two decoders agree'],
+    [
+      'pt profile --raw code.bin:0x401000 --json --hash trace.pt',
+      'with a hash that shows whether two decoders agree',
+    ],
   ],
   async run({ args, out, err }) {
     const { AddressHash, profileAnswer, profileInParts, streamInstructions } = await import(

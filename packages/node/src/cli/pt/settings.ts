@@ -13,7 +13,7 @@ export const PT_SETTINGS_OPTIONS: readonly OptionRow<PtSettingsName>[] = [
   {
     long: 'cpu',
     value: 'F/M[/S]|auto|none',
-    help: 'processor, as family/model/stepping: its errata are worked around; auto: this one; none: as the manual says (default)',
+    help: 'the processor, as family/model/stepping, whose errata are worked around; auto: this one; none: no errata (default)',
     group: GROUP,
   },
   { long: 'mtc-freq', value: 'N', help: 'MTC frequency (IA32_RTIT_CTL[17:14])', group: GROUP },

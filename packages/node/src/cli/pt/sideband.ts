@@ -26,7 +26,7 @@ export const PT_SIDEBAND_OPTIONS: readonly OptionRow<PtSidebandName>[] = [
   {
     long: 'pevent:primary',
     value: 'FILE[:FROM[-TO]]',
-    help: 'kernel records of the traced processor; settings of such a file stand before it',
+    help: 'kernel records of the traced processor; put the settings of a file before it',
     repeat: true,
     group: GROUP,
   },

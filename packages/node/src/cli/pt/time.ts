@@ -18,7 +18,7 @@ export const PT_CLOCK_OPTIONS: readonly OptionRow<PtClockName>[] = [
   {
     long: 'time-mult',
     value: 'N',
-    help: 'perf_event_mmap_page.time_mult: with it times are nanoseconds',
+    help: 'perf_event_mmap_page.time_mult; with it, times are in nanoseconds',
     group: GROUP,
   },
   { long: 'time-shift', value: 'N', help: '….time_shift', group: GROUP },

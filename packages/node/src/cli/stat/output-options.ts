@@ -10,11 +10,11 @@ export function formOptions(group: string): OptionRow<'field-separator' | 'json-
       long: 'field-separator',
       short: 'x',
       value: 'TEXT',
-      help: "perf's fields with this between them, such as ',' or '\\t'",
+      help: "print perf's fields with TEXT between them, such as ',' or '\\t'",
       group,
     },
-    { long: 'json-output', short: 'j', help: "perf's JSON: an object in each line", group },
-    { long: 'json', help: 'one answer with everything, as JSON; 64-bit numbers are strings', group },
+    { long: 'json-output', short: 'j', help: "print perf's JSON, one object a line", group },
+    { long: 'json', help: 'print one answer with everything, as JSON; 64-bit numbers are strings', group },
   ];
 }
 
@@ -25,7 +25,7 @@ export function appendOptions(group: string): OptionRow<'append' | 'big-num'>[] 
       long: 'big-num',
       short: 'B',
       negatable: true,
-      help: 'commas between thousands (on where the locale is not C or POSIX)',
+      help: 'print commas between thousands (default unless the locale is C or POSIX)',
       group,
     },
   ];

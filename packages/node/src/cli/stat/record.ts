@@ -40,7 +40,7 @@ export default defineVerb<StatName>({
   examples: [
     ['stat record -e task-clock,cs -- make', 'counts of a program, also in perf.data'],
     ['stat record -o counts.data -a -A -I 1000 -- sleep 60', 'each CPU, each second'],
-    ['stat record -o - -q -- ./program | counterpoint stat report -i -', 'through a pipe'],
+    ['stat record -o - -q -- ./program | counterpoint stat report -i -', 'the same through a pipe'],
     ['stat report -i counts.data --per-socket', 'show them (perf stat report does, too)'],
   ],
   async run(context) {

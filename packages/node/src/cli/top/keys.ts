@@ -82,7 +82,7 @@ export const KEY_HELP: readonly (readonly [string, string])[] = [
   ['+ -', 'more rows, fewer rows; 0: what fits'],
   ['up, down, page up, page down, home', 'other rows'],
   ['K U', 'without the kernel; without user space'],
-  ['i', 'with the functions in which a CPU waits for work'],
+  ['i', 'show functions in which a CPU waits for work, too'],
   ['n', 'the number of samples'],
   ['e', 'the next event'],
   ['h, ?', 'this help'],

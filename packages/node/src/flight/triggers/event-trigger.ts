@@ -26,7 +26,7 @@ interface EventWait {
 export const EVENT: TriggerKind = {
   name: 'event',
   form: 'event:EVENT[:N]',
-  help: 'an event has happened N times (default 1) in one thread or on one CPU',
+  help: 'an event happened N times (default 1) in one thread or on one CPU',
   example: 'event:syscalls:sys_enter_fsync',
   async parse(argument, text) {
     if (argument === null || argument === '')

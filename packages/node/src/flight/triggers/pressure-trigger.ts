@@ -15,7 +15,7 @@ const US_PER_MS = 1000;
 export const PRESSURE: TriggerKind = {
   name: 'psi',
   form: 'psi:RESOURCE:PERCENT[:WINDOW]',
-  help: 'tasks of this machine wait for cpu, memory or io that much of the time (in a window of 1 s)',
+  help: 'tasks of this machine wait for cpu, memory or io for this part of the time (in a window of 1 s)',
   example: 'psi:cpu:20%',
   parse(argument, text) {
     const match = /^(\w+):(\d+(?:\.\d+)?)%(?::(.+))?$/.exec(argument ?? '');

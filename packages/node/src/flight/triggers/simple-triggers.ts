@@ -36,7 +36,7 @@ export const SIGNAL: TriggerKind = {
 export const EVERY: TriggerKind = {
   name: 'every',
   form: 'every:TIME',
-  help: 'so much time has passed since the last one',
+  help: 'this time has passed since the last file',
   example: 'every:60s',
   parse(argument, text) {
     const intervalMs = argument === null ? null : parseDurationMs(argument);

@@ -29,12 +29,12 @@ export default defineFormat({
       default: 32_768,
       min: 1,
       max: 1 << 24,
-      help: 'buckets that there is room for on each CPU, twice, of 44 bytes',
+      help: 'room for N buckets of 44 bytes, twice, on each CPU',
     },
     interval: {
       type: 'duration',
       default: 0,
-      help: 'empty the buckets at this interval, not only when they are full and at the end',
+      help: 'also empty the buckets at this interval; 0: only when they are full and at the end',
     },
   },
   plan({ maxEntries }) {

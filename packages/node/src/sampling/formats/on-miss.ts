@@ -107,7 +107,7 @@ export default defineFormat({
       default: 1,
       min: 1,
       max: 1 << 30,
-      help: 'a record at every Nth overflow of a CPU',
+      help: 'keep a record at every Nth overflow of a CPU',
     },
     kernelStack: { type: 'switch', default: true, help: 'the call stack in the kernel' },
     userStack: { type: 'switch', default: false, help: 'the call stack in user space' },
@@ -117,7 +117,7 @@ export default defineFormat({
       default: 64,
       min: 1,
       max: 127,
-      help: 'frames of a stack, the outer ones are cut off',
+      help: 'at most N frames of a stack; outer frames are cut off',
     },
     ring: {
       type: 'bytes',
@@ -129,7 +129,7 @@ export default defineFormat({
     wakeAt: {
       type: 'bytes',
       default: 0,
-      help: 'wake the reader when so much is there; 0: a quarter of the ring',
+      help: 'wake the reader when the ring holds this much; 0: a quarter of the ring',
     },
   },
   plan(options, { events }) {

@@ -89,7 +89,7 @@ export function preciseFormat(files: KernelFiles) {
         type: 'count',
         default: 0,
         max: 3,
-        help: '1: constant skid, 2: none asked for, 3: none; 0: what the hardware can',
+        help: '1: constant skid, 2: no skid requested, 3: no skid; 0: the highest level of the hardware',
       },
       address: { type: 'switch', default: true, help: 'the address of the data' },
       source: {
@@ -97,13 +97,17 @@ export function preciseFormat(files: KernelFiles) {
         default: true,
         help: 'where the data came from: level of cache, memory, TLB',
       },
-      weight: { type: 'switch', default: true, help: 'how long it took, in cycles' },
+      weight: { type: 'switch', default: true, help: 'the latency of the access, in cycles' },
       registers: { type: 'switch', default: false, help: 'the registers of that instruction' },
-      transaction: { type: 'switch', default: false, help: 'the transaction it was in, and why that ended' },
+      transaction: {
+        type: 'switch',
+        default: false,
+        help: 'the transaction of that instruction, and why it ended',
+      },
       physical: {
         type: 'switch',
         default: false,
-        help: 'the physical address of the data (needs CAP_SYS_ADMIN or a low paranoid)',
+        help: 'the physical address of the data (needs CAP_SYS_ADMIN or a low perf_event_paranoid)',
       },
     },
     plan(options, { events }) {

@@ -28,7 +28,7 @@ export const MAX_STACKS_OPTION = {
   default: 16_384,
   min: 1,
   max: 1 << 24,
-  help: 'different stacks that there is room for, twice; a stack takes 8 bytes a frame of its depth',
+  help: 'room for N different stacks, twice; a stack takes 8 bytes for each frame of its depth',
 } as const;
 
 export interface StackTableSize {
