@@ -120,6 +120,7 @@ test('a function is found by its name, with or without its place; marks are no p
   const profile = await jitProfile();
   for (const name of [
     'multiply',
+    'JS:multiply',
     'multiply /app/calc.js:1:18',
     'JS:multiply /app/calc.js:1:18',
     'JS:*multiply /app/calc.js:1:18',

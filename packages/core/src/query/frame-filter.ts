@@ -48,6 +48,10 @@ function symbolTest(functions: Functions, symbols: ReadonlySet<string>): (id: nu
     if (!functions.isJit(id)) return false;
     if (names.has(name)) return true;
     const place = functions.place(id);
-    return place !== null && (symbols.has(place.name) || symbols.has(name.slice(name.indexOf(':') + 1)));
+    if (place === null) return false;
+    // `multiply`, `JS:multiply` as the row begins, and `multiply /app/calc.js:1:18`.
+    const kindEnd = name.indexOf(':') + 1;
+    const forms = [place.name, name.slice(0, kindEnd) + place.name, name.slice(kindEnd)];
+    return forms.some((form) => symbols.has(form));
   };
 }

@@ -70,6 +70,9 @@ test('what perf record --threads makes is read as perf reads it, compressed or n
     assert.equal(samples, stats.samples);
     const { profile } = await recording.profile();
     assert.equal(profile.samples.length, samples);
+    // The header that stands in it is the same recording.
+    await using byHeader = await openRecording(join(path, 'data'));
+    assert.equal((await byHeader.stats()).samples, samples);
     for (const words of [['report'], ['report', '--stats'], ['export', '-f', 'folded', '-o', '-']]) {
       const answer = await counterpoint(...words, '-i', path);
       assert.equal(answer.status, 0);

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type ByteSource, CounterpointError } from '@counterpoint/core/base';
 import {
   type DirectorySource,
@@ -25,6 +25,13 @@ export async function openRecordingDirectory(path: string): Promise<DirectorySou
   }
   if (!files.some(({ name }) => name === 'data')) throw noHeader(path, 'it has no file `data`');
   return directorySource(files, unreadable);
+}
+
+/** Whether `path` is the file `data` of a directory that has a file per ring. */
+export async function isBesideRings(path: string): Promise<boolean> {
+  if (basename(path) !== 'data') return false;
+  const names = await readdir(dirname(path)).catch(() => []);
+  return names.some((name) => name !== 'data' && isRecordingFile(name));
 }
 
 /** The copy of the kernel's memory in a directory; null where there is none. */

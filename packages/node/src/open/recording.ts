@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream, fstatSync, type ReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { hostname, release, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { PERF_RECORD_STAT_CONFIG } from '@counterpoint/core/abi';
@@ -55,7 +55,7 @@ import {
   wholeNumberFrom,
 } from '../options/index.ts';
 import { peekStream } from './peeked-stream.ts';
-import { kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';
+import { isBesideRings, kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';
 
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
@@ -342,6 +342,11 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
   });
   try {
     const reader = await openPerfData(source);
+    // The header of a directory: what was recorded is in the files beside it.
+    if (reader.features.dirFormat !== undefined && (await isBesideRings(path))) {
+      await source.close();
+      return await openDirectory(dirname(path), options, name);
+    }
     return new Recording(name, source, reader, () => source.close(), options);
   } catch (error) {
     await source.close();

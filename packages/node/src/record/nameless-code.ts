@@ -98,7 +98,8 @@ export class NamelessCode {
   }
 
   #consider(pid: number): Runtime | null {
-    if (this.#seen.has(pid)) return null;
+    // This process is Node, too, and not what anybody looks for.
+    if (pid === process.pid || this.#seen.has(pid)) return null;
     this.#seen.add(pid);
     return namelessRuntime(pid);
   }

@@ -110,9 +110,7 @@ export default defineVerb<ScriptName>({
     const filters = filterWords(args, FILTERS);
     if (result.samples === 0 && filters !== '') err.line(err.style.yellow(`Nothing passes ${filters}.`));
     if (result.absentFields.length > 0) {
-      err.line(
-        err.style.yellow(`The samples do not hold ${result.absentFields.join(', ')}: it was not recorded.`),
-      );
+      err.line(err.style.yellow(absentText(result.absentFields)));
     }
     printDiagnostics(result.diagnostics, err, args.boolean('verbose'));
     for (const line of lossLines(result.loss, result.damage)) err.line(err.style.yellow(`Lost: ${line}`));
@@ -143,4 +141,14 @@ function traceView(args: ParsedArguments<ScriptName>): {
   if (other !== undefined)
     throw new UsageError(`--${view.name} and --${other.name} are two views: choose one`);
   return { itrace: view.itrace, dsoWidth: view.dsoWidth, choice: (parse) => parse(view.fields) };
+}
+
+/** Fields that say more of an address, and are printed behind it. */
+const OF_ADDRESS: ReadonlySet<string> = new Set(['sym', 'symoff', 'dso', 'dsoff']);
+
+function absentText(fields: readonly string[]): string {
+  const names = fields.join(', ');
+  if (fields.every((field) => OF_ADDRESS.has(field)))
+    return `${names} is printed behind an address: ask for it, too, as in -F ip,${names.replaceAll(' ', '')}.`;
+  return `The samples do not hold ${names}: it was not recorded.`;
 }
