@@ -182,11 +182,11 @@ async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale):
       const text = new CallTreeText(names, scale, lines);
       return {
         onEnter: (call) => {
-          const { baseTsc } = trace.clock;
+          const { baseTsc } = trace;
           if (filter.shows(call, baseTsc)) text.enter(call, baseTsc !== null);
         },
         onLeave: (call) => {
-          if (filter.shows(call, trace.clock.baseTsc)) text.leave(call);
+          if (filter.shows(call, trace.baseTsc)) text.leave(call);
         },
         finish: (found) => {
           text.finish();
@@ -197,7 +197,7 @@ async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale):
     const lines = new CallJson(names, scale);
     return {
       onLeave: (call) => {
-        const { baseTsc } = trace.clock;
+        const { baseTsc } = trace;
         if (!filter.shows(call, baseTsc)) return;
         calls++;
         out.line(lines.line(call, baseTsc));

@@ -153,7 +153,11 @@ export class ExactProfile {
     return row;
   }
 
-  /** Spread what a graph counted over its instructions. */
+  /**
+   * Spread what a graph counted over its instructions.
+   *
+   * @internal
+   */
   addGraph(counts: NodeCounts): void {
     const { graph, executed } = counts;
     const lastRow = new Int32Array(executed.length);

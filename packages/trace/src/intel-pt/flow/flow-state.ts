@@ -24,8 +24,11 @@ export class FlowState {
   arePacketsEnabled = false;
   /** Part of what binds to the packet at `position` has been delivered: it must not be understood afresh. */
   isPacketInProgress = false;
+  /** @internal */
   readonly lastIp = new LastIp();
+  /** @internal */
   readonly pending = new PendingEvents();
+  /** @internal */
   readonly clock: TraceClock;
   /** The latest MODE.Exec, to tell what a new one changes. */
   isModeKnown = false;
@@ -43,6 +46,7 @@ export class FlowState {
   /** MODE_16, MODE_32, MODE_64 or MODE_UNKNOWN. */
   mode = MODE_UNKNOWN;
   isSpeculative = false;
+  /** @internal */
   readonly returns = new ReturnStack();
   /** CR3 of the address space, uint64 in two halves. */
   cr3Lo = 0;
@@ -63,6 +67,7 @@ export class FlowState {
   /** Instructions since the last address that a trigger may count from; -1 where there is none. */
   sinceAnchor = -1;
 
+  /** @internal */
   constructor(clock: TraceClock) {
     this.clock = clock;
   }

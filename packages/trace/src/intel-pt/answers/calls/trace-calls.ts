@@ -36,8 +36,10 @@ export interface TraceCalls {
 /** Every call of a trace, told as it begins and as it ends. Memory does not grow with the trace. */
 export class CallTrace {
   readonly addresses = new AddressTable();
-  readonly clock = new CallClock();
   readonly tree: CallTree | null;
+  /** @internal */
+  readonly clock = new CallClock();
+  /** @internal */
   readonly tracker: CallTracker;
   readonly #run: TraceRun;
 
@@ -50,11 +52,16 @@ export class CallTrace {
     collector.clock = this.#run.decoder.state.clock;
   }
 
+  /** What the ticks of calls count from; null before the trace has told its time. */
+  get baseTsc(): bigint | null {
+    return this.clock.baseTsc;
+  }
+
   run(): TraceCalls {
     const { errors, overflows } = this.#run.run();
     return {
       addresses: this.addresses,
-      baseTsc: this.clock.baseTsc,
+      baseTsc: this.baseTsc,
       tree: this.tree,
       instructions: this.tracker.instructions,
       branches: this.tracker.branches,
