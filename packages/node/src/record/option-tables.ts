@@ -52,6 +52,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   mmapPages: wholeNumberFrom(1, MOST_PAGES),
   realtimePriority: wholeNumberFrom(1, 99),
   output: TEXT,
+  bufferBytes: wholeNumberFrom(0),
   delayMs: TIME_MS,
   maxSizeBytes: wholeNumberFrom(1),
   buildIds: FLAG,

@@ -58,6 +58,11 @@ export interface RecordOptions {
    * what is there becomes `.old`.
    */
   output?: string;
+  /**
+   * Memory for what a pipe does not take yet; default 64 MiB. Beyond it the kernel's buffers fill, and what
+   * they cannot store is counted. Files need none: the kernel holds what a disk has not taken.
+   */
+  bufferBytes?: number;
   /** Begin so many milliseconds after the target. */
   delayMs?: number;
   /** Stop when the output has this size. */

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { ByteStream } from '@counterpoint/core/base';
 import { requireLinux } from '../sys/index.ts';
 import { FileOutput } from './file-output.ts';
+import { HeldOutput } from './held-output.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import type { RecordingOutput } from './output.ts';
@@ -10,6 +11,7 @@ import { runRecorder } from './recorder.ts';
 import { StreamOutput } from './stream-output.ts';
 
 const STDOUT = 1;
+const DEFAULT_BUFFER_BYTES = 64 * 2 ** 20;
 
 /**
  * Record a command, processes, threads or CPUs into a perf.data file, which `perf` reads, too.
@@ -27,14 +29,20 @@ export async function record(options: RecordOptions): Promise<RecordResult> {
 /** Where a recording goes by its path: a file, a named pipe, or `-` for standard output. */
 export function outputFor(
   path: string,
-  { signal, onWaitForReader }: Pick<RecordOptions, 'signal' | 'onWaitForReader'>,
+  { signal, onWaitForReader, bufferBytes }: Pick<RecordOptions, 'signal' | 'onWaitForReader' | 'bufferBytes'>,
 ): RecordingOutput {
-  if (path === '-') return new PipeOutput(STDOUT);
+  if (path === '-') return held(new PipeOutput(STDOUT), bufferBytes);
   if (statSync(path, { throwIfNoEntry: false })?.isFIFO() !== true) return new FileOutput(path);
-  return new PipeOutput(path, {
+  const pipe = new PipeOutput(path, {
     ...(signal === undefined ? {} : { signal }),
     onWait: () => onWaitForReader?.(path),
   });
+  return held(pipe, bufferBytes);
+}
+
+/** What a pipe does not take at once waits in memory. */
+function held(pipe: PipeOutput, bufferBytes: number = DEFAULT_BUFFER_BYTES): RecordingOutput {
+  return bufferBytes === 0 ? pipe : new HeldOutput(pipe, bufferBytes);
 }
 
 export interface LiveRecording {

@@ -343,6 +343,7 @@ export class RingRecording {
     } catch (error) {
       if (stop.reason !== 'write-error') Object.assign(stop, { reason: 'write-error', error });
     }
+    this.#roundsEnd = Math.min(this.#roundsEnd, output.wholeBytes ?? Number.POSITIVE_INFINITY);
     const unwritten = unread + this.#samplesAfter(this.#roundsEnd);
     if (unwritten > 0) this.#records.loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
   }

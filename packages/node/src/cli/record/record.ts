@@ -17,6 +17,7 @@ export type RecordName =
   | 'output'
   | 'max-size'
   | 'mmap-pages'
+  | 'buffer'
   | 'realtime'
   | 'buildid'
   | 'no-buildid'
@@ -91,6 +92,12 @@ export default defineVerb<RecordName>({
       short: 'm',
       value: 'PAGES',
       help: 'the buffer of each CPU, in pages or as a size such as 2M; a larger one loses less',
+      group: OUTPUT,
+    },
+    {
+      long: 'buffer',
+      value: 'SIZE',
+      help: 'memory for what a pipe (-o -) does not take yet (default 64M); beyond it samples are lost, and counted',
       group: OUTPUT,
     },
     {

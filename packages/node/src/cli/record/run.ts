@@ -192,6 +192,7 @@ function recordOptions(args: Arguments): RecordOptions {
   set('formats', formats(args));
   set('clockId', clockId(args));
   set('mmapPages', mmapPages(args));
+  set('bufferBytes', args.sizeBytes('buffer', { min: 0 }));
   set('realtimePriority', args.number('realtime', { min: 1, max: 99 }));
   set('output', args.string('output'));
   set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
