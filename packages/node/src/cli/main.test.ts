@@ -173,7 +173,7 @@ test('errors say what happened and what to do; a stack only when asked for', () 
   assert.equal(print(missing), 'counterpoint: cannot open perf.data: no such file or directory\n');
   assert.match(
     print(new TypeError('x is not a function')),
-    /^counterpoint: x is not a function\n {2}This was not foreseen/,
+    /^counterpoint: x is not a function\n {2}This error is unexpected/,
   );
   assert.match(print(new TypeError('x is not a function'), true), /TypeError: x is not a function\n\s+at /);
 });

@@ -155,8 +155,8 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
   }
   if (first.startsWith('-')) {
     throw new UsageError(
-      `unknown option ${first} before a verb`,
-      'Options of a verb stand after it: counterpoint VERB [options]',
+      `unknown option ${first} before the verb`,
+      'Put the options of a verb after it: counterpoint VERB [options]',
     );
   }
   const help = first === 'help';

@@ -25,7 +25,7 @@ export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd 
     throw new CounterpointError(
       'ERR_COUNTERS_TAKEN',
       `the counters are taken: ${describeHolder(fd)} requires them for itself`,
-      'Wait until it ends, or count without exclusive.',
+      'Wait until it ends, or count without `exclusive`.',
     );
   } catch (error) {
     fd.close();

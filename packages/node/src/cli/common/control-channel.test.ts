@@ -110,8 +110,8 @@ describe('--control', () => {
     [['-D', '-1'], /nothing would turn it on[\s\S]*mkfifo/],
     [['--control', 'daily'], /--control expects fd:N\[,N\] or fifo:FILE/],
     [['--control', 'fd:x'], /--control expects fd:N/],
-    [['--control', 'fd:9999'], /descriptor 9999 cannot be used: it is not there/],
-    [['--control', 'fifo:/no/such'], /\/no\/such cannot be used: it is not there[\s\S]*mkfifo \/no\/such/],
+    [['--control', 'fd:9999'], /descriptor 9999 cannot be used: it does not exist/],
+    [['--control', 'fifo:/no/such'], /\/no\/such cannot be used: it does not exist[\s\S]*mkfifo \/no\/such/],
     [['--control', 'fifo:/'], /\/ cannot be used: it is a directory/],
     [['-D', '-2'], /-D expects a value from 0/],
   ] as const) {

@@ -111,7 +111,7 @@ export class ControlChannel<Name extends string> implements Disposable {
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'EISDIR') return 'it is a directory';
-  if (code === 'ENOENT') return 'it is not there (ENOENT)';
+  if (code === 'ENOENT') return 'it does not exist (ENOENT)';
   return code ?? message;
 }
 
@@ -119,7 +119,7 @@ function refused(kind: ControlPlace['kind'], where: string, why: string): UsageE
   return new UsageError(
     `--control: ${kind === 'fd' ? `descriptor ${where}` : where} cannot be used: ${why}`,
     kind === 'fd'
-      ? 'It has to be a pipe that the shell opened: mkfifo FILE, then 3<>FILE'
+      ? 'Give a pipe that the shell opened: mkfifo FILE, then 3<>FILE'
       : `Make a pipe: mkfifo ${where}`,
   );
 }

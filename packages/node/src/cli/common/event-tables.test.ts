@@ -50,7 +50,7 @@ test('list shows the events of tables, searches them, and says what it left out'
     'counters: general 0, 1',
     'only counts right when sampled precisely (:p)',
     'deprecated',
-    'sampled each 100003 by default',
+    'sampled every 100003 by default',
     'old.json: Events[0]',
   ])
     assert.ok(verbose.out.includes(`\n      ${line}\n`), line);
@@ -94,7 +94,7 @@ test('the attr of such an event can be seen, with the period for sampling only',
   const text = await counterpoint('stat', '--plan', '--event-tables', path, '-e', 'made_up.loads', 'true');
   assert.match(
     text.out,
-    /^0: made_up\.loads: .*\n {4}not to be opened here: an event of GenuineIntel-6-FFF\n/,
+    /^0: made_up\.loads: .*\n {4}cannot be opened here: an event of GenuineIntel-6-FFF\n/,
   );
 });
 

@@ -25,7 +25,7 @@ export async function exportFormat(
   );
   throw new UsageError(
     `no export format fits '${name}'`,
-    `Formats and the endings they are chosen by:\n${known.join('\n')}`,
+    `Formats, and the endings of names that choose them:\n${known.join('\n')}`,
   );
 }
 

@@ -5,24 +5,25 @@ import { formatCount, formatDuration } from './human.ts';
 /** What each kind of loss means, for a person. */
 const WORDS: Record<LossKind, string> = {
   'ring-full':
-    'records (samples, and those of mappings, forks and exits) lost because a ring buffer was full (larger -m, or a lower -F)',
+    'records (samples, mappings, forks and exits) lost because a ring buffer was full (give a larger -m or a lower -F)',
   'lost-samples': 'samples the kernel dropped',
   throttled: 'of time in which an event was throttled',
   'format-map-full':
-    'samples that a full map had no room for (a larger max-entries, max-threads or what else the format names it: counterpoint list formats)',
+    'samples lost because a map was full (give a larger max-entries or max-threads, or see counterpoint list formats for the name)',
   'format-ring-full':
-    'samples that a full buffer had no room for (a larger ring of on-miss, more records of double-buffer: counterpoint list formats)',
+    'samples lost because a buffer was full (give a larger ring of on-miss, or more records of double-buffer: counterpoint list formats)',
   'format-stack-collision':
-    'call stacks, for which no place was left: their samples are there, without callers (a larger max-stacks: counterpoint list formats)',
+    'call stacks lost because their table was full: their samples are there, without callers (give a larger max-stacks: counterpoint list formats)',
   'format-skipped': 'overflows without a run of the format: the kernel skipped it',
   'format-map-read':
-    "of time in which a format's maps were read: the kernel runs no format on that CPU then, and counts nothing of it",
-  'format-recursion': 'runs of a program that were left out: another was running on that CPU',
+    "of time in which a format's maps were read: the kernel runs no format on that CPU meanwhile, and does not count what it leaves out",
+  'format-recursion': 'runs of a program left out because another program was running on that CPU',
   'format-suspended': 'of time in which a format had its counters suspended',
   'format-while-suspended': 'overflows that came while a format was suspended',
-  multiplexed: 'of time in which an event had no counter: others took turns (fewer events at a time)',
+  multiplexed:
+    'of time in which an event had no counter because others had their turn (record fewer events at a time)',
   'call-chain-cut':
-    'samples with call chains cut at the limit of depth of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
+    'samples with call chains cut at the depth limit of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
   'user-stack-not-unwound':
     'samples with a copy of the user stack that is not unwound: their callers in user code are missing (record with -g)',
   'history-overwritten':
@@ -31,14 +32,14 @@ const WORDS: Record<LossKind, string> = {
   'aux-truncated': 'stretches of trace data cut short',
   'trace-overflow': 'overflows in which the processor lost trace packets',
   'trace-error': 'places where the trace could not be followed: what ran there is missing',
-  'profile-full': 'instructions at addresses for which the profile had no room: in its totals only',
+  'profile-full': 'instructions at addresses for which the profile had no room: only its totals have them',
   'aux-overwritten': 'stretches of trace data overwritten',
-  'file-missing': 'files of the recording missing, with all that a CPU or thread recorded',
+  'file-missing': 'files of the recording missing, with everything that a CPU or thread recorded',
   'file-truncated':
-    'bytes at the end missing or no whole record: the file was cut off, or its recording not finished',
-  'recorder-stopped': 'samples that were not written: the output took no more',
+    'bytes at the end missing, or not a whole record: the file was cut off, or its recording was not finished',
+  'recorder-stopped': 'samples that were not written because the output accepted no more',
   'events-taken':
-    'of the processes began a program with more rights: the kernel took the events away, and the rest of them is missing',
+    'of the processes began a program with more rights: the kernel took their events away, and the rest of their samples is missing',
 };
 
 /** One line per kind of loss, and one per kind of damage; none where nothing is missing. */

@@ -56,14 +56,11 @@ export function manualOverview(
     '.SH TOPICS',
     ...topics.flatMap((topic) => entry(`counterpoint help ${topic.name}`, topic.summary)),
     '.SH FILES',
-    ...entry(
-      'perf.data',
-      'the recording that record writes and report reads where no other is named; perf reads it, too',
-    ),
+    ...entry('perf.data', 'the recording that record writes and report reads by default; perf reads it, too'),
     '.SH EXAMPLES',
     ...entry('counterpoint record -g -- node app.js', 'sample a program with call chains into ./perf.data'),
     ...entry('counterpoint report', 'its hottest functions'),
-    ...entry('counterpoint doctor', 'what this machine can record, and what to do where it cannot'),
+    ...entry('counterpoint doctor', 'what this machine can record, and what to do if it cannot'),
   ];
   return page(lines, name, facts);
 }

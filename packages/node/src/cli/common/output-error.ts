@@ -26,7 +26,7 @@ export function printError(
     for (let cause = error; cause instanceof Error; cause = cause.cause)
       output.line(cause.stack ?? String(cause));
   } else if (!isForeseen(error)) {
-    output.line('  This was not foreseen. Run it again with -v to see where it happened.');
+    output.line('  This error is unexpected. Run it again with -v to see where it happened.');
   }
   output.flush();
 }

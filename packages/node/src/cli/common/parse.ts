@@ -4,7 +4,7 @@ import type { OptionRow } from './option-row.ts';
 import { type GivenOption, ParsedArguments } from './parsed-arguments.ts';
 import { UsageError } from './usage-error.ts';
 
-const EMPTY_REMEDY = 'Leave the option out to have no limit by it. In a script, a variable may not be set.';
+const EMPTY_REMEDY = 'Leave the option out for no limit. In a script, check that the variable is set.';
 
 /**
  * Words of a command line by the conventions of perf (and git): `-F99`, `-F 99`, `--freq=99`, `--freq 99`,

@@ -107,7 +107,7 @@ export class ParsedArguments<Name extends string = string> {
   list(name: Name): string[] {
     return this.all(name).flatMap((value) => {
       const pieces = value.split(',').filter((piece) => piece.trim() !== '');
-      if (pieces.length === 0) throw badValue(this.shown(name), value, 'a list with something in it');
+      if (pieces.length === 0) throw badValue(this.shown(name), value, 'a list that is not empty');
       return pieces;
     });
   }

@@ -31,7 +31,7 @@ export function counterText({ kind, counters, share, reason, remedy }: CounterAn
     case 'unschedulable':
       return `never counted: ${reason}${remedy === null ? '' : ` (${remedy})`}`;
     case 'elsewhere':
-      return 'counted by a PMU that is not a core';
+      return 'counted by a PMU outside the cores';
     case 'software':
     case 'unknown':
       return null;
@@ -44,6 +44,6 @@ export function unknownCountersText(
 ): string | null {
   const types: readonly unknown[] = [PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW];
   return opens.some(({ attr, counter }) => counter.kind === 'unknown' && types.includes(attr.type))
-    ? 'which counters: not known; the kernel has no PMU of a core here that is described, or they are too many to plan'
+    ? 'which counters: not known; the kernel describes no PMU of a core here, or there are too many to plan'
     : null;
 }

@@ -53,7 +53,7 @@ export function printPlan({ verb, plans, formats = [], asJson }: PlanRequest, ou
     const who = cgroup !== null ? `cgroup ${cgroup}` : pid === null ? "the command's process" : `pid ${pid}`;
     const group = groupLeader === null ? '' : `, in the group of ${groupLeader}`;
     out.line(`${at}: ${event}: ${who}, cpu ${cpu}${group}`);
-    if (foreign !== null) out.line(`    not to be opened here: an event of ${foreign}`);
+    if (foreign !== null) out.line(`    cannot be opened here: an event of ${foreign}`);
     const set = Object.entries(attr).filter(([, value]) => value !== 0 && value !== '0' && value !== '0x0');
     out.line(`    ${set.map(([name, value]) => `${name}=${value}`).join(' ')}`);
     if (probe !== null) out.line(`    ${probeText(probe)}`);

@@ -126,7 +126,7 @@ export function refuseCounts(args: InputArguments, { holdsCounts }: Recording): 
   const name = inputName(args);
   throw new CounterpointError(
     'ERR_NO_SAMPLES',
-    `${name === '-' ? 'standard input' : printable(name)} has counts, and no samples`,
+    `${name === '-' ? 'standard input' : printable(name)} has counts, not samples`,
     'counterpoint stat report shows them.',
   );
 }
@@ -246,7 +246,7 @@ export function sayCut(err: Output, wanted: 'sample' | 'event' | 'count'): numbe
   err.line(
     `counterpoint: the recording ends before its first ${wanted}: the file was cut off, or never finished`,
   );
-  err.line('  Copy it again from where it was recorded, or record anew.');
+  err.line('  Copy it again from its machine, or record again.');
   return EXIT_FAILURE;
 }
 

@@ -51,7 +51,7 @@ export function samplingRequest(
   if (args.has('freq') && args.has('count'))
     throw new UsageError(
       '--freq and --count exclude each other',
-      'A sample each N events (-c), or as many per second (-F), for which the kernel chooses N.',
+      'Give -c for one sample every N events, or -F for samples per second.',
     );
   const frequency = args.string('freq') === 'max' ? 'max' : args.quantity('freq', { min: 1 });
   const period = args.quantity('count', { min: 1 });

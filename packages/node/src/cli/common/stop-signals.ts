@@ -8,13 +8,13 @@ const LONG_WAIT_MS = 2000;
 
 /** What a verb says then. The next signal ends this process, so it may not stay in a buffer. */
 export function tellWait(verb: string, err: Output): void {
-  err.line(`counterpoint ${verb}: waiting for the command to end; Ctrl-C again does not wait`);
+  err.line(`counterpoint ${verb}: waiting for the command to end; press Ctrl-C again to stop waiting`);
   err.flush();
 }
 
 /** An output that is a named pipe without reader: nothing happens until there is one. */
 export function tellWaitForReader(verb: string, path: string, err: Output): void {
-  err.line(`counterpoint ${verb}: waiting for a reader of ${path}; Ctrl-C ends the waiting`);
+  err.line(`counterpoint ${verb}: waiting for a reader of ${path}; press Ctrl-C to stop waiting`);
   err.flush();
 }
 

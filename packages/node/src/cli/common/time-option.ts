@@ -25,7 +25,7 @@ const NS = 1_000_000_000n;
 export function parseTimes(text: string, span: TimeSpan | undefined): TimeRange[] {
   if (!text.includes('%')) return secondsRanges(text);
   if (span === undefined)
-    throw new TimeFormError('seconds here, since the recording does not say when it begins and ends');
+    throw new TimeFormError('seconds, because the recording does not say when it begins and ends');
   const pieces = text.split(',').map((piece) => piece.trim());
   const isAlone = pieces.length === 1;
   return pieces.map((piece) => partOf(piece, span, isAlone));

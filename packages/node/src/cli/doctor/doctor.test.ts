@@ -18,7 +18,7 @@ test('doctor: no gap is left out of the short answer; its keys are there for pro
   const { out } = await counterpoint('doctor');
   for (const { name, state, fix } of checks)
     if (state !== 'ok' && fix !== '') assert.match(out, new RegExp(`^${name} +${state} `, 'm'));
-  assert.match(out, /more in detail: counterpoint doctor -v/);
+  assert.match(out, /more: counterpoint doctor -v shows them/);
   const facts = new Map(
     checks.map((one: { name: string; facts?: object }) => [one.name, Object.keys(one.facts ?? {})]),
   );
@@ -43,5 +43,5 @@ test('doctor: no gap is left out of the short answer; its keys are there for pro
 test('doctor: a word that it does not know is a usage error', async () => {
   const { status, err, out } = await counterpoint('doctor', 'bogus');
   assert.deepEqual([status, out], [129, '']);
-  assert.match(err, /takes no arguments, not 'bogus'/);
+  assert.match(err, /no arguments expected, found 'bogus'/);
 });

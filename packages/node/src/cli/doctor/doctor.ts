@@ -11,11 +11,11 @@ export default defineVerb({
   options: [{ long: 'json', help: 'the answer as JSON, with every check and its facts' }],
   examples: [
     ['doctor', 'what works, what does not, and what to do about it'],
-    ['doctor -v', 'what is well in detail, too: each PMU, limits, clocks'],
+    ['doctor -v', 'also what works, in detail: each PMU, limits, clocks'],
     ['doctor --json | jq .canRecord', 'for scripts; the exit status says the same'],
   ],
   async run({ args, out }) {
-    if (args.words.length > 0) throw new UsageError(`it takes no arguments, not '${args.words[0]}'`);
+    if (args.words.length > 0) throw new UsageError(`no arguments expected, found '${args.words[0]}'`);
     const { examineEverything } = await import('./examine.ts');
     const examination = await examineEverything();
     const status = examination.canRecord ? EXIT_OK : EXIT_FAILURE;
@@ -28,7 +28,7 @@ export default defineVerb({
     writeChecks(out, shown, isVerbose);
     const hidden = examination.checks.length - shown.length;
     out.line();
-    if (hidden > 0) out.line(`${hidden} more in detail: counterpoint doctor -v`);
+    if (hidden > 0) out.line(`${hidden} more: counterpoint doctor -v shows them`);
     out.line(
       out.style.bold(
         examination.canRecord

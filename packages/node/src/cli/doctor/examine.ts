@@ -36,7 +36,14 @@ function checkExclusive(): Check {
   const holder = exclusiveHolder(realSys);
   const facts = { holder };
   if (holder === null)
-    return { name, state: 'ok', why: 'nobody requires the counters alone', fix: '', facts, isDetail: true };
-  const why = `${holder} requires the counters alone`;
-  return { name, state: 'forbidden', why, fix: 'Wait until it ends, or count without exclusive.', facts };
+    return {
+      name,
+      state: 'ok',
+      why: 'no other program has exclusive use of the counters',
+      fix: '',
+      facts,
+      isDetail: true,
+    };
+  const why = `${holder} has exclusive use of the counters`;
+  return { name, state: 'forbidden', why, fix: 'Wait until it ends, or count without `exclusive`.', facts };
 }

@@ -47,7 +47,7 @@ export function checkDebugSymbols(
   const { install, server } = DISTRIBUTIONS[id] ?? FOR_ALL;
   const facts = { library: path, buildId: buildId === '' ? null : buildId, debuginfod: servers !== '' };
   if (path === null || buildId === '') {
-    const why = 'the C library of this process has no build id to look for';
+    const why = 'the C library of this process has no build id, so its symbols cannot be looked up';
     return { name, state: 'unknown', why, fix: '', facts, isDetail: true };
   }
   const file = `/usr/lib/debug/.build-id/${buildId.slice(0, 2)}/${buildId.slice(2)}.debug`;
@@ -61,6 +61,6 @@ export function checkDebugSymbols(
     ...(install === '' ? [] : [`For the C library: ${install}`]),
     `For all: export DEBUGINFOD_URLS=${server}`,
   ];
-  const why = `${path} has none installed: functions that it does not export have no names`;
+  const why = `${path} has no debug symbols installed: functions that it does not export have no names`;
   return { name, state: 'absent', why, fix: ways.join('\n'), facts };
 }

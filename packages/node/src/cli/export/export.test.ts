@@ -95,7 +95,7 @@ test('events that an export leaves out are named, with what to type for them', a
     assert.equal(status, 0);
     assert.match(
       err,
-      /^Note: only cpu-clock is in it; what else the recording has: --event offcpu-time \(2 samples\), --event 3 \(1 sample\)$/m,
+      /^Note: the export has only cpu-clock; the recording also has: --event offcpu-time \(2 samples\), --event 3 \(1 sample\)$/m,
     );
   }
   const third = await run('-i', input, '-f', 'folded', '--weight', 'period', '--event', '3', '-o', '-');

@@ -129,7 +129,7 @@ export default defineVerb<ExportName>({
     if (others !== null) err.line(err.style.yellow(`Note: ${others}`));
     if ((profile.events[event]?.samples ?? 0) === 0) {
       const filters = filterWords(args, FILTERS);
-      const why = filters === '' ? 'the recording holds no samples' : `nothing passes ${filters}`;
+      const why = filters === '' ? 'the recording has no samples' : `nothing passes ${filters}`;
       err.line(err.style.yellow(`Note: it is empty: ${why}.`));
     }
     const verbose = args.boolean('verbose');
@@ -170,7 +170,7 @@ function otherEvents(events: readonly ProfileEvent[], shown: number): string | n
   if (others.length === 0) return null;
   const more = others.length > MOST_OTHERS ? `, and ${others.length - MOST_OTHERS} more` : '';
   const list = others.slice(0, MOST_OTHERS).join(', ');
-  return `only ${printable(events[shown]!.name)} is in it; what else the recording has: ${list}${more}`;
+  return `the export has only ${printable(events[shown]!.name)}; the recording also has: ${list}${more}`;
 }
 
 /** Others that are named. */

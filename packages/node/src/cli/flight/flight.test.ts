@@ -171,14 +171,14 @@ test('without a trigger there is no file, and that is said; Ctrl-C is 130', { sk
   const out = join(folder, 'none');
   const { status, err } = await counterpoint('flight', '-o', out, '--', 'sh', '-c', 'exit 3');
   assert.equal(status, 3);
-  assert.match(err, /no trigger came, so there is no file/);
+  assert.match(err, /no trigger fired, so there is no file/);
   assert.deepEqual(filesOf(out), []);
   const flight = startFlight('-o', out, '-a');
   await flight.says(/watching/);
   const [pid] = /(?<=process )\d+/.exec(flight.err()) ?? [];
   process.kill(Number(pid), 'SIGINT');
   await flight.ended;
-  assert.match(flight.err(), /stopped: no trigger came/);
+  assert.match(flight.err(), /stopped: no trigger fired/);
 });
 
 test('a recorder that is killed leaves nothing in the kernel, and its target alone', { skip }, async () => {

@@ -18,7 +18,7 @@ export function personTriggers(texts: readonly string[], hasCommand: boolean): P
   const hasKey = texts.includes('key');
   if (hasKey && hasCommand)
     throw new UsageError(
-      '--on key needs the standard input, which is the command’s',
+      '--on key needs the standard input, but the command has it',
       'Use --on signal:USR2, or start the command first and watch it with -p.',
     );
   const controls = texts
@@ -43,7 +43,9 @@ export function waitForPerson(
           if (name === 'snapshot') dump(argument === '' ? `control:${place.commands}` : argument);
         },
         (line) =>
-          err.line(`counterpoint flight: ${place.commands} does not know '${printable(line)}', but snapshot`),
+          err.line(
+            `counterpoint flight: ${place.commands} does not know '${printable(line)}'; it knows snapshot`,
+          ),
       ),
   );
   const onData = () => dump('key');

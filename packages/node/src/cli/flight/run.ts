@@ -128,7 +128,7 @@ class Teller {
     for (const line of lossLines(dump.loss, [])) this.#say(`[ counterpoint flight: LOST: ${line} ]`);
     if (suppressed > 0)
       this.#say(
-        `[ counterpoint flight: ${countOf(suppressed, 'trigger')} before came too soon after a file (--min-interval) ]`,
+        `[ counterpoint flight: ${countOf(suppressed, 'trigger')} came too soon after a file and wrote none (--min-interval) ]`,
       );
     for (const old of dump.removed)
       this.#say(`[ counterpoint flight: removed ${old} (--max-files, --max-size) ]`);
@@ -165,7 +165,7 @@ class Teller {
       'command-exited': 'the command has ended',
       'target-ended': 'the target has ended',
     };
-    const files = this.#dumps === 0 ? 'no trigger came, so there is no file' : countOf(this.#dumps, 'file');
+    const files = this.#dumps === 0 ? 'no trigger fired, so there is no file' : countOf(this.#dumps, 'file');
     const failed = this.#failed === 0 ? '' : `, ${countOf(this.#failed, 'file')} could not be written`;
     const soon = suppressed === 0 ? '' : `, ${countOf(suppressed, 'trigger')} came too soon after a file`;
     this.#say(`[ counterpoint flight: ${why[reason]}: ${files}${failed}${soon} ]`);

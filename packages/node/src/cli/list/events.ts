@@ -56,7 +56,7 @@ const TITLES: Readonly<Record<EventKind, string>> = {
 const HINTS: ReadonlyMap<string, string> = new Map([
   [
     'ftrace:function',
-    'each function of the kernel, where the kernel may change its own code (hardened ones may not)',
+    'each function of the kernel, if the kernel may change its own code (a hardened kernel may not)',
   ],
 ]);
 
@@ -125,7 +125,7 @@ export function listEvents(
       if (!gaps.some((gap) => gap.kind === kind))
         err.line(
           kind === 'table'
-            ? `${TITLES[kind]}: none is loaded\n  Name a file or a folder of them: --event-tables PATH`
+            ? `${TITLES[kind]}: none is loaded\n  Name a file or a directory of tables: --event-tables PATH`
             : `${TITLES[kind]}: this machine has none`,
         );
   return statusOf(events, patterns, gaps);
@@ -242,7 +242,7 @@ function printSections(
 
 function details(event: ListedEvent, lookup: SystemEventLookup): string[] {
   if (event.source !== null) {
-    const period = event.samplePeriod === null ? [] : [`sampled each ${event.samplePeriod} by default`];
+    const period = event.samplePeriod === null ? [] : [`sampled every ${event.samplePeriod} by default`];
     return [event.terms ?? '', ...event.details, ...period, event.source];
   }
   if (event.terms !== null) return [event.terms];

@@ -36,14 +36,17 @@ export default defineVerb({
     ["list 'sched:*'", 'tracepoints by a wildcard'],
     ['list tracepoint openat', 'tracepoints with openat in their name'],
     ['list -v sched:sched_switch', 'with the fields that --filter can compare'],
-    ['list miss', 'whatever has miss in its name or description'],
+    ['list miss', 'everything with miss in its name or description'],
     ['list --json hw | jq .events[].name', 'for scripts'],
     ['list --event-tables perfmon/ table', "events of this CPU in a copy of Intel's collection"],
-    ['list -v --event-tables neoverse-v2.json stall', 'those of one table with stall in them, in full'],
+    [
+      'list -v --event-tables neoverse-v2.json stall',
+      'events of one table with stall in their name or description, in full',
+    ],
     ['list formats', 'sampling formats with their options, for record --format'],
-    ['list formats ./my-format.ts', 'those of one of yours'],
+    ['list formats ./my-format.ts', 'the options of a format of yours'],
     ['list --pfm skx', 'the events of another CPU, in the grammar of libpfm4'],
-    ['list --pfm --encode skx::L2_RQSTS:MISS', 'one of them as numbers'],
+    ['list --pfm --encode skx::L2_RQSTS:MISS', 'one of its events as numbers'],
   ],
   async run({ args, out, err }) {
     const withDescriptions = !args.has('desc') || args.boolean('desc');

@@ -86,7 +86,7 @@ test('a running process until Ctrl-C: the answer comes, and the process goes on'
   verb.stdout.on('data', (text) => (out += text));
   verb.stderr.on('data', (text) => {
     err += text;
-    if (err.includes('watching; Ctrl-C')) verb.kill('SIGINT');
+    if (err.includes('watching; press Ctrl-C')) verb.kill('SIGINT');
   });
   const [, signal] = await once(verb, 'close');
   assert.equal(signal, 'SIGINT', err);

@@ -29,8 +29,7 @@ export async function runOffCpu(context: Context): Promise<number> {
   const { args } = context;
   const input = args.string('input');
   const isTarget = args.words.length > 0 || args.has('pid') || args.has('tid') || args.boolean('all-cpus');
-  if (input !== undefined && isTarget)
-    throw new UsageError('--input reads a recording: nothing is watched beside it');
+  if (input !== undefined && isTarget) throw new UsageError('--input reads a recording and watches nothing');
   if (input !== undefined) return withLoss(context, EXIT_OK, print(context, await answerOf(input)));
   if (!isTarget)
     throw new UsageError(
@@ -57,7 +56,7 @@ async function watch(context: Context): Promise<number> {
     onStart: ({ notes }) => {
       showNotes(notes);
       const isEndless = args.words.length === 0 && !isQuiet;
-      if (isEndless) err.line('counterpoint off-cpu: watching; Ctrl-C ends it and shows the answer');
+      if (isEndless) err.line('counterpoint off-cpu: watching; press Ctrl-C to end and to show the answer');
       err.flush();
     },
     onNote: showNotes,

@@ -91,7 +91,7 @@ export class CallFilter {
     const asked = [this.#from?.shown, this.#to?.shown].filter((text) => text !== undefined).join(' and ');
     const unit = scale.startUnit;
     const [first, last] = [scale.sinceStart(this.#firstTicks), scale.sinceStart(this.#lastTicks)];
-    return `no call begins within ${asked}: those of this trace begin between ${first} and ${last} ${unit} after its start`;
+    return `no call begins within ${asked}: calls of this trace begin between ${first} and ${last} ${unit} after its start`;
   }
 
   shows(call: Readonly<CallRecord>, baseTsc: bigint | null): boolean {

@@ -95,7 +95,10 @@ test('--function: how long it takes, by caller', async () => {
 test('--function: where nothing was counted, and by an address in its middle', async () => {
   // The trace begins inside of it: no call of it was seen, which says nothing of the time.
   const root = await run('--function', '_start');
-  assert.match(root.out, /^_start: 0 calls\n +not counted: 1 that never came back, or that began unseen\n$/);
+  assert.match(
+    root.out,
+    /^_start: 0 calls\n +not counted: 1 that did not return, or that began before the trace\n$/,
+  );
   const named = await run('--function', 'fib');
   assert.match(named.out, /^fib: [\d,]{4,} calls \(time\)\n/);
   const address = Number(JSON.parse((await run('--function', 'fib', '--json')).out).function);
@@ -130,7 +133,7 @@ test('without times no columns of them; where no call begins in a time, when the
     assert.equal(late.status, 0);
     assert.match(
       late.err,
-      /^counterpoint: no call begins within --from 1s and --to 2s: those of this trace begin between 0\.000 and \d+\.\d{3} us after its start\.\n$/,
+      /^counterpoint: no call begins within --from 1s and --to 2s: calls of this trace begin between 0\.000 and \d+\.\d{3} us after its start\.\n$/,
     );
     assert.equal(late.out === '', json.length === 0);
   }
@@ -141,7 +144,7 @@ test('what cannot be done is said', async () => {
   assert.equal((await run('-o', 'x.svg', '--json')).status, 129);
   assert.equal((await run('--from', 'noon')).status, 129);
   const words = ['--elf', PROGRAM, '--from', '2ms', `${OWN}base.pt`];
-  assert.match((await counterpoint('pt', 'calls', ...words)).err, /how long a tick/);
+  assert.match((await counterpoint('pt', 'calls', ...words)).err, /the length of a TSC tick/);
   const noTime = await counterpoint(
     'pt',
     'calls',
@@ -171,7 +174,7 @@ test('what cannot be done is said', async () => {
     `${OWN}base.pt`,
   );
   assert.match(untimed.err, /the trace has no time/);
-  assert.match((await run('--time-shift', '30')).err, /--time-shift is of no use without --time-mult/);
+  assert.match((await run('--time-shift', '30')).err, /--time-shift has no effect without --time-mult/);
   assert.match((await run('--time-mult', '0')).err, /--time-mult expects/);
   const junk = await counterpoint('pt', 'calls', '--elf', PROGRAM, PROGRAM);
   assert.equal(junk.status, 1);

@@ -100,7 +100,7 @@ export default defineVerb<Name>({
     const scale = new TimeScale(perfClock<Name>(args), settings);
     const isExport = args.string('output') !== undefined || args.string('format') !== undefined;
     if (isExport && (args.boolean('json') || args.string('function') !== undefined))
-      throw new UsageError('-o writes the call tree: not together with --json or --function');
+      throw new UsageError('-o writes the call tree, and cannot be combined with --json or --function');
     const way = isExport
       ? await exportWay(context, scale)
       : args.string('function') !== undefined
@@ -169,7 +169,7 @@ async function listWay({ args, out, err }: VerbContext<Name>, scale: TimeScale):
     if (filter.isTimed && baseTsc === null)
       throw new UsageError(
         '--from, --to: the trace has no time',
-        'It was recorded without TSC packets. --depth needs none.',
+        'It was recorded without TSC packets. Use --depth, which needs no time.',
       );
     const why = filter.whyNothing(scale);
     if (why !== null) err.line(`counterpoint: ${why}.`);
@@ -257,7 +257,7 @@ async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale
       if (event >= profile.events.length)
         throw new UsageError(
           '--weight time: the trace has no time',
-          'It was recorded without TSC packets; instructions can be shown.',
+          'It was recorded without TSC packets. Use --weight instructions.',
         );
       const title = args.string('title');
       const bytes = await writeExport(
@@ -280,14 +280,14 @@ function troubleNotes({ errors, overflows, clockRestarts, addresses, tree }: Tra
       `${count} ${count === 1 ? 'error' : 'errors'} (${code}), the first at offset 0x${firstOffset.toString(16)}`,
   );
   if (errors.some(({ code }) => code === 'no-map'))
-    notes.push('the trace leads to code that is not known: name it with --raw or --elf.');
+    notes.push('the trace leads to unknown code: name it with --raw or --elf.');
   if (overflows > 0) notes.push(`${overflows} overflows: the processor lost packets, and calls with them`);
   if (clockRestarts > 0) notes.push(`time went back ${clockRestarts} times`);
   if (addresses.leftOut > 0)
     notes.push(
-      `the trace names more places of calls than there is room for: those of ${addresses.leftOut} steps are told as unknown. It is damaged, or made up.`,
+      `the trace names more places of calls than there is room for: the places of ${addresses.leftOut} steps are shown as unknown. The trace is damaged or artificial.`,
     );
   if (tree !== null && tree.cut > 0)
-    notes.push(`${tree.cut} calls are told as part of their callers: there are too many call paths`);
+    notes.push(`${tree.cut} calls are counted in their callers: there are too many call paths`);
   return notes;
 }

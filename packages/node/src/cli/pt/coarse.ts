@@ -45,7 +45,7 @@ export async function printCoarse(
     const isAll = readBytes === totalBytes;
     const why = isAll
       ? whyNoTrace(beginning)
-      : 'no synchronization point (PSB) in the pieces that were read: without --coarse all of the trace is';
+      : 'no synchronization point (PSB) in the parts that were read: leave out --coarse to read the whole trace';
     err.line(`counterpoint: ${why}.`);
     return false;
   }

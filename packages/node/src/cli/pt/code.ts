@@ -132,7 +132,7 @@ export async function namedCode<Name extends string>(
         throw new CounterpointError(
           'ERR_ELF',
           `${path}: ${error.message}`,
-          'Code that is no ELF file is for --raw.',
+          'Use --raw for code that is not an ELF file.',
         );
       }
       await Promise.all(image.wanted);
@@ -155,7 +155,7 @@ function checkRange<Name extends string>(
   // Off, whatever its ends are.
   if (args.string(names[0]!) === '0') return;
   throw new UsageError(
-    `the address range ${range} is not whole: ${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`,
+    `the address range ${range} is incomplete: ${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`,
     `Give all three: --${names[0]} 1 --${names[1]} FIRST --${names[2]} LAST.`,
   );
 }
@@ -172,7 +172,7 @@ export function addressFilter<Name extends string>(args: ParsedArguments<Name | 
   for (const [range, { use, first, last }] of ranges.entries())
     if (use !== FILTER_OFF && first > last)
       throw new UsageError(
-        `--filter:addr${range}_a is behind --filter:addr${range}_b: no address is in that range`,
+        `--filter:addr${range}_a is greater than --filter:addr${range}_b: no address is in that range`,
       );
   return new AddressFilter(ranges.filter(({ use }) => use !== FILTER_OFF));
 }

@@ -49,7 +49,8 @@ export const PT_EXPORTS: readonly PtExport[] = [
   {
     name: 'branches',
     endings: ['.branches', '.branches.json'],
-    description: 'every branch, taken and not, with where it went; as JSON by that ending or --json',
+    description:
+      'every branch, taken and not taken, with its targets; JSON if the name ends in .json, or with --json',
     chunks: branchChunks,
   },
 ];
@@ -64,8 +65,8 @@ export function findPtExport(nameOrFile: string): PtExport | undefined {
 async function openPrograms({ code, elfs, note }: PtExportInput, format: string): Promise<ProgramFile[]> {
   if (elfs.length === 0)
     throw new UsageError(
-      `${format} needs to know the program: no --elf is given`,
-      'Name it with where it was loaded: --elf ./program:0x555555554000; raw code has neither symbols nor lines.',
+      `${format} needs the program, but no --elf is given`,
+      'Give the program and its load address: --elf ./program:0x555555554000. Raw code has neither symbols nor lines.',
     );
   const { openProgramFile } = await import('@counterpoint/trace/intel-pt');
   const { diskDriver } = await import('../../locate/index.ts');
@@ -102,7 +103,7 @@ async function functionChunks(input: PtExportInput): Promise<Iterable<string>> {
     const functions = functionCoverage(counts, image);
     if (functions.length === 0)
       input.note(
-        `${file.name} has no symbols. Install its debug symbols (-dbgsym package), or use it unstripped.`,
+        `${file.name} has no symbols. Install its debug symbols (-dbgsym package), or use an unstripped program.`,
       );
     return [...writeFunctionCoverage(counts, functions)];
   });
@@ -113,7 +114,7 @@ async function autofdoChunks(input: PtExportInput): Promise<Iterable<string>> {
   const files = await openPrograms(input, 'autofdo');
   const file = files[0]!;
   if (files.length > 1)
-    input.note(`A profile of AutoFDO is for one binary: this one is for ${file.name}, the first --elf.`);
+    input.note(`An AutoFDO profile is for one binary: this profile is for ${file.name}, the first --elf.`);
   return writeAutofdo(input.profile, file);
 }
 

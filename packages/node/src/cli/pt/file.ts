@@ -72,8 +72,8 @@ function checkedEnd({ path, from, to }: FilePart, size: number): number {
   if (from <= size && end <= size) return end;
   throw new CounterpointError(
     'ERR_FILE_PART',
-    `${path} has ${size} bytes, and ${from > size ? from : end} was asked for`,
-    'Give FILE:FROM-TO inside of the file, in bytes.',
+    `${path} has ${size} bytes, but byte ${from > size ? from : end} was requested`,
+    'Give FILE:FROM-TO within the file, in bytes.',
   );
 }
 
@@ -93,8 +93,8 @@ export function readFilePart(part: FilePart): Uint8Array<ArrayBuffer> {
     if (end - from >= MOST_WHOLE_BYTES)
       throw new CounterpointError(
         'ERR_FILE_PART',
-        `${path}: ${end - from} bytes are too many to be read at once`,
-        'Give a part below 4 GiB: FILE:FROM-TO, in bytes. (pt profile reads a trace of any size, bit by bit.)',
+        `${path}: ${end - from} bytes are too many to read at once`,
+        'Give a part below 4 GiB: FILE:FROM-TO, in bytes. (pt profile reads a trace of any size, in parts.)',
       );
     const bytes = new Uint8Array(end - from);
     let at = 0;
@@ -122,8 +122,8 @@ function readStream(descriptor: number, path: string): Uint8Array<ArrayBuffer> {
     if (sizeBytes > MOST_STREAM_BYTES)
       throw new CounterpointError(
         'ERR_FILE',
-        `${path} is no file, and does not end within ${MOST_STREAM_BYTES} bytes`,
-        'Write it to a file first: of a file no more is read than is needed.',
+        `${path} is not a file, and does not end within ${MOST_STREAM_BYTES} bytes`,
+        'Write it to a file first: only the needed part of a file is read.',
       );
   }
   const whole = new Uint8Array(sizeBytes);
@@ -166,6 +166,6 @@ export function whyNoTrace(bytes: Uint8Array): string {
   if (bytes.length === 0) return 'the trace is empty';
   if (isRecording(bytes)) return 'this is a perf.data file: use script or report with --itrace';
   if (findPsb(bytes, 0, bytes.length) >= 0)
-    return 'there are synchronization points (PSB) in these bytes, but what must stand behind one (to PSBEND) is cut off or damaged everywhere';
-  return 'no synchronization point (PSB) in these bytes: this is no Intel PT trace, or none that can be begun';
+    return 'there are synchronization points (PSB) in these bytes, but the packets after each one (up to PSBEND) are cut off or damaged';
+  return 'no synchronization point (PSB) in these bytes: this is not an Intel PT trace, or decoding cannot begin in it';
 }

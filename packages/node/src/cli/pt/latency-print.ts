@@ -76,11 +76,13 @@ export function printLatency(
     : !traceHasTime
       ? ' (instructions: the trace has no time)'
       : count > 0
-        ? ' (instructions: the time of none is known)'
+        ? ' (instructions: the times of its calls are not known)'
         : '';
   out.line(`${title}: ${formatCount(count)} ${count === 1 ? 'call' : 'calls'}${unit}`);
   if (latency.unfinished > 0)
-    out.line(`  not counted: ${formatCount(latency.unfinished)} that never came back, or that began unseen`);
+    out.line(
+      `  not counted: ${formatCount(latency.unfinished)} that did not return, or that began before the trace`,
+    );
   if (hasTime && latency.untimed > 0)
     out.line(`  not counted: ${formatCount(latency.untimed)} whose time is not known`);
   if (count === 0) return;

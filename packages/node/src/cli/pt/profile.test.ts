@@ -114,7 +114,7 @@ test('what is no trace, and code that is not known, are said', async () => {
   writeFileSync(huge, '');
   truncateSync(huge, 5 * 2 ** 30);
   const whole = await counterpoint('pt', 'dump', huge);
-  assert.match(whole.err, /too many to be read at once[\s\S]*FILE:FROM-TO/);
+  assert.match(whole.err, /too many to read at once[\s\S]*FILE:FROM-TO/);
   assert.equal(whole.status, 1);
   const noMap = await counterpoint('pt', 'profile', '--json', trace);
   assert.deepEqual(
@@ -136,7 +136,7 @@ test('code that is elsewhere: nothing was decoded, and that is said', async () =
     trace,
   );
   assert.equal(JSON.parse(out).instructions, '0');
-  assert.match(err, /no address of the trace is in the code that is named/);
+  assert.match(err, /no address of the trace is in the given code/);
   assert.equal(status, 1);
 });
 
@@ -215,7 +215,7 @@ test('--coarse: where branches went, without code and without decoding', async (
   const sum = json.targets.reduce((total: number, { count }: { count: string }) => total + Number(count), 0);
   assert.equal(sum, Number(json.count));
   const other = await counterpoint('pt', 'profile', '--coarse', '--hash', trace);
-  assert.match(other.err, /--coarse does not decode: --hash/);
+  assert.match(other.err, /--coarse does not decode, so --hash/);
   assert.equal(other.status, 129);
   const none = join(folder, 'none.pt');
   writeFileSync(none, 'this is no trace');
@@ -229,7 +229,7 @@ test('half an address range is refused, not left out', async () => {
   const ends = ['--filter:addr0_a', '0x1000', '--filter:addr0_b', '0x1fff'];
   const noUse = await profile(...ends);
   assert.equal(noUse.status, 129);
-  assert.match(noUse.err, /the address range 0 is not whole: --filter:addr0_cfg is missing/);
+  assert.match(noUse.err, /the address range 0 is incomplete: --filter:addr0_cfg is missing/);
   assert.match((await profile('--filter:addr1_cfg', '1')).err, /addr1_a and --filter:addr1_b are missing/);
   assert.equal((await profile(...ends, '--filter:addr0_cfg', '1')).status, 0);
   assert.equal((await profile('--filter:addr0_cfg', '0')).status, 0);

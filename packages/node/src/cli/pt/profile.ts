@@ -108,7 +108,7 @@ export default defineVerb<Name>({
     if (args.boolean('coarse')) {
       for (const name of ['output', 'format', 'hash', 'exact-only', 'workers', 'resync-on-error'] as const)
         if (args.has(name))
-          throw new UsageError(`--coarse does not decode: ${args.shown(name)} is of no use with it`);
+          throw new UsageError(`--coarse does not decode, so ${args.shown(name)} has no effect`);
       const { namedFunctions } = await import('./functions.ts');
       const { printCoarse } = await import('./coarse.ts');
       const functions = await namedFunctions<Name>(args, await namedCode<Name>(args));
@@ -153,12 +153,12 @@ export default defineVerb<Name>({
     else if (codes.has('no-map'))
       err.line(
         isElsewhere
-          ? 'counterpoint: no address of the trace is in the code that is named: it is of another program, or was loaded elsewhere (--elf FILE:ADDRESS).'
-          : 'counterpoint: the trace leads to code that is not known: name it with --raw or --elf.',
+          ? 'counterpoint: no address of the trace is in the given code: the code is of another program, or was loaded elsewhere (--elf FILE:ADDRESS).'
+          : 'counterpoint: the trace leads to unknown code: name it with --raw or --elf.',
       );
     if (answer.leftOut !== undefined)
       err.line(
-        `counterpoint: the trace names more addresses, or branches between them, than there is room for: ${answer.leftOut.instructions} instructions and the targets of ${answer.leftOut.edges} branches are only in the totals. A trace of real code names fewer: it is damaged, or made up.`,
+        `counterpoint: the trace names more addresses, or branches between them, than there is room for: ${answer.leftOut.instructions} instructions and the targets of ${answer.leftOut.edges} branches are only in the totals. A trace of real code names fewer: this one is damaged or artificial.`,
       );
     const functions = async () => {
       const { namedFunctions } = await import('./functions.ts');

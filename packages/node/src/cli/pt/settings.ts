@@ -55,7 +55,7 @@ function thisCpu(): Cpu {
   if (field('vendor_id') !== 'GenuineIntel')
     throw new UsageError(
       '--cpu auto: this machine has no Intel processor',
-      'Give the one that was traced: --cpu F/M[/S].',
+      'Give the traced processor: --cpu F/M[/S].',
     );
   return {
     family: Number(field('cpu family')),

@@ -32,14 +32,14 @@ export function perfClock<Name extends string>(
     for (const name of ['time-shift', 'time-zero'] as const)
       if (args.string(name) !== undefined)
         throw new UsageError(
-          `${args.shown(name)} is of no use without --time-mult`,
-          "Give all three, as the recording's mmap page has them.",
+          `${args.shown(name)} has no effect without --time-mult`,
+          "Give --time-mult, --time-shift and --time-zero, as the recording's mmap page has them.",
         );
     return undefined;
   }
   const timeMult = Number(unsigned<Name | PtClockName>(args, 'time-mult', 0xffff_ffffn));
   if (timeMult === 0)
-    throw args.refuse('time-mult', 'a number from 1 to 4294967295: with 0 time would stand still');
+    throw args.refuse('time-mult', 'a number from 1 to 4294967295 (with 0, time would not advance)');
   return {
     timeMult,
     timeShift: Number(unsigned<Name | PtClockName>(args, 'time-shift', 63n)),
@@ -112,7 +112,7 @@ export class TimeScale {
     if (since !== null) {
       if (!this.isKnown)
         throw new UsageError(
-          `${shown}: how long a tick of the TSC is, is not known`,
+          `${shown}: the length of a TSC tick is not known`,
           'Give --nom-freq or --time-mult, or a TSC instead.',
         );
       const ns = Number(since[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[since[2]!]!;

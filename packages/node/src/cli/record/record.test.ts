@@ -283,7 +283,7 @@ describe('record', { skip }, () => {
       let text = '';
       for await (const piece of child.stderr) {
         text += piece;
-        if (/format endless has not finished \(its collect\); the same signal again ends/.test(text)) break;
+        if (/format endless has not finished its collect; send the same signal again/.test(text)) break;
       }
       child.kill(signal);
       await statusOf(child);

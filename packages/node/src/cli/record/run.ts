@@ -124,7 +124,7 @@ function exitStatus(result: RecordResult, received: NodeJS.Signals | null, failO
 function printEnd(result: RecordResult, say: (text: string) => void): void {
   const prefix = '[ counterpoint record:';
   if (result.stopped === 'size-limit')
-    say(`${prefix} the output has reached its size limit, recording ends ]`);
+    say(`${prefix} the output has reached its size limit; the recording ends ]`);
   say(`${prefix} Woken up ${result.wakeups} times to write data ]`);
   const megabytes = (result.bytes / 2 ** 20).toFixed(3);
   say(`${prefix} Captured and wrote ${megabytes} MB ${result.path} (${result.samples} samples) ]`);
@@ -150,7 +150,7 @@ function emptyLines({ samples, formats, loss, stopped, events }: RecordResult): 
   const names = (asked.length > 0 ? asked : events).map(({ name }) => printable(name)).join(', ');
   return [
     `EMPTY: no sample was taken, because ${names} never reached its period`,
-    'a clock counts while the target runs, not while it waits; a short command ends before the first sample',
+    'a clock counts only while the target runs; a short command ends before the first sample',
     'sample more often (-F max, or -c PERIOD), or count instead: counterpoint stat',
   ];
 }
@@ -227,10 +227,13 @@ function refuseWhatIsMissing(args: Arguments): void {
     );
   }
   if (args.boolean('json') && !args.boolean('plan'))
-    throw new UsageError('--json is for --plan', 'A recording itself is read as JSON with export or report.');
+    throw new UsageError(
+      '--json is for --plan',
+      'To read a recording as JSON, use report --json or script --json.',
+    );
   if (args.has('compression-level')) {
     throw new UsageError(
-      '-z is not available: this version writes files uncompressed',
+      '-z is not available: this version writes uncompressed files',
       'Compress the file afterwards.',
     );
   }

@@ -26,12 +26,15 @@ export class WaitingText {
     if (names.length === 0 || this.#hasToldFormats) return;
     this.#hasToldFormats = true;
     for (const name of names)
-      this.#tell(`format ${name} has not finished (its collect); the same signal again ends counterpoint`);
+      this.#tell(
+        `format ${name} has not finished its collect; send the same signal again to end counterpoint`,
+      );
   }
 
   tell(): void {
     this.tellFormats();
-    if (!this.#hasToldFormats) this.#tell('waiting for the command to end; Ctrl-C again does not wait');
+    if (!this.#hasToldFormats)
+      this.#tell('waiting for the command to end; press Ctrl-C again to stop waiting');
   }
 
   #tell(text: string): void {

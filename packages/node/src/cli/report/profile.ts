@@ -56,8 +56,8 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   const { args, out, err } = context;
   if (args.boolean('header') && recording.isStream)
     throw new UsageError(
-      '--header stands before the rows, and a stream says it among them',
-      'Save it to a file first: `... > perf.data`, or ask for it alone: --header-only',
+      '--header prints before the rows, but a stream has the header among its records',
+      'Save the stream to a file first: `... > perf.data`, or print only the header: --header-only',
     );
   const request = { ...requestOf(args, await fieldKeysOf(recording)) };
   if (request.sort === undefined && request.direction === undefined && (await isWithoutPlaces(recording)))
@@ -296,7 +296,7 @@ function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): v
   out.line(
     answer.direction === 'callees'
       ? '# Call tree, roots first, callees below; self is the share of the function itself'
-      : '# Functions by their own time, who called them below',
+      : '# Functions by their own time, callers below',
   );
   out.line('#');
   printNodes(answer, withSamples, out);

@@ -34,7 +34,7 @@ export function readControl(args: Arguments): Control | null {
   ).filter((name) => args.has(name));
   if (others.length > 0)
     throw new UsageError(
-      `--control-data says what is counted, and so does ${args.shown(others[0]!)}`,
+      `--control-data says what to count, and so does ${args.shown(others[0]!)}`,
       'Leave one of them out.',
     );
   const before = parseControlData(readFileSync(path, 'utf8'), path);

@@ -206,7 +206,7 @@ describe('stat record and stat report', () => {
     assert.throws(() => readFileSync(marker));
     const inside = await counterpoint('stat', '-e', 'cs', 'record', 'true');
     assert.equal(inside.status, 129);
-    assert.match(inside.err, /stat record is of two words/);
+    assert.match(inside.err, /stat record has two words/);
   });
 
   test('a recording of counts has no samples, and the other way round', async (t) => {
@@ -216,7 +216,7 @@ describe('stat record and stat report', () => {
     for (const words of [['report'], ['script'], ['export', '-f', 'folded', '-o', '-']]) {
       const { status, err } = await counterpoint(...words, '-i', counts);
       assert.equal(status, 1, words.join(' '));
-      assert.match(err, /has counts, and no samples/);
+      assert.match(err, /has counts, not samples/);
     }
     writeFileSync(
       samples,

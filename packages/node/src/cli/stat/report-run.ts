@@ -65,7 +65,7 @@ function noCounts(name: string, reader: PerfDataReader): CounterpointError {
   return new CounterpointError(
     'ERR_NO_COUNTS',
     `${name === '-' ? 'standard input' : printable(name)} has no counts: it is ${what}`,
-    'counterpoint stat record makes one; counterpoint report shows samples.',
+    'To make one, use counterpoint stat record. To show samples, use counterpoint report.',
   );
 }
 
@@ -85,7 +85,7 @@ function aggregationOf(args: Arguments, counts: RecordedCounts): Aggregation {
     'ERR_NOT_RECORDED',
     by === 'thread'
       ? `${args.shown(asked.name)}: the recording has whole CPUs, not threads`
-      : `${args.shown(asked.name)}: the recording does not say on which CPU anything was counted`,
+      : `${args.shown(asked.name)}: the recording does not say on which CPUs it counted`,
     by === 'thread' ? 'Record with -p, -t or -a --per-thread.' : 'Record whole CPUs (-a or -C).',
   );
 }

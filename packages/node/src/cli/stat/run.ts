@@ -65,7 +65,7 @@ function refuseVerbs({ words, isSeparated }: Context['args']): void {
   const [word] = words;
   if (isSeparated || (word !== 'record' && word !== 'report')) return;
   throw new UsageError(
-    `the verb stat ${word} is of two words that stand together, before the options`,
+    `the verb stat ${word} has two words that must stand together, before the options`,
     `counterpoint stat ${word} [options] …; for a program of that name: counterpoint stat [options] -- ${word}`,
   );
 }
@@ -150,7 +150,7 @@ async function runOnce(
     } catch (error) {
       if (!(error instanceof WriteError) || command.length === 0) throw error;
       failure = error;
-      err.line(`counterpoint stat: ${error.message}: nothing more is printed, and the command goes on`);
+      err.line(`counterpoint stat: ${error.message}: no more is printed; the command goes on`);
       err.flush();
     }
   };

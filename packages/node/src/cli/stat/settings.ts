@@ -72,17 +72,20 @@ export async function statSettings(args: Arguments): Promise<StatSettings> {
     for (const name of ['field-separator', 'json-output'] as const)
       if (args.has(name))
         throw new UsageError(
-          `--plan has no form for ${args.shown(name)}`,
+          `--plan does not support ${args.shown(name)}`,
           'It prints text, or JSON with --json.',
         );
   const what = await controlOf(args, scope);
   const runs = args.number('repeat', { min: 0, max: MOST_RUNS }, 1);
   if (runs !== 1 && args.words.length === 0)
-    throw new UsageError('-r repeats a command, and there is none', 'Write it at the end: -r 5 -- COMMAND');
+    throw new UsageError(
+      '-r repeats a command, but there is no command',
+      'Write it at the end: -r 5 -- COMMAND',
+    );
   // As in perf, 0 is off.
   const intervalMs = zeroIsOff(args, 'interval-print', 1);
   if (args.has('interval-count') && intervalMs === undefined)
-    throw new UsageError('--interval-count is for -I', 'Say how long an interval is: -I 1000');
+    throw new UsageError('--interval-count is for -I', 'Give the length of an interval: -I 1000');
   return {
     scope,
     command: args.words,
@@ -122,7 +125,7 @@ function beginningOf(args: Arguments): Pick<StatSettings, 'delayMs' | 'startDisa
     };
   if (commands === null)
     throw new UsageError(
-      '-D -1 begins with everything off, and nothing would turn it on',
+      '-D -1 begins with everything off, but nothing would turn it on',
       'Give a pipe for the word enable: mkfifo FILE, then --control fifo:FILE',
     );
   return { delayMs: 0, startDisabled: true, commands };
@@ -146,7 +149,7 @@ async function controlOf(args: Arguments, scope: StatScope): Promise<What> {
     };
   }
   if (args.boolean('null')) {
-    if (path !== undefined) throw new UsageError('-n counts nothing, and there is nothing to save');
+    if (path !== undefined) throw new UsageError('-n counts nothing, so there is nothing to save');
     return { control: null, named: [], options: given, saved: null };
   }
   const { parsed, named, texts } = await eventsOf(args, scope);
@@ -160,7 +163,7 @@ async function controlOf(args: Arguments, scope: StatScope): Promise<What> {
   if (path === undefined) return { control, named, options: given, saved: null };
   if (texts === null)
     throw new UsageError(
-      "--save-control saves names in perf's grammar, without --pfm-events and --filter",
+      "--save-control saves names in perf's grammar, but not --pfm-events or --filter",
       'Leave them out.',
     );
   const request = { ...(texts.length > 0 ? { events: texts } : {}), ...rest };
@@ -192,14 +195,14 @@ function scopeOf(args: Arguments): StatScope {
     );
   if (args.list('cgroup').length > 1)
     throw new UsageError(
-      "-G takes one control group (perf gives the second event the second one's tasks)",
-      `All events for each of them: --for-each-cgroup ${args.list('cgroup').join(',')}`,
+      '-G accepts one control group (in perf, a second group is for the second event)',
+      `To count all events for each group: --for-each-cgroup ${args.list('cgroup').join(',')}`,
     );
   for (const path of cgroups)
     if (path.split('/').includes('..'))
       throw new UsageError(
-        `'${path}' is no control group: its path goes down from the mount, without ..`,
-        'As in /proc/PID/cgroup, behind the last colon.',
+        `'${path}' is not a control group: its path begins at the mount and has no ..`,
+        'Give it as in /proc/PID/cgroup, after the last colon.',
       );
   const isWide = args.boolean('all-cpus') || args.has('cpu') || cgroups.length > 0;
   if (isWide && (pids.length > 0 || tids.length > 0))
@@ -294,7 +297,7 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
     } else if (name === 'filter') {
       if (last.length === 0 && args.has('set'))
         throw new UsageError(
-          '--filter is for the tracepoints of the -e before it, not for a --set',
+          '--filter applies to the tracepoints of the -e before it, not to a --set',
           'Use -e for it.',
         );
       const { applyFilter } = await import('@counterpoint/core/events');
@@ -305,7 +308,10 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
   }
   const detail = args.count('detailed');
   if (parsed.length === 0 && detail > 0 && args.has('set'))
-    throw new UsageError('-d adds to the events of -e, and here are only sets', 'Name its events in a set.');
+    throw new UsageError(
+      '-d adds to the events of -e, but there are only sets',
+      'Name the events of -d in a set.',
+    );
   if (parsed.length > 0 && detail > 0) {
     const names = detailEvents(detail);
     append(parsed, parseList(names.join(',')));
@@ -360,11 +366,7 @@ const DEFAULT_SLICE_MS = 100;
 function switchingOf(args: Arguments, sets: number): SwitchRule | null {
   const text = args.string('switch');
   if (text === undefined) return sets > 1 ? { by: 'time', sliceMs: DEFAULT_SLICE_MS } : null;
-  if (sets < 2)
-    throw new UsageError(
-      '--switch is for several event sets',
-      'Name them with --set, each with one of its own.',
-    );
+  if (sets < 2) throw new UsageError('--switch is for several event sets', 'Give each set its own --set.');
   const rule = fromCommandLine(() => parseSwitchRule(text));
   if (rule.by === 'time' && rule.sliceMs > MOST_MS)
     throw new UsageError(`a slice of ${rule.sliceMs} ms is too long: at most ${MOST_MS} ms`);

@@ -242,16 +242,16 @@ describe('all threads, each for itself', () => {
 describe('usage', () => {
   for (const [line, pattern] of [
     ['', /nothing to count/],
-    ['-G , true', /-G expects a list with something in it/],
-    ['-a -G ../.. -e cs true', /'\.\.\/\.\.' is no control group/],
+    ['-G , true', /-G expects a list that is not empty/],
+    ['-a -G ../.. -e cs true', /'\.\.\/\.\.' is not a control group/],
     ['-C 0-99999999 true', /at most 65536 numbers/],
-    ['--plan -x, true', /--plan has no form for -x/],
-    ['--plan -j true', /--plan has no form for -j/],
+    ['--plan -x, true', /--plan does not support -x/],
+    ['--plan -j true', /--plan does not support -j/],
     ['--set faults --set cs --switch time:99999999999999ms true', /too long/],
     ['--set faults --set cs --switch overflow:faults:99999999999999999999 true', /never comes/],
     ['-e uprobe:/tmp:work true', /\/tmp is a directory/],
     ['-e uprobe:/dev/null:work true', /\/dev\/null is no ordinary file/],
-    ['-p , true', /-p expects a list with something in it/],
+    ['-p , true', /-p expects a list that is not empty/],
     ['-I -5 true', /-I expects a value from 1/],
     ['-r -1 true', /-r expects a value from 0/],
     ['-r 3 -a', /-r repeats a command/],
@@ -270,7 +270,7 @@ describe('usage', () => {
     ['-G a --for-each-cgroup b true', /exclude each other/],
     ['-e cs -G a,b true', /--for-each-cgroup a,b|one control group/],
     ['-d --set cs true', /here are only sets/],
-    ['--set sched:sched_switch --filter prev_pid>0 true', /not for a --set/],
+    ['--set sched:sched_switch --filter prev_pid>0 true', /not to a --set/],
     ['-e no-such-event true', /event syntax error/],
   ] as const) {
     test(`stat ${line}: 129, in words`, async () => {
@@ -409,7 +409,7 @@ describe('control data', () => {
   test('beside events of the command line: 129', async () => {
     const { status, err } = await counterpoint('stat', '--control-data', 'x.json', '-e', 'faults', 'true');
     assert.equal(status, 129);
-    assert.match(err, /says what is counted, and so does -e/);
+    assert.match(err, /says what to count, and so does -e/);
   });
 
   test('a file that is none: 1, with the place', async (t) => {

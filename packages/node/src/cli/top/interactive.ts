@@ -132,6 +132,6 @@ class TopScreen {
 }
 
 function endText({ reason, exit }: LiveEnd): string {
-  if (reason !== 'command-exited') return 'what was looked at has ended';
+  if (reason !== 'command-exited') return 'the target has ended';
   return `the command has ended (${exit?.signal ?? `status ${exit?.code ?? 0}`})`;
 }

@@ -75,13 +75,13 @@ export function startState(
 /** Keys and what they are for, as help shows them. */
 export const KEY_HELP: readonly (readonly [string, string])[] = [
   ['q, Ctrl-C, Ctrl-D', 'end'],
-  ['s', 'what tells rows apart: the next of dso and symbol, comm, ...'],
-  ['/', 'only rows with a text in them; empty: all'],
-  ['z', 'each table for itself, or fading'],
+  ['s', 'change what makes a row: dso and symbol, comm, ...'],
+  ['/', 'only rows that contain a text; empty: all rows'],
+  ['z', 'begin each table anew, or let samples fade'],
   ['p, space', 'pause and go on'],
-  ['+ -', 'more rows, fewer rows; 0: what fits'],
+  ['+ -', 'more rows, fewer rows; 0: as many as fit'],
   ['up, down, page up, page down, home', 'other rows'],
-  ['K U', 'without the kernel; without user space'],
+  ['K U', 'leave out the kernel; leave out user space'],
   ['i', 'show functions in which a CPU waits for work, too'],
   ['n', 'the number of samples'],
   ['e', 'the next event'],

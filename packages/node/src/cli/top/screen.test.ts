@@ -65,7 +65,7 @@ test('before the first table, without rows, and what is switched on', () => {
   const state = { filter: 'x', isZero: true, isPaused: true, hideKernel: true };
   assert.equal(
     screen(state, 100, 10, { table: table([]) })[2],
-    'PAUSED, by dso, symbol, each table for itself, with "x", without the kernel, no rows; h: help',
+    'PAUSED, by dso, symbol, each table anew, with "x", without the kernel, no rows; h: help',
   );
   assert.equal(screen({ prompt: 'mem' }).at(-1), '/mem_');
   assert.ok(screen({ isHelp: true }, 80, 24).some((line) => /q, Ctrl-C, Ctrl-D +end/.test(line)));

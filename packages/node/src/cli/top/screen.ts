@@ -97,7 +97,7 @@ export function lookText({ cpus }: TopHead, look: TopLook, table: TopTable | nul
 
 function stateText(state: TopState, table: TopTable | null, page: number): string {
   const parts = [`by ${state.sorts[state.sort]!.join(', ')}`];
-  parts.push(state.isZero ? 'each table for itself' : 'fading');
+  parts.push(state.isZero ? 'each table anew' : 'fading');
   if (state.filter !== '') parts.push(`with "${printable(state.filter)}"`);
   if (state.hideKernel) parts.push('without the kernel');
   if (state.hideUser) parts.push('kernel only');

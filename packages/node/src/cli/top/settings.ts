@@ -36,7 +36,7 @@ export function topSettings(args: VerbContext<TopName>['args']): TopSettings {
   if (hideKernel && hideUser)
     throw new UsageError(
       '-K and -U exclude each other',
-      'One leaves the kernel out, the other all but the kernel.',
+      '-K leaves out the kernel, -U leaves out everything else.',
     );
   if (args.has('once') && args.has('refreshes'))
     throw new UsageError('--once and --refreshes exclude each other', '--once is -r 1.');
@@ -97,7 +97,7 @@ function sortKeys(args: VerbContext<TopName>['args']): readonly SortKey[] {
   const refused = args.refuse(
     'sort',
     `some of ${KNOWN_KEYS.join(', ')}`,
-    'Counts are by process and address: threads and CPUs are not kept.',
+    'top counts by process and address; it keeps no threads or CPUs.',
   );
   const keys = knownKeys(text);
   if (keys === null || keys.some((key) => !KNOWN_KEYS.includes(key))) throw refused;
