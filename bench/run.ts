@@ -1,6 +1,7 @@
 /** `npm run bench [NAME...]`: the named benchmarks, or all. */
 
 import { benchBpfRing } from './bpf-ring.ts';
+import { benchFlight } from './flight.ts';
 import { benchFormats } from './formats.ts';
 import { missingTool } from './measure.ts';
 import { benchPtCalls } from './pt-calls.ts';
@@ -27,6 +28,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'set-switch': benchSetSwitch,
   stat: benchStat,
   'bpf-ring': benchBpfRing,
+  flight: benchFlight,
   formats: () => benchFormats(),
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
