@@ -1,2 +1,11 @@
 /** Ordered records to a profile. */
-export * from '../ingest/index.ts';
+export {
+  type IngestOptions,
+  type IngestResult,
+  ingestPerfData,
+  RunningProfile,
+  type SampleFilter,
+  type SampleTexts,
+  type TimeRange,
+  type WalkedSample,
+} from '../ingest/index.ts';

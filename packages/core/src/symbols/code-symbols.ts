@@ -22,7 +22,11 @@ export class CodeSymbols {
   readonly #names: NameSource;
   readonly #named = new Map<number, string>();
 
-  /** `starts` ascend. `pieces` say who has the bytes wherever symbols overlap. */
+  /**
+   * `starts` ascend. `pieces` say who has the bytes wherever symbols overlap.
+   *
+   * @internal
+   */
   constructor(starts: Float64Array, ends: Float64Array, pieces: Pieces, names: NameSource) {
     this.length = starts.length;
     this.#starts = starts;

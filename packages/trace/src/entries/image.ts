@@ -1,2 +1,23 @@
 /** Which code was where, when, in which address space: what a trace is decoded against. */
-export * from '../image/index.ts';
+export {
+  addElf,
+  addJitCode,
+  addKernelCore,
+  type CodeBytes,
+  type CodeFile,
+  type CodeHole,
+  CodeImage,
+  type CodeSection,
+  type CodeSnapshot,
+  type CodeSource,
+  type ElfPlacement,
+  type JitPlacement,
+  type Layer,
+  type LoadReport,
+  newSharedBytes,
+  type Pending,
+  type Placement,
+  parseRawCode,
+  type RawCode,
+  X86_MACHINES,
+} from '../image/index.ts';

@@ -1,2 +1,25 @@
 /** x86 instructions as a trace needs them: length, kind of branch. */
-export * from '../instructions/index.ts';
+export {
+  DETAIL_NAMES,
+  decodeInstruction,
+  INSN_INVALID,
+  INSN_TRUNCATED,
+  Instruction,
+  KIND_CALL,
+  KIND_CALL_INDIRECT,
+  KIND_CONDITIONAL,
+  KIND_FAR_CALL,
+  KIND_FAR_JUMP,
+  KIND_FAR_RETURN,
+  KIND_JUMP,
+  KIND_JUMP_INDIRECT,
+  KIND_MOV_CR3,
+  KIND_NAMES,
+  KIND_OTHER,
+  KIND_PTWRITE,
+  KIND_RETURN,
+  LONGEST_INSTRUCTION,
+  MODE_16,
+  MODE_32,
+  MODE_64,
+} from '../instructions/index.ts';

@@ -98,7 +98,11 @@ export class CodeImage {
     return this.#loadCount;
   }
 
-  /** When code changes, of all that was added by now. */
+  /**
+   * When code changes, of all that was added by now.
+   *
+   * @internal
+   */
   changes(): CodeChanges {
     this.#known ??= new CodeChanges(this.#layers);
     return this.#known;

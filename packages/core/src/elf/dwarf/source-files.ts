@@ -20,7 +20,11 @@ export class SourceFiles {
     return joinPath(all[this.#pairs.firstAt(file)] ?? '', all[this.#pairs.secondAt(file)] ?? '');
   }
 
-  /** Numbers of a header's files. `unitFolder`: where it was compiled, if the header does not say. */
+  /**
+   * Numbers of a header's files. `unitFolder`: where it was compiled, if the header does not say.
+   *
+   * @internal
+   */
   ofUnit(header: LineHeader, unitFolder: string): (file: number) => number {
     const known: number[] = [];
     const home = header.folders[0] || unitFolder;

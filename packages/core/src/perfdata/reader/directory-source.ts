@@ -34,7 +34,11 @@ export interface DirectorySource extends ByteSource {
   readonly parts: readonly DirectoryPart[];
   /** The first file alone: a header of a killed recorder says that data goes on to the end of its file. */
   readonly header: ByteSource;
-  /** What finds out, in one scan, which files are missing. */
+  /**
+   * What finds out, in one scan, which files are missing.
+   *
+   * @internal
+   */
   missingFiles(): MissingFiles;
 }
 

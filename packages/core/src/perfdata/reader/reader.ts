@@ -116,6 +116,7 @@ export class PerfDataReader {
   /** Events that HEADER_EVENT_TYPE records may still name, by config. */
   readonly #nameless = new Map<number, RecordedEvent[]>();
 
+  /** @internal */
   constructor(
     isPipe: boolean,
     littleEndian: boolean,
@@ -263,6 +264,7 @@ export class PerfDataReader {
     this.addEvent({ attr, ids: ids.filter((id) => id !== 0), fileOffset });
   }
 
+  /** @internal */
   addEvent({ attr, ids, fileOffset }: FileAttr): void {
     const event = this.events.add(attr, ids, eventNameFromAttr(attr));
     if (event.ids.length < ids.length) this.damage.add('too-many-ids', fileOffset);
@@ -281,7 +283,11 @@ export class PerfDataReader {
     this.#nameless.delete(config);
   }
 
-  /** One feature, from a section of a file or a record of a pipe. */
+  /**
+   * One feature, from a section of a file or a record of a pipe.
+   *
+   * @internal
+   */
   takeFeature(bit: number, bytes: Uint8Array, fileOffset: number): void {
     if (bit === FEATURE_TRACING_DATA) this.#takeTracingData(bytes, fileOffset);
     else decodeFeature(bit, bytes, this.littleEndian, this.features, this.damage, fileOffset);
