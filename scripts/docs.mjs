@@ -1,25 +1,22 @@
 // `npm run docs`: the site of docs/ into docs/.vitepress/dist, with the API reference (docs/api) made from
-// the types; `npm run docs -- dev` shows it while it is written. VitePress is no dependency of the project:
-// it is installed here, where the site is built. A dead link fails the build.
+// the types; `npm run docs -- dev` shows it while it is written. A dead link fails the build.
+//
+// VitePress is no dependency of the project: it is installed here, where the site is built, as
+// docs/package-lock.json has it. Rollup is pinned beside it: of later versions the registry does not have the
+// builds for all systems, and npm leaves those out of the lock file, which `npm ci` then refuses.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+
+const LOCK = 'docs/package-lock.json';
+/** What npm writes at the end of an installation. */
+const INSTALLED = 'docs/node_modules/.package-lock.json';
 
 const [command = 'build', ...words] = process.argv.slice(2);
 const run = (file, ...words) => spawnSync(file, words, { stdio: 'inherit' }).status ?? 1;
-const installed = existsSync('docs/node_modules/vitepress')
-  ? 0
-  : run(
-      'npm',
-      'install',
-      '--no-package-lock',
-      '--prefix',
-      'docs',
-      '--no-audit',
-      '--no-fund',
-      '--loglevel=error',
-    );
-const prepared = installed === 0 ? run('npm', 'run', '--silent', 'docs:api') : installed;
-process.exitCode =
-  prepared === 0
-    ? run(process.execPath, 'docs/node_modules/vitepress/bin/vitepress.js', command, 'docs', ...words)
-    : prepared;
+const isInstalled = existsSync(INSTALLED) && statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs;
+const steps = [
+  () => (isInstalled ? 0 : run('npm', 'ci', '--prefix', 'docs', '--loglevel=error')),
+  () => run('npm', 'run', '--silent', 'docs:api'),
+  () => run(process.execPath, 'docs/node_modules/vitepress/bin/vitepress.js', command, 'docs', ...words),
+];
+process.exitCode = steps.reduce((status, step) => status || step(), 0);
