@@ -105,7 +105,7 @@ export class DumpWriter {
   }
 
   /** All histories in order of time, with what processes did meanwhile. */
-  #read({ fromNs, startedNs }: DumpRequest, maps: MapWatch, ledger: LossLedger): MergedHistory {
+  #read({ fromNs, startedNs, atNs }: DumpRequest, maps: MapWatch, ledger: LossLedger): MergedHistory {
     const { sampled, histories, sideband } = this.#source;
     const layout = new SampleLayout(sampled.events[0]!.attr);
     const layoutAt = layoutFinder(sampled.events);
@@ -114,11 +114,12 @@ export class DumpWriter {
       timeFromEnd: (view: DataView<ArrayBuffer>, end: number) => layoutAt(view, end).timeFromEnd,
     };
     const since = sideband.recordsSince((record: PerfRecord) => maps.add(record));
+    const { rings } = histories;
     return histories.stopped(times, fromNs, (stopped) => {
       stopped.forEach(({ records: { count, times: held } }, index) => {
-        const { cpu, ring } = histories.rings[index]!;
-        const wantedNs = Math.max(fromNs, startedNs);
-        const oldestNs = count === 0 ? wantedNs : held[count - 1]!;
+        const { cpu, ring, fromNs: ringFromNs, toNs } = rings[index]!;
+        const wantedNs = Math.max(fromNs, startedNs, ringFromNs);
+        const oldestNs = Math.min(count === 0 ? toNs : held[count - 1]!, toNs, atNs);
         if (!ring.isFull || oldestNs <= wantedNs) return;
         ledger.add({
           kind: 'history-overwritten',

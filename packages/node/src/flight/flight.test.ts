@@ -26,9 +26,12 @@ function directory(): Disposable & { path: string } {
 class Waiting implements Disposable {
   readonly child: ChildProcess;
 
-  constructor(script: string) {
+  constructor(script: string, env: Record<string, string> = {}) {
     const text = `process.stdin.once('data', () => { ${script}; console.log('done'); process.stdin.once('data', () => process.exit()); });`;
-    this.child = spawn(process.execPath, ['-e', text], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.child = spawn(process.execPath, ['-e', text], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
+    });
   }
 
   get pid(): number {
@@ -102,6 +105,43 @@ for (const event of ['syscalls:sys_enter_getppid', `uprobe:${process.execPath}:u
     assert.ok(told.some(({ kind }) => kind === 'history-overwritten'));
   });
 }
+
+test('rings get larger as the rate says, and nothing is lost on the way', { skip }, async () => {
+  using place = directory();
+  // 10,000 calls a second: a megabyte, which fills the first rings within the second.
+  using target = new Waiting(
+    'const all = Number(process.env.CALLS); let done = 0; while (done < all) { for (let i = 0; i < 500; i++) process.ppid; done += 500; Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50); }',
+    { CALLS: '50000' },
+  );
+  const whole = join(place.path, 'whole.data');
+  const options = { pids: [target.pid], events: 'syscalls:sys_enter_getppid', period: 1 };
+  const end = new AbortController();
+  let begun = () => {};
+  const hasBegun = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const recorded = record({ ...options, output: whole, mmapPages: 4096, signal: end.signal, onStart: begun });
+  await hasBegun;
+  const recorder = await flight({ ...quiet, ...options, directory: place.path, keepMs: 20_000 });
+  const first = recorder.status().ringBytes;
+  await target.run();
+  const last = recorder.status();
+  const dump = await recorder.dump('test');
+  await recorder.stop();
+  end.abort();
+  assert.deepEqual((await recorded).loss, []);
+  assert.ok(last.ringBytes >= 4 * first && last.ringBytes <= 64 << 20, `${first} to ${last.ringBytes}`);
+  assert.ok(last.heldMs > 1000, `${last.heldMs}`);
+  const all = (await samples(whole)).map(facts);
+  const held = (await samples(dump.path)).map(facts);
+  assert.equal(all.length, 50_000);
+  assert.ok(held.length > 20_000, `${held.length}`);
+  // What is there is the end of all there was; what is not was overwritten before
+  // the rings grew, and is told.
+  assert.deepEqual(held, all.slice(-held.length));
+  const isTold = dump.loss.some(({ kind }) => kind === 'history-overwritten');
+  assert.equal(isTold, held.length < all.length);
+});
 
 test('what ran and has died has its names in a history, and perf reads it', { skip: !isRoot }, async () => {
   using place = directory();

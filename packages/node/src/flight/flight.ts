@@ -37,6 +37,8 @@ const DEFAULT_MAX_FILE_BYTES = 2 ** 30;
 const DEFAULT_FREQUENCY_HZ = 99;
 /** Of linux/time.h. Every program can read it, so that times of triggers and of records are alike. */
 const CLOCK_MONOTONIC = 1;
+/** Of each ring where nobody knows what will come. */
+const FIRST_PAGES = 256;
 /** Estimates of rates are of one CPU that is always busy; chains may be longer. */
 const SLACK = 1.5;
 
@@ -108,6 +110,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       launched,
       notes,
       keepMs,
+      memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
       clockId,
       triggers,
       watched: {
@@ -155,7 +158,8 @@ function historyPages(
   const most = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / cpuCount / pageSizeBytes)));
   const bytesPerSecond = ringBytesPerSecond(planned.map((event) => ({ ...event, hasNoRing: false })));
   const isRateKnown = planned.every(({ attr, isSideband }) => isSideband || isKnownRate(attr));
-  if (!isRateKnown) return most;
+  // The rate is measured, and the rings get larger.
+  if (!isRateKnown) return Math.min(most, FIRST_PAGES);
   const wanted = (bytesPerSecond * SLACK * keepMs) / 1000 / pageSizeBytes;
   return Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))));
 }

@@ -48,13 +48,20 @@ export class HeldTime {
     return (nowNs - Math.max(startedNs, ...begins)) / 1e6;
   }
 
+  /** Bytes per second of all rings. */
   bytesPerSecond(nowNs: number): number {
+    return this.#rates(nowNs).reduce((sum, rate) => sum + rate, 0);
+  }
+
+  /** Of the ring that is written most. */
+  highestRate(nowNs: number): number {
+    return Math.max(0, ...this.#rates(nowNs));
+  }
+
+  #rates(nowNs: number): number[] {
     const since = this.#marks.find(({ timeNs }) => timeNs >= nowNs - RECENT_NS);
-    if (since === undefined || nowNs <= since.timeNs) return 0;
-    const bytes = this.#rings.reduce(
-      (sum, { memory }, ring) => sum + memory.writtenBytes() - since.written[ring]!,
-      0,
-    );
-    return (bytes * 1e9) / (nowNs - since.timeNs);
+    if (since === undefined || nowNs <= since.timeNs) return [];
+    const seconds = (nowNs - since.timeNs) / 1e9;
+    return this.#rings.map(({ memory }, ring) => (memory.writtenBytes() - since.written[ring]!) / seconds);
   }
 }

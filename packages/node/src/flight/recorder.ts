@@ -25,6 +25,8 @@ export interface FlightParts {
   launched: Launched | null;
   notes: Note[];
   keepMs: number;
+  /** Of all rings, at most. */
+  memoryBytes: number;
   clockId: number;
   triggers: readonly Trigger[];
   /** What triggers see, without their fire and fail. */
@@ -46,6 +48,8 @@ const CORE_SIGNALS: ReadonlySet<string> = new Set([
 ]);
 const NS_PER_MS = 1e6;
 const TICK_MS = 1000;
+/** Rates go up and down. */
+const SLACK = 1.25;
 /** Records of processes are read at least so often: their ring is small. */
 const FLUSH_MS = 200;
 
@@ -65,7 +69,9 @@ export class FlightRecorder implements AsyncDisposable {
   readonly ended: Promise<FlightEnd>;
   readonly #parts: FlightParts;
   readonly #reader: RingReader;
-  readonly #held: HeldTime;
+  #held: HeldTime;
+  /** What smaller rings held when larger ones took their place, and when. */
+  #heldBefore: { ms: number; atNs: number } | null = null;
   readonly #writer: DumpWriter;
   readonly #startedNs: number;
   readonly #timer: NodeJS.Timeout;
@@ -75,6 +81,8 @@ export class FlightRecorder implements AsyncDisposable {
   #dumps = 0;
   /** Files are written one after the other. */
   #last: Promise<unknown> = Promise.resolve();
+  #hasEnd = false;
+  /** Nothing can be asked for any more. */
   #isEnding = false;
   /** A trigger told of a crash as it came. */
   #hasCrashed = false;
@@ -94,7 +102,7 @@ export class FlightRecorder implements AsyncDisposable {
     this.ended.catch(() => {});
     this.#gate = new TriggerGate(parts.minIntervalMs);
     this.#startedNs = this.#nowNs();
-    this.#held = new HeldTime(parts.histories.rings.map(({ ring }) => ring));
+    this.#held = new HeldTime(parts.histories.current);
     this.#writer = new DumpWriter(parts.source);
     this.#reader = this.#startReader();
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
@@ -185,7 +193,29 @@ export class FlightRecorder implements AsyncDisposable {
   #tick(): void {
     const nowNs = this.#nowNs();
     this.#held.mark(nowNs);
+    this.#growAsNeeded(nowNs);
     this.#parts.sideband.beginAt(nowNs - this.#parts.keepMs * NS_PER_MS);
+  }
+
+  /** Rings that will not hold what is to be kept, at the rate that is measured, get larger in time. */
+  #growAsNeeded(nowNs: number): void {
+    const { histories, keepMs, memoryBytes } = this.#parts;
+    histories.forget(nowNs - keepMs * NS_PER_MS);
+    const rate = this.#held.highestRate(nowNs);
+    const neededBytes = (rate * SLACK * keepMs) / 1000;
+    if (neededBytes <= histories.ringBytes) return;
+    const ms = this.#heldMs(nowNs);
+    if (!histories.grow(neededBytes, memoryBytes, nowNs)) return;
+    this.#heldBefore = { ms, atNs: nowNs };
+    this.#held = new HeldTime(histories.current);
+    this.#held.mark(nowNs);
+  }
+
+  #heldMs(nowNs: number): number {
+    const before = this.#heldBefore;
+    const own = this.#held.heldMs(nowNs, before?.atNs ?? this.#startedNs);
+    const isWhole = before !== null && own >= (nowNs - before.atNs) / NS_PER_MS;
+    return Math.min(own + (isWhole ? before.ms : 0), this.#parts.keepMs);
   }
 
   /**
@@ -228,8 +258,8 @@ export class FlightRecorder implements AsyncDisposable {
     const elapsedMs = (nowNs - this.#startedNs) / NS_PER_MS;
     return {
       elapsedMs,
-      heldMs: Math.min(this.#held.heldMs(nowNs, this.#startedNs), this.#parts.keepMs),
-      ringBytes: histories.sizeBytes * histories.rings.length,
+      heldMs: this.#heldMs(nowNs),
+      ringBytes: histories.totalBytes,
       bytesPerSecond: this.#held.bytesPerSecond(nowNs),
       processes: sideband.state.processCount,
       dumps: this.#dumps,
@@ -250,11 +280,13 @@ export class FlightRecorder implements AsyncDisposable {
   }
 
   async #end(reason: FlightEnd['reason'], exit: FlightEnd['exit']): Promise<void> {
-    if (this.#isEnding) return;
-    this.#isEnding = true;
+    if (this.#hasEnd) return;
+    this.#hasEnd = true;
     clearInterval(this.#timer);
     const { sampled, histories, launched, options } = this.#parts;
+    // They look once more: what ends a program may come right before its end.
     for (const one of this.#waiting) one[Symbol.dispose]();
+    this.#isEnding = true;
     // The files that were asked for are written before the rings are gone.
     const why = reason === 'stopped' ? null : this.#whyAtEnd(exit);
     if (why !== null) await this.#report(why);

@@ -86,6 +86,7 @@ export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait):
     sampled.enable();
     return {
       [Symbol.dispose]: () => {
+        reader.readNow();
         reader[Symbol.dispose]();
         sampled.close();
       },

@@ -109,15 +109,17 @@ function start(
     });
     const slow = new BigUint64Array(mapping.buffer, 0, 2);
     let known = 0n;
-    const timer = setInterval(() => {
+    const look = () => {
       const count = Atomics.load(slow, 0);
       if (count === known) return;
       known = count;
       fire(`${text}: ${(Number(slow[1]!) / NS_PER_MS).toFixed(1)} ms`);
-    }, LOOK_MS);
+    };
+    const timer = setInterval(look, LOOK_MS);
     return {
       [Symbol.dispose]: () => {
         clearInterval(timer);
+        look();
         unwatch();
         close();
       },

@@ -25,7 +25,7 @@ export interface TriggerContext {
   fail(error: unknown): void;
 }
 
-/** A trigger that waits, until it is disposed of. */
+/** A trigger that waits, until it is disposed of: then it looks a last time, and may fire. */
 export type StartTrigger = (context: TriggerContext) => Disposable | Promise<Disposable>;
 
 /** What a trigger says, or asks for itself. */
