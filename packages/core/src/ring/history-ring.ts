@@ -35,6 +35,8 @@ export interface HistoryRecords {
    * uptime, and then to 2 nanoseconds.
    */
   times: Float64Array;
+  /** A record before `fromNs` is there: none of those that are wanted has been overwritten. */
+  reachesBack: boolean;
 }
 
 const FIRST_PLACES = 4096;
@@ -93,6 +95,7 @@ export class HistoryRing {
     let count = 0;
     let from = 0;
     let newer = Number.POSITIVE_INFINITY;
+    let reachesBack = false;
     while (from + RECORD_HEADER_SIZE <= end) {
       const offset = (head + from) & mask;
       const word = offset >>> 2;
@@ -104,13 +107,16 @@ export class HistoryRing {
       const time = at < 0 ? newer : words[at & wordMask]! + words[(at + 1) & wordMask]! * HIGH_WORD;
       // An interrupt between the clock and the ring turns two records around: the older keeps its place.
       newer = Math.min(newer, time);
-      if (newer < fromNs) break;
+      if (newer < fromNs) {
+        reachesBack = true;
+        break;
+      }
       if (count === offsets.length) [offsets, times] = [grown(offsets), grown(times)];
       offsets[count] = offset;
       times[count++] = newer;
       from += size;
     }
-    return { count, sizeBytes: from, offsets, times };
+    return { count, sizeBytes: from, offsets, times, reachesBack };
   }
 }
 

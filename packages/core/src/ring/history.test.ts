@@ -99,6 +99,10 @@ test('several histories are one, in order of time, from a time on', () => {
         times.set(one, timeNs);
         rings[ring]!.write(one);
       });
+      for (const ring of rings) {
+        const older = ring.expected().some((one) => times.get(one)! < fromNs);
+        assert.equal(stopped(ring, fromNs).records.reachesBack, older);
+      }
       const held = rings.flatMap((ring) => ring.expected()).filter((one) => times.get(one)! >= fromNs);
       const merged = mergeHistories(
         rings.map((ring) => stopped(ring, fromNs)),

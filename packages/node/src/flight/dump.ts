@@ -116,11 +116,11 @@ export class DumpWriter {
     const since = sideband.recordsSince((record: PerfRecord) => maps.add(record));
     const { rings } = histories;
     return histories.stopped(times, fromNs, (stopped) => {
-      stopped.forEach(({ records: { count, times: held } }, index) => {
+      stopped.forEach(({ records: { count, times: held, reachesBack } }, index) => {
         const { cpu, ring, fromNs: ringFromNs, toNs } = rings[index]!;
         const wantedNs = Math.max(fromNs, startedNs, ringFromNs);
         const oldestNs = Math.min(count === 0 ? toNs : held[count - 1]!, toNs, atNs);
-        if (!ring.isFull || oldestNs <= wantedNs) return;
+        if (!ring.isFull || reachesBack || oldestNs <= wantedNs) return;
         ledger.add({
           kind: 'history-overwritten',
           cpu,

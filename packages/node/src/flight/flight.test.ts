@@ -143,6 +143,30 @@ test('rings get larger as the rate says, and nothing is lost on the way', { skip
   assert.equal(isTold, held.length < all.length);
 });
 
+test('a full ring that goes back far enough lacks nothing', { skip: !isRoot }, async () => {
+  using place = directory();
+  await using recorder = await flight({
+    ...quiet,
+    command: ['sh', '-c', 'while :; do :; done'],
+    events: 'cpu-clock',
+    frequency: 10_000,
+    memoryBytes: 2 << 20,
+    keepMs: 300,
+    directory: place.path,
+  });
+  // 48 bytes each: a ring of 512 KiB or more is full after a second or two of one CPU.
+  for (let tries = 0; ; tries++) {
+    await pause(500);
+    const { loss, records } = await recorder.dump();
+    assert.deepEqual(
+      loss.filter(({ kind }) => kind === 'history-overwritten'),
+      [],
+    );
+    if (tries === 8) break;
+    assert.ok(records > 0);
+  }
+});
+
 test('what ran and has died has its names in a history, and perf reads it', { skip: !isRoot }, async () => {
   using place = directory();
   await using recorder = await flight({

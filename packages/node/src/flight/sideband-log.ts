@@ -111,6 +111,7 @@ export class SidebandLog {
       sizeBytes: this.#sizeBytes,
       offsets: new Uint32Array(count),
       times: new Float64Array(count),
+      reachesBack: true,
     };
     let at = 0;
     this.#since.forEach(({ timeNs, bytes }, index) => {
