@@ -109,6 +109,8 @@ export function offCpu(profile: Profile): OffCpuAnswer {
   };
 }
 
+const UNKNOWN = '[unknown]';
+
 function isMain({ threads }: Profile, thread: number): boolean {
   return threads.pid.at(thread) === threads.tid.at(thread);
 }
@@ -133,7 +135,7 @@ class Places {
   keyOf(stack: number): [place: number, wait: number] {
     if (stack === NONE) return [NONE, NONE];
     const wait = this.#functionAt(this.#waiting.waitOf(stack));
-    return [this.#functionAt(this.#waiting.of(stack)), wait === NONE && this.#isInKernel(stack) ? -2 : wait];
+    return [this.#knownAt(this.#waiting.of(stack)), wait === NONE && this.#isInKernel(stack) ? -2 : wait];
   }
 
   describe(stack: number): Pick<OffCpuRow, 'symbol' | 'dso' | 'file' | 'line' | 'column' | 'state' | 'wait'> {
@@ -142,8 +144,8 @@ class Places {
     const [id, wait] = this.keyOf(stack);
     const place: FunctionPlace | null = id === NONE ? null : functions.place(id);
     return {
-      symbol: id === NONE ? '[unknown]' : functions.name(id),
-      dso: id === NONE ? '[unknown]' : profile.binaries[functions.binary(id)]!.name,
+      symbol: id === NONE ? UNKNOWN : functions.name(id),
+      dso: id === NONE ? UNKNOWN : profile.binaries[functions.binary(id)]!.name,
       file: place?.file ?? null,
       line: place?.line ?? null,
       column: place?.column ?? null,
@@ -154,6 +156,14 @@ class Places {
 
   #functionAt(row: number): number {
     return row === NONE ? NONE : this.#functions.ofFrame(this.#profile.stacks.frame.at(row));
+  }
+
+  /** An address that is in no file tells nobody anything, and each would be a row. */
+  #knownAt(row: number): number {
+    const id = this.#functionAt(row);
+    if (id === NONE || this.#functions.isJit(id)) return id;
+    const isNowhere = this.#profile.binaries[this.#functions.binary(id)]!.name === UNKNOWN;
+    return isNowhere && this.#functions.name(id).startsWith('0x') ? NONE : id;
   }
 
   #isInKernel(stack: number): boolean {

@@ -6,12 +6,13 @@ import { trimTracing } from '../ingest/tracing-machinery.ts';
 import type { RecordedEvent } from '../perfdata/index.ts';
 import { assertTableInvariants, frameName, type Profile } from '../profile/index.ts';
 import { ExampleBuilder } from '../test/example-profile.ts';
-import { topFunctions } from './index.ts';
+import { offCpu, topFunctions } from './index.ts';
 
 const KERNEL = 0xffff_ffff_8100_0000n;
 
 /**
- * Stacks of one event, outermost first: `k:` in the kernel, `c:` in libc, `j:` JIT code, else the program.
+ * Stacks of one event, outermost first: `k:` in the kernel, `c:` in libc, `j:` JIT code, `u:` in no
+ * file, else the program.
  */
 function profileOf(
   event: string,
@@ -25,12 +26,13 @@ function profileOf(
     c: builder.binary('/usr/lib/libc.so.6', 'user'),
     j: builder.binary('/tmp/perf-10.map', 'jit'),
     p: builder.binary('/usr/bin/node', 'user'),
+    u: builder.binary('[unknown]', 'user'),
   };
   const addresses = new Map<string, bigint>();
   const frame = (word: string) => {
     const at = addresses.get(word) ?? BigInt(addresses.size + 1) * 16n;
     addresses.set(word, at);
-    const isMarked = /^[kcj]:/.test(word);
+    const isMarked = /^[kcju]:/.test(word);
     const kind = (isMarked ? word[0] : 'p') as keyof typeof binaries;
     const name = isMarked ? word.slice(2) : word;
     return builder.frame(binaries[kind], name === '?' ? null : name, kind === 'k' ? KERNEL + at : at);
@@ -134,5 +136,25 @@ test('who was off the CPU: JavaScript, else the program, else a library; the mai
     'main pthread_cond_wait 1',
     'main uv__io_poll 1',
     'other worker 2',
+  ]);
+});
+
+test('addresses that are in no file are one row of nobody', () => {
+  const { rows } = offCpu(
+    profileOf(
+      'offcpu-time',
+      [
+        ['u:?', ...WAIT],
+        ['main', ...WAIT],
+        ['u:other', ...WAIT],
+      ],
+      PERF_TYPE_SOFTWARE,
+    ),
+  );
+  const waiting = rows.filter(({ wait }) => wait !== null);
+  assert.deepEqual(waiting.map(({ symbol, dso }) => `${symbol} ${dso}`).sort(), [
+    '[unknown] [unknown]',
+    'main node',
+    'other [unknown]',
   ]);
 });

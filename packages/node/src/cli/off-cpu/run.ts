@@ -160,7 +160,7 @@ function printRows(title: string, rows: readonly OffCpuRow[], most: number, out:
       String(row.threads),
       printable(row.comm),
       printable(waitText(row)),
-      `${printable(row.symbol)} (${printable(row.dso)})`,
+      row.symbol === row.dso ? row.symbol : `${printable(row.symbol)} (${printable(row.dso)})`,
     ]);
   const widths = head.map((word, at) => Math.max(word.length, ...cells.map((row) => row[at]!.length)));
   const join = (row: readonly string[]) =>
