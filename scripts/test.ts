@@ -2,24 +2,30 @@
  * The tests, under `node:test` through tsx: all (`npm test`), the quickest (`--fast`), those named by
  * words. See test-run/README.md.
  */
-import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
-import { filesByWords, longestFirst, quickestFiles, secondsOf } from './test-run/files.ts';
+import { filesByWords, longestFirst, quickestFiles, secondsOf, testsBeside } from './test-run/files.ts';
 import { parseOptions, type RunOptions } from './test-run/options.ts';
 import { runFiles, type TestRun } from './test-run/run.ts';
 import { knownSeconds, LOCAL_SECONDS, readSeconds, SAVED_SECONDS, writeSeconds } from './test-run/seconds.ts';
 import { checkSkips, needlessSkips, parseAllowedSkips } from './test-run/skips.ts';
 import { summary } from './test-run/summary.ts';
+import { watchTests } from './test-run/watch.ts';
 
 const ROOTS = ['packages', 'scripts', 'bench'];
 const SKIPS = 'scripts/test-run/skips.tsv';
 
 const options = readOptions();
 const files = chooseFiles(options);
-if (files.length === 0) fail(`No test file matches ${options.words.join(' ')}.`);
+if (files.length === 0) fail(noFile(options.words));
+if (options.fast && options.words.length === 0) sayQuickest(files);
 if (options.fuzzSeconds !== null) process.env['FUZZ_SECONDS'] = options.fuzzSeconds;
-if (options.watch) watch(files);
+if (options.watch)
+  await watchTests(
+    ROOTS,
+    () => chooseFiles(options),
+    async (paths) => console.log(summary(await runFiles(paths))),
+  );
 else finish(await runFiles(files));
 
 function readOptions(): RunOptions {
@@ -35,21 +41,24 @@ function chooseFiles({ words, fast, fuzzSeconds }: RunOptions): string[] {
   const all = filesByWords(globSync(ROOTS, pattern), words);
   const table = knownSeconds();
   if (!fast || words.length > 0) return longestFirst(all, table);
-  const chosen = quickestFiles(all, table);
-  const sum = (paths: string[]) =>
+  return longestFirst(quickestFiles(all, table), table);
+}
+
+function sayQuickest(chosen: readonly string[]): void {
+  const table = knownSeconds();
+  const all = globSync(ROOTS, /\.(test|fuzz)\.ts$/);
+  const sum = (paths: readonly string[]) =>
     paths.reduce((total, path) => total + secondsOf(table, path), 0).toFixed(0);
   console.log(
     `The quickest ${chosen.length} of ${all.length} test files: ${sum(chosen)} s of ${sum(all)}. npm test runs all.`,
   );
-  return longestFirst(chosen, table);
 }
 
-/** Until Ctrl-C. Node knows what each file imports. What it prints goes through here: see test-run/run.ts. */
-function watch(paths: string[]): void {
-  const words = [...process.execArgv, '--watch', '--test', '--test-reporter=spec', '--test-concurrency=2'];
-  const child = spawn(process.execPath, [...words, ...paths], { stdio: ['ignore', 'pipe', 'inherit'] });
-  child.stdout.pipe(process.stdout);
-  child.on('exit', (status) => process.exit(status ?? 0));
+/** Who names a source wants its tests. */
+function noFile(words: readonly string[]): string {
+  const beside = testsBeside(globSync(ROOTS, /\.test\.ts$/), words);
+  const hint = beside.length === 0 ? '' : `\nIn the same folder:\n  ${beside.join('\n  ')}`;
+  return `No test file has ${words.join(' or ')} in its path.${hint}`;
 }
 
 function finish(result: TestRun): void {

@@ -1,4 +1,5 @@
 /** Which test files a run has, and in which order. */
+import { dirname } from 'node:path';
 import type { SecondsTable } from './seconds.ts';
 
 /** Files that run at one time. */
@@ -11,6 +12,12 @@ const UNMEASURED_SECONDS = 0.5;
 /** The files whose path has one of the words; all where there are no words. */
 export function filesByWords(files: readonly string[], words: readonly string[]): string[] {
   return files.filter((path) => words.length === 0 || words.some((word) => path.includes(word)));
+}
+
+/** The test files in the folders of the sources that the words name. */
+export function testsBeside(files: readonly string[], words: readonly string[]): string[] {
+  const folders = words.filter((word) => word.endsWith('.ts')).map((word) => dirname(word));
+  return files.filter((path) => folders.includes(dirname(path)));
 }
 
 /** As many of the quickest as end within the time of a fast run. */

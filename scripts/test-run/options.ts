@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+
 /** What the command line asks of a run. */
 export interface RunOptions {
   /** Only files whose path has one of these; all where there are none. */
@@ -32,7 +34,10 @@ export function parseOptions(words: readonly string[]): RunOptions {
     throw new Error(`--save-seconds wants a run of all files.\n${USAGE}`);
   const isSeconds = (word: string) => has('--fuzz') && /^\d+$/.test(word);
   return {
-    words: words.filter((word) => !word.startsWith('-') && !isSeconds(word)),
+    // A path as a shell completes it, or as an editor copies it.
+    words: words
+      .filter((word) => !word.startsWith('-') && !isSeconds(word))
+      .map((word) => relative('', word)),
     fast: has('--fast'),
     watch: has('--watch'),
     fuzzSeconds: has('--fuzz') ? (words.find(isSeconds) ?? FUZZ_SECONDS) : null,

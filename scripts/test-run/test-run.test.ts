@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filesByWords, longestFirst, quickestFiles } from './files.ts';
+import { filesByWords, longestFirst, quickestFiles, testsBeside } from './files.ts';
+import { dependentsOf, importsOf } from './import-graph.ts';
 import { parseOptions } from './options.ts';
 import { formatSeconds, parseSeconds } from './seconds.ts';
 import { checkSkips, needlessSkips, parseAllowedSkips } from './skips.ts';
@@ -20,6 +21,44 @@ test('words choose files, flags how they run', () => {
   assert.throws(() => parseOptions(['--quick']), /There is no option --quick/);
   assert.throws(() => parseOptions(['--save-seconds', 'ring']), /all files/);
   assert.deepEqual(filesByWords(['a/ring.test.ts', 'b.test.ts'], ['ring']), ['a/ring.test.ts']);
+});
+
+test('a path may be as a shell completes it; who names a source is told of its tests', () => {
+  assert.deepEqual(parseOptions(['./scripts/glob.ts']).words, ['scripts/glob.ts']);
+  assert.deepEqual(parseOptions([`${process.cwd()}/scripts/glob.ts`]).words, ['scripts/glob.ts']);
+  const files = ['a/one.test.ts', 'a/two.test.ts', 'a/b/three.test.ts'];
+  assert.deepEqual(testsBeside(files, ['a/source.ts']), ['a/one.test.ts', 'a/two.test.ts']);
+  assert.deepEqual(testsBeside(files, ['source']), []);
+});
+
+test('a change concerns what imports it, in its package and in others', () => {
+  const imports = importsOf(
+    'packages/core/src/a/b.ts',
+    `import type { T } from './types.ts';
+import { x } from '../x.ts';
+export * from '@counterpoint/trace/perf';
+import {
+  y,
+} from 'counterpoint';
+const late = await import('./late.ts');
+new Worker(new URL('./worker.ts', import.meta.url));
+import fs from 'node:fs';`,
+  );
+  assert.deepEqual(imports, [
+    'packages/core/src/x.ts',
+    'packages/trace/src/entries/perf.ts',
+    'packages/node/src/entries/index.ts',
+    'packages/core/src/a/late.ts',
+    'packages/core/src/a/worker.ts',
+  ]);
+  const texts = new Map([
+    ['a/a.test.ts', "import './b.ts'"],
+    ['a/b.ts', "import './c.ts'"],
+    ['a/c.ts', "import './b.ts'"],
+    ['a/d.test.ts', "import './e.ts'"],
+  ]);
+  assert.deepEqual([...dependentsOf(['a/c.ts'], texts)].sort(), ['a/a.test.ts', 'a/b.ts', 'a/c.ts']);
+  assert.deepEqual([...dependentsOf(['a/e.ts'], texts)], ['a/e.ts', 'a/d.test.ts']);
 });
 
 test('a fast run has the quickest files that fit, new ones among them', () => {
