@@ -147,7 +147,7 @@ test('a full ring that goes back far enough lacks nothing', { skip: !isRoot }, a
   using place = directory();
   await using recorder = await flight({
     ...quiet,
-    command: ['sh', '-c', 'while :; do :; done'],
+    command: ['timeout', '30', 'sh', '-c', 'while :; do :; done'],
     events: 'cpu-clock',
     frequency: 10_000,
     memoryBytes: 2 << 20,
