@@ -100,16 +100,16 @@ test('unknown options are named, with what was probably meant', async () => {
       /no option timeoutMS; did you mean timeoutMs/,
     ],
     [() => api.launchHeld(['true'], { ENV: {} } as never), /no option ENV; did you mean env/],
-    [() => api.launchHeld('ls' as never), /command should be a list of words.*, and is 'ls'/],
-    [() => api.connect(Number.NaN, 'x'), /pid should be the number of a process, and is NaN/],
-    [() => new api.GlobalCounters(['0'] as never), /cpus should be a list of CPU numbers, and is \['0'\]/],
+    [() => api.launchHeld('ls' as never), /command should be a list of words.*, but is 'ls'/],
+    [() => api.connect(Number.NaN, 'x'), /pid should be the number of a process, but is NaN/],
+    [() => new api.GlobalCounters(['0'] as never), /cpus should be a list of CPU numbers, but is \['0'\]/],
     [() => new api.GlobalCounters([]), /the list of CPUs is empty/],
     [
       () =>
         api.openCounting({ target: self, events: 'cs', overflows: [{ event: 'cs', period: '5' as never }] }),
       /period from 1 to 2\^63 - 1, not '5'/,
     ],
-    [() => new api.GlobalCounters(0 as never), /cpus should be a list of CPU numbers, and is 0/],
+    [() => new api.GlobalCounters(0 as never), /cpus should be a list of CPU numbers, but is 0/],
   ];
   for (const [call, message] of cases) {
     const error = await errorOf(call, undefined);

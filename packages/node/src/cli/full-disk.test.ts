@@ -62,7 +62,7 @@ test('a disk that is full: each verb names its output, why it takes no more, and
     const { status, err } = await counterpoint(...words);
     assert.equal(status, 1, words.join(' '));
     assert.match(err, new RegExp(`cannot write ${output}: no space left on the device`), words.join(' '));
-    assert.match(err, /Free some space, write elsewhere with -o/, words.join(' '));
+    assert.match(err, /Free some space, or write elsewhere with -o/, words.join(' '));
     assert.equal(/--max-size/.test(err), words.includes('record'), err);
   }
   const descriptor = openSync(output, 'w');

@@ -49,7 +49,7 @@ export function openCgroup(path: string): Fd {
     throw new CounterpointError(
       'ERR_NO_CGROUP',
       `there is no control group ${path}`,
-      `It was looked for in ${isWhole ? 'its place' : mounts.join(' and ')}; systemd-cgls lists those of services.`,
+      `Counterpoint looked in ${isWhole ? 'its place' : mounts.join(' and ')}; systemd-cgls lists the control groups of services.`,
     );
   }
   return new Fd(openSync(found, constants.O_RDONLY | constants.O_DIRECTORY), closeSync);

@@ -76,7 +76,7 @@ test('what cannot be asked for', () => {
   const twice = [3, 1000].map((period) => ({ event: 'faults:u', period }));
   assert.throws(() => openCounting({ target: self, events: 'faults:u', sys, overflows: twice }), {
     code: 'ERR_OVERFLOW',
-    message: /faults:u is asked for twice/,
+    message: /faults:u is requested twice/,
   });
   const endsSets = { by: 'overflow', event: 'faults:u', count: 5 } as const;
   assert.throws(
@@ -132,10 +132,10 @@ test('programs without types are told what is wrong, by its place', () => {
       'ERR_TARGET',
       /cpus should be a list of CPU numbers.*\['0'\]/,
     ],
-    [{ sets: [{ name: 5, events: 'cs' }] }, 'ERR_EVENTS', /sets\[0\]\.name should be text, and is 5/],
+    [{ sets: [{ name: 5, events: 'cs' }] }, 'ERR_EVENTS', /sets\[0\]\.name should be text, but is 5/],
     [{ sets: [{ event: 'cs' }] }, 'ERR_EVENTS', /no option sets\[0\]\.event; did you mean events/],
     [{ event: 'cs' }, 'ERR_OPTION', /there is no option event; did you mean events/],
-    [{ paranoid: '2' }, 'ERR_OPTION', /paranoid should be .* and is '2'/],
+    [{ paranoid: '2' }, 'ERR_OPTION', /paranoid should be .* but is '2'/],
     [
       { overflows: [{ event: 'cs', perod: 5 }] },
       'ERR_OVERFLOW',
@@ -144,14 +144,14 @@ test('programs without types are told what is wrong, by its place', () => {
     [
       { switching: { by: 'time', sliceMs: '5' } },
       'ERR_SWITCH_RULE',
-      /sliceMs should be a number .* and is '5'/,
+      /sliceMs should be a number .* but is '5'/,
     ],
     [
       { switching: { by: 'time', sliceMs: 5, slice: 1 } },
       'ERR_SWITCH_RULE',
       /no option slice; did you mean sliceMs/,
     ],
-    [{ levels: 'foo' }, 'ERR_OPTION', /levels should be one of all, user, kernel, and is 'foo'/],
+    [{ levels: 'foo' }, 'ERR_OPTION', /levels should be one of all, user, kernel, but is 'foo'/],
     [{ exclusive: 'foo' }, 'ERR_OPTION', /exclusive should be/],
     [{ inherit: 'no' }, 'ERR_OPTION', /inherit should be/],
     [{ overflows: [null] }, 'ERR_OVERFLOW', /overflows\[0\] should be/],
@@ -159,12 +159,12 @@ test('programs without types are told what is wrong, by its place', () => {
     [
       { switching: { by: 'overflow' } },
       'ERR_SWITCH_RULE',
-      /event should be the name of an event, and is undefined/,
+      /event should be the name of an event, but is undefined/,
     ],
     [
       { switching: { by: 'overflow', event: 'cs' } },
       'ERR_SWITCH_RULE',
-      /count should be a number of overflows, and is undefined/,
+      /count should be a number of overflows, but is undefined/,
     ],
   ];
   for (const [part, code, message] of cases)

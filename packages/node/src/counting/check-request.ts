@@ -174,5 +174,5 @@ export const INTERVAL_MS: Check = {
 };
 
 function wrong(code: string, what: string, expected: string, value: unknown): CounterpointError {
-  return new CounterpointError(code, `${what} should be ${expected}, and is ${shownValue(value)}`);
+  return new CounterpointError(code, `${what} should be ${expected}, but is ${shownValue(value)}`);
 }

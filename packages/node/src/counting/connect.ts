@@ -86,8 +86,8 @@ function notPublished(pid: number, name: string, all: readonly Published[]): Cou
       ? `process ${pid} has published no session`
       : `process ${pid} has published no session ${name}${didYouMean(nearestNames(name, names))}`,
     all.length === 0
-      ? 'No process of this user has; a session is published with session.publish().'
-      : `Published are: ${all.map((one) => `${one.pid} ${one.name}`).join(', ')}.`,
+      ? 'No process of this user has published one. Call session.publish() to publish a session.'
+      : `The published sessions are: ${all.map((one) => `${one.pid} ${one.name}`).join(', ')}.`,
   );
 }
 
@@ -128,7 +128,7 @@ function requireNoSignals({ overflows = [] }: ControlRequest): void {
   if (sends === undefined) return;
   throw new CounterpointError(
     'ERR_REMOTE_SIGNAL',
-    `the overflow of ${sends.event} cannot send a signal: a session of another process is not told to send any`,
+    `the overflow of ${sends.event} cannot send a signal: a session of another process cannot be told to send one`,
     'Leave signal out, or open the counters in this process.',
   );
 }
@@ -261,7 +261,7 @@ export class RemoteSession implements Disposable {
     return new CounterpointError(
       'ERR_REMOTE_TIMEOUT',
       `process ${pid} has not answered for session ${name} within ${timeoutMs} ms (${what}): it is busy, or was stopped`,
-      'It may do it yet. sums() needs no answer; timeoutMs says how long one is waited for.',
+      'It may still do it. sums() needs no answer; timeoutMs is the time to wait for one.',
     );
   }
 

@@ -118,8 +118,8 @@ export function controlRequest(data: ControlData): ControlRequest & ControlOptio
   if (!isPlainObject(data) || !Array.isArray(data.sets))
     throw new CounterpointError(
       'ERR_CONTROL_DATA',
-      `controlRequest(): this is no control data, but ${shownValue(data)}`,
-      'session.control() gives some, and parseControlData() makes it of text.',
+      `controlRequest(): this is not control data, but ${shownValue(data)}`,
+      'session.control() returns control data, and parseControlData() makes it from text.',
     );
   const { sets, overflows, switch: rule, inherit, levels, pinned, exclusive } = data;
   return {

@@ -117,7 +117,7 @@ export function realCounters(sys: Sys, set: OpenSet, known = corePmuModels()): R
         using page = sys.mapEventPage(fd);
         const index = new DataView(page.buffer).getUint32(MMAP_PAGE_INDEX, true);
         if (index === 0)
-          return { ...base, reason: 'it is on no counter at this moment, or the kernel does not tell which' };
+          return { ...base, reason: 'it has no counter at this moment, or the kernel does not say which' };
         const model = known.find(({ pmuType }) => pmuType === attr.type) ?? known[0];
         const counter = model === undefined ? null : (counterAtPageIndex(model, index)?.name ?? null);
         return { ...base, index, counter, reason: null };

@@ -328,7 +328,7 @@ test('a pinned event that gets no counter says so', () => {
   const [event] = session.read().sets[0]!.events;
   assert.deepEqual(
     [event!.status, event!.reason],
-    ['not-counted', 'it is pinned, and no counter was free for it'],
+    ['not-counted', 'it is pinned, but no counter was free for it'],
   );
   assert.equal(sys.events[0]!.attr.flags.pinned, 1);
 });

@@ -95,6 +95,6 @@ test('a pinned event that finds no counter is told apart', () => {
   const [event] = second.read().sets[0]!.events;
   assert.deepEqual(
     [event!.status, event!.reason],
-    ['not-counted', 'it is pinned, and no counter was free for it'],
+    ['not-counted', 'it is pinned, but no counter was free for it'],
   );
 });

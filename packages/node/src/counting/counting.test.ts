@@ -168,7 +168,7 @@ test('threads that had ended are named beside those that are counted', () => {
   });
   assert.deepEqual(
     session.notes.map(({ text }) => text),
-    ['not counted: thread 1, which had ended before'],
+    ['not counted: thread 1 (already ended)'],
   );
 });
 

@@ -24,7 +24,7 @@ export function countsFromJson(json: CountsJson): Counts {
   if (!isPlainObject(json) || json.type !== 'counts' || !Array.isArray(json.sets))
     throw new CounterpointError(
       'ERR_COUNTS',
-      `countsFromJson(): these are no counts, but ${shownValue(json)}`,
+      `countsFromJson(): these are not counts, but ${shownValue(json)}`,
     );
   return {
     type: 'counts',

@@ -13,13 +13,13 @@ export function requireEventNames(
   if (noName !== undefined || names.includes(undefined as never))
     throw new CounterpointError(
       'ERR_NO_EVENT',
-      `names of events should be texts, and one is ${shownValue(noName)}`,
+      `names of events should be texts, but one is ${shownValue(noName)}`,
     );
   const missing = names.find((name) => !known.includes(name));
   if (missing === undefined) return;
   throw new CounterpointError(
     'ERR_NO_EVENT',
     `no event is called ${missing}${didYouMean(nearestNames(missing, known))}`,
-    `Counted are ${[...new Set(known)].join(', ')}, by the names under which they were asked for.`,
+    `The session counts ${[...new Set(known)].join(', ')}. Use the names of the request.`,
   );
 }

@@ -24,7 +24,7 @@ export function lockExclusive(sys: Sys, places: readonly string[] = PLACES): Fd 
     if (sys.tryLock(fd)) return fd;
     throw new CounterpointError(
       'ERR_COUNTERS_TAKEN',
-      `the counters are taken: ${describeHolder(fd)} requires them for itself`,
+      `the counters are taken: ${describeHolder(fd)} has exclusive use of them`,
       'Wait until it ends, or count without `exclusive`.',
     );
   } catch (error) {
@@ -105,7 +105,7 @@ function unusable(path: string, error: unknown): CounterpointError {
   return new CounterpointError(
     'ERR_NO_LOCK',
     `cannot open the lock ${path}: ${why}`,
-    'Remove it where nobody uses it.',
+    'Remove it if no program uses it.',
   );
 }
 

@@ -85,7 +85,7 @@ export class GlobalCounters implements Disposable, Publishable {
     if (this.#isRunning) {
       throw new CounterpointError(
         'ERR_RUNNING',
-        'the control of a CPU is written while all are stopped',
+        'write the control of a CPU only while all CPUs are stopped',
         'Call stop() before.',
       );
     }

@@ -15,7 +15,7 @@ test('the place where a text stops being JSON, and what should be there', () => 
     ['{"a" 1}', 1, 6, /: is expected/],
     ['[1, 01]', 1, 6, /, or ]/],
     ['{"a": "x\ny"}', 1, 7, /a value is expected/],
-    ['[]\n[]', 2, 1, /something behind the end/],
+    ['[]\n[]', 2, 1, /text after the end/],
     ['{"a": [', 1, 8, /ends where a value or ] should be/],
   ];
   for (const [text, line, column, what] of table) {

@@ -23,7 +23,7 @@ const EXPECTED_TEXT: Readonly<Record<Expected, string>> = {
   ':': ': is expected',
   ', or ]': ', or ] is expected',
   ', or }': ', or } is expected',
-  nothing: 'there is something behind the end',
+  nothing: 'there is text after the end',
 };
 
 /** The first fault of a text that JSON.parse has refused. */

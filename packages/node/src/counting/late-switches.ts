@@ -34,6 +34,6 @@ export class LateSwitches {
       this.#note = { kind: 'switches-late', text: '' };
       this.#notes.push(this.#note);
     }
-    this.#note.text = `sets took turns less often than asked: ${late} of ${late + switches} overflows of ${event} came before the set that they should end was unloaded (that takes a turn of the event loop; a shorter burst ends no set)`;
+    this.#note.text = `sets were switched less often than requested: ${late} of ${late + switches} overflows of ${event} came before the previous switch was done (a switch takes a turn of the event loop; overflows that come faster switch no set)`;
   }
 }

@@ -21,7 +21,7 @@ export class OfflineCpus {
     for (const cpu of this.#cpus) {
       if (online.has(cpu) || this.#gone.has(cpu)) continue;
       this.#gone.add(cpu);
-      const text = `CPU ${cpu} went off line: its counts end there, also where it comes back (start again to count it)`;
+      const text = `CPU ${cpu} went offline: its counts end there, even if it comes back (start again to count it)`;
       this.#notes.push({ kind: 'cpu-gone', text });
     }
   }

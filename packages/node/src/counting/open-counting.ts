@@ -80,7 +80,7 @@ function noteMissingSwitch(event: string, sets: readonly OpenSet[], notes: Note[
     events.some(({ requestedName }, index) => requestedName === event && unsupported[index] !== null),
   );
   if (stuck.length === 0) return;
-  const text = `sets are never switched: ${event}, which should end them, is not counted here`;
+  const text = `sets are never switched, because ${event}, which should switch them, is not counted here`;
   notes.push({ kind: 'no-switch', text });
 }
 

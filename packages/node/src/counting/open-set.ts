@@ -193,7 +193,7 @@ class SetOpening {
     const names = group.map((index) => events[index]!.requestedName).join(', ');
     addNote(this.#context.notes, {
       kind: 'feature-dropped',
-      text: `the PMU cannot count ${names} at one time: they are counted one by one`,
+      text: `the PMU cannot count ${names} at one time, so they are counted one by one`,
     });
     return true;
   }
@@ -228,5 +228,5 @@ const MOST_NAMED = 10;
 function goneText(places: readonly string[]): string {
   const named = places.slice(0, MOST_NAMED).join(', ');
   const more = places.length > MOST_NAMED ? ` and ${places.length - MOST_NAMED} more` : '';
-  return `not counted: ${named}${more}, which had ended before`;
+  return `not counted: ${named}${more} (already ended)`;
 }

@@ -22,7 +22,7 @@ export function requestOverflows(
       if (event.tool !== null)
         throw refuseOverflow(
           request.event,
-          'cannot be told of: it is measured here, not counted by the kernel',
+          'cannot be reported: the tool measures it, the kernel does not count it',
         );
       event.overflow = controlOf(request);
     }
@@ -35,8 +35,8 @@ export function requireOverflowEvents(requests: readonly OverflowRequest[], name
     if (requests.findIndex(({ event }) => event === request.event) === index) return;
     throw new CounterpointError(
       'ERR_OVERFLOW',
-      `the overflow of ${request.event} is asked for twice: a counter has one period`,
-      'Ask once; where it ends sets, overflows() tells of it too. For another period count it under another name: EVENT/name=…/.',
+      `the overflow of ${request.event} is requested twice, but a counter has one period`,
+      'Request it once; if it switches sets, overflows() reports it, too. For another period, count it under another name: EVENT/name=…/.',
     );
   });
 }
@@ -44,7 +44,7 @@ export function requireOverflowEvents(requests: readonly OverflowRequest[], name
 function noSuchEvent(request: OverflowRequest, names: readonly string[]): CounterpointError {
   return new CounterpointError(
     'ERR_NO_OVERFLOW_EVENT',
-    `overflow of ${request.event} is asked for, but no event set counts it${didYouMean(nearestNames(request.event, names))}`,
+    `overflow of ${request.event} is requested, but no event set counts it${didYouMean(nearestNames(request.event, names))}`,
   );
 }
 
@@ -57,7 +57,7 @@ function controlOf({
   signal,
 }: OverflowRequest): OverflowControl {
   if (action !== 'notify' && action !== 'suspend')
-    throw refuseOverflow(event, `cannot ${action}: only notify or suspend`);
+    throw refuseOverflow(event, `cannot ${action}: it can only notify or suspend`);
   if (signal !== undefined && (typeof signal !== 'object' || signal === null))
     throw refuseOverflow(event, `cannot send ${String(signal)}: a signal is { number, tid }`);
   if (signal !== undefined && !(Number.isSafeInteger(signal.tid) && signal.tid >= 1))
@@ -71,12 +71,9 @@ function controlOf({
   )
     throw refuseOverflow(event, `cannot send the signal ${signal.number}`);
   if (!(Number.isSafeInteger(randomMask) && randomMask >= 0 && randomMask <= MOST_RANDOM))
-    throw refuseOverflow(
-      event,
-      `cannot have the random bits ${randomMask}: only those of a number below 2^32`,
-    );
+    throw refuseOverflow(event, `cannot have the random bits ${randomMask}: the mask must be below 2^32`);
   if (randomMask > 0 && action !== 'suspend')
-    throw refuseOverflow(event, 'cannot have random periods while it goes on counting: only with suspend');
+    throw refuseOverflow(event, 'can have random periods only with suspend, not while it goes on counting');
   const control: OverflowControl = {
     initialPeriod: toPeriod(event, initialPeriod),
     restartPeriod: toPeriod(event, period),
@@ -96,22 +93,22 @@ export function setOverflowAttr(
   if (attr.flags.inherit === 1 && initialPeriod !== restartPeriod) {
     throw new CounterpointError(
       'ERR_PERIOD',
-      `${event} cannot begin with another period and follow new threads: each of them begins for itself`,
-      'Count without inherit, or leave initialPeriod out.',
+      `${event} cannot have an initial period and follow new threads, because each thread begins anew`,
+      'Count without inherit, or leave out initialPeriod.',
     );
   }
   if (action === 'suspend' && attr.flags.inherit === 1) {
     throw new CounterpointError(
       'ERR_SUSPEND_INHERITED',
-      `${event} cannot be suspended at its overflow and follow new threads: the kernel has no such counter`,
-      'Count without inherit; each thread of the target that is there has its own counter.',
+      `${event} cannot be suspended at its overflow and follow new threads: the kernel does not support it`,
+      'Count without inherit; each existing thread of the target then has its own counter.',
     );
   }
   if (action === 'suspend' && attr.type === PERF_TYPE_TRACEPOINT) {
     throw new CounterpointError(
       'ERR_SUSPEND_TRACEPOINT',
-      `${event} cannot be suspended at its overflow: the kernel does not start a tracepoint again (Linux 6.18)`,
-      'Let it notify, or suspend by another event of the set.',
+      `${event} cannot be suspended at its overflow: the kernel cannot restart a tracepoint (Linux 6.18)`,
+      'Use notify, or suspend by another event of the set.',
     );
   }
   attr.samplePeriodOrFreq = initialPeriod;

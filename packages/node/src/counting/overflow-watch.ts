@@ -290,7 +290,7 @@ function requireReceiver(tid: number): void {
     throw new CounterpointError(
       'ERR_SIGNAL',
       `an overflow cannot send a signal to thread ${tid}: process ${pid} belongs to another user`,
-      'Name a thread of a process of yours, or leave signal out and take it from overflows().',
+      'Name a thread of your own process, or leave out signal and read overflows().',
     );
   }
 }

@@ -70,8 +70,8 @@ export function parseControlData(text: string, source = 'this'): ControlData {
     if (!(error instanceof WrongControlData)) throw error;
     throw new CounterpointError(
       'ERR_CONTROL_DATA',
-      `${source} is no control data: ${error.message}`,
-      'counterpoint stat --save-control FILE writes some.',
+      `${source} is not control data: ${error.message}`,
+      'counterpoint stat --save-control FILE writes control data.',
     );
   }
 }
@@ -97,7 +97,7 @@ function parse(text: string): ControlData {
   if (needs > CONTROL_DATA_VERSION) {
     throw new CounterpointError(
       'ERR_CONTROL_DATA_VERSION',
-      `this control data needs a program that knows version ${needs} of it; this one knows version ${CONTROL_DATA_VERSION}`,
+      `this control data needs a program that knows version ${needs}; this program knows version ${CONTROL_DATA_VERSION}`,
       'Update counterpoint, or save it again with fewer features.',
     );
   }

@@ -68,7 +68,10 @@ function plannedEvents(parsed: readonly ParsedEvent[]): CountedEvent[] {
 
 function refuseSampling({ name, options }: ParsedEvent): void {
   if (options.bpfCounter !== true) return;
-  throw new CounterpointError('ERR_EVENT_OPTION', `${name} asks for counting by a BPF program (modifier b)`);
+  throw new CounterpointError(
+    'ERR_EVENT_OPTION',
+    `${name} requests counting by a BPF program (modifier b), which is not supported`,
+  );
 }
 
 /** Fill in the attr of one event. In a group are its members and the leader that they name. */

@@ -91,7 +91,7 @@ export class Publication implements Disposable {
       throw new CounterpointError(
         'ERR_PUBLISHED_NAME',
         `this process has already published a session as ${name}`,
-        'Give it another name.',
+        'Choose another name.',
       );
     }
     removePublished(published);

@@ -24,7 +24,7 @@ function reasonFor(events: string, type: number, where: 'everywhere' | 'in group
 test('what no single field explains is named by its kind, and not blamed on single tasks', () => {
   const tracepoint = (events: string) => reasonFor(events, PERF_TYPE_TRACEPOINT);
   const breakpoint = (events: string) => reasonFor(events, PERF_TYPE_BREAKPOINT);
-  assert.match(tracepoint('tracepoint/config=99999999/'), /config=0x5f5e0ff: no tracepoint/);
+  assert.match(tracepoint('tracepoint/config=99999999/'), /config=0x5f5e0ff: there is no tracepoint/);
   assert.match(breakpoint('breakpoint/config=1/'), /bp_type=0: a breakpoint is for/);
   assert.match(breakpoint('mem:0x40402c/4:wx'), /bp_type=6: .*execution together/);
   assert.match(breakpoint('mem:0x404020/4:x'), /bp_len=4/);
@@ -37,7 +37,10 @@ test('the address of a breakpoint has to fit its length', () => {
   using session = openCounting({ target: THREAD, events: 'mem:0x1001/8:rw', sys, paranoid: -1 });
   const { status, reason } = session.read().sets[0]!.events[0]!;
   assert.equal(status, 'not-supported');
-  assert.match(reason!, /^the kernel refuses bp_addr=0x1001: a breakpoint lies at a multiple of its length/);
+  assert.match(
+    reason!,
+    /^the kernel refuses bp_addr=0x1001: the address of a breakpoint must be a multiple of its length/,
+  );
 });
 
 test('in a group an event that is refused alone has its own reason; only another one has the group to blame', () => {
@@ -65,7 +68,7 @@ test('a user who may not, on a PMU that cannot leave the kernel out, reads of ri
   refuse(false);
   using session = openCounting({ target: THREAD, events: 'faults,cs', sys, paranoid: 2 });
   const [faults, cs] = session.read().sets[0]!.events;
-  assert.match(faults!.reason!, /may count user space only .*exclude_kernel=1/);
+  assert.match(faults!.reason!, /may count only user space .*exclude_kernel=1/);
   assert.notEqual(cs!.status, 'not-supported');
   // On whole CPUs nothing of this user's counts.
   refuse(true);

@@ -70,7 +70,7 @@ export function whyUnsupported(
     if (event.changes.some(({ kind }) => kind === 'kernel-excluded')) return whyNotWithoutKernel(row);
     return whyInvalid(event, row);
   }
-  if (code === 'EOPNOTSUPP') return 'the PMU cannot do what is asked (EOPNOTSUPP)';
+  if (code === 'EOPNOTSUPP') return 'the PMU does not support this (EOPNOTSUPP)';
   return `the PMU has no such event (${code})`;
 }
 
@@ -84,8 +84,8 @@ function whyNotTogether(
   if (planned !== null) return planned;
   const types = group.map(({ attr }) => attr.type);
   if (new Set(types.filter((type) => type >= FIRST_PMU_TYPE)).size > 1)
-    return 'its group has events of several PMUs: the kernel counts together only events of one, and software events';
-  return `the group of ${group.length} events needs more counters than the PMU has for them at one time${nmiWatchdog ? WATCHDOG : ''}`;
+    return 'its group has events of several PMUs: the kernel can only count events of one PMU together, and software events';
+  return `the group of ${group.length} events needs more counters than the PMU can give it at one time${nmiWatchdog ? WATCHDOG : ''}`;
 }
 
 /**
@@ -99,7 +99,7 @@ function whyNotWithoutKernel({ task, cpu }: CountingRow): string {
       'whole-cpus',
       paranoidLevel(),
     );
-  return 'this user may count user space only (kernel.perf_event_paranoid), and its PMU cannot leave the kernel out (exclude_kernel=1); root or CAP_PERFMON may';
+  return 'this user may count only user space (kernel.perf_event_paranoid), but the PMU of the event cannot leave out the kernel (exclude_kernel=1); root and CAP_PERFMON may count the kernel';
 }
 
 /** PMUs that have a number of their own; those of the core have smaller ones for all that is generic. */
@@ -114,7 +114,7 @@ function whyInvalid({ attr, cpus }: CountedEvent, row: CountingRow): string {
   const { type, config, config2, breakpointType } = attr;
   const refuses = 'the kernel refuses';
   if (type === PERF_TYPE_TRACEPOINT)
-    return `${refuses} config=0x${config.toString(16)}: no tracepoint that can be counted has this number`;
+    return `${refuses} config=0x${config.toString(16)}: there is no tracepoint with this number that can be counted`;
   if (type === PERF_TYPE_BREAKPOINT) {
     const typeText = `bp_type=${breakpointType}`;
     if (breakpointType === 0)
@@ -126,7 +126,7 @@ function whyInvalid({ attr, cpus }: CountedEvent, row: CountingRow): string {
   }
   // The PMU of a part of the chip says on which CPUs it is read, and knows no tasks.
   if (row.cpu < 0 && cpus !== null)
-    return `${refuses} it for single tasks: its PMU counts whole CPUs only (-a)`;
+    return `${refuses} it for single tasks: its PMU counts only whole CPUs (-a)`;
   return `${refuses} the event (EINVAL), and does not say which field`;
 }
 
@@ -161,7 +161,7 @@ export function whyNotCounted(
   facts: UnsupportedFacts,
   hadTurn: boolean,
 ): string {
-  if (isRefused) return 'it is pinned, and no counter was free for it';
+  if (isRefused) return 'it is pinned, but no counter was free for it';
   if (!hadTurn) return 'its set never had a turn';
   if (enabledNs === 0n) return 'the target did not run while it was enabled';
   const { planned, isInGroup } = factsOf(events);

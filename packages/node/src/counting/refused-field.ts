@@ -46,14 +46,14 @@ const breakpointAddress: Candidate = {
   clear: (attr) => {
     attr.config1 -= bytesBeyondAlignment(attr);
   },
-  why: 'a breakpoint lies at a multiple of its length (bp_len)',
+  why: 'the address of a breakpoint must be a multiple of its length (bp_len)',
 };
 
 function bytesBeyondAlignment({ type, config1, config2 }: PerfEventAttr): bigint {
   return type === PERF_TYPE_BREAKPOINT && config2 > 0n ? config1 % config2 : 0n;
 }
 
-const LEVELS = 'its PMU cannot tell one level from another';
+const LEVELS = 'its PMU cannot tell privilege levels apart';
 
 /** What is most likely first; the code of the event last, because another code is another event. */
 const CANDIDATES: readonly Candidate[] = [
@@ -66,7 +66,7 @@ const CANDIDATES: readonly Candidate[] = [
   flag('exclude_guest', 'excludeGuest', LEVELS),
   flag('inherit', 'inherit', 'it cannot follow children'),
   flag('pinned', 'pinned', 'it cannot be pinned'),
-  flag('exclusive', 'exclusive', 'it cannot have the PMU for itself'),
+  flag('exclusive', 'exclusive', 'it cannot have exclusive use of the PMU'),
   {
     field: 'sample_period',
     value: ({ samplePeriodOrFreq }) => samplePeriodOrFreq,
@@ -76,10 +76,10 @@ const CANDIDATES: readonly Candidate[] = [
     why: 'its PMU raises no interrupt',
   },
   breakpointAddress,
-  word('config4', 'it means nothing to its PMU'),
-  word('config3', 'it means nothing to its PMU'),
-  word('config2', 'it means nothing to its PMU'),
-  word('config1', 'it means nothing to its PMU'),
+  word('config4', 'its PMU does not use this field'),
+  word('config3', 'its PMU does not use this field'),
+  word('config2', 'its PMU does not use this field'),
+  word('config1', 'its PMU does not use this field'),
   word('config', 'its PMU has no such event'),
 ];
 

@@ -59,14 +59,14 @@ interface ParsedSet {
 function setsOf({ events, sets, switching }: ControlRequest): ParsedSet[] {
   const lists = [...(events === undefined ? [] : [events]), ...(sets ?? [])];
   if (lists.length === 0)
-    throw new CounterpointError('ERR_NO_EVENTS', 'no events to count', 'Name some: events or sets.');
+    throw new CounterpointError('ERR_NO_EVENTS', 'no events to count', 'Give events or sets.');
   const names = namesOfSets(lists);
   const parsed = lists.map((list, index): ParsedSet => {
     const named: NamedSet = isNamed(list) ? list : { events: list };
     return { name: names[index]!, events: parseList(named.events) };
   });
   if (parsed.some(({ events: own }) => own.length === 0))
-    throw new CounterpointError('ERR_NO_EVENTS', 'an event set is empty', 'Name events in each.');
+    throw new CounterpointError('ERR_NO_EVENTS', 'an event set is empty', 'Give each set events.');
   if (switching?.by === 'overflow') for (const set of parsed) addSwitchEvent(set, switching.event);
   return parsed;
 }

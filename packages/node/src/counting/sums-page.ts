@@ -183,12 +183,13 @@ export class SumsPageReader {
   #names: readonly EntryName[] = [];
 
   constructor(memory: ArrayBuffer) {
-    if (!(memory instanceof ArrayBuffer)) throw notAPage('it is no ArrayBuffer');
+    if (!(memory instanceof ArrayBuffer)) throw notAPage('it is not an ArrayBuffer');
     if (memory.byteLength < ENTRY_OFFSET) throw notAPage('it is too short');
     this.#view = new DataView(memory);
     this.#bytes = new Uint8Array(memory);
     this.#sequence = new Int32Array(memory, AT_SEQUENCE, 1);
-    if (this.#view.getUint32(AT_MAGIC, true) !== MAGIC) throw notAPage('it does not begin like one');
+    if (this.#view.getUint32(AT_MAGIC, true) !== MAGIC)
+      throw notAPage('it does not begin like a page of sums');
     const version = this.#view.getUint32(AT_VERSION, true);
     if (version !== VERSION) throw notAPage(`its version is ${version}`);
   }
@@ -208,7 +209,7 @@ export class SumsPageReader {
     }
     throw new CounterpointError(
       'ERR_SUMS_PAGE_BUSY',
-      'the sums are being written all the time, or their writer has died while it wrote',
+      'the sums are written all the time, or the writer died while it wrote',
     );
   }
 
@@ -280,5 +281,5 @@ function readNames(view: DataView<ArrayBuffer>): EntryName[] {
 }
 
 function notAPage(why: string): CounterpointError {
-  return new CounterpointError('ERR_SUMS_PAGE', `this is no page of sums: ${why}`);
+  return new CounterpointError('ERR_SUMS_PAGE', `this is not a page of sums: ${why}`);
 }

@@ -127,7 +127,7 @@ test('a burst that is over before the loop turns ends no set, and a note says so
   assert.equal(session.switching.switches, 0);
   assert.match(
     session.notes[0]!.text,
-    /^sets took turns less often .*: [3-9] of [3-9] overflows of faults:u/,
+    /^sets were switched less often .*: [3-9] of [3-9] overflows of faults:u/,
   );
   await onTime(async () => {
     using slow = open();

@@ -42,7 +42,7 @@ export function parseSwitchRule(text: string): SwitchRule {
   if (text === 'manual') return { by: 'manual' };
   throw new CounterpointError(
     'ERR_SWITCH_RULE',
-    `'${text}' is no rule for switching event sets`,
+    `'${text}' is not a rule for switching event sets`,
     'Write time:100ms, overflow:EVENT:N (N at least 1) or manual.',
   );
 }

@@ -145,7 +145,7 @@ describe('what another user put there', asRoot, () => {
     assert.equal(readFileSync(at('victim-2'), 'utf8'), 'text');
   });
 
-  test('a pipe in a directory that everybody can write to is refused', async () => {
+  test('a pipe in a directory to which everybody can write is refused', async () => {
     const shared = at('shared-2');
     spawnSync('mkdir', ['-m', '1777', shared]);
     const pipe = join(shared, 'pipe');

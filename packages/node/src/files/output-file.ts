@@ -32,7 +32,7 @@ const WRITABLE_BY_OTHERS = 0o022;
 /** A named pipe that nobody reads: opening it would wait, and no signal could end that. */
 class NoReader extends CounterpointError {
   constructor(path: string) {
-    super('ERR_NO_READER', `nobody reads the named pipe ${path}`, 'Start its reader first.');
+    super('ERR_NO_READER', `no program reads the named pipe ${path}`, 'Start its reader first.');
   }
 }
 
@@ -68,8 +68,8 @@ export function openOutputFileSync(path: string, options: OutputFileOptions = {}
   }
   throw new CounterpointError(
     'ERR_FILE_CHANGED',
-    links > MOST_LINKS ? `${path} is a link that leads to itself` : `${path} is replaced again and again`,
-    'Name a file in a directory that only you can write to.',
+    links > MOST_LINKS ? `${path} is a link to itself` : `${path} is being replaced repeatedly`,
+    'Name a file in a directory to which only you can write.',
   );
 }
 
@@ -165,7 +165,7 @@ function replace({ path, facts }: NamedFile, options: OutputFileOptions): number
   return make(path, options);
 }
 
-const ANOTHER_FILE = 'Name another file, best in a directory that only you can write to.';
+const ANOTHER_FILE = 'Name another file, preferably in a directory to which only you can write.';
 
 /**
  * The kernel's rule for pipes (fs.protected_fifos): in a sticky directory only one's own, root's or
@@ -178,8 +178,8 @@ function openPipe(pipe: NamedFile): number {
   if (isShared && !isTrusted(facts.uid) && facts.uid !== directory.uid)
     throw new CounterpointError(
       'ERR_OUTPUT_OWNER',
-      `${path} is a named pipe of user ${facts.uid}, in a directory that everybody can write to`,
-      'Make a pipe of your own: mkfifo.',
+      `${path} is a named pipe of user ${facts.uid}, in a directory to which everybody can write`,
+      'Make your own pipe: mkfifo.',
     );
   let early: number;
   try {

@@ -24,9 +24,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space left on the device',
   EDQUOT: 'the disk quota is used up',
   EPIPE: 'the reader of the pipe has closed it',
-  EFBIG: 'the file has reached the largest size allowed',
+  EFBIG: 'the file has reached its largest allowed size',
   EACCES: 'permission denied',
-  EPERM: 'what is there belongs to another user, or may not be changed',
+  EPERM: 'the existing file belongs to another user, or may not be changed',
   EROFS: 'the file system is read-only',
   ENOENT: 'no such directory',
   EISDIR: 'it is a directory',
@@ -34,9 +34,9 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  ENOSPC: 'Free some space, write elsewhere with -o',
-  EDQUOT: 'Free some of it, write elsewhere with -o',
-  EFBIG: 'Raise the limit (ulimit -f), write to another file system with -o',
+  ENOSPC: 'Free some space, or write elsewhere with -o',
+  EDQUOT: 'Free some of it, or write elsewhere with -o',
+  EFBIG: 'Raise the limit (ulimit -f), or write to another file system with -o',
   EIO: 'Write elsewhere with -o. The log of the kernel (dmesg) may say what failed',
   EACCES: 'Write elsewhere with -o',
   EPERM: 'Write elsewhere with -o',

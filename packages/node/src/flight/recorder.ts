@@ -133,7 +133,7 @@ export class FlightRecorder implements AsyncDisposable {
       },
       fail: (error) => {
         const reason = error instanceof Error ? error.message : String(error);
-        this.note({ kind: 'trigger-ended', text: `the trigger ${text} waits no more: ${reason}` });
+        this.note({ kind: 'trigger-ended', text: `the trigger ${text} has stopped: ${reason}` });
       },
     });
   }

@@ -52,7 +52,7 @@ export class Debuginfod {
         diagnostics.push({
           code: 'debuginfod-failed',
           path: address,
-          detail: `the debug info server did not answer as it should: ${reasonOf(error)}`,
+          detail: `the debug info server gave an unexpected answer: ${reasonOf(error)}`,
           remedy: 'Try again later, or unset DEBUGINFOD_URLS.',
         });
       }

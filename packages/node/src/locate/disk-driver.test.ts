@@ -229,7 +229,7 @@ test('a perf map that cannot be read: the true reason, and a remedy that exists'
   assert.match(await told(path), /^it is not a regular file\. .*remove it/);
   rmdirSync(path);
   symlinkSync(path, path);
-  assert.match(await told(path), /^it is a link that leads to itself\. .*remove it/);
+  assert.match(await told(path), /^it is a link to itself\. .*remove it/);
 });
 
 test('a link to a perf map: only where it is ours or root’s, and leads to a map that belongs to them', {

@@ -44,19 +44,19 @@ function whyNotTrusted(
   const because = (why: string, remedy: string) => ({ detail: `${why}, so it was not read`, remedy });
   const isLink = link.facts.isSymbolicLink();
   if (isLink && !isTrusted(link.facts.uid))
-    return because(`it is a link of user ${link.facts.uid}, not of you or root`, A_COPY);
+    return because(`it is a link that belongs to user ${link.facts.uid}, not to you or root`, A_COPY);
   const { uid, nlink, dev, ino } = file.facts;
   if (!isTrusted(uid) && uid !== view?.uid) {
     const remedy = `If you trust it, make it yours: chown ${process.geteuid?.() ?? 0} ${file.path}`;
     return because(`it belongs to user ${uid}, not to you, root or the process`, remedy);
   }
   if (file.facts.isFile() && nlink > 1)
-    return because('it has another name (a hard link), which anybody may have made', A_COPY);
+    return because('it has another name (a hard link) that anybody may have made', A_COPY);
   const isSame = isLink ? link.isStillThere() : dev === link.facts.dev && ino === link.facts.ino;
-  return isSame ? null : because('it was replaced while it was opened', 'Look at it again.');
+  return isSame ? null : because('it was replaced while it was opened', 'Check the file and try again.');
 }
 
-const A_COPY = 'If you trust it, put a copy of your own in its place.';
+const A_COPY = 'If you trust it, replace it by your own copy.';
 
 /** Why a file that is there cannot be read, and what helps. */
 function explain(code: string): { detail: string; remedy: string } {
@@ -70,8 +70,8 @@ function explain(code: string): { detail: string; remedy: string } {
     case 'ERR_NOT_A_FILE':
     case 'ELOOP':
       return {
-        detail: code === 'ELOOP' ? 'it is a link that leads to itself' : 'it is not a regular file',
-        remedy: 'No process names its code in such a thing: remove it.',
+        detail: code === 'ELOOP' ? 'it is a link to itself' : 'it is not a regular file',
+        remedy: 'No process writes names of code to such a file: remove it.',
       };
     default:
       return { detail: `it cannot be read (${code})`, remedy: '' };

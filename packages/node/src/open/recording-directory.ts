@@ -92,8 +92,8 @@ class FilePart implements ByteSource {
       if (dev !== this.#device || ino !== this.#inode) {
         throw new CounterpointError(
           'ERR_FILE_CHANGED',
-          `${this.#path} is another file than when the recording was opened`,
-          'Read the recording again when nothing writes it.',
+          `${this.#path} is a different file than when the recording was opened`,
+          'Read the recording again when no program writes to it.',
         );
       }
       const target = new Uint8Array(Math.max(0, Math.min(length, this.size - offset)));

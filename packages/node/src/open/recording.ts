@@ -412,7 +412,7 @@ function fileError(path: string, error: NodeJS.ErrnoException): Error {
     return new CounterpointError(
       'ERR_FILE_ACCESS',
       `${path} may not be read (${error.code})`,
-      'It belongs to another user: run as its owner or as root, or change its mode.',
+      'Run as the owner of the file or as root, or change its mode.',
     );
   }
   return error;

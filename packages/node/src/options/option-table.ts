@@ -5,7 +5,7 @@
  *   const OPTIONS: OptionsOf<PublishOptions> = { name: TEXT, intervalMs: numberFrom(1, 1000) };
  *   checkOptions('publish()', options, OPTIONS);
  *
- *   publish(): name should be text, and is 5
+ *   publish(): name should be text, but is 5
  *   publish(): there is no option nmae; did you mean name?
  */
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
@@ -40,7 +40,7 @@ export function checkOptions(
 ): void {
   if (!isPlainObject(options)) {
     const what = path === '' ? 'the options' : path.slice(0, -1);
-    throw new CounterpointError(code, `${where}: ${what} should be an object, and is ${shownValue(options)}`);
+    throw new CounterpointError(code, `${where}: ${what} should be an object, but is ${shownValue(options)}`);
   }
   const known = Object.keys(table);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(table, name));
@@ -56,7 +56,7 @@ export function checkOptions(
     if (!check.accepts(value))
       throw new CounterpointError(
         check.code ?? code,
-        `${where}: ${path}${name} should be ${check.expects}, and is ${shownValue(value)}`,
+        `${where}: ${path}${name} should be ${check.expects}, but is ${shownValue(value)}`,
       );
     if (check.fields !== undefined && isPlainObject(value))
       checkOptions(where, value, check.fields, check.code ?? code, `${path}${name}.`);

@@ -85,7 +85,7 @@ const leaveKernelOut: Fallback = {
     event.attr.flags.excludeKernel = 1;
     event.attr.flags.excludeHv = 1;
     event.name += hasModifiers(event) ? 'u' : ':u';
-    const why = 'kernel.perf_event_paranoid lets this user see user space only';
+    const why = 'kernel.perf_event_paranoid lets this user see only user space';
     event.changes.push({ kind: 'kernel-excluded', why });
     return null;
   },
@@ -99,7 +99,7 @@ const DROPPABLE: readonly (readonly [keyof AttrFlags, string, string])[] = [
   ['buildId', '5.12', 'build ids in map records'],
   ['cgroup', '5.7', 'records of control groups'],
   ['bpfEvent', '5.1', 'records of BPF programs'],
-  ['ksymbol', '5.1', 'records of kernel symbols that come and go'],
+  ['ksymbol', '5.1', 'records of kernel symbols that are added and removed'],
   ['commExec', '3.16', 'whether a name change was an exec'],
   ['mmap2', '3.16', 'devices and inodes of maps'],
 ];
@@ -117,7 +117,7 @@ const leaveChildrenOut: Fallback = {
     attr.flags.inherit = 0;
     return {
       kind: 'feature-dropped',
-      text: 'child processes and new threads are not in this recording: this kernel cannot read a group (:S) that they inherit (Linux 6.13 can); without :S they are, or with -a',
+      text: 'child processes and new threads are not in this recording, because this kernel cannot read a group (:S) that they inherit (Linux 6.13 can). To record them, leave out :S, or use -a',
     };
   },
 };

@@ -20,8 +20,8 @@ export function whyNotSampled(
   if (isCounted(sys, event, task, cpu))
     return new CounterpointError(
       'ERR_EVENT_NOT_SAMPLED',
-      `${name} can be counted and not sampled: its counter does not interrupt`,
-      `Count it: counterpoint stat -e ${name}. Or read it at each sample of another event: -e '{cpu-clock,${name}}:S'`,
+      `${name} can be counted but not sampled, because its counter does not interrupt`,
+      `Count it: counterpoint stat -e ${name}. Or read it at every sample of another event: -e '{cpu-clock,${name}}:S'`,
     );
   if (event.attr.flags.excludeKernel === 1 && !canMonitorAll(sys.effectiveCapabilities()))
     return maybeKernelToo(event);
@@ -29,7 +29,7 @@ export function whyNotSampled(
   return new CounterpointError(
     'ERR_EVENT_WHOLE_CPUS',
     `${name} is counted for whole CPUs, not for programs or threads`,
-    `Watch whole CPUs: -a, or -C CPUS; where it cannot be sampled there, either, count it: counterpoint stat -a -e ${name}`,
+    `Watch whole CPUs: -a, or -C CPUS. If it cannot be sampled there either, count it: counterpoint stat -a -e ${name}`,
   );
 }
 
@@ -42,8 +42,8 @@ function maybeKernelToo({ requestedName: name, attr }: PlannedEvent): Counterpoi
   if (attr.type <= PERF_TYPE_BREAKPOINT) return null;
   return new CounterpointError(
     'ERR_EVENT_OPEN',
-    `the kernel refuses ${name} without the kernel's part (EINVAL), and this user may watch user space only: either its PMU cannot leave the kernel out, or it can be counted and not sampled`,
-    'Run it as root or with CAP_PERFMON, or record another event, as cpu-clock.',
+    `the kernel refuses ${name} without the kernel's part (EINVAL), and this user may watch only user space: either its PMU cannot leave out the kernel, or the event can be counted but not sampled`,
+    'Run it as root or with CAP_PERFMON, or record another event, such as cpu-clock.',
   );
 }
 

@@ -34,7 +34,7 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
       return new CounterpointError(
         'ERR_DESCRIPTOR_LIMIT',
         `not enough open files: this needs ${refused.descriptorsNeeded} (events times CPUs times threads), the limit is ${refused.descriptorLimit}`,
-        'Raise it with ulimit -n (or LimitNOFILE= of a service), or watch fewer threads with -t or fewer CPUs with -C.',
+        'Raise the limit with ulimit -n (or LimitNOFILE= of a service), or watch fewer threads with -t or fewer CPUs with -C.',
       );
     case 'ENOENT':
     case 'ENODEV':
@@ -49,7 +49,7 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
       if (refused.attr.type !== PERF_TYPE_BREAKPOINT) break;
       return new CounterpointError(
         'ERR_EVENT_BUSY',
-        `no debug register is free for ${name}: a CPU has few (x86 four), and a debugger or other breakpoints have the rest`,
+        `no debug register is free for ${name}: a CPU has few (x86: four), and a debugger or other breakpoints use them`,
         'Watch fewer addresses, or one range: mem:ADDRESS/8.',
       );
     case 'EBUSY':
@@ -68,15 +68,15 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
       if (refused.isMember === true)
         return new CounterpointError(
           'ERR_GROUP_SIZE',
-          `the group of ${name} has more events than the kernel reads together`,
+          `the group of ${name} has more events than the kernel can read together`,
           'Split it: {a,b,c},{d,e,f}, or name events without braces.',
         );
-      return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for what ${name} asks`);
+      return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for ${name}`);
     case 'ENOSYS':
       return new CounterpointError(
         'ERR_NO_PERF_EVENTS',
         'this kernel has no perf events, or a container hides them (perf_event_open gives ENOSYS)',
-        'A kernel with CONFIG_PERF_EVENTS is needed; in a container, a seccomp profile that allows perf_event_open.',
+        'Use a kernel with CONFIG_PERF_EVENTS; in a container, a seccomp profile that allows perf_event_open.',
       );
   }
   return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);

@@ -92,10 +92,10 @@ test('who may not set a probe is told that no sysctl helps', () => {
   assert.equal(kprobe.remedy, 'Run it as root or with CAP_PERFMON.');
   // CAP_PERFMON sufficed for uprobes from Linux 5.8 to 6.15, and to the stable kernels of July 2025.
   assert.match(told(refused.name, 0n, '6.1.0-37-amd64').message, /only CAP_PERFMON allows it/);
-  assert.match(told(refused.name, 0n, '6.1.0-37-amd64').remedy, /July 2025 ask for CAP_SYS_ADMIN/);
+  assert.match(told(refused.name, 0n, '6.1.0-37-amd64').remedy, /July 2025 require CAP_SYS_ADMIN/);
   assert.match(told(refused.name, 0n, '6.18.44').message, /only CAP_SYS_ADMIN allows it/);
   const held = told(refused.name, perfmon, '6.12.40') as PermissionError;
-  assert.match(held.message, /asks for CAP_SYS_ADMIN, CAP_PERFMON is not enough/);
+  assert.match(held.message, /requires CAP_SYS_ADMIN; CAP_PERFMON is not enough/);
   assert.equal(held.remedy, 'Run it as root or with CAP_SYS_ADMIN.');
   assert.equal(held.missingCapability, 'CAP_SYS_ADMIN');
 });
@@ -111,7 +111,7 @@ test('who has every right is not told to become root', () => {
     descriptorLimit: 1024,
     standing,
   }) as PermissionError;
-  assert.match(error.message, /not let even the privileged watch tracepoints in this way \(EPERM\)/);
+  assert.match(error.message, /not let even privileged users watch tracepoints in this manner \(EPERM\)/);
   assert.match(error.remedy, /ftrace:function/);
   assert.doesNotMatch(error.remedy, /as root/);
   assert.equal(error.missingCapability, null);

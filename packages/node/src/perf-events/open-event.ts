@@ -50,7 +50,7 @@ export function openPlannedEvent(
     throw new CounterpointError(
       'ERR_FOREIGN_EVENT',
       `${requestedName ?? 'this'} is an event of ${foreignPmu}, which this machine does not have`,
-      'It can be looked up only: counterpoint stat --plan, list -v, list --pfm --encode.',
+      'You can only look it up: counterpoint stat --plan, list -v, list --pfm --encode.',
     );
   }
   const opened = { ...attr, sampleType: openedSampleType(event) };
@@ -103,7 +103,7 @@ function setFilter(sys: Sys, fd: Fd, filter: string): void {
     if (!(error instanceof SysError)) throw error;
     throw new CounterpointError(
       'ERR_FILTER',
-      `the kernel does not take the filter ${filter}: ${error.message}`,
+      `the kernel does not accept the filter ${filter}: ${error.message}`,
       'Fields and their types: counterpoint list -v SYSTEM:EVENT',
     );
   }

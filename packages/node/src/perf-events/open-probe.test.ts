@@ -152,7 +152,7 @@ describe('a probe that children inherit', () => {
     const sys = new FakeSys();
     for (const [errno, why, remedy] of [
       ['ENOENT', /not mounted/, /mount -t tracefs/],
-      ['EROFS', /read only/, /remount,rw/],
+      ['EROFS', /read-only/, /remount,rw/],
       ['EACCES', /only root/, /as root/],
       ['EINVAL', /EINVAL/, /-i/],
     ] as const) {

@@ -64,7 +64,7 @@ export function needsKeptContext({ kind }: Probe): boolean {
 
 const CHILDREN_MISSED: Note = {
   kind: 'probe-children',
-  text: 'this kernel may miss calls of the probe in children and threads (Linux 6.13 does not); watched on whole CPUs, -a, none is missed',
+  text: 'this kernel may miss calls of the probe in children and threads (Linux 6.13 does not). To miss none, watch whole CPUs (-a)',
 };
 
 function define(probe: Probe, attr: PerfEventAttr, opening: ProbeOpening): HeldProbe {
@@ -89,9 +89,9 @@ const TRACEFS_REASONS: Readonly<Record<string, readonly [why: string, remedy: st
     'it is not mounted, and this process may not mount it',
     'Mount it: sudo mount -t tracefs tracefs /sys/kernel/tracing',
   ],
-  EROFS: ['it is mounted to be read only', 'Remount it: sudo mount -o remount,rw /sys/kernel/tracing'],
-  EACCES: ['only root may write there', 'Run it as root.'],
-  EPERM: ['the kernel does not allow it (EPERM; the lockdown of the kernel does this)', 'Run it as root.'],
+  EROFS: ['it is mounted read-only', 'Remount it: sudo mount -o remount,rw /sys/kernel/tracing'],
+  EACCES: ['only root may write to it', 'Run it as root.'],
+  EPERM: ['the kernel does not allow it (EPERM, for example in lockdown)', 'Run it as root.'],
 };
 
 function undefinedProbe(error: SysError): CounterpointError {

@@ -184,7 +184,7 @@ class Opening {
     const kib = (count: number) => (count * this.#sys.pageSizeBytes()) / 1024;
     addNote(this.#notes, {
       kind: 'ring-smaller',
-      text: `the memory that this user may lock allows buffers of ${kib(pages)} KiB instead of ${kib(this.#plan.enoughRingPages)} KiB (kernel.perf_event_mlock_kb, ulimit -l): more may be lost`,
+      text: `the memory that this user may lock allows buffers of ${kib(pages)} KiB instead of ${kib(this.#plan.enoughRingPages)} KiB (kernel.perf_event_mlock_kb, ulimit -l), so more may be lost`,
     });
   }
 

@@ -60,7 +60,7 @@ const WANTED_TEXT: Readonly<Record<Wanted, string>> = {
   'whole-cpus': 'whole CPUs',
   'other-process': 'a process of another user',
   'guarded-process':
-    'a process of yours that the kernel guards: its program has more rights than you (file capabilities, set-user-id), or asked for it (PR_SET_DUMPABLE)',
+    'your own process, which the kernel guards: its program has more rights than you (file capabilities, set-user-id), or asked for it (PR_SET_DUMPABLE)',
   tracepoint: 'tracepoints',
   uprobe: 'functions of programs (uprobes)',
   kprobe: 'functions of the kernel (kprobes)',
@@ -121,9 +121,9 @@ function messageFor(
 ): string {
   const what = `no permission to watch ${WANTED_TEXT[wanted]}`;
   if (missing === null)
-    return `the kernel does not let even the privileged watch ${WANTED_TEXT[wanted]} in this way (${code})`;
+    return `the kernel does not let even privileged users watch ${WANTED_TEXT[wanted]} in this manner (${code})`;
   if (wanted === 'uprobe' && missing === 'CAP_SYS_ADMIN' && hasCapability(capabilities, CAP_PERFMON))
-    return `${what}: this kernel asks for CAP_SYS_ADMIN, CAP_PERFMON is not enough (since Linux 6.16, and in stable kernels since July 2025)`;
+    return `${what}: this kernel requires CAP_SYS_ADMIN; CAP_PERFMON is not enough since Linux 6.16, and in stable kernels since July 2025`;
   if (ALLOWED_AT[wanted] === Number.NEGATIVE_INFINITY)
     return `${what}: only ${missing} allows it, at any kernel.perf_event_paranoid`;
   if (paranoid === null || paranoid <= ALLOWED_AT[wanted]) return what;
@@ -141,14 +141,14 @@ function remedyFor(
     const others =
       'The lockdown of the kernel, a security module, a hardened kernel or, in a container, its seccomp profile forbids it.';
     return wanted === 'tracepoint'
-      ? `${others} ftrace:function needs the kernel to change its own code, as does: echo function > /sys/kernel/tracing/current_tracer`
+      ? `${others} ftrace:function makes the kernel change its own code, like: echo function > /sys/kernel/tracing/current_tracer`
       : others;
   }
   if (wanted === 'guarded-process') return `Run it as root or with ${missing}.`;
   const level = ALLOWED_AT[wanted];
   const ways = [`Run it as root or with ${missing}.`];
   if (wanted === 'uprobe' && missing === 'CAP_PERFMON' && !uprobesNeedAdmin(kernelRelease))
-    ways.push('Stable kernels since July 2025 ask for CAP_SYS_ADMIN instead.');
+    ways.push('Stable kernels since July 2025 require CAP_SYS_ADMIN instead.');
   if (level === Number.NEGATIVE_INFINITY) return ways.join('\n');
   if (paranoid !== null && paranoid > level)
     ways.push(`Or allow it to every user: sysctl kernel.perf_event_paranoid=${level}`);
@@ -156,8 +156,7 @@ function remedyFor(
     ways.push(
       'In a container: its seccomp profile forbids perf_event_open; add CAP_PERFMON, or another profile.',
     );
-  if (wanted === 'whole-cpus')
-    ways.push('Or watch only what is yours: a command, or your own processes with -p PID.');
+  if (wanted === 'whole-cpus') ways.push('Or watch only a command or your own processes (-p PID).');
   if (wanted === 'kernel-code') ways.push('Or record user space only: add :u to the event.');
   return ways.join('\n');
 }

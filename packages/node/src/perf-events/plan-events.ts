@@ -119,7 +119,7 @@ function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOpti
   const refuse = (what: string, remedy = '') => {
     throw new CounterpointError(
       'ERR_EVENT_OPTION',
-      `record cannot do ${what}, which ${event.name} asks for`,
+      `record does not support ${what}, which ${event.name} requests`,
       remedy,
     );
   };
@@ -130,7 +130,7 @@ function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOpti
     refuse(what, option === 'overwrite' ? 'Use counterpoint flight, which keeps the newest records.' : '');
   }
   if (history && event.options.time === false)
-    refuse('without times', 'A history is put in order by them: leave time=0 out.');
+    refuse('without times', 'A history is sorted by time: leave out time=0.');
   const callGraph = event.options.callGraph;
   if (callGraph !== undefined && callGraph !== 'no' && callGraph !== 'fp')
     refuse(`call graphs by ${callGraph}`, 'Use call-graph=fp.');

@@ -261,11 +261,11 @@ describe('openSampledEvents', () => {
     assert.equal(notes.length, 1);
     assert.match(
       notes[0]!.text,
-      /^recording cpu-clock:u instead of cycles:P: .*user space only, and .*no hardware cycles/,
+      /^recording cpu-clock:u instead of cycles:P: .*only user space, and .*no hardware cycles/,
     );
   });
 
-  test('what can be counted and not sampled, or only of whole CPUs, is told apart', () => {
+  test('what can be counted but not sampled, or only of whole CPUs, is told apart', () => {
     const sys = new FakeSys();
     const refused = (refuse: FakeSys['refuseOpen']) => {
       sys.refuseOpen = refuse;
@@ -283,7 +283,7 @@ describe('openSampledEvents', () => {
     const isSampled = ({ attr }: FakeEvent) => attr.samplePeriodOrFreq !== 0n;
     assert.match(
       refused((event) => (isSampled(event) ? 'EINVAL' : null)),
-      /^ERR_EVENT_NOT_SAMPLED: cpu-clock can be counted and not sampled.*counterpoint stat -e cpu-clock\. Or .*:S'$/,
+      /^ERR_EVENT_NOT_SAMPLED: cpu-clock can be counted but not sampled.*counterpoint stat -e cpu-clock\. Or .*:S'$/,
     );
     assert.match(
       refused((event) => (isSampled(event) || event.pid !== -1 ? 'EINVAL' : null)),
@@ -303,7 +303,7 @@ describe('openSampledEvents', () => {
     event!.attr.type = 12;
     assert.throws(() => open(sys, [event!]), {
       code: 'ERR_EVENT_OPEN',
-      message: /this user may watch user space only/,
+      message: /this user may watch only user space/,
     });
     sys.capabilities = 1n << BigInt(CAP_PERFMON);
     assert.throws(() => open(sys, [event!]), { code: 'ERR_EVENT_OPEN', message: /^cannot open/ });

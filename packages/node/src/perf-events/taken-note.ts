@@ -20,7 +20,7 @@ export function takenNote(
     ? `${command.program} ${extraRights(command.program)}`
     : 'its program has more rights than its parent (set-user-id, file capabilities), or may not be read';
   const others = more === 0 ? '' : ` and ${more} more`;
-  const text = `${name} (process ${pid}${others}) is watched no more: ${why}, so the kernel took the events from it.`;
+  const text = `${name} (process ${pid}${others}) is no longer watched: ${why}, so the kernel took the events from it.`;
   return { kind: 'events-taken', text: `${text} ${extraRightsRemedy()}` };
 }
 

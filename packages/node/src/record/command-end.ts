@@ -30,7 +30,9 @@ export async function endOfCommand(
   clearTimeout(timer);
   if (exit !== null) return exit;
   held.abandon();
-  return { text: `the command (process ${held.pid}) goes on: SIGTERM did not end it within ${graceMs} ms` };
+  return {
+    text: `the command (process ${held.pid}) still runs: SIGTERM did not end it within ${graceMs} ms`,
+  };
 }
 
 /** A command that goes on ends by itself, or when the caller ends the recording. */

@@ -69,7 +69,7 @@ export async function chooseFormats(formats: RecordOptions['formats'] = []): Pro
     const format =
       typeof one.format === 'string'
         ? await findFormat(one.format)
-        : checkedFormat('what is given as a format is none', one.format);
+        : checkedFormat('the given object is not a format', one.format);
     chosen.push({ format, options: checkFormatOptions(format.name, format.options, one.options ?? {}) });
   }
   return chosen;
@@ -88,8 +88,8 @@ export function clockedBy(formats: readonly ChosenFormat[], options: RecordOptio
   if (watcher !== undefined && clockId !== CLOCK_MONOTONIC)
     throw new CounterpointError(
       'ERR_FORMAT_CLOCK',
-      `times of the format ${watcher.format.name} are on the clock monotonic, and clock ${clockId} was asked for`,
-      'Leave -k out, or the format.',
+      `the format ${watcher.format.name} has times on the clock monotonic, but clock ${clockId} was requested`,
+      'Leave out -k or the format.',
     );
   return formats.length > 0 ? { ...options, clockId } : options;
 }
@@ -103,8 +103,8 @@ export async function eventsFor(
   if (areOwn && events !== undefined && events.length > 0)
     throw new CounterpointError(
       'ERR_FORMAT_EVENT',
-      `no events are sampled: the format ${formats[0]!.format.name} watches by itself`,
-      'Leave the events out, or add --format ring to sample them beside it.',
+      `no events are sampled, because the format ${formats[0]!.format.name} has its own events`,
+      'Leave out the events, or add --format ring to sample them, too.',
     );
   return areOwn ? [] : await resolveEvents(events);
 }
@@ -194,8 +194,8 @@ export function prepareEvents(
       if (attr.flags.freq === 0 && attr.samplePeriodOrFreq === 0n)
         throw new CounterpointError(
           'ERR_FORMAT_EVENT',
-          `${name} only follows its group's leader, so the format ${format.name} has no overflows of it`,
-          'Sample it by itself.',
+          `${name} only follows the leader of its group, so it has no overflows for the format ${format.name}`,
+          'Sample it outside the group.',
         );
       attr.sampleType |= SAMPLE_BITS;
       if (callchains !== false) {
@@ -204,7 +204,10 @@ export function prepareEvents(
         if (parts === 'kernel') attr.flags.excludeCallchainUser = 1;
       } else if ((attr.sampleType & BigInt(PERF_SAMPLE_CALLCHAIN)) !== 0n) {
         attr.sampleType &= ~BigInt(PERF_SAMPLE_CALLCHAIN);
-        addNote(notes, { kind: 'no-callchains', text: `${format.name} keeps no call chains: stacks does` });
+        addNote(notes, {
+          kind: 'no-callchains',
+          text: `${format.name} keeps no call chains. Use --format stacks`,
+        });
       }
       const bitsOfOthers: number[] = [];
       if (typeof callchains === 'object') {
@@ -276,7 +279,7 @@ function hitsPerOverflow({ name, attr }: PlannedEvent): number {
   if (hits <= MOST_HITS) return hits;
   throw new CounterpointError(
     'ERR_FORMAT_EVENT',
-    `a period of ${hits} hits of ${name} is more than a program counts to`,
+    `a period of ${hits} hits of ${name} is more than a program can count`,
     `The most is ${MOST_HITS}.`,
   );
 }
@@ -302,7 +305,7 @@ function refuseMixedRecords(
   if (mixed === undefined) return;
   throw new CounterpointError(
     'ERR_FORMAT_EVENT',
-    `the kernel mixes up its records of ${mixed.name} where another format is on that event, too`,
+    `the kernel mixes up its records of ${mixed.name} if another format uses that event, too`,
     `Record it with ${formats[recorder]!.format.name} alone, or leave ${formats[recorder]!.format.name} out.`,
   );
 }

@@ -263,7 +263,7 @@ class FormatPart {
     return explainThrown(this.#run.format, error, {
       code: 'ERR_FORMAT_COLLECT',
       did: 'failed when its results were read',
-      remedy: 'What the rings have is in the recording.',
+      remedy: 'The recording has what is in the rings.',
     });
   }
 

@@ -55,7 +55,7 @@ for (const [size, hasFeatures, format] of [
       assert.deepEqual([result.exitCode, result.exitSignal], [4, null]);
       assert.match(
         notes.join(),
-        /no space left.*the recording ends here, the command \(process \d+\) goes on/,
+        /no space left.*the recording ends here, the command \(process \d+\) continues/,
       );
       // Each overflow is a sample, or a loss.
       const overflows = result.formats.reduce((sum, one) => sum + Number(one.overflows), 0);
@@ -110,7 +110,10 @@ describe('an output that takes no more', {
     const err = textOf(child.stderr);
     const [status] = await once(child, 'exit');
     assert.equal(status, 1, err());
-    assert.match(err(), /largest size allowed: the recording ends here, the command \(process \d+\) goes on/);
+    assert.match(
+      err(),
+      /largest allowed size: the recording ends here, the command \(process \d+\) continues/,
+    );
     assert.match(err(), /ulimit -f/);
     assert.ok(existsSync(done), 'the command did not get to its end');
   });
@@ -122,7 +125,7 @@ describe('an output that takes no more', {
       const err = textOf(child.stderr);
       const [status] = await once(child, 'exit');
       assert.equal(status, 1, err());
-      assert.match(err(), /the recording ends here, what was watched goes on/);
+      assert.match(err(), /the recording ends here, the target continues/);
       assert.deepEqual([busy.exitCode, busy.signalCode], [null, null]);
       process.kill(busy.pid!, 0);
     } finally {
@@ -141,7 +144,7 @@ describe('an output that takes no more', {
       if (received > 100_000) child.stdout.destroy();
     });
     const told = new Promise<void>((resolve) => {
-      child.stderr.on('data', () => err().includes('goes on without it') && resolve());
+      child.stderr.on('data', () => err().includes(') continues') && resolve());
     });
     await Promise.race([told, ended]);
     assert.equal(child.exitCode, null, err());

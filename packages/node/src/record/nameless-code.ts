@@ -31,7 +31,7 @@ const RUNTIMES: readonly Runtime[] = [
   {
     name: 'Node',
     isProgram: isNodeProgram,
-    remedy: `start Node with ${NODE_FLAGS} (NODE_OPTIONS='${NODE_FLAGS}' does it, too)`,
+    remedy: `start Node with ${NODE_FLAGS} (NODE_OPTIONS='${NODE_FLAGS}' also works)`,
   },
   {
     name: 'Java',
@@ -111,6 +111,6 @@ function noteOf({ name, remedy }: Runtime, pids: readonly number[]): Note {
     pids.length === 1
       ? `process ${pids[0]} is`
       : `processes ${pids.slice(0, MOST_SHOWN).join(', ')}${more} are`;
-  const text = `${who} ${name} without names for the code it makes, which will be [JIT without names]: ${remedy}`;
+  const text = `${who} ${name} without names for its generated code, which will be [JIT without names]: ${remedy}`;
   return { kind: 'nameless-code', text };
 }

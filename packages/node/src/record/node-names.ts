@@ -28,7 +28,7 @@ export function nodeOptionsForNames(
   if (names === undefined) return null;
   const added = NAME_FLAGS.filter((flag) => !isDecided(flag, names));
   if (added.length === 0) return null;
-  const text = `the command is Node: NODE_OPTIONS has ${added.join(' ')}, so that JavaScript functions have names (--no-node-names leaves it out)`;
+  const text = `the command is Node: NODE_OPTIONS has ${added.join(' ')}, so that JavaScript functions have names (--no-node-names prevents this)`;
   notes.push({ kind: 'node-names', text });
   return appendNodeOptions(given, added);
 }

@@ -40,7 +40,7 @@ export class PipeOutput implements RecordingOutput {
       if (this.#wait.signal?.aborted !== true) throw new WriteError(path, error, OR_LIMIT);
       throw new CounterpointError(
         'ERR_NO_READER',
-        `nobody has read the named pipe ${path}, so nothing was recorded`,
+        `no program has read the named pipe ${path}, so nothing was recorded`,
         'Start its reader first.',
       );
     }

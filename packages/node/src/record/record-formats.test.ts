@@ -66,7 +66,7 @@ test('what is wrong with a format is said before the command runs', { skip }, as
   const realtime = { events: 'task-clock', clockId: 0, output: join(folder, 'none.data') };
   await assert.rejects(record({ ...realtime, command, formats: ['on-miss'] }), {
     code: 'ERR_FORMAT_CLOCK',
-    message: /on-miss are on the clock monotonic/,
+    message: /on-miss has times on the clock monotonic/,
   });
   const broken = join(folder, 'broken.ts');
   writeFileSync(

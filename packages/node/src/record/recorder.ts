@@ -138,6 +138,9 @@ function noteEarly(
         : !heedBegin[index]!;
     if (!isEarly) return;
     const what = early === undefined ? format.name : `${format.name} on ${early.name}`;
-    notes.push({ kind: 'format-early', text: `${what} begins at once: a delay holds for events alone` });
+    notes.push({
+      kind: 'format-early',
+      text: `${what} begins at once, because a delay holds only for events`,
+    });
   });
 }

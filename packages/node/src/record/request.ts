@@ -39,8 +39,8 @@ export function refuseEmptyLists({ pids, tids }: Pick<RecordOptions, 'pids' | 't
     if (list?.length === 0)
       throw new CounterpointError(
         'ERR_NO_TARGET',
-        `${name} is an empty list: nobody to watch`,
-        'Leave it out, or name at least one.',
+        `${name} is an empty list, so there is nothing to watch`,
+        'Leave it out, or give at least one.',
       );
 }
 

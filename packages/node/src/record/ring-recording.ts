@@ -151,8 +151,7 @@ export class RingRecording {
     const { sampled, held, notes, options } = this.#parts;
     sampled.close();
     const why = error instanceof Error ? error.message : String(error);
-    const rest =
-      held === null ? 'what was watched goes on' : `the command (process ${held.pid}) goes on without it`;
+    const rest = held === null ? 'the target continues' : `the command (process ${held.pid}) continues`;
     addNote(notes, { kind: 'command-goes-on', text: `${why}: the recording ends here, ${rest}` });
     this.#tell(() => options.onNote?.(notes));
   }
@@ -221,7 +220,7 @@ export class RingRecording {
     if (options.realtimePriority !== undefined)
       addNote(notes, {
         kind: 'no-realtime',
-        text: 'no real-time priority here: only files are written by a thread of their own, and without sampling formats',
+        text: 'no real-time priority here: only a recording to a file, without sampling formats, has a thread of its own for writing',
       });
     const reader = new RingReader(sys, sampled, this.#records.scan, this.#limitedSink(), { flushIntervalMs });
     reader.start();
@@ -319,7 +318,10 @@ export class RingRecording {
     const found = (await buildIds?.finish()) ?? [];
     if (found.length > 0) features.buildIds = found;
     for (const path of buildIds?.replaced ?? [])
-      notes.push({ kind: 'build-ids', text: `${path} was replaced while it ran: it has no build id here` });
+      notes.push({
+        kind: 'build-ids',
+        text: `${path} was replaced while it ran, so the recording has no build id for it`,
+      });
     const { results, losses: formatLosses } = this.#parts.formats.finish();
     this.#formatResults = results;
     for (const { entries } of formatLosses) this.#records.loss.ledger.addEntries(entries);
@@ -397,8 +399,8 @@ function startWithPriority(reader: ThreadReader, priority: number | undefined): 
     if (priority === undefined || !(error instanceof SysError) || error.code !== 'EPERM') throw error;
     throw new CounterpointError(
       'ERR_REALTIME',
-      `this user may not have the real-time priority ${priority}`,
-      'Give CAP_SYS_NICE or raise its limit (ulimit -r), or record without -r.',
+      `this user may not use the real-time priority ${priority}`,
+      'Give CAP_SYS_NICE, raise the limit (ulimit -r), or record without -r.',
     );
   }
 }

@@ -72,7 +72,7 @@ describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
     assert.equal((await lossInFile()).length, 1);
     assert.match(
       result.notes.map(({ text }) => text).join('\n'),
-      /special-sh \(process \d+\) is watched no more/,
+      /special-sh \(process \d+\) is no longer watched/,
     );
   });
 
@@ -124,7 +124,7 @@ describe('a program with more rights', { skip: skipSpecial(directory) }, () => {
         ? nodeAsNobody(words, directory)
         : spawnSync(process.execPath, words, { encoding: 'utf8' });
       assert.equal(status, 1, stderr);
-      assert.match(stderr, /a process of yours that the kernel guards.*more rights/);
+      assert.match(stderr, /your own process, which the kernel guards.*more rights/);
     } finally {
       child.kill('SIGKILL');
     }

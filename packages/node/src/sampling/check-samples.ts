@@ -113,6 +113,6 @@ function wrong(what: string, expected: string): CounterpointError {
   return new CounterpointError(
     'ERR_FORMAT_SAMPLE',
     `${what}; it has to be ${expected}`,
-    'What the rings have is in the recording.',
+    'The recording has what is in the rings.',
   );
 }

@@ -262,7 +262,7 @@ function tests(): void {
       );
       assert.deepEqual(
         own.notes.filter(({ kind }) => kind === 'group-split').map(({ text }) => text),
-        ['branches does not fit into the group of cycles: it counts in a group of its own'],
+        ['branches does not fit into the group of cycles: it is counted in its own group'],
       );
       assert.deepEqual(
         sys.events.map(({ attr }) => attr.flags.disabled),

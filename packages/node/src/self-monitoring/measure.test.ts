@@ -68,7 +68,7 @@ describe('measure', { skip }, () => {
     assert.ok(counts['page-faults']! >= 200n);
     assert.ok(timeNs >= 19_000_000n);
     const [note] = notes.filter(({ kind }) => kind === 'asynchronous');
-    assert.match(note!.text, /other callbacks.*are counted too.*other threads.*is not/);
+    assert.match(note!.text, /counts include other callbacks.*not the work of other threads/);
   });
 
   test('other callbacks of this thread are inside while a promise is waited for', async () => {

@@ -160,7 +160,7 @@ class Bracket {
     this.#after.set(after);
     this.#notes.push({
       kind: 'asynchronous',
-      text: 'the function was asynchronous: other callbacks that ran on this thread meanwhile are counted too, and what other threads did for it (thread pool, workers, compression, file system) is not',
+      text: 'the function was asynchronous: the counts include other callbacks that ran on this thread meanwhile, but not the work of other threads for it (thread pool, workers, compression, file system)',
     });
   }
 
@@ -237,7 +237,7 @@ class Bracket {
     if (raw >= overhead) return raw - overhead;
     this.#note(
       'below-overhead',
-      `${what}: ${raw} was counted, less than measuring itself costs (${overhead}): 0`,
+      `${what}: the count was ${raw}, less than the cost of measuring (${overhead}), so it is shown as 0`,
     );
     return 0n;
   }

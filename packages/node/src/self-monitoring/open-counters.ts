@@ -146,10 +146,10 @@ function whyNotReadable(events: OpenEvents['events'], pages: readonly Mapping[])
   const without = events.filter((_, i) => !hasUserCounter(pages[i]!));
   const ofKernel = without.find(({ parsed }) => COUNTED_BY_KERNEL.has(parsed.attr.type));
   if (ofKernel !== undefined)
-    return `${ofKernel.name} is counted by the kernel itself, so all are read by a system call; count it apart`;
+    return `${ofKernel.name} is counted by the kernel itself, so all events are read by a system call; count it separately`;
   const setting = readKernelFile('/sys/bus/event_source/devices/cpu/rdpmc');
   const remedy = setting === '0' ? '; echo 1 > /sys/bus/event_source/devices/cpu/rdpmc allows it' : '';
-  return `the kernel gives ${without[0]!.name} no counter that a program may read itself, so all are read by a system call${remedy}`;
+  return `the kernel gives ${without[0]!.name} no counter that a program may read itself, so all events are read by a system call${remedy}`;
 }
 
 function openReader(
@@ -162,7 +162,7 @@ function openReader(
   } catch (error) {
     if (!(error instanceof CounterpointError)) throw error;
     if (request.pages.length > 0) {
-      const text = `counters are read by a system call, as this process may not run code that it made: ${error.message}`;
+      const text = `counters are read by a system call, because this process may not run code that it made: ${error.message}`;
       notes.push({ kind: 'no-user-access', text });
     }
     return null;

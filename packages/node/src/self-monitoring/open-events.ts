@@ -77,7 +77,7 @@ export function parseOwnEvents(texts: readonly string[], lookup: EventLookup): P
     if (tool === undefined) continue;
     throw new CounterpointError(
       'ERR_EVENT_OPTION',
-      `${name} is no event of a thread: stat measures it`,
+      `${name} is not an event of a thread: stat measures it`,
       'Every reading has the time (timeNs); task-clock counts the CPU time of the thread.',
     );
   }
@@ -168,7 +168,7 @@ class Opening {
     const why = changes.map((change) => change.why).join(', and ');
     const isOfKernel =
       parsed.attr.type === PERF_TYPE_SOFTWARE && ONLY_IN_KERNEL.has(Number(parsed.attr.config));
-    const effect = isOfKernel ? '; this happens in the kernel only, so the count stays 0' : '';
+    const effect = isOfKernel ? '; this happens only in the kernel, so the count stays 0' : '';
     this.#note('kernel-excluded', `counting ${name} instead of ${parsed.name}: ${why}${effect}`);
   }
 
@@ -216,15 +216,15 @@ class Opening {
   #groupError(event: ParsedEvent, leader: OpenEvent): CounterpointError {
     return new CounterpointError(
       'ERR_EVENT_GROUP',
-      `${event.name} does not fit into the group of ${leader.parsed.name}: the counters are too few, or the events are of different kinds`,
-      'Take an event out of the braces, or leave the braces out: then events are grouped as far as they fit.',
+      `${event.name} does not fit into the group of ${leader.parsed.name}: there are too few counters, or the events are of different kinds`,
+      'Take an event out of the braces, or leave out the braces: events are then grouped as far as they fit.',
     );
   }
 
   #noteSplit(event: ParsedEvent, leader: OpenEvent): void {
     this.#note(
       'group-split',
-      `${event.name} does not fit into the group of ${leader.parsed.name}: it counts in a group of its own`,
+      `${event.name} does not fit into the group of ${leader.parsed.name}: it is counted in its own group`,
     );
   }
 
@@ -244,7 +244,7 @@ class Opening {
       const leader = this.events[group.members[0]!]!;
       this.#note(
         'group-split',
-        `the group of ${leader.parsed.name} cannot run as a whole (others hold counters, or two events need the same one): its events count one by one`,
+        `the group of ${leader.parsed.name} cannot run as a whole (others hold counters, or two events need the same one): its events are counted one by one`,
       );
       for (const index of members) {
         const { parsed } = this.events[index]!;

@@ -37,7 +37,10 @@ export class PageReader implements Disposable {
         counterInstruction,
       });
       if (code === null)
-        throw new CounterpointError('ERR_ARCHITECTURE', `reading counters by code is not known on ${arch}`);
+        throw new CounterpointError(
+          'ERR_ARCHITECTURE',
+          `reading counters by machine code is not supported on ${arch}`,
+        );
       this.#code = sys.loadCode(code.bytes);
     } catch (error) {
       this.#memory.close();

@@ -49,7 +49,7 @@ export const NAMED_METRICS: readonly NamedMetric[] = [
     unit: '',
     value: ([clock = 0], elapsedNs) => clock / elapsedNs,
   },
-  missRate('branch-miss-rate', 'mispredicted branches of all', 'branch-misses', 'branches'),
+  missRate('branch-miss-rate', 'share of branches that were mispredicted', 'branch-misses', 'branches'),
   missRate('cache-miss-rate', 'references that missed the last cache', 'cache-misses', 'cache-references'),
   missRate(
     'l1d-miss-rate',

@@ -64,14 +64,14 @@ export function checkRunOptions(options: RunOptions): void {
   if (typeof kind !== 'string' || !Object.hasOwn(SCOPES, kind))
     throw new CounterpointError(
       'ERR_OPTION',
-      `countRun(): scope should be an object whose kind is one of ${Object.keys(SCOPES).join(', ')}, and is ${shownValue(kind ?? scope)}`,
+      `countRun(): scope should be an object whose kind is one of ${Object.keys(SCOPES).join(', ')}, but is ${shownValue(kind ?? scope)}`,
     );
   checkOptions(`the scope ${kind}`, rest, SCOPES[kind as StatScope['kind']]);
   const { command = [] } = options;
   if (kind === 'command' && command.length === 0)
     throw new CounterpointError(
       'ERR_OPTION',
-      'countRun(): the scope is a command, and there is none',
+      'countRun(): the scope is a command, but there is no command',
       "Give command: ['node', 'app.js'], for example, or another scope.",
     );
 }

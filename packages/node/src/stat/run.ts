@@ -139,7 +139,10 @@ export function targetsOf(
     case 'cpus': {
       const where = scope.cpus === undefined ? {} : { cpus: scope.cpus };
       if (scope.cgroups?.length === 0)
-        throw new CounterpointError('ERR_NO_TARGET', 'the list of control groups is empty: nobody to count');
+        throw new CounterpointError(
+          'ERR_NO_TARGET',
+          'the list of control groups is empty, so there is nothing to count',
+        );
       if (scope.cgroups === undefined) return [{ cgroup: null, target: { kind: 'cpus', ...where } }];
       return scope.cgroups.map((path) => ({ cgroup: path, target: { kind: 'cgroup', path, ...where } }));
     }

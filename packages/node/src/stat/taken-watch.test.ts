@@ -42,7 +42,7 @@ describe('counts of a program with more rights', { skip: skipSpecial(directory) 
       `ls /; for i in 1 2 3; do ${shell} -c :; done; (sh -c ls); exit 5`,
     ]);
     assert.equal(notes.length, 1);
-    assert.match(notes[0]!, /^special-sh \(process \d+ and 2 more\) is watched no more/);
+    assert.match(notes[0]!, /^special-sh \(process \d+ and 2 more\) is no longer watched/);
     // As many programs as fill the rings several times: they are read meanwhile.
     const many = `i=0; while [ $i -lt 900 ]; do ls /nowhere; i=$((i+1)); done; ${shell} -c :; exit 5`;
     assert.match((await told(['sh', '-c', many])).join(), /^special-sh \(process \d+\) is/);
@@ -81,9 +81,9 @@ describe('counts of a program with more rights', { skip: skipSpecial(directory) 
   });
 
   for (const [options, pattern] of [
-    [[], /^ {2}special-sh \(process \d+\) is watched no more/m],
-    [['-x,'], /^# special-sh \(process \d+\) is watched no more/m],
-    [['-x,', '-I', '1000'], /^# special-sh \(process \d+\) is watched no more/m],
+    [[], /^ {2}special-sh \(process \d+\) is no longer watched/m],
+    [['-x,'], /^# special-sh \(process \d+\) is no longer watched/m],
+    [['-x,', '-I', '1000'], /^# special-sh \(process \d+\) is no longer watched/m],
   ] as const)
     test(`on the command line: stat ${options.join(' ')}`, async () => {
       const { err } = await counterpoint('stat', ...options, '-e', 'page-faults', '--', shell, '-c', ':');

@@ -43,6 +43,6 @@ export function topdownMetrics({ pmu }: Pick<EventLookup, 'pmu'>): NamedMetric[]
   throw new CounterpointError(
     'ERR_NO_TOPDOWN',
     `--topdown cannot be counted: ${why}`,
-    'It needs an Intel core since Ice Lake, and in a virtual machine a host that passes its counters on; counterpoint doctor says what there is.',
+    'It needs an Intel core since Ice Lake; a virtual machine needs a host that passes its counters on. counterpoint doctor shows what there is.',
   );
 }

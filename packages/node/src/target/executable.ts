@@ -37,7 +37,7 @@ export function formatProblem(file: string, facts: ExecFacts = execFacts()): str
   // first line: no shell would.
   const lineEnd = bytes.indexOf(0x0a);
   const isText = !bytes.subarray(0, lineEnd < 0 ? bytes.length : lineEnd).includes(0);
-  return isText ? null : 'it is no program (exec format error)';
+  return isText ? null : 'it is not a program (exec format error)';
 }
 
 function execFacts(): ExecFacts {
@@ -67,14 +67,14 @@ function missingProblem(what: string, path: string): string | null {
 
 /** Offsets: elf(5), Elf32_Ehdr and Elf64_Ehdr, Elf32_Phdr and Elf64_Phdr. */
 function elfProblem(bytes: Buffer, arch: string): string | null {
-  const broken = 'it is no complete ELF program (exec format error)';
+  const broken = 'it is not a complete ELF program (exec format error)';
   const is64 = bytes[4] === 2;
   if (bytes.length < (is64 ? 64 : 52) || (bytes[4] !== 1 && !is64)) return broken;
   const machines = MACHINES[arch];
   // Both are little-endian; of others nothing is known here.
   if (machines === undefined) return null;
   if (bytes[5] !== 1 || !machines.includes(bytes.readUInt16LE(18)))
-    return `it is a program for another processor than this one (${arch})`;
+    return `it is a program for another processor (${arch})`;
   if (![ET_EXEC, ET_DYN].includes(bytes.readUInt16LE(16))) return broken;
   const word = (at: number) => (is64 ? Number(bytes.readBigUInt64LE(at)) : bytes.readUInt32LE(at));
   const tableAt = word(is64 ? 32 : 28);

@@ -23,10 +23,10 @@ export function extraRights(file: string): string {
 
 /** How to watch it all the same. To root most of these programs give nothing that root has not. */
 export function extraRightsRemedy(isRoot = process.geteuid?.() === 0): string {
-  const wholeCpus = 'watch whole CPUs (-a), whose events nobody takes.';
+  const wholeCpus = 'watch whole CPUs (-a): the kernel does not take their events.';
   return isRoot
     ? `To see it, ${wholeCpus}`
-    : `To see it, run counterpoint as root (sudo): where the program gains nothing, the events stay. Or, as root, ${wholeCpus}`;
+    : `To see it, run counterpoint as root (sudo): if the program gains no rights, the events stay. Or, as root, ${wholeCpus}`;
 }
 
 function isReadable(file: string): boolean {

@@ -60,7 +60,7 @@ export const LAUNCH_OPTIONS: OptionsOf<LaunchOptions> = {
   env: OBJECT,
   cwd: TEXT,
   stdio: {
-    expects: "a list of three, each 'inherit', 'ignore' or the number of a descriptor",
+    expects: "a list of three values, each 'inherit', 'ignore' or the number of a descriptor",
     accepts: (value) =>
       Array.isArray(value) &&
       value.length === 3 &&

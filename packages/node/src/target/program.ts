@@ -72,7 +72,7 @@ export function resolveProgram(name: string, { path, cwd = workingDirectory() }:
     'ERR_COMMAND_NOT_FOUND',
     `${name}: command not found${didYouMean(here)}`,
     127,
-    'It is looked for in the directories of PATH; give a path with a slash for another place.',
+    'Counterpoint looks in the directories of PATH; for another place, give a path with a slash.',
   );
 }
 
@@ -85,7 +85,7 @@ function requireDirectory(cwd: string): void {
 
 function cannotEnter(directory: string): string | null {
   try {
-    if (!statSync(directory).isDirectory()) return 'it is no directory';
+    if (!statSync(directory).isDirectory()) return 'it is not a directory';
     accessSync(directory, constants.X_OK);
     return null;
   } catch (error) {

@@ -240,7 +240,7 @@ describe('launchHeld', () => {
       code: 'ERR_LAUNCH',
       message: /in the directory \/no\/such: it does not exist/,
     });
-    assert.throws(launch(script('file', '')), { code: 'ERR_LAUNCH', message: /it is no directory/ });
+    assert.throws(launch(script('file', '')), { code: 'ERR_LAUNCH', message: /it is not a directory/ });
   });
 });
 
@@ -281,7 +281,7 @@ describe('what exec would refuse', () => {
       'not known there',
     );
     const cut = binary('cut', (bytes) => bytes.subarray(0, 20));
-    assert.match(formatProblem(cut, native)!, /no complete ELF program/);
+    assert.match(formatProblem(cut, native)!, /not a complete ELF program/);
     assert.equal(formatProblem(cut, { ...native, runsOtherFormats: true }), null);
     assert.match(formatProblem(script('zeros', '\0\x01\x02'), native)!, /exec format error/);
     const noLoader = binary('no-loader', (bytes) =>

@@ -265,7 +265,7 @@ describe('usage', () => {
     ['-x, -j true', /-x and -j exclude each other/],
     ['-M ipcc true', /no metric ipcc; did you mean ipc\?/],
     ['--switch time:5ms -e faults true', /--switch is for several event sets/],
-    ['--set faults --set cs --switch daily true', /'daily' is no rule/],
+    ['--set faults --set cs --switch daily true', /'daily' is not a rule/],
     ['--filter x==1 true', /a filter stands behind the tracepoint/],
     ['-G a --for-each-cgroup b true', /exclude each other/],
     ['-e cs -G a,b true', /--for-each-cgroup a,b|one control group/],
@@ -420,7 +420,7 @@ describe('control data', () => {
     assert.match(err, /events/);
     writeFileSync(path, '{"type":"control-data",\n"version":}');
     const broken = (await counterpoint('stat', '--control-data', path, 'true')).err;
-    assert.ok(broken.includes(`${path} is no control data: it is not JSON: a value`), broken);
+    assert.ok(broken.includes(`${path} is not control data: it is not JSON: a value`), broken);
     assert.match(broken, /in line 2, column 11/);
   });
 });

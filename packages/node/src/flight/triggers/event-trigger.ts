@@ -58,7 +58,7 @@ export const FIELD: TriggerKind = {
 async function oneEvent(name: string, text: string): Promise<ParsedEvent> {
   const [event, ...others] = await resolveEvents([name]);
   if (event === undefined || others.length > 0)
-    throw badTrigger(text, 'it is several events', 'Give a trigger for each of them (--on, again).');
+    throw badTrigger(text, 'it names several events', 'Give a trigger for each event (repeat --on).');
   return event;
 }
 
@@ -98,7 +98,7 @@ function wakingAtOnce(planned: PlannedEvent, filter: string | undefined): Planne
   if (filter !== undefined && planned.tracepoint === null)
     throw new CounterpointError(
       'ERR_TRIGGER',
-      `${planned.name} is no tracepoint: it has no fields`,
+      `${planned.name} is not a tracepoint, so it has no fields`,
       'counterpoint list tracepoint shows those of this machine.',
     );
   const { attr } = planned;

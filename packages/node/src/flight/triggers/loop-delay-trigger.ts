@@ -64,7 +64,7 @@ export const LOOP_DELAY: TriggerKind = {
 async function start(context: TriggerContext, text: string, delayMs: number): Promise<Disposable> {
   const { sys, scope, fire } = context;
   if (scope.kind === 'cpus')
-    throw badTrigger(text, 'it is of processes, and CPUs are watched', 'Watch a process (-p) or a command.');
+    throw badTrigger(text, 'it needs processes, but CPUs are watched', 'Watch a process (-p) or a command.');
   const maps = [LOOPS, BUSY];
   const hooks = await hookCalls(sys, EPOLL_WAITS, { maps, program: waitProgram });
   const mapping = hooks.map(BUSY.name).mapValues('write');

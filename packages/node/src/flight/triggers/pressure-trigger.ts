@@ -66,7 +66,7 @@ function stalledUs(path: string, text: string): number {
     throw badTrigger(
       text,
       `${path} cannot be read (${code})`,
-      'The kernel needs CONFIG_PSI, and psi=1 at its start where that is not the default.',
+      'The kernel needs CONFIG_PSI, and psi=1 on its command line if that is not the default.',
     );
   }
   return Number(/^some .*total=(\d+)/m.exec(content)?.[1] ?? 0);

@@ -17,7 +17,7 @@ export const SIGNAL: TriggerKind = {
     if (!Object.hasOwn(constants.signals, name) || [...ENDING, ...TAKEN].includes(name))
       throw badTrigger(
         text,
-        `${name} cannot be waited for`,
+        `${name} cannot be a trigger`,
         'Give USR2, WINCH, CONT, or one from RTMIN to RTMAX.',
       );
     const signal = name as NodeJS.Signals;

@@ -18,7 +18,7 @@ test('every kind takes its own example, and says what it needs', async () => {
 test('what is no trigger is refused, and says what to give', async () => {
   const refused: [text: string, says: RegExp][] = [
     ['signl:USR2', /Did you mean signal/],
-    ['signal:TERM', /SIGTERM cannot be waited for/],
+    ['signal:TERM', /SIGTERM cannot be a trigger/],
     ['signal:NOTHING', /SIGNOTHING/],
     ['every', /every:60s/],
     ['every:0s', /from 1ms/],
