@@ -26,7 +26,7 @@ const seconds = (ns: string) => Number(ns) / 1e9;
 test('a command: who waited in what, and its status', { skip }, async () => {
   const { answer, status } = await answerOf('--', 'sh', '-c', 'sleep 0.3; exit 4');
   assert.equal(status, 4);
-  assert.deepEqual(answer.loss, []);
+  assert.ok(!answer.loss.some(({ kind }) => kind === 'file-truncated'), JSON.stringify(answer.loss));
   const slept = answer.rows.find(({ comm, wait }) => comm === 'sleep' && /nanosleep/.test(wait ?? ''));
   assert.ok(slept !== undefined && seconds(slept.timeNs) > 0.25, JSON.stringify(answer.rows));
   assert.deepEqual([slept.role, slept.state, slept.threads], ['main', 'waiting', 1]);
