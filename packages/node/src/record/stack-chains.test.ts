@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { PERF_CONTEXT_MAX } from '@counterpoint/core/abi';
+import type { LossEntry } from '@counterpoint/core/loss';
 import type { Sample } from '@counterpoint/core/records';
 import { liveHandles } from '../sys/index.ts';
 import { recordSamples, noFormats as skip } from '../test/format-recording.ts';
