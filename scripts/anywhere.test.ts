@@ -77,7 +77,10 @@ describe('with the library that calls the kernel not installed', () => {
   test('what records says what is missing and how to get it', { skip: process.platform !== 'linux' }, () => {
     const { status, err } = run([process.execPath, program, 'record', '--', 'true']);
     assert.equal(status, 1);
-    assert.match(err, /\(koffi\) is not installed; recordings are read without it\n.*--include=optional/);
+    assert.match(
+      err,
+      /\(koffi\) is not installed; reading recordings works without it\n.*--include=optional/,
+    );
   });
 
   test('a library that is there and does not load is another sentence', (t) => {

@@ -34,7 +34,7 @@ function refusal(write: (asm: BpfAssembler) => unknown, options: Partial<BpfAsse
 test('labels and flow', () => {
   assert.match(
     refusal((asm) => asm.jump('nowhere')),
-    /^ERR_BPF_LABEL the label "nowhere" is nowhere \| .*label\('nowhere'\)/,
+    /^ERR_BPF_LABEL the label "nowhere" is not placed \| .*label\('nowhere'\)/,
   );
   assert.match(
     refusal((asm) => {
@@ -89,7 +89,7 @@ test('a program that the kernel would not begin to read: the line is the first b
       assert.equal(error.code, 'ERR_BPF_TOO_LARGE');
       assert.match(
         error.message,
-        /program "endless" has 1,\d{3},\d{3} instructions, .* takes 1,000,000 at most/,
+        /program "endless" has 1,\d{3},\d{3} instructions, .* accepts at most 1,000,000/,
       );
       assert.match(error.line?.file ?? '', /assembler-error\.test\.ts$/);
       return true;
@@ -155,7 +155,7 @@ test('registers, numbers and memory', () => {
   );
   assert.match(
     refusal((asm) => asm.shiftLeft(w1, 32)),
-    /^ERR_BPF_IMMEDIATE w1 is shifted by 32 \| A shift is from 0 to 31/,
+    /^ERR_BPF_IMMEDIATE w1 is shifted by 32 \| Give a shift from 0 to 31/,
   );
   assert.match(
     refusal((asm) => asm.load(r1, u8(r2, 40000))),
@@ -171,7 +171,7 @@ test('registers, numbers and memory', () => {
   );
   assert.match(
     refusal((asm) => asm.moveSigned(w1, w1, 32)),
-    /^ERR_BPF_OPERAND w1 has no more than 32 bits/,
+    /^ERR_BPF_OPERAND w1 has only 32 bits/,
   );
   assert.match(
     refusal((asm) => asm.log2(r1, r1)),
@@ -189,7 +189,7 @@ test('the stack', () => {
       asm.stack('key', 8);
       asm.stack('key', 8);
     }),
-    /^ERR_BPF_STACK there is a stack slot "key" already/,
+    /^ERR_BPF_STACK there is already a stack slot "key"/,
   );
   assert.match(
     refusal((asm) => {
@@ -221,7 +221,7 @@ test('helpers', () => {
   );
   assert.match(
     refusal((asm) => asm.call('map_lookup_elem', counts)),
-    /^ERR_BPF_HELPER map_lookup_elem takes 2 arguments, 1 are given/,
+    /^ERR_BPF_HELPER map_lookup_elem takes 2 arguments, but got 1/,
   );
 });
 
@@ -265,7 +265,7 @@ test('maps', () => {
   );
   assert.match(
     refusal((asm) => asm.mapLookup({ ...counts, name: 'my counts' }, r1)),
-    /^ERR_BPF_MAP "my counts" is no name/,
+    /^ERR_BPF_MAP "my counts" is not a name/,
   );
   assert.match(
     refusal((asm) => asm.loadMapValue(r1, counts)),
@@ -277,7 +277,7 @@ test('maps', () => {
   );
   assert.match(
     refusal((asm) => asm.record(counts, bpfStruct({ a: 'u64' }), r7, () => {})),
-    /^ERR_BPF_MAP counts is a map of type hash, no ring buffer/,
+    /^ERR_BPF_MAP counts is a map of type hash, not a ring buffer/,
   );
   const ring: BpfMapDefinition = { ...counts, name: 'ring', type: 'ring-buffer', maxEntries: 4096 };
   assert.match(
@@ -333,11 +333,11 @@ test('the context', () => {
   );
   assert.match(
     refusal((asm) => asm.copyContext(asm.stack('c', 17), 'comm', r2), tracepoint),
-    /^ERR_BPF_CONTEXT .* 17 are asked for/,
+    /^ERR_BPF_CONTEXT .* 17 are requested/,
   );
   assert.match(
     refusal((asm) => asm.loadContext(r2, 'x'), { type: 'tracepoint' }),
-    /No fields were given/,
+    /The assembler has no fields/,
   );
   assert.match(
     refusal((asm) => asm.loadContext(r2, 'x'), { type: 'socket-filter' }),
@@ -360,7 +360,7 @@ test('blocks', () => {
   );
   assert.match(
     refusal((asm) => asm.repeat(r1, 3, () => asm.call('ktime_get_ns'))),
-    /^ERR_BPF_OPERAND the loop counts in r1, which the call in it loses/,
+    /^ERR_BPF_OPERAND the loop counts in r1, which the call in the loop loses/,
   );
 });
 

@@ -158,8 +158,8 @@ export class BpfAssembler extends MapAssembler {
     if (type !== 'perf-event' && type !== 'tracepoint' && type !== 'kprobe')
       throw this.code.error(
         'ERR_BPF_CONTEXT',
-        `a program of type ${type} does not decide on a record`,
-        'Programs of type perf-event, tracepoint and kprobe do; end this one with asm.return(0).',
+        `a program of type ${type} cannot decide on a record`,
+        'Only programs of type perf-event, tracepoint and kprobe can; end this one with asm.return(0).',
       );
     this.return(value);
   }
@@ -171,8 +171,8 @@ export class BpfAssembler extends MapAssembler {
     const [has, most] = [length, BPF_MOST_INSTRUCTIONS].map((count) => count.toLocaleString('en'));
     throw this.code.error(
       'ERR_BPF_TOO_LARGE',
-      `program "${name}" has ${has} instructions, and the kernel takes ${most} at most: here is the first beyond`,
-      'Write a loop that runs in the kernel: asm.repeat(r8, 16, () => …) in place of one around the instructions.',
+      `program "${name}" has ${has} instructions, but the kernel accepts at most ${most}: this is the first one too many`,
+      'Write a loop that runs in the kernel, asm.repeat(r8, 16, () => …), instead of a loop around the instructions.',
       this.code.siteBeyond(BPF_MOST_INSTRUCTIONS),
     );
   }

@@ -65,7 +65,7 @@ export function attachToRawTracepoint(sys: Sys, program: LoadedProgram, tracepoi
       throw new CounterpointError(
         'ERR_NO_TRACEPOINT',
         `there is no tracepoint "${tracepoint}" for program "${program.program.name}"`,
-        'Raw tracepoints are named without their subsystem: sched_switch.',
+        'Name a raw tracepoint without its subsystem: sched_switch.',
       );
     }
     throw explainAttachment(sys, program, error);
@@ -102,12 +102,12 @@ function explainAttachment(sys: Sys, { program }: LoadedProgram, error: unknown)
 
 const REASONS: Readonly<Record<string, readonly [why: string, remedy: string]>> = {
   EEXIST: [
-    'the event has a program already, or this program is on that tracepoint already',
-    'Open another event for it: each event takes one program, each tracepoint the same program once.',
+    'the event already has a program, or this program is already on that tracepoint',
+    'Open another event for it: an event takes one program, and a tracepoint takes the same program only once.',
   ],
   EINVAL: [
-    'this type of program does not fit this event, or this kernel cannot do it',
+    'this type of program does not fit this event, or this kernel does not support it',
     'Clocks, counters and breakpoints take perf-event programs, tracepoints take tracepoint programs, probes take kprobe programs.',
   ],
-  E2BIG: ['64 programs are on that tracepoint already', 'Use a raw tracepoint.'],
+  E2BIG: ['64 programs are already on that tracepoint', 'Use a raw tracepoint.'],
 };

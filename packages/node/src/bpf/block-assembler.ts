@@ -98,7 +98,7 @@ export class BlockAssembler extends InstructionAssembler {
     if (call !== null && call.slot >= first && counter.number <= 5)
       throw this.code.error(
         'ERR_BPF_OPERAND',
-        `the loop counts in ${registerName(counter)}, which the call in it loses`,
+        `the loop counts in ${registerName(counter)}, which the call in the loop loses`,
         'Count in one of r6 to r9.',
       );
     this.code.place(next);
@@ -133,7 +133,7 @@ export class BlockAssembler extends InstructionAssembler {
     throw this.code.error(
       'ERR_BPF_ASYNC_BLOCK',
       'a block of a program is an async function',
-      'Await before; the instructions of a block are written while it runs.',
+      'Await before it; a block writes its instructions while it runs.',
     );
   }
 }

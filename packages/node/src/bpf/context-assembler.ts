@@ -124,7 +124,7 @@ export class ContextAssembler extends BlockAssembler {
     if (to.sizeBytes > size)
       throw this.code.error(
         'ERR_BPF_CONTEXT',
-        `the field ${name} has ${size} bytes, ${to.sizeBytes} are asked for`,
+        `the field ${name} has ${size} bytes, but ${to.sizeBytes} are requested`,
       );
     const context = this.context;
     forEachPiece(offset, to.offsetBytes, to.sizeBytes, (at, sizeBytes) => {
@@ -186,7 +186,7 @@ export class ContextAssembler extends BlockAssembler {
         'ERR_BPF_CONTEXT',
         type === 'perf-event' || type === 'kprobe'
           ? `the registers of ${process.arch} have no names here`
-          : `the context of a program of type ${type} has no fields known by name`,
+          : `the context of a program of type ${type} has no named fields`,
         'Load by offset: asm.load(r2, u64(asm.context, offset)).',
       );
     const field = fields.find((one) => one.name === name);
@@ -201,7 +201,7 @@ export class ContextAssembler extends BlockAssembler {
     throw this.code.error(
       'ERR_BPF_CONTEXT',
       `there is no field "${name}" in the context of a program of type ${type}${didYouMean(nearestNames(name, names))}`,
-      names.length === 0 ? 'No fields were given to the assembler.' : `There are ${names.join(', ')}.`,
+      names.length === 0 ? 'The assembler has no fields.' : `There are ${names.join(', ')}.`,
     );
   }
 }

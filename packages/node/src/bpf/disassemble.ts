@@ -231,7 +231,7 @@ function callText(slot: Slot, at: number, isRegister: boolean): Text {
   if (slot.source === BPF_PSEUDO_CALL)
     return [`call ${slot.immediate}`, `function at ${at + 1 + slot.immediate}`];
   if (slot.source === BPF_PSEUDO_KFUNC_CALL) return [`call ${slot.immediate}`, 'kernel function'];
-  return [`call ${slot.immediate}`, HELPER_NAMES.get(slot.immediate) ?? 'no helper that is known'];
+  return [`call ${slot.immediate}`, HELPER_NAMES.get(slot.immediate) ?? 'no known helper'];
 }
 
 function packetText(slot: Slot): Text | null {

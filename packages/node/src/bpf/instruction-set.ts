@@ -175,7 +175,7 @@ export class InstructionAssembler {
     if (bits >= destination.bits)
       throw this.code.error(
         'ERR_BPF_OPERAND',
-        `${registerName(destination)} has no more than ${bits} bits to extend to`,
+        `${registerName(destination)} has only ${bits} bits to extend to`,
       );
     this.#alu(BPF_MOV, destination, source, bits);
   }
@@ -445,7 +445,7 @@ export class InstructionAssembler {
       throw this.code.error(
         'ERR_BPF_IMMEDIATE',
         `${registerName(destination)} is shifted by ${source}`,
-        `A shift is from 0 to ${destination.bits - 1}.`,
+        `Give a shift from 0 to ${destination.bits - 1}.`,
       );
     this.#alu(operation, destination, source);
   }
@@ -461,7 +461,7 @@ export class InstructionAssembler {
       throw this.code.error(
         'ERR_BPF_OPERAND',
         `an atomic operation on ${to.sizeBytes} bytes`,
-        'There are those of 4 and of 8 bytes.',
+        'Use 4 or 8 bytes.',
       );
     const size = this.#access(to);
     if (to.sizeBytes === 8) this.#wholeOnly(source);
@@ -501,7 +501,7 @@ export class InstructionAssembler {
       throw this.code.error(
         'ERR_BPF_OPERAND',
         `${registerName(left)} and ${registerName(right)} have different widths`,
-        'Use two of r or two of w.',
+        'Use two r registers or two w registers.',
       );
   }
 
@@ -514,7 +514,7 @@ export class InstructionAssembler {
     if (value < least || value > most)
       throw this.code.error(
         'ERR_BPF_IMMEDIATE',
-        `${value} does not fit: an operand of ${bits} bits here is from ${least} to ${most}`,
+        `${value} does not fit: an operand of ${bits} bits must be from ${least} to ${most}`,
         bits === 64 ? 'Put it into a register first: asm.move(r1, value) takes any number.' : '',
       );
     return value | 0;
@@ -535,7 +535,7 @@ function wholeNumber(code: ProgramWriter, value: number | bigint): bigint {
   if (!Number.isSafeInteger(value))
     throw code.error(
       'ERR_BPF_IMMEDIATE',
-      `${value} is not a whole number that a number holds exactly`,
+      `${value} is not a whole number that a JavaScript number holds exactly`,
       'Write it as a bigint: 0x1122334455667788n.',
     );
   return BigInt(value);

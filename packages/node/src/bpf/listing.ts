@@ -149,7 +149,7 @@ function list<T>(sys: Sys, kind: BpfObjectKind, describe: (sys: Sys, fd: Fd) => 
     throw new CounterpointError(
       'ERR_BPF_RIGHTS',
       `the list of BPF ${kind}s is refused: CAP_SYS_ADMIN missing (EPERM)`,
-      'Run it as root; loading programs of your own needs less.',
+      'Run it as root; loading your own programs needs fewer rights.',
     );
   }
   return found;

@@ -163,7 +163,7 @@ function mergeDefinitions(definitions: readonly BpfMapDefinition[]): BpfMapDefin
       throw new CounterpointError(
         'ERR_BPF_MAP_CLASH',
         `map "${definition.name}" is defined twice: ${shapeOf(known)}, and ${shapeOf(definition)}`,
-        'Programs that are loaded together share maps by name: define it once, or give it two names.',
+        'Programs that are loaded together share maps by name: define the map once, or use two names.',
       );
     }
     byName.set(definition.name, known);

@@ -56,7 +56,7 @@ export class MapAssembler extends ContextAssembler {
     const [number, most] = known;
     const least = helper === 'trace_printk' ? BPF_TRACE_PRINTK_LEAST_ARGUMENTS : most;
     if (args.length > 0 && (args.length < least || args.length > most))
-      throw this.code.error('ERR_BPF_HELPER', `${helper} takes ${most} arguments, ${args.length} are given`);
+      throw this.code.error('ERR_BPF_HELPER', `${helper} takes ${most} arguments, but got ${args.length}`);
     this.#putArguments(args);
     this.callHelper(number);
   }
@@ -75,7 +75,7 @@ export class MapAssembler extends ContextAssembler {
       throw this.code.error(
         'ERR_BPF_MAP',
         `${map.name} is a map of type ${map.type}`,
-        'Only the values of an array have an address that holds for all CPUs.',
+        'Only values of an array have an address that holds for all CPUs.',
       );
     if (offsetBytes < 0 || offsetBytes >= map.valueSizeBytes)
       throw this.code.error(
@@ -122,7 +122,7 @@ export class MapAssembler extends ContextAssembler {
       throw this.code.error(
         'ERR_BPF_MAP',
         `a value of ${map.name} has ${map.valueSizeBytes} bytes`,
-        'A number that is counted has 4 or 8; for several, asm.addToMap() takes the layout of the value.',
+        'A count has 4 or 8 bytes; for several counts, asm.addToMap() takes the layout of the value.',
       );
     const Count = bpfStruct({ count: map.valueSizeBytes === 8 ? 'u64' : 'u32' });
     this.code.asOne(() => this.addToMap(map, key, Count, { count: amount }, onFull));
@@ -226,7 +226,7 @@ export class MapAssembler extends ContextAssembler {
     flags = 0,
   ): void {
     if (ring.type !== 'ring-buffer')
-      throw this.code.error('ERR_BPF_MAP', `${ring.name} is a map of type ${ring.type}, no ring buffer`);
+      throw this.code.error('ERR_BPF_MAP', `${ring.name} is a map of type ${ring.type}, not a ring buffer`);
     const fillRecord = () => {
       this.move(register, r0);
       this.code.asCaller(() => this.block(() => fill(layout.at(register))));
@@ -296,15 +296,15 @@ export class MapAssembler extends ContextAssembler {
       if (!/^[A-Za-z0-9_.]+$/.test(map.name))
         throw this.code.error(
           'ERR_BPF_MAP',
-          `"${map.name}" is no name for a map`,
-          'The kernel takes letters, digits, _ and a full stop.',
+          `"${map.name}" is not a name for a map`,
+          'The kernel accepts letters, digits, _ and a full stop.',
         );
       this.#maps.set(map.name, map);
     } else if (known !== map && !isSameMap(known, map)) {
       throw this.code.error(
         'ERR_BPF_MAP',
         `two different maps are called ${map.name}`,
-        'Maps of one name are one map; give one of them another.',
+        'Maps with one name are one map; give one of them another name.',
       );
     }
     return map.name;

@@ -31,7 +31,7 @@ export function explainTooLarge(
   return explained;
 }
 
-const SPREAD = 'Spread what is in a value over several entries.';
+const SPREAD = 'Spread the content of a value over several entries.';
 
 function exceeded(
   { type, keySizeBytes, valueSizeBytes, maxEntries }: BpfMapDefinition,
@@ -40,27 +40,27 @@ function exceeded(
   const valueText = inDigits(valueSizeBytes);
   if (type.includes('per-cpu') && valueSizeBytes > MOST_PER_CPU_BYTES)
     return {
-      why: `its values have ${valueText} bytes on each CPU, and the kernel takes ${inDigits(MOST_PER_CPU_BYTES)} at most`,
+      why: `its values have ${valueText} bytes on each CPU, but the kernel accepts at most ${inDigits(MOST_PER_CPU_BYTES)}`,
       remedy: SPREAD,
     };
   if (type === 'array')
     return {
-      why: `its values have ${valueText} bytes, and the kernel takes less than 2 GiB`,
+      why: `its values have ${valueText} bytes, but the kernel accepts less than 2 GiB`,
       remedy: SPREAD,
     };
   const elementBytes = keySizeBytes + valueSizeBytes;
   const tooManyBytes = MOST_KMALLOC_PAGES * pageSizeBytes - MOST_HEAD_BYTES;
   if (elementBytes >= tooManyBytes)
     return {
-      why: `a key with its value has ${inDigits(elementBytes)} bytes, and the kernel takes less than ${inDigits(tooManyBytes)}`,
-      remedy: `${SPREAD} An array takes larger ones.`,
+      why: `a key with its value has ${inDigits(elementBytes)} bytes, but the kernel accepts less than ${inDigits(tooManyBytes)}`,
+      remedy: `${SPREAD} An array accepts larger ones.`,
     };
   if (type.includes('hash') && maxEntries > MOST_HASH_ENTRIES)
     return {
-      why: `it has room for ${inDigits(maxEntries)} entries, and the kernel takes ${inDigits(MOST_HASH_ENTRIES)} at most`,
-      remedy: 'Ask for fewer: what finds no room can be counted with countLoss().',
+      why: `it has room for ${inDigits(maxEntries)} entries, but the kernel accepts at most ${inDigits(MOST_HASH_ENTRIES)}`,
+      remedy: 'Request fewer entries, and count what finds no room with countLoss().',
     };
-  return { why: 'it is larger than the kernel takes', remedy: 'Ask for fewer entries, or smaller values.' };
+  return { why: 'it is larger than the kernel accepts', remedy: 'Request fewer entries, or smaller values.' };
 }
 
 function inDigits(count: number): string {

@@ -40,7 +40,7 @@ describe('maps', { skip }, () => {
     assert.equal(new Set([...map.keys()].map((key) => key[0])).size, 100);
     assert.equal(map.delete(indexKey(7)), true);
     assert.equal(map.delete(indexKey(7)), false);
-    assert.throws(() => map.lookup(new Uint8Array(3)), /a key of 3 bytes where it has 4/);
+    assert.throws(() => map.lookup(new Uint8Array(3)), /a key of 3 bytes instead of 4/);
   });
 
   for (const type of [

@@ -196,7 +196,7 @@ export class BpfMap implements Disposable {
       throw new CounterpointError(
         'ERR_BPF_MAP',
         `map "${name}" (${type}) cannot be mapped into memory`,
-        'The kernel maps arrays that were made with BPF_F_MMAPABLE; others are read with lookup() and batches().',
+        'The kernel maps only arrays with BPF_F_MMAPABLE; read other maps with lookup() and batches().',
       );
     }
     const pageBytes = this.#sys.pageSizeBytes();
@@ -233,7 +233,7 @@ export class BpfMap implements Disposable {
   #sized(what: string, bytes: Uint8Array, sizeBytes: number): Uint8Array {
     if (bytes.length === sizeBytes) return bytes;
     throw new RangeError(
-      `map "${this.definition.name}": a ${what} of ${bytes.length} bytes where it has ${sizeBytes}`,
+      `map "${this.definition.name}": a ${what} of ${bytes.length} bytes instead of ${sizeBytes}`,
     );
   }
 }
@@ -264,7 +264,7 @@ function checkRingSize(name: string, sizeBytes: number, pageSizeBytes: number): 
   throw new CounterpointError(
     'ERR_BPF_RING_SIZE',
     `ring buffer "${name}" of ${sizeBytes} bytes`,
-    `Its maxEntries are bytes: a power of two, at least a page (${pageSizeBytes}).`,
+    `Give its maxEntries in bytes: a power of two, at least a page (${pageSizeBytes}).`,
   );
 }
 

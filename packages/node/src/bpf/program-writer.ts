@@ -171,7 +171,7 @@ export class ProgramWriter {
 
   finish(): FinishedSlots {
     if (this.length === 0)
-      throw this.error('ERR_BPF_END', 'the program is empty', 'At the least, return a number.');
+      throw this.error('ERR_BPF_END', 'the program is empty', 'Return at least a number.');
     const slots = this.#slots.slice();
     for (const jump of this.#jumps) slots[jump.slot] = this.#complete(slots[jump.slot]!, jump);
     this.#checkFlow(slots);
@@ -192,7 +192,7 @@ export class ProgramWriter {
     if (label.slot === null)
       throw this.error(
         'ERR_BPF_LABEL',
-        `the label "${label.name}" is nowhere`,
+        `the label "${label.name}" is not placed`,
         `Place it: asm.label('${label.name}').`,
         site,
       );
@@ -203,8 +203,8 @@ export class ProgramWriter {
     if (form === 'shortest') return { ...slot, opcode: BPF_JMP32 | BPF_JA, immediate: distance };
     throw this.error(
       'ERR_BPF_JUMP_TOO_FAR',
-      `"${label.name}" is ${distance} slots away, a conditional jump goes 32,767 at most`,
-      'Jump the other way over an unconditional asm.jump(), which goes any distance.',
+      `"${label.name}" is ${distance} slots away, but a conditional jump reaches at most 32,767`,
+      'Use the opposite condition to jump over an unconditional asm.jump(), which reaches any distance.',
       site,
     );
   }

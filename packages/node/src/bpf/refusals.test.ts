@@ -38,7 +38,7 @@ describe('what the verifier refuses', { skip }, () => {
       /^format\.ts:2:3: .*"bad" at instruction 1, \(79\) r0 = \*\(u64 \*\)\(r2 \+0\): R2 !read_ok/,
     );
     assert.match(error.verdict.registers ?? '', /R1=ctx/);
-    assert.match(error.remedy, /no value on every way/);
+    assert.match(error.remedy, /no value on some path/);
   });
 
   test('what is wrong before any path is followed has its line, too', () => {
@@ -46,7 +46,7 @@ describe('what the verifier refuses', { skip }, () => {
     assert.deepEqual([outside.verdict.instruction, outside.line?.line], [1, 2]);
     const unreachable = refused(returns(0), EXIT, returns(1), EXIT);
     assert.deepEqual([unreachable.verdict.instruction, unreachable.line?.line], [2, 3]);
-    assert.match(unreachable.remedy, /No way leads there/);
+    assert.match(unreachable.remedy, /No path leads there/);
     const context = refused([0x79, 0, 1, 4000, 0], EXIT);
     assert.deepEqual([context.verdict.instruction, context.line?.line], [0, 1]);
     assert.match(context.remedy, /No field/);

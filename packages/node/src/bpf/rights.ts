@@ -63,27 +63,27 @@ function explain(
       if (files.read('/sys/kernel/security/lockdown')?.includes('[confidentiality]'))
         return {
           code: 'ERR_BPF_RIGHTS',
-          why: 'the kernel is locked down for confidentiality: no program may read it, whoever asks',
+          why: 'the kernel is locked down for confidentiality: no program of any user may read it',
           remedy: 'Boot without lockdown=confidentiality.',
         };
       return {
         code: 'ERR_BPF_RIGHTS',
-        why: 'the kernel forbids it although the capabilities are there: a seccomp filter, a user namespace, or before Linux 5.11 the limit of locked memory',
+        why: 'the kernel forbids it although the capabilities are there; the cause is a seccomp filter, a user namespace, or before Linux 5.11 the limit of locked memory',
         remedy:
-          'Outside of a container as root it should work; on a kernel before 5.11 raise it: ulimit -l unlimited.',
+          'Run it as root outside of a container; on a kernel before 5.11, raise the limit: ulimit -l unlimited.',
       };
     }
     case 'ENOSYS':
       return {
         code: 'ERR_NO_BPF',
         why: 'bpf(2) does not exist here',
-        remedy: 'A kernel with CONFIG_BPF_SYSCALL is needed, and a seccomp profile that allows bpf.',
+        remedy: 'Use a kernel with CONFIG_BPF_SYSCALL, and a seccomp profile that allows bpf.',
       };
     case 'ENOMEM':
       return {
         code: 'ERR_BPF_MEMORY',
         why: 'the kernel has no memory for it, or the memory limit of the control group is reached',
-        remedy: 'Ask for smaller maps.',
+        remedy: 'Request smaller maps.',
       };
     default:
       return null;

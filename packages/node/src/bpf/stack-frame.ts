@@ -34,7 +34,7 @@ export class StackFrame {
     if (this.#slots.has(name))
       throw this.#code.error(
         'ERR_BPF_STACK',
-        `there is a stack slot "${name}" already`,
+        `there is already a stack slot "${name}"`,
         'Give one of them another name.',
       );
     return this.#put(name, sizeBytes);
@@ -51,7 +51,7 @@ export class StackFrame {
       throw this.#code.error(
         'ERR_BPF_STACK',
         `the stack slot "${name}" has ${sizeBytes} bytes`,
-        'A size is a whole number from 1.',
+        'Give a whole number from 1.',
       );
     const alignment = sizeBytes > 4 ? 8 : sizeBytes > 2 ? 4 : sizeBytes;
     const usedBytes = Math.ceil((this.#usedBytes + sizeBytes) / alignment) * alignment;

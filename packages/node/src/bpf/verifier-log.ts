@@ -103,37 +103,37 @@ class RegisterState {
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /!read_ok/,
-    'The register has no value on every way here: helper calls destroy r1 to r5, and a jump may skip what sets it.',
+    'The register has no value on some path to this place: helper calls destroy r1 to r5, and a jump may skip the instruction that sets it.',
   ],
   [
     /map_value_or_null|mem_or_null|ringbuf_mem_or_null/,
-    'The helper may have found nothing: compare its result with 0 first, and go on only where it is not.',
+    'The helper may have found nothing: compare its result with 0 first, and go on only if it is not 0.',
   ],
   [
     /invalid mem access 'scalar'|invalid mem access 'inv'/,
-    'The register holds a number, not a pointer: memory of the kernel or of a process is read with the probe_read helpers.',
+    'The register holds a number, not a pointer: use the probe_read helpers to read memory of the kernel or of a process.',
   ],
   [
     /invalid access to map value|invalid access to memory|outside of the allowed memory range|unbounded memory access|min value is negative/,
-    'The offset may be beyond the end: compare it with the limit, or mask it, before it is added.',
+    'The offset may be beyond the end: compare it with the limit, or mask it, before you add it.',
   ],
   [
     /invalid indirect read from stack|invalid read from stack|invalid stack|invalid unbounded variable-offset/,
-    'The stack is 512 bytes below r10, and what a helper reads of it must have been written first, padding included.',
+    'The stack is 512 bytes below r10; write everything that a helper reads from it first, including padding.',
   ],
   [/invalid bpf_context access/, 'No field of this program type is at that offset, or not of that size.'],
   [
     /BPF_LDX uses reserved fields/,
-    'Loads with a sign (i8, i16, i32) need Linux 6.6: load without, and shift left and right.',
+    'Signed loads (i8, i16, i32) need Linux 6.6: use an unsigned load, and shift left and right.',
   ],
-  [/unreachable insn/, 'No way leads there: remove it, or the jump over it.'],
+  [/unreachable insn/, 'No path leads there: remove it, or the jump over it.'],
   [
     /back-edge|infinite loop/,
     'The verifier must see that a loop ends: count in a register with a constant limit.',
   ],
   [
     /too large|too complex|too many states/,
-    'The verifier gave up: fewer branches, smaller loops, or several programs.',
+    'The verifier gave up: use fewer branches, smaller loops, or several programs.',
   ],
   [/GPL/i, "Give the program the license 'GPL'."],
   [
@@ -142,9 +142,9 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /Unreleased reference|reference leak/,
-    'A reserved record must be submitted or discarded on every way to the end.',
+    'A reserved record must be submitted or discarded on every path to the end.',
   ],
-  [/last insn is not/, 'A program ends with exit, or with a jump back.'],
+  [/last insn is not/, 'A program must end with exit, or with a jump back.'],
   [
     /R0 (?:!|has|unknown)|At program exit/,
     'r0 is what the program returns: give it a value that this type may return.',
@@ -153,7 +153,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /jump out of range|invalid jump/,
     'The jump leads out of the program, or into the middle of a 64-bit load.',
   ],
-  [/cannot write into|frame pointer is read only/, 'That memory or register may only be read.'],
+  [/cannot write into|frame pointer is read only/, 'That memory or register is read-only.'],
   [
     /not pointing to valid bpf_map|type=.* expected=map_ptr/,
     'Load the map into r1 again: r1 to r5 do not survive a helper call.',

@@ -103,7 +103,7 @@ test('one name with two meanings in two tables: the first counts, and it is said
   const { lookup, placed } = readOn(t, { 'a.json': table, 'b.json': other });
   assert.equal(parseEvents('made_up.loads', lookup)[0]!.attr.config, 0x20d1n);
   assert.deepEqual([placed.problemCount, placed.problems.length], [2, 2]);
-  assert.match(placed.problems[1]!.what, /^Made_Up\.Loads of cpu is event=0xd1,umask=0x20 already \(a\.json/);
+  assert.match(placed.problems[1]!.what, /^Made_Up\.Loads of cpu is already event=0xd1,umask=0x20 \(a\.json/);
 });
 
 test('which counters an event may be on is known to the plan of counters', (t) => {

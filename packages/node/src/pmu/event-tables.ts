@@ -56,7 +56,7 @@ export function placeTables(
       if (before.terms !== event.terms)
         problems.add(
           event.place,
-          `${event.name} of ${pmu} is ${before.terms} already (${before.place}): this one is left out`,
+          `${event.name} of ${pmu} is already ${before.terms} (${before.place}): this one is left out`,
         );
       continue;
     }

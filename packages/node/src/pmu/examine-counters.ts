@@ -146,7 +146,7 @@ export function checkCounters(sys: Sys, identities: readonly CpuIdentity[], plac
   const ways = [
     ...(watchdog > 0 ? ['sysctl kernel.nmi_watchdog=0'] : []),
     ...(taken > watchdog
-      ? ["End the program that holds them, or have it count without pinned (perf's modifier D)."]
+      ? ["End the program that holds them, or make it count without pinned (perf's modifier D)."]
       : []),
   ];
   return {
@@ -171,7 +171,7 @@ export function checkUserReads(identities: readonly CpuIdentity[], files: Kernel
     const why = 'there is no hardware counter to read';
     return { name, state: 'absent', why, fix: '', facts: { allowed: null }, isDetail };
   }
-  const slow = 'counters are read by read(2) only';
+  const slow = 'counters are read only by read(2)';
   const settings =
     first.architecture === 'x86'
       ? present.map(({ pmu }) => `/sys/bus/event_source/devices/${pmu}/rdpmc`)

@@ -20,7 +20,7 @@ export function systemPfmLibrary(library: LibPfm | null = loadLibPfm()): PfmLibr
   if (library === null) {
     throw new CounterpointError(
       'ERR_NO_LIBPFM',
-      'events in the grammar of libpfm4 are read by libpfm4, which is not installed (libpfm.so.4)',
+      'events in the grammar of libpfm4 need libpfm4, which is not installed (libpfm.so.4)',
       'Install it: sudo apt-get install libpfm4',
     );
   }

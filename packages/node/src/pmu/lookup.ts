@@ -33,7 +33,7 @@ export function systemTracepoint(system: string, name: string): TracepointFormat
   throw new CounterpointError(
     'ERR_NO_TRACEPOINT',
     `this kernel has no tracepoint ${system}:${name}${near}`,
-    'All of them: counterpoint list tracepoint',
+    'To list all: counterpoint list tracepoint',
   );
 }
 

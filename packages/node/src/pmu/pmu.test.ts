@@ -186,7 +186,7 @@ test('functions are found by file, and files that have none say why', () => {
     }
     return assert.fail(text);
   };
-  assert.match(refuse('uprobe:/etc/passwd:main'), /is no ELF file/);
+  assert.match(refuse('uprobe:/etc/passwd:main'), /is not an ELF file/);
   assert.match(refuse('uprobe:no-such-program-here:main'), /neither here nor a program in PATH/);
   assert.match(refuse('uprobe:/no/such/file:main'), /there is no file/);
   assert.match(refuse(`uprobe:${process.execPath}:no_such_function_here`), /has no function/);

@@ -43,13 +43,13 @@ function readProbeFile(typed: string): ProbeFile | Unavailable {
       ? notAFile(typed)
       : {
           unavailable: `${typed} is neither here nor a program in PATH`,
-          remedy: 'Write where it is, as in /usr/bin/node.',
+          remedy: 'Give its path, such as /usr/bin/node.',
         };
   }
   try {
     return (
       readFunctions(path) ?? {
-        unavailable: `${path} is no ELF file`,
+        unavailable: `${path} is not an ELF file`,
         remedy: 'Probes can be set in programs and shared libraries.',
       }
     );

@@ -48,7 +48,7 @@ function readTables(paths: readonly string[]): EventTables {
       throw new CounterpointError(
         error.code,
         `${error.message} (named by ${VARIABLE})`,
-        `${error.remedy}\nOr without it: unset ${VARIABLE}`,
+        `${error.remedy}\nOr do without them: unset ${VARIABLE}`,
       );
     }
   }

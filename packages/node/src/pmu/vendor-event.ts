@@ -29,7 +29,7 @@ function details({ brief, description, general, fixed, precise, isDeprecated }: 
     ...(description === brief ? [] : [description]),
     ...(counters.length > 0 ? [`counters: ${counters.join('; ')}`] : []),
     ...(precise === 'can' ? ['can be sampled precisely (:p)'] : []),
-    ...(precise === 'must' ? ['only counts right when sampled precisely (:p)'] : []),
+    ...(precise === 'must' ? ['counts correctly only if sampled precisely (:p)'] : []),
     ...(isDeprecated ? ['deprecated'] : []),
   ];
 }

@@ -147,10 +147,10 @@ test('a tree is read up to limits', (t) => {
   });
   const shallow = read(root, [skylake], { depth: 2 });
   assert.deepEqual(shallow.names, ['ONE', 'THREE', 'TWO']);
-  assert.match(shallow.problems.join(), /a\/b\/c: deeper than 2 directories: not read$/);
+  assert.match(shallow.problems.join(), /a\/b\/c: deeper than 2 directories, so it was not read$/);
   const few = read(root, [skylake], { files: 2 });
   assert.deepEqual([few.names, few.problems.length], [['DEEP', 'ONE'], 1]);
-  assert.match(few.problems[0]!, /three\.json: more than 2 tables: the rest is not read$/);
+  assert.match(few.problems[0]!, /three\.json: more than 2 tables; the rest was not read$/);
   assert.match(read(root, [skylake], { entries: 3 }).problems[0]!, /more than 3 files/);
   const size = Buffer.byteLength(event('DEEP'));
   const small = read(root, [skylake], { bytes: size + 5 });

@@ -110,7 +110,7 @@ class VendorReading {
   readDirectory(dir: string, depth: number, map: TableMap | null): void {
     if (this.#isFull || !this.#isNew(dir)) return;
     if (depth > this.#limits.depth) {
-      this.#problems.add(dir, `deeper than ${this.#limits.depth} directories: not read`);
+      this.#problems.add(dir, `deeper than ${this.#limits.depth} directories, so it was not read`);
       return;
     }
     const own = this.#mapIn(dir);
@@ -130,7 +130,7 @@ class VendorReading {
   readTable(path: string, map: TableMap | null): void {
     if (this.#isFull || !this.#isNew(path)) return;
     if (this.tables.length >= this.#limits.files) {
-      this.#fill(path, `more than ${this.#limits.files} tables: the rest is not read`);
+      this.#fill(path, `more than ${this.#limits.files} tables; the rest was not read`);
       return;
     }
     const text = this.#read(path, this.#limits.fileBytes);
@@ -187,7 +187,7 @@ class VendorReading {
     }
     this.#entries += names.length;
     if (this.#entries <= this.#limits.entries) return names;
-    this.#fill(dir, `more than ${this.#limits.entries} files: the rest is not looked at`);
+    this.#fill(dir, `more than ${this.#limits.entries} files; the rest was ignored`);
     return [];
   }
 
@@ -215,7 +215,7 @@ class VendorReading {
       try {
         const { size } = fstatSync(file);
         const most = Math.min(mostBytes, this.#limits.bytes - this.#bytes);
-        if (size > most) throw new Error(`${size} bytes are more than are read (${most})`);
+        if (size > most) throw new Error(`${size} bytes are more than the limit (${most})`);
         const bytes = readWhole(file, size);
         this.#bytes += bytes.length;
         return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -36,10 +36,10 @@ export function checkProbes(
   ];
   const why = texts.join(', ');
   if (found.length === 0)
-    return { name, state: 'absent', why, fix: 'A kernel with these options is needed.', facts };
+    return { name, state: 'absent', why, fix: 'Use a kernel with these options.', facts };
   const needsAdmin = facts.uprobe && !mayOpenUprobe(sys, files);
   if (isPrivileged && needsAdmin) {
-    const because = 'this kernel opens uprobes with CAP_SYS_ADMIN only, CAP_PERFMON is not enough';
+    const because = 'this kernel opens uprobes only with CAP_SYS_ADMIN; CAP_PERFMON is not enough';
     return {
       name,
       state: 'forbidden',
@@ -52,7 +52,7 @@ export function checkProbes(
   const isNewer = facts.uprobe && uprobesNeedAdmin(files.read('/proc/sys/kernel/osrelease') ?? '');
   const capability = isNewer ? 'CAP_SYS_ADMIN (for kprobes alone CAP_PERFMON)' : 'CAP_PERFMON';
   const fix = isNamespaceRoot ? `Run it as root${OUTSIDE}.` : `Run it as root or with ${capability}.`;
-  return { name, state: 'forbidden', why: `${why}; opened by the privileged only`, fix, facts };
+  return { name, state: 'forbidden', why: `${why}; only privileged users can open them`, fix, facts };
 }
 
 /**
@@ -79,7 +79,7 @@ export function checkBpf(sys: Sys, files: KernelFiles, standing: Standing, capab
   const facts = { unprivilegedDisabled: unprivileged, btf: hasTypes };
   if (unprivileged === null) {
     const why = 'this kernel has no bpf(2) (no kernel.unprivileged_bpf_disabled)';
-    return { name, state: 'absent', why, fix: 'A kernel with CONFIG_BPF_SYSCALL is needed.', facts };
+    return { name, state: 'absent', why, fix: 'Use a kernel with CONFIG_BPF_SYSCALL.', facts };
   }
   const types = hasTypes ? "the kernel's types are in /sys/kernel/btf/vmlinux" : 'without BTF of the kernel';
   const isAllowed =
@@ -95,14 +95,14 @@ export function checkBpf(sys: Sys, files: KernelFiles, standing: Standing, capab
     const why = `no program for perf events could be loaded (${refused.code}); ${types}`;
     const isForbidden = refused.code === 'EPERM' || refused.code === 'EACCES';
     const fix = isForbidden
-      ? 'Something forbids it beside the capabilities: a seccomp profile, lockdown, or before Linux 5.11 the limit of locked memory.'
-      : 'A kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS is needed.';
+      ? 'The capabilities are there, but something else forbids it: a seccomp profile, lockdown, or before Linux 5.11 the limit of locked memory.'
+      : 'Use a kernel with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS.';
     return { name, state: isForbidden ? 'forbidden' : 'absent', why, fix, facts };
   }
-  const why = `sampling formats (record --format) can run, off-cpu where tracepoints are readable; ${types}`;
+  const why = `sampling formats (record --format) can run (off-cpu needs readable tracepoints); ${types}`;
   if (hasTypes) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
   const fix =
-    'The formats need none; programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
+    'The formats need no BTF; programs that follow the types of the kernel need CONFIG_DEBUG_INFO_BTF.';
   return { name, state: 'absent', why, fix, facts };
 }
 
@@ -140,7 +140,7 @@ export function checkLockdown(files: KernelFiles): Check {
   if (text === null && files.obstacle(path) !== 'ENOENT')
     return { name, state: 'unknown', why: `${path} cannot be read`, fix: '', facts };
   if (mode === 'confidentiality') {
-    const why = 'confidentiality: nothing of the kernel may be recorded, whoever asks';
+    const why = 'confidentiality: no user may record anything of the kernel';
     return { name, state: 'forbidden', why, fix: 'Boot without lockdown=confidentiality.', facts };
   }
   const why = mode === null ? 'not in this kernel, or securityfs is not mounted' : mode;

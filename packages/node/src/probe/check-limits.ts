@@ -42,7 +42,7 @@ export function checkSampleRate(files?: KernelFiles): Check {
   const why = `up to ${rate} samples per second and CPU (kernel.perf_event_max_sample_rate)`;
   if (rate >= DEFAULT_FREQUENCY_HZ) return { name, state: 'ok', why, fix: '', facts };
   const fix =
-    'The kernel lowers it when interrupts take long. sysctl kernel.perf_event_max_sample_rate=100000';
+    'The kernel lowers it when interrupts take long. To raise it: sysctl kernel.perf_event_max_sample_rate=100000';
   return {
     name,
     state: 'forbidden',
@@ -61,7 +61,7 @@ export function checkInterruptShare(files: KernelFiles): Check {
   const why =
     percent === 0 || percent === 100
       ? `no limit (kernel.perf_cpu_time_max_percent is ${percent})`
-      : `at most ${percent} % of a CPU, then the kernel lowers the sample rate (kernel.perf_cpu_time_max_percent)`;
+      : `at most ${percent} % of a CPU; above it the kernel lowers the sample rate (kernel.perf_cpu_time_max_percent)`;
   return { name, state: 'ok', why, fix: '', facts: { percent }, isDetail: true };
 }
 

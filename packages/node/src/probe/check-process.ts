@@ -36,15 +36,15 @@ export function checkCapabilities(
     noNewPrivileges: process.noNewPrivileges,
     userNamespace: standing.isInNamespace,
   };
-  const own = names.length === 0 ? 'none of those that count here' : names.join(', ');
+  const own = names.length === 0 ? 'none of the relevant ones' : names.join(', ');
   const place = standing.isInNamespace
-    ? ', in a user namespace, where the kernel does not look for events'
+    ? ', but in a user namespace, which the kernel ignores for events'
     : '';
-  const locked = process.noNewPrivileges === true ? '; no_new_privs: no program can gain any' : '';
+  const locked = process.noNewPrivileges === true ? '; no_new_privs: no program can gain more' : '';
   const why = `${own}${place}${locked}`;
   if (standing.isPrivileged) {
     if (!isByFile(process)) return { name, state: 'ok', why, fix: '', facts, isDetail: true };
-    const because = `${why}; by the file of Node: the kernel takes the events off every Node that is recorded, and none of them heeds NODE_OPTIONS`;
+    const because = `${why}; from file capabilities of Node: the kernel takes the events off every Node that is recorded, and Node then ignores NODE_OPTIONS`;
     const fix = asRoot([`setcap -r ${login.program}`, ...helperCommands()]);
     return { name, state: 'ok', why: because, fix, facts };
   }
@@ -53,11 +53,11 @@ export function checkCapabilities(
   const { container } = standing;
   if (standing.isInNamespace) return { ...lacking, fix: `CAP_PERFMON is needed${OUTSIDE}.` };
   if (permitted !== null && canMonitorAll(permitted))
-    return { ...lacking, fix: 'CAP_PERFMON is permitted, but not in force: capset(2).' };
+    return { ...lacking, fix: 'CAP_PERFMON is permitted, but not effective: use capset(2).' };
   if (bounding !== null && !hasCapability(bounding, CAP_PERFMON) && !hasCapability(bounding, CAP_SYS_ADMIN)) {
     const fix =
       container === null
-        ? 'No program started from here can have CAP_PERFMON (it is not in the bounding set): a service needs it in CapabilityBoundingSet=.'
+        ? 'No program started from here can have CAP_PERFMON (it is not in the bounding set): add it to CapabilityBoundingSet= of a service.'
         : containerFix(container, process, files);
     return { ...lacking, fix };
   }
@@ -67,8 +67,9 @@ export function checkCapabilities(
     return { ...lacking, fix };
   }
   if (inheritable !== null && hasCapability(inheritable, CAP_PERFMON)) {
-    const because = `${why}; PAM has given CAP_PERFMON as inheritable, and nothing brings it into force`;
-    const other = 'It serves bin/counterpoint. Other programs: HELPER --ambient-caps +perfmon,+syslog node …';
+    const because = `${why}; PAM has given CAP_PERFMON as inheritable, but nothing makes it effective`;
+    const other =
+      'bin/counterpoint uses it. For other programs: HELPER --ambient-caps +perfmon,+syslog node …';
     return {
       ...lacking,
       why: because,
@@ -79,8 +80,8 @@ export function checkCapabilities(
   const fix = [
     `CAP_PERFMON for ${login.user} from the next login on (ssh, login, su by others than root), as root:`,
     ...commands,
-    'Other users of that file gain nothing. For a single run: sudo.',
-    ...(container === null ? [] : [`In an image where nobody logs in, for all: ${imageCommand()}`]),
+    'Other users of that file gain no rights. For a single run, use sudo.',
+    ...(container === null ? [] : [`In an image without logins, for all users: ${imageCommand()}`]),
   ].join('\n');
   return { ...lacking, fix };
 }
@@ -111,19 +112,19 @@ export function checkSeccomp(files: KernelFiles, trial: 'passed' | 'refused' | '
   const facts = { seccomp };
   const fine = { name, state: 'ok', fix: '', facts, isDetail: true } as const;
   if (seccomp === null) {
-    const why = '/proc/self/status does not say whether seccomp filters them';
+    const why = '/proc/self/status does not say whether seccomp filters system calls';
     return { name, state: 'unknown', why, fix: '', facts };
   }
   if (seccomp === 'none') return { ...fine, why: 'no seccomp filter' };
   if (trial === 'passed')
-    return { ...fine, why: 'a seccomp filter decides on them, and lets perf_event_open pass' };
+    return { ...fine, why: 'a seccomp filter decides on them, and allows perf_event_open' };
   const fix = seccompRemedy(containerKind(files));
   if (trial === 'refused') {
-    const why = 'a seccomp filter decides on them, and perf_event_open is refused';
+    const why = 'a seccomp filter decides on them, and refuses perf_event_open';
     return { name, state: 'forbidden', why, fix, facts };
   }
   const why =
-    'a seccomp filter decides on them; whether it lets perf_event_open pass is not seen before the rest is well';
+    'a seccomp filter decides on them; whether it allows perf_event_open is not known until the other findings are fixed';
   return { name, state: 'unknown', why, fix: `If it does not: ${fix}`, facts };
 }
 

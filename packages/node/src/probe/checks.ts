@@ -57,7 +57,7 @@ export function checkRecording(sys: Sys, standing: Standing): Check {
             why: `took ${scan.samples} samples of itself in ${OWN_RUN_MS} ms`,
             fix: '',
           };
-        return { name, state: 'unknown', why: 'an event could be opened, but gave no sample', fix: '' };
+        return { name, state: 'unknown', why: 'an event could be opened, but it gave no sample', fix: '' };
       } finally {
         mapping.close();
       }
@@ -105,7 +105,7 @@ export function checkHardware(sys: Sys, standing: Standing): Check {
   return {
     ...check,
     why: `${isGuest ? 'this virtual machine' : 'this machine'} offers none; recordings use the clock (cpu-clock) instead`,
-    fix: isGuest ? 'Where you rule the host: give the guest a virtual PMU.' : '',
+    fix: isGuest ? 'If you control the host, give the guest a virtual PMU.' : '',
   };
 }
 
@@ -170,7 +170,7 @@ export function checkTracepoints(files: KernelFiles, { readsAll, isNamespaceRoot
       name,
       state: 'absent',
       why,
-      fix: 'Take away what hides it: /proc/mounts lists all, the later over the earlier.',
+      fix: 'Unmount what hides it: /proc/mounts lists all mounts, later ones on top.',
     };
   }
   if (readsAll) {
@@ -207,10 +207,10 @@ export function checkPerfMaps(directory = '/tmp'): Check {
   const name = 'JavaScript names';
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
-    const why = `Node programs can write ${directory}/perf-PID.map; record lets them (--no-node-names: not)`;
+    const why = `Node programs can write ${directory}/perf-PID.map; record makes them do it (--no-node-names prevents it)`;
     return { name, state: 'ok', why, fix: '' };
   } catch {
-    const why = `${directory} cannot be written, where V8 puts perf-PID.map (temporary folder here: ${tmpdir()})`;
+    const why = `V8 writes perf-PID.map to ${directory}, which is not writable (temporary directory here: ${tmpdir()})`;
     return {
       name,
       state: 'forbidden',

@@ -83,7 +83,7 @@ describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
       const { state, why, isDetail } = check(has, {}, own);
       assert.deepEqual([state, why, isDetail], ['ok', 'CAP_PERFMON, CAP_SYSLOG', true]);
     }
-    assert.match(check({ permitted: own.toString(16) }).fix, /permitted, but not in force/);
+    assert.match(check({ permitted: own.toString(16) }).fix, /permitted, but not effective/);
   });
 
   test('who has it by the file of Node is told what that does to every Node', () => {
@@ -101,7 +101,7 @@ describe('capabilities: the way to CAP_PERFMON is the one that is open', () => {
     const image = check({}, { '/.dockerenv': '' }).fix;
     assert.match(
       image,
-      /nobody logs in, for all: install .* && setcap cap_perfmon,cap_syslog=p .*\/setpriv$/,
+      /without logins, for all users: install .* && setcap cap_perfmon,cap_syslog=p .*\/setpriv$/,
     );
     const rootless = check({}, {}, PERFMON, 'user:[4026532444]');
     assert.equal(rootless.state, 'forbidden');
@@ -114,7 +114,7 @@ test('seccomp: none, one that lets events pass, one that does not, and not known
     checkSeccomp(files({ [STATUS]: status({ seccomp }), ...more }), trial);
   assert.equal(check(0, 'unclear').state, 'ok');
   assert.equal(check(2, 'passed').state, 'ok');
-  assert.match(check(2, 'passed').why, /lets perf_event_open pass/);
+  assert.match(check(2, 'passed').why, /allows perf_event_open/);
   assert.equal(check(2, 'refused').state, 'forbidden');
   assert.equal(check(2, 'unclear').state, 'unknown');
   assert.match(check(2, 'refused').fix, /docker run .*seccomp=PROFILE/);
@@ -187,7 +187,7 @@ describe('settings of the kernel', () => {
     sys.refuseOpen = ({ attr }) => (attr.type === 9 ? 'EACCES' : null);
     const perfmon = checkProbes(sys, both, standing(PERFMON));
     assert.equal(perfmon.state, 'forbidden');
-    assert.match(perfmon.why, /CAP_SYS_ADMIN only/);
+    assert.match(perfmon.why, /only with CAP_SYS_ADMIN/);
     assert.match(perfmon.fix, /CAP_SYS_ADMIN/);
     assert.match(checkProbes(sys, both, standing(0n)).fix, /with CAP_PERFMON\.$/);
     const newer = files({

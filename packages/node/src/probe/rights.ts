@@ -60,7 +60,7 @@ export function refusal(name: string, error: unknown, level: number, standing: S
       const { isConfined } = standing;
       const fix = isConfined
         ? 'A seccomp profile hides it: allow perf_event_open in the profile of the container.'
-        : 'A kernel with CONFIG_PERF_EVENTS is needed.';
+        : 'Use a kernel with CONFIG_PERF_EVENTS.';
       return { name, state: isConfined ? 'forbidden' : 'absent', why, fix };
     }
     case 'EACCES':
@@ -86,16 +86,16 @@ function forbidden(error: SysError, level: number, standing: Standing): Pick<Che
   // The paranoid level does not bind those who may everything.
   if (!isPrivileged && paranoid !== null && paranoid > level)
     return {
-      why: `kernel.perf_event_paranoid is ${paranoid}, at most ${level} would allow it`,
+      why: `kernel.perf_event_paranoid is ${paranoid}; it must be at most ${level}`,
       fix: `Run it as root or with CAP_PERFMON${isNamespaceRoot ? `,${OUTSIDE}` : ''}.\nFor every user: sysctl kernel.perf_event_paranoid=${level}`,
     };
   if (isConfined) {
-    const why = 'a seccomp profile forbids perf_event_open, as those of containers do';
+    const why = 'a seccomp profile forbids perf_event_open, as in most containers';
     return { why, fix: seccompRemedy(container) };
   }
   return isPrivileged
     ? {
-        why: `not even root may (${error.code})`,
+        why: `not even root may do this (${error.code})`,
         fix: 'A security module (SELinux) or the lockdown of the kernel forbids it.',
       }
     : { why: `not allowed (${error.code})`, fix: 'Run it as root or with CAP_PERFMON.' };
@@ -122,7 +122,7 @@ export function checkParanoid(
   if (paranoid === null) {
     if (!canRecord) {
       const why = 'this kernel has no perf events (no kernel.perf_event_paranoid)';
-      return { name, state: 'absent', why, fix: 'A kernel with CONFIG_PERF_EVENTS is needed.' };
+      return { name, state: 'absent', why, fix: 'Use a kernel with CONFIG_PERF_EVENTS.' };
     }
     const why = 'kernel.perf_event_paranoid cannot be read (/proc/sys is hidden), but recording works';
     return { name, state: 'unknown', why, fix: '' };
@@ -131,9 +131,14 @@ export function checkParanoid(
   const meaning = isTakenAs2
     ? `as 2 on this kernel: ${PARANOID_TEXTS['2']}`
     : PARANOID_TEXTS[String(paranoid)];
-  const why = `kernel.perf_event_paranoid is ${paranoid}: ${isPrivileged && paranoid > 2 ? 'it binds other users' : (meaning ?? NOBODY)}`;
+  const why = `kernel.perf_event_paranoid is ${paranoid}: ${isPrivileged && paranoid > 2 ? 'it limits only other users' : (meaning ?? NOBODY)}`;
   if (isPrivileged)
-    return { name, state: 'ok', why: `${why}; this process may everything (CAP_PERFMON or root)`, fix: '' };
+    return {
+      name,
+      state: 'ok',
+      why: `${why}; this process may do everything (CAP_PERFMON or root)`,
+      fix: '',
+    };
   const addition = isNamespaceRoot
     ? '; being root in a user namespace (a rootless container) changes nothing'
     : '';

@@ -144,8 +144,8 @@ test('what is too large for the kernel is told with whose it is, and with the li
     return record({ command: ['touch', marker], events: 'task-clock', formats: [path], output });
   };
   for (const [name, shape, limit] of [
-    ['wide', 'valueSizeBytes: 1 << 30', /has 1,073,741,828 bytes, and the kernel takes less than/],
-    ['many', 'maxEntries: 2 ** 28', /268,435,456 entries, and the kernel takes 134,217,728 at most/],
+    ['wide', 'valueSizeBytes: 1 << 30', /has 1,073,741,828 bytes, but the kernel accepts less than/],
+    ['many', 'maxEntries: 2 ** 28', /268,435,456 entries, but the kernel accepts at most 134,217,728/],
     ['spread', "type: 'per-cpu-array', valueSizeBytes: 40000", /40,000 bytes on each CPU, .* 32,768 at most/],
     ['longest', "type: 'array', valueSizeBytes: 2 ** 31", /2,147,483,648 bytes, .* less than 2 GiB/],
     ['ring', "type: 'ring-buffer', keySizeBytes: 0, valueSizeBytes: 0, maxEntries: 5000", /of 5000 bytes$/],
@@ -168,7 +168,7 @@ test('a path with a comma is told from a format with options', { skip }, async (
     {
       code: 'ERR_FORMAT_MODULE',
       message: /there is no file \S+own$/,
-      remedy: /own,format\.ts is one, but a comma begins the options/,
+      remedy: /own,format\.ts exists, but a comma begins the options/,
     },
   );
 });

@@ -88,7 +88,7 @@ export function assembleFormat(
         if (filled === null || filled.map.type === 'ring-buffer')
           throw new CounterpointError(
             'ERR_FORMAT_WAKE',
-            `the format ${format.name} counts an entry, but its wake rule counts none`,
+            `the format ${format.name} counts an entry, but its wake rule counts no entries`,
             "Plan wake: { kind: 'filled', map, entries } for it.",
           );
         countEntry(asm, filled.level, notify);
@@ -115,8 +115,8 @@ export function assembleFormat(
         };
         asm.keepsNoRecord = {
           code: 'ERR_FORMAT_SUSPEND',
-          message: `the format ${format.name} suspends its counters, and so its handlers keep no records: a kept one is what stops the counter`,
-          remedy: 'Write one of your own, into a ring buffer; or record with the format ring beside it.',
+          message: `the format ${format.name} suspends its counters, so its handlers cannot keep records: a kept record is what stops the counter`,
+          remedy: 'Write your own record into a ring buffer, or add the format ring to the recording.',
         };
       }
       const returned = body({
@@ -173,8 +173,8 @@ export function assembleFormat(
       else if (bitsOfOthers !== 0n && asm.keepsNoRecord === null)
         asm.keepsNoRecord = {
           code: 'ERR_FORMAT_EVENT',
-          message: `the format ${format.name} keeps records of the kernel, which would not say their period of ${attr.samplePeriodOrFreq}: where they do, the kernel takes each hit of ${eventName} for an overflow`,
-          remedy: 'Give it a period of 1 (-c 1) or a frequency (-F); or take the format ring.',
+          message: `the format ${format.name} keeps records of the kernel, which would not say their period of ${attr.samplePeriodOrFreq}: with the period in them, the kernel would take each hit of ${eventName} for an overflow`,
+          remedy: 'Give it a period of 1 (-c 1) or a frequency (-F), or use the format ring.',
         };
       if (wake.kind === 'every')
         wakeEvery(asm, { event: index, events: handlerCount, count: wake.count }, context.notify);

@@ -105,14 +105,14 @@ const MOST_SHOWN = 40;
 function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value.slice(0, MOST_SHOWN)}'`;
   if (typeof value === 'bigint') return `${value}n`;
-  if (Array.isArray(value)) return 'an array that is none';
+  if (Array.isArray(value)) return 'a plain array';
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
 function wrong(what: string, expected: string): CounterpointError {
   return new CounterpointError(
     'ERR_FORMAT_SAMPLE',
-    `${what}; it has to be ${expected}`,
+    `${what}; it must be ${expected}`,
     'The recording has what is in the rings.',
   );
 }

@@ -97,7 +97,7 @@ function withoutRights(format: SamplingFormat, error: CounterpointError): Counte
   const explained = new CounterpointError(
     error.code,
     `${formatText(format)} runs a program in the kernel (eBPF), which this user may not load: ${why}`,
-    `${error.remedy}\nWithout a format, the kernel's own records (counterpoint record) ask for no such right.`,
+    `${error.remedy}\nWithout a format, counterpoint record uses the kernel's own records, which need no such right.`,
   );
   explained.cause = error;
   return explained;
@@ -120,7 +120,7 @@ export function refuseUnfinished(
   throw new CounterpointError(
     'ERR_FORMAT_HANDLER',
     `${formatText(format, line)}: ${what} is ${isAsync ? 'an async' : 'a generator'} function, which it must not be`,
-    'Its instructions are written while it is called. What has to be awaited can be in the module, or in collect.',
+    'Its instructions are written while it is called. Await in the module or in collect.',
   );
 }
 
@@ -136,7 +136,7 @@ export function planOf(
   } catch (error) {
     throw explainThrown(format, error, {
       code: 'ERR_FORMAT_PLAN',
-      did: 'threw when it was asked for its plan',
+      did: 'threw in its plan()',
       remedy: 'Nothing was loaded.',
     });
   }
@@ -145,6 +145,6 @@ export function planOf(
   throw new CounterpointError(
     'ERR_FORMAT_PLAN',
     `the plan of the sampling format ${format.name} is ${plan instanceof Promise ? 'a promise' : String(plan)}, not an object`,
-    'What needs nothing returns {}. A plan is made at once, without waiting.',
+    'Return {} for an empty plan. A plan is made at once, without waiting.',
   );
 }

@@ -67,6 +67,6 @@ test('programs give values, not text', () => {
   const none: FormatOptionTable = {};
   assert.throws(() => parseFormatOptions('ring', none, 'a=1'), { remedy: 'It has none.' });
   assert.throws(() => parseFormatOptions('ring', none, 'histogram'), {
-    remedy: 'Two formats are given one by one: --format ring --format histogram',
+    remedy: 'Give two formats one by one: --format ring --format histogram',
   });
 });

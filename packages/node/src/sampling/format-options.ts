@@ -122,13 +122,13 @@ function unknownOption(
     return new CounterpointError(
       'ERR_FORMAT_OPTION',
       `the format ${format} has no option ${word}, which is a format itself`,
-      `Two formats are given one by one: --format ${format} --format ${word}`,
+      `Give two formats one by one: --format ${format} --format ${word}`,
     );
   return new CounterpointError(
     'ERR_FORMAT_OPTION',
     `the format ${format} has no option ${word === '' ? 'without a name' : `${word}${didYouMean(nearestNames(word, names))}`}`,
     names.length === 0
       ? 'It has none.'
-      : `Its options are ${names.join(', ')}; counterpoint record --format ${format},help says more.`,
+      : `Its options are ${names.join(', ')}; for more, see counterpoint record --format ${format},help.`,
   );
 }

@@ -104,8 +104,8 @@ test('a CommonJS module is told to be an ES module', {
   const text = "const { defineFormat } = require('counterpoint');\nmodule.exports = defineFormat({});\n";
   for (const name of ['common.cjs', 'common.js'])
     await assert.rejects(loadDefaultExport(write(name, text)), {
-      message: /common\.c?js.*: a format is an ES module, and this one asks for counterpoint by require\(\)$/,
-      remedy: /^Write import in place of require\(\)/,
+      message: /common\.c?js.*: a format is an ES module, but this one loads counterpoint by require\(\)$/,
+      remedy: /^Write import instead of require\(\)/,
     });
   await assert.rejects(loadDefaultExport(write('part.cjs', "require('./nowhere.cjs');\n")), {
     message: /part\.cjs.*: Cannot find module '\.\/nowhere\.cjs'$/,

@@ -64,7 +64,7 @@ async function loadInTime(
   throw new CounterpointError(
     'ERR_FORMAT_MODULE',
     `${path} has not finished loading within ${patienceMs / 1000} s: a top-level await, of it or of a module that it imports, waits`,
-    'What takes long, or may never come, is awaited in collect.',
+    'Put long waits into collect.',
   );
 }
 
@@ -106,7 +106,7 @@ function hooksUrl(here: string): URL {
 
 const TYPESCRIPT = /\.[cm]?ts$/;
 const TYPES_ONLY =
-  'TypeScript is read by taking types away: enum, namespace and parameter properties do not work.';
+  'TypeScript is read by removing its types: enum, namespace and parameter properties do not work.';
 
 async function explainFailure(path: string, absolute: string, error: unknown): Promise<CounterpointError> {
   const refused = (why: string, remedy: string) => {
@@ -130,16 +130,14 @@ async function explainFailure(path: string, absolute: string, error: unknown): P
   if (needsModule !== null) {
     const [, required] = needsModule;
     const why =
-      required === undefined
-        ? what
-        : `a format is an ES module, and this one asks for ${required} by require()`;
+      required === undefined ? what : `a format is an ES module, but this one loads ${required} by require()`;
     return refused(place === null ? why : `${place}: ${why}`, MODULES_ONLY);
   }
   const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
   return refused(
     place === null || code === 'ERR_MODULE_NOT_FOUND' ? what : `${place}: ${what}`,
     isMissing
-      ? 'counterpoint and @counterpoint/core are there for every format; other packages where its file is.'
+      ? 'Every format can import counterpoint and @counterpoint/core; install other packages beside its file.'
       : '',
   );
 }
@@ -148,7 +146,7 @@ async function explainFailure(path: string, absolute: string, error: unknown): P
 const NEEDS_MODULE =
   /^Cannot find module '((?:counterpoint|@counterpoint\/core)(?:\/[^']*)?)'|import statement outside a module|Unexpected token 'export'|(?:require|module|exports) is not defined/;
 const MODULES_ONLY =
-  'Write import in place of require(), and export default in place of module.exports, in a file that ends in .ts or .mjs.';
+  'Write import instead of require(), and export default instead of module.exports, in a file that ends in .ts or .mjs.';
 
 /** What is in longer lines nobody has written, or will find. */
 const MOST_SHOWN = 200;

@@ -26,7 +26,7 @@ export function othersOnTracepoints(
       name === null || name === '' ? `program ${id}` : `${name} (${id})`,
     );
     lines.add(
-      `BPF of others is on ${tracepoint.system}:${tracepoint.name}: ${listed(names)}; hits for which it returns 0 are recorded by nobody`,
+      `other BPF programs are on ${tracepoint.system}:${tracepoint.name}: ${listed(names)}; no recording has hits for which they return 0`,
     );
   }
   return [...lines];
@@ -41,7 +41,7 @@ export function othersThatWatch(sys: Sys, ownIds: ReadonlySet<number>): string[]
   if (others.length === 0) return [];
   const names = others.map(({ id, name, type }) => `${name === '' ? `program ${id}` : name} (${type})`);
   return [
-    `BPF of others watches this machine, too, and takes its time at events: ${listed([...new Set(names)])}`,
+    `other BPF programs also watch this machine and take time at events: ${listed([...new Set(names)])}`,
   ];
 }
 

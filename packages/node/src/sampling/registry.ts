@@ -50,7 +50,7 @@ export async function findFormat(name: string, specification: string = name): Pr
     throw new CounterpointError(
       'ERR_NO_FORMAT',
       `there is no sampling format ${name === '' ? 'without a name' : name}${didYouMean(nearestNames(name, builtInFormats))}`,
-      `There are ${builtInFormats.join(', ')}. A format of your own is named by its file: ./my-format.ts`,
+      `There are ${builtInFormats.join(', ')}. Name a format of your own by its file: ./my-format.ts`,
     );
   return (await load()).default as SamplingFormat;
 }
@@ -61,7 +61,7 @@ function refuseComma(name: string, specification: string): void {
   throw new CounterpointError(
     'ERR_FORMAT_MODULE',
     `there is no file ${name}`,
-    `${specification} is one, but a comma begins the options of a format: name a link to it that has none.`,
+    `${specification} exists, but a comma begins the options of a format: name a link to it without a comma.`,
   );
 }
 
@@ -84,7 +84,7 @@ export function checkedFormat(what: string, found: unknown): SamplingFormat {
     throw new CounterpointError(
       'ERR_FORMAT_MODULE',
       `${what}: ${why}`,
-      'A format is what defineFormat({ name, version, summary, options, plan, onOverflow, collect }) gives.',
+      'A format is the result of defineFormat({ name, version, summary, options, plan, onOverflow, collect }).',
     );
   };
   if (typeof found !== 'object' || found === null) refuse(`it is ${missing(found)}, not an object`);
@@ -100,7 +100,7 @@ export function checkedFormat(what: string, found: unknown): SamplingFormat {
   }
   // The kernel's names of programs and maps are made of it.
   if (!/^[A-Za-z][\w.-]*$/.test(String(format['name'])))
-    refuse(`"${format['name']}" is no name: letters, digits, - and _`);
+    refuse(`"${format['name']}" is not a name: use letters, digits, - and _`);
   return found as SamplingFormat;
 }
 

@@ -47,19 +47,19 @@ export function requireSuspension(
     new CounterpointError('ERR_FORMAT_SUSPEND', `the format ${format} suspends its counters: ${why}`, remedy);
   if (onOverflow === undefined || ownEvents !== undefined)
     throw refused(
-      'it has no handler that a counter could be stopped by',
-      'Give it onOverflow, and no events of its own; or leave suspend out of its plan.',
+      'it has no handler that could stop a counter',
+      'Give it onOverflow and no events of its own, or leave out suspend from its plan.',
     );
   for (const { name, attr, probe = null } of events) {
     if (attr.type === PERF_TYPE_TRACEPOINT || probe !== null)
       throw refused(
-        `the kernel does not stop ${name} at a hit, since its handler is on the ${probe === null ? 'tracepoint' : 'probe'} and not on the counter`,
-        'Sample a clock, a counter, a software event or a breakpoint with it.',
+        `the kernel cannot stop ${name} at a hit, because its handler is on the ${probe === null ? 'tracepoint' : 'probe'}, not on the counter`,
+        'Use it with a clock, a counter, a software event or a breakpoint.',
       );
     if (attr.flags.inherit === 1)
       throw refused(
-        `the kernel does not stop ${name} at its overflow where it follows new threads and children`,
-        'Record without following them (-i, --no-inherit), or whole CPUs (-a, -C).',
+        `the kernel cannot stop ${name} at its overflow if it follows new threads and children`,
+        'Record without following them (-i, --no-inherit), or record whole CPUs (-a, -C).',
       );
   }
 }

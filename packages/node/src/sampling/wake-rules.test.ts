@@ -153,6 +153,6 @@ test('a rule that cannot be kept is refused, with the reason', { skip }, () => {
   assert.throws(attempt({ kind: 'every', count: 1.5 }), refusedBecause(/counts to 1.5/));
   assert.throws(attempt({ kind: 'every', count: 0 }), refusedBecause(/counts to 0/));
   const unknown = { kind: 'fill', bytes: 4096 } as unknown as WakeRule;
-  assert.throws(attempt(unknown), refusedBecause(/of a kind fill, which there is not/));
-  assert.throws(attempt({ kind: 'never' }, true), refusedBecause(/counts none/));
+  assert.throws(attempt(unknown), refusedBecause(/of a kind fill, which does not exist/));
+  assert.throws(attempt({ kind: 'never' }, true), refusedBecause(/counts no entries/));
 });

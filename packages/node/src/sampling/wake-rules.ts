@@ -43,7 +43,7 @@ export function checkWakeRule(
     new CounterpointError('ERR_FORMAT_WAKE', `the wake rule of the format ${format} ${why}`, remedy);
   const requireCount = (count: number) => {
     if (Number.isSafeInteger(count) && count >= 1 && count <= MOST) return;
-    throw refused(`counts to ${count}`, 'It takes a whole number from 1 to 2^31 - 1.');
+    throw refused(`counts to ${count}`, 'Give a whole number from 1 to 2^31 - 1.');
   };
   if (wake.kind === 'never') return null;
   if (wake.kind === 'every') {
@@ -53,7 +53,7 @@ export function checkWakeRule(
   // Formats without types come here, too.
   if (wake.kind !== 'filled')
     throw refused(
-      `is of a kind ${String((wake as WakeRule).kind)}, which there is not`,
+      `is of a kind ${String((wake as WakeRule).kind)}, which does not exist`,
       'Its kinds are never, every and filled.',
     );
   const map = maps.find(({ name }) => name === wake.map);

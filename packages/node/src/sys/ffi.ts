@@ -46,8 +46,8 @@ function requireKoffi(): typeof Koffi {
     const why = isAbsent ? 'is not installed' : `cannot be loaded: ${message.split('\n', 1)[0]}`;
     const remedy = isAbsent
       ? 'It is an optional dependency: npm install --include=optional'
-      : 'Its build for this platform is not there, or is another platform’s: npm rebuild koffi, or install anew on this machine.';
-    const text = `the library that calls the kernel (koffi) ${why}; recordings are read without it`;
+      : 'Its build for this platform is missing or is for another platform: run npm rebuild koffi, or install again on this machine.';
+    const text = `the library that calls the kernel (koffi) ${why}; reading recordings works without it`;
     const error = new CounterpointError('ERR_FFI', text, remedy);
     error.cause = cause;
     throw error;

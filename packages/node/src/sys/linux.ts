@@ -9,7 +9,7 @@ export function requireLinux(what: string): void {
   if (platform === 'linux') return;
   throw new CounterpointError(
     'ERR_NOT_LINUX',
-    `${what} needs Linux, whose kernel does the counting and sampling; this is ${platform}`,
-    'Recordings of Linux can be read here: counterpoint report, script, export and pt; openRecording().',
+    `${what} needs Linux, because the Linux kernel counts and samples; this is ${platform}`,
+    'You can read recordings of Linux here: counterpoint report, script, export and pt; openRecording().',
   );
 }

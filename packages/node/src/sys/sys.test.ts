@@ -99,7 +99,7 @@ describe('ledger', () => {
 
   test('an architecture without numbers is refused in words', () => {
     assert.equal(syscallNumbers('arm64').perfEventOpen, 241);
-    assert.throws(() => syscallNumbers('mips'), /not known on mips/);
+    assert.throws(() => syscallNumbers('mips'), /not supported on mips/);
   });
 });
 

@@ -19,7 +19,7 @@ export function syscallNumbers(arch: string = process.arch): SyscallNumbers {
   if (numbers === undefined) {
     throw new CounterpointError(
       'ERR_ARCHITECTURE',
-      `recording is not known on ${arch}`,
+      `recording is not supported on ${arch}`,
       'Record on x64 or arm64; reading and reporting work everywhere.',
     );
   }

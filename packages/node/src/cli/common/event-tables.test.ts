@@ -48,7 +48,7 @@ test('list shows the events of tables, searches them, and says what it left out'
     'event=0xd1,umask=0x20',
     'Loads, at length.',
     'counters: general 0, 1',
-    'only counts right when sampled precisely (:p)',
+    'counts correctly only if sampled precisely (:p)',
     'deprecated',
     'sampled every 100003 by default',
     'old.json: Events[0]',

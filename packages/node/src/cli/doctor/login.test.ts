@@ -140,7 +140,7 @@ describe('the lines for a login', { skip: skipReason() }, () => {
     inside(['sh', '-c', file!]);
     const checks = atLogin();
     assert.deepEqual(checks.get('capabilities')!.facts!['effective'], ['CAP_PERFMON', 'CAP_SYSLOG']);
-    assert.match(checks.get('rights')!.why, /this process may everything/);
+    assert.match(checks.get('rights')!.why, /this process may do everything/);
     for (const name of ['recording', 'capabilities', 'kernel code', 'whole CPUs'])
       assert.equal(checks.get(name)!.state, 'ok', name);
     if ((kernelSetting('kptr_restrict') ?? 2) < 2) assert.equal(checks.get('kernel symbols')!.state, 'ok');

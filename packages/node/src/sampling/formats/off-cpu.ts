@@ -267,7 +267,7 @@ export default defineFormat({
     const parts = [...result.byState].map(([words, ns]) => `${words} ${seconds(ns)}`);
     if (parts.length > 0) yield `time off the CPU: ${parts.join(', ')}`;
     if (result.unfinished > 0)
-      yield `of it ${seconds(result.unfinishedNs)} of ${threads(result.unfinished)} still off the CPU at the end`;
+      yield `${seconds(result.unfinishedNs)} of this is from ${threads(result.unfinished)} still off the CPU at the end`;
   },
 });
 

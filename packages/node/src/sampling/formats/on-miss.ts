@@ -140,8 +140,8 @@ export default defineFormat({
     if (isFor(options.registers))
       throw new CounterpointError(
         'ERR_FORMAT_OPTION',
-        'a tracepoint has no registers for the format on-miss: nothing was interrupted',
-        'Leave registers out, or sample a clock or a counter.',
+        'a tracepoint has no registers for the format on-miss, because it interrupts nothing',
+        'Leave out registers, or sample a clock or a counter.',
       );
     if (options.registers && interruptRegisters().length === 0)
       throw new CounterpointError(
@@ -152,7 +152,7 @@ export default defineFormat({
     if (!Number.isInteger(Math.log2(options.ring)))
       throw new CounterpointError(
         'ERR_FORMAT_OPTION',
-        `the option ring of the format on-miss is a power of two, not ${options.ring}`,
+        `the option ring of the format on-miss must be a power of two, not ${options.ring}`,
       );
     const wakeAt = options.wakeAt === 0 ? options.ring / 4 : options.wakeAt;
     if (wakeAt > options.ring)

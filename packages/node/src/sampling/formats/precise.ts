@@ -54,7 +54,7 @@ export function precisionOf({ name, attr }: FormatEvent, files: KernelFiles): nu
   const software = NOT_HARDWARE[attr.type];
   if (software !== undefined)
     return refuse(
-      `${software}, so no hardware record belongs to it`,
+      `${software}, so it has no hardware record`,
       'Sample an event of the CPU: cycles, instructions, mem-loads.',
     );
   const pmus = files.list(DEVICES).filter((pmu) => {
@@ -64,7 +64,7 @@ export function precisionOf({ name, attr }: FormatEvent, files: KernelFiles): nu
   if (pmus.length === 0)
     return refuse(
       'this machine offers no hardware counters (most virtual machines do not)',
-      'counterpoint doctor says what it has.',
+      'counterpoint doctor shows what it has.',
     );
   const levels = pmus.map((pmu) =>
     ALWAYS_PRECISE.test(pmu) ? LEVEL_OF_THOSE : Number(files.read(`${DEVICES}/${pmu}/caps/max_precise`) ?? 0),
@@ -74,7 +74,7 @@ export function precisionOf({ name, attr }: FormatEvent, files: KernelFiles): nu
   const hasIbs = files.list(DEVICES).includes('ibs_op');
   return refuse(
     `${pmus.join(', ')} has no precise sampling (caps/max_precise is ${files.read(`${DEVICES}/${pmus[0]}/caps/max_precise`)?.trim() ?? 'absent'})`,
-    hasIbs ? 'Sample ibs_op//, which this CPU has.' : 'A CPU with PEBS (Intel) or IBS (AMD) has it.',
+    hasIbs ? 'Sample ibs_op//, which this CPU has.' : 'Use a CPU with PEBS (Intel) or IBS (AMD).',
   );
 }
 
@@ -115,7 +115,7 @@ export function preciseFormat(files: KernelFiles) {
       if (options.level > can)
         throw new CounterpointError(
           'ERR_NOT_PRECISE',
-          `the hardware is precise to level ${can}, not ${options.level}`,
+          `the hardware is precise up to level ${can}, not ${options.level}`,
           'Leave level out.',
         );
       const wanted: [boolean, number][] = [

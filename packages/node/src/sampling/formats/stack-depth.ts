@@ -15,6 +15,6 @@ export function requireStackDepth(
   throw new CounterpointError(
     'ERR_FORMAT_STACK_DEPTH',
     `the format ${format} cannot have depth=${depth}: the kernel gives call chains of ${most} frames (kernel.perf_event_max_stack)`,
-    `Take depth=${most + depth - frames}; or, while no event with call chains is open: sysctl kernel.perf_event_max_stack=${frames}`,
+    `Use depth=${most + depth - frames}; or, while no event with call chains is open: sysctl kernel.perf_event_max_stack=${frames}`,
   );
 }

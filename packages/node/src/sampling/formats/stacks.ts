@@ -68,7 +68,7 @@ export default defineFormat({
       throw new CounterpointError(
         'ERR_FORMAT_EVENT',
         `the format stacks has no interrupted address at the tracepoint ${tracepoint.name}`,
-        'Sample a clock or a counter with it; a tracepoint with -g.',
+        'Use stacks with a clock or a counter; sample a tracepoint with -g.',
       );
     const { maxEntries, maxStacks, depth, keep } = options;
     requireStackDepth('stacks', { depth, frames: depth });
