@@ -345,7 +345,7 @@ test('the context', () => {
   );
   assert.match(
     refusal((asm) => asm.keepRecord(), { type: 'raw-tracepoint' }),
-    /^ERR_BPF_CONTEXT a program of type raw-tracepoint does not decide/,
+    /^ERR_BPF_CONTEXT a program of type raw-tracepoint cannot decide/,
   );
 });
 

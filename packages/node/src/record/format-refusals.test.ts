@@ -146,7 +146,7 @@ test('what is too large for the kernel is told with whose it is, and with the li
   for (const [name, shape, limit] of [
     ['wide', 'valueSizeBytes: 1 << 30', /has 1,073,741,828 bytes, but the kernel accepts less than/],
     ['many', 'maxEntries: 2 ** 28', /268,435,456 entries, but the kernel accepts at most 134,217,728/],
-    ['spread', "type: 'per-cpu-array', valueSizeBytes: 40000", /40,000 bytes on each CPU, .* 32,768 at most/],
+    ['spread', "type: 'per-cpu-array', valueSizeBytes: 40000", /40,000 bytes on each CPU, .* at most 32,768/],
     ['longest', "type: 'array', valueSizeBytes: 2 ** 31", /2,147,483,648 bytes, .* less than 2 GiB/],
     ['ring', "type: 'ring-buffer', keySizeBytes: 0, valueSizeBytes: 0, maxEntries: 5000", /of 5000 bytes$/],
   ] as const)

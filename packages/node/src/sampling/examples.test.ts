@@ -107,5 +107,5 @@ test('the suspending format of the tutorial, and what the command line says of i
   words.splice(1, 1);
   const refused = run(['--format', path]);
   assert.notEqual(refused.status, 0);
-  assert.match(refused.stderr, /does not stop task-clock:u at its overflow.*--no-inherit/s);
+  assert.match(refused.stderr, /cannot stop task-clock:u at its overflow.*--no-inherit/s);
 });

@@ -210,7 +210,7 @@ describe('the lines for a login', { skip: skipReason() }, () => {
       const outside = inContainer();
       assert.match(outside.fix, /^podman run --cap-add PERFMON --cap-add SYSLOG /);
       const command = /in the image, for users other than root: (.*)$/m.exec(outside.fix)?.[1] ?? '';
-      assert.equal(/nobody logs in, for all: (.*)$/m.exec(inContainer('+perfmon').fix)?.[1], command);
+      assert.equal(/without logins, for all users: (.*)$/m.exec(inContainer('+perfmon').fix)?.[1], command);
       inside(['sh', '-c', command]);
       assert.doesNotMatch(inContainer().fix, /in the image/);
       for (const [given, expected] of [
