@@ -1,6 +1,6 @@
 // Bundles what is published. Named constants are inlined here, with a plugin (measured: a switch over
 // imported names costs 3-4 times one over literals), and `using` is lowered for Node 20.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { inlineConstants } from './inline-constants.mjs';
 
@@ -110,3 +110,10 @@ mkdirSync(`${node}/dist/help`);
 for (const [name, text] of await helpTexts()) writeFileSync(`${node}/dist/help/${name}.txt`, text);
 mkdirSync(`${node}/dist/man`);
 for (const [name, text] of await manualPages()) writeFileSync(`${node}/dist/man/${name}`, text);
+
+// The examples that the documentation names, for whoever has the package alone.
+for (const folder of ['formats', 'intel-pt'])
+  cpSync(`examples/${folder}`, `${node}/dist/examples/${folder}`, {
+    recursive: true,
+    filter: (path) => !path.endsWith('browser'),
+  });

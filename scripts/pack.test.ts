@@ -27,7 +27,14 @@ test('packages that are packed in a fresh clone are complete', (t) => {
   t.after(() => rmSync(clone, { recursive: true }));
   const isSource = (path: string) =>
     !['dist', 'node_modules'].includes(basename(path)) && !path.endsWith('.tsbuildinfo');
-  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.base.json', 'scripts', 'packages'])
+  for (const name of [
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.base.json',
+    'scripts',
+    'packages',
+    'examples',
+  ])
     cpSync(join(root, name), join(clone, name), { recursive: true, filter: isSource });
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'));
   const text = execFileSync('npm', ['pack', '--workspaces', '--dry-run', '--json', '--loglevel=error'], {
@@ -53,9 +60,20 @@ test('packages that are packed in a fresh clone are complete', (t) => {
   for (const { name, files } of packed) {
     const strange = files.map(({ path }) => path).filter((path) => TESTING.test(path));
     assert.deepEqual(strange, [], name);
-    assert.ok(!files.some(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts')), `${name}: sources`);
+    const sources = files.filter(({ path }) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
+    assert.ok(
+      sources.every(({ path }) => path.startsWith('dist/examples/')),
+      `${name}: sources`,
+    );
   }
-  for (const path of ['bin/counterpoint', 'bin/counterpoint.js', 'dist/cli.js', 'dist/help/record.txt'])
+  const examples = ['dist/examples/intel-pt/make-trace.js', 'dist/examples/formats/threshold.ts'];
+  for (const path of [
+    'bin/counterpoint',
+    'bin/counterpoint.js',
+    'dist/cli.js',
+    'dist/help/record.txt',
+    ...examples,
+  ])
     assert.ok(filesOf('counterpoint').includes(path), path);
 });
 

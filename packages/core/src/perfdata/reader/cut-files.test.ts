@@ -95,3 +95,15 @@ for (const { name, bytes } of [...fixtureRecordings(), ...corpusFiles('perfdata'
     }
   });
 }
+
+test('a raw trace is no recording, and its remedy is the verb that reads it', async () => {
+  const trace = new Uint8Array(4096).map((_, at) => (at % 2 === 0 ? 0x02 : 0x82));
+  await assert.rejects(
+    openPerfData(memorySource(trace)),
+    ({ code, remedy }: { code: string; remedy: string }) => {
+      assert.equal(code, 'ERR_NOT_PERF_DATA');
+      assert.match(remedy, /pt dump/);
+      return true;
+    },
+  );
+});

@@ -22,6 +22,9 @@ const CUT_OFF =
 const MAX_ATTRS = 1 << 16;
 
 /** The first bytes of a file, before anything is believed. */
+/** A raw Intel PT trace begins with this pair eight times, its PSB packet. */
+const PSB = [0x02, 0x82] as const;
+
 export interface Magic {
   littleEndian: boolean;
   isPipe: boolean;
@@ -60,12 +63,15 @@ export function readMagic(bytes: Uint8Array): Magic {
     const size = readU64(view, 8, littleEndian);
     return { littleEndian, isPipe: size === PIPE_HEADER_SIZE };
   }
+  const isTrace = bytes.subarray(0, PIPE_HEADER_SIZE).every((byte, at) => byte === PSB[at & 1]);
   throw new FormatError(
     'ERR_NOT_PERF_DATA',
     0,
     'the magic PERFILE2',
     printable(bytes.subarray(0, 8)),
-    'This is not a perf.data file. Record one with `counterpoint record -- COMMAND` or `perf record`.',
+    isTrace
+      ? 'This is a raw Intel PT trace: counterpoint pt dump shows its packets, pt profile what ran.'
+      : 'This is not a perf.data file. Record one with `counterpoint record -- COMMAND` or `perf record`.',
   );
 }
 
