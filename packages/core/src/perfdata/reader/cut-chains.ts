@@ -7,6 +7,11 @@ const MAX_ENDS = 32;
 /** So many chains, and such a part of the deepest ones, have to be seen to be cut. */
 const LEAST_CUT = 4;
 const LEAST_SHARE = 1 / 4;
+/**
+ * Nobody sets the kernel's limit lower. Without frame pointers chains are short, and end anywhere: such a
+ * handful would look as if it went on.
+ */
+const LEAST_LIMIT = 16;
 
 /** Chains of an event that were cut, and when. Times are NaN where samples have none. */
 export interface CutChainsOfEvent {
@@ -91,7 +96,7 @@ export class CutChains {
       if (!isAsked && addresses < most) continue;
       const range = { event, firstNs, lastNs };
       if (isAsked || addresses === PERF_MAX_STACK_DEPTH) yield { ...range, samples, exact: true };
-      else {
+      else if (addresses >= LEAST_LIMIT) {
         const cut = ends.reduce((sum, end) => sum + (end.hasCaller ? end.samples : 0), 0);
         if (cut >= LEAST_CUT && cut >= samples * LEAST_SHARE) yield { ...range, samples: cut, exact: false };
       }
