@@ -113,6 +113,9 @@ test('a crash: the file names the function in which it was, and the status is th
   assert.equal(dumps.length, 1, err);
   assert.deepEqual([dumps[0].type, dumps[0].version, dumps[0].trigger], ['flight-dump', 1, 'crash']);
   assert.match(err, /the command has ended: 1 file \]/);
+  const header = await counterpoint('report', '--header-only', '-i', dumps[0].path);
+  assert.match(header.out, /^# trigger : crash$/m);
+  assert.match(header.out, new RegExp(`^# triggeredAt : ${dumps[0].at}$`, 'm'));
   await using recording = await openRecording(dumps[0].path);
   const { profile } = await recording.profile();
   const { rows } = topFunctions(profile, { sort: ['symbol'], children: true });

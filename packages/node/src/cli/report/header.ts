@@ -1,4 +1,4 @@
-import { featureName, sampleBitNames } from '@counterpoint/core/abi';
+import { FEATURE_FLIGHT, featureName, sampleBitNames } from '@counterpoint/core/abi';
 import { formatSeconds, hiOf, loOf, printable } from '@counterpoint/core/base';
 import type { PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Recording } from '../../open/index.ts';
@@ -66,8 +66,26 @@ function headerRows({
     add('firstSample', formatSeconds(loOf(first), hiOf(first), 9));
     add('lastSample', formatSeconds(loOf(last), hiOf(last), 9));
   }
+  const flight = flightFacts(features.raw.get(FEATURE_FLIGHT));
+  add('trigger', flight.trigger);
+  add('triggeredAt', flight.at);
   add('features', [...features.raw.keys()].sort((a, b) => a - b).map(featureName));
   return rows;
+}
+
+/** Why and when a history was written; nothing of other files, or of what is no such text. */
+function flightFacts(bytes: Uint8Array | undefined): { trigger?: string; at?: string } {
+  if (bytes === undefined) return {};
+  try {
+    const facts: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const { trigger, at } = facts as Record<string, unknown>;
+    return {
+      ...(typeof trigger === 'string' ? { trigger } : {}),
+      ...(typeof at === 'string' ? { at } : {}),
+    };
+  } catch {
+    return {};
+  }
 }
 
 function eventRows({
