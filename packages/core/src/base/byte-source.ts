@@ -61,7 +61,7 @@ export function asByteInput(input: ByteInput): ByteSource | ByteStream {
   }
   throw new CounterpointError(
     'ERR_INPUT',
-    `these are no bytes that can be read: ${input === null ? 'null' : typeof input}`,
+    `these are not readable bytes: ${input === null ? 'null' : typeof input}`,
     'Give a Uint8Array, an ArrayBuffer, a Blob or File, a stream of bytes (pipe mode), or { size, read(offset, length) }.',
   );
 }

@@ -58,7 +58,7 @@ export function startOfCounts(start: CountsStart): PerfRecord[] {
   if (threads.length > MOST_THREADS)
     throw new CounterpointError(
       'ERR_TOO_MANY_THREADS',
-      `a recording of counts has room for ${MOST_THREADS} threads, and there are ${threads.length}`,
+      `a recording of counts has room for ${MOST_THREADS} threads, but there are ${threads.length}`,
       'Count fewer threads (-p, -t), or whole CPUs without --per-thread.',
     );
   return [

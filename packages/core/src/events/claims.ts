@@ -51,7 +51,7 @@ export class Claims {
         source,
         at,
         `${by} contradicts ${claim.by}: both set ${rangeText(format.field, claim.mask & mask)}`,
-        'Together they would be a third event. Leave one of them out.',
+        'Together they would be a third event. Leave out one of them.',
       );
     }
     this.#claims.push({ field: format.field, mask, word, by, owner, onlyOnes: false });

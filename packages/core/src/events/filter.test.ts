@@ -28,9 +28,9 @@ test('only tracepoints are filtered', () => {
   };
   assert.match(
     refuse('sched:sched_switch,cycles:u'),
-    /^filter syntax error: .*\n.*cycles:u is no tracepoint/,
+    /^filter syntax error: .*\n.*cycles:u is not a tracepoint/,
   );
-  assert.match(refuse(''), /stands behind the tracepoint/);
+  assert.match(refuse(''), /must follow its tracepoint/);
 });
 
 test('what the kernel takes is accepted', () => {
@@ -58,7 +58,7 @@ test('what is wrong is pointed at', () => {
     ['prev_pd == 1', 0, /^there is no field prev_pd; did you mean prev_pid\?$/],
     ['prev_pid = 1', 9, /equal is ==$/],
     ['prev_pid == abc', 12, /^expected a number, found 'a'$/],
-    ['prev_pid == "1"', 12, /is a number, and is compared with one without quotes$/],
+    ['prev_pid == "1"', 12, /is a number: compare it with a number without quotes$/],
     ['prev_comm == bash', 13, /^expected a text in quotes, as in prev_comm == "bash", found 'b'$/],
     ['prev_comm == 1', 13, /is a text/],
     ['prev_comm < "a"', 10, /^texts are compared by ==, !=, ~$/],
@@ -67,12 +67,12 @@ test('what is wrong is pointed at', () => {
     ['prev_pid == 1 &&', 16, /^expected a field, found the end$/],
     ['(prev_pid == 1', 0, /not closed$/],
     ['prev_pid == 1)', 13, /^expected && or \|\|, found '\)'$/],
-    ['prev_pid == 1 and prev_pid == 2', 14, /joined by && or \|\|$/],
-    ['prev_pid == 1 & prev_pid == 2', 14, /joined by/],
+    ['prev_pid == 1 and prev_pid == 2', 14, /join predicates with && or \|\|$/],
+    ['prev_pid == 1 & prev_pid == 2', 14, /join predicates/],
     ['prev_pid == 12x', 12, /^expected a number/],
     ['prev_pid == 9223372036854775808', 12, /^prev_pid cannot be/],
     ['CPU < CPUS{1}', 4, /^CPUs are compared by ==, !=, &$/],
-    ['comm == CPUS{1}', 8, /no CPU$/],
+    ['comm == CPUS{1}', 8, /not a CPU$/],
     ['next_prio == -1', 13, /^next_prio cannot be -1$/],
     ['prev_comm.strange == "a"', 10, /ustring or function/],
     [`${'('.repeat(200)}prev_pid == 1`, 65, /inside each other/],

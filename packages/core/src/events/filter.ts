@@ -51,8 +51,8 @@ export function applyFilter(events: readonly ParsedEvent[], filter: string, look
       filter,
       0,
       other === undefined
-        ? 'a filter stands behind the tracepoint that it is for'
-        : `${other.name} is no tracepoint, and only tracepoints have filters`,
+        ? 'a filter must follow its tracepoint'
+        : `${other.name} is not a tracepoint, and only tracepoints have filters`,
       "For example: -e sched:sched_switch --filter 'prev_pid != 0'",
       'filter',
     );
@@ -84,7 +84,7 @@ class FilterChecker {
       const single = /^(?:and|or|&(?!&)|\|(?!\|))/i.test(this.#text.slice(this.#at));
       throw this.#error(
         this.#at,
-        single ? 'predicates are joined by && or ||' : `expected && or ||, found ${this.#found()}`,
+        single ? 'join predicates with && or ||' : `expected && or ||, found ${this.#found()}`,
       );
     }
   }
@@ -132,7 +132,7 @@ class FilterChecker {
     const plain = dot < 0 ? name : name.slice(0, dot);
     const suffix = dot < 0 ? null : name.slice(dot + 1);
     if (suffix !== null && suffix !== 'ustring' && suffix !== 'function') {
-      throw this.#error(at + dot + 1, `after the dot stands ustring or function, not ${suffix}`);
+      throw this.#error(at + dot + 1, `ustring or function must follow the dot, not ${suffix}`);
     }
     if (this.#fields === null) return null;
     const field = this.#fields.find((one) => one.name === plain);
@@ -154,7 +154,7 @@ class FilterChecker {
       if (!CPU_SET_OPERATORS.includes(operator)) {
         throw this.#error(operatorAt, `CPUs are compared by ${CPU_SET_OPERATORS.join(', ')}`);
       }
-      if (field?.isText === true) throw this.#error(at, `${name} is a text, and no CPU`);
+      if (field?.isText === true) throw this.#error(at, `${name} is a text, not a CPU`);
       return;
     }
     const quote = this.#text[at];
@@ -163,7 +163,7 @@ class FilterChecker {
       if (close < 0) throw this.#error(at, 'the closing quote is missing');
       this.#at = close + 1;
       if (field !== null && !field.isText)
-        throw this.#error(at, `${name} is a number, and is compared with one without quotes`);
+        throw this.#error(at, `${name} is a number: compare it with a number without quotes`);
       if (!TEXT_OPERATORS.includes(operator)) {
         throw this.#error(operatorAt, `texts are compared by ${TEXT_OPERATORS.join(', ')}`);
       }
@@ -181,8 +181,7 @@ class FilterChecker {
             : 'a number';
       throw this.#error(at, `expected ${wanted}, found ${this.#found()}`);
     }
-    if (field?.isText === true)
-      throw this.#error(at, `${name} is a text, and is compared with one in quotes`);
+    if (field?.isText === true) throw this.#error(at, `${name} is a text: compare it with a text in quotes`);
     if (operator === '~') throw this.#error(operatorAt, '~ compares texts with wildcards, not numbers');
     if (!fits(number, field?.isSigned ?? null)) throw this.#error(at, `${name} cannot be ${number}`);
   }

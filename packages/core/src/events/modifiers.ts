@@ -21,7 +21,7 @@ export function modifierProblem(letters: string): { at: number; reason: string }
     if (letter === ':') {
       const joined = letters.replaceAll(':', '');
       const meant = modifierProblem(joined) === null && joined !== '' ? `: write :${joined}` : '';
-      return { at, reason: `modifiers stand together behind one colon${meant}` };
+      return { at, reason: `modifiers must stand together after one colon${meant}` };
     }
     if (!MODIFIER_LETTERS.includes(letter)) {
       return { at, reason: `bad modifier '${letter}': known are ${[...MODIFIER_LETTERS].join(' ')}` };

@@ -58,9 +58,9 @@ test('an error points at its place and names what was meant', () => {
     ['cpuu/event=1/', 0, /^this machine has no PMU cpuu; did you mean cpu\?$/],
     ['cpu/evnt=1/', 4, /^unknown term 'evnt' for PMU cpu; did you mean event\?$/],
     ['cpu/event=1,mem-laods/', 12, /^PMU cpu has no event or term mem-laods; did you mean mem-loads\?$/],
-    ['cycles:u:k', 8, /^modifiers stand together behind one colon: write :uk$/],
-    ['cycles:uk:', 9, /^modifiers stand together behind one colon: write :uk$/],
-    ['cycles::z', 7, /^modifiers stand together behind one colon$/],
+    ['cycles:u:k', 8, /^modifiers must stand together after one colon: write :uk$/],
+    ['cycles:uk:', 9, /^modifiers must stand together after one colon: write :uk$/],
+    ['cycles::z', 7, /^modifiers must stand together after one colon$/],
     ['sched:*swich*', 0, /^no tracepoint matches; did you mean sched:\*switch\*\?$/],
     ['shed:*switch', 0, /^no tracepoint matches; did you mean sched:\*switch\?$/],
     [
@@ -88,7 +88,7 @@ test('an error points at its place and names what was meant', () => {
     ['r1ffffffffffffffffff', 1, /at most 16 digits$/],
     ['mem:0xffffffffffffffffff:rw', 4, /at most 16 digits$/],
     ['mem:zzz', 4, /^mem: expects an address/],
-    ['mem:0x10/3:r', 9, /^the length of a breakpoint is 1, 2, 4 or 8$/],
+    ['mem:0x10/3:r', 9, /^the length of a breakpoint must be 1, 2, 4 or 8$/],
     ['mem:0x10:rr', 10, /at most once$/],
     ['cycles,,cs', 7, /^expected an event, found ','$/],
     ['cycles,', 7, /^expected an event, found the end$/],
@@ -98,7 +98,7 @@ test('an error points at its place and names what was meant', () => {
     ['cs}', 2, /^unexpected '\}'$/],
     ['{cs}u', 4, /^expected , or : after }$/],
     ['cs{faults}x', 10, /^expected , or : after }$/],
-    ['cycles:u/period=1/', 7, /modifiers stand after the last slash/],
+    ['cycles:u/period=1/', 7, /modifiers must follow the last slash/],
   ];
   for (const [text, column, reason] of table) {
     const error = failure(text);
@@ -214,7 +214,7 @@ test('parameters of the kernel’s events come from the user', () => {
   };
   assert.equal(parseEvents('hv_24x7/PM_X,core=7/', machine)[0]!.attr.config, 0x70002n);
   assert.match(failure('hv_24x7/PM_X/', machine).reason, /^PM_X needs core=$/);
-  assert.match(failure('hv_24x7/odd=1/', machine).reason, /not known here: elsewhere:1$/);
+  assert.match(failure('hv_24x7/odd=1/', machine).reason, /unknown form: elsewhere:1$/);
 });
 
 test('every name that is listed is read, and generic ones come back from the attr', () => {

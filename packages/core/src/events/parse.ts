@@ -20,7 +20,7 @@ import { type EventText, scanEventList, type Term } from './scan.ts';
 import { applyGeneralTerm, generalTermNames, parseTermNumber, unknownTerm } from './terms.ts';
 import type { EventLookup, ParsedEvent, PmuDescription } from './types.ts';
 
-const LIST_REMEDY = 'Those of this machine: counterpoint list';
+const LIST_REMEDY = 'To list those of this machine: counterpoint list';
 /** What one list may name: every tracepoint of a kernel fits. */
 const MOST_EVENTS = 8192;
 
@@ -278,7 +278,7 @@ class EventResolver {
 
   #withoutFormats({ name, foreign }: PmuDescription): EventSyntaxError {
     const reason = `an event of ${foreign}, which this machine does not have; only a kernel that has ${name} knows its number and formats`;
-    return this.#error(this.#event.at, reason, 'The terms of its table: counterpoint list -v table');
+    return this.#error(this.#event.at, reason, 'To list the terms of its table: counterpoint list -v table');
   }
 
   /** What the tool measures itself. */
@@ -342,7 +342,7 @@ class EventResolver {
     let lettersAt = at + parts.slice(0, used).join(':').length + 1;
     if (terms !== null) {
       if (letters !== '')
-        throw this.#error(at + head.length - letters.length, 'modifiers stand after the last slash');
+        throw this.#error(at + head.length - letters.length, 'modifiers must follow the last slash');
       letters = tail.startsWith(':') ? tail.slice(1) : tail;
       lettersAt = tailAt + tail.length - letters.length;
     }
@@ -358,7 +358,7 @@ class EventResolver {
     if (chosen === undefined) return events;
     const wanted = parseCpus(chosen);
     const at = this.#terms.find(({ name }) => name === 'cpu')?.valueAt ?? this.#event.at;
-    if (wanted === null) throw this.#error(at, 'a range of CPUs goes up, to at most 65535');
+    if (wanted === null) throw this.#error(at, 'a range of CPUs must go up, to at most 65535');
     const kept = events.filter((event) => {
       const isCore = event.pmu !== undefined && this.#lookup.pmu(event.pmu)?.isCore === true;
       const own = isCore && event.cpus !== undefined ? parseCpus(event.cpus) : null;
@@ -395,7 +395,7 @@ class EventResolver {
     if (slash >= 0) {
       length = parseTermNumber(place.slice(slash + 1));
       if (length === null || ![1n, 2n, 4n, 8n].includes(length)) {
-        throw this.#error(addressAt + slash + 1, 'the length of a breakpoint is 1, 2, 4 or 8');
+        throw this.#error(addressAt + slash + 1, 'the length of a breakpoint must be 1, 2, 4 or 8');
       }
     }
     const event = this.#start(this.#event.text, PERF_TYPE_BREAKPOINT, 0n);
@@ -468,7 +468,11 @@ class EventResolver {
         inSystem.map((full) => full.slice(system.length + 1)),
       );
       const reason = `unknown tracepoint of ${system}${didYouMean(near.map((event) => `${system}:${event}`))}`;
-      return this.#error(at + system.length + 1, reason, `Its tracepoints: counterpoint list ${system}:`);
+      return this.#error(
+        at + system.length + 1,
+        reason,
+        `To list its tracepoints: counterpoint list ${system}:`,
+      );
     }
     const systems = new Set(all.map((full) => full.slice(0, full.indexOf(':'))));
     return this.#error(

@@ -103,7 +103,7 @@ export function parsePfmEvents(
 export function encodePfmEvent(name: string, source: string, at: number, library: PfmLibrary): PfmEncoding {
   const strange = /[\x00-\x1f\x7f]/.exec(name);
   if (strange !== null)
-    throw new EventSyntaxError(source, at + strange.index, 'a control character is no part of a name');
+    throw new EventSyntaxError(source, at + strange.index, 'a name cannot contain a control character');
   if (name.length > LONGEST_NAME)
     throw new EventSyntaxError(source, at, `longer than ${LONGEST_NAME} characters`);
   const encoding = library.encode(name);
@@ -205,7 +205,7 @@ function explain(
     return fail(
       0,
       `this libpfm has no table of a PMU ${pmu}${didYouMean(near)}`,
-      'Its tables are those of the architecture that it was built for: counterpoint list --pfm',
+      'It has the tables of the architecture for which it was built: counterpoint list --pfm',
     );
   }
   const tables = table === null ? pmus.filter(({ isPresent }) => isPresent) : [table];

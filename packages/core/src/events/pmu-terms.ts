@@ -206,7 +206,7 @@ function placeTerm(
       source,
       term.valueAt,
       `${term.name}= expects ${wanted}${didYouMean(near)}`,
-      `Numbers are as in 18 or 0x12, without a sign, at most ${largestValue(format)}.`,
+      `Give a number such as 18 or 0x12, without a sign, at most ${largestValue(format)}.`,
     );
   }
   const most = largestValue(format);
@@ -240,7 +240,7 @@ function unknownEvent(
     `PMU ${pmu.name} has no event or term ${term.name}${didYouMean(near)}`,
     events.length > 0
       ? `Its events: ${events.join(', ')}. Its terms: ${terms.join(', ')}`
-      : `The kernel names no events of it here, as in a virtual machine that is not given them. Its terms: ${terms.join(', ')}`,
+      : `The kernel names no events of it here, for example because a virtual machine does not get them. Its terms: ${terms.join(', ')}`,
   );
 }
 
@@ -260,11 +260,7 @@ function formatOf(
   const format = parseFormat(text);
   if (format === null) {
     const at = given.get(term.name)?.at ?? term.at;
-    throw new EventSyntaxError(
-      source,
-      at,
-      `the kernel describes ${term.name} in a way not known here: ${text}`,
-    );
+    throw new EventSyntaxError(source, at, `the kernel describes ${term.name} in an unknown form: ${text}`);
   }
   return format;
 }

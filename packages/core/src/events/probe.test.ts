@@ -43,7 +43,7 @@ test('errors of probes point at the file, the function or the offset', () => {
     [`uprobe:${library}:memset`, 26, /^memset is chosen from several functions/],
     [`uprobe:${library}:data_like`, 26, /has no code at 0x9000$/],
     [`uprobe:${library}:0x9000`, 26, /has no code at 0x9000$/],
-    [`uretprobe:${library}:main+4`, 33, /^a return has no place inside/],
+    [`uretprobe:${library}:main+4`, 33, /^a return probe has no place inside/],
     [`uprobe:${library}:main/config=1/`, 31, /^unknown term 'config'/],
     [`uprobe:${library}:main:x`, 31, /^bad modifier 'x'/],
     ["uprobe:'/usr/lib:main", 7, /closing quote/],

@@ -76,7 +76,7 @@ export function refuseProbeTerms(head: string, source: string, at: number): void
     source,
     at,
     `a probe has no terms between slashes; write ${form}`,
-    `As in ${example}, with +OFFSET behind the function for a place inside of it.`,
+    `For example ${example}; add +OFFSET after the function for a place inside it.`,
   );
 }
 
@@ -130,7 +130,7 @@ function resolveInFile(
   lookup: EventLookup,
 ): Probe[] {
   const file = lookup.probeFile?.(path) ?? {
-    unavailable: 'files cannot be looked into here',
+    unavailable: 'files cannot be read here',
     remedy: '',
   };
   if ('unavailable' in file) throw new EventSyntaxError(source, pathAt, file.unavailable, file.remedy);
@@ -143,7 +143,11 @@ function resolveInFile(
     );
   }
   if (isReturn && offset !== 0) {
-    throw new EventSyntaxError(source, placeAt + name.length, 'a return has no place inside the function');
+    throw new EventSyntaxError(
+      source,
+      placeAt + name.length,
+      'a return probe has no place inside the function',
+    );
   }
   const probe = (symbol: string | null, address: number): Probe => {
     const inFile = file.offsetOf(address);
@@ -167,7 +171,7 @@ function resolveInFile(
   const withOffset = (function_: string) => (offset === 0 ? function_ : `${function_}+${offset}`);
   const requireFewProbes = (count: number) => {
     if (count <= MOST_PROBES) return;
-    const reason = `${count} functions match, at most ${MOST_PROBES} can be probed`;
+    const reason = `${count} functions match, but at most ${MOST_PROBES} can be probed`;
     throw new EventSyntaxError(source, placeAt, reason);
   };
   const readableProbes = (matching: readonly ReadableFunction[]) => {
@@ -225,7 +229,7 @@ function indirectFunction(name: string, file: ProbeFile, source: string, at: num
     source,
     at,
     `${name} is chosen from several functions when the program starts (IFUNC)`,
-    chosen.length === 0 ? '' : `Probe what is chosen: ${chosen.join(', ')}`,
+    chosen.length === 0 ? '' : `Probe the chosen function: ${chosen.join(', ')}`,
   );
 }
 
@@ -257,7 +261,7 @@ export function probePmu(
     source,
     at,
     `this kernel has no PMU ${kind} (${option}, Linux 4.17 or later)`,
-    kind === 'kprobe' ? 'Tracepoints often tell the same: counterpoint list tracepoint' : '',
+    kind === 'kprobe' ? 'Tracepoints often show the same: counterpoint list tracepoint' : '',
   );
 }
 

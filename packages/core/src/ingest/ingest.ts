@@ -88,7 +88,7 @@ export function contentNotes(reader: PerfDataReader, added: AddedRecords | null 
       code: 'trace-not-decoded',
       path: 'AUX data',
       detail: `the recording holds ${bytes} bytes of hardware trace, which is not decoded: only sampled events are shown`,
-      remedy: 'Intel PT is decoded with --itrace. Other traces: `perf script --itrace=...`.',
+      remedy: 'To decode Intel PT, use --itrace. For other traces, use `perf script --itrace=...`.',
     });
   }
   if (reader.events.events.some(hasRawUserStacks)) {

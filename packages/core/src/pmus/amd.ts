@@ -81,7 +81,7 @@ function countCounters(identity: CpuIdentity): { count: number; version: number;
     return {
       count: 0,
       version,
-      notes: ['this virtual machine is given no PMU: only software events can be counted'],
+      notes: ['this virtual machine has no PMU: only software events can be counted'],
     };
   }
   if (!identity.flags.has('perfctr_core')) return { count: 4, version, notes: [] };

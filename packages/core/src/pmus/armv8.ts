@@ -84,7 +84,7 @@ function armCounters({ kernelLog }: CpuIdentity, notes: string[]): CounterDescri
   const width = kernelLog?.widthBits ?? 32;
   if (kernelLog?.widthBits == null) {
     notes.push(
-      'event counters are taken as 32 bits wide, so that a `long` event takes two; newer cores have 64 bits',
+      'event counters are assumed to be 32 bits wide, so a `long` event takes two; newer cores have 64 bits',
     );
   }
   return [
@@ -109,7 +109,7 @@ function requirement(
   if (counters.length === 0) return { places: [], refusal: 'the kernel has no Armv8 PMU here' };
   const code = Number(config & 0xffffn);
   if (code === CHAIN) {
-    return { places: [], refusal: 'CHAIN only works beside another event: ask for `long=1` instead' };
+    return { places: [], refusal: 'CHAIN works only beside another event: use `long=1` instead' };
   }
   const hasThreshold = ((config1 >> 5n) & 0xfffn) !== 0n;
   const cycles =

@@ -93,7 +93,7 @@ test('an event that the CPU has not is refused by name', () => {
 test('a group with more events than counters says both numbers', () => {
   const group = [{ type: 0, config: 0, group: 1 }, ...generals(8, 1)];
   for (const reason of shown(skylake, group))
-    assert.equal(reason, 'the group needs 9 counters, the PMU has 7');
+    assert.equal(reason, 'the group needs 9 counters, but the PMU has 7');
 });
 
 test('a group that would fit by number names those in the way', () => {
@@ -202,7 +202,7 @@ test('Armv8: long events in pairs, cycles beside them', () => {
   );
   assert.equal(
     shown(model, [long(8), long(3), long(4), long(5)])[0],
-    'the group needs 8 counters, the PMU has 7',
+    'the group needs 8 counters, but the PMU has 7',
   );
 });
 

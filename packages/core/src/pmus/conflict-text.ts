@@ -4,8 +4,8 @@ import type { EventRequirement, PmuModel } from './types.ts';
 export const REMEDIES = {
   refused: 'Choose another event; `counterpoint list` shows what this CPU has.',
   tooLarge: 'Split the group, or mark it weak (`}:W`) so that it is split when it does not fit.',
-  watchdog: 'Switch the watchdog off while measuring (`sysctl kernel.nmi_watchdog=0`), or take fewer events.',
-  pinned: 'Unpin some events (leave out `:D`), or take fewer.',
+  watchdog: 'Switch off the watchdog while measuring (`sysctl kernel.nmi_watchdog=0`), or use fewer events.',
+  pinned: 'Unpin some events (leave out `:D`), or use fewer.',
 } as const;
 
 /** Why events cannot be counted together. `nameOf` is null for what the kernel holds. */
@@ -25,7 +25,7 @@ export function conflictText(
     requirements,
     requirements.map((_, index) => index),
   );
-  if (needed > total) return `the group needs ${needed} counters, the PMU has ${total}`;
+  if (needed > total) return `the group needs ${needed} counters, but the PMU has ${total}`;
   const counters = listNames(match.counters.map((counter) => model.counters[counter]!.name));
   const own = sumOf(requirements, match.events);
   const size = match.counters.length;

@@ -31,7 +31,7 @@ export function readIntelCounters(identity: CpuIdentity): IntelCounters {
   const notes: string[] = [];
   if (version === 0) {
     const where = identity.flags.has('hypervisor')
-      ? 'this virtual machine is given no PMU'
+      ? 'this virtual machine has no PMU'
       : 'CPUID reports no PMU';
     return { ...NONE, version, notes: [`${where}: only software events can be counted`] };
   }

@@ -120,7 +120,7 @@ function describe(identity: CpuIdentity): PmuModel {
       requirementOf: (event) => requirement(event, core, counters),
       notes:
         identity.kernelLog?.general == null
-          ? ['the number of counters is in the kernel log only ("Performance counters: …"): two are assumed']
+          ? ['the number of counters is only in the kernel log ("Performance counters: …"): two are assumed']
           : [],
     },
     core.generic.map(([number, event, parity]): EventRow => {

@@ -62,7 +62,7 @@ function describe(identity: CpuIdentity): PmuModel {
   const firmware = log?.firmware ?? 16;
   if (log?.general == null) {
     notes.push(
-      'the number of counters is in the kernel log only ("riscv-pmu-sbi: …"): cycle, instret and no others are assumed',
+      'the number of counters is only in the kernel log ("riscv-pmu-sbi: …"): cycle, instret and no others are assumed',
     );
   }
   const width = log?.widthBits ?? 64;

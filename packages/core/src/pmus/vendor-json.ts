@@ -96,7 +96,7 @@ function readRows(schema: VendorSchema, rows: Iterable<Row>, problems: ProblemLi
   let skipped = 0;
   for (const [place, key, value] of rows) {
     if (events.length >= MOST_EVENTS) {
-      problems.add(place, `more than ${MOST_EVENTS} events: the rest is not read`);
+      problems.add(place, `more than ${MOST_EVENTS} events; the rest is not read`);
       break;
     }
     if (!isFields(value)) {
@@ -113,7 +113,7 @@ function readRows(schema: VendorSchema, rows: Iterable<Row>, problems: ProblemLi
         : readPerfRow(value, place, problems);
     if (event === null) continue;
     const identity = `${event.pmu ?? ''}/${event.name.toLowerCase()}`;
-    if (known.has(identity)) problems.add(place, `${event.name} is there already: this one is left out`);
+    if (known.has(identity)) problems.add(place, `${event.name} already exists: this one is left out`);
     else events.push(event);
     known.add(identity);
   }
@@ -133,10 +133,7 @@ function readPerfRow(fields: Fields, place: string, problems: ProblemList): Vend
   if (standard === undefined) return readTableEvent(fields, place, problems);
   const known = typeof standard === 'string' ? ARM_STANDARD_EVENTS.get(standard.toUpperCase()) : undefined;
   if (known === undefined) {
-    problems.add(
-      `${place}.ArchStdEvent`,
-      `${shown(standard)} is not an architectural event that is known here`,
-    );
+    problems.add(`${place}.ArchStdEvent`, `${shown(standard)} is not a known architectural event`);
     return null;
   }
   return armEvent(known.name, known.code, fields, place, known.description);

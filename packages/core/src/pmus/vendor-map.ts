@@ -37,7 +37,7 @@ export function parseMapFile(text: string, fileName: string): VendorMap {
     const place = `${fileName}:${index + 1}`;
     if (line.trim() === '' || line.startsWith('#') || /^family-model,/i.test(line)) continue;
     if (rows.length >= MOST_ROWS) {
-      problems.add(place, `more than ${MOST_ROWS} rows: the rest is not read`);
+      problems.add(place, `more than ${MOST_ROWS} rows; the rest is not read`);
       break;
     }
     const cells = line
@@ -47,8 +47,7 @@ export function parseMapFile(text: string, fileName: string): VendorMap {
     const [pattern = '', version = '', file = '', type = '', , , role = ''] = cells;
     if (cells.length < 4 || file === '')
       problems.add(place, 'a row has at least CPU, version, file and type');
-    else if (compilePattern(pattern) === null)
-      problems.add(place, 'the CPU is not a pattern that is understood');
+    else if (compilePattern(pattern) === null) problems.add(place, 'the CPU is not a valid pattern');
     else rows.push({ pattern, version, file, type, role: role === '' ? null : role });
   }
   return { rows, problems: problems.kept, problemCount: problems.total };

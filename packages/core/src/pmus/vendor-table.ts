@@ -216,7 +216,7 @@ function readCounters(
     if (found === null) {
       problems.add(
         `${place}.Counter`,
-        `${shown(text)} is not a list of counters; every one is taken as possible`,
+        `${shown(text)} is not a list of counters; any counter is assumed to be possible`,
       );
       return { general: null, fixed: [] };
     }

@@ -62,7 +62,7 @@ export function offCpu(profile: Profile): OffCpuAnswer {
     throw new CounterpointError(
       'ERR_NO_SUCH_EVENT',
       'the recording has no time off the CPU',
-      'Record it: counterpoint record --off-cpu, or counterpoint off-cpu.',
+      'To record it, use counterpoint record --off-cpu, or counterpoint off-cpu.',
     );
   const functions = new Functions(profile);
   const places = new Places(profile, functions);

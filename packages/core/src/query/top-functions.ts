@@ -331,7 +331,7 @@ class Groups {
       throw new CounterpointError(
         'ERR_SORT_KEY',
         `the profile was made without ${key}`,
-        `Ask for it when it is made: recording.profile({ traceKeys: ['${key}'] }).`,
+        `Request it when you make the profile: recording.profile({ traceKeys: ['${key}'] }).`,
       );
     return sampleTexts.texts[index]!.data[sampleTexts.ofSample.data[sample]!]!;
   }

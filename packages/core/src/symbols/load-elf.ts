@@ -91,7 +91,7 @@ async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<E
       context.report(
         'not-found',
         'the file is not there any more',
-        'Report on the machine and while the files are as they were recorded, or with a copy of them (--symfs DIR).',
+        'Report on the recorded machine while its files are unchanged, or give a copy of them (--symfs DIR).',
       );
     return null;
   }
@@ -108,8 +108,8 @@ async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<E
   if (buildId !== '' && found !== buildId) {
     context.report(
       'build-id-mismatch',
-      `the file has build id ${found || '(none)'}, recorded was ${buildId}`,
-      'It was replaced since, by an update or a new build. Record again, or set DEBUGINFOD_URLS to a server that has the old one.',
+      `the file has build id ${found || '(none)'}, but the recording has ${buildId}`,
+      'It was replaced after the recording, by an update or a new build. Record again, or set DEBUGINFOD_URLS to a server that has the old file.',
     );
     return null;
   }

@@ -38,7 +38,7 @@ export async function loadKernel(context: LoadContext): Promise<CodeSymbols | nu
     return image;
   }
   if (table.damage.total > 0)
-    context.report('kallsyms-damaged', `${table.damage.total} lines of kallsyms are not of its form`);
+    context.report('kallsyms-damaged', `${table.damage.total} lines of kallsyms are malformed`);
   const shift = shiftTo(context, (symbol) => kallsymsAddress(table, symbol), buildId);
   if (shift === null) return null;
   if (binary.kind === 'kernel') {
@@ -125,7 +125,7 @@ function shiftTo(
     context.report(
       'kernel-differs',
       `${reference.symbol} is at another address than recorded, and the recording has no build id to tell another boot from another kernel`,
-      'Report on the machine that was recorded, before it is booted again.',
+      'Report on the recorded machine before it boots again.',
     );
     return null;
   }
@@ -163,7 +163,7 @@ async function loadModule(
   } else if (kernelShift !== 0) {
     context.report(
       'module-moved',
-      `the kernel was booted again: where the module ${name} was then is not known`,
+      `the machine was booted again, so the old place of the module ${name} is not known`,
     );
     return null;
   }
@@ -191,7 +191,7 @@ function reportNoKernel(context: LoadContext, table: Kallsyms | null, buildId: s
       'kernel-not-found',
       buildId === ''
         ? 'no symbols of the kernel were found'
-        : `the running kernel is another one than the recorded (build id ${buildId}), and no copy of its symbols was kept`,
-      'Report on the machine that was recorded, before its kernel is replaced, or install the vmlinux of that kernel (the -dbg or debuginfo package).',
+        : `the running kernel is not the recorded one (build id ${buildId}), and there is no copy of the symbols of the recorded one`,
+      'Report on the recorded machine before its kernel is replaced, or install the vmlinux of that kernel (the -dbg or debuginfo package).',
     );
 }

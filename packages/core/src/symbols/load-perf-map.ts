@@ -21,7 +21,7 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
     if (context.diagnostics.length === reported)
       context.report(
         'no-perf-map',
-        `process ${pid} wrote no map of the code it made`,
+        `process ${pid} wrote no map of its generated code`,
         'For Node.js, record with `node --perf-basic-prof` (or NODE_OPTIONS=--perf-basic-prof); for Java, with perf-map-agent; for Python 3.12, with `python -X perf`.',
       );
     return null;
@@ -29,7 +29,7 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
   try {
     const map = await readMap(file, context);
     if (map.damage.total > 0)
-      context.report('perf-map-damaged', `${map.damage.total} lines of the map are not of its form`);
+      context.report('perf-map-damaged', `${map.damage.total} lines of the map are malformed`);
     return perfMapSymbols(map);
   } finally {
     await file.close?.();

@@ -81,7 +81,7 @@ test('events of a table are known by name, on the PMUs that they are for', (t) =
   );
   assert.deepEqual(
     placed.problems.map(({ place, what }) => `${place}: ${what}`),
-    ['skx.json: Events[3]: MADE_UP.LOADS is there already: this one is left out'],
+    ['skx.json: Events[3]: MADE_UP.LOADS already exists: this one is left out'],
   );
   assert.throws(
     () => parseEvents('UNC_LINKS', lookup),

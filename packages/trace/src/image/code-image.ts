@@ -333,7 +333,7 @@ function toAddress(lo: number, hi: number): bigint {
 async function noFiles(request: FileRequest): Promise<OpenedFile | null> {
   throw new CounterpointError(
     'ERR_NO_FILES',
-    `code of ${request.path} is needed, and there is no function that opens files`,
+    `code of ${request.path} is needed, but there is no function that opens files`,
     'Give `load` a function that answers file requests.',
   );
 }

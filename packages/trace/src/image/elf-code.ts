@@ -38,7 +38,7 @@ export async function addElf(image: CodeImage, source: ByteSource, placement: El
   if (machines !== undefined && !machines.includes(elf.machine))
     throw new CounterpointError(
       'ERR_ELF_MACHINE',
-      `${placement.name} is code of ${MACHINE_NAMES[elf.machine] ?? 'another processor'} (e_machine ${elf.machine}), the trace is of another`,
+      `${placement.name} is code of ${MACHINE_NAMES[elf.machine] ?? 'another processor'} (e_machine ${elf.machine}), but the trace is of another processor`,
       'Give the file of the machine that was traced.',
     );
   const segments = loadedSegments(elf);

@@ -24,7 +24,7 @@ export function parseRawCode(text: string): RawCode {
   const end = endText === undefined ? null : Number(endText);
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(end ?? 0))
     throw badRawCode(text, 'no file has that many bytes');
-  if (end !== null && end <= offset) throw badRawCode(text, 'END is not behind OFFSET');
+  if (end !== null && end <= offset) throw badRawCode(text, 'END is not greater than OFFSET');
   const address = BigInt(addressText);
   if (address > 0xffff_ffff_ffff_ffffn) throw badRawCode(text, 'VADDR has more than 64 bits');
   return { path, offset, end, address };

@@ -111,7 +111,7 @@ export function encodePacket(packet: Readonly<Packet>, bytes: Uint8Array, pos: n
     throw new CounterpointError(
       'ERR_PT_ENCODE',
       `no room for a packet at offset ${pos} of ${bytes.length} bytes`,
-      `Keep ${PT_MAX_PACKET_BYTES} bytes free behind the last packet, or use PacketWriter, which grows.`,
+      `Keep ${PT_MAX_PACKET_BYTES} bytes free after the last packet, or use PacketWriter, which grows.`,
     );
   const { kind, lo, hi, type, extra, flags } = packet;
   switch (kind) {

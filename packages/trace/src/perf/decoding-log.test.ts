@@ -101,7 +101,7 @@ test('errors stand in the log where they were met, with where decoding went on; 
   if (bytes === null) return context.skip(NO_PROGRAMS);
   const { log } = await logOf(bytes, 'd');
   assert.match(log, /^error at 800, address [0-9a-f]+: unknown packet$/m);
-  assert.match(log, /^synchronization point at 1001, 2049 bytes behind the last packet left out$/m);
+  assert.match(log, /^synchronization point at 1001, 2049 bytes after the last packet left out$/m);
   const few = (await logOf(bytes, 'd+e')).log;
   assert.match(few, /^--- before an error of queue 0, thread 4242 ---\n/);
   assert.match(few, /unknown packet\n/);

@@ -182,7 +182,8 @@ class Parser {
         return;
       case 's': {
         const count = this.#number();
-        if (count === null) throw this.#error(this.#at, 'how many samples to skip is missing, such as s1000');
+        if (count === null)
+          throw this.#error(this.#at, 'the number of samples to skip is missing, such as s1000');
         options.skip = count;
         return;
       }
@@ -197,7 +198,7 @@ class Parser {
         return;
       default: {
         const why = REFUSED.get(letter);
-        if (why !== undefined) throw this.#error(from, `'${letter}' is not done here: ${why}`);
+        if (why !== undefined) throw this.#error(from, `'${letter}' is not supported here: ${why}`);
         throw this.#error(from, `there is no letter '${letter}'`);
       }
     }
@@ -236,7 +237,7 @@ class Parser {
       const flag = text[this.#at + 1];
       if (flag === 'o') options.withoutOverflows = sign === '-';
       else if (flag === 'l') options.withoutLost = sign === '-';
-      else throw this.#error(this.#at + 1, 'errors are chosen with o (overflows) and l (lost data)');
+      else throw this.#error(this.#at + 1, 'choose errors with o (overflows) and l (lost data)');
       this.#at += 2;
     }
   }
@@ -249,7 +250,7 @@ class Parser {
       if (flag !== 'a' && flag !== 'e' && flag !== 'o')
         throw this.#error(
           this.#at + 1,
-          'of the log there is a (records of the kernel), e (only around errors), o (to the output)',
+          'choose parts of the log with a (records of the kernel), e (only around errors), o (to the output)',
         );
       flags[flag] = sign === '+';
       this.#at += 2;
@@ -289,7 +290,7 @@ class Parser {
     return new CounterpointError(
       'ERR_ITRACE_SYNTAX',
       `${label}'${shown}'\n${' '.repeat(label.length + 1 + at)}\\___ ${reason}`,
-      'Letters: i y b c r x w p o I e d g G l L s q A Z; `--itrace=i100us` is a sample each 100 microseconds, `--itrace=cr` calls and returns.',
+      'Letters: i y b c r x w p o I e d g G l L s q A Z; `--itrace=i100us` is a sample every 100 microseconds, `--itrace=cr` is calls and returns.',
     );
   }
 }

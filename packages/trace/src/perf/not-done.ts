@@ -15,7 +15,7 @@ export function lettersNotDone(
   if (options.other && pebs !== null && pebs.unknown > 0)
     note(
       'o',
-      `${pebs.unknown} PEBS records do not say which of several events they are of; they are counted to the first`,
+      `${pebs.unknown} PEBS records do not say to which of several events they belong; they are counted for the first`,
       'Record one such event at a time.',
     );
   if (options.log !== null && !found.hasLog)
@@ -24,7 +24,7 @@ export function lettersNotDone(
     note(
       'y',
       'cycles are known only where a packet tells of them, so there are fewer samples than the period asks for',
-      'With `A` (as in `--itrace=Ay`) the cycles counted so far are taken everywhere.',
+      'With `A` (as in `--itrace=Ay`), the cycles counted so far are used everywhere.',
     );
   return notes;
 }

@@ -251,7 +251,7 @@ test('a record of a counter that nobody told of goes to the first event, and tha
   );
   assert.ok(outcome !== null);
   const [note] = outcome.diagnostics.filter(({ code }) => code === 'itrace-letter');
-  assert.match(note?.detail ?? '', /^1 PEBS records do not say which/);
+  assert.match(note?.detail ?? '', /^1 PEBS records do not say to which/);
 });
 
 test('without the letter there are no such samples, and half a record is none', async () => {

@@ -208,8 +208,8 @@ function replacesCode({ records }: JitDump): boolean {
 const MISSING: Readonly<Record<string, Omit<Diagnostic, 'path'>>> = {
   'not-found': {
     code: 'code-not-found',
-    detail: 'the trace ran code of this file, which is not here: what it did there is not known',
-    remedy: 'Decode on the machine that was recorded, or put the file into the build-id cache (~/.debug).',
+    detail: 'the trace ran code of this file, which is missing here, so what it did there is not known',
+    remedy: 'Decode on the recorded machine, or put the file into the build-id cache (~/.debug).',
   },
   'build-id-mismatch': {
     code: 'code-changed',
@@ -219,35 +219,35 @@ const MISSING: Readonly<Record<string, Omit<Diagnostic, 'path'>>> = {
   unverified: {
     code: 'code-unverified',
     detail: 'the recording is of another machine and does not say which build of this file ran there',
-    remedy: 'Decode on the machine that was recorded, or record with build ids (perf record --buildid-all).',
+    remedy: 'Decode on the recorded machine, or record with build ids (perf record --buildid-all).',
   },
   kernel: {
     code: 'kernel-code-not-found',
     detail:
-      "the trace ran the kernel's code, and there is no copy of its memory: what it did there is not known",
+      "the trace ran the kernel's code, but there is no copy of its memory, so what it did there is not known",
     remedy:
       'Record with `perf record --kcore`, or keep a copy on that machine (`perf buildid-cache --kcore /proc/kcore`), as root.',
   },
   'kernel-core': {
     code: 'kernel-code-damaged',
-    detail: "this is no copy of a kernel's memory: not an ELF core file",
-    remedy: 'Copy /proc/kcore anew (`perf buildid-cache --kcore /proc/kcore`), as root.',
+    detail: "this is not a copy of a kernel's memory: it is not an ELF core file",
+    remedy: 'Copy /proc/kcore again (`perf buildid-cache --kcore /proc/kcore`), as root.',
   },
   jitdump: {
     code: 'code-not-found',
     detail: 'the trace may have run code that was compiled at run time, and its dump is not here',
-    remedy: 'Decode on the machine that was recorded, before the dump is removed.',
+    remedy: 'Decode on the recorded machine, before the dump is removed.',
   },
   'jitdump-damaged': {
     code: 'code-damaged',
-    detail: 'this is no jitdump: the code that was compiled at run time is not known',
-    remedy: 'Have the runtime write the dump anew, and record again.',
+    detail: 'this is not a jitdump, so the code that was compiled at run time is not known',
+    remedy: 'Make the runtime write the dump again, and record again.',
   },
   'jitdump-times': {
     code: 'code-replaced',
     detail:
-      'code compiled at run time was replaced by other code at the same addresses: the last is taken for all of the time',
-    remedy: 'What was traced before a replacement may be decoded wrongly there; errors are counted.',
+      'code compiled at run time was replaced by other code at the same addresses: the last code is used for the whole time',
+    remedy: 'Execution before a replacement may be decoded wrongly there; errors are counted.',
   },
   cut: {
     code: 'code-cut',

@@ -50,7 +50,7 @@ export class QueueLog {
   /** Decoding begins at a PSB, after it was looked for. */
   synchronized(bytes: Uint8Array, psb: number): void {
     const skipped = psb - this.#cursor.position;
-    const left = skipped > 0 ? `, ${skipped} bytes behind the last packet left out` : '';
+    const left = skipped > 0 ? `, ${skipped} bytes after the last packet left out` : '';
     this.line(`synchronization point at ${this.#place(psb)}${left}`);
     this.#seek(bytes, psb);
   }

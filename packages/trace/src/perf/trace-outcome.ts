@@ -44,7 +44,7 @@ function errorNotes(errors: readonly TraceErrorCount[]): Diagnostic[] {
       path: 'AUX data',
       detail: `${total} ${total === 1 ? 'error' : 'errors'} while the trace was decoded (${kinds}): what ran there is missing`,
       remedy:
-        'Where code is missing, give the files that ran (see above); overflows and lost data call for a larger AUX buffer (-m ,64M) or fewer packets.',
+        'Where code is missing, give the files that ran (see above); overflows and lost data need a larger AUX buffer (-m ,64M) or fewer packets.',
     },
   ];
 }

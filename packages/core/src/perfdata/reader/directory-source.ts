@@ -64,15 +64,15 @@ export function directorySource(
     if (Symbol.asyncIterator in source)
       throw new CounterpointError(
         'ERR_INPUT',
-        `${name} is a stream: files of a directory are read side by side`,
+        `${name} is a stream, but files of a directory are read side by side`,
       );
     found.set(ringOf(name), { name, source });
   }
   if (!found.has(-1)) {
     throw new CounterpointError(
       'ERR_NO_HEADER_FILE',
-      `there is no file \`${HEADER_NAME}\` among those of the directory`,
-      'A directory of `perf record --threads` has its header there: give all of its files.',
+      `the directory has no file \`${HEADER_NAME}\``,
+      'A directory of `perf record --threads` has its header in that file: give all of its files.',
     );
   }
   const sources = [...found].sort(([a], [b]) => a - b).map(([ring, file]) => ({ ring, ...file }));

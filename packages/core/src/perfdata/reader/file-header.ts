@@ -16,8 +16,7 @@ import { type Section, withoutOverlaps } from './sections.ts';
 const OLD_MAGIC_LO = 0x46524550;
 const OLD_MAGIC_HI = 0x454c4946;
 const ATTR_ENTRY_MAX = 4096;
-const CUT_OFF =
-  'The file is cut off before any of its data: copy it again from where it was recorded, or record anew.';
+const CUT_OFF = 'The file is cut off before its data: copy it again from its machine, or record again.';
 /** Events that are read; a recording of thousands of CPUs has some thousands. */
 const MAX_ATTRS = 1 << 16;
 

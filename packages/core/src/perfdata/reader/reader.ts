@@ -392,7 +392,7 @@ async function openIterator(
   if (!magic.isPipe) {
     throw new CounterpointError(
       'ERR_NOT_SEEKABLE',
-      'this is a perf.data file in file mode, and it came through a pipe',
+      'this is a perf.data file in file mode, but it came through a pipe',
       'Read it as a file; for a pipe, record in pipe mode (record -o -).',
     );
   }

@@ -79,8 +79,8 @@ export class TraceKeys implements SampleTexts {
     if (!hasSamples) {
       throw new CounterpointError(
         'ERR_SORT_KEY',
-        `${key} is of tracepoints, and the recording has no samples of any`,
-        'Record with -e and a tracepoint, such as sched:sched_switch.',
+        `${key} is for tracepoints, but the recording has no samples of tracepoints`,
+        'Record a tracepoint: -e sched:sched_switch.',
       );
     }
     const isRecorded = (wanted: FieldKey | null, found: number) =>

@@ -266,7 +266,7 @@ describe('usage', () => {
     ['-M ipcc true', /no metric ipcc; did you mean ipc\?/],
     ['--switch time:5ms -e faults true', /--switch is for several event sets/],
     ['--set faults --set cs --switch daily true', /'daily' is not a rule/],
-    ['--filter x==1 true', /a filter stands behind the tracepoint/],
+    ['--filter x==1 true', /a filter must follow its tracepoint/],
     ['-G a --for-each-cgroup b true', /exclude each other/],
     ['-e cs -G a,b true', /--for-each-cgroup a,b|one control group/],
     ['-d --set cs true', /here are only sets/],

@@ -117,8 +117,8 @@ export class PartPlanner {
     if (to - from > MOST_WINDOW_BYTES)
       throw new CounterpointError(
         'ERR_PT_PART',
-        `from byte ${from} on, more than ${MOST_WINDOW_BYTES} bytes have no synchronization point (PSB) that a part could end at`,
-        'Decode the bytes before it and behind it on their own.',
+        `from byte ${from} on, more than ${MOST_WINDOW_BYTES} bytes have no synchronization point (PSB) at which a part could end`,
+        'Decode the bytes before and after it separately.',
       );
     if (!(source instanceof Uint8Array)) {
       const bytes = await this.#read(source, from, to - from);

@@ -100,7 +100,7 @@ function sizeOf(statement: CodeStatement, mode: CodeMode, complain: Complain): n
 function hexBytes(statement: CodeStatement, complain: Complain): number[] {
   return statement.operand.split(/[\s,]+/).map((word) => {
     if (!/^[0-9a-f]{2}$/i.test(word))
-      complain(statement.line, `'${word}' is no byte; db takes pairs of digits`);
+      complain(statement.line, `'${word}' is not a byte; db takes pairs of digits`);
     return Number.parseInt(word, 16);
   });
 }

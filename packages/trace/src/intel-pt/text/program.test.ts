@@ -65,7 +65,7 @@ test('errors name the line and what is wrong there', () => {
     ['trace\n tip 0x123456789abcdef0', /2: tip: this address does not fit/],
     ['trace\n tnt ttttttt', /2: tnt: expected 1 to 6/],
     ['trace\n mtc 256', /2: mtc: the CTC does not fit/],
-    ['trace\n bytes 1', /2: '1' is no byte/],
+    ['trace\n bytes 1', /2: '1' is not a byte/],
     ['packets\n fup 3: @x', /2: there is no label 'x'/],
     ['cpu skylake', /1: 'skylake' is no processor/],
     ['time 3', /1: '3': expected mtc-freq=/],

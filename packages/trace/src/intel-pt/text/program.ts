@@ -146,7 +146,8 @@ function writeTrace(statements: readonly Statement[], labels: Labels, complain: 
     if (name === BYTES_WORD) {
       take();
       for (const word of rest) {
-        if (!/^[0-9a-f]{2}$/i.test(word)) complain(line, `'${word}' is no byte; bytes takes pairs of digits`);
+        if (!/^[0-9a-f]{2}$/i.test(word))
+          complain(line, `'${word}' is not a byte; bytes takes pairs of digits`);
         pieces.push(Number.parseInt(word, 16));
       }
       continue;

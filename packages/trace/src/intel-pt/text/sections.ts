@@ -31,7 +31,7 @@ export function splitSections(text: string, complain: Complain): Section[] {
         complain(
           line,
           `no section '${keyword}'${didYouMean(nearestNames(keyword, KEYWORDS, 1))}`,
-          'Lines of a section are indented.',
+          'Indent the lines of a section.',
         );
       present = { line, keyword, statements: [] };
       sections.push(present);

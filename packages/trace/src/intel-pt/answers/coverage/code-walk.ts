@@ -55,8 +55,8 @@ export class CodeWalk {
     if (this.#leftBytes < 0)
       throw new CounterpointError(
         'ERR_SYMBOLS_OVERLAP',
-        `${this.#file.name}: its symbols or lines say more than ${MOST_READINGS} times over what each byte is`,
-        'The file is damaged: use the one that the compiler wrote.',
+        `${this.#file.name}: its symbols or lines describe each byte more than ${MOST_READINGS} times`,
+        'The file is damaged: use the original from the compiler.',
       );
     const instruction = this.#instruction;
     for (let at = from; at < to; ) {

@@ -59,7 +59,7 @@ export class CodeFunctions {
       throw new CounterpointError(
         'ERR_NO_SEGMENTS',
         `${placement.name} has no segments with code`,
-        'Give the program or library itself: debug files have none, and are found by themselves.',
+        'Give the program or library itself: debug files have no code, and are found automatically.',
       );
     const lowest = segments.reduce(
       (least, { address }) => Math.min(least, address),
