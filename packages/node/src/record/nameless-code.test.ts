@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -57,6 +57,17 @@ test('attached to a Node that writes no map: which flags it must be started with
   assert.match(told[0]!, new RegExp(`^process ${pid} is Node without names`));
   assert.match(told[0]!, /start Node with --perf-basic-prof --interpreted-frames-native-stack/);
   assert.deepEqual(await notesAtStart(pid!, false), []);
+});
+
+test('a map that an earlier process of that number left is none, and would give wrong names', async (t) => {
+  const { pid } = await busyNode(t, []);
+  const map = `/tmp/perf-${pid}.map`;
+  writeFileSync(map, '7f0000000000 10 LazyCompile:~somebodyElse /app.js:1:1\n');
+  const before = new Date(Date.now() - 3_600_000);
+  utimesSync(map, before, before);
+  const told = await notesAtStart(pid!);
+  assert.equal(told.length, 1, told.join());
+  assert.ok(told[0]!.includes(`remove ${map}: an earlier process of that number`), told[0]);
 });
 
 test('attached to a Node that writes one: nothing to say', async (t) => {

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { Mmap2Record, PerfRecord } from '@counterpoint/core/records';
 import type { Note } from '../perf-events/index.ts';
-import { isNodeProgram, PROT_EXEC, readProc, readProcLink } from '../target/index.ts';
+import { isNodeProgram, PROT_EXEC, processStartMs, readProc, readProcLink } from '../target/index.ts';
 import { NAME_FLAGS } from './node-names.ts';
 
 /**
@@ -60,10 +60,19 @@ function namelessRuntime(pid: number): Runtime | null {
 function writesNames(pid: number): boolean {
   const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1] ?? pid;
   const maps = [`/tmp/perf-${pid}.map`, `/proc/${pid}/root/tmp/perf-${innerPid}.map`];
-  if (maps.some((path) => existsSync(path))) return true;
+  if (maps.some((path) => isOfProcess(path, pid))) return true;
   const words = `${readProc(`${pid}/cmdline`) ?? ''}\0${readProc(`${pid}/environ`) ?? ''}`;
   return /--perf[-_](?:basic[-_])?prof|DOTNET_PerfMapEnabled=[13]/.test(words);
 }
+
+/** A map that was last written before the process began is of an earlier one that had its number. */
+function isOfProcess(path: string, pid: number): boolean {
+  const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  return writtenMs !== undefined && writtenMs >= (processStartMs(pid) ?? 0) - CLOCK_SLACK_MS;
+}
+
+/** File systems keep times by the tick. */
+const CLOCK_SLACK_MS = 1000;
 
 const MOST_SHOWN = 4;
 
@@ -112,5 +121,10 @@ function noteOf({ name, remedy }: Runtime, pids: readonly number[]): Note {
       ? `process ${pids[0]} is`
       : `processes ${pids.slice(0, MOST_SHOWN).join(', ')}${more} are`;
   const text = `${who} ${name} without names for its generated code, which will be [JIT without names]: ${remedy}`;
-  return { kind: 'nameless-code', text };
+  const stale = pids.map((pid) => `/tmp/perf-${pid}.map`).filter((path) => existsSync(path));
+  const wrong =
+    stale.length === 0
+      ? ''
+      : `; remove ${stale.slice(0, MOST_SHOWN).join(', ')}: an earlier process of that number wrote it, and its names would be wrong`;
+  return { kind: 'nameless-code', text: `${text}${wrong}` };
 }

@@ -13,6 +13,7 @@ export {
   onlineCpus,
   parseCpuList,
   processOfThread,
+  processStartMs,
   readProc,
   readProcLink,
   readTask,

@@ -44,6 +44,20 @@ export function listThreads(pid: number): number[] {
   return numbersIn(`/proc/${pid}/task`);
 }
 
+/** USER_HZ, the unit of times in /proc on every architecture that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+/**
+ * When a process began, in milliseconds since 1970, to some hundredths of a second; null where it is gone.
+ */
+export function processStartMs(pid: number): number | null {
+  // The name in brackets may hold blanks and brackets.
+  const ticks = readProc(`${pid}/stat`)?.split(') ').pop()?.split(' ')[19];
+  const uptimeSeconds = Number(readProc('uptime')?.split(' ')[0] ?? Number.NaN);
+  if (ticks === undefined || Number.isNaN(uptimeSeconds)) return null;
+  return Date.now() - (uptimeSeconds - Number(ticks) / TICKS_PER_SECOND) * 1000;
+}
+
 /**
  * The number of the task that was made last, by whomever (/proc/loadavg). Numbers rise, and begin
  * again at kernel.pid_max.

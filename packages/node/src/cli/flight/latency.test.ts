@@ -116,7 +116,7 @@ test('a loop that waits is not late, and nothing is left in the kernel', { skip 
     [],
   );
   const { err: refused } = await counterpoint('flight', '--on', 'loop-delay:50ms', '-a', '-o', folder);
-  assert.match(refused, /it is of processes/);
+  assert.match(refused, /needs processes/);
 });
 
 test('a slow call of a function, and not the quick ones', { skip }, async () => {
