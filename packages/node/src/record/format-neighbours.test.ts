@@ -51,9 +51,9 @@ test("another's program on the tracepoint that is recorded is said", { skip }, a
     return result.notes.filter(({ kind }) => kind === 'other-programs').map(({ text }) => text);
   };
   const [onTracepoint] = await notesOf('syscalls:sys_enter_getpriority', []);
-  assert.match(onTracepoint!, /on syscalls:sys_enter_getpriority: .*stranger \(\d+\).*returns 0/);
+  assert.match(onTracepoint!, /on syscalls:sys_enter_getpriority: .*stranger \(\d+\).*return 0/);
   const elsewhere = await notesOf('task-clock', ['histogram']);
-  assert.match(elsewhere.join(), /watches this machine, too.*\(\w/);
+  assert.match(elsewhere.join(), /also watch this machine.*\(\w/);
   assert.doesNotMatch(elsewhere.join(), /\bbuckets\b/);
 });
 
