@@ -105,7 +105,7 @@ test('who sleeps from before the recording until after it counts, with where it 
     formats: ['off-cpu'],
   });
   assert.ok(total > 0.27 && total < 3, `${total} s`);
-  assert.match(lines, /of 1 thread that was still off the CPU at the end/);
+  assert.match(lines, /from 1 thread that was still off the CPU at the end/);
   assert.ok(Math.abs(own('sleep', /nanosleep/) - total) < 1e-6);
 });
 

@@ -100,7 +100,7 @@ test('what a format throws is told with its name and its line', { skip }, async 
       'plans',
       `export default defineFormat({ ...base, plan() { throw new Error('boom'); }, ${rest} });`,
       'ERR_FORMAT_PLAN',
-      /^\S+plans\.ts:3:\d+: the sampling format plans threw in its plan(): boom$/,
+      /^\S+plans\.ts:3:\d+: the sampling format plans threw in its plan\(\): boom$/,
     ],
     [
       'waits',

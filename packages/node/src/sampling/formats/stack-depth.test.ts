@@ -14,7 +14,7 @@ test('a depth that the kernel does not give is refused, with its setting and wha
   assert.throws(attempt(67, 65), {
     code: 'ERR_FORMAT_STACK_DEPTH',
     message: /stacks cannot have depth=67: .* of 64 frames \(kernel\.perf_event_max_stack\)/,
-    remedy: /Take depth=66; or, .*: sysctl kernel\.perf_event_max_stack=65$/,
+    remedy: /Use depth=66; or, .*: sysctl kernel\.perf_event_max_stack=65$/,
   });
   assert.doesNotThrow(() => requireStackDepth('stacks', { depth: 1000 }, filesThatSay(null)));
 });
