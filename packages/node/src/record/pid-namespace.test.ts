@@ -84,7 +84,7 @@ describe('in a pid namespace', { skip }, () => {
 
   test('off-cpu has who sleeps from before the recording until after it', async () => {
     const lines = record(['--format', 'off-cpu,ready=no', '-p', '2', '--', 'sleep', '0.3'], 'sleep 100 &');
-    assert.match(lines, /of 1 thread that was still off the CPU at the end/);
+    assert.match(lines, /from 1 thread that was still off the CPU at the end/);
     const rows = processes(await recorded(), 0);
     assert.deepEqual(
       rows.map(({ pid, comm }) => [pid, comm]),
@@ -101,7 +101,7 @@ describe('in a pid namespace', { skip }, () => {
       ['--format', 'off-cpu,ready=no', '-p', '2', '--', ...wake],
       `(read x < '${fifo}'; exec sleep 100) &`,
     );
-    assert.match(lines, /of 1 thread that was still off the CPU at the end/);
+    assert.match(lines, /from 1 thread that was still off the CPU at the end/);
     const [slept, unfinished] = [/sleeping ([\d.]+) s/, /of it ([\d.]+) s/].map((what) =>
       Number(what.exec(lines)?.[1]),
     );
