@@ -102,7 +102,7 @@ describe('in a pid namespace', { skip }, () => {
       `(read x < '${fifo}'; exec sleep 100) &`,
     );
     assert.match(lines, /from 1 thread that was still off the CPU at the end/);
-    const [slept, unfinished] = [/sleeping ([\d.]+) s/, /of it ([\d.]+) s/].map((what) =>
+    const [slept, unfinished] = [/sleeping ([\d.]+) s/, /([\d.]+) s of this/].map((what) =>
       Number(what.exec(lines)?.[1]),
     );
     assert.ok(slept! - unfinished! > 0.27 && unfinished! > 0.2, lines);
