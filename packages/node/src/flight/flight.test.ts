@@ -1,7 +1,7 @@
 /** Flight recorders on the real kernel. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -244,6 +244,54 @@ test('it ends with its command or its target, and nothing is left open', { skip:
   assert.ok(existsSync((await asked).path));
   await assert.rejects(flight({ pids: [2 ** 30], directory: place.path }), { code: 'ERR_NO_PROCESS' });
   assert.equal(liveHandles().length, before);
+});
+
+test('a disk that is full in the middle of a file: the earlier ones stay whole, and no half is left', {
+  skip: !isRoot,
+}, async (t) => {
+  using place = directory();
+  const small = join(place.path, 'small');
+  mkdirSync(small);
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'none', small]).status !== 0)
+    return t.skip('no tmpfs can be mounted');
+  try {
+    const failed: string[] = [];
+    await using recorder = await flight({
+      command: ['timeout', '30', 'sh', '-c', 'while :; do :; done'],
+      events: 'cpu-clock',
+      frequency: 5000,
+      buildIds: false,
+      directory: small,
+      on: ['every:100ms'],
+      minIntervalMs: 0,
+      onDumpError: (error, trigger) => failed.push(`${trigger} ${error.message}`),
+    });
+    for (let tries = 0; failed.length < 2; tries++) {
+      await pause(100);
+      assert.ok(
+        tries < 300,
+        JSON.stringify(recorder.status(), (_, value) => String(value)),
+      );
+    }
+    assert.match(failed[0]!, /^every:100ms .*no space left/);
+    const files = readdirSync(small);
+    assert.ok(files.length > 0);
+    for (const name of files) {
+      await using recording = await openRecording(join(small, name));
+      const { samples: count, loss } = await recording.stats();
+      assert.ok(count > 0, name);
+      assert.ok(!loss.some(({ kind }) => kind === 'file-truncated'), name);
+    }
+    // Once there is room again, files come again.
+    for (const name of files) rmSync(join(small, name));
+    const { path } = await recorder.dump('room again').catch(async () => {
+      for (const name of readdirSync(small)) rmSync(join(small, name));
+      return await recorder.dump('room again');
+    });
+    assert.ok(existsSync(path));
+  } finally {
+    spawnSync('umount', ['-l', small]);
+  }
 });
 
 test('a file that cannot be written is an error, and the next one can be', { skip: !isRoot }, async () => {
