@@ -53,7 +53,7 @@ test('a CPU that goes offline leaves what it counted', async () => {
     assert.ok(after.places[1]!.value >= before.places[1]!.value);
     assert.equal(after.status, 'counted');
     assert.deepEqual(
-      session.notes.map(({ kind, text }) => [kind, /^CPU 1 went off line/.test(text)]),
+      session.notes.map(({ kind, text }) => [kind, /^CPU 1 went offline/.test(text)]),
       [['cpu-gone', true]],
     );
     assert.throws(() => openCounting({ target: { kind: 'cpus', cpus: [0, 1] }, events: 'cycles' }), {

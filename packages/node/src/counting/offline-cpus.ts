@@ -2,7 +2,7 @@ import type { Note } from '../perf-events/index.ts';
 import { onlineCpus } from '../target/index.ts';
 
 /**
- * A CPU that is taken off line takes its counters with it, for good: what they had
+ * A CPU that goes offline takes its counters with it, for good: what they had
  * is kept, and the rest is told.
  */
 export class OfflineCpus {
