@@ -104,8 +104,8 @@ test('sets that take turns estimate what is known', async () => {
   const { sets } = session.read();
   const [event] = sets[0]!.events;
   assert.ok(session.switching.switches > 4, `${session.switching.switches} switches`);
-  assert.ok(event!.value < truth!, 'it was not there all the time');
-  const error = Math.abs(Number(event!.scaled - truth!));
+  assert.ok(event!.value! < truth!, 'it was not there all the time');
+  const error = Math.abs(Number(event!.scaled! - truth!));
   assert.ok(error < 0.25 * Number(truth), `${event!.scaled} for ${truth}`);
   assert.ok(event!.errorBound !== null && event!.errorBound > 0);
 });

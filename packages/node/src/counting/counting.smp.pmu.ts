@@ -49,7 +49,7 @@ test('a CPU that goes offline leaves what it counted', async () => {
   try {
     await sleep(100);
     const after = session.read().sets[0]!.events[0]!;
-    assert.ok(after.value > before.value);
+    assert.ok(after.value! > before.value!);
     assert.ok(after.places[1]!.value >= before.places[1]!.value);
     assert.equal(after.status, 'counted');
     assert.deepEqual(

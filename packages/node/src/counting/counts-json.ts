@@ -40,20 +40,15 @@ export function countsFromJson(json: CountsJson): Counts {
 function eventFromJson(event: JsonOf<EventCount>): EventCount {
   return {
     ...event,
-    ...readingFromJson(event),
-    scaled: BigInt(event.scaled),
-    places: event.places.map((place): PlaceCount => ({ ...place, ...readingFromJson(place) })),
+    ...timesFromJson(event),
+    value: event.value === null ? null : BigInt(event.value),
+    scaled: event.scaled === null ? null : BigInt(event.scaled),
+    places: event.places.map(
+      (place): PlaceCount => ({ ...place, ...timesFromJson(place), value: BigInt(place.value) }),
+    ),
   };
 }
 
-function readingFromJson({
-  value,
-  enabledNs,
-  runningNs,
-}: {
-  value: string;
-  enabledNs: string;
-  runningNs: string;
-}) {
-  return { value: BigInt(value), enabledNs: BigInt(enabledNs), runningNs: BigInt(runningNs) };
+function timesFromJson({ enabledNs, runningNs }: { enabledNs: string; runningNs: string }) {
+  return { enabledNs: BigInt(enabledNs), runningNs: BigInt(runningNs) };
 }

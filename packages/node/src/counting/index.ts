@@ -15,7 +15,7 @@ export { openCounting } from './open-counting.ts';
 export type { Overflow, OverflowLoss } from './overflow-watch.ts';
 export { parseControlData } from './parse-control-data.ts';
 export { Publication, type Publishable, type PublishOptions } from './publish.ts';
-export { scaledValue } from './reading.ts';
+export { knownValues, scaledValue } from './reading.ts';
 export { parseList, planCounting } from './request.ts';
 export type { ControlRequest, CountingRequest, EventList, NamedSet } from './request-types.ts';
 export { listPublished, type Published } from './runtime-directory.ts';

@@ -59,7 +59,7 @@ test('another process reads the sums and controls the session', async () => {
     publisher.stdin.write('x');
     await once(publisher.stdout, 'data');
     const second = await remote.read();
-    assert.ok(second.sets[0]!.events[0]!.value > first.sets[0]!.events[0]!.value + 10_000n);
+    assert.ok(second.sets[0]!.events[0]!.value! > first.sets[0]!.events[0]!.value! + 10_000n);
 
     // The page follows by itself, and says the same once the session is stopped.
     await remote.stop();
@@ -79,7 +79,7 @@ test('another process reads the sums and controls the session', async () => {
     await remote.next('clock');
     await remote.start();
     await sleep(50);
-    assert.ok((await remote.read()).sets[1]!.events[0]!.value > 0n);
+    assert.ok((await remote.read()).sets[1]!.events[0]!.value! > 0n);
     await remote.reset(['faults:u']);
     assert.equal((await remote.read()).sets[0]!.events[0]!.value, 0n);
     await remote.update({ events: 'faults:u,minor-faults:u' }, 'all');

@@ -1,4 +1,4 @@
-import type { Reading } from './types.ts';
+import type { CountStatus, EventCount, Reading } from './types.ts';
 
 export function emptyReading(): Reading {
   return { value: 0n, enabledNs: 0n, runningNs: 0n };
@@ -23,4 +23,17 @@ export function scaledValue({ value, enabledNs, runningNs }: Reading): bigint {
   if (runningNs === 0n) return 0n;
   if (runningNs >= enabledNs) return value;
   return (value * enabledNs + runningNs / 2n) / runningNs;
+}
+
+/**
+ * What an event of this status may say: no number where nobody knows one. Of a target that did not run while
+ * the event was enabled, 0 is known.
+ */
+export function knownValues(
+  status: CountStatus,
+  sum: Reading,
+  couldNotRun = sum.enabledNs === 0n,
+): Pick<EventCount, 'value' | 'scaled'> {
+  const isKnown = status === 'counted' || (status === 'not-counted' && couldNotRun);
+  return isKnown ? { value: sum.value, scaled: scaledValue(sum) } : { value: null, scaled: null };
 }

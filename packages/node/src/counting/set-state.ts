@@ -1,5 +1,5 @@
 import type { OpenSet } from './counter-set.ts';
-import { addReading, emptyReading, scaledValue, subtractReading } from './reading.ts';
+import { addReading, emptyReading, knownValues, subtractReading } from './reading.ts';
 import { type UnsupportedFacts, whyNotCounted } from './reasons.ts';
 import { SliceStatistics } from './slices.ts';
 import { type ToolTimes, toolReading } from './tool-events.ts';
@@ -178,6 +178,8 @@ export class SetState {
     const why = set.unsupported[index] ?? null;
     const sum = this.#total(index, context);
     const isRefused = set.isRefused(index);
+    const neverWanted = hadTurn ? set.sum(index).enabledNs === 0n : sum.enabledNs === 0n;
+    const couldNotRun = neverWanted && !isRefused;
     const status: CountStatus =
       why !== null ? 'not-supported' : sum.runningNs === 0n || isRefused ? 'not-counted' : 'counted';
     return {
@@ -189,7 +191,7 @@ export class SetState {
           ? whyNotCounted(set.events, index, set.sum(index), isRefused, context.facts, hadTurn)
           : why,
       ...sum,
-      scaled: scaledValue(sum),
+      ...knownValues(status, sum, couldNotRun),
       errorBound:
         status === 'counted'
           ? this.#statistics[index]!.errorBound(sum, this.#unseenNs(index, context))

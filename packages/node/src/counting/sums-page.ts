@@ -1,4 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import { knownValues } from './reading.ts';
 import type { CountStatus, Counts } from './types.ts';
 
 /**
@@ -45,7 +46,8 @@ export interface PageSum {
   unit: string | null;
   scale: number;
   status: CountStatus;
-  value: bigint;
+  /** Null where nobody knows it, as in the counts. In the page it is 0 then. */
+  value: bigint | null;
   enabledNs: bigint;
   runningNs: bigint;
 }
@@ -141,7 +143,7 @@ export class SumsPageWriter {
     let at = ENTRY_OFFSET;
     counts.sets.forEach(({ events }, set) => {
       for (const { value, enabledNs, runningNs, status } of events) {
-        view.setBigUint64(at, value, true);
+        view.setBigUint64(at, value ?? 0n, true);
         view.setBigUint64(at + 8, enabledNs, true);
         view.setBigUint64(at + 16, runningNs, true);
         view.setUint32(at + 24, STATUSES.indexOf(status), true);
@@ -242,6 +244,12 @@ export class SumsPageReader {
   }
 
   #readEntry(view: DataView, entry: number, at: number): PageSum {
+    const status = STATUSES[view.getUint32(at + 24, true)] ?? 'not-counted';
+    const sum = {
+      value: view.getBigUint64(at, true),
+      enabledNs: view.getBigUint64(at + 8, true),
+      runningNs: view.getBigUint64(at + 16, true),
+    };
     const { set, event, unit, scale } = this.#names[entry] ?? {
       set: '',
       event: `event ${entry}`,
@@ -253,10 +261,9 @@ export class SumsPageReader {
       event,
       unit,
       scale,
-      status: STATUSES[view.getUint32(at + 24, true)] ?? 'not-counted',
-      value: view.getBigUint64(at, true),
-      enabledNs: view.getBigUint64(at + 8, true),
-      runningNs: view.getBigUint64(at + 16, true),
+      status,
+      ...sum,
+      value: knownValues(status, sum).value,
     };
   }
 }

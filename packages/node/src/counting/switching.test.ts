@@ -40,7 +40,7 @@ test('sets switch by an overflow and by time', { skip: noEvents }, async () => {
   assert.ok(timed.switching.switches >= 5);
   for (const { events } of [first!, second!]) {
     const [event] = events;
-    assert.ok(event!.value > 200n && event!.value < event!.scaled, `${event!.value} ${event!.scaled}`);
+    assert.ok(event!.value! > 200n && event!.value! < event!.scaled!, `${event!.value} ${event!.scaled}`);
     assert.ok(event!.errorBound! > 0);
   }
 });
@@ -195,7 +195,7 @@ test('sets that switch by time estimate what was counted all the time', { skip: 
     assertOnTime(session.switching.switches >= 10, `${session.switching.switches} switches`);
     for (const { events } of session.read().sets) {
       const { value, scaled, errorBound } = events[0]!;
-      assert.ok(value < BigInt(exact), 'it was not there all the time');
+      assert.ok(value! < BigInt(exact), 'it was not there all the time');
       const error = Math.abs(Number(scaled) - exact);
       assertOnTime(error < 0.5 * exact, `${scaled} for ${exact}`);
       assertOnTime(error < 3 * errorBound! + 0.1 * exact, `${scaled} ± ${errorBound} for ${exact}`);

@@ -106,15 +106,23 @@ export interface PlaceCount extends Reading {
   cpu: number;
 }
 
-export interface EventCount extends Reading {
+export interface EventCount extends Omit<Reading, 'value'> {
+  /**
+   * Raw, summed over the places. Null where nobody knows it: an event that is not supported, or that was
+   * wanted and had no counter. 0 where it was not wanted yet.
+   */
+  value: bigint | null;
   /** What it is in the end (`cycles:u`), and as it was asked for (`cycles`). */
   name: string;
   requestedName: string;
   status: CountStatus;
   /** Why it is not counted or not supported. */
   reason: string | null;
-  /** The value for all of the time, from that for the time with a counter: `value * enabled / running`. */
-  scaled: bigint;
+  /**
+   * The value for all of the time, from that for the time with a counter: `value *
+   * enabled / running`, or null.
+   */
+  scaled: bigint | null;
   /**
    * 95 % bound of the error of `scaled`, ±, with what switches between sets may have hidden; 0 where it was
    * always counted, null where nothing is known about the rest.

@@ -63,10 +63,10 @@ test('what is a value of now is that in each interval, not a difference', {
   // A value that only grows, as it stands.
   assert.deepEqual(
     switches,
-    [...switches!].sort((a, b) => Number(a - b)),
+    [...switches!].sort((a, b) => Number(a! - b!)),
   );
   assert.ok(switches![switches!.length - 1]! > 2n);
-  assert.ok(faults!.some((value, at) => at > 0 && value < faults![at - 1]!));
+  assert.ok(faults!.some((value, at) => at > 0 && value! < faults![at - 1]!));
 });
 
 test('the same measurement twice leaves nothing but what is a value of now', async () => {

@@ -1,6 +1,6 @@
 import type { ToolEvent } from '@counterpoint/core/events';
 import type { PerfEventAttr } from '@counterpoint/core/records';
-import { type EventCount, type PlaceCount, scaledValue } from '../counting/index.ts';
+import { type EventCount, knownValues, type PlaceCount } from '../counting/index.ts';
 import type { ProcessTimes } from '../sys/index.ts';
 import { toolTime } from './command-times.ts';
 import { isClock } from './metrics.ts';
@@ -83,20 +83,21 @@ export function subtractMeasurement(
 
 function subtractCount(now: EventCount, before: EventCount): EventCount {
   const reading = {
-    value: now.value - before.value,
+    value: (now.value ?? 0n) - (before.value ?? 0n),
     enabledNs: now.enabledNs - before.enabledNs,
     runningNs: now.runningNs - before.runningNs,
   };
   const isIdle = now.status === 'counted' && reading.runningNs === 0n;
+  const status = isIdle ? 'not-counted' : now.status;
   return {
     ...now,
     ...reading,
-    status: isIdle ? 'not-counted' : now.status,
+    status,
     reason: isIdle ? idleReason(reading.enabledNs) : now.reason,
-    scaled: scaledValue(reading),
+    ...knownValues(status, reading),
     // Nothing was estimated where it counted all of the time; else slices of the
     // interval are not known apart.
-    errorBound: now.status === 'counted' && !isIdle && reading.runningNs >= reading.enabledNs ? 0 : null,
+    errorBound: status === 'counted' && reading.runningNs >= reading.enabledNs ? 0 : null,
     places: now.places.map((place, index) => subtractPlace(place, before.places[index])),
   };
 }

@@ -75,7 +75,7 @@ export class RecordedPlaces {
           if (count.status !== 'not-supported') this.leftOut++;
           return [];
         }
-        return [{ id, cpu, thread, value, enabledNs, runningNs }];
+        return [{ id, cpu, thread, value: value ?? 0n, enabledNs, runningNs }];
       });
     });
   }

@@ -1,7 +1,7 @@
 import { PERF_COUNT_SW_DUMMY, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
 import type { CountsEvent, RecordedCount, RecordedCounts } from '@counterpoint/core/counts';
 import { NAMED_EVENTS, type ToolEvent } from '@counterpoint/core/events';
-import { type PlaceCount, scaledValue } from '../counting/index.ts';
+import { knownValues, type PlaceCount } from '../counting/index.ts';
 import { atPlacesOfOthers } from './empty-places.ts';
 import { type EventSum, eventSum, type Measurement, subtractMeasurement } from './measurement.ts';
 
@@ -110,7 +110,7 @@ function sumOf(event: CountsEvent, index: number, places: PlaceCount[], elapsedN
     status,
     reason: null,
     ...sum,
-    scaled: scaledValue(sum),
+    ...knownValues(status, sum),
     errorBound: status === 'counted' && sum.runningNs >= sum.enabledNs ? 0 : null,
     unit,
     scale,

@@ -143,7 +143,8 @@ function cellsOf(events: readonly EventSum[], by: Aggregation, unscaled: boolean
 
 function wholeCell(event: EventSum, unscaled: boolean): Cell {
   const { status, reason, scaled, value, enabledNs, runningNs } = event.count;
-  return { place: null, event, status, reason, scaled: unscaled ? value : scaled, enabledNs, runningNs };
+  const sum = (unscaled ? value : scaled) ?? 0n;
+  return { place: null, event, status, reason, scaled: sum, enabledNs, runningNs };
 }
 
 function placeCell(

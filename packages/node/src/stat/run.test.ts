@@ -75,5 +75,5 @@ test('counters of others stop as the command is seen to end, not when the event 
     calls.includes('disable') && calls.indexOf('disable') < calls.lastIndexOf('times'),
     calls.join(' '),
   );
-  assert.ok(total.events[0]!.count.value > 0n);
+  assert.ok(total.events[0]!.count.value! > 0n);
 });
