@@ -204,7 +204,11 @@ class FormatPart {
   }
 
   async #read(write: FormatWriter): Promise<void> {
+    const { toSamples, toRows, describe } = this.#run.format;
+    const isShown = (toSamples ?? toRows ?? describe) !== undefined;
+    let lost = 0;
     for await (const result of this.#run.results()) {
+      if (!isShown) lost++;
       const rows = this.#run.rows(result);
       if (rows === null)
         for (const sample of this.#run.samples(result)) {
@@ -223,6 +227,10 @@ class FormatPart {
       }
       this.#lines.push(...this.#run.lines(result));
     }
+    if (lost > 0)
+      this.#lines.push(
+        `${this.#run.format.name} gave ${lost} ${lost === 1 ? 'result' : 'results'} that nothing shows: a format needs toSamples (or toRows) for report, describe for lines here`,
+      );
     if (this.#writer.length > 0) await this.#writeAll(write);
   }
 

@@ -131,6 +131,28 @@ test('what a format throws is told with its name and its line', { skip }, async 
     await assert.rejects(attempt(name, text), { code, message });
 });
 
+test('results of a format that has no form for them are told', { skip }, async () => {
+  const path = join(folder, 'mute.ts');
+  writeFileSync(
+    path,
+    `import { defineFormat } from 'counterpoint/formats';
+export default defineFormat({
+  name: 'mute', version: 1, summary: '', options: {}, plan: () => ({}),
+  onOverflow: (asm) => asm.dropRecord(),
+  async *collect() { yield 1; yield 2; },
+});`,
+  );
+  const { formats } = await record({
+    command: [process.execPath, '-e', '0'],
+    events: 'page-faults',
+    formats: [{ format: path }],
+    output: join(folder, 'mute.data'),
+  });
+  assert.deepEqual(formats[0]!.lines, [
+    'mute gave 2 results that nothing shows: a format needs toSamples (or toRows) for report, describe for lines here',
+  ]);
+});
+
 test('a size limit holds for what formats write, too', { skip }, async () => {
   const maxSizeBytes = 200_000;
   const result = await record({

@@ -70,23 +70,23 @@ export class TraceKeys implements SampleTexts {
 
   finish(): void {
     const index = this.#isFound.indexOf(false);
-    const hasSamples = this.#fields.size > 0;
     if (index < 0) return;
     const key = this.keys[index]!;
-    const names = [...this.#fields.keys()].flatMap(({ system, name, fields }) =>
-      fields.filter(({ isCommon }) => !isCommon).map((field) => `${system}:${name}.${field.name}`),
-    );
-    if (!hasSamples) {
+    const recorded = formatsOf(this.#reader);
+    if (this.#fields.size === 0 && recorded.length === 0) {
       throw new CounterpointError(
         'ERR_SORT_KEY',
-        `${key} is for tracepoints, but the recording has no samples of tracepoints`,
+        `${key} is for tracepoints, but the recording has no events of tracepoints`,
         'Record a tracepoint: -e sched:sched_switch.',
       );
     }
+    // An event that took no sample has its fields, too.
+    const known = this.#fields.size > 0 ? [...this.#fields.keys()] : recorded;
+    const names = known.flatMap(({ system, name, fields }) =>
+      fields.filter(({ isCommon }) => !isCommon).map((field) => `${system}:${name}.${field.name}`),
+    );
     const isRecorded = (wanted: FieldKey | null, found: number) =>
-      this.#isFound[found] ||
-      wanted === null ||
-      formatsOf(this.#reader).some((format) => fieldOf(format, wanted) !== null);
+      this.#isFound[found] || wanted === null || recorded.some((format) => fieldOf(format, wanted) !== null);
     if (this.#parsed.every(isRecorded)) return;
     throw new CounterpointError(
       'ERR_SORT_KEY',

@@ -66,6 +66,18 @@ describe('rows of tracepoints', { skip }, () => {
       assert.deepEqual(rows(partOf(ours.out, event)), theirs);
     });
 
+  test('without a sample there are no rows, and no complaint', async () => {
+    const empty = join(folder, 'empty.data');
+    const args = ['record', '-q', '-e', 'syscalls:sys_enter_getppid', '-o', empty, '--', 'true'];
+    assert.equal(spawnSync('perf', args).status, 0);
+    for (const keys of [[], ['--sort', 'trace,comm']]) {
+      const { status, out, err } = await counterpoint('report', '-i', empty, ...keys);
+      assert.deepEqual([status, out, err], [0, '# No samples.\n', '']);
+    }
+    const { err } = await counterpoint('report', '-i', empty, '--sort', 'nope.x');
+    assert.match(err, /no tracepoint of the recording has nope.x\n.*getppid.__syscall_nr/);
+  });
+
   test('an array has the text of perf, which cuts it', async () => {
     const keys = ['--sort', 'raw_syscalls:sys_enter.args'];
     const [ours, theirs] = [
