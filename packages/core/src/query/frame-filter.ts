@@ -4,7 +4,7 @@ import type { Functions } from './functions.ts';
 
 /** Which functions count. Absent: all. Both: a function must satisfy both. */
 export interface FrameFilter {
-  /** Names of binaries, as reports print them. */
+  /** Names of binaries, as reports print them; `[JIT]` is the compiled code of all processes. */
   dsos?: ReadonlySet<string>;
   /**
    * Names of functions, as reports print them. Of JavaScript also the name alone (`multiply`) or with its
@@ -16,6 +16,8 @@ export interface FrameFilter {
 /** What a sample without an address has in place of a binary and a function. */
 export const NO_DSO = '[unknown]';
 export const NO_SYMBOL = '[no address]';
+/** Compiled code has a name with its process in it, `[JIT] tid 12`; this is that of all. */
+const ALL_JIT = '[JIT]';
 
 export function hasFrameFilter({ dsos, symbols }: FrameFilter): boolean {
   return dsos !== undefined || symbols !== undefined;
@@ -30,10 +32,11 @@ export function frameTest(
   if (!hasFrameFilter(filter)) return () => true;
   const { dsos, symbols } = filter;
   const isWantedSymbol = symbols === undefined ? () => true : symbolTest(functions, symbols);
-  const isWantedDso = (dso: string) => dsos === undefined || dsos.has(dso);
+  const isWantedDso = (dso: string, kind = '') =>
+    dsos === undefined || dsos.has(dso) || (kind === 'jit' && dsos.has(ALL_JIT));
   const wanted = Uint8Array.from({ length: profile.frames.length }, (_, frame) => {
-    const { name } = profile.binaries[profile.frames.binary.at(frame)]!;
-    return isWantedDso(name) && isWantedSymbol(functions.ofFrame(frame)) ? 1 : 0;
+    const { name, kind } = profile.binaries[profile.frames.binary.at(frame)]!;
+    return isWantedDso(name, kind) && isWantedSymbol(functions.ofFrame(frame)) ? 1 : 0;
   });
   const withoutAddress = isWantedDso(NO_DSO) && (symbols === undefined || symbols.has(NO_SYMBOL));
   return (frame) => (frame === NONE ? withoutAddress : wanted[frame] === 1);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { CounterpointError, memorySource } from '../base/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
-import { ExampleBuilder } from '../test/example-profile.ts';
+import { ExampleBuilder, smallProfile } from '../test/example-profile.ts';
 import { comm, recording, sample } from '../test/recordings.ts';
 import { callTree, collectStats, parseSortKeys, type TopRow, topFunctions, writeScript } from './index.ts';
 
@@ -89,6 +89,15 @@ test('filters keep shares of the whole', () => {
     ['worker', 30],
     ['app', 20],
   ]);
+});
+
+test('[JIT] is the compiled code of every process', () => {
+  const { name } = smallProfile().binaries.find(({ kind }) => kind === 'jit')!;
+  const own = { dsos: new Set([name]), sort: ['symbol'] } as const;
+  const rows = brief(topFunctions(smallProfile(), own).rows, 'symbol', 'percent');
+  assert.ok(rows.length >= 4);
+  const all = { ...own, dsos: new Set(['[JIT]']) };
+  assert.deepEqual(brief(topFunctions(smallProfile(), all).rows, 'symbol', 'percent'), rows);
 });
 
 test('a filter of functions holds whatever rows are told apart by', () => {

@@ -210,9 +210,10 @@ export function refuseOthers<Name extends string>(
   args: ParsedArguments<Name>,
   answer: string,
   names: readonly Name[],
+  remedy = '',
 ): void {
   const given = names.find((name) => args.has(name));
-  if (given !== undefined) throw new UsageError(`${args.shown(given)} does not go with ${answer}`);
+  if (given !== undefined) throw new UsageError(`${args.shown(given)} does not go with ${answer}`, remedy);
 }
 
 /** What an answer says of its recording. */

@@ -115,7 +115,10 @@ async function fieldKeysOf(recording: Recording): Promise<(word: string) => Trac
 
 function requestOf(args: Context['args'], fieldKeys: (word: string) => TraceSortKey[]): Request {
   const direction = treeDirection(args);
-  if (direction !== undefined) refuseOthers(args, '--tree', ['sort', 'limit']);
+  if (direction !== undefined) {
+    refuseOthers(args, '--tree', ['sort']);
+    refuseOthers(args, '--tree', ['limit'], 'Leave out the small branches: --percent-limit 5');
+  }
   const sort = args.string('sort');
   const dsos = args.list('dsos');
   const symbols = args.all('symbols').flatMap(splitNames);
@@ -179,9 +182,10 @@ function nothingPasses(args: Context['args'], profile: Profile): string | null {
   const given = filterWords(args, [...FILTERS, 'dsos', 'symbols', 'percent-limit']);
   if (given === '') return null;
   const names = profile.binaries.map(({ name }) => name);
-  const unknown = args.list('dsos').filter((name) => !names.includes(name));
+  const unknown = args.list('dsos').filter((name) => name !== '[JIT]' && !names.includes(name));
   const hint = unknown.map((name) => didYouMean(nearestNames(name, names))).find((text) => text !== '') ?? '';
-  return `Nothing passes ${given}${printable(hint)}`;
+  const inlined = args.has('symbols') ? '. A function that was inlined counts as its caller.' : '';
+  return `Nothing passes ${given}${printable(hint)}${inlined}`;
 }
 
 async function readProfile(

@@ -45,6 +45,7 @@ test('options that an answer would not heed are refused by the name they were ty
     [['--stats', '--pid', '3'], /--pid does not go with --stats/],
     [['--header-only', '-C', '0'], /-C does not go with --header-only/],
     [['--tree', '-s', 'dso'], /-s does not go with --tree/],
+    [['--tree', '--limit', '5'], /--limit does not go with --tree\n.*--percent-limit 5/],
     [['--time', '5,3'], /--time expects FROM before TO, not '5,3'/],
     [['--time', '50%-10%'], /--time expects a part from lower to higher/],
     [['--time', '50%-200%'], /up to 100%/],
@@ -74,7 +75,10 @@ test('--header stands before the rows, as in perf; --header-only is without them
 test('a filter that nothing passes stands in the answer', async () => {
   assert.match((await report('--comms', 'nope')).out, /^# Nothing passes --comms nope$/m);
   assert.match((await report('--dsos', 'nope', '--json')).err, /Nothing passes --dsos nope/);
-  assert.match((await report('--tree', '-S', 'nope')).out, /^# Nothing passes -S nope$/m);
+  assert.match(
+    (await report('--tree', '-S', 'nope')).out,
+    /^# Nothing passes -S nope\. A function that was inlined counts as its caller\.$/m,
+  );
   assert.match((await run(['script', '-i', CHAINS, '--tid', '999'])).err, /Nothing passes --tid 999/);
   const dir = mkdtempSync(join(tmpdir(), 'counterpoint-test-'));
   try {

@@ -50,7 +50,7 @@ export default defineVerb<ReportName>({
       long: 'dsos',
       short: 'd',
       value: 'NAME,...',
-      help: 'only functions of these binaries',
+      help: 'only functions of these binaries; [JIT] is the compiled code of all processes',
       group: 'Filter',
     },
     {

@@ -237,7 +237,11 @@ function aggregationOf(args: Arguments, scope: StatScope): Aggregation {
   const { name, by } = given;
   if (by === 'thread' ? scope.kind === 'command' || scope.kind === 'cpus' : scope.kind !== 'cpus') {
     const who = by === 'thread' ? 'running threads (-p, -t or -a)' : 'whole CPUs (-a or -C)';
-    throw new UsageError(`${args.shown(name)} is for ${who}`);
+    const remedy =
+      by === 'thread' && scope.kind === 'command'
+        ? `A command is counted with all its threads. Start it first, then: counterpoint stat ${args.shown(name)} -p PID`
+        : '';
+    throw new UsageError(`${args.shown(name)} is for ${who}`, remedy);
   }
   return by;
 }

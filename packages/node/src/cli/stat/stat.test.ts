@@ -266,7 +266,7 @@ describe('usage', () => {
     ['--timeout 5 true', /--timeout expects a value from 10/],
     ['--interval-count 3 true', /--interval-count is for -I/],
     ['-A true', /-A is for whole CPUs/],
-    ['--per-thread true', /--per-thread is for running threads/],
+    ['--per-thread true', /--per-thread is for running threads.*\n.*Start it first.*--per-thread -p PID/],
     ['--per-core --per-socket -a true', /--per-core and --per-socket exclude each other/],
     ['-a -p 1 true', /exclude each other/],
     ['--all-user --all-kernel true', /exclude each other/],
