@@ -23,6 +23,7 @@ declare const program: Uint8Array<ArrayBuffer>;
 declare const trace: Uint8Array<ArrayBuffer>;
 declare const recording: Uint8Array<ArrayBuffer>;
 declare const programs: ReadonlyMap<string, File>;
+declare const image: import('@counterpoint/trace/image').CodeImage;
 declare function fetchAll(): Promise<unknown>;
 `;
 

@@ -22,7 +22,7 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
       context.report(
         'no-perf-map',
         `process ${pid} wrote no map of its generated code`,
-        'For Node.js, record with `node --perf-basic-prof` (or NODE_OPTIONS=--perf-basic-prof); for Java, with perf-map-agent; for Python 3.12, with `python -X perf`.',
+        'For Node.js, start it with `node --perf-basic-prof --interpreted-frames-native-stack` (`record -- node app.js` does); for Java, with perf-map-agent; for Python 3.12, with `python -X perf`.',
       );
     return null;
   }

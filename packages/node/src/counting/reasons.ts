@@ -62,7 +62,7 @@ export function whyUnsupported(
 ): string {
   if (HARDWARE_TYPES.has(event.attr.type & 0xffff) && !facts.hasCorePmu) {
     return facts.isVirtualMachine
-      ? 'this virtual machine has no hardware counters'
+      ? 'this virtual machine has no hardware counters; counterpoint doctor says what its host can do'
       : 'the kernel drives no hardware counters on this CPU';
   }
   if (group !== null) return whyNotTogether(group, event, facts);
