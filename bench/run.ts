@@ -17,6 +17,7 @@ import { benchSelfMonitoring } from './self-monitoring.ts';
 import { benchSetSwitch } from './set-switch.ts';
 import { benchStart } from './start.ts';
 import { benchStat } from './stat.ts';
+import { benchStream } from './stream.ts';
 
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   start: benchStart,
@@ -28,6 +29,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'set-switch': benchSetSwitch,
   stat: benchStat,
   'bpf-ring': benchBpfRing,
+  stream: benchStream,
   flight: benchFlight,
   formats: () => benchFormats(),
   'pt-packets': benchPtPackets,
