@@ -60,7 +60,8 @@ function benchWriting(): void {
 /** Both watch the same program at the same rate, and write their history at its end. */
 function benchCpu(folder: string): void {
   const target = [process.execPath, '--perf-basic-prof', BUSY, '5'];
-  // perf's rings are as large as those that flight opens for 30 s at this rate: mapping them is part of the cost.
+  // perf's rings are as large as those that flight opens for 30 s at this rate:
+  // mapping them is part of the cost.
   for (const [frequencyHz, pages] of [
     [99, '512'],
     [4000, '8192'],
