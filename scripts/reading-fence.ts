@@ -10,7 +10,7 @@ const READERS = [
   'open/index.ts',
   'locate/index.ts',
   'trace/part-worker.ts',
-  ...['report/report', 'report/script', 'export/export'].map((verb) => `cli/${verb}.ts`),
+  ...['report/report', 'report/script', 'export/export', 'convert/convert'].map((verb) => `cli/${verb}.ts`),
   ...globSync([`${NODE}/cli/pt`], /\.ts$/)
     .filter((path) => !/\.(?:test|pmu)\.ts$/.test(path))
     .map((path) => path.slice(NODE.length + 1)),

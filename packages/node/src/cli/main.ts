@@ -62,6 +62,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./export/export.ts'),
   },
   {
+    name: 'convert',
+    summary: 'turn a recording into a history of fixed-size records, or back',
+    load: () => import('./convert/convert.ts'),
+  },
+  {
     name: 'pt dump',
     summary: 'print the packets of a raw Intel PT trace',
     load: () => import('./pt/dump.ts'),

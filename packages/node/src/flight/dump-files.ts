@@ -6,6 +6,8 @@ export interface DumpFilesOptions {
   prefix: string;
   maxFiles: number;
   maxFileBytes: number;
+  /** What their names end with. */
+  extension: string;
 }
 
 /**
@@ -26,7 +28,10 @@ export class DumpFiles {
   pathOf(number: number, at: Date): string {
     const [date = '', time = ''] = localIso(at).split('T');
     const stamp = `${date.replaceAll('-', '')}-${time.replaceAll(':', '')}`;
-    return join(this.#options.directory, `${this.#options.prefix}-${stamp}-${number}.data`);
+    return join(
+      this.#options.directory,
+      `${this.#options.prefix}-${stamp}-${number}.${this.#options.extension}`,
+    );
   }
 
   /** A file is complete. Returns those that were removed for it. */

@@ -3,6 +3,7 @@ import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { type MergedHistory, mergeHistories } from '@counterpoint/core/ring';
+import { convertRecording } from '../history/index.ts';
 import type { SampledEvents } from '../perf-events/index.ts';
 import {
   BuildIdCollector,
@@ -39,6 +40,8 @@ export interface DumpSource {
   perfMaps: PerfMapKeeper;
   withBuildIds: boolean;
   losses: FlightLosses;
+  /** Files are histories of fixed-size records. */
+  isFixedSize: boolean;
 }
 
 export interface WrittenDump {
@@ -55,6 +58,8 @@ const NS_PER_MS = 1e6;
 export class DumpWriter {
   readonly #source: DumpSource;
   #scratch = new Uint8Array(0);
+  /** Samples in all files so far: each history goes on counting. */
+  #samples = 0;
 
   constructor(source: DumpSource) {
     this.#source = source;
@@ -62,6 +67,19 @@ export class DumpWriter {
 
   /** Read the rings and write all into `path`; where that fails, no file is left. */
   async write(path: string, request: DumpRequest): Promise<WrittenDump> {
+    if (!this.#source.isFixedSize) return await this.#writePerfData(path, request);
+    const before = `${path}.part`;
+    const written = await this.#writePerfData(before, request);
+    try {
+      const { bytes, records } = await convertRecording(before, path, { firstSequence: this.#samples });
+      this.#samples += records;
+      return { ...written, bytes };
+    } finally {
+      removeFile(before);
+    }
+  }
+
+  async #writePerfData(path: string, request: DumpRequest): Promise<WrittenDump> {
     const { sampled } = this.#source;
     const collector = this.#source.withBuildIds ? new BuildIdCollector() : null;
     const maps = new MapWatch(collector, this.#source.perfMaps, null);

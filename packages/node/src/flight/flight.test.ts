@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { topFunctions } from '@counterpoint/core/query';
 import type { SampleRecord } from '@counterpoint/core/records';
+import { openHistory } from '../history/index.ts';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
 import { liveHandles } from '../sys/index.ts';
@@ -303,4 +304,36 @@ test('a file that cannot be written is an error, and the next one can be', { ski
   await assert.rejects(recorder.dump());
   rmSync(inside);
   await assert.rejects(recorder.dump(), { code: 'ERR_WRITE' });
+});
+
+test('files of fixed-size records count on from one to the next', async () => {
+  using place = directory();
+  const recorder = await flight({
+    ...quiet,
+    command: ['sh', '-c', `${SHELL_LOOP}; ${SHELL_LOOP}`],
+    events: 'cpu-clock:u',
+    frequency: 2000,
+    directory: place.path,
+    fixedSize: true,
+    keepMs: 200,
+  });
+  await pause(300);
+  const dumps = [await recorder.dump('one'), await recorder.dump('two')];
+  await recorder.stop();
+  assert.deepEqual(
+    readdirSync(place.path).map((name) => name.replace(/.*-/, '')),
+    ['1.history', '2.history'],
+  );
+  let next = 0;
+  for (const { path } of dumps) {
+    const history = await openHistory(path);
+    assert.ok(history.count > 50, `${history.count} samples`);
+    assert.deepEqual([history.firstSequence, history.damage], [next, []]);
+    next += history.count;
+    const expected = await samples(path);
+    assert.equal(expected.length, history.count);
+    const { record: last } = (await history.at(history.count - 1))!;
+    assert.equal(facts(last as SampleRecord), facts(expected.at(-1)!));
+    await history.close();
+  }
 });

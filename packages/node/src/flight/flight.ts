@@ -63,6 +63,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
     prefix: options.prefix ?? 'flight',
     maxFiles: options.maxFiles ?? DEFAULT_MAX_FILES,
     maxFileBytes: options.maxFileBytes ?? DEFAULT_MAX_FILE_BYTES,
+    extension: options.fixedSize === true ? 'history' : 'data',
   });
   const launched = launch(request, notes);
   const perfMaps = new PerfMapKeeper();
@@ -105,6 +106,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
         perfMaps,
         withBuildIds: options.buildIds !== false,
         losses: new FlightLosses(sampled),
+        isFixedSize: options.fixedSize === true,
       },
       files,
       launched,

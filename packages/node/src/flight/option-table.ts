@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  FLAG,
   FUNCTION,
   listOf,
   numberFrom,
@@ -48,6 +49,7 @@ const OPTIONS: OptionsOf<FlightOptions> = {
   prefix: TEXT,
   maxFiles: wholeNumberFrom(1),
   maxFileBytes: wholeNumberFrom(1),
+  fixedSize: FLAG,
 };
 
 export function checkFlightOptions(options: FlightOptions): void {

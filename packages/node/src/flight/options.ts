@@ -56,6 +56,11 @@ export interface FlightOptions
   maxFiles?: number;
   /** Keep at most so many bytes in files, but always the newest; default 1 GiB. */
   maxFileBytes?: number;
+  /**
+   * Files are histories of fixed-size records (`.history`), in the place of perf.data files: `openHistory`
+   * reads one record with one read.
+   */
+  fixedSize?: boolean;
   /** Ends it; nothing is written because of it. */
   signal?: AbortSignal;
   /** Called when a note is added while it runs, with all of them. */

@@ -11,7 +11,9 @@ import {
   type ByteSource,
   type ByteStream,
   CounterpointError,
+  type Damage,
 } from '@counterpoint/core/base';
+import { isHistory } from '@counterpoint/core/history';
 import {
   type IngestOptions,
   type IngestResult,
@@ -56,6 +58,9 @@ import {
 } from '../options/index.ts';
 import { peekStream } from './peeked-stream.ts';
 import { isBesideRings, kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';
+
+/** Of a file's first bytes. */
+const MAGIC_BYTES = 8;
 
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
@@ -168,6 +173,8 @@ export class Recording implements AsyncDisposable {
   readonly #input: ByteSource | ByteStream;
   readonly #closeInput: () => Promise<void>;
   readonly #driver: SymbolDriver;
+  /** Of what the recording was made of. */
+  readonly #damage: readonly Damage[];
   #first: PerfDataReader | null;
   /** The one that was handed out last: what it has read is known. */
   #latest: PerfDataReader;
@@ -182,8 +189,10 @@ export class Recording implements AsyncDisposable {
     first: PerfDataReader,
     closeInput: () => Promise<void>,
     options: RecordingOptions,
+    damage: readonly Damage[] = [],
   ) {
     this.name = name;
+    this.#damage = damage;
     this.#input = input;
     this.isStream = Symbol.asyncIterator in input;
     this.#first = first;
@@ -198,7 +207,7 @@ export class Recording implements AsyncDisposable {
     if (this.#closed) throw new CounterpointError('ERR_CLOSED', `the recording ${this.name} has been closed`);
     const first = this.#first;
     this.#first = null;
-    if (first !== null) return first;
+    if (first !== null) return this.#withDamage(first);
     if (this.isStream) {
       throw new CounterpointError(
         'ERR_READ_ONCE',
@@ -207,7 +216,13 @@ export class Recording implements AsyncDisposable {
       );
     }
     this.#latest = await openPerfData(this.#input);
-    return this.#latest;
+    return this.#withDamage(this.#latest);
+  }
+
+  #withDamage(reader: PerfDataReader): PerfDataReader {
+    for (const { code, count, firstOffset } of this.#damage)
+      for (let one = 0; one < count; one++) reader.damage.add(code, firstOffset);
+    return reader;
   }
 
   /**
@@ -314,6 +329,8 @@ export async function openRecording(
   if (input instanceof URL) return openPath(fileURLToPath(input), options);
   if (typeof input !== 'string') {
     const source = asByteInput(input);
+    if (!(Symbol.asyncIterator in source) && isHistory(await source.read(0, MAGIC_BYTES)))
+      return openHistoryAsRecording(source, 'bytes', options);
     const name = Symbol.asyncIterator in source ? 'stream' : 'bytes';
     return new Recording(name, source, await openPerfData(source), async () => {}, options);
   }
@@ -341,6 +358,11 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     throw fileError(path, error);
   });
   try {
+    if (isHistory(await source.read(0, MAGIC_BYTES))) {
+      const recording = await openHistoryAsRecording(source, name, options);
+      await source.close();
+      return recording;
+    }
     const reader = await openPerfData(source);
     // The header of a directory: what was recorded is in the files beside it.
     if (reader.features.dirFormat !== undefined && (await isBesideRings(path))) {
@@ -352,6 +374,24 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     await source.close();
     throw error;
   }
+}
+
+/** Its records are put together in memory: the file is not needed any more. */
+async function openHistoryAsRecording(
+  source: ByteSource,
+  name: string,
+  options: RecordingOptions,
+): Promise<Recording> {
+  const { recordingOfHistory } = await import('../history/index.ts');
+  const made = await recordingOfHistory(source, name);
+  return new Recording(
+    name,
+    made.source,
+    await openPerfData(made.source),
+    async () => {},
+    options,
+    made.damage,
+  );
 }
 
 /**

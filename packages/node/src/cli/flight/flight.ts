@@ -16,6 +16,7 @@ export type FlightName =
   | 'prefix'
   | 'max-files'
   | 'max-size'
+  | 'fixed-size'
   | 'no-buildid'
   | 'json'
   | 'quiet';
@@ -91,6 +92,11 @@ export default defineVerb<FlightName>({
     },
     { long: 'max-files', value: 'N', help: 'keep the newest N files (default 16)', group: FILES },
     { long: 'max-size', value: 'SIZE', help: 'keep at most this much in files (default 1G)', group: FILES },
+    {
+      long: 'fixed-size',
+      help: 'write histories of fixed-size records, each record one read away (counterpoint convert)',
+      group: FILES,
+    },
     { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: FILES },
     { long: 'json', help: 'a line of JSON on standard output for each file', group: 'General' },
     { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },

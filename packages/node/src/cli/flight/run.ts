@@ -195,6 +195,7 @@ function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptio
     inherit: !args.boolean('no-inherit'),
     ...samplingRequest(args),
     buildIds: !args.boolean('no-buildid'),
+    fixedSize: args.boolean('fixed-size'),
     on: others,
     ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
     ...(args.has('tid') ? { tids: args.numbers('tid', { min: 1 }) } : {}),

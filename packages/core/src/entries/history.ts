@@ -1,0 +1,12 @@
+/** Histories of fixed-size records: one record is one seek away. */
+export {
+  HistoryFile,
+  type HistoryRecord,
+  isHistory,
+  openHistory,
+  type PieceWriter,
+  type WriteHistoryOptions,
+  type WrittenHistory,
+  writeHistory,
+  writePerfDataOf,
+} from '../history/index.ts';

@@ -1,0 +1,316 @@
+import { type ByteSource, CounterpointError, type Damage, DamageLog, memorySource } from '../base/index.ts';
+import { EventTable, openPerfData, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
+import { decodeRecord, type PerfRecord } from '../records/index.ts';
+import { decodeEventAttrs } from './event-attrs.ts';
+import { findSlots, readSlotHead, type SlotHead } from './find-slots.ts';
+import {
+  arePlausible,
+  decodeFooter,
+  decodeHeader,
+  FOOTER_BYTES,
+  HEADER_BYTES,
+  type HistoryHeader,
+  type HistoryPlaces,
+  historyError,
+  INDEX_HEAD_BYTES,
+  INDEX_MARKER,
+  INDEX_STEP,
+  MOST_ATTRS_BYTES,
+} from './layout.ts';
+
+/** One record of a history. */
+export interface HistoryRecord {
+  /** Its place in the stream, over all files of it. */
+  sequence: number;
+  /** On the recording's clock; 0 where its event records none. */
+  timeNs: bigint;
+  /** Null where its event is not known. */
+  event: RecordedEvent | null;
+  record: PerfRecord;
+  /** As the kernel wrote it. */
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Read at a time where records are read one after the other. */
+const PIECE_BYTES = 1 << 18;
+/** Of a sideband that is read into memory. */
+const MOST_SIDEBAND_BYTES = 1 << 30;
+
+/**
+ * A history of fixed-size records. Every record can be had alone:
+ *
+ *   const history = await openHistory(source);
+ *   const { timeNs, record } = await history.at(history.count - 1);
+ */
+export class HistoryFile {
+  /** Records that there are slots for. */
+  readonly count: number;
+  /** Of the first record. */
+  readonly firstSequence: number;
+  /** From one record to the next. */
+  readonly strideBytes: number;
+  /** Names are those of the sideband. */
+  readonly events: readonly RecordedEvent[];
+  readonly littleEndian: boolean;
+  readonly #source: ByteSource;
+  readonly #header: HistoryHeader;
+  readonly #table: EventTable;
+  readonly #damage: DamageLog;
+  /** The time of each `#step`th record. */
+  #times: readonly bigint[] | null;
+  readonly #step: number;
+
+  /** @internal */
+  constructor(parts: HistoryParts) {
+    const { header, table } = parts;
+    this.#source = parts.source;
+    this.#header = header;
+    this.#table = table;
+    this.#damage = parts.damage;
+    this.#times = parts.index?.times ?? null;
+    this.#step = parts.index?.step ?? INDEX_STEP;
+    this.count = header.recordCount;
+    this.firstSequence = header.firstSequence;
+    this.strideBytes = header.strideBytes;
+    this.events = table.events;
+    this.littleEndian = header.littleEndian;
+  }
+
+  /** What was wrong so far, with offsets in the file. */
+  get damage(): Damage[] {
+    return this.#damage.list();
+  }
+
+  /**
+   * The record number `index`, from 0: one read. Null where its slot is damaged, which `damage` tells.
+   *
+   * Rejects with `ERR_HISTORY` where there is no such number.
+   */
+  async at(index: number): Promise<HistoryRecord | null> {
+    if (!Number.isInteger(index) || index < 0 || index >= this.count)
+      throw historyError(
+        `there is no record ${index}`,
+        `The history has ${this.count} records, from 0 to ${this.count - 1}.`,
+      );
+    const slot = await this.#source.read(this.#offsetOf(index), this.strideBytes);
+    return this.#recordIn(slot, 0, index);
+  }
+
+  /** All records, or those of a range `[from, to)`; damaged ones are left out, and counted in `damage`. */
+  async *records(from = 0, to = this.count): AsyncGenerator<HistoryRecord, void, undefined> {
+    const many = Math.max(1, Math.floor(PIECE_BYTES / this.strideBytes));
+    const end = Math.min(to, this.count);
+    for (let first = Math.max(0, from); first < end; first += many) {
+      const slots = Math.min(many, end - first);
+      const piece = await this.#source.read(this.#offsetOf(first), slots * this.strideBytes);
+      for (let slot = 0; slot < slots; slot++) {
+        const record = this.#recordIn(piece, slot * this.strideBytes, first + slot);
+        if (record !== null) yield record;
+      }
+    }
+  }
+
+  /** The number of the first record at or after a time; `count` where there is none. */
+  async find(timeNs: bigint): Promise<number> {
+    const times = await this.#index();
+    let row = times.findLastIndex((time) => time < timeNs);
+    if (row < 0) row = 0;
+    const end = Math.min(this.count, (row + 1) * this.#step + 1);
+    for await (const record of this.records(row * this.#step, end))
+      if (record.timeNs >= timeNs) return record.sequence - this.firstSequence;
+    return end;
+  }
+
+  /** All that is no sample, as a recording: who ran, which files were mapped, features. */
+  async sideband(): Promise<PerfDataReader> {
+    const { sidebandOffset, sidebandBytes } = this.#header;
+    if (!hasSideband(this.#header, this.#source.size))
+      throw historyError('the sideband of the history is missing', 'Read its records with records().');
+    return await openPerfData(memorySource(await this.#source.read(sidebandOffset, sidebandBytes)));
+  }
+
+  /** Lets go of its source, where that is a file that was opened for it. */
+  async close(): Promise<void> {
+    const { close } = this.#source as ByteSource & { close?: () => Promise<void> };
+    await close?.call(this.#source);
+  }
+
+  #offsetOf(index: number): number {
+    return this.#header.recordsOffset + index * this.strideBytes;
+  }
+
+  #recordIn(piece: Uint8Array<ArrayBuffer>, at: number, index: number): HistoryRecord | null {
+    const head = this.#headIn(piece, at, index);
+    if (head === null) return null;
+    const { headBytes } = this.#header;
+    const bytes = piece.slice(at + headBytes, at + headBytes + head.bytes);
+    const view = new DataView(bytes.buffer);
+    const le = this.littleEndian;
+    if (view.getUint16(6, le) !== bytes.length) {
+      this.#damage.add('bad-record', this.#offsetOf(index));
+      return null;
+    }
+    const event = this.#table.eventOf(view, 0, bytes.length, view.getUint32(0, le), le);
+    const record = decodeRecord(view, 0, bytes.length, event?.layout ?? null, le);
+    return { sequence: head.sequence, timeNs: head.timeNs, event, record, bytes };
+  }
+
+  #headIn(piece: Uint8Array, at: number, index: number): SlotHead | null {
+    const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
+    const head = readSlotHead(view, at, this.#header);
+    if (head?.sequence === this.firstSequence + index) return head;
+    this.#damage.add('bad-slot', this.#offsetOf(index));
+    return null;
+  }
+
+  /** Made anew where the file's own is damaged. */
+  async #index(): Promise<readonly bigint[]> {
+    if (this.#times !== null) return this.#times;
+    const times: bigint[] = [];
+    let latest = 0n;
+    for (let index = 0; index < this.count; index += this.#step) {
+      const head = await this.#source.read(this.#offsetOf(index), this.strideBytes);
+      const found = this.#headIn(head, 0, index)?.timeNs ?? latest;
+      latest = found > latest ? found : latest;
+      times.push(latest);
+    }
+    this.#times = times;
+    return times;
+  }
+}
+
+interface HistoryParts {
+  source: ByteSource;
+  header: HistoryHeader;
+  table: EventTable;
+  damage: DamageLog;
+  /** Null where it has to be made anew. */
+  index: { times: bigint[]; step: number } | null;
+}
+
+/**
+ * Open a history. What page 0 lacks is taken from the footer, or from the slots themselves; what was damaged
+ * is in `damage`.
+ *
+ * Rejects with `ERR_HISTORY` where the bytes are none.
+ */
+export async function openHistory(input: ByteSource | Uint8Array<ArrayBuffer>): Promise<HistoryFile> {
+  const source = input instanceof Uint8Array ? memorySource(input) : input;
+  const damage = new DamageLog();
+  const header = await findHeader(source, damage);
+  const table = new EventTable();
+  if (!(await readAttrs(source, header, table))) damage.add('bad-attrs', header.attrsOffset);
+  await nameEvents(source, header, table, damage);
+  return new HistoryFile({ source, header, table, damage, index: await readIndex(source, header, damage) });
+}
+
+/** From page 0, or what can be had in its place. */
+async function findHeader(source: ByteSource, damage: DamageLog): Promise<HistoryHeader> {
+  const own = decodeHeader(await source.read(0, HEADER_BYTES));
+  const footer = decodeFooter(await source.read(Math.max(0, source.size - FOOTER_BYTES), FOOTER_BYTES));
+  if (own !== null && arePlausible(own, source.size)) {
+    const most = Math.floor((source.size - own.recordsOffset) / own.strideBytes);
+    if (footer === null) damage.add('no-footer', source.size);
+    if (own.recordCount <= most) return own;
+    damage.add('cut-off', source.size);
+    return { ...own, recordCount: most };
+  }
+  const found = footer !== null && arePlausible(footer, source.size) ? footer : await findSlots(source);
+  if (found === null)
+    throw historyError(
+      'these bytes are no history of fixed-size records',
+      'A perf.data file is made into one by: counterpoint convert perf.data',
+    );
+  damage.add('bad-header', 0);
+  return await headerAround(source, found);
+}
+
+/** The rest of a header, where only places are known. */
+async function headerAround(source: ByteSource, places: HistoryPlaces): Promise<HistoryHeader> {
+  const { recordsOffset, strideBytes, headBytes, recordCount } = places;
+  const slot = await source.read(recordsOffset, strideBytes);
+  const view = new DataView(slot.buffer, slot.byteOffset, slot.length);
+  const head = readSlotHead(view, 0, places);
+  const most = Math.floor((source.size - recordsOffset) / strideBytes);
+  return {
+    ...places,
+    recordCount: Math.min(recordCount, most),
+    firstSequence: head?.sequence ?? 0,
+    // The record's own size stands there in the byte order of its machine.
+    littleEndian: head === null || view.getUint16(headBytes + 6, true) === head.bytes,
+    attrsOffset: 0,
+    attrsBytes: 0,
+    attrCount: 0,
+  };
+}
+
+async function readAttrs(source: ByteSource, header: HistoryHeader, table: EventTable): Promise<boolean> {
+  const { attrsOffset, attrsBytes, attrCount, littleEndian, recordsOffset } = header;
+  if (attrsBytes > MOST_ATTRS_BYTES || attrsOffset + attrsBytes > recordsOffset) return false;
+  const bytes = await source.read(attrsOffset, attrsBytes);
+  return attrCount > 0 && decodeEventAttrs(bytes, attrCount, littleEndian, table);
+}
+
+/** Whole, and of a size that memory has. */
+function hasSideband({ sidebandOffset, sidebandBytes }: HistoryHeader, sizeBytes: number): boolean {
+  const isSmall = sidebandBytes > 0 && sidebandBytes <= MOST_SIDEBAND_BYTES;
+  return isSmall && sidebandOffset + sidebandBytes <= sizeBytes;
+}
+
+/** The sideband has the names of events, and their attrs where page 0 has lost them. */
+async function nameEvents(
+  source: ByteSource,
+  header: HistoryHeader,
+  table: EventTable,
+  damage: DamageLog,
+): Promise<void> {
+  const { sidebandOffset, sidebandBytes } = header;
+  if (!hasSideband(header, source.size)) {
+    damage.add('bad-sideband', sidebandOffset);
+    return;
+  }
+  try {
+    const reader = await openPerfData(memorySource(await source.read(sidebandOffset, sidebandBytes)));
+    if (table.events.length === 0)
+      for (const { attr, ids, name } of reader.events.events) table.add(attr, ids, name);
+    else
+      table.events.forEach((event, index) => {
+        event.name = reader.events.events[index]?.name ?? '';
+      });
+  } catch (error) {
+    if (!(error instanceof CounterpointError)) throw error;
+    damage.add('bad-sideband', sidebandOffset);
+  }
+}
+
+async function readIndex(
+  source: ByteSource,
+  { indexOffset, indexBytes, recordCount }: HistoryHeader,
+  damage: DamageLog,
+): Promise<{ times: bigint[]; step: number } | null> {
+  const times = await timesOf(source, indexOffset, indexBytes, recordCount);
+  if (times === null) damage.add('bad-index', indexOffset);
+  return times;
+}
+
+/** Null unless it is whole, for so many records, and goes up. */
+async function timesOf(
+  source: ByteSource,
+  indexOffset: number,
+  indexBytes: number,
+  recordCount: number,
+): Promise<{ times: bigint[]; step: number } | null> {
+  // A time for each record at the most.
+  if (indexBytes < INDEX_HEAD_BYTES || indexBytes > INDEX_HEAD_BYTES + recordCount * 8) return null;
+  const bytes = await source.read(indexOffset, indexBytes);
+  if (bytes.length < indexBytes) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const step = view.getUint32(4, true);
+  if (view.getUint32(0, true) !== INDEX_MARKER || step === 0) return null;
+  const count = Math.ceil(recordCount / step);
+  if (view.getBigUint64(8, true) !== BigInt(count) || indexBytes < INDEX_HEAD_BYTES + count * 8) return null;
+  const times = Array.from({ length: count }, (_, row) =>
+    view.getBigUint64(INDEX_HEAD_BYTES + row * 8, true),
+  );
+  return times.every((time, row) => row === 0 || time >= times[row - 1]!) ? { times, step } : null;
+}

@@ -1,0 +1,9 @@
+export { HistoryFile, type HistoryRecord, openHistory } from './history-file.ts';
+export { isHistory } from './layout.ts';
+export { writePerfDataOf } from './perf-data-of-history.ts';
+export {
+  type PieceWriter,
+  type WriteHistoryOptions,
+  type WrittenHistory,
+  writeHistory,
+} from './write-history.ts';

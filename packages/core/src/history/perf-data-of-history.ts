@@ -1,0 +1,100 @@
+import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from '../abi/index.ts';
+import { bigIntAt } from '../base/index.ts';
+import { finishFile, type PerfDataReader, planFile } from '../perfdata/index.ts';
+import type { HistoryFile } from './history-file.ts';
+import type { PieceWriter } from './write-history.ts';
+
+/** Records are handed over in pieces of about this size, each a round. */
+const ROUND_BYTES = 1 << 20;
+
+interface Sideband {
+  bytes: Uint8Array;
+  /** Behind which it stands; -1 where it has no time. */
+  timeNs: bigint;
+}
+
+/**
+ * A history as a perf.data file again: its samples and its sideband in order of time. The header, which knows
+ * the size of the data, is what is returned: write it over the beginning.
+ */
+export async function writePerfDataOf(
+  history: HistoryFile,
+  write: PieceWriter,
+): Promise<{ header: Uint8Array<ArrayBuffer>; records: number; bytes: number }> {
+  const reader = await history.sideband();
+  const others = await recordsOf(reader);
+  const attrs = reader.events.events.map(({ attr, ids, name }) => ({ attr, ids: ids.map(BigInt), name }));
+  const plan = planFile({ attrs, littleEndian: reader.littleEndian });
+  await write(plan.header);
+  const round = new Round(reader.littleEndian);
+  let next = 0;
+  let records = 0;
+  let dataBytes = 0;
+  const flush = async (): Promise<void> => {
+    const piece = round.take();
+    dataBytes += piece.length;
+    await write(piece);
+  };
+  for await (const { timeNs, bytes, record } of history.records()) {
+    while (next < others.length && others[next]!.timeNs <= timeNs) round.add(others[next++]!.bytes);
+    round.add(bytes);
+    if (record.type === PERF_RECORD_SAMPLE) records++;
+    if (round.bytes >= ROUND_BYTES) await flush();
+  }
+  for (; next < others.length; next++) round.add(others[next]!.bytes);
+  await flush();
+  const { header, tail } = finishFile(plan, dataBytes, reader.features);
+  await write(tail);
+  return { header, records, bytes: plan.dataOffset + dataBytes + tail.length };
+}
+
+async function recordsOf(reader: PerfDataReader): Promise<Sideband[]> {
+  const found: Sideband[] = [];
+  const le = reader.littleEndian;
+  let latest = -1n;
+  await reader.scan({
+    record(view, start, end, type) {
+      if (type === PERF_RECORD_FINISHED_ROUND) return;
+      const at = reader.events.timeOffset(view, start, end, type, le);
+      const timeNs = at < 0 ? -1n : bigIntAt(view, at, le);
+      latest = timeNs > latest ? timeNs : latest;
+      found.push({
+        bytes: new Uint8Array(view.buffer, view.byteOffset + start, end - start).slice(),
+        timeNs: latest,
+      });
+    },
+  });
+  return found;
+}
+
+/** Records and the mark behind them. */
+class Round {
+  readonly #parts: Uint8Array[] = [];
+  readonly #littleEndian: boolean;
+  bytes = 0;
+
+  constructor(littleEndian: boolean) {
+    this.#littleEndian = littleEndian;
+  }
+
+  add(record: Uint8Array): void {
+    this.#parts.push(record);
+    this.bytes += record.length;
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    const mark = new Uint8Array(8);
+    const view = new DataView(mark.buffer);
+    view.setUint32(0, PERF_RECORD_FINISHED_ROUND, this.#littleEndian);
+    view.setUint16(6, mark.length, this.#littleEndian);
+    this.add(mark);
+    const piece = new Uint8Array(this.bytes);
+    let at = 0;
+    for (const part of this.#parts.splice(0)) {
+      piece.set(part, at);
+      at += part.length;
+    }
+    this.bytes = 0;
+    return piece;
+  }
+}

@@ -1,0 +1,127 @@
+/** Histories of fixed-size records, from real recordings and back. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import { openRecording } from '../open/index.ts';
+import { counterpoint } from '../test/command-line.ts';
+import { perf, perfIsMissing } from '../test/perf.ts';
+import { convertRecording, openHistory } from './index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-history-'));
+after(() => rmSync(folder, { recursive: true }));
+const place = (name: string) => join(folder, name);
+const skip = perfIsMissing();
+
+describe('a recording of perf', { skip }, () => {
+  const [data, history, back] = ['perf.data', 'perf.history', 'back.data'].map(place) as [
+    string,
+    string,
+    string,
+  ];
+  before(() => {
+    const words = ['record', '-q', '-g', '-F', '3000', '-e', 'cpu-clock:u,page-faults', '-o', data];
+    const work = ['sh', '-c', 'ls -R /usr/share | sort | wc -l'];
+    const { status, stderr } = spawnSync('perf', [...words, '--', ...work], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+  });
+
+  test('comes back as perf prints it', async () => {
+    const made = await counterpoint('convert', data, '-o', history);
+    assert.deepEqual([made.status, made.out], [0, ''], made.err);
+    assert.match(made.err, /^Wrote .*perf\.history \(a history, [\d,]+ samples, /);
+    const { status, out, err } = await counterpoint('convert', '-i', history, '-o', back, '--json', '-q');
+    assert.deepEqual([status, err], [0, '']);
+    const { kind, damage, bytes } = JSON.parse(out);
+    assert.deepEqual([kind, damage, bytes], ['perf.data', [], statSync(back).size]);
+    for (const words of [
+      ['script'],
+      ['report', '--stdio', '--no-children'],
+      ['script', '--show-task-events', '--show-mmap-events'],
+    ])
+      assert.equal(perf(...words, '-i', back), perf(...words, '-i', data), words.join(' '));
+    assert.equal(statSync(history).mode & 0o777, 0o600);
+  });
+
+  test('has each of its samples at its number', async () => {
+    await convertRecording(data, history);
+    const opened = await openHistory(history);
+    await using recording = await openRecording(data);
+    let number = 0;
+    for await (const { record } of recording.records()) {
+      if (record.type !== PERF_RECORD_SAMPLE) continue;
+      if (number % 37 === 0) {
+        const found = (await opened.at(number))!;
+        assert.deepEqual([found.sequence, found.record], [number, record]);
+      }
+      number++;
+    }
+    assert.ok(number > 100 && opened.count === number, `${number} samples`);
+    await opened.close();
+    assert.deepEqual(opened.events.map(({ name }) => name).slice(0, 2), ['cpu-clock:u', 'page-faults']);
+  });
+
+  test('is reported as itself', async () => {
+    await convertRecording(data, history);
+    for (const words of [
+      ['report', '--no-children'],
+      ['script'],
+      ['report', '--stats'],
+      ['report', '--header-only'],
+    ]) {
+      const [ours, theirs] = [history, data].map((input) => counterpoint(...words, '-i', input));
+      const [one, other] = [await ours!, await theirs!];
+      assert.equal(one.status, 0, one.err);
+      // A round is a mark in the file, and no record of the history.
+      const lines = (text: string) =>
+        text.split('\n').filter((line) => !/FINISHED_ROUND|TOTAL|mode :/.test(line));
+      assert.deepEqual(lines(one.out), lines(other.out), words.join(' '));
+    }
+  });
+
+  test('with damage is reported with it, each time', async () => {
+    await convertRecording(data, history);
+    const bytes = readFileSync(history);
+    const [stride, from] = [bytes.readUInt32LE(12), Number(bytes.readBigUInt64LE(24))];
+    bytes.fill(0, from + 5 * stride, from + 7 * stride);
+    const spoiled = place('spoiled.history');
+    writeFileSync(spoiled, bytes);
+    await using recording = await openRecording(spoiled);
+    for (let question = 0; question < 2; question++) {
+      const { damage } = await recording.stats();
+      assert.deepEqual(
+        damage.map(({ code, count }) => [code, count]),
+        [['bad-slot', 2]],
+      );
+    }
+    const { out } = await counterpoint('report', '-i', spoiled);
+    assert.match(out, /^# Lost: damage: bad-slot, 2 times/m);
+    const { status, err } = await counterpoint('convert', spoiled, '-o', back);
+    assert.equal(status, 1);
+    assert.match(err, /damage: bad-slot, 2 times/);
+  });
+});
+
+test('what cannot be converted leaves no file', async () => {
+  const [text, none] = [place('text'), place('none')];
+  writeFileSync(text, 'this is no recording');
+  for (const [words, message] of [
+    [[text, '-o', none], /perf\.data/],
+    [[place('absent'), '-o', none], /no such file/],
+    [[text, '-o', text], /is the input/],
+    [[text], /there is no output.*\n.*-o FILE/],
+    [['-', '-o', none], /as a file/],
+    [[text, text, '-o', none], /one input/],
+    [['-i', text, text, '-o', none], /two inputs/],
+  ] as const) {
+    const { status, out, err } = await counterpoint('convert', ...words);
+    assert.ok(status > 0 && out === '', words.join(' '));
+    assert.match(err, message);
+  }
+  assert.ok(!existsSync(none));
+  assert.equal(readFileSync(text, 'utf8'), 'this is no recording');
+  await assert.rejects(openHistory(text), { code: 'ERR_HISTORY' });
+});

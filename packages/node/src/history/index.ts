@@ -1,0 +1,3 @@
+export { type Converted, type ConvertOptions, convertRecording } from './convert.ts';
+export { openHistory } from './open-history.ts';
+export { recordingOfHistory } from './recording-of-history.ts';
