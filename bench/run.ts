@@ -4,6 +4,7 @@ import { benchBpfRing } from './bpf-ring.ts';
 import { benchFlight } from './flight.ts';
 import { benchFormats } from './formats.ts';
 import { missingTool } from './measure.ts';
+import { benchMonitors } from './monitors.ts';
 import { benchPtCalls } from './pt-calls.ts';
 import { benchPtInterpreter } from './pt-interpreter.ts';
 import { benchPtPackets } from './pt-packets.ts';
@@ -31,6 +32,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'bpf-ring': benchBpfRing,
   stream: benchStream,
   flight: benchFlight,
+  monitors: benchMonitors,
   formats: () => benchFormats(),
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
