@@ -1,5 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
-import type { Note } from '../perf-events/index.ts';
+import { type Note, OfflineCpus } from '../perf-events/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { requireControl, requireSameWay } from './check-request.ts';
 import { controlData } from './control-data.ts';
@@ -8,7 +8,6 @@ import { type RealCounter, realCounters } from './counter-plan.ts';
 import type { Counter, OpenSet } from './counter-set.ts';
 import { requireEventNames } from './event-names.ts';
 import { LateSwitches } from './late-switches.ts';
-import { OfflineCpus } from './offline-cpus.ts';
 import type { Overflow, OverflowLoss, OverflowWatch } from './overflow-watch.ts';
 import { cpusOf } from './places.ts';
 import { Publication, type Publishable, type PublishOptions } from './publish.ts';
@@ -110,7 +109,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#switching = parts.switching;
     this.#shareSwitchEvent();
     this.#control = parts.control;
-    this.#offlineCpus = new OfflineCpus(cpusOf(parts.target), parts.notes);
+    this.#offlineCpus = new OfflineCpus(cpusOf(parts.target), parts.notes, 'counts');
     this.#lateSwitches = new LateSwitches(parts.notes);
     this.#overflows = new SessionOverflows(parts.sys, parts.sets, {
       suspend: (set, counter) => this.#suspend(set, counter),

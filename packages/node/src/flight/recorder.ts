@@ -1,7 +1,7 @@
 import { PERF_RECORD_EXIT, PERF_RECORD_FORK } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { RecordScan } from '@counterpoint/core/ring';
-import { addNote, type Note, type SampledEvents } from '../perf-events/index.ts';
+import { addNote, type Note, OfflineCpus, type SampledEvents } from '../perf-events/index.ts';
 import { RingReader } from '../reader/index.ts';
 import { endOfCommand, type Launched } from '../record/index.ts';
 import type { Sys } from '../sys/index.ts';
@@ -69,6 +69,7 @@ export class FlightRecorder implements AsyncDisposable {
   readonly ended: Promise<FlightEnd>;
   readonly #parts: FlightParts;
   readonly #reader: RingReader;
+  readonly #cpus: OfflineCpus;
   #held: HeldTime;
   /** What smaller rings held when larger ones took their place, and when. */
   #heldBefore: { ms: number; atNs: number } | null = null;
@@ -103,6 +104,8 @@ export class FlightRecorder implements AsyncDisposable {
     this.#gate = new TriggerGate(parts.minIntervalMs);
     this.#startedNs = this.#nowNs();
     this.#held = new HeldTime(parts.histories.current);
+    const cpus = parts.histories.rings.map(({ cpu }) => cpu);
+    this.#cpus = new OfflineCpus(cpus, parts.notes, 'samples');
     this.#writer = new DumpWriter(parts.source);
     this.#reader = this.#startReader();
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
@@ -191,6 +194,7 @@ export class FlightRecorder implements AsyncDisposable {
   }
 
   #tick(): void {
+    if (this.#cpus.look()) this.#parts.options.onNote?.(this.#parts.notes);
     const nowNs = this.#nowNs();
     this.#held.mark(nowNs);
     this.#growAsNeeded(nowNs);

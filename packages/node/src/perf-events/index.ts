@@ -5,6 +5,7 @@ export { FamilySwitch } from './families.ts';
 export { holdProbes } from './held-probes.ts';
 export { KEEPER } from './kept-context.ts';
 export { addNote, type Note } from './notes.ts';
+export { OFFLINE_LOOK_MS, OfflineCpus } from './offline-cpus.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 export { beyondAttr, descriptorsOf, isInherited, openedSampleType, openPlannedEvent } from './open-event.ts';
 export type { OpenPlan, OpenRow, OpenTarget } from './open-plan.ts';

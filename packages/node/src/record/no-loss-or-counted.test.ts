@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openRecording } from '../open/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
@@ -107,6 +109,54 @@ for (const [name, event] of Object.entries(EVENTS)) {
     assert.deepEqual(await total(path, event), { samples: CALLS, lost: 0 });
   });
 }
+
+test('while the recorder is stopped the kernel counts, and it goes on afterwards', { skip }, async (t) => {
+  const path = join(temporaryFolder(t), 'perf.data');
+  const script = `process.stdin.on('data', () => { for (let i = 0; i < ${CALLS / 2}; i++) process.ppid; console.log('done'); })`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const options = {
+    pids: [child.pid],
+    events: EVENTS.probe,
+    period: 1,
+    mmapPages: 64,
+    buildIds: false,
+    output: path,
+  };
+  const recording = `const { record } = await import(${JSON.stringify(import.meta.resolve('./record.ts'))});
+await record({ ...${JSON.stringify(options)}, onStart: () => console.log('started') });`;
+  const loader = [
+    '--import',
+    import.meta.resolve('tsx'),
+    '--conditions=counterpoint-source',
+    '--input-type=module',
+  ];
+  const recorder = spawn(process.execPath, [...loader, '-e', recording], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(recorder.stdout, 'data');
+    const called = async () => {
+      child.stdin!.write('go\n');
+      await once(child.stdout!, 'data');
+    };
+    recorder.kill('SIGSTOP');
+    await called();
+    await sleep(2000);
+    recorder.kill('SIGCONT');
+    await sleep(300);
+    await called();
+    child.kill('SIGTERM');
+    const [status] = await once(recorder, 'exit');
+    assert.equal(status, 0);
+    const { samples, lost } = await total(path, EVENTS.probe);
+    // What the ring held, and all that came after.
+    assert.ok(lost > 0 && samples > 1000, `${samples} + ${lost}`);
+    assert.ok(samples + lost >= CALLS && samples + lost <= CALLS + 64, `${samples} + ${lost}`);
+  } finally {
+    child.kill('SIGKILL');
+    recorder.kill('SIGKILL');
+  }
+});
 
 test('--fail-on-loss is 3 where the command gave 0, and the command’s status else', { skip }, async (t) => {
   const path = join(temporaryFolder(t), 'perf.data');

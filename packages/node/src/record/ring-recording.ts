@@ -7,6 +7,8 @@ import {
   addNote,
   type EventTotals,
   type Note,
+  OFFLINE_LOOK_MS,
+  OfflineCpus,
   type OpenTarget,
   type SampledEvents,
   type TakenProcess,
@@ -188,6 +190,7 @@ export class RingRecording {
       held?.exited.then(() => this.#stop('command-exited'));
       const start = { ...describeEvents(sampled), notes, pid: held?.pid ?? null };
       this.#tell(() => options.onStart?.(start));
+      timers.push(this.#watchCpus());
       if (onProgress !== undefined) {
         const intervalMs = options.progressIntervalMs ?? DEFAULT_PROGRESS_INTERVAL_MS;
         timers.push(setInterval(() => this.#tell(() => onProgress(this.#progress())), intervalMs));
@@ -201,6 +204,18 @@ export class RingRecording {
       for (const timer of timers) clearTimeout(timer);
       options.signal?.removeEventListener('abort', onAbort);
     }
+  }
+
+  #watchCpus(): NodeJS.Timeout {
+    const { sampled, notes, options } = this.#parts;
+    const cpus = new OfflineCpus(
+      sampled.rings.map(({ cpu }) => cpu),
+      notes,
+      'samples',
+    );
+    return setInterval(() => {
+      if (cpus.look()) this.#tell(() => options.onNote?.(notes));
+    }, OFFLINE_LOOK_MS);
   }
 
   /** A thread beside the event loop where that can be, and the output is a file that nobody else writes. */
