@@ -18,7 +18,7 @@ const CORE: Record<string, string[]> = {
   ring: ['base', 'abi'],
   perfdata: ['base', 'abi', 'loss', 'records', 'events'],
   counts: ['base', 'abi', 'records', 'perfdata'],
-  history: ['base', 'abi', 'records', 'perfdata'],
+  history: ['base', 'abi', 'loss', 'records', 'perfdata'],
   elf: ['base'],
   jit: ['base'],
   machine: ['base', 'abi', 'records'],

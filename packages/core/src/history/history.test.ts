@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PERF_RECORD_SAMPLE } from '../abi/index.ts';
 import { memorySource } from '../base/index.ts';
-import { openPerfData } from '../perfdata/index.ts';
+import { lossAtEnd, openPerfData, type PerfDataReader } from '../perfdata/index.ts';
 import { corpusFiles } from '../test/corpus.ts';
 import { fixtureRecordings } from '../test/fixture-recordings.ts';
 import { comm, recording, sample } from '../test/recordings.ts';
@@ -35,7 +35,10 @@ const NOT_KEPT = new Set([68, 81, 83]);
 const IN_STREAMS = new Set([64, 65, 66, 67, 78, 80]);
 
 /** Samples, and all else, in order of time. */
-async function recordsOf(bytes: Bytes, isStream = false): Promise<{ samples: string[]; others: string[] }> {
+async function recordsOf(
+  bytes: Bytes,
+  isStream = false,
+): Promise<{ reader: PerfDataReader; samples: string[]; others: string[] }> {
   const reader = await openPerfData(memorySource(bytes));
   const samples: string[] = [];
   const others: string[] = [];
@@ -46,7 +49,7 @@ async function recordsOf(bytes: Bytes, isStream = false): Promise<{ samples: str
       else if (!NOT_KEPT.has(type) && !(IN_STREAMS.has(type) && isStream)) others.push(text);
     },
   });
-  return { samples, others };
+  return { reader, samples, others };
 }
 
 /** So many samples of one event, a nanosecond apart. */
@@ -79,7 +82,10 @@ test('recordings there and back are the same records', async () => {
     const before = await recordsOf(bytes, isPipe);
     const after = await recordsOf(await toPerfData(history));
     assert.deepEqual(after.samples, before.samples, name);
-    assert.deepEqual(after.others.toSorted(), before.others.toSorted(), name);
+    // A file that ends too early says so in a record of its history.
+    const isCut = lossAtEnd(before.reader) !== null;
+    assert.equal(after.others.length, before.others.length + (isCut ? 1 : 0), name);
+    for (const other of before.others) assert.ok(after.others.includes(other), name);
     const opened = await openHistory(history);
     assert.deepEqual(opened.damage, [], name);
     assert.equal(opened.count, before.samples.length, name);

@@ -10,8 +10,16 @@ import {
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_SAMPLE,
 } from '../abi/index.ts';
-import { type ByteSource, bigIntAt, type ProgressListener } from '../base/index.ts';
-import { openPerfData, type PerfDataReader, writePerfData } from '../perfdata/index.ts';
+import { type ByteSource, bigIntAt, type Damage, type ProgressListener } from '../base/index.ts';
+import { type LossEntry, LossLedger } from '../loss/index.ts';
+import {
+  lossAtEnd,
+  lossEntryRecord,
+  openPerfData,
+  type PerfDataReader,
+  type WrittenEvent,
+  writePerfData,
+} from '../perfdata/index.ts';
 import { encodeEventAttrs } from './event-attrs.ts';
 import {
   encodeFooter,
@@ -41,6 +49,10 @@ export interface WrittenHistory {
   records: number;
   strideBytes: number;
   bytes: number;
+  /** What the recording lacks at its end: the history says so, too. */
+  loss: LossEntry[];
+  /** What was wrong in the recording. */
+  damage: Damage[];
 }
 
 /** Slots are handed over in pieces of about this size. */
@@ -89,6 +101,8 @@ export async function writeHistory(
     records: header.recordCount,
     strideBytes: header.strideBytes,
     bytes: header.indexOffset + header.indexBytes + footer.length,
+    loss: found.loss,
+    damage: found.damage,
   };
 }
 
@@ -102,17 +116,21 @@ interface Measured {
   attrCount: number;
   /** A recording without samples. */
   sideband: Uint8Array<ArrayBuffer>;
+  loss: LossEntry[];
+  damage: Damage[];
 }
 
 async function measure(reader: PerfDataReader, scan: ScanOptions): Promise<Measured> {
   const others: Uint8Array[] = [];
   let records = 0;
   let largestBytes = 0;
+  let latest = 0n;
   await reader.scan(
     {
       record(view, start, end, type) {
         if (type === PERF_RECORD_SAMPLE) {
           records++;
+          latest = timeOf(reader, view, start, end);
           largestBytes = Math.max(largestBytes, end - start);
         } else if (!OF_FILES.has(type) && !(reader.isPipe && OF_STREAMS.has(type)))
           others.push(new Uint8Array(view.buffer, view.byteOffset + start, end - start).slice());
@@ -128,14 +146,43 @@ async function measure(reader: PerfDataReader, scan: ScanOptions): Promise<Measu
   const attrs = reader.events.events.map(({ attr, ids, name }) => ({ attr, ids: ids.map(BigInt), name }));
   const { littleEndian } = reader;
   const { compressed: _, ...features } = reader.features;
+  const loss = lossOf(reader);
   return {
     records,
     largestBytes,
     littleEndian,
     attrs: encodeEventAttrs(attrs, littleEndian),
     attrCount: attrs.length,
-    sideband: writePerfData({ attrs, records: others, features, littleEndian }),
+    sideband: writePerfData({
+      attrs,
+      records: [...others, ...lossRecords(loss, attrs, latest)],
+      features,
+      littleEndian,
+    }),
+    loss,
+    damage: reader.damage.list(),
   };
+}
+
+/** What only the end of a file tells; all else is in its records. */
+function lossOf(reader: PerfDataReader): LossEntry[] {
+  const ledger = new LossLedger();
+  const atEnd = lossAtEnd(reader);
+  if (atEnd !== null) ledger.add(atEnd);
+  return ledger.list();
+}
+
+/** Behind the last sample, in the name of the first event. */
+function lossRecords(loss: readonly LossEntry[], attrs: readonly WrittenEvent[], time: bigint) {
+  const id = attrs[0]?.ids[0] ?? 0n;
+  if (attrs.length === 0) return [];
+  return loss.map((entry) => lossEntryRecord(entry, { id, cpu: 0, pid: -1, tid: -1, time }));
+}
+
+/** 0 where a sample has none. */
+function timeOf(reader: PerfDataReader, view: DataView, start: number, end: number): bigint {
+  const at = reader.events.timeOffset(view, start, end, PERF_RECORD_SAMPLE, reader.littleEndian);
+  return at < 0 ? 0n : bigIntAt(view, at, reader.littleEndian);
 }
 
 function plan(found: Measured, firstSequence: number): HistoryHeader {
@@ -186,8 +233,7 @@ async function writeSlots(
     {
       record(record, start, end, type) {
         if (type !== PERF_RECORD_SAMPLE) return;
-        const timeAt = reader.events.timeOffset(record, start, end, type, reader.littleEndian);
-        const time = timeAt < 0 ? 0n : bigIntAt(record, timeAt, reader.littleEndian);
+        const time = timeOf(reader, record, start, end);
         if (count % INDEX_STEP === 0) times.push(time);
         view.setUint32(at, SLOT_MARKER, true);
         view.setUint32(at + 4, end - start, true);

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { CounterpointError, type Damage, type ProgressListener } from '@counterpoint/core/base';
 import { isHistory, openHistory, writeHistory, writePerfDataOf } from '@counterpoint/core/history';
+import type { LossEntry } from '@counterpoint/core/loss';
 import { isOutputFailure, openOutputFile, WriteError } from '../files/index.ts';
 import { type FileSource, openFileSource } from '../locate/index.ts';
 
@@ -16,7 +17,9 @@ export interface Converted {
   kind: 'history' | 'perf.data';
   records: number;
   bytes: number;
-  /** Of a history that was read. */
+  /** What the input lacks at its end: the output says so, too. */
+  loss: LossEntry[];
+  /** What was wrong in the input. */
   damage: Damage[];
 }
 
@@ -55,15 +58,15 @@ export async function convertRecording(
 }
 
 async function toHistory(source: FileSource, fd: number, options: ConvertOptions): Promise<Converted> {
-  const { records, bytes } = await writeHistory(source, (piece) => writeAll(fd, piece), options);
-  return { kind: 'history', records, bytes, damage: [] };
+  const { strideBytes: _, ...written } = await writeHistory(source, (piece) => writeAll(fd, piece), options);
+  return { kind: 'history', ...written };
 }
 
 async function toPerfData(source: FileSource, fd: number): Promise<Converted> {
   const history = await openHistory(source);
   const { header, records, bytes } = await writePerfDataOf(history, (piece) => writeAll(fd, piece));
   writeSync(fd, header, 0, header.length, 0);
-  return { kind: 'perf.data', records, bytes, damage: history.damage };
+  return { kind: 'perf.data', records, bytes, loss: [], damage: history.damage };
 }
 
 function writeAll(fd: number, piece: Uint8Array): void {

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { openRecording } from '../open/index.ts';
 import { counterpoint } from '../test/command-line.ts';
@@ -105,10 +106,28 @@ describe('a recording of perf', { skip }, () => {
     }
     const { out } = await counterpoint('report', '-i', spoiled);
     assert.match(out, /^# Lost: damage: bad-slot, 2 times/m);
-    const { status, err } = await counterpoint('convert', spoiled, '-o', back);
-    assert.equal(status, 1);
-    assert.match(err, /damage: bad-slot, 2 times/);
+    for (const [words, wanted] of [
+      [[], 0],
+      [['--fail-on-loss'], 3],
+    ] as const) {
+      const { status, err } = await counterpoint('convert', spoiled, '-o', back, ...words);
+      assert.equal(status, wanted);
+      assert.match(err, /damage: bad-slot, 2 times/);
+    }
   });
+});
+
+test('a recording that was cut off is a history that says so, there and back', async () => {
+  const killed = fileURLToPath(new URL('../../../../fixtures/perfdata/killed.data', import.meta.url));
+  const [history, back] = [place('killed.history'), place('killed.data')];
+  const { status, err } = await counterpoint('convert', killed, '-o', history, '--fail-on-loss');
+  assert.equal(status, 3);
+  assert.match(err, /bytes at the end missing/);
+  await convertRecording(history, back);
+  for (const path of [killed, history, back]) {
+    const { out } = await counterpoint('report', '-i', path);
+    assert.match(out, /^# Lost: at least 20 bytes at the end missing/m, path);
+  }
 });
 
 test('what cannot be converted leaves no file', async () => {

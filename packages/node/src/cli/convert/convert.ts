@@ -1,10 +1,10 @@
 import { printableJson } from '@counterpoint/core/base';
-import { defineVerb, EXIT_FAILURE, EXIT_OK } from '../common/args.ts';
+import { defineVerb, EXIT_LOSS, EXIT_OK } from '../common/args.ts';
 import { countOf, formatBytes } from '../common/human.ts';
 import { lossLines } from '../common/loss-text.ts';
 import { UsageError } from '../common/usage-error.ts';
 
-type ConvertName = 'input' | 'output' | 'json' | 'quiet';
+type ConvertName = 'input' | 'output' | 'fail-on-loss' | 'json' | 'quiet';
 
 const PERF_DATA = 'perf.data';
 
@@ -21,6 +21,7 @@ export default defineVerb<ConvertName>({
       group: 'Files',
     },
     { long: 'output', short: 'o', value: 'FILE', help: 'where to write', group: 'Files' },
+    { long: 'fail-on-loss', help: 'exit with 3 if anything of the input was lost', group: 'General' },
     { long: 'json', help: 'what was written as JSON on standard output', group: 'General' },
     { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
   ],
@@ -45,13 +46,13 @@ export default defineVerb<ConvertName>({
     using progress = new ProgressLine(err);
     const done = await convertRecording(input, output, { onProgress: progress.listener() });
     progress.close();
-    const { kind, records, bytes, damage } = done;
+    const { kind, records, bytes, loss, damage } = done;
     if (args.boolean('json')) out.line(printableJson({ type: 'convert', version: 1, path: output, ...done }));
     if (!args.boolean('quiet'))
       err.line(
         `Wrote ${output} (${kind === 'history' ? 'a history' : kind}, ${countOf(records, 'sample')}, ${formatBytes(bytes)}).`,
       );
-    for (const line of lossLines([], damage)) err.line(err.style.yellow(`Lost: ${line}`));
-    return damage.length > 0 ? EXIT_FAILURE : EXIT_OK;
+    for (const line of lossLines(loss, damage)) err.line(err.style.yellow(`Lost: ${line}`));
+    return args.boolean('fail-on-loss') && loss.length + damage.length > 0 ? EXIT_LOSS : EXIT_OK;
   },
 });
