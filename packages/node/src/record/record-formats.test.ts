@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { LossEntry } from '@counterpoint/core/loss';
 import type { Profile } from '@counterpoint/core/profile';
 import { topFunctions } from '@counterpoint/core/query';
+import { isSample } from '@counterpoint/core/records';
 import { openRecording } from '../open/index.ts';
 import { record } from './record.ts';
 
@@ -129,6 +130,35 @@ test('what a format throws is told with its name and its line', { skip }, async 
   ];
   for (const [name, text, code, message] of cases)
     await assert.rejects(attempt(name, text), { code, message });
+});
+
+test('stacks tell when, by an interval', { skip }, async () => {
+  const samplesOf = async (interval: number) => {
+    const output = join(folder, `stacks-${interval}.data`);
+    const { formats, loss } = await record({
+      command: COMMAND,
+      events: 'task-clock',
+      period: 500_000,
+      formats: [{ format: 'stacks', options: { interval } }],
+      output,
+    });
+    assert.deepEqual(loss, []);
+    await using recording = await openRecording(output);
+    const rows = new Map<string, number>();
+    let periods = 0n;
+    for await (const { record: one } of recording.records()) {
+      if (!isSample(one)) continue;
+      const { pid, ip, callchain } = one.sample;
+      const key = [pid, ip, ...(callchain ?? [])].join(' ');
+      rows.set(key, (rows.get(key) ?? 0) + 1);
+      periods += one.sample.period!;
+    }
+    assert.equal(periods, formats[0]!.overflows * 500_000n);
+    return Math.max(...rows.values());
+  };
+  // The loop takes a second: a stack is counted once on each CPU, or in each twentieth of it.
+  const [once, often] = [await samplesOf(0), await samplesOf(50)];
+  assert.ok(once <= availableParallelism() && often >= once + 2, `${once} and ${often} times`);
 });
 
 test('results of a format that has no form for them are told', { skip }, async () => {

@@ -56,6 +56,11 @@ export default defineFormat({
       max: 1024,
       help: 'at most N frames of a stack; outer frames are cut off',
     },
+    interval: {
+      type: 'duration',
+      default: 0,
+      help: 'also empty the counts at this interval, so that they tell when; 0: only when they are full and at the end',
+    },
     keep: {
       type: 'count',
       default: 0,
@@ -110,7 +115,9 @@ export default defineFormat({
     using tables = new TableReader(maps, tableShape(Key, options.maxEntries));
     using chains = new ChainReader(maps, chainStoreShape(options.maxStacks, options.depth + MARKS));
     for (let isLast = false; !isLast; ) {
-      isLast = (await next()) === 'stopped';
+      const wake = await next(options.interval === 0 ? undefined : options.interval);
+      if (wake === 'interval') tables.requestSwaps();
+      isLast = wake === 'stopped';
       const timeNs = nowNs();
       for (const table of tables.take(isLast)) {
         yield { ...table, chains: chains.take(table.half), timeNs };
