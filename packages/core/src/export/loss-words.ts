@@ -31,6 +31,7 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'file-missing': 'of the recording missing, with all that a CPU or thread recorded',
   'file-truncated': 'missing at the end of the file',
   'recorder-stopped': 'not written because the output took no more',
+  'record-damaged': 'damaged in the history that this was made of',
   'events-taken': 'not watched any more, because they began a program with more rights',
 };
 

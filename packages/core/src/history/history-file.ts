@@ -31,6 +31,8 @@ export interface HistoryRecord {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Damage of single records. */
+export const RECORD_DAMAGE: readonly string[] = ['bad-slot', 'bad-record'];
 /** Read at a time where records are read one after the other. */
 const PIECE_BYTES = 1 << 18;
 /** Of a sideband that is read into memory. */
@@ -74,6 +76,11 @@ export class HistoryFile {
     this.strideBytes = header.strideBytes;
     this.events = table.events;
     this.littleEndian = header.littleEndian;
+  }
+
+  /** @internal How many of the records that were asked for could not be had. */
+  get damagedRecords(): number {
+    return RECORD_DAMAGE.reduce((sum, code) => sum + this.#damage.count(code), 0);
   }
 
   /** What was wrong so far, with offsets in the file. */

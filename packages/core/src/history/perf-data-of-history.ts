@@ -1,7 +1,16 @@
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from '../abi/index.ts';
-import { bigIntAt } from '../base/index.ts';
-import { finishFile, type PerfDataReader, planFile } from '../perfdata/index.ts';
-import type { HistoryFile } from './history-file.ts';
+import { bigIntAt, type Damage } from '../base/index.ts';
+import { LossLedger } from '../loss/index.ts';
+import {
+  encodeRecords,
+  finishFile,
+  layoutByEvent,
+  lossEntryRecord,
+  type PerfDataReader,
+  planFile,
+  type WrittenEvent,
+} from '../perfdata/index.ts';
+import { type HistoryFile, RECORD_DAMAGE } from './history-file.ts';
 import type { PieceWriter } from './write-history.ts';
 
 /** Records are handed over in pieces of about this size, each a round. */
@@ -15,12 +24,13 @@ interface Sideband {
 
 /**
  * A history as a perf.data file again: its samples and its sideband in order of time. The header, which knows
- * the size of the data, is what is returned: write it over the beginning.
+ * the size of the data, is what is returned: write it over the beginning. Records that are damaged are a loss
+ * in it (`record-damaged`); `damage` is what else was wrong.
  */
 export async function writePerfDataOf(
   history: HistoryFile,
   write: PieceWriter,
-): Promise<{ header: Uint8Array<ArrayBuffer>; records: number; bytes: number }> {
+): Promise<{ header: Uint8Array<ArrayBuffer>; records: number; bytes: number; damage: Damage[] }> {
   const reader = await history.sideband();
   const others = await recordsOf(reader);
   const attrs = reader.events.events.map(({ attr, ids, name }) => ({ attr, ids: ids.map(BigInt), name }));
@@ -29,23 +39,43 @@ export async function writePerfDataOf(
   const round = new Round(reader.littleEndian);
   let next = 0;
   let records = 0;
+  let latest = 0n;
   let dataBytes = 0;
   const flush = async (): Promise<void> => {
     const piece = round.take();
     dataBytes += piece.length;
     await write(piece);
   };
+  const before = history.damagedRecords;
   for await (const { timeNs, bytes, record } of history.records()) {
+    latest = timeNs;
     while (next < others.length && others[next]!.timeNs <= timeNs) round.add(others[next++]!.bytes);
     round.add(bytes);
     if (record.type === PERF_RECORD_SAMPLE) records++;
     if (round.bytes >= ROUND_BYTES) await flush();
   }
   for (; next < others.length; next++) round.add(others[next]!.bytes);
+  const damaged = history.damagedRecords - before;
+  if (damaged > 0 && attrs.length > 0) round.add(damagedRecords(damaged, attrs, latest, reader.littleEndian));
   await flush();
   const { header, tail } = finishFile(plan, dataBytes, reader.features);
   await write(tail);
-  return { header, records, bytes: plan.dataOffset + dataBytes + tail.length };
+  const damage = history.damage.filter(({ code }) => !RECORD_DAMAGE.includes(code));
+  return { header, records, bytes: plan.dataOffset + dataBytes + tail.length, damage };
+}
+
+/** A record that says how many are missing, in the name of the first event. */
+function damagedRecords(
+  count: number,
+  attrs: readonly WrittenEvent[],
+  time: bigint,
+  littleEndian: boolean,
+): Uint8Array {
+  const ledger = new LossLedger();
+  ledger.add({ kind: 'record-damaged', count });
+  const place = { id: attrs[0]!.ids[0] ?? 0n, cpu: 0, pid: -1, tid: -1, time };
+  const told = ledger.list().map((entry) => lossEntryRecord(entry, place));
+  return encodeRecords(told, layoutByEvent(attrs), littleEndian);
 }
 
 async function recordsOf(reader: PerfDataReader): Promise<Sideband[]> {

@@ -94,6 +94,8 @@ export const LOSS_KINDS = {
    * The output took no more, of a full disk as a rule: samples that the recorder had, and could not write.
    */
   'recorder-stopped': 'samples',
+  /** Samples of a history of fixed-size records that were damaged when it was made into a recording. */
+  'record-damaged': 'samples',
   /**
    * Processes that began a program with rights that they did not have, or one that they may not read. The
    * kernel takes all events of a process away at such an exec: the rest of its life is missing.

@@ -98,14 +98,15 @@ describe('a recording of perf', { skip }, () => {
     writeFileSync(spoiled, bytes);
     await using recording = await openRecording(spoiled);
     for (let question = 0; question < 2; question++) {
-      const { damage } = await recording.stats();
+      const { damage, loss } = await recording.stats();
+      assert.deepEqual(damage, []);
       assert.deepEqual(
-        damage.map(({ code, count }) => [code, count]),
-        [['bad-slot', 2]],
+        loss.map(({ kind, count }) => [kind, Number(count)]),
+        [['record-damaged', 2]],
       );
     }
     const { out } = await counterpoint('report', '-i', spoiled);
-    assert.match(out, /^# Lost: damage: bad-slot, 2 times/m);
+    assert.match(out, /^# Lost: 2 samples that were damaged in the history/m);
     for (const [words, wanted] of [
       [[], 0],
       [['--fail-on-loss'], 3],
@@ -114,6 +115,7 @@ describe('a recording of perf', { skip }, () => {
       assert.equal(status, wanted);
       assert.match(err, /damage: bad-slot, 2 times/);
     }
+    assert.match((await counterpoint('report', '-i', back)).out, /^# Lost: 2 samples that were damaged/m);
   });
 });
 

@@ -4,7 +4,10 @@ import { openHistory, writePerfDataOf } from '@counterpoint/core/history';
 /** Of a history that is read as a recording, in memory. */
 const MOST_BYTES = 2 ** 31;
 
-/** A history as the recording that it was made of, in memory, and what was wrong with it. */
+/**
+ * A history as the recording that it was made of, in memory. Its damaged records are a loss in there;
+ * `damage` is what else was wrong.
+ */
 export async function recordingOfHistory(
   source: ByteSource,
   name: string,
@@ -17,7 +20,7 @@ export async function recordingOfHistory(
       `Make a recording of it first: counterpoint convert ${name}`,
     );
   const pieces: Uint8Array<ArrayBuffer>[] = [];
-  const { header, bytes } = await writePerfDataOf(history, (piece) => void pieces.push(piece));
+  const { header, bytes, damage } = await writePerfDataOf(history, (piece) => void pieces.push(piece));
   const whole = new Uint8Array(bytes);
   let at = 0;
   for (const piece of pieces) {
@@ -25,5 +28,5 @@ export async function recordingOfHistory(
     at += piece.length;
   }
   whole.set(header);
-  return { source: memorySource(whole), damage: history.damage };
+  return { source: memorySource(whole), damage };
 }

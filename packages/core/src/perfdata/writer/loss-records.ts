@@ -8,6 +8,7 @@ const WHOLE_SAMPLES: ReadonlySet<LossKind> = new Set([
   'format-ring-full',
   'format-skipped',
   'format-while-suspended',
+  'record-damaged',
 ]);
 
 /**

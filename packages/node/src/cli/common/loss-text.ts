@@ -37,6 +37,7 @@ const WORDS: Record<LossKind, string> = {
   'file-missing': 'files of the recording missing, with everything that a CPU or thread recorded',
   'file-truncated':
     'bytes at the end missing, or not a whole record: the file was cut off, or its recording was not finished',
+  'record-damaged': 'samples that were damaged in the history that this recording was made of',
   'recorder-stopped': 'samples that were not written because the output accepted no more',
   'events-taken':
     'of the processes began a program with more rights: the kernel took their events away, and the rest of their samples is missing',
