@@ -86,7 +86,7 @@ const NODE: Record<string, string[]> = {
     'locate',
   ],
   history: ['files', 'locate'],
-  flight: ['sys', 'options', 'bpf', 'target', 'perf-events', 'reader', 'record', 'history'],
+  flight: ['sys', 'options', 'bpf', 'target', 'perf-events', 'reader', 'record', 'sampling', 'history'],
   open: ['options', 'locate', 'history'],
   trace: [],
   stat: ['sys', 'options', 'target', 'perf-events', 'counting'],

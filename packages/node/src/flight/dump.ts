@@ -16,6 +16,7 @@ import {
 } from '../record/index.ts';
 import { removeFile } from './dump-files.ts';
 import type { FlightLosses } from './flight-losses.ts';
+import type { FormatHistory } from './format-history.ts';
 import type { Histories } from './histories.ts';
 import type { SidebandLog } from './sideband-log.ts';
 
@@ -33,6 +34,8 @@ export interface DumpRequest {
 export interface DumpSource {
   sampled: SampledEvents;
   histories: Histories;
+  /** Null without sampling formats. */
+  formatHistory: FormatHistory | null;
   sideband: SidebandLog;
   /** What stands before everything: ids of events, the kernel. */
   start: Uint8Array<ArrayBuffer>;
@@ -84,12 +87,15 @@ export class DumpWriter {
     const collector = this.#source.withBuildIds ? new BuildIdCollector() : null;
     const maps = new MapWatch(collector, this.#source.perfMaps, null);
     const ledger = new LossLedger();
-    const { losses } = this.#source;
+    const { losses, formatHistory } = this.#source;
+    const drainedMs = (await formatHistory?.drain()) ?? 0;
     const pausedAt = performance.now();
     const merged = this.#read(request, maps, ledger);
-    const pausedMs = performance.now() - pausedAt;
+    const readMs = performance.now() - pausedAt;
+    const pausedMs = drainedMs + readMs;
     losses.addTo(ledger, request);
-    losses.countPause(request.atNs, pausedMs * NS_PER_MS);
+    losses.countPause(request.atNs, readMs * NS_PER_MS);
+    formatHistory?.addLossesTo(ledger, request.fromNs, request.startedNs);
     const state = this.#source.sideband.stateRecords(new SampleLayout(sampled.events[0]!.attr), (record) =>
       maps.add(record),
     );
@@ -124,7 +130,7 @@ export class DumpWriter {
 
   /** All histories in order of time, with what processes did meanwhile. */
   #read({ fromNs, startedNs, atNs }: DumpRequest, maps: MapWatch, ledger: LossLedger): MergedHistory {
-    const { sampled, histories, sideband } = this.#source;
+    const { sampled, histories, sideband, formatHistory } = this.#source;
     const layout = new SampleLayout(sampled.events[0]!.attr);
     const layoutAt = layoutFinder(sampled.events);
     const times = {
@@ -132,6 +138,7 @@ export class DumpWriter {
       timeFromEnd: (view: DataView<ArrayBuffer>, end: number) => layoutAt(view, end).timeFromEnd,
     };
     const since = sideband.recordsSince((record: PerfRecord) => maps.add(record));
+    const apart = formatHistory === null ? [since] : [formatHistory.samplesSince(fromNs), since];
     const { rings } = histories;
     return histories.stopped(times, fromNs, (stopped) => {
       stopped.forEach(({ records: { count, times: held, reachesBack } }, index) => {
@@ -147,12 +154,12 @@ export class DumpWriter {
           count: BigInt(Math.round(oldestNs - wantedNs)),
         });
       });
-      return mergeHistories([...stopped, since], this.#room(stopped.map(({ records }) => records.sizeBytes)));
+      const all = [...stopped, ...apart];
+      return mergeHistories(all, this.#room(all.reduce((sum, { records }) => sum + records.sizeBytes, 0)));
     });
   }
 
-  #room(sizes: readonly number[]): Uint8Array<ArrayBuffer> {
-    const wanted = sizes.reduce((sum, size) => sum + size, this.#source.sideband.sizeBytes);
+  #room(wanted: number): Uint8Array<ArrayBuffer> {
     if (this.#scratch.length < wanted) this.#scratch = new Uint8Array(wanted);
     return this.#scratch;
   }

@@ -1,15 +1,25 @@
+import { CounterpointError } from '@counterpoint/core/base';
 import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
 import {
+  type ChosenFormat,
+  chooseFormats,
+  clockedBy,
+  eventsFor,
+  eventsOfFormats,
+  FormatRecording,
+  formatRequests,
+  formatTarget,
   type Launched,
   launch,
+  MapWatch,
   NamelessCode,
   openForScope,
   openTarget,
   PerfMapKeeper,
+  prepareEvents,
   processWithMadeCode,
   recordingFeatures,
-  resolveEvents,
   ringBytesPerSecond,
   ringPages,
   type SynthesisTarget,
@@ -18,9 +28,11 @@ import {
   synthesizeMachine,
   synthesizeWatched,
 } from '../record/index.ts';
+import { planOf } from '../sampling/index.ts';
 import { realSys, requireLinux } from '../sys/index.ts';
 import { DumpFiles } from './dump-files.ts';
 import { FlightLosses } from './flight-losses.ts';
+import { FormatHistory, formatForHistory } from './format-history.ts';
 import { Histories } from './histories.ts';
 import { checkFlightOptions } from './option-table.ts';
 import type { FlightOptions } from './options.ts';
@@ -51,13 +63,15 @@ const SLACK = 1.5;
 export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   requireLinux('flight()');
   checkFlightOptions(options);
-  const { keepMs = DEFAULT_KEEP_MS, clockId = CLOCK_MONOTONIC } = options;
+  const { keepMs = DEFAULT_KEEP_MS, clockId = CLOCK_MONOTONIC, memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   const sys = options.sys ?? realSys;
   const notes: Note[] = [];
   const request = { callGraph: true, clockId, ...withRate(options) };
   const scope = scopeOf(request);
   const triggers = await Promise.all((options.on ?? []).map(parseTrigger));
-  const parsed = await resolveEvents(options.events);
+  const formats = await chooseFormats(options.formats, formatForHistory);
+  clockedBy(formats, request);
+  const events = eventsOfFormats(await eventsFor(options, formats), formats);
   const files = new DumpFiles({
     directory: options.directory ?? '.',
     prefix: options.prefix ?? 'flight',
@@ -69,25 +83,49 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   const perfMaps = new PerfMapKeeper();
   let sampled: SampledEvents | null = null;
   let histories: Histories | null = null;
+  let formatRecording: FormatRecording | null = null;
   let started: FlightRecorder | null = null;
   try {
-    const planned = planEvents(parsed, { ...samplingOptions(scope, request, notes), history: true });
+    const planned = planEvents(events.parsed, { ...samplingOptions(scope, request, notes), history: true });
     const planTarget = openTarget(scope, request, launched?.held.pid ?? null);
+    const forFormats = formatTarget(scope, planTarget, request);
+    refuseSuspension(formats, forFormats, planned);
+    prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
     const pages = ringPages(undefined, sys.pageSizeBytes(), planTarget.cpus.length);
     const opened = openForScope({ sys, scope, options: request, target: planTarget, planned, pages, notes });
     sampled = opened.sampled;
     const { cpus } = opened.target;
+    const requests = formatRequests(sampled, formats, events, formatTarget(scope, opened.target, request));
+    formatRecording = FormatRecording.open(sys, requests, { keepsLines: false });
+    const counted = requests.filter(({ format }) => format.onOverflow !== undefined);
+    const countedEvents = counted.flatMap((one) => one.events);
+    // The records of the others go into rings.
+    const withRecords = planned.filter(
+      ({ isSideband }, index) => !isSideband && !countedEvents.includes(sampled!.events[index]!),
+    );
     histories = Histories.open(sys, {
       cpus,
       clockId,
-      pages: historyPages(planned, options, keepMs, cpus.length, sys.pageSizeBytes()),
+      pages: historyPages(withRecords, memoryBytes, keepMs, cpus.length, sys.pageSizeBytes()),
     });
     histories.take(sampled);
-    const sideband = new SidebandLog(sampled.events.find(({ isSideband }) => isSideband)!);
+    const formatHistory =
+      formats.length === 0
+        ? null
+        : new FormatHistory({
+            sampled,
+            formats: formatRecording,
+            events: countedEvents,
+            nowNs: () => Number(sys.clockNs(clockId)),
+            memoryBytes,
+          });
+    const maps = new MapWatch(null, perfMaps, launched?.nameLogs ?? null);
+    const sideband = new SidebandLog(sampled.events.find(({ isSideband }) => isSideband)!, maps);
     const start = synthesize(
       sampled,
       { scope, ...opened.target, command: commandOf(launched) },
       sideband,
+      maps,
       notes,
     );
     const features = recordingFeatures(sys, sampled.events, request);
@@ -96,10 +134,12 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       options,
       sampled,
       histories,
+      formatHistory,
       sideband,
       source: {
         sampled,
         histories,
+        formatHistory,
         sideband,
         start,
         features,
@@ -112,7 +152,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       launched,
       notes,
       keepMs,
-      memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
+      memoryBytes,
       clockId,
       triggers,
       watched: {
@@ -132,6 +172,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
     launched?.held.kill('SIGTERM');
     await started?.stop();
     launched?.held[Symbol.dispose]();
+    formatRecording?.close();
     sampled?.close();
     histories?.[Symbol.dispose]();
     perfMaps[Symbol.dispose]();
@@ -152,18 +193,33 @@ function withRate({ frequency, period, ...rest }: FlightOptions): FlightOptions 
 /** Pages of each ring: what lasts as long as is wanted at the rates that are known, within the memory. */
 function historyPages(
   planned: readonly PlannedEvent[],
-  { memoryBytes = DEFAULT_MEMORY_BYTES }: FlightOptions,
+  memoryBytes: number,
   keepMs: number,
   cpuCount: number,
   pageSizeBytes: number,
 ): number {
   const most = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / cpuCount / pageSizeBytes)));
   const bytesPerSecond = ringBytesPerSecond(planned.map((event) => ({ ...event, hasNoRing: false })));
-  const isRateKnown = planned.every(({ attr, isSideband }) => isSideband || isKnownRate(attr));
+  const isRateKnown = planned.every(({ attr }) => isKnownRate(attr));
   // The rate is measured, and the rings get larger.
   if (!isRateKnown) return Math.min(most, FIRST_PAGES);
   const wanted = (bytesPerSecond * SLACK * keepMs) / 1000 / pageSizeBytes;
   return Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))));
+}
+
+/** A suspended counter would stand still until the history is asked for. */
+function refuseSuspension(
+  formats: readonly ChosenFormat[],
+  target: ReturnType<typeof formatTarget>,
+  events: readonly PlannedEvent[],
+): void {
+  for (const { format, options } of formats)
+    if (planOf(format, options, { ...target, events }).suspend === true)
+      throw new CounterpointError(
+        'ERR_FLIGHT_FORMAT',
+        `the format ${format.name} suspends its counters, so a flight recorder cannot keep a history of it`,
+        'Use it with record.',
+      );
 }
 
 /** Events at a frequency; others come as often as they happen. */
@@ -176,6 +232,7 @@ function synthesize(
   sampled: SampledEvents,
   target: SynthesisTarget,
   { state }: SidebandLog,
+  maps: MapWatch,
   notes: Note[],
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
@@ -184,6 +241,7 @@ function synthesize(
   const makers = new Set<number>();
   synthesizeWatched(target, (record: PerfRecord) => {
     state.apply(record);
+    maps.add(record);
     const maker = processWithMadeCode(record);
     if (maker !== null) makers.add(maker);
   });

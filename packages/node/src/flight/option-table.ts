@@ -23,6 +23,7 @@ const SHARED = [
   'period',
   'callGraph',
   'callchains',
+  'formats',
   'levels',
   'inherit',
   'clockId',

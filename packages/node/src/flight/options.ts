@@ -18,6 +18,7 @@ export interface FlightOptions
     | 'period'
     | 'callGraph'
     | 'callchains'
+    | 'formats'
     | 'levels'
     | 'inherit'
     | 'clockId'
@@ -99,6 +100,8 @@ export interface FlightStatus {
   heldMs: number;
   /** Of all rings. */
   ringBytes: number;
+  /** Results of sampling formats, compressed. */
+  formatBytes: number;
   /** Bytes per second that the events write, over the last seconds. */
   bytesPerSecond: number;
   processes: number;

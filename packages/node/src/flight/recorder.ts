@@ -7,6 +7,7 @@ import { endOfCommand, type Launched } from '../record/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { type DumpSource, DumpWriter } from './dump.ts';
 import type { DumpFiles } from './dump-files.ts';
+import type { FormatHistory } from './format-history.ts';
 import { HeldTime } from './held-time.ts';
 import type { Histories } from './histories.ts';
 import type { FlightDump, FlightEnd, FlightOptions, FlightStatus } from './options.ts';
@@ -19,6 +20,8 @@ export interface FlightParts {
   options: FlightOptions;
   sampled: SampledEvents;
   histories: Histories;
+  /** Null without sampling formats. */
+  formatHistory: FormatHistory | null;
   sideband: SidebandLog;
   source: DumpSource;
   files: DumpFiles;
@@ -118,12 +121,20 @@ export class FlightRecorder implements AsyncDisposable {
    */
   async start(): Promise<void> {
     for (const trigger of this.#parts.triggers) this.#waiting.push(await this.#await(trigger));
-    const { sampled, launched, options } = this.#parts;
+    const { sampled, launched, options, formatHistory } = this.#parts;
+    formatHistory?.start((error) => this.#failFormat(error));
     sampled.enable();
+    formatHistory?.begin();
     launched?.held.release();
     launched?.held.exited.then((exit) => this.#end('command-exited', exit)).catch(this.#onFail);
     options.signal?.addEventListener('abort', () => void this.stop(), { once: true });
     if (options.signal?.aborted === true) void this.stop();
+  }
+
+  /** What is in the rings, and what it gave before, is still written. */
+  #failFormat(error: unknown): void {
+    const text = error instanceof Error ? error.message : String(error);
+    this.note({ kind: 'format-failed', text: `${text}: it gives nothing any more` });
   }
 
   async #await({ text, isByHand = false, atEnd, start }: Trigger): Promise<Disposable> {
@@ -198,7 +209,9 @@ export class FlightRecorder implements AsyncDisposable {
     const nowNs = this.#nowNs();
     this.#held.mark(nowNs);
     this.#growAsNeeded(nowNs);
-    this.#parts.sideband.beginAt(nowNs - this.#parts.keepMs * NS_PER_MS);
+    const beginNs = nowNs - this.#parts.keepMs * NS_PER_MS;
+    this.#parts.sideband.beginAt(beginNs);
+    this.#parts.formatHistory?.forget(beginNs);
   }
 
   /** Rings that will not hold what is to be kept, at the rate that is measured, get larger in time. */
@@ -219,7 +232,9 @@ export class FlightRecorder implements AsyncDisposable {
     const before = this.#heldBefore;
     const own = this.#held.heldMs(nowNs, before?.atNs ?? this.#startedNs);
     const isWhole = before !== null && own >= (nowNs - before.atNs) / NS_PER_MS;
-    return Math.min(own + (isWhole ? before.ms : 0), this.#parts.keepMs);
+    const droppedToNs = this.#parts.formatHistory?.droppedToNs ?? null;
+    const counted = droppedToNs === null ? this.#parts.keepMs : (nowNs - droppedToNs) / NS_PER_MS;
+    return Math.min(own + (isWhole ? before.ms : 0), this.#parts.keepMs, counted);
   }
 
   /**
@@ -257,13 +272,14 @@ export class FlightRecorder implements AsyncDisposable {
   }
 
   status(): FlightStatus {
-    const { histories, sideband } = this.#parts;
+    const { histories, formatHistory, sideband } = this.#parts;
     const nowNs = this.#nowNs();
     const elapsedMs = (nowNs - this.#startedNs) / NS_PER_MS;
     return {
       elapsedMs,
       heldMs: this.#heldMs(nowNs),
       ringBytes: histories.totalBytes,
+      formatBytes: formatHistory?.sizeBytes ?? 0,
       bytesPerSecond: this.#held.bytesPerSecond(nowNs),
       processes: sideband.state.processCount,
       dumps: this.#dumps,
@@ -287,7 +303,7 @@ export class FlightRecorder implements AsyncDisposable {
     if (this.#hasEnd) return;
     this.#hasEnd = true;
     clearInterval(this.#timer);
-    const { sampled, histories, launched, options } = this.#parts;
+    const { sampled, histories, formatHistory, launched, options } = this.#parts;
     // They look once more: what ends a program may come right before its end.
     for (const one of this.#waiting) one[Symbol.dispose]();
     this.#isEnding = true;
@@ -296,6 +312,8 @@ export class FlightRecorder implements AsyncDisposable {
     if (why !== null) await this.#report(why);
     await this.#last;
     sampled.disable();
+    await formatHistory?.stop();
+    formatHistory?.[Symbol.dispose]();
     this.#reader[Symbol.dispose]();
     let left = exit;
     if (reason === 'stopped' && launched !== null) {

@@ -16,8 +16,9 @@ import {
 } from '@counterpoint/core/records';
 import type { StoppedHistory } from '@counterpoint/core/ring';
 import type { SampledEvent } from '../perf-events/index.ts';
-import { FINISHED_INIT } from '../record/index.ts';
+import { FINISHED_INIT, type MapWatch } from '../record/index.ts';
 import { ProcessState } from './process-state.ts';
+import { stoppedRecords, type TimedRecord } from './stopped-records.ts';
 
 /** Types of records that the log is given. */
 export const SIDEBAND_TYPES: readonly number[] = [
@@ -30,12 +31,6 @@ export const SIDEBAND_TYPES: readonly number[] = [
   PERF_RECORD_BPF_EVENT,
 ];
 
-/** One record as the kernel wrote it. */
-interface LoggedRecord {
-  timeNs: number;
-  bytes: Uint8Array<ArrayBuffer>;
-}
-
 /**
  * What processes did, for as long as the history goes back: who there was when it begins, and the kernel's
  * records since.
@@ -46,13 +41,15 @@ interface LoggedRecord {
 export class SidebandLog {
   readonly state = new ProcessState();
   readonly #layout: SampleLayout;
+  readonly #maps: Pick<MapWatch, 'add'>;
   /** Roughly in order of time: each ring's are, and rings are read one after the other. */
-  #since: LoggedRecord[] = [];
+  #since: TimedRecord[] = [];
   #sizeBytes = 0;
 
-  /** `event` is the one that tells of processes and maps. */
-  constructor(event: Pick<SampledEvent, 'attr'>) {
+  /** `event` is the one that tells of processes and maps; `maps` sees maps at once. */
+  constructor(event: Pick<SampledEvent, 'attr'>, maps: Pick<MapWatch, 'add'>) {
     this.#layout = new SampleLayout(event.attr);
+    this.#maps = maps;
   }
 
   /** Bytes of records since the history begins. */
@@ -69,6 +66,7 @@ export class SidebandLog {
     );
     this.#since.push({ timeNs, bytes });
     this.#sizeBytes += size;
+    if (view.getUint32(offset, true) === PERF_RECORD_MMAP2) this.#maps.add(this.#decode(bytes));
   }
 
   /** The history begins here from now on. */
@@ -104,24 +102,7 @@ export class SidebandLog {
   /** The records since, in the form in which histories are merged. `sink` sees each of them. */
   recordsSince(sink: (record: PerfRecord) => void): StoppedHistory {
     this.#sort();
-    const count = this.#since.length;
-    const data = new Uint8Array(2 ** Math.ceil(Math.log2(Math.max(8, this.#sizeBytes))));
-    const records = {
-      count,
-      sizeBytes: this.#sizeBytes,
-      offsets: new Uint32Array(count),
-      times: new Float64Array(count),
-      reachesBack: true,
-    };
-    let at = 0;
-    this.#since.forEach(({ timeNs, bytes }, index) => {
-      sink(this.#decode(bytes));
-      data.set(bytes, at);
-      // The newest come first there.
-      records.offsets[count - 1 - index] = at;
-      records.times[count - 1 - index] = timeNs;
-      at += bytes.length;
-    });
-    return { memory: { data, writtenBytes: () => at }, records };
+    for (const { bytes } of this.#since) sink(this.#decode(bytes));
+    return stoppedRecords(this.#since);
   }
 }

@@ -24,6 +24,7 @@ export interface Note {
     | 'features-left-out'
     | 'other-programs'
     | 'format-early'
+    | 'format-failed'
     | 'format-memory'
     | 'events-taken'
     | 'no-callchains'

@@ -77,6 +77,16 @@ export class SampledEvents implements Disposable {
     this.#switch(this.events, (fd) => this.#sys.disable(fd));
   }
 
+  /** These stand still while `use` is at work, and go on. Records of what already happened stay. */
+  async paused(events: readonly SampledEvent[], use: () => Promise<void>): Promise<void> {
+    this.#switch(events, (fd) => this.#sys.disable(fd));
+    try {
+      await use();
+    } finally {
+      this.#switch(events, (fd) => this.#sys.enable(fd));
+    }
+  }
+
   /** Members follow their leaders. */
   #switch(events: readonly SampledEvent[], call: (fd: Fd) => void): void {
     const leaders = events.filter(({ leader }) => leader === null);

@@ -55,21 +55,25 @@ export interface ChosenFormat {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** In the order given; none: the kernel's own records. */
-export async function chooseFormats(formats: RecordOptions['formats'] = []): Promise<ChosenFormat[]> {
+/** In the order given; none: the kernel's own records. `adapt` sees each before its options are read. */
+export async function chooseFormats(
+  formats: RecordOptions['formats'] = [],
+  adapt: (format: SamplingFormat) => SamplingFormat = (format) => format,
+): Promise<ChosenFormat[]> {
   const chosen: ChosenFormat[] = [];
   for (const one of formats) {
     if (typeof one === 'string') {
       const { name, options } = splitSpecification(one);
-      const format = await findFormat(name, one);
+      const format = adapt(await findFormat(name, one));
       chosen.push({ format, options: parseFormatOptions(format.name, format.options, options) });
       continue;
     }
     checkOptions('a sampling format', one, FORMAT_CHOICE, 'ERR_FORMAT_OPTION');
-    const format =
+    const format = adapt(
       typeof one.format === 'string'
         ? await findFormat(one.format)
-        : checkedFormat('the given object is not a format', one.format);
+        : checkedFormat('the given object is not a format', one.format),
+    );
     chosen.push({ format, options: checkFormatOptions(format.name, format.options, one.options ?? {}) });
   }
   return chosen;

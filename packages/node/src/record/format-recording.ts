@@ -62,11 +62,11 @@ export class FormatRecording implements Disposable {
     this.#parts = parts;
   }
 
-  /** All or nothing. */
-  static open(sys: Sys, requests: readonly FormatRequest[]): FormatRecording {
+  /** All or nothing. `keepsLines`: what formats say for people is kept until the end. */
+  static open(sys: Sys, requests: readonly FormatRequest[], { keepsLines = true } = {}): FormatRecording {
     const parts: FormatPart[] = [];
     try {
-      for (const request of requests) parts.push(new FormatPart(sys, request));
+      for (const request of requests) parts.push(new FormatPart(sys, request, keepsLines));
       return new FormatRecording(parts);
     } catch (error) {
       for (const part of parts) part.close();
@@ -112,6 +112,11 @@ export class FormatRecording implements Disposable {
     for (const part of this.#parts) part.begin();
   }
 
+  /** The counters stand still for a while: all they have counted until now is written when this resolves. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#parts.map((part) => part.drain()));
+  }
+
   /** The counters are stopped: everything is written when this resolves. The first error of any, or null. */
   async stop(): Promise<unknown> {
     const errors: unknown[] = [];
@@ -145,10 +150,14 @@ class FormatPart {
   readonly #encoders: readonly SampleEncoder[];
   readonly #writer = new SampleBuffer();
   readonly #lines: string[] = [];
+  readonly #keepsLines: boolean;
+  /** Results that are neither samples nor lines. */
+  #unshown = 0;
   /** Of the samples that wait to be written. */
   #oldestNs = Number.POSITIVE_INFINITY;
   #waiting = 0;
   #encoded = 0;
+  #write: FormatWriter | null = null;
   #reading: Promise<void> | null = null;
   #error: unknown = null;
   /** Written. */
@@ -157,7 +166,8 @@ class FormatPart {
   /** From `stop` until its `collect` is over. */
   isEnding = false;
 
-  constructor(sys: Sys, request: FormatRequest) {
+  constructor(sys: Sys, request: FormatRequest, keepsLines: boolean) {
+    this.#keepsLines = keepsLines;
     this.#run = FormatRun.open(sys, request);
     this.#events = request.events;
     this.#encoders = request.events.map((event) => new SampleEncoder(event));
@@ -200,38 +210,50 @@ class FormatPart {
         }
       this.unwrittenSamples += samples;
     };
+    this.#write = writeWhileItCan;
     this.#reading = this.#read(writeWhileItCan).catch(fail);
   }
 
   async #read(write: FormatWriter): Promise<void> {
-    const { toSamples, toRows, describe } = this.#run.format;
-    const isShown = (toSamples ?? toRows ?? describe) !== undefined;
-    let lost = 0;
-    for await (const result of this.#run.results()) {
-      if (!isShown) lost++;
-      const rows = this.#run.rows(result);
-      if (rows === null)
-        for (const sample of this.#run.samples(result)) {
-          this.#encoders[sample.event]!.encode(this.#writer, sample);
-          this.#sawTime(Number(sample.timeNs));
-          if (this.#isTimeToWrite()) await this.#writeSome(write);
-        }
-      else {
-        const { words, at } = rows;
-        for (let index = 0; index < rows.count; index++) {
-          const start = rowStart(rows, index);
-          this.#encoders[words[start + at.event]!]!.encodeRow(this.#writer, rows, index);
-          this.#sawTime(timeNumberOfRow(rows, index));
-          if (this.#isTimeToWrite()) await this.#writeSome(write);
-        }
+    try {
+      for await (const result of this.#run.results()) {
+        await this.#encode(result, write);
+        if (this.#keepsLines) this.#lines.push(...this.#linesOf(result));
       }
-      this.#lines.push(...this.#run.lines(result));
+    } finally {
+      // What came before a failure, too.
+      if (this.#writer.length > 0) await this.#writeAll(write);
     }
-    if (lost > 0)
+    const { name } = this.#run.format;
+    if (this.#unshown > 0)
       this.#lines.push(
-        `${this.#run.format.name} gave ${lost} ${lost === 1 ? 'result' : 'results'} that nothing shows: a format needs toSamples (or toRows) for report, describe for lines here`,
+        `${name} gave ${this.#unshown} ${this.#unshown === 1 ? 'result' : 'results'} that nothing shows: a format needs toSamples (or toRows) for report, describe for lines here`,
       );
-    if (this.#writer.length > 0) await this.#writeAll(write);
+  }
+
+  *#linesOf(result: unknown): Iterable<string> {
+    const { toSamples, toRows, describe } = this.#run.format;
+    if ((toSamples ?? toRows ?? describe) === undefined) this.#unshown++;
+    yield* this.#run.lines(result);
+  }
+
+  async #encode(result: unknown, write: FormatWriter): Promise<void> {
+    const rows = this.#run.rows(result);
+    if (rows === null)
+      for (const sample of this.#run.samples(result)) {
+        this.#encoders[sample.event]!.encode(this.#writer, sample);
+        this.#sawTime(Number(sample.timeNs));
+        if (this.#isTimeToWrite()) await this.#writeSome(write);
+      }
+    else {
+      const { words, at } = rows;
+      for (let index = 0; index < rows.count; index++) {
+        const start = rowStart(rows, index);
+        this.#encoders[words[start + at.event]!]!.encodeRow(this.#writer, rows, index);
+        this.#sawTime(timeNumberOfRow(rows, index));
+        if (this.#isTimeToWrite()) await this.#writeSome(write);
+      }
+    }
   }
 
   /** After each sample. */
@@ -256,6 +278,12 @@ class FormatPart {
     this.#oldestNs = Number.POSITIVE_INFINITY;
     this.#waiting = 0;
     await write(this.#writer.take(), oldestNs, samples);
+  }
+
+  async drain(): Promise<void> {
+    // A `collect` that has ended gives nothing any more.
+    await Promise.race([this.#run.drain(), this.#reading]);
+    if (this.#write !== null && this.#writer.length > 0) await this.#writeAll(this.#write);
   }
 
   async stop(): Promise<unknown> {

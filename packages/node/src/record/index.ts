@@ -3,7 +3,17 @@ export { BuildIdCollector } from './build-ids.ts';
 export { closingRecords } from './closing-records.ts';
 export { endOfCommand } from './command-end.ts';
 export { FileOutput } from './file-output.ts';
-export type { FormatResult } from './format-recording.ts';
+export {
+  type ChosenFormat,
+  chooseFormats,
+  clockedBy,
+  eventsFor,
+  eventsOfFormats,
+  formatRequests,
+  formatTarget,
+  prepareEvents,
+} from './format-events.ts';
+export { FormatRecording, type FormatResult } from './format-recording.ts';
 export { type Launched, launch } from './launch.ts';
 export { layoutFinder } from './layout-finder.ts';
 export type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live/live-options.ts';

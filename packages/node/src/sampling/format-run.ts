@@ -87,6 +87,9 @@ export class FormatRun implements Disposable {
   readonly #counters: LossCounters | null;
   readonly #mapTime: MapTime;
   readonly #ofRestarts = new SideResults();
+  /** Its `collect` reads what there is while no handler runs. */
+  #isDraining = false;
+  #onDrained: (() => void)[] = [];
   #watch: Watch | null = null;
   #hasStopped = false;
 
@@ -122,7 +125,10 @@ export class FormatRun implements Disposable {
       cpus: loaded.cpus,
       next: async (intervalMs) => {
         this.#restart();
-        return await this.#waiter.next(intervalMs);
+        this.#tellDrained();
+        const wake = await this.#waiter.next(intervalMs);
+        this.#isDraining = wake === 'paused';
+        return wake;
       },
       recordedTime: () => recordedTime.get(),
       delay: (ms) => this.#waiter.delay(ms),
@@ -219,6 +225,22 @@ export class FormatRun implements Disposable {
       this.#watch?.close();
       this.#watch = null;
     }
+  }
+
+  /**
+   * The counters stand still for a while: resolves when `collect` has given all it has, and waits again. It
+   * may never do so; then it has ended, or failed.
+   */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained.push(resolve);
+      this.#waiter.wake('paused');
+    });
+  }
+
+  #tellDrained(): void {
+    if (!this.#isDraining) return;
+    for (const tell of this.#onDrained.splice(0)) tell();
   }
 
   /** What was suspended goes on, after the format had its last look. */

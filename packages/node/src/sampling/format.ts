@@ -32,6 +32,11 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
    * these, which count nothing and are there for its samples to belong to. May be none.
    */
   readonly ownEvents?: readonly OwnEvent[];
+  /**
+   * A flight recorder can use it: its results have times, and `collect` gives all that there is at each
+   * `paused`. Options that have other defaults there. Absent: it cannot.
+   */
+  readonly history?: Readonly<Partial<OptionValues<Table>>>;
   /** What it needs. Throws a `CounterpointError` where it cannot be had. Opens nothing. */
   plan(options: OptionValues<Table>, target: FormatTarget): FormatPlan;
   /**
@@ -233,9 +238,10 @@ export interface CollectContext<Options> extends ReadContext<Options> {
   readonly target: FormatTarget;
   /**
    * Wait: for a notification, for so long at most, for the end. Counters that are
-   * suspended are resumed before.
+   * suspended are resumed before. `paused`: a flight recorder writes a file; no handler runs
+   * until the next call, so give all that there is.
    */
-  next(intervalMs?: number): Promise<'notified' | 'interval' | 'stopped'>;
+  next(intervalMs?: number): Promise<'notified' | 'interval' | 'paused' | 'stopped'>;
   /** From enabling to stopping, or to now while it goes on; null where the recording was not enabled. */
   recordedTime(): RecordedTime | null;
   /** Wait for so long, or for the end: what is suspended stays so. */

@@ -94,6 +94,9 @@ export function checkedFormat(what: string, found: unknown): SamplingFormat {
       refuse(`${name} is ${missing(format[name])}, not a ${type}`);
   for (const name of ALLOWED)
     if (format[name] !== undefined && typeof format[name] !== 'function') refuse(`${name} is no function`);
+  for (const option of Object.keys(format['history'] ?? {}))
+    if (!Object.hasOwn(format['options'] as object, option))
+      refuse(`history has ${option}, which is no option`);
   for (const [option, row] of Object.entries(format['options'] as object)) {
     const problem = optionProblem(row);
     if (problem !== null) refuse(`its option ${option} ${problem}`);

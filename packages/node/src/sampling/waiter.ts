@@ -1,6 +1,9 @@
 import { CounterpointError } from '@counterpoint/core/base';
 
-export type Wake = 'notified' | 'interval' | 'stopped';
+export type Wake = 'notified' | 'interval' | 'paused' | 'stopped';
+
+/** Of two that come before anybody waits, the one that asks for more is kept. */
+const WEIGHT: Readonly<Record<Wake, number>> = { interval: 0, notified: 1, paused: 2, stopped: 3 };
 
 /** One who waits, and what woke it. A notification that comes while nobody waits is kept; the end stays. */
 export class Waiter {
@@ -12,7 +15,7 @@ export class Waiter {
   });
 
   wake(wake: Wake): void {
-    if (this.#pending !== 'stopped') this.#pending = wake;
+    if (this.#pending === null || WEIGHT[wake] > WEIGHT[this.#pending]) this.#pending = wake;
     if (wake === 'stopped') this.#tellEnd();
     this.#resolve?.(wake);
   }

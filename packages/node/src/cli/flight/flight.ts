@@ -6,6 +6,7 @@ export type FlightName =
   | Exclude<TargetName, 'delay'>
   | SamplingName
   | 'call-graph'
+  | 'format'
   | 'node-names'
   | 'on'
   | 'min-interval'
@@ -47,6 +48,13 @@ export default defineVerb<FlightName>({
       long: 'call-graph',
       value: 'MODE',
       help: 'fp: call chains by frame pointers (the default); no: none',
+      group: EVENTS,
+    },
+    {
+      long: 'format',
+      value: 'NAME[,OPTION=VALUE]',
+      help: 'keep what a sampling format gives: stacks (counts by call stack for each second: minutes in\nlittle memory), histogram, double-buffer, on-miss, ring, or a file of your own;\nNAME,help shows the options of one',
+      repeat: true,
       group: EVENTS,
     },
     nodeNamesOption(EVENTS),
@@ -105,6 +113,7 @@ export default defineVerb<FlightName>({
     ['flight -p 1234', 'watch a service; kill -USR2 PID-OF-FLIGHT writes the last 30 seconds'],
     ['flight --on crash --on exit -- node app.js', 'what a program did before it ended'],
     ['flight --on key -p 1234', 'press Enter when it hangs'],
+    ['flight --format stacks --keep 10m -p 1234', 'ten minutes, counted by call stack for each second'],
     ['flight --on psi:cpu:50% -a -o /var/tmp/flight', 'the whole machine, when tasks wait for a CPU'],
     [
       'flight --on event:syscalls:sys_enter_fsync --keep 2s -p 1234',

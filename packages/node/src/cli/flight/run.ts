@@ -11,6 +11,7 @@ import type { Note } from '../../perf-events/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
 import { takeEventTables } from '../common/event-tables.ts';
+import { formatsAskedAbout } from '../common/format-help.ts';
 import { countOf, formatBytes, formatDuration } from '../common/human.ts';
 import { lossLines } from '../common/loss-text.ts';
 import { printError } from '../common/output-error.ts';
@@ -19,6 +20,7 @@ import { samplingRequest } from '../common/sampling-options.ts';
 import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { packageVersion } from '../common/version.ts';
+import { listFormats } from '../list/formats.ts';
 import type { FlightName } from './flight.ts';
 import { type PersonTriggers, personTriggers, waitForPerson } from './person-triggers.ts';
 
@@ -33,6 +35,8 @@ const DEFAULT_TRIGGER = 'signal:USR2';
 export async function runFlight(context: Context): Promise<number> {
   const { args, err } = context;
   const isQuiet = args.boolean('quiet');
+  const asked = formatsAskedAbout(args.all('format'));
+  if (asked.length > 0) return await listFormats(asked, { json: args.boolean('json') }, context.out);
   const texts = args.has('on') ? args.all('on') : [DEFAULT_TRIGGER];
   const persons = personTriggers(texts, args.words.length > 0);
   const options = flightOptions(args, persons);
@@ -173,8 +177,9 @@ class Teller {
 }
 
 function progressText(recorder: FlightRecorder): string {
-  const { heldMs, bytesPerSecond, ringBytes, dumps } = recorder.status();
-  return `history: ${(heldMs / 1000).toFixed(1)} s of at most ${formatBytes(ringBytes)}, ${formatBytes(Math.round(bytesPerSecond))}/s, ${countOf(dumps, 'file')}`;
+  const { heldMs, bytesPerSecond, ringBytes, formatBytes: counted, dumps } = recorder.status();
+  const counts = counted === 0 ? '' : `, ${formatBytes(counted)} of counts`;
+  return `history: ${(heldMs / 1000).toFixed(1)} s of at most ${formatBytes(ringBytes)}, ${formatBytes(Math.round(bytesPerSecond))}/s${counts}, ${countOf(dumps, 'file')}`;
 }
 
 function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptions {
@@ -196,6 +201,7 @@ function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptio
     ...samplingRequest(args),
     buildIds: !args.boolean('no-buildid'),
     fixedSize: args.boolean('fixed-size'),
+    ...(args.has('format') ? { formats: args.all('format') } : {}),
     on: others,
     ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
     ...(args.has('tid') ? { tids: args.numbers('tid', { min: 1 }) } : {}),

@@ -9,11 +9,11 @@ import {
   type RecordStart,
   record,
 } from '../../record/index.ts';
-import { splitSpecification } from '../../sampling/index.ts';
 import { realSys } from '../../sys/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_FAILURE, EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
 import { takeEventTables } from '../common/event-tables.ts';
+import { formatsAskedAbout } from '../common/format-help.ts';
 import { formatBytes, formatCount } from '../common/human.ts';
 import { lossLines } from '../common/loss-text.ts';
 import { printError } from '../common/output-error.ts';
@@ -42,7 +42,7 @@ export async function runRecord(context: Context): Promise<number> {
   const say = (text: string) => {
     if (!isQuiet) err.line(text);
   };
-  const asked = args.all('format').filter(asksForHelp).map(nameOf);
+  const asked = formatsAskedAbout(args.all('format'));
   if (asked.length > 0) return await listFormats(asked, { json: args.boolean('json') }, context.out);
   const options = recordOptions(args);
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
@@ -198,16 +198,6 @@ function recordOptions(args: Arguments): RecordOptions {
   set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
   return options;
-}
-
-/** `--format NAME,help`. */
-function asksForHelp(specification: string): boolean {
-  const [, ...options] = specification.split(',');
-  return options.some((option) => option.trim() === 'help');
-}
-
-function nameOf(specification: string): string {
-  return splitSpecification(specification).name;
 }
 
 /** perf's --off-cpu is a format beside those that are given, or beside the kernel's own records. */

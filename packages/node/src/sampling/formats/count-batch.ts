@@ -176,7 +176,7 @@ export class BatchReader implements Disposable {
     this.#elementBytes = this.#map.strideBytes;
   }
 
-  /** What no handler will count any more, CPU by CPU. */
+  /** What is pending, CPU by CPU, while no handler runs. It is forgotten when the next is asked for. */
   *take(): Generator<TakenTable> {
     const rowWords = rowBytesOf(this.#shape) / 4;
     for (let cpu = 0; cpu < cpuCount(); cpu++) {
@@ -194,6 +194,8 @@ export class BatchReader implements Disposable {
       const quads = new BigUint64Array(this.#mapping.buffer, at, (count * rowWords) / 2);
       const timesNs = BigUint64Array.from(places, (place) => quads[((place + 1) * rowWords) / 2 - 1]!);
       yield { cpu, half: NO_HALF, count, places, timesNs, words, rowWords };
+      for (let row = 0; row < count; row++) words[row * rowWords + 2 * this.#shape.keyWords] = 0;
+      Atomics.store(this.#headerOf(cpu), 0, 0n);
     }
   }
 

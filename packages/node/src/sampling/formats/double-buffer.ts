@@ -54,6 +54,7 @@ export default defineFormat({
       help: 'swap the halves when N percent of one are full; the rest is room until the other half is drained',
     },
   },
+  history: {},
   plan: (options) => ({ maps: halvesMaps(shapeOf(options)) }),
   onOverflow(asm, context) {
     const { event, options } = context;
@@ -73,8 +74,9 @@ export default defineFormat({
   async *collect(maps, { options, next, nowNs }): AsyncGenerator<DoubleBufferResult> {
     using reader = new HalvesReader(maps, shapeOf(options));
     for (let isLast = false; !isLast; ) {
-      isLast = (await next()) === 'stopped';
-      for (const { cpu, count, bytes } of reader.take(isLast)) {
+      const wake = await next();
+      isLast = wake === 'stopped';
+      for (const { cpu, count, bytes } of reader.take(isLast || wake === 'paused')) {
         const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
         yield {
           kind: 'half',

@@ -262,10 +262,10 @@ export class HalvesReader implements Disposable {
   }
 
   /**
-   * Halves that wait; each is given back when the next is asked for. With `isLast` those
-   * that are being filled, too.
+   * Halves that wait; each is given back when the next is asked for. With `isStill`, while no handler runs,
+   * those that are being filled, too.
    */
-  *take(isLast: boolean): Generator<RecordSpan> {
+  *take(isStill: boolean): Generator<RecordSpan> {
     for (let cpu = 0; cpu < this.#words.length / CONTROL_WORDS; cpu++) {
       for (const half of [0, 1]) {
         const waiting = this.#at(cpu, 'waiting0') + half;
@@ -274,8 +274,10 @@ export class HalvesReader implements Disposable {
         yield this.#span(cpu, half, count);
         Atomics.store(this.#words, waiting, 0n);
       }
-      const used = isLast ? this.#word(cpu, 'used') : 0;
-      if (used > 0) yield this.#span(cpu, this.#word(cpu, 'active'), used);
+      const used = isStill ? this.#word(cpu, 'used') : 0;
+      if (used === 0) continue;
+      yield this.#span(cpu, this.#word(cpu, 'active'), used);
+      Atomics.store(this.#words, this.#at(cpu, 'used'), 0n);
     }
   }
 

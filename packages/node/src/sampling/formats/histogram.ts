@@ -37,6 +37,7 @@ export default defineFormat({
       help: 'also empty the buckets at this interval; 0: only when they are full and at the end',
     },
   },
+  history: { interval: 1000, maxEntries: 4096 },
   plan({ maxEntries }) {
     const shape = tableShape(Key, maxEntries);
     return { maps: [...tableMaps(shape), batchMap(shape)] };
@@ -57,7 +58,7 @@ export default defineFormat({
       if (wake === 'interval') tables.requestSwaps();
       isLast = wake === 'stopped';
       const timeNs = nowNs();
-      for (const table of tables.take(isLast)) yield { ...table, timeNs };
+      for (const table of tables.take(isLast || wake === 'paused')) yield { ...table, timeNs };
     }
   },
   toRows: (table) => ({ ...table, at: ROW }),

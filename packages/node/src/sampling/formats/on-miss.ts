@@ -132,6 +132,7 @@ export default defineFormat({
       help: 'wake the reader when the ring holds this much; 0: a quarter of the ring',
     },
   },
+  history: {},
   plan(options, { events }) {
     // The helper gives so many words, and one of them is the mark of its part.
     requireStackDepth('on-miss', { depth: options.depth, frames: options.depth + 1 });

@@ -6,6 +6,7 @@ export default defineFormat({
   version: 1,
   summary: "perf's own records, one for each overflow (the default)",
   options: {},
+  history: {},
   plan: () => ({}),
   async *collect() {},
 });

@@ -67,6 +67,7 @@ export default defineFormat({
       help: "keep the kernel's whole record instead of a count at every Nth overflow of a CPU; 0: never",
     },
   },
+  history: { interval: 1000, maxEntries: 4096, maxStacks: 1024 },
   plan(options, { events }) {
     const tracepoint = events.find(({ attr }) => attr.type === PERF_TYPE_TRACEPOINT);
     if (tracepoint !== undefined)
@@ -119,7 +120,7 @@ export default defineFormat({
       if (wake === 'interval') tables.requestSwaps();
       isLast = wake === 'stopped';
       const timeNs = nowNs();
-      for (const table of tables.take(isLast)) {
+      for (const table of tables.take(isLast || wake === 'paused')) {
         yield { ...table, chains: chains.take(table.half), timeNs };
         chains.empty(table.half);
       }

@@ -40,21 +40,19 @@ export class TableReader implements Disposable {
   }
 
   /**
-   * Tables that were handed over; with `isLast`, once no handler runs, all of them and what waits to be
+   * Tables that were handed over; with `isStill`, while no handler runs, all of them and what waits to be
    * counted. Each is emptied and given back when the next is asked for.
    */
-  *take(isLast: boolean): Generator<TakenTable> {
+  *take(isStill: boolean): Generator<TakenTable> {
     const { layout, keyWords, capacity } = this.#shape;
     const rowWords = layout.sizeBytes / 4;
-    for (const { cpu, half, count, bytes } of this.#halves.take(isLast)) {
+    for (const { cpu, half, count, bytes } of this.#halves.take(isStill)) {
       const places = new Uint32Array(this.#places.buffer, 4 * half * capacity, count);
       this.#order.bytesRead += places.byteLength;
       const timesNs = new BigUint64Array(this.#times.buffer, 8 * half * capacity, count);
       this.#timeMap.bytesRead += timesNs.byteLength;
       const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
       yield { cpu, half, count, places, timesNs, words, rowWords };
-      // Nobody counts in it any more.
-      if (isLast) continue;
       // A place whose samples are 0 is free.
       const samples = 2 * keyWords;
       for (let index = 0; index < count; index++) {
@@ -63,7 +61,7 @@ export class TableReader implements Disposable {
         words[at + 1] = 0;
       }
     }
-    if (isLast && this.#batch !== null) yield* this.#batch.take();
+    if (isStill && this.#batch !== null) yield* this.#batch.take();
   }
 
   /** Have all tables handed over at the next overflow of their CPU. */
