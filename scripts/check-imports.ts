@@ -24,7 +24,7 @@ const CORE: Record<string, string[]> = {
   machine: ['base', 'abi', 'records'],
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
-  ingest: ['base', 'abi', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
+  ingest: ['base', 'abi', 'elf', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
   query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest'],
   export: ['base', 'jit', 'loss', 'profile'],
   entries: [

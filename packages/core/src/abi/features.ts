@@ -43,6 +43,13 @@ export const FEATURE_BITS = 256;
 export const FEATURE_VENDOR_START = 128;
 /** Ours: why a history was written and when, as JSON. perf passes over it. */
 export const FEATURE_FLIGHT = 192;
+/** Ours: files that processes wrote of their code, so that the recording can be read anywhere. */
+export const FEATURE_RECORDED_FILES = 193;
+
+const OWN_NAMES: ReadonlyMap<number, string> = new Map([
+  [FEATURE_FLIGHT, 'FLIGHT'],
+  [FEATURE_RECORDED_FILES, 'RECORDED_FILES'],
+]);
 
 export const FEATURE_NAMES: readonly string[] = [
   '',
@@ -83,7 +90,7 @@ export const FEATURE_NAMES: readonly string[] = [
 ];
 
 export function featureName(bit: number): string {
-  return FEATURE_NAMES[bit] || `feature(${bit})`;
+  return FEATURE_NAMES[bit] || OWN_NAMES.get(bit) || `feature(${bit})`;
 }
 
 /** `PERFILE2`, little-endian; the other way round where the file is big-endian. */

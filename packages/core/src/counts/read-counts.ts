@@ -5,7 +5,7 @@ import {
   PERF_RECORD_STAT_ROUND,
   PERF_RECORD_THREAD_MAP,
 } from '../abi/index.ts';
-import { textUpToNul } from '../base/index.ts';
+import { type CancelSignal, textUpToNul } from '../base/index.ts';
 import type { PerfDataReader, RecordSink } from '../perfdata/index.ts';
 import {
   decodeRecord,
@@ -50,7 +50,7 @@ const NO_THREADS: readonly CountsThread[] = [{ tid: -1, name: '' }];
  */
 export async function readCounts(
   reader: PerfDataReader,
-  options: { signal?: AbortSignal } = {},
+  options: { signal?: CancelSignal } = {},
 ): Promise<RecordedCounts | null> {
   const sink = new CountsSink(reader);
   await reader.scan(sink, { ...options, unordered: true });

@@ -18,3 +18,4 @@ export {
 export { type PltEntry, readPlt } from './plt.ts';
 export { ElfSymbols, readSymbols } from './symbol-table.ts';
 export { decompressXz } from './xz/xz.ts';
+export { inflateZlib } from './zlib/inflate.ts';

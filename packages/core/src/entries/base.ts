@@ -6,6 +6,7 @@ export {
   type ByteSource,
   type ByteStream,
   blobSource,
+  type CancelSignal,
   CounterpointError,
   compareU64,
   type Damage,

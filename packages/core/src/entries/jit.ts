@@ -1,5 +1,7 @@
 /** Code that was made while the program ran: `perf-PID.map`, jitdump. */
 export {
+  decodeRecordedFiles,
+  encodeRecordedFiles,
   type JitClose,
   type JitCodeLoad,
   type JitCodeMove,
@@ -13,4 +15,6 @@ export {
   type PerfMap,
   parseJitDump,
   parsePerfMap,
+  RECORDED_PERF_MAP,
+  type RecordedFile,
 } from '../jit/index.ts';

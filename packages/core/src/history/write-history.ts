@@ -10,7 +10,13 @@ import {
   PERF_RECORD_HEADER_TRACING_DATA,
   PERF_RECORD_SAMPLE,
 } from '../abi/index.ts';
-import { type ByteSource, bigIntAt, type Damage, type ProgressListener } from '../base/index.ts';
+import {
+  type ByteSource,
+  bigIntAt,
+  type CancelSignal,
+  type Damage,
+  type ProgressListener,
+} from '../base/index.ts';
 import { type LossEntry, LossLedger } from '../loss/index.ts';
 import {
   lossAtEnd,
@@ -38,7 +44,7 @@ import {
 export interface WriteHistoryOptions {
   /** Of the first record; default 0. */
   firstSequence?: number;
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   onProgress?: ProgressListener;
 }
 

@@ -1,7 +1,9 @@
+import type { ByteSource } from '../base/index.ts';
 import type { Machine, Mapping } from '../machine/index.ts';
 import type { PerfDataReader } from '../perfdata/index.ts';
 import type { Binary, Profile, ProfileMeta } from '../profile/index.ts';
 import { profileMeta } from './meta.ts';
+import { RecordedFiles } from './recorded-files.ts';
 
 /** A binary of the profile with what is needed to find its symbols. */
 export interface KnownBinary {
@@ -28,6 +30,7 @@ export class Binaries {
   #buildIds = new Map<string, string>();
   #buildIdCount = 0;
   readonly unknown: number;
+  readonly #recordedFiles: RecordedFiles;
   /** Told of each binary when code in it is seen for the first time. */
   onNew: ((index: number) => void) | null = null;
 
@@ -35,11 +38,17 @@ export class Binaries {
     this.#profile = profile;
     this.#machine = machine;
     this.#reader = reader;
+    this.#recordedFiles = new RecordedFiles(reader);
     this.unknown = this.#add(
       'unknown',
       { path: '[unknown]', name: '[unknown]', buildId: '', kind: 'unknown' },
       null,
     );
+  }
+
+  /** A file that travels with the recording; null where it has none of that kind of that process. */
+  recordedFile(kind: number, pid: number): Promise<ByteSource | null> {
+    return this.#recordedFiles.open(kind, pid);
   }
 
   of(mapping: Mapping, isKernel: boolean): number {

@@ -1,4 +1,10 @@
-import { type Diagnostic, type ProgressListener, TWO_32, toBigInt } from '../base/index.ts';
+import {
+  type CancelSignal,
+  type Diagnostic,
+  type ProgressListener,
+  TWO_32,
+  toBigInt,
+} from '../base/index.ts';
 import {
   type AddedRecords,
   hasRawUserStacks,
@@ -54,7 +60,7 @@ export interface IngestOptions {
    */
   innermostOnly?: boolean;
   filter?: SampleFilter;
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   onProgress?: ProgressListener;
 }
 

@@ -136,6 +136,7 @@ export class SymbolResolver {
     return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.#driver, diagnostics, {
       kernelReference: this.#binaries.kernelReference,
       acceptUnverified: this.#acceptUnverified(this.#binaries.meta()),
+      recordedFile: (fileKind, pid) => this.#binaries.recordedFile(fileKind, pid),
       ...(kind === 'module' ? { kernelBuildId: this.#kernelBuildId(), moduleStart: known.start } : {}),
     });
   }

@@ -13,4 +13,10 @@ export {
   parseJitDump,
 } from './jitdump.ts';
 export { type PerfMap, PerfMapParser, parsePerfMap } from './perf-map.ts';
+export {
+  decodeRecordedFiles,
+  encodeRecordedFiles,
+  RECORDED_PERF_MAP,
+  type RecordedFile,
+} from './recorded-files.ts';
 export { parseScriptName, type ScriptName, TIER_NAMES, TIER_WORDS } from './script-names.ts';

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../base/index.ts';
+import type { ByteSource, Diagnostic } from '../base/index.ts';
 import type { SymbolDriver } from './driver.ts';
 
 /** The code whose names are wanted. `unknown` has none. */
@@ -21,6 +21,8 @@ export interface LoadOptions {
   kernelBuildId?: string;
   /** For modules: where the module was loaded, signed. */
   moduleStart?: number;
+  /** A file that travels with the recording; null where it has none. Comes before the driver's. */
+  recordedFile?: (kind: number, pid: number) => Promise<ByteSource | null>;
   /** False: names are given only where a build id proves that they are right. */
   acceptUnverified?: boolean;
   /**

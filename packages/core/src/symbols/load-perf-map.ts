@@ -1,6 +1,7 @@
-import type { ByteSource } from '../base/index.ts';
-import { type PerfMap, PerfMapParser } from '../jit/index.ts';
+import { type ByteSource, FormatError } from '../base/index.ts';
+import { type PerfMap, PerfMapParser, RECORDED_PERF_MAP } from '../jit/index.ts';
 import type { CodeSymbols } from './code-symbols.ts';
+import type { OpenedFile } from './driver.ts';
 import type { LoadContext } from './load-context.ts';
 import { perfMapSymbols } from './perf-map-symbols.ts';
 
@@ -13,16 +14,18 @@ const NEWLINE = 0x0a;
 export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | null> {
   const { path, pid } = context.binary;
   const reported = context.diagnostics.length;
-  const file = await context.driver.open(
-    { need: 'perf-map', path, buildId: '', pid, required: true },
-    context.diagnostics,
-  );
+  const file: OpenedFile | null =
+    (await recordedMap(context)) ??
+    (await context.driver.open(
+      { need: 'perf-map', path, buildId: '', pid, required: true },
+      context.diagnostics,
+    ));
   if (file === null) {
     if (context.diagnostics.length === reported)
       context.report(
         'no-perf-map',
-        `process ${pid} wrote no map of its generated code`,
-        'For Node.js, start it with `node --perf-basic-prof --interpreted-frames-native-stack` (`record -- node app.js` does); for Java, with perf-map-agent; for Python 3.12, with `python -X perf`.',
+        `there is no map of the generated code of process ${pid}, neither in the recording nor here`,
+        'Recordings of counterpoint bring the map along if the process writes one: start Node.js with `node --perf-basic-prof --interpreted-frames-native-stack` (`record -- node app.js` does), Java with perf-map-agent, Python 3.12 with `python -X perf`. For a recording of perf, copy the map from the machine of the recording: DIR/tmp/perf-PID.map with `--symfs DIR`.',
       );
     return null;
   }
@@ -33,6 +36,17 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
     return perfMapSymbols(map);
   } finally {
     await file.close?.();
+  }
+}
+
+/** The map that travels with the recording. If it is damaged, the one that is here is used. */
+async function recordedMap({ binary, options, report }: LoadContext): Promise<OpenedFile | null> {
+  try {
+    return (await options.recordedFile?.(RECORDED_PERF_MAP, binary.pid)) ?? null;
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    report('recorded-map-damaged', `the map in the recording is damaged: ${error.message}`);
+    return null;
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import type { Diagnostic } from '../base/index.ts';
+import { type Diagnostic, FormatError, memorySource } from '../base/index.ts';
 import { crc32, PT_LOAD, SHT_NOTE } from '../elf/index.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
 import { buildIdNote, type TinyElf, tinyElf } from '../test/tiny-elf.ts';
@@ -246,6 +246,18 @@ test('JIT code: the map of the process, or how to get one', async () => {
   assert.deepEqual([names(table), codes], [['a b'], ['perf-map-damaged']]);
   const none = await load(new MemoryDriver(), jit);
   assert.deepEqual(none.codes, ['no-perf-map']);
+  // The map that travels with the recording comes first; where it is damaged, there is still this one.
+  const recorded = memorySource(new TextEncoder().encode('1000 10 recorded\n'));
+  const first = await load(driver, { ...jit, pid: 7 }, { recordedFile: async () => recorded });
+  assert.deepEqual([names(first.table), first.codes], [['recorded'], []]);
+  const damaged = async () => {
+    throw new FormatError('ERR_RECORDED_FILES', 0, 'a file', 'none');
+  };
+  const second = await load(driver, { ...jit, pid: 7 }, { recordedFile: damaged });
+  assert.deepEqual(
+    [names(second.table), second.codes],
+    [['a b'], ['recorded-map-damaged', 'perf-map-damaged']],
+  );
   assert.match(none.diagnostics[0]!.remedy, /--perf-basic-prof/);
 });
 

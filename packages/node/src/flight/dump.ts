@@ -1,10 +1,10 @@
-import { FEATURE_FLIGHT } from '@counterpoint/core/abi';
+import { FEATURE_FLIGHT, FEATURE_RECORDED_FILES } from '@counterpoint/core/abi';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { type MergedHistory, mergeHistories } from '@counterpoint/core/ring';
 import { convertRecording } from '../history/index.ts';
-import type { SampledEvents } from '../perf-events/index.ts';
+import type { Note, SampledEvents } from '../perf-events/index.ts';
 import {
   BuildIdCollector,
   closingRecords,
@@ -41,6 +41,7 @@ export interface DumpSource {
   start: Uint8Array<ArrayBuffer>;
   features: Partial<PerfDataFeatures>;
   perfMaps: PerfMapKeeper;
+  notes: Note[];
   withBuildIds: boolean;
   losses: FlightLosses;
   /** Files are histories of fixed-size records. */
@@ -106,11 +107,12 @@ export class DumpWriter {
       output.writeRecords(state);
       output.writeRound([merged.bytes]);
       const buildIds = (await collector?.finish()) ?? [];
+      const codeMaps = await this.#source.perfMaps.pack(this.#source.notes);
       const loss = ledger.list();
       // Those have records of the kernel, in the history itself.
       const untold = loss.filter(({ kind }) => kind !== 'history-paused');
       const time = BigInt(Math.round(merged.lastNs ?? request.atNs));
-      output.finish(this.#features(request, merged, buildIds), () =>
+      output.finish(this.#features(request, merged, buildIds, codeMaps), () =>
         closingRecords(
           sampled.events,
           { lost: [], formatLosses: [{ events: [], entries: untold }], unwritten: 0 },
@@ -168,6 +170,7 @@ export class DumpWriter {
     { trigger, atNs, at, fromNs }: DumpRequest,
     { firstNs, lastNs }: MergedHistory,
     buildIds: NonNullable<PerfDataFeatures['buildIds']>,
+    codeMaps: Uint8Array | null,
   ): Partial<PerfDataFeatures> {
     const { features } = this.#source;
     const facts = {
@@ -179,6 +182,7 @@ export class DumpWriter {
     };
     const raw = new Map(features.raw ?? []);
     raw.set(FEATURE_FLIGHT, new TextEncoder().encode(JSON.stringify(facts)));
+    if (codeMaps !== null) raw.set(FEATURE_RECORDED_FILES, codeMaps);
     return {
       ...features,
       raw,

@@ -144,6 +144,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
         start,
         features,
         perfMaps,
+        notes,
         withBuildIds: options.buildIds !== false,
         losses: new FlightLosses(sampled),
         isFixedSize: options.fixedSize === true,

@@ -1,28 +1,36 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
 import type { Note } from '../perf-events/index.ts';
-import { readProc, readProcLink } from '../target/index.ts';
+import { processStartMs, readProc, readProcLink } from '../target/index.ts';
+import { type MapOwner, packPerfMaps } from './recorded-maps.ts';
 
+const MOST_PROCESSES = 4096;
+/** Open directories. */
 const MOST_HELD = 256;
 const CHUNK_BYTES = 1 << 20;
 const O_DIRECTORY = constants.O_DIRECTORY;
 
-interface HeldDirectory {
-  fd: number;
+interface Held {
+  /** Of the container's /tmp; null where it is ours. */
+  fd: number | null;
   /** The pid that the process itself knows, which is in the name of its map. */
   innerPid: number;
   /** Whose process it is. */
   uid: number;
+  startMs: number | null;
 }
 
 /**
- * Names of JIT code in containers. A runtime writes `/tmp/perf-PID.map` where *it* sees /tmp, with the
+ * Names of JIT code. They are taken into the recording (`pack`).
+ *
+ * In containers a runtime writes `/tmp/perf-PID.map` where *it* sees /tmp, with the
  * pid that *it* has. While it runs a reader finds that through /proc/PID/root; afterwards nobody does. So
  * the directory of such a process is held open, and at the end the map is copied to where perf, too,
  * looks: `/tmp/perf-HOSTPID.map`.
  */
 export class PerfMapKeeper implements Disposable {
-  readonly #held = new Map<number, HeldDirectory | null>();
+  readonly #held = new Map<number, Held | null>();
+  #directories = 0;
   readonly #ownNamespace = readProcLink('self/ns/mnt');
   readonly #directory: string;
 
@@ -32,27 +40,45 @@ export class PerfMapKeeper implements Disposable {
 
   /** A process that has executable memory without a file: it makes code. Cheap when asked again. */
   consider(pid: number): void {
-    if (this.#held.has(pid) || this.#held.size >= MOST_HELD) return;
+    if (this.#held.has(pid) || this.#held.size >= MOST_PROCESSES) return;
     this.#held.set(pid, this.#hold(pid));
   }
 
-  #hold(pid: number): HeldDirectory | null {
+  #hold(pid: number): Held | null {
     const namespace = readProcLink(`${pid}/ns/mnt`);
-    if (namespace === null || namespace === this.#ownNamespace) return null;
     const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
-    if (innerPid === undefined) return null;
+    if (namespace === null || innerPid === undefined) return null;
+    const isOurs = namespace === this.#ownNamespace;
+    if (!isOurs && this.#directories >= MOST_HELD) return null;
     try {
-      const fd = openSync(`/proc/${pid}/root/tmp`, constants.O_RDONLY | O_DIRECTORY);
-      return { fd, innerPid: Number(innerPid), uid: statSync(`/proc/${pid}`).uid };
+      const { uid } = statSync(`/proc/${pid}`);
+      const fd = isOurs ? null : openSync(`/proc/${pid}/root/tmp`, constants.O_RDONLY | O_DIRECTORY);
+      if (fd !== null) this.#directories++;
+      return { fd, innerPid: Number(innerPid), uid, startMs: processStartMs(pid) };
     } catch {
       return null;
+    }
+  }
+
+  /** All maps as a section of the recording; null where there are none. */
+  async pack(notes: Note[]): Promise<Uint8Array<ArrayBuffer> | null> {
+    return await packPerfMaps(this.#owners(), notes);
+  }
+
+  *#owners(): Generator<MapOwner> {
+    for (const [pid, held] of this.#held) {
+      if (held === null) continue;
+      const { fd, innerPid, ...facts } = held;
+      const own = `${this.#directory}/perf-${pid}.map`;
+      const inner = `${fd === null ? this.#directory : `/proc/self/fd/${fd}`}/perf-${innerPid}.map`;
+      yield { pid, paths: fd === null ? [inner, own] : [inner], ...facts };
     }
   }
 
   /** Copy the maps of what was held. A map that is there already is left alone. */
   finish(notes: Note[]): void {
     for (const [pid, held] of this.#held) {
-      if (held === null) continue;
+      if (held === null || held.fd === null) continue;
       const target = `${this.#directory}/perf-${pid}.map`;
       if (copyMap(`/proc/self/fd/${held.fd}/perf-${held.innerPid}.map`, held.uid, target)) {
         const text = `process ${pid} is process ${held.innerPid} of its container: its names of JIT code were copied to ${target}`;
@@ -63,7 +89,8 @@ export class PerfMapKeeper implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const held of this.#held.values()) if (held !== null) closeSync(held.fd);
+    for (const held of this.#held.values()) if (held !== null && held.fd !== null) closeSync(held.fd);
+    this.#directories = 0;
     this.#held.clear();
   }
 }

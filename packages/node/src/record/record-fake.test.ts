@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
+import { inflateSync } from 'node:zlib';
 import {
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
@@ -26,6 +27,7 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from '@counterpoint/core/abi';
 import { memorySource } from '@counterpoint/core/base';
+import { decodeRecordedFiles } from '@counterpoint/core/jit';
 import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import {
   BodyWriter,
@@ -269,7 +271,7 @@ test("V8's empty logs of recorded processes are removed, and nothing else", () =
   assert.deepEqual(left, Object.keys(names).slice(1));
 });
 
-test('perf maps of a container are kept; what its owner put there to mislead is not followed', (t) => {
+test('perf maps of a container are kept; what its owner put there to mislead is not followed', async (t) => {
   if (spawnSync('unshare', ['--pid', '--mount', '--fork', '--mount-proc', 'true']).status !== 0)
     return t.skip('needs root and namespaces');
   const target = mkdtempSync(join(directory, 'maps-'));
@@ -301,6 +303,11 @@ test('perf maps of a container are kept; what its owner put there to mislead is 
     spawnSync('sh', ['-c', `while kill -0 ${outer} 2>/dev/null; do sleep 0.01; done`]);
   }
   const notes: Parameters<PerfMapKeeper['finish']>[0] = [];
+  const packed = decodeRecordedFiles((await keeper.pack(notes))!);
+  assert.deepEqual(
+    packed.map(({ pid, packed: bytes }) => [pid, inflateSync(bytes).toString()]),
+    [[honest.pid, '10 5 name\n']],
+  );
   keeper.finish(notes);
   assert.equal(readFileSync(join(target, `perf-${honest.pid}.map`), 'utf8'), '10 5 name\n');
   for (const { pid } of hostile) assert.ok(!existsSync(join(target, `perf-${pid}.map`)), String(pid));

@@ -1,3 +1,4 @@
+import { FEATURE_RECORDED_FILES } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
@@ -326,8 +327,10 @@ export class RingRecording {
 
   async #finishOutput(stop: Stop, lost: readonly EventTotals[]): Promise<void> {
     const { sys, options, output, sampled, notes, buildIds, perfMaps } = this.#parts;
+    const maps = await perfMaps.pack(notes);
     perfMaps.finish(notes);
     const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
+    if (maps !== null) features.raw = new Map([...(features.raw ?? []), [FEATURE_RECORDED_FILES, maps]]);
     const sampleTime = this.#records.scan.sampleTimes.get();
     if (sampleTime !== null) features.sampleTime = sampleTime;
     const found = (await buildIds?.finish()) ?? [];

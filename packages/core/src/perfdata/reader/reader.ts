@@ -15,6 +15,7 @@ import {
   type ByteInput,
   type ByteSource,
   type ByteStream,
+  type CancelSignal,
   CounterpointError,
   DamageLog,
   type ProgressListener,
@@ -66,7 +67,7 @@ export interface OpenOptions {
 }
 
 export interface ScanOptions {
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   onProgress?: ProgressListener;
   /** Deliver in file order instead of time order. */
   unordered?: boolean;

@@ -1,0 +1,28 @@
+import { FEATURE_RECORDED_FILES } from '../abi/index.ts';
+import { type ByteSource, memorySource } from '../base/index.ts';
+import { inflateZlib } from '../elf/index.ts';
+import { decodeRecordedFiles, type RecordedFile } from '../jit/index.ts';
+import type { PerfDataReader } from '../perfdata/index.ts';
+
+/** Files that travel with a recording, found once. */
+export class RecordedFiles {
+  readonly #reader: Pick<PerfDataReader, 'features'>;
+  /** Where a pipe brings its features later, they are looked for again. */
+  #section: Uint8Array | null = null;
+  #files: readonly RecordedFile[] = [];
+
+  constructor(reader: Pick<PerfDataReader, 'features'>) {
+    this.#reader = reader;
+  }
+
+  /** Rejects with FormatError where its bytes are damaged. */
+  async open(kind: number, pid: number): Promise<ByteSource | null> {
+    const { raw, rawLittleEndian } = this.#reader.features;
+    const section = raw.get(FEATURE_RECORDED_FILES) ?? null;
+    if (section !== this.#section && section !== null)
+      this.#files = decodeRecordedFiles(section.slice(), rawLittleEndian);
+    this.#section = section;
+    const file = this.#files.find((one) => one.kind === kind && one.pid === pid);
+    return file === undefined ? null : memorySource(await inflateZlib(file.packed, file.sizeBytes));
+  }
+}
