@@ -89,9 +89,10 @@ describe('a strict project', () => {
   for (const [what, options] of Object.entries({
     'a page': { lib: ['es2023', 'dom'] },
     'a program of Node': { types: ['node'] },
+    'a program of any host': {},
   }))
-    test(`${what} that has core alone`, () => {
-      const core = ENTRIES.filter((name) => name.startsWith('@counterpoint/core'));
+    test(`${what} that has core and trace alone`, () => {
+      const core = ENTRIES.filter((name) => name.startsWith('@counterpoint/'));
       const imports = core.map((name, at) => `import * as entry${at} from '${name}';\nvoid entry${at};`);
       writeFileSync(join(folder, 'core.ts'), imports.join('\n'));
       const config = join(folder, 'tsconfig.core.json');

@@ -1,5 +1,6 @@
 // `npm run docs`: the site of docs/ into docs/.vitepress/dist, with the API reference (docs/api) made from
-// the types; `npm run docs -- dev` shows it while it is written. A dead link fails the build.
+// the types; `npm run docs -- dev` shows it while it is written. A dead link fails the build,
+// also one to a place in a page (`scripts/check-anchors.mjs`).
 //
 // VitePress is no dependency of the project: it is installed here, where the site is built, as
 // docs/package-lock.json has it. Rollup is pinned beside it: of later versions the registry does not have the
@@ -18,5 +19,6 @@ const steps = [
   () => (isInstalled ? 0 : run('npm', 'ci', '--prefix', 'docs', '--loglevel=error')),
   () => run('npm', 'run', '--silent', 'docs:api'),
   () => run(process.execPath, 'docs/node_modules/vitepress/bin/vitepress.js', command, 'docs', ...words),
+  () => (command === 'build' ? run(process.execPath, 'scripts/check-anchors.mjs') : 0),
 ];
 process.exitCode = steps.reduce((status, step) => status || step(), 0);

@@ -1,5 +1,6 @@
 export type { BlobLike, ByteInput, ByteSource, ByteStream } from './byte-source.ts';
 export { asByteInput, blobSource, memorySource } from './byte-source.ts';
+export type { CancelSignal } from './cancel-signal.ts';
 export type { Damage, DamagePart } from './damage.ts';
 export { DamageLog } from './damage.ts';
 export type { Diagnostic } from './diagnostic.ts';

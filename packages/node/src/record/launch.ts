@@ -17,7 +17,7 @@ export function launch(options: LaunchRequest, notes: Note[]): Launched | null {
   if (command.length === 0) return null;
   const { cwd = workingDirectory(), env = process.env, stdio } = given;
   const program = resolveProgram(command[0]!, { path: env['PATH'], cwd });
-  const nodeOptions = nodeOptionsForNames(program, options, notes);
+  const nodeOptions = nodeOptionsForNames(program, cwd, options, notes);
   const held = launchHeld(command, {
     env: nodeOptions === null ? env : { ...env, NODE_OPTIONS: nodeOptions },
     cwd,

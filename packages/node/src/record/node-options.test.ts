@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
+import { commandLineProcess } from '../test/command-line.ts';
 import { nodeOptionsForNames } from './node-names.ts';
 import { nodeOptionWords } from './node-options.ts';
 import { record } from './record.ts';
@@ -39,7 +40,12 @@ function titleOf(NODE_OPTIONS: string): string | null {
 }
 
 const forNames = (NODE_OPTIONS: string) =>
-  nodeOptionsForNames(process.execPath, { nodeNames: true, launch: { env: { NODE_OPTIONS } } }, []);
+  nodeOptionsForNames(
+    process.execPath,
+    directory,
+    { nodeNames: true, launch: { env: { NODE_OPTIONS } } },
+    [],
+  );
 
 describe('NODE_OPTIONS', () => {
   for (const text of titles)
@@ -80,6 +86,28 @@ describe('NODE_OPTIONS', () => {
     });
 
   const { canRecord } = examineMachine(realSys, 1);
+  test('where the directory cannot be written, the output of the command is its own', {
+    skip: process.getuid?.() !== 0 && 'needs root, for a mount',
+  }, () => {
+    const readOnly = join(directory, 'read-only');
+    mkdirSync(readOnly);
+    const script =
+      'function hot() { const end = Date.now() + 300; while (Date.now() < end); } hot(); console.log("done")';
+    const output = join(directory, 'read-only.data');
+    const inside = `mount -t tmpfs -o ro none '${readOnly}' && cd '${readOnly}' && exec "$@"`;
+    const node = [process.execPath, ...commandLineProcess()];
+    const verb = ['record', '-B', '-e', 'cpu-clock:u', '-o', output, '--', process.execPath, '-e', script];
+    const words = ['--mount', 'sh', '-c', inside, 'sh', ...node, ...verb];
+    const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
+    assert.deepEqual([status, stdout], [0, 'done\n'], stderr);
+    const major = Number(process.versions.node.split('.')[0]);
+    assert.match(stderr, major <= 22 ? /--perf-basic-prof-only-functions/ : /cannot be written/);
+    const report = spawnSync(process.execPath, [...node.slice(1), 'report', output], {
+      encoding: 'utf8',
+    });
+    if (major <= 22) assert.match(report.stdout, /JS:hot /);
+  });
+
   test('a recorded program loads a module whose path has blanks', {
     skip: !canRecord && 'nothing can be recorded here',
   }, async () => {

@@ -1,5 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { checkOptions, FUNCTION, required } from '../options/index.ts';
+import { requireLinux } from '../sys/index.ts';
 import type { Counters, CountersEvent, CountersReading } from './counters.ts';
 import type { SelfMonitoringNote } from './notes.ts';
 import { counters } from './open-counters.ts';
@@ -52,6 +53,7 @@ export function measure<T>(
   fn: () => T | PromiseLike<T>,
   events?: string | readonly string[],
 ): Measurement<T> | Promise<Measurement<T>> {
+  requireLinux('measure()');
   checkOptions('measure()', { fn }, { fn: required(FUNCTION) });
   const notes: SelfMonitoringNote[] = [];
   return measureWith(events === undefined ? openDefault(notes) : counters(events), fn, notes);

@@ -12,5 +12,9 @@ interface WorkerScope {
 }
 
 const scope = globalThis as unknown as WorkerScope;
+if (typeof scope.addEventListener !== 'function')
+  throw new TypeError(
+    'this module is the program of a worker in a browser: import @counterpoint/trace/intel-pt here',
+  );
 const handle = servePartWorker((message, transfer) => scope.postMessage(message, [...transfer]));
 scope.addEventListener('message', ({ data }) => handle(data));

@@ -6,6 +6,7 @@
  *   trace     [------------->|---------------------------->|-------
  *              run(10)        run(20), another thread       run(35)
  */
+
 import {
   PERF_IP_FLAG_ASYNC,
   PERF_IP_FLAG_BRANCH,
@@ -16,6 +17,7 @@ import {
   PERF_IP_FLAG_TRACE_BEGIN,
   PERF_IP_FLAG_TRACE_END,
 } from '@counterpoint/core/abi';
+import type { CancelSignal } from '@counterpoint/core/base';
 import type { AuxStretch } from '../auxtrace/index.ts';
 import type { CodeImage } from '../image/index.ts';
 import { KIND_CALL, KIND_CONDITIONAL, KIND_JUMP } from '../instructions/index.ts';
@@ -71,7 +73,7 @@ export interface PtQueueOptions {
   /** Whole stretches may be executed at once; so many bytes between two looks at what was made. */
   readonly usesGraph: boolean;
   readonly sliceBytes: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: CancelSignal | undefined;
   /** What is read and done is written down; not with `usesGraph`. */
   readonly log?: QueueLog | undefined;
 }

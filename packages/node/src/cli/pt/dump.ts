@@ -84,7 +84,7 @@ export default defineVerb<Name>({
     ['pt dump trace.pt', 'every packet, a line each'],
     ['pt dump --raw --lastip trace.pt:0x1000-0x2000', 'a part of the file, with bytes and whole addresses'],
     [
-      'pt dump --time --mtc-freq 3 --nom-freq 21 --cpuid-0x15.eax 1 --cpuid-0x15.ebx 84 trace.pt',
+      'pt dump --time --mtc-freq 3 --nom-freq 21 --cpuid-0x15.eax 1 --cpuid-0x15.ebx 84 t.pt',
       'the TSC at each timing packet',
     ],
     ['pt dump --json trace.pt | tail -1', 'how many packets, and how many errors'],

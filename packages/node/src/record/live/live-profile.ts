@@ -17,7 +17,7 @@ import type { HistogramDrain } from '../../sampling/index.ts';
 import { requireLinux } from '../../sys/index.ts';
 import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
-import { NamelessCode } from '../nameless-code.ts';
+import { NamelessCode, processWithMadeCode } from '../nameless-code.ts';
 import { checkLiveOptions } from '../option-tables.ts';
 import { refuseEmptyLists } from '../request.ts';
 import { synthesizeStart } from '../synthesis.ts';
@@ -247,6 +247,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       const record = decodeRecord(view, offset, size, layoutAt(view, offset + size));
       if (LOSS_TYPES.includes(type)) this.#losses.add(record, this.#reader.currentCpu);
       else this.#queue.add(record);
+      const maker = processWithMadeCode(record);
+      if (maker !== null) this.#open.nameLogs?.consider(maker);
       this.#taken?.add(record);
       if (type !== PERF_RECORD_EXIT) return;
       const { pid, tid } = record as ExitRecord;

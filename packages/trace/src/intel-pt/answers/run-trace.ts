@@ -7,7 +7,7 @@
  *   psb+ | tnt tip tnt … | fup tip (interrupt) | tnt … | tip.pgd | tip.pge | tnt … | damage | psb+ …
  *   exact   graph          exact                 graph   exact     exact     graph   exact
  */
-import { toFloat } from '@counterpoint/core/base';
+import { type CancelSignal, toFloat } from '@counterpoint/core/base';
 import { type CodeImage, EVERY_ADDRESS_SPACE } from '../../image/index.ts';
 import { NO_ERRATA } from '../errata.ts';
 import {
@@ -81,7 +81,7 @@ export interface RunTraceOptions extends FlowOptions {
   readonly exactOnly?: boolean;
   /** After an error go on with the next event that has an address, not with the next PSB. */
   readonly resume?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
   /** Asked now and then: how far it is, bytes. */
   readonly onProgress?: (doneBytes: number) => void;
   /**

@@ -5,7 +5,7 @@
  *
  *   trace   |--####------------####------------####-----------|     #: from a PSB to the end of the piece
  */
-import { type ByteSource, TripleTable } from '@counterpoint/core/base';
+import { type ByteSource, type CancelSignal, TripleTable } from '@counterpoint/core/base';
 import { Float64Column } from '@counterpoint/core/profile';
 import { LastIp } from '../last-ip.ts';
 import { PacketCursor } from '../packet-cursor.ts';
@@ -24,7 +24,7 @@ export interface CoarseProfileOptions {
   readonly pieces?: number;
   /** Their size; 32 KiB unless told. */
   readonly pieceBytes?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
 }
 
 /** Addresses that packets name, those of most samples first, then of most targets. */

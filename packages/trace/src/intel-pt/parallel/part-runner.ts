@@ -8,6 +8,7 @@
  *
  * What a part counted is kept apart until somebody knows whether it joins (`keep`) or not (`drop`).
  */
+import type { CancelSignal } from '@counterpoint/core/base';
 import type { CodeImage } from '../../image/index.ts';
 import { ExactProfile } from '../answers/exact-profile.ts';
 import { NodeCounts } from '../answers/node-counts.ts';
@@ -80,7 +81,7 @@ export class PartRunner {
     this.#options = options;
   }
 
-  run(part: Part, onProgress: (doneBytes: number) => void, signal?: AbortSignal): PartOutcome {
+  run(part: Part, onProgress: (doneBytes: number) => void, signal?: CancelSignal): PartOutcome {
     const { bytes, from, stopAt, baseOffset } = part;
     const collector = new ProfileCollector((graph) => {
       const counts = new NodeCounts(graph, () => this.#collector.profile.addGraph(counts.take()));

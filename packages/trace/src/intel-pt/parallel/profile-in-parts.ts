@@ -7,7 +7,7 @@
  *   joins     a+b      b ? c: no, b goes on where c did not begin
  *                      |─────── b' ──────|            b' instead of b and c, then b' + d
  */
-import type { ByteSource, ProgressListener } from '@counterpoint/core/base';
+import type { ByteSource, CancelSignal, ProgressListener } from '@counterpoint/core/base';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { CodeImage } from '../../image/index.ts';
 import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
@@ -23,7 +23,7 @@ export interface ProfileInPartsOptions extends PartOptions {
   readonly workers: readonly PartWorker[];
   /** Bytes of a part, about. Results do not depend on it. */
   readonly partBytes?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: CancelSignal;
   readonly onProgress?: ProgressListener;
 }
 
