@@ -43,7 +43,7 @@ function maybeKernelToo({ requestedName: name, attr }: PlannedEvent): Counterpoi
   return new CounterpointError(
     'ERR_EVENT_OPEN',
     `the kernel refuses ${name} without the kernel's part (EINVAL), and this user may watch only user space: either its PMU cannot leave out the kernel, or the event can be counted but not sampled`,
-    'Run it as root or with CAP_PERFMON, or record another event, such as cpu-clock.',
+    `Record another event, such as cpu-clock. As root, or with CAP_PERFMON, count it: counterpoint stat -e ${name}`,
   );
 }
 

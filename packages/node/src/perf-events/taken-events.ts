@@ -1,6 +1,7 @@
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
+  PERF_RECORD_LOST,
   PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MMAP2,
 } from '@counterpoint/core/abi';
@@ -8,7 +9,12 @@ import type { LossFacts } from '@counterpoint/core/loss';
 import type { CommRecord, ExitRecord, Mmap2Record, PerfRecord } from '@counterpoint/core/records';
 
 /** Types of records that tell of it. */
-export const TAKEN_TYPES: readonly number[] = [PERF_RECORD_COMM, PERF_RECORD_EXIT, PERF_RECORD_MMAP2];
+export const TAKEN_TYPES: readonly number[] = [
+  PERF_RECORD_COMM,
+  PERF_RECORD_EXIT,
+  PERF_RECORD_LOST,
+  PERF_RECORD_MMAP2,
+];
 
 /** A process that goes on without events. */
 export interface TakenProcess {
@@ -24,6 +30,8 @@ interface Candidate extends TakenProcess {
   pass: number;
 }
 
+/** From an exec to its end of the events, where records were lost. */
+const MOST_EXEC_NS = 100_000n;
 /** As many are remembered by name; the ledger has them all. */
 const MOST_EXECS = 65_536;
 
@@ -36,6 +44,9 @@ const MOST_EXECS = 65_536;
  *   exec of a program:      COMM exec ── MMAP2 (the program) ── MMAP2 ... ── EXIT (its end)
  *   exec with more rights:  COMM exec ── EXIT, and the process lives
  *
+ * A program that ran and ended shows the same if the records of its maps were lost. It takes longer: the
+ * kernel takes events away some 12 µs after the record of the exec, and the shortest program runs for 300.
+ *
  * Rings of several CPUs are read one after the other, so a record may come late. One that is found is told
  * when the second pass after it begins, or at the end.
  */
@@ -45,6 +56,8 @@ export class TakenEvents {
   readonly #candidates = new Map<number, Candidate>();
   readonly #tell: (taken: TakenProcess) => void;
   #pass = 0;
+  /** Records were lost at some time before this. */
+  #lostBeforeNs = -1n;
 
   constructor(tell: (taken: TakenProcess) => void) {
     this.#tell = tell;
@@ -56,6 +69,7 @@ export class TakenEvents {
     if (timeNs === undefined) return;
     if (record.type === PERF_RECORD_COMM) this.#addComm(record as CommRecord, timeNs);
     else if (record.type === PERF_RECORD_EXIT) this.#addExit(record as ExitRecord, timeNs);
+    else if (record.type === PERF_RECORD_LOST) this.#addLoss(timeNs);
     else if (record.type === PERF_RECORD_MMAP2) this.#addMap((record as Mmap2Record).pid, timeNs);
   }
 
@@ -70,6 +84,10 @@ export class TakenEvents {
     const candidate = this.#candidates.get(pid);
     if (candidate !== undefined && candidate.atNs < timeNs && timeNs <= candidate.untilNs)
       this.#candidates.delete(pid);
+  }
+
+  #addLoss(timeNs: bigint): void {
+    if (timeNs > this.#lostBeforeNs) this.#lostBeforeNs = timeNs;
   }
 
   #addExit({ pid, tid }: ExitRecord, untilNs: bigint): void {
@@ -94,9 +112,11 @@ export class TakenEvents {
   }
 
   #settle(upToPass: number): void {
-    for (const [pid, { pass, name, atNs }] of this.#candidates) {
+    for (const [pid, { pass, name, atNs, untilNs }] of this.#candidates) {
       if (pass > upToPass) continue;
       this.#candidates.delete(pid);
+      // The map of its program may be among what was lost.
+      if (this.#lostBeforeNs >= atNs && untilNs - atNs > MOST_EXEC_NS) continue;
       this.#tell({ pid, name, atNs });
     }
   }

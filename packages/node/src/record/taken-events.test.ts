@@ -9,6 +9,7 @@ import { after, afterEach, describe, test } from 'node:test';
 import {
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
+  PERF_RECORD_LOST,
   PERF_RECORD_MISC_COMM_EXEC,
   PERF_RECORD_MMAP2,
 } from '@counterpoint/core/abi';
@@ -199,6 +200,14 @@ describe('records of an exec', () => {
     assert.deepEqual(found([comm(1), exit(3), map(2)]), []);
     assert.deepEqual(found([null, comm(1), exit(3), null, map(2), null]), []);
     assert.deepEqual(found([map(2), comm(1), exit(3)]), []);
+  });
+  test('where records were lost, a map may be among them: only what is as quick as an exec is told', () => {
+    const lost = (time: number) =>
+      ({ type: PERF_RECORD_LOST, misc: 0, ...at(time) }) as unknown as PerfRecord;
+    assert.deepEqual(found([comm(1), lost(200_000), exit(400_000)]), []);
+    assert.deepEqual(found([comm(1), exit(400_000), lost(500_000)]), [], 'the ring of another CPU');
+    assert.deepEqual(found([lost(1), comm(2), exit(400_000)]), [2n], 'before');
+    assert.deepEqual(found([comm(1), exit(12_000), lost(500_000)]), [1n]);
   });
   test('a number is used again', () => {
     assert.deepEqual(found([comm(1), exit(2), null, null, null, comm(5), map(6), exit(7)]), [1n]);
