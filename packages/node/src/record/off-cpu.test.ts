@@ -21,9 +21,11 @@ after(() => rmSync(folder, { recursive: true }));
 async function recorded(name: string, options: RecordOptions) {
   const output = join(folder, `${name}.data`);
   const { formats, loss } = await record({ ...options, output });
-  // On a busy machine there may be a thousand stacks, and then two of them in one place.
+  // On a busy machine there may be a thousand stacks, and then two of them in one place; and a thread may lose
+  // its CPU where its stack is deeper than the kernel follows.
+  const byChance = new Set(['format-stack-collision', 'call-chain-cut']);
   assert.deepEqual(
-    loss.filter(({ kind }) => kind !== 'format-stack-collision'),
+    loss.filter(({ kind }) => !byChance.has(kind)),
     [],
   );
   await using recording = await openRecording(output);
