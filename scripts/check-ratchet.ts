@@ -34,7 +34,7 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
   { limit: 0, ...skips() },
-  { limit: 1765, slack: 20, ...publicNames() },
+  { limit: 1773, slack: 20, ...publicNames() },
   { limit: 40, slack: 40, ...list('test files whose time nobody measured', unmeasured()) },
   {
     limit: 1500,

@@ -1,7 +1,12 @@
 /** Code that was made while the program ran: `perf-PID.map`, jitdump. */
 export {
+  type CodePosition,
+  decodeInlinedCode,
   decodeRecordedFiles,
+  encodeInlinedCode,
   encodeRecordedFiles,
+  type InlinedCall,
+  type InlinedCode,
   type JitClose,
   type JitCodeLoad,
   type JitCodeMove,
@@ -15,6 +20,9 @@ export {
   type PerfMap,
   parseJitDump,
   parsePerfMap,
+  parseScriptName,
+  RECORDED_INLINED_CODE,
   RECORDED_PERF_MAP,
   type RecordedFile,
+  type ScriptName,
 } from '../jit/index.ts';

@@ -252,6 +252,7 @@ class Builder {
     const firstTimeNs = absolute(this.#firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.#resolver?.resolveNew(options.onProgress);
+    this.#resolver?.expandInlined();
     trimTracing(profile, reader.events.events);
     const found = this.#resolver === null ? [] : [...kernelNotes(profile), ...this.#resolver.diagnostics];
     const diagnostics = [...contentNotes(reader, added), ...found];

@@ -1,8 +1,9 @@
-import { type Diagnostic, type ProgressListener, toSignedFloat } from '../base/index.ts';
-import { jitCodeName } from '../jit/index.ts';
+import { type Diagnostic, FormatError, type ProgressListener, toSignedFloat } from '../base/index.ts';
+import { decodeInlinedCode, type InlinedCode, jitCodeName, RECORDED_INLINED_CODE } from '../jit/index.ts';
 import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
+import { expandInlined } from './inlined-frames.ts';
 
 interface LoadedTable {
   table: CodeSymbols | null;
@@ -35,6 +36,9 @@ export class SymbolResolver {
    */
   readonly #jitFunctions = new Map<number, Map<string, number>>();
   readonly #jitRows = new Map<number, Map<number, JitRow>>();
+  /** What is inlined where: by binary, by the key of a copy; and by row of the profile's JIT code. */
+  readonly #inlined = new Map<number, Map<string, InlinedCode>>();
+  readonly #inlinedCode = new Map<number, InlinedCode>();
   #nextFrame = 0;
   /** Frames before that one that are to be looked up again. */
   #again: number[] = [];
@@ -98,6 +102,15 @@ export class SymbolResolver {
     this.#nextFrame = end;
   }
 
+  /** Once all frames are resolved: gives stacks the frames of functions that are inlined. */
+  expandInlined(): void {
+    if (this.#inlinedCode.size === 0) return;
+    expandInlined(this.#profile, {
+      codeAt: (jitCode) => this.#inlinedCode.get(jitCode) ?? null,
+      symbolOf: (binary, functionName) => this.#jitFunction(binary, jitCodeName(functionName).name),
+    });
+  }
+
   /**
    * A binary's code has changed (it is made while it runs): its table is loaded again, and
    * its frames are looked up anew.
@@ -133,12 +146,31 @@ export class SymbolResolver {
     const { path, buildId, kind } = this.#profile.binaries[binary]!;
     const known = this.#binaries.known[binary]!;
     if (kind === 'unknown' || known.symbol !== null) return null;
+    if (kind === 'jit') await this.#loadInlined(binary, diagnostics);
     return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.#driver, diagnostics, {
       kernelReference: this.#binaries.kernelReference,
       acceptUnverified: this.#acceptUnverified(this.#binaries.meta()),
       recordedFile: (fileKind, pid) => this.#binaries.recordedFile(fileKind, pid),
       ...(kind === 'module' ? { kernelBuildId: this.#kernelBuildId(), moduleStart: known.start } : {}),
     });
+  }
+
+  async #loadInlined(binary: number, diagnostics: Diagnostic[]): Promise<void> {
+    const { pid } = this.#binaries.known[binary]!;
+    try {
+      const file = await this.#binaries.recordedFile(RECORDED_INLINED_CODE, pid);
+      if (file === null) return;
+      const pieces = decodeInlinedCode(await file.read(0, file.size));
+      this.#inlined.set(binary, new Map(pieces.map((code) => [keyOf(code), code])));
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      diagnostics.push({
+        code: 'inlined-code-damaged',
+        path: this.#profile.binaries[binary]!.path,
+        detail: `what the recording says of inlined functions is damaged, so they are counted to the functions that they are in: ${error.message}`,
+        remedy: '',
+      });
+    }
   }
 
   #kernelBuildId(): string {
@@ -180,15 +212,24 @@ export class SymbolResolver {
     if (known !== undefined) return known;
     const recorded = table.name(place);
     const { name, tier } = jitCodeName(recorded);
-    const functions = innerMap(this.#jitFunctions, binary);
-    let symbol = functions.get(name);
-    if (symbol === undefined) functions.set(name, (symbol = this.#addSymbol(binary, name)));
+    const symbol = this.#jitFunction(binary, name);
     const { jitCode, strings } = this.#profile;
     jitCode.recordedName.push(strings.intern(recorded));
     jitCode.tier.push(strings.intern(tier));
     const row = { symbol, code: jitCode.start.push(table.start(place)) };
     rows.set(place, row);
+    const start = table.start(place);
+    const key = keyOf({ start, size: table.end(place) - start, recordedName: recorded });
+    const inlined = this.#inlined.get(binary)?.get(key);
+    if (inlined !== undefined) this.#inlinedCode.set(row.code, inlined);
     return row;
+  }
+
+  #jitFunction(binary: number, name: string): number {
+    const functions = innerMap(this.#jitFunctions, binary);
+    let symbol = functions.get(name);
+    if (symbol === undefined) functions.set(name, (symbol = this.#addSymbol(binary, name)));
+    return symbol;
   }
 
   #addSymbol(binary: number, name: string): number {
@@ -196,6 +237,11 @@ export class SymbolResolver {
     symbols.binary.push(binary);
     return symbols.name.push(strings.intern(name));
   }
+}
+
+/** A copy of a function. Another one may be at its address later. */
+function keyOf({ start, size, recordedName }: Pick<InlinedCode, 'start' | 'size' | 'recordedName'>): string {
+  return `${start} ${size} ${recordedName}`;
 }
 
 function innerMap<Key, Value>(maps: Map<number, Map<Key, Value>>, binary: number): Map<Key, Value> {

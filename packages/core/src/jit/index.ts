@@ -1,6 +1,14 @@
 export { type JitCodeName, jitCodeName } from './code-names.ts';
 export { HEX_VALUE } from './hex.ts';
 export {
+  type CodePosition,
+  decodeInlinedCode,
+  encodeInlinedCode,
+  type InlinedCall,
+  type InlinedCode,
+  inlinedCallsAt,
+} from './inlined-code.ts';
+export {
   type JitClose,
   type JitCodeLoad,
   type JitCodeMove,
@@ -16,6 +24,7 @@ export { type PerfMap, PerfMapParser, parsePerfMap } from './perf-map.ts';
 export {
   decodeRecordedFiles,
   encodeRecordedFiles,
+  RECORDED_INLINED_CODE,
   RECORDED_PERF_MAP,
   type RecordedFile,
 } from './recorded-files.ts';

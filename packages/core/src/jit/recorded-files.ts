@@ -2,6 +2,7 @@ import { FormatError } from '../base/index.ts';
 
 /** What a file that travels with a recording is. */
 export const RECORDED_PERF_MAP = 1;
+export const RECORDED_INLINED_CODE = 2;
 
 /** A file that a process wrote of its code, inside the recording. */
 export interface RecordedFile {

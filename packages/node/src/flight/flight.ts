@@ -1,5 +1,6 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
+import { InliningWatch } from '../javascript/index.ts';
 import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
 import {
   type ChosenFormat,
@@ -80,7 +81,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
     extension: options.fixedSize === true ? 'history' : 'data',
   });
   const launched = launch(request, notes);
-  const perfMaps = new PerfMapKeeper();
+  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch());
   let sampled: SampledEvents | null = null;
   let histories: Histories | null = null;
   let formatRecording: FormatRecording | null = null;

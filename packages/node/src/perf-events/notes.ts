@@ -17,6 +17,7 @@ export interface Note {
     | 'nameless-code'
     | 'node-names'
     | 'perf-map'
+    | 'inlined-code'
     | 'build-ids'
     | 'kernel-names'
     | 'stopped'

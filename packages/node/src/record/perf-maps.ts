@@ -1,6 +1,8 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { encodeRecordedFiles } from '@counterpoint/core/jit';
 import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
-import type { Note } from '../perf-events/index.ts';
+import type { InliningWatch } from '../javascript/index.ts';
+import { addNote, type Note } from '../perf-events/index.ts';
 import { processStartMs, readProc, readProcLink } from '../target/index.ts';
 import { type MapOwner, packPerfMaps } from './recorded-maps.ts';
 
@@ -34,14 +36,25 @@ export class PerfMapKeeper implements Disposable {
   readonly #ownNamespace = readProcLink('self/ns/mnt');
   readonly #directory: string;
 
-  constructor(directory = '/tmp') {
+  readonly #inlining: InliningWatch | null;
+
+  /** `inlining`: reads what optimised JavaScript inlines, as long as its process lives. */
+  constructor(directory = '/tmp', inlining: InliningWatch | null = null) {
     this.#directory = directory;
+    this.#inlining = inlining;
   }
 
   /** A process that has executable memory without a file: it makes code. Cheap when asked again. */
   consider(pid: number): void {
     if (this.#held.has(pid) || this.#held.size >= MOST_PROCESSES) return;
-    this.#held.set(pid, this.#hold(pid));
+    const held = this.#hold(pid);
+    this.#held.set(pid, held);
+    if (held !== null) this.#inlining?.consider(this.#ownerOf(pid, held));
+  }
+
+  /** A process is about to end: what it has made is read now. */
+  look(): void {
+    this.#inlining?.look();
   }
 
   #hold(pid: number): Held | null {
@@ -60,19 +73,31 @@ export class PerfMapKeeper implements Disposable {
     }
   }
 
-  /** All maps as a section of the recording; null where there are none. */
+  /**
+   * All maps, and what is known of inlined functions, as a section of the
+   * recording; null where there are none.
+   */
   async pack(notes: Note[]): Promise<Uint8Array<ArrayBuffer> | null> {
-    return await packPerfMaps(this.#owners(), notes);
+    const { files: inlined, gaps } = (await this.#inlining?.pack()) ?? { files: [], gaps: [] };
+    for (const { pid, text } of gaps)
+      addNote(notes, {
+        kind: 'inlined-code',
+        text: `process ${pid}: ${text}, so the time of functions that V8 inlined counts for their callers (start Node with --no-turbo-inlining to see them apart)`,
+      });
+    const files = [...(await packPerfMaps(this.#owners(), notes)), ...inlined];
+    return files.length === 0 ? null : encodeRecordedFiles(files);
   }
 
   *#owners(): Generator<MapOwner> {
     for (const [pid, held] of this.#held) {
-      if (held === null) continue;
-      const { fd, innerPid, ...facts } = held;
-      const own = `${this.#directory}/perf-${pid}.map`;
-      const inner = `${fd === null ? this.#directory : `/proc/self/fd/${fd}`}/perf-${innerPid}.map`;
-      yield { pid, paths: fd === null ? [inner, own] : [inner], ...facts };
+      if (held !== null) yield this.#ownerOf(pid, held);
     }
+  }
+
+  #ownerOf(pid: number, { fd, innerPid, ...facts }: Held): MapOwner {
+    const own = `${this.#directory}/perf-${pid}.map`;
+    const inner = `${fd === null ? this.#directory : `/proc/self/fd/${fd}`}/perf-${innerPid}.map`;
+    return { pid, paths: fd === null ? [inner, own] : [inner], ...facts };
   }
 
   /** Copy the maps of what was held. A map that is there already is left alone. */
@@ -89,6 +114,7 @@ export class PerfMapKeeper implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#inlining?.[Symbol.dispose]();
     for (const held of this.#held.values()) if (held !== null && held.fd !== null) closeSync(held.fd);
     this.#directories = 0;
     this.#held.clear();

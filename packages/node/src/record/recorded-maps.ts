@@ -1,7 +1,7 @@
 import { closeSync, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
-import { encodeRecordedFiles, RECORDED_PERF_MAP, type RecordedFile } from '@counterpoint/core/jit';
+import { RECORDED_PERF_MAP, type RecordedFile } from '@counterpoint/core/jit';
 import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
 import { addNote, type Note } from '../perf-events/index.ts';
 
@@ -25,13 +25,10 @@ const NEWLINE = 0x0a;
 const compress = promisify(deflate);
 
 /**
- * The maps of generated code as a section of the recording, so that its names are there wherever it is read.
- * Null where no process wrote one. What is too large is told in `notes`.
+ * The maps of generated code for the recording, so that its names are there wherever it is read. What is too
+ * large is told in `notes`.
  */
-export async function packPerfMaps(
-  owners: Iterable<MapOwner>,
-  notes: Note[],
-): Promise<Uint8Array<ArrayBuffer> | null> {
+export async function packPerfMaps(owners: Iterable<MapOwner>, notes: Note[]): Promise<RecordedFile[]> {
   const files: RecordedFile[] = [];
   let left = MOST_PACKED_BYTES;
   for (const owner of owners) {
@@ -47,7 +44,7 @@ export async function packPerfMaps(
     left -= packed.length;
     files.push({ kind: RECORDED_PERF_MAP, pid, sizeBytes: map.length, packed });
   }
-  return files.length === 0 ? null : encodeRecordedFiles(files);
+  return files;
 }
 
 function readMap(owner: MapOwner): Uint8Array<ArrayBuffer> | null {

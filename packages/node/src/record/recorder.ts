@@ -1,4 +1,5 @@
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
+import { InliningWatch } from '../javascript/index.ts';
 import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
 import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
@@ -43,7 +44,7 @@ export async function runRecorder(
   const clocked = clockedBy(formats, options);
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
-  const perfMaps = new PerfMapKeeper();
+  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch());
   try {
     const planTarget = openTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));

@@ -114,6 +114,7 @@ export class RingRecording {
       synthesizeStart(sampled, { scope, ...target, command }, this.#maps, notes, undefined, this.#nameless),
     );
     const stop = await this.#untilStopped();
+    this.#parts.perfMaps.look();
     sampled.disable();
     this.#tellStop(stop);
     const formatError = await this.#parts.formats.stop();

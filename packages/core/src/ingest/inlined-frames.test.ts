@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { InlinedCode } from '../jit/index.ts';
+import { NONE, type Profile } from '../profile/index.ts';
+import { assertTableInvariants } from '../profile/invariants.ts';
+import { ExampleBuilder } from '../test/example-profile.ts';
+import { expandInlined } from './inlined-frames.ts';
+
+const CODE: InlinedCode = {
+  recordedName: 'JS:*outer /a.js:1:1',
+  start: 0x1000,
+  size: 0x100,
+  calls: [
+    { functionName: 'middle', parent: -1 },
+    { functionName: 'inner', parent: 0 },
+  ],
+  positions: [
+    { offset: 0, call: -1, line: 1, column: 1 },
+    { offset: 0x20, call: 0, line: 2, column: 1 },
+    { offset: 0x40, call: 1, line: 3, column: 1 },
+    { offset: 0x60, call: -1, line: 1, column: 2 },
+  ],
+};
+
+/** Stacks as texts, `main ─ outer`, by the offset in the code of `outer`. */
+function expanded(build: (make: Maker) => void): string[] {
+  const builder = new ExampleBuilder();
+  const { profile } = builder;
+  const code = profile.jitCode.start.push(CODE.start);
+  profile.jitCode.recordedName.push(profile.strings.intern(CODE.recordedName));
+  profile.jitCode.tier.push(profile.strings.intern('*'));
+  const jit = builder.binary('/tmp/perf-1.map', 'jit');
+  const kernel = builder.binary('[kernel.kallsyms]', 'kernel');
+  const user = builder.binary('/bin/node', 'user');
+  const event = builder.event({ name: 'cpu-clock' });
+  const thread = builder.thread(1, 1, 'node');
+  const make: Maker = {
+    outer: (offset) => {
+      const frame = builder.frame(jit, 'outer', BigInt(CODE.start + offset), offset);
+      profile.frames.jitCode.data[frame] = code;
+      return frame;
+    },
+    kernel: (name) => builder.frame(kernel, name, 0xffff_ffff_8000_0000n),
+    user: (name) => builder.frame(user, name, 0x400n),
+    sample: (...frames) => {
+      const { samples, stacks } = profile;
+      let stack = NONE;
+      for (const frame of frames) {
+        stacks.prefix.push(stack);
+        stack = stacks.frame.push(frame);
+      }
+      samples.timeNs.push(0);
+      samples.thread.push(thread);
+      samples.comm.push(profile.strings.intern('node'));
+      samples.cpu.push(0);
+      samples.event.push(event);
+      samples.weight.push(1);
+      samples.count.push(1);
+      samples.stack.push(stack);
+    },
+  };
+  build(make);
+  const symbols = new Map<string, number>();
+  expandInlined(profile, {
+    codeAt: (row) => (row === code ? CODE : null),
+    symbolOf: (binary, name) => {
+      let symbol = symbols.get(name);
+      if (symbol === undefined) {
+        profile.symbols.name.push(profile.strings.intern(name));
+        symbols.set(name, (symbol = profile.symbols.binary.push(binary)));
+      }
+      return symbol;
+    },
+  });
+  assertTableInvariants(profile);
+  return Array.from({ length: profile.samples.length }, (_, row) => textOf(profile, row));
+}
+
+interface Maker {
+  outer(offset: number): number;
+  kernel(name: string): number;
+  user(name: string): number;
+  sample(...frames: number[]): void;
+}
+
+function textOf({ frames, samples, stacks, strings, symbols }: Profile, row: number): string {
+  const names: string[] = [];
+  for (let stack = samples.stack.at(row); stack !== NONE; stack = stacks.prefix.at(stack))
+    names.unshift(strings.get(symbols.name.at(frames.symbol.at(stacks.frame.at(stack)))));
+  return names.join(' ');
+}
+
+test('a sample in inlined code gets the frames that the compiler took away', () => {
+  const texts = expanded(({ sample, user, outer }) => {
+    for (const offset of [0, 0x1f, 0x20, 0x40, 0x5f, 0x60]) sample(user('main'), outer(offset));
+  });
+  assert.deepEqual(texts, [
+    'main outer',
+    'main outer',
+    'main outer middle',
+    'main outer middle inner',
+    'main outer middle inner',
+    'main outer',
+  ]);
+});
+
+test('a return address belongs to the call before it, an interrupted instruction to itself', () => {
+  const texts = expanded(({ sample, user, outer, kernel }) => {
+    sample(outer(0x40), user('builtin'));
+    sample(outer(0x40), kernel('page_fault'));
+    sample(outer(0x60), user('builtin'), kernel('page_fault'));
+    sample(outer(0x40), user('builtin'), outer(0x60));
+  });
+  assert.deepEqual(texts, [
+    'outer middle builtin',
+    'outer middle inner page_fault',
+    'outer middle inner builtin page_fault',
+    'outer middle builtin outer',
+  ]);
+});
+
+test('a sample without a stack stays as it is, and equal stacks are one', () => {
+  assert.deepEqual(
+    expanded(({ sample, outer }) => {
+      sample();
+      sample(outer(0x40));
+      sample(outer(0x40));
+    }),
+    ['', 'outer middle inner', 'outer middle inner'],
+  );
+});

@@ -1,0 +1,127 @@
+import { FormatError, TWO_32 } from '../base/index.ts';
+import { VarintReader, VarintWriter } from './varints.ts';
+
+/**
+ * Optimised code has the code of the functions that it calls inside it. What V8 knows of one such piece
+ * of code: which function was put where, and which instruction belongs to which of them.
+ *
+ *     outer()                        code of `outer`
+ *       middle()   inlined: call 0     0x00  outer  14:15
+ *         inner()  inlined: call 1     0x41  inner   3:17   in call 1, which is in call 0
+ */
+export interface InlinedCode {
+  /** The name as the perf map has it, with the tier. */
+  recordedName: string;
+  /** Address of the first byte, and length in bytes. */
+  start: number;
+  size: number;
+  /** Calls whose function is inside; a caller comes before what it calls. */
+  calls: readonly InlinedCall[];
+  /** Where instructions come from, by ascending offset. */
+  positions: readonly CodePosition[];
+}
+
+export interface InlinedCall {
+  /** As a perf map writes it. */
+  functionName: string;
+  /** The call that this one is in; -1: the function that was compiled. */
+  parent: number;
+}
+
+export interface CodePosition {
+  /** Of the first instruction, from the start of the code. It holds until the next position. */
+  offset: number;
+  /** Row of `calls`, or -1: the function that was compiled. */
+  call: number;
+  /** From 1; 0: unknown. */
+  line: number;
+  column: number;
+}
+
+const VERSION = 1;
+/** A program has fewer of them; what says more is damaged. */
+const MOST_NAMES = 1 << 20;
+
+/**
+ * All pieces of one process, as varints (LEB128):
+ *
+ *     version | names: count, (length, UTF-8) ... | pieces: count, piece ...
+ *     piece    name | start: high, low | size | calls: count, (name, parent + 1) ... | positions: count, position ...
+ *     position offset - the one before | call + 1 | line | column
+ */
+export function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<ArrayBuffer> {
+  const names = new Map<string, number>();
+  const rowOf = (name: string) => {
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    names.set(name, names.size);
+    return names.size - 1;
+  };
+  const body = new VarintWriter();
+  body.add(pieces.length);
+  for (const { recordedName, start, size, calls, positions } of pieces) {
+    const high = Math.floor(start / TWO_32);
+    body.add(rowOf(recordedName), high, start - high * TWO_32, size, calls.length);
+    for (const { functionName, parent } of calls) body.add(rowOf(functionName), parent + 1);
+    body.add(positions.length);
+    let before = 0;
+    for (const { offset, call, line, column } of positions) {
+      body.add(offset - before, call + 1, line, column);
+      before = offset;
+    }
+  }
+  const head = new VarintWriter();
+  head.add(VERSION, names.size);
+  for (const name of names.keys()) head.addText(name);
+  return head.bytesAnd(body);
+}
+
+/** Throws FormatError where the bytes do not hold together. */
+export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
+  const reader = new VarintReader(bytes);
+  const version = reader.read();
+  if (version !== VERSION) {
+    throw new FormatError('ERR_INLINED_CODE', 0, `inlined code of version ${VERSION}`, `${version}`);
+  }
+  const names = Array.from({ length: reader.count(MOST_NAMES) }, () => reader.text());
+  const name = () => names[reader.below(names.length)]!;
+  return Array.from({ length: reader.count() }, () => {
+    const recordedName = name();
+    const high = reader.read();
+    const start = high * TWO_32 + reader.read();
+    const size = reader.read();
+    const calls = Array.from({ length: reader.count() }, (_, row) => ({
+      functionName: name(),
+      parent: reader.below(row + 1) - 1,
+    }));
+    let offset = 0;
+    const positions = Array.from({ length: reader.count() }, () => {
+      offset += reader.read();
+      return { offset, call: reader.below(calls.length + 1) - 1, line: reader.read(), column: reader.read() };
+    });
+    return { recordedName, start, size, calls, positions };
+  });
+}
+
+/**
+ * The calls that an instruction is in, innermost first; empty: it belongs to the function that was compiled.
+ * Null where nothing is known of the offset.
+ */
+export function inlinedCallsAt(code: InlinedCode, offset: number): number[] | null {
+  const position = positionAt(code.positions, offset);
+  if (position === null) return null;
+  const calls: number[] = [];
+  for (let call = position.call; call >= 0; call = code.calls[call]!.parent) calls.push(call);
+  return calls;
+}
+
+function positionAt(positions: readonly CodePosition[], offset: number): CodePosition | null {
+  let low = 0;
+  let high = positions.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (positions[middle]!.offset <= offset) low = middle + 1;
+    else high = middle;
+  }
+  return positions[low - 1] ?? null;
+}

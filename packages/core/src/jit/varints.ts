@@ -1,0 +1,92 @@
+import { decodeUtf8, FormatError } from '../base/index.ts';
+
+const CONTINUES = 0x80;
+const LOW_BITS = 0x7f;
+/** Of a number below 2^53. */
+const MOST_VARINT_BYTES = 8;
+
+/** Unsigned numbers below 2^53 as LEB128 (DWARF 5, section 7.6), and texts. */
+export class VarintWriter {
+  #bytes = new Uint8Array(1 << 12);
+  #length = 0;
+
+  add(...values: number[]): void {
+    for (let value of values) {
+      this.#reserve(MOST_VARINT_BYTES);
+      while (value > LOW_BITS) {
+        this.#bytes[this.#length++] = (value % CONTINUES) | CONTINUES;
+        value = Math.floor(value / CONTINUES);
+      }
+      this.#bytes[this.#length++] = value;
+    }
+  }
+
+  addText(text: string): void {
+    const bytes = new TextEncoder().encode(text);
+    this.add(bytes.length);
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  bytesAnd(next: VarintWriter): Uint8Array<ArrayBuffer> {
+    const all = new Uint8Array(this.#length + next.#length);
+    all.set(this.#bytes.subarray(0, this.#length));
+    all.set(next.#bytes.subarray(0, next.#length), this.#length);
+    return all;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return;
+    const bigger = new Uint8Array(Math.max(2 * this.#bytes.length, this.#length + bytes));
+    bigger.set(this.#bytes);
+    this.#bytes = bigger;
+  }
+}
+
+/** Reads what VarintWriter wrote, from bytes that nobody vouches for. Throws FormatError. */
+export class VarintReader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  read(): number {
+    let value = 0;
+    let scale = 1;
+    for (let count = 0; count < MOST_VARINT_BYTES; count++) {
+      const byte = this.#bytes[this.#at++];
+      if (byte === undefined) break;
+      value += (byte & LOW_BITS) * scale;
+      if (byte < CONTINUES) {
+        if (Number.isSafeInteger(value)) return value;
+        break;
+      }
+      scale *= CONTINUES;
+    }
+    throw new FormatError('ERR_INLINED_CODE', this.#at, 'a number below 2^53', 'none');
+  }
+
+  /** A row of a table. */
+  below(limit: number): number {
+    const value = this.read();
+    if (value < limit) return value;
+    throw new FormatError('ERR_INLINED_CODE', this.#at, `a row below ${limit}`, `${value}`);
+  }
+
+  /** Of things that take a byte each, or more. */
+  count(most = Number.POSITIVE_INFINITY): number {
+    const value = this.read();
+    if (value <= Math.min(most, this.#bytes.length - this.#at)) return value;
+    throw new FormatError('ERR_INLINED_CODE', this.#at, 'as many rows as its bytes can have', `${value}`);
+  }
+
+  text(): string {
+    const length = this.count();
+    const text = decodeUtf8(this.#bytes.subarray(this.#at, this.#at + length));
+    this.#at += length;
+    return text;
+  }
+}

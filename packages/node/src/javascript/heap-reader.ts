@@ -1,0 +1,146 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+
+/** A tagged pointer to an object of V8's heap, or a small integer (a Smi). */
+export type Tagged = bigint;
+
+const TAG_MASK = 3n;
+const STRONG_TAG = 1n;
+const SMI_SHIFT = 32n;
+/** `Map::instance_type`, exported as the same by all versions. */
+const INSTANCE_TYPE = 12;
+/** Of `FixedArray` and `ByteArray`. */
+const ARRAY_LENGTH = 8;
+const ARRAY_DATA = 16;
+const STRING_LENGTH = 12;
+const STRING_DATA = 16;
+const THIN_STRING_ACTUAL = 16;
+/** Bits of a string's type (V8's `StringRepresentationTag`, `kStringEncodingMask`). */
+const NOT_A_STRING = 0x80;
+const ONE_BYTE = 8;
+const REPRESENTATION = 7;
+const SEQUENTIAL = 0;
+const THIN = 5;
+const USUAL_ARRAY_BYTES = 1024;
+const MOST_ARRAY_BYTES = 64 << 20;
+const MOST_STRING_UNITS = 1 << 16;
+const MOST_KNOWN_MAPS = 4096;
+
+/** What was read is not what should be there: the object was moved, or the layout is another. */
+export class HeapMismatch extends Error {
+  override readonly name = 'HeapMismatch';
+}
+
+/** Objects of the heap of another process (`/proc/PID/mem`). Throws HeapMismatch, or the error of opening. */
+export class HeapReader implements Disposable {
+  readonly #fd: number;
+  readonly #typeOfMap = new Map<bigint, number>();
+
+  constructor(pid: number) {
+    this.#fd = openSync(`/proc/${pid}/mem`, 'r');
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#fd);
+  }
+
+  /** Exactly these bytes of the process's memory. */
+  bytes(address: bigint, length: number): DataView<ArrayBuffer> {
+    const target = new Uint8Array(length);
+    let read = 0;
+    try {
+      read = readSync(this.#fd, target, 0, length, address);
+    } catch {
+      // Not mapped, or the process has ended.
+    }
+    if (read !== length) throw new HeapMismatch(`no ${length} bytes at 0x${address.toString(16)}`);
+    return new DataView(target.buffer);
+  }
+
+  /** The first bytes of an object that has this type; any, where it is null. */
+  object(tagged: Tagged, length: number, type: number | null): DataView<ArrayBuffer> {
+    const view = this.bytes(addressOf(tagged), length);
+    if (type !== null && this.#typeOf(field(view, 0)) !== type)
+      throw new HeapMismatch(`0x${tagged.toString(16)} is not of type ${type}`);
+    return view;
+  }
+
+  /** The elements of an array of tagged values. */
+  elements(tagged: Tagged): BigUint64Array<ArrayBuffer> {
+    const { buffer, byteOffset, byteLength } = this.#array(tagged, 8);
+    return new BigUint64Array(buffer, byteOffset, byteLength / 8);
+  }
+
+  byteArray(tagged: Tagged): DataView<ArrayBuffer> {
+    return this.#array(tagged, 1);
+  }
+
+  /** Null: another kind of object, or of string (made of others, or outside the heap). */
+  text(tagged: Tagged): string | null {
+    if (!isObject(tagged)) return null;
+    const head = this.bytes(addressOf(tagged), THIN_STRING_ACTUAL + 8);
+    const type = this.#typeOf(field(head, 0));
+    if (type >= NOT_A_STRING) return null;
+    if ((type & REPRESENTATION) === THIN) return this.text(field(head, THIN_STRING_ACTUAL));
+    const length = head.getUint32(STRING_LENGTH, true);
+    if ((type & REPRESENTATION) !== SEQUENTIAL || length > MOST_STRING_UNITS) return null;
+    const isOneByte = (type & ONE_BYTE) !== 0;
+    const { buffer } = this.bytes(addressOf(tagged) + BigInt(STRING_DATA), isOneByte ? length : 2 * length);
+    return Buffer.from(buffer).toString(isOneByte ? 'latin1' : 'utf16le');
+  }
+
+  isOfType(tagged: Tagged, type: number): boolean {
+    return isObject(tagged) && this.#typeOf(field(this.bytes(addressOf(tagged), 8), 0)) === type;
+  }
+
+  /** Its elements. One call of the kernel reads as much as most arrays have. */
+  #array(tagged: Tagged, elementBytes: number): DataView<ArrayBuffer> {
+    const address = addressOf(tagged);
+    const view = this.#upTo(address, USUAL_ARRAY_BYTES);
+    if (view.byteLength < ARRAY_DATA) throw new HeapMismatch(`no array at 0x${address.toString(16)}`);
+    const length = smi(field(view, ARRAY_LENGTH));
+    const size = (length ?? -1) * elementBytes;
+    if (size < 0 || size > MOST_ARRAY_BYTES) throw new HeapMismatch(`${length} is no length of an array`);
+    if (ARRAY_DATA + size <= view.byteLength) return new DataView(view.buffer, ARRAY_DATA, size);
+    return this.bytes(address + BigInt(ARRAY_DATA), size);
+  }
+
+  /** Fewer where the memory ends. */
+  #upTo(address: bigint, length: number): DataView<ArrayBuffer> {
+    const target = new Uint8Array(length);
+    try {
+      return new DataView(target.buffer, 0, readSync(this.#fd, target, 0, length, address));
+    } catch {
+      return new DataView(target.buffer, 0, 0);
+    }
+  }
+
+  #typeOf(map: Tagged): number {
+    let type = this.#typeOfMap.get(map);
+    if (type === undefined) {
+      if (!isObject(map)) throw new HeapMismatch('an object without a map');
+      type = this.bytes(addressOf(map) + BigInt(INSTANCE_TYPE), 2).getUint16(0, true);
+      if (this.#typeOfMap.size >= MOST_KNOWN_MAPS) this.#typeOfMap.clear();
+      this.#typeOfMap.set(map, type);
+    }
+    return type;
+  }
+}
+
+export function field(object: DataView, offset: number): Tagged {
+  return object.getBigUint64(offset, true);
+}
+
+/** The value of a Smi; null: it is a pointer. */
+export function smi(tagged: Tagged): number | null {
+  return (tagged & 1n) === 0n ? Number(BigInt.asIntN(64, tagged) >> SMI_SHIFT) : null;
+}
+
+export function isObject(tagged: Tagged): boolean {
+  return (tagged & 1n) === 1n;
+}
+
+/** Weak pointers (tag 3) lead to their object, too. */
+function addressOf(tagged: Tagged): bigint {
+  if ((tagged & STRONG_TAG) === 0n) throw new HeapMismatch(`${tagged} is no object`);
+  return tagged & ~TAG_MASK;
+}

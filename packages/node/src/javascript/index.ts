@@ -1,0 +1,1 @@
+export { type InliningGap, InliningWatch, type WatchedMap } from './inlining-watch.ts';

@@ -1,0 +1,99 @@
+import { promisify } from 'node:util';
+import { deflate } from 'node:zlib';
+import {
+  encodeInlinedCode,
+  type InlinedCode,
+  RECORDED_INLINED_CODE,
+  type RecordedFile,
+} from '@counterpoint/core/jit';
+import { WatchedProcess } from './watched-process.ts';
+
+/** Code that is new is looked at so soon; who makes none is asked less and less often. */
+const SHORTEST_INTERVAL_MS = 20;
+const LONGEST_INTERVAL_MS = 160;
+const MOST_PROCESSES = 256;
+/** Of the time of the recorder's own thread, at a look and at the last one. */
+const LOOK_BUDGET_MS = 5;
+const LAST_LOOK_BUDGET_MS = 250;
+const MOST_PACKED_BYTES = 16 << 20;
+const compress = promisify(deflate);
+
+/** A process that makes code, and where its map may be. */
+export interface WatchedMap {
+  pid: number;
+  paths: readonly string[];
+  uid: number;
+}
+
+/** What could not be had. */
+export interface InliningGap {
+  pid: number;
+  text: string;
+}
+
+/**
+ * Reads, while Node processes run, what their optimised code inlines: afterwards nobody can. What is made in
+ * the last moments before the end of a process is missed, and its samples stay with the function that
+ * was compiled.
+ */
+export class InliningWatch implements Disposable {
+  readonly #processes = new Map<number, WatchedProcess>();
+  #timer: NodeJS.Timeout | null = null;
+  #intervalMs = SHORTEST_INTERVAL_MS;
+
+  /** Cheap when asked again. */
+  consider({ pid, paths, uid }: WatchedMap): void {
+    if (this.#processes.has(pid) || this.#processes.size >= MOST_PROCESSES) return;
+    this.#processes.set(pid, new WatchedProcess(pid, paths, uid));
+    this.#intervalMs = SHORTEST_INTERVAL_MS;
+    this.#timer ??= setTimeout(() => this.#tick(), this.#intervalMs).unref();
+  }
+
+  /** Reads what is new, at once: processes are about to end. */
+  look(): void {
+    this.#look(LAST_LOOK_BUDGET_MS);
+  }
+
+  /** Whether there was something new. */
+  #look(budgetMs: number): boolean {
+    let isNew = false;
+    for (const process of this.#processes.values()) isNew = process.look(budgetMs) || isNew;
+    return isNew;
+  }
+
+  #tick(): void {
+    this.#intervalMs = this.#look(LOOK_BUDGET_MS)
+      ? SHORTEST_INTERVAL_MS
+      : Math.min(2 * this.#intervalMs, LONGEST_INTERVAL_MS);
+    this.#timer = setTimeout(() => this.#tick(), this.#intervalMs).unref();
+  }
+
+  /** What was read until now, for the recording, and what could not be. */
+  async pack(): Promise<{ files: RecordedFile[]; gaps: InliningGap[] }> {
+    this.look();
+    const files: RecordedFile[] = [];
+    const gaps: InliningGap[] = [];
+    for (const [pid, process] of this.#processes) {
+      const { gap } = process;
+      if (gap !== null) gaps.push({ pid, text: gap });
+      const file = await packed(pid, [...process.pieces.values()]);
+      if (file !== null) files.push(file);
+    }
+    return { files, gaps };
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const process of this.#processes.values()) process[Symbol.dispose]();
+    this.#processes.clear();
+  }
+}
+
+async function packed(pid: number, pieces: readonly InlinedCode[]): Promise<RecordedFile | null> {
+  if (pieces.length === 0) return null;
+  const bytes = encodeInlinedCode(pieces);
+  const file = new Uint8Array(await compress(bytes));
+  if (file.length > MOST_PACKED_BYTES) return null;
+  return { kind: RECORDED_INLINED_CODE, pid, sizeBytes: bytes.length, packed: file };
+}

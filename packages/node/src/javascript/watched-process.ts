@@ -1,0 +1,115 @@
+import { type InlinedCode, parseScriptName, type ScriptName } from '@counterpoint/core/jit';
+import { type FunctionPlace, FunctionPlaces } from './function-places.ts';
+import { HeapMismatch, HeapReader } from './heap-reader.ts';
+import { MapLines } from './map-lines.ts';
+import { type MapLine, readOptimisedCode } from './optimised-code.ts';
+import { type V8Layout, v8LayoutOf } from './v8-layout.ts';
+
+/** Marks of the compilers that inline: Maglev, TurboFan. */
+const OPTIMISED = new Set(['+', '*']);
+/** Of a program that makes code all the time, this much is kept. */
+const MOST_PIECES = 1 << 16;
+/** Code that is moved or thrown away at once is missed. */
+const MOST_FAILED_SHARE = 0.1;
+const MOST_PLACES = 1 << 18;
+
+/** A process whose optimised code is read as it is made. */
+export class WatchedProcess implements Disposable {
+  /** By place and name: code of another function may come to the same place. */
+  readonly pieces = new Map<string, InlinedCode>();
+  readonly #lines: MapLines;
+  /** What the map calls the function at a place. */
+  readonly #names = new Map<string, string>();
+  #heap: HeapReader | null = null;
+  #layout: V8Layout | null = null;
+  #places: FunctionPlaces | null = null;
+  #read = 0;
+  #failed = 0;
+  /** Lines that came and were not looked at yet. */
+  #waiting: Iterator<MapLine> | null = null;
+  /** Lines of before the recording may be of code that is gone. */
+  #isUpToDate = false;
+  #gap: string | null = null;
+
+  constructor(pid: number, paths: readonly string[], uid: number) {
+    this.#lines = new MapLines(paths, uid);
+    try {
+      this.#heap = new HeapReader(pid);
+    } catch (error) {
+      this.#gap = `its memory cannot be read (${error instanceof Error ? error.message : error})`;
+      return;
+    }
+    v8LayoutOf(`/proc/${pid}/exe`).then(
+      (layout) => {
+        if (layout === 'unknown-v8') this.#gap = 'its version of V8 is not known';
+        if (typeof layout === 'string' || this.#heap === null) return;
+        this.#layout = layout;
+        this.#places = new FunctionPlaces(this.#heap, layout);
+      },
+      (error) => {
+        this.#gap = `its program cannot be read (${error instanceof Error ? error.message : error})`;
+      },
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#lines[Symbol.dispose]();
+    this.#heap?.[Symbol.dispose]();
+    this.#heap = null;
+  }
+
+  /** Why inlined functions are unknown; null: they are known, or there are no names at all. */
+  get gap(): string | null {
+    const all = this.#failed + this.#read;
+    if (this.#failed > all * MOST_FAILED_SHARE)
+      return `${this.#failed} of ${all} pieces of its code could not be read`;
+    return this.#gap !== null && this.#lines.isThere ? this.#gap : null;
+  }
+
+  /** Reads what is new, for so long; whether there was something. */
+  look(budgetMs: number): boolean {
+    const heap = this.#heap;
+    const layout = this.#layout;
+    const places = this.#places;
+    if (heap === null || layout === null || places === null) return false;
+    const until = performance.now() + budgetMs;
+    this.#waiting ??= this.#lines.read();
+    let isNew = false;
+    while (performance.now() < until) {
+      const { done, value: line } = this.#waiting.next();
+      if (done === true) {
+        this.#waiting = null;
+        this.#isUpToDate = true;
+        break;
+      }
+      isNew = true;
+      const script = parseScriptName(line.recordedName);
+      if (script === null) continue;
+      if (!OPTIMISED.has(script.tier)) this.#addName(script, line.recordedName);
+      else if (this.pieces.size < MOST_PIECES) this.#readCode(heap, layout, places, line);
+    }
+    return isNew;
+  }
+
+  #addName({ file, line, column }: ScriptName, recordedName: string): void {
+    if (line !== null && column !== null && this.#names.size < MOST_PLACES)
+      this.#names.set(`${file}:${line}:${column}`, recordedName);
+  }
+
+  #readCode(heap: HeapReader, layout: V8Layout, places: FunctionPlaces, line: MapLine) {
+    try {
+      const code = readOptimisedCode(heap, layout, places, line, (place) => this.#textOf(place));
+      this.#read++;
+      if (code !== null) this.pieces.set(`${line.start} ${line.size} ${line.recordedName}`, code);
+    } catch (error) {
+      if (!(error instanceof HeapMismatch)) throw error;
+      if (this.#isUpToDate) this.#failed++;
+    }
+  }
+
+  /** As a perf map calls the function, so that it is one with its own code. */
+  #textOf({ name, script, line, column }: FunctionPlace): string {
+    const place = `${script.name}:${line}:${column}`;
+    return this.#names.get(place) ?? `JS:~${name()} ${place}`;
+  }
+}
