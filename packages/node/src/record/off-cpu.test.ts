@@ -21,8 +21,8 @@ after(() => rmSync(folder, { recursive: true }));
 async function recorded(name: string, options: RecordOptions) {
   const output = join(folder, `${name}.data`);
   const { formats, loss } = await record({ ...options, output });
-  // On a busy machine there may be a thousand stacks, and then two of them in one place; and a thread may lose
-  // its CPU where its stack is deeper than the kernel follows.
+  // On a busy machine there may be a thousand stacks, and then two of them in one place; and a thread may
+  // lose its CPU where its stack is deeper than the kernel follows.
   const byChance = new Set(['format-stack-collision', 'call-chain-cut']);
   assert.deepEqual(
     loss.filter(({ kind }) => !byChance.has(kind)),
