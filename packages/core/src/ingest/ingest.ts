@@ -154,7 +154,13 @@ class Builder {
     this.#options = options;
     this.#texts = options.sampleTexts?.(reader) ?? null;
     if (this.#texts !== null) this.profile.sampleTexts = new SampleTextTable(this.#texts.keys);
-    this.walker = new SampleWalker(reader, this.profile, options, (sample) => this.#sample(sample));
+    this.walker = new SampleWalker(
+      reader,
+      this.profile,
+      // Without symbols nobody could tell which guesses are right.
+      { ...options, guessCallers: options.symbols !== undefined },
+      (sample) => this.#sample(sample),
+    );
     const { binaries } = this.walker;
     this.#resolver =
       options.symbols === undefined
@@ -252,7 +258,8 @@ class Builder {
     const firstTimeNs = absolute(this.#firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.#resolver?.resolveNew(options.onProgress);
-    this.#resolver?.expandInlined();
+    const tops = this.walker.hasStackTops ? { guessedCallers: this.walker.guessedCallers } : null;
+    this.#resolver?.mendStacks(tops);
     trimTracing(profile, reader.events.events);
     const found = this.#resolver === null ? [] : [...kernelNotes(profile), ...this.#resolver.diagnostics];
     const diagnostics = [...contentNotes(reader, added), ...found];

@@ -3,8 +3,10 @@ import {
   PERF_RECORD_MISC_KERNEL,
   PERF_RECORD_MISC_USER,
   PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IP,
+  PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_TIME,
 } from '../abi/index.ts';
 import { toBigInt } from '../base/index.ts';
@@ -60,6 +62,7 @@ export class SampleWalker implements RecordSink {
   readonly losses: LossCollector;
   readonly #stacks: StackInterner;
   readonly #wholeChains: boolean;
+  readonly #guessesCallers: boolean;
   readonly #samples: SampleStream;
   readonly #reader: PerfDataReader;
   readonly #filter: SampleFilter | null;
@@ -72,13 +75,19 @@ export class SampleWalker implements RecordSink {
   constructor(
     reader: PerfDataReader,
     profile: Profile,
-    options: { filter?: SampleFilter | undefined; innermostOnly?: boolean | undefined },
+    options: {
+      filter?: SampleFilter | undefined;
+      innermostOnly?: boolean | undefined;
+      /** Guess callers from the top of stacks; `guessedCallers` says which they are. */
+      guessCallers?: boolean;
+    },
     onSample: (sample: WalkedSample) => void,
   ) {
     this.#reader = reader;
     this.#filter = options.filter ?? null;
     this.#onSample = onSample;
     this.binaries = new Binaries(profile, this.machine, reader);
+    this.#guessesCallers = options.guessCallers === true && reader.littleEndian;
     this.#wholeChains = options.innermostOnly !== true;
     this.#stacks = new StackInterner(profile, this.machine, this.binaries, this.#wholeChains);
     this.losses = new LossCollector(reader);
@@ -104,8 +113,19 @@ export class SampleWalker implements RecordSink {
     } else this.losses.record(view, start, end, type);
   }
 
+  /** Whether callers are guessed, and samples have what it takes. */
+  get hasStackTops(): boolean {
+    return this.#guessesCallers && this.#reader.events.events.some(hasStackTop);
+  }
+
+  /** See `StackInterner`. */
+  get guessedCallers(): ReadonlySet<number> {
+    return this.#stacks.guessedCallers;
+  }
+
   /** Row of the stack table for another address of a sample: where its branch went. */
   stackAt({ view, thread }: WalkedSample, lo: number, hi: number): number {
+    this.#stacks.takesStackTop = false;
     const place = this.#place;
     place.ipLo = lo;
     place.ipHi = hi;
@@ -135,7 +155,10 @@ export class SampleWalker implements RecordSink {
     walked.periodLo = periodLo;
     walked.periodHi = periodHi;
     const hasIp = (bits & PERF_SAMPLE_IP) !== 0;
-    this.#stacks.wholeChains = this.#wholeChains || isTraced(event);
+    // Which function a handler of the interpreter runs is in the chain only.
+    const takesStackTop = this.#guessesCallers && hasStackTop(event);
+    this.#stacks.takesStackTop = takesStackTop;
+    this.#stacks.wholeChains = this.#wholeChains || takesStackTop || isTraced(event);
     walked.stack = this.#stacks.intern(walked.view, fields, process, walked.mode, hasIp, reader.littleEndian);
     this.#onSample(walked);
   }
@@ -170,3 +193,10 @@ export class SampleWalker implements RecordSink {
     }));
   }
 }
+
+/** Whether samples have a call chain, and at least the top of the user's stack. */
+function hasStackTop({ layout }: RecordedEvent): boolean {
+  return (layout.sampleType & WITH_STACK_TOP) === WITH_STACK_TOP;
+}
+
+const WITH_STACK_TOP = PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_STACK_USER;

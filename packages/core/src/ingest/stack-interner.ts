@@ -33,6 +33,12 @@ const MAX_PARTS = 64;
 
 const HOST_IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
+/** Marks the address of a guessed caller: those of users have no such bit (canonical addresses). */
+const GUESSED = 1 << 30;
+/** Third key of a row of stacks. */
+const FROM_CHAIN = 0;
+const FROM_STACK_TOP = 1;
+
 interface Root {
   generation: number;
   kernelGeneration: number;
@@ -73,6 +79,15 @@ export class StackInterner {
   readonly #binaries: Binaries;
   /** False: only the innermost frame is wanted, and chains are not looked at. */
   wholeChains: boolean;
+  /** Whether the stack's top, where samples have it, may name a caller that the chain lacks. */
+  takesStackTop = false;
+  /**
+   * Rows of stacks whose frame is a guess: the function that they are the caller of may have built a frame,
+   * and then its caller is the next row. Who knows the functions decides.
+   */
+  readonly guessedCallers = new Set<number>();
+  /** Depth of the guess in the chain at hand, or -1. */
+  #guessAt = -1;
   readonly #nodes = new TripleTable(1 << 14);
   #nodeStack = new Int32Array(1 << 14);
   readonly #frames = new TripleTable(1 << 12);
@@ -121,19 +136,27 @@ export class StackInterner {
   ): number {
     const root = this.#rootOf(process);
     const count = this.wholeChains ? fields.chainCount : 0;
-    if (count + 1 > this.#node.length) this.#growChain(count + 1);
+    if (count + 2 > this.#node.length) this.#growChain(count + 2);
     const first = this.#chainWords(view, fields.chainOffset, count, le);
     const words = this.#words;
     const chain = this.#chain;
     // Frames below this depth are those of the chain before.
     let shared = this.#lastValid && root === this.#lastRoot ? this.#depth : 0;
+    // A guess is another node than the same address in a chain.
+    if (this.#guessAt >= 0 && this.#guessAt < shared) shared = this.#guessAt;
     let depth = 0;
     this.#parts = 0;
+    this.#guessAt = -1;
     for (let at = first + count * 2 - 2; at >= first; at -= 2) {
       const low = words[at]!;
       const high = words[at + 1]!;
       if (high === -1 && low < 0 && low >= PERF_CONTEXT_MAX) {
-        this.#endPart(depth, MODE_OF_CONTEXT.get(low) ?? MODE_UNKNOWN);
+        const partMode = MODE_OF_CONTEXT.get(low) ?? MODE_UNKNOWN;
+        if (this.takesStackTop && partMode === MODE_USER && this.#guess(view, fields, depth, process)) {
+          depth++;
+          if (this.#guessAt < shared) shared = this.#guessAt;
+        }
+        this.#endPart(depth, partMode);
         continue;
       }
       const place = depth * 2;
@@ -161,6 +184,31 @@ export class StackInterner {
       }
     }
     return this.#follow(root, Math.min(shared, depth), depth, process);
+  }
+
+  /**
+   * A function that builds no frame leaves its caller out of the chain; its return address is at the stack's
+   * top. Put it there, if it is in made code:
+   *
+   *     chain      handler ─────────────── middle ─ outer
+   *     stack top             leaf + 0xdc
+   *     made       handler ── leaf + 0xdc ─ middle ─ outer
+   */
+  #guess(view: DataView, fields: SampleFields, depth: number, process: Process): boolean {
+    if (depth === 0 || fields.userStackDynamicSize < 8) return false;
+    const low = view.getInt32(fields.userStackOffset, true);
+    const high = view.getInt32(fields.userStackOffset + 4, true);
+    const chain = this.#chain;
+    const innermost = depth * 2 - 2;
+    if (depth > 1 && chain[innermost - 2] === low && chain[innermost - 1] === high) return false;
+    const mapping = process.maps.find(toSignedFloat(low >>> 0, high));
+    if (mapping === null || this.#profile.binaries[this.#binaries.of(mapping, false)]!.kind !== 'jit')
+      return false;
+    this.#chain.copyWithin(innermost + 2, innermost, innermost + 2);
+    this.#chain[innermost] = low;
+    this.#chain[innermost + 1] = high;
+    this.#guessAt = depth - 1;
+    return true;
   }
 
   #endPart(depth: number, mode: number): void {
@@ -199,11 +247,19 @@ export class StackInterner {
   #follow(root: number, shared: number, depth: number, process: Process): number {
     let parent = shared > 0 ? this.#node[shared - 1]! : root;
     for (let i = shared; i < depth; i++) {
-      let row = this.#nodes.find(parent, this.#chain[i * 2]!, this.#chain[i * 2 + 1]!);
+      const isGuess = i === this.#guessAt;
+      const high = this.#chain[i * 2 + 1]!;
+      let row = this.#nodes.find(parent, this.#chain[i * 2]!, isGuess ? high ^ GUESSED : high);
       if (row < 0) {
         row = -1 - row;
         const outer = i > 0 ? this.#nodeStack[this.#node[i - 1]!]! : NONE;
-        this.#setNodeStack(row, this.#stackRow(outer, this.#frameRow(i, process)));
+        const stack = this.#stackRow(
+          outer,
+          this.#frameRow(i, process),
+          isGuess ? FROM_STACK_TOP : FROM_CHAIN,
+        );
+        if (isGuess) this.guessedCallers.add(stack);
+        this.#setNodeStack(row, stack);
       }
       this.#node[i] = row;
       parent = row;
@@ -275,8 +331,8 @@ export class StackInterner {
     return -1 - row;
   }
 
-  #stackRow(prefix: number, frame: number): number {
-    const row = this.#stacks.find(prefix, frame, 0);
+  #stackRow(prefix: number, frame: number, source: number): number {
+    const row = this.#stacks.find(prefix, frame, source);
     if (row >= 0) return row;
     this.#profile.stacks.prefix.push(prefix);
     this.#profile.stacks.frame.push(frame);

@@ -3,7 +3,7 @@ import { decodeInlinedCode, type InlinedCode, jitCodeName, RECORDED_INLINED_CODE
 import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
-import { expandInlined } from './inlined-frames.ts';
+import { mendStacks, type StackTops } from './javascript-stacks.ts';
 
 interface LoadedTable {
   table: CodeSymbols | null;
@@ -102,13 +102,15 @@ export class SymbolResolver {
     this.#nextFrame = end;
   }
 
-  /** Once all frames are resolved: gives stacks the frames of functions that are inlined. */
-  expandInlined(): void {
-    if (this.#inlinedCode.size === 0) return;
-    expandInlined(this.#profile, {
-      codeAt: (jitCode) => this.#inlinedCode.get(jitCode) ?? null,
-      symbolOf: (binary, functionName) => this.#jitFunction(binary, jitCodeName(functionName).name),
-    });
+  /** Once all frames are resolved: gives stacks the frames of functions that built none. */
+  mendStacks(tops: StackTops | null): void {
+    if (this.#inlinedCode.size === 0 && tops === null) return;
+    const known = {
+      codeAt: (jitCode: number) => this.#inlinedCode.get(jitCode) ?? null,
+      symbolOf: (binary: number, functionName: string) =>
+        this.#jitFunction(binary, jitCodeName(functionName).name),
+    };
+    mendStacks(this.#profile, known, tops);
   }
 
   /**

@@ -1,19 +1,15 @@
 /** Functions that V8 inlines, by what programs are known to do, on each version of Node that is here. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { MODE_KERNEL, NONE, type Profile } from '@counterpoint/core/profile';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
+import { javascriptStack } from '../test/javascript-stack.ts';
+import { nodePrograms } from '../test/node-versions.ts';
 import { v8LayoutOf } from './v8-layout.ts';
 
-const VERSIONS = ['20.19.0', '22.23.3', '24.21.0'];
-const installed = (version: string) =>
-  fileURLToPath(new URL(`../../../../.nodes/node_modules/node-${version}/bin/node`, import.meta.url));
-const programs = [process.execPath, ...VERSIONS.map(installed).filter((path) => existsSync(path))];
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-inlined-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -49,20 +45,7 @@ until(() => evaluated(300));
 (async () => { const end = Date.now() + 350; while (Date.now() < end) await asyncCaller(300); })();
 `;
 
-/** Names of functions of the program, outermost first; what is not JavaScript is left out. */
-function javascriptStack({ frames, stacks, strings, symbols }: Profile, innermost: number): string[] {
-  const names: string[] = [];
-  for (let stack = innermost; stack !== NONE; stack = stacks.prefix.at(stack)) {
-    const frame = stacks.frame.at(stack);
-    const symbol = frames.symbol.at(frame);
-    const name = symbol === NONE ? '' : strings.get(symbols.name.at(symbol));
-    const found = /^JS:(\w+)/.exec(name);
-    if (found !== null && frames.mode.at(frame) !== MODE_KERNEL) names.unshift(found[1]!);
-  }
-  return names;
-}
-
-for (const node of programs)
+for (const node of nodePrograms)
   test(`time is the function's whose code runs, inlined or not, and it has its callers: ${node}`, async () => {
     const script = join(folder, 'phases.js');
     const output = join(folder, 'phases.data');
@@ -117,5 +100,5 @@ for (const node of programs)
 
 test('a program without V8 is no gap, and every Node here has a layout', async () => {
   assert.equal(await v8LayoutOf('/bin/true'), 'no-v8');
-  for (const node of programs) assert.equal(typeof (await v8LayoutOf(node)), 'object', node);
+  for (const node of nodePrograms) assert.equal(typeof (await v8LayoutOf(node)), 'object', node);
 });

@@ -11,6 +11,7 @@ import {
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_READ,
+  PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_TYPE_HARDWARE,
@@ -40,6 +41,11 @@ export interface SamplingOptions {
    * number than readers expect.
    */
   maxStack?: number;
+  /**
+   * Samples with a call chain also have the word at the user's stack pointer: in a function that builds no
+   * frame it is the return address, which a chain by frame pointers lacks.
+   */
+  userStackTop?: boolean;
   inherit: boolean;
   /** Whole CPUs are watched, so a sample must say on which one it was taken. */
   wholeCpus: boolean;
@@ -60,6 +66,7 @@ export interface SamplingOptions {
 
 /** `attr.precise_ip`: must have no skid. */
 const MOST_PRECISE = 3;
+const WORD_BYTES = 8;
 
 /** The event that is taken where the user names none: cycles, as precisely as the CPU can. */
 export function defaultEvent(): ParsedEvent {
@@ -156,6 +163,10 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     // Said in the attr, so that a reader knows which chains were cut.
     const maxStack = event.options.maxStack ?? options.maxStack;
     if (maxStack !== undefined) attr.sampleMaxStack = maxStack;
+    if (options.userStackTop === true && attr.flags.excludeCallchainUser === 0) {
+      bits |= PERF_SAMPLE_STACK_USER;
+      attr.sampleStackUser = WORD_BYTES;
+    }
   }
   // The kernel samples its own functions only without the user's part of a call chain.
   if (event.tracepoint?.system === 'ftrace' && event.tracepoint.name === 'function')

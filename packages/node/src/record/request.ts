@@ -3,7 +3,17 @@ import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { defaultEvent, type Note, type OpenTarget, type SamplingOptions } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
-import { listThreads, requireOnline, requireProcess, requireThread } from '../target/index.ts';
+import {
+  isNodeProgram,
+  listProcesses,
+  listThreads,
+  readProcLink,
+  requireOnline,
+  requireProcess,
+  requireThread,
+  resolveProgram,
+  workingDirectory,
+} from '../target/index.ts';
 import { CHAIN_PARTS } from './long-chains.ts';
 import type { RecordOptions } from './options.ts';
 
@@ -81,6 +91,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     isRateGiven: options.frequency !== undefined || period !== undefined,
     callchains: callGraph === undefined || callGraph === false ? 'none' : callchains,
     ...chainLimits(callGraph === undefined || callGraph === false, notes),
+    userStackTop: isOfNode(scope, options),
     inherit: options.inherit ?? true,
     wholeCpus: scope.kind === 'cpus',
     enableOnExec: scope.kind === 'command',
@@ -91,6 +102,42 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     sidebandApart: (options.formats ?? []).length > 0,
     ...(clockId === undefined ? {} : { clockId }),
   };
+}
+
+/**
+ * Whether Node is recorded into rings: V8's interpreter and most of its builtins build no frame, so the chain
+ * lacks the function that is running. On x86-64 its return address is at the top of the stack.
+ */
+function isOfNode(scope: Scope, options: RecordOptions): boolean {
+  if (process.arch !== 'x64' || (options.formats ?? []).length > 0) return false;
+  switch (scope.kind) {
+    case 'command':
+      return options.nodeNames === true || isNodeCommand(options);
+    case 'processes':
+      return scope.pids.some(isNodeProcess);
+    case 'threads':
+      return scope.tids.some(isNodeProcess);
+    case 'cpus':
+      return listProcesses().some((pid) => pid !== process.pid && isNodeProcess(pid));
+  }
+}
+
+function isNodeCommand({
+  command = [],
+  launch: { cwd = workingDirectory(), env = process.env } = {},
+}: RecordOptions) {
+  try {
+    return isNodeProgram(resolveProgram(command[0]!, { path: env['PATH'], cwd }));
+  } catch {
+    // Who starts it says what is wrong.
+    return false;
+  }
+}
+
+/** Also of a thread. */
+function isNodeProcess(pid: number): boolean {
+  const program = readProcLink(`${pid}/exe`)?.replace(/ \(deleted\)$/, '');
+  return program !== undefined && isNodeProgram(program);
 }
 
 function frequencyHz(wanted: number | 'max' | undefined, notes: Note[]): number {

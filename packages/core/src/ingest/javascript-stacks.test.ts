@@ -4,7 +4,7 @@ import type { InlinedCode } from '../jit/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 import { assertTableInvariants } from '../profile/invariants.ts';
 import { ExampleBuilder } from '../test/example-profile.ts';
-import { expandInlined } from './inlined-frames.ts';
+import { mendStacks } from './javascript-stacks.ts';
 
 const CODE: InlinedCode = {
   recordedName: 'JS:*outer /a.js:1:1',
@@ -23,21 +23,30 @@ const CODE: InlinedCode = {
 };
 
 /** Stacks as texts, `main ─ outer`, by the offset in the code of `outer`. */
-function expanded(build: (make: Maker) => void): string[] {
+function expanded(build: (make: Maker) => void, hasStackTops = false): string[] {
   const builder = new ExampleBuilder();
   const { profile } = builder;
   const code = profile.jitCode.start.push(CODE.start);
   profile.jitCode.recordedName.push(profile.strings.intern(CODE.recordedName));
   profile.jitCode.tier.push(profile.strings.intern('*'));
+  const interpretedCode = profile.jitCode.start.push(0x9000);
+  profile.jitCode.recordedName.push(profile.strings.intern('JS:~'));
+  profile.jitCode.tier.push(profile.strings.intern('~'));
   const jit = builder.binary('/tmp/perf-1.map', 'jit');
   const kernel = builder.binary('[kernel.kallsyms]', 'kernel');
   const user = builder.binary('/bin/node', 'user');
   const event = builder.event({ name: 'cpu-clock' });
   const thread = builder.thread(1, 1, 'node');
+  const guessedCallers = new Set<number>();
   const make: Maker = {
     outer: (offset) => {
       const frame = builder.frame(jit, 'outer', BigInt(CODE.start + offset), offset);
       profile.frames.jitCode.data[frame] = code;
+      return frame;
+    },
+    interpreted: (name) => {
+      const frame = builder.frame(jit, name, 0x9000n, 0xdc);
+      profile.frames.jitCode.data[frame] = interpretedCode;
       return frame;
     },
     kernel: (name) => builder.frame(kernel, name, 0xffff_ffff_8000_0000n),
@@ -47,7 +56,8 @@ function expanded(build: (make: Maker) => void): string[] {
       let stack = NONE;
       for (const frame of frames) {
         stacks.prefix.push(stack);
-        stack = stacks.frame.push(frame);
+        stack = stacks.frame.push(typeof frame === 'number' ? frame : frame.guess);
+        if (typeof frame !== 'number') guessedCallers.add(stack);
       }
       samples.timeNs.push(0);
       samples.thread.push(thread);
@@ -61,9 +71,9 @@ function expanded(build: (make: Maker) => void): string[] {
   };
   build(make);
   const symbols = new Map<string, number>();
-  expandInlined(profile, {
-    codeAt: (row) => (row === code ? CODE : null),
-    symbolOf: (binary, name) => {
+  const known = {
+    codeAt: (row: number) => (row === code ? CODE : null),
+    symbolOf: (binary: number, name: string) => {
       let symbol = symbols.get(name);
       if (symbol === undefined) {
         profile.symbols.name.push(profile.strings.intern(name));
@@ -71,7 +81,8 @@ function expanded(build: (make: Maker) => void): string[] {
       }
       return symbol;
     },
-  });
+  };
+  mendStacks(profile, known, hasStackTops ? { guessedCallers } : null);
   assertTableInvariants(profile);
   return Array.from({ length: profile.samples.length }, (_, row) => textOf(profile, row));
 }
@@ -80,7 +91,9 @@ interface Maker {
   outer(offset: number): number;
   kernel(name: string): number;
   user(name: string): number;
-  sample(...frames: number[]): void;
+  interpreted(name: string): number;
+  /** Outermost first. A guess comes before the function whose caller it may be. */
+  sample(...frames: (number | { guess: number })[]): void;
 }
 
 function textOf({ frames, samples, stacks, strings, symbols }: Profile, row: number): string {
@@ -128,4 +141,56 @@ test('a sample without a stack stays as it is, and equal stacks are one', () => 
     }),
     ['', 'outer middle inner', 'outer middle inner'],
   );
+});
+
+test('the caller of a handler or a builtin without a frame is at the top of the stack', () => {
+  const texts = expanded(({ sample, user, interpreted, outer, kernel }) => {
+    const leaf = interpreted('leaf');
+    sample(interpreted('middle'), { guess: leaf }, user('Builtins_AddHandler'));
+    sample(interpreted('middle'), { guess: leaf }, user('Builtins_AddHandler'), kernel('page_fault'));
+    sample(interpreted('middle'), { guess: outer(0x60) }, user('Builtins_LoadIC'));
+    sample(
+      interpreted('middle'),
+      { guess: outer(0x40) },
+      user('Builtins_LoadIC'),
+      user('v8::internal::Runtime'),
+    );
+  }, true);
+  assert.deepEqual(texts, [
+    'middle leaf',
+    'middle leaf page_fault',
+    'middle outer middle inner Builtins_LoadIC',
+    'middle outer middle Builtins_LoadIC v8::internal::Runtime',
+  ]);
+});
+
+test('what is at the top of the stack of other functions is no caller', () => {
+  const texts = expanded(({ sample, user, interpreted, outer }) => {
+    sample(user('main'), { guess: outer(0) }, user('memcpy'));
+    sample(user('main'), { guess: interpreted('leaf') }, outer(0));
+    sample(user('main'), { guess: outer(0) }, user('Builtins_AddHandler'));
+    sample(user('main'), { guess: user('unknown') }, user('Builtins_LoadIC'));
+  }, true);
+  assert.deepEqual(texts, ['main memcpy', 'main outer', 'main Builtins_AddHandler', 'main Builtins_LoadIC']);
+});
+
+test('handlers are the functions that they run where callers are known, and nowhere else', () => {
+  const build = ({ sample, user, interpreted }: Maker) => {
+    sample(interpreted('leaf'), user('Builtins_AddHandler'));
+    sample(interpreted('leaf'), user('Builtins_CallPropertyHandler'), user('v8::internal::Runtime'));
+    sample(user('main'), user('Builtins_AddHandler'));
+    sample(user('Builtins_AddHandler'));
+  };
+  assert.deepEqual(expanded(build, true), [
+    'leaf',
+    'leaf v8::internal::Runtime',
+    'main Builtins_AddHandler',
+    'Builtins_AddHandler',
+  ]);
+  assert.deepEqual(expanded(build), [
+    'leaf Builtins_AddHandler',
+    'leaf Builtins_CallPropertyHandler v8::internal::Runtime',
+    'main Builtins_AddHandler',
+    'Builtins_AddHandler',
+  ]);
 });

@@ -1,0 +1,213 @@
+/**
+ * Stacks of JavaScript as their functions called each other. The kernel follows frame pointers, and V8
+ * does not always build frames:
+ *
+ * - Optimised code holds the code of the functions that it calls. One address in it is then a piece of a stack:
+ *
+ *       recorded   main ─ outer              address in outer, offset 0x41
+ *       known      0x41 is of `inner`, called by `middle`, called by `outer`
+ *       made       main ─ outer ─ middle ─ inner
+ *
+ * - Most builtins and handlers of the interpreter build no frame, and the chain lacks their caller. Where the
+ *   samples have the top of the stack, it is known (`StackInterner.guessedCallers`):
+ *
+ *       recorded   main ─ outer ─ (inner) ─ AddHandler
+ *
+ * - A handler of the interpreter is no function of its own: `AddHandler` is `inner` here.
+ */
+import { TripleTable } from '../base/index.ts';
+import { type InlinedCode, inlinedCallsAt } from '../jit/index.ts';
+import { MODE_USER, NONE, type Profile } from '../profile/index.ts';
+
+/** What is known of code: by row of `Profile.jitCode`. */
+export interface InlinedFunctions {
+  codeAt(jitCode: number): InlinedCode | null;
+  /** Row of `Profile.symbols`. */
+  symbolOf(binary: number, functionName: string): number;
+}
+
+/** What samples with the top of the stack tell. */
+export interface StackTops {
+  /** Rows of stacks whose frame is a guess; see `StackInterner`. */
+  guessedCallers: ReadonlySet<number>;
+}
+
+/**
+ * Gives the samples whole stacks. The table of stacks is made anew, and with it the rows that samples
+ * refer to. `tops` is null where samples have no top of the stack: then nothing is known of callers that
+ * are missing, and handlers stay.
+ */
+export function mendStacks(profile: Profile, known: InlinedFunctions | null, tops: StackTops | null): void {
+  new JavascriptStacks(profile, known, tops).mend();
+}
+
+class JavascriptStacks {
+  readonly #profile: Profile;
+  readonly #known: InlinedFunctions | null;
+  readonly #tops: StackTops | null;
+  readonly #rows: TripleTable;
+  readonly #frames = new TripleTable();
+  readonly #newFrames: number[] = [];
+  /** By frame: what kind of function it is of; 0 where nobody has asked. */
+  readonly #kinds: Uint8Array;
+
+  constructor(profile: Profile, known: InlinedFunctions | null, tops: StackTops | null) {
+    this.#profile = profile;
+    this.#known = known;
+    this.#tops = tops;
+    this.#rows = new TripleTable(profile.stacks.length);
+    this.#kinds = new Uint8Array(profile.frames.length);
+  }
+
+  mend(): void {
+    const { samples, stacks } = this.#profile;
+    const prefixes = stacks.prefix.view().slice();
+    const frames = stacks.frame.view().slice();
+    stacks.prefix.length = 0;
+    stacks.frame.length = 0;
+    // Of each row, where its frame was interrupted, and where it had called the next one.
+    const interrupted = new Int32Array(prefixes.length).fill(NONE);
+    const calling = new Int32Array(prefixes.length).fill(NONE);
+    const uses = this.#uses(prefixes, frames);
+    const isGuess = (row: number) => row !== NONE && this.#tops?.guessedCallers.has(row) === true;
+    for (let row = 0; row < prefixes.length; row++) {
+      // Its callee decides.
+      if (isGuess(row)) continue;
+      const frame = frames[row]!;
+      const isUser = this.#isUser(frame);
+      const outerOf = (prefix: number) =>
+        prefix === NONE ? NONE : (isUser ? calling : interrupted)[prefix]!;
+      let outer: number;
+      const prefix = prefixes[row]!;
+      if (isGuess(prefix)) {
+        outer = outerOf(prefixes[prefix]!);
+        const caller = frames[prefix]!;
+        if (this.#isCaller(caller, frame)) outer = this.#stackRow(outer, caller, true);
+      } else outer = outerOf(prefix);
+      const isFolded = this.#runsFor(frame, outer);
+      if ((uses[row]! & INTERRUPTED) !== 0)
+        interrupted[row] = isFolded ? outer : this.#stackRow(outer, frame, false);
+      if ((uses[row]! & CALLING) !== 0) calling[row] = isFolded ? outer : this.#stackRow(outer, frame, true);
+    }
+    for (let row = 0; row < samples.length; row++) {
+      const stack = samples.stack.at(row);
+      if (stack !== NONE) samples.stack.data[row] = interrupted[stack]!;
+    }
+  }
+
+  /** Whether the function at the top of the stack called a function that builds no frame. */
+  #isCaller(caller: number, callee: number): boolean {
+    const kind = this.#kindOf(caller);
+    if (this.#kindOf(callee) === HANDLER) return kind === INTERPRETED;
+    return this.#kindOf(callee) === BUILTIN && (kind === INTERPRETED || kind === COMPILED);
+  }
+
+  /** Whether a frame is of a handler that runs the function at `outer`. */
+  #runsFor(frame: number, outer: number): boolean {
+    if (this.#tops === null || outer === NONE || this.#kindOf(frame) !== HANDLER) return false;
+    return this.#kindOf(this.#profile.stacks.frame.at(outer)) === INTERPRETED;
+  }
+
+  #kindOf(frame: number): number {
+    let kind = this.#kinds[frame] ?? OTHER;
+    if (kind === UNKNOWN) this.#kinds[frame] = kind = this.#findKind(frame);
+    return kind;
+  }
+
+  #findKind(frame: number): number {
+    const { frames, jitCode, strings, symbols } = this.#profile;
+    const code = frames.jitCode.at(frame);
+    if (code !== NONE) {
+      const tier = strings.get(jitCode.tier.at(code));
+      return tier === '~' ? INTERPRETED : COMPILED_TIERS.has(tier) ? COMPILED : OTHER;
+    }
+    const symbol = frames.symbol.at(frame);
+    const name = symbol === NONE ? '' : strings.get(symbols.name.at(symbol));
+    if (!name.startsWith(BUILTIN_PREFIX)) return OTHER;
+    return name.endsWith(HANDLER_SUFFIX) ? HANDLER : BUILTIN;
+  }
+
+  /** How rows are used: by samples, and by the rows further in. */
+  #uses(prefixes: Int32Array, frames: Int32Array): Uint8Array {
+    const { samples } = this.#profile;
+    const uses = new Uint8Array(prefixes.length);
+    for (let row = 0; row < samples.length; row++) {
+      const stack = samples.stack.at(row);
+      if (stack !== NONE) uses[stack] = INTERRUPTED;
+    }
+    for (let row = prefixes.length - 1; row >= 0; row--) {
+      const prefix = prefixes[row]!;
+      if (prefix === NONE || uses[row] === 0) continue;
+      uses[prefix]! |= this.#isUser(frames[row]!) ? CALLING : INTERRUPTED;
+    }
+    return uses;
+  }
+
+  /** Frames of the kernel stand on the instruction that was interrupted; those of the program on a call. */
+  #isUser(frame: number): boolean {
+    return this.#profile.frames.mode.at(frame) === MODE_USER;
+  }
+
+  /** The row of `outer` and all that is at the frame's address. */
+  #stackRow(outer: number, frame: number, isCalling: boolean): number {
+    const { frames, stacks } = this.#profile;
+    let prefix = outer;
+    const add = (one: number) => {
+      const row = this.#rows.find(prefix, one, 0);
+      if (row < 0) {
+        stacks.prefix.push(prefix);
+        stacks.frame.push(one);
+      }
+      prefix = row < 0 ? -1 - row : row;
+    };
+    add(frame);
+    const code = frames.jitCode.at(frame);
+    const inlining = this.#known;
+    const known = code === NONE || inlining === null ? null : inlining.codeAt(code);
+    if (known === null || inlining === null) return prefix;
+    // A return address is that of the next instruction, which may be of another function.
+    const offset = frames.symbolOffset.at(frame) - (isCalling ? 1 : 0);
+    const calls = inlinedCallsAt(known, offset) ?? [];
+    for (let at = calls.length - 1; at >= 0; at--)
+      add(
+        this.#inlinedFrame(
+          frame,
+          inlining.symbolOf(frames.binary.at(frame), known.calls[calls[at]!]!.functionName),
+        ),
+      );
+    return prefix;
+  }
+
+  /** The same address, as that of the function whose code it is. */
+  #inlinedFrame(frame: number, symbol: number): number {
+    const { frames } = this.#profile;
+    const row = this.#frames.find(frame, symbol, 0);
+    if (row >= 0) return this.#newFrames[row]!;
+    frames.symbol.push(symbol);
+    frames.binary.push(frames.binary.at(frame));
+    frames.addressLo.push(frames.addressLo.at(frame));
+    frames.addressHi.push(frames.addressHi.at(frame));
+    frames.symbolOffset.push(0);
+    frames.mode.push(frames.mode.at(frame));
+    this.#newFrames.push(frames.jitCode.push(frames.jitCode.at(frame)));
+    return this.#newFrames.at(-1)!;
+  }
+}
+
+const INTERRUPTED = 1;
+const CALLING = 2;
+
+/** Kinds of functions. */
+const UNKNOWN = 0;
+const OTHER = 1;
+const BUILTIN = 2;
+const HANDLER = 3;
+const INTERPRETED = 4;
+const COMPILED = 5;
+
+/** Code of V8 that is built into its program: symbols as V8's `EmbeddedFileWriter` writes them. */
+const BUILTIN_PREFIX = 'Builtins_';
+/** Of the interpreter's bytecodes: `Builtins_AddHandler`, `Builtins_AddWideHandler`. */
+const HANDLER_SUFFIX = 'Handler';
+/** V8's marks of code that a compiler made. */
+const COMPILED_TIERS: ReadonlySet<string> = new Set(['^', '+', '*']);
