@@ -113,7 +113,7 @@ for (const platform of ['darwin', 'win32', 'freebsd'])
         const verb = words[1] === 'record' ? 'stat record' : words[0];
         const [first] = err.split('\n');
         assert.ok(first!.includes(`counterpoint ${verb} needs Linux`) && first!.includes(platform), err);
-        assert.match(err, /report, script, export and pt/);
+        assert.match(err, /report, script, convert, export and pt/);
       });
 
     test('the library says it, too, and reads', () => {

@@ -104,6 +104,9 @@ await build({
   outdir: `${node}/dist`,
 });
 
+// The decompressor is part of the bundles, and its licence wants to be told.
+for (const dir of [core, node]) cpSync('node_modules/fzstd/LICENSE', `${dir}/dist/LICENSE-fzstd`);
+
 // Help as files: `bin/counterpoint` shows it without starting Node. And as manual pages.
 const { helpTexts, manualPages } = await import(new URL(`../${node}/dist/cli.js`, import.meta.url));
 mkdirSync(`${node}/dist/help`);

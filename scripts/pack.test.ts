@@ -56,6 +56,8 @@ test('packages that are packed in a fresh clone are complete', (t) => {
     for (const path of [...offered, 'README.md', 'LICENSE'])
       assert.ok(filesOf(name).includes(path), `${name}: ${path}`);
   }
+  for (const name of ['counterpoint', '@counterpoint/core'])
+    assert.ok(filesOf(name).includes('dist/LICENSE-fzstd'), `${name}: licence of what is bundled`);
   // What tests are made of stays here: what is installed runs.
   for (const { name, files } of packed) {
     const strange = files.map(({ path }) => path).filter((path) => TESTING.test(path));

@@ -21,8 +21,8 @@ export interface ExportFormat {
 }
 
 /**
- * Every format that a profile can be written in. Help, completion and the choice by
- * file name come from this table.
+ * Every format that a profile can be written in. Help and the choice by file name
+ * come from this table.
  */
 export const EXPORTS: readonly ExportFormat[] = [
   {

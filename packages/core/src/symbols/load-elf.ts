@@ -90,7 +90,7 @@ async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<E
     if (!context.diagnostics.slice(reported).some(({ code }) => code === 'not-a-file'))
       context.report(
         'not-found',
-        'the file is not there any more',
+        'the file is not there',
         'Report on the recorded machine while its files are unchanged, or give a copy of them (--symfs DIR).',
       );
     return null;

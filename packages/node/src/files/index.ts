@@ -14,4 +14,4 @@ export {
   type RegularFileOptions,
   requireRegular,
 } from './regular-file.ts';
-export { isOutputFailure, WriteError } from './write-error.ts';
+export { isOutputFailure, openFailure, WriteError } from './write-error.ts';

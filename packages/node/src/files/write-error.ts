@@ -45,6 +45,14 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
+/** The file may not be made here. */
+const REFUSED: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
+
+/** What to throw where an output could not be opened. */
+export function openFailure(path: string, error: unknown): unknown {
+  return REFUSED.has((error as NodeJS.ErrnoException)?.code ?? '') ? new WriteError(path, error) : error;
+}
+
 /** The output has no room, or the device failed. Other errors of a write have reasons of their own. */
 export function isOutputFailure(error: unknown): boolean {
   const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { CounterpointError, type Damage, type ProgressListener } from '@counterpoint/core/base';
 import { isHistory, openHistory, writeHistory, writePerfDataOf } from '@counterpoint/core/history';
 import type { LossEntry } from '@counterpoint/core/loss';
-import { isOutputFailure, openOutputFile, WriteError } from '../files/index.ts';
+import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../files/index.ts';
 import { type FileSource, openFileSource } from '../locate/index.ts';
 
 export interface ConvertOptions {
@@ -35,7 +35,9 @@ export async function convertRecording(
   const source = await openFileSource(input);
   try {
     refuseSame(input, output);
-    const fd = await openOutputFile(output, { mode: 0o600 });
+    const fd = await openOutputFile(output, { mode: 0o600 }).catch((error) => {
+      throw openFailure(output, error);
+    });
     try {
       if (!fstatSync(fd).isFile())
         throw new CounterpointError(

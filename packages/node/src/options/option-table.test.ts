@@ -71,7 +71,7 @@ test('what is wrong is named by its place', () => {
     [{ words: 'a' }, /a list of words, but is 'a'$/],
     [{ place: {} }, /place\.line should be a whole number from 1, but is undefined$/],
     [{ place: { line: 1, row: 2 } }, /there is no option place\.row/],
-    [{ size: 'min' }, /size should be a whole number from 1, or one of max, but is 'min'$/],
+    [{ size: 'min' }, /size should be a whole number from 1, or max, but is 'min'$/],
     [{ signal: 'SIGTERM' }, /signal should be an AbortSignal, but is 'SIGTERM'$/],
     [{ name: Symbol('x') }, /but is Symbol\(x\)$/],
     [{ name: { toString: () => assert.fail('called') } }, /but is an object$/],

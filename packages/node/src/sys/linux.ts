@@ -10,6 +10,6 @@ export function requireLinux(what: string): void {
   throw new CounterpointError(
     'ERR_NOT_LINUX',
     `${what} needs Linux, because the Linux kernel counts and samples; this is ${platform}`,
-    'You can read recordings of Linux here: counterpoint report, script, export and pt; openRecording().',
+    'You can read recordings of Linux here: counterpoint report, script, convert, export and pt; openRecording().',
   );
 }

@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { printableText } from '@counterpoint/core/base';
 import type { ExportFormat, ExportOptions } from '@counterpoint/core/export';
 import type { Profile } from '@counterpoint/core/profile';
-import { isOutputFailure, openOutputFile, WriteError } from '../../files/index.ts';
+import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../../files/index.ts';
 import type { Output } from './output.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -58,7 +58,10 @@ export async function writeChunks(
     out.flush();
     return null;
   }
-  const stream = createWriteStream('', { fd: await openOutputFile(path) });
+  const fd = await openOutputFile(path).catch((error) => {
+    throw openFailure(path, error);
+  });
+  const stream = createWriteStream('', { fd });
   try {
     for await (const chunk of chunks) {
       if (!stream.write(typeof chunk === 'string' ? printableText(chunk) : chunk))

@@ -107,3 +107,14 @@ test('events that an export leaves out are named, with what to type for them', a
   const alone = recordingOf('one.data', [sample(1n, 0x1000n, 10n)]);
   assert.doesNotMatch((await run('-i', alone, '-f', 'folded', '-o', '-')).err, /Note/);
 });
+
+test('where no file may be made it says so, and what to do: of export and of convert', async () => {
+  const path = recordingOf('refused.data', [sample(1n, 0x1000n, 5n)]);
+  for (const words of [
+    ['export', '-i', path, '-o', '/sys/picture.svg'],
+    ['convert', '-i', path, '-o', '/sys/other.data'],
+  ]) {
+    const { err } = await run(...words);
+    assert.match(err, /cannot write \/sys\/\w+\.\w+: permission denied\n {2}Write elsewhere with -o\./);
+  }
+});

@@ -78,7 +78,7 @@ export default defineVerb<Name>({
   examples: [
     ['pt calls --elf ./program trace.pt', 'the tree of calls, with instructions'],
     [
-      'pt calls --elf a --mtc-freq 3 --nom-freq 21 --cpuid-0x15.eax 1 --cpuid-0x15.ebx 84 t.pt',
+      'pt calls --elf a --mtc-freq 3 --nom-freq 21 --cpuid-0x15.eax 1 --cpuid-0x15.ebx 84 t',
       'the same with times',
     ],
     ['pt calls --elf ./program --from 2ms --to 3ms --depth 5 trace.pt', 'one millisecond, five levels'],
