@@ -108,13 +108,8 @@ test('events that an export leaves out are named, with what to type for them', a
   assert.doesNotMatch((await run('-i', alone, '-f', 'folded', '-o', '-')).err, /Note/);
 });
 
-test('where no file may be made it says so, and what to do: of export and of convert', async () => {
+test('where no file may be made it says so, and what to do', async () => {
   const path = recordingOf('refused.data', [sample(1n, 0x1000n, 5n)]);
-  for (const words of [
-    ['export', '-i', path, '-o', '/sys/picture.svg'],
-    ['convert', '-i', path, '-o', '/sys/other.data'],
-  ]) {
-    const { err } = await run(...words);
-    assert.match(err, /cannot write \/sys\/\w+\.\w+: permission denied\n {2}Write elsewhere with -o\./);
-  }
+  const { err } = await run('-i', path, '-o', '/sys/picture.svg');
+  assert.match(err, /cannot write \/sys\/picture\.svg: permission denied\n {2}Write elsewhere with -o\./);
 });
