@@ -237,7 +237,7 @@ describe('a command', { skip }, () => {
       [{ delayMs: Number.NaN }, /delayMs/],
       [{ flushIntervalMs: -1 }, /flushIntervalMs/],
       [{ progressIntervalMs: 0 }, /progressIntervalMs/],
-      [{ frequency: 0.5 }, /frequency should be a whole number from 1, or one of max, but is 0.5/],
+      [{ frequency: 0.5 }, /frequency should be a whole number from 1, or max, but is 0.5/],
       [{ period: 0 }, /period should be a whole number from 1, or a bigint from 1, but is 0/],
       [{ period: 0n }, /but is 0n/],
       [{ mmapPages: 0 }, /mmapPages should be a whole number from 1 to 1048576, but is 0/],
