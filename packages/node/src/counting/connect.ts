@@ -57,7 +57,7 @@ const WHOM = { pid: required({ ...wholeNumberFrom(1), expects: 'the number of a 
 const ASK_OPTIONS: OptionsOf<AskOptions> = { timeoutMs: TIMEOUT, signal: SIGNAL };
 const CONNECT_OPTIONS: OptionsOf<ConnectOptions> = { ...ASK_OPTIONS, sys: OBJECT };
 
-/** A session of another process of this user, that it has published under `name`. */
+/** Connect to a session that another process of this user published under `name`. */
 export async function connect(
   pid: number,
   name = DEFAULT_NAME,

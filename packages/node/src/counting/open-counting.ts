@@ -15,9 +15,10 @@ import { CountingSession } from './session.ts';
 import type { CountingPlan, PlannedSet } from './types.ts';
 
 /**
- * Open counters on a target. Events that the machine does not have stay in the session as `not-supported`
- * with a reason; a missing right or a target that is not there is an error. A session that switches by time
- * or tells of overflows keeps the program running until it is closed.
+ * Open counters on a target. An event that the machine does not have stays in the session as `not-supported`,
+ * with a reason. A missing right or a missing target is an error: CounterpointError, such as
+ * `ERR_PERF_PERMISSION` or `ERR_NO_PROCESS`. A session that switches sets by time or reports overflows keeps
+ * this process running until it is closed.
  */
 export function openCounting(request: CountingRequest): CountingSession {
   return openOneOf(request, 1);

@@ -51,13 +51,13 @@ export interface PreparedUpdate {
 }
 
 /**
- * A handle on the counting of a target. It holds one or more event sets; while it runs
- * exactly one of them is loaded.
+ * A handle on the counting of a target. It holds one or more event sets. While it
+ * runs, exactly one set is loaded.
  *
  *   open ── start ──┬── read, next(set), reset, update ──┬── stop ── start … ── close
  *                   └────────────────────────────────────┘
  *
- * It owns every descriptor. Sums are 64 bits wide and begin at zero when it is opened.
+ * The session owns every descriptor. Sums are 64 bits wide and begin at zero when the session is opened.
  */
 export class CountingSession implements Disposable, Publishable {
   readonly target: CountingTarget;
@@ -135,12 +135,15 @@ export class CountingSession implements Disposable, Publishable {
     return this.#isRunning;
   }
 
-  /** Switches between sets so far, and how long altogether none was loaded because of them. */
+  /**
+   * The number of switches between sets so far, and the total time in nanoseconds in which no set
+   * was loaded because of them.
+   */
   get switching(): { switches: number; blindNs: bigint } {
     return { switches: this.#switches, blindNs: this.#blindNs };
   }
 
-  /** Which hardware counters the loaded set is on, asked of the kernel now. */
+  /** The hardware counters that the loaded set uses, asked of the kernel now. */
   realCounters(): RealCounter[] {
     this.#requireOpen();
     return realCounters(this.#sys, this.#sets[this.#active]!.set);
@@ -155,14 +158,14 @@ export class CountingSession implements Disposable, Publishable {
     return this.#sets.map(({ set }) => set);
   }
 
-  /** By set: the events as they are open, in the order of the counts. */
+  /** The open events of each set, in the order of the counts. */
   get countedEvents(): readonly (readonly CountedEvent[])[] {
     return this.#sets.map(({ reported }) => reported);
   }
 
   /**
-   * Load the active set. For a held command that has not been released yet, its exec does so, at the first
-   * instruction of the program; then this only begins the session's own time.
+   * Load the active set. If a held command was not released yet, its exec loads the set, at the first
+   * instruction of the program; `start` then only begins the session's own time.
    */
   start(): void {
     this.#requireOpen();
@@ -183,8 +186,8 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /**
-   * Unload the active set; sums stay. Where the exec of a held command is still to come,
-   * it starts nothing any more.
+   * Unload the active set. Sums stay. If the exec of a held command is still to come, it
+   * will not start the counting.
    */
   stop(): void {
     if (!this.#isRunning || this.#isClosed) return;
@@ -255,7 +258,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#timer = null;
   }
 
-  /** Load another set: the one of this name or index, or the one after the active one. */
+  /** Load another set: the set with this name or index, or by default the set after the active one. */
   next(wanted?: string | number): void {
     this.#requireOpen();
     const index = this.#indexOf(wanted ?? (this.#active + 1) % this.#sets.length);
@@ -338,26 +341,27 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /**
-   * Overflows of the events that ask for them, as they happen, until the target has ended or the session is
-   * closed. What a consumer leaves lying is kept up to a bound, and dropped and counted beyond it.
+   * Overflows as they happen, of the events that request them, until the target has ended or the session is
+   * closed. A bounded queue holds what the consumer has not taken yet. Overflows beyond the bound are dropped
+   * and counted in `overflowLoss`.
    */
   overflows(): AsyncIterable<Overflow> {
     this.#requireOpen();
     return this.#overflows.listen();
   }
 
-  /** Overflows that nobody will see, since the session was opened. */
+  /** Overflows since the session was opened that no consumer will see. */
   get overflowLoss(): OverflowLoss & { dropped: number } {
     if (!this.#isClosed) for (const { set } of this.#sets) set.read();
     return this.#overflows.loss;
   }
 
-  /** An overflow has stopped the counting, and `resume` was not called yet. */
+  /** True if an overflow has stopped the counting and `resume` was not called yet. */
   get isSuspended(): boolean {
     return this.#isSuspended;
   }
 
-  /** Go on after an overflow that suspended, with the restart period. */
+  /** Continue, with the restart period, after an overflow that suspended the counting. */
   resume(): void {
     this.#requireOpen();
     if (!this.#isSuspended) return;
@@ -379,12 +383,12 @@ export class CountingSession implements Disposable, Publishable {
     this.#isSuspended = true;
   }
 
-  /** Names under which events were asked for, of all sets. */
+  /** The requested event names of all sets. */
   get eventNames(): string[] {
     return this.#sets.flatMap(({ set }) => set.events.map(({ requestedName }) => requestedName));
   }
 
-  /** Let sums begin again at zero: all, or those of the events of these names. */
+  /** Set sums to zero: all sums, or those of the named events. */
   reset(wanted?: readonly string[] | 'all'): void {
     this.#requireOpen();
     requireEventNames(wanted, this.eventNames);
@@ -403,17 +407,18 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   /**
-   * Count something else, of the same target. Sums of the events named in `preserve` go on where the new
-   * control has them, too (in the set of the same name; those of an only set whose name is gone, in any); all
-   * others begin at zero. A name that neither has is refused. On an error everything stays as it was.
+   * Count other events of the same target. The sums of events named in `preserve` continue if the new control
+   * has these events too, in the set of the same name. (If there was only one set and its name is gone, they
+   * continue in any set.) All other sums begin at zero. A name that neither control has is refused. After an
+   * error everything is as before.
    */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.prepareUpdate(control, preserve).make();
   }
 
   /**
-   * The first half of `update`: opens what the control needs, and changes nothing yet. For
-   * several sessions that go together.
+   * The first half of `update`: opens what the control needs, and changes nothing yet. Use it to
+   * update several sessions together.
    */
   prepareUpdate(control: ControlRequest, preserve: readonly string[] | 'all' = []): PreparedUpdate {
     this.#requireOpen();
@@ -493,7 +498,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#awaitsExec = !set.hasBegun;
   }
 
-  /** What is counted, to be saved: `controlRequest` makes a request of it. */
+  /** What the session counts, as data to be saved. `controlRequest` makes a request from it. */
   control(): ControlData {
     return controlData(this.#control);
   }

@@ -317,9 +317,10 @@ function isOfThisMachine(meta: Pick<ProfileMeta, 'hostname' | 'osRelease'>): boo
 }
 
 /**
- * Open a recording: a path or file URL of a file or of a directory (`perf record --threads`, `--kcore`), `-`
- * for standard input, bytes in any form, the files of a directory (`directorySource`), or a stream of bytes
- * (pipe mode). Throws CounterpointError where there is none (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
+ * Open a recording: a path or file URL of a file or of a directory (`perf record --threads`,
+ * `--kcore`), `-` for standard input, bytes in any form, the files of a directory (`directorySource`),
+ * or a stream of bytes (pipe mode). Rejects with CounterpointError if there is no recording
+ * (`ERR_NO_FILE`, `ERR_NOT_PERF_DATA`, ...).
  */
 export async function openRecording(
   input: string | URL | ByteInput,

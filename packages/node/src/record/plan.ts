@@ -17,7 +17,8 @@ import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 export type { PlannedFormat };
 
 /**
- * Everything that `record` would open, without opening it; `commandPid` stands for the process of a command.
+ * Plan everything that `record` would open, and open nothing. `commandPid` stands
+ * for the process of the command.
  */
 export async function planRecording(
   options: RecordOptions,

@@ -14,10 +14,11 @@ const STDOUT = 1;
 const DEFAULT_BUFFER_BYTES = 64 * 2 ** 20;
 
 /**
- * Record a command, processes, threads or CPUs into a perf.data file, which `perf` reads, too.
+ * Record a command, processes, threads or CPUs into a perf.data file. `perf` can read the file, too.
  *
- * Resolves when the recording has ended for any reason, an `AbortSignal` among them, with a complete file;
- * rejects where nothing could be recorded.
+ * Resolves when the recording has ended for any reason, including an `AbortSignal`; the file
+ * is then complete. Rejects with CounterpointError if nothing could be recorded
+ * (`ERR_NO_TARGET`, `ERR_PERF_PERMISSION`, ...).
  */
 export async function record(options: RecordOptions): Promise<RecordResult> {
   requireLinux('record()');
@@ -55,7 +56,7 @@ export interface LiveRecording {
   finished: Promise<RecordResult>;
 }
 
-/** Record into this process instead of a file: what happens can be looked at while it happens. */
+/** Record into a stream of this process instead of a file, to analyse the target while it runs. */
 export function recordLive(options: Omit<RecordOptions, 'output' | 'maxSizeBytes'>): LiveRecording {
   requireLinux('recordLive()');
   checkRecordOptions('recordLive()', options);

@@ -66,15 +66,15 @@ interface GroupReading {
 const GROUP_HEAD_WORDS = 3;
 
 /**
- * Counters of the thread that made them, running from then on. A read takes no system call where the
- * kernel gives the events counters that a program may read; else one per group. Made by
- * `counters()`; close it in the same thread.
+ * Counters of the thread that made them with `counters()`. They count from then on. A read takes no system
+ * call if the kernel lets programs read the hardware counters of these events; otherwise it takes one per
+ * group. Close the counters in the same thread.
  */
 export class Counters implements Disposable {
   readonly events: readonly CountersEvent[];
-  /** What is otherwise than asked. */
+  /** What differs from the request, and why. */
   readonly notes: readonly SelfMonitoringNote[];
-  /** `perf`: the time of the kernel's records. `monotonic`: CLOCK_MONOTONIC. */
+  /** The clock of `timeNs`. `perf`: the clock of the kernel's records. `monotonic`: CLOCK_MONOTONIC. */
   readonly clock: 'perf' | 'monotonic';
   readonly #parts: CountersParts;
   readonly #groups: readonly GroupReading[];
@@ -128,10 +128,10 @@ export class Counters implements Disposable {
   }
 
   /**
-   * The fast way: fills `out` with the time and the values in the order of `events`, and where it has
-   * room for 1 + 3 times as many as there are events, with all enabled times, then all running times.
-   * Allocates nothing while the pages give all. A Float64Array is exact below 2^53: 104 days for the
-   * time, which is then right to 2 ns.
+   * The fast way: fills `out` with the time in nanoseconds, then the values in the order of `events`. If
+   * `out` has room for 1 + 3 N numbers (N events), all enabled times and then all running times follow.
+   * Allocates nothing while no system call is needed. A Float64Array is exact below 2^53: a time above that
+   * (104 days) is right to 2 ns.
    */
   readInto(out: Float64Array | BigUint64Array): CountersSource {
     const count = this.events.length;

@@ -40,9 +40,13 @@ const ASYNC_CALIBRATIONS = 16;
 const WARM_UPS = 4;
 
 /**
- * Count what `fn` does on this thread. For a function that gives a promise the count ends when the promise is
- * settled, and contains all that this thread did until then, but nothing of other threads. The first call of
- * a function contains its compilation; measure a later one where that is not meant.
+ * Call `fn`, and count events of this thread meanwhile. If `fn` returns a promise, the count ends when the
+ * promise is settled. It then includes everything that this thread did until that time, and nothing of other
+ * threads. The first call of a function includes its compilation: measure a later call to leave it out.
+ *
+ * Default events: cycles and instructions, or task-clock, page-faults and context-switches on machines
+ * without these. Throws CounterpointError with `ERR_EVENT_UNSUPPORTED` if this machine does not have an event
+ * that was named, and what `fn` throws.
  */
 export function measure<T>(
   fn: () => PromiseLike<T>,

@@ -45,8 +45,10 @@ const EVENTS = {
 let machineLookup: SystemEventLookup | null = null;
 
 /**
- * Count events of the calling thread, from now on. Each text is an event, or a list of them, in perf's
- * grammar; `{}` keeps events together, and those outside are kept together as far as the counters suffice.
+ * Count events of the calling thread, from now on. Each text is an event or a list of events, in perf's
+ * grammar. Braces (`{}`) put events into one group. Events outside braces share a group as far as the
+ * hardware counters suffice. Throws CounterpointError: `ERR_EVENT_SYNTAX`, `ERR_EVENT_UNSUPPORTED` if this
+ * machine does not have the event, `ERR_PERF_PERMISSION`, ...
  */
 export function counters(events: string | readonly string[], options: CountersOptions = {}): Counters {
   return openCounters(events, options);

@@ -53,7 +53,8 @@ interface Cell {
 }
 
 /**
- * The lines of one run, or of several taken together, in perf's order: means over the runs that have them.
+ * The rows of one run or of several runs, in perf's order. A value of several runs is the
+ * mean of the runs that have it.
  */
 export function rowsOf(runs: readonly Measurement[], options: RowOptions): StatRow[] {
   checkRowOptions(runs, options);

@@ -31,7 +31,8 @@ export interface RunResult {
 const NS_PER_MS = 1_000_000;
 
 /**
- * Count from the start of a command, or from now, until something ends it; then everything is closed again.
+ * Count from the start of a command, or from now. The run ends with its command or target, at a limit of the
+ * options, or by `signal`. Then all counters are closed.
  */
 export async function countRun(options: RunOptions): Promise<RunResult> {
   requireLinux('countRun()');

@@ -124,7 +124,10 @@ function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: 
   return ['/bin/sh', '-c', [...script, ...HOLD].join('\n'), HELD_NAME, ...values, ...words];
 }
 
-/** Start `command` held. Throws `CommandError` where it cannot run, before anything is started. */
+/**
+ * Start a process that waits, and becomes `command` when it is released. Throws CounterpointError before
+ * anything is started if the command cannot run (`ERR_COMMAND_NOT_FOUND`, `ERR_COMMAND_NOT_EXECUTABLE`).
+ */
 export function launchHeld(command: readonly string[], options: LaunchOptions = {}): HeldCommand {
   requireLinux('launchHeld()');
   checkOptions('launchHeld()', { command }, ARGUMENTS);
