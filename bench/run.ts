@@ -3,6 +3,7 @@
 import { benchBpfRing } from './bpf-ring.ts';
 import { benchFlight } from './flight.ts';
 import { benchFormats } from './formats.ts';
+import { benchJavascript } from './javascript.ts';
 import { missingTool } from './measure.ts';
 import { benchMonitors } from './monitors.ts';
 import { benchPtCalls } from './pt-calls.ts';
@@ -33,6 +34,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   stream: benchStream,
   flight: benchFlight,
   monitors: benchMonitors,
+  javascript: benchJavascript,
   formats: () => benchFormats(),
   'pt-packets': benchPtPackets,
   'pt-profile': benchPtProfile,
