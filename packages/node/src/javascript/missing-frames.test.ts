@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { assertOnTime, onTime } from '../../../core/src/test/on-time.ts';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
 import { javascriptStack } from '../test/javascript-stack.ts';
@@ -36,31 +37,37 @@ const TIERS = {
 for (const node of nodePrograms)
   for (const [tier, flags] of Object.entries(TIERS))
     test(`time in builtins and handlers is the function's that runs them, in ${tier}: ${node}`, async () => {
-      const script = join(folder, 'missing.js');
-      const output = join(folder, 'missing.data');
-      writeFileSync(script, PROGRAM);
-      await record({
-        command: [node, ...flags.split(' '), script],
-        events: 'cpu-clock:u',
-        frequency: 1000,
-        callGraph: true,
-        nodeNames: true,
-        output,
+      await onTime(async () => {
+        const script = join(folder, 'missing.js');
+        const output = join(folder, 'missing.data');
+        writeFileSync(script, PROGRAM);
+        const { notes } = await record({
+          command: [node, ...flags.split(' '), script],
+          events: 'cpu-clock:u',
+          frequency: 1000,
+          callGraph: true,
+          nodeNames: true,
+          output,
+        });
+        await using recording = await openRecording(output);
+        const { profile, diagnostics } = await recording.profile();
+        const count = { all: 0, right: 0, handlers: 0 };
+        for (let row = 0; row < profile.samples.length; row++) {
+          const names = javascriptStack(profile, profile.samples.stack.at(row));
+          if (!names.includes('outer')) continue;
+          count.all++;
+          if (names.slice(-3).join(' ') === 'outer caller hot') count.right++;
+          const frame = profile.stacks.frame.at(profile.samples.stack.at(row));
+          const symbol = profile.symbols.name.at(profile.frames.symbol.at(frame));
+          if (/^Builtins_.*Handler$/.test(profile.strings.get(symbol))) count.handlers++;
+        }
+        // Once, on a busy machine, there was none at all: what is known of it is told.
+        assertOnTime(
+          count.all > 300,
+          JSON.stringify({ count, samples: profile.samples.length, notes, diagnostics }),
+        );
+        // Without the top of the stack it is a quarter to two thirds.
+        assert.ok(count.right > 0.9 * count.all, JSON.stringify(count));
+        assert.ok(count.handlers < 0.03 * count.all, JSON.stringify(count));
       });
-      await using recording = await openRecording(output);
-      const { profile } = await recording.profile();
-      const count = { all: 0, right: 0, handlers: 0 };
-      for (let row = 0; row < profile.samples.length; row++) {
-        const names = javascriptStack(profile, profile.samples.stack.at(row));
-        if (!names.includes('outer')) continue;
-        count.all++;
-        if (names.slice(-3).join(' ') === 'outer caller hot') count.right++;
-        const frame = profile.stacks.frame.at(profile.samples.stack.at(row));
-        const symbol = profile.symbols.name.at(profile.frames.symbol.at(frame));
-        if (/^Builtins_.*Handler$/.test(profile.strings.get(symbol))) count.handlers++;
-      }
-      assert.ok(count.all > 300, JSON.stringify(count));
-      // Without the top of the stack it is a quarter to two thirds.
-      assert.ok(count.right > 0.9 * count.all, JSON.stringify(count));
-      assert.ok(count.handlers < 0.03 * count.all, JSON.stringify(count));
     });
