@@ -82,6 +82,7 @@ export async function ingestPerfData(
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   };
+  if (options.symbols !== undefined) await builder.walker.codeHistories.load(source.reader);
   return builder.finish(await source.scan(builder.walker, scan));
 }
 
@@ -165,7 +166,7 @@ class Builder {
     this.#resolver =
       options.symbols === undefined
         ? null
-        : new SymbolResolver(this.profile, binaries, options.symbols, options.acceptUnverified);
+        : new SymbolResolver(this.profile, binaries, options.symbols, options.acceptUnverified, this.walker);
     // In a pipe the build ids come after the samples, so nothing can be looked for yet.
     if (!reader.isPipe) binaries.onNew = (index) => this.#resolver?.begin(index);
   }

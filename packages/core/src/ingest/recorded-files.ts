@@ -17,12 +17,28 @@ export class RecordedFiles {
 
   /** Rejects with FormatError where its bytes are damaged. */
   async open(kind: number, pid: number): Promise<ByteSource | null> {
+    const bytes = await this.bytesOf(kind, pid);
+    return bytes === null ? null : memorySource(bytes);
+  }
+
+  /** Rejects with FormatError where its bytes are damaged. */
+  async bytesOf(kind: number, pid: number): Promise<Uint8Array<ArrayBuffer> | null> {
+    this.#find();
+    const file = this.#files.find((one) => one.kind === kind && one.pid === pid);
+    return file === undefined ? null : await inflateZlib(file.packed, file.sizeBytes);
+  }
+
+  /** Processes with a file of a kind. Throws FormatError where the section is damaged. */
+  pidsOf(kind: number): number[] {
+    this.#find();
+    return this.#files.filter((one) => one.kind === kind).map(({ pid }) => pid);
+  }
+
+  #find(): void {
     const { raw, rawLittleEndian } = this.#reader.features;
     const section = raw.get(FEATURE_RECORDED_FILES) ?? null;
     if (section !== this.#section && section !== null)
       this.#files = decodeRecordedFiles(section.slice(), rawLittleEndian);
     this.#section = section;
-    const file = this.#files.find((one) => one.kind === kind && one.pid === pid);
-    return file === undefined ? null : memorySource(await inflateZlib(file.packed, file.sizeBytes));
   }
 }

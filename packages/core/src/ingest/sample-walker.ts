@@ -10,7 +10,8 @@ import {
   PERF_SAMPLE_TIME,
 } from '../abi/index.ts';
 import { toBigInt } from '../base/index.ts';
-import { Machine, SIDEBAND_TYPES, type Thread } from '../machine/index.ts';
+import type { CodeHistory } from '../jit/index.ts';
+import { Machine, type Process, SIDEBAND_TYPES, type Thread } from '../machine/index.ts';
 import {
   LossCollector,
   type PerfDataReader,
@@ -22,6 +23,7 @@ import {
 import { NONE, type Profile } from '../profile/index.ts';
 import { decodeRecord, SampleFields } from '../records/index.ts';
 import { Binaries } from './binaries.ts';
+import { CodeHistories } from './code-histories.ts';
 import type { SampleFilter } from './sample-filter.ts';
 import { StackInterner } from './stack-interner.ts';
 import { isTraced } from './tracing-machinery.ts';
@@ -60,6 +62,8 @@ export class SampleWalker implements RecordSink {
   readonly machine = new Machine();
   readonly binaries: Binaries;
   readonly losses: LossCollector;
+  /** To be loaded before the first sample, where the recording has times of generated code. */
+  readonly codeHistories = new CodeHistories();
   readonly #stacks: StackInterner;
   readonly #wholeChains: boolean;
   readonly #guessesCallers: boolean;
@@ -69,6 +73,7 @@ export class SampleWalker implements RecordSink {
   readonly #onSample: (sample: WalkedSample) => void;
   readonly #walked = new WalkedSample();
   readonly #place = new SampleFields();
+  readonly #code = new Map<Process, ProcessCode>();
   /** Relative to the base; null until that is known. */
   #ranges: RelativeRange[] | null = null;
 
@@ -123,6 +128,11 @@ export class SampleWalker implements RecordSink {
     return this.#stacks.guessedCallers;
   }
 
+  /** See `StackInterner`. */
+  get codeLines(): ReadonlyMap<number, number> {
+    return this.#stacks.codeLines;
+  }
+
   /** Row of the stack table for another address of a sample: where its branch went. */
   stackAt({ view, thread }: WalkedSample, lo: number, hi: number): number {
     this.#stacks.takesStackTop = false;
@@ -159,8 +169,27 @@ export class SampleWalker implements RecordSink {
     const takesStackTop = this.#guessesCallers && hasStackTop(event);
     this.#stacks.takesStackTop = takesStackTop;
     this.#stacks.wholeChains = this.#wholeChains || takesStackTop || isTraced(event);
+    if (!this.codeHistories.isEmpty) this.#chooseCode(process, timeNs);
     walked.stack = this.#stacks.intern(walked.view, fields, process, walked.mode, hasIp, reader.littleEndian);
     this.#onSample(walked);
+  }
+
+  /** Samples come in order of time, as a rule: the version that was found last holds for most. */
+  #chooseCode(process: Process, timeNs: number): void {
+    let code = this.#code.get(process);
+    if (code === undefined) {
+      const { lo, hi } = this.#reader.baseTime;
+      const history = this.codeHistories.of(process.pid, toBigInt(lo, hi));
+      code = { history, version: 0, fromNs: Infinity, toNs: Infinity };
+      this.#code.set(process, code);
+    }
+    if (code.history !== null && !(timeNs >= code.fromNs && timeNs < code.toNs)) {
+      code.version = code.history.versionAt(timeNs);
+      code.fromNs = code.version === 0 ? -Infinity : code.history.endOf(code.version - 1);
+      code.toNs = code.history.endOf(code.version);
+    }
+    this.#stacks.codeHistory = code.history;
+    this.#stacks.codeVersion = code.version;
   }
 
   #isWanted(
@@ -192,6 +221,14 @@ export class SampleWalker implements RecordSink {
       to: Math.min(most, relative(range.toNs, Infinity)),
     }));
   }
+}
+
+/** What is known of a process's generated code at the time of its last sample. */
+interface ProcessCode {
+  readonly history: CodeHistory | null;
+  version: number;
+  fromNs: number;
+  toNs: number;
 }
 
 /** Whether samples have a call chain, and at least the top of the user's stack. */

@@ -1,5 +1,6 @@
 import { PERF_CONTEXT_MAX } from '../abi/index.ts';
 import { TripleTable, TWO_32, toSignedFloat } from '../base/index.ts';
+import type { CodeHistory } from '../jit/index.ts';
 import type { AddressSpace, Machine, Mapping, Process } from '../machine/index.ts';
 import {
   MODE_GUEST_KERNEL,
@@ -42,6 +43,7 @@ const FROM_STACK_TOP = 1;
 interface Root {
   generation: number;
   kernelGeneration: number;
+  codeVersion: number;
   node: number;
 }
 
@@ -68,10 +70,10 @@ function userMapping(space: AddressSpace, { formerMaps }: Process, address: numb
  *
  *     KERNEL k0 k1  USER u0 u1 u2      is the stack  u2 > u1 > u0 > k1 > k0
  *
- * It is turned round and followed through a tree of raw addresses, one per address space and state of
- * its mappings. Chains that follow each other share most of their outer frames, so the walk starts
- * where the chain differs from the one before. A raw node knows its stack row; only a new node asks
- * what is mapped at its address.
+ * It is turned round and followed through a tree of raw addresses, one per address space and state of its
+ * mappings and of its generated code. Chains that follow each other share most of their outer frames, so the
+ * walk starts where the chain differs from the one before. A raw node knows its stack row; only a new node
+ * asks what is mapped at its address.
  */
 export class StackInterner {
   readonly #profile: Profile;
@@ -86,6 +88,12 @@ export class StackInterner {
    * and then its caller is the next row. Who knows the functions decides.
    */
   readonly guessedCallers = new Set<number>();
+  /** Of the process and the time of the sample at hand; null: each address had one function at all times. */
+  codeHistory: CodeHistory | null = null;
+  codeVersion = 0;
+  /** Of frames whose address had several functions: the line of the map that is theirs. */
+  readonly codeLines = new Map<number, number>();
+  readonly #code = new TripleTable();
   /** Depth of the guess in the chain at hand, or -1. */
   #guessAt = -1;
   readonly #nodes = new TripleTable(1 << 14);
@@ -278,16 +286,18 @@ export class StackInterner {
   #rootOf(process: Process): number {
     const generation = process.maps.generation;
     const kernelGeneration = this.#machine.kernel.generation;
+    const { codeVersion } = this;
     const known = this.#roots.get(process.maps);
     if (
       known !== undefined &&
       known.generation === generation &&
-      known.kernelGeneration === kernelGeneration
+      known.kernelGeneration === kernelGeneration &&
+      known.codeVersion === codeVersion
     ) {
       return known.node;
     }
     const node = this.#nextRoot--;
-    this.#roots.set(process.maps, { generation, kernelGeneration, node });
+    this.#roots.set(process.maps, { generation, kernelGeneration, codeVersion, node });
     return node;
   }
 
@@ -310,15 +320,29 @@ export class StackInterner {
     const binary = mapping === null ? this.#binaries.unknown : this.#binaries.of(mapping, isKernel);
     const kind = this.#profile.binaries[binary]!.kind;
     if (mapping === null || (kind !== 'user' && kind !== 'vdso')) {
-      return this.#addFrame(binary, this.#chain[i * 2]!, this.#chain[i * 2 + 1]!, mode);
+      const [low, high] = [this.#chain[i * 2]!, this.#chain[i * 2 + 1]!];
+      const line = kind === 'jit' ? (this.codeHistory?.lineAt(address, this.codeVersion) ?? -1) : -1;
+      return line < 0
+        ? this.#addFrame(binary, low, high, mode)
+        : this.#addCodeFrame(binary, low, high, mode, line);
     }
     const offset = address - mapping.start + mapping.pageOffset;
     const high = Math.floor(offset / TWO_32) | 0;
     return this.#addFrame(binary, (offset - high * TWO_32) | 0, high, mode);
   }
 
-  #addFrame(binary: number, low: number, high: number, mode: number): number {
-    const row = this.#frames.find(binary, low, high);
+  /** The same address is another frame where it is of another function. */
+  #addCodeFrame(binary: number, low: number, high: number, mode: number, line: number): number {
+    const code = this.#code.find(binary, line, 0);
+    const key = -1 - (code < 0 ? -1 - code : code);
+    const frame = this.#addFrame(binary, low, high, mode, key);
+    this.codeLines.set(frame, line);
+    return frame;
+  }
+
+  /** `key`: what the frame is told apart by, beside its address. */
+  #addFrame(binary: number, low: number, high: number, mode: number, key = binary): number {
+    const row = this.#frames.find(key, low, high);
     if (row >= 0) return row;
     const { frames } = this.#profile;
     frames.binary.push(binary);

@@ -1,8 +1,15 @@
-import { type Diagnostic, FormatError, type ProgressListener, toSignedFloat } from '../base/index.ts';
+import {
+  type Diagnostic,
+  decodeUtf8,
+  FormatError,
+  type ProgressListener,
+  toSignedFloat,
+} from '../base/index.ts';
 import { decodeInlinedCode, type InlinedCode, jitCodeName, RECORDED_INLINED_CODE } from '../jit/index.ts';
 import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
 import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
+import type { CodeHistories } from './code-histories.ts';
 import { mendStacks, type StackTops } from './javascript-stacks.ts';
 
 interface LoadedTable {
@@ -15,6 +22,21 @@ interface LoadedTable {
 interface JitRow {
   symbol: number;
   code: number;
+}
+
+/** A piece of generated code. */
+interface Code {
+  /** What it is told apart by, among the code of its process. */
+  place: number;
+  start: number;
+  end: number;
+  name(): string;
+}
+
+/** Frames whose address had several functions, and the lines of the map that are theirs. */
+export interface TimedCode {
+  readonly codeHistories: CodeHistories;
+  readonly codeLines: ReadonlyMap<number, number>;
 }
 
 /**
@@ -44,13 +66,17 @@ export class SymbolResolver {
   #again: number[] = [];
   /** Whether files that no build id proves to be the recorded ones may name code. */
   readonly #acceptUnverified: (meta: ProfileMeta) => boolean;
+  /** Where addresses of generated code had several functions. */
+  readonly #timed: TimedCode | null;
 
   constructor(
     profile: Profile,
     binaries: Binaries,
     driver: SymbolDriver,
     acceptUnverified: (meta: ProfileMeta) => boolean = () => true,
+    timed: TimedCode | null = null,
   ) {
+    this.#timed = timed;
     this.#profile = profile;
     this.#binaries = binaries;
     this.#driver = driver;
@@ -152,6 +178,7 @@ export class SymbolResolver {
     return loadCodeSymbols({ path, buildId, kind, pid: known.pid }, this.#driver, diagnostics, {
       kernelReference: this.#binaries.kernelReference,
       acceptUnverified: this.#acceptUnverified(this.#binaries.meta()),
+      perfMap: (pid) => this.#timed?.codeHistories.mapOf(pid) ?? null,
       recordedFile: (fileKind, pid) => this.#binaries.recordedFile(fileKind, pid),
       ...(kind === 'module' ? { kernelBuildId: this.#kernelBuildId(), moduleStart: known.start } : {}),
     });
@@ -190,14 +217,34 @@ export class SymbolResolver {
     const table = this.#tables.get(binary);
     if (table === null || table === undefined) return;
     const address = toSignedFloat(frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame));
-    const found = table.lookup(address);
-    if (found < 0) return;
     if (this.#profile.binaries[binary]!.kind === 'jit') {
-      const row = this.#jitRow(binary, found, table);
+      const code = this.#codeAt(frame, binary, address, table);
+      if (code === null) return;
+      const row = this.#jitRow(binary, code);
       frames.symbol.data[frame] = row.symbol;
       frames.jitCode.data[frame] = row.code;
-    } else frames.symbol.data[frame] = this.#symbolRow(binary, found, () => table.name(found));
+      frames.symbolOffset.data[frame] = address - code.start;
+      return;
+    }
+    const found = table.lookup(address);
+    if (found < 0) return;
+    frames.symbol.data[frame] = this.#symbolRow(binary, found, () => table.name(found));
     frames.symbolOffset.data[frame] = address - table.start(found);
+  }
+
+  /** Of the time of the frame's samples, where the address was that of several functions. */
+  #codeAt(frame: number, binary: number, address: number, table: CodeSymbols): Code | null {
+    const line = this.#timed?.codeLines.get(frame);
+    const map =
+      line === undefined ? null : this.#timed!.codeHistories.mapOf(this.#binaries.known[binary]!.pid);
+    if (line !== undefined && map !== null) {
+      const name = () => decodeUtf8(map.names.subarray(map.nameStart[line]!, map.nameStart[line + 1]!));
+      // Below all places of the table.
+      return { place: -1 - line, start: map.start[line]!, end: map.end[line]!, name };
+    }
+    const place = table.lookup(address);
+    if (place < 0) return null;
+    return { place, start: table.start(place), end: table.end(place), name: () => table.name(place) };
   }
 
   #symbolRow(binary: number, place: number, name: () => string): number {
@@ -208,20 +255,19 @@ export class SymbolResolver {
   }
 
   /** One row of symbols for all copies of a function, which have a row of code each. */
-  #jitRow(binary: number, place: number, table: CodeSymbols): JitRow {
+  #jitRow(binary: number, { place, start, end, name: recordedName }: Code): JitRow {
     const rows = innerMap(this.#jitRows, binary);
     const known = rows.get(place);
     if (known !== undefined) return known;
-    const recorded = table.name(place);
+    const recorded = recordedName();
     const { name, tier } = jitCodeName(recorded);
     const symbol = this.#jitFunction(binary, name);
     const { jitCode, strings } = this.#profile;
     jitCode.recordedName.push(strings.intern(recorded));
     jitCode.tier.push(strings.intern(tier));
-    const row = { symbol, code: jitCode.start.push(table.start(place)) };
+    const row = { symbol, code: jitCode.start.push(start) };
     rows.set(place, row);
-    const start = table.start(place);
-    const key = keyOf({ start, size: table.end(place) - start, recordedName: recorded });
+    const key = keyOf({ start, size: end - start, recordedName: recorded });
     const inlined = this.#inlined.get(binary)?.get(key);
     if (inlined !== undefined) this.#inlinedCode.set(row.code, inlined);
     return row;

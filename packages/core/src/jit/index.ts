@@ -1,3 +1,4 @@
+export { CodeHistory, codeHistory, type LineTime } from './code-history.ts';
 export { type JitCodeName, jitCodeName } from './code-names.ts';
 export { HEX_VALUE } from './hex.ts';
 export {
@@ -20,11 +21,13 @@ export {
   type JitUnwinding,
   parseJitDump,
 } from './jitdump.ts';
+export { decodeMapTimes, encodeMapTimes, type MapTime } from './map-times.ts';
 export { type PerfMap, PerfMapParser, parsePerfMap } from './perf-map.ts';
 export {
   decodeRecordedFiles,
   encodeRecordedFiles,
   RECORDED_INLINED_CODE,
+  RECORDED_MAP_TIMES,
   RECORDED_PERF_MAP,
   type RecordedFile,
 } from './recorded-files.ts';

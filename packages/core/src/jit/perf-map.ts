@@ -54,6 +54,11 @@ export class PerfMapParser {
     this.#totalBytes = totalBytes;
   }
 
+  /** Whole lines so far. */
+  get lineCount(): number {
+    return this.#count;
+  }
+
   /** Does not keep the piece. */
   push(piece: Uint8Array): void {
     let bytes = piece;

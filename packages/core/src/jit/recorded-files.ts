@@ -3,6 +3,8 @@ import { FormatError } from '../base/index.ts';
 /** What a file that travels with a recording is. */
 export const RECORDED_PERF_MAP = 1;
 export const RECORDED_INLINED_CODE = 2;
+/** When how much of the perf map was there. */
+export const RECORDED_MAP_TIMES = 3;
 
 /** A file that a process wrote of its code, inside the recording. */
 export interface RecordedFile {

@@ -9,3 +9,4 @@ export type { CodeBinary, LoadOptions } from './load-context.ts';
 export { type KernelModule, parseModules } from './modules.ts';
 export { perfMapSymbols } from './perf-map-symbols.ts';
 export type { Pieces } from './pieces.ts';
+export { orderByAddress } from './sort-addresses.ts';

@@ -1,4 +1,5 @@
 import type { ByteSource, Diagnostic } from '../base/index.ts';
+import type { PerfMap } from '../jit/index.ts';
 import type { SymbolDriver } from './driver.ts';
 
 /** The code whose names are wanted. `unknown` has none. */
@@ -23,6 +24,8 @@ export interface LoadOptions {
   moduleStart?: number;
   /** A file that travels with the recording; null where it has none. Comes before the driver's. */
   recordedFile?: (kind: number, pid: number) => Promise<ByteSource | null>;
+  /** A map of generated code that has been read already. */
+  perfMap?: (pid: number) => PerfMap | null;
   /** False: names are given only where a build id proves that they are right. */
   acceptUnverified?: boolean;
   /**

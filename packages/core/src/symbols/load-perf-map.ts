@@ -13,6 +13,8 @@ const NEWLINE = 0x0a;
 /** Names of code made at run time, from the map its process writes. */
 export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | null> {
   const { path, pid } = context.binary;
+  const known = context.options.perfMap?.(pid) ?? null;
+  if (known !== null) return symbolsOf(known, context);
   const reported = context.diagnostics.length;
   const file: OpenedFile | null =
     (await recordedMap(context)) ??
@@ -30,13 +32,16 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
     return null;
   }
   try {
-    const map = await readMap(file, context);
-    if (map.damage.total > 0)
-      context.report('perf-map-damaged', `${map.damage.total} lines of the map are malformed`);
-    return perfMapSymbols(map);
+    return symbolsOf(await readMap(file, context), context);
   } finally {
     await file.close?.();
   }
+}
+
+function symbolsOf(map: PerfMap, context: LoadContext): CodeSymbols {
+  if (map.damage.total > 0)
+    context.report('perf-map-damaged', `${map.damage.total} lines of the map are malformed`);
+  return perfMapSymbols(map);
 }
 
 /** The map that travels with the recording. If it is damaged, the one that is here is used. */

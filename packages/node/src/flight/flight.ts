@@ -81,7 +81,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
     extension: options.fixedSize === true ? 'history' : 'data',
   });
   const launched = launch(request, notes);
-  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch());
+  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch(() => sys.clockNs(clockId)));
   let sampled: SampledEvents | null = null;
   let histories: Histories | null = null;
   let formatRecording: FormatRecording | null = null;

@@ -2,8 +2,9 @@ import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import {
   encodeInlinedCode,
-  type InlinedCode,
+  encodeMapTimes,
   RECORDED_INLINED_CODE,
+  RECORDED_MAP_TIMES,
   type RecordedFile,
 } from '@counterpoint/core/jit';
 import { WatchedProcess } from './watched-process.ts';
@@ -32,14 +33,20 @@ export interface InliningGap {
 }
 
 /**
- * Reads, while Node processes run, what their optimised code inlines: afterwards nobody can. What is made in
- * the last moments before the end of a process is missed, and its samples stay with the function that
- * was compiled.
+ * Notes, while Node processes run, when they made which code, and reads what their optimised code inlines:
+ * afterwards nobody can. What is made in the last moments before the end of a process is missed, and its
+ * samples stay with the function that was compiled.
  */
 export class InliningWatch implements Disposable {
   readonly #processes = new Map<number, WatchedProcess>();
   #timer: NodeJS.Timeout | null = null;
   #intervalMs = SHORTEST_INTERVAL_MS;
+  readonly #nowNs: (() => bigint) | null;
+
+  /** `nowNs`: the clock of the recording's samples; null: it cannot be asked. */
+  constructor(nowNs: (() => bigint) | null) {
+    this.#nowNs = nowNs;
+  }
 
   /** Cheap when asked again. */
   consider({ pid, paths, uid }: WatchedMap): void {
@@ -57,7 +64,7 @@ export class InliningWatch implements Disposable {
   /** Whether there was something new. */
   #look(budgetMs: number): boolean {
     let isNew = false;
-    for (const process of this.#processes.values()) isNew = process.look(budgetMs) || isNew;
+    for (const process of this.#processes.values()) isNew = process.look(budgetMs, this.#nowNs) || isNew;
     return isNew;
   }
 
@@ -76,8 +83,11 @@ export class InliningWatch implements Disposable {
     for (const [pid, process] of this.#processes) {
       const { gap } = process;
       if (gap !== null) gaps.push({ pid, text: gap });
-      const file = await packed(pid, [...process.pieces.values()]);
-      if (file !== null) files.push(file);
+      const pieces = [...process.pieces.values()];
+      if (pieces.length > 0)
+        files.push(...(await packed(RECORDED_INLINED_CODE, pid, encodeInlinedCode(pieces))));
+      const times = process.times.list();
+      if (times.length > 0) files.push(...(await packed(RECORDED_MAP_TIMES, pid, encodeMapTimes(times))));
     }
     return { files, gaps };
   }
@@ -90,10 +100,8 @@ export class InliningWatch implements Disposable {
   }
 }
 
-async function packed(pid: number, pieces: readonly InlinedCode[]): Promise<RecordedFile | null> {
-  if (pieces.length === 0) return null;
-  const bytes = encodeInlinedCode(pieces);
+/** None where it is too large. */
+async function packed(kind: number, pid: number, bytes: Uint8Array<ArrayBuffer>): Promise<RecordedFile[]> {
   const file = new Uint8Array(await compress(bytes));
-  if (file.length > MOST_PACKED_BYTES) return null;
-  return { kind: RECORDED_INLINED_CODE, pid, sizeBytes: bytes.length, packed: file };
+  return file.length > MOST_PACKED_BYTES ? [] : [{ kind, pid, sizeBytes: bytes.length, packed: file }];
 }

@@ -30,6 +30,11 @@ export class MapLines implements Disposable {
     return this.#fd >= 0;
   }
 
+  /** Of the map, up to now; 0: there is none. */
+  get sizeBytes(): number {
+    return this.isThere ? fstatSync(this.#fd).size : 0;
+  }
+
   /** Whole lines that came since the last call. */
   *read(): Generator<MapLine> {
     if (!this.isThere) return;

@@ -2,6 +2,7 @@ import { type InlinedCode, parseScriptName, type ScriptName } from '@counterpoin
 import { type FunctionPlace, FunctionPlaces } from './function-places.ts';
 import { HeapMismatch, HeapReader } from './heap-reader.ts';
 import { MapLines } from './map-lines.ts';
+import { MapTimesLog } from './map-times-log.ts';
 import { type MapLine, readOptimisedCode } from './optimised-code.ts';
 import { type V8Layout, v8LayoutOf } from './v8-layout.ts';
 
@@ -17,6 +18,8 @@ const MOST_PLACES = 1 << 18;
 export class WatchedProcess implements Disposable {
   /** By place and name: code of another function may come to the same place. */
   readonly pieces = new Map<string, InlinedCode>();
+  /** When the map had which size. */
+  readonly times = new MapTimesLog();
   readonly #lines: MapLines;
   /** What the map calls the function at a place. */
   readonly #names = new Map<string, string>();
@@ -66,8 +69,9 @@ export class WatchedProcess implements Disposable {
     return this.#gap !== null && this.#lines.isThere ? this.#gap : null;
   }
 
-  /** Reads what is new, for so long; whether there was something. */
-  look(budgetMs: number): boolean {
+  /** Reads what is new, for so long; whether there was something. `nowNs`: by the clock of the samples. */
+  look(budgetMs: number, nowNs: (() => bigint) | null): boolean {
+    if (nowNs !== null) this.times.add(nowNs(), this.#lines.sizeBytes);
     const heap = this.#heap;
     const layout = this.#layout;
     const places = this.#places;

@@ -11,7 +11,7 @@ import {
 } from './format-events.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
-import { openTarget, samplingOptions, scopeOf } from './request.ts';
+import { openTarget, samplingOptions, scopeOf, withClock } from './request.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
 export type { PlannedFormat };
@@ -30,7 +30,10 @@ export async function planRecording(
   const formats = await chooseFormats(options.formats);
   const events = eventsOfFormats(await eventsFor(options, formats), formats);
   const target = openTarget(scope, options, commandPid);
-  const planned = planEvents(events.parsed, samplingOptions(scope, clockedBy(formats, options), notes));
+  const planned = planEvents(
+    events.parsed,
+    samplingOptions(scope, withClock(scope, clockedBy(formats, options)), notes),
+  );
   const forFormats = formatTarget(scope, target, options);
   prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
   const plannedFormats = formats.map((chosen, index) =>

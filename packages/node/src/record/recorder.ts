@@ -22,7 +22,7 @@ import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { openTarget, samplingOptions, scopeOf } from './request.ts';
+import { openTarget, samplingOptions, scopeOf, withClock } from './request.ts';
 import { RingRecording } from './ring-recording.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
@@ -41,10 +41,12 @@ export async function runRecorder(
   const scope = scopeOf(options);
   const formats = await chooseFormats(options.formats);
   const events = eventsOfFormats(await eventsFor(options, formats), formats);
-  const clocked = clockedBy(formats, options);
+  const clocked = withClock(scope, clockedBy(formats, options));
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
-  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch());
+  const { clockId } = clocked;
+  const nowNs = clockId === undefined ? null : () => sys.clockNs(clockId);
+  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch(nowNs));
   try {
     const planTarget = openTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));

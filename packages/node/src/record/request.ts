@@ -20,6 +20,8 @@ import type { RecordOptions } from './options.ts';
 /** What `callGraph` may be; programs without types may give anything. */
 const CALL_GRAPHS: readonly unknown[] = [true, false, 'fp'];
 const DEFAULT_FREQUENCY_HZ = 4000;
+/** time.h */
+const CLOCK_MONOTONIC = 1;
 const FALLBACK_MAX_SAMPLE_RATE = 100_000;
 
 /** Whom the recording is about. */
@@ -91,7 +93,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     isRateGiven: options.frequency !== undefined || period !== undefined,
     callchains: callGraph === undefined || callGraph === false ? 'none' : callchains,
     ...chainLimits(callGraph === undefined || callGraph === false, notes),
-    userStackTop: isOfNode(scope, options),
+    userStackTop: process.arch === 'x64' && (options.formats ?? []).length === 0 && isOfNode(scope, options),
     inherit: options.inherit ?? true,
     wholeCpus: scope.kind === 'cpus',
     enableOnExec: scope.kind === 'command',
@@ -105,11 +107,20 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
 }
 
 /**
- * Whether Node is recorded into rings: V8's interpreter and most of its builtins build no frame, so the chain
+ * Samples of Node have times of a clock that the recorder can read, too: which function was at an address
+ * depends on the time.
+ */
+export function withClock<Options extends RecordOptions>(scope: Scope, options: Options): Options {
+  return options.clockId === undefined && isOfNode(scope, options)
+    ? { ...options, clockId: CLOCK_MONOTONIC }
+    : options;
+}
+
+/**
+ * Whether Node is recorded: V8's interpreter and most of its builtins build no frame, so the chain
  * lacks the function that is running. On x86-64 its return address is at the top of the stack.
  */
 function isOfNode(scope: Scope, options: RecordOptions): boolean {
-  if (process.arch !== 'x64' || (options.formats ?? []).length > 0) return false;
   switch (scope.kind) {
     case 'command':
       return options.nodeNames === true || isNodeCommand(options);

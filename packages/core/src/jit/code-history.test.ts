@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { orderByAddress } from '../symbols/sort-addresses.ts';
+import { Random } from '../test/random.ts';
+import { type CodeHistory, codeHistory, type LineTime } from './code-history.ts';
+import { decodeMapTimes, encodeMapTimes } from './map-times.ts';
+import { parsePerfMap } from './perf-map.ts';
+
+function historyOf(lines: readonly string[], times: readonly LineTime[]): CodeHistory | null {
+  const map = parsePerfMap(new TextEncoder().encode(`${lines.join('\n')}\n`));
+  assert.equal(map.count, lines.length);
+  return codeHistory(map, orderByAddress(map.start), times);
+}
+
+test('an address is that of the function whose code was there', () => {
+  const history = historyOf(
+    ['1000 100 old', '2000 100 other', '1080 100 new', '1000 40 newest'],
+    [
+      { timeNs: 10, lines: 1 },
+      { timeNs: 20, lines: 2 },
+      { timeNs: 30, lines: 3 },
+      { timeNs: 40, lines: 4 },
+    ],
+  )!;
+  const at = (address: number, timeNs: number) => history.lineAt(address, history.versionAt(timeNs));
+  assert.deepEqual(
+    [0, 10, 19, 20, 25, 30, 39, 100].map((timeNs) => at(0x10a0, timeNs)),
+    // From when it was seen to be missing for the last time.
+    [0, 0, 0, 2, 2, 2, 2, 2],
+  );
+  assert.deepEqual(
+    [25, 29, 30, 50].map((timeNs) => at(0x1010, timeNs)),
+    [0, 0, 3, 3],
+  );
+  // Nothing else was ever there.
+  assert.equal(at(0x2010, 50), -1);
+  assert.equal(at(0x1f00, 50), -1);
+  // Before it was written nobody can have run it, but nothing else is known.
+  assert.equal(at(0x1170, 0), 2);
+});
+
+test('where no memory is used twice there is nothing to tell apart', () => {
+  assert.equal(historyOf(['1000 100 a', '1100 100 b'], [{ timeNs: 1, lines: 0 }]), null);
+  assert.equal(historyOf(['1000 100 a', '1000 100 b'], []), null);
+});
+
+test('versions end where the next one begins', () => {
+  const history = historyOf(
+    ['1000 10 a', '1000 10 b', '1000 10 c'],
+    [
+      { timeNs: 5, lines: 1 },
+      { timeNs: 7, lines: 2 },
+    ],
+  )!;
+  for (const timeNs of [0, 5, 6, 7, 8]) {
+    const version = history.versionAt(timeNs);
+    assert.ok(timeNs < history.endOf(version));
+    if (version > 0) assert.ok(timeNs >= history.endOf(version - 1));
+  }
+  assert.equal(history.endOf(history.versionAt(7)), Infinity);
+});
+
+test('answers are those of a table that is made anew for each time', () => {
+  const random = new Random(7);
+  const lines = Array.from({ length: 300 }, (_, row) => {
+    const start = 0x1000 + 16 * random.below(600);
+    return { start, end: start + 16 * (1 + random.below(40)), text: '', row };
+  });
+  const texts = lines.map(
+    ({ start, end, row }) => `${start.toString(16)} ${(end - start).toString(16)} f${row}`,
+  );
+  const times = Array.from({ length: 60 }, (_, row) => ({ timeNs: 10 * row, lines: 5 * row }));
+  const history = historyOf(texts, times)!;
+  for (let n = 0; n < 5000; n++) {
+    const address = 0x1000 + random.below(0x2800);
+    const timeNs = random.below(700);
+    // What could have been written by then.
+    const limit = times.find((time) => time.timeNs > timeNs)?.lines ?? lines.length;
+    const there = lines.filter(({ start, end }) => address >= start && address < end);
+    const expected = there.filter(({ row }) => row < limit).at(-1) ?? there[0];
+    const found = history.lineAt(address, history.versionAt(timeNs));
+    if (found === -1) assert.ok(there.length <= 1 || expected === undefined, `${address} at ${timeNs}`);
+    else assert.equal(found, expected?.row, `${address.toString(16)} at ${timeNs}`);
+  }
+});
+
+test('a map that no compiler writes is left alone, in bounded time', () => {
+  const lines = Array.from({ length: 3000 }, (_, row) => `${(0x1000 + row).toString(16)} 3f00000 f`);
+  assert.equal(historyOf(lines, [{ timeNs: 1, lines: 1 }]), null);
+});
+
+test('times of a map are read as they were written; damage is refused', () => {
+  const times = [
+    { timeUs: 0, sizeBytes: 0 },
+    { timeUs: 5_000_000_000, sizeBytes: 400 },
+    { timeUs: 2 ** 51, sizeBytes: 2 ** 40 },
+  ];
+  const bytes = encodeMapTimes(times);
+  assert.deepEqual(decodeMapTimes(bytes), times);
+  for (let end = 0; end < bytes.length; end++)
+    assert.throws(() => decodeMapTimes(bytes.subarray(0, end)), { name: 'FormatError' });
+  assert.throws(() => decodeMapTimes(Uint8Array.of(9, 0)), /version 1/);
+});
