@@ -25,6 +25,7 @@ const CORE: Record<string, string[]> = {
   symbols: ['base', 'elf', 'jit'],
   profile: ['base', 'loss'],
   ingest: ['base', 'abi', 'elf', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
+  javascript: ['base', 'jit', 'profile'],
   query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest'],
   export: ['base', 'jit', 'loss', 'profile'],
   entries: [
@@ -44,6 +45,7 @@ const CORE: Record<string, string[]> = {
     'symbols',
     'profile',
     'ingest',
+    'javascript',
     'query',
     'export',
   ],

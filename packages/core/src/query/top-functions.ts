@@ -37,6 +37,8 @@ export interface TopOptions extends FrameFilter {
   sort?: readonly SortKey[];
   /** Count the time of callees for their callers too, and sort by that. */
   children?: boolean;
+  /** As the author of a JavaScript program looks at it: its functions before all others, each by own time. */
+  javascriptFirst?: boolean;
   /** Only samples of these commands. Shares stay shares of the whole, as with `dsos` and `symbols`. */
   comms?: ReadonlySet<string>;
   /** Only so many rows; others are not even named. Which of equal ones are the last is left open. */
@@ -167,7 +169,9 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
   }
 
   const rows: TopRow[] = [];
-  for (const group of groups.heaviest(children, options.most)) {
+  const javascriptFirst = options.javascriptFirst === true;
+  const byTotal = children && !javascriptFirst;
+  for (const group of groups.heaviest(byTotal, options.most)) {
     const self = groups.self[group]!;
     const totalWeight = children ? groups.total[group]! : self;
     rows.push({
@@ -179,7 +183,12 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
       ...groups.labels(group),
     });
   }
-  rows.sort((a, b) => b.percent - a.percent || b.selfPercent - a.selfPercent || compareLabels(a, b, sort));
+  const rank = ({ file }: TopRow) => (javascriptFirst && file !== undefined ? 0 : 1);
+  const byShare = (a: TopRow, b: TopRow) =>
+    byTotal
+      ? b.percent - a.percent || b.selfPercent - a.selfPercent
+      : b.selfPercent - a.selfPercent || b.percent - a.percent;
+  rows.sort((a, b) => rank(a) - rank(b) || byShare(a, b) || compareLabels(a, b, sort));
   return {
     type: 'top-functions',
     version: 1,
@@ -297,10 +306,10 @@ class Groups {
   }
 
   /** All groups, or those with the largest sums. */
-  heaviest(children: boolean, most = Number.POSITIVE_INFINITY): number[] {
+  heaviest(byTotal: boolean, most = Number.POSITIVE_INFINITY): number[] {
     const all = Array.from({ length: this.count }, (_, group) => group);
     if (all.length <= most) return all;
-    const sums = children ? this.total : this.self;
+    const sums = byTotal ? this.total : this.self;
     return all.sort((a, b) => sums[b]! - sums[a]! || a - b).slice(0, most);
   }
 

@@ -95,7 +95,7 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   });
 
   test('the shares of functions with callees', async () => {
-    const ours = rows((await counterpoint('report', '--children', '-i', file)).out);
+    const ours = rows((await counterpoint('report', '--no-js', '--children', '-i', file)).out);
     const theirs = rows(theirText('report', '--children', '--stdio', '-g', 'none', '-i', file));
     assert.deepEqual(topRows(comparable(ours), 60), topRows(comparable(theirs), 60));
   });

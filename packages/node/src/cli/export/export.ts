@@ -5,6 +5,12 @@ import { exportFormat, writeExport } from '../common/export-file.ts';
 import { countOf } from '../common/human.ts';
 import { ITRACE_OPTION, type ItraceName, itraceOptions, keepsStream } from '../common/itrace-option.ts';
 import {
+  type JavascriptName,
+  javascriptOption,
+  javascriptView,
+  showJavascript,
+} from '../common/javascript-option.ts';
+import {
   FILTERS,
   filterWords,
   INPUT_OPTIONS,
@@ -21,6 +27,7 @@ import { UsageError } from '../common/usage-error.ts';
 type ExportName =
   | InputName
   | ItraceName
+  | JavascriptName
   | 'format'
   | 'output'
   | 'event'
@@ -75,6 +82,7 @@ export default defineVerb<ExportName>({
       group: 'Output',
     },
     { long: 'icicle', help: 'svg: roots at the top', group: 'Output' },
+    javascriptOption('default'),
     ITRACE_OPTION,
   ],
   examples: [
@@ -110,6 +118,7 @@ export default defineVerb<ExportName>({
       onProgress: progress.listener(),
     });
     refuseCounts(args, recording);
+    if (args.has('js')) showJavascript(profile, javascriptView(args), err);
     const event = chosenEvent(profile.events, args.string('event'));
     const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
     const options = {

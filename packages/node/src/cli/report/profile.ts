@@ -8,9 +8,11 @@ import {
   type FrameFilter,
   isKeyOfEvent,
   isTraceKey,
+  type JavascriptTime,
   parseSortKeys,
   type SortKey,
   type TopAnswer,
+  type TopOptions,
   type TopRow,
   type TraceSortKey,
   topFunctions,
@@ -20,6 +22,13 @@ import type { Recording } from '../../open/index.ts';
 import type { VerbContext } from '../common/args.ts';
 import { formatDuration, percentText } from '../common/human.ts';
 import { itraceOptions } from '../common/itrace-option.ts';
+import {
+  type CategoryShare,
+  categoriesText,
+  categoryShares,
+  javascriptView,
+  showJavascript,
+} from '../common/javascript-option.ts';
 import { lossLines } from '../common/loss-text.ts';
 import type { Output } from '../common/output.ts';
 import { ProgressLine } from '../common/progress.ts';
@@ -49,7 +58,11 @@ interface Request {
   functions: FrameFilter;
   minimumPercent: number | undefined;
   limit: number;
+  /** How JavaScript is shown; `fitting`: as its author sees it, where that can be had. */
+  javascript: ReturnType<typeof javascriptView>;
 }
+
+type EventAnswer = (TopAnswer | CallTreeAnswer) & { javascript?: CategoryShare[] };
 
 /** `report`: the functions that cost most, or the call tree, for each event. */
 export async function reportProfile(context: Context, recording: Recording): Promise<number> {
@@ -64,9 +77,14 @@ export async function reportProfile(context: Context, recording: Recording): Pro
     request.sort = ['trace'];
   const { profile, diagnostics } = await readProfile(context, recording, request);
   refuseCounts(args, recording);
+  const javascript = showJavascript(profile, request.javascript, err);
   const samples = profile.events.reduce((sum, event) => sum + event.samples, 0);
   const events = wantedEvents(profile, args.string('event'));
-  const answers = events.map((event) => answerOf(profile, event, request));
+  const answers = events.map((event): EventAnswer => {
+    const shares = javascript === null ? [] : categoryShares(javascript, event);
+    const answer = answerOf(profile, event, request, javascript);
+    return shares.length === 0 ? answer : { ...answer, javascript: shares };
+  });
   const emptyNote = answers.every(isEmpty) ? nothingPasses(args, profile) : null;
 
   const reader = args.boolean('header') ? await recording.reader() : null;
@@ -133,7 +151,14 @@ function requestOf(args: Context['args'], fieldKeys: (word: string) => TraceSort
     },
     minimumPercent: args.number('percent-limit', { min: 0, max: 100, fraction: true }),
     limit: args.number('limit', { min: 1 }, Number.POSITIVE_INFINITY),
+    javascript: javascriptOf(args),
   };
+}
+
+/** Who asks for binaries, or for other rows, asks for what was recorded. */
+function javascriptOf(args: Context['args']): Request['javascript'] {
+  const view = javascriptView(args);
+  return view === 'fitting' && (args.has('sort') || args.has('dsos')) ? null : view;
 }
 
 /** perf's words name the order of a chain the other way round: its caller-based graph has the roots first. */
@@ -151,8 +176,12 @@ function treeDirection(args: Context['args']): Request['direction'] {
   return chosen === 'none' ? undefined : chosen;
 }
 
-function answerOf(profile: Profile, event: number, request: Request): TopAnswer | CallTreeAnswer {
-  const { sort, direction, children, functions, minimumPercent, limit } = request;
+function answerOf(
+  profile: Profile,
+  event: number,
+  { sort, direction, children, functions, minimumPercent, limit }: Request,
+  javascript: JavascriptTime | null,
+): TopAnswer | CallTreeAnswer {
   if (direction !== undefined) {
     const least = minimumPercent === undefined ? {} : { minimumPercent };
     return callTree(profile, { event, direction, ...functions, ...least });
@@ -161,10 +190,23 @@ function answerOf(profile: Profile, event: number, request: Request): TopAnswer 
     event,
     children,
     ...functions,
+    ...(javascript === null ? {} : javascriptRows(profile, javascript)),
     ...(sort === undefined ? {} : { sort: sortOfEvent(sort, profile.events[event]!.name) }),
   });
   const rows = answer.rows.filter((row) => row.percent >= (minimumPercent ?? 0)).slice(0, limit);
   return { ...answer, rows };
+}
+
+/**
+ * The function that costs most comes first: above it would be those that start the program. Of
+ * one process, neither its name nor where its code lies tells anything.
+ */
+function javascriptRows(
+  { threads }: Profile,
+  { pids }: JavascriptTime,
+): Pick<TopOptions, 'sort' | 'javascriptFirst'> {
+  const isAlone = pids.length === 1 && threads.pid.view().every((pid) => pid === pids[0]);
+  return { javascriptFirst: true, sort: isAlone ? ['symbol'] : ['comm', 'symbol'] };
 }
 
 /** Fields of other events are no columns of this one, as in perf. */
@@ -191,7 +233,7 @@ function nothingPasses(args: Context['args'], profile: Profile): string | null {
 async function readProfile(
   { args, out, err }: Context,
   recording: Recording,
-  { sort, direction, children }: Request,
+  { sort, direction, children, javascript }: Request,
 ): Promise<IngestResult> {
   using progress = new ProgressLine(err);
   const filter = await sampleFilter(args, recording);
@@ -200,7 +242,7 @@ async function readProfile(
   // Awaited here: the progress line ends with this block.
   return await recording.profile({
     aggregate: true,
-    innermostOnly: direction === undefined && !children,
+    innermostOnly: direction === undefined && !children && (javascript === 'fitting' || javascript === null),
     keepCpu: sort?.includes('cpu') === true,
     traceKeys: sort?.filter(isTraceKey) ?? [],
     ...(filter === undefined ? {} : { filter }),
@@ -245,16 +287,33 @@ function roundCount(count: number): string {
   return count < 1_000_000 ? `${Math.floor(count / 1000)}K` : `${Math.floor(count / 1_000_000)}M`;
 }
 
-function printHead(answer: TopAnswer | CallTreeAnswer, hasLoss: boolean, out: Output): void {
+function printHead(answer: EventAnswer, hasLoss: boolean, out: Output): void {
   if (!hasLoss) out.line('# Nothing lost.\n#');
   out.line(`# Samples: ${roundCount(answer.samples)} of event '${printable(answer.event)}'`);
   const time =
     unitOfEvent(answer.event) === 'nanoseconds' ? ` (${formatDuration(Number(answer.sumPeriod))})` : '';
   out.line(`# Event count (approx.): ${answer.sumPeriod}${time}`);
+  if (answer.javascript !== undefined) {
+    out.line(`# Programs in JavaScript: ${categoriesText(answer.javascript)}`);
+    out.line('# What V8 and the kernel did counts for the function that called them; --no-js shows it apart');
+  }
   out.line('#');
 }
 
-function columnsOf(answer: TopAnswer, withSamples: boolean): RowColumn[] {
+/** As JavaScript developers write functions. */
+const FUNCTION: RowColumn = {
+  title: 'Function',
+  isRight: false,
+  cell: ({ symbol = '' }) => withoutKind(symbol),
+};
+
+/** Without V8's word for the kind of code. */
+function withoutKind(symbol: string): string {
+  return symbol.replace(/^(?:JS|Wasm):/, '');
+}
+
+function columnsOf(answer: EventAnswer & TopAnswer, withSamples: boolean): RowColumn[] {
+  const isJavascript = answer.javascript !== undefined;
   const columns: RowColumn[] = [];
   const add = (title: string, cell: RowColumn['cell']) => columns.push({ title, isRight: true, cell });
   if (answer.children) {
@@ -262,12 +321,12 @@ function columnsOf(answer: TopAnswer, withSamples: boolean): RowColumn[] {
     add('Self', (row) => percentText(row.selfPercent));
   } else add('Overhead', (row) => percentText(row.percent));
   if (withSamples) add('Samples', (row) => String(row.samples));
-  for (const key of answer.sort) columns.push(sortColumn(key));
+  for (const key of answer.sort) columns.push(isJavascript && key === 'symbol' ? FUNCTION : sortColumn(key));
   return columns;
 }
 
 /** The table as perf prints it: a head in comment lines, dots under it, two spaces between columns. */
-function printRows(answer: TopAnswer, withSamples: boolean, out: Output): void {
+function printRows(answer: EventAnswer & TopAnswer, withSamples: boolean, out: Output): void {
   const columns = columnsOf(answer, withSamples);
   const cells = answer.rows.map((row) => columns.map((column) => printable(column.cell(row))));
   const widths = columns.map(({ title }, i) =>
@@ -296,7 +355,7 @@ function colourRow(line: string, row: TopRow, out: Output): string {
   return row.percent >= 0.5 ? out.style.green(line) : line;
 }
 
-function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): void {
+function printTree(answer: EventAnswer & CallTreeAnswer, withSamples: boolean, out: Output): void {
   out.line(
     answer.direction === 'callees'
       ? '# Call tree, roots first, callees below; self is the share of the function itself'
@@ -315,7 +374,11 @@ function printTree(answer: CallTreeAnswer, withSamples: boolean, out: Output): v
  * Depth first without recursion: chains can be thousands of frames deep. A single
  * child goes on in the same column.
  */
-function printNodes({ roots, direction }: CallTreeAnswer, withSamples: boolean, out: Output): void {
+function printNodes(
+  { roots, direction, javascript }: EventAnswer & CallTreeAnswer,
+  withSamples: boolean,
+  out: Output,
+): void {
   const isDown = direction === 'callees';
   const work = roots.map((node) => ({ node, indent: '', mark: '' })).reverse();
   for (let item = work.pop(); item !== undefined; item = work.pop()) {
@@ -324,9 +387,10 @@ function printNodes({ roots, direction }: CallTreeAnswer, withSamples: boolean, 
       isDown && node.selfPercent >= 0.005 ? out.style.dim(` self ${percentText(node.selfPercent)}`) : '';
     const samples = withSamples ? `  ${String(node.samples).padStart(10)}` : '';
     const share = percentText(node.percent).padStart(8) + samples;
-    out.line(
-      `${share}  ${indent}${mark}${printable(node.name)} ${out.style.dim(`(${printable(node.dso)})`)}${self}`,
-    );
+    const isPlace = javascript === undefined || !/^\[J/.test(node.dso);
+    const name = javascript === undefined ? node.name : withoutKind(node.name);
+    const place = isPlace ? ` ${out.style.dim(`(${printable(node.dso)})`)}` : '';
+    out.line(`${share}  ${indent}${mark}${printable(name)}${place}${self}`);
     const only = node.children.length === 1;
     const below = mark === '' || mark === '↑ ' ? indent : indent + (mark === '├─' ? '│ ' : '  ');
     for (let i = node.children.length - 1; i >= 0; i--) {

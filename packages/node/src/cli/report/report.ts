@@ -1,5 +1,6 @@
 import { defineVerb } from '../common/args.ts';
 import { ITRACE_OPTION, type ItraceName, keepsStream } from '../common/itrace-option.ts';
+import { type JavascriptName, javascriptOption } from '../common/javascript-option.ts';
 import {
   FILTERS,
   INPUT_OPTIONS,
@@ -11,6 +12,7 @@ import {
 export type ReportName =
   | InputName
   | ItraceName
+  | JavascriptName
   | 'stats'
   | 'header'
   | 'header-only'
@@ -38,6 +40,7 @@ const OF_PROFILES: readonly ReportName[] = [
   'limit',
   'show-nr-samples',
   'header',
+  'js',
 ];
 
 export default defineVerb<ReportName>({
@@ -87,6 +90,9 @@ export default defineVerb<ReportName>({
       help: 'show the call tree from the roots down, or from each function up to its callers; with --dsos or --symbols, only those functions are roots',
       group: 'Rows',
     },
+    javascriptOption(
+      'default: charge, where JavaScript has call chains and neither --sort nor --dsos is given',
+    ),
     ITRACE_OPTION,
     {
       long: 'stats',
@@ -111,6 +117,7 @@ export default defineVerb<ReportName>({
     ['report --no-children -i perf.data', 'functions by their own time'],
     ['report --sort dso', 'time by binary'],
     ['report --sort sched:sched_switch.next_comm', 'hits of a tracepoint by one of its fields'],
+    ['report --no-js', 'of a Node program, the functions of V8 and of libraries, too'],
     ['report --tree=callers --percent-limit 2', 'who called the hot functions'],
     ['report --stats --json | jq .loss', 'what is missing from the recording'],
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],

@@ -1,0 +1,8 @@
+export { CATEGORIES, type Category } from './categories.ts';
+export {
+  type JavascriptShare,
+  type JavascriptTime,
+  type JavascriptView,
+  javascriptTime,
+  viewJavascript,
+} from './view.ts';
