@@ -1,5 +1,6 @@
 export type { ScriptName } from '../jit/index.ts';
 export { parseScriptName, TIER_WORDS } from '../jit/index.ts';
+export { threadOfCpuProfile, writeCpuProfile } from './cpuprofile/cpuprofile.ts';
 export { writeFirefox } from './firefox/firefox.ts';
 export { writeFlameSvg } from './flame/svg.ts';
 export { writeFolded } from './folded.ts';

@@ -1,4 +1,5 @@
 import type { Profile } from '../profile/index.ts';
+import { writeCpuProfile } from './cpuprofile/cpuprofile.ts';
 import { writeFirefox } from './firefox/firefox.ts';
 import { writeFlameSvg } from './flame/svg.ts';
 import { writeFolded } from './folded.ts';
@@ -64,6 +65,14 @@ export const EXPORTS: readonly ExportFormat[] = [
     hasTimeline: true,
     isBinary: false,
     write: writeFirefox,
+  },
+  {
+    name: 'cpuprofile',
+    extension: 'cpuprofile',
+    description: 'for Chrome DevTools and VS Code: the timeline of one thread, as of `node --cpu-prof`',
+    hasTimeline: true,
+    isBinary: false,
+    write: writeCpuProfile,
   },
 ];
 

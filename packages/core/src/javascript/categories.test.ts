@@ -64,6 +64,7 @@ test('functions of V8 are known for what they do, whatever order they call each 
 test('other functions are not taken for those of V8', () => {
   for (const name of [
     'main',
+    'RegExp::Compile',
     'Scavenger::run',
     'node::Buffer::StringSlice',
     'v8::internal::Runtime_StringCharCodeAt',

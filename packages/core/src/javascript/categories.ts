@@ -95,7 +95,8 @@ const RULES: readonly WorkRule[] = [
   {
     category: 'regexp',
     name: 'regexp',
-    pattern: /^(?:RegExp:|Builtins_RegExp|v8::internal::(?:RegExp|regexp::|Irregexp|NativeRegExp))/,
+    pattern:
+      /^(?:RegExp(?::(?!:)|\.)|Builtins_RegExp|v8::internal::(?:RegExp|regexp::|Irregexp|NativeRegExp))/,
   },
   { category: 'ic', name: 'inline cache miss', pattern: /^v8::internal::(?:Runtime_\w*IC_|\w*IC::)/ },
 ];
@@ -133,3 +134,16 @@ export function isBuiltin(functionName: string): boolean {
  * and later) run in the builtin itself.
  */
 export const UNNAMED_INTERPRETED = 'Builtins_InterpreterEntryTrampoline';
+
+/**
+ * Code of an expression, as V8 11 and 12 write it, and as V8 13 does: `RegExp:a+b`,
+ * `RegExp.> src: 'a+b' flags: 'i'`.
+ */
+const EXPRESSION = /^RegExp(?::(?!:)(.*)|\.> src: '(.*)' flags: '(\w*)')$/s;
+
+/** `/a+b/i`; null: it is no code of an expression. */
+export function expressionText(functionName: string): string | null {
+  const [, source, newSource, flags = ''] = EXPRESSION.exec(functionName) ?? [];
+  const text = source ?? newSource;
+  return text === undefined ? null : `/${text}/${flags}`;
+}

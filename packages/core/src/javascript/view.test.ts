@@ -14,7 +14,7 @@ function profileOf(stacks: readonly (readonly [pid: number, stack: string])[]): 
   const event = builder.event({ name: 'cpu-clock' });
   for (const [timeNs, [pid, text]] of stacks.entries()) {
     const frames = text.split(' ─ ').map((name) => {
-      const isJit = name.startsWith('JS:') || name.startsWith('RegExp:');
+      const isJit = name.startsWith('JS:') || name.startsWith('RegExp');
       const binary = isJit ? jit : name.startsWith('k:') ? kernel : user;
       return builder.frame(binary, name, BigInt(0x1000 + name.length));
     });
@@ -118,6 +118,21 @@ test('without JavaScript nothing is changed', () => {
   assert.equal(viewJavascript(profile, 'charge'), null);
   assert.equal(javascriptTime(profile), null);
   assert.deepEqual(shown(profile), ['main ─ Builtins_InterpreterEntryTrampoline']);
+});
+
+test('a regular expression is named', () => {
+  assert.deepEqual(
+    viewed('categories', [
+      [1, 'main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec ─ RegExp:(a+)+$'],
+      [1, "main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec ─ RegExp.> src: '(a+)+$' flags: 'gi'"],
+      [1, 'main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec'],
+    ]),
+    [
+      'JS:a /a.js:1:1 ─ (regexp /(a+)+$/)',
+      'JS:a /a.js:1:1 ─ (regexp /(a+)+$/gi)',
+      'JS:a /a.js:1:1 ─ (regexp)',
+    ],
+  );
 });
 
 test('WebAssembly is a category of its own', () => {

@@ -4,6 +4,7 @@ import { MODE_KERNEL, MODE_USER, NONE, type Profile } from '../profile/index.ts'
 import {
   BUILTIN_WORK,
   type Category,
+  expressionText,
   isBuiltin,
   KERNEL_WORK,
   NATIVE_WORK,
@@ -150,9 +151,22 @@ class Viewer {
     const frame = this.#frames[stack]!;
     if (this.#kindOf(frame) !== NATIVE) return null;
     const named = workOf(this.#work[stack]!);
-    if (named !== null) return named;
+    if (named !== null) return named.category === 'regexp' ? this.#expressionAt(stack) : named;
     if (this.#profile.frames.mode.at(frame) === MODE_KERNEL) return KERNEL_WORK;
     return isBuiltin(this.#nameOf(frame)) ? BUILTIN_WORK : NATIVE_WORK;
+  }
+
+  /** The expression, where its code was made. */
+  #expressionAt(stack: number): Work {
+    for (
+      let at = stack;
+      at !== NONE && this.#kindOf(this.#frames[at]!) === NATIVE;
+      at = this.#prefixes[at]!
+    ) {
+      const text = expressionText(this.#nameOf(this.#frames[at]!));
+      if (text !== null) return { category: 'regexp', name: `regexp ${text}` };
+    }
+    return { category: 'regexp', name: 'regexp' };
   }
 
   #shown(stack: number, work: Work | null): number {

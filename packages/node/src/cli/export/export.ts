@@ -1,5 +1,5 @@
 import { CounterpointError, printable } from '@counterpoint/core/base';
-import type { ProfileEvent } from '@counterpoint/core/profile';
+import type { Profile, ProfileEvent } from '@counterpoint/core/profile';
 import { defineVerb } from '../common/args.ts';
 import { exportFormat, writeExport } from '../common/export-file.ts';
 import { countOf } from '../common/human.ts';
@@ -46,7 +46,7 @@ export default defineVerb<ExportName>({
       long: 'format',
       short: 'f',
       value: 'NAME',
-      help: 'svg, folded, speedscope, pprof or firefox (default: by the name of the output, else svg)',
+      help: 'svg, folded, speedscope, pprof, firefox or cpuprofile (default: by the name of the output, else svg)',
       group: 'Output',
     },
     {
@@ -82,7 +82,7 @@ export default defineVerb<ExportName>({
       group: 'Output',
     },
     { long: 'icicle', help: 'svg: roots at the top', group: 'Output' },
-    javascriptOption('default'),
+    javascriptOption('default, but for cpuprofile'),
     ITRACE_OPTION,
   ],
   examples: [
@@ -91,6 +91,7 @@ export default defineVerb<ExportName>({
     ['export -o app.pb.gz', 'for pprof'],
     ['export -o app.profile.json', 'for profiler.firefox.com'],
     ['export -o app.speedscope.json', 'for speedscope.app'],
+    ['export -o app.cpuprofile', 'of a Node program, for Chrome DevTools and VS Code'],
   ],
   async run(context) {
     const { args, out, err } = context;
@@ -118,7 +119,7 @@ export default defineVerb<ExportName>({
       onProgress: progress.listener(),
     });
     refuseCounts(args, recording);
-    if (args.has('js')) showJavascript(profile, javascriptView(args), err);
+    if (args.has('js') || format.name === 'cpuprofile') showJavascript(profile, javascriptView(args), err);
     const event = chosenEvent(profile.events, args.string('event'));
     const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
     const options = {
@@ -134,6 +135,8 @@ export default defineVerb<ExportName>({
     const bytes = await writeExport(profile, format, path, options, out);
     progress.close();
     if (bytes !== null) err.line(`Wrote ${path} (${format.name}, ${formatBytes(bytes)}).`);
+    const left = format.name === 'cpuprofile' ? await otherThreads(profile, event) : null;
+    if (left !== null) err.line(err.style.yellow(`Note: ${left}`));
     const others = otherEvents(profile.events, event);
     if (others !== null) err.line(err.style.yellow(`Note: ${others}`));
     if ((profile.events[event]?.samples ?? 0) === 0) {
@@ -164,6 +167,15 @@ function chosenEvent(events: readonly ProfileEvent[], name: string | undefined):
     `the recording has no event "${name}"`,
     `It has: ${events.map((event, index) => `${index + 1}: ${printable(event.name)}`).join(', ')}`,
   );
+}
+
+/** A CPU profile shows one thread: which, and how to have another. Null where there is no other. */
+async function otherThreads(profile: Profile, event: number): Promise<string | null> {
+  const { threadOfCpuProfile } = await import('@counterpoint/core/export');
+  const shown = threadOfCpuProfile(profile, event);
+  if (shown === null || shown.others === 0) return null;
+  const { comm, pid, tid, others } = shown;
+  return `the export has only thread ${tid} (${printable(comm)}, process ${pid}); ${countOf(others, 'other thread')} can be had with --tid`;
 }
 
 /**

@@ -54,7 +54,7 @@ export default defineVerb<Name>({
       long: 'output',
       short: 'o',
       value: 'FILE',
-      help: 'write the call tree as svg, folded, speedscope, pprof or firefox; the name chooses the format; `-` for standard output',
+      help: 'write the call tree as svg, folded, speedscope, pprof, firefox or cpuprofile; the name chooses the format; `-` for standard output',
       group: EXPORT,
     },
     { long: 'format', short: 'f', value: 'NAME', help: 'the format, instead of by the name', group: EXPORT },

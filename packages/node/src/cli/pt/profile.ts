@@ -42,7 +42,7 @@ export default defineVerb<Name>({
       long: 'output',
       short: 'o',
       value: 'FILE',
-      help: 'write counts by function (folded, pprof, svg, speedscope, firefox), coverage (.info: lcov), .autofdo or .branches; the name chooses the format; `-` for standard output',
+      help: 'write counts by function (folded, pprof, svg, speedscope, firefox, cpuprofile), coverage (.info: lcov), .autofdo or .branches; the name chooses the format; `-` for standard output',
       group: OUTPUT,
     },
     {

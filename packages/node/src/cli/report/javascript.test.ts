@@ -1,5 +1,6 @@
 /** What a Node developer sees: whose the time is, beside what the program measured of itself. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,17 @@ interface Row {
   symbol: string;
   file?: string;
   percent: number;
+}
+
+interface CpuProfile {
+  nodes: { callFrame: { functionName: string; url: string; lineNumber: number; columnNumber: number } }[];
+}
+
+function placeOf(nodes: CpuProfile['nodes'], name: string) {
+  const found = nodes.find(({ callFrame }) => callFrame.functionName === name);
+  if (found === undefined) return null;
+  const { url, lineNumber, columnNumber } = found.callFrame;
+  return { url, lineNumber, columnNumber };
 }
 
 for (const node of nodePrograms)
@@ -81,8 +93,22 @@ for (const node of nodePrograms)
     assert.match(recordedStacks, /\[\.\] deflate/);
     const folded = (await counterpoint('export', '--js=categories', '-f', 'folded', '-o', '-', '-i', data))
       .out;
+    const ofMatches = folded
+      .split('\n')
+      .filter((line) => line.includes(';JS:matches '))
+      .join('\n');
     assert.match(folded, /;JS:allocates .*;\(GC: scavenge\) \d/);
-    assert.match(folded, /;JS:matches .*;\(regexp\) \d/);
+    assert.match(ofMatches, /;\(regexp \/\(x\+x\+\)\+y\/\) \d/);
+
+    const { nodes } = JSON.parse(
+      (await counterpoint('export', '-f', 'cpuprofile', '-o', '-', '-i', data)).out,
+    );
+    const names = { cwd: folder, timeout: 60_000 };
+    execFileSync(node, ['--cpu-prof', '--cpu-prof-name', 'own.cpuprofile', script, truth], names);
+    const own: CpuProfile = JSON.parse(readFileSync(join(folder, 'own.cpuprofile'), 'utf8'));
+    for (const name of ['computes', 'allocates', 'matches', 'processChunkSync'])
+      assert.deepEqual(placeOf(nodes, name), placeOf(own.nodes, name));
+    assert.notEqual(placeOf(nodes, 'computes'), null);
   });
 
 test('--js of a program without JavaScript says that it changes nothing', async () => {
