@@ -91,6 +91,7 @@ const NODE: Record<string, string[]> = {
   ],
   history: ['files', 'locate'],
   flight: [
+    'files',
     'sys',
     'options',
     'bpf',

@@ -132,7 +132,10 @@ export class HistoryFile {
   async sideband(): Promise<PerfDataReader> {
     const { sidebandOffset, sidebandBytes } = this.#header;
     if (!hasSideband(this.#header, this.#source.size))
-      throw historyError('the sideband of the history is missing', 'Read its records with records().');
+      throw historyError(
+        'the history was cut off before its last part, which has the names of its processes and files',
+        'Copy the file again. Its records can still be read one by one: openHistory(path) of counterpoint/flight, then records().',
+      );
     return await openPerfData(memorySource(await this.#source.read(sidebandOffset, sidebandBytes)));
   }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { openFailure } from '../files/index.ts';
 
 export interface DumpFilesOptions {
   directory: string;
@@ -21,7 +22,11 @@ export class DumpFiles {
 
   constructor(options: DumpFilesOptions) {
     this.#options = options;
-    mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+    try {
+      mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw openFailure(options.directory, error);
+    }
   }
 
   /** `flight-20261123-180259.417-3.data`: in order of time by name, too. */

@@ -123,6 +123,24 @@ test('a crash: the file names the function in which it was, and the status is th
   assert.ok(inside !== undefined && inside.percent > 50, JSON.stringify(rows.slice(0, 4)));
 });
 
+test('of a whole machine, too: by a field of a tracepoint', { skip }, async () => {
+  const out = join(folder, 'machine');
+  const flight = startFlight(
+    ...['-a', '-e', 'cpu-clock', '-F', '99', '-o', out, '--max-dumps', '1'],
+    ...['--on', 'field:sched:sched_process_exec:filename ~ "*/true"'],
+  );
+  await flight.says(/watching/);
+  assert.equal(spawnSync('true').status, 0);
+  assert.equal(await flight.ended, 0, flight.err());
+  assert.match(flight.err(), /field:sched:sched_process_exec:filename ~ "\*\/true": wrote/);
+});
+
+test('a directory that cannot be made is refused at once, with what to do', { skip }, async () => {
+  const flight = startFlight('--on', 'exit', '-o', '/sys/flight', '--', 'true');
+  assert.equal(await flight.ended, 1);
+  assert.match(flight.err(), /cannot write \/sys\/flight: .*\n +Write elsewhere with -o/);
+});
+
 test('a service: by hand, by an event and by a field; it goes on, unharmed', { skip }, async () => {
   using service = await new Service().isReady();
   const out = join(folder, 'service');

@@ -75,7 +75,10 @@ export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait):
       enableOnExec: scope.kind === 'command',
       startsLater: false,
       levels: 'all',
-    }).map((one) => wakingAtOnce(one, filter));
+    })
+      // Of whole CPUs an event for records of mappings comes along: nobody reads them here.
+      .filter(({ isSideband }) => !isSideband)
+      .map((one) => wakingAtOnce(one, filter));
     const sampled = openSampledEvents(sys, planOpen(planned, target, RING_PAGES, 1));
     const scan = new RecordScan([PERF_RECORD_SAMPLE], () => fire(text));
     const reader = new RingReader(sys, sampled, scan, { writeRound: () => {} }, { flushIntervalMs: 0 });
