@@ -47,6 +47,7 @@ function run(command: readonly string[]): Ran {
 
 const READING: readonly (readonly string[])[] = [
   ['report', '-i', recording],
+  ['diff', recording, recording],
   ['report', '--stats', '--json', '-i', recording],
   ['script', '-i', recording],
   ['export', '-i', recording, '-o', 'flame.svg'],

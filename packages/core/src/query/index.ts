@@ -1,5 +1,7 @@
 export type { CallTreeAnswer, CallTreeNode, CallTreeOptions } from './call-tree.ts';
 export { callTree } from './call-tree.ts';
+export type { ChangedFunction, CompareAnswer, CompareOptions } from './compare-functions.ts';
+export { compareFunctions } from './compare-functions.ts';
 export type { FrameFilter } from './frame-filter.ts';
 export type { OffCpuAnswer, OffCpuRow } from './off-cpu.ts';
 export { offCpu } from './off-cpu.ts';

@@ -55,6 +55,11 @@ export const VERBS: readonly VerbEntry[] = [
     summary: 'show where the samples of a recording fell',
     load: () => import('./report/report.ts'),
   },
+  {
+    name: 'diff',
+    summary: 'compare two recordings by function: what changed beyond noise',
+    load: () => import('./diff/diff.ts'),
+  },
   { name: 'script', summary: 'print every sample of a recording', load: () => import('./report/script.ts') },
   {
     name: 'export',

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { counterpoint } from '../../test/command-line.ts';
+import { perfIsMissing } from '../../test/perf.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-diff-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** `second` works as long as the first argument says. */
+const PROGRAM = `'use strict';
+function first(n) { let t = 0; for (let i = 0; i < n; i++) t = (t * 31 + i) | 0; return t; }
+function second(n) { let t = 1; for (let i = 0; i < n; i++) t = (t * 33 ^ i) | 0; return t; }
+const factor = Number(process.argv[2]);
+for (let round = 0; round < 60; round++) { first(2e6); second(2e6 * factor); }
+`;
+
+const path = (name: string) => join(folder, `${name}.data`);
+
+async function record(name: string, factor: string): Promise<void> {
+  const words = ['-q', '-g', '-e', 'cpu-clock', '-F', '2000', '-o', path(name)];
+  const { status, err } = await counterpoint(
+    'record',
+    ...words,
+    '--',
+    process.execPath,
+    join(folder, 'work.js'),
+    factor,
+  );
+  assert.equal(status, 0, err);
+}
+
+before(async () => {
+  writeFileSync(join(folder, 'work.js'), PROGRAM);
+  await record('one', '1');
+  await record('again', '1');
+  await record('slow', '2');
+});
+
+test('a function that works twice as long is found, and is the only one that grew', async () => {
+  const { status, out } = await counterpoint('diff', '--json', path('one'), path('slow'));
+  assert.equal(status, 0);
+  const { rows, event } = JSON.parse(out);
+  assert.equal(event, 'cpu-clock');
+  const [second] = rows;
+  assert.match(second.symbol, /^JS:second /);
+  // A half of the two before, two thirds after.
+  assert.ok(second.change > 9 && second.change < 22, JSON.stringify(second));
+  const grown = rows.filter((row: { low: number }) => row.low > 0);
+  assert.deepEqual(grown, [second]);
+});
+
+test('--fail-over is for CI', async () => {
+  const grew = await counterpoint('diff', '--fail-over', '5%', path('one'), path('slow'));
+  assert.equal(grew.status, 4);
+  assert.match(grew.err, /1 function grew by more than 5 points: second .* by \+\d/);
+  assert.match(grew.out, /^ +\d+\.\d+% +\d+\.\d+% +\+\d+\.\d+ {2}\+.* second /m);
+  assert.equal((await counterpoint('diff', '--fail-over', '40', path('one'), path('slow'))).status, 0);
+  assert.equal((await counterpoint('diff', '--fail-over', '5%', path('one'), path('again'))).status, 0);
+});
+
+test('shares are those of perf diff', { skip: perfIsMissing() }, async () => {
+  const { out } = await counterpoint('diff', '--no-js', '--json', path('one'), path('slow'));
+  const ours = new Map<string, { before: number; change: number }>();
+  for (const row of JSON.parse(out).rows) ours.set(`${row.symbol} ${row.dso}`, row);
+  const theirs = spawnSync('perf', ['diff', path('one'), path('slow')], { encoding: 'utf8' }).stdout;
+  let compared = 0;
+  for (const [, share, change, dso, symbol] of theirs.matchAll(
+    /^ +(\d+\.\d+)% +([+-]\d+\.\d+)% +(\S+) +\[.\] (\S+)$/gm,
+  )) {
+    // perf counts tiers and copies of a function of JavaScript apart.
+    const row = ours.get(`${symbol} ${dso}`);
+    if (row === undefined) continue;
+    compared++;
+    assert.ok(Math.abs(row.before - Number(share)) < 0.011, `${symbol}: ${share}, ${JSON.stringify(row)}`);
+    assert.ok(Math.abs(row.change - Number(change)) < 0.011, `${symbol}: ${change}, ${JSON.stringify(row)}`);
+  }
+  assert.ok(compared >= 5, theirs);
+});
+
+test('what cannot be compared is refused, with what to do', async () => {
+  const one = await counterpoint('diff', path('one'));
+  assert.equal(one.status, 129);
+  assert.match(one.err, /two recordings are compared, not 1/);
+  const event = await counterpoint('diff', '--event', 'cycles', path('one'), path('again'));
+  assert.equal(event.status, 1);
+  assert.match(event.err, /has no event "cycles"[\s\S]*It has: cpu-clock/);
+  const limit = await counterpoint('diff', '--fail-over', 'much', path('one'), path('again'));
+  assert.equal(limit.status, 129);
+  assert.match(limit.err, /--fail-over expects a number of percentage points/);
+});
