@@ -32,8 +32,8 @@ export interface FlightParts {
   memoryBytes: number;
   clockId: number;
   triggers: readonly Trigger[];
-  /** What triggers see, without their fire and fail. */
-  watched: Omit<TriggerContext, 'fire' | 'fail' | 'watchProcesses'>;
+  /** What triggers see, without what they tell. */
+  watched: Omit<TriggerContext, 'fire' | 'note' | 'fail' | 'watchProcesses'>;
   minIntervalMs: number;
   /** Ends what else was made for it. */
   close(): void;
@@ -145,6 +145,7 @@ export class FlightRecorder implements AsyncDisposable {
         this.#hasCrashed ||= atEnd === 'crash';
         this.#fire(why, isByHand);
       },
+      note: (said) => this.note({ kind: 'trigger-incomplete', text: `the trigger ${text}: ${said}` }),
       fail: (error) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.note({ kind: 'trigger-ended', text: `the trigger ${text} has stopped: ${reason}` });

@@ -11,6 +11,7 @@ export interface Note {
     | 'task-gone'
     | 'threads-missed'
     | 'trigger-ended'
+    | 'trigger-incomplete'
     | 'cpu-gone'
     | 'switches-late'
     | 'no-switch'

@@ -1,52 +1,26 @@
-import { BPF_F_MMAPABLE } from '@counterpoint/core/abi';
 import { parseDurationMs } from '@counterpoint/core/base';
-import {
-  type BpfAssembler,
-  type BpfMap,
-  type BpfMapDefinition,
-  indexKey,
-  r0,
-  r1,
-  r6,
-  u32,
-  u64,
-} from '../../bpf/index.ts';
+import { LOOP_TABLE, LoopTable, writeLoopProgram } from './loop-table.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { hookCalls } from './system-call-hooks.ts';
+import { mainThreadCpuNs, whereIsMainThread } from './thread-whereabouts.ts';
 import { badTrigger, type Trigger, type TriggerContext, type TriggerKind } from './trigger.ts';
 
-const MOST_LOOPS = 4096;
 const LONGEST_MS = 3_600_000;
-/** The memory is looked at so often while a loop could be late, but not more than each 5 ms. */
-const LOOKS_PER_DELAY = 4;
+/** From one look to the next, at least: many loops could be late soon. */
 const SHORTEST_LOOK_MS = 5;
 const NS_PER_MS = 1e6;
 const EPOLL_WAITS = ['epoll_wait', 'epoll_pwait', 'epoll_pwait2'];
 
-/** Thread to place in `busy`. */
-const LOOPS: BpfMapDefinition = {
-  name: 'loops',
-  type: 'hash',
-  keySizeBytes: 4,
-  valueSizeBytes: 4,
-  maxEntries: MOST_LOOPS,
-};
-/** By place: since when the loop has been busy, in nanoseconds; 0 while it waits. */
-const BUSY: BpfMapDefinition = {
-  name: 'busy_since',
-  type: 'array',
-  keySizeBytes: 4,
-  valueSizeBytes: 8,
-  maxEntries: MOST_LOOPS,
-  flags: BPF_F_MMAPABLE,
-};
-
 /**
- * The time from the return of an event loop's wait to its next one. Two programs of a few instructions at the
- * kernel's own functions note when the main thread of a watched process came back from its wait. Memory that
- * is mapped here tells whether it is late: nothing runs in the target, and nothing waits for it to come back.
+ * The time from the return of an event loop's wait to its next one. A program of a few instructions in the
+ * kernel notes when the main thread of a watched process came back from its wait, in memory that is mapped
+ * here. Nothing runs in the target, and nothing waits for it to come back.
  *
- *   epoll_wait ── returns ──> busy = now ......... runs JavaScript ......... epoll_wait ──> busy = 0
- *                                        └── looked at: now - busy > 500 ms: a file
+ *   epoll_wait ── returns ──> since = now ......... runs JavaScript ......... epoll_wait
+ *                                          └── looked at: no other return for 500 ms, and in no wait: a file
+ *
+ * Beginnings of waits are noted, too, where that costs little (at functions of the kernel), and where /proc
+ * does not say whether a process waits.
  */
 export const LOOP_DELAY: TriggerKind = {
   name: 'loop-delay',
@@ -62,88 +36,56 @@ export const LOOP_DELAY: TriggerKind = {
 };
 
 async function start(context: TriggerContext, text: string, delayMs: number): Promise<Disposable> {
-  const { sys, scope, fire } = context;
+  const { sys, scope, fire, note, fail } = context;
   if (scope.kind === 'cpus')
     throw badTrigger(text, 'it needs processes, but CPUs are watched', 'Watch a process (-p) or a command.');
-  const maps = [LOOPS, BUSY];
-  const hooks = await hookCalls(sys, EPOLL_WAITS, { maps, program: waitProgram });
-  const mapping = hooks.map(BUSY.name).mapValues('write');
-  const busy = new BigUint64Array(mapping.buffer, 0, MOST_LOOPS);
-  const loops = new Loops(hooks.map(LOOPS.name), busy);
-  const unwatch = context.watchProcesses((pid, isThere) => (isThere ? loops.add(pid) : loops.remove(pid)));
-  const lookMs = Math.max(SHORTEST_LOOK_MS, delayMs / LOOKS_PER_DELAY);
-  const timer = setInterval(() => {
+  const hooks = await hookCalls(sys, EPOLL_WAITS, { maps: [LOOP_TABLE], program: writeLoopProgram });
+  const mapping = hooks.map(LOOP_TABLE.name).mapValues('write');
+  const table = new LoopTable(mapping);
+  const watch = new LoopWatch(
+    {
+      since: (place) => table.since(place),
+      whereIs: whereIsMainThread,
+      cpuNs: mainThreadCpuNs,
+      seesEntries: () => hooks.seesEntries,
+      hidden: hookEntries,
+    },
+    delayMs,
+  );
+  function hookEntries(): void {
+    try {
+      hooks.hookEntries();
+    } catch (error) {
+      fail(error);
+    }
+  }
+  function add(pid: number): void {
+    if (watch.has(pid)) return;
+    const place = table.add(pid);
+    if (place === null)
+      note(`there are so many processes that there is no room for ${pid}; it watches the others`);
+    else watch.add(pid, place);
+    if (!hooks.seesEntries && whereIsMainThread(pid) === 'hidden') hookEntries();
+  }
+  function remove(pid: number): void {
+    const place = watch.remove(pid);
+    if (place !== null) table.remove(place);
+  }
+  const unwatch = context.watchProcesses((pid, isThere) => (isThere ? add(pid) : remove(pid)));
+  let timer: NodeJS.Timeout;
+  function look(): void {
     const nowNs = process.hrtime.bigint();
-    for (const { pid, lateMs } of loops.late(nowNs, delayMs)) fire(`${text}: process ${pid}, ${lateMs} ms`);
-  }, lookMs);
+    const { late, nextNs } = watch.look(nowNs);
+    for (const { pid, lateMs } of late) fire(`${text}: process ${pid}, ${lateMs} ms`);
+    timer = setTimeout(look, Math.max(SHORTEST_LOOK_MS, Math.ceil(Number(nextNs - nowNs) / NS_PER_MS)));
+  }
+  look();
   return {
     [Symbol.dispose]: () => {
-      clearInterval(timer);
+      clearTimeout(timer);
       unwatch();
       mapping.close();
       hooks.close();
     },
   };
-}
-
-/** Which places of the memory are whose. */
-class Loops {
-  readonly #places = new Map<number, number>();
-  readonly #free: number[] = [];
-  #used = 0;
-  readonly #map: BpfMap;
-  readonly #busy: BigUint64Array<ArrayBuffer>;
-  /** What was told of: once for each time that a loop is late. */
-  readonly #told = new Map<number, bigint>();
-
-  constructor(map: BpfMap, busy: BigUint64Array<ArrayBuffer>) {
-    this.#map = map;
-    this.#busy = busy;
-  }
-
-  add(pid: number): void {
-    if (this.#places.has(pid)) return;
-    if (this.#free.length === 0 && this.#used >= MOST_LOOPS) return;
-    const place = this.#free.pop() ?? this.#used++;
-    this.#busy[place] = 0n;
-    this.#places.set(pid, place);
-    this.#map.update(indexKey(pid), indexKey(place));
-  }
-
-  remove(pid: number): void {
-    const place = this.#places.get(pid);
-    if (place === undefined) return;
-    this.#map.delete(indexKey(pid));
-    this.#places.delete(pid);
-    this.#told.delete(pid);
-    this.#free.push(place);
-  }
-
-  *late(nowNs: bigint, delayMs: number): Generator<{ pid: number; lateMs: number }> {
-    for (const [pid, place] of this.#places) {
-      const since = Atomics.load(this.#busy, place);
-      const lateMs = Number(nowNs - since) / NS_PER_MS;
-      if (since === 0n || lateMs < delayMs || this.#told.get(pid) === since) continue;
-      this.#told.set(pid, since);
-      yield { pid, lateMs: Math.round(lateMs) };
-    }
-  }
-}
-
-/** At the end of a wait the loop begins to be busy. */
-function waitProgram(asm: BpfAssembler, isReturn: boolean, end: () => void): void {
-  const key = asm.stack('key', 4);
-  asm.loadThreadId(r1);
-  asm.store(key, r1);
-  asm.mapLookup(LOOPS, key);
-  // Nobody whom we watch.
-  asm.ifNull(r0, () => end());
-  asm.load(r1, u32(r0));
-  asm.mapLookup(BUSY, r1);
-  asm.ifNull(r0, () => end());
-  asm.move(r6, r0);
-  if (isReturn) asm.call('ktime_get_ns');
-  else asm.move(r0, 0);
-  asm.store(u64(r6), r0);
-  end();
 }

@@ -23,8 +23,12 @@ export interface CallPrograms {
 }
 
 export interface CallHooks {
-  /** `tracing`: at the kernel's functions themselves. `tracepoint`: every system call pays some 40 ns. */
+  /** `tracing`: at the kernel's functions themselves. `tracepoint`: every system call pays some 20 ns. */
   readonly kind: 'tracing' | 'tracepoint';
+  /** The program for beginnings of calls runs, too. */
+  readonly seesEntries: boolean;
+  /** From now on it does. */
+  hookEntries(): void;
   map(name: string): BpfMap;
   close(): void;
 }
@@ -32,7 +36,8 @@ export interface CallHooks {
 /**
  * Run programs at the beginning and the end of these system calls, in every process. At the functions
  * of the kernel where it has BTF and allows that; else at the tracepoints of the calls, which make the kernel
- * look for tracepoints at every system call of the machine.
+ * look for tracepoints at every system call of the machine. A tracepoint at the beginning costs the call more
+ * than one at its end, so there the former waits for `hookEntries`.
  */
 export async function hookCalls(
   sys: Sys,
@@ -85,6 +90,7 @@ function hookFunctions(
   const closing: { close(): void }[] = [set];
   return finished('tracing', set, closing, () => {
     for (const { name } of all) closing.unshift(attachTracing(sys, set.program(name)));
+    return null;
   });
 }
 
@@ -98,8 +104,9 @@ async function hookTracepoints(
   );
   const events = await Promise.all(
     calls.flatMap((call) =>
-      SIDES.map(async ({ tracepoint }, index) => ({
+      SIDES.map(async ({ tracepoint, isReturn }, index) => ({
         program: sides[index]!.name,
+        isReturn,
         parsed: await resolveEvents([`syscalls:${tracepoint}_${call}`]).catch(() => []),
       })),
     ),
@@ -113,14 +120,18 @@ async function hookTracepoints(
     );
   const set = loadPrograms(sys, sides, { maps: programs.maps });
   const closing: { close(): void }[] = [set];
-  return finished('tracepoint', set, closing, () => {
-    for (const { program, parsed } of known) {
+  const attach = (isReturn: boolean) => {
+    for (const { program, parsed } of known.filter((one) => one.isReturn === isReturn)) {
       const [planned] = planEvents(parsed, COUNTING);
       // The program runs wherever the tracepoint is hit: one event holds it there.
       const event = openPlannedEvent(sys, planned!, -1, 0, null);
       closing.unshift(event);
       closing.unshift(attachToEvent(sys, set.program(program), event));
     }
+  };
+  return finished('tracepoint', set, closing, () => {
+    attach(true);
+    return () => attach(false);
   });
 }
 
@@ -137,20 +148,34 @@ const COUNTING = {
   levels: 'all',
 } as const;
 
+/** `attach` gives what attaches the program for beginnings, where it did not. */
 function finished(
   kind: CallHooks['kind'],
   set: { map(name: string): BpfMap },
   closing: readonly { close(): void }[],
-  attach: () => void,
+  attach: () => (() => void) | null,
 ): CallHooks {
   const close = () => {
     for (const one of closing) one.close();
   };
+  let attachEntries: (() => void) | null;
   try {
-    attach();
+    attachEntries = attach();
   } catch (error) {
     close();
     throw error;
   }
-  return { kind, map: (name) => set.map(name), close };
+  return {
+    kind,
+    get seesEntries() {
+      return attachEntries === null;
+    },
+    hookEntries() {
+      const attachNow = attachEntries;
+      attachEntries = null;
+      attachNow?.();
+    },
+    map: (name) => set.map(name),
+    close,
+  };
 }

@@ -21,6 +21,8 @@ export interface TriggerContext {
   inherit: boolean;
   /** Ask for a file; the text says why. */
   fire(text: string): void;
+  /** Something else that there is to know. */
+  note(text: string): void;
   /** It cannot go on: the others do. */
   fail(error: unknown): void;
 }
