@@ -25,8 +25,8 @@ export const LOOP_TABLE: BpfMapDefinition = {
 };
 
 /**
- * At the return of a wait of a main thread that is in the table: since when it has been busy. At the beginning
- * of one: that it is not (0).
+ * At the return of a wait of a main thread that is in the table: since when it has been busy. At the
+ * beginning of one: that it is not (0).
  */
 export function writeLoopProgram(asm: BpfAssembler, isReturn: boolean, end: () => void): void {
   asm.loadThreadId(r6);
@@ -74,7 +74,9 @@ export class LoopTable {
     this.#pids[place * 4] = FREE;
   }
 
-  /** Nanoseconds of the monotonic clock: since when the loop has been busy; 0 where nobody knows, or it waits. */
+  /**
+   * Nanoseconds of the monotonic clock: since when the loop has been busy; 0 where nobody knows, or it waits.
+   */
   since(place: number): bigint {
     return Atomics.load(this.#since, place * 2 + 1);
   }

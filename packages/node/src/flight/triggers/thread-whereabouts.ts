@@ -19,7 +19,9 @@ export function whereIsMainThread(pid: number): Whereabouts {
   return EPOLL_CALLS[process.arch]?.includes(Number.parseInt(call, 10)) === true ? 'waiting' : 'elsewhere';
 }
 
-/** How long the main thread has had a CPU, as far as the kernel has counted it; null where it does not say. */
+/**
+ * How long the main thread has had a CPU, as far as the kernel has counted it; null where it does not say.
+ */
 export function mainThreadCpuNs(pid: number): number | null {
   const ns = Number.parseInt(readProc(`${pid}/schedstat`) ?? '', 10);
   return Number.isNaN(ns) ? null : ns;
