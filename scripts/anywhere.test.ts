@@ -54,6 +54,8 @@ const READING: readonly (readonly string[])[] = [
   ['export', '-i', recording, '-f', 'folded', '-o', '-'],
   ['pt', 'dump', trace],
   ['pt', 'flow', '--stat', '--raw', `${program}:0`, trace],
+  ['list', 'formats'],
+  ['list', '--json', 'formats', 'histogram'],
   ['help', 'record'],
   ['record', '--help'],
 ];

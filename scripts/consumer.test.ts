@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -128,6 +129,12 @@ describe('every entry is imported', () => {
   test('by the Node that runs this', () => {
     const { stdout, stderr } = importAll(process.execPath);
     assert.deepEqual(JSON.parse(stdout || 'null'), [], stderr);
+  });
+
+  test('and the manifest of each package, which tools read', () => {
+    const require = createRequire(join(folder, 'import-all.mjs'));
+    for (const { manifest } of packages())
+      assert.equal(require(`${manifest.name}/package.json`).name, manifest.name);
   });
 
   for (const version of NODE_VERSIONS) {

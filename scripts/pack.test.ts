@@ -50,8 +50,8 @@ test('packages that are packed in a fresh clone are complete', (t) => {
     const { name, exports } = JSON.parse(
       readFileSync(join(root, 'packages', folder, 'package.json'), 'utf8'),
     );
-    const offered = Object.values<{ types: string; default: string }>(exports)
-      .flatMap((entry) => [entry.types, entry.default])
+    const offered = Object.values<string | { types: string; default: string }>(exports)
+      .flatMap((entry) => (typeof entry === 'string' ? [entry] : [entry.types, entry.default]))
       .map((path) => path.replace('./', ''));
     for (const path of [...offered, 'README.md', 'LICENSE'])
       assert.ok(filesOf(name).includes(path), `${name}: ${path}`);

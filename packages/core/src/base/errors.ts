@@ -24,16 +24,20 @@ export class CounterpointError extends Error {
 
   /** A stable code such as `ERR_NOT_PERF_DATA`, for programs. */
   readonly code: string;
-  /** The next step, one or more lines for a person; empty where there is none. */
+  /** The next step: one or more lines for a person. */
   readonly remedy: string;
 
-  constructor(code: string, message: string, remedy = '') {
+  constructor(code: string, message: string, remedy: string) {
     super(message);
     this.name = 'CounterpointError';
     this.code = code;
     this.remedy = remedy;
   }
 }
+
+/** What helps against bytes that are wrong, where nothing more is known about them. */
+const DAMAGED =
+  'Make or copy the data again: it is damaged or cut off. If it is not, a newer version may read it.';
 
 /** Bytes that are not what the format says, at a place where reading cannot go on. */
 export class FormatError extends CounterpointError {
@@ -44,7 +48,7 @@ export class FormatError extends CounterpointError {
   readonly expected: string;
   readonly found: string;
 
-  constructor(code: string, offset: number, expected: string, found: string, remedy = '') {
+  constructor(code: string, offset: number, expected: string, found: string, remedy = DAMAGED) {
     super(code, `at offset ${offset}: expected ${expected}, found ${found}`, remedy);
     this.name = 'FormatError';
     this.offset = offset;

@@ -4,6 +4,11 @@ import { CounterpointError } from '../base/index.ts';
 export type Syntax = 'event' | 'filter';
 
 const label = (syntax: Syntax) => `${syntax} syntax error: `;
+/** The next step where the place alone says what is wrong. */
+const GRAMMAR: Readonly<Record<Syntax, string>> = {
+  event: 'counterpoint help events explains the grammar.',
+  filter: "A filter is FIELD OPERATOR VALUE, joined by && and ||: prev_pid > 1 && prev_comm == 'node'",
+};
 /** A longer text is cut, so that the place stays on the screen. */
 const LONGEST_SHOWN = 100;
 /** How much of a long text is shown before the place. */
@@ -23,8 +28,8 @@ export class EventSyntaxError extends CounterpointError {
   readonly column: number;
   readonly reason: string;
 
-  constructor(text: string, column: number, reason: string, remedy = '', syntax: Syntax = 'event') {
-    super('ERR_EVENT_SYNTAX', pointAt(text, column, reason, label(syntax)), remedy);
+  constructor(text: string, column: number, reason: string, remedy?: string, syntax: Syntax = 'event') {
+    super('ERR_EVENT_SYNTAX', pointAt(text, column, reason, label(syntax)), remedy || GRAMMAR[syntax]);
     this.name = 'EventSyntaxError';
     this.text = text;
     this.column = column;

@@ -214,7 +214,7 @@ class FilterChecker {
     return this.#at < this.#text.length ? `'${this.#text[this.#at]}'` : 'the end';
   }
 
-  #error(at: number, reason: string, remedy = ''): EventSyntaxError {
+  #error(at: number, reason: string, remedy?: string): EventSyntaxError {
     return new EventSyntaxError(this.#text, at, reason, remedy, 'filter');
   }
 }

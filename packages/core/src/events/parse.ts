@@ -450,7 +450,7 @@ class EventResolver {
     return event;
   }
 
-  #error(column: number, reason: string, remedy = ''): EventSyntaxError {
+  #error(column: number, reason: string, remedy?: string): EventSyntaxError {
     return new EventSyntaxError(this.#text, column, reason, remedy);
   }
 

@@ -193,7 +193,7 @@ function explain(
   library: PfmLibrary,
 ): EventSyntaxError {
   const { pmu, event, eventAt, attributes } = partsOf(name);
-  const fail = (column: number, reason: string, remedy = '') =>
+  const fail = (column: number, reason: string, remedy?: string) =>
     new EventSyntaxError(source, at + column, reason, remedy);
   const pmus = library.pmus();
   const table = pmu === null ? null : (pmus.find((one) => sameName(one.name, pmu)) ?? null);
@@ -220,7 +220,7 @@ function explain(
     const elsewhere =
       table === null && near.length === 0
         ? 'For another CPU, name its PMU: PMU::EVENT. counterpoint list --pfm lists them.'
-        : '';
+        : undefined;
     return fail(eventAt, `${where} no event ${event}${didYouMean(near)}`, elsewhere);
   }
   const allowed = library.attributes(known);

@@ -98,7 +98,7 @@ function applyGenericEvent(
       `${term.name} is a generic event, whose bits the kernel chooses: ${other === undefined ? 'config' : other.name} cannot be added`,
       pmu.events.size > 0
         ? `Events of ${pmu.name} that take terms: ${[...pmu.events.keys()].join(', ')}`
-        : '',
+        : undefined,
     );
   }
   const found = genericEvent(pmu, term)!;

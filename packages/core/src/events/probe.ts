@@ -131,7 +131,7 @@ function resolveInFile(
 ): Probe[] {
   const file = lookup.probeFile?.(path) ?? {
     unavailable: 'files cannot be read here',
-    remedy: '',
+    remedy: 'Use counterpoint on Linux: it finds functions in files.',
   };
   if ('unavailable' in file) throw new EventSyntaxError(source, pathAt, file.unavailable, file.remedy);
   if (isReturn && file.isGo === true) {
@@ -261,7 +261,9 @@ export function probePmu(
     source,
     at,
     `this kernel has no PMU ${kind} (${option}, Linux 4.17 or later)`,
-    kind === 'kprobe' ? 'Tracepoints often show the same: counterpoint list tracepoint' : '',
+    kind === 'kprobe'
+      ? 'Tracepoints often show the same: counterpoint list tracepoint'
+      : 'Use Linux 4.17 or later.',
   );
 }
 

@@ -7,7 +7,7 @@ export class AssemblerError extends CounterpointError {
   readonly line: SourceLine | null;
   readonly #said: string;
 
-  constructor(code: string, line: SourceLine | null, message: string, remedy = '') {
+  constructor(code: string, line: SourceLine | null, message: string, remedy: string) {
     super(code, line === null ? message : `${formatSourceLine(line)}: ${message}`, remedy);
     this.name = 'AssemblerError';
     this.line = line;

@@ -124,7 +124,7 @@ export class BpfAssembler extends MapAssembler {
    */
   log2(destination: Register, source: Register): void {
     if (destination.number === source.number)
-      throw this.code.error('ERR_BPF_OPERAND', 'the logarithm needs two registers');
+      throw this.code.error('ERR_BPF_OPERAND', 'the logarithm needs two registers', 'Name two registers.');
     this.code.asOne(() => {
       this.move(destination, 0);
       // A comparison takes 31 bits at most, so what is above the low 16 comes down in steps of 16.

@@ -89,8 +89,9 @@ function attachmentOf(kind: 'link' | 'raw-tracepoint' | 'tracing', fd: Fd): BpfA
 function explainAttachment(sys: Sys, { program }: LoadedProgram, error: unknown): unknown {
   const what = `attaching program "${program.name}" (${program.type})`;
   if (!(error instanceof SysError)) return error;
-  const [why, remedy] = REASONS[error.code] ?? [];
-  if (why === undefined) return explainRefusal(sys, what, error);
+  const reason = REASONS[error.code];
+  if (reason === undefined) return explainRefusal(sys, what, error);
+  const [why, remedy] = reason;
   const explained = new CounterpointError(
     'ERR_BPF_ATTACH',
     `${what} is refused: ${why} (${error.code})`,

@@ -125,6 +125,7 @@ export class ContextAssembler extends BlockAssembler {
       throw this.code.error(
         'ERR_BPF_CONTEXT',
         `the field ${name} has ${size} bytes, but ${to.sizeBytes} are requested`,
+        `Give memory of at most ${size} bytes.`,
       );
     const context = this.context;
     forEachPiece(offset, to.offsetBytes, to.sizeBytes, (at, sizeBytes) => {

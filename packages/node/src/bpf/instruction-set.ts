@@ -176,6 +176,7 @@ export class InstructionAssembler {
       throw this.code.error(
         'ERR_BPF_OPERAND',
         `${registerName(destination)} has only ${bits} bits to extend to`,
+        'Extend fewer bits, or into all 64 bits of a register.',
       );
     this.#alu(BPF_MOV, destination, source, bits);
   }
@@ -183,7 +184,7 @@ export class InstructionAssembler {
   moveWide(destination: Register, value: number | bigint): void {
     const number = wholeNumber(this.code, value);
     if (number < -(1n << 63n) || number >= 1n << 64n)
-      throw this.code.error('ERR_BPF_IMMEDIATE', `${number} has more than 64 bits`);
+      throw this.code.error('ERR_BPF_IMMEDIATE', `${number} has more than 64 bits`, 'Give at most 64 bits.');
     this.#wholeOnly(destination);
     this.written(destination);
     this.code.emitWide(
@@ -510,12 +511,14 @@ export class InstructionAssembler {
     const most = bits === 64 ? 0x7fffffff : 2 ** bits - 1;
     const least = -(2 ** (Math.min(bits, 32) - 1));
     if (!Number.isInteger(value))
-      throw this.code.error('ERR_BPF_IMMEDIATE', `${String(value)} is not a whole number`);
+      throw this.code.error('ERR_BPF_IMMEDIATE', `${String(value)} is not a whole number`, 'Round it.');
     if (value < least || value > most)
       throw this.code.error(
         'ERR_BPF_IMMEDIATE',
         `${value} does not fit: an operand of ${bits} bits must be from ${least} to ${most}`,
-        bits === 64 ? 'Put it into a register first: asm.move(r1, value) takes any number.' : '',
+        bits === 64
+          ? 'Put it into a register first: asm.move(r1, value) takes any number.'
+          : 'Give a number in that range.',
       );
     return value | 0;
   }
@@ -526,7 +529,7 @@ function aluClass(destination: Register): number {
 }
 
 function notZero(code: ProgramWriter, source: Register | number): Register | number {
-  if (source === 0) throw code.error('ERR_BPF_IMMEDIATE', 'a division by 0');
+  if (source === 0) throw code.error('ERR_BPF_IMMEDIATE', 'a division by 0', 'Divide by another number.');
   return source;
 }
 

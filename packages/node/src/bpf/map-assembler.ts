@@ -52,11 +52,16 @@ export class MapAssembler extends ContextAssembler {
       throw this.code.error(
         'ERR_BPF_HELPER',
         `there is no helper "${String(helper)}"${didYouMean(nearestNames(String(helper).replace(/^bpf_/, ''), Object.keys(BPF_HELPERS)))}`,
+        'BPF_HELPERS has the helpers of the kernel by name (bpf-helpers(7)).',
       );
     const [number, most] = known;
     const least = helper === 'trace_printk' ? BPF_TRACE_PRINTK_LEAST_ARGUMENTS : most;
     if (args.length > 0 && (args.length < least || args.length > most))
-      throw this.code.error('ERR_BPF_HELPER', `${helper} takes ${most} arguments, but got ${args.length}`);
+      throw this.code.error(
+        'ERR_BPF_HELPER',
+        `${helper} takes ${most} arguments, but got ${args.length}`,
+        'bpf-helpers(7) explains its arguments.',
+      );
     this.#putArguments(args);
     this.callHelper(number);
   }
@@ -81,6 +86,7 @@ export class MapAssembler extends ContextAssembler {
       throw this.code.error(
         'ERR_BPF_MAP',
         `offset ${offsetBytes} is not in the first value of ${map.name} (${map.valueSizeBytes} bytes)`,
+        `Give an offset below ${map.valueSizeBytes}.`,
       );
     this.written(destination);
     this.code.emitMapReference(
@@ -190,6 +196,7 @@ export class MapAssembler extends ContextAssembler {
       throw this.code.error(
         'ERR_BPF_MAP',
         `the layout has ${layout.sizeBytes} bytes, a value of ${map.name} has ${map.valueSizeBytes}`,
+        'Make the map with valueSizeBytes: layout.sizeBytes.',
       );
     if (typeof key === 'object' && key.kind === 'memory' && key.base.number < 6)
       throw this.code.error(
@@ -199,7 +206,11 @@ export class MapAssembler extends ContextAssembler {
       );
     for (const { name, amount } of fields) {
       if (layout.fields[name] === undefined)
-        throw this.code.error('ERR_BPF_MAP', `the layout has no field "${name}"`);
+        throw this.code.error(
+          'ERR_BPF_MAP',
+          `the layout has no field "${name}"`,
+          `It has ${Object.keys(layout.fields).join(', ')}.`,
+        );
       if (typeof amount === 'object' && (amount.number < 6 || amount.number > 9))
         throw this.code.error(
           'ERR_BPF_OPERAND',
@@ -226,7 +237,11 @@ export class MapAssembler extends ContextAssembler {
     flags = 0,
   ): void {
     if (ring.type !== 'ring-buffer')
-      throw this.code.error('ERR_BPF_MAP', `${ring.name} is a map of type ${ring.type}, not a ring buffer`);
+      throw this.code.error(
+        'ERR_BPF_MAP',
+        `${ring.name} is a map of type ${ring.type}, not a ring buffer`,
+        "Define a map of type 'ring-buffer' for it.",
+      );
     const fillRecord = () => {
       this.move(register, r0);
       this.code.asCaller(() => this.block(() => fill(layout.at(register))));
@@ -276,6 +291,7 @@ export class MapAssembler extends ContextAssembler {
         throw this.code.error(
           'ERR_BPF_MAP',
           `the ${part} has ${operand.sizeBytes} bytes, those of ${map.name} have ${sizeBytes}`,
+          `Give memory of ${sizeBytes} bytes.`,
         );
       return operand;
     }

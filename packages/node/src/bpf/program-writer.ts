@@ -148,7 +148,7 @@ export class ProgramWriter {
   error(
     code: string,
     message: string,
-    remedy = '',
+    remedy: string,
     site: CallSite = this.#site ?? takeCallSite(),
   ): AssemblerError {
     return new AssemblerError(code, readCallSite(site), message, remedy);

@@ -219,7 +219,7 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
   try {
     const args = parseArguments(verb, words);
     if (args.has('help')) return printHelp(verb, out);
-    if (verb.needsLinux === true && process.platform !== 'linux') await refuseHere(verb);
+    if (process.platform !== 'linux' && needsLinux(verb, args.words)) await refuseHere(verb);
     return await verb.run({ args, out, err });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -228,6 +228,10 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
     err.line(`counterpoint ${verb.name} --help explains the options.`);
     return EXIT_USAGE;
   }
+}
+
+function needsLinux({ needsLinux: needs = false }: Verb, words: readonly string[]): boolean {
+  return typeof needs === 'function' ? needs(words) : needs;
 }
 
 async function refuseHere({ name }: Verb): Promise<void> {

@@ -174,5 +174,9 @@ export const INTERVAL_MS: Check = {
 };
 
 function wrong(code: string, what: string, expected: string, value: unknown): CounterpointError {
-  return new CounterpointError(code, `${what} should be ${expected}, but is ${shownValue(value)}`);
+  return new CounterpointError(
+    code,
+    `${what} should be ${expected}, but is ${shownValue(value)}`,
+    `Give ${what} as ${expected}.`,
+  );
 }

@@ -99,6 +99,7 @@ function openSocket({ socketPath, pid, name }: Published): Promise<Socket> {
       const error = new CounterpointError(
         'ERR_NOT_PUBLISHED',
         `session ${name} of process ${pid} cannot be reached: ${cause.message}`,
+        'Check that the process runs and still publishes: findSessions() lists what can be reached.',
       );
       reject(error);
     });
@@ -110,7 +111,11 @@ function mapSums(sys: Sys, { sumsPath }: Published): Mapping {
   try {
     // A shorter file would end this process when its missing part is read.
     if (fstatSync(fd.number).size < SUMS_PAGE_BYTES)
-      throw new CounterpointError('ERR_SUMS_PAGE', `${sumsPath} is too short for a page of sums`);
+      throw new CounterpointError(
+        'ERR_SUMS_PAGE',
+        `${sumsPath} is too short for a page of sums`,
+        'Publish the session again: something else has changed that file.',
+      );
     return sys.mapFile(fd, SUMS_PAGE_BYTES, 'read');
   } finally {
     fd.close();
@@ -283,7 +288,11 @@ export class RemoteSession implements Disposable {
 
   #ended(): CounterpointError {
     const { pid, name } = this.published;
-    return new CounterpointError('ERR_CLOSED', `session ${name} of process ${pid} was closed`);
+    return new CounterpointError(
+      'ERR_CLOSED',
+      `session ${name} of process ${pid} was closed`,
+      'Connect again when the process publishes a session.',
+    );
   }
 
   close(): void {
@@ -299,6 +308,7 @@ export class RemoteSession implements Disposable {
   }
 
   #requireOpen(): void {
-    if (!this.#isOpen) throw new CounterpointError('ERR_CLOSED', 'this connection is closed');
+    if (!this.#isOpen)
+      throw new CounterpointError('ERR_CLOSED', 'this connection is closed', 'Connect again: connect(pid).');
   }
 }

@@ -25,6 +25,7 @@ export function countsFromJson(json: CountsJson): Counts {
     throw new CounterpointError(
       'ERR_COUNTS',
       `countsFromJson(): these are not counts, but ${shownValue(json)}`,
+      'Give what countsToJson() made, or JSON.parse() of its text.',
     );
   return {
     type: 'counts',

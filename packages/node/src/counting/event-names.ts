@@ -8,12 +8,17 @@ export function requireEventNames(
 ): void {
   if (names === undefined || names === 'all') return;
   if (!Array.isArray(names))
-    throw new CounterpointError('ERR_NO_EVENT', `names of events should be a list, not ${shownValue(names)}`);
+    throw new CounterpointError(
+      'ERR_NO_EVENT',
+      `names of events should be a list, not ${shownValue(names)}`,
+      "Give a list of texts, such as ['cycles'], or 'all'.",
+    );
   const noName = names.find((name: unknown) => typeof name !== 'string');
   if (noName !== undefined || names.includes(undefined as never))
     throw new CounterpointError(
       'ERR_NO_EVENT',
       `names of events should be texts, but one is ${shownValue(noName)}`,
+      "Give a list of texts, such as ['cycles'], or 'all'.",
     );
   const missing = names.find((name) => !known.includes(name));
   if (missing === undefined) return;

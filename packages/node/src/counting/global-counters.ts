@@ -267,7 +267,8 @@ export class GlobalCounters implements Disposable, Publishable {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'these counters are closed');
+    if (this.#isClosed)
+      throw new CounterpointError('ERR_CLOSED', 'these counters are closed', 'Open them again.');
   }
 }
 

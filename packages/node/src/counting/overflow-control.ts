@@ -23,6 +23,7 @@ export function requestOverflows(
         throw refuseOverflow(
           request.event,
           'cannot be reported: the tool measures it, the kernel does not count it',
+          'Take an event of the kernel, such as task-clock.',
         );
       event.overflow = controlOf(request);
     }
@@ -45,6 +46,7 @@ function noSuchEvent(request: OverflowRequest, names: readonly string[]): Counte
   return new CounterpointError(
     'ERR_NO_OVERFLOW_EVENT',
     `overflow of ${request.event} is requested, but no event set counts it${didYouMean(nearestNames(request.event, names))}`,
+    `Counted are: ${names.join(', ')}.`,
   );
 }
 
@@ -57,23 +59,44 @@ function controlOf({
   signal,
 }: OverflowRequest): OverflowControl {
   if (action !== 'notify' && action !== 'suspend')
-    throw refuseOverflow(event, `cannot ${action}: it can only notify or suspend`);
+    throw refuseOverflow(
+      event,
+      `cannot ${action}: it can only notify or suspend`,
+      "Give action: 'notify' or 'suspend'.",
+    );
   if (signal !== undefined && (typeof signal !== 'object' || signal === null))
-    throw refuseOverflow(event, `cannot send ${String(signal)}: a signal is { number, tid }`);
+    throw refuseOverflow(
+      event,
+      `cannot send ${String(signal)}: a signal is { number, tid }`,
+      'Give signal as { number: 10, tid: 1234 }.',
+    );
   if (signal !== undefined && !(Number.isSafeInteger(signal.tid) && signal.tid >= 1))
     throw refuseOverflow(
       event,
       `cannot send a signal to ${signal.tid}: tid should be the number of a thread`,
+      'Give the number of a thread of this process: ls /proc/self/task.',
     );
   if (
     signal !== undefined &&
     !(Number.isSafeInteger(signal.number) && signal.number >= 1 && signal.number <= 64)
   )
-    throw refuseOverflow(event, `cannot send the signal ${signal.number}`);
+    throw refuseOverflow(
+      event,
+      `cannot send the signal ${signal.number}`,
+      'Give a number from 1 to 64, such as os.constants.signals.SIGUSR1.',
+    );
   if (!(Number.isSafeInteger(randomMask) && randomMask >= 0 && randomMask <= MOST_RANDOM))
-    throw refuseOverflow(event, `cannot have the random bits ${randomMask}: the mask must be below 2^32`);
+    throw refuseOverflow(
+      event,
+      `cannot have the random bits ${randomMask}: the mask must be below 2^32`,
+      'Give a whole number from 0 to 4294967295.',
+    );
   if (randomMask > 0 && action !== 'suspend')
-    throw refuseOverflow(event, 'can have random periods only with suspend, not while it goes on counting');
+    throw refuseOverflow(
+      event,
+      'can have random periods only with suspend, not while it goes on counting',
+      "Add action: 'suspend', or leave out randomMask.",
+    );
   const control: OverflowControl = {
     initialPeriod: toPeriod(event, initialPeriod),
     restartPeriod: toPeriod(event, period),
@@ -141,9 +164,10 @@ function toPeriod(event: string, given: bigint | number): bigint {
   throw new CounterpointError(
     'ERR_PERIOD',
     `an overflow of ${event} needs a period from 1 to 2^63 - 1, not ${shownValue(given)}`,
+    'Give period: how many events make one overflow, such as 100000.',
   );
 }
 
-function refuseOverflow(event: string, why: string): CounterpointError {
-  return new CounterpointError('ERR_OVERFLOW', `the overflow of ${event} ${why}`);
+function refuseOverflow(event: string, why: string, remedy: string): CounterpointError {
+  return new CounterpointError('ERR_OVERFLOW', `the overflow of ${event} ${why}`, remedy);
 }

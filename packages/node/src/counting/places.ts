@@ -38,5 +38,9 @@ export function cpusOf(target: CountingTarget): readonly number[] {
 
 function requireSome(ids: readonly number[]): void {
   if (ids.length === 0)
-    throw new CounterpointError('ERR_NO_PROCESS', 'the list of processes or threads is empty');
+    throw new CounterpointError(
+      'ERR_NO_PROCESS',
+      'the list of processes or threads is empty',
+      'Name at least one: ps -e lists processes, ps -eL threads.',
+    );
 }

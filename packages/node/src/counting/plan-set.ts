@@ -71,6 +71,7 @@ function refuseSampling({ name, options }: ParsedEvent): void {
   throw new CounterpointError(
     'ERR_EVENT_OPTION',
     `${name} requests counting by a BPF program (modifier b), which is not supported`,
+    'Leave out the modifier b: the kernel counts the event itself.',
   );
 }
 

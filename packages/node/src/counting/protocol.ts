@@ -47,6 +47,6 @@ export function errorToJson(error: unknown): { code: string; message: string; re
   return {
     code: 'ERR_INTERNAL',
     message: error instanceof Error ? error.message : String(error),
-    remedy: '',
+    remedy: 'Look at what the publishing process logs: its code threw this.',
   };
 }

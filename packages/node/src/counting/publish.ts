@@ -192,6 +192,7 @@ export class Publication implements Disposable {
         throw new CounterpointError(
           'ERR_REQUEST',
           `a published session cannot do ${JSON.stringify(request?.do)}`,
+          'Use the same version of Counterpoint on both sides, and the methods of RemoteSession.',
         );
     }
   }
@@ -248,11 +249,15 @@ function listen(path: string): Promise<Server> {
 
 function setArgument(set: unknown): string | number | undefined {
   if (set === undefined || typeof set === 'string' || typeof set === 'number') return set;
-  throw new CounterpointError('ERR_REQUEST', 'set should be a name or an index');
+  throw new CounterpointError('ERR_REQUEST', 'set should be a name or an index', 'Give a text or a number.');
 }
 
 function namesArgument(names: unknown): string[] | undefined {
   if (names === undefined || names === null) return undefined;
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
-  throw new CounterpointError('ERR_REQUEST', 'names should be a list of event names');
+  throw new CounterpointError(
+    'ERR_REQUEST',
+    'names should be a list of event names',
+    'Give a list of texts.',
+  );
 }

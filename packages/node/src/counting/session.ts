@@ -547,6 +547,7 @@ export class CountingSession implements Disposable, Publishable {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new CounterpointError('ERR_CLOSED', 'this counting session is closed');
+    if (this.#isClosed)
+      throw new CounterpointError('ERR_CLOSED', 'this counting session is closed', 'Open another one.');
   }
 }

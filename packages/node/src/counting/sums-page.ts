@@ -212,6 +212,7 @@ export class SumsPageReader {
     throw new CounterpointError(
       'ERR_SUMS_PAGE_BUSY',
       'the sums are written all the time, or the writer died while it wrote',
+      'Try again; if it stays so, check that the process which publishes them still runs.',
     );
   }
 
@@ -288,5 +289,9 @@ function readNames(view: DataView<ArrayBuffer>): EntryName[] {
 }
 
 function notAPage(why: string): CounterpointError {
-  return new CounterpointError('ERR_SUMS_PAGE', `this is not a page of sums: ${why}`);
+  return new CounterpointError(
+    'ERR_SUMS_PAGE',
+    `this is not a page of sums: ${why}`,
+    'Name the file that publish() gave.',
+  );
 }

@@ -33,6 +33,7 @@ export function parseSwitchRule(text: string): SwitchRule {
     throw new CounterpointError(
       'ERR_SWITCH_RULE',
       `a slice of ${time[1]}${time[2] ?? 'ms'} is too short: at least 1 ms`,
+      'Give a longer slice, such as time:10ms.',
     );
   }
   const overflow = /^overflow:(.+):(\d+)$/.exec(text);

@@ -114,7 +114,11 @@ export class NamedFile implements Disposable {
 
   #requireSame({ dev, ino }: Stats): void {
     if (dev === this.facts.dev && ino === this.facts.ino) return;
-    throw new CounterpointError('ERR_FILE_CHANGED', `${this.path} was replaced while it was opened`);
+    throw new CounterpointError(
+      'ERR_FILE_CHANGED',
+      `${this.path} was replaced while it was opened`,
+      'Try again when nothing writes it any more.',
+    );
   }
 
   /** Errors name the file as it was asked for. */

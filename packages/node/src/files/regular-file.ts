@@ -3,6 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { CounterpointError } from '@counterpoint/core/base';
 import { NamedFile } from './named-file.ts';
 
+const NAME_A_FILE = 'Name a file on a disk. What a pipe or the kernel gives, save to a file first.';
+
 export interface RegularFileOptions {
   /** The name comes out of a recording: files of the kernel (`/proc`, `/sys`) are refused, too. */
   recorded?: boolean;
@@ -29,9 +31,17 @@ export function openRegularFileSync(path: string, options: RegularFileOptions = 
 export function requireRegular(file: NamedFile, { recorded = false }: RegularFileOptions = {}): void {
   const { path, facts } = file;
   if (!facts.isFile())
-    throw new CounterpointError('ERR_NOT_A_FILE', `${path} is ${kindOf(facts)}, not a regular file`);
+    throw new CounterpointError(
+      'ERR_NOT_A_FILE',
+      `${path} is ${kindOf(facts)}, not a regular file`,
+      NAME_A_FILE,
+    );
   if (recorded && file.isOfKernel)
-    throw new CounterpointError('ERR_NOT_A_FILE', `${path} is made by the kernel, not a regular file`);
+    throw new CounterpointError(
+      'ERR_NOT_A_FILE',
+      `${path} is made by the kernel, not a regular file`,
+      NAME_A_FILE,
+    );
 }
 
 /** What it is, in words. */

@@ -12,7 +12,7 @@ export class WriteError extends CounterpointError {
     super(
       'ERR_WRITE',
       `cannot write ${path}: ${TEXTS[code] ?? message}`,
-      own === undefined ? remedy : `${own}.`,
+      own === undefined ? remedy || 'Write elsewhere with -o.' : `${own}.`,
     );
     this.name = 'WriteError';
     this.errnoCode = code;

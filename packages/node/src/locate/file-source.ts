@@ -56,7 +56,8 @@ class HandleSource implements FileSource {
   }
 
   async readInto(target: Uint8Array<ArrayBuffer>, offset: number): Promise<number> {
-    if (this.#handle === null) throw new CounterpointError('ERR_CLOSED', 'the file has been closed');
+    if (this.#handle === null)
+      throw new CounterpointError('ERR_CLOSED', 'the file has been closed', 'Open it again.');
     let done = 0;
     while (done < target.length) {
       const length = Math.min(target.length - done, MAX_READ_BYTES);

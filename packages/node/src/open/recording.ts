@@ -204,7 +204,12 @@ export class Recording implements AsyncDisposable {
 
   /** A reader at the start of the recording, for questions that are not here. */
   async reader(): Promise<PerfDataReader> {
-    if (this.#closed) throw new CounterpointError('ERR_CLOSED', `the recording ${this.name} has been closed`);
+    if (this.#closed)
+      throw new CounterpointError(
+        'ERR_CLOSED',
+        `the recording ${this.name} has been closed`,
+        'Open it again, and close it after the last question.',
+      );
     const first = this.#first;
     this.#first = null;
     if (first !== null) return this.#withDamage(first);

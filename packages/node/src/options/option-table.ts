@@ -40,9 +40,13 @@ export function checkOptions(
 ): void {
   if (!isPlainObject(options)) {
     const what = path === '' ? 'the options' : path.slice(0, -1);
-    throw new CounterpointError(code, `${where}: ${what} should be an object, but is ${shownValue(options)}`);
+    throw new CounterpointError(
+      code,
+      `${where}: ${what} should be an object, but is ${shownValue(options)}`,
+      `Give an object with some of: ${namesOf(table).join(', ')}.`,
+    );
   }
-  const known = Object.keys(table).filter((name) => name !== OF_TESTS);
+  const known = namesOf(table);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(table, name));
   if (unknown !== undefined)
     throw new CounterpointError(
@@ -57,10 +61,17 @@ export function checkOptions(
       throw new CounterpointError(
         check.code ?? code,
         `${where}: ${path}${name} should be ${check.expects}, but is ${shownValue(value)}`,
+        check.isRequired === true
+          ? `Give ${check.expects}.`
+          : `Give ${check.expects}, or leave ${path}${name} out.`,
       );
     if (check.fields !== undefined && isPlainObject(value))
       checkOptions(where, value, check.fields, check.code ?? code, `${path}${name}.`);
   }
+}
+
+function namesOf(table: OptionTable): string[] {
+  return Object.keys(table).filter((name) => name !== OF_TESTS);
 }
 
 export function required(check: Check): Check {

@@ -56,6 +56,7 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
       return new CounterpointError(
         'ERR_EVENT_BUSY',
         `the counters for ${name} are in use, by another profiler or the NMI watchdog`,
+        'End the other profiler, or as root: echo 0 > /proc/sys/kernel/nmi_watchdog.',
       );
     case 'ESRCH':
       return new CounterpointError(
@@ -71,7 +72,11 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
           `the group of ${name} has more events than the kernel can read together`,
           'Split it: {a,b,c},{d,e,f}, or name events without braces.',
         );
-      return new CounterpointError('ERR_KERNEL_TOO_OLD', `this kernel is too old for ${name}`);
+      return new CounterpointError(
+        'ERR_KERNEL_TOO_OLD',
+        `this kernel is too old for ${name}`,
+        'Leave out what the event asks for beyond its name, or use a newer kernel.',
+      );
     case 'ENOSYS':
       return new CounterpointError(
         'ERR_NO_PERF_EVENTS',
@@ -79,7 +84,11 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
         'Use a kernel with CONFIG_PERF_EVENTS; in a container, a seccomp profile that allows perf_event_open.',
       );
   }
-  return new CounterpointError('ERR_EVENT_OPEN', `cannot open the event ${name}: ${error.message}`);
+  return new CounterpointError(
+    'ERR_EVENT_OPEN',
+    `cannot open the event ${name}: ${error.message}`,
+    'counterpoint doctor says what this machine can count; dmesg may say why the kernel refused.',
+  );
 }
 
 /** Why a ring was not mapped. `what` comes into it; `otherwise` needs less of them. */

@@ -24,7 +24,7 @@ function watchingSys(seen: { attr?: Uint8Array; target?: string; filter?: string
       return new Fd(-1);
     },
     setFilter(_fd, filter) {
-      if (failFilter) throw new CounterpointError('EINVAL', 'not taken');
+      if (failFilter) throw new CounterpointError('EINVAL', 'not taken', 'Take another.');
       seen.filter = filter;
     },
   };

@@ -194,7 +194,12 @@ class Opening {
       return new CounterpointError(
         'ERR_NOTHING_TO_OPEN',
         'none of the events can be opened on the chosen CPUs',
+        'Choose other CPUs, or none: counterpoint list -v pmu says which CPUs an event has.',
       );
-    return new CounterpointError('ERR_NO_PROCESS', `no such process or thread: ${tasks} (it has ended)`);
+    return new CounterpointError(
+      'ERR_NO_PROCESS',
+      `no such process or thread: ${tasks} (it has ended)`,
+      'List processes with ps -e, threads with ps -eL.',
+    );
   }
 }

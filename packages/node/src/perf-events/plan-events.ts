@@ -123,18 +123,24 @@ const UNSUPPORTED = [
 ] as const;
 
 function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOptions): void {
-  const refuse = (what: string, remedy = '') => {
+  const refuse = (what: string, remedy: string) => {
     throw new CounterpointError(
       'ERR_EVENT_OPTION',
       `record does not support ${what}, which ${event.name} requests`,
       remedy,
     );
   };
-  if (event.tool !== undefined) refuse('sampling of a time that only stat measures');
+  if (event.tool !== undefined)
+    refuse('sampling of a time that only stat measures', 'Sample cpu-clock or task-clock.');
   for (const [option, what] of UNSUPPORTED) {
     if (event.options[option] === undefined) continue;
     if (option === 'overwrite' && history) continue;
-    refuse(what, option === 'overwrite' ? 'Use counterpoint flight, which keeps the newest records.' : '');
+    refuse(
+      what,
+      option === 'overwrite'
+        ? 'Use counterpoint flight, which keeps the newest records.'
+        : 'Leave it out of the event.',
+    );
   }
   if (history && event.options.time === false)
     refuse('without times', 'A history is sorted by time: leave out time=0.');

@@ -316,7 +316,7 @@ test('what the kernel answers is what is said', () => {
   });
   assert.equal(answer(new SysError('perf_event_open', 13)).state, 'forbidden');
   assert.equal(answer(new SysError('perf_event_open', 24)).state, 'unknown');
-  assert.equal(answer(new CounterpointError('ERR_FFI', 'no koffi')).why, 'no koffi');
+  assert.equal(answer(new CounterpointError('ERR_FFI', 'no koffi', 'Install it.')).why, 'no koffi');
   assert.throws(() => answer(new TypeError('a mistake')), TypeError);
 });
 

@@ -70,7 +70,7 @@ function notAFile(typed: string): Unavailable {
     const isAbsent = code === 'ENOENT' || code === 'ENOTDIR';
     return {
       unavailable: isAbsent ? `there is no file ${typed}` : `${typed} cannot be reached (${code})`,
-      remedy: '',
+      remedy: 'Check the path.',
     };
   }
 }

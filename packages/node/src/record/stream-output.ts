@@ -32,7 +32,11 @@ export class StreamOutput implements RecordingOutput {
     const bytes = Buffer.concat(parts);
     this.sizeBytes += bytes.length;
     if (await this.#handoff.put(bytes)) return;
-    throw new CounterpointError('ERR_STREAM_CLOSED', 'no program reads the live recording any more');
+    throw new CounterpointError(
+      'ERR_STREAM_CLOSED',
+      'no program reads the live recording any more',
+      'Read it to its end, or end the recording first by its signal.',
+    );
   }
 
   async finish(_: Partial<PerfDataFeatures>, closing: ClosingRecords): Promise<number> {

@@ -108,6 +108,7 @@ function wrongValue(format: string, word: string, found: string, expected: strin
   return new CounterpointError(
     'ERR_FORMAT_OPTION',
     `the option ${word} of the format ${format} is ${expected}, not ${found === '' ? 'nothing' : found}`,
+    `counterpoint list formats ${format} explains its options.`,
   );
 }
 

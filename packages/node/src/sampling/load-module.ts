@@ -114,13 +114,18 @@ async function explainFailure(path: string, absolute: string, error: unknown): P
     explained.cause = error;
     return explained;
   };
-  if (!(error instanceof Error)) return refused(String(error), '');
+  if (!(error instanceof Error))
+    return refused(String(error), 'Mend the module: its top runs when it is loaded.');
   const problem = await syntaxProblem(error, absolute);
   if (problem !== null) {
     const [why = '', ...lines] = problem.split('\n').map(printable);
     const snippet = lines.some(({ length }) => length > MOST_SHOWN) ? [] : lines;
     const isTypeScript = TYPESCRIPT.test(why.replace(/:\d+:\d+: .*/, ''));
-    return refused(why, [...snippet, ...(isTypeScript ? [TYPES_ONLY] : [])].join('\n'));
+    const hints = [...snippet, ...(isTypeScript ? [TYPES_ONLY] : [])];
+    return refused(
+      why,
+      hints.length > 0 ? hints.join('\n') : 'Give an ES module, in JavaScript or TypeScript.',
+    );
   }
   const place = placeOf(error);
   const { code } = error as NodeJS.ErrnoException;
@@ -138,7 +143,7 @@ async function explainFailure(path: string, absolute: string, error: unknown): P
     place === null || code === 'ERR_MODULE_NOT_FOUND' ? what : `${place}: ${what}`,
     isMissing
       ? 'Every format can import counterpoint and @counterpoint/core; install other packages beside its file.'
-      : '',
+      : 'Mend the module there: its top runs when it is loaded.',
   );
 }
 

@@ -22,7 +22,11 @@ export class Waiter {
 
   async next(intervalMs?: number): Promise<Wake> {
     if (this.#resolve !== null)
-      throw new CounterpointError('ERR_FORMAT_COLLECT', 'a format waits twice at the same time');
+      throw new CounterpointError(
+        'ERR_FORMAT_COLLECT',
+        'a format waits twice at the same time',
+        'Await the first wait before the next one.',
+      );
     if (this.#pending === null) {
       let timer: NodeJS.Timeout | undefined;
       const wake = await new Promise<Wake>((resolve) => {

@@ -139,6 +139,7 @@ export class Counters implements Disposable {
       throw new CounterpointError(
         'ERR_ARGUMENT',
         `readInto() fills a Float64Array or a BigUint64Array, not ${typeof out}`,
+        `Give new Float64Array(${1 + count}).`,
       );
     const wantsTimes = out.length >= 1 + 3 * count;
     if (out.length < 1 + count) {

@@ -81,7 +81,8 @@ export function parseOwnEvents(texts: readonly string[], lookup: EventLookup): P
       'Every reading has the time (timeNs); task-clock counts the CPU time of the thread.',
     );
   }
-  if (events.length === 0) throw new CounterpointError('ERR_NO_EVENTS', 'no events were given');
+  if (events.length === 0)
+    throw new CounterpointError('ERR_NO_EVENTS', 'no events were given', "Name some: 'instructions,cycles'.");
   return events;
 }
 

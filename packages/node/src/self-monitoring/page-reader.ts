@@ -40,6 +40,7 @@ export class PageReader implements Disposable {
         throw new CounterpointError(
           'ERR_ARCHITECTURE',
           `reading counters by machine code is not supported on ${arch}`,
+          'Use openCounting, which reads counters through the kernel.',
         );
       this.#code = sys.loadCode(code.bytes);
     } catch (error) {

@@ -65,6 +65,7 @@ export function checkRunOptions(options: RunOptions): void {
     throw new CounterpointError(
       'ERR_OPTION',
       `countRun(): scope should be an object whose kind is one of ${Object.keys(SCOPES).join(', ')}, but is ${shownValue(kind ?? scope)}`,
+      "Give { kind: 'command' } and a command, or another kind.",
     );
   checkOptions(`the scope ${kind}`, rest, SCOPES[kind as StatScope['kind']]);
   const { command = [] } = options;

@@ -39,7 +39,11 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
   checkRunOptions(options);
   const { command = [], signal } = options;
   if (signal?.aborted === true)
-    throw new CounterpointError('ERR_ABORTED', 'the run was aborted before it began: nothing was started');
+    throw new CounterpointError(
+      'ERR_ABORTED',
+      'the run was aborted before it began: nothing was started',
+      'Start it again with another signal.',
+    );
   using held = command.length === 0 ? null : launchHeld(command, options.launch ?? {});
   const sessions = openPatiently(options, held);
   const watches = watchesOf(options, held);
@@ -143,6 +147,7 @@ export function targetsOf(
         throw new CounterpointError(
           'ERR_NO_TARGET',
           'the list of control groups is empty, so there is nothing to count',
+          'Name a control group, or leave out cgroups to count whole CPUs.',
         );
       if (scope.cgroups === undefined) return [{ cgroup: null, target: { kind: 'cpus', ...where } }];
       return scope.cgroups.map((path) => ({ cgroup: path, target: { kind: 'cgroup', path, ...where } }));

@@ -11,13 +11,34 @@ export class SysError extends CounterpointError {
   readonly errno: number;
   readonly args: CallArguments;
 
-  constructor(call: string, errno: number, args: CallArguments = {}, remedy = '') {
+  constructor(call: string, errno: number, args: CallArguments = {}, remedy = remedyOf(errno)) {
     super(errnoName(errno), `${call}(${formatArguments(args)}): ${errnoText(errno)}`, remedy);
     this.name = 'SysError';
     this.call = call;
     this.errno = errno;
     this.args = args;
   }
+}
+
+/**
+ * What helps against an errno, whatever the call was. What knows more of the call
+ * says it in an error of its own.
+ */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'counterpoint doctor says which right is missing and how to give it.',
+  EPERM: 'counterpoint doctor says which right is missing and how to give it.',
+  EMFILE: 'Raise the limit of open files: ulimit -n 65536 (or LimitNOFILE= of a service).',
+  ENFILE: 'Close other programs, or as root raise fs.file-max.',
+  ENOMEM: 'Free some memory, ask for smaller buffers, or raise ulimit -l.',
+  ENOSPC: 'Free what others hold of it, or ask for less.',
+  ENOSYS: 'Use a kernel that has this call; in a container, a seccomp profile that allows it.',
+  ENOENT: 'Check that it is there: it may have ended or been removed.',
+  ESRCH: 'Check that the process or thread still runs: ps -eL.',
+};
+const OTHER_REMEDY = 'counterpoint doctor checks what the kernel allows here; dmesg may say why it refused.';
+
+function remedyOf(errno: number): string {
+  return REMEDIES[errnoName(errno)] ?? OTHER_REMEDY;
 }
 
 function formatArguments(args: CallArguments): string {

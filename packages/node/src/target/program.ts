@@ -19,7 +19,7 @@ import { formatProblem } from './executable.ts';
 export class CommandError extends CounterpointError {
   readonly exitStatus: 126 | 127;
 
-  constructor(code: string, message: string, exitStatus: 126 | 127, remedy = '') {
+  constructor(code: string, message: string, exitStatus: 126 | 127, remedy: string) {
     super(code, message, remedy);
     this.name = 'CommandError';
     this.exitStatus = exitStatus;
@@ -51,12 +51,14 @@ const DEFAULT_PATH = '/bin:/usr/bin';
 /** The file that exec will run for `name`, or `CommandError`. Asked before anything is started. */
 export function resolveProgram(name: string, { path, cwd = workingDirectory() }: ProgramSearch = {}): string {
   requireDirectory(cwd);
-  if (name === '') throw new CommandError('ERR_COMMAND_NOT_FOUND', 'the command is an empty word', 127);
+  if (name === '')
+    throw new CommandError('ERR_COMMAND_NOT_FOUND', 'the command is an empty word', 127, 'Name a program.');
   if (name.includes('/')) {
     const file = resolve(cwd, name);
     const why = cannotRun(file);
     if (why === null) return checkedFormat(name, file);
-    if (why === 'missing') throw new CommandError('ERR_COMMAND_NOT_FOUND', `${name}: no such file`, 127);
+    if (why === 'missing')
+      throw new CommandError('ERR_COMMAND_NOT_FOUND', `${name}: no such file`, 127, 'Check the path.');
     throw notExecutable(name, why === 'out of reach' ? 'permission denied' : why);
   }
   let refusal: CommandError | null = null;
@@ -80,7 +82,11 @@ export function resolveProgram(name: string, { path, cwd = workingDirectory() }:
 function requireDirectory(cwd: string): void {
   const why = cannotEnter(cwd);
   if (why === null) return;
-  throw new CounterpointError('ERR_LAUNCH', `the command cannot run in the directory ${cwd}: ${why}`);
+  throw new CounterpointError(
+    'ERR_LAUNCH',
+    `the command cannot run in the directory ${cwd}: ${why}`,
+    'Give a directory that exists and that this user may enter.',
+  );
 }
 
 function cannotEnter(directory: string): string | null {
@@ -93,14 +99,17 @@ function cannotEnter(directory: string): string | null {
   }
 }
 
+const OTHER_PROGRAM = 'Name a program that this user can run on this machine.';
+
 function checkedFormat(name: string, file: string): string {
   const why = formatProblem(file);
-  if (why !== null) throw new CommandError('ERR_COMMAND_NOT_EXECUTABLE', `${name}: ${why}`, 126);
+  if (why !== null)
+    throw new CommandError('ERR_COMMAND_NOT_EXECUTABLE', `${name}: ${why}`, 126, OTHER_PROGRAM);
   return file;
 }
 
 function notExecutable(name: string, why: string): CommandError {
-  const remedy = why === 'not executable' ? `Make it executable: chmod +x ${name}` : '';
+  const remedy = why === 'not executable' ? `Make it executable: chmod +x ${name}` : OTHER_PROGRAM;
   return new CommandError('ERR_COMMAND_NOT_EXECUTABLE', `${name}: ${why}`, 126, remedy);
 }
 

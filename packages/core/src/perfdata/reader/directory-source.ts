@@ -65,6 +65,7 @@ export function directorySource(
       throw new CounterpointError(
         'ERR_INPUT',
         `${name} is a stream, but files of a directory are read side by side`,
+        'Give a source with random access: bytes in memory, a Blob or a ByteSource.',
       );
     found.set(ringOf(name), { name, source });
   }

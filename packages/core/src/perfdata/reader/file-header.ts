@@ -155,7 +155,7 @@ export async function readFileHeader(
       40,
       'a data section inside the file',
       `offset ${data.offset} of ${source.size}`,
-      data.offset > source.size ? CUT_OFF : '',
+      data.offset > source.size ? CUT_OFF : undefined,
     );
   }
   const isUnfinished = data.size === 0 && data.offset < source.size;

@@ -17,8 +17,8 @@ export interface Verb<Name extends string = string> {
   readonly usage: string | readonly string[];
   /** The verb runs a command: options end at the first word that is not one. */
   readonly command?: boolean;
-  /** The verb asks the kernel for something that only Linux has. */
-  readonly needsLinux?: boolean;
+  /** The verb asks the kernel for something that only Linux has; a function says for which words. */
+  readonly needsLinux?: boolean | ((words: readonly string[]) => boolean);
   readonly options: readonly OptionRow<Name>[];
   /** Words after `counterpoint`, and what they do. */
   readonly examples: readonly (readonly [string, string])[];

@@ -4,7 +4,7 @@ import { UsageError } from '../common/usage-error.ts';
 
 export default defineVerb({
   name: 'list',
-  needsLinux: true,
+  needsLinux: ([first]) => first !== 'formats',
   summary: 'list the events that can be counted and sampled, and the sampling formats',
   usage: ['[options] [KIND|PATTERN]…', '[--json] formats [NAME|FILE]…', '--pfm [options] [PMU|PATTERN]…'],
   options: [

@@ -154,6 +154,7 @@ export default defineFormat({
       throw new CounterpointError(
         'ERR_FORMAT_OPTION',
         `the option ring of the format on-miss must be a power of two, not ${options.ring}`,
+        'Give 4096 times a power of two, such as ring=65536.',
       );
     const wakeAt = options.wakeAt === 0 ? options.ring / 4 : options.wakeAt;
     if (wakeAt > options.ring)

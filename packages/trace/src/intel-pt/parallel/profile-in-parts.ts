@@ -178,7 +178,12 @@ class ProfileInParts {
       } else if (message.type === 'result') {
         this.#addResult(message.profile);
         if (--this.#resultsMissing === 0) this.#end();
-      } else throw new CounterpointError('ERR_PT_WORKER', `a decoding worker failed: ${message.message}`);
+      } else
+        throw new CounterpointError(
+          'ERR_PT_WORKER',
+          `a decoding worker failed: ${message.message}`,
+          'Decode without workers, which gives the same answer and shows where it fails.',
+        );
     } catch (error) {
       this.fail(error);
     }
