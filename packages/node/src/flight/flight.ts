@@ -120,7 +120,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
             nowNs: () => Number(sys.clockNs(clockId)),
             memoryBytes,
           });
-    const maps = new MapWatch(null, perfMaps, launched?.nameLogs ?? null);
+    const maps = new MapWatch(null, perfMaps, launched?.names ?? null);
     const sideband = new SidebandLog(sampled.events.find(({ isSideband }) => isSideband)!, maps);
     const start = synthesize(
       sampled,

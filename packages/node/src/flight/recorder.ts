@@ -325,7 +325,7 @@ export class FlightRecorder implements AsyncDisposable {
     }
     sampled.close();
     histories[Symbol.dispose]();
-    launched?.nameLogs?.finish();
+    launched?.names?.finish();
     this.#parts.close();
     this.#onEnd({ reason, exit: left });
   }

@@ -2,7 +2,7 @@ import { PERF_RECORD_MMAP, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { Mmap2Record, MmapRecord, PerfRecord } from '@counterpoint/core/records';
 import { PROT_EXEC } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
-import type { NameLogs } from './name-logs.ts';
+import type { CommandNames } from './command-names.ts';
 import { processWithMadeCode } from './nameless-code.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 
@@ -12,12 +12,12 @@ import type { PerfMapKeeper } from './perf-maps.ts';
 export class MapWatch {
   readonly #buildIds: BuildIdCollector | null;
   readonly #perfMaps: PerfMapKeeper;
-  readonly #nameLogs: NameLogs | null;
+  readonly #commandNames: CommandNames | null;
 
-  constructor(buildIds: BuildIdCollector | null, perfMaps: PerfMapKeeper, nameLogs: NameLogs | null) {
+  constructor(buildIds: BuildIdCollector | null, perfMaps: PerfMapKeeper, commandNames: CommandNames | null) {
     this.#buildIds = buildIds;
     this.#perfMaps = perfMaps;
-    this.#nameLogs = nameLogs;
+    this.#commandNames = commandNames;
   }
 
   /** Any record; those that are no maps of code are ignored. */
@@ -30,6 +30,6 @@ export class MapWatch {
     const pid = processWithMadeCode(record);
     if (pid === null) return;
     this.#perfMaps.consider(pid);
-    this.#nameLogs?.consider(pid);
+    this.#commandNames?.consider(pid);
   }
 }

@@ -75,11 +75,11 @@ test('attached to a Node that writes one: nothing to say', async (t) => {
   assert.deepEqual(await notesAtStart(pid!), []);
 });
 
-test('a command that starts a Node of its own is told of while it runs', async () => {
+test('a Node that a command starts without the flags is told of while it runs', async () => {
   const stop = new AbortController();
   const told: string[] = [];
   await record({
-    command: ['sh', '-c', '"$0" -e "$1"; true', process.execPath, BUSY],
+    command: ['sh', '-c', 'unset NODE_OPTIONS; "$0" -e "$1"; true', process.execPath, BUSY],
     launch: { env: environment, stdio: ['ignore', 'ignore', 'inherit'] },
     events: 'cpu-clock:u',
     output: join(folder, 'child.data'),

@@ -40,12 +40,8 @@ function titleOf(NODE_OPTIONS: string): string | null {
 }
 
 const forNames = (NODE_OPTIONS: string) =>
-  nodeOptionsForNames(
-    process.execPath,
-    directory,
-    { nodeNames: true, launch: { env: { NODE_OPTIONS } } },
-    [],
-  );
+  nodeOptionsForNames(process.execPath, directory, { nodeNames: true, launch: { env: { NODE_OPTIONS } } }, [])
+    ?.text ?? null;
 
 describe('NODE_OPTIONS', () => {
   for (const text of titles)

@@ -41,11 +41,11 @@ import { FakeSys } from '../sys/fake-sys.ts';
 import { liveHandles } from '../sys/index.ts';
 import { WaitingWriter } from '../test/waiting-writer.ts';
 import { BuildIdCollector } from './build-ids.ts';
+import { CommandNames } from './command-names.ts';
 import { FileOutput } from './file-output.ts';
 import { type RecordResult, record } from './index.ts';
 import { machineFeatures } from './machine-features.ts';
 import { MapWatch } from './map-watch.ts';
-import { NameLogs } from './name-logs.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
 import { synthesizeStart } from './synthesis.ts';
 
@@ -263,7 +263,7 @@ test("V8's empty logs of recorded processes are removed, and nothing else", () =
     [`other-${gone}-v8.log`]: 'v8-version,11\n',
   };
   for (const [name, text] of Object.entries(names)) writeFileSync(join(directory, name), text);
-  const logs = new NameLogs(directory);
+  const logs = new CommandNames(directory, null);
   // A process that is gone: its directory is that of the launch.
   logs.consider(gone);
   logs.finish();

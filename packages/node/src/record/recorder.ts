@@ -57,7 +57,7 @@ export async function runRecorder(
     const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
     const { sampled, target } = openForScope(opening);
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
-    const nameLogs = launched?.nameLogs ?? null;
+    const commandNames = launched?.names ?? null;
     using formatRecording = openFormats(
       sys,
       sampled,
@@ -80,7 +80,7 @@ export async function runRecorder(
       notes,
       buildIds,
       perfMaps,
-      nameLogs,
+      commandNames,
     };
     try {
       return await new RingRecording(parts).run();

@@ -7,6 +7,7 @@ import {
   isNodeProgram,
   listProcesses,
   listThreads,
+  mayStartNode,
   readProcLink,
   requireOnline,
   requireProcess,
@@ -123,22 +124,28 @@ export function withClock<Options extends RecordOptions>(scope: Scope, options: 
 function isOfNode(scope: Scope, options: RecordOptions): boolean {
   switch (scope.kind) {
     case 'command':
-      return options.nodeNames === true || isNodeCommand(options);
+      return isNodeCommand(options);
     case 'processes':
       return scope.pids.some(isNodeProcess);
     case 'threads':
       return scope.tids.some(isNodeProcess);
     case 'cpus':
-      return listProcesses().some((pid) => pid !== process.pid && isNodeProcess(pid));
+      return (
+        isNodeCommand(options) || listProcesses().some((pid) => pid !== process.pid && isNodeProcess(pid))
+      );
   }
 }
 
+/** Node, or what may start it. */
 function isNodeCommand({
   command = [],
+  nodeNames = 'auto',
   launch: { cwd = workingDirectory(), env = process.env } = {},
-}: RecordOptions) {
+}: RecordOptions): boolean {
+  if (command.length === 0 || nodeNames === true) return nodeNames === true;
   try {
-    return isNodeProgram(resolveProgram(command[0]!, { path: env['PATH'], cwd }));
+    const program = resolveProgram(command[0]!, { path: env['PATH'], cwd });
+    return nodeNames === 'auto' ? mayStartNode(program, command) : isNodeProgram(program);
   } catch {
     // Who starts it says what is wrong.
     return false;

@@ -22,10 +22,10 @@ import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import { closingRecords } from './closing-records.ts';
 import { endOfCommand, endOrAbort } from './command-end.ts';
+import type { CommandNames } from './command-names.ts';
 import type { FormatRecording, FormatResult } from './format-recording.ts';
 import { hiddenCuts } from './long-chains.ts';
 import { MapWatch } from './map-watch.ts';
-import type { NameLogs } from './name-logs.ts';
 import { NamelessCode, processWithMadeCode } from './nameless-code.ts';
 import type { RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
 import type { RecordingOutput } from './output.ts';
@@ -55,7 +55,7 @@ export interface RecordingParts {
   notes: Note[];
   buildIds: BuildIdCollector | null;
   perfMaps: PerfMapKeeper;
-  nameLogs: NameLogs | null;
+  commandNames: CommandNames | null;
 }
 
 interface Stop {
@@ -94,7 +94,7 @@ export class RingRecording {
   constructor(parts: RecordingParts) {
     this.#parts = parts;
     const { options } = parts;
-    this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.nameLogs);
+    this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.commandNames);
     this.#nameless = options.nodeNames === false ? null : new NamelessCode();
     this.#records = new PassingRecords(parts.sampled.events, parts.scope.kind === 'cpus', {
       addMap: (record) => this.#addMap(record),
@@ -107,7 +107,7 @@ export class RingRecording {
   }
 
   async run(): Promise<RecordResult> {
-    const { options, output, sampled, sys, scope, target, held, nameLogs, notes } = this.#parts;
+    const { options, output, sampled, sys, scope, target, held, commandNames, notes } = this.#parts;
     await output.begin(writtenEvents(sampled.events), () => recordingFeatures(sys, sampled.events, options));
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
     await output.writeRecords(
@@ -131,7 +131,7 @@ export class RingRecording {
     await this.#finishOutput(stop, lost);
     if (isMishap(stop)) this.#leaveTargetAlone(stop.error);
     const exit = held === null ? null : await this.#commandExit(held, stop);
-    nameLogs?.finish();
+    commandNames?.finish();
     const { reason, error } = stop;
     if (reason === 'callback-threw') throw error;
     return this.#result({ reason, error }, lost, exit);
@@ -262,9 +262,10 @@ export class RingRecording {
   #addMap(record: PerfRecord): void {
     this.#maps.add(record);
     const pid = processWithMadeCode(record);
-    const note = pid === null ? null : (this.#nameless?.noteOf(pid) ?? null);
+    if (pid === null) return;
+    const { notes, options, commandNames } = this.#parts;
+    const note = this.#nameless?.noteOf(pid) ?? commandNames?.noteOf(pid) ?? null;
     if (note === null) return;
-    const { notes, options } = this.#parts;
     notes.push(note);
     this.#tell(() => options.onNote?.(notes));
   }

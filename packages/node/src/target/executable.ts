@@ -40,6 +40,11 @@ export function formatProblem(file: string, facts: ExecFacts = execFacts()): str
   return isText ? null : 'it is not a program (exec format error)';
 }
 
+/** Whether a file is a program in machine code; a script is none. */
+export function isElfProgram(file: string): boolean {
+  return beginning(file)?.toString('latin1', 0, 4) === '\x7fELF';
+}
+
 function execFacts(): ExecFacts {
   let formats: string[] = [];
   try {

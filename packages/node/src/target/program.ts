@@ -139,15 +139,22 @@ const FIRST_LINE_BYTES = 256;
 /** Whether running `file` runs Node: the program itself, or a script whose first line names it. */
 export function isNodeProgram(file: string): boolean {
   if (NODE_NAME.test(basename(file)) || NODE_NAME.test(basename(realPath(file)))) return true;
+  const program = scriptInterpreter(file);
+  return program !== null && NODE_NAME.test(basename(program));
+}
+
+/**
+ * Who runs a script by its first line: `#!/usr/bin/env -S node --flag`, `#!/usr/bin/node`. The first
+ * word that is neither env nor an option or NAME=value.
+ */
+export function scriptInterpreter(file: string): string | null {
   const line = firstLine(file);
-  if (!line.startsWith('#!')) return false;
-  // `#!/usr/bin/env -S node --flag`, `#!/usr/bin/node`: the first word that is neither env
-  // nor an option or NAME=value.
+  if (!line.startsWith('#!')) return null;
   const words = line.slice(2).trim().split(/\s+/);
   const program = words.find(
     (word, at) => !(at === 0 && basename(word) === 'env') && !word.startsWith('-') && !word.includes('='),
   );
-  return program !== undefined && NODE_NAME.test(basename(program));
+  return program ?? null;
 }
 
 function realPath(file: string): string {

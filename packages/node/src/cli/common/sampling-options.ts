@@ -34,7 +34,7 @@ export function nodeNamesOption(group: string): OptionRow<'node-names'> {
   return {
     long: 'node-names',
     negatable: true,
-    help: 'make Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default if the command is Node)',
+    help: 'make Node write names of JavaScript functions to /tmp/perf-PID.map, by flags in NODE_OPTIONS\n(default if the command is Node or may start it: npm, npx, a shell, env, timeout, make, ...)',
     group,
   };
 }

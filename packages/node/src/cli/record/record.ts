@@ -24,6 +24,7 @@ export type RecordName =
   | 'no-buildid-cache'
   | 'compression-level'
   | 'node-names'
+  | 'no-js'
   | 'fail-on-loss'
   | 'plan'
   | 'json'
@@ -74,6 +75,7 @@ export default defineVerb<RecordName>({
     { long: 'user-callchains', help: 'record only the user part of call chains', group: CHAINS },
     { long: 'kernel-callchains', help: 'record only the kernel part of call chains', group: CHAINS },
     nodeNamesOption(CHAINS),
+    { long: 'no-js', help: 'the same as --no-node-names', group: CHAINS },
     {
       long: 'output',
       short: 'o',

@@ -190,7 +190,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { sampled, run, held, nameLogs } = this.#open;
+    const { sampled, run, held, commandNames } = this.#open;
     this.#reader[Symbol.dispose]();
     run.close();
     sampled.close();
@@ -202,7 +202,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       patience.cancel();
     }
     held?.[Symbol.dispose]();
-    nameLogs?.finish();
+    commandNames?.finish();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -248,7 +248,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       if (LOSS_TYPES.includes(type)) this.#losses.add(record, this.#reader.currentCpu);
       else this.#queue.add(record);
       const maker = processWithMadeCode(record);
-      if (maker !== null) this.#open.nameLogs?.consider(maker);
+      if (maker !== null) this.#open.commandNames?.consider(maker);
       this.#taken?.add(record);
       if (type !== PERF_RECORD_EXIT) return;
       const { pid, tid } = record as ExitRecord;

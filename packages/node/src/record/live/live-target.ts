@@ -26,7 +26,7 @@ export interface LiveTarget {
   readonly sampled: SampledEvents;
   readonly run: FormatRun;
   readonly held: HeldCommand | null;
-  readonly nameLogs: Launched['nameLogs'];
+  readonly commandNames: Launched['names'];
   readonly notes: Note[];
 }
 
@@ -55,7 +55,7 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
     const { target } = opened;
     const [request] = formatRequests(sampled, chosen, events, formatTarget(scope, target, options));
     const run = FormatRun.open(sys, request!);
-    return { sys, scope, target, sampled, run, held, nameLogs: launched?.nameLogs ?? null, notes };
+    return { sys, scope, target, sampled, run, held, commandNames: launched?.names ?? null, notes };
   } catch (error) {
     sampled?.close();
     held?.kill('SIGTERM');

@@ -1,7 +1,8 @@
 import { closeSync, lstatSync, readdirSync, readSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { openRegularFileSync } from '../files/index.ts';
-import { readProcLink } from '../target/index.ts';
+import type { Note } from '../perf-events/index.ts';
+import { isNodeProgram, readProcLink } from '../target/index.ts';
 
 const LOG_NAME = /^isolate-0x[0-9a-f]+-(\d+)-v8\.log$/;
 /**
@@ -17,12 +18,25 @@ const MOST_PROCESSES = 4096;
  * These files are removed at the end: only those of processes that were recorded, and none that has a line of
  * a real log (`--prof`, `--log`).
  */
-export class NameLogs {
+export class CommandNames {
   readonly #directories = new Map<number, string>();
   readonly #launchDirectory: string;
+  #note: Note | null;
 
-  constructor(launchDirectory: string) {
+  /** `note`: what to tell when the first Node is met; null: it was told. */
+  constructor(launchDirectory: string, note: Note | null) {
     this.#launchDirectory = launchDirectory;
+    this.#note = note;
+  }
+
+  /** What to tell of a process that makes code. */
+  noteOf(pid: number): Note | null {
+    if (this.#note === null) return null;
+    const program = readProcLink(`${pid}/exe`)?.replace(/ \(deleted\)$/, '');
+    if (program === undefined || !isNodeProgram(program)) return null;
+    const note = this.#note;
+    this.#note = null;
+    return note;
   }
 
   /** A process that makes code. Cheap when asked again. */
