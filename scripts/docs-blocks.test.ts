@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { findExport } from '../packages/core/src/export/index.ts';
 import { parseArguments } from '../packages/node/src/cli/common/parse.ts';
 import { VERBS } from '../packages/node/src/cli/main.ts';
+import { parseTrigger } from '../packages/node/src/flight/triggers/index.ts';
 import { blocksOf, PAGES, placeOf } from './docs-blocks.ts';
 import { installPacked } from './installed-packages.ts';
 
@@ -123,6 +125,12 @@ describe('command lines', () => {
         VERBS.find(({ name }) => name === words[0]);
       assert.ok(verb !== undefined, `no verb ${words[0]}`);
       // Throws where an option is unknown or lacks its value.
-      parseArguments((await verb.load()).default, words.slice(verb.name.split(' ').length));
+      const args = parseArguments((await verb.load()).default, words.slice(verb.name.split(' ').length));
+      if (verb.name === 'export')
+        for (const [at, word] of words.entries())
+          if (/^(-f|--format)$/.test(words[at - 1] ?? '')) assert.ok(findExport(word) !== undefined, word);
+      if (verb.name === 'flight')
+        for (const text of args.all('on'))
+          if (!/^(key|control:)/.test(text)) assert.ok((await parseTrigger(text)).text === text);
     });
 });

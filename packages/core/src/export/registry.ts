@@ -76,12 +76,18 @@ export const EXPORTS: readonly ExportFormat[] = [
   },
 ];
 
+/** What other tools say. */
+const ALSO_CALLED: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
+  ['flamegraph', 'svg'],
+  ['collapsed', 'folded'],
+]);
+
 /**
  * The format of that name, or the one whose extension the file has (the longest that
  * fits); undefined where none does.
  */
 export function findExport(nameOrFile: string): ExportFormat | undefined {
-  const byName = EXPORTS.find((format) => format.name === nameOrFile);
+  const byName = EXPORTS.find(({ name }) => name === (ALSO_CALLED.get(nameOrFile) ?? nameOrFile));
   if (byName !== undefined) return byName;
   return EXPORTS.filter((format) => nameOrFile.endsWith(`.${format.extension}`)).sort(
     (a, b) => b.extension.length - a.extension.length,

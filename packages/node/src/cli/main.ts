@@ -240,7 +240,12 @@ async function refuseHere({ name }: Verb): Promise<void> {
 }
 
 /** Texts of the command line that could not be read, by rooms that know their grammar. */
-const USAGE_CODES: ReadonlySet<string> = new Set(['ERR_EVENT_SYNTAX', 'ERR_ITRACE_SYNTAX', 'ERR_RAW_CODE']);
+const USAGE_CODES: ReadonlySet<string> = new Set([
+  'ERR_EVENT_SYNTAX',
+  'ERR_ITRACE_SYNTAX',
+  'ERR_RAW_CODE',
+  'ERR_TRIGGER',
+]);
 
 /** Also an event that does not exist: part of the command line, as for perf. */
 function isUsageError(error: unknown): boolean {

@@ -59,8 +59,14 @@ async function samples(path: string): Promise<SampleRecord[]> {
   return found;
 }
 
-const facts = ({ sample }: SampleRecord) =>
-  `${sample.ip} ${sample.tid} ${sample.period} ${Buffer.from(sample.raw ?? []).toString('hex')}`;
+/**
+ * All but the time, and what the tracepoint says of the moment: common_flags has whether another task is due.
+ */
+function facts({ sample }: SampleRecord): string {
+  const raw = Buffer.from(sample.raw ?? []);
+  if (raw.length > 2) raw[2] = 0;
+  return `${sample.ip} ${sample.tid} ${sample.period} ${raw.toString('hex')}`;
+}
 
 const SHELL_LOOP = 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done';
 const quiet: Partial<FlightOptions> = { buildIds: false, callGraph: false };

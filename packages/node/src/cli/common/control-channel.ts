@@ -16,10 +16,12 @@ export interface ControlPlace {
   kind: 'fd' | 'fifo';
   commands: string;
   answers: string | null;
+  /** What it was given to, for messages. */
+  option: string;
 }
 
 /** `fd:3`, `fd:3,4`, `fifo:/tmp/control`, `fifo:/tmp/control,/tmp/answers`. */
-export function parseControlPlace(text: string): ControlPlace {
+export function parseControlPlace(text: string, option = '--control'): ControlPlace {
   const match = /^(fd|fifo):([^,]+)(?:,([^,]+))?$/.exec(text);
   const [, kind, commands, answers] = match ?? [];
   const isRead =
@@ -29,7 +31,7 @@ export function parseControlPlace(text: string): ControlPlace {
       `--control expects fd:N[,N] or fifo:FILE[,FILE], not '${text}'`,
       'Make a pipe first (mkfifo FILE), then write enable, disable, evlist or ping to it.',
     );
-  return { kind: kind as ControlPlace['kind'], commands: commands!, answers: answers ?? null };
+  return { kind: kind as ControlPlace['kind'], commands: commands!, answers: answers ?? null, option };
 }
 
 /** Longer than any command: what has no line end by then is thrown away. */
@@ -49,8 +51,8 @@ export class ControlChannel<Name extends string> implements Disposable {
     onUnknown: (line: string) => void,
   ) {
     this.#names = names;
-    this.#answers = place.answers === null ? null : this.#open(place.kind, place.answers);
-    const commands = this.#open(place.kind, place.commands);
+    this.#answers = place.answers === null ? null : this.#open(place, place.answers);
+    const commands = this.#open(place, place.commands);
     this.#socket = new Socket({ fd: commands, readable: true, writable: false });
     this.#socket.unref();
     this.#socket.on('error', () => {});
@@ -83,19 +85,19 @@ export class ControlChannel<Name extends string> implements Disposable {
   }
 
   /** A pipe, opened for both: then there is no end of file whenever a writer goes. */
-  #open(kind: ControlPlace['kind'], where: string): number {
+  #open(place: ControlPlace, where: string): number {
     // An open descriptor is opened again, so that it stays the caller's.
-    const path = kind === 'fd' ? `/proc/self/fd/${where}` : where;
+    const path = place.kind === 'fd' ? `/proc/self/fd/${where}` : where;
     try {
       const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
       if (fstatSync(fd).isFIFO()) return fd;
       closeSync(fd);
     } catch (error) {
       this.#closeAnswers();
-      throw refused(kind, where, reasonOf(error as NodeJS.ErrnoException));
+      throw refused(place, where, reasonOf(error as NodeJS.ErrnoException));
     }
     this.#closeAnswers();
-    throw refused(kind, where, 'it is not a pipe');
+    throw refused(place, where, NO_PIPE);
   }
 
   #closeAnswers(): void {
@@ -109,17 +111,24 @@ export class ControlChannel<Name extends string> implements Disposable {
   }
 }
 
+const IS_DIRECTORY = 'it is a directory';
+
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EISDIR') return 'it is a directory';
+  if (code === 'EISDIR') return IS_DIRECTORY;
   if (code === 'ENOENT') return 'it does not exist (ENOENT)';
   return code ?? message;
 }
 
-function refused(kind: ControlPlace['kind'], where: string, why: string): UsageError {
+const NO_PIPE = 'it is not a pipe';
+
+function refused({ kind, option }: ControlPlace, where: string, why: string): UsageError {
+  const isThere = why === NO_PIPE || why === IS_DIRECTORY;
   return new UsageError(
-    `--control: ${kind === 'fd' ? `descriptor ${where}` : where} cannot be used: ${why}`,
+    `${option}: ${kind === 'fd' ? `descriptor ${where}` : where} cannot be used: ${why}`,
     kind === 'fd'
       ? 'Give a pipe that the shell opened: mkfifo FILE, then 3<>FILE'
-      : `Make a pipe: mkfifo ${where}`,
+      : isThere
+        ? 'Make a pipe of another name, and give that: mkfifo FILE'
+        : `Make a pipe: mkfifo ${where}`,
   );
 }

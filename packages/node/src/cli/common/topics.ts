@@ -141,7 +141,8 @@ async function triggers(): Promise<string> {
     title: 'triggers of counterpoint flight',
     text:
       'Give each trigger to --on; any of them writes a file. Automatic triggers write one file in --min-interval, and ' +
-      'the rest are counted. A trigger by a person always writes a file.',
+      'the rest are counted. A trigger by a person always writes a file. A TIME has a unit, such as 500ms, 2s or 5m; ' +
+      'a number alone is in milliseconds.',
     sections: [
       [
         'By a person',

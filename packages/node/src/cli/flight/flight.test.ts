@@ -190,6 +190,20 @@ test('an event N times: as many files as it comes to', { skip }, async () => {
   assert.match(err, /1 file, 1 trigger came too soon/);
 });
 
+test('of an event that this machine lacks, N of something else is no trigger', { skip }, async (t) => {
+  const { status, err } = await counterpoint(
+    'flight',
+    '--on',
+    'event:cycles:100',
+    '-o',
+    folder,
+    '--',
+    'true',
+  );
+  if (status === 0) return t.skip('this machine has cycles');
+  assert.match(err, /the trigger event:cycles:100: this machine offers no hardware cycles/);
+});
+
 test('without a trigger there is no file, and that is said; Ctrl-C is 130', { skip: !isRoot }, async () => {
   const out = join(folder, 'none');
   const { status, err } = await counterpoint('flight', '-o', out, '--', 'sh', '-c', 'exit 3');
@@ -227,12 +241,23 @@ test('what cannot be is said before anything runs', async () => {
   for (const [words, says] of [
     [[], /nothing to watch/],
     [['--on', 'key', '--', 'true'], /standard input/],
-    [['--on', 'nonsense', '--', 'true'], /no such kind/],
+    [['--on', 'nonsense', '--', 'true'], /no such kind\n.*Kinds are key, control, signal, .*psi/],
+    [['--on', 'kye', '--', 'true'], /Did you mean key/],
+    [['--on', 'key:x', '-a'], /has no argument/],
+    [['--on', 'control', '-a'], /needs a named pipe\n.*mkfifo/],
+    [
+      ['--on', 'control:/no/such', '-a'],
+      /^counterpoint flight: --on control: \/no\/such cannot be used: it does not/,
+    ],
+    [['--on', 'control:/etc/passwd', '-a'], /passwd cannot be used: it is not a pipe\n.*of another name/],
+    [['--on', 'psi:cpu', '--', 'true'], /share/],
     [['--call-graph', 'dwarf', '--', 'true'], /fp or no/],
     [['-e', 'cpu-clock/time=0/', '--', 'true'], /without times/],
   ] as const) {
     const { status, err } = await counterpoint('flight', '-o', folder, ...words);
+    if (words[0] === '--on') assert.equal(status, 129, err);
     assert.notEqual(status, 0);
     assert.match(err, says);
+    assert.doesNotMatch(err, /watching/);
   }
 });

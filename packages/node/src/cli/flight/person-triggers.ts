@@ -1,11 +1,14 @@
 /** Triggers of the command line alone: a person presses a key, or writes to a pipe. */
-import { printable } from '@counterpoint/core/base';
+import { nearestNames, printable } from '@counterpoint/core/base';
+import { TRIGGER_KINDS } from '../../flight/index.ts';
 import { ControlChannel, type ControlPlace, parseControlPlace } from '../common/control-channel.ts';
 import type { Output } from '../common/output.ts';
 import { UsageError } from '../common/usage-error.ts';
 
 /** Lines of the pipe; `snapshot` and `ping` are perf's words. */
 const COMMANDS = ['snapshot', 'ping'] as const;
+
+const PERSON_KINDS: readonly string[] = ['key', 'control'];
 
 export interface PersonTriggers {
   hasKey: boolean;
@@ -15,17 +18,53 @@ export interface PersonTriggers {
 }
 
 export function personTriggers(texts: readonly string[], hasCommand: boolean): PersonTriggers {
-  const hasKey = texts.includes('key');
+  texts.forEach(refuseUnknown);
+  const hasKey = texts.some((text) => kindOf(text) === 'key');
+  const bad = texts.find((text) => text.startsWith('key:'));
+  if (bad !== undefined)
+    throw new UsageError(`the trigger ${bad}: key is Enter, and has no argument`, 'Give key alone.');
   if (hasKey && hasCommand)
     throw new UsageError(
       '--on key needs the standard input, but the command has it',
       'Use --on signal:USR2, or start the command first and watch it with -p.',
     );
-  const controls = texts
-    .filter((text) => text.startsWith('control:'))
-    .map((text) => parseControlPlace(`fifo:${text.slice('control:'.length)}`));
-  const others = texts.filter((text) => text !== 'key' && !text.startsWith('control:'));
+  const controls = texts.filter((text) => kindOf(text) === 'control').map(controlPlace);
+  const others = texts.filter((text) => !PERSON_KINDS.includes(kindOf(text)));
   return { hasKey, controls, others };
+}
+
+function kindOf(text: string): string {
+  return text.split(':', 1)[0]!;
+}
+
+/** `control:PIPE[,ANSWERS]`; opened and closed again, so that what cannot be is said before anything runs. */
+function controlPlace(text: string): ControlPlace {
+  const pipe = text.slice('control:'.length);
+  if (pipe === '')
+    throw new UsageError(
+      `the trigger ${text}: it needs a named pipe`,
+      'Make one with mkfifo FILE, and give control:FILE.',
+    );
+  const place = parseControlPlace(`fifo:${pipe}`, '--on control');
+  new ControlChannel(
+    place,
+    COMMANDS,
+    () => {},
+    () => {},
+  )[Symbol.dispose]();
+  return place;
+}
+
+/** Of a trigger that nobody knows: the recorder knows only some. */
+function refuseUnknown(text: string): void {
+  const kind = kindOf(text);
+  const all = [...PERSON_KINDS, ...TRIGGER_KINDS.map(({ name }) => name)];
+  if (all.includes(kind)) return;
+  const [near] = nearestNames(kind, all);
+  throw new UsageError(
+    `the trigger ${text}: there is no such kind`,
+    near === undefined ? `Kinds are ${all.join(', ')}: counterpoint help triggers.` : `Did you mean ${near}?`,
+  );
 }
 
 /** Waits for them, until disposed of. */

@@ -10,7 +10,7 @@ import { RecordScan } from '@counterpoint/core/ring';
 import { openSampledEvents, type PlannedEvent, planEvents, planOpen } from '../../perf-events/index.ts';
 import { RingReader } from '../../reader/index.ts';
 import { resolveEvents } from '../../record/index.ts';
-import { badTrigger, type StartTrigger, type TriggerKind } from './trigger.ts';
+import { badTrigger, noTrigger, type StartTrigger, type TriggerKind } from './trigger.ts';
 
 const RING_PAGES = 2;
 const MOST_COUNT = 2 ** 53;
@@ -80,6 +80,14 @@ export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait):
       .filter(({ isSideband }) => !isSideband)
       .map((one) => wakingAtOnce(one, filter));
     const sampled = openSampledEvents(sys, planOpen(planned, target, RING_PAGES, 1));
+    // N of something else is something else.
+    const replaced = sampled.events
+      .flatMap(({ changes }) => changes)
+      .find((one) => one.kind === 'event-replaced');
+    if (replaced !== undefined) {
+      sampled.close();
+      throw noTrigger(text, replaced.why, 'Give an event that this machine has: counterpoint list.');
+    }
     const scan = new RecordScan([PERF_RECORD_SAMPLE], () => fire(text));
     const reader = new RingReader(sys, sampled, scan, { writeRound: () => {} }, { flushIntervalMs: 0 });
     reader.ended.then((end) => {

@@ -71,7 +71,7 @@ export const FUNCTION: TriggerKind = {
       throw badTrigger(
         text,
         'it needs a file, a function and a time',
-        'Give function:FILE:NAME>TIME, and quote it for the shell: --on "function:./app:parse>50ms".',
+        'Give function:FILE:NAME>TIME with the unit of the time, and quote it for the shell: --on "function:./app:parse>50ms".',
       );
     const probes = await resolveEvents([`uprobe:${place.trim()}`, `uretprobe:${place.trim()}`]);
     return { text, start: (context) => start(context, probes, { text, latencyMs }) };

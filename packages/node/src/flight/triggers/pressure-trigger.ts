@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseDurationMs } from '@counterpoint/core/base';
-import { badTrigger, type TriggerKind } from './trigger.ts';
+import { badTrigger, noTrigger, type TriggerKind } from './trigger.ts';
 
 const RESOURCES = ['cpu', 'memory', 'io', 'irq'];
 const DEFAULT_WINDOW_MS = 1000;
@@ -15,17 +15,23 @@ const US_PER_MS = 1000;
 export const PRESSURE: TriggerKind = {
   name: 'psi',
   form: 'psi:RESOURCE:PERCENT[:WINDOW]',
-  help: 'tasks of this machine wait for cpu, memory or io for this part of the time (in a window of 1 s)',
+  help: 'tasks of this machine wait for cpu, memory, io or irq for this part of the time (in a window of 1 s, or 100ms to 60s)',
   example: 'psi:cpu:20%',
   parse(argument, text) {
     const match = /^(\w+):(\d+(?:\.\d+)?)%(?::(.+))?$/.exec(argument ?? '');
     const [, resource = '', percent = '', window] = match ?? [];
     const windowMs = window === undefined ? DEFAULT_WINDOW_MS : parseDurationMs(window);
     const isWindow = windowMs !== null && windowMs >= SHORTEST_WINDOW_MS && windowMs <= LONGEST_WINDOW_MS;
-    if (match === null || !RESOURCES.includes(resource) || !isWindow || Number(percent) > 100)
+    if (
+      match === null ||
+      !RESOURCES.includes(resource) ||
+      !isWindow ||
+      Number(percent) > 100 ||
+      Number(percent) === 0
+    )
       throw badTrigger(
         text,
-        'it needs a resource and a share of time',
+        'it needs a resource and a share of time, above 0 % and up to 100 %',
         `Resources are ${RESOURCES.join(', ')}; a window is from 100ms to 60s: psi:memory:5%:10s.`,
       );
     const path = `/proc/pressure/${resource}`;
@@ -63,11 +69,12 @@ function stalledUs(path: string, text: string): number {
     content = readFileSync(path, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw badTrigger(
+    throw noTrigger(
       text,
       `${path} cannot be read (${code})`,
       'The kernel needs CONFIG_PSI, and psi=1 on its command line if that is not the default.',
     );
   }
-  return Number(/^some .*total=(\d+)/m.exec(content)?.[1] ?? 0);
+  // Interrupts have the second line alone: there all tasks wait.
+  return Number(/^(?:some|full) .*total=(\d+)/m.exec(content)?.[1] ?? 0);
 }

@@ -36,7 +36,7 @@ export const SIGNAL: TriggerKind = {
 export const EVERY: TriggerKind = {
   name: 'every',
   form: 'every:TIME',
-  help: 'this time has passed since the last file',
+  help: 'once in this time, whatever other triggers do',
   example: 'every:60s',
   parse(argument, text) {
     const intervalMs = argument === null ? null : parseDurationMs(argument);

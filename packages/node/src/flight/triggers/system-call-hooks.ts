@@ -114,7 +114,7 @@ async function hookTracepoints(
   const known = events.filter(({ parsed }) => parsed.length > 0);
   if (known.length === 0)
     throw new CounterpointError(
-      'ERR_TRIGGER',
+      'ERR_NO_TRIGGER',
       `this kernel has neither BTF nor tracepoints of ${calls.join(', ')}`,
       'As root, mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing',
     );

@@ -56,5 +56,10 @@ export function badTrigger(text: string, why: string, remedy: string): Counterpo
   return new CounterpointError('ERR_TRIGGER', `the trigger ${text}: ${why}`, remedy);
 }
 
+/** This machine cannot wait for it. */
+export function noTrigger(text: string, why: string, remedy: string): CounterpointError {
+  return new CounterpointError('ERR_NO_TRIGGER', `the trigger ${text}: ${why}`, remedy);
+}
+
 /** Nothing to end. */
 export const NOTHING: Disposable = { [Symbol.dispose]() {} };

@@ -25,6 +25,7 @@ test('what is no trigger is refused, and says what to give', async () => {
     ['every:99999d', /24 days/],
     ['psi:cpu', /resource and a share/],
     ['psi:cpu:120%', /share/],
+    ['psi:cpu:0%', /above 0 %/],
     ['psi:disk:5%', /cpu, memory, io/],
     ['psi:cpu:5%:1ms', /100ms to 60s/],
     ['exit:now', /no argument/],
