@@ -2,6 +2,7 @@ export { buildIdOfNotes, readBuildId } from './build-id.ts';
 export { crc32, crc32OfSource } from './crc32.ts';
 export { type DebugLink, readDebugLink } from './debuglink.ts';
 export { readDebugSection } from './dwarf/debug-section.ts';
+export { DwarfCursor } from './dwarf/dwarf-cursor.ts';
 export type { LineFile, LineHeader } from './dwarf/line-header.ts';
 export type { LineRows } from './dwarf/line-rows.ts';
 export { type LineTable, readLines } from './dwarf/line-table.ts';

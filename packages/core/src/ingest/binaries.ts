@@ -1,5 +1,5 @@
 import type { ByteSource } from '../base/index.ts';
-import type { Machine, Mapping } from '../machine/index.ts';
+import { type Machine, type Mapping, mappingKind } from '../machine/index.ts';
 import type { PerfDataReader } from '../perfdata/index.ts';
 import type { Binary, Profile, ProfileMeta } from '../profile/index.ts';
 import { profileMeta } from './meta.ts';
@@ -14,10 +14,6 @@ export interface KnownBinary {
   /** Where its first mapping starts, signed. */
   start: number;
 }
-
-/** Memory that holds no file: code there was made at run time. Names as perf takes them. */
-const JIT_PATH = /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage|\[anon:)/;
-const NO_FILE_PATH = /^(?:\[stack|\[heap\]|\/SYSV|\[uprobes\]|\[vvar)/;
 
 /** Gives each mapping its row in `Profile.binaries`. */
 export class Binaries {
@@ -80,7 +76,8 @@ export class Binaries {
 
   #userBinary(mapping: Mapping): number {
     const { path, pid } = mapping;
-    if (JIT_PATH.test(path)) {
+    const kind = mappingKind(path);
+    if (kind === 'jit') {
       // One table of names per process; perf calls it by the file they come from.
       const jitPath = `/tmp/perf-${pid}.map`;
       return this.#add(
@@ -90,10 +87,10 @@ export class Binaries {
       );
     }
     const buildId = mapping.buildId || this.#storedBuildId(path);
-    if (NO_FILE_PATH.test(path)) {
+    if (kind === 'memory') {
       return this.#add(`memory ${path}`, { path, name: path, buildId: '', kind: 'unknown' }, mapping);
     }
-    if (path === '[vdso]' || path === '[vsyscall]') {
+    if (kind !== 'file') {
       return this.#add(`vdso ${path}`, { path, name: path, buildId, kind: 'vdso' }, mapping);
     }
     return this.#add(

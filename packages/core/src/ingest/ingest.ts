@@ -90,7 +90,7 @@ export async function ingestPerfData(
 export function contentNotes(reader: PerfDataReader, added: AddedRecords | null = null): Diagnostic[] {
   const notes: Diagnostic[] = [...(added?.diagnostics ?? [])];
   const bytes = reader.auxTraceBytes;
-  if (bytes > 0 && added === null) {
+  if (bytes > 0 && added?.hasTraces !== true) {
     notes.push({
       code: 'trace-not-decoded',
       path: 'AUX data',
@@ -98,13 +98,13 @@ export function contentNotes(reader: PerfDataReader, added: AddedRecords | null 
       remedy: 'To decode Intel PT, use --itrace. For other traces, use `perf script --itrace=...`.',
     });
   }
-  if (reader.events.events.some(hasRawUserStacks)) {
+  if (added?.hasCallers !== true && reader.events.events.some(hasRawUserStacks)) {
     notes.push({
       code: 'user-stacks-not-unwound',
       path: 'user stacks',
       detail:
-        'the samples hold copies of the user stack (--call-graph dwarf), which are not unwound: callers in user code are missing',
-      remedy: 'Record with `-g` (frame pointers), or read this recording with `perf report`.',
+        'the samples hold copies of the user stack (--call-graph dwarf), which were not unwound: callers in user code are missing',
+      remedy: 'Give the recording by `withUnwoundStacks()` of `@counterpoint/core/unwind`.',
     });
   }
   return notes;

@@ -24,10 +24,15 @@ export const LOSS_KINDS = {
    */
   'call-chain-cut': 'samples',
   /**
-   * Samples with a copy of the user's stack (`--call-graph dwarf`), which is not unwound:
-   * callers in user code are missing.
+   * Samples with a copy of the user's stack (`--call-graph dwarf`) that could not be followed to its end, or
+   * was not unwound at all: callers in user code are missing.
    */
   'user-stack-not-unwound': 'samples',
+  /**
+   * Samples whose copy of the user's stack (`--call-graph dwarf,SIZE`) is too
+   * small: outer callers are missing.
+   */
+  'user-stack-cut': 'samples',
   /**
    * A history (`counterpoint flight`): for so long before its first record, the time that was to be kept
    * goes back further than the ring did.

@@ -38,6 +38,7 @@ import {
   writeScript,
 } from '@counterpoint/core/query';
 import type { SymbolDriver } from '@counterpoint/core/symbols';
+import { hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
 import { diskDriver, openFileSource } from '../locate/index.ts';
 import {
@@ -289,15 +290,20 @@ export class Recording implements AsyncDisposable {
   }: Pick<RecordingStatsOptions, 'itrace' | 'writeTraceLog'>): Promise<RecordSource> {
     const reader = await this.reader();
     const input = this.#input;
-    if (options === undefined || Symbol.asyncIterator in input) return reader;
-    const { withTrace } = await import('@counterpoint/trace/perf');
-    return withTrace(reader, {
-      bytes: input,
-      files: this.#driver,
-      options,
-      acceptUnverified: isOfThisMachine,
-      ...(writeLog === undefined ? {} : { writeLog }),
-    });
+    let source: RecordSource = reader;
+    if (options !== undefined && !(Symbol.asyncIterator in input)) {
+      const { withTrace } = await import('@counterpoint/trace/perf');
+      source = withTrace(reader, {
+        bytes: input,
+        files: this.#driver,
+        options,
+        acceptUnverified: isOfThisMachine,
+        ...(writeLog === undefined ? {} : { writeLog }),
+      });
+    }
+    // The events of a stream come among its records.
+    if (!this.isStream && !reader.events.events.some(hasRawUserStacks)) return source;
+    return withUnwoundStacks(source, { files: this.#driver, acceptUnverified: isOfThisMachine });
   }
 
   async close(): Promise<void> {

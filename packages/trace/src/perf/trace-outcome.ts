@@ -24,6 +24,7 @@ export function traceOutcome(
   return {
     errors,
     decodedBytes,
+    hasTraces: true,
     diagnostics: [...diagnostics, ...errorNotes(errors)],
     losses: errors.map(lossOf),
   };

@@ -28,4 +28,8 @@ export interface AddedRecords {
   readonly diagnostics: readonly Diagnostic[];
   /** What is missing among them, for the ledger of the recording. */
   readonly losses: readonly LossFacts[];
+  /** The recording's hardware traces are decoded: their samples are among the records. */
+  readonly hasTraces?: boolean;
+  /** Copies of user stacks are unwound: their callers are in the call chains. */
+  readonly hasCallers?: boolean;
 }

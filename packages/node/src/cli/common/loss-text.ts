@@ -25,7 +25,9 @@ const WORDS: Record<LossKind, string> = {
   'call-chain-cut':
     'samples with call chains cut at the depth limit of the kernel: their outermost callers are missing (raise kernel.perf_event_max_stack)',
   'user-stack-not-unwound':
-    'samples with a copy of the user stack that is not unwound: their callers in user code are missing (record with -g)',
+    'samples with a copy of the user stack that could not be followed to its end: outer callers in user code are missing',
+  'user-stack-cut':
+    'samples with a copy of the user stack that is too small: outer callers are missing (record with a larger SIZE: --call-graph dwarf,SIZE)',
   'history-overwritten':
     'the ring was too small for the time to keep: give more memory, or sample less often',
   'history-paused': 'records that came while the history was read for an earlier file',

@@ -1,0 +1,2 @@
+/** Callers out of copies of user stacks (`--call-graph dwarf`). */
+export { hasRawUserStacks, type UnwindOptions, withUnwoundStacks } from '../unwind/index.ts';

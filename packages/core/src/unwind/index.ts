@@ -1,0 +1,2 @@
+export { hasRawUserStacks } from '../perfdata/index.ts';
+export { type UnwindOptions, withUnwoundStacks } from './unwound-stacks.ts';

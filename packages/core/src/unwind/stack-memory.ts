@@ -1,0 +1,60 @@
+import { TWO_32 } from '../base/index.ts';
+
+/**
+ * The copy of a thread's stack that a sample carries:
+ *
+ *   address   sp                 sp + size
+ *             [ innermost frame ... as far as the copy goes )
+ *
+ * *Borrowed*: it points into the record.
+ */
+export class StackMemory {
+  start = 0;
+  size = 0;
+  /** An address behind the copy was wanted: what is there was not recorded. */
+  wasBeyond = false;
+  #view!: DataView;
+  #offset = 0;
+  #littleEndian = true;
+  #lo = 0;
+
+  set(view: DataView, offset: number, size: number, start: number, littleEndian: boolean): void {
+    this.#view = view;
+    this.#offset = offset;
+    this.size = size;
+    this.start = start;
+    this.wasBeyond = false;
+    this.#littleEndian = littleEndian;
+    this.#lo = littleEndian ? 0 : 4;
+  }
+
+  /**
+   * A word of memory; NaN where the copy does not have it. Above 2^53 it is rounded: then it is no address.
+   */
+  word(address: number, pointerBytes: number): number {
+    const at = address - this.start;
+    if (!(at >= 0 && at + pointerBytes <= this.size)) {
+      if (at >= 0) this.wasBeyond = true;
+      return Number.NaN;
+    }
+    const place = this.#offset + at;
+    if (pointerBytes === 4) return this.#view.getUint32(place, this.#littleEndian);
+    const lo = this.#view.getUint32(place + this.#lo, this.#littleEndian);
+    return this.#view.getUint32(place + 4 - this.#lo, this.#littleEndian) * TWO_32 + lo;
+  }
+
+  /** As many bytes of memory as one number; null where the copy does not have them. Exact. */
+  bits(address: number, bytes: number): bigint | null {
+    const at = address - this.start;
+    if (!(at >= 0 && at + bytes <= this.size)) {
+      if (at >= 0) this.wasBeyond = true;
+      return null;
+    }
+    let value = 0n;
+    for (let index = 0; index < bytes; index++) {
+      const place = this.#littleEndian ? bytes - 1 - index : index;
+      value = (value << 8n) | BigInt(this.#view.getUint8(this.#offset + at + place));
+    }
+    return value;
+  }
+}

@@ -1,0 +1,97 @@
+import type { Diagnostic } from '../base/index.ts';
+import { type Mapping, mappingKind, type Process } from '../machine/index.ts';
+import type { SymbolDriver } from '../symbols/index.ts';
+import type { UnwindRule } from './call-frame-program.ts';
+import { type FindRule, NO_CODE, NO_RULE, RULE_WAITS } from './stack-unwinder.ts';
+import { loadUnwindBinary, type UnwindBinary, type WantedBinary } from './unwind-binary.ts';
+
+/** Rules that are kept: a power of two. A program has some thousand places where it is sampled, or calls. */
+const CACHED_RULES = 1 << 14;
+const HASH = 0x9e37_79b1;
+
+/**
+ * The rule of an address in a process. Binaries are loaded once; the rule of an instruction is worked out
+ * once, and kept in a table of fixed size, in which a new one takes the place of the one that was there:
+ *
+ *   address -> mapping -> (binary, offset in its file) -> slot -> rule
+ */
+export class UnwindRules {
+  readonly diagnostics: Diagnostic[] = [];
+  readonly #wanted: WantedBinary[] = [];
+  /** By the same index; undefined until it is loaded. */
+  readonly #loaded: (UnwindBinary | null | undefined)[] = [];
+  readonly #byKey = new Map<string, number>();
+  readonly #driver: SymbolDriver;
+  readonly #describe: (mapping: Mapping) => Pick<WantedBinary, 'buildId' | 'acceptUnverified'>;
+  readonly #slotBinary = new Int32Array(CACHED_RULES).fill(-1);
+  readonly #slotOffset = new Float64Array(CACHED_RULES);
+  readonly #slotRule: (UnwindRule | typeof NO_RULE)[] = Array(CACHED_RULES).fill(NO_RULE);
+  #process!: Process;
+  #machine = 0;
+  #waitsFor = -1;
+
+  constructor(
+    driver: SymbolDriver,
+    describe: (mapping: Mapping) => Pick<WantedBinary, 'buildId' | 'acceptUnverified'>,
+  ) {
+    this.#driver = driver;
+    this.#describe = describe;
+  }
+
+  /**
+   * Of whom rules are found from now on. `machine` is ELF's number of the architecture that its code is of.
+   */
+  select(process: Process, machine: number): void {
+    this.#process = process;
+    this.#machine = machine;
+  }
+
+  /** Finds rules in the process that was selected last. */
+  readonly find: FindRule = (address) => {
+    const { maps, formerMaps } = this.#process;
+    const mapping = maps.find(address) ?? formerMaps?.find(address) ?? null;
+    if (mapping === null) return NO_CODE;
+    const binary = mapping.binary < 0 ? this.#indexOf(mapping) : mapping.binary;
+    const loaded = this.#loaded[binary];
+    if (loaded === null) return NO_RULE;
+    if (loaded === undefined) {
+      this.#waitsFor = binary;
+      return RULE_WAITS;
+    }
+    // Rules in the registers of another architecture say nothing here.
+    if (loaded.machine !== this.#machine) return NO_RULE;
+    const offset = address - mapping.start + mapping.pageOffset;
+    const slot = (Math.imul(offset | 0, HASH) ^ binary) & (CACHED_RULES - 1);
+    if (this.#slotBinary[slot] !== binary || this.#slotOffset[slot] !== offset) {
+      this.#slotBinary[slot] = binary;
+      this.#slotOffset[slot] = offset;
+      this.#slotRule[slot] = loaded.ruleAt(offset) ?? NO_RULE;
+    }
+    return this.#slotRule[slot]!;
+  };
+
+  /** Loads the binary for which `find` said RULE_WAITS. */
+  async load(): Promise<void> {
+    const index = this.#waitsFor;
+    if (index < 0 || this.#loaded[index] !== undefined) return;
+    this.#loaded[index] = await loadUnwindBinary(this.#wanted[index]!, this.#driver, this.diagnostics);
+  }
+
+  #indexOf(mapping: Mapping): number {
+    const { path, pid } = mapping;
+    const kind = mappingKind(path);
+    const isFile = kind === 'file' || kind === 'vdso';
+    const described = this.#describe(mapping);
+    const key = isFile ? `${path} ${described.buildId}` : '';
+    let index = this.#byKey.get(key);
+    if (index === undefined) {
+      index = this.#wanted.length;
+      this.#byKey.set(key, index);
+      this.#wanted.push({ path, pid, isVdso: kind === 'vdso', ...described });
+      // Memory has no frame information.
+      this.#loaded.push(isFile ? undefined : null);
+    }
+    mapping.binary = index;
+    return index;
+  }
+}
