@@ -19,6 +19,7 @@ import {
   openTarget,
   PerfMapKeeper,
   prepareEvents,
+  processesOf,
   processWithMadeCode,
   recordingFeatures,
   ringBytesPerSecond,
@@ -87,6 +88,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   let formatRecording: FormatRecording | null = null;
   let started: FlightRecorder | null = null;
   try {
+    await perfMaps.prepare(processesOf(scope));
     const planned = planEvents(events.parsed, { ...samplingOptions(scope, request, notes), history: true });
     const planTarget = openTarget(scope, request, launched?.held.pid ?? null);
     const forFormats = formatTarget(scope, planTarget, request);
@@ -127,6 +129,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       { scope, ...opened.target, command: commandOf(launched) },
       sideband,
       maps,
+      perfMaps,
       notes,
     );
     const features = recordingFeatures(sys, sampled.events, request);
@@ -235,6 +238,7 @@ function synthesize(
   target: SynthesisTarget,
   { state }: SidebandLog,
   maps: MapWatch,
+  perfMaps: PerfMapKeeper,
   notes: Note[],
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
@@ -247,6 +251,6 @@ function synthesize(
     const maker = processWithMadeCode(record);
     if (maker !== null) makers.add(maker);
   });
-  new NamelessCode().noteAll(makers, notes);
+  new NamelessCode((pid) => perfMaps.whyNameless(pid)).noteAll(makers, notes);
   return writer.take();
 }

@@ -95,17 +95,25 @@ export class FunctionPlaces {
     const key = `${tagged} ${field(view, at.name)} ${ends}`;
     const known = this.#scripts.get(key);
     if (known !== undefined) return known;
-    if (!this.#heap.isOfType(ends, types.fixedArray))
-      throw new HeapMismatch('a script whose lines were never counted');
     const script = new ScriptLines(
       this.#heap.text(field(view, at.name)) ?? '',
-      Int32Array.from(this.#heap.elements(ends), (end) => smi(end) ?? 0),
+      this.#heap.isOfType(ends, types.fixedArray)
+        ? Int32Array.from(this.#heap.elements(ends), (end) => smi(end) ?? 0)
+        : this.#countLines(view),
       smi(field(view, at.lineOffset)) ?? 0,
       smi(field(view, at.columnOffset)) ?? 0,
     );
     if (this.#scripts.size >= MOST_SCRIPTS) this.#scripts.clear();
     this.#scripts.set(key, script);
     return script;
+  }
+
+  /** V8 counts the lines of a script when somebody asks for one. */
+  #countLines(script: DataView): Int32Array {
+    const { codeSpace } = this.#layout;
+    const source = codeSpace === null ? null : this.#heap.source(field(script, codeSpace.source));
+    if (source === null) throw new HeapMismatch('a script whose lines were never counted');
+    return lineEnds(source);
   }
 
   /**
@@ -141,4 +149,27 @@ export class FunctionPlaces {
     };
     return { name: () => text(hasName, nameRow) || text(hasInferred, inferredRow), start };
   }
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const LINE_SEPARATOR = 0x2028;
+const PARAGRAPH_SEPARATOR = 0x2029;
+
+/** Where the lines of a text end; the last one at its end. */
+export function lineEnds(text: Uint8Array | Uint16Array): Int32Array {
+  const ends: number[] = [];
+  for (let at = 0; at < text.length; at++) {
+    const unit = text[at]!;
+    if (
+      unit !== LINE_FEED &&
+      unit !== CARRIAGE_RETURN &&
+      unit !== LINE_SEPARATOR &&
+      unit !== PARAGRAPH_SEPARATOR
+    )
+      continue;
+    if (unit !== CARRIAGE_RETURN || text[at + 1] !== LINE_FEED) ends.push(at);
+  }
+  ends.push(text.length);
+  return Int32Array.from(ends);
 }

@@ -19,11 +19,18 @@ const NOT_A_STRING = 0x80;
 const ONE_BYTE = 8;
 const REPRESENTATION = 7;
 const SEQUENTIAL = 0;
+const EXTERNAL = 2;
 const THIN = 5;
+/** Of a string outside the heap: where its characters are. */
+const EXTERNAL_DATA = 24;
 const USUAL_ARRAY_BYTES = 1024;
 const MOST_ARRAY_BYTES = 64 << 20;
 const MOST_STRING_UNITS = 1 << 16;
+const MOST_SOURCE_UNITS = 1 << 26;
 const MOST_KNOWN_MAPS = 4096;
+/** What is read at once of objects that lie near each other. */
+const BLOCK_BYTES = 1 << 14;
+const MOST_BLOCKS = 4096;
 
 /** What was read is not what should be there: the object was moved, or the layout is another. */
 export class HeapMismatch extends Error {
@@ -34,6 +41,8 @@ export class HeapMismatch extends Error {
 export class HeapReader implements Disposable {
   readonly #fd: number;
   readonly #typeOfMap = new Map<bigint, number>();
+  /** Null: everything is read anew. */
+  #blocks: Map<number, Uint8Array | null> | null = null;
 
   constructor(pid: number) {
     this.#fd = openSync(`/proc/${pid}/mem`, 'r');
@@ -46,6 +55,8 @@ export class HeapReader implements Disposable {
   /** Exactly these bytes of the process's memory. */
   bytes(address: bigint, length: number): DataView<ArrayBuffer> {
     const target = new Uint8Array(length);
+    if (this.#blocks !== null && this.#copy(this.#blocks, Number(address), target))
+      return new DataView(target.buffer);
     let read = 0;
     try {
       read = readSync(this.#fd, target, 0, length, address);
@@ -54,6 +65,52 @@ export class HeapReader implements Disposable {
     }
     if (read !== length) throw new HeapMismatch(`no ${length} bytes at 0x${address.toString(16)}`);
     return new DataView(target.buffer);
+  }
+
+  /**
+   * As many bytes as fit into `target`, or false: not all of them are there. For large pieces, which are read
+   * again and again.
+   */
+  fill(address: number, target: Uint8Array): boolean {
+    try {
+      return readSync(this.#fd, target, 0, target.length, BigInt(address)) === target.length;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * While `read` runs, memory is read in blocks, each of them once: for many objects that lie near each
+   * other, and that do not change meanwhile in a way that matters.
+   */
+  inBlocks<Result>(read: () => Result): Result {
+    this.#blocks = new Map();
+    try {
+      return read();
+    } finally {
+      this.#blocks = null;
+    }
+  }
+
+  /** False: it is not in blocks. */
+  #copy(blocks: Map<number, Uint8Array | null>, address: number, target: Uint8Array): boolean {
+    if (target.length > BLOCK_BYTES) return false;
+    for (let done = 0; done < target.length; ) {
+      const offset = (address + done) % BLOCK_BYTES;
+      const start = address + done - offset;
+      let block = blocks.get(start);
+      if (block === undefined) {
+        block = new Uint8Array(BLOCK_BYTES);
+        if (!this.fill(start, block)) block = null;
+        if (blocks.size >= MOST_BLOCKS) blocks.clear();
+        blocks.set(start, block);
+      }
+      if (block === null) return false;
+      const size = Math.min(target.length - done, BLOCK_BYTES - offset);
+      target.set(block.subarray(offset, offset + size), done);
+      done += size;
+    }
+    return true;
   }
 
   /** The first bytes of an object that has this type; any, where it is null. */
@@ -86,6 +143,37 @@ export class HeapReader implements Disposable {
     const isOneByte = (type & ONE_BYTE) !== 0;
     const { buffer } = this.bytes(addressOf(tagged) + BigInt(STRING_DATA), isOneByte ? length : 2 * length);
     return Buffer.from(buffer).toString(isOneByte ? 'latin1' : 'utf16le');
+  }
+
+  /**
+   * The characters of a script's source: Latin-1 bytes or UTF-16 units. Null: it is no string, or one that is
+   * made of others.
+   */
+  source(tagged: Tagged): Uint8Array | Uint16Array | null {
+    if (!isObject(tagged)) return null;
+    const head = this.bytes(addressOf(tagged), EXTERNAL_DATA + 8);
+    const type = this.#typeOf(field(head, 0));
+    if (type >= NOT_A_STRING) return null;
+    const representation = type & REPRESENTATION;
+    if (representation === THIN) return this.source(field(head, THIN_STRING_ACTUAL));
+    const length = head.getUint32(STRING_LENGTH, true);
+    if ((representation !== SEQUENTIAL && representation !== EXTERNAL) || length > MOST_SOURCE_UNITS)
+      return null;
+    const data =
+      representation === EXTERNAL ? field(head, EXTERNAL_DATA) : addressOf(tagged) + BigInt(STRING_DATA);
+    const isOneByte = (type & ONE_BYTE) !== 0;
+    const { buffer } = this.bytes(data, isOneByte ? length : 2 * length);
+    return isOneByte ? new Uint8Array(buffer) : new Uint16Array(buffer);
+  }
+
+  /** Of an object; -1: it is none. */
+  typeOf(tagged: Tagged): number {
+    return isObject(tagged) ? this.#typeOf(field(this.bytes(addressOf(tagged), 8), 0)) : -1;
+  }
+
+  /** Of objects that have this map. */
+  typeOfMap(map: Tagged): number {
+    return this.#typeOf(map);
   }
 
   isOfType(tagged: Tagged, type: number): boolean {
@@ -140,7 +228,7 @@ export function isObject(tagged: Tagged): boolean {
 }
 
 /** Weak pointers (tag 3) lead to their object, too. */
-function addressOf(tagged: Tagged): bigint {
+export function addressOf(tagged: Tagged): bigint {
   if ((tagged & STRONG_TAG) === 0n) throw new HeapMismatch(`${tagged} is no object`);
   return tagged & ~TAG_MASK;
 }

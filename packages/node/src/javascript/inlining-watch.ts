@@ -5,8 +5,11 @@ import {
   encodeMapTimes,
   RECORDED_INLINED_CODE,
   RECORDED_MAP_TIMES,
+  RECORDED_PERF_MAP,
   type RecordedFile,
 } from '@counterpoint/core/jit';
+import { NamelessProcess } from './nameless-process.ts';
+import { v8LayoutOf } from './v8-layout.ts';
 import { WatchedProcess } from './watched-process.ts';
 
 /** Code that is new is looked at so soon; who makes none is asked less and less often. */
@@ -24,12 +27,16 @@ export interface WatchedMap {
   pid: number;
   paths: readonly string[];
   uid: number;
+  /** It writes none: its code is found in its memory. */
+  isNameless: boolean;
 }
 
 /** What could not be had. */
 export interface InliningGap {
   pid: number;
   text: string;
+  /** Its code has no names at all. */
+  isNameless: boolean;
 }
 
 /**
@@ -38,33 +45,54 @@ export interface InliningGap {
  * samples stay with the function that was compiled.
  */
 export class InliningWatch implements Disposable {
-  readonly #processes = new Map<number, WatchedProcess>();
+  readonly #processes = new Map<number, WatchedProcess | NamelessProcess>();
   #timer: NodeJS.Timeout | null = null;
   #intervalMs = SHORTEST_INTERVAL_MS;
   readonly #nowNs: (() => bigint) | null;
 
-  /** `nowNs`: the clock of the recording's samples; null: it cannot be asked. */
-  constructor(nowNs: (() => bigint) | null) {
+  readonly #readsNameless: boolean;
+
+  /**
+   * `nowNs`: the clock of the recording's samples; null: it cannot be asked. `readsNameless`: whether code
+   * without names is looked for.
+   */
+  constructor(nowNs: (() => bigint) | null, readsNameless = true) {
     this.#nowNs = nowNs;
+    this.#readsNameless = readsNameless;
+  }
+
+  /** So that `whyNameless` can answer at once. */
+  async prepare(pids: readonly number[]): Promise<void> {
+    // Whose program cannot be read is told later.
+    await Promise.allSettled(pids.slice(0, MOST_PROCESSES).map((pid) => v8LayoutOf(`/proc/${pid}/exe`)));
   }
 
   /** Cheap when asked again. */
-  consider({ pid, paths, uid }: WatchedMap): void {
+  consider({ pid, paths, uid, isNameless }: WatchedMap): void {
     if (this.#processes.has(pid) || this.#processes.size >= MOST_PROCESSES) return;
-    this.#processes.set(pid, new WatchedProcess(pid, paths, uid));
+    if (isNameless && (!this.#readsNameless || pid === process.pid)) return;
+    this.#processes.set(pid, isNameless ? new NamelessProcess(pid) : new WatchedProcess(pid, paths, uid));
     this.#intervalMs = SHORTEST_INTERVAL_MS;
     this.#timer ??= setTimeout(() => this.#tick(), this.#intervalMs).unref();
   }
 
+  /** Why the code of a process has no names; null: it has, as far as is known. */
+  whyNameless(pid: number): string | null {
+    const watched = this.#processes.get(pid);
+    if (watched === undefined) return 'too many processes are watched';
+    return watched instanceof NamelessProcess ? watched.whyNot : null;
+  }
+
   /** Reads what is new, at once: processes are about to end. */
   look(): void {
-    this.#look(LAST_LOOK_BUDGET_MS);
+    this.#look(LAST_LOOK_BUDGET_MS, true);
   }
 
   /** Whether there was something new. */
-  #look(budgetMs: number): boolean {
+  #look(budgetMs: number, isLast = false): boolean {
     let isNew = false;
-    for (const process of this.#processes.values()) isNew = process.look(budgetMs, this.#nowNs) || isNew;
+    for (const process of this.#processes.values())
+      isNew = process.look(budgetMs, this.#nowNs, isLast) || isNew;
     return isNew;
   }
 
@@ -82,12 +110,16 @@ export class InliningWatch implements Disposable {
     const gaps: InliningGap[] = [];
     for (const [pid, process] of this.#processes) {
       const { gap } = process;
-      if (gap !== null) gaps.push({ pid, text: gap });
+      const isNameless = process instanceof NamelessProcess;
+      if (gap !== null) gaps.push({ pid, text: gap, isNameless });
+      const map = isNameless ? process.map() : null;
+      if (map !== null && map.length > 0) files.push(...(await packed(RECORDED_PERF_MAP, pid, map)));
       const pieces = [...process.pieces.values()];
       if (pieces.length > 0)
         files.push(...(await packed(RECORDED_INLINED_CODE, pid, encodeInlinedCode(pieces))));
       const times = process.times.list();
-      if (times.length > 0) files.push(...(await packed(RECORDED_MAP_TIMES, pid, encodeMapTimes(times))));
+      if (times.length > 0 && map?.length !== 0)
+        files.push(...(await packed(RECORDED_MAP_TIMES, pid, encodeMapTimes(times))));
     }
     return { files, gaps };
   }

@@ -59,6 +59,19 @@ export function readOptimisedCode(
   };
 }
 
+/** The function that was compiled, by the deoptimisation data of its optimised code. */
+export function compiledFunction(heap: HeapReader, layout: V8Layout, data: Tagged): Tagged {
+  const row = heap.elements(data)[layout.deoptimization.sharedFunction];
+  if (row === undefined) throw new HeapMismatch('code without deoptimisation data');
+  return ownFunction(heap, layout, row);
+}
+
+function ownFunction(heap: HeapReader, layout: V8Layout, row: Tagged): Tagged {
+  return layout.isFunctionWrapped
+    ? field(heap.object(row, WRAPPED_FUNCTION + 8, null), WRAPPED_FUNCTION)
+    : row;
+}
+
 /** Null: nothing is inlined. */
 function readFunctions(
   heap: HeapReader,
@@ -75,12 +88,7 @@ function readFunctions(
   };
   const table = heap.byteArray(row(rows.inliningPositions));
   if (table.byteLength === 0) return null;
-  const shared = row(rows.sharedFunction);
-  const own = places.of(
-    layout.isFunctionWrapped
-      ? field(heap.object(shared, WRAPPED_FUNCTION + 8, null), WRAPPED_FUNCTION)
-      : shared,
-  );
+  const own = places.of(ownFunction(heap, layout, row(rows.sharedFunction)));
   const count = smi(row(rows.inlinedCount)) ?? 0;
   const literals = count === 0 ? [] : heap.elements(row(rows.literals));
   if (count > literals.length) throw new HeapMismatch(`${count} inlined functions`);

@@ -1,6 +1,8 @@
+import { type Stats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type ElfFile, openElf, readSymbols } from '@counterpoint/core/elf';
 import { openFileSource } from '../locate/index.ts';
+import { type CodeSpaceLayout, codeSpaceLayout } from './code-space-layout.ts';
 
 /** Where V8 keeps things, in bytes from the start of an object, and what its types are called. */
 export interface V8Layout {
@@ -21,6 +23,8 @@ export interface V8Layout {
   /** Row of `ScopeInfo` at which source positions begin; null: behind the variables. */
   scopePositions: number | null;
   types: { code: number; sharedFunction: number; script: number; scopeInfo: number; fixedArray: number };
+  /** What it takes to find code that nobody wrote names of; null: this version does not tell enough. */
+  codeSpace: CodeSpaceLayout | null;
 }
 
 /** Of `Code`, in versions that export only the fields behind them. */
@@ -41,17 +45,32 @@ const POSITIONS_BEFORE_VARIABLES = 3;
 const SHT_NOBITS = 8;
 const PREFIX = 'v8dbg_';
 const layouts = new Map<string, Promise<V8Layout | NoLayout>>();
+/** Those of them that have been read. */
+const known = new Map<string, V8Layout | NoLayout>();
 
 /** No V8; or one that exports too little, or what is not known. */
 export type NoLayout = 'no-v8' | 'unknown-v8';
 
 /** The layout of a program's V8. Rejects where the program cannot be read. */
 export async function v8LayoutOf(path: string): Promise<V8Layout | NoLayout> {
-  const { dev, ino, mtimeMs } = await stat(path);
-  const key = `${dev} ${ino} ${mtimeMs}`;
+  const key = keyOf(await stat(path));
   let layout = layouts.get(key);
   if (layout === undefined) layouts.set(key, (layout = readConstants(path).then(layoutFrom)));
+  known.set(key, await layout);
   return await layout;
+}
+
+/** Null: it has not been read. */
+export function knownLayoutOf(path: string): V8Layout | NoLayout | null {
+  try {
+    return known.get(keyOf(statSync(path))) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function keyOf({ dev, ino, mtimeMs }: Stats): string {
+  return `${dev} ${ino} ${mtimeMs}`;
 }
 
 /** Values of the exported constants, 32-bit integers, by name without prefix. */
@@ -142,6 +161,7 @@ function layoutFrom(constants: ReadonlyMap<string, number>): V8Layout | NoLayout
       scopeInfo: value('type_ScopeInfo__SCOPE_INFO_TYPE'),
       fixedArray: value('type_FixedArray__FIXED_ARRAY_TYPE'),
     },
+    codeSpace: codeSpaceLayout(constants),
   };
   return isWhole ? layout : 'unknown-v8';
 }

@@ -37,6 +37,6 @@ export { PerfMapKeeper } from './perf-maps.ts';
 export { type PlannedFormat, planRecording } from './plan.ts';
 export { type LiveRecording, outputFor, record, recordLive } from './record.ts';
 export { recordingFeatures, writtenEvents } from './recording-features.ts';
-export { openTarget, resolveEvents, type Scope, samplingOptions, scopeOf } from './request.ts';
+export { openTarget, processesOf, resolveEvents, type Scope, samplingOptions, scopeOf } from './request.ts';
 export { ringBytesPerSecond, ringPages } from './ring-size.ts';
 export { FINISHED_INIT, type SynthesisTarget, synthesizeMachine, synthesizeWatched } from './synthesis.ts';

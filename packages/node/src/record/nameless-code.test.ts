@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { unknownNode } from '../test/unknown-node.ts';
 import { record } from './record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-nameless-'));
@@ -13,11 +14,16 @@ after(() => rmSync(folder, { recursive: true }));
 
 const BUSY =
   'console.log("up"); const parent = process.ppid; const end = Date.now() + 60_000; while (Date.now() < end && process.ppid === parent) Math.sqrt(Date.now());';
+const unknown = unknownNode(folder);
 const { NODE_OPTIONS: _, ...environment } = process.env;
 
 /** A Node program that has run for a moment, and so has made code. */
-async function busyNode(t: { after(end: () => void): void }, flags: string[]): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [...flags, '-e', BUSY], {
+async function busyNode(
+  t: { after(end: () => void): void },
+  flags: string[],
+  node = process.execPath,
+): Promise<ChildProcess> {
+  const child = spawn(node, [...flags, '-e', BUSY], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -50,8 +56,14 @@ async function notesAtStart(pid: number, nodeNames?: boolean): Promise<string[]>
   return told;
 }
 
-test('attached to a Node that writes no map: which flags it must be started with', async (t) => {
+test('attached to a Node that writes no map: its names are read from outside, and there is nothing to say', async (t) => {
   const { pid } = await busyNode(t, []);
+  assert.deepEqual(await notesAtStart(pid!), []);
+  assert.deepEqual(await notesAtStart(pid!, false), []);
+});
+
+test('attached to a Node of an unknown version: which flags it must be started with', async (t) => {
+  const { pid } = await busyNode(t, [], unknown);
   const told = await notesAtStart(pid!);
   assert.equal(told.length, 1);
   assert.match(told[0]!, new RegExp(`^process ${pid} is Node without names`));
@@ -60,7 +72,7 @@ test('attached to a Node that writes no map: which flags it must be started with
 });
 
 test('a map that an earlier process of that number left is none, and would give wrong names', async (t) => {
-  const { pid } = await busyNode(t, []);
+  const { pid } = await busyNode(t, [], unknown);
   const map = `/tmp/perf-${pid}.map`;
   writeFileSync(map, '7f0000000000 10 LazyCompile:~somebodyElse /app.js:1:1\n');
   const before = new Date(Date.now() - 3_600_000);
@@ -79,7 +91,7 @@ test('a Node that a command starts without the flags is told of while it runs', 
   const stop = new AbortController();
   const told: string[] = [];
   await record({
-    command: ['sh', '-c', 'unset NODE_OPTIONS; "$0" -e "$1"; true', process.execPath, BUSY],
+    command: ['sh', '-c', 'unset NODE_OPTIONS; "$0" -e "$1"; true', unknown, BUSY],
     launch: { env: environment, stdio: ['ignore', 'ignore', 'inherit'] },
     events: 'cpu-clock:u',
     output: join(folder, 'child.data'),

@@ -26,13 +26,15 @@ interface Runtime {
 
 const NODE_FLAGS = NAME_FLAGS.join(' ');
 
+const NODE: Runtime = {
+  name: 'Node',
+  isProgram: isNodeProgram,
+  remedy: `start Node with ${NODE_FLAGS} (NODE_OPTIONS='${NODE_FLAGS}' also works)`,
+};
+
 /** Runtimes that write a map of their code only where they are told to. */
 const RUNTIMES: readonly Runtime[] = [
-  {
-    name: 'Node',
-    isProgram: isNodeProgram,
-    remedy: `start Node with ${NODE_FLAGS} (NODE_OPTIONS='${NODE_FLAGS}' also works)`,
-  },
+  NODE,
   {
     name: 'Java',
     isProgram: (path) => basename(path) === 'java',
@@ -57,7 +59,7 @@ function namelessRuntime(pid: number): Runtime | null {
 }
 
 /** There is a map, or there will be one. */
-function writesNames(pid: number): boolean {
+export function writesNames(pid: number): boolean {
   const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1] ?? pid;
   const maps = [`/tmp/perf-${pid}.map`, `/proc/${pid}/root/tmp/perf-${innerPid}.map`];
   if (maps.some((path) => isOfProcess(path, pid))) return true;
@@ -83,6 +85,12 @@ const MOST_SHOWN = 4;
 export class NamelessCode {
   readonly #seen = new Set<number>();
   readonly #told = new Map<Runtime, number>();
+  readonly #whyNameless: ((pid: number) => string | null) | null;
+
+  /** `whyNameless`: why the code of a Node could not be read from outside; null: it can. */
+  constructor(whyNameless: ((pid: number) => string | null) | null = null) {
+    this.#whyNameless = whyNameless;
+  }
 
   /** Of what runs already: one note for each runtime. */
   noteAll(pids: Iterable<number>, notes: Note[]): void {
@@ -93,7 +101,7 @@ export class NamelessCode {
     }
     for (const [runtime, those] of found) {
       this.#told.set(runtime, those.length);
-      notes.push(noteOf(runtime, those));
+      notes.push(noteOf(runtime, those, this.#whyOf(those[0]!)));
     }
   }
 
@@ -103,24 +111,31 @@ export class NamelessCode {
     if (runtime === null) return null;
     const told = (this.#told.get(runtime) ?? 0) + 1;
     this.#told.set(runtime, told);
-    return told > MOST_SHOWN ? null : noteOf(runtime, [pid]);
+    return told > MOST_SHOWN ? null : noteOf(runtime, [pid], this.#whyOf(pid));
   }
 
   #consider(pid: number): Runtime | null {
     // This process is Node, too, and not what anybody looks for.
     if (pid === process.pid || this.#seen.has(pid)) return null;
     this.#seen.add(pid);
-    return namelessRuntime(pid);
+    const runtime = namelessRuntime(pid);
+    if (runtime !== NODE || this.#whyNameless === null) return runtime;
+    return this.#whyNameless(pid) === null ? null : runtime;
+  }
+
+  #whyOf(pid: number): string {
+    const why = this.#whyNameless?.(pid) ?? null;
+    return why === null ? '' : `; it was not possible to read them from outside: ${why}`;
   }
 }
 
-function noteOf({ name, remedy }: Runtime, pids: readonly number[]): Note {
+function noteOf({ name, remedy }: Runtime, pids: readonly number[], why: string): Note {
   const more = pids.length > MOST_SHOWN ? ` and ${pids.length - MOST_SHOWN} more` : '';
   const who =
     pids.length === 1
       ? `process ${pids[0]} is`
       : `processes ${pids.slice(0, MOST_SHOWN).join(', ')}${more} are`;
-  const text = `${who} ${name} without names for its generated code, which will be [JIT without names]: ${remedy}`;
+  const text = `${who} ${name} without names for its generated code, which will be [JIT without names]: ${remedy}${why}`;
   const stale = pids.map((pid) => `/tmp/perf-${pid}.map`).filter((path) => existsSync(path));
   const wrong =
     stale.length === 0

@@ -4,6 +4,7 @@ import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/ind
 import type { InliningWatch } from '../javascript/index.ts';
 import { addNote, type Note } from '../perf-events/index.ts';
 import { processStartMs, readProc, readProcLink } from '../target/index.ts';
+import { writesNames } from './nameless-code.ts';
 import { type MapOwner, packPerfMaps } from './recorded-maps.ts';
 
 const MOST_PROCESSES = 4096;
@@ -49,7 +50,18 @@ export class PerfMapKeeper implements Disposable {
     if (this.#held.has(pid) || this.#held.size >= MOST_PROCESSES) return;
     const held = this.#hold(pid);
     this.#held.set(pid, held);
-    if (held !== null) this.#inlining?.consider(this.#ownerOf(pid, held));
+    if (held !== null)
+      this.#inlining?.consider({ ...this.#ownerOf(pid, held), isNameless: !writesNames(pid) });
+  }
+
+  /** So that `whyNameless` can answer at once. */
+  async prepare(pids: readonly number[]): Promise<void> {
+    await this.#inlining?.prepare(pids);
+  }
+
+  /** Why the code of a process that writes no map has no names; null: it has. */
+  whyNameless(pid: number): string | null {
+    return this.#inlining?.whyNameless(pid) ?? null;
   }
 
   /** A process is about to end: what it has made is read now. */
@@ -79,7 +91,7 @@ export class PerfMapKeeper implements Disposable {
    */
   async pack(notes: Note[]): Promise<Uint8Array<ArrayBuffer> | null> {
     const { files: inlined, gaps } = (await this.#inlining?.pack()) ?? { files: [], gaps: [] };
-    for (const { pid, text } of gaps)
+    for (const { pid, text } of gaps.filter(({ isNameless }) => !isNameless))
       addNote(notes, {
         kind: 'inlined-code',
         text: `process ${pid}: ${text}, so the time of functions that V8 inlined counts for their callers (start Node with --no-turbo-inlining to see them apart)`,

@@ -22,7 +22,7 @@ import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { openTarget, samplingOptions, scopeOf, withClock } from './request.ts';
+import { openTarget, processesOf, samplingOptions, scopeOf, withClock } from './request.ts';
 import { RingRecording } from './ring-recording.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
@@ -46,8 +46,9 @@ export async function runRecorder(
   const held = launched?.held ?? null;
   const { clockId } = clocked;
   const nowNs = clockId === undefined ? null : () => sys.clockNs(clockId);
-  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch(nowNs));
+  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch(nowNs, options.nodeNames !== false));
   try {
+    await perfMaps.prepare(processesOf(scope));
     const planTarget = openTarget(scope, options, held?.pid ?? null);
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, planTarget, options);

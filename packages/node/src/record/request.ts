@@ -57,6 +57,12 @@ export function refuseEmptyLists({ pids, tids }: Pick<RecordOptions, 'pids' | 't
       );
 }
 
+/** Who is watched and runs already; of whole CPUs that is nobody in particular. */
+export function processesOf(scope: Scope): readonly number[] {
+  if (scope.kind === 'processes') return scope.pids;
+  return scope.kind === 'threads' ? scope.tids : [];
+}
+
 /** Threads and CPUs of a scope. The held command is `commandPid`. */
 export function openTarget(scope: Scope, options: RecordOptions, commandPid: number | null): OpenTarget {
   const cpus = requireOnline(options.cpus);

@@ -95,7 +95,8 @@ export class RingRecording {
     this.#parts = parts;
     const { options } = parts;
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.commandNames);
-    this.#nameless = options.nodeNames === false ? null : new NamelessCode();
+    this.#nameless =
+      options.nodeNames === false ? null : new NamelessCode((pid) => parts.perfMaps.whyNameless(pid));
     this.#records = new PassingRecords(parts.sampled.events, parts.scope.kind === 'cpus', {
       addMap: (record) => this.#addMap(record),
       tellTaken: (taken) => this.#tellTaken(taken),

@@ -1,0 +1,99 @@
+/** Functions of a Node that runs already and was started without any flag, on each version that is here. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Profile } from '@counterpoint/core/profile';
+import { openRecording } from '../open/index.ts';
+import { record } from '../record/index.ts';
+import { leastShare, PHASE_CHAINS, PHASES_FOREVER, phaseShares } from '../test/javascript-phases.ts';
+import { javascriptStack } from '../test/javascript-stack.ts';
+import { nodePrograms } from '../test/node-versions.ts';
+import { unknownNode } from '../test/unknown-node.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'counterpoint-attached-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const { NODE_OPTIONS: _, ...env } = process.env;
+
+/** Runs a script, and waits until it says that it is ready. */
+async function started(
+  t: { after(end: () => void): void },
+  node: string,
+  script: string,
+  flags: readonly string[] = [],
+): Promise<ChildProcess & { pid: number }> {
+  const child = spawn(node, [...flags, script], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout!, 'data');
+  return child as ChildProcess & { pid: number };
+}
+
+async function recorded(pid: number, seconds: number) {
+  const output = join(folder, `${pid}.data`);
+  const { notes } = await record({
+    pids: [pid],
+    events: 'cpu-clock:u',
+    frequency: 1000,
+    callGraph: true,
+    output,
+    signal: AbortSignal.timeout(seconds * 1000),
+  });
+  const recording = await openRecording(output);
+  const { profile } = await recording.profile();
+  await recording.close();
+  return { profile, notes };
+}
+
+const stacksOf = (profile: Profile) =>
+  Array.from({ length: profile.samples.length }, (_, row) =>
+    javascriptStack(profile, profile.samples.stack.at(row)),
+  );
+
+for (const node of nodePrograms)
+  test(`compiled functions, and those that are inlined in them, have their names: ${node}`, async (t) => {
+    const script = join(folder, 'phases.js');
+    writeFileSync(script, PHASES_FOREVER);
+    const { pid } = await started(t, node, script);
+    const { profile, notes } = await recorded(pid, 3);
+    assert.deepEqual(
+      notes.filter(({ kind }) => kind === 'nameless-code' || kind === 'inlined-code'),
+      [],
+    );
+    const shares = phaseShares(stacksOf(profile));
+    for (const phase of Object.keys(PHASE_CHAINS)) {
+      const { count, share } = shares.get(phase) ?? { count: 0, share: 0 };
+      assert.ok(count > 100, `${phase}: ${count} samples`);
+      assert.ok(
+        share > leastShare(phase),
+        `${phase}: ${share} of ${count} samples are of ${PHASE_CHAINS[phase]!.join(' ')}`,
+      );
+    }
+    // Those that have no name would not be among them.
+    const hot = [...shares.values()].reduce((sum, { count }) => sum + count, 0);
+    assert.ok(hot > 0.9 * profile.samples.length, `${hot} of ${profile.samples.length} samples`);
+  });
+
+test('a V8 that is not known is told at the start, with what to do', async (t) => {
+  const script = join(folder, 'phases.js');
+  writeFileSync(script, PHASES_FOREVER);
+  const { pid } = await started(t, unknownNode(folder), script);
+  const told: string[] = [];
+  await record({
+    pids: [pid],
+    events: 'cpu-clock:u',
+    output: join(folder, 'unknown.data'),
+    signal: AbortSignal.timeout(500),
+    onStart: ({ notes }) =>
+      told.push(...notes.filter(({ kind }) => kind === 'nameless-code').map(({ text }) => text)),
+  });
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /^process \d+ is Node without names/);
+  assert.match(
+    told[0]!,
+    /start Node with --perf-basic-prof .*; it was not possible to read them from outside: its version of V8 is not known$/,
+  );
+});
