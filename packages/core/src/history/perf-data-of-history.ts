@@ -1,5 +1,5 @@
 import { PERF_RECORD_FINISHED_ROUND, PERF_RECORD_SAMPLE } from '../abi/index.ts';
-import { bigIntAt, type Damage } from '../base/index.ts';
+import { bigIntAt, type CancelSignal, type Damage, type ProgressListener } from '../base/index.ts';
 import { LossLedger } from '../loss/index.ts';
 import {
   encodeRecords,
@@ -30,6 +30,7 @@ interface Sideband {
 export async function writePerfDataOf(
   history: HistoryFile,
   write: PieceWriter,
+  { signal, onProgress }: { signal?: CancelSignal; onProgress?: ProgressListener } = {},
 ): Promise<{ header: Uint8Array<ArrayBuffer>; records: number; bytes: number; damage: Damage[] }> {
   const reader = await history.sideband();
   const others = await recordsOf(reader);
@@ -52,7 +53,10 @@ export async function writePerfDataOf(
     while (next < others.length && others[next]!.timeNs <= timeNs) round.add(others[next++]!.bytes);
     round.add(bytes);
     if (record.type === PERF_RECORD_SAMPLE) records++;
-    if (round.bytes >= ROUND_BYTES) await flush();
+    if (round.bytes < ROUND_BYTES) continue;
+    await flush();
+    signal?.throwIfAborted();
+    onProgress?.({ phase: 'writing', done: records, total: history.count });
   }
   for (; next < others.length; next++) round.add(others[next]!.bytes);
   const damaged = history.damagedRecords - before;

@@ -151,7 +151,8 @@ async function measure(reader: PerfDataReader, scan: ScanOptions): Promise<Measu
     );
   const attrs = reader.events.events.map(({ attr, ids, name }) => ({ attr, ids: ids.map(BigInt), name }));
   const { littleEndian } = reader;
-  const { compressed: _, ...features } = reader.features;
+  // It is one file from here on.
+  const { compressed: _, dirFormat: _files, ...features } = reader.features;
   const loss = lossOf(reader);
   return {
     records,

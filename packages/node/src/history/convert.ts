@@ -1,9 +1,16 @@
 import { closeSync, fstatSync, statSync, unlinkSync, writeSync } from 'node:fs';
-import { CounterpointError, type Damage, type ProgressListener } from '@counterpoint/core/base';
+import { dirname, resolve } from 'node:path';
+import {
+  type ByteSource,
+  CounterpointError,
+  type Damage,
+  type ProgressListener,
+} from '@counterpoint/core/base';
 import { isHistory, openHistory, writeHistory, writePerfDataOf } from '@counterpoint/core/history';
 import type { LossEntry } from '@counterpoint/core/loss';
+import { openPerfData } from '@counterpoint/core/perfdata';
 import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../files/index.ts';
-import { type FileSource, openFileSource } from '../locate/index.ts';
+import { isBesideRings, openFileSource, openRecordingDirectory } from '../locate/index.ts';
 
 export interface ConvertOptions {
   /** A history gets this number for its first record; default 0. */
@@ -24,15 +31,16 @@ export interface Converted {
 }
 
 /**
- * A perf.data file as a history of fixed-size records, or a history as a perf.data file: what `input` is says
- * which. Where it fails, no file is left.
+ * A perf.data file, or a directory of `perf record --threads`, as a history of fixed-size records; a history as
+ * a perf.data file: what `input` is says which. Where it fails, no file is left.
  */
 export async function convertRecording(
   input: string,
   output: string,
   options: ConvertOptions = {},
 ): Promise<Converted> {
-  const source = await openFileSource(input);
+  options.signal?.throwIfAborted();
+  const { source, close } = await openInput(input);
   try {
     refuseSame(input, output);
     const fd = await openOutputFile(output, { mode: 0o600 }).catch((error) => {
@@ -46,7 +54,7 @@ export async function convertRecording(
           'Name a file: its beginning is written last.',
         );
       return isHistory(await source.read(0, 8))
-        ? await toPerfData(source, fd)
+        ? await toPerfData(source, fd, options)
         : await toHistory(source, fd, options);
     } catch (error) {
       if (fstatSync(fd).isFile()) unlinkSync(output);
@@ -55,18 +63,35 @@ export async function convertRecording(
       closeSync(fd);
     }
   } finally {
-    await source.close();
+    await close();
   }
 }
 
-async function toHistory(source: FileSource, fd: number, options: ConvertOptions): Promise<Converted> {
+async function openInput(path: string): Promise<{ source: ByteSource; close(): Promise<void> }> {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+    return { source: await openRecordingDirectory(path), close: async () => {} };
+  const source = await openFileSource(path);
+  try {
+    // The header of a directory: what was recorded is in the files beside it.
+    if ((await isBesideRings(path)) && (await openPerfData(source)).features.dirFormat !== undefined) {
+      await source.close();
+      return { source: await openRecordingDirectory(dirname(path)), close: async () => {} };
+    }
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+  return { source, close: () => source.close() };
+}
+
+async function toHistory(source: ByteSource, fd: number, options: ConvertOptions): Promise<Converted> {
   const { strideBytes: _, ...written } = await writeHistory(source, (piece) => writeAll(fd, piece), options);
   return { kind: 'history', ...written };
 }
 
-async function toPerfData(source: FileSource, fd: number): Promise<Converted> {
+async function toPerfData(source: ByteSource, fd: number, options: ConvertOptions): Promise<Converted> {
   const history = await openHistory(source);
-  const { header, records, bytes } = await writePerfDataOf(history, (piece) => writeAll(fd, piece));
+  const { header, records, bytes } = await writePerfDataOf(history, (piece) => writeAll(fd, piece), options);
   writeSync(fd, header, 0, header.length, 0);
   return { kind: 'perf.data', records, bytes, loss: [], damage: history.damage };
 }
@@ -78,6 +103,13 @@ function writeAll(fd: number, piece: Uint8Array): void {
 /** The output is emptied first. */
 function refuseSame(input: string, output: string): void {
   const [from, to] = [input, output].map((path) => statSync(path, { throwIfNoEntry: false }));
+  const isPart = from?.isDirectory() === true && resolve(dirname(output)) === resolve(input);
+  if (isPart && to !== undefined)
+    throw new CounterpointError(
+      'ERR_OUTPUT',
+      `${output} is a part of the input`,
+      'Write elsewhere: -o FILE.',
+    );
   if (from !== undefined && to !== undefined && from.dev === to.dev && from.ino === to.ino)
     throw new CounterpointError(
       'ERR_OUTPUT',

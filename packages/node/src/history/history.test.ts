@@ -6,7 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import {
+  PERF_COUNT_SW_CPU_CLOCK,
+  PERF_RECORD_SAMPLE,
+  PERF_SAMPLE_IP,
+  PERF_SAMPLE_TID,
+  PERF_SAMPLE_TIME,
+  PERF_TYPE_SOFTWARE,
+} from '@counterpoint/core/abi';
+import { writePerfData } from '@counterpoint/core/perfdata';
+import { makeAttr } from '@counterpoint/core/records';
 import { openRecording } from '../open/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { perf, perfIsMissing } from '../test/perf.ts';
@@ -151,4 +160,72 @@ test('what cannot be converted leaves no file', async () => {
   assert.ok(!existsSync(none));
   assert.equal(readFileSync(text, 'utf8'), 'this is no recording');
   await assert.rejects(openHistory(text), { code: 'ERR_HISTORY' });
+});
+
+test('what perf record --threads makes is converted as one recording, and nothing in it is written over', {
+  skip,
+}, async (t) => {
+  const directory = place('threads');
+  const words = ['record', '-q', '--threads', '-e', 'cpu-clock:u', '-F', '3000', '-g', '-o', directory];
+  const { status, stderr } = spawnSync(
+    'perf',
+    [...words, '--', 'sh', '-c', 'ls -R /usr/share | sort | wc -l'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  if (status !== 0 || !existsSync(join(directory, 'data.0')))
+    return t.skip(`perf record --threads makes no directory here: ${stderr}`);
+  const fields = ['-F', 'comm,tid,time,event,ip,sym'];
+  const expected = said('script', '-i', directory, ...fields);
+  for (const input of [directory, join(directory, 'data')]) {
+    const made = await counterpoint('convert', input, '-o', place('threads.history'));
+    assert.equal(made.status, 0, made.err);
+    const back = await counterpoint('convert', place('threads.history'), '-o', place('threads.data'));
+    assert.equal(back.status, 0, back.err);
+    assert.equal(said('script', '-i', place('threads.data'), ...fields), expected);
+  }
+  const part = join(directory, 'data.0');
+  const before = readFileSync(part);
+  const { status: refused, err } = await counterpoint('convert', directory, '-o', part);
+  assert.equal(refused, 1);
+  assert.match(err, /data\.0 is a part of the input/);
+  assert.deepEqual(readFileSync(part), before);
+});
+
+/** A recording of some megabytes. */
+function largeRecording(): string {
+  const path = place('large.data');
+  const attr = makeAttr({
+    type: PERF_TYPE_SOFTWARE,
+    config: BigInt(PERF_COUNT_SW_CPU_CLOCK),
+    sampleType: BigInt(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME),
+    flags: { sampleIdAll: 1 },
+  });
+  const records = Array.from({ length: 120_000 }, (_, at) => ({
+    ...{ type: PERF_RECORD_SAMPLE as typeof PERF_RECORD_SAMPLE, misc: 2, tail: new Uint8Array() },
+    sample: { ip: 0x1000n, pid: 7, tid: 7, time: BigInt(at) },
+  }));
+  writeFileSync(path, writePerfData({ attrs: [{ attr, ids: [], name: 'cpu-clock' }], records }));
+  return path;
+}
+
+test('both ways tell how far they are, and can be ended', async () => {
+  const [history, back] = [place('progress.history'), place('progress.data')];
+  const steps: string[] = [];
+  const onProgress = ({ phase, done, total }: { phase: string; done: number; total: number }) => {
+    assert.ok(done > 0 && done <= total);
+    steps.push(phase);
+  };
+  const large = largeRecording();
+  await convertRecording(large, history, { onProgress });
+  const forth = steps.splice(0);
+  assert.ok(forth.length > 2, `${forth}`);
+  await convertRecording(history, back, { onProgress });
+  assert.ok(steps.length > 2, `${steps}`);
+  for (const input of [large, history]) {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(convertRecording(input, place('ended'), { signal }), /enough/);
+    assert.ok(!existsSync(place('ended')));
+  }
 });

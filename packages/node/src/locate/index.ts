@@ -1,3 +1,4 @@
 export { type DiskDriverOptions, diskDriver } from './disk-driver.ts';
 export { type FileSource, openFileSource } from './file-source.ts';
 export { kernelBuildId } from './kernel-build-id.ts';
+export { isBesideRings, kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';

@@ -40,7 +40,13 @@ import {
 import type { SymbolDriver } from '@counterpoint/core/symbols';
 import { hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
-import { diskDriver, openFileSource } from '../locate/index.ts';
+import {
+  diskDriver,
+  isBesideRings,
+  kernelCoreOf,
+  openFileSource,
+  openRecordingDirectory,
+} from '../locate/index.ts';
 import {
   type Check,
   checkOptions,
@@ -58,7 +64,6 @@ import {
   wholeNumberFrom,
 } from '../options/index.ts';
 import { peekStream } from './peeked-stream.ts';
-import { isBesideRings, kernelCoreOf, openRecordingDirectory } from './recording-directory.ts';
 
 /** Of a file's first bytes. */
 const MAGIC_BYTES = 8;

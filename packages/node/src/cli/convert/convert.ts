@@ -17,7 +17,7 @@ export default defineVerb<ConvertName>({
       long: 'input',
       short: 'i',
       value: 'FILE',
-      help: `a recording, or a history (default ${PERF_DATA})`,
+      help: `a recording (also a directory of perf record --threads), or a history (default ${PERF_DATA})`,
       group: 'Files',
     },
     { long: 'output', short: 'o', value: 'FILE', help: 'where to write', group: 'Files' },
