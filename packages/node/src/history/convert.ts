@@ -31,8 +31,8 @@ export interface Converted {
 }
 
 /**
- * A perf.data file, or a directory of `perf record --threads`, as a history of fixed-size records; a history as
- * a perf.data file: what `input` is says which. Where it fails, no file is left.
+ * A perf.data file, or a directory of `perf record --threads`, as a history of fixed-size records; a history
+ * as a perf.data file: what `input` is says which. Where it fails, no file is left.
  */
 export async function convertRecording(
   input: string,
