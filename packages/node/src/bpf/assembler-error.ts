@@ -7,6 +7,7 @@ export class AssemblerError extends CounterpointError {
   readonly line: SourceLine | null;
   readonly #said: string;
 
+  /** `line` is put in front of the message where it is known. */
   constructor(code: string, line: SourceLine | null, message: string, remedy: string) {
     super(code, line === null ? message : `${formatSourceLine(line)}: ${message}`, remedy);
     this.name = 'AssemblerError';

@@ -10,6 +10,7 @@ import { type MemoryOperand, memory, type Register, r0, r3 } from './operands.ts
 import type { PidNamespace } from './pid-namespace.ts';
 import type { BpfProgram } from './program.ts';
 
+/** The assembler of a whole program: instructions, blocks, context, maps and helpers. */
 export class BpfAssembler extends MapAssembler {
   readonly #functions: { readonly name: string; readonly body: () => void }[] = [];
 

@@ -13,6 +13,7 @@ export interface BpfAttachment extends Disposable {
    * Linux 5.15, taken out with the event. `raw-tracepoint`, `tracing`: taken out by `close`.
    */
   readonly kind: 'link' | 'event' | 'raw-tracepoint' | 'tracing';
+  /** Takes the program off. Closing twice does nothing. */
   close(): void;
 }
 

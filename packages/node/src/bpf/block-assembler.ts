@@ -28,6 +28,7 @@ export interface LoopControl {
   continue(): void;
 }
 
+/** Blocks and conditions: jumps to places that need no name. */
 export class BlockAssembler extends InstructionAssembler {
   /** Is the end of the program so far reached, and has to go on or return? */
   get isOpen(): boolean {
@@ -70,6 +71,7 @@ export class BlockAssembler extends InstructionAssembler {
     this.if(pointer, '==', 0, then, otherwise);
   }
 
+  /** `if (r1 != 0) { … } else { … }`: the verifier lets a pointer be read in `then` alone. */
   ifNotNull(pointer: Register, then: () => void, otherwise?: () => void): void {
     this.if(pointer, '!=', 0, then, otherwise);
   }
@@ -113,10 +115,12 @@ export class BlockAssembler extends InstructionAssembler {
   /** The latest call, by the order in which the program is written. */
   protected lastCall: { readonly slot: number } | null = null;
 
+  /** Called behind each call of a helper: r1 to r5 hold nothing any more. */
   protected override called(): void {
     this.lastCall = { slot: this.code.length };
   }
 
+  /** `goto label`, in the form that fits the distance. */
   protected jumpTo(label: Label): void {
     this.code.jump(label);
   }

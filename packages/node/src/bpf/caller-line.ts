@@ -10,6 +10,7 @@ import type { SourceLine } from './program.ts';
 
 /** A stack taken, not yet read. */
 export interface CallSite {
+  /** The stack, as V8 writes it at its first read. */
   stack?: unknown;
   /** Once it is read. */
   line?: SourceLine | null;

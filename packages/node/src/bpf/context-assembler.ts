@@ -17,9 +17,11 @@ import { formatSourceLine } from './program.ts';
 import { StackFrame, type StackSlot, type StructSlot, withFields } from './stack-frame.ts';
 import type { StructFields, StructLayout } from './struct-layout.ts';
 
+/** What an assembler has to know of the program before its first instruction. */
 export interface BpfAssemblerOptions {
   /** As the kernel lists it: it keeps the first 15 characters. */
   readonly name: string;
+  /** Type of the program: it decides what r1 points to, and which helpers there are. */
   readonly type: BpfProgramType;
   /** Many helpers answer only programs whose license the kernel takes for GPL-compatible. Default `GPL`. */
   readonly license?: string;
@@ -34,8 +36,11 @@ export interface BpfAssemblerOptions {
   readonly pidNamespace?: PidNamespace | null;
 }
 
+/** The context of a program, fields of it by name, and its stack. */
 export class ContextAssembler extends BlockAssembler {
+  /** What the program is for. */
   protected readonly options: BpfAssemblerOptions;
+  /** The 512 bytes of stack that a program has (MAX_BPF_STACK). */
   protected frame: StackFrame = new StackFrame(this.code);
   readonly #architecture: BpfArchitecture | null;
   /** Where the context is, or what took it away. */
@@ -44,6 +49,7 @@ export class ContextAssembler extends BlockAssembler {
     lostAt: null,
   };
 
+  /** Begins a program of that type. r1 is the context. */
   constructor(options: BpfAssemblerOptions) {
     super();
     this.options = options;
@@ -58,6 +64,7 @@ export class ContextAssembler extends BlockAssembler {
    * the first store is nothing.
    */
   stack(name: string, sizeBytes: number): StackSlot;
+  /** The same for a layout: a slot with a part for each field. */
   stack<const F extends StructFields>(name: string, layout: StructLayout<F>): StructSlot<F>;
   stack(name: string, of: number | StructLayout<StructFields>): StackSlot {
     return typeof of === 'number'
@@ -157,6 +164,7 @@ export class ContextAssembler extends BlockAssembler {
     this.#context = { register: r1, lostAt: takeCallSite() };
   }
 
+  /** Called with each register that an instruction writes. */
   protected override written(destination: Register): Register {
     super.written(destination);
     const { register, lostAt } = this.#context;
@@ -165,6 +173,7 @@ export class ContextAssembler extends BlockAssembler {
     return destination;
   }
 
+  /** Called behind each call of a helper: r1 to r5 hold nothing any more. */
   protected override called(): void {
     super.called();
     const { register, lostAt } = this.#context;

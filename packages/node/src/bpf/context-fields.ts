@@ -13,9 +13,13 @@ import {
  * from the start of the record.
  */
 export interface ContextField {
+  /** Its name, such as `regs.ip`. */
   readonly name: string;
+  /** Place in the context, in bytes. */
   readonly offset: number;
+  /** Size in bytes. */
   readonly size: number;
+  /** Whether a load of it extends its sign. */
   readonly isSigned: boolean;
   /** The field says where a text of any length is: from the start of the record, or from its own end. */
   readonly dynamic?: 'data' | 'relative' | null;

@@ -61,6 +61,7 @@ import { COMPARISONS } from './instruction-set.ts';
 import type { BpfMapReference, BpfProgram, SourceLine } from './program.ts';
 import { decodeSlots, type Slot, WIDE_IMMEDIATE } from './slots.ts';
 
+/** An instruction as text. */
 export interface DisassembledInstruction {
   /** The first of its slots; the kernel's messages count in slots too. */
   readonly slot: number;
@@ -68,6 +69,7 @@ export interface DisassembledInstruction {
   readonly text: string;
   /** Where a jump goes, which helper is called, which map it is; empty where there is nothing to say. */
   readonly comment: string;
+  /** The line that asked for it; null where it is not known. */
   readonly line: SourceLine | null;
 }
 

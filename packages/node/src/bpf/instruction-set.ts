@@ -71,6 +71,7 @@ import { ProgramWriter } from './program-writer.ts';
 /** `s` is signed; `&` is true where both have a bit in common. */
 export type Comparison = keyof typeof COMPARISONS;
 
+/** The comparisons of a conditional jump and their opcodes; `s>` compares with signs, `&` tests bits. */
 export const COMPARISONS = {
   '==': BPF_JEQ,
   '!=': BPF_JNE,
@@ -87,7 +88,9 @@ export const COMPARISONS = {
 
 const SIZE_BITS: Readonly<Record<number, number>> = { 1: BPF_B, 2: BPF_H, 4: BPF_W, 8: BPF_DW };
 
+/** The instructions of BPF, one function each. */
 export class InstructionAssembler {
+  /** Takes the instructions. */
   protected readonly code: ProgramWriter = new ProgramWriter();
 
   // Arithmetic: destination OP= source.
@@ -395,6 +398,7 @@ export class InstructionAssembler {
   /** r1 to r5 are lost here. */
   protected called(): void {}
 
+  /** `if (left COMPARISON right) goto label` */
   protected compareAndJump(
     left: Register,
     comparison: Comparison,

@@ -31,15 +31,19 @@ import { explainRefusal } from './rights.ts';
 
 /** A program that is loaded on this machine, by whomever. */
 export interface ProgramInfo {
+  /** Number of the program in the kernel. */
   readonly id: number;
   /** At most 15 characters. */
   readonly name: string;
   /** `perf-event`, or `type 26` for those that have no name here. */
   readonly type: string;
+  /** The user who loaded it. */
   readonly userId: number;
+  /** How many maps it uses. */
   readonly mapCount: number;
   /** Both 0 unless somebody has them measured (`Sys.bpfEnableStats`, kernel.bpf_stats_enabled). */
   readonly runTimeNs: number;
+  /** How often it ran; 0 while the kernel keeps no statistics (kernel.bpf_stats_enabled). */
   readonly runCount: number;
   /**
    * Runs that fell out because BPF was already running on that CPU. The kernel does not
@@ -48,21 +52,31 @@ export interface ProgramInfo {
   readonly recursionMisses: number;
 }
 
+/** A map of the kernel, whoever made it. */
 export interface MapInfo {
+  /** Number of the map in the kernel. */
   readonly id: number;
+  /** Its name, at most 15 characters. */
   readonly name: string;
+  /** Its type, such as `hash`. */
   readonly type: string;
+  /** Size of a key. */
   readonly keySizeBytes: number;
+  /** Size of a value. */
   readonly valueSizeBytes: number;
+  /** Most entries. */
   readonly maxEntries: number;
+  /** Flags with which it was made (BPF_F_ of linux/bpf.h). */
   readonly flags: number;
 }
 
 /** What holds a program to its place. */
 export interface LinkInfo {
+  /** Number of the link in the kernel. */
   readonly id: number;
   /** `perf-event`, `raw-tracepoint`. */
   readonly type: string;
+  /** Number of the program that it attaches. */
   readonly programId: number;
 }
 

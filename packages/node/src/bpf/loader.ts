@@ -21,13 +21,16 @@ const QUOTED_LINES = 12;
 
 /** The verifier does not accept a program: which instruction, from which line, and why. */
 export class VerifierError extends CounterpointError {
+  /** The name of the program. */
   readonly program: string;
+  /** What the verifier says at the end of its log. */
   readonly verdict: Verdict;
   /** The TypeScript line that asked for the instruction; null where it is not known. */
   readonly line: SourceLine | null;
   /** All that the verifier wrote, at level 1. */
   readonly log: string;
 
+  /** Reads the verdict out of the log. */
   constructor(program: BpfProgram, log: string) {
     const verdict = readVerdict(log);
     const line = verdict.instruction === null ? null : (program.lines[verdict.instruction] ?? null);
@@ -58,7 +61,9 @@ function lastLines(log: string): string {
 
 /** A program in the kernel. It is gone when this and all its attachments are closed. */
 export class LoadedProgram implements Disposable {
+  /** What was loaded. */
   readonly program: BpfProgram;
+  /** Its descriptor. */
   readonly fd: Fd;
   readonly #sys: Sys;
 
@@ -74,10 +79,12 @@ export class LoadedProgram implements Disposable {
     return programInfo(this.#sys, this.fd);
   }
 
+  /** Closes the descriptor. The kernel keeps the program while it is attached. Closing twice does nothing. */
   close(): void {
     this.fd.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -85,7 +92,9 @@ export class LoadedProgram implements Disposable {
 
 /** Programs and the maps that they share. Closing it closes all of them. */
 export class LoadedSet implements Disposable {
+  /** The programs, by their names. */
   readonly programs: ReadonlyMap<string, LoadedProgram>;
+  /** The maps, by their names. */
   readonly maps: ReadonlyMap<string, BpfMap>;
   /** CPUs that per-CPU values stand for, in their order. */
   readonly cpus: readonly number[];
@@ -97,19 +106,23 @@ export class LoadedSet implements Disposable {
     this.cpus = cpus;
   }
 
+  /** A program by its name. Throws an Error where there is none. */
   program(name: string): LoadedProgram {
     return found(this.programs.get(name), 'program', name);
   }
 
+  /** A map by its name. Throws an Error where there is none. */
   map(name: string): BpfMap {
     return found(this.maps.get(name), 'map', name);
   }
 
+  /** Closes all programs and maps. Closing twice does nothing. */
   close(): void {
     for (const program of this.programs.values()) program.close();
     for (const map of this.maps.values()) map.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -120,6 +133,7 @@ function found<T>(value: T | undefined, what: string, name: string): T {
   return value;
 }
 
+/** Options of `loadPrograms()`. */
 export interface LoadOptions {
   /** Maps to make beyond those that programs refer to. */
   readonly maps?: readonly BpfMapDefinition[];

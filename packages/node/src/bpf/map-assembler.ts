@@ -31,6 +31,7 @@ export type CallArgument = Register | number | bigint | MemoryOperand | BpfMapDe
 /** A key or value: memory, or what is put into memory for it. */
 export type MapOperand = MemoryOperand | Register | number;
 
+/** Maps and helpers: look-ups, counts, records of a ring buffer. */
 export class MapAssembler extends ContextAssembler {
   readonly #maps = new Map<string, BpfMapDefinition>();
 
@@ -109,6 +110,7 @@ export class MapAssembler extends ContextAssembler {
     this.call('map_update_elem', map, keyMemory, this.#part(map, 'value', value), flags);
   }
 
+  /** Removes the entry of a key. r0 is 0, or a negative errno. */
   mapDelete(map: BpfMapDefinition, key: MapOperand): void {
     this.call('map_delete_elem', map, this.#part(map, 'key', key));
   }

@@ -19,6 +19,7 @@ const MOST_BATCH_BYTES = 1 << 28;
 
 /** Elements read at once. *Borrowed*: valid until the next batch. */
 export interface BpfBatch {
+  /** How many entries there are. */
   readonly count: number;
   /** Key n at `n * keySizeBytes`. */
   readonly keys: Uint8Array<ArrayBuffer>;
@@ -28,7 +29,9 @@ export interface BpfBatch {
 
 /** Owns a map's descriptor. The map is gone when it, its mappings and the programs that use it are closed. */
 export class BpfMap implements Disposable {
+  /** What the map was made of. */
   readonly definition: BpfMapDefinition;
+  /** Its descriptor. */
   readonly fd: Fd;
   /** Values of one element: possible CPUs for a per-CPU map, else 1. */
   readonly copies: number;
@@ -204,10 +207,12 @@ export class BpfMap implements Disposable {
     return this.#sys.mapRange(this.fd, 0, Math.ceil(sizeBytes / pageBytes) * pageBytes, access);
   }
 
+  /** Closes the descriptor. The kernel keeps the map while a program uses it. Closing twice does nothing. */
   close(): void {
     this.fd.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

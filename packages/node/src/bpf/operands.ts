@@ -2,8 +2,11 @@
 
 /** `r0`-`r10` are the whole 64 bits, `w0`-`w10` the low 32 (a write to them clears the high ones). */
 export interface Register {
+  /** Tells a register from an operand in memory. */
   readonly kind: 'register';
+  /** Its number, 0 to 10. */
   readonly number: number;
+  /** 64 for all of it (`r1`), 32 for its low half (`w1`). */
   readonly bits: 32 | 64;
 }
 
@@ -12,9 +15,13 @@ export interface Register {
  * argument of a call it stands for its address. More than 8 bytes are a block: good for its address only.
  */
 export interface MemoryOperand {
+  /** Tells an operand in memory from a register. */
   readonly kind: 'memory';
+  /** The register that has the address. */
   readonly base: Register;
+  /** Added to it, in bytes. */
   readonly offsetBytes: number;
+  /** How many bytes it has. */
   readonly sizeBytes: number;
   /** A load extends the sign. */
   readonly isSigned: boolean;
@@ -28,27 +35,44 @@ function register(number: number, bits: 32 | 64): Register {
 export const r0: Register = register(0, 64);
 /** The context at the start; the first argument of a call. Calls leave nothing in r1 to r5. */
 export const r1: Register = register(1, 64);
+/** The second argument of a call. */
 export const r2: Register = register(2, 64);
+/** The third argument of a call. */
 export const r3: Register = register(3, 64);
+/** The fourth argument of a call. */
 export const r4: Register = register(4, 64);
+/** The fifth argument of a call. */
 export const r5: Register = register(5, 64);
 /** r6 to r9 survive calls. */
 export const r6: Register = register(6, 64);
+/** A register that calls keep. */
 export const r7: Register = register(7, 64);
+/** A register that calls keep. */
 export const r8: Register = register(8, 64);
+/** A register that calls keep. */
 export const r9: Register = register(9, 64);
 /** The end of the stack frame, to be read only. */
 export const r10: Register = register(10, 64);
 
+/** The low half of r0. */
 export const w0: Register = register(0, 32);
+/** The low half of r1. */
 export const w1: Register = register(1, 32);
+/** The low half of r2. */
 export const w2: Register = register(2, 32);
+/** The low half of r3. */
 export const w3: Register = register(3, 32);
+/** The low half of r4. */
 export const w4: Register = register(4, 32);
+/** The low half of r5. */
 export const w5: Register = register(5, 32);
+/** The low half of r6. */
 export const w6: Register = register(6, 32);
+/** The low half of r7. */
 export const w7: Register = register(7, 32);
+/** The low half of r8. */
 export const w8: Register = register(8, 32);
+/** The low half of r9. */
 export const w9: Register = register(9, 32);
 
 /** Where the arguments of a call go, in order. */
@@ -74,24 +98,31 @@ export function memory(
 
 // One function per C type, so that a load reads as its text does: `asm.load(r1, u32(r6,
 // 16))` is r1 = *(u32 *)(r6 + 16).
+/** A byte of memory at `base + offsetBytes`. */
 export function u8(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 1);
 }
+/** Two bytes of memory at `base + offsetBytes`. */
 export function u16(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 2);
 }
+/** Four bytes of memory at `base + offsetBytes`. */
 export function u32(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 4);
 }
+/** Eight bytes of memory at `base + offsetBytes`. */
 export function u64(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 8);
 }
+/** A signed byte of memory at `base + offsetBytes`. */
 export function i8(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 1, true);
 }
+/** Two bytes of memory with a sign at `base + offsetBytes`. */
 export function i16(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 2, true);
 }
+/** Four bytes of memory with a sign at `base + offsetBytes`. */
 export function i32(base: Register, offsetBytes = 0): MemoryOperand {
   return memory(base, offsetBytes, 4, true);
 }

@@ -8,6 +8,7 @@ import { type BigIntStats, statSync } from 'node:fs';
 export interface PidNamespace {
   /** A `dev_t` as the kernel has it within: 12 bits of the major number above 20 of the minor one. */
   readonly device: bigint;
+  /** The inode of the namespace: that of /proc/self/ns/pid. */
   readonly inode: bigint;
 }
 

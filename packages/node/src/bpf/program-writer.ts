@@ -20,10 +20,13 @@ import { encodeSlots, type Slot, WIDE_IMMEDIATE } from './slots.ts';
 
 /** A place that jumps go to. */
 export interface Label {
+  /** Its name, for messages. */
   readonly name: string;
+  /** The slot where it was placed; null until then. */
   slot: number | null;
   /** Where it was first asked for, to complain about. */
   readonly site: CallSite;
+  /** Whether an instruction jumps to it. */
   isUsed: boolean;
 }
 
@@ -36,8 +39,11 @@ interface Jump {
   readonly form: JumpForm;
 }
 
+/** What a program's instructions come to. */
 export interface FinishedSlots {
+  /** The instructions, 8 bytes each (struct bpf_insn of linux/bpf.h). */
   readonly instructions: Uint8Array;
+  /** The instructions in which the loader has to put a map. */
   readonly mapReferences: readonly BpfMapReference[];
   /**
    * Per slot; found at the first look, since it costs more than all the rest and
@@ -46,6 +52,7 @@ export interface FinishedSlots {
   readonly lines: readonly (SourceLine | null)[];
 }
 
+/** Takes instructions one by one, remembers who asked for them, and places jumps at the end. */
 export class ProgramWriter {
   readonly #slots: Slot[] = [];
   readonly #sites: CallSite[] = [];
@@ -56,6 +63,7 @@ export class ProgramWriter {
   /** Whose line it is while one method writes many instructions. */
   #site: CallSite | null = null;
 
+  /** How many slots there are by now. */
   get length(): number {
     return this.#slots.length;
   }
@@ -65,6 +73,7 @@ export class ProgramWriter {
     return this.#isReachable;
   }
 
+  /** One instruction: opcode, registers, offset and immediate (struct bpf_insn of linux/bpf.h). */
   emit(opcode: number, destination = 0, source = 0, offset = 0, immediate = 0): void {
     this.#slots.push({ opcode, destination, source, offset, immediate });
     this.#sites.push(this.#site ?? takeCallSite());
@@ -77,6 +86,7 @@ export class ProgramWriter {
     this.emit(0, 0, 0, 0, high);
   }
 
+  /** A load of a map's address, in two slots. The loader fills them. */
   emitMapReference(
     destination: number,
     source: number,
@@ -88,6 +98,7 @@ export class ProgramWriter {
     this.emitWide(destination, source, 0, 0);
   }
 
+  /** A jump to a label, whose distance is filled in by `finish()`. */
   emitJump(label: Label, form: JumpForm, opcode: number, destination = 0, source = 0, immediate = 0): void {
     label.isUsed = true;
     this.#jumps.push({ slot: this.length, label, form });
@@ -145,6 +156,7 @@ export class ProgramWriter {
     if (label.isUsed || this.#labels.get(label.name) === label) this.#isReachable = true;
   }
 
+  /** An error that names the line of the instruction. */
   error(
     code: string,
     message: string,
@@ -159,6 +171,7 @@ export class ProgramWriter {
     return this.#sites.at(-1) ?? takeCallSite();
   }
 
+  /** The line of the instruction that was written last; null where it is not known. */
   lastLine(): SourceLine | null {
     const site = this.#sites.at(-1);
     return site === undefined ? null : readCallSite(site);
@@ -169,6 +182,7 @@ export class ProgramWriter {
     return this.#sites[slots];
   }
 
+  /** The instructions with their jumps filled in. Throws for labels that nothing placed. */
   finish(): FinishedSlots {
     if (this.length === 0)
       throw this.error('ERR_BPF_END', 'the program is empty', 'Return at least a number.');

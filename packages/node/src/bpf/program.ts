@@ -11,10 +11,15 @@ export type { BpfMapType, BpfProgramType };
  * of one set share maps by name.
  */
 export interface BpfMapDefinition {
+  /** Its name: at most 15 characters of it reach the kernel (BPF_OBJ_NAME_LEN of linux/bpf.h). */
   readonly name: string;
+  /** Its type, such as `hash` for BPF_MAP_TYPE_HASH. */
   readonly type: BpfMapType;
+  /** Size of a key; 0 for a ring buffer. */
   readonly keySizeBytes: number;
+  /** Size of a value; 0 for a ring buffer. */
   readonly valueSizeBytes: number;
+  /** Most entries; of a ring buffer its bytes, a power of two and of whole pages. */
   readonly maxEntries: number;
   /** `BPF_F_*` of `BPF_MAP_CREATE`. */
   readonly flags?: number;
@@ -27,21 +32,29 @@ export interface BpfMapDefinition {
 export interface BpfMapReference {
   /** The first slot of the pair. */
   readonly instruction: number;
+  /** The name of the map. */
   readonly map: string;
+  /** The map itself (BPF_PSEUDO_MAP_FD), or the address of its first value (BPF_PSEUDO_MAP_VALUE). */
   readonly kind: 'descriptor' | 'value';
+  /** Of `value`: the place in the first value. */
   readonly offsetBytes: number;
 }
 
 /** A place in somebody's source; lines and columns count from 1. */
 export interface SourceLine {
+  /** Path of the file. */
   readonly file: string;
+  /** From 1. */
   readonly line: number;
+  /** From 1. */
   readonly column: number;
 }
 
+/** An assembled program, as plain data: what the loader takes. */
 export interface BpfProgram {
   /** As the kernel lists it: it keeps the first 15 characters. */
   readonly name: string;
+  /** Its type, which decides what it may do and where it may be attached. */
   readonly type: BpfProgramType;
   /** Where a `tracing` program goes: the function's number in the kernel's BTF (`kernelFunctionId`). */
   readonly attach?: { readonly type: number; readonly btfId: number };
@@ -51,6 +64,7 @@ export interface BpfProgram {
   readonly instructions: Uint8Array;
   /** Every map that the program refers to. */
   readonly maps: readonly BpfMapDefinition[];
+  /** The instructions in which the loader has to put a map. */
   readonly mapReferences: readonly BpfMapReference[];
   /** Per slot: the source line that asked for it, where it is known. */
   readonly lines: readonly (SourceLine | null)[];

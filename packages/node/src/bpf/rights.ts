@@ -95,7 +95,9 @@ function explain(
  * each type, programs of each type.
  */
 export interface BpfFeatures {
+  /** The types of maps that this kernel makes. */
   mapTypes: ReadonlySet<BpfMapType>;
+  /** The types of programs that this kernel loads. */
   programTypes: ReadonlySet<BpfProgramType>;
   /** The kernel's own types, in /sys/kernel/btf/vmlinux. */
   hasTypes: boolean;

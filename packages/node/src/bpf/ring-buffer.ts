@@ -7,6 +7,7 @@ import { BpfRingReader } from './ring-reader.ts';
  * program whose reservation fails must count that itself, in a map of its own.
  */
 export class BpfRingBuffer implements Disposable {
+  /** Reads the records. */
   readonly reader: BpfRingReader;
   readonly #sys: Sys;
   readonly #map: BpfMap;
@@ -55,6 +56,7 @@ export class BpfRingBuffer implements Disposable {
     this.#producer.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -13,6 +13,7 @@ export interface BpfRingMemory {
   readonly sizeBytes: number;
   /** Positions count bytes since the ring began: they only grow, exact in a float64 for 9 petabytes. */
   consumed(): number;
+  /** How many bytes the kernel has written since the ring was made. */
   produced(): number;
   /** Give everything before `position` back. */
   consume(position: number): void;
@@ -48,6 +49,7 @@ export class BpfRingReader {
   sizeBytes = 0;
   /** Records that were given, and those that a program took back. */
   records = 0;
+  /** How many records their writers have discarded (BPF_RINGBUF_DISCARD_BIT). */
   discarded = 0;
   readonly #memory: BpfRingMemory;
   readonly #commitBytes: number;
@@ -65,6 +67,7 @@ export class BpfRingReader {
   /** Everything before this position was given back. */
   #given: number;
 
+  /** Begins at what was not read yet. */
   constructor(memory: BpfRingMemory) {
     this.#memory = memory;
     this.words = memory.words;

@@ -13,23 +13,28 @@ import type { StructFields, StructLayout } from './struct-layout.ts';
 
 /** Named memory on the stack: loaded, stored, or passed by its address. */
 export interface StackSlot extends MemoryOperand {
+  /** Its name. */
   readonly name: string;
 }
 
 /** A slot with the fields of a struct. */
 export interface StructSlot<F extends StructFields> extends StackSlot {
+  /** The memory of each field, by name. */
   readonly fields: { readonly [K in keyof F]: MemoryOperand };
 }
 
+/** The stack of a program: slots by name, below r10. */
 export class StackFrame {
   readonly #slots = new Map<string, StackSlot>();
   readonly #code: ProgramWriter;
   #usedBytes = 0;
 
+  /** An empty one. `code` makes its errors. */
   constructor(code: ProgramWriter) {
     this.#code = code;
   }
 
+  /** A new slot of that name. Throws ERR_BPF_STACK where the name is used, or where 512 bytes are too few. */
   add(name: string, sizeBytes: number): StackSlot {
     if (this.#slots.has(name))
       throw this.#code.error(

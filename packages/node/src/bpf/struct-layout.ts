@@ -12,11 +12,16 @@ const SIZES = { u8: 1, u16: 2, u32: 4, u64: 8, i8: 1, i16: 2, i32: 4, i64: 8 } a
 
 /** A number of the kernel, or so many bytes. */
 export type StructFieldType = 'u8' | 'u16' | 'u32' | 'u64' | 'i8' | 'i16' | 'i32' | 'i64' | number;
+/** The fields of a struct by name, in their order in memory. */
 export type StructFields = Readonly<Record<string, StructFieldType>>;
 
+/** A field of a struct. */
 export interface StructField {
+  /** Its type, such as `u32`. */
   readonly type: StructFieldType;
+  /** Its place in the struct. */
   readonly offsetBytes: number;
+  /** Its size. */
   readonly sizeBytes: number;
 }
 
@@ -27,8 +32,11 @@ export type StructValue<T extends StructFieldType> = T extends 'u64' | 'i64'
     ? Uint8Array
     : number;
 
+/** A struct as C lays it out: each field at a multiple of its size. */
 export interface StructLayout<F extends StructFields> {
+  /** Size of the struct. */
   readonly sizeBytes: number;
+  /** The fields, by name. */
   readonly fields: { readonly [K in keyof F]: StructField };
   /** The fields of such a struct at a register and an offset. */
   at(base: Register, offsetBytes?: number): { readonly [K in keyof F]: MemoryOperand };

@@ -31,6 +31,7 @@ const STATISTICS =
   /^(?:processed \d+ insns|verification time|stack depth|peak_states|mark_precise|max_states|mark_read|func#\d+ @|Live regs|\(\d+\) (?:frame|live)|;)/;
 const NAMED = /\binsn(?: #)? ?(\d+)/;
 
+/** What the verifier's log says at its end: which instruction it refuses, and why. */
 export function readVerdict(log: string): Verdict {
   let instruction: number | null = null;
   let disassembled: string | null = null;
@@ -160,6 +161,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/**
+ * What helps against a refusal of the verifier, from the reason at the end of its log; empty where nothing is
+ * known.
+ */
 export function adviceFor(reason: string): string {
   return ADVICE.find(([pattern]) => pattern.test(reason))?.[1] ?? '';
 }

@@ -140,6 +140,7 @@ function requireNoSignals({ overflows = [] }: ControlRequest): void {
 
 /** The other end of `session.publish()`. */
 export class RemoteSession implements Disposable {
+  /** Which session this is, and where its socket and its page of sums lie. */
   readonly published: Published;
   readonly #socket: Socket;
   readonly #mapping: Mapping;
@@ -186,32 +187,39 @@ export class RemoteSession implements Disposable {
     return countsFromJson((await this.#ask('read', options)) as CountsJson);
   }
 
+  /** Asks for what the session counts, as control data that `readControl()` and `update()` understand. */
   async control(options?: AskOptions): Promise<ControlData> {
     return (await this.#ask('control', options)) as ControlData;
   }
 
+  /** Starts the session. It has no effect on a session that runs. */
   async start(options?: AskOptions): Promise<void> {
     await this.#ask('start', options);
   }
 
+  /** Stops the session. The sums stay. */
   async stop(options?: AskOptions): Promise<void> {
     await this.#ask('stop', options);
   }
 
+  /** Lets a session that an overflow has suspended count again. */
   async resume(options?: AskOptions): Promise<void> {
     await this.#ask('resume', options);
   }
 
+  /** Loads the next of several event sets, or the named one (by its name, or by its index from 0). */
   async next(set?: string | number, options?: AskOptions): Promise<void> {
     checkOptions('next()', { set }, { set: SET });
     await this.#ask('next', options, { set });
   }
 
+  /** Sets the sums of the named events to zero. Default: all. */
   async reset(names?: readonly string[] | 'all', options?: AskOptions): Promise<void> {
     checkOptions('reset()', { names }, { names: NAMES });
     await this.#ask('reset', options, names === 'all' ? {} : { names });
   }
 
+  /** Changes what is counted. The sums of the events in `preserve` are kept; default: none. */
   async update(
     control: ControlRequest,
     preserve: readonly string[] | 'all' = [],
@@ -295,6 +303,7 @@ export class RemoteSession implements Disposable {
     );
   }
 
+  /** Closes the connection. The session goes on. Closing twice does nothing. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -303,6 +312,7 @@ export class RemoteSession implements Disposable {
     this.#mapping.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -19,6 +19,7 @@ import type { CountedEvent } from './types.ts';
 
 /** Where an event is expected to be counted. */
 export interface PlannedCounter {
+  /** The event, by the name with which it was requested. */
   event: string;
   /**
    * `software`: by the kernel itself; `elsewhere`: on a PMU that is not a core's; `unknown`: the search was
@@ -29,7 +30,9 @@ export interface PlannedCounter {
   counters: string[];
   /** Share of the time with a counter, while nobody else uses the PMU; null where that is not known. */
   share: number | null;
+  /** Why it has no counter, or why that is not known; null where it has one. */
   reason: string | null;
+  /** What to do to give it a counter; null where it has one. */
   remedy: string | null;
 }
 
@@ -89,9 +92,13 @@ export function planCounters(events: readonly CountedEvent[], known = corePmuMod
 
 /** Where a counter really is. */
 export interface RealCounter {
+  /** The event, by the name with which it was requested. */
   event: string;
+  /** The name of its event set. */
   set: string;
+  /** The thread that it counts; -1 is every thread of the CPU. */
   task: number;
+  /** The CPU on which it counts; -1 is wherever the thread runs. */
   cpu: number;
   /** Index in the event's mapped page; 0 is none at this moment, or one that the kernel does not tell. */
   index: number;

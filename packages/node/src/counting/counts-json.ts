@@ -11,6 +11,7 @@ export type JsonOf<T> = T extends bigint
       ? { [Key in keyof T]: JsonOf<T[Key]> }
       : T;
 
+/** `Counts` as JSON: each bigint is a decimal string. */
 export type CountsJson = JsonOf<Counts>;
 
 /** A value ready for `JSON.stringify`. */
@@ -20,6 +21,7 @@ export function countsToJson(counts: Counts): CountsJson {
   );
 }
 
+/** Makes `Counts` from their JSON. Throws ERR_COUNTS for anything else. */
 export function countsFromJson(json: CountsJson): Counts {
   if (!isPlainObject(json) || json.type !== 'counts' || !Array.isArray(json.sets))
     throw new CounterpointError(

@@ -19,10 +19,13 @@ const MOST_WAITING_SAMPLES = 4096;
 
 /** What each CPU counted up to one moment. */
 export interface GlobalSample {
+  /** When the sums were read, on CLOCK_MONOTONIC, in nanoseconds. */
   timeNs: bigint;
+  /** The sums of each CPU, by its number. */
   byCpu: ReadonlyMap<number, Counts>;
 }
 
+/** Options of `GlobalCounters.start()`. */
 export interface GlobalStart {
   /** Read all sums this often: `samples()` and `read()` give what was read then. Absent: `read()` reads. */
   samplingIntervalMs?: number;
@@ -38,7 +41,9 @@ const START: OptionsOf<GlobalStart> = { samplingIntervalMs: INTERVAL_MS };
  * The control of a CPU is written while all are stopped; writing it sets its sums to zero.
  */
 export class GlobalCounters implements Disposable, Publishable {
+  /** The CPUs whose counters these are, by number. */
   readonly cpus: readonly number[];
+  /** Always false: the global mode has no overflows that suspend. */
   readonly isSuspended = false;
   readonly #sys: Sys;
   readonly #options: ControlOptions;
@@ -52,6 +57,10 @@ export class GlobalCounters implements Disposable, Publishable {
   #isRunning = false;
   #isClosed = false;
 
+  /**
+   * Opens no counter yet: `writeControl()` does. Default: all CPUs that are online. Throws ERR_NO_CPU for a
+   * CPU that is not there.
+   */
   constructor(cpus?: readonly number[], options?: ControlOptions);
   /** @internal */
   constructor(cpus: readonly number[], options: ControlOptions, sys: Sys);
@@ -71,10 +80,12 @@ export class GlobalCounters implements Disposable, Publishable {
     this.#options = this.#lock === null ? options : { ...options, exclusive: true, pinned: true };
   }
 
+  /** Whether the counters are started. */
   get isRunning(): boolean {
     return this.#isRunning;
   }
 
+  /** Whether `close()` was called. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -193,6 +204,7 @@ export class GlobalCounters implements Disposable, Publishable {
     for (const session of this.#sessions.values()) session.next(set);
   }
 
+  /** Sets the sums of the named events to zero, on all CPUs. Default: all events. */
   reset(wanted?: readonly string[] | 'all'): void {
     this.#requireOpen();
     const names = wanted === 'all' ? undefined : wanted;
@@ -224,6 +236,7 @@ export class GlobalCounters implements Disposable, Publishable {
     if (this.#sample !== null) this.#takeSample();
   }
 
+  /** Has no effect, because nothing suspends these counters. It is here for `Publishable`. */
   resume(): void {
     for (const session of this.#sessions.values()) session.resume();
   }
@@ -243,6 +256,7 @@ export class GlobalCounters implements Disposable, Publishable {
     return publication;
   }
 
+  /** Closes all counters and ends their publications. Closing twice does nothing. */
   close(): void {
     if (this.#isClosed) return;
     this.stop();
@@ -253,6 +267,7 @@ export class GlobalCounters implements Disposable, Publishable {
     this.#lock?.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

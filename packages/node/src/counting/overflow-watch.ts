@@ -25,7 +25,9 @@ import type { CountedEvent } from './types.ts';
 
 /** One overflow, as the kernel saw it. */
 export interface Overflow {
+  /** The event, by the name with which it was requested. */
   event: string;
+  /** The name of its event set. */
   set: string;
   /**
    * What the event had counted since it was opened (a control update opens it anew) or last
@@ -42,7 +44,9 @@ export interface Overflow {
   period: bigint;
   /** Clock of the kernel's records (sched_clock unless the event chose another). */
   timeNs: bigint;
+  /** The thread that ran when it overflowed. */
   tid: number;
+  /** The CPU on which it overflowed. */
   cpu: number;
 }
 

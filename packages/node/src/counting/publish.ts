@@ -16,19 +16,31 @@ import type { Counts } from './types.ts';
 
 /** What can be published: a session, or all CPUs of the global mode. */
 export interface Publishable {
+  /** Whether it is started. */
   readonly isRunning: boolean;
+  /** Whether an overflow has suspended it. */
   readonly isSuspended: boolean;
+  /** Whether it is closed. It can no longer be read then. */
   readonly isClosed: boolean;
+  /** The sums by now. */
   read(): Counts;
+  /** Starts counting. */
   start(): void;
+  /** Stops counting. The sums stay. */
   stop(): void;
+  /** Goes on after an overflow that suspends. */
   resume(): void;
+  /** Loads the next event set, or the named one. */
   next(set?: string | number): void;
+  /** Sets the sums of the named events to zero. Default: all. */
   reset(names?: readonly string[]): void;
+  /** Changes what is counted. The sums of the events in `preserve` are kept. */
   update(control: ControlRequest, preserve?: readonly string[] | 'all'): void;
+  /** What is counted, as control data. */
   control(): ControlData;
 }
 
+/** Options of `publish()`. */
 export interface PublishOptions {
   /** Others connect by this and the pid. */
   name?: string;
@@ -53,6 +65,7 @@ const DEFAULT_INTERVAL_MS = 100;
  * Both are removed when it is closed; those of processes that were killed go when somebody lists them.
  */
 export class Publication implements Disposable {
+  /** The pid and the name by which others connect. */
   readonly published: Published;
   readonly #session: Publishable;
   readonly #server: Server;
@@ -197,6 +210,7 @@ export class Publication implements Disposable {
     }
   }
 
+  /** Ends the publication and removes its files. The session goes on. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -219,6 +233,7 @@ export class Publication implements Disposable {
     }
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -7,9 +7,11 @@ import type { CountingTarget, OverflowRequest } from './types.ts';
 /** Events in perf's grammar, or parsed ones. */
 export type EventList = string | readonly string[] | readonly ParsedEvent[];
 
+/** An event set with a name of its own. */
 export interface NamedSet {
   /** The text of its events where it has no other. */
   name?: string;
+  /** The events of the set, counted at the same time. */
   events: EventList;
 }
 
@@ -29,12 +31,14 @@ export interface ControlRequest {
 
 /** What is counted, of whom, and how. */
 export interface CountingRequest extends ControlRequest {
+  /** Whose events are counted. */
   target: CountingTarget;
   /**
    * Count threads and children that the target starts (default true; never for `self` and
    * where an overflow suspends).
    */
   inherit?: boolean;
+  /** Whose code is counted: the user's, the kernel's or both. Default: `all`. */
   levels?: 'all' | 'user' | 'kernel';
   /** Each group has its counters at all times, or is not counted. */
   pinned?: boolean;

@@ -29,9 +29,13 @@ function isOwn(path: string, uid: number): boolean {
 
 /** A session that somebody has published. */
 export interface Published {
+  /** The process whose session it is. */
   pid: number;
+  /** The name that `publish()` got. Default: `counters`. */
   name: string;
+  /** Path of the Unix socket that takes requests. */
   socketPath: string;
+  /** Path of the file that holds the page of sums. */
   sumsPath: string;
 }
 

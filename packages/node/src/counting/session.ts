@@ -46,7 +46,9 @@ export interface SessionParts {
 
 /** A control update that is ready: one of the two is called, once. */
 export interface PreparedUpdate {
+  /** Makes the update. It opens nothing any more, so it does not fail for want of counters. */
   make(): void;
+  /** Drops the update, and closes what was opened for it. */
   drop(): void;
 }
 
@@ -60,7 +62,9 @@ export interface PreparedUpdate {
  * The session owns every descriptor. Sums are 64 bits wide and begin at zero when the session is opened.
  */
 export class CountingSession implements Disposable, Publishable {
+  /** Whose events are counted, as it was requested. */
   readonly target: CountingTarget;
+  /** What was done otherwise than requested, and why. */
   readonly notes: Note[];
   readonly #sys: Sys;
   readonly #facts: UnsupportedFacts;
@@ -118,6 +122,7 @@ export class CountingSession implements Disposable, Publishable {
     if (this.#enableOnExec) this.#sets[0]!.set.arm();
   }
 
+  /** The names of the event sets, in the order in which they are loaded. */
   get setNames(): string[] {
     return this.#sets.map(({ set }) => set.name);
   }
@@ -127,10 +132,12 @@ export class CountingSession implements Disposable, Publishable {
     return this.#sets[this.#active]!.set.name;
   }
 
+  /** Whether `close()` was called. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
+  /** Whether the session is started. It is while an overflow has it suspended, too. */
   get isRunning(): boolean {
     return this.#isRunning;
   }
@@ -511,6 +518,10 @@ export class CountingSession implements Disposable, Publishable {
     return publication;
   }
 
+  /**
+   * Closes all counters and ends publications. Closing twice does nothing; every other method throws
+   * ERR_CLOSED then.
+   */
   close(): void {
     if (this.#isClosed) return;
     for (const publication of this.#publications) publication.close();
@@ -530,6 +541,7 @@ export class CountingSession implements Disposable, Publishable {
     }
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

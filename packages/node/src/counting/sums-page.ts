@@ -35,29 +35,42 @@ const AT_NAMES_SIZE = 60;
 const ENTRY_OFFSET = 64;
 const ENTRY_SIZE = 32;
 
+/** What a published session does. */
 export type SumsState = 'stopped' | 'running' | 'suspended' | 'closed';
 const STATES: readonly SumsState[] = ['stopped', 'running', 'suspended', 'closed'];
 const STATUSES: readonly CountStatus[] = ['counted', 'not-counted', 'not-supported'];
 
 /** One event's sums. */
 export interface PageSum {
+  /** The name of the event set. */
   set: string;
+  /** The event, by the name with which it was requested. */
   event: string;
+  /** The unit of the value times `scale`, such as `Joules`; null: a plain count. */
   unit: string | null;
+  /** The value times this is in `unit`. */
   scale: number;
+  /** Whether the value is a count, and why not. */
   status: CountStatus;
   /** Null where nobody knows it, as in the counts. In the page it is 0 then. */
   value: bigint | null;
+  /** How long the event was wanted, in nanoseconds. */
   enabledNs: bigint;
+  /** How long it had a counter, in nanoseconds. */
   runningNs: bigint;
 }
 
+/** All that a page of sums says, at one moment. */
 export interface PageSums {
+  /** When it was written, on CLOCK_MONOTONIC, in nanoseconds. */
   timeNs: bigint;
+  /** How long the session has been started, in nanoseconds. */
   elapsedNs: bigint;
+  /** What the session does. */
   state: SumsState;
   /** How often the writer has written. */
   updates: bigint;
+  /** The sums of all sets, in the order of sets and events. */
   sums: PageSum[];
 }
 
@@ -184,6 +197,7 @@ export class SumsPageReader {
   #generation = -1;
   #names: readonly EntryName[] = [];
 
+  /** Reads from the memory of a page, such as a mapped file. Throws ERR_SUMS_PAGE where it is none. */
   constructor(memory: ArrayBuffer) {
     if (!(memory instanceof ArrayBuffer)) throw notAPage('it is not an ArrayBuffer');
     if (memory.byteLength < ENTRY_OFFSET) throw notAPage('it is too short');

@@ -23,6 +23,7 @@ export interface OverflowControl {
    * after that may be longer, never shorter.
    */
   initialPeriod: bigint;
+  /** Counts from one overflow to the next. */
   restartPeriod: bigint;
   /** Each restart period is longer by a random number of these bits; 0 is none. */
   randomMask: bigint;
@@ -37,7 +38,9 @@ export interface OverflowControl {
 
 /** The same as it is asked for, for an event by its name. */
 export interface OverflowRequest {
+  /** The event, by the name with which it is counted. */
   event: string;
+  /** How many counts make one overflow: from 1 to 2^63 - 1. */
   period: bigint | number;
   /** `period` where it is absent. */
   initialPeriod?: bigint | number;
@@ -47,12 +50,17 @@ export interface OverflowRequest {
    * kernel ends the old one at once.
    */
   randomMask?: number;
+  /**
+   * `notify` goes on counting; `suspend` stops the event and its group until `resume()`. Default: `notify`.
+   */
   action?: 'notify' | 'suspend';
+  /** Send this signal (signal(7)) to this thread. Default: none; the overflow is a value of `overflows()`. */
   signal?: { number: number; tid: number };
 }
 
 /** An event as it will be counted: plain data. */
 export interface CountedEvent extends PlannedEvent {
+  /** The unit of the count times `scale`, such as `Joules`; null: a plain count. */
   unit: string | null;
   /** The count times this is in `unit`. */
   scale: number;
@@ -78,7 +86,9 @@ export interface CountingRow {
 
 /** Events that are counted at the same time. Of several sets of a session one is loaded at a time. */
 export interface PlannedSet {
+  /** The name of the set. */
   name: string;
+  /** The events, in the order in which they are counted. */
   events: CountedEvent[];
   /** In the order in which they are opened. */
   rows: CountingRow[];
@@ -86,26 +96,34 @@ export interface PlannedSet {
 
 /** All that will be opened, as plain data. */
 export interface CountingPlan {
+  /** Whose events are counted. */
   target: CountingTarget;
+  /** The event sets. One of them is loaded at a time. */
   sets: PlannedSet[];
 }
 
 /** What one or more counters gave: raw, with the kernel's two times. */
 export interface Reading {
+  /** What was counted, not scaled. */
   value: bigint;
   /** How long the event was wanted, and how long it had a counter. For tasks both run while the task runs. */
   enabledNs: bigint;
+  /** How long the event had a counter, in nanoseconds. */
   runningNs: bigint;
 }
 
+/** Whether there is a count: `not-counted` had no counter, `not-supported` cannot have one here. */
 export type CountStatus = 'counted' | 'not-counted' | 'not-supported';
 
 /** The reading of one place: a thread or a CPU. */
 export interface PlaceCount extends Reading {
+  /** The thread; -1 is every thread of the CPU. */
   task: number;
+  /** The CPU; -1 is wherever the thread ran. */
   cpu: number;
 }
 
+/** What one event has counted, summed over its places. */
 export interface EventCount extends Omit<Reading, 'value'> {
   /**
    * Raw, summed over the places. Null where nobody knows it: an event that is not supported, or that was
@@ -114,7 +132,9 @@ export interface EventCount extends Omit<Reading, 'value'> {
   value: bigint | null;
   /** What it is in the end (`cycles:u`), and as it was asked for (`cycles`). */
   name: string;
+  /** The name with which it was requested. */
   requestedName: string;
+  /** Whether there is a count, and why not. */
   status: CountStatus;
   /** Why it is not counted or not supported. */
   reason: string | null;
@@ -128,17 +148,23 @@ export interface EventCount extends Omit<Reading, 'value'> {
    * always counted, null where nothing is known about the rest.
    */
   errorBound: number | null;
+  /** The unit of the value times `scale`, such as `Joules`; null: a plain count. */
   unit: string | null;
+  /** The value times this is in `unit`. */
   scale: number;
   /** Index of the leader among the counts of the set, for members of a group. */
   leader: number | null;
+  /** The same for each thread or CPU. */
   places: PlaceCount[];
 }
 
+/** What one event set has counted. */
 export interface SetCounts {
+  /** The name of the set. */
   name: string;
   /** How often it was loaded, and for how long. */
   timesLoaded: number;
+  /** How long it was loaded, in nanoseconds. */
   loadedNs: bigint;
   /** An event that ends sets by its overflow stands in the first set alone, with the sum of all. */
   events: EventCount[];
@@ -146,11 +172,14 @@ export interface SetCounts {
 
 /** The answer of a session: sums since its start or its last reset. */
 export interface Counts {
+  /** Marks the answer as counts. */
   type: 'counts';
+  /** Version of this form. */
   version: 1;
   /** CLOCK_MONOTONIC. */
   timeNs: bigint;
   /** Time with the session started. */
   elapsedNs: bigint;
+  /** The event sets, in the order in which they are loaded. */
   sets: SetCounts[];
 }

@@ -70,6 +70,7 @@ export interface FlightOptions
 
 /** One history that was written. */
 export interface FlightDump {
+  /** Path of the file. */
   path: string;
   /** From 1. */
   number: number;
@@ -77,9 +78,11 @@ export interface FlightDump {
   trigger: string;
   /** When it was asked for: on the recording's clock, and on the wall. */
   atNs: bigint;
+  /** When it was requested, by the wall clock. */
   at: Date;
   /** Records of the history: samples, as a rule. */
   records: number;
+  /** Size of the file. */
   bytes: number;
   /** From the first record to the last, in milliseconds. */
   spanMs: number;
@@ -87,6 +90,7 @@ export interface FlightDump {
   pausedMs: number;
   /** Until the file was complete. */
   writtenMs: number;
+  /** What the file does not contain. */
   loss: LossEntry[];
   /** Triggers since the last file that came too soon after it. */
   suppressed: number;
@@ -94,7 +98,9 @@ export interface FlightDump {
   removed: string[];
 }
 
+/** What a flight recorder has done so far, and what it holds. */
 export interface FlightStatus {
+  /** How long it has been running, in milliseconds. */
   elapsedMs: number;
   /** How far back the ring goes that holds least. */
   heldMs: number;
@@ -104,7 +110,9 @@ export interface FlightStatus {
   formatBytes: number;
   /** Bytes per second that the events write, over the last seconds. */
   bytesPerSecond: number;
+  /** How many processes it knows by name. */
   processes: number;
+  /** How many files it has written. */
   dumps: number;
   /** Triggers that came too soon after a file. */
   suppressed: number;
@@ -112,6 +120,9 @@ export interface FlightStatus {
 
 /** Why a flight recorder ended. */
 export interface FlightEnd {
+  /**
+   * What ended it: `stop()` or the signal, the end of the command, or the end of the last process or thread.
+   */
   reason: 'stopped' | 'command-exited' | 'target-ended';
   /** Of the command. */
   exit: ExitStatus | null;

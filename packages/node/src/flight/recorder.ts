@@ -272,6 +272,7 @@ export class FlightRecorder implements AsyncDisposable {
     return { path, number, trigger, ...clock, ...written, writtenMs, suppressed, removed };
   }
 
+  /** What the recorder has done so far, and what it holds. */
   status(): FlightStatus {
     const { histories, formatHistory, sideband } = this.#parts;
     const nowNs = this.#nowNs();
@@ -341,6 +342,7 @@ export class FlightRecorder implements AsyncDisposable {
     return exit?.signal == null ? one.text : `${one.text}: ${exit.signal}`;
   }
 
+  /** Stops the recorder and waits for its end, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

@@ -12,17 +12,23 @@ import { openPerfData } from '@counterpoint/core/perfdata';
 import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../files/index.ts';
 import { isBesideRings, openFileSource, openRecordingDirectory } from '../locate/index.ts';
 
+/** Options of `convertRecording()`. */
 export interface ConvertOptions {
   /** A history gets this number for its first record; default 0. */
   firstSequence?: number;
+  /** Ends the making of a history, which then rejects with its reason. No file is left. */
   signal?: AbortSignal;
+  /** Called now and then while a history is made, with how much of the input is read. */
   onProgress?: ProgressListener;
 }
 
+/** What a conversion gave. */
 export interface Converted {
   /** What was written. */
   kind: 'history' | 'perf.data';
+  /** How many records were written. */
   records: number;
+  /** Size of the output. */
   bytes: number;
   /** What the input lacks at its end: the output says so, too. */
   loss: LossEntry[];

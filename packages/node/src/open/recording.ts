@@ -68,6 +68,7 @@ import { peekStream } from './peeked-stream.ts';
 /** Of a file's first bytes. */
 const MAGIC_BYTES = 8;
 
+/** Options of `openRecording()`. */
 export interface RecordingOptions {
   /** Where symbols come from; by default this machine's files. */
   symbols?: SymbolDriver;
@@ -84,12 +85,14 @@ export interface RecordingOptions {
   keepStream?: boolean | 'traced';
 }
 
+/** Options of `Recording.profile()`. */
 export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'sampleTexts'> {
   /**
    * What of tracepoints rows can be told apart by: `trace`, `sched:sched_switch.next_comm`. Read by
    * `topFunctions`, as sort keys.
    */
   traceKeys?: readonly string[];
+  /** Which samples are counted. Default: all. */
   filter?: SampleFilter;
   /** What to make of a hardware trace; without it, it is left alone. */
   itrace?: ItraceOptions;
@@ -97,13 +100,19 @@ export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptU
   writeTraceLog?: (text: string) => void;
 }
 
+/** Options of `Recording.script()`. */
 export interface RecordingScriptOptions extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified'> {
+  /** What to make of a hardware trace. Default: nothing; it is left alone. */
   itrace?: ItraceOptions;
+  /** Takes the log of decoding, where `itrace` asks for one. */
   writeTraceLog?: (text: string) => void;
 }
 
+/** Options of `Recording.stats()`. */
 export interface RecordingStatsOptions extends ScanOptions {
+  /** What to make of a hardware trace. Default: nothing; it is left alone. */
   itrace?: ItraceOptions;
+  /** Takes the log of decoding, where `itrace` asks for one. */
   writeTraceLog?: (text: string) => void;
 }
 
@@ -311,6 +320,7 @@ export class Recording implements AsyncDisposable {
     return withUnwoundStacks(source, { files: this.#driver, acceptUnverified: isOfThisMachine });
   }
 
+  /** Closes the file. Closing twice does nothing; every other method throws ERR_CLOSED then. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -319,6 +329,7 @@ export class Recording implements AsyncDisposable {
     this.#streamReader?.close().catch(() => {});
   }
 
+  /** The same as `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

@@ -1,5 +1,6 @@
 /** What was done otherwise than asked, and why. Every one is shown to the user and kept in the result. */
 export interface Note {
+  /** What was done. It is stable, for programs. */
   kind:
     | 'event-replaced'
     | 'kernel-excluded'
@@ -32,6 +33,7 @@ export interface Note {
     | 'no-callchains'
     | 'no-realtime'
     | 'probe-children';
+  /** What was done and why, as a sentence for a person. */
   text: string;
 }
 

@@ -11,7 +11,9 @@ export interface OpenTarget {
 export interface OpenRow {
   /** Index of the event. */
   event: number;
+  /** The thread; -1 is every thread of the CPU. */
   task: number;
+  /** The CPU; -1 is wherever the thread runs. */
   cpu: number;
   /** Index of the row of the group's leader for the same task and CPU. */
   leader: number | null;
@@ -29,7 +31,9 @@ export interface OpenRow {
  *   event B     └> ring 0     └> ring 1
  */
 export interface OpenPlan {
+  /** The events, in the order in which they are opened. */
   events: PlannedEvent[];
+  /** Every perf_event_open that will be made. */
   rows: OpenRow[];
   /** The CPU of each ring. */
   ringCpus: number[];

@@ -7,6 +7,7 @@ export interface PlannedEvent {
   requestedName: string;
   /** What it is in the end: `cycles:u` where the kernel's part had to be left out. */
   name: string;
+  /** The attr that the kernel will get (`struct perf_event_attr` of linux/perf_event.h). */
   attr: PerfEventAttr;
   /** Index of the group's leader among the events; null for a leader and outside groups. */
   leader: number | null;
@@ -41,6 +42,11 @@ export interface PlannedEvent {
 
 /** One thing that had to be given up. */
 export interface EventChange {
+  /**
+   * What was done: another event was taken (`event-replaced`), or the kernel's part was left out
+   * (`kernel-excluded`).
+   */
   kind: 'event-replaced' | 'kernel-excluded';
+  /** The reason, as a clause for a person. */
   why: string;
 }

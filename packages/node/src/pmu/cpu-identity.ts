@@ -41,11 +41,15 @@ const LEAVES: readonly (readonly [number, number])[] = [
 /** The longest kernel log is 16 MiB; its PMU lines are of the first second, near the start. */
 const MOST_LOG_RECORDS = 50_000;
 
+/** Where the identity of a CPU is read. */
 export interface CpuIdentityPlaces {
   /** `/sys`, `/proc` and `/dev` of the machine; others in tests. */
   readonly sys: string;
+  /** `/proc` of the machine. */
   readonly proc: string;
+  /** `/dev` of the machine. */
   readonly dev: string;
+  /** Its architecture, as `process.arch` names it. */
   readonly architecture: string;
 }
 

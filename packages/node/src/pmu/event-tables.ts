@@ -6,9 +6,11 @@ import { vendorPmuEvent } from './vendor-event.ts';
 
 /** What the tables that the user named say, put where it belongs on this machine. */
 export interface EventTables {
+  /** The tables that were read. */
   readonly tables: readonly EventTable[];
   /** Places and reasons of what could not be read: the first hundred, and how many there are. */
   readonly problems: readonly VendorProblem[];
+  /** How many places could not be read, also beyond those in `problems`. */
   readonly problemCount: number;
   /** Events for PMUs of this machine, by PMU and name. */
   readonly events: ReadonlyMap<string, ReadonlyMap<string, PmuEvent>>;

@@ -10,6 +10,7 @@ import {
 
 /** A core PMU that a table's events are for. */
 export interface TableCore {
+  /** The name of the PMU, such as `cpu` or `cpu_atom`. */
   readonly pmu: string;
   /** Whether the kernel shows it on this machine. */
   readonly isHere: boolean;
@@ -19,8 +20,11 @@ export interface TableCore {
 
 /** One table of a vendor, and whose it is. */
 export interface EventTable {
+  /** Path of the file. */
   readonly path: string;
+  /** The events that it describes. */
   readonly events: readonly VendorEvent[];
+  /** The core PMUs for which it is. */
   readonly cores: readonly TableCore[];
   /** The CPU that it is for, where that is not this machine's. */
   readonly foreign: string | null;

@@ -21,6 +21,7 @@ const SAMPLES_A_TURN = 4096;
 
 /** What a format came to. */
 export interface FormatResult {
+  /** The name of the format. */
   readonly name: string;
   /** Handler runs, over all its events. */
   readonly overflows: bigint;
@@ -32,6 +33,7 @@ export interface FormatResult {
   readonly costNs: number | null;
   /** Copied out of the kernel's maps, in place of records. */
   readonly bytesRead: number;
+  /** How many samples it gave. */
   readonly samples: number;
   /**
    * How often it had its counters suspended, and how many nanoseconds altogether; null where it never does.

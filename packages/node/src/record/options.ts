@@ -79,7 +79,9 @@ export interface RecordOptions {
 
   /** Ends the recording; the result is complete. */
   signal?: AbortSignal;
+  /** Called every `progressIntervalMs` while it records. */
   onProgress?: (progress: RecordProgress) => void;
+  /** Milliseconds between two calls of `onProgress`. Default: 200. */
   progressIntervalMs?: number;
   /** Called once, when everything is open and the target runs. */
   onStart?: (start: RecordStart) => void;
@@ -100,19 +102,25 @@ export interface RecordOptions {
   flushIntervalMs?: number;
   /** What the file says of the tool that made it. */
   toolVersion?: string;
+  /** What the file says of the command line that made it. Default: words made of the target. */
   commandLine?: readonly string[];
   /** @internal */
   sys?: Sys;
 }
 
+/** A sampling format with its options. */
 export interface FormatChoice {
+  /** The name of a built-in format, the path of a module, or the format itself. */
   format: string | SamplingFormat;
   /** By the names of the format's option table. */
   options?: Readonly<Record<string, unknown>>;
 }
 
+/** How far a recording is. */
 export interface RecordProgress {
+  /** Milliseconds since it was enabled. */
   elapsedMs: number;
+  /** Samples so far. */
   samples: number;
   /** Size of the output. */
   bytes: number;
@@ -120,16 +128,19 @@ export interface RecordProgress {
   lostRecords: bigint;
 }
 
+/** What is known when a recording begins. */
 export interface RecordStart {
   /** Events in the end, with the names that the file has, and how many descriptors each takes. */
   events: { requestedName: string; name: string; descriptors: number }[];
   /** A ring per CPU, each of this size. */
   rings: { cpus: number[]; sizeBytes: number };
+  /** What was done otherwise than requested, and why. */
   notes: readonly Note[];
   /** Of the command, where there is one. */
   pid: number | null;
 }
 
+/** What is known when a recording stops. */
 export interface RecordStop {
   /** The names of formats whose `collect` has not ended by now. */
   unfinishedFormats(): readonly string[];
@@ -138,21 +149,27 @@ export interface RecordStop {
 /** Why a recording ended. */
 export type StopReason = 'command-exited' | 'target-ended' | 'aborted' | 'size-limit' | 'write-error';
 
+/** What a recording came to. */
 export interface RecordResult {
   /** Path of the file, or `-`. */
   path: string;
+  /** Why it ended. */
   stopped: StopReason;
+  /** How many samples the file has. */
   samples: number;
   /** Size of the output. */
   bytes: number;
   /** How often there was enough data to be woken for. */
   wakeups: number;
+  /** What the file does not contain: its ledger. */
   loss: LossEntry[];
   /**
    * Of the command as a shell shows it (128 + n for a signal); null without a command, or while it goes on.
    */
   exitCode: number | null;
+  /** The signal that ended the command; null without one. */
   exitSignal: NodeJS.Signals | null;
+  /** What was done otherwise than requested, and why. */
   notes: Note[];
   /**
    * `lostSamples`: the kernel's count, with records of mappings, forks and exits of that

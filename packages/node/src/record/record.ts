@@ -46,6 +46,7 @@ function held(pipe: PipeOutput, bufferBytes: number = DEFAULT_BUFFER_BYTES): Rec
   return bufferBytes === 0 ? pipe : new HeldOutput(pipe, bufferBytes);
 }
 
+/** A recording that can be read while it goes on. */
 export interface LiveRecording {
   /**
    * A perf.data stream, for `openPerfData` or `openRecording`; reading it holds the

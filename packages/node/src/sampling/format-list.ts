@@ -8,24 +8,35 @@ import { findFormat } from './registry.ts';
 export interface OptionDescription {
   /** `max-entries`. */
   readonly name: string;
+  /** What kind of value it is. */
   readonly type: FormatOption['type'];
   /** As it is written: `max-entries=N`. */
   readonly form: string;
+  /** What it does, in one line. */
   readonly help: string;
+  /** The value where the option is not given. */
   readonly default: number | boolean | string;
   /** The default as it could be given: `64K`, `100ms`, `yes`; empty where it is no text. */
   readonly defaultText: string;
+  /** The least number. */
   readonly min: number | null;
+  /** The greatest number. */
   readonly max: number | null;
+  /** The words that it takes. */
   readonly choices: readonly string[] | null;
 }
 
+/** A sampling format in words: what `list formats` shows. */
 export interface FormatDescription {
   /** As it is asked for: a name, or the path of a module. */
   readonly format: string;
+  /** The name of the format. */
   readonly name: string;
+  /** The version of the format. */
   readonly version: number;
+  /** What it does, in one line. */
   readonly summary: string;
+  /** Its options, in the order of its table. */
   readonly options: readonly OptionDescription[];
 }
 
@@ -37,6 +48,10 @@ const FORMS: Readonly<Record<'count' | 'bytes' | 'duration' | 'text', string>> =
   text: '=TEXT',
 };
 
+/**
+ * A format and its options, by its name or by the path of its module. Throws ERR_NO_FORMAT where there is no
+ * such name, and ERR_FORMAT_MODULE where the module cannot be loaded.
+ */
 export async function describeFormat(format: string): Promise<FormatDescription> {
   const { name, version, summary, options } = await findFormat(format);
   return { format, name, version, summary, options: describeOptions(options) };

@@ -1,14 +1,19 @@
 /** The options of a sampling format as a table, from which their values have their types. */
 
 export interface FormatOptionRow<Type extends string, Value> {
+  /** What kind of value it is. It decides how the text of `--format` is read. */
   readonly type: Type;
+  /** The value where the option is not given. */
   readonly default: Value;
   /** One line. */
   readonly help: string;
 }
 
+/** Limits of a number. */
 export interface FormatOptionBounds {
+  /** The least value. Default: 0. */
   readonly min?: number;
+  /** The greatest value. Default: none. */
   readonly max?: number;
 }
 

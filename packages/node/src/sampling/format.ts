@@ -20,12 +20,15 @@ import type { FormatOptionTable, OptionValues } from './format-option.ts';
 import type { LossReason } from './loss-counters.ts';
 import type { RecordedTime } from './recorded-time.ts';
 
+/** What happens at an overflow, in the kernel, and what user space makes of it. */
 export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTable, Result = unknown> {
   /** As in `--format NAME`. */
   readonly name: string;
+  /** The version of the format: raise it when its results change their meaning. */
   readonly version: number;
   /** One line. */
   readonly summary: string;
+  /** The options that it takes, as a table. */
   readonly options: Table;
   /**
    * It watches by programs of its own (`plan().programs`): instead of copies of the recording's events it has
@@ -75,6 +78,7 @@ export function defineFormat<const Table extends FormatOptionTable, Result>(
   return format;
 }
 
+/** An event of the format itself, in place of the recording's. */
 export interface OwnEvent {
   /** As reports name it: `offcpu-time`. */
   readonly name: string;
@@ -84,20 +88,27 @@ export interface OwnEvent {
 
 /** Whom the recording is about. */
 export interface FormatTarget {
+  /** What was chosen to be recorded. */
   readonly kind: 'command' | 'processes' | 'threads' | 'cpus';
   /** Processes or threads; the command's process; empty for CPUs. */
   readonly ids: readonly number[];
   /** Their children and new threads, too. */
   readonly inherits: boolean;
+  /** The CPUs that are recorded: those of the target, or all that are online. */
   readonly cpus: readonly number[];
+  /** The events of this format, in their order. */
   readonly events: readonly FormatEvent[];
 }
 
+/** An event of the recording, as a format sees it. */
 export interface FormatEvent {
+  /** Its name, as the recording has it. */
   readonly name: string;
+  /** Its attr, as the kernel gets it. */
   readonly attr: PerfEventAttr;
 }
 
+/** What a format needs of the kernel and of samples. */
 export interface FormatPlan {
   /** Maps beyond those that programs refer to. */
   readonly maps?: readonly BpfMapDefinition[];
@@ -121,7 +132,9 @@ export interface FormatPlan {
   readonly suspend?: boolean;
 }
 
+/** How a format uses call chains. */
 export interface ChainPlan {
+  /** Most frames of a chain. */
   readonly mostFrames: number;
   /**
    * The kernel need not find the chains of such an event at each overflow: the handler does, and keeps no
@@ -158,7 +171,9 @@ export type WakeRule =
 
 /** Something else to be hooked: at each hit of a tracepoint, on every CPU, for every process. */
 export interface FormatProgram {
+  /** The name of the program, unique in the plan. */
   readonly name: string;
+  /** The tracepoint to which it is attached; `raw-tracepoint` gives it the arguments as they are. */
   readonly attach:
     | { readonly kind: 'tracepoint'; readonly system: string; readonly name: string }
     | { readonly kind: 'raw-tracepoint'; readonly name: string };
@@ -168,6 +183,7 @@ export interface FormatProgram {
 
 /** What every program of a format may do beside what the assembler can. */
 export interface ProgramContext {
+  /** The type of the program, which decides what it may do. */
   readonly programType: BpfProgramType;
   /**
    * For programs beside the handlers, which run for every process: end here where what runs is not of the
@@ -193,11 +209,15 @@ export interface ProgramContext {
   countEntry(): void;
 }
 
+/** What `onOverflow` is given. */
 export interface HandlerContext<Options> extends ProgramContext {
+  /** The values of the format's options. */
   readonly options: Options;
   /** Among the events of this format, from 0. */
   readonly event: number;
+  /** The name of the event. */
   readonly eventName: string;
+  /** The attr of the event, as the kernel gets it. */
   readonly attr: PerfEventAttr;
   /**
    * The kernel was not asked for call chains (`ChainPlan.isFoundByHandler`): helpers give their parts
@@ -209,8 +229,11 @@ export interface HandlerContext<Options> extends ProgramContext {
 /** Maps by name. */
 export type FormatMaps = ReadonlyMap<string, BpfMap>;
 
+/** What every function of user space's side is given. */
 export interface ResultContext<Options> {
+  /** The values of the format's options. */
   readonly options: Options;
+  /** The events of the format, in their order. */
   readonly events: readonly FormatEvent[];
   /** CPUs that the values of per-CPU maps stand for, in their order. */
   readonly cpus: readonly number[];
@@ -234,7 +257,9 @@ export interface ReadContext<Options> extends ResultContext<Options> {
   nowNs(): bigint;
 }
 
+/** What `collect` is given. */
 export interface CollectContext<Options> extends ReadContext<Options> {
+  /** Whom the recording is about. */
   readonly target: FormatTarget;
   /**
    * Wait: for a notification, for so long at most, for the end. Counters that are
@@ -250,7 +275,9 @@ export interface CollectContext<Options> extends ReadContext<Options> {
   openRing(map: BpfMap): BpfRingBuffer;
 }
 
+/** What `onRestart` is given. */
 export interface RestartContext<Options> extends ReadContext<Options> {
+  /** Who notified, and when. */
   readonly suspendedBy: SuspendedBy;
 }
 
@@ -261,14 +288,21 @@ export interface RestartContext<Options> extends ReadContext<Options> {
 export interface FormatSample {
   /** Among the events of this format, from 0. */
   readonly event: number;
+  /** The address of the instruction. */
   readonly ip: bigint;
+  /** The process. */
   readonly pid: number;
+  /** The thread. */
   readonly tid: number;
+  /** The CPU. */
   readonly cpu: number;
+  /** When it was taken, by the recording's clock. */
   readonly timeNs: bigint;
   /** How many events it stands for. */
   readonly period: bigint;
+  /** The address of the data, for events that have one. */
   readonly address?: bigint;
+  /** The weight, such as the latency of a load in cycles. */
   readonly weight?: bigint;
   /** Of what was interrupted, by rising number: those of `sampleFields.registers`. */
   readonly registers?: readonly bigint[];
@@ -283,8 +317,11 @@ export interface FormatSample {
  *   chains                     [ length, mark, address, caller, caller ] <──┘         64 bits a word
  */
 export interface SampleRows {
+  /** The rows: `rowWords` words each. */
   readonly words: Uint32Array;
+  /** Length of a row, in words of 32 bits. */
   readonly rowWords: number;
+  /** How many samples there are. */
   readonly count: number;
   /** Which rows, by number; absent: the first `count`. */
   readonly places?: Uint32Array;

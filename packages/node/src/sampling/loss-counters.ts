@@ -32,6 +32,7 @@ export const LOSS_REASONS = {
   interrupting: 'format-recursion',
 } as const satisfies Record<string, LossKind>;
 
+/** Why something that should have been recorded was not. */
 export type LossReason = keyof typeof LOSS_REASONS;
 
 const REASONS = Object.keys(LOSS_REASONS) as readonly LossReason[];

@@ -6,8 +6,11 @@ import type { FormatTarget, SamplingFormat } from './format.ts';
 import { planOf } from './format-errors.ts';
 import { TargetFilter } from './target-filter.ts';
 
+/** A program as it will be loaded. */
 export interface PlannedProgram {
+  /** Its name. */
   readonly name: string;
+  /** Its type, which decides what it may do. */
   readonly type: BpfProgramType;
   /** The event whose overflows it handles, or the tracepoint it is on. */
   readonly on: string;
@@ -15,17 +18,27 @@ export interface PlannedProgram {
   readonly instructions: number;
 }
 
+/** A map as it will be made. */
 export interface PlannedMap {
+  /** Its name. */
   readonly name: string;
+  /** Its type, such as `hash`. */
   readonly type: string;
+  /** Size of a key. */
   readonly keySizeBytes: number;
+  /** Size of a value. */
   readonly valueSizeBytes: number;
+  /** Most entries; of a ring buffer its bytes. */
   readonly maxEntries: number;
 }
 
+/** A format as it will be loaded: its programs and maps. */
 export interface PlannedFormat {
+  /** The name of the format. */
   readonly name: string;
+  /** Its programs: the handlers of its events, and those of its plan. */
   readonly programs: readonly PlannedProgram[];
+  /** Its maps. */
   readonly maps: readonly PlannedMap[];
 }
 

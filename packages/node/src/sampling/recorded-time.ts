@@ -44,7 +44,9 @@ export function exitAfterEnd(asm: BpfAssembler): void {
 
 /** By the clock of `nowNs`. */
 export interface RecordedTime {
+  /** When the recording was enabled, on CLOCK_MONOTONIC. */
   readonly beginNs: bigint;
+  /** When it stopped, or now. */
   readonly endNs: bigint;
 }
 

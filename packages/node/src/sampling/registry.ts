@@ -16,6 +16,7 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = 
   precise: () => import('./formats/precise.ts'),
 };
 
+/** The names of the sampling formats that Counterpoint brings along. */
 export const builtInFormats: readonly string[] = Object.keys(BUILT_IN);
 
 /** `NAME` or the path of a module: a path has a slash or an ending of JavaScript or TypeScript. */

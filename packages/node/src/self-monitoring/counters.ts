@@ -4,6 +4,7 @@ import type { SelfMonitoringNote } from './notes.ts';
 import type { PageReader } from './page-reader.ts';
 import { STUB_BUSY, STUB_NEEDS_READ, STUB_NO_CLOCK, STUB_TIMES_STALE } from './stub-request.ts';
 
+/** An event of `counters()`. */
 export interface CountersEvent {
   /** As it was asked for. */
   requestedName: string;
@@ -13,13 +14,16 @@ export interface CountersEvent {
   group: number;
   /** Unit and factor of the value, where the kernel gives them. */
   unit?: string;
+  /** The value times this is in `unit`. */
   scale?: number;
 }
 
 /** `page`: read in user space, without a system call. `read`: by read(2). */
 export type CountersSource = 'page' | 'read';
 
+/** What one event has counted. */
 export interface CountersValue {
+  /** The event. */
   event: CountersEvent;
   /** What the counter saw since `counters()`. */
   value: bigint;
@@ -27,12 +31,15 @@ export interface CountersValue {
   scaled: bigint | null;
   /** CPU time of the thread since `counters()`, and for how much of it the event was on a counter. */
   enabledNs: bigint;
+  /** How much of that time the event was on a counter, in nanoseconds. */
   runningNs: bigint;
 }
 
+/** All counts at one moment. */
 export interface CountersReading {
   /** When, by the counters' clock. */
   timeNs: bigint;
+  /** Whether it was read in user space or by a system call. */
   source: CountersSource;
   /** In the order of `events`. */
   counts: CountersValue[];
@@ -71,6 +78,7 @@ const GROUP_HEAD_WORDS = 3;
  * group. Close the counters in the same thread.
  */
 export class Counters implements Disposable {
+  /** The events, in the order in which they were requested. */
   readonly events: readonly CountersEvent[];
   /** What differs from the request, and why. */
   readonly notes: readonly SelfMonitoringNote[];
@@ -110,10 +118,12 @@ export class Counters implements Disposable {
     this.#clockAheadNs = this.#findClockAhead();
   }
 
+  /** Whether it can be read: `close()` was not called. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
+  /** Reads all events. It makes objects; `readInto()` makes none. */
   read(): CountersReading {
     const source = this.#refresh(true);
     const words = this.#all;
@@ -160,6 +170,7 @@ export class Counters implements Disposable {
     return source;
   }
 
+  /** Closes the counters. Closing twice does nothing. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -169,6 +180,7 @@ export class Counters implements Disposable {
     for (const fd of fds) fd.close();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

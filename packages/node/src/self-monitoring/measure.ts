@@ -5,7 +5,9 @@ import type { Counters, CountersEvent, CountersReading } from './counters.ts';
 import type { SelfMonitoringNote } from './notes.ts';
 import { counters } from './open-counters.ts';
 
+/** An event of `measure()`, with its times. */
 export interface MeasuredEvent {
+  /** The event. */
   event: CountersEvent;
   /** Less the overhead, and scaled where the event shared its counter; null where it never ran meanwhile. */
   count: bigint | null;
@@ -13,10 +15,13 @@ export interface MeasuredEvent {
   raw: bigint;
   /** What measuring nothing counts. */
   overhead: bigint;
+  /** CPU time of the thread while the function ran, in nanoseconds. */
   enabledNs: bigint;
+  /** How much of that time the event was on a counter, in nanoseconds. */
   runningNs: bigint;
 }
 
+/** What `measure()` gives: the result of the function, and what it cost. */
 export interface Measurement<T> {
   /** What the function gave. */
   result: T;
@@ -24,7 +29,9 @@ export interface Measurement<T> {
   counts: Readonly<Record<string, bigint | null>>;
   /** How long it took, less the overhead. */
   timeNs: bigint;
+  /** Each event with its times, in the order in which they were requested. */
   events: readonly MeasuredEvent[];
+  /** What was done otherwise than requested, and why. */
   notes: readonly SelfMonitoringNote[];
 }
 
@@ -52,6 +59,7 @@ export function measure<T>(
   fn: () => PromiseLike<T>,
   events?: string | readonly string[],
 ): Promise<Measurement<T>>;
+/** The same for a function that is not async: it gives the result at once. */
 export function measure<T>(fn: () => T, events?: string | readonly string[]): Measurement<T>;
 export function measure<T>(
   fn: () => T | PromiseLike<T>,

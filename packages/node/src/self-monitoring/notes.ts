@@ -1,5 +1,6 @@
 /** What is otherwise than the caller may think. */
 export interface SelfMonitoringNote {
+  /** What was done. It is stable, for programs. */
   kind: /** Counts leave the kernel's part out. */
     | 'kernel-excluded'
     /** A group was opened in parts, so its events do not count in the same moments. */
@@ -16,5 +17,6 @@ export interface SelfMonitoringNote {
     | 'below-overhead'
     /** What the figures of an asynchronous function contain, and what not. */
     | 'asynchronous';
+  /** What was done and why, as a sentence for a person. */
   text: string;
 }

@@ -11,6 +11,7 @@ import { hasPageClock, hasUserCounter, PageReader } from './page-reader.ts';
 import { MOST_STUB_EVENTS, type StubRequest } from './stub-request.ts';
 import { userAccess } from './user-access.ts';
 
+/** Options of `counters()`. */
 export interface CountersOptions {
   /** `read`: always by system call. */
   access?: 'auto' | 'read';

@@ -15,9 +15,11 @@ export interface EventSum {
   index: number;
   /** As the kernel has it in the end. */
   attr: PerfEventAttr;
+  /** The time that the tool measures itself, such as `user_time`; null: the kernel counts the event. */
   tool: ToolEvent | null;
   /** Why the event is not quite what was asked for. */
   changes: readonly string[];
+  /** What it has counted. */
   count: EventCount;
 }
 
@@ -29,6 +31,7 @@ export interface Measurement {
   elapsedNs: bigint;
   /** CPU time of the command, once it has ended. */
   times: ProcessTimes;
+  /** What each event counted. */
   events: EventSum[];
 }
 

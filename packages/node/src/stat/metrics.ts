@@ -3,9 +3,11 @@ import type { PerfEventAttr } from '@counterpoint/core/records';
 
 /** A count that others are set in relation to. */
 export interface MetricInput {
+  /** The attr of the event that was counted. */
   attr: PerfEventAttr;
   /** In the unit of the kernel: for clocks ns. */
   count: number;
+  /** Whether there is a count. */
   isCounted: boolean;
 }
 
@@ -42,9 +44,11 @@ function peerKey({ config, flags }: PerfEventAttr, type: number, code: number): 
 
 /** What stands behind the `#` of a line. */
 export interface DerivedMetric {
+  /** The number. */
   value: number;
   /** As perf formats it, padding included. */
   text: string;
+  /** What the number means, such as `insn per cycle`. */
   unit: string;
 }
 

@@ -2,12 +2,15 @@ import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/
 
 /** A figure that is asked for by name (`-M`): the events that it takes, and what becomes of their counts. */
 export interface NamedMetric {
+  /** The name, as `-M` takes it. */
   name: string;
+  /** What it says, in a few words. */
   description: string;
   /**
    * Counted as one group, so that they are of the same time; those of a PMU and of software cannot share one.
    */
   groups: readonly MetricGroup[];
+  /** The unit of the value; empty: a ratio. */
   unit: '' | '%' | 'GHz' | '/sec';
   /** From the counts in the order of the events; clocks in ns. */
   value: (counts: readonly number[], elapsedNs: number) => number;
@@ -20,6 +23,7 @@ function missRate(name: string, description: string, misses: string, all: string
   return { name, description, groups: [[misses, all]], unit: '%', value: percentage };
 }
 
+/** The metrics that `stat -M` knows. */
 export const NAMED_METRICS: readonly NamedMetric[] = [
   {
     name: 'ipc',
@@ -84,6 +88,7 @@ export const NAMED_METRICS: readonly NamedMetric[] = [
   },
 ];
 
+/** A metric by its name. Throws ERR_NO_METRIC where there is none. */
 export function findMetric(name: string): NamedMetric {
   const wanted = name.toLowerCase();
   const metric = NAMED_METRICS.find((one) => one.name === wanted);

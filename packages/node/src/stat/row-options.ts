@@ -4,7 +4,9 @@ import type { CpuPlace } from './topology.ts';
 /** What counts are added up over. */
 export type Aggregation = 'all' | 'cpu' | 'core' | 'die' | 'socket' | 'node' | 'thread';
 
+/** Options of `rowsOf()`. */
 export interface RowOptions {
+  /** What counts are added up over. */
   by: Aggregation;
   /** Metrics that were asked for, with the indices of their events. */
   named?: readonly { metric: NamedMetric; events: readonly number[] }[];
@@ -14,5 +16,6 @@ export interface RowOptions {
   hideIdle?: boolean;
   /** Where a CPU sits, and what a thread is called: by default on this machine, now. */
   cpuPlace?: (cpu: number) => CpuPlace;
+  /** What a thread is called. Default: its name on this machine, now. */
   threadName?: (tid: number) => string;
 }

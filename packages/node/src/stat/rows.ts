@@ -16,6 +16,7 @@ import { cpuPlace } from './topology.ts';
 
 /** One of the things that counts were added up over. */
 export interface AggregatePlace {
+  /** What kind of place it is. */
   by: Exclude<Aggregation, 'all'>;
   /** Numbers from the outside in: socket, die, core. For a thread its tid. */
   ids: readonly number[];
@@ -27,9 +28,13 @@ export interface AggregatePlace {
 
 /** One line of the result. */
 export interface StatRow {
+  /** Where it was counted; null: all places together. */
   place: AggregatePlace | null;
+  /** The event, with its count of the last run. */
   event: EventSum;
+  /** Whether there is a count, and why not. */
   status: CountStatus;
+  /** Why it is not counted or not supported; null where it is counted. */
   reason: string | null;
   /** Scaled to all of the time, in the event's unit; the mean of the runs. */
   value: number;
@@ -37,8 +42,11 @@ export interface StatRow {
   scaled: bigint | null;
   /** Standard error of the mean of several runs, in percent of it; null for one run. */
   spreadPercent: number | null;
+  /** How long the event was wanted, in nanoseconds: the mean of the runs. */
   enabledNs: number;
+  /** How long it had a counter, in nanoseconds: the mean of the runs. */
   runningNs: number;
+  /** What follows from this count and others, such as instructions per cycle. */
   metrics: DerivedMetric[];
 }
 

@@ -13,15 +13,26 @@ export type StatScope =
   | { kind: 'all-threads' }
   | { kind: 'cpus'; cpus?: readonly number[]; cgroups?: readonly string[] };
 
+/** Options of `countRun()`. */
 export interface RunOptions {
+  /** Whose events are counted. */
   scope: StatScope;
+  /** The command, as words. Needed by the scope `command`; beside another scope it says how long to count. */
   command?: readonly string[];
+  /** Environment, directory and standard streams of the command. */
   launch?: LaunchOptions;
   /** Null counts nothing: only the times are taken. */
   control: ControlRequest | null;
+  /** Count threads and children that the target starts. Default: true. */
   inherit?: boolean;
+  /** Whose code is counted: the user's, the kernel's or both. Default: `all`. */
   levels?: 'all' | 'user' | 'kernel';
+  /** Each group always has its counters, or is not counted at all. Default: false. */
   pinned?: boolean;
+  /**
+   * No other events use the PMU while a group of these counts; `require` also refuses a second user. Default:
+   * false.
+   */
   exclusive?: boolean | 'require';
   /** Begin so long after the command has started. */
   delayMs?: number;
@@ -29,6 +40,7 @@ export interface RunOptions {
   startDisabled?: boolean;
   /** End so long after the beginning. */
   timeoutMs?: number;
+  /** Call `onInterval` so often, in milliseconds. Default: never. */
   intervalMs?: number;
   /** End after so many intervals. */
   intervalCount?: number;
@@ -42,8 +54,12 @@ export interface RunOptions {
   onInterval?: (interval: Measurement, sofar: Measurement) => void;
 }
 
+/** What is known when a run begins. */
 export interface RunStart {
+  /** The sessions that count, one for each target. Start them by hand with `startDisabled`. */
   sessions: readonly CountingSession[];
+  /** What was done otherwise than requested, and why. */
   notes: readonly Note[];
+  /** The process of the command; null without one. */
   commandPid: number | null;
 }

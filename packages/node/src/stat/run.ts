@@ -19,12 +19,18 @@ import type { RunOptions, StatScope } from './run-options.ts';
 import { TakenWatch } from './taken-watch.ts';
 import { TargetWatch } from './target-watch.ts';
 
+/** Why a run ended. */
 export type StopReason = 'command-exited' | 'target-ended' | 'timeout' | 'intervals' | 'aborted';
 
+/** What a run has counted. */
 export interface RunResult {
+  /** The sums of the whole run. */
   total: Measurement;
+  /** Why it ended. */
   stopped: StopReason;
+  /** How the command ended; null without a command, or while it goes on. */
   exit: ExitStatus | null;
+  /** What was done otherwise than requested, and why. */
   notes: Note[];
 }
 

@@ -1,10 +1,12 @@
 /** Mean of some runs, and how far it may be off. */
 export interface Spread {
+  /** The mean. */
   mean: number;
   /** Standard error of the mean; 0 for a single run. */
   standardError: number;
 }
 
+/** The mean of some values and its standard error. */
 export function spreadOf(values: readonly number[]): Spread {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   if (values.length < 2) return { mean, standardError: 0 };

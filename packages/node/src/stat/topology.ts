@@ -4,10 +4,15 @@ import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 
 /** Where a CPU sits. */
 export interface CpuPlace {
+  /** The number of the CPU. */
   cpu: number;
+  /** The number of its core in the die; 0 where the machine does not say. */
   core: number;
+  /** The number of its die in the socket; 0 where the machine does not say. */
   die: number;
+  /** The number of its socket; 0 where the machine does not say. */
   socket: number;
+  /** The number of its NUMA node; 0 where the machine does not say. */
   node: number;
 }
 

@@ -23,21 +23,25 @@ function register(handle: object, kind: string): void {
 
 /** Owns a file descriptor: closes it once. */
 export class Fd {
+  /** Number of the descriptor. */
   readonly number: number;
   readonly #closeNumber: (number: number) => void;
   #afterClose: (() => void) | null = null;
   #isOpen = true;
 
+  /** Takes over an open descriptor. `closeNumber` closes it. */
   constructor(number: number, closeNumber: (number: number) => void = closeSync) {
     this.number = number;
     this.#closeNumber = closeNumber;
     register(this, `fd ${number}`);
   }
 
+  /** Whether it can be used: it was neither closed nor handed over. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
+  /** Closes the descriptor. Closing twice does nothing. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -62,6 +66,7 @@ export class Fd {
     return this.number;
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -69,12 +74,14 @@ export class Fd {
 
 /** Owns mapped memory. After `close` a view that somebody kept reads zeros. */
 export class Mapping {
+  /** The memory. It has no bytes once the mapping is closed. */
   readonly buffer: ArrayBuffer;
   /** Where it is, for machine code that reads it; null for memory that only plays a mapping. */
   readonly address: bigint | null;
   readonly #unmap: () => void;
   #isOpen = true;
 
+  /** Takes over mapped memory. `unmap` ends it. */
   constructor(buffer: ArrayBuffer, unmap: () => void, address: bigint | null = null) {
     this.buffer = buffer;
     this.address = address;
@@ -82,6 +89,7 @@ export class Mapping {
     register(this, `mapping of ${buffer.byteLength} bytes`);
   }
 
+  /** Ends the mapping. Closing twice does nothing. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -89,6 +97,7 @@ export class Mapping {
     this.#unmap();
   }
 
+  /** The same as `close()`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }

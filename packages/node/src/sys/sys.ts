@@ -182,7 +182,9 @@ export interface LockCalls {
   tryLock(fd: Fd): boolean;
 }
 
+/** Waits for descriptors to become readable. */
 export interface Watch extends Disposable {
+  /** Ends the waiting. Closing twice does nothing. */
   close(): void;
 }
 
@@ -197,7 +199,9 @@ export interface ResourceLimit {
 
 /** CPU time of processes. */
 export interface ProcessTimes {
+  /** Time in user code, in nanoseconds. */
   userNs: bigint;
+  /** Time in the kernel, in nanoseconds. */
   systemNs: bigint;
 }
 

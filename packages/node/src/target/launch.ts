@@ -22,17 +22,21 @@ import { waitForGate } from './wait-for-gate.ts';
  * and the number of the signal.
  */
 export interface ExitStatus {
+  /** The exit status as a shell shows it: 128 + N after the signal N. */
   code: number;
+  /** The signal that ended it; null: it ended by itself. */
   signal: NodeJS.Signals | null;
 }
 
 /** A process that exists, waits, and becomes the command when it is released. */
 export interface HeldCommand extends Disposable {
+  /** The process. It has this number before and after its exec. */
   readonly pid: number;
   /** The file that will run. */
   readonly program: string;
   /** Name of the process until it runs the command. */
   readonly heldName: string;
+  /** Settled when the process has ended. */
   readonly exited: Promise<ExitStatus>;
   /** When it was seen to have ended, on CLOCK_MONOTONIC. */
   readonly exitedAtNs: bigint | null;
@@ -41,14 +45,19 @@ export interface HeldCommand extends Disposable {
    * works, and its own start follows.
    */
   waitUntilHeld(): void;
+  /** Lets the command run. Releasing twice does nothing. */
   release(): void;
+  /** Sends a signal to the process. It does nothing once the process has ended. */
   kill(signal: NodeJS.Signals): void;
   /** Do not keep this process waiting for it. */
   abandon(): void;
 }
 
+/** Options of `launchHeld()`. */
 export interface LaunchOptions {
+  /** Its environment. Default: that of this process. */
   env?: NodeJS.ProcessEnv;
+  /** Its working directory. Default: that of this process. */
   cwd?: string;
   /** Standard input, output and error of the command; the user's own by default. */
   stdio?: ['inherit' | 'ignore' | number, 'inherit' | 'ignore' | number, 'inherit' | 'ignore' | number];

@@ -44,6 +44,7 @@ export interface LiveProfileOptions
 
 /** Why there will be no more. */
 export interface LiveEnd {
+  /** What ended it: `stop()`, the end of the command, or the end of the last process or thread. */
   readonly reason: 'stopped' | 'command-exited' | 'target-ended';
   /** Of the command. */
   readonly exit: ExitStatus | null;
@@ -64,6 +65,7 @@ export interface LiveRefresh {
    * many of them are in the kernel.
    */
   readonly samples: number;
+  /** How many of the samples fell into the kernel. */
   readonly kernelSamples: number;
   /** Since the look before: overflows that were not counted; what is known of them all is in `losses`. */
   readonly lost: number;
@@ -73,6 +75,7 @@ export interface LiveRefresh {
   readonly handlerNs: number | null;
   /** Since the look before: time that reading the counts took. Counting goes on meanwhile. */
   readonly readNs: number;
+  /** What could not be named, and what to do about it. */
   readonly diagnostics: readonly Diagnostic[];
   /** Names are still being looked for: what has none yet is shown by its address. */
   readonly isNaming: boolean;

@@ -39,11 +39,15 @@ const WATCHED_TYPES = [
   PERF_RECORD_KSYMBOL,
 ];
 
+/** An event that a live profile samples. */
 export interface LiveEvent {
+  /** Its name in the end: `cycles:u` where the kernel's part had to be left out. */
   readonly name: string;
+  /** The name with which it was requested. */
   readonly requestedName: string;
   /** Samples per second of each CPU or thread; null where a period is given. */
   readonly frequencyHz: number | null;
+  /** Events between two samples; null where a frequency is given. */
   readonly period: bigint | null;
 }
 
@@ -58,12 +62,15 @@ export interface LiveEvent {
  *   for await (const { profile } of live) console.log(topFunctions(profile).rows.slice(0, 10));
  */
 export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable {
+  /** The events that are sampled. */
   readonly events: readonly LiveEvent[];
   /** What was done otherwise than asked. */
   readonly notes: readonly Note[];
   /** Of the command, where there is one. */
   readonly pid: number | null;
+  /** What is watched. */
   readonly kind: 'command' | 'processes' | 'threads' | 'cpus';
+  /** The CPUs on which samples are counted. */
   readonly cpus: readonly number[];
   /** See the option. May be set at any time. */
   keepShare: number;
@@ -205,6 +212,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     commandNames?.finish();
   }
 
+  /** The same as `close()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

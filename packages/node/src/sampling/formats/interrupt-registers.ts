@@ -1,5 +1,6 @@
 import { PERF_REGISTERS } from '@counterpoint/core/abi';
 
+/** A register that a sample can have. */
 export interface InterruptRegister {
   /** As `asm.loadContext` names it. */
   readonly name: string;
