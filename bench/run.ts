@@ -20,6 +20,7 @@ import { benchSetSwitch } from './set-switch.ts';
 import { benchStart } from './start.ts';
 import { benchStat } from './stat.ts';
 import { benchStream } from './stream.ts';
+import { benchUnwind } from './unwind.ts';
 
 const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   start: benchStart,
@@ -27,6 +28,7 @@ const BENCHMARKS: Record<string, () => Promise<void> | void> = {
   'record-loss': () => benchRecordLoss(),
   report: benchReport,
   script: benchScript,
+  unwind: benchUnwind,
   'self-monitoring': benchSelfMonitoring,
   'set-switch': benchSetSwitch,
   stat: benchStat,

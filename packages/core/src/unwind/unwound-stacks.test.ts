@@ -95,7 +95,7 @@ for (const le of [true, false])
       0x1104n,
       0x1208n,
     ]);
-    assert.deepEqual(userStack, { bytes: new Uint8Array(), dynamicSize: 0 });
+    assert.deepEqual(userStack, { bytes: new Uint8Array(8), dynamicSize: 8 }, 'its innermost word');
     const before = stackSample(TWO_FRAMES(), le).sample;
     for (const name of ['ip', 'time', 'period', 'raw', 'userRegisters', 'transaction'] as const)
       assert.deepEqual(others[name], before[name], name);

@@ -2,7 +2,7 @@
  * Stacks that perf copied (`--call-graph dwarf`), unwound here and by perf: programs without frame pointers.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -92,40 +92,32 @@ async function compare(data: string) {
   const theirs = samplesOf(perf('script', '--no-inline', '-i', data));
   assert.equal(ours.length, theirs.length);
   let same = 0;
-  let longer = 0;
   for (const [index, { addresses }] of theirs.entries()) {
     const expected = withoutEnd(addresses);
     const found = ours[index]!.addresses.slice(0, Math.max(expected.length, 1));
-    if (found.join() === expected.join()) {
-      same++;
-      if (ours[index]!.addresses.length > addresses.length) longer++;
-    }
+    if (found.join() === expected.join()) same++;
   }
-  return { ours, samples: theirs.length, same, longer };
+  return { ours, theirs, samples: theirs.length, same };
 }
+
+/** The program, compiled without frame pointers. */
+function build(folder: string): string {
+  const path = join(folder, 'program');
+  writeFileSync(`${path}.cc`, PROGRAM);
+  const { status, stderr } = spawnSync('g++', ['-O2', '-fomit-frame-pointer', `${path}.cc`, '-o', path]);
+  assert.equal(status, 0, String(stderr));
+  return path;
+}
+
+const PERF_RECORD = 'record -q -e cpu-clock:u -F 997 --call-graph dwarf'.split(' ');
 
 test('a C++ program: every frame is where perf finds it, through signals, callbacks and stubs', {
   skip,
 }, async (t) => {
   const folder = temporaryFolder(t);
-  const at = (name: string) => join(folder, name);
-  writeFileSync(at('program.cc'), PROGRAM);
-  const built = spawnSync('g++', ['-O2', '-fomit-frame-pointer', at('program.cc'), '-o', at('program')]);
-  assert.equal(built.status, 0, String(built.stderr));
-  perf(
-    'record',
-    '-q',
-    '-e',
-    'cpu-clock:u',
-    '-F',
-    '997',
-    '--call-graph',
-    'dwarf',
-    '-o',
-    at('perf.data'),
-    at('program'),
-  );
-  const { ours, samples, same } = await compare(at('perf.data'));
+  const data = join(folder, 'perf.data');
+  perf(...PERF_RECORD, '-o', data, build(folder));
+  const { ours, samples, same } = await compare(data);
   assert.ok(samples > 100, `${samples} samples`);
   assert.ok(same >= samples * 0.99, `${same} of ${samples} samples have perf's frames`);
   const count = (isIt: (functions: string[]) => boolean) =>
@@ -141,6 +133,64 @@ test('a C++ program: every frame is where perf finds it, through signals, callba
   assert.ok(interrupted > 5, `${interrupted} in the handler of a signal`);
 });
 
+test('record --call-graph dwarf: perf unwinds our file as we do, of a command and of what runs', {
+  skip,
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const data = join(folder, 'perf.data');
+  const program = build(folder);
+  const check = async (...target: string[]) => {
+    const words = [
+      'record',
+      '-q',
+      '-e',
+      'cpu-clock:u',
+      '-F',
+      '997',
+      '--call-graph',
+      'dwarf,16384',
+      '-o',
+      data,
+    ];
+    const { status, err } = await counterpoint(...words, ...target);
+    assert.equal(status, 0, err);
+    const { ours, theirs, samples, same } = await compare(data);
+    assert.ok(samples > 50, `${samples} samples`);
+    assert.ok(same >= samples * 0.99, `${same} of ${samples} samples have perf's frames`);
+    // perf has found callers: it looks for the maps of each binary.
+    const deep = theirs.filter(({ functions }) => functions.includes('main')).length;
+    assert.ok(deep > samples * 0.9, `perf finds main in ${deep} of ${samples}`);
+    assert.ok(ours.filter(({ functions }) => functions.includes('main')).length >= deep);
+  };
+  await check('--', program);
+  const running = spawn(program, { stdio: 'ignore' });
+  t.after(() => running.kill('SIGKILL'));
+  await check('-p', String(running.pid));
+});
+
+test('stacks of Node are whole: JavaScript, V8 and libc up to where the program begins', {
+  skip,
+}, async (t) => {
+  const data = join(temporaryFolder(t), 'perf.data');
+  const script = `
+    function work(n) { return n < 2 ? n : work(n - 1) + work(n - 2); }
+    function pack() { return require('node:zlib').deflateSync('abc'.repeat(300000)); }
+    for (const end = Date.now() + 1000; Date.now() < end; ) { work(22); pack(); }`;
+  const words = ['record', '-q', '-e', 'cpu-clock:u', '-F', '997', '--call-graph', 'dwarf,32768', '-o', data];
+  const { status, err } = await counterpoint(...words, '--', process.execPath, '-e', script);
+  assert.equal(status, 0, err);
+  const { out } = await counterpoint('script', '-i', data);
+  const own = samplesOf(out).filter(({ functions }) => functions.some((name) => /^deflate/.test(name)));
+  assert.ok(own.length > 100, `${own.length} samples in zlib`);
+  const whole = own.filter(
+    ({ functions }) => functions.some((name) => name.startsWith('JS:')) && functions.at(-1) === '_start',
+  );
+  assert.ok(
+    whole.length > own.length * 0.95,
+    `${whole.length} of ${own.length} from _start through JavaScript`,
+  );
+});
+
 const REAL = [
   ['perl', '-e', 'my %h; for my $i (1..500000) { $h{$i % 1000} .= chr(65+$i%26) if "x$i" =~ /(\\d+)5/; }'],
   ['g++', '-O2', '-c', 'program.cc', '-o', '/dev/null'],
@@ -150,20 +200,7 @@ for (const command of REAL)
   test(`${command[0]}: no frame differs from perf's, as far as perf goes`, { skip }, async (t) => {
     const folder = temporaryFolder(t);
     const data = join(folder, 'perf.data');
-    const words = [
-      'record',
-      '-q',
-      '-e',
-      'cpu-clock',
-      '-F',
-      '499',
-      '--call-graph',
-      'dwarf',
-      '-o',
-      data,
-      '--',
-      ...command,
-    ];
+    const words = [...PERF_RECORD, '-o', data, '--', ...command];
     writeFileSync(join(folder, 'program.cc'), PROGRAM);
     const { status, stderr } = spawnSync('perf', words, { cwd: folder });
     assert.equal(status, 0, String(stderr));

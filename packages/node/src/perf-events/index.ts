@@ -13,7 +13,13 @@ export { planOpen } from './open-plan.ts';
 export { needsKeptContext, probeAsTracepoint } from './open-probe.ts';
 export { type OpenOptions, openSampledEvents } from './open-sampled-events.ts';
 export { PermissionError } from './permission-error.ts';
-export { defaultEvent, planEvents, type SamplingOptions } from './plan-events.ts';
+export {
+  DEFAULT_STACK_BYTES,
+  defaultEvent,
+  MOST_STACK_BYTES,
+  planEvents,
+  type SamplingOptions,
+} from './plan-events.ts';
 export type { EventChange, PlannedEvent } from './planned-event.ts';
 export { PROBE_FILES } from './probe-definitions.ts';
 export {

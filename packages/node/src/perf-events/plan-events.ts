@@ -4,6 +4,7 @@ import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
+  PERF_REGISTERS,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -11,6 +12,7 @@ import {
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_READ,
+  PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
@@ -46,6 +48,11 @@ export interface SamplingOptions {
    * frame it is the return address, which a chain by frame pointers lacks.
    */
   userStackTop?: boolean;
+  /**
+   * So many bytes of the user's stack are copied, and the user's part of the chain
+   * is left to who unwinds them.
+   */
+  userStackBytes?: number;
   inherit: boolean;
   /** Whole CPUs are watched, so a sample must say on which one it was taken. */
   wholeCpus: boolean;
@@ -67,6 +74,15 @@ export interface SamplingOptions {
 /** `attr.precise_ip`: must have no skid. */
 const MOST_PRECISE = 3;
 const WORD_BYTES = 8;
+/** A sample has at most 64 KiB: the kernel takes no larger copy of a stack. */
+export const MOST_STACK_BYTES = 65_528;
+/** perf's. */
+export const DEFAULT_STACK_BYTES = 8192;
+/** Every register of `asm/perf_regs.h`: what unwinding may ask for. */
+const USER_REGISTERS = PERF_REGISTERS[process.arch === 'arm64' ? 'arm64' : 'x64'].reduce(
+  (mask, name, bit) => (name === null ? mask : mask | (1n << BigInt(bit))),
+  0n,
+);
 
 /** The event that is taken where the user names none: cycles, as precisely as the CPU can. */
 export function defaultEvent(): ParsedEvent {
@@ -107,7 +123,7 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
   const wantsDummy =
     options.startsLater || options.wholeCpus || options.sidebandApart === true || options.history === true;
   if (wantsDummy) planned.push(sidebandEvent(options));
-  track(planned[wantsDummy ? planned.length - 1 : 0]!.attr);
+  track(planned[wantsDummy ? planned.length - 1 : 0]!.attr, planned.some(copiesStacks));
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
   return planned;
 }
@@ -145,8 +161,9 @@ function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOpti
   if (history && event.options.time === false)
     refuse('without times', 'A history is sorted by time: leave out time=0.');
   const callGraph = event.options.callGraph;
-  if (callGraph !== undefined && callGraph !== 'no' && callGraph !== 'fp')
-    refuse(`call graphs by ${callGraph}`, 'Use call-graph=fp.');
+  if (callGraph === 'lbr') refuse('call graphs by lbr', 'Use call-graph=fp or call-graph=dwarf.');
+  if (callGraph === 'dwarf' && history)
+    refuse('copies of stacks in a history', 'Use call-graph=fp: a history of copies would be short.');
 }
 
 function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: SamplingOptions): PerfEventAttr {
@@ -169,7 +186,13 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     // Said in the attr, so that a reader knows which chains were cut.
     const maxStack = event.options.maxStack ?? options.maxStack;
     if (maxStack !== undefined) attr.sampleMaxStack = maxStack;
-    if (options.userStackTop === true && attr.flags.excludeCallchainUser === 0) {
+    const stackBytes = copiedStackBytes(event, options);
+    if (attr.flags.excludeCallchainUser === 0 && stackBytes > 0) {
+      bits |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+      attr.sampleRegsUser = USER_REGISTERS;
+      attr.sampleStackUser = stackBytes;
+      attr.flags.excludeCallchainUser = 1;
+    } else if (attr.flags.excludeCallchainUser === 0 && options.userStackTop === true) {
       bits |= PERF_SAMPLE_STACK_USER;
       attr.sampleStackUser = WORD_BYTES;
     }
@@ -203,6 +226,14 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
 function wantsCallchain(event: ParsedEvent, options: SamplingOptions): boolean {
   const own = event.options.callGraph;
   return own === undefined ? options.callchains !== 'none' : own !== 'no';
+}
+
+/** A multiple of a word, as the kernel takes it; 0 where no stack is copied. */
+function copiedStackBytes({ options: own }: ParsedEvent, { userStackBytes = 0 }: SamplingOptions): number {
+  const isDwarf = own.callGraph === undefined ? userStackBytes > 0 : own.callGraph === 'dwarf';
+  if (!isDwarf) return 0;
+  const bytes = own.stackSizeBytes ?? (userStackBytes || DEFAULT_STACK_BYTES);
+  return Math.min(MOST_STACK_BYTES, Math.ceil(bytes / WORD_BYTES) * WORD_BYTES);
 }
 
 /**
@@ -264,6 +295,15 @@ function sidebandEvent(options: SamplingOptions): PlannedEvent {
   };
 }
 
-function track(attr: PerfEventAttr): void {
+/**
+ * `withData`: also maps of data. perf finds where a binary was loaded by the map of
+ * its first page, which is data.
+ */
+function track(attr: PerfEventAttr, withData: boolean): void {
   Object.assign(attr.flags, { mmap: 1, mmap2: 1, comm: 1, commExec: 1, task: 1, ksymbol: 1, bpfEvent: 1 });
+  if (withData) attr.flags.mmapData = 1;
+}
+
+function copiesStacks({ attr }: PlannedEvent): boolean {
+  return (Number(attr.sampleType) & PERF_SAMPLE_REGS_USER) !== 0;
 }

@@ -15,6 +15,7 @@ import {
   TEXT,
   wholeNumberFrom,
 } from '../options/index.ts';
+import { MOST_STACK_BYTES } from '../perf-events/index.ts';
 import { COMMAND, LAUNCH_OPTIONS } from '../target/index.ts';
 import type { LiveProfileOptions } from './live/live-options.ts';
 import type { RecordOptions } from './options.ts';
@@ -44,6 +45,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   }),
   // Says what it cannot do.
   callGraph: ANYTHING,
+  userStackBytes: wholeNumberFrom(8, MOST_STACK_BYTES),
   callchains: oneOf('both', 'user', 'kernel'),
   levels: oneOf('all', 'user', 'kernel'),
   inherit: FLAG,

@@ -25,8 +25,13 @@ export interface RecordOptions {
   frequency?: number | 'max';
   /** A sample each so many events; instead of a frequency. */
   period?: number | bigint;
-  /** Record who called whom, by frame pointers. */
-  callGraph?: boolean | 'fp';
+  /**
+   * Record who called whom: by frame pointers (`true`, `fp`), or by copies of the user's stack (`dwarf`) that
+   * are unwound when the recording is read. Most binaries of distributions have no frame pointers.
+   */
+  callGraph?: boolean | 'fp' | 'dwarf';
+  /** With `callGraph: 'dwarf'`: bytes of the stack to copy, 8 to 65528; default 8192. */
+  userStackBytes?: number;
   /** Which part of call chains. */
   callchains?: 'both' | 'user' | 'kernel';
   /** Leave the kernel or the user's code out. */

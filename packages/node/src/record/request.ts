@@ -1,7 +1,13 @@
 import { PERF_MAX_STACK_DEPTH } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
-import { defaultEvent, type Note, type OpenTarget, type SamplingOptions } from '../perf-events/index.ts';
+import {
+  DEFAULT_STACK_BYTES,
+  defaultEvent,
+  type Note,
+  type OpenTarget,
+  type SamplingOptions,
+} from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
 import {
   isNodeProgram,
@@ -19,7 +25,7 @@ import { CHAIN_PARTS } from './long-chains.ts';
 import type { RecordOptions } from './options.ts';
 
 /** What `callGraph` may be; programs without types may give anything. */
-const CALL_GRAPHS: readonly unknown[] = [true, false, 'fp'];
+const CALL_GRAPHS: readonly unknown[] = [true, false, 'fp', 'dwarf'];
 const DEFAULT_FREQUENCY_HZ = 4000;
 /** time.h */
 const CLOCK_MONOTONIC = 1;
@@ -86,7 +92,20 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     throw new CounterpointError(
       'ERR_CALL_GRAPH',
       `call graphs by ${callGraph} are not recorded`,
-      "Give true or 'fp', by frame pointers.",
+      "Give true or 'fp' (by frame pointers), or 'dwarf' (by copies of the stack).",
+    );
+  if (options.userStackBytes !== undefined && callGraph !== 'dwarf')
+    throw new CounterpointError(
+      'ERR_CALL_GRAPH',
+      'userStackBytes is given, but no stacks are copied',
+      "Give callGraph: 'dwarf', too.",
+    );
+  const formatNames = (options.formats ?? []).filter((format) => format !== 'ring');
+  if (callGraph === 'dwarf' && formatNames.length > 0)
+    throw new CounterpointError(
+      'ERR_CALL_GRAPH',
+      'sampling formats cannot copy stacks: they take call chains by frame pointers',
+      'Leave the format out, or record call chains by frame pointers (-g).',
     );
   if (period !== undefined && options.frequency !== undefined)
     throw new CounterpointError(
@@ -99,6 +118,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     ...(period === undefined ? {} : { period: BigInt(period) }),
     isRateGiven: options.frequency !== undefined || period !== undefined,
     callchains: callGraph === undefined || callGraph === false ? 'none' : callchains,
+    ...(callGraph === 'dwarf' ? { userStackBytes: options.userStackBytes ?? DEFAULT_STACK_BYTES } : {}),
     ...chainLimits(callGraph === undefined || callGraph === false, notes),
     userStackTop: process.arch === 'x64' && (options.formats ?? []).length === 0 && isOfNode(scope, options),
     inherit: options.inherit ?? true,

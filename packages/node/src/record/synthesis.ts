@@ -71,7 +71,7 @@ export function synthesizeStart(
     encodeRecord(writer, record, layout);
   };
   synthesizeMachine(sampled, target, sink, notes, kernel);
-  synthesizeWatched(target, sink);
+  synthesizeWatched(target, sink, hasDataMaps(sampled));
   sink(FINISHED_INIT);
   nameless?.noteAll(makers, notes);
   return writer.take();
@@ -96,8 +96,9 @@ export function synthesizeMachine(
 export function synthesizeWatched(
   target: Pick<SynthesisTarget, 'scope' | 'command'>,
   sink: (record: PerfRecord) => void,
+  withData = false,
 ): void {
-  synthesizeScope(target, sink);
+  synthesizeScope(target, sink, withData);
   // Samples may be taken between the exec and the record of the new name.
   if (target.command !== null) sink(commRecord(target.command.pid, target.command.pid, target.command.name));
 }
@@ -111,18 +112,24 @@ function noKernelNames(): Note {
   return { kind: 'kernel-names', text };
 }
 
+/** As the kernel tells them while it records. */
+function hasDataMaps({ events }: SampledEvents): boolean {
+  return events.some(({ attr }) => attr.flags.mmapData !== 0);
+}
+
 function synthesizeScope(
   { scope }: Pick<SynthesisTarget, 'scope'>,
   sink: (record: PerfRecord) => void,
+  withData: boolean,
 ): void {
   switch (scope.kind) {
     case 'command':
       return;
     case 'cpus':
-      for (const pid of listProcesses()) synthesizeProcess(pid, sink);
+      for (const pid of listProcesses()) synthesizeProcess(pid, sink, withData);
       return;
     case 'processes':
-      for (const pid of scope.pids) synthesizeThreads(pid, listThreads(pid), sink);
+      for (const pid of scope.pids) synthesizeThreads(pid, listThreads(pid), sink, withData);
       return;
     case 'threads': {
       const byProcess = new Map<number, number[]>();
@@ -130,7 +137,7 @@ function synthesizeScope(
         const pid = processOfThread(tid);
         if (pid !== null) byProcess.set(pid, [...(byProcess.get(pid) ?? []), tid]);
       }
-      for (const [pid, tids] of byProcess) synthesizeThreads(pid, tids, sink);
+      for (const [pid, tids] of byProcess) synthesizeThreads(pid, tids, sink, withData);
     }
   }
 }

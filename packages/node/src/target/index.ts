@@ -5,7 +5,7 @@ export { parseModuleFiles, parseModules, readKernelMap, readModules } from './ke
 export type { ExitStatus, HeldCommand, LaunchOptions } from './launch.ts';
 export { COMMAND, LAUNCH_OPTIONS, launchHeld } from './launch.ts';
 export type { MappedArea } from './memory-map.ts';
-export { PROT_EXEC, parseExecutableAreas } from './memory-map.ts';
+export { PROT_EXEC, parseMappedAreas } from './memory-map.ts';
 export { mayStartDeno, mayStartNode } from './node-launchers.ts';
 export {
   listProcesses,

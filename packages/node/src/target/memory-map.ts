@@ -20,13 +20,16 @@ const LINE =
   /^([0-9a-f]+)-([0-9a-f]+) ([r-])([w-])([x-])([ps]) ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)$/;
 
 /**
- * The executable areas of a maps file. Lines that are not understood are left out. With thousands of
- * processes most lines are data, so they are dropped before they are parsed.
+ * The executable areas of a maps file, and those of files that can be read where `withData` is set. Lines
+ * that are not understood are left out. With thousands of processes most lines are data, so they are
+ * dropped before they are parsed.
  */
-export function parseExecutableAreas(maps: string): MappedArea[] {
+export function parseMappedAreas(maps: string, withData = false): MappedArea[] {
   const areas: MappedArea[] = [];
   for (const line of maps.split('\n')) {
-    if (line[line.indexOf(' ') + 3] !== 'x') continue;
+    const rights = line.indexOf(' ') + 1;
+    const isData = withData && line[rights] === 'r' && line.includes('/');
+    if (line[rights + 2] !== 'x' && !isData) continue;
     const match = LINE.exec(line);
     if (match === null) continue;
     const [, start, end, r, w, x, share, offset, major, minor, inode, path] = match as unknown as string[];

@@ -3,13 +3,14 @@ import {
   PERF_RECORD_FORK,
   PERF_RECORD_MISC_FORK_EXEC,
   PERF_RECORD_MISC_KERNEL,
+  PERF_RECORD_MISC_MMAP_DATA,
   PERF_RECORD_MISC_USER,
   PERF_RECORD_MMAP,
   PERF_RECORD_MMAP2,
 } from '@counterpoint/core/abi';
 import type { CommRecord, ForkRecord, Mmap2Record, MmapRecord, PerfRecord } from '@counterpoint/core/records';
 import type { KernelMap, ModuleMap } from './kernel-map.ts';
-import { type MappedArea, parseExecutableAreas } from './memory-map.ts';
+import { type MappedArea, PROT_EXEC, parseMappedAreas } from './memory-map.ts';
 import { listThreads, readProc, readTask } from './proc.ts';
 
 /**
@@ -36,7 +37,7 @@ function forkRecord(pid: number, parentPid: number, tid: number, parentTid: numb
 function mmap2Record(pid: number, area: MappedArea): Mmap2Record {
   return {
     type: PERF_RECORD_MMAP2,
-    misc: PERF_RECORD_MISC_USER,
+    misc: PERF_RECORD_MISC_USER | ((area.protection & PROT_EXEC) === 0 ? PERF_RECORD_MISC_MMAP_DATA : 0),
     tail: NO_TAIL,
     sampleId: {},
     pid,
@@ -70,27 +71,35 @@ export function synthesizeKernel(map: KernelMap, modules: readonly ModuleMap[], 
   for (const module of modules) sink(kernelMmap(module.start, module.length, 0n, module.path));
 }
 
-/** All of a process: where it comes from, its threads and their names, and its executable maps. */
-export function synthesizeProcess(pid: number, sink: RecordSink): void {
+/**
+ * All of a process: where it comes from, its threads and their names, and its executable
+ * maps; also those of data where `withData` is set.
+ */
+export function synthesizeProcess(pid: number, sink: RecordSink, withData = false): void {
   for (const tid of listThreads(pid)) {
     const task = readTask(pid, tid);
     if (task === null) continue;
     const isLeader = tid === pid;
     sink(isLeader ? forkRecord(pid, task.parentPid, pid, task.parentPid) : forkRecord(pid, pid, tid, pid));
     sink(commRecord(pid, tid, task.name));
-    if (isLeader) synthesizeMaps(pid, sink);
+    if (isLeader) synthesizeMaps(pid, sink, withData);
   }
 }
 
 /** Some threads of a process: their names, the process's own name, and its maps. */
-export function synthesizeThreads(pid: number, tids: readonly number[], sink: RecordSink): void {
+export function synthesizeThreads(
+  pid: number,
+  tids: readonly number[],
+  sink: RecordSink,
+  withData = false,
+): void {
   for (const tid of new Set([pid, ...tids])) {
     const task = readTask(pid, tid);
     if (task !== null) sink(commRecord(pid, tid, task.name));
   }
-  synthesizeMaps(pid, sink);
+  synthesizeMaps(pid, sink, withData);
 }
 
-function synthesizeMaps(pid: number, sink: RecordSink): void {
-  for (const area of parseExecutableAreas(readProc(`${pid}/maps`) ?? '')) sink(mmap2Record(pid, area));
+function synthesizeMaps(pid: number, sink: RecordSink, withData: boolean): void {
+  for (const area of parseMappedAreas(readProc(`${pid}/maps`) ?? '', withData)) sink(mmap2Record(pid, area));
 }

@@ -27,7 +27,7 @@ import {
   launchHeld,
   listThreads,
   parseCpuList,
-  parseExecutableAreas,
+  parseMappedAreas,
   parseModuleFiles,
   parseModules,
   processOfThread,
@@ -328,7 +328,7 @@ describe('proc', () => {
 });
 
 test('maps: executable areas alone, with the names that perf gives', () => {
-  const areas = parseExecutableAreas(
+  const areas = parseMappedAreas(
     [
       '00400000-0b6f000 r--p 00000000 fe:00 260689                     /usr/bin/node',
       '00b6f000-00b71000 r-xp 0076f000 fe:00 260689                     /usr/bin/node',

@@ -48,6 +48,8 @@ interface Throttled {
   fromNs: bigint;
 }
 
+const WORD_BYTES = 8;
+
 /** Samples of an event that are there, without all of their callers. */
 interface ShortStacks {
   samples: number;
@@ -127,8 +129,9 @@ export class LossCollector {
     this.#times.sample(view, event, fields, littleEndian);
     const hasTime = event.layout.timeFromStart >= 0;
     const timeNs = hasTime ? relativeNs(fields.timeLo, fields.timeHi, this.#reader.baseTime) : Number.NaN;
-    this.#cutChains.sample(view, event, fields, littleEndian, timeNs);
-    if (fields.userStackDynamicSize > 0 && hasRawUserStacks(event)) this.#addRawStack(event, timeNs);
+    if (!hasRawUserStacks(event)) this.#cutChains.sample(view, event, fields, littleEndian, timeNs);
+    // Whoever unwinds a stack leaves its innermost word.
+    else if (fields.userStackDynamicSize > WORD_BYTES) this.#addRawStack(event, timeNs);
   }
 
   #addRawStack(event: RecordedEvent, timeNs: number): void {

@@ -105,7 +105,10 @@ function isFull(pipe: string): boolean {
 describe('usage', () => {
   for (const [words, pattern] of [
     [[], /nothing to record/],
-    [['--call-graph', 'dwarf', 'true'], /--call-graph expects fp, not 'dwarf'/],
+    [['--call-graph', 'orc', 'true'], /--call-graph expects fp, dwarf or dwarf,SIZE, not 'orc'/],
+    [['--call-graph', 'lbr', 'true'], /Branch records are not recorded yet/],
+    [['--call-graph', 'dwarf,100000', 'true'], /SIZE is from 8 to 65528 bytes/],
+    [['--call-graph', 'dwarf', '--format', 'stacks', 'true'], /sampling formats cannot copy stacks/],
     [['-z', 'true'], /-z is not available/],
     [['-F', 'often', 'true'], /-F expects/],
     [['-k', 'sundial', 'true'], /-k expects one of/],

@@ -69,7 +69,7 @@ export default defineVerb<RecordName>({
     {
       long: 'call-graph',
       value: 'MODE',
-      help: 'record call chains; MODE is fp (by frame pointers)',
+      help: 'record call chains; MODE is fp (by frame pointers) or dwarf[,SIZE] (copies SIZE bytes of the stack, default 8192, most 65528, and unwinds them in report: for programs without frame pointers)',
       group: CHAINS,
     },
     { long: 'user-callchains', help: 'record only the user part of call chains', group: CHAINS },

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { MOST_TIMER_MS, printable } from '@counterpoint/core/base';
-import type { Note } from '../../perf-events/index.ts';
+import { MOST_TIMER_MS, parseSizeBytes, printable } from '@counterpoint/core/base';
+import { MOST_STACK_BYTES, type Note } from '../../perf-events/index.ts';
 import {
   planRecording,
   type RecordOptions,
@@ -173,7 +173,7 @@ function recordOptions(args: Arguments): RecordOptions {
   const options: RecordOptions = {
     command: args.words,
     systemWide: args.boolean('all-cpus'),
-    callGraph: args.boolean('g') || args.has('call-graph'),
+    ...callGraph(args),
     callchains: exclusive(args, 'user-callchains', 'kernel-callchains', ['user', 'kernel', 'both']),
     levels: exclusive(args, 'all-user', 'all-kernel', ['user', 'kernel', 'all']),
     inherit: !args.boolean('no-inherit'),
@@ -199,6 +199,24 @@ function recordOptions(args: Arguments): RecordOptions {
   set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
   return options;
+}
+
+/** `fp`, `dwarf` or `dwarf,SIZE`, as perf has it. */
+function callGraph(args: Arguments): Pick<RecordOptions, 'callGraph' | 'userStackBytes'> {
+  const given = args.string('call-graph');
+  if (given === undefined) return { callGraph: args.boolean('g') };
+  const [mode, size, ...rest] = given.split(',');
+  const expected = 'fp, dwarf or dwarf,SIZE';
+  if (mode === 'lbr')
+    throw args.refuse('call-graph', expected, 'Branch records are not recorded yet: use fp or dwarf.');
+  if ((mode !== 'fp' && mode !== 'dwarf') || rest.length > 0 || (mode === 'fp' && size !== undefined))
+    throw args.refuse('call-graph', expected);
+  if (mode === 'fp') return { callGraph: 'fp' };
+  if (size === undefined) return { callGraph: 'dwarf' };
+  const userStackBytes = parseSizeBytes(size);
+  if (userStackBytes === null || userStackBytes < 8 || userStackBytes > MOST_STACK_BYTES)
+    throw args.refuse('call-graph', expected, `SIZE is from 8 to ${MOST_STACK_BYTES} bytes.`);
+  return { callGraph: 'dwarf', userStackBytes };
 }
 
 /** perf's --off-cpu is a format beside those that are given, or beside the kernel's own records. */
@@ -228,9 +246,6 @@ function refuseWhatIsMissing(args: Arguments): void {
       'Compress the file afterwards.',
     );
   }
-  const mode = args.string('call-graph');
-  if (mode !== undefined && mode !== 'fp')
-    throw args.refuse('call-graph', 'fp', 'This version unwinds by frame pointers only.');
   if (args.string('output') === '-' && process.stdout.isTTY)
     throw new UsageError(
       '-o - writes a binary stream, and standard output is a terminal',
