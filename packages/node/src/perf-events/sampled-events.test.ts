@@ -9,6 +9,8 @@ import {
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_RAW,
   PERF_SAMPLE_READ,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
   PERF_TYPE_HARDWARE,
   PERF_TYPE_SOFTWARE,
   PERF_TYPE_TRACEPOINT,
@@ -184,7 +186,32 @@ describe('planEvents', () => {
 
   test('what record cannot do is refused by name', () => {
     assert.throws(() => plan('duration_time'), { code: 'ERR_EVENT_OPTION' });
-    assert.throws(() => plan('cpu-clock/call-graph=lbr/'), /call graphs by dwarf/);
+    assert.throws(() => plan('cpu-clock/call-graph=lbr/'), /call graphs by lbr/);
+  });
+
+  test('copies of stacks: registers, bytes, maps of data, and no chain of user code, as perf asks for them', () => {
+    const attrOf = (...words: Parameters<typeof plan>) => plan(...words)[0]!.attr;
+    const facts = ({ sampleType, sampleStackUser, flags }: ReturnType<typeof attrOf>) => [
+      [PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_CALLCHAIN].every((bit) =>
+        has(sampleType, bit),
+      ),
+      sampleStackUser,
+      flags.excludeCallchainUser,
+      flags.mmapData,
+    ];
+    const all = attrOf('cpu-clock', { callchains: 'both', userStackBytes: 16_384 });
+    assert.deepEqual(facts(all), [true, 16_384, 1, 1]);
+    assert.equal(all.sampleRegsUser, process.arch === 'arm64' ? 0x1_ffff_ffffn : 0xff_0fffn);
+    // An event may say it for itself: perf's size, or its own, in whole words.
+    assert.deepEqual(facts(attrOf('cpu-clock/call-graph=dwarf/')), [true, 8192, 1, 1]);
+    assert.deepEqual(facts(attrOf('cpu-clock/call-graph=dwarf,stack-size=1001/')), [true, 1008, 1, 1]);
+    const own = attrOf('cpu-clock/call-graph=fp/', { callchains: 'both', userStackBytes: 8192 });
+    assert.deepEqual(
+      [has(own.sampleType, PERF_SAMPLE_STACK_USER), own.flags.excludeCallchainUser],
+      [false, 0],
+    );
+    const kernel = attrOf('cpu-clock', { callchains: 'kernel', userStackBytes: 8192 });
+    assert.equal(has(kernel.sampleType, PERF_SAMPLE_STACK_USER), false);
   });
 });
 
