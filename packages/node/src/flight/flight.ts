@@ -1,7 +1,13 @@
 import { CounterpointError } from '@counterpoint/core/base';
 import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { InliningWatch } from '../javascript/index.ts';
-import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
+import {
+  type Note,
+  type PlannedEvent,
+  planEvents,
+  removeLeftProbes,
+  type SampledEvents,
+} from '../perf-events/index.ts';
 import {
   type ChosenFormat,
   chooseFormats,
@@ -68,6 +74,7 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   const { keepMs = DEFAULT_KEEP_MS, clockId = CLOCK_MONOTONIC, memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   const sys = options.sys ?? realSys;
   const notes: Note[] = [];
+  removeLeftProbes(sys);
   const request = { callGraph: true, clockId, ...withRate(options) };
   const scope = scopeOf(request);
   const triggers = await Promise.all((options.on ?? []).map(parseTrigger));

@@ -21,7 +21,7 @@ export {
   type SamplingOptions,
 } from './plan-events.ts';
 export type { EventChange, PlannedEvent } from './planned-event.ts';
-export { PROBE_FILES } from './probe-definitions.ts';
+export { PROBE_FILES, removeLeftProbes } from './probe-definitions.ts';
 export {
   type EventInstance,
   type EventRing,

@@ -13,8 +13,9 @@ import { groupOf, hasEnded, newProbeName, ownerOf, thisOwner } from './probe-own
  *   uprobe_events   p:counterpoint_PID_START_NAMESPACE/p5f3a… /usr/lib/libc.so.6:0x98930
  *                   └─> events/…/p5f3a…/id: 2326     attr { type tracepoint, config 2326 }
  *
- * A definition lasts as long as an event is open on it. The kernel refuses to remove one that is in use
- * (EBUSY), and what a killed process left is removed by the next that defines a probe.
+ * A definition lasts as long as an event is open on it. The kernel refuses to remove one that
+ * is in use (EBUSY), and what a killed process left is removed by the next that defines a
+ * probe, and by each flight recorder.
  */
 export interface HeldProbe {
   /** `config` of a tracepoint event. */
@@ -56,7 +57,7 @@ class ProbeDefinitions {
     let definition = this.#byPlace.get(place);
     if (definition === undefined) {
       this.#removeLeftover();
-      this.#sweep(probe.kind);
+      this.sweep(probe.kind);
       definition = this.#define(probe);
       this.#byPlace.set(place, definition);
     }
@@ -128,7 +129,7 @@ class ProbeDefinitions {
   }
 
   /** Remove what processes that have ended left behind. */
-  #sweep(kind: Probe['kind']): void {
+  sweep(kind: Probe['kind']): void {
     if (this.#swept.has(kind)) return;
     this.#swept.add(kind);
     const ended = new Map<string, boolean>();
@@ -147,10 +148,25 @@ const definitions = new WeakMap<Sys, ProbeDefinitions>();
 
 /** A definition of `probe` in tracefs, made where this process has none for it. */
 export function holdProbe(sys: Sys, probe: Probe): HeldProbe {
+  return definitionsOf(sys).hold(probe);
+}
+
+/** Remove what processes that were killed left in tracefs, as far as this user may. */
+export function removeLeftProbes(sys: Sys): void {
+  for (const kind of ['uprobe', 'kprobe'] as const)
+    try {
+      definitionsOf(sys).sweep(kind);
+    } catch (error) {
+      // Who may not look there can have left nothing there.
+      if (!(error instanceof SysError)) throw error;
+    }
+}
+
+function definitionsOf(sys: Sys): ProbeDefinitions {
   let ours = definitions.get(sys);
   if (ours === undefined) {
     ours = new ProbeDefinitions(sys);
     definitions.set(sys, ours);
   }
-  return ours.hold(probe);
+  return ours;
 }

@@ -1,5 +1,5 @@
 import type { PerfDataFeatures, WrittenEvent } from '@counterpoint/core/perfdata';
-import type { ClosingRecords, RecordingOutput } from './output.ts';
+import { type ClosingRecords, FINISHED_ROUND, type RecordingOutput } from './output.ts';
 
 /**
  * Memory between the rings and an output that may be slow. Rounds are copied in here while there is room, and
@@ -18,15 +18,17 @@ export class HeldOutput implements RecordingOutput {
   #wake: (() => void) | null = null;
   #error: unknown = null;
   #wholeBytes = 0;
+  /** Of the output, without the round that is being written: it grows with each piece of that. */
+  #settledBytes = 0;
 
   constructor(output: RecordingOutput, mostBytes: number) {
     this.#output = output;
     this.#mostBytes = mostBytes;
   }
 
-  /** With what is held: it is going to be written. */
+  /** With what is held: it is going to be written. The round that is being written counts once. */
   get sizeBytes(): number {
-    return this.#output.sizeBytes + this.#heldBytes;
+    return this.#heldBytes === 0 ? this.#output.sizeBytes : this.#settledBytes + this.#heldBytes;
   }
 
   get hasLateRecords(): boolean {
@@ -73,7 +75,10 @@ export class HeldOutput implements RecordingOutput {
   }
 
   #hold(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#heldBytes += bytes.length;
+    // With the mark that the output writes behind it.
+    const sizeBytes = bytes.length + (this.hasLateRecords ? 0 : FINISHED_ROUND.length);
+    if (this.#heldBytes === 0) this.#settledBytes = this.#output.sizeBytes;
+    this.#heldBytes += sizeBytes;
     this.#last = this.#last.then(async () => {
       try {
         if (this.#error === null) await this.#output.writeRound([bytes], bytes.length);
@@ -81,7 +86,8 @@ export class HeldOutput implements RecordingOutput {
       } catch (error) {
         this.#error = error;
       }
-      this.#heldBytes -= bytes.length;
+      this.#settledBytes = this.#output.sizeBytes;
+      this.#heldBytes -= sizeBytes;
       this.#wake?.();
       this.#wake = null;
     });

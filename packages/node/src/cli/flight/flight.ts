@@ -61,7 +61,7 @@ export default defineVerb<FlightName>({
     {
       long: 'on',
       value: 'TRIGGER',
-      help: 'write a file when this happens (default signal:USR2; counterpoint help triggers)',
+      help: 'write a file when this happens (counterpoint help triggers); signal:USR2 always does',
       repeat: true,
       group: TRIGGERS,
     },

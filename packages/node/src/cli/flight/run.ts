@@ -30,14 +30,17 @@ type Arguments = Context['args'];
 const PROGRESS_MS = 500;
 const NS_PER_MS = 1e6;
 const DEFAULT_TRIGGER = 'signal:USR2';
+const USR2 = /^signal(:(SIG)?USR2)?$/i;
 
 /** Watches until the target ends or a signal comes, and says what each trigger has written. */
 export async function runFlight(context: Context): Promise<number> {
   const { args, err } = context;
   const isQuiet = args.boolean('quiet');
-  const asked = formatsAskedAbout(args.all('format'));
-  if (asked.length > 0) return await listFormats(asked, { json: args.boolean('json') }, context.out);
-  const texts = args.has('on') ? args.all('on') : [DEFAULT_TRIGGER];
+  const formats = formatsAskedAbout(args.all('format'));
+  if (formats.length > 0) return await listFormats(formats, { json: args.boolean('json') }, context.out);
+  // Always: the signal would end a recorder that does not wait for it, and all that it holds.
+  const asked = args.all('on');
+  const texts = asked.some((text) => USR2.test(text)) ? asked : [...asked, DEFAULT_TRIGGER];
   const persons = personTriggers(texts, args.words.length > 0);
   const options = flightOptions(args, persons);
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
