@@ -23,7 +23,7 @@ export {
   type RecordingScriptOptions,
   type RecordingStatsOptions,
 } from '../open/index.ts';
-export type { Note, OpenPlan, OpenRow } from '../perf-events/index.ts';
+export type { Note, OpenPlan, OpenRow, SamplePart, SidebandPart } from '../perf-events/index.ts';
 export {
   type FormatChoice,
   type FormatResult,

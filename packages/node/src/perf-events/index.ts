@@ -23,6 +23,16 @@ export {
 export type { EventChange, PlannedEvent } from './planned-event.ts';
 export { PROBE_FILES, removeLeftProbes } from './probe-definitions.ts';
 export {
+  ALL_REGISTERS,
+  REGISTER_NAMES,
+  type RecordedParts,
+  registerMask,
+  SAMPLE_PARTS,
+  type SamplePart,
+  SIDEBAND_PARTS,
+  type SidebandPart,
+} from './sample-parts.ts';
+export {
   type EventInstance,
   type EventRing,
   type EventTotals,

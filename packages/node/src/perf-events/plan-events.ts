@@ -4,7 +4,6 @@ import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
-  PERF_REGISTERS,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -26,6 +25,7 @@ import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
 import { parseCpuList } from '../target/index.ts';
 import { beyondAttr } from './open-event.ts';
 import type { PlannedEvent } from './planned-event.ts';
+import { ALL_REGISTERS, addParts, addSideband, type RecordedParts } from './sample-parts.ts';
 
 /** How events sample, for all of them where they do not say otherwise themselves. */
 export interface SamplingOptions {
@@ -53,6 +53,8 @@ export interface SamplingOptions {
    * is left to who unwinds them.
    */
   userStackBytes?: number;
+  /** What samples carry beside the usual, and what is recorded beside them. */
+  parts?: RecordedParts;
   inherit: boolean;
   /** Whole CPUs are watched, so a sample must say on which one it was taken. */
   wholeCpus: boolean;
@@ -78,11 +80,6 @@ const WORD_BYTES = 8;
 export const MOST_STACK_BYTES = 65_528;
 /** perf's. */
 export const DEFAULT_STACK_BYTES = 8192;
-/** Every register of `asm/perf_regs.h`: what unwinding may ask for. */
-const USER_REGISTERS = PERF_REGISTERS[process.arch === 'arm64' ? 'arm64' : 'x64'].reduce(
-  (mask, name, bit) => (name === null ? mask : mask | (1n << BigInt(bit))),
-  0n,
-);
 
 /** The event that is taken where the user names none: cycles, as precisely as the CPU can. */
 export function defaultEvent(): ParsedEvent {
@@ -123,7 +120,9 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
   const wantsDummy =
     options.startsLater || options.wholeCpus || options.sidebandApart === true || options.history === true;
   if (wantsDummy) planned.push(sidebandEvent(options));
-  track(planned[wantsDummy ? planned.length - 1 : 0]!.attr, planned.some(copiesStacks));
+  const tracking = planned[wantsDummy ? planned.length - 1 : 0]!.attr;
+  track(tracking, planned.some(copiesStacks));
+  addSideband(tracking, options.parts ?? {});
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
   return planned;
 }
@@ -189,7 +188,8 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     const stackBytes = copiedStackBytes(event, options);
     if (attr.flags.excludeCallchainUser === 0 && stackBytes > 0) {
       bits |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-      attr.sampleRegsUser = USER_REGISTERS;
+      // Unwinding may ask for any.
+      attr.sampleRegsUser = ALL_REGISTERS;
       attr.sampleStackUser = stackBytes;
       attr.flags.excludeCallchainUser = 1;
     } else if (attr.flags.excludeCallchainUser === 0 && options.userStackTop === true) {
@@ -212,6 +212,7 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     }
   }
   attr.sampleType = BigInt(bits);
+  addParts(attr, options.parts ?? {});
   attr.flags.sampleIdAll = 1;
   attr.flags.writeBackward = options.history === true ? 1 : 0;
   // Members of a group follow their leader.
@@ -305,5 +306,5 @@ function track(attr: PerfEventAttr, withData: boolean): void {
 }
 
 function copiesStacks({ attr }: PlannedEvent): boolean {
-  return (Number(attr.sampleType) & PERF_SAMPLE_REGS_USER) !== 0;
+  return (Number(attr.sampleType) & PERF_SAMPLE_STACK_USER) !== 0 && attr.sampleStackUser > WORD_BYTES;
 }

@@ -100,7 +100,7 @@ export function clockedBy(formats: readonly ChosenFormat[], options: RecordOptio
 
 /** The events that were asked for; none where every format has its own and none were. */
 export async function eventsFor(
-  { events }: Pick<RecordOptions, 'events'>,
+  { events, filters }: Pick<RecordOptions, 'events' | 'filters'>,
   formats: readonly ChosenFormat[],
 ): Promise<ParsedEvent[]> {
   const areOwn = formats.length > 0 && formats.every(({ format }) => format.ownEvents !== undefined);
@@ -110,7 +110,7 @@ export async function eventsFor(
       `no events are sampled, because the format ${formats[0]!.format.name} has its own events`,
       'Leave out the events, or add --format ring to sample them, too.',
     );
-  return areOwn ? [] : await resolveEvents(events);
+  return areOwn ? [] : await resolveEvents(events, filters);
 }
 
 /** The events of a recording, and which of them are whose. */

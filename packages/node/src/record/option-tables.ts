@@ -15,7 +15,13 @@ import {
   TEXT,
   wholeNumberFrom,
 } from '../options/index.ts';
-import { MOST_STACK_BYTES } from '../perf-events/index.ts';
+import {
+  MOST_STACK_BYTES,
+  SAMPLE_PARTS,
+  type SamplePart,
+  SIDEBAND_PARTS,
+  type SidebandPart,
+} from '../perf-events/index.ts';
 import { COMMAND, LAUNCH_OPTIONS } from '../target/index.ts';
 import type { LiveProfileOptions } from './live/live-options.ts';
 import type { RecordOptions } from './options.ts';
@@ -30,6 +36,8 @@ const NUMBERS = listOf(NUMBER, 'a list of numbers');
  * BOOTTIME, TAI of linux/time.h.
  */
 const CLOCKS = [0, 1, 4, 7, 11];
+
+const REGISTER_LIST = either(listOf(TEXT, 'a list of registers'), oneOf('all'));
 
 const OPTIONS: OptionsOf<RecordOptions> = {
   command: { ...COMMAND, code: 'ERR_COMMAND' },
@@ -46,6 +54,11 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   // Says what it cannot do.
   callGraph: ANYTHING,
   userStackBytes: wholeNumberFrom(8, MOST_STACK_BYTES),
+  sampleParts: listOf(oneOf(...(Object.keys(SAMPLE_PARTS) as SamplePart[])), 'a list of parts of samples'),
+  sideband: listOf(oneOf(...(Object.keys(SIDEBAND_PARTS) as SidebandPart[])), 'a list of side-band records'),
+  interruptRegisters: REGISTER_LIST,
+  userRegisters: REGISTER_LIST,
+  filters: listOf(either(TEXT, oneOf(null)), 'a list of filters'),
   callchains: oneOf('both', 'user', 'kernel'),
   levels: oneOf('all', 'user', 'kernel'),
   inherit: FLAG,

@@ -1,6 +1,6 @@
 import type { ParsedEvent } from '@counterpoint/core/events';
 import type { LossEntry } from '@counterpoint/core/loss';
-import type { Note } from '../perf-events/index.ts';
+import type { Note, SamplePart, SidebandPart } from '../perf-events/index.ts';
 import type { SamplingFormat } from '../sampling/index.ts';
 import type { Sys } from '../sys/index.ts';
 import type { LaunchOptions } from '../target/index.ts';
@@ -32,6 +32,22 @@ export interface RecordOptions {
   callGraph?: boolean | 'fp' | 'dwarf';
   /** With `callGraph: 'dwarf'`: bytes of the stack to copy, 8 to 65528; default 8192. */
   userStackBytes?: number;
+  /**
+   * What samples carry beside the usual: the address of the data and its source (`data-address`), its
+   * `physical-address`, page sizes, `weight`, `transaction`, `raw` data, `cpu`, `period`, `cgroup`.
+   */
+  sampleParts?: readonly SamplePart[];
+  /** Records beside samples: context `switches`, changes of `namespaces`, names of `cgroups`. */
+  sideband?: readonly SidebandPart[];
+  /** Registers where the event happened, by their names in perf (`ax`, `x0`); `all`. */
+  interruptRegisters?: readonly string[] | 'all';
+  /** Registers of user space at the time of a sample. */
+  userRegisters?: readonly string[] | 'all';
+  /**
+   * For the entry of `events` at the same place: what a tracepoint's fields must be (`prev_pid == 1`); null:
+   * no filter. Of an entry that names several events it holds for the last one, or all that a pattern names.
+   */
+  filters?: readonly (string | null)[];
   /** Which part of call chains. */
   callchains?: 'both' | 'user' | 'kernel';
   /** Leave the kernel or the user's code out. */

@@ -2,10 +2,13 @@ import { PERF_MAX_STACK_DEPTH } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import {
+  ALL_REGISTERS,
   DEFAULT_STACK_BYTES,
   defaultEvent,
   type Note,
   type OpenTarget,
+  type RecordedParts,
+  registerMask,
   type SamplingOptions,
 } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
@@ -119,6 +122,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     isRateGiven: options.frequency !== undefined || period !== undefined,
     callchains: callGraph === undefined || callGraph === false ? 'none' : callchains,
     ...(callGraph === 'dwarf' ? { userStackBytes: options.userStackBytes ?? DEFAULT_STACK_BYTES } : {}),
+    parts: recordedParts(options),
     ...chainLimits(callGraph === undefined || callGraph === false, notes),
     userStackTop: process.arch === 'x64' && (options.formats ?? []).length === 0 && isOfNode(scope, options),
     inherit: options.inherit ?? true,
@@ -130,6 +134,25 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     // samples without their records.
     sidebandApart: (options.formats ?? []).length > 0,
     ...(clockId === undefined ? {} : { clockId }),
+  };
+}
+
+function recordedParts({
+  sampleParts,
+  sideband,
+  interruptRegisters,
+  userRegisters,
+}: RecordOptions): RecordedParts {
+  const mask = (names: readonly string[] | 'all') => (names === 'all' ? ALL_REGISTERS : registerMask(names));
+  return {
+    // Samples tell the number of a cgroup, records its name.
+    samples: [
+      ...(sampleParts ?? []),
+      ...(sideband?.includes('cgroups') === true ? (['cgroup'] as const) : []),
+    ],
+    ...(sideband === undefined ? {} : { sideband }),
+    ...(interruptRegisters === undefined ? {} : { interruptRegisters: mask(interruptRegisters) }),
+    ...(userRegisters === undefined ? {} : { userRegisters: mask(userRegisters) }),
   };
 }
 
@@ -198,7 +221,13 @@ function frequencyHz(wanted: number | 'max' | undefined, notes: Note[]): number 
 }
 
 /** Events by name need the machine's PMUs, which are loaded only for them. */
-export async function resolveEvents(events: RecordOptions['events']): Promise<ParsedEvent[]> {
+export async function resolveEvents(
+  events: RecordOptions['events'],
+  filters: RecordOptions['filters'] = [],
+): Promise<ParsedEvent[]> {
+  const isFiltered = filters.some((filter) => filter !== null);
+  if (isFiltered && (typeof events === 'string' ? 1 : (events?.length ?? 0)) < filters.length)
+    throw new CounterpointError('ERR_FILTER', 'there are more filters than events', FILTER_REMEDY);
   if (events === undefined || events.length === 0) return [defaultEvent()];
   const texts = typeof events === 'string' ? [events] : events.filter((event) => typeof event === 'string');
   if (texts.length === 0) return [...(events as readonly ParsedEvent[])];
@@ -208,11 +237,31 @@ export async function resolveEvents(events: RecordOptions['events']): Promise<Pa
   ]);
   const lookup = systemEventLookup();
   const parsed: ParsedEvent[] = [];
-  for (const text of texts) {
+  for (const [at, text] of texts.entries()) {
     const groups = parsed.map(({ group }) => group ?? -1);
-    parsed.push(...parseEvents(text, lookup, { firstGroup: Math.max(-1, ...groups) + 1 }));
+    const own = parseEvents(text, lookup, { firstGroup: Math.max(-1, ...groups) + 1 });
+    parsed.push(...withFilter(own, text, filters[at] ?? null));
   }
   return parsed;
+}
+
+const FILTER_REMEDY =
+  "Give each filter behind its tracepoint: -e sched:sched_switch --filter 'prev_pid == 1'.";
+
+/** perf's rule: it is the last event's, or that of all that a pattern named. */
+function withFilter(events: readonly ParsedEvent[], text: string, filter: string | null): ParsedEvent[] {
+  if (filter === null) return [...events];
+  const from = /[*?]/.test(text) ? 0 : events.length - 1;
+  return events.map((event, at) => {
+    if (at < from) return event;
+    if (event.tracepoint === undefined)
+      throw new CounterpointError(
+        'ERR_FILTER',
+        `${event.name} has no fields that a filter could compare: it is no tracepoint`,
+        FILTER_REMEDY,
+      );
+    return { ...event, filter };
+  });
 }
 
 /** The kernel's limits of call chains, where they are not what readers expect. */

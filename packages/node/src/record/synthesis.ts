@@ -14,14 +14,18 @@ import {
 import type { Note, SampledEvents } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
 import {
+  cgroupRecords,
   commRecord,
   type KernelMap,
   listProcesses,
   listThreads,
+  NO_EXTRAS,
+  namespacesRecord,
   processOfThread,
   readKernelMap,
   readModules,
   readTask,
+  type SynthesisExtras,
   synthesizeKernel,
   synthesizeProcess,
   synthesizeThreads,
@@ -71,7 +75,7 @@ export function synthesizeStart(
     encodeRecord(writer, record, layout);
   };
   synthesizeMachine(sampled, target, sink, notes, kernel);
-  synthesizeWatched(target, sink, hasDataMaps(sampled));
+  synthesizeWatched(target, sink, extrasOf(sampled));
   sink(FINISHED_INIT);
   nameless?.noteAll(makers, notes);
   return writer.take();
@@ -96,11 +100,16 @@ export function synthesizeMachine(
 export function synthesizeWatched(
   target: Pick<SynthesisTarget, 'scope' | 'command'>,
   sink: (record: PerfRecord) => void,
-  withData = false,
+  extras: SynthesisExtras = NO_EXTRAS,
 ): void {
-  synthesizeScope(target, sink, withData);
+  if (extras.cgroups) for (const record of cgroupRecords()) sink(record);
+  synthesizeScope(target, sink, extras);
   // Samples may be taken between the exec and the record of the new name.
-  if (target.command !== null) sink(commRecord(target.command.pid, target.command.pid, target.command.name));
+  if (target.command === null) return;
+  const { pid, name } = target.command;
+  sink(commRecord(pid, pid, name));
+  const namespaces = extras.namespaces ? namespacesRecord(pid, pid) : null;
+  if (namespaces !== null) sink(namespaces);
 }
 
 /** Without its addresses nobody can tell afterwards which function of the kernel it was. */
@@ -112,24 +121,26 @@ function noKernelNames(): Note {
   return { kind: 'kernel-names', text };
 }
 
-/** As the kernel tells them while it records. */
-function hasDataMaps({ events }: SampledEvents): boolean {
-  return events.some(({ attr }) => attr.flags.mmapData !== 0);
+/** As the kernel tells of them while it records. */
+function extrasOf({ events }: SampledEvents): SynthesisExtras {
+  const has = (flag: 'mmapData' | 'namespaces' | 'cgroup') =>
+    events.some(({ attr }) => attr.flags[flag] !== 0);
+  return { dataMaps: has('mmapData'), namespaces: has('namespaces'), cgroups: has('cgroup') };
 }
 
 function synthesizeScope(
   { scope }: Pick<SynthesisTarget, 'scope'>,
   sink: (record: PerfRecord) => void,
-  withData: boolean,
+  extras: SynthesisExtras,
 ): void {
   switch (scope.kind) {
     case 'command':
       return;
     case 'cpus':
-      for (const pid of listProcesses()) synthesizeProcess(pid, sink, withData);
+      for (const pid of listProcesses()) synthesizeProcess(pid, sink, extras);
       return;
     case 'processes':
-      for (const pid of scope.pids) synthesizeThreads(pid, listThreads(pid), sink, withData);
+      for (const pid of scope.pids) synthesizeThreads(pid, listThreads(pid), sink, extras);
       return;
     case 'threads': {
       const byProcess = new Map<number, number[]>();
@@ -137,7 +148,7 @@ function synthesizeScope(
         const pid = processOfThread(tid);
         if (pid !== null) byProcess.set(pid, [...(byProcess.get(pid) ?? []), tid]);
       }
-      for (const [pid, tids] of byProcess) synthesizeThreads(pid, tids, sink, withData);
+      for (const [pid, tids] of byProcess) synthesizeThreads(pid, tids, sink, extras);
     }
   }
 }

@@ -25,4 +25,12 @@ export {
 export { CommandError, isNodeProgram, resolveProgram, workingDirectory } from './program.ts';
 export { requireOnline } from './require-online.ts';
 export type { RecordSink } from './synthesize.ts';
-export { commRecord, synthesizeKernel, synthesizeProcess, synthesizeThreads } from './synthesize.ts';
+export {
+  commRecord,
+  NO_EXTRAS,
+  type SynthesisExtras,
+  synthesizeKernel,
+  synthesizeProcess,
+  synthesizeThreads,
+} from './synthesize.ts';
+export { cgroupRecords, namespacesRecord } from './synthesize-groups.ts';

@@ -12,6 +12,7 @@ import type { CommRecord, ForkRecord, Mmap2Record, MmapRecord, PerfRecord } from
 import type { KernelMap, ModuleMap } from './kernel-map.ts';
 import { type MappedArea, PROT_EXEC, parseMappedAreas } from './memory-map.ts';
 import { listThreads, readProc, readTask } from './proc.ts';
+import { namespacesRecord } from './synthesize-groups.ts';
 
 /**
  * Records that the kernel would have written had the recording begun earlier: made from /proc, as perf makes
@@ -71,18 +72,28 @@ export function synthesizeKernel(map: KernelMap, modules: readonly ModuleMap[], 
   for (const module of modules) sink(kernelMmap(module.start, module.length, 0n, module.path));
 }
 
+/** What is told of what runs already, beside names and maps of code. */
+export interface SynthesisExtras {
+  readonly dataMaps: boolean;
+  readonly namespaces: boolean;
+  readonly cgroups: boolean;
+}
+
+export const NO_EXTRAS: SynthesisExtras = { dataMaps: false, namespaces: false, cgroups: false };
+
 /**
  * All of a process: where it comes from, its threads and their names, and its executable
- * maps; also those of data where `withData` is set.
+ * maps; and what `extras` says.
  */
-export function synthesizeProcess(pid: number, sink: RecordSink, withData = false): void {
+export function synthesizeProcess(pid: number, sink: RecordSink, extras: SynthesisExtras = NO_EXTRAS): void {
   for (const tid of listThreads(pid)) {
     const task = readTask(pid, tid);
     if (task === null) continue;
     const isLeader = tid === pid;
     sink(isLeader ? forkRecord(pid, task.parentPid, pid, task.parentPid) : forkRecord(pid, pid, tid, pid));
     sink(commRecord(pid, tid, task.name));
-    if (isLeader) synthesizeMaps(pid, sink, withData);
+    synthesizeNamespaces(pid, tid, sink, extras);
+    if (isLeader) synthesizeMaps(pid, sink, extras);
   }
 }
 
@@ -91,15 +102,27 @@ export function synthesizeThreads(
   pid: number,
   tids: readonly number[],
   sink: RecordSink,
-  withData = false,
+  extras: SynthesisExtras = NO_EXTRAS,
 ): void {
   for (const tid of new Set([pid, ...tids])) {
     const task = readTask(pid, tid);
-    if (task !== null) sink(commRecord(pid, tid, task.name));
+    if (task === null) continue;
+    sink(commRecord(pid, tid, task.name));
+    synthesizeNamespaces(pid, tid, sink, extras);
   }
-  synthesizeMaps(pid, sink, withData);
+  synthesizeMaps(pid, sink, extras);
 }
 
-function synthesizeMaps(pid: number, sink: RecordSink, withData: boolean): void {
-  for (const area of parseMappedAreas(readProc(`${pid}/maps`) ?? '', withData)) sink(mmap2Record(pid, area));
+function synthesizeNamespaces(
+  pid: number,
+  tid: number,
+  sink: RecordSink,
+  { namespaces }: SynthesisExtras,
+): void {
+  const record = namespaces ? namespacesRecord(pid, tid) : null;
+  if (record !== null) sink(record);
+}
+
+function synthesizeMaps(pid: number, sink: RecordSink, { dataMaps }: SynthesisExtras): void {
+  for (const area of parseMappedAreas(readProc(`${pid}/maps`) ?? '', dataMaps)) sink(mmap2Record(pid, area));
 }

@@ -1,6 +1,7 @@
 import { defineVerb } from '../common/args.ts';
 import { nodeNamesOption, type SamplingName, samplingOptions } from '../common/sampling-options.ts';
 import { type TargetName, targetOptions } from '../common/target-options.ts';
+import { type SampleRowName, sampleRows } from './sample-rows.ts';
 
 export type RecordName =
   | TargetName
@@ -9,6 +10,8 @@ export type RecordName =
   | 'call-graph'
   | 'user-callchains'
   | 'kernel-callchains'
+  | 'filter'
+  | SampleRowName
   | 'all-user'
   | 'all-kernel'
   | 'clockid'
@@ -33,6 +36,7 @@ export type RecordName =
 const TARGET = 'Target';
 const EVENTS = 'Events';
 const CHAINS = 'Call chains';
+const SAMPLES = 'What samples carry, and what is recorded beside them';
 const OUTPUT = 'Output';
 
 export default defineVerb<RecordName>({
@@ -44,6 +48,13 @@ export default defineVerb<RecordName>({
   options: [
     ...targetOptions(TARGET),
     ...samplingOptions(EVENTS),
+    {
+      long: 'filter',
+      value: 'EXPRESSION',
+      help: "keep only what fits, of the tracepoint before: -e sched:sched_switch --filter 'prev_pid == 1'",
+      repeat: true,
+      group: EVENTS,
+    },
     { long: 'all-user', help: 'user space only', group: EVENTS },
     { long: 'all-kernel', help: 'the kernel only', group: EVENTS },
     {
@@ -76,6 +87,7 @@ export default defineVerb<RecordName>({
     { long: 'kernel-callchains', help: 'record only the kernel part of call chains', group: CHAINS },
     nodeNamesOption(CHAINS),
     { long: 'no-js', help: 'the same as --no-node-names', group: CHAINS },
+    ...sampleRows(SAMPLES),
     {
       long: 'output',
       short: 'o',

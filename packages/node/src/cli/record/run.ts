@@ -25,6 +25,7 @@ import { packageVersion } from '../common/version.ts';
 import { listFormats } from '../list/formats.ts';
 import { formatSummary } from './format-summary.ts';
 import type { RecordName } from './record.ts';
+import { sampleOptions } from './sample-rows.ts';
 import { WaitingText } from './waiting-text.ts';
 
 type Context = VerbContext<RecordName>;
@@ -190,6 +191,7 @@ function recordOptions(args: Arguments): RecordOptions {
   const cpus = args.ranges('cpu');
   if (args.has('cpu')) set('cpus', cpus);
   set('formats', formats(args));
+  Object.assign(options, sampleOptions(args), filtersOf(args));
   set('clockId', clockId(args));
   set('mmapPages', mmapPages(args));
   set('bufferBytes', args.sizeBytes('buffer', { min: 0 }));
@@ -217,6 +219,23 @@ function callGraph(args: Arguments): Pick<RecordOptions, 'callGraph' | 'userStac
   if (userStackBytes === null || userStackBytes < 8 || userStackBytes > MOST_STACK_BYTES)
     throw args.refuse('call-graph', expected, `SIZE is from 8 to ${MOST_STACK_BYTES} bytes.`);
   return { callGraph: 'dwarf', userStackBytes };
+}
+
+/** One for each --event: filters of an event are one behind the other, and all of them must hold. */
+function filtersOf(args: Arguments): Pick<RecordOptions, 'filters'> {
+  const filters: (string | null)[] = [];
+  for (const { name, value } of args.given) {
+    if (name === 'event') filters.push(null);
+    if (name !== 'filter') continue;
+    if (filters.length === 0)
+      throw new UsageError(
+        '--filter stands before any event',
+        "Give it behind its tracepoint: -e sched:sched_switch --filter 'prev_pid == 1'.",
+      );
+    const before = filters.pop() ?? null;
+    filters.push(before === null ? value : `(${before}) && (${value})`);
+  }
+  return filters.some((filter) => filter !== null) ? { filters } : {};
 }
 
 /** perf's --off-cpu is a format beside those that are given, or beside the kernel's own records. */
