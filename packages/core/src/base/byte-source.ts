@@ -33,7 +33,9 @@ export function memorySource(bytes: Uint8Array<ArrayBuffer>): ByteSource {
 
 /** What a `Blob` or `File` of a browser, or of Node, can do. */
 export interface BlobLike {
+  /** Size in bytes. */
   readonly size: number;
+  /** The bytes from `start` up to `end`, not read yet. */
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> };
 }
 

@@ -2,6 +2,7 @@
 export interface Diagnostic {
   /** Stable, for programs: `build-id-mismatch`, `not-found`, ... */
   code: string;
+  /** The file that it is about. */
   path: string;
   /** What happened. */
   detail: string;

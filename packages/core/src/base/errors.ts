@@ -17,6 +17,7 @@ export class CounterpointError extends Error {
   /** The same in every copy of the class: `instanceof` goes by it. */
   static readonly brand: string = '@counterpoint/core:CounterpointError';
 
+  /** True for errors of every copy of the class: it goes by `brand`. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: a class that extends this one is asked about itself.
     return isBranded(this, value);
@@ -27,6 +28,7 @@ export class CounterpointError extends Error {
   /** The next step: one or more lines for a person. */
   readonly remedy: string;
 
+  /** `code` is stable and upper-case, `message` says what happened, `remedy` what to do. */
   constructor(code: string, message: string, remedy: string) {
     super(message);
     this.name = 'CounterpointError';
@@ -41,13 +43,17 @@ const DAMAGED =
 
 /** Bytes that are not what the format says, at a place where reading cannot go on. */
 export class FormatError extends CounterpointError {
+  /** The same in every copy of the class: `instanceof` goes by it. */
   static override readonly brand: string = '@counterpoint/core:FormatError';
 
   /** Where in the file or buffer, in bytes. */
   readonly offset: number;
+  /** What the format has there. */
   readonly expected: string;
+  /** What is there. */
   readonly found: string;
 
+  /** The message is made of the place, of what was expected and of what was found. */
   constructor(code: string, offset: number, expected: string, found: string, remedy = DAMAGED) {
     super(code, `at offset ${offset}: expected ${expected}, found ${found}`, remedy);
     this.name = 'FormatError';

@@ -33,6 +33,7 @@ export class Handoff<T> {
     this.end();
   }
 
+  /** What `put` gave, in its order, up to `end` or `fail`. */
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
     try {
       for (;;) {

@@ -19,10 +19,12 @@ export class StringTable {
     return this.#indices.get(text) ?? -1;
   }
 
+  /** The string with that index. */
   get(index: number): string {
     return this.#strings[index] ?? '';
   }
 
+  /** How many strings there are. */
   get size(): number {
     return this.#strings.length;
   }

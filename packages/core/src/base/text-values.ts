@@ -6,6 +6,7 @@ function split(text: string): { value: number; suffix: string } | null {
   return match === null ? null : { value: Number(match[1]), suffix: match[2]! };
 }
 
+/** A plain number, whole unless `fraction`. Null for what is none. */
 export function parseNumber(text: string, fraction: boolean): number | null {
   const parts = split(text);
   if (parts === null || parts.suffix !== '') return null;
@@ -14,6 +15,7 @@ export function parseNumber(text: string, fraction: boolean): number | null {
 
 const THOUSANDS: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
 
+/** `25k` is 25,000; also `M` and `G`. Null for what is no count. */
 export function parseCount(text: string): number | null {
   return scaled(text, THOUSANDS, true);
 }
@@ -31,6 +33,7 @@ const BYTES: Record<string, number> = {
   tb: 0x100_0000_0000,
 };
 
+/** `64K` is 65,536; also `M` and `G`. Null for what is no size. */
 export function parseSizeBytes(text: string): number | null {
   return scaled(text, BYTES, true);
 }
@@ -40,6 +43,7 @@ const MILLISECONDS: Record<string, number> = { '': 1, ns: 1e-6, us: 1e-3, ms: 1,
 /** The longest that a timer waits; setTimeout takes what is longer for 1 ms. */
 export const MOST_TIMER_MS: number = 2 ** 31 - 1;
 
+/** `10ms`, `2s`, `1m` in milliseconds. Null for what is no duration. */
 export function parseDurationMs(text: string): number | null {
   return scaled(text, MILLISECONDS, false);
 }

@@ -6,6 +6,7 @@ export class TripleTable {
   /** Slot -> row + 1; 0 is empty. At most half full. */
   #slots: Int32Array<ArrayBuffer>;
   #mask: number;
+  /** How many rows there are. */
   length = 0;
 
   /** `rows` have room without growing. */
@@ -47,18 +48,22 @@ export class TripleTable {
     }
   }
 
+  /** The first number of a row. */
   firstAt(row: number): number {
     return this.#a[row]!;
   }
 
+  /** The second number of a row. */
   secondAt(row: number): number {
     return this.#b[row]!;
   }
 
+  /** The third number of a row. */
   thirdAt(row: number): number {
     return this.#c[row]!;
   }
 
+  /** Removes all rows; the memory is kept. */
   clear(): void {
     this.length = 0;
     this.#slots.fill(0);

@@ -15,6 +15,7 @@ export function toSignedFloat(lo: number, hi: number): number {
   return (hi | 0) * TWO_32 + lo;
 }
 
+/** The 64-bit value, unsigned, of its lower and upper 32 bits. */
 export function toBigInt(lo: number, hi: number): bigint {
   return (BigInt(hi) << 32n) | BigInt(lo);
 }
@@ -28,10 +29,12 @@ export function bigIntAt(view: DataView, at: number, littleEndian: boolean): big
   return littleEndian ? toBigInt(first, second) : toBigInt(second, first);
 }
 
+/** The lower 32 bits, as an unsigned number. */
 export function loOf(value: bigint): number {
   return Number(value & 0xffff_ffffn);
 }
 
+/** The upper 32 bits, as an unsigned number. */
 export function hiOf(value: bigint): number {
   return Number((value >> 32n) & 0xffff_ffffn);
 }

@@ -9,8 +9,11 @@ export interface RecordedCount {
   cpu: number;
   /** Index of the thread. */
   thread: number;
+  /** The raw count. */
   value: bigint;
+  /** How long the event was wanted, in nanoseconds. */
   enabledNs: bigint;
+  /** How long it had a counter, in nanoseconds. */
   runningNs: bigint;
 }
 
@@ -20,19 +23,25 @@ export interface CountsRound {
   isFinal: boolean;
   /** Since the run began. */
   timeNs: bigint;
+  /** One for each event, thread and CPU that was read. */
   counts: RecordedCount[];
 }
 
+/** An event of a recording of counts. */
 export interface CountsEvent {
+  /** Its name, as it was requested. */
   name: string;
+  /** Its attr (`struct perf_event_attr`). */
   attr: PerfEventAttr;
   /** It was opened; else it was not supported. */
   isOpen: boolean;
+  /** The unit of the count times `scale`; null: a plain count. */
   unit: string | null;
   /** The count times this is in `unit`. */
   scale: number;
 }
 
+/** A thread of a recording of counts. */
 export interface CountsThread {
   /** -1 is everybody. */
   tid: number;
@@ -42,6 +51,7 @@ export interface CountsThread {
 
 /** How it was counted. */
 export interface CountsConfig {
+  /** What counts are shown by. */
   by: CountsBy;
   /** 0: without intervals. */
   intervalMs: number;
@@ -51,7 +61,10 @@ export interface CountsConfig {
 
 /** A recording of counts. */
 export interface RecordedCounts extends CountsConfig {
+  /** The events, in the order in which they were opened. */
   events: CountsEvent[];
+  /** The threads; one with tid -1 where CPUs were counted. */
   threads: CountsThread[];
+  /** What was read, in order of time. */
   rounds: CountsRound[];
 }

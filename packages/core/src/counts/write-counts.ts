@@ -29,13 +29,19 @@ const MOST_THREADS = Math.floor((0xffff - 16) / THREAD_SIZE_BYTES);
 
 /** An event that was opened, by its first id. */
 export interface MeasuredEvent {
+  /** The id of its first counter. */
   id: bigint;
+  /** The unit of the count times `scale`; null: a plain count. */
   unit: string | null;
+  /** The count times this is in `unit`. */
   scale: number;
 }
 
+/** What is known when a recording of counts begins. */
 export interface CountsStart extends CountsConfig {
+  /** The events, in the order in which they were opened. */
   events: readonly MeasuredEvent[];
+  /** The threads; one with tid -1 where CPUs are counted. */
   threads: readonly CountsThread[];
   /** Empty: wherever the threads run. */
   cpus: readonly number[];
@@ -43,12 +49,17 @@ export interface CountsStart extends CountsConfig {
 
 /** A count, with the id of its event at its place. */
 export interface MeasuredCount {
+  /** The id that the kernel gave the counter (PERF_EVENT_IOC_ID). */
   id: bigint;
+  /** The CPU; -1 is wherever the thread ran. */
   cpu: number;
   /** Index of the thread. */
   thread: number;
+  /** The raw count. */
   value: bigint;
+  /** How long the event was wanted, in nanoseconds. */
   enabledNs: bigint;
+  /** How long it had a counter, in nanoseconds. */
   runningNs: bigint;
 }
 

@@ -4,8 +4,11 @@ import { countText, durationText } from './numbers.ts';
 
 /** One kind of loss, summed over the ledger. */
 export interface LossTotal {
+  /** What was lost: a `LossKind`. */
   kind: string;
+  /** What is counted, such as `samples`. */
   unit: string;
+  /** How much, of all entries of that kind. */
   count: bigint;
   /** False where any part of the sum is a lower bound or a guess. */
   exact: boolean;

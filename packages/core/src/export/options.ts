@@ -5,6 +5,7 @@ import { programName } from './program.ts';
 /** What a number in an export counts: samples, or the events they stand for (nanoseconds for clocks). */
 export type ExportWeight = 'samples' | 'period';
 
+/** Options of the exports. Each format takes those that it can show. */
 export interface ExportOptions {
   /** Shown at the top; by default the recorded program's name. */
   title?: string | undefined;
@@ -37,6 +38,7 @@ export interface ExportOptions {
   compress?: ((bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>) | undefined;
 }
 
+/** A piece of an exported file, text or bytes. */
 export type ExportChunk = string | Uint8Array<ArrayBufferLike>;
 
 /** Options with defaults filled in. */

@@ -7,6 +7,7 @@ import type { ExportChunk, ExportOptions } from './options.ts';
 import { writePprof } from './pprof/pprof.ts';
 import { writeSpeedscope } from './speedscope.ts';
 
+/** A file format that a profile can be written in. */
 export interface ExportFormat {
   /** What a user types: `--format NAME`. */
   name: string;
@@ -18,6 +19,7 @@ export interface ExportFormat {
   hasTimeline: boolean;
   /** Bytes that are no text. Text is UTF-8, and what a terminal would obey in names is escaped in it. */
   isBinary: boolean;
+  /** The file in pieces, to be written one after the other. */
   write(profile: Profile, options?: ExportOptions): Iterable<ExportChunk> | AsyncIterable<ExportChunk>;
 }
 

@@ -26,6 +26,7 @@ export interface HistoryRecord {
   timeNs: bigint;
   /** Null where its event is not known. */
   event: RecordedEvent | null;
+  /** The record, in the types of perf.data. */
   record: PerfRecord;
   /** As the kernel wrote it. */
   bytes: Uint8Array<ArrayBuffer>;
@@ -53,6 +54,7 @@ export class HistoryFile {
   readonly strideBytes: number;
   /** Names are those of the sideband. */
   readonly events: readonly RecordedEvent[];
+  /** Byte order of its records. */
   readonly littleEndian: boolean;
   readonly #source: ByteSource;
   readonly #header: HistoryHeader;

@@ -41,19 +41,26 @@ import {
   SLOT_MARKER,
 } from './layout.ts';
 
+/** Options of `writeHistory()`. */
 export interface WriteHistoryOptions {
   /** Of the first record; default 0. */
   firstSequence?: number;
+  /** Ends it: it throws the signal's reason. */
   signal?: CancelSignal;
+  /** Called now and then with how much of the recording is read. */
   onProgress?: ProgressListener;
 }
 
 /** Takes pieces one after the other; a promise holds the rest back. */
 export type PieceWriter = (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
 
+/** What the writing of a history gave. */
 export interface WrittenHistory {
+  /** How many records it has. */
   records: number;
+  /** Size of each record. */
   strideBytes: number;
+  /** Size of the file. */
   bytes: number;
   /** What the recording lacks at its end: the history says so, too. */
   loss: LossEntry[];

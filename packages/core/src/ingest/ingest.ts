@@ -30,6 +30,7 @@ import { trimTracing } from './tracing-machinery.ts';
 
 /** Texts of samples, for rows that are told apart by them: what tracepoints recorded. */
 export interface SampleTexts {
+  /** The sort keys that the texts are for. */
   readonly keys: readonly string[];
   /** One for each key. */
   textsOf(sample: WalkedSample): string[];
@@ -37,6 +38,7 @@ export interface SampleTexts {
   finish(): void;
 }
 
+/** Options of `ingest()`. */
 export interface IngestOptions {
   /** What to keep of samples beside their place. */
   sampleTexts?: (reader: PerfDataReader) => SampleTexts;
@@ -59,16 +61,23 @@ export interface IngestOptions {
    * Tracepoints keep theirs, since their places are found by them.
    */
   innermostOnly?: boolean;
+  /** Which samples are counted. Default: all. */
   filter?: SampleFilter;
+  /** Ends it: it throws the signal's reason. */
   signal?: CancelSignal;
+  /** Called now and then with how much of the recording is read. */
   onProgress?: ProgressListener;
 }
 
+/** A profile, and what was found on the way to it. */
 export interface IngestResult {
+  /** The profile of all samples that passed the filter. */
   profile: Profile;
   /** What was wrong with symbols: missing files, other build ids, forbidden kernel addresses. */
   diagnostics: Diagnostic[];
+  /** Time of the first sample on the recording's clock; null without samples that have a time. */
   firstTimeNs: bigint | null;
+  /** Time of the last sample on the recording's clock; null without samples that have a time. */
   lastTimeNs: bigint | null;
 }
 

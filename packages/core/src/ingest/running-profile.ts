@@ -21,7 +21,9 @@ const NO_BYTES = new DataView(new ArrayBuffer(0));
  * found as they are needed. Flat: a sample's stack is its innermost frame.
  */
 export class RunningProfile {
+  /** Who runs what where, by now. */
   readonly machine = new Machine();
+  /** The profile by now. */
   readonly profile = new Profile();
   readonly #binaries: Binaries;
   readonly #stacks: StackInterner;

@@ -30,9 +30,13 @@ import { isTraced } from './tracing-machinery.ts';
 
 /** One sample with what is known of it at its time. One object, reused: borrowed until the call returns. */
 export class WalkedSample {
+  /** The event of the sample. */
   event!: RecordedEvent;
+  /** Its fields, as numbers. */
   fields!: SampleFields;
+  /** The thread that ran. */
   thread!: Thread;
+  /** The bytes of its record. */
   view!: DataView;
   /** Where its record ends in `view`. */
   recordEnd = 0;
@@ -44,7 +48,9 @@ export class WalkedSample {
   mode = 0;
   /** Innermost row of the profile's stack table, or -1. */
   stack = NONE;
+  /** Lower 32 bits of its period. */
   periodLo = 0;
+  /** Upper 32 bits of its period. */
   periodHi = 0;
 }
 

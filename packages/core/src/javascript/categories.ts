@@ -17,6 +17,7 @@ export const CATEGORIES = {
   kernel: 'kernel',
 } as const;
 
+/** What a sample of a JavaScript program counts as. */
 export type Category = keyof typeof CATEGORIES;
 
 /** One line of the table of work. */

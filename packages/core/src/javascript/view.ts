@@ -17,9 +17,11 @@ import {
 
 /** Where the time of an event went. */
 export interface JavascriptShare {
+  /** What the samples count as. */
   category: Category;
   /** Sum of the samples' periods. */
   weight: number;
+  /** How many samples. */
   samples: number;
 }
 

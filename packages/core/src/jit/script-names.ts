@@ -14,10 +14,13 @@
  * moved into (on-stack replacement).
  */
 export interface ScriptName {
+  /** The name of the function; empty where it has none. */
   name: string;
   /** Empty where V8 knows none. */
   file: string;
+  /** The line where it begins, from 1; null where the runtime does not say it. */
   line: number | null;
+  /** The column where it begins, from 1; null where the runtime does not say it. */
   column: number | null;
   /** One of `~^+*`; `liftoff` or `turbofan` for WebAssembly; or empty. */
   tier: string;

@@ -108,35 +108,51 @@ export const LOSS_KINDS = {
   'events-taken': 'processes',
 } as const;
 
+/** What was lost, and by whom. */
 export type LossKind = keyof typeof LOSS_KINDS;
 
 /** One entry, JSON as it stands. What is not known is null. */
 export interface LossEntry {
+  /** What was lost, and by whom. */
   kind: LossKind;
+  /** The event that lost it; null: not of one event. */
   event: string | null;
+  /** The CPU on which it was lost; null: not of one CPU. */
   cpu: number | null;
+  /** The thread that lost it; null: not of one thread. */
   tid: number | null;
   /**
    * Decimal nanoseconds on the recording's clock: after the last good record, up to
    * when the loss was reported.
    */
   fromNs: string | null;
+  /** When the loss was reported. */
   toNs: string | null;
   /** Decimal count in `unit`. */
   count: string;
+  /** What `count` counts, such as `samples`. */
   unit: string;
   /** False where the count is a lower bound or the range is a guess. */
   exact: boolean;
 }
 
+/** What is known of one loss. */
 export interface LossFacts {
+  /** What was lost, and by whom. */
   kind: LossKind;
+  /** The event that lost it. Default: null, not of one event. */
   event?: string | null;
+  /** The CPU on which it was lost. Default: null, not of one CPU. */
   cpu?: number | null;
+  /** The thread that lost it. Default: null, not of one thread. */
   tid?: number | null;
+  /** After this time, on the recording's clock. Default: null, not known. */
   fromNs?: bigint | null;
+  /** Up to this time, on the recording's clock. Default: null, not known. */
   toNs?: bigint | null;
+  /** How much, in the unit of the kind. */
   count: bigint | number;
+  /** False where the count is a lower bound. Default: true. */
   exact?: boolean;
 }
 
@@ -154,6 +170,7 @@ export class LossLedger {
   readonly #entries: LossEntry[] = [];
   readonly #lastByKey = new Map<string, LossEntry>();
 
+  /** Adds a loss. Losses of the same kind and place become one entry. */
   add(facts: LossFacts): void {
     this.#enter({
       kind: facts.kind,
@@ -205,10 +222,12 @@ export class LossLedger {
     });
   }
 
+  /** Whether nothing was lost. */
   get isEmpty(): boolean {
     return this.#entries.length === 0;
   }
 
+  /** The entries, as answers and exports have them. */
   list(): LossEntry[] {
     return this.#entries.map((entry) => ({ ...entry }));
   }

@@ -2,9 +2,11 @@
 export interface Mapping {
   /** Signed float64 addresses, `[start, end)`. */
   start: number;
+  /** The first address behind it. */
   end: number;
   /** Offset in the file of the byte at `start`. */
   pageOffset: number;
+  /** The file, or a name such as `[heap]`. */
   path: string;
   /** Hex, or empty where the record does not say. */
   buildId: string;
@@ -25,6 +27,7 @@ export class AddressSpace {
   /** Changes with every change of the mappings. */
   generation = 0;
 
+  /** How many mappings there are. */
   get size(): number {
     return this.#mappings.length;
   }
@@ -82,6 +85,7 @@ export class AddressSpace {
     this.#mappings.splice(index, 1);
   }
 
+  /** Removes all mappings. */
   clear(): void {
     this.generation++;
     this.#last = null;
@@ -95,6 +99,7 @@ export class AddressSpace {
     this.#mappings = [...other.#mappings];
   }
 
+  /** All mappings, by address. */
   all(): readonly Mapping[] {
     return this.#mappings;
   }

@@ -39,8 +39,11 @@ const KSYMBOL_FLAG_UNREGISTER = 1;
 /** Most threads kept: a file that names more is damage or lasted for weeks. */
 const MAX_THREADS = 4_000_000;
 
+/** A process, and what is mapped into it. */
 export class Process {
+  /** Its number. */
   readonly pid: number;
+  /** What is mapped into it. */
   readonly maps = new AddressSpace();
   /**
    * The program before the last exec, until code of the new one was seen to run: samples inside execve still
@@ -50,6 +53,7 @@ export class Process {
   /** An exec was seen and nothing has been mapped since: what is mapped now is the old program's. */
   isBetweenPrograms = false;
 
+  /** A process without mappings. */
   constructor(pid: number) {
     this.pid = pid;
   }
@@ -70,18 +74,24 @@ export class Process {
   }
 }
 
+/** A thread of a process. */
 export class Thread {
+  /** Its number. */
   readonly tid: number;
+  /** Its process. */
   process: Process;
   /** The name at the moment; `:TID` until a record gives one. */
   comm: string;
+  /** Whether its name is known. */
   hasComm = false;
   /**
    * For the user of the machine to keep what it made of the thread; -1 at first and after a change of name.
    */
   profileRow = -1;
+  /** Index of its name in the profile's strings; -1: not there yet. */
   profileComm = -1;
 
+  /** A thread without a name. */
   constructor(tid: number, process: Process) {
     this.tid = tid;
     this.process = process;
@@ -91,7 +101,9 @@ export class Thread {
 
 /** The state of a machine at the moment of the record that was handed in last. */
 export class Machine {
+  /** The host's kernel and its modules. */
   readonly kernel = new AddressSpace();
+  /** A guest's kernel and its modules. */
   readonly guestKernel = new AddressSpace();
   /**
    * The kernel's own image: reference symbol and its address at recording time, from the first kernel map.
@@ -101,6 +113,7 @@ export class Machine {
   readonly #threads = new Map<number, Thread>();
   #lastThread: Thread | null = null;
 
+  /** The process with that number. It is made where it is not known yet. */
   process(pid: number): Process {
     let process = this.#processes.get(pid);
     if (process === undefined) {

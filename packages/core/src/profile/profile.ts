@@ -9,6 +9,7 @@ export const NONE = -1;
 /** What a binary is. Kernel code and user code share one table; JIT code has names but no file. */
 export type BinaryKind = 'user' | 'kernel' | 'module' | 'vdso' | 'jit' | 'unknown';
 
+/** A file or another place that code was in. */
 export interface Binary {
   /**
    * Full path as the recording names it; `[kernel.kallsyms]`, `[vdso]`, `[JIT] tid 12`,
@@ -19,6 +20,7 @@ export interface Binary {
   name: string;
   /** Lower-case hex, or empty. */
   buildId: string;
+  /** What kind of place it is. */
   kind: BinaryKind;
 }
 
@@ -26,19 +28,27 @@ export interface Binary {
  * The CPU mode of a frame, as the kernel reports it (`PERF_RECORD_MISC_CPUMODE_MASK`, callchain contexts).
  */
 export const MODE_UNKNOWN = 0;
+/** The kernel (PERF_RECORD_MISC_KERNEL of linux/perf_event.h). */
 export const MODE_KERNEL = 1;
+/** Programs and libraries (PERF_RECORD_MISC_USER of linux/perf_event.h). */
 export const MODE_USER = 2;
+/** A hypervisor (PERF_RECORD_MISC_HYPERVISOR of linux/perf_event.h). */
 export const MODE_HYPERVISOR = 3;
+/** A guest's kernel (PERF_RECORD_MISC_GUEST_KERNEL of linux/perf_event.h). */
 export const MODE_GUEST_KERNEL = 4;
+/** A guest's programs (PERF_RECORD_MISC_GUEST_USER of linux/perf_event.h). */
 export const MODE_GUEST_USER = 5;
 
 /** perf's letter for a mode, as in `[k]`. */
 export const MODE_LETTERS = ['?', 'k', '.', 'H', 'g', 'u'] as const;
 
+/** An event that was sampled. */
 export interface ProfileEvent {
+  /** Its name. */
   name: string;
   /** What a weight of this event counts: `nanoseconds` for clocks, else the event's own name. */
   unit: string;
+  /** How many samples it has. */
   samples: number;
   /** Sum of periods, exact. */
   sumPeriod: bigint;
@@ -56,7 +66,9 @@ export interface ProfileEvent {
 export class SymbolTable {
   /** Index into `Profile.strings`, already demangled. */
   readonly name = new Int32Column();
+  /** Row of `Profile.binaries`. */
   readonly binary = new Int32Column();
+  /** How many functions there are. */
   get length(): number {
     return this.name.length;
   }
@@ -64,17 +76,21 @@ export class SymbolTable {
 
 /** One row per distinct code address (address within its binary, not in memory). */
 export class FrameTable {
+  /** Row of `Profile.binaries`, or `NONE`. */
   readonly binary = new Int32Column();
   /** `NONE` where the address has no symbol. */
   readonly symbol = new Int32Column();
   /** Address in the binary's own terms: the file offset for ELF files, absolute for kernel and JIT code. */
   readonly addressLo = new Int32Column();
+  /** Upper 32 bits of the address. */
   readonly addressHi = new Int32Column();
   /** Bytes from the start of the symbol, 0 where there is no symbol. */
   readonly symbolOffset = new Int32Column();
+  /** Whose code it is: one of `MODE_…`. */
   readonly mode = new Int32Column();
   /** Row of `Profile.jitCode`, or `NONE`. */
   readonly jitCode = new Int32Column();
+  /** How many frames there are. */
   get length(): number {
     return this.binary.length;
   }
@@ -94,6 +110,7 @@ export class JitCodeTable {
   readonly tier = new Int32Column();
   /** Address of its first byte, signed. */
   readonly start = new Float64Column();
+  /** How many pieces there are. */
   get length(): number {
     return this.start.length;
   }
@@ -108,31 +125,41 @@ export class JitCodeTable {
  *     └─ sort         row 3: prefix 0
  */
 export class StackTable {
+  /** Row of the caller, or `NONE` for the outermost function. */
   readonly prefix = new Int32Column();
+  /** Row of `Profile.frames`. */
   readonly frame = new Int32Column();
+  /** How many rows there are. */
   get length(): number {
     return this.prefix.length;
   }
 }
 
+/** The threads that have samples, one a row. */
 export class ThreadTable {
+  /** The process. */
   readonly pid = new Int32Column();
+  /** The thread. */
   readonly tid = new Int32Column();
   /** Last known command name, index into `Profile.strings`. */
   readonly comm = new Int32Column();
+  /** How many threads there are. */
   get length(): number {
     return this.pid.length;
   }
 }
 
+/** The samples, one a row. */
 export class SampleTable {
   /** Nanoseconds since `Profile.baseTimeNs`; NaN where the sample has no time. */
   readonly timeNs = new Float64Column();
+  /** Row of `Profile.threads`. */
   readonly thread = new Int32Column();
   /** Command name at the time of the sample, index into `Profile.strings`. */
   readonly comm = new Int32Column();
   /** `NONE` where not recorded. */
   readonly cpu = new Int32Column();
+  /** Row of `Profile.events`. */
   readonly event = new Int32Column();
   /** Innermost row of `Profile.stacks`, or `NONE`. */
   readonly stack = new Int32Column();
@@ -143,6 +170,7 @@ export class SampleTable {
    * thread and event were merged.
    */
   readonly count = new Float64Column();
+  /** How many rows there are. */
   get length(): number {
     return this.stack.length;
   }
@@ -153,12 +181,14 @@ export class SampleTable {
  * key, made where it was asked for.
  */
 export class SampleTextTable {
+  /** The sort keys that the texts are for. */
   readonly keys: readonly string[];
   /** For each key, index into `Profile.strings`. Equal texts of all keys are one row. */
   readonly texts: readonly Int32Column[];
   /** Row of each row of `Profile.samples`. */
   readonly ofSample = new Int32Column();
 
+  /** Without samples yet. */
   constructor(keys: readonly string[]) {
     this.keys = keys;
     this.texts = keys.map(() => new Int32Column());
@@ -169,30 +199,47 @@ export class SampleTextTable {
  * Facts about the recording that front ends show. Everything optional is null where the file does not say.
  */
 export interface ProfileMeta {
+  /** The name of the machine (HEADER_HOSTNAME); null where the recording does not say it. */
   hostname: string | null;
+  /** The kernel's release, as `uname -r` gives it. */
   osRelease: string | null;
+  /** The architecture, as `uname -m` gives it. */
   arch: string | null;
+  /** How many CPUs were online. */
   cpuCount: number | null;
+  /** The model of the CPUs. */
   cpuDescription: string | null;
+  /** The command line of the recording, as words. */
   commandLine: string[] | null;
   /** Wall clock of the first sample in milliseconds since 1970, where a reference clock was stored. */
   startTimeUnixMs: number | null;
 }
 
+/** What was sampled, as tables: columns of numbers, indices in place of objects. */
 export class Profile {
+  /** All texts. Other tables have their indices. */
   readonly strings = new StringTable();
+  /** The files and other places that code was in. */
   readonly binaries: Binary[] = [];
+  /** The events that were sampled. */
   readonly events: ProfileEvent[] = [];
+  /** The functions. */
   readonly symbols = new SymbolTable();
+  /** The places in code: addresses with their functions. */
   readonly frames = new FrameTable();
+  /** The pieces of generated code. */
   readonly jitCode = new JitCodeTable();
+  /** The call chains, as a tree of rows. */
   readonly stacks = new StackTable();
+  /** The threads that have samples. */
   readonly threads = new ThreadTable();
+  /** The samples. */
   readonly samples = new SampleTable();
   /** Null where nothing of the kind was asked for. */
   sampleTexts: SampleTextTable | null = null;
   /** Clock value of `timeNs` 0, exact. */
   baseTimeNs = 0n;
+  /** What the recording says of its machine. */
   meta: ProfileMeta = {
     hostname: null,
     osRelease: null,
@@ -202,6 +249,8 @@ export class Profile {
     commandLine: null,
     startTimeUnixMs: null,
   };
+  /** What the recording does not contain. */
   loss: LossEntry[] = [];
+  /** What was wrong in it. */
   damage: Damage[] = [];
 }

@@ -8,6 +8,7 @@ import { Functions } from './functions.ts';
  * one. Shares stay shares of the whole.
  */
 export interface CallTreeOptions extends FrameFilter {
+  /** Index of the event. Default: 0. */
   event?: number;
   /**
    * `callees`: from the roots down (top-down). `callers`: from the innermost
@@ -18,25 +19,39 @@ export interface CallTreeOptions extends FrameFilter {
   minimumPercent?: number;
 }
 
+/** A function in one place of the tree. */
 export interface CallTreeNode {
+  /** The function. */
   name: string;
+  /** The binary. */
   dso: string;
+  /** Share of the event's sum with what it calls, in percent. */
   percent: number;
   /** Own share: time in the function itself, not in what it calls. Only with `callees`. */
   selfPercent: number;
+  /** Samples in it and in what it calls. */
   samples: number;
   /** Sum of periods, decimal. */
   period: string;
+  /** What it calls, or what calls it: the largest first. */
   children: CallTreeNode[];
 }
 
+/** The answer of `callTree()`. */
 export interface CallTreeAnswer {
+  /** Tells this answer from others. */
   type: 'call-tree';
+  /** Version of the form of this answer. */
   version: 1;
+  /** The name of the event. */
   event: string;
+  /** From the roots down, or from the innermost functions out. */
   direction: 'callees' | 'callers';
+  /** How many samples the event has. */
   samples: number;
+  /** Sum of their periods, decimal. */
   sumPeriod: string;
+  /** Where the tree begins, the largest first. */
   roots: CallTreeNode[];
   /** Share that is in nodes too small to be shown, in percent of all. */
   hiddenPercent: number;

@@ -3,6 +3,7 @@ import type { Profile } from '../profile/index.ts';
 import { deviationsOf, shareDifference } from './share-interval.ts';
 import { type TopAnswer, type TopRow, topFunctions } from './top-functions.ts';
 
+/** Options of `compareFunctions()`. */
 export interface CompareOptions {
   /** By name; by default the first event of the earlier profile with samples. */
   event?: string;
@@ -12,26 +13,39 @@ export interface CompareOptions {
 
 /** A function in two recordings. Shares and differences are in percent, and in percentage points. */
 export interface ChangedFunction {
+  /** The function. */
   symbol: string;
   /** Empty for generated code, which lies elsewhere in each run. */
   dso: string;
+  /** Its share in the first recording, in percent. */
   before: number;
+  /** Its share in the second recording, in percent. */
   after: number;
+  /** `after` less `before`, in points of percent. */
   change: number;
   /** Between which values the change lies, for all functions together with 95 %. */
   low: number;
+  /** The upper end of the range. */
   high: number;
   /** False: chance alone explains the change. */
   isBeyondNoise: boolean;
 }
 
+/** The answer of `compareFunctions()`. */
 export interface CompareAnswer {
+  /** Tells this answer from others. */
   type: 'compared-functions';
+  /** Version of the form of this answer. */
   version: 1;
+  /** The name of the event. */
   event: string;
+  /** What its periods count: `events`, or `ns` for clocks. */
   unit: string;
+  /** Whether time of callees is counted for their callers. */
   children: boolean;
+  /** The first recording: its samples and the sum of their periods, decimal. */
   before: { samples: number; sumPeriod: string };
+  /** The second recording: its samples and the sum of their periods, decimal. */
   after: { samples: number; sumPeriod: string };
   /** Changes beyond noise first, each by size. */
   rows: ChangedFunction[];

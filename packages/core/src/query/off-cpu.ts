@@ -6,21 +6,26 @@ import { WaitingPlaces } from './waiting-place.ts';
 
 /** Time that threads of one kind spent off the CPU in one place. */
 export interface OffCpuRow {
+  /** The command name of the threads. */
   comm: string;
   /** `main`: the first thread of its process; `other`: of a pool, a worker, a library. */
   role: 'main' | 'other';
   /** Who waited: a function of JavaScript where there is one, else of the program, else of a library. */
   symbol: string;
+  /** The binary of `symbol`. */
   dso: string;
   /** Of JavaScript, as far as its runtime says it. */
   file: string | null;
+  /** The line where the function begins, from 1; null where it is not known. */
   line: number | null;
+  /** The column where the function begins, from 1; null where it is not known. */
   column: number | null;
   /**
    * `waiting` in the kernel's function `wait`, `ready` to run while no CPU was free, or `unknown`: it was off
    * the CPU before the recording began.
    */
   state: 'waiting' | 'ready' | 'unknown';
+  /** The kernel's function in which they waited; null where they did not, or where it is not known. */
   wait: string | null;
   /** How many threads. */
   threads: number;
@@ -30,18 +35,27 @@ export interface OffCpuRow {
   percent: number;
 }
 
+/** The answer of `offCpu()`. */
 export interface OffCpuAnswer {
+  /** Tells this answer from others. */
   type: 'off-cpu';
+  /** Version of the form of this answer. */
   version: 1;
+  /** How many threads were off a CPU. */
   threads: number;
   /** Nanoseconds, decimal: of all, and by state. */
   totalNs: string;
+  /** Time in which they waited for something. */
   waitingNs: string;
+  /** Time in which they were ready to run, and no CPU was free. */
   readyNs: string;
+  /** Time of which neither is known. */
   unknownNs: string;
   /** Longest first. */
   rows: OffCpuRow[];
+  /** What the recording does not contain. */
   loss: LossEntry[];
+  /** What was wrong in the recording. */
   damage: Damage[];
 }
 

@@ -37,12 +37,15 @@ const IDLE_FUNCTIONS: ReadonlySet<string> = new Set([
 
 /** What is left out. */
 export interface PartOptions {
+  /** Leave the kernel's samples and frames out. Default: false. */
   hideKernel?: boolean;
+  /** Leave those of programs and libraries out. Default: false. */
   hideUser?: boolean;
   /** Samples of the idle task while it waits: clocks go on then, too. */
   hideIdle?: boolean;
 }
 
+/** A profile with some samples left out. */
 export interface SamplePart {
   /** The samples that are left, as a copy: all else is shared with the profile. */
   profile: Profile;

@@ -11,12 +11,15 @@ import {
 
 /** What is in a recording. */
 export interface StatsAnswer {
+  /** Tells this answer from others. */
   type: 'stats';
+  /** Version of the form of this answer. */
   version: 1;
   /** Samples as `perf script` prints them (one per counter that moved, for samples that carry counters). */
   samples: number;
   /** Sum of the periods of all samples, decimal. */
   sumPeriod: string;
+  /** Each event with its samples. */
   events: StatsEvent[];
   /** Records by type name. */
   records: Record<string, number>;
@@ -24,14 +27,21 @@ export interface StatsAnswer {
   threads: number;
   /** Time of the first and last sample, decimal nanoseconds. */
   firstTimeNs: string | null;
+  /** Time of the last sample, decimal nanoseconds; null without samples that have a time. */
   lastTimeNs: string | null;
+  /** What the recording does not contain. */
   loss: LossEntry[];
+  /** What was wrong in the recording. */
   damage: Damage[];
 }
 
+/** One event of `StatsAnswer`. */
 export interface StatsEvent {
+  /** The name of the event. */
   name: string;
+  /** How many samples it has. */
   samples: number;
+  /** Sum of their periods, decimal. */
   sumPeriod: string;
   /**
    * What the kernel counted as lost for this event: its samples, and where it also tells of mappings, forks

@@ -10,12 +10,14 @@ import { WaitingPlaces } from './waiting-place.ts';
  * first, `tier` and `copy` are of code that a JIT compiler made.
  */
 export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu', 'role', 'tier', 'copy'] as const;
+/** A sort key that is one word. */
 export type PlainSortKey = (typeof SORT_KEYS)[number];
 /**
  * What a tracepoint recorded, as the kernel prints it, or one field of it: `sched:sched_switch.next_comm`,
  * with `/raw` the number itself.
  */
 export type TraceSortKey = 'trace' | `${string}.${string}`;
+/** What rows are told apart by. */
 export type SortKey = PlainSortKey | TraceSortKey;
 
 /** Keys that a profile has texts for only where they were asked for when it was made (`traceKeys`). */
@@ -30,6 +32,7 @@ const SORT_ALIASES: Readonly<Record<string, PlainSortKey>> = {
   thread: 'tid',
 };
 
+/** Options of `topFunctions()`. */
 export interface TopOptions extends FrameFilter {
   /** Index of the event; default 0. */
   event?: number;
@@ -45,30 +48,41 @@ export interface TopOptions extends FrameFilter {
   most?: number;
 }
 
+/** One row of `TopAnswer`. The fields of sort keys are there if the rows are told apart by them. */
 export interface TopRow {
   /** Share of the event's sum, in percent: own time, or with children own and called. */
   percent: number;
+  /** Share of the event's sum in the function itself, in percent. */
   selfPercent: number;
   /** Samples in which the row is the innermost function. */
   samples: number;
   /** Sums of periods, decimal. */
   selfPeriod: string;
+  /** Sum with what the function called. */
   totalPeriod: string;
   /** Present where sorted by. `mode` is perf's letter. */
   comm?: string;
+  /** The binary. */
   dso?: string;
+  /** The function. */
   symbol?: string;
+  /** perf's letter: `.` user, `k` kernel, `g` guest kernel, `u` guest user, `H` hypervisor. */
   mode?: string;
   /** With `symbol`, of functions of JavaScript: where they begin, as far as their runtime says it. */
   file?: string;
+  /** The line where the function begins, from 1. */
   line?: number;
+  /** The column where the function begins, from 1. */
   column?: number;
   /** The compiler that made the code (`TurboFan`), empty where there is none. */
   tier?: string;
   /** Where a JIT compiler's copy of the function begins, `0x7f41d2c04a20`; empty for other code. */
   copy?: string;
+  /** The process. */
   pid?: number;
+  /** The thread. */
   tid?: number;
+  /** The CPU; -1 where it was not recorded. */
   cpu?: number;
   /** `main`: the first thread of its process; `other`: of a pool, a worker, a library. */
   role?: 'main' | 'other';
@@ -76,20 +90,33 @@ export interface TopRow {
   trace?: Record<string, string>;
 }
 
+/** The answer of `topFunctions()`. */
 export interface TopAnswer {
+  /** Tells this answer from others. */
   type: 'top-functions';
+  /** Version of the form of this answer. */
   version: 1;
+  /** The name of the event. */
   event: string;
+  /** What its periods count: `events`, or `ns` for clocks. */
   unit: string;
+  /** How many samples the event has. */
   samples: number;
+  /** Sum of their periods, decimal. */
   sumPeriod: string;
+  /** How many samples of it were lost, decimal. */
   lost: string;
+  /** What the rows are told apart by. */
   sort: SortKey[];
+  /** Whether time of callees is counted for their callers. */
   children: boolean;
+  /** The rows, the largest first. */
   rows: TopRow[];
   /** With `most`: how many rows there are. */
   rowCount?: number;
+  /** What the recording does not contain. */
   loss: LossEntry[];
+  /** What was wrong in the recording. */
   damage: Damage[];
 }
 

@@ -16,16 +16,20 @@ const EMPTY = new Uint8Array(0);
  * never divides a record's header.
  */
 export class ForwardRing {
+  /** The ring's memory. */
   readonly memory: RingMemory;
+  /** The batch, or its part before the wrap. */
   first: Uint8Array<ArrayBuffer> = EMPTY;
   /** Empty unless the batch wraps. */
   second: Uint8Array<ArrayBuffer> = EMPTY;
   /** The batch is [tail, head). */
   tail = 0;
+  /** Where the kernel will write next. */
   head = 0;
   /** Bytes that could not be told from garbage because the kernel's position made no sense. */
   skippedBytes = 0;
 
+  /** Begins at what the kernel has not been given back. */
   constructor(memory: RingMemory) {
     this.memory = memory;
   }

@@ -26,7 +26,9 @@ export interface RecordTimes {
 
 /** Whole records of a ring, the newest first. */
 export interface HistoryRecords {
+  /** How many records there are. */
   count: number;
+  /** Their size. */
   sizeBytes: number;
   /** Offset of each in the data pages. */
   offsets: Uint32Array;
@@ -66,8 +68,10 @@ export function mappedHistory(mapping: ArrayBuffer, pageSizeBytes: number): Hist
  *                   └── H was written over the rest of A, which is not whole any more
  */
 export class HistoryRing {
+  /** The ring's memory. */
   readonly memory: HistoryMemory;
 
+  /** Reads nothing yet. */
   constructor(memory: HistoryMemory) {
     this.memory = memory;
   }

@@ -2,16 +2,21 @@ import type { HistoryMemory, HistoryRecords } from './history-ring.ts';
 
 /** A ring whose kernel side stands still, and what is in it. */
 export interface StoppedHistory {
+  /** The ring's memory, in which nothing is written any more. */
   memory: HistoryMemory;
+  /** Where its records stand. */
   records: HistoryRecords;
 }
 
+/** The records of several rings as one sequence. */
 export interface MergedHistory {
   /** Whole records in order of time. */
   bytes: Uint8Array<ArrayBuffer>;
+  /** How many records there are. */
   records: number;
   /** Nanoseconds; null where nothing is in it. */
   firstNs: number | null;
+  /** Time of the last record; null where nothing is in it. */
   lastNs: number | null;
 }
 

@@ -8,6 +8,7 @@ export class TimeRange {
   #lastLo = 0;
   #lastHi = 0;
 
+  /** Extends the range to a time, given as its lower and upper 32 bits. */
   add(lo: number, hi: number): void {
     if (compareU64(lo, hi, this.#firstLo, this.#firstHi) < 0) {
       this.#firstLo = lo;
@@ -33,6 +34,7 @@ const TYPE_PLACES = 256;
 export interface LongChains {
   /** Where the count stands in each sample: `SampleLayout.chainFromStart`. */
   chainFromStart: number;
+  /** So many words or more. */
   words: number;
 }
 
@@ -48,6 +50,7 @@ export type RecordVisitor = (type: number, view: DataView<ArrayBuffer>, offset: 
 export class RecordScan {
   /** Records by type. */
   readonly counts = new Float64Array(TYPE_PLACES);
+  /** Bytes of records that were looked at. */
   bytes = 0;
   /** Times of the oldest and the newest sample, where samples have a time. */
   readonly sampleTimes = new TimeRange();
@@ -83,10 +86,12 @@ export class RecordScan {
     this.#visit = visit;
   }
 
+  /** How many of the records were samples. */
   get samples(): number {
     return this.counts[PERF_RECORD_SAMPLE]!;
   }
 
+  /** How many records were looked at. */
   get records(): number {
     return this.counts.reduce((sum, count) => sum + count, 0);
   }

@@ -13,6 +13,7 @@ export type FileNeed =
 
 /** A question for a file. Core never opens one: a driver answers, from disk, a network or memory. */
 export interface FileRequest {
+  /** What the file is needed for. */
   need: FileNeed;
   /** Path as the recording names it; for `debug` that of the binary it belongs to. */
   path: string;
@@ -31,6 +32,7 @@ export interface FileRequest {
 /** A file's bytes. Whoever asked for it closes it. */
 export type OpenedFile = ByteSource & { close?(): Promise<void> };
 
+/** Finds and opens the files that symbols are read from. */
 export interface SymbolDriver {
   /**
    * The file, or null where there is none. Where several exist, one with the build id wanted; where none

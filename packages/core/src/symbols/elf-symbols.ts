@@ -21,8 +21,11 @@ import { FileOffsets } from './file-offsets.ts';
 import { PltSymbols } from './plt-symbols.ts';
 import { SymbolRows } from './symbol-rows.ts';
 
+/** The symbol table of one ELF file. */
 export interface ElfTable {
+  /** The file. */
   elf: ElfFile;
+  /** Its functions, by address. */
   symbols: ElfSymbols;
 }
 
@@ -30,6 +33,7 @@ export interface ElfTable {
 export interface ElfSymbolParts {
   /** Where names tie, the earlier table wins. */
   tables: ElfTable[];
+  /** The stubs through which functions of other libraries are called. */
   plt: PltEntry[];
   /**
    * The file that is mapped (or its debug file): gives file offsets. A number: addresses as they

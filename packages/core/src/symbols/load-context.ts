@@ -8,11 +8,13 @@ export interface CodeBinary {
   path: string;
   /** Lower-case hex as recorded, or empty. */
   buildId: string;
+  /** What kind of code it is. */
   kind: 'user' | 'kernel' | 'module' | 'vdso' | 'jit' | 'unknown';
   /** A process that had it mapped, -1 for the kernel. */
   pid: number;
 }
 
+/** Options of `loadCodeSymbols()`. */
 export interface LoadOptions {
   /**
    * Recorded address of a symbol of the kernel (`_text`, `_stext`): tells how far KASLR has moved it since.

@@ -10,11 +10,13 @@ const RING_NAME = /^data\.(0|[1-9]\d{0,4})$/;
 export interface RecordingFile {
   /** As in the directory, without its path. */
   name: string;
+  /** Its bytes. */
   bytes: ByteInput;
 }
 
 /** A file that is there and cannot be read. */
 export interface UnreadableFile {
+  /** The name of the file. */
   name: string;
   /** Why, as a code of damage: `link-not-followed`. */
   code: string;
@@ -22,15 +24,19 @@ export interface UnreadableFile {
 
 /** Where a file of a directory stands in the joined source. */
 export interface DirectoryPart {
+  /** The name of the file. */
   name: string;
   /** The number of its ring; -1 for the header. */
   ring: number;
+  /** Where it begins among all bytes of the directory. */
   start: number;
+  /** Its size in bytes. */
   size: number;
 }
 
 /** The files of a directory, one after the other: an offset names a place in one of them. */
 export interface DirectorySource extends ByteSource {
+  /** The files, in the order of their bytes. */
   readonly parts: readonly DirectoryPart[];
   /** The first file alone: a header of a killed recorder says that data goes on to the end of its file. */
   readonly header: ByteSource;

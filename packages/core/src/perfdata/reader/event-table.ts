@@ -9,10 +9,15 @@ import { type PerfEventAttr, SampleLayout } from '../../records/index.ts';
 
 /** One event of a recording: its attr, its ids (one per CPU or thread) and its name. */
 export interface RecordedEvent {
+  /** Its place among the events of the recording. */
   index: number;
+  /** Its attr (`struct perf_event_attr`). */
   attr: PerfEventAttr;
+  /** The ids that its records carry. */
   ids: number[];
+  /** Its name, as the recording has it. */
   name: string;
+  /** Where the fields of its samples stand. */
   layout: SampleLayout;
 }
 
@@ -34,6 +39,7 @@ const MIXED = -2;
 
 /** The events of a recording, found by the ids that records carry. */
 export class EventTable {
+  /** The events, in the order of the recording. */
   readonly events: RecordedEvent[] = [];
   readonly #byId = new Map<number, RecordedEvent>();
   #timeFromStart = -1;
@@ -68,6 +74,7 @@ export class EventTable {
     return true;
   }
 
+  /** The event whose records carry this id; null where there is none. */
   findId(id: number): RecordedEvent | null {
     return this.#byId.get(id) ?? null;
   }

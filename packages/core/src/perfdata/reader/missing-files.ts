@@ -12,6 +12,7 @@ const NO_CPU = 2 ** 64 - 1;
 
 /** A ring whose file is not there, or cannot be read. */
 export interface MissingRing {
+  /** The number of the ring. */
   ring: number;
   /** Null where the recording does not say, or where the ring was of a thread. */
   cpu: number | null;

@@ -6,9 +6,11 @@ import type { PerfDataReader, ScanOptions } from './reader.ts';
 
 /** A record with what it belongs to. */
 export interface OrderedRecord {
+  /** The record. */
   record: PerfRecord;
   /** Null for records of user space, and where the id is not known. */
   event: RecordedEvent | null;
+  /** Where it stands in the file or stream, in bytes. */
   fileOffset: number;
 }
 

@@ -59,6 +59,7 @@ export interface RecordSink {
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void;
 }
 
+/** Options of `openPerfData()`. */
 export interface OpenOptions {
   /** A faster Zstandard decompressor than the built-in one. */
   zstd?: ZstdFactory;
@@ -66,8 +67,11 @@ export interface OpenOptions {
   orderLimitBytes?: number;
 }
 
+/** Options of reading all records. */
 export interface ScanOptions {
+  /** Ends it: it throws the signal's reason. */
   signal?: CancelSignal;
+  /** Called now and then with how much is read. */
   onProgress?: ProgressListener;
   /** Deliver in file order instead of time order. */
   unordered?: boolean;
@@ -87,10 +91,15 @@ const MAX_RECORD_TYPES = 4096;
  * opening; in pipe mode they arrive among the records.
  */
 export class PerfDataReader {
+  /** Whether the recording is a stream, in the form of `perf record -o -`. */
   readonly isPipe: boolean;
+  /** Byte order of the recording. */
   readonly littleEndian: boolean;
+  /** The events of the recording, and which record is of which. */
   readonly events = new EventTable();
+  /** What its feature sections say of the machine. Of a stream more of it arrives while it is read. */
   readonly features: PerfDataFeatures = emptyFeatures();
+  /** What was wrong in it, as far as it is read. */
   readonly damage: DamageLog;
   /** Records by type, as they were delivered. */
   readonly recordCounts = new Map<number, number>();

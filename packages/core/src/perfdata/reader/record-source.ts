@@ -17,6 +17,7 @@ export interface RecordSource {
   scan(sink: RecordSink, options?: SourceScanOptions): Promise<AddedRecords | null>;
 }
 
+/** Options of reading a source of records. */
 export interface SourceScanOptions extends ScanOptions {
   /** Samples that are added shall tell how many cycles their instructions took, where that is known. */
   countsCycles?: boolean;

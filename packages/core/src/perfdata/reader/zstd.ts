@@ -4,6 +4,7 @@ export interface ZstdStream {
   push(bytes: Uint8Array): Uint8Array[];
 }
 
+/** Makes a decompressor for Zstandard frames. */
 export type ZstdFactory = () => ZstdStream;
 
 /**

@@ -1,12 +1,16 @@
 /** One field of a tracepoint's record. */
 export interface TracepointField {
+  /** Its name. */
   name: string;
   /**
    * Its C type as the kernel wrote it, without the name: `unsigned long`, `char[16]`, `__data_loc char[]`.
    */
   type: string;
+  /** Where it stands in the record, in bytes. */
   offset: number;
+  /** Its size in bytes. */
   size: number;
+  /** Whether it is a signed number. */
   isSigned: boolean;
   /** Elements of an array of fixed length, else null. */
   arrayLength: number | null;
@@ -19,10 +23,15 @@ export interface TracepointField {
   isCommon: boolean;
 }
 
+/** The fields of a tracepoint, as the kernel describes them (`format` in tracefs). */
 export interface TracepointFormat {
+  /** `attr.config` of its events. */
   id: number;
+  /** Its system, such as `sched`. */
   system: string;
+  /** Its name, such as `sched_switch`. */
   name: string;
+  /** Its fields, in the order of the record. */
   fields: TracepointField[];
   /** How the kernel prints it: a C format string and its arguments. */
   printFormat: string;

@@ -15,22 +15,31 @@ import { parseFormat, type TracepointFormat } from './format-text.ts';
  * which describes its descendant.
  */
 export interface TracingParts {
+  /** Version of the form. */
   version: string;
+  /** Byte order of the recorded machine. */
   littleEndian: boolean;
   /** Size of a C `long` of the recorded kernel: 4 or 8. */
   longSize: number;
+  /** Size of a page of the recorded kernel, in bytes. */
   pageSize: number;
+  /** `header_page` of tracefs. */
   headerPage: string;
+  /** `header_event` of tracefs. */
   headerEvent: string;
   /** Formats of ftrace's own events. */
   ftraceFormats: string[];
+  /** The texts of `format` of tracepoints, by system. */
   systems: { name: string; formats: string[] }[];
+  /** Addresses of the kernel's functions, as perf writes them. */
   kallsyms: Uint8Array;
+  /** Texts that trace_printk() refers to. */
   printkFormats: Uint8Array;
   /** `PID NAME` lines. */
   savedCommandNames: Uint8Array;
 }
 
+/** What a recording says of tracepoints (HEADER_TRACING_DATA). */
 export interface TracingData extends TracingParts {
   /** Formats by tracepoint id, which is `attr.config`. */
   byId: Map<number, TracepointFormat>;

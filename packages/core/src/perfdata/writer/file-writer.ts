@@ -9,9 +9,13 @@ export interface FilePlan {
   header: Uint8Array<ArrayBuffer>;
   /** Where records begin: right after `header`. */
   dataOffset: number;
+  /** Byte order of the file. */
   littleEndian: boolean;
+  /** The events of the file. */
   events: readonly WrittenEvent[];
+  /** Where the attrs begin, in bytes. */
   attrsOffset: number;
+  /** Size of an attr with the place of its ids, in bytes. */
   attrEntrySize: number;
 }
 

@@ -6,11 +6,17 @@ import { finishFile, planFile } from './file-writer.ts';
 import { pipeStart } from './pipe-writer.ts';
 import type { WrittenEvent } from './written-event.ts';
 
+/** What a recording is written from. */
 export interface PerfDataContents {
+  /** The events. */
   attrs: readonly WrittenEvent[];
+  /** The records, in the order in which they are to stand. */
   records: Iterable<RecordOrBytes>;
+  /** What the feature sections say. Default: no sections. */
   features?: Partial<PerfDataFeatures>;
+  /** A file, or a stream that needs no seeking. Default: `file`. */
   mode?: 'file' | 'pipe';
+  /** Byte order. Default: true. */
   littleEndian?: boolean;
 }
 

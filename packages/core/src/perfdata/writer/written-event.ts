@@ -4,8 +4,11 @@ import { encodeAttrShortest, type PerfEventAttr } from '../../records/index.ts';
  * One event of a recording: what was asked of the kernel, the ids it gave, and the name the user knows it by.
  */
 export interface WrittenEvent {
+  /** Its attr (`struct perf_event_attr`). */
   attr: PerfEventAttr;
+  /** The ids that its records carry. */
   ids: readonly bigint[];
+  /** Its name. */
   name: string;
 }
 

@@ -45,6 +45,7 @@ export const SCRIPT_FIELDS = [
   'insn',
   'insnlen',
 ] as const;
+/** A field that `script` prints. */
 export type ScriptField = (typeof SCRIPT_FIELDS)[number];
 
 /** perf's choice: what a tracepoint's line shows, and what that of any other event shows. */
@@ -101,8 +102,11 @@ const NEEDED_BITS: Partial<Record<ScriptField, number>> = {
 export interface FieldChoice {
   /** Replace the default, or add to it and take from it. */
   mode: 'set' | 'change';
+  /** The fields to print in place of the default ones. */
   set: ReadonlySet<ScriptField>;
+  /** Fields to print beside the default ones. */
   added: ReadonlySet<ScriptField>;
+  /** Fields to leave out of the default ones. */
   removed: ReadonlySet<ScriptField>;
 }
 

@@ -53,10 +53,13 @@ import { StackText } from './stack-text.ts';
 import { syntheticText } from './synthetic-text.ts';
 import { TracePrinter } from './trace-printer.ts';
 
+/** Options of `writeScript()`. */
 export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'> {
+  /** Where files are found that have names of functions. */
   symbols: SymbolDriver;
   /** As in `ingestPerfData`. */
   acceptUnverified?: (meta: ProfileMeta) => boolean;
+  /** Which fields are printed. Default: those of perf. */
   fields?: FieldChoice | null;
   /** Times with nine digits instead of six. */
   nanoseconds?: boolean;
@@ -64,15 +67,21 @@ export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'
   callChains?: boolean;
   /** One JSON object a line instead of perf's form. */
   json?: boolean;
+  /** Which samples are printed. Default: all. */
   filter?: SampleFilter;
   /** Fill up the names of binaries to this width where calls are indented. */
   dsoWidth?: number;
 }
 
+/** What was printed. */
 export interface ScriptResult {
+  /** How many samples were printed. */
   samples: number;
+  /** What the recording does not contain. */
   loss: LossEntry[];
+  /** What could not be named, and what to do about it. */
   diagnostics: Diagnostic[];
+  /** What was wrong in the recording. */
   damage: Damage[];
   /** Fields that were asked for by name and that no printed event recorded. */
   absentFields: ScriptField[];

@@ -32,6 +32,7 @@ function parseKey(key: string): FieldKey | null {
  * (`prev_state=D`), else what was recorded.
  */
 export class TraceKeys implements SampleTexts {
+  /** The sort keys that are read. */
   readonly keys: readonly string[];
   readonly #reader: PerfDataReader;
   readonly #parsed: (FieldKey | null)[];
@@ -39,6 +40,7 @@ export class TraceKeys implements SampleTexts {
   readonly #printer: TracePrinter;
   readonly #fields = new Map<TracepointFormat, (TracepointField | null)[]>();
 
+  /** For the tracepoints of that recording. */
   constructor(reader: PerfDataReader, keys: readonly string[]) {
     this.#reader = reader;
     this.#printer = new TracePrinter(reader);
@@ -47,6 +49,7 @@ export class TraceKeys implements SampleTexts {
     this.#isFound = keys.map(() => false);
   }
 
+  /** The texts of a sample, one for each key; empty where its event has no such field. */
   textsOf(sample: WalkedSample): string[] {
     const format =
       sample.event.attr.type === PERF_TYPE_TRACEPOINT ? this.#printer.formatOf(sample) : undefined;
@@ -68,6 +71,7 @@ export class TraceKeys implements SampleTexts {
     });
   }
 
+  /** Adds what went wrong to the damage of the recording. */
   finish(): void {
     const index = this.#isFound.indexOf(false);
     if (index < 0) return;
