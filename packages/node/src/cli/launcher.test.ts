@@ -81,7 +81,8 @@ describe('a recorded command is as it would be without us', { skip: skipReason()
     (shell) => spawnSync(shell.split(' ')[0]!, ['-c', ':']).error === undefined,
   );
   const root = mkdtempSync(join(tmpdir(), 'counterpoint-launched-'));
-  const record = ['record', '-q', '-e', 'cpu-clock:u', '-o', join(root, 'x.data'), '--'];
+  // `env` may start Node: without --no-js its environment would have NODE_OPTIONS.
+  const record = ['record', '-q', '--no-js', '-e', 'cpu-clock:u', '-o', join(root, 'x.data'), '--'];
   /** What `command` prints when a shell runs it after `prepare`, alone or recorded. */
   const run = (prepare: string, words: string[], env: NodeJS.ProcessEnv) => {
     const script = `${prepare}\nexec "$@"`;

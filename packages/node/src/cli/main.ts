@@ -67,6 +67,16 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./export/export.ts'),
   },
   {
+    name: 'evlist',
+    summary: 'list the events of a recording, and how they were recorded',
+    load: () => import('./lists/evlist.ts'),
+  },
+  {
+    name: 'buildid-list',
+    summary: 'list the binaries of a recording with their build ids',
+    load: () => import('./lists/buildid-list.ts'),
+  },
+  {
     name: 'convert',
     summary: 'turn a recording into a history of fixed-size records, or back',
     load: () => import('./convert/convert.ts'),
