@@ -25,6 +25,8 @@ const SIDEBAND = {
 
 export type SampleRowName = keyof typeof PARTS | keyof typeof SIDEBAND | 'intr-regs' | 'user-regs';
 
+const ALL = 'all';
+
 /** Rows of `record`, by perf's names. */
 export function sampleRows(group: string): OptionRow<SampleRowName>[] {
   const registers = `of ${REGISTER_NAMES.slice(0, 3).join(', ')}, ...; all without a list`;
@@ -34,7 +36,7 @@ export function sampleRows(group: string): OptionRow<SampleRowName>[] {
     group,
     ...(short === undefined ? {} : { short }),
   });
-  const list = { value: 'REGISTERS', optionalValue: '', mayBeEmpty: true } as const;
+  const list = { value: 'REGISTERS', optionalValue: ALL } as const;
   return [
     row('data', 'addresses of the data, and where it came from', 'd'),
     row('phys-data', 'physical addresses of the data'),
@@ -75,5 +77,5 @@ export function sampleOptions(args: Arguments): Partial<RecordOptions> {
 
 function registers(text: string | undefined): readonly string[] | 'all' | null {
   if (text === undefined) return null;
-  return text === '' ? 'all' : text.split(',').filter((name) => name !== '');
+  return text === ALL ? ALL : text.split(',').filter((name) => name !== '');
 }
