@@ -1,5 +1,5 @@
-import { mkdirSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, mkdirSync, unlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { openFailure } from '../files/index.ts';
 
 export interface DumpFilesOptions {
@@ -23,7 +23,9 @@ export class DumpFiles {
   constructor(options: DumpFilesOptions) {
     this.#options = options;
     try {
-      mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+      makeDirectory(resolve(options.directory));
+      // Now, and not when there is something to write.
+      accessSync(options.directory, constants.W_OK | constants.X_OK);
     } catch (error) {
       throw openFailure(options.directory, error);
     }
@@ -54,6 +56,21 @@ export class DumpFiles {
   #isTooMuch(): boolean {
     const bytes = this.#kept.reduce((sum, one) => sum + one.bytes, 0);
     return this.#kept.length > this.#options.maxFiles || bytes > this.#options.maxFileBytes;
+  }
+}
+
+/**
+ * With those above it. Not by mkdir's `recursive`: that never ends where the one above is there and the
+ * kernel says ENOENT, as in /proc.
+ */
+function makeDirectory(path: string): void {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) makeDirectory(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another one made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

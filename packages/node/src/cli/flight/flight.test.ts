@@ -1,7 +1,7 @@
 /** `flight`: programs that crash, hang and write, on the real kernel. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -139,6 +139,28 @@ test('a directory that cannot be made is refused at once, with what to do', { sk
   const flight = startFlight('--on', 'exit', '-o', '/sys/flight', '--', 'true');
   assert.equal(await flight.ended, 1);
   assert.match(flight.err(), /cannot write \/sys\/flight: .*\n +Write elsewhere with -o/);
+  // There mkdir says that the directory above is missing, for ever.
+  const inProc = startFlight('--on', 'exit', '-o', '/proc/nodir/flight', '--', 'true');
+  assert.equal(await inProc.ended, 1);
+  assert.match(inProc.err(), /cannot write \/proc\/nodir\/flight/);
+});
+
+test('a directory that cannot be written is refused at once, and the command does not run', {
+  skip,
+}, async (t) => {
+  const readOnly = join(folder, 'read-only');
+  mkdirSync(readOnly);
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'none', readOnly]).status !== 0)
+    return t.skip('no tmpfs can be mounted');
+  try {
+    const ran = join(folder, 'ran');
+    const flight = startFlight('--on', 'exit', '-o', readOnly, '--', 'touch', ran);
+    assert.equal(await flight.ended, 1);
+    assert.match(flight.err(), /cannot write .*read-only.*\n +Write elsewhere with -o/);
+    assert.ok(!existsSync(ran));
+  } finally {
+    spawnSync('umount', [readOnly]);
+  }
 });
 
 test('a service: by hand, by an event and by a field; it goes on, unharmed', { skip }, async () => {
