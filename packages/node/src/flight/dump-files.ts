@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, unlinkSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { openFailure } from '../files/index.ts';
+import { WriteError } from '../files/index.ts';
 
 export interface DumpFilesOptions {
   directory: string;
@@ -27,7 +27,7 @@ export class DumpFiles {
       // Now, and not when there is something to write.
       accessSync(options.directory, constants.W_OK | constants.X_OK);
     } catch (error) {
-      throw openFailure(options.directory, error);
+      throw new WriteError(options.directory, error);
     }
   }
 
