@@ -77,6 +77,36 @@ for (const node of nodePrograms)
     assert.ok(hot > 0.9 * profile.samples.length, `${hot} of ${profile.samples.length} samples`);
   });
 
+const INTERPRETED = `'use strict';
+const list = Array.from({ length: 40 }, (_, i) => ({ ['p' + i]: i, x: i }));
+function hot(n) { let t = 0; for (let i = 0; i < n; i++) { const o = list[i % 40]; t = (t * 31 + o.x) | 0; } return t; }
+function caller(n) { let t = 0; for (let i = 0; i < n; i++) t ^= hot(40); return t; }
+const parent = process.ppid;
+function outer() { while (process.ppid === parent) caller(50); }
+console.log('up');
+outer();
+`;
+
+for (const node of nodePrograms)
+  test(`interpreted functions have their names, by their frames: ${node}`, {
+    skip: process.arch !== 'x64' && 'only x86-64',
+  }, async (t) => {
+    const script = join(folder, 'interpreted.js');
+    writeFileSync(script, INTERPRETED);
+    const { pid } = await started(t, node, script, ['--no-opt', '--no-maglev', '--no-sparkplug']);
+    const { profile } = await recorded(pid, 2);
+    const stacks = stacksOf(profile);
+    const right = stacks.filter((names) => / outer caller hot$/.test(` ${names.join(' ')}`)).length;
+    assert.ok(stacks.length > 300, `${stacks.length} samples`);
+    // Of a kernel's chain alone, none is.
+    assert.ok(right > 0.8 * stacks.length, `${right} of ${stacks.length}`);
+    // Nothing has another function than these at its inner end.
+    const wrong = stacks.filter(
+      (names) => names.length > 0 && !/^(outer|caller|hot|get ppid|get)$/.test(names.at(-1)!),
+    );
+    assert.ok(wrong.length < 0.02 * stacks.length, JSON.stringify(wrong.slice(0, 5)));
+  });
+
 test('a V8 that is not known is told at the start, with what to do', async (t) => {
   const script = join(folder, 'phases.js');
   writeFileSync(script, PHASES_FOREVER);

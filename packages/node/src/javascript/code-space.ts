@@ -71,6 +71,18 @@ export class CodeSpace {
     return found;
   }
 
+  /** Whether code may be there: memory for code is taken in large pieces, and rarely. */
+  has(address: number): boolean {
+    let low = 0;
+    let high = this.#ranges.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#ranges[middle]!.start <= address) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && address < this.#ranges[low - 1]!.end;
+  }
+
   #scan(start: number, size: number, found: CodeObject[]): void {
     if (!this.#heap.fill(start, this.#piece.subarray(0, size))) return;
     const words = this.#words;

@@ -8,8 +8,9 @@ import {
   RECORDED_PERF_MAP,
   type RecordedFile,
 } from '@counterpoint/core/jit';
-import { NamelessProcess } from './nameless-process.ts';
-import { v8LayoutOf } from './v8-layout.ts';
+import type { InterpretedFunctions } from './frame-walker.ts';
+import { NamelessProcess, whyUnreadable } from './nameless-process.ts';
+import { knownLayoutOf, v8LayoutOf } from './v8-layout.ts';
 import { WatchedProcess } from './watched-process.ts';
 
 /** Code that is new is looked at so soon; who makes none is asked less and less often. */
@@ -76,11 +77,23 @@ export class InliningWatch implements Disposable {
     this.#timer ??= setTimeout(() => this.#tick(), this.#intervalMs).unref();
   }
 
+  /** After `prepare`: whether the version of a program that runs is known. */
+  isKnown(pid: number): boolean {
+    const layout = knownLayoutOf(`/proc/${pid}/exe`);
+    return this.#readsNameless && layout !== null && whyUnreadable(layout) === null;
+  }
+
   /** Why the code of a process has no names; null: it has, as far as is known. */
   whyNameless(pid: number): string | null {
     const watched = this.#processes.get(pid);
     if (watched === undefined) return 'too many processes are watched';
     return watched instanceof NamelessProcess ? watched.whyNot : null;
+  }
+
+  /** Whether a process writes no names, and its frames can be read. */
+  framesOf(pid: number): InterpretedFunctions | null {
+    const watched = this.#processes.get(pid);
+    return watched instanceof NamelessProcess && watched.canWalkFrames ? watched : null;
   }
 
   /** Reads what is new, at once: processes are about to end. */

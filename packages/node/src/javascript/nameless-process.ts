@@ -1,9 +1,11 @@
 import type { InlinedCode } from '@counterpoint/core/jit';
 import { type CodeObject, CodeSpace } from './code-space.ts';
 import type { CodeSpaceLayout } from './code-space-layout.ts';
+import type { InterpretedFunctions } from './frame-walker.ts';
 import { FunctionIndex } from './function-index.ts';
 import { type FunctionPlace, FunctionPlaces } from './function-places.ts';
 import { field, HeapMismatch, HeapReader, type Tagged } from './heap-reader.ts';
+import { InterpretedNames } from './interpreted-names.ts';
 import { MapTimesLog } from './map-times-log.ts';
 import { compiledFunction, readOptimisedCode } from './optimised-code.ts';
 import { ScriptLists } from './script-lists.ts';
@@ -27,6 +29,7 @@ interface Reading {
   scripts: ScriptLists;
   functions: FunctionIndex;
   places: FunctionPlaces;
+  interpreted: InterpretedNames;
 }
 
 interface Waiting {
@@ -39,7 +42,7 @@ interface Waiting {
  * and again: which code came since the last look, and of which function it is. Nothing runs in the
  * process, and it is never stopped.
  */
-export class NamelessProcess implements Disposable {
+export class NamelessProcess implements Disposable, InterpretedFunctions {
   /** What its optimised code inlines; by place and name. */
   readonly pieces = new Map<string, InlinedCode>();
   /** When the map had which size. */
@@ -67,13 +70,31 @@ export class NamelessProcess implements Disposable {
       );
   }
 
+  get canWalkFrames(): boolean {
+    return this.#reading !== null;
+  }
+
+  get space(): CodeSpaceLayout {
+    return this.#reading!.space;
+  }
+
+  isGeneratedCode(address: number): boolean {
+    return this.#reading?.code.has(address) ?? false;
+  }
+
+  addressOf(bytecode: number, closure: number): number {
+    return this.#reading?.interpreted.addressOf(bytecode, closure) ?? 0;
+  }
+
   #begin(pid: number, layout: V8Layout | NoLayout): void {
     if (this.#isDisposed) return;
     this.whyNot = whyUnreadable(layout);
     this.#isNode = layout !== 'no-v8';
     if (typeof layout === 'string' || layout.codeSpace === null) return;
     try {
-      this.#reading = readingOf(pid, layout, layout.codeSpace);
+      this.#reading = readingOf(pid, layout, layout.codeSpace, (start, size, place) =>
+        this.#addLine(start, size, textOf(place, INTERPRETED_MARK)),
+      );
     } catch (error) {
       const why = error instanceof Error ? error.message : error;
       this.whyNot = `its memory cannot be read (${why}; root may, and its user where kernel.yama.ptrace_scope is 0)`;
@@ -154,17 +175,25 @@ export class NamelessProcess implements Disposable {
   }
 }
 
-function readingOf(pid: number, layout: V8Layout, space: CodeSpaceLayout): Reading {
+function readingOf(
+  pid: number,
+  layout: V8Layout,
+  space: CodeSpaceLayout,
+  addInterpreted: (start: number, size: number, place: FunctionPlace) => void,
+): Reading {
   const heap = new HeapReader(pid);
   const scripts = new ScriptLists(heap, layout, space);
+  const functions = new FunctionIndex(heap, layout, space, scripts);
+  const places = new FunctionPlaces(heap, layout);
   return {
     heap,
     layout,
     space,
     scripts,
+    functions,
+    places,
     code: new CodeSpace(pid, heap, layout, space),
-    functions: new FunctionIndex(heap, layout, space, scripts),
-    places: new FunctionPlaces(heap, layout),
+    interpreted: new InterpretedNames(heap, space, functions, places, addInterpreted),
   };
 }
 

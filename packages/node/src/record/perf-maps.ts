@@ -1,9 +1,9 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { encodeRecordedFiles } from '@counterpoint/core/jit';
 import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
-import type { InliningWatch } from '../javascript/index.ts';
+import type { InliningWatch, InterpretedFunctions } from '../javascript/index.ts';
 import { addNote, type Note } from '../perf-events/index.ts';
-import { processStartMs, readProc, readProcLink } from '../target/index.ts';
+import { processOfThread, processStartMs, readProc, readProcLink } from '../target/index.ts';
 import { writesNames } from './nameless-code.ts';
 import { type MapOwner, packPerfMaps } from './recorded-maps.ts';
 
@@ -62,6 +62,22 @@ export class PerfMapKeeper implements Disposable {
   /** Why the code of a process that writes no map has no names; null: it has. */
   whyNameless(pid: number): string | null {
     return this.#inlining?.whyNameless(pid) ?? null;
+  }
+
+  /**
+   * After `prepare`: of those of the processes (or threads) that write no names,
+   * and whose frames can be read.
+   */
+  framesOf(tids: readonly number[]): Map<number, InterpretedFunctions> {
+    const found = new Map<number, InterpretedFunctions>();
+    for (const tid of tids) {
+      const pid = processOfThread(tid) ?? tid;
+      if (this.#inlining?.isKnown(pid) !== true || writesNames(pid)) continue;
+      this.consider(pid);
+      const functions = this.#inlining.framesOf(pid);
+      if (functions !== null) found.set(pid, functions);
+    }
+    return found;
   }
 
   /** A process is about to end: what it has made is read now. */

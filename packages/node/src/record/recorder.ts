@@ -16,13 +16,22 @@ import {
   prepareEvents,
 } from './format-events.ts';
 import { FormatRecording } from './format-recording.ts';
+import { JavascriptFrames } from './javascript-frames.ts';
 import { launch } from './launch.ts';
 import { openForScope } from './open-scope.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import { openTarget, processesOf, samplingOptions, scopeOf, withClock } from './request.ts';
+import {
+  hasFrameSamples,
+  openTarget,
+  processesOf,
+  type Scope,
+  samplingOptions,
+  scopeOf,
+  withClock,
+} from './request.ts';
 import { RingRecording } from './ring-recording.ts';
 import { ringBytesPerSecond, ringPages } from './ring-size.ts';
 
@@ -53,6 +62,7 @@ export async function runRecorder(
     const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
     const forFormats = formatTarget(scope, planTarget, options);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
+    const frames = framesFor(scope, options, perfMaps, planned);
     const rate = ringBytesPerSecond(planned);
     const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), planTarget.cpus.length, rate);
     const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
@@ -81,6 +91,7 @@ export async function runRecorder(
       notes,
       buildIds,
       perfMaps,
+      frames,
       commandNames,
     };
     try {
@@ -97,6 +108,19 @@ export async function runRecorder(
     perfMaps[Symbol.dispose]();
     output.close();
   }
+}
+
+/** Null: nobody is watched whose interpreted functions are only in the frames. */
+function framesFor(
+  scope: Scope,
+  options: RecordOptions,
+  perfMaps: PerfMapKeeper,
+  planned: readonly PlannedEvent[],
+): JavascriptFrames | null {
+  if (!hasFrameSamples(options)) return null;
+  const functions = perfMaps.framesOf(processesOf(scope));
+  if (functions.size === 0) return null;
+  return JavascriptFrames.widen(planned) ? new JavascriptFrames(functions) : null;
 }
 
 /** Where a format cannot be had, the events are closed, too. */

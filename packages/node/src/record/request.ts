@@ -72,6 +72,21 @@ export function processesOf(scope: Scope): readonly number[] {
   return scope.kind === 'threads' ? scope.tids : [];
 }
 
+/**
+ * Whether frames of interpreted functions could be read from samples: those have a
+ * call chain, and are no others.
+ */
+export function hasFrameSamples({ callGraph, callchains, formats, nodeNames }: RecordOptions): boolean {
+  const hasChains = callGraph === true || callGraph === 'fp';
+  return (
+    process.arch === 'x64' &&
+    hasChains &&
+    callchains !== 'kernel' &&
+    (formats ?? []).length === 0 &&
+    nodeNames !== false
+  );
+}
+
 /** Threads and CPUs of a scope. The held command is `commandPid`. */
 export function openTarget(scope: Scope, options: RecordOptions, commandPid: number | null): OpenTarget {
   const cpus = requireOnline(options.cpus);

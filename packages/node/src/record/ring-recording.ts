@@ -24,6 +24,7 @@ import { closingRecords } from './closing-records.ts';
 import { endOfCommand, endOrAbort } from './command-end.ts';
 import type { CommandNames } from './command-names.ts';
 import type { FormatRecording, FormatResult } from './format-recording.ts';
+import type { JavascriptFrames } from './javascript-frames.ts';
 import { hiddenCuts } from './long-chains.ts';
 import { MapWatch } from './map-watch.ts';
 import { NamelessCode, processWithMadeCode } from './nameless-code.ts';
@@ -55,6 +56,8 @@ export interface RecordingParts {
   notes: Note[];
   buildIds: BuildIdCollector | null;
   perfMaps: PerfMapKeeper;
+  /** Null: chains are as the kernel gives them. */
+  frames: JavascriptFrames | null;
   commandNames: CommandNames | null;
 }
 
@@ -109,10 +112,13 @@ export class RingRecording {
 
   async run(): Promise<RecordResult> {
     const { options, output, sampled, sys, scope, target, held, commandNames, notes } = this.#parts;
-    await output.begin(writtenEvents(sampled.events), () => recordingFeatures(sys, sampled.events, options));
+    const written = this.#parts.frames?.begin(sampled.events) ?? sampled.events;
+    await output.begin(writtenEvents(written), () => recordingFeatures(sys, sampled.events, options));
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
+    const watched = { scope, ...target, command };
+    const { frames } = this.#parts;
     await output.writeRecords(
-      synthesizeStart(sampled, { scope, ...target, command }, this.#maps, notes, undefined, this.#nameless),
+      synthesizeStart(sampled, watched, this.#maps, notes, undefined, this.#nameless, frames),
     );
     const stop = await this.#untilStopped();
     this.#parts.perfMaps.look();
@@ -225,7 +231,8 @@ export class RingRecording {
   #startReader(): Reader {
     const { sys, sampled, options, output, notes } = this.#parts;
     const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
-    const file = output.drained?.() ?? null;
+    // Who rewrites samples does it in the event loop.
+    const file = this.#parts.frames === null ? (output.drained?.() ?? null) : null;
     if (file !== null) {
       const reader = new ThreadReader(sys, sampled, this.#records.scan, this.#watchedFile(file), {
         flushIntervalMs,
@@ -303,11 +310,18 @@ export class RingRecording {
       writeRound: (spans, sizeBytes) => {
         this.#records.taken?.beginPass();
         this.#rememberRound(output.sizeBytes);
-        const written = output.writeRound(spans, sizeBytes);
+        const written = this.#writeRound(spans, sizeBytes);
         if (written !== undefined) return written.then(() => this.#checkSize());
         this.#checkSize();
       },
     };
+  }
+
+  #writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void> {
+    const { frames, output } = this.#parts;
+    if (frames === null) return output.writeRound(spans, sizeBytes);
+    const bytes = frames.rewrite(spans, sizeBytes);
+    return output.writeRound([bytes], bytes.length);
   }
 
   #watchedFile(file: DrainedFile): DrainedFile {

@@ -30,6 +30,7 @@ import {
   synthesizeProcess,
   synthesizeThreads,
 } from '../target/index.ts';
+import type { JavascriptFrames } from './javascript-frames.ts';
 import type { MapWatch } from './map-watch.ts';
 import { type NamelessCode, processWithMadeCode } from './nameless-code.ts';
 import type { Scope } from './request.ts';
@@ -64,6 +65,7 @@ export function synthesizeStart(
   notes: Note[],
   kernel: KernelMap | null = readKernelMap(),
   nameless: NamelessCode | null = null,
+  frames: Pick<JavascriptFrames, 'announce'> | null = null,
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
   const layout = new SampleLayout(sampled.events[0]!.attr);
@@ -76,6 +78,7 @@ export function synthesizeStart(
   };
   synthesizeMachine(sampled, target, sink, notes, kernel);
   synthesizeWatched(target, sink, extrasOf(sampled));
+  for (const mapping of frames?.announce() ?? []) encodeRecord(writer, mapping, layout);
   sink(FINISHED_INIT);
   nameless?.noteAll(makers, notes);
   return writer.take();
