@@ -115,8 +115,8 @@ for (const platform of ['darwin', 'win32', 'freebsd'])
         assert.deepEqual([status, out], [1, '']);
         const verb = words[1] === 'record' ? 'stat record' : words[0];
         const [first] = err.split('\n');
-        assert.ok(first!.includes(`counterpoint ${verb} needs Linux`) && first!.includes(platform), err);
-        assert.match(err, /report, script, convert, export and pt/);
+        assert.ok(first!.includes(`counterpoint: ${verb} needs Linux`) && first!.includes(platform), err);
+        assert.match(err, /report, diff, script, evlist, export, convert, stat report and pt work here/);
       });
 
     test('the library says it, too, and reads', () => {

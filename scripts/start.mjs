@@ -83,7 +83,7 @@ if (recorded !== 0 || !existsSync(data) || statSync(data).mtimeMs < startedMs) {
   process.exit(recorded || 1);
 }
 const reported = counterpoint('report', '--no-children', '--limit', '20');
-const drawn = counterpoint('export', '-o', 'flame.svg');
+const drawn = counterpoint('export', '--js', '-o', 'flame.svg');
 if (reported !== 0 || drawn !== 0) process.exit(reported || drawn);
 
 console.log(`

@@ -365,3 +365,15 @@ test('OutputClosed is status 0', async () => {
   assert.equal(await runCommandLine(['--help'], broken, err.output), 0);
   assert.equal(err.sink.text, '');
 });
+
+test('a verb that fails has its status, also where nobody reads why', async () => {
+  const closed = () => {
+    throw new OutputClosed();
+  };
+  const output = new Output({ isTerminal: false, columns: () => 0, write: closed }, {});
+  const status = (...words: string[]) => runCommandLine(words, output, output);
+  assert.equal(await status('export', '-f', 'bogus'), 129);
+  assert.equal(await status('report', '-i', '/nonexistent/perf.data'), 1);
+  // What has something to say, and nobody who listens, has ended well.
+  assert.equal(await status('--help'), 0);
+});

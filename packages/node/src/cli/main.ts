@@ -152,9 +152,21 @@ export async function runCommandLine(words: readonly string[], out: Output, err:
     return status;
   } catch (error) {
     if (error instanceof OutputClosed) return EXIT_OK;
-    out.flush();
-    printError(error, err, { verbose: isVerbose(words) });
-    return isUsageError(error) ? EXIT_USAGE : EXIT_FAILURE;
+    const status = isUsageError(error) ? EXIT_USAGE : EXIT_FAILURE;
+    unlessClosed(() => {
+      out.flush();
+      printError(error, err, { verbose: isVerbose(words) });
+    });
+    return status;
+  }
+}
+
+/** Where nobody reads why something failed, its status says it all the same. */
+function unlessClosed(print: () => void): void {
+  try {
+    print();
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error;
   }
 }
 
@@ -233,9 +245,12 @@ async function runVerb(verb: Verb, words: readonly string[], out: Output, err: O
     return await verb.run({ args, out, err });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    printError(error, err, { prefix: `counterpoint ${verb.name}` });
-    for (const line of usageLines(verb)) err.line(line);
-    err.line(`counterpoint ${verb.name} --help explains the options.`);
+    unlessClosed(() => {
+      printError(error, err, { prefix: `counterpoint ${verb.name}` });
+      for (const line of usageLines(verb)) err.line(line);
+      err.line(`counterpoint ${verb.name} --help explains the options.`);
+      err.flush();
+    });
     return EXIT_USAGE;
   }
 }
@@ -246,7 +261,7 @@ function needsLinux({ needsLinux: needs = false }: Verb, words: readonly string[
 
 async function refuseHere({ name }: Verb): Promise<void> {
   const { requireLinux } = await import('../sys/linux.ts');
-  requireLinux(`counterpoint ${name}`);
+  requireLinux(name);
 }
 
 /** Texts of the command line that could not be read, by rooms that know their grammar. */

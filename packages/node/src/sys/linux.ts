@@ -10,6 +10,6 @@ export function requireLinux(what: string): void {
   throw new CounterpointError(
     'ERR_NOT_LINUX',
     `${what} needs Linux, because the Linux kernel counts and samples; this is ${platform}`,
-    'You can read recordings of Linux here: counterpoint report, script, convert, export and pt; openRecording().',
+    'Recordings of Linux can be read: report, diff, script, evlist, export, convert, stat report and pt work here; so does openRecording().',
   );
 }

@@ -16,6 +16,10 @@ import { type Section, withoutOverlaps } from './sections.ts';
 const OLD_MAGIC_LO = 0x46524550;
 const OLD_MAGIC_HI = 0x454c4946;
 const ATTR_ENTRY_MAX = 4096;
+/** In either byte order, and as perf before 2.6.33 wrote it. */
+const MAGIC_TEXTS = ['PERFILE2', '2ELIFREP', 'PERFFILE', 'ELIFFREP'];
+const NOT_PERF_DATA =
+  'This is not a perf.data file. Record one with `counterpoint record -- COMMAND` or `perf record`.';
 const CUT_OFF = 'The file is cut off before its data: copy it again from its machine, or record again.';
 /** Events that are read; a recording of thousands of CPUs has some thousands. */
 const MAX_ATTRS = 1 << 16;
@@ -49,7 +53,7 @@ export function readMagic(bytes: Uint8Array): Magic {
       0,
       `a perf.data header of ${PIPE_HEADER_SIZE} bytes or more`,
       `${bytes.length} bytes`,
-      CUT_OFF,
+      isBeginning(bytes) ? CUT_OFF : NOT_PERF_DATA,
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -70,8 +74,14 @@ export function readMagic(bytes: Uint8Array): Magic {
     printable(bytes.subarray(0, 8)),
     isTrace
       ? 'This is a raw Intel PT trace: counterpoint pt dump shows its packets, pt profile what ran.'
-      : 'This is not a perf.data file. Record one with `counterpoint record -- COMMAND` or `perf record`.',
+      : NOT_PERF_DATA,
   );
+}
+
+/** Of the magic, as far as the bytes go. */
+function isBeginning(bytes: Uint8Array): boolean {
+  const text = String.fromCharCode(...bytes.subarray(0, 8));
+  return MAGIC_TEXTS.some((magic) => magic.startsWith(text));
 }
 
 /** A u64 as float64; beyond 2^53 it is not exact, which is past the end of any file anyway. */
