@@ -27,7 +27,7 @@ const CORE: Record<string, string[]> = {
   profile: ['base', 'loss'],
   ingest: ['base', 'abi', 'elf', 'records', 'perfdata', 'jit', 'machine', 'symbols', 'profile'],
   javascript: ['base', 'jit', 'profile'],
-  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest'],
+  query: ['base', 'abi', 'loss', 'records', 'perfdata', 'jit', 'symbols', 'profile', 'ingest', 'javascript'],
   export: ['base', 'jit', 'loss', 'profile'],
   entries: [
     'base',

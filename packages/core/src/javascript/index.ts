@@ -1,5 +1,6 @@
 export { CATEGORIES, type Category } from './categories.ts';
 export {
+  engineWork,
   type JavascriptShare,
   type JavascriptTime,
   type JavascriptView,

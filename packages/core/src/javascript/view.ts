@@ -249,6 +249,12 @@ class Viewer {
 
 /** What reports call the engine, where one row stands for many functions. */
 const ENGINE = '[JavaScript engine]';
+
+/** Of a row that `viewJavascript` has made: the work that it stands for, `GC: scavenge`; else null. */
+export function engineWork({ binaries, frames, strings, symbols }: Profile, frame: number): string | null {
+  if (binaries[frames.binary.at(frame)]!.path !== ENGINE) return null;
+  return strings.get(symbols.name.at(frames.symbol.at(frame))).slice(1, -1);
+}
 const UNNAMED_FUNCTION = 'functions without a name';
 
 function kindOf({ binaries, frames, strings, symbols }: Profile, frame: number): number {

@@ -3,6 +3,7 @@ export { callTree } from './call-tree.ts';
 export type { ChangedFunction, CompareAnswer, CompareOptions } from './compare-functions.ts';
 export { compareFunctions } from './compare-functions.ts';
 export type { FrameFilter } from './frame-filter.ts';
+export * from './loop/index.ts';
 export type { OffCpuAnswer, OffCpuRow } from './off-cpu.ts';
 export { offCpu } from './off-cpu.ts';
 export type { PartOptions, SamplePart } from './sample-part.ts';

@@ -46,6 +46,11 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./off-cpu/off-cpu.ts'),
   },
   {
+    name: 'loop',
+    summary: 'show the turns of the event loop, and what blocked it',
+    load: () => import('./loop/loop.ts'),
+  },
+  {
     name: 'flight',
     summary: 'keep what happened last, and write it to a file when something happens',
     load: () => import('./flight/flight.ts'),

@@ -19,6 +19,7 @@ export {
   openRecording,
   type ProfileOptions,
   Recording,
+  type RecordingLoopOptions,
   type RecordingOptions,
   type RecordingScriptOptions,
   type RecordingStatsOptions,

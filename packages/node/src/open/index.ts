@@ -1,5 +1,6 @@
 export type {
   ProfileOptions,
+  RecordingLoopOptions,
   RecordingOptions,
   RecordingScriptOptions,
   RecordingStatsOptions,

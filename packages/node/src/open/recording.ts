@@ -12,6 +12,7 @@ import {
   type ByteStream,
   CounterpointError,
   type Damage,
+  type Diagnostic,
 } from '@counterpoint/core/base';
 import { isHistory } from '@counterpoint/core/history';
 import {
@@ -31,6 +32,9 @@ import {
 import type { ProfileMeta } from '@counterpoint/core/profile';
 import {
   collectStats,
+  type LoopOptions,
+  type LoopsAnswer,
+  readEventLoops,
   type ScriptOptions,
   type ScriptResult,
   type StatsAnswer,
@@ -108,6 +112,11 @@ export interface RecordingScriptOptions extends Omit<ScriptOptions, 'symbols' | 
   writeTraceLog?: (text: string) => void;
 }
 
+/** Options of `Recording.eventLoops()`. */
+export interface RecordingLoopOptions
+  extends LoopOptions,
+    Pick<IngestOptions, 'filter' | 'signal' | 'onProgress'> {}
+
 /** Options of `Recording.stats()`. */
 export interface RecordingStatsOptions extends ScanOptions {
   /** What to make of a hardware trace. Default: nothing; it is left alone. */
@@ -164,6 +173,14 @@ const SCRIPT: OptionsOf<RecordingScriptOptions> = {
   dsoWidth: wholeNumberFrom(0),
   itrace: OBJECT,
   writeTraceLog: FUNCTION,
+};
+
+const LOOPS: OptionsOf<RecordingLoopOptions> = {
+  slowNs: wholeNumberFrom(0),
+  limit: wholeNumberFrom(0),
+  filter: objectOf(FILTER),
+  signal: SIGNAL,
+  onProgress: FUNCTION,
 };
 
 const OPEN: OptionsOf<RecordingOptions> = {
@@ -274,6 +291,18 @@ export class Recording implements AsyncDisposable {
     return ingestPerfData(await this.#source(options), {
       ...options,
       ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
+      symbols: this.#driver,
+      acceptUnverified: isOfThisMachine,
+    });
+  }
+
+  /** The turns of event loops, of a recording that was made for it (`eventLoops` of `record`). */
+  async eventLoops(
+    options: RecordingLoopOptions = {},
+  ): Promise<{ answer: LoopsAnswer; diagnostics: Diagnostic[] }> {
+    checkOptions('eventLoops()', options, LOOPS);
+    return readEventLoops(await this.reader(), {
+      ...options,
       symbols: this.#driver,
       acceptUnverified: isOfThisMachine,
     });

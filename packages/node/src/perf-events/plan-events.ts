@@ -71,6 +71,8 @@ export interface SamplingOptions {
    */
   history?: boolean;
   clockId?: number;
+  /** Record when threads leave their CPU, and when they come back. */
+  switches?: boolean;
 }
 
 /** `attr.precise_ip`: must have no skid. */
@@ -123,6 +125,7 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
   const tracking = planned[wantsDummy ? planned.length - 1 : 0]!.attr;
   track(tracking, planned.some(copiesStacks));
   addSideband(tracking, options.parts ?? {});
+  if (options.switches === true) tracking.flags.contextSwitch = 1;
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
   return planned;
 }

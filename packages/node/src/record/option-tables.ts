@@ -63,6 +63,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   levels: oneOf('all', 'user', 'kernel'),
   inherit: FLAG,
   clockId: oneOf(...CLOCKS),
+  eventLoops: FLAG,
   formats: listOf(either(TEXT, OBJECT), 'a list of sampling formats'),
   mmapPages: wholeNumberFrom(1, MOST_PAGES),
   realtimePriority: wholeNumberFrom(1, 99),

@@ -57,6 +57,11 @@ export interface RecordOptions {
   /** A clock of clock_gettime(2) for the times, such as 1 for CLOCK_MONOTONIC. */
   clockId?: number;
   /**
+   * Record what `Recording.eventLoops` asks for: the waits of event loops, the moments in which threads leave
+   * their CPU, and samples of a clock with call chains, 999 each second. `events` replaces the samples.
+   */
+  eventLoops?: boolean;
+  /**
    * What happens at an overflow, instead of the kernel's own record: sampling formats by name
    * with options (`histogram,max-entries=100k`), by the path of a module, or as objects. Each has
    * its own copies of the events.

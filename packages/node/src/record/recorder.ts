@@ -4,6 +4,7 @@ import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '..
 import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
 import { BuildIdCollector } from './build-ids.ts';
+import { withEventLoops } from './event-loops.ts';
 import {
   type ChosenFormat,
   chooseFormats,
@@ -40,13 +41,14 @@ import { ringBytesPerSecond, ringPages } from './ring-size.ts';
  * and before an earlier recording is moved away.
  */
 export async function runRecorder(
-  options: RecordOptions,
+  wanted: RecordOptions,
   output: RecordingOutput,
   path: string,
 ): Promise<RecordResult> {
-  const sys = options.sys ?? realSys;
+  const sys = wanted.sys ?? realSys;
   const notes: Note[] = [];
-  options.signal?.throwIfAborted();
+  wanted.signal?.throwIfAborted();
+  const options = wanted.eventLoops === true ? await withEventLoops(wanted) : wanted;
   const scope = scopeOf(options);
   const formats = await chooseFormats(options.formats);
   const events = eventsOfFormats(await eventsFor(options, formats), formats);

@@ -145,6 +145,7 @@ export function samplingOptions(scope: Scope, options: RecordOptions, notes: Not
     enableOnExec: scope.kind === 'command',
     startsLater: (options.delayMs ?? 0) > 0,
     levels: options.levels ?? 'all',
+    ...(options.eventLoops === true ? { switches: true } : {}),
     // Formats may have no event at all; and perf 6.1 fails on a file of tracepoints only that has
     // samples without their records.
     sidebandApart: (options.formats ?? []).length > 0,

@@ -17,6 +17,7 @@ export type RecordName =
   | 'clockid'
   | 'format'
   | 'off-cpu'
+  | 'loop'
   | 'output'
   | 'max-size'
   | 'mmap-pages'
@@ -74,6 +75,11 @@ export default defineVerb<RecordName>({
     {
       long: 'off-cpu',
       help: 'also record time off the CPU by call stack, as samples of offcpu-time (adds --format off-cpu)',
+      group: EVENTS,
+    },
+    {
+      long: 'loop',
+      help: 'record what `counterpoint loop -i` asks for: the turns of event loops, times off the CPU, and samples\nwith call chains (999 Hz of cpu-clock, or of -e)',
       group: EVENTS,
     },
     { long: 'g', help: 'record call chains', group: CHAINS },

@@ -200,6 +200,7 @@ function recordOptions(args: Arguments): RecordOptions {
   set('output', args.string('output'));
   set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
+  if (args.boolean('loop')) options.eventLoops = true;
   return options;
 }
 

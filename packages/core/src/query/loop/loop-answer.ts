@@ -1,0 +1,152 @@
+import type { Damage } from '../../base/index.ts';
+import type { LossEntry } from '../../loss/index.ts';
+import type { TurnKind } from './kept-turns.ts';
+import type { PartState } from './turn-parts.ts';
+
+/** A function as a row names it. */
+export interface LoopFunction {
+  name: string;
+  /** Of JavaScript, as far as its runtime says it. */
+  file: string | null;
+  line: number | null;
+  column: number | null;
+}
+
+/** Nanoseconds are whole numbers; times count from the beginning of the recording. */
+export interface LoopsAnswer {
+  type: 'event-loops';
+  version: 1;
+  durationNs: number;
+  /** Turns that take at least so long are slow. */
+  slowNs: number;
+  /** Of main threads first. */
+  loops: LoopRow[];
+  /** What threads of libuv's pools did, by process and kind of work. */
+  pool: PoolRow[];
+  /** What the recording lacks for this answer. */
+  notes: string[];
+  loss: LossEntry[];
+  damage: Damage[];
+}
+
+/** The event loop of one thread. */
+export interface LoopRow {
+  /** Its process and its thread. */
+  pid: number;
+  tid: number;
+  /** Name of the thread. */
+  comm: string;
+  /** `main`: the first thread of its process; `worker`: another one that runs JavaScript. */
+  role: 'main' | 'worker' | 'other';
+  /** `no-wait`: it ran, and did not come back to its wait once. */
+  state: 'turns' | 'no-wait';
+  /** When it was seen first and last. */
+  startNs: number;
+  endNs: number;
+  /** Whole turns. */
+  turns: number;
+  /** In turns, whole and cut ones, and in the wait of the loop. */
+  busyNs: number;
+  idleNs: number;
+  busyPercent: number;
+  /** Of whole turns; null where there are none. */
+  lengths: { p50Ns: number; p90Ns: number; p99Ns: number; maxNs: number; meanNs: number } | null;
+  histogram: { fromNs: number; toNs: number | null; turns: number }[];
+  /** Turns during which records were lost: not among `turns`, since each may be several. */
+  doubtfulTurns: number;
+  doubtfulNs: number;
+  /** Waits of other loops inside of turns, as `spawnSync` has them. */
+  nestedWaits: number;
+  slowTurns: number;
+  slowTurnsNs: number;
+  /** Of all turns: what the thread did on the CPU, by sampling. */
+  work: LoopShare[];
+  /** Of all turns: what the thread waited for, longest first. */
+  waits: LoopWait[];
+  /** Of all turns: ready to run, while no CPU was free. */
+  readyNs: number;
+  waitingNs: number;
+  /** Functions by the time that slow turns spent in them, longest first. */
+  blockers: LoopBlocker[];
+  /** Longest first. */
+  longest: LoopTurn[];
+  /** Busy nanoseconds of each `binNs` from `startNs` on. */
+  timeline: { binNs: number; busyNs: number[] };
+}
+
+/** A part of the time on the CPU. */
+export interface LoopShare {
+  /** `JavaScript`, `GC: scavenge`, `compile: TurboFan`, `builtin`, `native`, `kernel`. */
+  name: string;
+  timeNs: number;
+  percent: number;
+}
+
+/** Waits of a kind, by one function. */
+export interface LoopWait {
+  cause: string;
+  /** The kernel's function in which the thread waited. */
+  kernelFunction: string | null;
+  /** Who waited. */
+  function: LoopFunction | null;
+  timeNs: number;
+  times: number;
+}
+
+/** A function that slow turns spent time in. */
+export interface LoopBlocker extends LoopFunction {
+  timeNs: number;
+  /** How many slow turns it took the most time of. */
+  turns: number;
+  longestTurnNs: number;
+}
+
+/** One turn of a loop, with what it did. */
+export interface LoopTurn {
+  kind: TurnKind;
+  startNs: number;
+  lengthNs: number;
+  cpuNs: number;
+  waitingNs: number;
+  readyNs: number;
+  /** The function that took most of it; null where nothing was seen of the turn. */
+  function: LoopFunction | null;
+  /** Who called it, from the function outwards. */
+  stack: LoopFunction[];
+  /** By time, at most five. */
+  functions: (LoopFunction & { timeNs: number; percent: number })[];
+  work: LoopShare[];
+  waits: LoopWait[];
+  /** In order of time: what it did for how long; short parts of the same are one. */
+  parts: LoopPart[];
+}
+
+/** What a turn did for a while. */
+export interface LoopPart {
+  /** Since the turn began. */
+  startNs: number;
+  lengthNs: number;
+  state: PartState;
+  /** What was done on the CPU, or waited for; empty where nothing is known. */
+  work: string;
+  /** Name of the function. */
+  function: string;
+}
+
+/** Work of one kind in the threads of a pool: time on the CPU, waiting, and ready to run. */
+export interface PoolRow {
+  pid: number;
+  kind: string;
+  threads: number;
+  cpuNs: number;
+  waitingNs: number;
+  readyNs: number;
+}
+
+/** What of the turns is told. */
+export interface LoopOptions {
+  /** Turns that take at least so long are slow; default 20 ms. */
+  slowNs?: number;
+  /** How many of the longest turns are described; default 10. */
+  limit?: number;
+}

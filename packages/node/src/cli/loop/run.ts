@@ -1,0 +1,156 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Diagnostic } from '@counterpoint/core/base';
+import type { LoopRow, LoopsAnswer } from '@counterpoint/core/query';
+import { openRecording } from '../../open/index.ts';
+import type { Note } from '../../perf-events/index.ts';
+import { type RecordOptions, type RecordResult, record } from '../../record/index.ts';
+import { requireLinux } from '../../sys/index.ts';
+import { CommandError } from '../../target/index.ts';
+import { EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
+import { formatDuration } from '../common/human.ts';
+import { printError } from '../common/output-error.ts';
+import { printDiagnostics } from '../common/recording-input.ts';
+import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { UsageError } from '../common/usage-error.ts';
+import type { LoopName } from './loop.ts';
+import { printLoops } from './text.ts';
+
+type Context = VerbContext<LoopName>;
+
+const NS_PER_MS = 1e6;
+const DEFAULT_LIMIT = 10;
+/** A turn took longer than `--fail-over` allows. */
+const EXIT_SLOW = 4;
+
+/** Watches, or reads a recording, and tells of its event loops. */
+export async function runLoop(context: Context): Promise<number> {
+  const { args } = context;
+  const input = args.string('input');
+  const isTarget = args.words.length > 0 || args.has('pid');
+  if (input !== undefined) {
+    const one = ['pid', 'record', 'freq', 'node-names'].find((name) => args.has(name as LoopName));
+    if (isTarget || one !== undefined)
+      throw new UsageError(
+        '-i reads a recording and watches nothing',
+        'Leave out the target and its options.',
+      );
+    return await answer(context, input, EXIT_OK);
+  }
+  if (!isTarget)
+    throw new UsageError(
+      'there is nothing to watch',
+      'Give a command, a process (-p PID), or a recording (-i FILE).',
+    );
+  requireLinux('counterpoint loop');
+  const kept = args.string('record');
+  if (kept !== undefined) return await watch(context, kept);
+  const folder = await mkdtemp(join(tmpdir(), 'counterpoint-loop-'));
+  try {
+    return await watch(context, join(folder, 'perf.data'));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function watch(context: Context, path: string): Promise<number> {
+  const { args, err } = context;
+  const isQuiet = args.boolean('quiet');
+  using stop = stopOnSignals(() => tellWait('loop', err));
+  let shown = 0;
+  const showNotes = (notes: readonly Note[]) => {
+    for (const { text } of isQuiet ? [] : notes.slice(shown))
+      err.line(err.style.yellow(`counterpoint loop: ${text}`));
+    shown = notes.length;
+    err.flush();
+  };
+  try {
+    const result = await record({
+      ...watchOptions(args),
+      output: path,
+      signal: stop.signal,
+      onStart: ({ notes }) => {
+        showNotes(notes);
+        const isEndless = args.words.length === 0 && !isQuiet;
+        if (isEndless) err.line('counterpoint loop: watching; press Ctrl-C to end and to show the answer');
+        err.flush();
+      },
+      onNote: showNotes,
+    });
+    showNotes(result.notes);
+    const status = statusOf(result, stop.received());
+    if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint loop' });
+    return await answer(context, path, status);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    printError(error, err, { prefix: 'counterpoint loop' });
+    return error.exitStatus;
+  }
+}
+
+function watchOptions(args: Context['args']): RecordOptions {
+  const frequency = args.number('freq', { min: 1 });
+  return {
+    eventLoops: true,
+    command: args.words,
+    ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
+    // A second Ctrl-C ends the waiting.
+    commandGraceMs: Number.POSITIVE_INFINITY,
+    ...(frequency === undefined ? {} : { events: `cpu-clock/freq=${frequency},name=cpu-clock/` }),
+    ...(args.has('node-names') ? { nodeNames: args.boolean('node-names') } : {}),
+  };
+}
+
+function statusOf(result: RecordResult, received: NodeJS.Signals | null): number {
+  return result.exitCode ?? (received === null ? EXIT_OK : 128 + constants.signals[received]);
+}
+
+async function answer(context: Context, path: string, status: number): Promise<number> {
+  const { args, out, err } = context;
+  const limit = args.number('limit', { min: 1 }) ?? DEFAULT_LIMIT;
+  const slowMs = args.durationMs('slow', { min: 0 });
+  const failMs = args.durationMs('fail-over', { min: 0 });
+  const symfs = args.string('symfs');
+  const seen = await read(path, {
+    limit,
+    ...(slowMs === undefined ? {} : { slowNs: Math.round(slowMs * NS_PER_MS) }),
+    ...(symfs === undefined ? {} : { symfs }),
+  });
+  if (args.boolean('json')) out.json({ ...seen.answer, diagnostics: seen.diagnostics });
+  else printLoops(seen.answer, out);
+  out.flush();
+  printDiagnostics(seen.diagnostics, err, args.boolean('verbose'));
+  if (status !== EXIT_OK) return status;
+  if (failMs !== undefined && isOver(seen.answer, failMs * NS_PER_MS, context)) return EXIT_SLOW;
+  return args.boolean('fail-on-loss') && seen.answer.loss.length > 0 ? EXIT_LOSS : EXIT_OK;
+}
+
+interface Wanted {
+  limit: number;
+  slowNs?: number;
+  symfs?: string;
+}
+
+async function read(
+  path: string,
+  { symfs, ...options }: Wanted,
+): Promise<{ answer: LoopsAnswer; diagnostics: Diagnostic[] }> {
+  await using recording = await openRecording(path, symfs === undefined ? {} : { symfs });
+  return await recording.eventLoops(options);
+}
+
+/** Loading is no turn: programs do not answer anybody yet. */
+function isOver({ loops }: LoopsAnswer, mostNs: number, { err }: Context): boolean {
+  const worstNs = Math.max(0, ...loops.map(longestTurnNs));
+  if (worstNs <= mostNs) return false;
+  const text = `a turn took ${formatDuration(worstNs)}, more than ${formatDuration(mostNs)}`;
+  err.line(err.style.red(`counterpoint loop: ${text}`));
+  return true;
+}
+
+/** Also of one that was cut: it took at least so long. */
+function longestTurnNs({ lengths, longest }: LoopRow): number {
+  const cut = longest.filter(({ kind }) => kind !== 'start').map(({ lengthNs }) => lengthNs);
+  return Math.max(lengths?.maxNs ?? 0, ...cut);
+}
