@@ -108,6 +108,8 @@ export interface LoopWait {
   kernelFunction: string | null;
   /** Who waited. */
   function: LoopFunction | null;
+  /** Who waited is inferred from what ran just before and after: the wait's own call chain ends in libc. */
+  isInferred: boolean;
   /** Together. */
   timeNs: number;
   /** How often. */
@@ -164,6 +166,8 @@ export interface LoopPart {
   work: string;
   /** Name of the function. */
   function: string;
+  /** The function is inferred from the parts before and after. */
+  isInferred: boolean;
 }
 
 /** Work of one kind in the threads of a pool: time on the CPU, waiting, and ready to run. */

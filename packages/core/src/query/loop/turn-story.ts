@@ -34,7 +34,7 @@ export class TurnSums {
     if (blamed !== NONE) addTo(this.rows, blamed, lengthNs);
     if (state === 'cpu')
       addTo(this.#work, stack === NONE || isInferred ? NOT_SAMPLED : this.#blame.workOf(stack), lengthNs);
-    if (state === 'waiting') this.#wait(row, blamed, lengthNs);
+    if (state === 'waiting') this.#wait(row, blamed, lengthNs, isInferred);
   }
 
   /** By function: its time, and the row in which it took most. */
@@ -66,10 +66,10 @@ export class TurnSums {
       .sort((a, b) => b.timeNs - a.timeNs);
   }
 
-  #wait(row: number, blamed: number, timeNs: number): void {
+  #wait(row: number, blamed: number, timeNs: number, isInferred: boolean): void {
     const kernelFunction = this.#kernelWaits.get(row) ?? null;
     const id = blamed === NONE ? NONE : this.#blame.functionOf(blamed);
-    const key = `${kernelFunction} ${id}`;
+    const key = `${kernelFunction} ${id} ${isInferred}`;
     const wait = this.#waits.get(key);
     if (wait !== undefined) {
       wait.timeNs += timeNs;
@@ -81,6 +81,7 @@ export class TurnSums {
       cause: waitCause(kernelFunction),
       kernelFunction,
       function: who,
+      isInferred,
       timeNs,
       times: 1,
     });
@@ -144,14 +145,20 @@ function tellParts(
       kernelWaits.get(row) ?? null,
     );
     const last = told.at(-1);
-    if (last !== undefined && last.state === state && last.work === work && last.function === name) {
+    if (
+      last !== undefined &&
+      last.state === state &&
+      last.work === work &&
+      last.function === name &&
+      last.isInferred === isInferred
+    ) {
       last.lengthNs = Math.round(endNs - turnStartNs) - last.startNs;
       continue;
     }
     if (told.length >= MOST_PARTS) break;
     const partStartNs = Math.round(startNs - turnStartNs);
     const lengthNs = Math.round(endNs - turnStartNs) - partStartNs;
-    told.push({ startNs: partStartNs, lengthNs, state, work, function: name });
+    told.push({ startNs: partStartNs, lengthNs, state, work, function: name, isInferred });
   }
   return told;
 }

@@ -188,9 +188,9 @@ function workText(work: readonly LoopShare[]): string {
 }
 
 function waitsText(waits: readonly LoopWait[], most: number): string {
-  const texts = waits.slice(0, most).map(({ cause, kernelFunction, function: who, timeNs }) => {
+  const texts = waits.slice(0, most).map(({ cause, kernelFunction, function: who, isInferred, timeNs }) => {
     const where = kernelFunction === null ? '' : ` (${printable(kernelFunction)})`;
-    return `${cause}${where} ${time(timeNs)}${who === null ? '' : ` in ${functionText(who)}`}`;
+    return `${cause}${where} ${time(timeNs)}${who === null ? '' : `${isInferred ? ' probably' : ''} in ${functionText(who)}`}`;
   });
   if (waits.length > most) texts.push(`${waits.length - most} more`);
   return texts.join(', ');
