@@ -77,7 +77,7 @@ const NODE: Record<string, string[]> = {
   reader: ['sys', 'machine-code', 'perf-events'],
   sampling: ['sys', 'probe', 'target', 'pmu', 'perf-events', 'bpf'],
   locate: ['files'],
-  javascript: ['files', 'locate'],
+  javascript: ['files', 'locate', 'target'],
   record: [
     'files',
     'sys',

@@ -4,9 +4,9 @@ export { HEX_VALUE } from './hex.ts';
 export {
   type CodePosition,
   decodeInlinedCode,
-  encodeInlinedCode,
   type InlinedCall,
   type InlinedCode,
+  InlinedCodeWriter,
   inlinedCallsAt,
 } from './inlined-code.ts';
 export {

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FormatError } from '../base/index.ts';
 import { fuzz } from '../test/fuzz.ts';
-import { decodeInlinedCode, encodeInlinedCode, type InlinedCode, inlinedCallsAt } from './index.ts';
+import { decodeInlinedCode, type InlinedCode, InlinedCodeWriter, inlinedCallsAt } from './index.ts';
+
+function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<ArrayBuffer> {
+  const writer = new InlinedCodeWriter();
+  for (const piece of pieces) writer.add(piece);
+  return writer.bytes();
+}
 
 test('damaged inlined code: nothing thrown but FormatError, no more than the bytes can hold, no circles', async () => {
   let input: Uint8Array<ArrayBuffer> = new Uint8Array(0);

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FormatError } from '../base/index.ts';
-import { decodeInlinedCode, encodeInlinedCode, type InlinedCode, inlinedCallsAt } from './index.ts';
+import { decodeInlinedCode, type InlinedCode, InlinedCodeWriter, inlinedCallsAt } from './index.ts';
+
+function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<ArrayBuffer> {
+  const writer = new InlinedCodeWriter();
+  for (const piece of pieces) writer.add(piece);
+  return writer.bytes();
+}
 
 /** `outer` calls `middle`, which calls `inner`; all are inlined. */
 const OUTER: InlinedCode = {

@@ -1,5 +1,5 @@
 import { FormatError, TWO_32 } from '../base/index.ts';
-import { VarintReader, VarintWriter } from './varints.ts';
+import { joinVarints, VarintReader, VarintWriter } from './varints.ts';
 
 /**
  * Optimised code has the code of the functions that it calls inside it. What V8 knows of one such piece
@@ -43,26 +43,35 @@ const VERSION = 1;
 const MOST_NAMES = 1 << 20;
 
 /**
- * All pieces of one process, as varints (LEB128):
+ * All pieces of one process, as varints (LEB128). A program may make code for as long as it runs: a
+ * piece is some hundred bytes here, and a hundred times that as objects.
  *
  *     version | names: count, (length, UTF-8) ... | pieces: count, piece ...
  *     piece    name | start: high, low | size | calls: count, (name, parent + 1) ... | positions: count, position ...
  *     position offset - the one before | call + 1 | line | column
  */
-export function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<ArrayBuffer> {
-  const names = new Map<string, number>();
-  const rowOf = (name: string) => {
-    const known = names.get(name);
-    if (known !== undefined) return known;
-    names.set(name, names.size);
-    return names.size - 1;
-  };
-  const body = new VarintWriter();
-  body.add(pieces.length);
-  for (const { recordedName, start, size, calls, positions } of pieces) {
+export class InlinedCodeWriter {
+  readonly #rows = new Map<string, number>();
+  readonly #names = new VarintWriter();
+  readonly #pieces = new VarintWriter();
+  #count = 0;
+
+  /** Of what was added, without its head. */
+  get sizeBytes(): number {
+    return this.#names.length + this.#pieces.length;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Of two pieces at one place the later one holds. */
+  add({ recordedName, start, size, calls, positions }: InlinedCode): void {
+    this.#count++;
+    const body = this.#pieces;
     const high = Math.floor(start / TWO_32);
-    body.add(rowOf(recordedName), high, start - high * TWO_32, size, calls.length);
-    for (const { functionName, parent } of calls) body.add(rowOf(functionName), parent + 1);
+    body.add(this.#rowOf(recordedName), high, start - high * TWO_32, size, calls.length);
+    for (const { functionName, parent } of calls) body.add(this.#rowOf(functionName), parent + 1);
     body.add(positions.length);
     let before = 0;
     for (const { offset, call, line, column } of positions) {
@@ -70,10 +79,24 @@ export function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<Ar
       before = offset;
     }
   }
-  const head = new VarintWriter();
-  head.add(VERSION, names.size);
-  for (const name of names.keys()) head.addText(name);
-  return head.bytesAnd(body);
+
+  bytes(): Uint8Array<ArrayBuffer> {
+    const head = new VarintWriter();
+    head.add(VERSION, this.#rows.size);
+    const count = new VarintWriter();
+    count.add(this.#count);
+    return joinVarints([head, this.#names, count, this.#pieces]);
+  }
+
+  #rowOf(name: string): number {
+    let row = this.#rows.get(name);
+    if (row === undefined) {
+      row = this.#rows.size;
+      this.#rows.set(name, row);
+      this.#names.addText(name);
+    }
+    return row;
+  }
 }
 
 /** Throws FormatError where the bytes do not hold together. */

@@ -1,5 +1,5 @@
 import { FormatError } from '../base/index.ts';
-import { VarintReader, VarintWriter } from './varints.ts';
+import { joinVarints, VarintReader, VarintWriter } from './varints.ts';
 
 /** At a time a process had written so much of its perf map, and no more. */
 export interface MapTime {
@@ -26,7 +26,7 @@ export function encodeMapTimes(times: readonly MapTime[]): Uint8Array<ArrayBuffe
     body.add(time.timeUs - before.timeUs, time.sizeBytes - before.sizeBytes);
     before = time;
   }
-  return body.bytesAnd(new VarintWriter());
+  return joinVarints([body]);
 }
 
 /** Ascending. Throws FormatError where the bytes do not hold together. */

@@ -29,11 +29,13 @@ export class VarintWriter {
     this.#length += bytes.length;
   }
 
-  bytesAnd(next: VarintWriter): Uint8Array<ArrayBuffer> {
-    const all = new Uint8Array(this.#length + next.#length);
-    all.set(this.#bytes.subarray(0, this.#length));
-    all.set(next.#bytes.subarray(0, next.#length), this.#length);
-    return all;
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What was written until now; valid until more is. */
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
   }
 
   #reserve(bytes: number): void {
@@ -42,6 +44,16 @@ export class VarintWriter {
     bigger.set(this.#bytes);
     this.#bytes = bigger;
   }
+}
+
+export function joinVarints(parts: readonly VarintWriter[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const { bytes } of parts) {
+    all.set(bytes, at);
+    at += bytes.length;
+  }
+  return all;
 }
 
 /** Reads what VarintWriter wrote, from bytes that nobody vouches for. Throws FormatError. */

@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
 import {
-  encodeInlinedCode,
   encodeMapTimes,
   RECORDED_INLINED_CODE,
   RECORDED_MAP_TIMES,
   RECORDED_PERF_MAP,
   type RecordedFile,
 } from '@counterpoint/core/jit';
+import { readProcLink } from '../target/index.ts';
 import type { InterpretedFunctions } from './frame-walker.ts';
 import { NamelessProcess, whyUnreadable } from './nameless-process.ts';
 import { knownLayoutOf, v8LayoutOf } from './v8-layout.ts';
@@ -16,11 +16,15 @@ import { WatchedProcess } from './watched-process.ts';
 /** Code that is new is looked at so soon; who makes none is asked less and less often. */
 const SHORTEST_INTERVAL_MS = 20;
 const LONGEST_INTERVAL_MS = 160;
+/** Of those that run at one time. */
 const MOST_PROCESSES = 256;
 /** Of the time of the recorder's own thread, at a look and at the last one. */
 const LOOK_BUDGET_MS = 5;
 const LAST_LOOK_BUDGET_MS = 250;
-const MOST_PACKED_BYTES = 16 << 20;
+/** Whatever it is, the first lines of a process are read at once. */
+const LEAST_BUDGET_MS = 0.5;
+/** Of all processes together. What ended first goes first. */
+const MOST_PACKED_BYTES = 32 << 20;
 const compress = promisify(deflate);
 
 /** A process that makes code, and where its map may be. */
@@ -32,21 +36,35 @@ export interface WatchedMap {
   isNameless: boolean;
 }
 
-/** What could not be had. */
+/** What could not be had; `pid` null: of some processes. */
 export interface InliningGap {
-  pid: number;
+  pid: number | null;
   text: string;
   /** Its code has no names at all. */
   isNameless: boolean;
+}
+
+type Watched = WatchedProcess | NamelessProcess;
+
+interface Ended {
+  files: RecordedFile[];
+  gap: InliningGap | null;
 }
 
 /**
  * Notes, while Node processes run, when they made which code, and reads what their optimised code inlines:
  * afterwards nobody can. What is made in the last moments before the end of a process is missed, and its
  * samples stay with the function that was compiled.
+ *
+ * Of a process that has ended only the compressed result is kept.
  */
 export class InliningWatch implements Disposable {
-  readonly #processes = new Map<number, WatchedProcess | NamelessProcess>();
+  readonly #processes = new Map<number, Watched>();
+  #ended: Promise<Ended>[] = [];
+  #endedBytes = 0;
+  /** Ended processes whose result had no room any more. */
+  #dropped = 0;
+  #unwatched = 0;
   #timer: NodeJS.Timeout | null = null;
   #intervalMs = SHORTEST_INTERVAL_MS;
   readonly #nowNs: (() => bigint) | null;
@@ -68,10 +86,19 @@ export class InliningWatch implements Disposable {
     await Promise.allSettled(pids.slice(0, MOST_PROCESSES).map((pid) => v8LayoutOf(`/proc/${pid}/exe`)));
   }
 
+  /** Of processes whose memory and map are open. */
+  get watched(): number {
+    return this.#processes.size;
+  }
+
   /** Cheap when asked again. */
   consider({ pid, paths, uid, isNameless }: WatchedMap): void {
-    if (this.#processes.has(pid) || this.#processes.size >= MOST_PROCESSES) return;
+    if (this.#processes.has(pid)) return;
     if (isNameless && (!this.#readsNameless || pid === process.pid)) return;
+    if (this.#processes.size >= MOST_PROCESSES) {
+      this.#unwatched++;
+      return;
+    }
     this.#processes.set(pid, isNameless ? new NamelessProcess(pid) : new WatchedProcess(pid, paths, uid));
     this.#intervalMs = SHORTEST_INTERVAL_MS;
     this.#timer ??= setTimeout(() => this.#tick(), this.#intervalMs).unref();
@@ -104,13 +131,36 @@ export class InliningWatch implements Disposable {
   /** Whether there was something new. */
   #look(budgetMs: number, isLast = false): boolean {
     let isNew = false;
-    for (const process of this.#processes.values())
-      isNew = process.look(budgetMs, this.#nowNs, isLast) || isNew;
+    for (const [pid, process] of this.#processes) {
+      const hasEnded = readProcLink(`${pid}/exe`) === null;
+      isNew = process.look(budgetMs, this.#nowNs, isLast || hasEnded) || isNew;
+      if (hasEnded) this.#end(pid, process);
+    }
     return isNew;
   }
 
+  #end(pid: number, process: Watched): void {
+    this.#processes.delete(pid);
+    const ended = resultOf(pid, process);
+    process[Symbol.dispose]();
+    this.#ended.push(ended);
+    void ended.then(({ files }) => {
+      this.#endedBytes += bytesOf(files);
+      void this.#makeRoom();
+    });
+  }
+
+  async #makeRoom(): Promise<void> {
+    while (this.#endedBytes > MOST_PACKED_BYTES && this.#ended.length > 0) {
+      const first = this.#ended.shift()!;
+      this.#dropped++;
+      this.#endedBytes -= bytesOf((await first).files);
+    }
+  }
+
   #tick(): void {
-    this.#intervalMs = this.#look(LOOK_BUDGET_MS)
+    const budgetMs = Math.max(LEAST_BUDGET_MS, LOOK_BUDGET_MS / Math.max(1, this.#processes.size));
+    this.#intervalMs = this.#look(budgetMs)
       ? SHORTEST_INTERVAL_MS
       : Math.min(2 * this.#intervalMs, LONGEST_INTERVAL_MS);
     this.#timer = setTimeout(() => this.#tick(), this.#intervalMs).unref();
@@ -119,22 +169,13 @@ export class InliningWatch implements Disposable {
   /** What was read until now, for the recording, and what could not be. */
   async pack(): Promise<{ files: RecordedFile[]; gaps: InliningGap[] }> {
     this.look();
-    const files: RecordedFile[] = [];
-    const gaps: InliningGap[] = [];
-    for (const [pid, process] of this.#processes) {
-      const { gap } = process;
-      const isNameless = process instanceof NamelessProcess;
-      if (gap !== null) gaps.push({ pid, text: gap, isNameless });
-      const map = isNameless ? process.map() : null;
-      if (map !== null && map.length > 0) files.push(...(await packed(RECORDED_PERF_MAP, pid, map)));
-      const pieces = [...process.pieces.values()];
-      if (pieces.length > 0)
-        files.push(...(await packed(RECORDED_INLINED_CODE, pid, encodeInlinedCode(pieces))));
-      const times = process.times.list();
-      if (times.length > 0 && map?.length !== 0)
-        files.push(...(await packed(RECORDED_MAP_TIMES, pid, encodeMapTimes(times))));
-    }
-    return { files, gaps };
+    const running = [...this.#processes].map(([pid, process]) => resultOf(pid, process));
+    const all = await Promise.all([...this.#ended, ...running]);
+    const gaps = all.flatMap(({ gap }) => (gap === null ? [] : [gap]));
+    const missed = this.#dropped + this.#unwatched;
+    if (missed > 0)
+      gaps.push({ pid: null, text: `${missed} processes are too many beside the others`, isNameless: false });
+    return { files: all.flatMap(({ files }) => files), gaps };
   }
 
   [Symbol.dispose](): void {
@@ -142,7 +183,29 @@ export class InliningWatch implements Disposable {
     this.#timer = null;
     for (const process of this.#processes.values()) process[Symbol.dispose]();
     this.#processes.clear();
+    this.#ended = [];
   }
+}
+
+/** Its facts are taken at once, whatever becomes of the process. */
+async function resultOf(pid: number, process: Watched): Promise<Ended> {
+  const { gap, pieces } = process;
+  const isNameless = process instanceof NamelessProcess;
+  const map = isNameless ? process.map() : null;
+  const times = map?.length === 0 ? [] : process.times.list();
+  const inlined = pieces.count > 0 ? pieces.bytes() : null;
+  return {
+    gap: gap === null ? null : { pid, text: gap, isNameless },
+    files: [
+      ...(map !== null && map.length > 0 ? await packed(RECORDED_PERF_MAP, pid, map) : []),
+      ...(inlined === null ? [] : await packed(RECORDED_INLINED_CODE, pid, inlined)),
+      ...(times.length > 0 ? await packed(RECORDED_MAP_TIMES, pid, encodeMapTimes(times)) : []),
+    ],
+  };
+}
+
+function bytesOf(files: readonly RecordedFile[]): number {
+  return files.reduce((sum, { packed }) => sum + packed.length, 0);
 }
 
 /** None where it is too large. */

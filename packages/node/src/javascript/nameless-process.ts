@@ -1,4 +1,4 @@
-import type { InlinedCode } from '@counterpoint/core/jit';
+import { InlinedCodeWriter } from '@counterpoint/core/jit';
 import { type CodeObject, CodeSpace } from './code-space.ts';
 import type { CodeSpaceLayout } from './code-space-layout.ts';
 import type { InterpretedFunctions } from './frame-walker.ts';
@@ -15,7 +15,8 @@ import { knownLayoutOf, type NoLayout, type V8Layout, v8LayoutOf } from './v8-la
 const INTERPRETED_MARK = '~';
 const MARK_OF_KIND = { baseline: '^', maglev: '+', turbofan: '*' } as const;
 const MOST_LINES = 1 << 17;
-const MOST_PIECES = 1 << 16;
+/** Of what its code inlines: readers need some fifty times as much. */
+const MOST_INLINED_BYTES = 16 << 20;
 /** Code whose function nobody knows is asked for again so often. */
 const MOST_TRIES = 20;
 /** Looking takes no larger share of the time than one in so many. */
@@ -43,8 +44,8 @@ interface Waiting {
  * process, and it is never stopped.
  */
 export class NamelessProcess implements Disposable, InterpretedFunctions {
-  /** What its optimised code inlines; by place and name. */
-  readonly pieces = new Map<string, InlinedCode>();
+  /** What its optimised code inlines. */
+  readonly pieces = new InlinedCodeWriter();
   /** When the map had which size. */
   readonly times = new MapTimesLog();
   readonly #lines: string[] = [];
@@ -155,10 +156,10 @@ export class NamelessProcess implements Disposable, InterpretedFunctions {
       const place = places.of(sharedFunction);
       const recordedName = textOf(place, mark);
       this.#addLine(piece.start, piece.size, recordedName);
-      if (piece.kind === space.kinds.baseline || this.pieces.size >= MOST_PIECES) return true;
+      if (piece.kind === space.kinds.baseline || this.pieces.sizeBytes >= MOST_INLINED_BYTES) return true;
       const line = { start: piece.start, size: piece.size, recordedName };
       const inlined = readOptimisedCode(heap, layout, places, line, (one) => textOf(one, INTERPRETED_MARK));
-      if (inlined !== null) this.pieces.set(`${line.start} ${line.size} ${recordedName}`, inlined);
+      if (inlined !== null) this.pieces.add(inlined);
       return true;
     } catch (error) {
       if (error instanceof HeapMismatch) return false;

@@ -1,4 +1,4 @@
-import { type InlinedCode, parseScriptName, type ScriptName } from '@counterpoint/core/jit';
+import { InlinedCodeWriter, parseScriptName, type ScriptName } from '@counterpoint/core/jit';
 import { type FunctionPlace, FunctionPlaces } from './function-places.ts';
 import { HeapMismatch, HeapReader } from './heap-reader.ts';
 import { MapLines } from './map-lines.ts';
@@ -8,16 +8,15 @@ import { type V8Layout, v8LayoutOf } from './v8-layout.ts';
 
 /** Marks of the compilers that inline: Maglev, TurboFan. */
 const OPTIMISED = new Set(['+', '*']);
-/** Of a program that makes code all the time, this much is kept. */
-const MOST_PIECES = 1 << 16;
+/** Of a program that makes code all the time, this much is kept: readers need some fifty times as much. */
+const MOST_BYTES = 16 << 20;
 /** Code that is moved or thrown away at once is missed. */
 const MOST_FAILED_SHARE = 0.1;
-const MOST_PLACES = 1 << 18;
+const MOST_PLACES = 1 << 17;
 
 /** A process whose optimised code is read as it is made. */
 export class WatchedProcess implements Disposable {
-  /** By place and name: code of another function may come to the same place. */
-  readonly pieces = new Map<string, InlinedCode>();
+  readonly pieces = new InlinedCodeWriter();
   /** When the map had which size. */
   readonly times = new MapTimesLog();
   readonly #lines: MapLines;
@@ -28,11 +27,15 @@ export class WatchedProcess implements Disposable {
   #places: FunctionPlaces | null = null;
   #read = 0;
   #failed = 0;
+  /** Pieces for which there was no room. */
+  #dropped = 0;
   /** Lines that came and were not looked at yet. */
   #waiting: Iterator<MapLine> | null = null;
   /** Lines of before the recording may be of code that is gone. */
   #isUpToDate = false;
   #gap: string | null = null;
+  /** Another runtime; or V8 without its constants, as in Deno. */
+  #isWithoutData = false;
 
   constructor(pid: number, paths: readonly string[], uid: number) {
     this.#lines = new MapLines(paths, uid);
@@ -45,6 +48,7 @@ export class WatchedProcess implements Disposable {
     v8LayoutOf(`/proc/${pid}/exe`).then(
       (layout) => {
         if (layout === 'unknown-v8') this.#gap = 'its version of V8 is not known';
+        this.#isWithoutData = layout === 'no-v8';
         if (typeof layout === 'string' || this.#heap === null) return;
         this.#layout = layout;
         this.#places = new FunctionPlaces(this.#heap, layout);
@@ -66,7 +70,12 @@ export class WatchedProcess implements Disposable {
     const all = this.#failed + this.#read;
     if (this.#failed > all * MOST_FAILED_SHARE)
       return `${this.#failed} of ${all} pieces of its code could not be read`;
-    return this.#gap !== null && this.#lines.isThere ? this.#gap : null;
+    if (this.#dropped > 0)
+      return `it makes more optimised code than is kept: the first ${this.pieces.count} pieces are known, and ${this.#dropped} later ones are not`;
+    if (this.#gap !== null && this.#lines.isThere) return this.#gap;
+    return this.#isWithoutData && this.#hasOptimisedCode()
+      ? 'its program does not tell where V8 keeps its data'
+      : null;
   }
 
   /** Reads what is new, for so long; whether there was something. `nowNs`: by the clock of the samples. */
@@ -90,9 +99,17 @@ export class WatchedProcess implements Disposable {
       const script = parseScriptName(line.recordedName);
       if (script === null) continue;
       if (!OPTIMISED.has(script.tier)) this.#addName(script, line.recordedName);
-      else if (this.pieces.size < MOST_PIECES) this.#readCode(heap, layout, places, line);
+      else if (this.pieces.sizeBytes < MOST_BYTES) this.#readCode(heap, layout, places, line);
+      else this.#dropped++;
     }
     return isNew;
+  }
+
+  /** As V8 writes it. Asked at the end, of maps that nothing else has read. */
+  #hasOptimisedCode(): boolean {
+    for (const { recordedName } of this.#lines.read())
+      if (OPTIMISED.has(parseScriptName(recordedName)?.tier ?? '')) return true;
+    return false;
   }
 
   #addName({ file, line, column }: ScriptName, recordedName: string): void {
@@ -104,7 +121,7 @@ export class WatchedProcess implements Disposable {
     try {
       const code = readOptimisedCode(heap, layout, places, line, (place) => this.#textOf(place));
       this.#read++;
-      if (code !== null) this.pieces.set(`${line.start} ${line.size} ${line.recordedName}`, code);
+      if (code !== null) this.pieces.add(code);
     } catch (error) {
       if (!(error instanceof HeapMismatch)) throw error;
       if (this.#isUpToDate) this.#failed++;

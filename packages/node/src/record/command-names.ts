@@ -1,26 +1,41 @@
 import { closeSync, lstatSync, readdirSync, readSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { openRegularFileSync } from '../files/index.ts';
 import type { Note } from '../perf-events/index.ts';
-import { isNodeProgram, readProcLink } from '../target/index.ts';
+import { isNodeProgram, ProcessTree, readProc, readProcLink } from '../target/index.ts';
+import { flagName } from './node-options.ts';
 
 const LOG_NAME = /^isolate-0x[0-9a-f]+-(\d+)-v8\.log$/;
 /**
  * All that V8 writes into a log that nobody asked for: its version, and pieces of memory that come and go.
  */
 const HARMLESS_LINE = /^(v8-version|v8-platform|new|delete|heap-capacity|heap-available),/;
+/** Flags by which somebody asks for it. */
+const LOG_FLAG = /^--(log|prof$|ll-prof$|trace-maps|trace-ic|cpu-prof)/;
 const LOOKED_AT_BYTES = 64 * 1024;
 const MOST_PROCESSES = 4096;
+/** Time in which a Node has opened its log. */
+const LOG_DELAY_MS = 150;
+const DELETED = / \(deleted\)$/;
 
 /**
- * With `--interpreted-frames-native-stack` V8 also opens a log in the directory of each process, with nothing
- * in it that anybody wanted, and NODE_OPTIONS does not take the flag that would stop it (Node 20 and 24).
- * These files are removed at the end: only those of processes that were recorded, and none that has a line of
- * a real log (`--prof`, `--log`).
+ * What the flags for names leave behind. With `--perf-basic-prof` V8 also opens a log in the
+ * directory of each process, with nothing in it that anybody wanted, and NODE_OPTIONS does not
+ * take the flag that would stop it.
+ *
+ * Its name goes soon after the start (V8 writes on, into a file that nobody sees), so that a program
+ * that looks at its directory does not meet it: `git status`, a packer, a watcher. What is missed
+ * goes at the end. Only logs of processes that were recorded, and none that somebody asked for or
+ * that has a line of a real log.
  */
-export class CommandNames {
+export class CommandNames implements Disposable {
+  /** Where a process was started. */
   readonly #directories = new Map<number, string>();
   readonly #launchDirectory: string;
+  /** Processes that want their log. */
+  readonly #kept = new Set<number>();
+  #tree: ProcessTree | null = null;
+  #soon: NodeJS.Timeout | null = null;
   #note: Note | null;
 
   /** `note`: what to tell when the first Node is met; null: it was told. */
@@ -29,10 +44,25 @@ export class CommandNames {
     this.#note = note;
   }
 
+  [Symbol.dispose](): void {
+    this.#tree?.[Symbol.dispose]();
+    if (this.#soon !== null) clearTimeout(this.#soon);
+    this.#soon = null;
+  }
+
+  /** The command runs. `onNode`: it, or what it has started, is Node. */
+  follow(pid: number, onNode: (pid: number) => void): void {
+    this.#tree = new ProcessTree(pid, (child, program) => {
+      if (!isNodeProgram(program.replace(DELETED, ''))) return;
+      this.consider(child);
+      onNode(child);
+    });
+  }
+
   /** What to tell of a process that makes code. */
   noteOf(pid: number): Note | null {
     if (this.#note === null) return null;
-    const program = readProcLink(`${pid}/exe`)?.replace(/ \(deleted\)$/, '');
+    const program = readProcLink(`${pid}/exe`)?.replace(DELETED, '');
     if (program === undefined || !isNodeProgram(program)) return null;
     const note = this.#note;
     this.#note = null;
@@ -43,18 +73,53 @@ export class CommandNames {
   consider(pid: number): void {
     if (this.#directories.has(pid) || this.#directories.size >= MOST_PROCESSES) return;
     this.#directories.set(pid, readProcLink(`${pid}/cwd`) ?? this.#launchDirectory);
+    if (wantsLog(pid)) this.#kept.add(pid);
+    this.#soon ??= setTimeout(() => {
+      this.#soon = null;
+      this.#removeLogs();
+    }, LOG_DELAY_MS).unref();
   }
 
+  /** All that is left. */
   finish(): void {
+    this[Symbol.dispose]();
+    this.#removeLogs();
+  }
+
+  #removeLogs(): void {
+    for (const pid of this.#directories.keys()) {
+      const directory = logDirectoryOf(pid);
+      if (directory !== null) this.#directories.set(pid, directory);
+    }
     for (const directory of new Set(this.#directories.values())) {
       for (const name of namesIn(directory)) {
         const pid = Number(LOG_NAME.exec(name)?.[1] ?? -1);
         const path = join(directory, name);
-        if (this.#directories.get(pid) === directory && isHarmless(path)) remove(path);
+        if (this.#directories.has(pid) && !this.#kept.has(pid) && isHarmless(path)) remove(path);
       }
     }
   }
 }
+
+/** Whether the command line or the environment of a process asks for a log. */
+function wantsLog(pid: number): boolean {
+  const environment = readProc(`${pid}/environ`)?.split('\0') ?? [];
+  const options = environment.find((variable) => variable.startsWith('NODE_OPTIONS=')) ?? '';
+  const words = [...(readProc(`${pid}/cmdline`)?.split('\0') ?? []), ...options.slice(13).split(' ')];
+  return words.some((word) => LOG_FLAG.test(flagName(word)));
+}
+
+/** Where the log that a process has open was made; null: it has none with a name. */
+function logDirectoryOf(pid: number): string | null {
+  for (const fd of namesIn(`/proc/${pid}/fd`).slice(0, MOST_DESCRIPTORS)) {
+    const path = readProcLink(`${pid}/fd/${fd}`);
+    if (path !== null && LOG_NAME.test(basename(path))) return dirname(path);
+  }
+  return null;
+}
+
+/** V8 opens it early. */
+const MOST_DESCRIPTORS = 64;
 
 function namesIn(directory: string): string[] {
   try {

@@ -46,6 +46,7 @@ const DATA_SIZE_OFFSET = 48;
  *            written by begin                   written by finish, with the header once more
  */
 export class FileOutput implements RecordingOutput {
+  readonly keepsFeatures = true;
   readonly path: string;
   sizeBytes = 0;
   hasLateRecords = false;

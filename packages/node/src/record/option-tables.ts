@@ -73,6 +73,7 @@ const OPTIONS: OptionsOf<RecordOptions> = {
   maxSizeBytes: wholeNumberFrom(1),
   buildIds: FLAG,
   nodeNames: oneOf('auto', true, false),
+  keepPerfMaps: FLAG,
   launch: objectOf(LAUNCH_OPTIONS),
   signal: SIGNAL,
   onProgress: FUNCTION,

@@ -100,6 +100,11 @@ export interface RecordOptions {
    * for commands that are Node (`auto`, the default), always, or never.
    */
   nodeNames?: 'auto' | boolean;
+  /**
+   * Leave `/tmp/perf-PID.map` of the command's processes, which perf reads. They are removed otherwise: the
+   * names are in the recording.
+   */
+  keepPerfMaps?: boolean;
   /** Environment, directory and standard streams of the command. */
   launch?: LaunchOptions;
 

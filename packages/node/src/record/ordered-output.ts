@@ -22,6 +22,10 @@ export class OrderedOutput implements RecordingOutput {
     this.#output.hasLateRecords = value;
   }
 
+  get keepsFeatures(): boolean {
+    return this.#output.keepsFeatures === true;
+  }
+
   begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): void | Promise<void> {
     return this.#output.begin(events, features);
   }

@@ -46,6 +46,8 @@ export interface RecordingOutput extends RoundSink {
    * pipe cannot be read again).
    */
   drained?(): DrainedFile | null;
+  /** Whether the features that `finish` is given stay with it; absent: not. */
+  readonly keepsFeatures?: boolean;
   /** After a failure: where the rounds that were written end. Null, or absent: nothing failed here unseen. */
   readonly wholeBytes?: number | null;
   close(): void;

@@ -1,7 +1,16 @@
-import { closeSync, constants, openSync, readSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { encodeRecordedFiles } from '@counterpoint/core/jit';
 import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
-import type { InliningWatch, InterpretedFunctions } from '../javascript/index.ts';
+import type { InliningGap, InliningWatch, InterpretedFunctions } from '../javascript/index.ts';
 import { addNote, type Note } from '../perf-events/index.ts';
 import { processOfThread, processStartMs, readProc, readProcLink } from '../target/index.ts';
 import { writesNames } from './nameless-code.ts';
@@ -11,6 +20,9 @@ const MOST_PROCESSES = 4096;
 /** Open directories. */
 const MOST_HELD = 256;
 const CHUNK_BYTES = 1 << 20;
+/** Files have times of the last tick. */
+const CLOCK_SLACK_MS = 1000;
+const MOST_GAPS_TOLD = 4;
 const O_DIRECTORY = constants.O_DIRECTORY;
 
 interface Held {
@@ -33,7 +45,12 @@ interface Held {
  */
 export class PerfMapKeeper implements Disposable {
   readonly #held = new Map<number, Held | null>();
+  /** Whose map is in what was packed last. */
+  readonly #packed = new Set<number>();
   #directories = 0;
+  /** Processes beyond the limit. */
+  #missed = 0;
+  readonly #startedMs = Date.now();
   readonly #ownNamespace = readProcLink('self/ns/mnt');
   readonly #directory: string;
 
@@ -47,7 +64,11 @@ export class PerfMapKeeper implements Disposable {
 
   /** A process that has executable memory without a file: it makes code. Cheap when asked again. */
   consider(pid: number): void {
-    if (this.#held.has(pid) || this.#held.size >= MOST_PROCESSES) return;
+    if (this.#held.has(pid)) return;
+    if (this.#held.size >= MOST_PROCESSES) {
+      this.#missed++;
+      return;
+    }
     const held = this.#hold(pid);
     this.#held.set(pid, held);
     if (held !== null)
@@ -88,7 +109,9 @@ export class PerfMapKeeper implements Disposable {
   #hold(pid: number): Held | null {
     const namespace = readProcLink(`${pid}/ns/mnt`);
     const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
-    if (namespace === null || innerPid === undefined) return null;
+    // It has ended already. Its map, where there is one, was written while this recording ran.
+    if (namespace === null || innerPid === undefined)
+      return { fd: null, innerPid: pid, uid: process.geteuid?.() ?? 0, startMs: this.#startedMs };
     const isOurs = namespace === this.#ownNamespace;
     if (!isOurs && this.#directories >= MOST_HELD) return null;
     try {
@@ -107,12 +130,17 @@ export class PerfMapKeeper implements Disposable {
    */
   async pack(notes: Note[]): Promise<Uint8Array<ArrayBuffer> | null> {
     const { files: inlined, gaps } = (await this.#inlining?.pack()) ?? { files: [], gaps: [] };
-    for (const { pid, text } of gaps.filter(({ isNameless }) => !isNameless))
-      addNote(notes, {
-        kind: 'inlined-code',
-        text: `process ${pid}: ${text}, so the time of functions that V8 inlined counts for their callers (start Node with --no-turbo-inlining to see them apart)`,
-      });
-    const files = [...(await packPerfMaps(this.#owners(), notes)), ...inlined];
+    noteGaps(
+      gaps.filter(({ isNameless }) => !isNameless),
+      notes,
+    );
+    const maps = await packPerfMaps(this.#owners(), notes);
+    for (const { pid } of maps) this.#packed.add(pid);
+    if (this.#missed > 0) {
+      const text = `${this.#missed} processes that make code are too many beside the others: their names are not in the recording`;
+      addNote(notes, { kind: 'perf-map', text });
+    }
+    const files = [...maps, ...inlined];
     return files.length === 0 ? null : encodeRecordedFiles(files);
   }
 
@@ -128,17 +156,43 @@ export class PerfMapKeeper implements Disposable {
     return { pid, paths: fd === null ? [inner, own] : [inner], ...facts };
   }
 
-  /** Copy the maps of what was held. A map that is there already is left alone. */
-  finish(notes: Note[]): void {
+  /**
+   * Copy the maps of what was held, for perf. A map that is there already is left alone. Of processes that
+   * are the recorder's own doing (`isOwn`), the map is removed instead: it is in the recording.
+   */
+  finish(notes: Note[], isOwn: (pid: number) => boolean = () => false): void {
+    let running = 0;
     for (const [pid, held] of this.#held) {
-      if (held === null || held.fd === null) continue;
+      if (held === null) continue;
+      if (isOwn(pid) && this.#packed.has(pid)) {
+        if (readProcLink(`${pid}/exe`) !== null) running++;
+        else this.#removeMap(held);
+        continue;
+      }
+      if (held.fd === null) continue;
       const target = `${this.#directory}/perf-${pid}.map`;
       if (copyMap(`/proc/self/fd/${held.fd}/perf-${held.innerPid}.map`, held.uid, target)) {
         const text = `process ${pid} is process ${held.innerPid} of its container: its names of JIT code were copied to ${target}`;
         notes.push({ kind: 'perf-map', text });
       }
     }
+    if (running > 0) {
+      const text = `${running} processes of the command continue: their /tmp/perf-PID.map stays and grows until they end`;
+      addNote(notes, { kind: 'perf-map', text });
+    }
     this[Symbol.dispose]();
+  }
+
+  /** Only a file of the process, and never one of a process before it. */
+  #removeMap({ fd, innerPid, uid, startMs }: Held): void {
+    const path = `${fd === null ? this.#directory : `/proc/self/fd/${fd}`}/perf-${innerPid}.map`;
+    try {
+      const facts = lstatSync(path);
+      const isStale = startMs !== null && facts.mtimeMs < startMs - CLOCK_SLACK_MS;
+      if (facts.isFile() && facts.uid === uid && facts.nlink === 1 && !isStale) unlinkSync(path);
+    } catch {
+      // Gone, or not ours to remove.
+    }
   }
 
   [Symbol.dispose](): void {
@@ -147,6 +201,17 @@ export class PerfMapKeeper implements Disposable {
     this.#directories = 0;
     this.#held.clear();
   }
+}
+
+function noteGaps(gaps: readonly InliningGap[], notes: Note[]): void {
+  const tell = (what: string) => {
+    const text = `${what}, so the time of functions that V8 inlined counts for their callers (start Node with --no-turbo-inlining to see them apart)`;
+    addNote(notes, { kind: 'inlined-code', text });
+  };
+  for (const { pid, text } of gaps.slice(0, MOST_GAPS_TOLD))
+    tell(pid === null ? text : `process ${pid}: ${text}`);
+  if (gaps.length > MOST_GAPS_TOLD)
+    tell(`${gaps.length - MOST_GAPS_TOLD} more processes: not all that their code inlines could be read`);
 }
 
 /**

@@ -285,6 +285,7 @@ describe('Node programs', { skip }, () => {
     const result = await recordTo('node.data', {
       command: [process.execPath, '-e', code],
       launch: { ...quiet, cwd: directory },
+      keepPerfMaps: true,
       onStart: ({ pid }) => after(() => rmSync(`/tmp/perf-${pid}.map`, { force: true })),
     });
     assert.equal(result.notes.filter(({ kind }) => kind === 'node-names').length, 1);

@@ -18,7 +18,7 @@ export interface MapOwner {
 
 const MOST_MAP_BYTES = 64 << 20;
 /** Of all together, compressed. */
-const MOST_PACKED_BYTES = 32 << 20;
+const MOST_PACKED_BYTES = 64 << 20;
 /** Files have times of the last tick. */
 const CLOCK_SLACK_MS = 1000;
 const NEWLINE = 0x0a;
@@ -31,18 +31,24 @@ const compress = promisify(deflate);
 export async function packPerfMaps(owners: Iterable<MapOwner>, notes: Note[]): Promise<RecordedFile[]> {
   const files: RecordedFile[] = [];
   let left = MOST_PACKED_BYTES;
+  const large: MapOwner[] = [];
   for (const owner of owners) {
     const { pid } = owner;
     const map = readMap(owner);
     if (map === null || map.length === 0) continue;
     const packed = map.length > MOST_MAP_BYTES ? null : new Uint8Array(await compress(map));
     if (packed === null || packed.length > left) {
-      const text = `the names of generated code of process ${pid} are not in the recording, because they are too large: read it on this machine, or take ${owner.paths[0]} along`;
-      addNote(notes, { kind: 'perf-map', text });
+      large.push(owner);
       continue;
     }
     left -= packed.length;
     files.push({ kind: RECORDED_PERF_MAP, pid, sizeBytes: map.length, packed });
+  }
+  if (large.length > 0) {
+    const [{ pid, paths }] = large as [MapOwner];
+    const who = large.length === 1 ? `process ${pid}` : `process ${pid} and ${large.length - 1} more`;
+    const text = `the names of generated code of ${who} are not in the recording, because they are too large: read it on this machine, or take ${paths[0]} along`;
+    addNote(notes, { kind: 'perf-map', text });
   }
   return files;
 }

@@ -139,9 +139,20 @@ export class RingRecording {
     if (isMishap(stop)) this.#leaveTargetAlone(stop.error);
     const exit = held === null ? null : await this.#commandExit(held, stop);
     commandNames?.finish();
+    this.#removeMaps(stop);
     const { reason, error } = stop;
     if (reason === 'callback-threw') throw error;
     return this.#result({ reason, error }, lost, exit);
+  }
+
+  /**
+   * Those that a command wrote because it was recorded, where the recording has them and nobody wants more.
+   */
+  #removeMaps(stop: Stop): void {
+    const { perfMaps, commandNames, scope, output, options, notes } = this.#parts;
+    const isIn = output.keepsFeatures === true && stop.error === null;
+    const isOwn = commandNames !== null && scope.kind === 'command' && isIn && options.keepPerfMaps !== true;
+    perfMaps.finish(notes, () => isOwn);
   }
 
   async #commandExit(held: HeldCommand, stop: Stop): Promise<ExitStatus | null> {
@@ -196,6 +207,8 @@ export class RingRecording {
       if (delayMs > 0) timers.push(setTimeout(() => this.#enable(), delayMs));
       else this.#enable();
       held?.release();
+      if (held !== null)
+        this.#parts.commandNames?.follow(held.pid, (pid) => this.#parts.perfMaps.consider(pid));
       held?.exited.then(() => this.#stop('command-exited'));
       const start = { ...describeEvents(sampled), notes, pid: held?.pid ?? null };
       this.#tell(() => options.onStart?.(start));
@@ -345,7 +358,6 @@ export class RingRecording {
   async #finishOutput(stop: Stop, lost: readonly EventTotals[]): Promise<void> {
     const { sys, options, output, sampled, notes, buildIds, perfMaps } = this.#parts;
     const maps = await perfMaps.pack(notes);
-    perfMaps.finish(notes);
     const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
     if (maps !== null) features.raw = new Map([...(features.raw ?? []), [FEATURE_RECORDED_FILES, maps]]);
     const sampleTime = this.#records.scan.sampleTimes.get();

@@ -22,6 +22,7 @@ export {
   requireThread,
   type TaskFacts,
 } from './proc.ts';
+export { ProcessTree } from './process-tree.ts';
 export { CommandError, isNodeProgram, resolveProgram, workingDirectory } from './program.ts';
 export { requireOnline } from './require-online.ts';
 export type { RecordSink } from './synthesize.ts';

@@ -29,6 +29,7 @@ export type RecordName =
   | 'compression-level'
   | 'node-names'
   | 'no-js'
+  | 'keep-perf-maps'
   | 'fail-on-loss'
   | 'plan'
   | 'json'
@@ -94,6 +95,11 @@ export default defineVerb<RecordName>({
     nodeNamesOption(CHAINS),
     { long: 'no-js', help: 'the same as --no-node-names', group: CHAINS },
     ...sampleRows(SAMPLES),
+    {
+      long: 'keep-perf-maps',
+      help: 'leave /tmp/perf-PID.map of the command, for perf; the names are in the recording anyway',
+      group: CHAINS,
+    },
     {
       long: 'output',
       short: 'o',

@@ -197,6 +197,7 @@ function recordOptions(args: Arguments): RecordOptions {
   set('bufferBytes', args.sizeBytes('buffer', { min: 0 }));
   set('realtimePriority', args.number('realtime', { min: 1, max: 99 }));
   if (args.boolean('no-js')) set('nodeNames', false);
+  if (args.boolean('keep-perf-maps')) set('keepPerfMaps', true);
   set('output', args.string('output'));
   set('delayMs', args.durationMs('delay', { min: 0, max: MOST_TIMER_MS }));
   set('maxSizeBytes', args.sizeBytes('max-size', { min: 1 }));
