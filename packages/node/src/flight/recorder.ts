@@ -126,6 +126,8 @@ export class FlightRecorder implements AsyncDisposable {
     sampled.enable();
     formatHistory?.begin();
     launched?.held.release();
+    if (launched !== null)
+      launched.names?.follow(launched.held.pid, (pid) => this.#parts.source.perfMaps.consider(pid));
     launched?.held.exited.then((exit) => this.#end('command-exited', exit)).catch(this.#onFail);
     options.signal?.addEventListener('abort', () => void this.stop(), { once: true });
     if (options.signal?.aborted === true) void this.stop();
