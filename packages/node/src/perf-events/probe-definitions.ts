@@ -130,6 +130,8 @@ class ProbeDefinitions {
 
   /** Remove what processes that have ended left behind. */
   sweep(kind: Probe['kind']): void {
+    // What the kernel was still closing the last time.
+    this.#removeLeftover();
     if (this.#swept.has(kind)) return;
     this.#swept.add(kind);
     const ended = new Map<string, boolean>();
