@@ -57,7 +57,7 @@ class ProbeDefinitions {
     let definition = this.#byPlace.get(place);
     if (definition === undefined) {
       this.#removeLeftover();
-      this.sweep(probe.kind);
+      if (!this.#swept.has(probe.kind)) this.sweep(probe.kind);
       definition = this.#define(probe);
       this.#byPlace.set(place, definition);
     }
@@ -132,7 +132,6 @@ class ProbeDefinitions {
   sweep(kind: Probe['kind']): void {
     // What the kernel was still closing the last time.
     this.#removeLeftover();
-    if (this.#swept.has(kind)) return;
     this.#swept.add(kind);
     const ended = new Map<string, boolean>();
     for (const line of this.#sys.readTracefs(PROBE_FILES[kind]).split('\n')) {
