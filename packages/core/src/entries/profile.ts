@@ -21,6 +21,7 @@ export {
   type ProfileMeta,
   SampleTable,
   SampleTextTable,
+  SourceTable,
   StackTable,
   SymbolTable,
   ThreadTable,

@@ -11,8 +11,8 @@ const CODE: InlinedCode = {
   start: 0x1000,
   size: 0x100,
   calls: [
-    { functionName: 'middle', parent: -1 },
-    { functionName: 'inner', parent: 0 },
+    { functionName: 'middle', parent: -1, line: 0, column: 0 },
+    { functionName: 'inner', parent: 0, line: 0, column: 0 },
   ],
   positions: [
     { offset: 0, call: -1, line: 1, column: 1 },

@@ -16,7 +16,7 @@
  * - A handler of the interpreter is no function of its own: `AddHandler` is `inner` here.
  */
 import { TripleTable } from '../base/index.ts';
-import { type InlinedCode, inlinedCallsAt } from '../jit/index.ts';
+import { codePlacesAt, type InlinedCode, parseScriptName } from '../jit/index.ts';
 import { MODE_USER, NONE, type Profile } from '../profile/index.ts';
 
 /** What is known of code: by row of `Profile.jitCode`. */
@@ -48,6 +48,9 @@ class JavascriptStacks {
   readonly #rows: TripleTable;
   readonly #frames = new TripleTable();
   readonly #newFrames: number[] = [];
+  readonly #sources = new TripleTable();
+  /** By symbol: the file of the function, as a row of strings; `NONE` where its name has none. */
+  readonly #files = new Map<number, number>();
   /** By frame: what kind of function it is of; 0 where nobody has asked. */
   readonly #kinds: Uint8Array;
 
@@ -160,34 +163,56 @@ class JavascriptStacks {
       }
       prefix = row < 0 ? -1 - row : row;
     };
-    add(frame);
     const code = frames.jitCode.at(frame);
     const inlining = this.#known;
     const known = code === NONE || inlining === null ? null : inlining.codeAt(code);
-    if (known === null || inlining === null) return prefix;
     // A return address is that of the next instruction, which may be of another function.
     const offset = frames.symbolOffset.at(frame) - (isCalling ? 1 : 0);
-    const calls = inlinedCallsAt(known, offset) ?? [];
-    for (let at = calls.length - 1; at >= 0; at--)
-      add(
-        this.#inlinedFrame(
-          frame,
-          inlining.symbolOf(frames.binary.at(frame), known.calls[calls[at]!]!.functionName),
-        ),
-      );
+    const places = known === null ? [] : codePlacesAt(known, offset);
+    if (known === null || inlining === null || places.length === 0) {
+      add(frame);
+      return prefix;
+    }
+    const binary = frames.binary.at(frame);
+    for (const { call, line, column } of places.reverse()) {
+      const inlined = known.calls[call];
+      const symbol =
+        inlined === undefined ? frames.symbol.at(frame) : inlining.symbolOf(binary, inlined.functionName);
+      add(this.#frameAt(frame, symbol, this.#source(symbol, line, column), inlined !== undefined));
+    }
     return prefix;
   }
 
-  /** The same address, as that of the function whose code it is. */
-  #inlinedFrame(frame: number, symbol: number): number {
+  #source(symbol: number, line: number, column: number): number {
+    if (line === 0) return NONE;
+    const { sources, strings, symbols } = this.#profile;
+    let file = this.#files.get(symbol);
+    if (file === undefined) {
+      const script = parseScriptName(strings.get(symbols.name.at(symbol)));
+      file = script === null || script.file === '' ? NONE : strings.intern(script.file);
+      this.#files.set(symbol, file);
+    }
+    if (file === NONE) return NONE;
+    const row = this.#sources.find(file, line, column);
+    if (row >= 0) return row;
+    sources.file.push(file);
+    sources.line.push(line);
+    sources.column.push(column);
+    return -1 - row;
+  }
+
+  /** The same address, as that of the function and of the line whose code it is. */
+  #frameAt(frame: number, symbol: number, source: number, isInlined: boolean): number {
     const { frames } = this.#profile;
-    const row = this.#frames.find(frame, symbol, 0);
+    if (!isInlined && source === NONE) return frame;
+    const row = this.#frames.find(frame, symbol, source);
     if (row >= 0) return this.#newFrames[row]!;
+    frames.source.push(source);
     frames.symbol.push(symbol);
     frames.binary.push(frames.binary.at(frame));
     frames.addressLo.push(frames.addressLo.at(frame));
     frames.addressHi.push(frames.addressHi.at(frame));
-    frames.symbolOffset.push(0);
+    frames.symbolOffset.push(isInlined ? 0 : frames.symbolOffset.at(frame));
     frames.mode.push(frames.mode.at(frame));
     this.#newFrames.push(frames.jitCode.push(frames.jitCode.at(frame)));
     return this.#newFrames.at(-1)!;

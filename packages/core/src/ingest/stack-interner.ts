@@ -352,6 +352,7 @@ export class StackInterner {
     frames.symbolOffset.push(0);
     frames.mode.push(mode);
     frames.jitCode.push(NONE);
+    frames.source.push(NONE);
     return -1 - row;
   }
 

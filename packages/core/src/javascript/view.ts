@@ -223,6 +223,7 @@ class Viewer {
     frames.addressHi.push(0);
     frames.symbolOffset.push(0);
     frames.mode.push(MODE_USER);
+    frames.source.push(NONE);
     const frame = frames.jitCode.push(NONE);
     this.#ownFrames.set(name, frame);
     return frame;

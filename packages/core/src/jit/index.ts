@@ -2,12 +2,13 @@ export { CodeHistory, codeHistory, type LineTime } from './code-history.ts';
 export { type JitCodeName, jitCodeName } from './code-names.ts';
 export { HEX_VALUE } from './hex.ts';
 export {
+  type CodePlace,
   type CodePosition,
+  codePlacesAt,
   decodeInlinedCode,
   type InlinedCall,
   type InlinedCode,
   InlinedCodeWriter,
-  inlinedCallsAt,
 } from './inlined-code.ts';
 export {
   type JitClose,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FormatError } from '../base/index.ts';
 import { fuzz } from '../test/fuzz.ts';
-import { decodeInlinedCode, type InlinedCode, InlinedCodeWriter, inlinedCallsAt } from './index.ts';
+import { codePlacesAt, decodeInlinedCode, type InlinedCode, InlinedCodeWriter } from './index.ts';
 
 function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<ArrayBuffer> {
   const writer = new InlinedCodeWriter();
@@ -19,6 +19,8 @@ test('damaged inlined code: nothing thrown but FormatError, no more than the byt
         const calls = Array.from({ length: random.below(5) }, (_, row) => ({
           functionName: `f${random.below(3)}`,
           parent: random.below(row + 1) - 1,
+          line: random.below(500),
+          column: random.below(500),
         }));
         const positions = Array.from({ length: random.below(6) }, (_, row) => ({
           offset: 3 * row,
@@ -38,7 +40,7 @@ test('damaged inlined code: nothing thrown but FormatError, no more than the byt
         assert.ok(rows <= input.length);
         for (const code of read)
           for (const { offset } of code.positions)
-            assert.ok((inlinedCallsAt(code, offset) ?? []).length <= code.calls.length);
+            assert.ok(codePlacesAt(code, offset).length <= 1 + code.calls.length);
       } catch (error) {
         assert.ok(error instanceof FormatError, String(error));
       }

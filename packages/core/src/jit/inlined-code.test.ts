@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FormatError } from '../base/index.ts';
-import { decodeInlinedCode, type InlinedCode, InlinedCodeWriter, inlinedCallsAt } from './index.ts';
+import { codePlacesAt, decodeInlinedCode, type InlinedCode, InlinedCodeWriter } from './index.ts';
 
 function encodeInlinedCode(pieces: readonly InlinedCode[]): Uint8Array<ArrayBuffer> {
   const writer = new InlinedCodeWriter();
@@ -15,9 +15,9 @@ const OUTER: InlinedCode = {
   start: 0x7f5d_0200_1980,
   size: 0xeac,
   calls: [
-    { functionName: 'JS:~middle /app/ä.js:9:16', parent: -1 },
-    { functionName: 'JS:~inner /app/ä.js:2:15', parent: 0 },
-    { functionName: 'JS:~inner /app/ä.js:2:15', parent: -1 },
+    { functionName: 'JS:~middle /app/ä.js:9:16', parent: -1, line: 15, column: 9 },
+    { functionName: 'JS:~inner /app/ä.js:2:15', parent: 0, line: 10, column: 300 },
+    { functionName: 'JS:~inner /app/ä.js:2:15', parent: -1, line: 0, column: 0 },
   ],
   positions: [
     { offset: 2, call: -1, line: 14, column: 15 },
@@ -33,21 +33,46 @@ test('pieces of code come back as they were', () => {
     assert.deepEqual(decodeInlinedCode(encodeInlinedCode(pieces)), pieces);
 });
 
-test('an instruction is in the calls that its position says, innermost first', () => {
-  const at = (offset: number) => inlinedCallsAt(OUTER, offset);
-  assert.equal(at(1), null);
-  assert.deepEqual([at(2), at(39), at(40), at(299)], [[], [], [0], [0]]);
-  assert.deepEqual([at(300), at(301), at(0xeab)], [[1, 0], [2], [2]]);
-  assert.equal(inlinedCallsAt(EMPTY, 0), null);
+test('an instruction is in the functions that its position says, each at the call of the next one', () => {
+  const at = (offset: number) =>
+    codePlacesAt(OUTER, offset).map(({ call, line, column }) => [call, line, column]);
+  assert.deepEqual(at(1), []);
+  assert.deepEqual(at(2), [[-1, 14, 15]]);
+  assert.deepEqual(at(39), at(2));
+  assert.deepEqual(at(40), [
+    [0, 10, 1],
+    [-1, 15, 9],
+  ]);
+  assert.deepEqual(at(299), at(40));
+  assert.deepEqual(at(300), [
+    [1, 3, 70_000],
+    [0, 10, 300],
+    [-1, 15, 9],
+  ]);
+  assert.deepEqual(at(0xeab), [
+    [2, 4, 1],
+    [-1, 0, 0],
+  ]);
+  assert.deepEqual(codePlacesAt(EMPTY, 0), []);
 });
 
 test('what is cut, of another version, or refers to what is not there, is refused', () => {
   const whole = encodeInlinedCode([OUTER]);
   for (let length = 0; length < whole.length; length++)
     assert.throws(() => decodeInlinedCode(whole.slice(0, length)), FormatError, `${length}`);
-  assert.throws(() => decodeInlinedCode(Uint8Array.of(2, 0, 0)), /version 1, found 2/);
-  const later = { ...OUTER, calls: [{ functionName: 'x', parent: 0 }] };
+  assert.throws(() => decodeInlinedCode(Uint8Array.of(3, 0, 0)), /version 2, found 3/);
+  const later = { ...OUTER, calls: [{ functionName: 'x', parent: 0, line: 0, column: 0 }] };
   assert.throws(() => decodeInlinedCode(encodeInlinedCode([later])), /a row below 1, found 1/);
   const outside = { ...OUTER, calls: [] };
   assert.throws(() => decodeInlinedCode(encodeInlinedCode([outside])), /a row below 1, found 1/);
+});
+
+test('older recordings have no places of calls', () => {
+  // Version 1: names a, b | one piece: a, address 5, 9 bytes | call of b | position 0 in it, 3:4
+  const bytes = Uint8Array.of(1, 2, 1, 0x61, 1, 0x62, 1, 0, 0, 5, 9, 1, 1, 0, 1, 0, 1, 3, 4);
+  const [code] = decodeInlinedCode(bytes);
+  assert.deepEqual(codePlacesAt(code!, 8), [
+    { call: 0, line: 3, column: 4 },
+    { call: -1, line: 0, column: 0 },
+  ]);
 });

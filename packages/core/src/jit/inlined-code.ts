@@ -26,6 +26,9 @@ export interface InlinedCall {
   functionName: string;
   /** The call that this one is in; -1: the function that was compiled. */
   parent: number;
+  /** Where in the function that it is in. From 1; 0: unknown. */
+  line: number;
+  column: number;
 }
 
 export interface CodePosition {
@@ -38,7 +41,9 @@ export interface CodePosition {
   column: number;
 }
 
-const VERSION = 1;
+const VERSION = 2;
+/** Had no places of calls. */
+const VERSION_WITHOUT_PLACES = 1;
 /** A program has fewer of them; what says more is damaged. */
 const MOST_NAMES = 1 << 20;
 
@@ -47,7 +52,7 @@ const MOST_NAMES = 1 << 20;
  * piece is some hundred bytes here, and a hundred times that as objects.
  *
  *     version | names: count, (length, UTF-8) ... | pieces: count, piece ...
- *     piece    name | start: high, low | size | calls: count, (name, parent + 1) ... | positions: count, position ...
+ *     piece    name | start: high, low | size | calls: count, (name, parent + 1, line, column) ... | positions: count, position ...
  *     position offset - the one before | call + 1 | line | column
  */
 export class InlinedCodeWriter {
@@ -71,7 +76,8 @@ export class InlinedCodeWriter {
     const body = this.#pieces;
     const high = Math.floor(start / TWO_32);
     body.add(this.#rowOf(recordedName), high, start - high * TWO_32, size, calls.length);
-    for (const { functionName, parent } of calls) body.add(this.#rowOf(functionName), parent + 1);
+    for (const { functionName, parent, line, column } of calls)
+      body.add(this.#rowOf(functionName), parent + 1, line, column);
     body.add(positions.length);
     let before = 0;
     for (const { offset, call, line, column } of positions) {
@@ -103,9 +109,10 @@ export class InlinedCodeWriter {
 export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
   const reader = new VarintReader(bytes);
   const version = reader.read();
-  if (version !== VERSION) {
+  if (version !== VERSION && version !== VERSION_WITHOUT_PLACES) {
     throw new FormatError('ERR_INLINED_CODE', 0, `inlined code of version ${VERSION}`, `${version}`);
   }
+  const hasPlaces = version === VERSION;
   const names = Array.from({ length: reader.count(MOST_NAMES) }, () => reader.text());
   const name = () => names[reader.below(names.length)]!;
   return Array.from({ length: reader.count() }, () => {
@@ -116,6 +123,8 @@ export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
     const calls = Array.from({ length: reader.count() }, (_, row) => ({
       functionName: name(),
       parent: reader.below(row + 1) - 1,
+      line: hasPlaces ? reader.read() : 0,
+      column: hasPlaces ? reader.read() : 0,
     }));
     let offset = 0;
     const positions = Array.from({ length: reader.count() }, () => {
@@ -126,16 +135,28 @@ export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
   });
 }
 
+/** A function that an instruction belongs to, and where in its source. */
+export interface CodePlace {
+  /** Row of `InlinedCode.calls`, or -1: the function that was compiled. */
+  call: number;
+  line: number;
+  column: number;
+}
+
 /**
- * The calls that an instruction is in, innermost first; empty: it belongs to the function that was compiled.
- * Null where nothing is known of the offset.
+ * The functions that an instruction is in, innermost first; the last one is that which was
+ * compiled. Empty where nothing is known of the offset.
  */
-export function inlinedCallsAt(code: InlinedCode, offset: number): number[] | null {
-  const position = positionAt(code.positions, offset);
-  if (position === null) return null;
-  const calls: number[] = [];
-  for (let call = position.call; call >= 0; call = code.calls[call]!.parent) calls.push(call);
-  return calls;
+export function codePlacesAt(code: InlinedCode, offset: number): CodePlace[] {
+  let at: CodePlace | null = positionAt(code.positions, offset);
+  const places: CodePlace[] = [];
+  while (at !== null) {
+    const { call, line, column } = at;
+    places.push({ call, line, column });
+    const outer: InlinedCall | undefined = code.calls[call];
+    at = outer === undefined ? null : { call: outer.parent, line: outer.line, column: outer.column };
+  }
+  return places;
 }
 
 function positionAt(positions: readonly CodePosition[], offset: number): CodePosition | null {

@@ -17,6 +17,7 @@ export {
   Profile,
   SampleTable,
   SampleTextTable,
+  SourceTable,
   StackTable,
   SymbolTable,
   ThreadTable,

@@ -5,7 +5,7 @@ import { NONE, type Profile } from './profile.ts';
  * Throws where a table refers outside another, a parent comes after its child, or columns differ in length.
  */
 export function assertTableInvariants(profile: Profile): void {
-  const { binaries, events, frames, jitCode, samples, stacks, strings, symbols, threads } = profile;
+  const { binaries, events, frames, jitCode, samples, sources, stacks, strings, symbols, threads } = profile;
   sameLength('symbols', symbols.length, [symbols.binary]);
   sameLength('frames', frames.length, [
     frames.symbol,
@@ -14,8 +14,10 @@ export function assertTableInvariants(profile: Profile): void {
     frames.symbolOffset,
     frames.mode,
     frames.jitCode,
+    frames.source,
   ]);
   sameLength('jitCode', jitCode.length, [jitCode.recordedName, jitCode.tier]);
+  sameLength('sources', sources.length, [sources.file, sources.column]);
   sameLength('stacks', stacks.length, [stacks.frame]);
   sameLength('threads', threads.length, [threads.tid, threads.comm]);
   sameLength('samples', samples.length, [
@@ -32,6 +34,8 @@ export function assertTableInvariants(profile: Profile): void {
   inRange('frames.binary', frames.binary, 0, binaries.length);
   inRange('frames.symbol', frames.symbol, NONE, symbols.length);
   inRange('frames.jitCode', frames.jitCode, NONE, jitCode.length);
+  inRange('frames.source', frames.source, NONE, sources.length);
+  inRange('sources.file', sources.file, 0, strings.size);
   inRange('jitCode.recordedName', jitCode.recordedName, 0, strings.size);
   inRange('jitCode.tier', jitCode.tier, 0, strings.size);
   inRange('stacks.frame', stacks.frame, 0, frames.length);

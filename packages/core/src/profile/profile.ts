@@ -90,9 +90,24 @@ export class FrameTable {
   readonly mode = new Int32Column();
   /** Row of `Profile.jitCode`, or `NONE`. */
   readonly jitCode = new Int32Column();
+  /** Row of `Profile.sources`; `NONE`: of the source no more is known than the function. */
+  readonly source = new Int32Column();
   /** How many frames there are. */
   get length(): number {
     return this.binary.length;
+  }
+}
+
+/** Places in source code that frames are at. */
+export class SourceTable {
+  /** Index into `Profile.strings`. */
+  readonly file = new Int32Column();
+  /** From 1. */
+  readonly line = new Int32Column();
+  /** From 1; 0: unknown. */
+  readonly column = new Int32Column();
+  get length(): number {
+    return this.line.length;
   }
 }
 
@@ -229,6 +244,8 @@ export class Profile {
   readonly frames = new FrameTable();
   /** The pieces of generated code. */
   readonly jitCode = new JitCodeTable();
+  /** The places in source code. */
+  readonly sources = new SourceTable();
   /** The call chains, as a tree of rows. */
   readonly stacks = new StackTable();
   /** The threads that have samples. */

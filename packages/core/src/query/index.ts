@@ -9,6 +9,7 @@ export { offCpu } from './off-cpu.ts';
 export type { PartOptions, SamplePart } from './sample-part.ts';
 export { copyOfSamples, partOfSamples } from './sample-part.ts';
 export * from './script/index.ts';
+export type { RowSource } from './source-lines.ts';
 export type { StatsAnswer, StatsEvent } from './stats.ts';
 export { collectStats } from './stats.ts';
 export type { PlainSortKey, SortKey, TopAnswer, TopOptions, TopRow, TraceSortKey } from './top-functions.ts';

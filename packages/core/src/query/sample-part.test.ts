@@ -18,6 +18,7 @@ function example(): Profile {
     stacks.prefix.push(-1);
     stacks.frame.push(frames.mode.push(binary === 1 ? MODE_KERNEL : MODE_USER));
     frames.jitCode.push(NONE);
+    frames.source.push(NONE);
     threads.tid.push(pid);
     threads.comm.push(strings.intern(pid === 0 ? 'swapper' : 'app'));
     samples.thread.push(threads.pid.push(pid));

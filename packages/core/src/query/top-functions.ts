@@ -3,13 +3,25 @@ import type { LossEntry } from '../loss/index.ts';
 import { isOffCpuEvent, NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
 import { copyOf, type FunctionPlace, Functions, modeLetter, tierOf } from './functions.ts';
+import { type RowSource, SourceLines, UNKNOWN_LINE } from './source-lines.ts';
 import { WaitingPlaces } from './waiting-place.ts';
 
 /**
  * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its process's
- * first, `tier` and `copy` are of code that a JIT compiler made.
+ * first, `tier` and `copy` are of code that a JIT compiler made. `srcline` is the line of source code.
  */
-export const SORT_KEYS = ['comm', 'dso', 'symbol', 'pid', 'tid', 'cpu', 'role', 'tier', 'copy'] as const;
+export const SORT_KEYS = [
+  'comm',
+  'dso',
+  'symbol',
+  'srcline',
+  'pid',
+  'tid',
+  'cpu',
+  'role',
+  'tier',
+  'copy',
+] as const;
 /** A sort key that is one word. */
 export type PlainSortKey = (typeof SORT_KEYS)[number];
 /**
@@ -74,6 +86,10 @@ export interface TopRow {
   line?: number;
   /** The column where the function begins, from 1. */
   column?: number;
+  /** The line of source code, `/app/main.js:12`; `UNKNOWN_LINE` where nothing is known. */
+  srcline?: string;
+  /** The same as parts; null where nothing is known. */
+  source?: RowSource | null;
   /** The compiler that made the code (`TurboFan`), empty where there is none. */
   tier?: string;
   /** Where a JIT compiler's copy of the function begins, `0x7f41d2c04a20`; empty for other code. */
@@ -287,6 +303,9 @@ class Groups {
   readonly #profile: Profile;
   readonly #functions: Functions;
   readonly #sort: readonly SortKey[];
+  readonly #lines: SourceLines;
+  /** By group: its column, 0 where it has several. */
+  readonly #columns: number[] | null;
   readonly #pairs = new TripleTable();
   readonly #sampleFolds = new TripleTable();
   readonly #frameFolds = new TripleTable();
@@ -304,6 +323,8 @@ class Groups {
     this.#profile = profile;
     this.#functions = functions;
     this.#sort = sort;
+    this.#lines = new SourceLines(profile, functions);
+    this.#columns = sort.includes('srcline') ? [] : null;
     this.#frameKeys = new Int32Array(profile.frames.length).fill(-1);
   }
 
@@ -323,13 +344,22 @@ class Groups {
       this.#frameKeys[frame] = frameKey;
     }
     const found = this.#pairs.find(this.#lastSampleKey, frameKey, 0);
-    if (found >= 0) return found;
+    if (found >= 0) {
+      this.#mergeColumn(found, frame);
+      return found;
+    }
+    this.#columns?.push(frame === NONE ? 0 : this.#lines.columnOf(frame));
     this.self.push(0);
     this.total.push(0);
     this.samples.push(0);
     this.#exampleSamples.push(sample);
     this.#exampleFrames.push(frame);
     return -1 - found;
+  }
+
+  #mergeColumn(group: number, frame: number): void {
+    if (this.#columns === null || this.#columns[group] === 0 || frame === NONE) return;
+    if (this.#columns[group] !== this.#lines.columnOf(frame)) this.#columns[group] = 0;
   }
 
   /** All groups, or those with the largest sums. */
@@ -388,6 +418,8 @@ class Groups {
         return frame === NONE ? NONE : frames.binary.data[frame]!;
       case 'symbol':
         return frame === NONE ? NONE : this.#functions.ofFrame(frame);
+      case 'srcline':
+        return frame === NONE ? NONE : this.#lines.ofFrame(frame);
       case 'pid':
         return threads.pid.data[samples.thread.data[sample]!]!;
       case 'tid':
@@ -421,6 +453,11 @@ class Groups {
         labels.mode = modeLetter(frame === NONE ? 0 : profile.frames.mode.at(frame));
         const place = value === NONE ? null : functions.place(value);
         if (place !== null) Object.assign(labels, presentParts(place));
+      } else if (key === 'srcline') {
+        const source = value === NONE ? null : this.#lines.source(value);
+        const column = this.#columns?.[group] ?? 0;
+        labels.srcline = source === null ? UNKNOWN_LINE : this.#lines.text(value);
+        labels.source = source === null || column === 0 ? source : { ...source, column };
       } else if (key === 'tier') labels.tier = this.#texts[value]!;
       else if (key === 'role') labels.role = value === 1 ? 'main' : 'other';
       else if (key === 'copy') labels.copy = frame === NONE ? '' : copyOf(profile, frame);

@@ -50,6 +50,7 @@ export class ExampleBuilder {
       frames.symbolOffset.push(symbolOffset);
       frames.mode.push(kind === 'kernel' || kind === 'module' ? MODE_KERNEL : MODE_USER);
       frames.jitCode.push(NONE);
+      frames.source.push(NONE);
       return frames.binary.push(binary);
     });
   }

@@ -35,7 +35,7 @@ interface ReadFunctions {
  *                               └─ deoptimisation data ─┬─ functions: own, inlined
  *                                                       └─ inlined calls: position of the call, function
  *
- * Null: it inlines nothing. Throws HeapMismatch where the memory is not what the line says.
+ * Null: nothing of it is known. Throws HeapMismatch where the memory is not what the line says.
  */
 export function readOptimisedCode(
   heap: HeapReader,
@@ -47,15 +47,39 @@ export function readOptimisedCode(
   const stream = BigInt(line.start - layout.streamHeaderBytes);
   const code = field(heap.bytes(stream, STREAM_CODE + 8), STREAM_CODE);
   const view = heap.object(code, CODE_BYTES, layout.types.code);
-  const functions = readFunctions(heap, layout, places, field(view, layout.code.deoptimizationData));
-  if (functions === null) return null;
+  try {
+    return readPiece(heap, layout, places, line, textOf, view);
+  } catch (error) {
+    const data = field(view, layout.code.deoptimizationData);
+    // Of code that inlines nothing, only lines are missing then.
+    if (error instanceof HeapMismatch && inlinesNothing(heap, layout, data)) return null;
+    throw error;
+  }
+}
+
+/** `code`: the object. */
+function readPiece(
+  heap: HeapReader,
+  layout: V8Layout,
+  places: FunctionPlaces,
+  line: MapLine,
+  textOf: (place: FunctionPlace) => string,
+  code: DataView,
+): InlinedCode | null {
+  const functions = readFunctions(heap, layout, places, field(code, layout.code.deoptimizationData));
   if (!isPlaceOf(functions.own, line.recordedName)) throw new HeapMismatch('another function is there');
   const { calls } = functions;
-  const table = heap.byteArray(field(view, layout.code.sourcePositions));
+  const table = heap.byteArray(field(code, layout.code.sourcePositions));
+  const positions = [...codePositions(table, functions)];
+  if (positions.length === 0) return null;
   return {
     ...line,
-    calls: calls.map(({ position, place }) => ({ functionName: textOf(place), parent: position.inlining })),
-    positions: [...codePositions(table, functions)],
+    calls: calls.map(({ position: { inlining, offset }, place }) => {
+      const outer = inlining < 0 ? functions.own : calls[inlining]!.place;
+      const at = offset < 0 ? { line: 0, column: 0 } : outer.script.placeOf(offset);
+      return { functionName: textOf(place), parent: inlining, ...at };
+    }),
+    positions,
   };
 }
 
@@ -72,13 +96,17 @@ function ownFunction(heap: HeapReader, layout: V8Layout, row: Tagged): Tagged {
     : row;
 }
 
-/** Null: nothing is inlined. */
+function inlinesNothing(heap: HeapReader, layout: V8Layout, data: Tagged): boolean {
+  const table = heap.elements(data)[layout.deoptimization.inliningPositions];
+  return table !== undefined && heap.byteArray(table).byteLength === 0;
+}
+
 function readFunctions(
   heap: HeapReader,
   layout: V8Layout,
   places: FunctionPlaces,
   data: Tagged,
-): ReadFunctions | null {
+): ReadFunctions {
   const rows = layout.deoptimization;
   const elements = heap.elements(data);
   const row = (index: number): Tagged => {
@@ -87,7 +115,6 @@ function readFunctions(
     return value;
   };
   const table = heap.byteArray(row(rows.inliningPositions));
-  if (table.byteLength === 0) return null;
   const own = places.of(ownFunction(heap, layout, row(rows.sharedFunction)));
   const count = smi(row(rows.inlinedCount)) ?? 0;
   const literals = count === 0 ? [] : heap.elements(row(rows.literals));

@@ -29,6 +29,8 @@ interface CallFrame {
  * of one thread for the performance panel of Chrome, VS Code and others. The thread is the one that
  * JavaScript ran on for longest; `tid` of a filter chooses another.
  *
+ * Lines (`positionTicks`) are there where the line was recorded.
+ *
  * `(idle)` is time in which the thread was not on a CPU, where the event is a clock that stands
  * still then; `(program)` is samples without a stack.
  */
@@ -47,7 +49,7 @@ export function* writeCpuProfile(
   );
 
   const out = new ByteWriter();
-  yield* writeNodes(out, profile, tree, labels, nodes);
+  yield* writeNodes(out, profile, tree, labels, nodes, ticksOf(profile, timeline, nodes));
   const startUs = chosen === null ? 0 : Math.round(Number(profile.baseTimeNs / 1000n));
   out.text(`],"startTime":${startUs},"endTime":${startUs + Math.round(timeline.durationNs / NS_PER_US)}`);
   yield* writeSamples(out, timeline, nodes);
@@ -99,6 +101,7 @@ function* writeNodes(
   tree: LabelTree,
   labels: readonly FrameLabel[],
   samples: readonly number[],
+  ticks: ReadonlyMap<number, ReadonlyMap<number, number>>,
 ): Generator<Uint8Array<ArrayBuffer>> {
   const hits = new Int32Array(tree.length + FIRST_FUNCTION);
   for (const node of samples) hits[node]!++;
@@ -115,8 +118,18 @@ function* writeNodes(
       .filter((child) => isUsed[child] === 1)
       .map((child) => child + FIRST_FUNCTION);
   const scripts = new Map<string, string>();
-  const write = (id: number, callFrame: CallFrame, below: readonly number[]) =>
-    out.json({ id, callFrame, hitCount: hits[id]!, ...(below.length === 0 ? {} : { children: below }) });
+  const write = (id: number, callFrame: CallFrame, below: readonly number[]) => {
+    const lines = ticks.get(id);
+    out.json({
+      id,
+      callFrame,
+      hitCount: hits[id]!,
+      ...(below.length === 0 ? {} : { children: below }),
+      ...(lines === undefined
+        ? {}
+        : { positionTicks: [...lines].map(([line, count]) => ({ line, ticks: count })) }),
+    });
+  };
 
   out.text('{"nodes":[');
   write(ROOT, engineFrame('(root)'), [PROGRAM, IDLE_NODE, ...childrenOf(NONE)]);
@@ -130,6 +143,25 @@ function* writeNodes(
     write(node + FIRST_FUNCTION, callFrameOf(profile, labels[tree.label[node]!]!, scripts), childrenOf(node));
     if (out.isFull) yield out.take();
   }
+}
+
+/** By node: samples of each line, from 1. Nothing of samples whose line nobody recorded. */
+function ticksOf(
+  { frames, sources, stacks }: Profile,
+  { moments }: Timeline,
+  nodes: readonly number[],
+): Map<number, Map<number, number>> {
+  const ticks = new Map<number, Map<number, number>>();
+  for (const [at, { stack }] of moments.entries()) {
+    const source = stack < 0 ? NONE : frames.source.at(stacks.frame.at(stack));
+    if (source === NONE) continue;
+    const node = nodes[at]!;
+    let lines = ticks.get(node);
+    if (lines === undefined) ticks.set(node, (lines = new Map()));
+    const line = sources.line.at(source);
+    lines.set(line, (lines.get(line) ?? 0) + 1);
+  }
+  return ticks;
 }
 
 function* writeSamples(

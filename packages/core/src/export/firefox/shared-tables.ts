@@ -189,9 +189,21 @@ export class SharedTables {
       indexOrNull(out, symbol === NONE ? NONE : this.#nativeOfSymbol[symbol]!);
     });
     yield* column(out, 'innerWindowID', length, () => out.integer(0));
-    yield* column(out, 'line', length, () => out.text(NULL));
-    yield* column(out, 'column', length, () => out.text(NULL));
+    yield* column(out, 'line', length, (row) => numberOrNull(out, this.#lineOf(row)));
+    yield* column(out, 'column', length, (row) => numberOrNull(out, this.#columnOf(row)));
     out.text(`"length":${length}},`);
+  }
+
+  #lineOf(frame: number): number | null {
+    const { frames, sources } = this.#profile;
+    const source = frames.source.at(frame);
+    return source === NONE ? null : sources.line.at(source);
+  }
+
+  #columnOf(frame: number): number | null {
+    const { frames, sources } = this.#profile;
+    const source = frames.source.at(frame);
+    return source === NONE ? null : sources.column.at(source) || null;
   }
 
   *#writeFunctions(out: ByteWriter): Chunks {

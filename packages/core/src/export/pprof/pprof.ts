@@ -226,7 +226,7 @@ class PprofEncoder {
   }
 
   *#locations(): Generator<Uint8Array<ArrayBuffer>> {
-    const { frames } = this.#profile;
+    const { frames, sources } = this.#profile;
     const line = new MessageWriter();
     for (let frame = 0; frame < frames.length; frame++) {
       const symbol = frames.symbol.at(frame);
@@ -242,7 +242,8 @@ class PprofEncoder {
       if (symbol !== NONE || family === 'jit') {
         line.clear();
         line.number(LINE_FUNCTION_ID, symbol === NONE ? this.#namelessId(frame) : symbol + 1);
-        line.number(LINE_LINE, script?.line ?? 0);
+        const source = frames.source.at(frame);
+        line.number(LINE_LINE, source === NONE ? (script?.line ?? 0) : sources.line.at(source));
         this.#inner.message(LOCATION_LINE, line);
       }
       this.#out.message(PROFILE_LOCATION, this.#inner);

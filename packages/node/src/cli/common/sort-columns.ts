@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<PlainSortKey, string>> = {
   comm: 'Command',
   dso: 'Shared Object',
   symbol: 'Symbol',
+  srcline: 'Source:Line',
   pid: 'PID',
   tid: 'TID',
   cpu: 'CPU',

@@ -158,7 +158,12 @@ function requestOf(args: Context['args'], fieldKeys: (word: string) => TraceSort
 /** Who asks for binaries, or for other rows, asks for what was recorded. */
 function javascriptOf(args: Context['args']): Request['javascript'] {
   const view = javascriptView(args);
-  return view === 'fitting' && (args.has('sort') || args.has('dsos')) ? null : view;
+  return view === 'fitting' && (isSortedByOthers(args.string('sort')) || args.has('dsos')) ? null : view;
+}
+
+/** By keys that JavaScript has no use for: its author looks at functions and lines. */
+function isSortedByOthers(sort: string | undefined): boolean {
+  return sort !== undefined && !/^(?:symbol,|sym,)?srcline$/.test(sort);
 }
 
 /** perf's words name the order of a chain the other way round: its caller-based graph has the roots first. */

@@ -69,7 +69,7 @@ export default defineVerb<ReportName>({
       long: 'sort',
       short: 's',
       value: 'KEYS',
-      help: 'what makes a row: comm, dso, symbol, pid, tid, cpu; for JIT code also tier (its compiler) and copy (its place),\nfor threads role (main or other), for tracepoints trace (what they recorded) and fields (next_comm, sched_switch.next_comm, sched_switch.*)\n(default comm,dso,symbol; trace for tracepoints without call chains)',
+      help: 'what makes a row: comm, dso, symbol, pid, tid, cpu; for JavaScript srcline (the line of source code), for JIT code also tier (its compiler) and copy (its place),\nfor threads role (main or other), for tracepoints trace (what they recorded) and fields (next_comm, sched_switch.next_comm, sched_switch.*)\n(default comm,dso,symbol; trace for tracepoints without call chains)',
       group: 'Rows',
     },
     {
@@ -117,6 +117,7 @@ export default defineVerb<ReportName>({
     ['report --no-children -i perf.data', 'functions by their own time'],
     ['report --sort dso', 'time by binary'],
     ['report --sort sched:sched_switch.next_comm', 'hits of a tracepoint by one of its fields'],
+    ['report --sort srcline', 'of a Node program, the hot lines'],
     ['report --no-js', 'of a Node program, the functions of V8 and of libraries, too'],
     ['report --tree=callers --percent-limit 2', 'who called the hot functions'],
     ['report --stats --json | jq .loss', 'what is missing from the recording'],

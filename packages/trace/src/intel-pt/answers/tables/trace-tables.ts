@@ -124,6 +124,7 @@ export class TraceTables {
     frames.symbolOffset.push(symbolOffset);
     frames.mode.push(mode);
     frames.jitCode.push(NONE);
+    frames.source.push(NONE);
     return frames.binary.push(binary);
   }
 
