@@ -74,7 +74,6 @@ class UnwindingSink implements RecordSink {
   #waiting: WaitingRecord[] = [];
   #buildIds = new Map<string, string>();
   #buildIdCount = 0;
-  #unwound = 0;
 
   constructor(reader: PerfDataReader, sink: RecordSink, options: UnwindOptions) {
     this.#reader = reader;
@@ -108,7 +107,7 @@ class UnwindingSink implements RecordSink {
   }
 
   added(others: AddedRecords | null): AddedRecords | null {
-    if (this.#unwound === 0) return others;
+    if (!this.#reader.events.events.some(canUnwind)) return others;
     return {
       ...others,
       hasCallers: true,
@@ -155,7 +154,6 @@ class UnwindingSink implements RecordSink {
     unwinder.memory.set(view, fields.userStackOffset, fields.userStackDynamicSize, stack, le);
     const how = unwinder.unwind(this.#rules.find);
     if (how === STACK_WAITS) return null;
-    this.#unwound++;
     const { addresses, count } = unwinder;
     const hasRoom = this.#record.set(view, start, end, fields, addresses, count);
     if (how === STACK_CUT || !hasRoom) this.#unfinished.add('user-stack-cut', event, fields);

@@ -8,9 +8,8 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeSys } from '../sys/fake-sys.ts';
 import { liveHandles, realSys } from '../sys/index.ts';
-import { launchHeld } from '../target/index.ts';
+import { cgroupMounts, launchHeld } from '../target/index.ts';
 import { noKernelPart, noTracepoints } from '../test/rights.ts';
-import { cgroupMounts } from './cgroups.ts';
 import { type Counts, type EventList, openCounting } from './index.ts';
 
 /** On this machine's kernel, against perf where it is installed. */

@@ -1,3 +1,4 @@
+export { cgroupMounts } from './cgroup-mounts.ts';
 export { extraRights, extraRightsRemedy } from './extra-rights.ts';
 export { type Inherited, inherited, takeOverFromLauncher } from './inherited.ts';
 export type { KernelMap, ModuleMap } from './kernel-map.ts';

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PERF_RECORD_CGROUP, PERF_RECORD_NAMESPACES } from '@counterpoint/core/abi';
 import type { CgroupRecord, NamespacesRecord } from '@counterpoint/core/records';
-import { readProc } from './proc.ts';
+import { cgroupMounts } from './cgroup-mounts.ts';
 
 /** In the kernel's order (`NET_NS_INDEX`, ...): linux/perf_event.h. */
 const NAMESPACES = ['net', 'uts', 'ipc', 'pid', 'user', 'mnt', 'cgroup'] as const;
@@ -25,8 +25,8 @@ export function namespacesRecord(pid: number, tid: number): NamespacesRecord | n
 
 /** The groups of the hierarchy that perf events are counted by, each with its number in samples. */
 export function* cgroupRecords(): Generator<CgroupRecord> {
-  const root = perfHierarchy(readProc('self/mounts') ?? '');
-  if (root === null) return;
+  const root = cgroupMounts()[0];
+  if (root === undefined) return;
   const waiting = ['/'];
   for (let count = 0; waiting.length > 0 && count < MOST_CGROUPS; count++) {
     const path = waiting.pop()!;
@@ -39,15 +39,4 @@ export function* cgroupRecords(): Generator<CgroupRecord> {
       // It has ended meanwhile.
     }
   }
-}
-
-/**
- * Where the controller `perf_event` is mounted; it is part of version 2 where no mount of version 1 has it.
- */
-export function perfHierarchy(mounts: string): string | null {
-  const rows = mounts.split('\n').map((line) => line.split(' '));
-  const own = rows.find(
-    ([, , type, options]) => type === 'cgroup' && options!.split(',').includes('perf_event'),
-  );
-  return (own ?? rows.find(([, , type]) => type === 'cgroup2'))?.[1]?.replaceAll('\\040', ' ') ?? null;
 }
