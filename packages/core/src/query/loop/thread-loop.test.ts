@@ -143,3 +143,20 @@ test('percentiles of a million turns are right to a percent, in bounded memory',
   const sum = timeline.list(at).reduce((total, value) => total + value, 0);
   assert.ok(Math.abs(sum / busyNs - 1) < 1e-6);
 });
+
+test('a short program that looks into another, older loop as it ends keeps its turns', () => {
+  const loop = loopOf([
+    [50, 60, OUTER],
+    [140, 200, OUTER],
+    // As Node does before it exits; it does not wait there.
+    [280, 281, { epollFd: 3, timeoutMs: 0 }, 0],
+  ]);
+  loop.end(290 * MS, true);
+  assert.deepEqual(turnsOf(loop), [
+    ['start', 0, 50],
+    ['turn', 60, 140],
+    ['end', 200, 290],
+  ]);
+  assert.equal(loop.nestedWaits, 1);
+  assert.equal(loop.idleNs, 70 * MS);
+});

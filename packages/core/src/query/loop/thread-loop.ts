@@ -125,7 +125,7 @@ export class ThreadLoop {
   }
 
   /** A loop that was begun in a turn; or, at the beginning, the one around those that were seen. */
-  #isNested({ epollFd }: WaitCall): boolean {
+  #isNested({ epollFd, timeoutMs }: WaitCall): boolean {
     if (epollFd === null || epollFd === this.#epollFd) return false;
     if (this.#epollFd === null) {
       this.#epollFd = epollFd;
@@ -133,6 +133,8 @@ export class ThreadLoop {
     }
     // The loop of a thread is made before the program can make others, so its number is lower.
     if (epollFd > this.#epollFd || this.waits >= SETTLED_WAITS || this.isWaiting) return true;
+    // Node looks into libuv's default loop as it ends, and does not wait there.
+    if (timeoutMs === 0) return true;
     this.#restart(epollFd);
     return false;
   }

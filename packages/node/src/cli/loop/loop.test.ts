@@ -211,3 +211,19 @@ test('what cannot be meant is refused, with what to do', async () => {
   const { out } = await counterpoint('loop', '-i', other);
   assert.match(out, /the recording has no waits of event loops/);
 });
+
+test('a program of four turns that ends by itself has these four, and waits between them', {
+  skip,
+}, async () => {
+  const script = `let n = 0;
+    const timer = setInterval(() => {
+      for (const end = Date.now() + 80; Date.now() < end; );
+      if (++n === 4) clearInterval(timer);
+    }, 300);`;
+  const { answer, status, err } = await answerOf('--', process.execPath, '-e', script);
+  assert.equal(status, 0, err);
+  const loop = mainOf(answer);
+  const long = loop.longest.filter(({ lengthNs }) => lengthNs >= 79e6 && lengthNs < 300e6);
+  assert.equal(long.length, 4, JSON.stringify(loop.longest.map(({ lengthNs }) => lengthNs)));
+  assert.ok(loop.busyNs < 0.7 * (loop.busyNs + loop.idleNs), `busy ${loop.busyNs}, idle ${loop.idleNs}`);
+});
