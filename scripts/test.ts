@@ -4,12 +4,14 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
+import { isCertain } from './test-run/certain.ts';
 import { filesByWords, longestFirst, quickestFiles, secondsOf, testsBeside } from './test-run/files.ts';
 import { parseOptions, type RunOptions } from './test-run/options.ts';
-import { runFiles, type TestRun } from './test-run/run.ts';
+import { runFiles, secondsOfRun, type TestRun } from './test-run/run.ts';
+import { type TriedAgain, tryAgain } from './test-run/second-try.ts';
 import { knownSeconds, LOCAL_SECONDS, readSeconds, SAVED_SECONDS, writeSeconds } from './test-run/seconds.ts';
 import { checkSkips, needlessSkips, parseAllowedSkips } from './test-run/skips.ts';
-import { summary } from './test-run/summary.ts';
+import { skipsOf, summary } from './test-run/summary.ts';
 import { watchTests } from './test-run/watch.ts';
 
 const ROOTS = ['packages', 'scripts', 'bench'];
@@ -24,9 +26,9 @@ if (options.watch)
   await watchTests(
     ROOTS,
     () => chooseFiles(options),
-    async (paths) => console.log(summary(await runFiles(paths))),
+    async (paths) => console.log(summary(onlyTry(await runFiles(paths)))),
   );
-else finish(await runFiles(files));
+else finish(await (hasSecondTries(options) ? withSecondTries : onlyTry)(await runFiles(files)));
 
 function readOptions(): RunOptions {
   try {
@@ -61,17 +63,44 @@ function noFile(words: readonly string[]): string {
   return `No test file has ${words.join(' or ')} in its path.${hint}`;
 }
 
-function finish(result: TestRun): void {
-  console.log(summary(result));
-  const local = [...readSeconds(LOCAL_SECONDS)].filter(([path]) => existsSync(path));
-  if (options.fuzzSeconds === null) writeSeconds(LOCAL_SECONDS, new Map([...local, ...result.seconds]));
-  if (options.saveSeconds) writeSeconds(SAVED_SECONDS, result.seconds);
+/** Who runs a few files, or a fuzzer, wants to see what fails. */
+function hasSecondTries({ fast, fuzzSeconds, noSecondTry }: RunOptions): boolean {
+  return !fast && fuzzSeconds === null && !noSecondTry;
+}
+
+function onlyTry(result: TestRun): TriedAgain {
+  return { result, passedLater: [], refusals: [] };
+}
+
+async function withSecondTries(result: TestRun): Promise<TriedAgain> {
+  const paths = globSync(ROOTS, /\.(ts|mjs)$/);
+  const texts = new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]));
+  return tryAgain(
+    result,
+    (path) => isCertain(path, texts),
+    (path) => {
+      console.log(`\nOnce more, alone: ${path}`);
+      return runFiles([path]);
+    },
+  );
+}
+
+/** The closing line comes last. */
+function finish(tried: TriedAgain): void {
+  const { result } = tried;
   const problems = options.checkSkips ? skipProblems(result) : [];
-  process.exit(result.failed > 0 || problems.length > 0 ? 1 : 0);
+  console.log(summary(tried));
+  const failed = result.files.some(({ failures }) => failures.length > 0);
+  const seconds = secondsOfRun(result);
+  const local = [...readSeconds(LOCAL_SECONDS)].filter(([path]) => existsSync(path));
+  if (options.fuzzSeconds === null) writeSeconds(LOCAL_SECONDS, new Map([...local, ...seconds]));
+  if (options.saveSeconds) writeSeconds(SAVED_SECONDS, seconds);
+  process.exit(failed || problems.length > 0 ? 1 : 0);
 }
 
 /** Prints what the list and the run differ in, and gives what fails the run. */
-function skipProblems({ skips }: TestRun): string[] {
+function skipProblems(result: TestRun): string[] {
+  const skips = skipsOf(result);
   const allowed = parseAllowedSkips(readFileSync(SKIPS, 'utf8'));
   for (const line of needlessSkips(skips, allowed)) console.log(line);
   const problems = checkSkips(skips, allowed);

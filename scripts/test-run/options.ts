@@ -14,16 +14,19 @@ export interface RunOptions {
   checkSkips: boolean;
   /** Write the seconds of each file to the table that is checked in. */
   saveSeconds: boolean;
+  /** What fails is not run again. */
+  noSecondTry: boolean;
 }
 
 const FUZZ_SECONDS = '60';
-const FLAGS = ['--fast', '--watch', '--fuzz', '--check-skips', '--save-seconds'];
+const FLAGS = ['--fast', '--watch', '--fuzz', '--check-skips', '--save-seconds', '--no-second-try'];
 
 export const USAGE = `\
-Usage: npm test [-- [--check-skips] [--save-seconds] WORD...]
+Usage: npm test [-- [--check-skips] [--save-seconds] [--no-second-try] WORD...]
        npm run test:fast [-- [--watch] WORD...]
        npm run fuzz [-- SECONDS WORD...]
-A WORD selects the test files whose path contains it.`;
+A WORD selects the test files whose path contains it.
+Files that fail are run again, alone, where that can tell chance from a fault; --no-second-try leaves that out.`;
 
 /** Throws an error whose message is for the user where a flag is not known. */
 export function parseOptions(words: readonly string[]): RunOptions {
@@ -43,5 +46,6 @@ export function parseOptions(words: readonly string[]): RunOptions {
     fuzzSeconds: has('--fuzz') ? (words.find(isSeconds) ?? FUZZ_SECONDS) : null,
     checkSkips: has('--check-skips'),
     saveSeconds: has('--save-seconds'),
+    noSecondTry: has('--no-second-try'),
   };
 }

@@ -5,7 +5,6 @@ import { dependentsOf, importsOf } from './import-graph.ts';
 import { parseOptions } from './options.ts';
 import { formatSeconds, parseSeconds } from './seconds.ts';
 import { checkSkips, needlessSkips, parseAllowedSkips } from './skips.ts';
-import { summary } from './summary.ts';
 
 test('words choose files, flags how they run', () => {
   assert.deepEqual(parseOptions(['--fast', 'ring']), {
@@ -15,6 +14,7 @@ test('words choose files, flags how they run', () => {
     fuzzSeconds: null,
     checkSkips: false,
     saveSeconds: false,
+    noSecondTry: false,
   });
   assert.deepEqual(parseOptions(['--fuzz', '5', 'elf']).words, ['elf']);
   assert.equal(parseOptions(['--fuzz', '5', 'elf']).fuzzSeconds, '5');
@@ -82,21 +82,4 @@ test('a skip that the list does not have is a problem; a line that nothing needs
   assert.deepEqual(needlessSkips(skips(2), allowed), []);
   assert.match(checkSkips([...skips(2), ...skips(1, 'no lcov')], allowed)[0]!, /"no lcov".* allows 0/);
   assert.throws(() => parseAllowedSkips('no counters'), /skips\.tsv/);
-});
-
-test('the last lines count what was skipped and what was tried again', () => {
-  const text = summary({
-    passed: 5,
-    failed: 1,
-    skips: [{ reason: 'no perf', tests: ['a: b', 'a: c'] }],
-    retries: [{ file: `${process.cwd()}/a.test.ts`, missed: 2, why: '9 ms' }],
-    seconds: new Map([['a.test.ts', 1.26]]),
-    elapsedSeconds: 61.2,
-  });
-  assert.match(text, /5 tests passed, 1 failed, 2 were skipped, in 1 files and 61 s\./);
-  assert.match(
-    text,
-    /skipped 2: no perf\n1 assertions on time were tried again\.\n {2}a\.test\.ts: 2 missed, 9 ms/,
-  );
-  assert.match(text, /1\.3 s {2}a\.test\.ts/);
 });
