@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_MAX, PERF_CONTEXT_USER } from '@counterpoint/core/abi';
-import type { LossEntry } from '@counterpoint/core/loss';
 import type { Sample } from '@counterpoint/core/records';
 import { liveHandles } from '../sys/index.ts';
 import { recordSamples, noFormats as skip } from '../test/format-recording.ts';
+import { besideCuts } from '../test/losses.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));
 
@@ -34,10 +34,6 @@ function byChain(samples: readonly Sample[]): Map<string, number> {
   return counts;
 }
 
-/** Without frame pointers a chain may go on through what looks like one, to the kernel's limit. */
-const besideCuts = ({ loss }: { loss: readonly LossEntry[] }) =>
-  loss.filter(({ kind }) => kind !== 'call-chain-cut');
-
 /** Marks of the parts are above all addresses. */
 const FIRST_MARK = BigInt.asUintN(64, BigInt(PERF_CONTEXT_MAX));
 
@@ -51,7 +47,7 @@ test("every page fault's call chain is the one that a record of this fault has",
     Map<string, number>,
     Map<string, number>,
   ];
-  assert.deepEqual(besideCuts(result), []);
+  assert.deepEqual(besideCuts(result.loss), []);
   assert.ok(
     records.size > 100 && total(records) > records.size,
     `${records.size} chains of ${total(records)} faults`,
@@ -76,7 +72,7 @@ test('the user part alone, and what there is no room for: counted, as the addres
     Map<string, number>,
     Map<string, number>,
   ];
-  const losses = besideCuts(result);
+  const losses = besideCuts(result.loss);
   const lost = losses.reduce((sum, { count }) => sum + Number(count), 0);
   assert.deepEqual([...new Set(losses.map(({ kind }) => kind))], ['format-stack-collision']);
   assert.equal(total(kept), total(all));
@@ -128,7 +124,7 @@ test('the usual event, which is less precise here than wished: one mark for each
     frequency: 5000,
     formats: ['stacks'],
   });
-  assert.deepEqual(besideCuts(result), []);
+  assert.deepEqual(besideCuts(result.loss), []);
   const { samples } = events[0]!;
   const ofKernel = samples.filter(({ ip }) => BigInt.asIntN(64, ip!) < 0n);
   assert.ok(ofKernel.length > 5, `${ofKernel.length} samples of the kernel`);

@@ -11,6 +11,7 @@ import { after, afterEach, test } from 'node:test';
 import { liveHandles } from '../sys/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
 import { noFormats, recordSamples } from '../test/format-recording.ts';
+import { besideCuts } from '../test/losses.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-frames-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -107,10 +108,7 @@ async function chainsOf(command: string | readonly string[], formats: readonly s
     ...{ period: PERIOD_NS, callGraph: true, formats },
   });
   // Frames in a circle are as many as the kernel gives: that is a loss, and the point here.
-  assert.deepEqual(
-    result.loss.filter(({ kind }) => kind !== 'call-chain-cut'),
-    [],
-  );
+  assert.deepEqual(besideCuts(result.loss), []);
   const { samples } = events[0]!;
   const ofLoop = samples.filter(({ ip }) => ip! >= LOOP_AT && ip! < CODE_AT + 4096);
   const loopNs = ofLoop.reduce((sum, { period }) => sum + Number(period ?? PERIOD_NS), 0);
@@ -208,10 +206,7 @@ test('beside what is not mapped no frame costs a read that fails', { skip }, asy
     launch: { stdio: ['ignore', 'ignore', 'ignore'] },
   });
   // Frames in a circle are as many as the kernel gives: that is a loss, and the point here.
-  assert.deepEqual(
-    result.loss.filter(({ kind }) => kind !== 'call-chain-cut'),
-    [],
-  );
+  assert.deepEqual(besideCuts(result.loss), []);
   const ofLoop = events[0]!.samples.filter(({ callchain }) => callchain!.length === 128);
   const overflows = ofLoop.reduce((sum, { period }) => sum + Number(period), 0) / PERIOD_NS;
   assert.ok(overflows > 20, `${overflows} overflows`);
