@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { assertOnTime, onTime } from '../../../../core/src/test/on-time.ts';
 import { counterpoint } from '../../test/command-line.ts';
 import { nodePrograms } from '../../test/node-versions.ts';
 
@@ -30,9 +31,10 @@ function outer(n) {
   for (let k = 0; k < n; k++) s ^= middle(20);
   return s;
 }
-const end = Date.now() + 1500;
+const cpuUs = () => process.cpuUsage().user;
+const end = cpuUs() + 1_500_000;
 let r = 0;
-while (Date.now() < end) r ^= outer(50);
+while (cpuUs() < end) r ^= outer(50);
 `;
 
 interface Row {
@@ -48,22 +50,26 @@ for (const node of nodePrograms)
     const data = join(folder, 'lines.data');
     writeFileSync(script, PROGRAM);
     const words = ['-q', '-g', '-F', '1000', '-e', 'cpu-clock:u', '-o', data, '--', node, script];
-    const recorded = await counterpoint('record', ...words);
-    assert.equal(recorded.status, 0, recorded.err);
-
-    const answer = JSON.parse((await counterpoint('report', '--sort', 'srcline', '--json', '-i', data)).out);
-    const rows: Row[] = answer.events[0].rows;
-    const at = (line: number) => rows.find(({ srcline }) => srcline === `${script}:${line}`);
-    const hot = rows.reduce((a, b) => (a.selfPercent > b.selfPercent ? a : b));
-    const shown = JSON.stringify(rows.slice(0, 8));
-    assert.equal(hot.srcline, `${script}:5`, shown);
-    assert.equal(hot.source?.file, script);
-    assert.equal(hot.source?.precision, 'line');
-    for (const line of [11, 17]) {
-      // A caller has its own time at the line of the call, and that of what it calls.
-      assert.ok((at(line)?.percent ?? 0) > 70, `${line}: ${shown}`);
-      assert.ok((at(line)?.selfPercent ?? 0) < 20, `${line}: ${shown}`);
-    }
+    await onTime(async () => {
+      const recorded = await counterpoint('record', ...words);
+      assert.equal(recorded.status, 0, recorded.err);
+      const answer = JSON.parse(
+        (await counterpoint('report', '--sort', 'srcline', '--json', '-i', data)).out,
+      );
+      const rows: Row[] = answer.events[0].rows;
+      const at = (line: number) => rows.find(({ srcline }) => srcline === `${script}:${line}`);
+      const hot = rows.reduce((a, b) => (a.selfPercent > b.selfPercent ? a : b));
+      const shown = JSON.stringify(rows.slice(0, 8));
+      // Where others take the CPU, V8 compiles later, and code is read later that may be gone by then.
+      assertOnTime(hot.srcline === `${script}:5`, shown);
+      assert.equal(hot.source?.file, script);
+      assert.equal(hot.source?.precision, 'line');
+      for (const line of [11, 17]) {
+        // A caller has its own time at the line of the call, and that of what it calls.
+        assertOnTime((at(line)?.percent ?? 0) > 70, `${line}: ${shown}`);
+        assertOnTime((at(line)?.selfPercent ?? 0) < 20, `${line}: ${shown}`);
+      }
+    });
     const text = (await counterpoint('report', '--sort', 'symbol,srcline', '-i', data)).out;
     assert.match(text, /^# Children +Self +Function +Source:Line$/m);
     assert.match(text, new RegExp(`inmost ${script}:2:16 +${script}:5$`, 'm'));
