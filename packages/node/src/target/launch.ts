@@ -185,7 +185,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     get exitedAtNs() {
       return exitedAtNs;
     },
-    waitUntilHeld: () => waitForGate(pid, HELD_NAME),
+    waitUntilHeld: () => waitForGate(pid, HELD_NAME, isPlain),
     release: () => {
       gate.write('\n');
       // Later: while it becomes the command, this thread should leave it the CPU.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -20,6 +20,7 @@ import { after, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { CommRecord, ForkRecord, Mmap2Record, PerfRecord } from '@counterpoint/core/records';
+import { assertOnTime, onTime } from '../../../core/src/test/on-time.ts';
 import { formatProblem } from './executable.ts';
 import {
   CommandError,
@@ -41,6 +42,7 @@ import {
   synthesizeProcess,
   synthesizeThreads,
 } from './index.ts';
+import { waitForGate } from './wait-for-gate.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'counterpoint-target-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -199,20 +201,22 @@ describe('launchHeld', () => {
   test('held by Node, too, it waits, ends with the status of a shell, and never runs when disposed', async () => {
     const options = { ...quiet, env: { ...process.env, 'a.b': '1' } };
     const out = join(directory, 'odd');
-    using held = launchHeld(
-      [
-        'sh',
-        '-c',
-        `echo $$ > ${out}; ls -l /proc/self/fd | grep -c -e socket -e anon_inode >> ${out}; exit 7`,
-      ],
-      options,
-    );
-    held.waitUntilHeld();
-    assert.match(readProc(`${held.pid}/stat`)!, new RegExp(`\\(${held.heldName}\\) S `));
-    assert.ok(!existsSync(out));
-    held.release();
-    assert.equal((await held.exited).code, 7);
-    assert.equal(readFileSync(out, 'utf8'), `${held.pid}\n0\n`);
+    const command = [
+      'sh',
+      '-c',
+      `echo $$ > ${out}; ls -l /proc/self/fd | grep -c -e socket -e anon_inode >> ${out}; exit 7`,
+    ];
+    // It waits for 2 s at most.
+    await onTime(async () => {
+      using held = launchHeld(command, options);
+      held.waitUntilHeld();
+      const stat = readProc(`${held.pid}/stat`)!;
+      assertOnTime(stat.includes(`(${held.heldName}) S `), stat);
+      assert.ok(!existsSync(out));
+      held.release();
+      assert.equal((await held.exited).code, 7);
+      assert.equal(readFileSync(out, 'utf8'), `${held.pid}\n0\n`);
+    });
     const never = launchHeld(['touch', join(directory, 'odd-never')], options);
     never[Symbol.dispose]();
     assert.equal((await never.exited).code, 125);
@@ -220,6 +224,21 @@ describe('launchHeld', () => {
     const plain = launchHeld([script('no-first-line', 'exit $1\n'), '9'], options);
     plain.release();
     assert.equal((await plain.exited).code, 9);
+  });
+
+  test('a Node that starts for long, and sleeps meanwhile, is not at its gate before it has its name', async () => {
+    const program = `setTimeout(() => { process.title = 'at-its-gate'; }, 700); process.stdin.resume();`;
+    await onTime(async () => {
+      const node = spawn(process.execPath, ['-e', program], { stdio: ['pipe', 'ignore', 'inherit'] });
+      try {
+        waitForGate(node.pid!, 'at-its-gate', false);
+        const name = readProc(`${node.pid}/comm`)!.trim();
+        assertOnTime(name === 'at-its-gate', name);
+      } finally {
+        node.kill('SIGKILL');
+        await once(node, 'exit');
+      }
+    });
   });
 
   test('a command that cannot run is refused before anything starts', () => {

@@ -1,7 +1,7 @@
 import { readProc } from './proc.ts';
 
 const LOOK_EVERY_MS = 0.1;
-/** A process that cannot take its name is known by its sleeping alone, and only then. */
+/** A shell that cannot take its name is known by its sleeping alone, and only then. */
 const NAMELESS_MS = 500;
 const MOST_MS = 2000;
 
@@ -9,9 +9,10 @@ const nobodyWakes = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * Wait, blocking this thread, until a holder sleeps in the read that is its gate: it takes its name just
- * before. Without /proc, or where the process has ended, there is nothing to wait for.
+ * before. A Node that starts sleeps elsewhere, too, so that without its name nothing is known of it. Without
+ * /proc, or where the process has ended, there is nothing to wait for.
  */
-export function waitForGate(pid: number, heldName: string): void {
+export function waitForGate(pid: number, heldName: string, canLackName: boolean): void {
   const begin = performance.now();
   for (;;) {
     const stat = readProc(`${pid}/stat`);
@@ -20,7 +21,7 @@ export function waitForGate(pid: number, heldName: string): void {
     const name = stat.slice(stat.indexOf('(') + 1, end);
     const state = stat[end + 2];
     const waitedMs = performance.now() - begin;
-    if (state === 'S' && (name === heldName || waitedMs > NAMELESS_MS)) return;
+    if (state === 'S' && (name === heldName || (canLackName && waitedMs > NAMELESS_MS))) return;
     if (state === 'Z' || state === 'X' || waitedMs > MOST_MS) return;
     Atomics.wait(nobodyWakes, 0, 0, LOOK_EVERY_MS);
   }
