@@ -9,6 +9,7 @@ import { encodeAttr, makeAttr } from '@counterpoint/core/records';
 import { readKernelFile } from '../probe/index.ts';
 import { liveHandles, realSys } from '../sys/index.ts';
 import { cannotLoad, clockEvent, countingProgram, countOf, spin } from '../test/bpf-programs.ts';
+import { until } from '../test/until-told.ts';
 import {
   attachToEvent,
   attachToRawTracepoint,
@@ -112,9 +113,8 @@ describe('programs on perf events', { skip }, () => {
 test('a raw tracepoint runs a program until it is taken out', { skip }, async () => {
   using set = loadPrograms(sys, [countingProgram('raw-tracepoint', 0)]);
   const attachment = attachToRawTracepoint(sys, set.program('count'), 'sched_switch');
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(await until(() => set.map('counters').counter(0) > 0));
   attachment.close();
-  assert.ok(set.map('counters').counter(0) > 0);
   assert.throws(
     () => attachToRawTracepoint(sys, set.program('count'), 'no_such_tracepoint'),
     (error) => error instanceof CounterpointError && error.code === 'ERR_NO_TRACEPOINT',

@@ -6,7 +6,7 @@ import { realSys } from '../../sys/index.ts';
 import { counterpoint } from '../../test/command-line.ts';
 import { temporaryFolder } from '../../test/perf.ts';
 import { C_LIBRARY, probesAreMissing } from '../../test/probe-programs.ts';
-import { noKernelPart, noWholeCpus } from '../../test/rights.ts';
+import { noKernelPart, noTracepoints, noWholeCpus } from '../../test/rights.ts';
 import { asTraced, type PlannedOpen, straceIsMissing, traceCommandLines } from '../../test/traced-opens.ts';
 
 const LINES = [
@@ -56,7 +56,7 @@ test('record --plan says how a probe is opened that children inherit', { skip: n
   assert.match(alone.out, /probe in \/\S+ at 0x[0-9a-f]+$/m);
 });
 
-test('record --plan says what formats would load', { skip }, async () => {
+test('record --plan says what formats would load', { skip: skip || noTracepoints }, async () => {
   const words = [
     'record',
     '--plan',
