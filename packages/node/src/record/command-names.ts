@@ -14,8 +14,12 @@ const HARMLESS_LINE = /^(v8-version|v8-platform|new|delete|heap-capacity|heap-av
 const LOG_FLAG = /^--(log|prof$|ll-prof$|trace-maps|trace-ic|cpu-prof)/;
 const LOOKED_AT_BYTES = 64 * 1024;
 const MOST_PROCESSES = 4096;
-/** Time in which a Node has opened its log. */
+/**
+ * Time in which a Node has opened its log. On a busy machine it takes longer: each
+ * wait is twice the one before.
+ */
 const LOG_DELAY_MS = 150;
+const LONGEST_DELAY_MS = 10_000;
 const DELETED = / \(deleted\)$/;
 
 /**
@@ -35,7 +39,10 @@ export class CommandNames implements Disposable {
   /** Processes that want their log. */
   readonly #kept = new Set<number>();
   #tree: ProcessTree | null = null;
+  /** Those whose log was not met yet. */
+  readonly #awaited = new Set<number>();
   #soon: NodeJS.Timeout | null = null;
+  #delayMs = LOG_DELAY_MS;
   #note: Note | null;
 
   /** `note`: what to tell when the first Node is met; null: it was told. */
@@ -74,10 +81,20 @@ export class CommandNames implements Disposable {
     if (this.#directories.has(pid) || this.#directories.size >= MOST_PROCESSES) return;
     this.#directories.set(pid, readProcLink(`${pid}/cwd`) ?? this.#launchDirectory);
     if (wantsLog(pid)) this.#kept.add(pid);
-    this.#soon ??= setTimeout(() => {
+    else this.#awaited.add(pid);
+    if (this.#soon !== null && this.#delayMs === LOG_DELAY_MS) return;
+    if (this.#soon !== null) clearTimeout(this.#soon);
+    this.#delayMs = LOG_DELAY_MS;
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    this.#soon = setTimeout(() => {
       this.#soon = null;
       this.#removeLogs();
-    }, LOG_DELAY_MS).unref();
+      this.#delayMs *= 2;
+      if (this.#awaited.size > 0 && this.#delayMs < LONGEST_DELAY_MS) this.#lookSoon();
+    }, this.#delayMs).unref();
   }
 
   /** All that is left. */
@@ -95,7 +112,9 @@ export class CommandNames implements Disposable {
       for (const name of namesIn(directory)) {
         const pid = Number(LOG_NAME.exec(name)?.[1] ?? -1);
         const path = join(directory, name);
-        if (this.#directories.has(pid) && !this.#kept.has(pid) && isHarmless(path)) remove(path);
+        if (!this.#directories.has(pid)) continue;
+        this.#awaited.delete(pid);
+        if (!this.#kept.has(pid) && isHarmless(path)) remove(path);
       }
     }
   }

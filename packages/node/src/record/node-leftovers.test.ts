@@ -10,6 +10,7 @@ import { openRecording } from '../open/index.ts';
 import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
 import { javascriptStack } from '../test/javascript-stack.ts';
+import { until } from '../test/until-told.ts';
 import type { RecordOptions } from './options.ts';
 import { record } from './record.ts';
 
@@ -32,6 +33,14 @@ const recordOf = (command: string[], more: Partial<RecordOptions> = {}) =>
     ...more,
     launch: { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'], ...more.launch },
   });
+
+const mapOf = (pid: number) => readFileSync(`/tmp/perf-${pid}.map`, 'utf8');
+
+/** What a process has had of CPUs, in hundredths of a second. */
+function cpuTicks(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[11]);
+}
 
 const logsIn = (directory: string) => readdirSync(directory).filter((name) => name.startsWith('isolate-'));
 
@@ -66,9 +75,15 @@ describe('nothing is left', { skip: !canRecord && 'nothing can be recorded here'
 
   test('of a recording that Ctrl-C ends', async () => {
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 1500);
-    const forever = HOT.replace('300', '60_000');
-    await recordOf(['sh', '-c', `exec node -e '${forever}'`], { signal: stop.signal });
+    const forever = HOT.replace('300', '120_000');
+    const onStart: RecordOptions['onStart'] = async ({ pid = 0 }) => {
+      const isHot = await until(() => existsSync(`/tmp/perf-${pid}.map`) && mapOf(pid).includes('hot'));
+      const begin = cpuTicks(pid);
+      const hasRun = await until(() => cpuTicks(pid) > begin + 30);
+      stop.abort(isHot && hasRun);
+    };
+    await recordOf(['sh', '-c', `exec node -e '${forever}'`], { signal: stop.signal, onStart });
+    assert.equal(stop.signal.reason, true, 'it ran for 0.3 s after its function had a name');
     assert.equal((await namedProcesses()).size, 1);
     assert.deepEqual(logsIn(folder), []);
   });
@@ -99,11 +114,20 @@ describe('nothing is left', { skip: !canRecord && 'nothing can be recorded here'
   test("V8's log has no name any more while the program runs; one that was asked for stays", async () => {
     const own = join(folder, 'own');
     mkdirSync(own);
-    const look = (flags: string) =>
-      `node ${flags} -e 'setTimeout(() => require("fs").writeFileSync("seen", require("fs").readdirSync(".").join()), 2500)'`;
-    await recordOf(['sh', '-c', look('')], { launch: { cwd: own } });
+    // A busy machine may take longer than the 2 s that it takes else.
+    const look = `node -e '
+      const { readdirSync, writeFileSync } = require("fs");
+      let seconds = 0;
+      const turn = () => {
+        const names = readdirSync(".").join();
+        if (names !== "" && names !== "seen" && ++seconds < 30) setTimeout(turn, 1000);
+        else writeFileSync("seen", names);
+      };
+      setTimeout(turn, 2500);'`;
+    await recordOf(['sh', '-c', look], { launch: { cwd: own } });
     assert.equal(readFileSync(join(own, 'seen'), 'utf8'), '');
-    await recordOf(['sh', '-c', look('--prof')], { launch: { cwd: own } });
+    const asked = `node --prof -e 'setTimeout(() => {}, 2500)'`;
+    await recordOf(['sh', '-c', asked], { launch: { cwd: own } });
     assert.equal(logsIn(own).length, 1);
   });
 });
