@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { liveHandles } from '../sys/index.ts';
-import { launchHeld } from '../target/index.ts';
+import { launchHeld, readProc } from '../target/index.ts';
 import { noOwnFaults as noEvents, touchPages } from '../test/own-faults.ts';
 import { noKernelPart, noTracepoints } from '../test/rights.ts';
+import { until } from '../test/until-told.ts';
 import { type Overflow, openCounting } from './index.ts';
 
 const self = { kind: 'self' } as const;
@@ -29,7 +30,7 @@ test('an overflow is told of with its count and time, and counting goes on', { s
   })();
   session.start();
   touchPages(200);
-  await sleep(20);
+  assert.ok(await until(() => seen.length > 0));
   touchPages(2000);
   await reading;
   assert.deepEqual(
@@ -183,7 +184,7 @@ test('with a signal, too, the restart period follows the initial one', { skip: n
     })();
     session.start();
     touchPages(40);
-    await sleep(20);
+    assert.ok(await until(() => overflows > 0));
     touchPages(1000);
     await sleep(20);
     assert.equal(overflows, 1);
@@ -296,10 +297,12 @@ test('waiting for overflows takes no time, and the event loop goes on meanwhile'
   skip: noEvents || noKernelPart,
 }, async () => {
   const shells = [0, 1].map(() =>
-    spawn('/bin/sh', ['-c', 'while read line; do /bin/true; done'], { stdio: 'pipe' }),
+    spawn('/bin/sh', ['-c', 'echo up; while read line; do /bin/true; done'], { stdio: 'pipe' }),
   );
   try {
-    await sleep(50);
+    for (const { stdout } of shells) await once(stdout, 'data');
+    // They wait for a line.
+    for (const { pid } of shells) assert.ok(await until(() => / S /.test(readProc(`${pid}/stat`)!)));
     using session = openCounting({
       target: { kind: 'threads', tids: shells.map(({ pid }) => pid!) },
       events: 'task-clock,cs',
@@ -394,6 +397,7 @@ test('overflows that were told and lost add up to those that were due', { skip: 
   session.stop();
   await sleep(5);
   const { value } = session.read().sets[0]!.events[0]!;
+  await until(() => told + session.overflowLoss.lost >= value! / 3n);
   const { lost } = session.overflowLoss;
   assert.ok(lost > 900n, `${lost}`);
   assert.equal(told + lost, value! / 3n);
@@ -472,7 +476,7 @@ test('a control update keeps the losses that were known', { skip: noEvents }, as
   session.stop();
   const { value } = session.read().sets[0]!.events[0]!;
   session.update({ events: 'faults:u' }, 'all');
-  await sleep(5);
+  await until(() => told + session.overflowLoss.lost >= value!);
   assert.ok(session.overflowLoss.lost > 1000n, `${session.overflowLoss.lost}`);
   assert.equal(told + session.overflowLoss.lost, value);
 });

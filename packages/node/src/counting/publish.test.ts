@@ -22,6 +22,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import fc from 'fast-check';
 import { FakeSys } from '../sys/fake-sys.ts';
 import { Fd, liveHandles, realSys } from '../sys/index.ts';
+import { until } from '../test/until-told.ts';
 import { connect, listPublished, openCounting, SUMS_PAGE_BYTES, SumsPageReader } from './index.ts';
 import { publishedAs } from './runtime-directory.ts';
 import { SumsPageWriter } from './sums-page.ts';
@@ -73,13 +74,11 @@ test('another process reads the sums and controls the session', async () => {
       ),
     );
     const { updates, timeNs } = page;
-    await sleep(100);
-    assert.ok(remote.sums().updates > updates && remote.sums().timeNs > timeNs);
+    assert.ok(await until(() => remote.sums().updates > updates && remote.sums().timeNs > timeNs));
 
     await remote.next('clock');
     await remote.start();
-    await sleep(50);
-    assert.ok((await remote.read()).sets[1]!.events[0]!.value! > 0n);
+    assert.ok(await until(async () => (await remote.read()).sets[1]!.events[0]!.value! > 0n));
     await remote.reset(['faults:u']);
     assert.equal((await remote.read()).sets[0]!.events[0]!.value, 0n);
     await remote.update({ events: 'faults:u,minor-faults:u' }, 'all');

@@ -13,9 +13,9 @@ export function waiting(): { pid: number; end: () => void; child: ChildProcess }
 }
 
 /** Look again and again until `isSo`, or for a minute; says whether it came. */
-export async function until(isSo: () => boolean): Promise<boolean> {
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<boolean> {
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
-    if (isSo()) return true;
+    if (await isSo()) return true;
     await delay(LOOK_MS);
   }
   return isSo();
