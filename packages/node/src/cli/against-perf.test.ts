@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { demangle } from '@counterpoint/core/symbols';
 import { counterpoint } from '../test/command-line.ts';
 import { perf, perfIsMissing } from '../test/perf.ts';
+import { removePerfMap } from '../test/perf-maps.ts';
 
 const PROGRAM = `
 function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
@@ -72,7 +73,10 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
   const file = join(dir, 'perf.data');
 
   before(() => {
-    writeFileSync(join(dir, 'program.js'), PROGRAM);
+    writeFileSync(
+      join(dir, 'program.js'),
+      `${PROGRAM}\nrequire('node:fs').writeFileSync('pid', String(process.pid));\n`,
+    );
     const node = [
       process.execPath,
       '--perf-basic-prof',
@@ -85,7 +89,10 @@ describe('a recording of perf, read by both', { skip: perfIsMissing() }, () => {
       cwd: dir,
     });
   });
-  after(() => rmSync(dir, { recursive: true, force: true }));
+  after(() => {
+    removePerfMap(Number(readFileSync(join(dir, 'pid'), 'utf8')));
+    rmSync(dir, { recursive: true, force: true });
+  });
 
   test('the top 20 functions by own time', async () => {
     const ours = await counterpoint('report', '--no-children', '-i', file);

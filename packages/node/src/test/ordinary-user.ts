@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLineProcess } from './command-line.ts';
+import { removeLeftPerfMaps } from './perf-maps.ts';
 
 export const NOBODY = 65534;
 const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/\/$/, '');
@@ -38,6 +39,7 @@ export function nodeAsNobody(
   capabilities: readonly string[] = [],
 ): UserResult {
   chmodSync(folder, 0o777);
+  removeLeftPerfMaps();
   const list = capabilities.map((name) => `+${name}`).join(',');
   const given = list === '' ? ['--inh-caps=-all'] : [`--inh-caps=${list}`, `--ambient-caps=${list}`];
   const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...given];

@@ -79,6 +79,9 @@ describe('the lines for a login', { skip: skipReason() }, () => {
   before(async () => {
     const setup = `
       set -e
+      # A map of names that root has left for a pid that comes again would end the user's Node.
+      mount -t tmpfs -o mode=1777 tmpfs /tmp
+      mkdir -p ${place}
       mount -t tmpfs -o mode=755 tmpfs ${place}
       cp -a /etc ${place}/etc
       mount --bind ${place}/etc /etc

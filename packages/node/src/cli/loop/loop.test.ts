@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import type { LoopRow, LoopsAnswer, LoopTurn } from '@counterpoint/core/query';
 import { assertOnTime, onTime } from '../../../../core/src/test/on-time.ts';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
+import { removePerfMap } from '../../test/perf-maps.ts';
 import { until } from '../../test/until-told.ts';
 
 const hasTracepoints = existsSync('/sys/kernel/tracing/events/syscalls/sys_enter_epoll_pwait/id');
@@ -198,7 +199,12 @@ test('a running process until Ctrl-C, busy from before the recording to its end'
     cwd: folder,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  t.after(() => target.kill('SIGKILL'));
+  t.after(async () => {
+    const ended = once(target, 'exit');
+    target.kill('SIGKILL');
+    await ended;
+    removePerfMap(target.pid);
+  });
   await once(target.stdout, 'data');
   const verb = spawn(process.execPath, [...commandLineProcess(), 'loop', '-p', String(target.pid)], {
     stdio: ['ignore', 'pipe', 'pipe'],
