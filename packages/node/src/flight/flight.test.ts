@@ -12,10 +12,11 @@ import { openHistory } from '../history/index.ts';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
 import { liveHandles } from '../sys/index.ts';
+import { noTracepoints } from '../test/rights.ts';
 import { type FlightDump, type FlightOptions, flight } from './index.ts';
 
 const isRoot = process.getuid?.() === 0;
-const skip = isRoot ? false : 'tracepoints need root';
+const skip = isRoot ? noTracepoints : 'tracepoints need root';
 
 /** A directory that is gone afterwards. */
 function directory(): Disposable & { path: string } {
