@@ -7,6 +7,7 @@ import { makeAttr } from '@counterpoint/core/records';
 import { openRecording } from '../open/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
+import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 import { record } from './index.ts';
 import { hiddenCuts } from './long-chains.ts';
 import { chainLimits } from './request.ts';
@@ -91,10 +92,10 @@ test('chains beside a format, and those of the format, are told, too: as many as
   skip: needsTracepoints,
 }, async (t) => {
   const output = join(temporaryFolder(t), 'perf.data');
-  const deepSleep = `const { execFileSync } = require('node:child_process');
+  const deepSleep = `${SPIN_CPU_SOURCE} const { execFileSync } = require('node:child_process');
     const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     const call = (n) => (n > 0 ? call(n - 1) + 1 : spin());
-    const spin = () => { const end = Date.now() + 200; while (Date.now() < end); for (let i = 0; i < 5; i++) wait(); return 1; };
+    const spin = () => { spinCpu(200); for (let i = 0; i < 5; i++) wait(); return 1; };
     call(300);`;
   const result = await record({
     command: [process.execPath, '-e', deepSleep],

@@ -31,3 +31,40 @@ export function hasEvents(pid: number): boolean {
     return false;
   }
 }
+
+/** So many additions take some 20 µs, beside which a look at the CPU time is little. */
+const TURNS_PER_LOOK = 20_000;
+
+/**
+ * Run for so many milliseconds of this process's CPU time, however many others want the CPU: that is what a
+ * least number of samples, or a share of them, is of. On a busy machine it takes longer. Time of all threads
+ * counts: where others work, too, this one gets less. `work` is what is done again and again, between two
+ * looks at the CPU time: it should take far longer than a look, which is a few microseconds.
+ */
+export function spinCpu(ms: number, work: () => unknown = someTurns): void {
+  const before = process.cpuUsage();
+  for (;;) {
+    work();
+    const { user, system } = process.cpuUsage(before);
+    if (user + system >= 1000 * ms) return;
+  }
+}
+
+function someTurns(): number {
+  let sum = 0;
+  for (let turn = 0; turn < TURNS_PER_LOOK; turn++) sum = (sum * 31 + turn) | 0;
+  return sum;
+}
+
+/**
+ * The same `spinCpu`, as text for a program that a test starts: `node -e`, or a file. It is one line without
+ * quotes, so that a shell's quotes may stand around it. What should be hot is `work`, or calls it.
+ */
+export const SPIN_CPU_SOURCE = [
+  'function spinCpu(ms, work = someTurns) {',
+  'const before = process.cpuUsage();',
+  'for (;;) { work(); const { user, system } = process.cpuUsage(before); if (user + system >= 1000 * ms) return; }',
+  '}',
+  `function someTurns() { let sum = 0; for (let turn = 0; turn < ${TURNS_PER_LOOK}; turn++) sum = (sum * 31 + turn) | 0; return sum; }`,
+  '',
+].join(' ');
