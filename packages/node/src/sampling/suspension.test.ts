@@ -3,6 +3,8 @@
  * nothing runs until the restart.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertOnTime, onTime } from '../../../core/src/test/on-time.ts';
@@ -12,6 +14,7 @@ import { liveHandles, realSys } from '../sys/index.ts';
 import { recordSamples, noFormats as skip } from '../test/format-recording.ts';
 import { type OwnRun, RARE_TRACEPOINT, runOwn } from '../test/format-runs.ts';
 import { touchPages } from '../test/own-faults.ts';
+import { temporaryFolder } from '../test/perf.ts';
 import type { SuspendedBy } from './format.ts';
 import { defineFormat, type SamplingFormat } from './format.ts';
 
@@ -153,6 +156,7 @@ test('on all CPUs: no handler runs between notification and restart, and what ca
   let own: OwnRun | null = null;
   const busy = () => {
     const before = countsOf(own!);
+    // Wall time: the kernel's time of the suspension is compared with it.
     for (const end = performance.now() + 20; performance.now() < end; );
     assert.deepEqual(countsOf(own!), before, 'counted while suspended');
   };
@@ -241,29 +245,33 @@ test('a command that is recorded: its results are the samples, and no record of 
   assert.equal(lost.count, String(ns));
 });
 
-test('a recording of whole CPUs, and a group, beside a format that does not suspend', { skip }, async () => {
-  const format = stopping(() => {}, 20) as unknown as SamplingFormat;
-  const suspendedOf = async (options: RecordOptions) => {
-    const { result } = await recordSamples({ ...options, formats: [{ format }, 'histogram'] });
+test('a recording of whole CPUs, and a group, beside a format that does not suspend', { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const suspendedOf = async (name: string, turn: string, options: RecordOptions) => {
+    // It goes on until the format was suspended and restarted twice, however long that takes.
+    const told = join(folder, name);
+    const command = ['sh', '-c', `until [ -e '${told}' ]; do ${turn}; done`];
+    let restarts = 0;
+    const count = () => {
+      if (++restarts === 2) writeFileSync(told, '');
+    };
+    const format = stopping(count, 20) as unknown as SamplingFormat;
+    const { result } = await recordSamples({
+      ...options,
+      command,
+      period: 100_000,
+      formats: [{ format }, 'histogram'],
+      signal: AbortSignal.timeout(60_000),
+    });
     const [own, histogram] = result.formats as [RecordResult['formats'][0], RecordResult['formats'][0]];
     // What ran while the one was suspended, the other has.
     assert.ok(histogram.overflows > own.overflows, `${histogram.overflows} beside ${own.overflows}`);
     assert.equal(histogram.suspended, null);
     return own.suspended!;
   };
-  const wide = await suspendedOf({
-    command: ['sleep', '1'],
-    systemWide: true,
-    events: 'cpu-clock',
-    period: 100_000,
-  });
+  const wide = await suspendedOf('wide', 'sleep 0.1', { systemWide: true, events: 'cpu-clock' });
   assert.ok(wide.times >= 2, `${wide.times} times`);
-  const group = await suspendedOf({
-    command: ['sh', '-c', 'i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done'],
-    events: '{cpu-clock,task-clock}',
-    period: 100_000,
-    inherit: false,
-  });
+  const group = await suspendedOf('group', ':', { events: '{cpu-clock,task-clock}', inherit: false });
   assert.ok(group.times >= 2, `${group.times} times`);
 });
 
