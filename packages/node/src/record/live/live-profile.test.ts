@@ -5,15 +5,16 @@ import { test } from 'node:test';
 import { topFunctions } from '@counterpoint/core/query';
 import { listPrograms } from '../../bpf/index.ts';
 import { realSys } from '../../sys/index.ts';
+import { SPIN_CPU_SOURCE } from '../../test/until-told.ts';
 import type { LiveRefresh } from './live-options.ts';
 import { LiveProfile } from './live-profile.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 
 /** A program that does one thing, which has a name while it runs only. */
-const SPIN = `function spinAlone(n) { let x = 1; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x; }
-const end = Date.now() + Number(process.argv[1]);
-while (Date.now() < end) spinAlone(1e6);`;
+const SPIN = `${SPIN_CPU_SOURCE}
+function spinAlone(n) { let x = 1; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x; }
+spinCpu(Number(process.argv[1]), () => spinAlone(1e6));`;
 const spinFor = (ms: number) => [process.execPath, '-e', SPIN, String(ms)];
 
 function topSymbol({ profile }: LiveRefresh): { symbol: string; percent: number } {
