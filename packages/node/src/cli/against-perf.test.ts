@@ -8,16 +8,16 @@ import { demangle } from '@counterpoint/core/symbols';
 import { counterpoint } from '../test/command-line.ts';
 import { perf, perfIsMissing } from '../test/perf.ts';
 import { removePerfMap } from '../test/perf-maps.ts';
+import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 
-const PROGRAM = `
+const PROGRAM = `${SPIN_CPU_SOURCE}
 function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
-const end = performance.now() + 1200;
-while (performance.now() < end) {
+spinCpu(1200, () => {
   fibonacci(16);
   JSON.parse(JSON.stringify(Array.from({ length: 300 }, (_, i) => ({ i, text: 'x'.repeat(i % 30) }))));
   [5, 3, 9, 1].sort((a, b) => a - b);
   require('node:zlib').deflateSync('some text to be compressed '.repeat(200));
-}`;
+});`;
 
 /** The rows of a report: share and label, without comments. */
 function rows(text: string): string[] {

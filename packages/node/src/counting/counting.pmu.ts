@@ -2,23 +2,19 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
 import { liveHandles } from '../sys/index.ts';
+import { spinCpu } from '../test/until-told.ts';
 import { openCounting, planCounters, planCounting } from './index.ts';
 
 // Hardware counters that are fewer than the events: seven, one of them for cycles alone.
 
 afterEach(() => assert.deepEqual(liveHandles(), []));
 
-function spin(milliseconds: number): void {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end);
-}
-
 test('more events than counters are scaled to the truth', () => {
   const names = Array.from({ length: 10 }, (_, index) => `cycles/name=c${index}/`).join(',');
   using session = openCounting({ target: { kind: 'self' }, events: names });
   session.start();
   for (let read = 0; read < 30; read++) {
-    spin(20);
+    spinCpu(20);
     session.read();
   }
   session.stop();
@@ -43,7 +39,7 @@ test('a group that can never be scheduled says so', () => {
   const group = `{${Array.from({ length: 12 }, (_, index) => `cycles/name=g${index}/`).join(',')}}`;
   using session = openCounting({ target: { kind: 'self' }, events: group });
   session.start();
-  spin(50);
+  spinCpu(50);
   const events = session.read().sets[0]!.events;
   const missing = events.filter(({ status }) => status !== 'counted');
   assert.ok(missing.length > 0);
@@ -65,7 +61,7 @@ test('which counter an event is on is planned, and asked of the kernel', () => {
   );
   using session = openCounting(request);
   session.start();
-  spin(5);
+  spinCpu(5);
   const real = session.realCounters();
   assert.deepEqual(
     real.map(({ counter }) => counter).sort(),
@@ -76,7 +72,7 @@ test('which counter an event is on is planned, and asked of the kernel', () => {
 test('events that this PMU does not have give the reason', () => {
   using session = openCounting({ target: { kind: 'self' }, events: 'branches,cycles' });
   session.start();
-  spin(5);
+  spinCpu(5);
   const [branches, cycles] = session.read().sets[0]!.events;
   assert.deepEqual(
     [branches!.status, branches!.reason],
@@ -91,7 +87,7 @@ test('a pinned event that finds no counter is told apart', () => {
   using second = openCounting({ target: { kind: 'self' }, events: 'cycles', pinned: true });
   first.start();
   second.start();
-  spin(20);
+  spinCpu(20);
   const [event] = second.read().sets[0]!.events;
   assert.deepEqual(
     [event!.status, event!.reason],

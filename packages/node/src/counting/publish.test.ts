@@ -215,6 +215,7 @@ test('a page that is written all the time is never read torn', async () => {
     const reader = new SumsPageReader(mapping.buffer);
     const seen = new Set<bigint>();
     const end = Date.now() + 5000;
+    // Wall time: how long it may take.
     while (seen.size < 300 && Date.now() < end) {
       const { timeNs, elapsedNs, updates, sums } = reader.read();
       assert.deepEqual([elapsedNs, updates], [timeNs, timeNs]);

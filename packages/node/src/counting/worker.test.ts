@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { noOwnFaults as noEvents } from '../test/own-faults.ts';
+import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 
 /** What is left of a worker thread's counters, closed or not: seen in a process of its own. */
 function runWorkers(workerCode: string, mainCode: string) {
@@ -59,9 +60,10 @@ test('a terminated worker leaves no counter, and its signals end', { skip: noEve
     const own = counters('faults:u');
     parentPort.postMessage('up');
     setInterval(() => own.read(), 1);`,
-    `let signals = 0;
+    `${SPIN_CPU_SOURCE}
+    let signals = 0;
     process.on('SIGUSR2', () => signals++);
-    const spin = async () => { for (const end = Date.now() + 60; Date.now() < end;); await sleep(5); };
+    const spin = async () => { spinCpu(60); await sleep(5); };
     for (let round = 0; round < 2; round++) {
       const worker = start();
       await new Promise((resolve) => worker.once('message', resolve));

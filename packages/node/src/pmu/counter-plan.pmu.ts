@@ -5,6 +5,7 @@ import { MMAP_PAGE_INDEX } from '@counterpoint/core/abi';
 import { assignCounters, describePmu, type PmuModel } from '@counterpoint/core/pmus';
 import { encodeAttr, makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
 import { type Fd, liveHandles, realSys, SysError } from '../sys/index.ts';
+import { spinCpu } from '../test/until-told.ts';
 import { readCpuIdentities } from './cpu-identity.ts';
 
 // What the models say against what the kernel does with real counters.
@@ -55,11 +56,6 @@ function openAll(
     }
   }
   return { fds, error: null };
-}
-
-function spin(milliseconds: number): void {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end);
 }
 
 /** Share of the enabled time in which the event was counted. */
@@ -118,7 +114,7 @@ for (const [what, config1, count] of [
     assert.ok(planGroup(pmu, more).events.every(({ kind }) => kind === 'unschedulable'));
 
     const fitting = openAll(attrs, true);
-    spin(50);
+    spinCpu(50);
     const shares = fitting.fds.map(shareOf);
     for (const fd of fitting.fds) fd.close();
     assert.deepEqual([fitting.error, Math.min(...shares)], [null, 1]);
@@ -129,7 +125,7 @@ for (const [what, config1, count] of [
 
     const waiting = openAll(more, true, 1);
     if (waiting.error === null) realSys.enable(waiting.fds[0]!);
-    spin(50);
+    spinCpu(50);
     const never = waiting.fds.map(shareOf);
     for (const fd of waiting.fds) fd.close();
     assert.deepEqual([waiting.error, Math.max(...never)], [null, 0]);
@@ -148,7 +144,7 @@ test('nine events alone take turns as long as planned', () => {
     assert.equal(error, null);
     // A busy host takes some of the guest's ticks, each of which is a turn: 0.12 of a share
     // was seen at a load of 12.
-    spin(3000);
+    spinCpu(3000);
     const shares = fds.map(shareOf);
     for (const [index, share] of shares.entries()) {
       assert.ok(

@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
+import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 import { nodeOptionsForNames } from './node-names.ts';
 import { nodeOptionWords } from './node-options.ts';
 import { record } from './record.ts';
@@ -87,8 +88,7 @@ describe('NODE_OPTIONS', () => {
   }, () => {
     const readOnly = join(directory, 'read-only');
     mkdirSync(readOnly);
-    const script =
-      'function hot() { const end = Date.now() + 300; while (Date.now() < end); } hot(); console.log("done")';
+    const script = `${SPIN_CPU_SOURCE} function hot() { for (let i = 0; i < 1e6; i++) Math.sqrt(i); } spinCpu(300, hot); console.log("done")`;
     const output = join(directory, 'read-only.data');
     const inside = `mount -t tmpfs -o ro none '${readOnly}' && cd '${readOnly}' && exec "$@"`;
     const node = [process.execPath, ...commandLineProcess()];

@@ -10,6 +10,7 @@ import { openRecording } from '../../open/index.ts';
 import { realSys } from '../../sys/index.ts';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
 import { noTracepoints } from '../../test/rights.ts';
+import { SPIN_CPU_SOURCE } from '../../test/until-told.ts';
 
 const isRoot = process.getuid?.() === 0;
 const skip = isRoot ? noTracepoints : 'tracepoints need root';
@@ -17,9 +18,9 @@ const folder = mkdtempSync(join(tmpdir(), 'counterpoint-flight-verb-'));
 after(() => rmSync(folder, { recursive: true }));
 
 /** A service that spends its time in two functions, and does what a line of its input says. */
-const SERVICE = `
+const SERVICE = `${SPIN_CPU_SOURCE}
 const { writeFileSync } = require('node:fs');
-function spinForRequest(ms) { const end = Date.now() + ms; let x = 0; while (Date.now() < end) x += Math.sqrt(x + 1); return x; }
+function spinForRequest(ms) { spinCpu(ms); }
 setInterval(() => spinForRequest(20), 40);
 process.stdin.on('data', (line) => {
   const [verb, path] = line.toString().trim().split(' ');
@@ -84,7 +85,7 @@ test('a crash: the file names the function in which it was, and the status is th
   skip,
 }, async () => {
   const out = join(folder, 'crash');
-  const app = `function spinForCrash(ms) { const end = Date.now() + ms; while (Date.now() < end); } spinForCrash(600); process.abort();`;
+  const app = `${SPIN_CPU_SOURCE} function spinForCrash(ms) { spinCpu(ms); } spinForCrash(600); process.abort();`;
   const {
     status,
     err,

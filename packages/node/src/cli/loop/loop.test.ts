@@ -152,6 +152,7 @@ test('a worker has a loop of its own', { skip }, async () => {
   const app = program(
     'worker.js',
     `const { Worker, isMainThread, parentPort } = require('node:worker_threads');
+     // Wall time: the length of a turn is what is measured.
      function spin(ms) { const end = Date.now() + ms; while (Date.now() < end); }
      if (isMainThread) { new Worker(__filename).on('exit', () => process.exit(0)); setInterval(() => {}, 10); }
      else setTimeout(function blockWorker() { spin(150); setTimeout(() => process.exit(), 50); }, 50);`,
@@ -244,6 +245,7 @@ test('a program of four turns that ends by itself has these four, and waits betw
 }, async () => {
   const script = `let n = 0;
     const timer = setInterval(() => {
+      // Wall time: the length of a turn is what is measured.
       for (const end = Date.now() + 80; Date.now() < end; );
       if (++n === 4) clearInterval(timer);
     }, 300);`;
