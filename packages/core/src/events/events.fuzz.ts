@@ -139,6 +139,7 @@ test('mutated event lists, filters and lists of libpfm4', () => {
     attempt(text, () => parsePfmEvents(text, fakeLibrary));
     const spent = performance.now() - start;
     assert.ok(spent < 1500, `seed ${seed}: ${spent} ms for ${JSON.stringify(text)}`);
+    // Wall time: a fuzzer runs for so long.
   } while (performance.now() < end);
   // A busy machine tries few of them.
   assert.ok(accepted > tried / 20, `only ${accepted} of ${tried} lists were accepted`);

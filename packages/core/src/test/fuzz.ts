@@ -51,6 +51,7 @@ export async function fuzz(
   const end = Date.now() + seconds * 1000;
   let cases = 0;
   try {
+    // Wall time: a fuzzer runs for so long.
     while (Date.now() < end || cases < LEAST_CASES) {
       seed = (seed + 0x9e37) & 0x3fff_ffff;
       Atomics.store(shared, 1, seed);

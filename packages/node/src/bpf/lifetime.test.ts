@@ -99,6 +99,7 @@ test('a process that is being profiled loads its programs, too', { skip, timeout
  */
 const REFUSED = HOLDER.replace(
   'setInterval(() => {}, 1000);',
+  // Wall time: it ends by itself where nobody ends it.
   `for (const end = Date.now() + 30_000; Date.now() < end; )
     try {
       realSys.bpfLinkCreate(set.program('${LEFT}').fd, event, ${BPF_PERF_EVENT}, 0n);

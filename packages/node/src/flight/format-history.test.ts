@@ -114,7 +114,9 @@ test('slices tell when: each file has the functions of its time', { skip }, asyn
   const script = join(place, 'turns.js');
   writeFileSync(
     script,
+    // Wall time: the history holds so many seconds.
     `function first() { const end = Date.now() + 1500; let x = 0; while (Date.now() < end) for (let i = 0; i < 1e5; i++) x += Math.sqrt(i); return x; }
+    // Wall time: so, too.
     function second() { const end = Date.now() + 1500; let x = 0; while (Date.now() < end) for (let i = 0; i < 1e5; i++) x += Math.sqrt(i); return x; }
     first(); second();`,
   );
@@ -185,6 +187,7 @@ test('formats that cannot be a history are refused', { skip }, async (context) =
 });
 
 test('a format that fails is told, and what it gave before is written', { skip }, async (context) => {
+  // Wall time: the format looks after 50 ms, and this goes on for longer.
   const script = 'const end = Date.now() + 300; while (Date.now() < end);';
   const { pid, step } = await stepper(context, script);
   const failing = defineFormat({

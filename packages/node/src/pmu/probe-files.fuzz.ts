@@ -12,6 +12,7 @@ test('mutated programs', () => {
   const whole = readFileSync('/bin/true');
   const dir = mkdtempSync(join(tmpdir(), 'counterpoint-probes-'));
   try {
+    // Wall time: a fuzzer runs for so long.
     for (let round = 0; performance.now() < end; round++) {
       const bytes = Buffer.from(
         whole.subarray(0, round % 7 === 0 ? 1 + ((round * 7919) % whole.length) : whole.length),

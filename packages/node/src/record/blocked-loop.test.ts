@@ -32,6 +32,7 @@ function cpuSeconds(pid: number): number {
 function blockUntilWorked(pid: number, seconds: number): void {
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   const end = performance.now() + PATIENCE_MS;
+  // Wall time: how long it may take.
   while (cpuSeconds(pid) < seconds && performance.now() < end) Atomics.wait(nothing, 0, 0, 10);
 }
 

@@ -13,6 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'counterpoint-nameless-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const BUSY =
+  // Wall time: it ends by itself where nobody ends it.
   'console.log("up"); const parent = process.ppid; const end = Date.now() + 60_000; while (Date.now() < end && process.ppid === parent) Math.sqrt(Date.now());';
 const unknown = unknownNode(folder);
 const { NODE_OPTIONS: _, ...environment } = process.env;

@@ -40,6 +40,7 @@ test('a page read lies between the reads before and after it, through an overflo
     rounds++;
     assert.ok(before[1]! <= page[1]! && page[1]! <= after[1]! + headStart!, `${before} ${page} ${after}`);
     assert.ok(before[2]! <= page[2]! && page[2]! <= after[2]! + headStartNs!, `${before} ${page} ${after}`);
+    // Wall time: how long it may take.
   } while (page[1]! < 2 ** 31 + 1e8 && performance.now() < end);
   assert.ok(pages > rounds * 0.9, `${pages} of ${rounds} in user space`);
   assert.ok(page[1]! > 2 ** 31, `${page[1]} cycles`);

@@ -167,6 +167,7 @@ describe('PageReader', { skip }, () => {
     const seen = new Set<bigint>();
     let reads = 0;
     const end = performance.now() + 10_000;
+    // Wall time: how long it may take.
     while (performance.now() < end && (reads < 20_000 || seen.size < 100)) {
       const flags = reader.read();
       if (flags === STUB_BUSY) continue;

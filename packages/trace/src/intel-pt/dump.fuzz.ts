@@ -73,6 +73,7 @@ test(`damaged traces for ${seconds} s`, () => {
   const random = new Random(seed);
   const until = performance.now() + seconds * 1000;
   let packets = 0;
+  // Wall time: a fuzzer runs for so long.
   while (performance.now() < until) {
     const pieces = Array.from({ length: 1 + random.below(4) }, () => [...random.pick(TRACES)]);
     const bytes = Uint8Array.from(pieces.flat());

@@ -28,6 +28,7 @@ test(`random bytes as packets for ${seconds} s`, () => {
   const again = new Uint8Array(64);
   const read = new Packet();
   let packets = 0;
+  // Wall time: a fuzzer runs for so long.
   while (performance.now() < until) {
     const bytes = new Uint8Array(random.below(300));
     for (let at = 0; at < bytes.length; at++) bytes[at] = random.below(256);

@@ -115,6 +115,7 @@ test(`damaged recordings of Intel PT for ${seconds} s`, async () => {
   const whole = [recording(1), recording(2), recording(3), recording(6)];
   for (const bytes of whole) assert.ok((await decode(bytes, 'i1i')) > 100);
   const until = performance.now() + seconds * 1000;
+  // Wall time: a fuzzer runs for so long.
   for (let round = 0; performance.now() < until || round < 50; round++) {
     const seed = random.below(1 << 30);
     const from = new Random(seed);

@@ -34,7 +34,9 @@ test('a loop that is blocked is told of while it is, and the file names what blo
 
 async function tellBlocked(): Promise<void> {
   const out = mkdtempSync(join(folder, 'loop-'));
+  // Wall time: lateness is what is measured.
   const app = `function handleRequest() { const end = Date.now() + 5; while (Date.now() < end); }
+    // Wall time: so, too.
     function blockForReport(ms) { const end = Date.now() + ms; while (Date.now() < end); }
     setInterval(handleRequest, 20);
     setTimeout(() => blockForReport(1500), 1000);
@@ -56,6 +58,7 @@ async function tellBlocked(): Promise<void> {
 
 test('a server with one slow route: the file names the function of that route', { skip }, async () => {
   const app = `const { createServer } = require('node:http');
+    // Wall time: lateness is what is measured.
     function spin(ms) { const end = Date.now() + ms; while (Date.now() < end); }
     function fastRoute(response) { spin(2); response.end('fast'); }
     function slowRoute(response) { spin(700); response.end('slow'); }

@@ -141,6 +141,7 @@ test(`random traces for ${seconds} s`, () => {
   const writer = new PacketWriter();
   let instructions = 0;
   let events = 0;
+  // Wall time: a fuzzer runs for so long.
   for (let round = 0; performance.now() < until; round++) {
     writer.clear();
     putHeader(random, writer);
