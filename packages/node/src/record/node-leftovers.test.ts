@@ -77,7 +77,8 @@ describe('nothing is left', { skip: !canRecord && 'nothing can be recorded here'
   test('of a recording that Ctrl-C ends', async () => {
     const stop = new AbortController();
     const forever = HOT.replace('300', '120_000');
-    const onStart: RecordOptions['onStart'] = async ({ pid = 0 }) => {
+    const onStart: RecordOptions['onStart'] = async ({ pid: launched }) => {
+      const pid = launched ?? 0;
       const isHot = await until(() => existsSync(`/tmp/perf-${pid}.map`) && mapOf(pid).includes('hot'));
       const begin = cpuTicks(pid);
       const hasRun = await until(() => cpuTicks(pid) > begin + 30);
