@@ -34,7 +34,8 @@ test('a busy function of a child is on top, by its name, with nearly all', { ski
   const seen: string[] = [];
   for await (const refresh of live) {
     const { symbol, percent } = topSymbol(refresh);
-    seen.push(`${percent.toFixed(0)} % ${symbol} of ${refresh.samples}, lost ${refresh.lost}`);
+    const { samples, lost, end } = refresh;
+    seen.push(`${percent.toFixed(0)} % ${symbol} of ${samples}, lost ${lost}${end ? `, ${end.reason}` : ''}`);
     // Counts of a CPU on which the child waits for its turn come with a later look.
     if (refresh.samples > 0) assert.ok(refresh.readNs > 0 && (refresh.handlerNs ?? 0) > 0, seen.join('; '));
     if (/spinAlone/.test(symbol) && percent > 90) return;
