@@ -3,13 +3,15 @@ import { stringAt } from './strings.ts';
 
 /** Name of the separate debug file and the CRC-32 of its whole contents. */
 export interface DebugLink {
+  /** A file name without folders, such as `ls.debug`. */
   name: string;
+  /** CRC-32 of the debug file: compare `crc32OfSource`. */
   crc: number;
 }
 
 /**
  * `.gnu_debuglink`: a file name, NUL, padding to 4, CRC-32 in the file's byte
- * order. Null where there is none.
+ * order. Null if there is none.
  */
 export async function readDebugLink(elf: ElfFile): Promise<DebugLink | null> {
   const section = findSection(elf, '.gnu_debuglink');

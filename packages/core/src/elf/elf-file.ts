@@ -26,40 +26,63 @@ import { ElfNames } from './strings.ts';
  * so that kernel ones stay exact.
  */
 export interface Segment {
+  /** PT_LOAD and others: gABI, Program Header. */
   type: number;
+  /** Bits PF_X 1, PF_W 2, PF_R 4. */
   flags: number;
+  /** Where its bytes begin in the file. */
   offset: number;
+  /** Virtual address that the file asks for; in a library or PIE, counted from where it is loaded. */
   address: number;
+  /** Bytes in the file; 0 in debug files. */
   fileSize: number;
+  /** Bytes in memory: what goes beyond `fileSize` is zero. */
   memorySize: number;
+  /** Offset and address are equal modulo this, a power of two. */
   align: number;
 }
 
+/** A section header: what linkers and debuggers know the file's bytes by. Stripped files may have none. */
 export interface Section {
+  /** Place in `ElfFile.sections`, as `ElfSymbols.section` and `link` count. */
   index: number;
+  /** `.text`, `.symtab`; empty where the names are damaged. */
   name: string;
   /** Where the name is in the section name table. */
   nameOffset: number;
+  /** SHT_SYMTAB, SHT_DYNSYM and others: gABI, Sections. */
   type: number;
+  /** SHF_EXECINSTR and others: the lower 32 bits. */
   flags: number;
+  /** Virtual address of the first byte, as of a segment; 0 where it is not loaded. */
   address: number;
+  /** Where its bytes begin in the file. */
   offset: number;
+  /** In bytes: of memory where the section has none in the file (NOBITS). */
   size: number;
+  /** Index of another section that belongs to this: of a symbol table, that of its names. */
   link: number;
+  /** Means something else in each type of section (gABI, `sh_info`). */
   info: number;
+  /** Bytes of one entry in a section that is a table, else 0. */
   entrySize: number;
 }
 
 /** Headers of an ELF file; section contents are read on request. */
 export interface ElfFile {
+  /** Where contents are read. Must stay open as long as they are. */
   source: ByteSource;
+  /** Addresses have 64 bits: ELFCLASS64. */
   is64: boolean;
+  /** Byte order of the machine that the file is for. */
   littleEndian: boolean;
   /** ET_EXEC, ET_DYN, ET_REL. */
   type: number;
   /** EM_X86_64, EM_AARCH64, ... */
   machine: number;
+  /** In the order of the file. Empty in object files. */
   segments: Segment[];
+  /** In the order of the file; the first one is empty and stands for none. */
   sections: Section[];
   /** What was wrong in the headers; reading went on. */
   damage: DamageLog;

@@ -19,6 +19,7 @@ import { type ElfSymbols, readSymbols } from './symbol-table.ts';
 export interface PltEntry {
   /** Virtual address of the stub. */
   address: number;
+  /** Bytes of the stub. */
   size: number;
   /** Name of the function it leads to, or empty for an indirect function of this binary. */
   name: string;

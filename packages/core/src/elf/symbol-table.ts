@@ -13,6 +13,7 @@ const HOST_IS_LITTLE = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
  *     Elf32_Sym  name u32 | value u32 | size u32 | info u8, other u8, section u16
  */
 export class ElfSymbols {
+  /** Number of entries; entry 0 stands for no symbol. */
   readonly count: number;
   readonly #names: ElfNames;
   /** The table as words in the host's byte order. */
@@ -35,6 +36,7 @@ export class ElfSymbols {
     this.#words = wordsOf(bytes, this.count * this.#stride, littleEndian);
   }
 
+  /** Empty where the symbol has none. Names longer than 64 KiB are cut. */
   name(row: number): string {
     return this.#names.at(this.nameOffset(row));
   }
@@ -64,6 +66,7 @@ export class ElfSymbols {
     return this.#littleEndian ? this.#facts(row) >>> 16 : this.#facts(row) & 0xffff;
   }
 
+  /** Address in the ELF file as a signed float64; in object files, offset in the section. */
   value(row: number): number {
     if (!this.#is64) return this.#words[row * 4 + 1]!;
     const at = row * 6 + 2;
@@ -73,6 +76,7 @@ export class ElfSymbols {
     );
   }
 
+  /** Bytes of the function or object; 0 where the linker does not know it. */
   size(row: number): number {
     if (!this.#is64) return this.#words[row * 4 + 2]!;
     const at = row * 6 + 4;

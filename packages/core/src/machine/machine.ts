@@ -139,6 +139,7 @@ export class Machine {
       // Also where a task that ends has lost its tid and still has its pid: perf looks
       // threads up by tid alone.
       if (tid === 0) thread.comm = 'swapper';
+      thread.hasComm = tid === 0;
       if (this.#threads.size < MAX_THREADS) this.#threads.set(tid, thread);
     }
     this.#lastThread = thread;

@@ -9,6 +9,7 @@ export type MappingKind = 'file' | 'vdso' | 'vsyscall' | 'jit' | 'memory';
 const JIT_PATH = /^(?:\/\/anon|\/dev\/zero|\/anon_hugepage|\[anon:)/;
 const NO_FILE_PATH = /^(?:\[stack|\[heap\]|\/SYSV|\[uprobes\]|\[vvar)/;
 
+/** What a mapping holds, by its path as the kernel tells it (`MmapRecord`, /proc/PID/maps). */
 export function mappingKind(path: string): MappingKind {
   if (JIT_PATH.test(path)) return 'jit';
   if (NO_FILE_PATH.test(path)) return 'memory';

@@ -41,4 +41,13 @@ export class FileOffsets {
     const home = section === SHN_UNDEF ? undefined : this.#elf.sections[section];
     return home === undefined ? Number.NaN : address - home.address + home.offset;
   }
+
+  /** The virtual address of a place in the file; NaN where no segment has it. */
+  addressAt(offset: number): number {
+    for (let index = 0; index < this.#starts.length; index++) {
+      const address = offset - this.#deltas[index]!;
+      if (address >= this.#starts[index]! && address < this.#fileEnds[index]!) return address;
+    }
+    return Number.NaN;
+  }
 }

@@ -1,3 +1,4 @@
+export type { SourceFrame } from '../elf/index.ts';
 export { CodeSymbols, type NameSource } from './code-symbols.ts';
 export { type DemangleOptions, demangle } from './demangle/demangle.ts';
 export type { FileNeed, FileRequest, OpenedFile, SymbolDriver } from './driver.ts';
@@ -6,6 +7,7 @@ export { type Kallsyms, kallsymsAddress, kallsymsName, parseKallsyms } from './k
 export { type KernelPart, kernelCodeSymbols } from './kernel-symbols.ts';
 export { loadCodeSymbols } from './load.ts';
 export type { CodeBinary, LoadOptions } from './load-context.ts';
+export { type CodeSources, loadCodeSources } from './load-sources.ts';
 export { type KernelModule, parseModules } from './modules.ts';
 export { perfMapSymbols } from './perf-map-symbols.ts';
 export type { Pieces } from './pieces.ts';

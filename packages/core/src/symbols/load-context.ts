@@ -26,6 +26,8 @@ export interface LoadOptions {
   moduleStart?: number;
   /** A file that travels with the recording; null where it has none. Comes before the driver's. */
   recordedFile?: (kind: number, pid: number) => Promise<ByteSource | null>;
+  /** When a process began, in milliseconds since 1970: a map on disk may be older. Null: not known. */
+  startMs?: (pid: number) => number | null;
   /** A map of generated code that has been read already. */
   perfMap?: (pid: number) => PerfMap | null;
   /** False: names are given only where a build id proves that they are right. */
@@ -37,7 +39,7 @@ export interface LoadOptions {
   demangle?: (name: string) => string;
 }
 
-/** What loading a table needs, by whatever kind. */
+/** What every kind of table needs to be loaded. */
 export interface LoadContext {
   binary: CodeBinary;
   driver: SymbolDriver;

@@ -54,15 +54,16 @@ async function loadOpened(context: LoadContext, opened: OpenedFile[]): Promise<C
     const debugData = mapped === null ? null : findSection(mapped, '.gnu_debugdata');
     const debug = await openDebug(context, opened, mapped, debugData === null);
     const full = debug === null ? null : await readSymbols(debug, 'symtab');
+    // What was kept of a stripped binary that is gone: its dynamic symbols, without its code.
+    const left = mapped ?? debug;
+    const packed = debugData ?? (left === null ? null : findSection(left, '.gnu_debugdata'));
     const small =
-      mapped === null || debugData === null || full !== null
-        ? null
-        : await readDebugData(context, mapped, debugData);
-    const dynamic = mapped === null || full !== null ? null : await readSymbols(mapped, 'dynsym');
+      left === null || packed === null || full !== null ? null : await readDebugData(context, left, packed);
+    const dynamic = left === null || full !== null ? null : await readSymbols(left, 'dynsym');
     layout ??= debug;
     if (debug !== null && full !== null) tables.push({ elf: debug, symbols: full });
     if (small !== null) tables.push(small);
-    if (mapped !== null && dynamic !== null) tables.push({ elf: mapped, symbols: dynamic });
+    if (left !== null && dynamic !== null) tables.push({ elf: left, symbols: dynamic });
     if (full === null && small === null && dynamic !== null && binary.kind !== 'vdso')
       report('exported-only', 'the binary is stripped: only exported functions have names', DEBUG_REMEDY);
   }
@@ -74,8 +75,8 @@ async function loadOpened(context: LoadContext, opened: OpenedFile[]): Promise<C
   return elfCodeSymbols({ tables, plt, layout }, context.demangle);
 }
 
-/** The binary itself, or null (said why) where there is none with the recorded build id. */
-async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<ElfFile | null> {
+/** The binary itself, or null (said why) if there is none with the recorded build id. */
+export async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<ElfFile | null> {
   const { path, buildId, pid, kind } = context.binary;
   const reported = context.diagnostics.length;
   const file = await ask(context, opened, {
@@ -121,7 +122,7 @@ async function openBinary(context: LoadContext, opened: OpenedFile[]): Promise<E
 }
 
 /** The separate debug file that belongs to the binary, or null. */
-async function openDebug(
+export async function openDebug(
   context: LoadContext,
   opened: OpenedFile[],
   mapped: ElfFile | null,
@@ -172,7 +173,7 @@ async function readDebugData(context: LoadContext, elf: ElfFile, section: Sectio
   }
 }
 
-async function ask(
+export async function ask(
   context: LoadContext,
   opened: OpenedFile[],
   request: FileRequest,

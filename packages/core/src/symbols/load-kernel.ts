@@ -6,6 +6,7 @@ import { elfCodeSymbols } from './elf-symbols.ts';
 import { type Kallsyms, kallsymsAddress, parseKallsyms } from './kallsyms.ts';
 import { kernelCodeSymbols } from './kernel-symbols.ts';
 import type { LoadContext } from './load-context.ts';
+import { malformedText } from './malformed-text.ts';
 import { parseModules } from './modules.ts';
 
 const MAX_KALLSYMS_BYTES = 1 << 28;
@@ -38,7 +39,7 @@ export async function loadKernel(context: LoadContext): Promise<CodeSymbols | nu
     return image;
   }
   if (table.damage.total > 0)
-    context.report('kallsyms-damaged', `${table.damage.total} lines of kallsyms are malformed`);
+    context.report('kallsyms-damaged', malformedText(table.damage.total, 'kallsyms'));
   const shift = shiftTo(context, (symbol) => kallsymsAddress(table, symbol), buildId);
   if (shift === null) return null;
   if (binary.kind === 'kernel') {

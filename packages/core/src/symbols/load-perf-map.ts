@@ -3,6 +3,7 @@ import { type PerfMap, PerfMapParser, RECORDED_PERF_MAP } from '../jit/index.ts'
 import type { CodeSymbols } from './code-symbols.ts';
 import type { OpenedFile } from './driver.ts';
 import type { LoadContext } from './load-context.ts';
+import { malformedText } from './malformed-text.ts';
 import { perfMapSymbols } from './perf-map-symbols.ts';
 
 /** Beyond this only the end of a map is read: what was written last is what is still in memory. */
@@ -19,7 +20,14 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
   const file: OpenedFile | null =
     (await recordedMap(context)) ??
     (await context.driver.open(
-      { need: 'perf-map', path, buildId: '', pid, required: true },
+      {
+        need: 'perf-map',
+        path,
+        buildId: '',
+        pid,
+        required: true,
+        startMs: context.options.startMs?.(pid) ?? null,
+      },
       context.diagnostics,
     ));
   if (file === null) {
@@ -39,8 +47,7 @@ export async function loadPerfMap(context: LoadContext): Promise<CodeSymbols | n
 }
 
 function symbolsOf(map: PerfMap, context: LoadContext): CodeSymbols {
-  if (map.damage.total > 0)
-    context.report('perf-map-damaged', `${map.damage.total} lines of the map are malformed`);
+  if (map.damage.total > 0) context.report('perf-map-damaged', malformedText(map.damage.total, 'the map'));
   return perfMapSymbols(map);
 }
 

@@ -1,5 +1,5 @@
 import { decodeUtf8 } from '../base/index.ts';
-import type { PerfMap } from '../jit/index.ts';
+import { NAME_NOT_CERTAIN, type PerfMap } from '../jit/index.ts';
 import { CodeSymbols, type NameSource } from './code-symbols.ts';
 import type { Pieces } from './pieces.ts';
 import { orderByAddress } from './sort-addresses.ts';
@@ -13,7 +13,7 @@ import { orderByAddress } from './sort-addresses.ts';
  *     pieces     [ 1 )[ 2     )[ 1    )
  */
 export function perfMapSymbols(map: PerfMap): CodeSymbols {
-  const order = orderByAddress(map.start.subarray(0, map.count));
+  const order = withoutUncertain(map, orderByAddress(map.start.subarray(0, map.count)));
   const pieces = latestPieces(map, order);
 
   // Lines whose bytes all belong to later ones are forgotten, and with them their names.
@@ -39,6 +39,23 @@ export function perfMapSymbols(map: PerfMap): CodeSymbols {
     ends[symbol] = map.end[alive[symbol]!]!;
   }
   return new CodeSymbols(starts, ends, pieces, names);
+}
+
+const UNCERTAIN = new TextEncoder().encode(NAME_NOT_CERTAIN);
+
+/** A name that is not certain at some times is what is known where there are no times. */
+function withoutUncertain(map: PerfMap, order: Uint32Array): Uint32Array {
+  if (!order.some((line) => isUncertain(map, line))) return order;
+  const named = new Set<number>();
+  for (const line of order) if (!isUncertain(map, line)) named.add(map.start[line]!);
+  return order.filter((line) => !named.has(map.start[line]!) || !isUncertain(map, line));
+}
+
+function isUncertain({ names, nameStart }: PerfMap, line: number): boolean {
+  const from = nameStart[line]!;
+  if (nameStart[line + 1]! - from !== UNCERTAIN.length) return false;
+  for (let at = 0; at < UNCERTAIN.length; at++) if (names[from + at] !== UNCERTAIN[at]) return false;
+  return true;
 }
 
 /** Whether nothing overlaps, so that the pieces are the lines. */

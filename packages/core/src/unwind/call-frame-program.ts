@@ -33,13 +33,13 @@ const MOST_REGISTERS = 40;
 const MOST_REMEMBERED = 64;
 
 /** A row of the table that the instructions make. */
-class Row {
+export class FrameRow {
   cfaRegister = 0;
   cfaOffset = 0;
   readonly kinds = new Uint8Array(MOST_REGISTERS);
   readonly values = new Int32Array(MOST_REGISTERS);
 
-  copyFrom(other: Row): void {
+  copyFrom(other: FrameRow): void {
     this.cfaRegister = other.cfaRegister;
     this.cfaOffset = other.cfaOffset;
     this.kinds.set(other.kinds);
@@ -53,20 +53,29 @@ class Row {
   }
 }
 
-/** Runs the instructions of an FDE up to `address`; null where they are damaged. */
+/** Runs the instructions of an FDE up to `address`. Null if they are damaged. */
 export function ruleAt(section: FrameSection, entry: FrameEntry, address: number): UnwindRule | null {
   return new FrameProgram(section, entry, address).run();
+}
+
+/** A row, and the instruction from which on it holds. *Borrowed*: until the next. */
+export type VisitRow = (from: number, row: FrameRow, expressions: readonly Uint8Array<ArrayBuffer>[]) => void;
+
+/** Visits every row of an FDE, in the order of the code; false where its instructions are damaged. */
+export function visitRows(section: FrameSection, entry: FrameEntry, visit: VisitRow): boolean {
+  return new FrameProgram(section, entry, Number.POSITIVE_INFINITY).visitRows(visit);
 }
 
 class FrameProgram {
   readonly #section: FrameSection;
   readonly #entry: FrameEntry;
   readonly #target: number;
-  readonly #row = new Row();
-  readonly #initial = new Row();
-  readonly #remembered: Row[] = [];
+  readonly #row = new FrameRow();
+  readonly #initial = new FrameRow();
+  readonly #remembered: FrameRow[] = [];
   readonly #expressions: Uint8Array<ArrayBuffer>[] = [];
   #location: number;
+  #visit: VisitRow | null = null;
 
   constructor(section: FrameSection, entry: FrameEntry, target: number) {
     this.#section = section;
@@ -93,6 +102,16 @@ class FrameProgram {
       returnColumn: common.returnColumn,
       isSignalFrame: common.isSignalFrame,
     };
+  }
+
+  visitRows(visit: VisitRow): boolean {
+    const { common, instructionsAt, instructionsEnd } = this.#entry;
+    if (!this.#execute(common.instructionsAt, common.instructionsEnd)) return false;
+    this.#initial.copyFrom(this.#row);
+    this.#visit = visit;
+    const isWhole = this.#execute(instructionsAt, instructionsEnd);
+    visit(this.#location, this.#row, this.#expressions);
+    return isWhole;
   }
 
   /** False where it is damaged. Ends early once the row of the target is there. */
@@ -195,13 +214,18 @@ class FrameProgram {
         row.cfaRegister = cursor.uleb();
         row.cfaOffset = cursor.sleb() * dataAlign;
         return true;
+      // The next three change a part of what a register and an offset were; behind an
+      // expression they mean nothing.
       case cfi.DW_CFA_DEF_CFA_REGISTER:
+        if (row.cfaRegister < 0) return false;
         row.cfaRegister = cursor.uleb();
         return true;
       case cfi.DW_CFA_DEF_CFA_OFFSET:
+        if (row.cfaRegister < 0) return false;
         row.cfaOffset = cursor.uleb();
         return true;
       case cfi.DW_CFA_DEF_CFA_OFFSET_SF:
+        if (row.cfaRegister < 0) return false;
         row.cfaOffset = cursor.sleb() * dataAlign;
         return true;
       case cfi.DW_CFA_DEF_CFA_EXPRESSION:
@@ -217,6 +241,7 @@ class FrameProgram {
   #advance(bytes: number): boolean {
     const next = this.#location + bytes;
     if (next > this.#target) return false;
+    if (next !== this.#location) this.#visit?.(this.#location, this.#row, this.#expressions);
     this.#location = next;
     return true;
   }
@@ -229,7 +254,7 @@ class FrameProgram {
   #state(code: number): boolean {
     if (code === cfi.DW_CFA_REMEMBER_STATE) {
       if (this.#remembered.length === MOST_REMEMBERED) return false;
-      const copy = new Row();
+      const copy = new FrameRow();
       copy.copyFrom(this.#row);
       this.#remembered.push(copy);
       return true;

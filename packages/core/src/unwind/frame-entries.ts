@@ -58,7 +58,7 @@ export class FrameEntries {
     this.section = section;
   }
 
-  /** The FDE at this offset of the section; null where there is none, or a damaged one. */
+  /** The FDE at this offset of the section; null if there is none, or a damaged one. */
   at(offset: number): FrameEntry | null {
     const cursor = this.#cursor(offset);
     const header = this.#header(cursor);

@@ -1,2 +1,4 @@
 export { hasRawUserStacks } from '../perfdata/index.ts';
+export { FLAT_RULE, FlatRules } from './flat-rules.ts';
+export { type FlatTable, flattenInSteps } from './flat-table.ts';
 export { type UnwindOptions, withUnwoundStacks } from './unwound-stacks.ts';

@@ -10,6 +10,8 @@ import { Process } from '../machine/index.ts';
 import { fuzz } from '../test/fuzz.ts';
 import { MemoryDriver } from '../test/memory-driver.ts';
 import { X86_64 } from './architectures.ts';
+import { FlatRules } from './flat-rules.ts';
+import { type FlatTable, flattenFrames } from './flat-table.ts';
 import { MOST_FRAMES, STACK_WAITS, StackUnwinder } from './stack-unwinder.ts';
 import { UnwindRules } from './unwind-rules.ts';
 
@@ -34,6 +36,7 @@ test('damage in frame information, with stacks that lead anywhere', async () => 
   const sections = await Promise.all(PROGRAMS.map(frameSections));
   let bytes = new Uint8Array(0);
   let frames = 0;
+  let stacks = 0;
   await fuzz(
     'frame information',
     async (random) => {
@@ -79,9 +82,43 @@ test('damage in frame information, with stacks that lead anywhere', async () => 
         }
         assert.ok(unwinder.count >= 1 && unwinder.count <= MOST_FRAMES);
         frames += unwinder.count - 1;
+        stacks++;
       }
     },
     () => bytes,
   );
-  assert.ok(frames > 100, `${frames} callers were found at all`);
+  // Not too few for how many there was time for.
+  assert.ok(frames > stacks / 100, `${frames} callers were found in ${stacks} stacks`);
+});
+
+test('damage in frame information that becomes flat tables', async () => {
+  const sections = await Promise.all(PROGRAMS.map(frameSections));
+  let bytes = new Uint8Array(0);
+  let rows = 0;
+  await fuzz(
+    'flat tables',
+    async (random) => {
+      const program = random.below(PROGRAMS.length);
+      bytes = PROGRAMS[program]!.slice();
+      const { offset, size } = random.pick(sections[program]!);
+      for (let flips = random.below(8); flips > 0; flips--)
+        bytes[offset + random.below(size)] = random.below(3) === 0 ? 0xff : random.below(256);
+      const rules = new FlatRules(64);
+      let table: FlatTable | null = null;
+      try {
+        table = await flattenFrames(await openElf(memorySource(bytes)), rules);
+      } catch (error) {
+        assert.ok(error instanceof FormatError);
+      }
+      if (table === null) return;
+      rows += table.offsets.length;
+      assert.equal(table.offsets.length, table.rules.length);
+      for (let row = 0; row < table.offsets.length; row++) {
+        assert.ok(row === 0 || table.offsets[row]! > table.offsets[row - 1]!, 'places rise');
+        assert.ok(table.rules[row]! < rules.count);
+      }
+    },
+    () => bytes,
+  );
+  assert.ok(rows > 0);
 });

@@ -24,6 +24,7 @@ import { UnfinishedStacks } from './unfinished-stacks.ts';
 import { UnwindRules } from './unwind-rules.ts';
 import { UnwoundRecord } from './unwound-record.ts';
 
+/** Options of `withUnwoundStacks()`. */
 export interface UnwindOptions {
   /** Where binaries come from, with their frame information. */
   files: SymbolDriver;

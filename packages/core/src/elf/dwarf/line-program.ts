@@ -17,10 +17,11 @@ import {
   DW_LNS_EXTENDED,
   DW_LNS_FIXED_ADVANCE_PC,
   DW_LNS_NEGATE_STMT,
+  DW_LNS_SET_COLUMN,
   DW_LNS_SET_FILE,
 } from './dwarf-facts.ts';
 import { type LineHeader, readOldFile } from './line-header.ts';
-import { type LineRows, ROW_ENDS_SEQUENCE, ROW_IS_STATEMENT } from './line-rows.ts';
+import { ROW_ENDS_SEQUENCE, ROW_IS_STATEMENT, type RowSink } from './line-rows.ts';
 
 /**
  * Rows of a file: more than any program has (Chromium some 10^8). A byte of a program can be a row of
@@ -29,6 +30,8 @@ import { type LineRows, ROW_ENDS_SEQUENCE, ROW_IS_STATEMENT } from './line-rows.
 const MOST_ROWS = 1 << 27;
 /** Larger operands are damage: no program is that large. */
 const MOST_ADVANCE = 2 ** 48;
+/** What a row has room for. */
+const MOST_COLUMN = 0xffff;
 
 /**
  * Runs the program of a unit. `fileOf` gives the number of a header's file among all. Returns false where the
@@ -37,7 +40,7 @@ const MOST_ADVANCE = 2 ** 48;
 export function runLineProgram(
   cursor: DwarfCursor,
   header: LineHeader,
-  rows: LineRows,
+  rows: RowSink,
   fileOf: (file: number) => number,
   mostRows: number = MOST_ROWS,
 ): boolean {
@@ -47,18 +50,9 @@ export function runLineProgram(
   let operation = 0;
   let file = 1;
   let line = 1;
+  let column = 0;
   let flags = startFlags;
   let firstRow = rows.length;
-
-  const advance = (count: number): void => {
-    if (maxOperations === 1) address += minInstructionLength * count;
-    else {
-      address += minInstructionLength * Math.floor((operation + count) / maxOperations);
-      operation = (operation + count) % maxOperations;
-    }
-  };
-  const append = (more: number): void =>
-    rows.push(address, fileOf(file), line > 0 && line < 0x1_0000_0000 ? line : 0, flags | more);
 
   cursor.at = header.programStart;
   cursor.end = header.end;
@@ -66,73 +60,97 @@ export function runLineProgram(
   while (cursor.at < cursor.end && !cursor.isDamaged && Math.abs(address) < Number.MAX_SAFE_INTEGER) {
     if (rows.length >= mostRows) break;
     const opcode = cursor.u8();
+    // How far the address goes on; closures would keep it and its like in memory.
+    let count = 0;
+    let isRow = false;
+    let more = 0;
     if (opcode >= opcodeBase) {
       const adjusted = opcode - opcodeBase;
-      advance(Math.floor(adjusted / lineRange));
+      count = (adjusted / lineRange) | 0;
       line += lineBase + (adjusted % lineRange);
-      append(0);
-      continue;
-    }
-    switch (opcode) {
-      case DW_LNS_EXTENDED: {
-        const size = cursor.uleb();
-        const next = cursor.at + size;
-        if (size === 0 || next > cursor.end) {
-          cursor.isDamaged = true;
+      isRow = true;
+    } else
+      switch (opcode) {
+        case DW_LNS_EXTENDED: {
+          const size = cursor.uleb();
+          const next = cursor.at + size;
+          if (size === 0 || next > cursor.end) {
+            cursor.isDamaged = true;
+            break;
+          }
+          const extended = cursor.u8();
+          if (extended === DW_LNE_END_SEQUENCE) {
+            isRow = true;
+            more = ROW_ENDS_SEQUENCE;
+          } else if (extended === DW_LNE_SET_ADDRESS) {
+            if (size === 9) address = cursor.i64();
+            else if (size === 5) address = cursor.u32();
+            else cursor.isDamaged = true;
+            operation = 0;
+          } else if (extended === DW_LNE_DEFINE_FILE) {
+            const defined = readOldFile(cursor);
+            if (defined !== null) header.files.push(defined);
+          }
+          cursor.at = next;
           break;
         }
-        const extended = cursor.u8();
-        if (extended === DW_LNE_END_SEQUENCE) {
-          append(ROW_ENDS_SEQUENCE);
-          firstRow = rows.length;
-          address = 0;
-          operation = 0;
-          file = 1;
-          line = 1;
-          flags = startFlags;
-        } else if (extended === DW_LNE_SET_ADDRESS) {
-          if (size === 9) address = cursor.i64();
-          else if (size === 5) address = cursor.u32();
-          else cursor.isDamaged = true;
-          operation = 0;
-        } else if (extended === DW_LNE_DEFINE_FILE) {
-          const defined = readOldFile(cursor);
-          if (defined !== null) header.files.push(defined);
+        case DW_LNS_COPY:
+          isRow = true;
+          break;
+        case DW_LNS_ADVANCE_PC: {
+          count = cursor.uleb();
+          if (count > MOST_ADVANCE) {
+            cursor.isDamaged = true;
+            count = 0;
+          }
+          break;
         }
-        cursor.at = next;
-        break;
+        case DW_LNS_ADVANCE_LINE:
+          line += cursor.sleb();
+          break;
+        case DW_LNS_SET_FILE:
+          file = cursor.uleb();
+          break;
+        case DW_LNS_SET_COLUMN:
+          column = Math.min(cursor.uleb(), MOST_COLUMN);
+          break;
+        case DW_LNS_NEGATE_STMT:
+          flags ^= ROW_IS_STATEMENT;
+          break;
+        case DW_LNS_CONST_ADD_PC:
+          count = Math.floor((255 - opcodeBase) / lineRange);
+          break;
+        case DW_LNS_FIXED_ADVANCE_PC:
+          address += cursor.u16();
+          operation = 0;
+          break;
+        default:
+          // Prologue and the like, and opcodes of the future.
+          for (let left = argumentCounts[opcode]!; left > 0; left--) cursor.uleb();
       }
-      case DW_LNS_COPY:
-        append(0);
-        break;
-      case DW_LNS_ADVANCE_PC: {
-        const count = cursor.uleb();
-        if (count > MOST_ADVANCE) cursor.isDamaged = true;
-        else advance(count);
-        break;
-      }
-      case DW_LNS_ADVANCE_LINE:
-        line += cursor.sleb();
-        break;
-      case DW_LNS_SET_FILE:
-        file = cursor.uleb();
-        break;
-      case DW_LNS_NEGATE_STMT:
-        flags ^= ROW_IS_STATEMENT;
-        break;
-      case DW_LNS_CONST_ADD_PC:
-        advance(Math.floor((255 - opcodeBase) / lineRange));
-        break;
-      case DW_LNS_FIXED_ADVANCE_PC:
-        address += cursor.u16();
-        operation = 0;
-        break;
-      default:
-        // Column, prologue and the like, and opcodes of the future.
-        for (let left = argumentCounts[opcode]!; left > 0; left--) cursor.uleb();
+    if (maxOperations === 1) address += minInstructionLength * count;
+    else {
+      address += minInstructionLength * Math.floor((operation + count) / maxOperations);
+      operation = (operation + count) % maxOperations;
     }
+    if (!isRow) continue;
+    rows.push(address, fileOf(file), line > 0 && line < 0x1_0000_0000 ? line : 0, flags | more, column);
+    if (more === 0) continue;
+    firstRow = rows.length;
+    address = 0;
+    operation = 0;
+    file = 1;
+    line = 1;
+    column = 0;
+    flags = startFlags;
   }
   if (rows.length === firstRow) return cursor.at >= cursor.end && !cursor.isDamaged;
-  append(ROW_ENDS_SEQUENCE);
+  rows.push(
+    address,
+    fileOf(file),
+    line > 0 && line < 0x1_0000_0000 ? line : 0,
+    flags | ROW_ENDS_SEQUENCE,
+    column,
+  );
   return false;
 }

@@ -12,7 +12,7 @@ import { type DebugStrings, readUnitFolders } from './unit-folders.ts';
 const MOST_NAMES = 1 << 24;
 
 /** Linkers give code that they left out the address 0 or one of the last: -1, -2 as signed numbers. */
-const isLeftOut = (start: number): boolean => start === 0 || start === -1 || start === -2;
+export const isLeftOut = (start: number): boolean => start === 0 || start === -1 || start === -2;
 
 /**
  * Which source line each address belongs to: the line tables of all units, sequence by sequence in the order
@@ -26,7 +26,11 @@ export class LineTable {
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
 
-  /** `starts`: the first rows of the sequences that count. */
+  /**
+   * Use `readLines`. `starts`: the first rows of the sequences that count.
+   *
+   * @internal
+   */
   constructor(rows: LineRows, files: SourceFiles, starts: readonly number[]) {
     this.#rows = rows;
     this.#files = files;
@@ -38,6 +42,10 @@ export class LineTable {
     });
   }
 
+  /**
+   * Stretches of code without a gap, each with rows of its own. Those that the
+   * linker left out are not counted.
+   */
   get sequenceCount(): number {
     return this.#starts.length;
   }
@@ -47,6 +55,9 @@ export class LineTable {
     return this.#files.count;
   }
 
+  /**
+   * Path of a file by its number, joined with the folder it was compiled in; empty for file 0, which is none.
+   */
   filePath(file: number): string {
     return this.#files.path(file);
   }
@@ -59,10 +70,12 @@ export class LineTable {
     return this.#starts[sequence]!;
   }
 
+  /** Address in the ELF file of the first instruction, as a signed float64. */
   address(row: number): number {
     return this.#rows.address[row]!;
   }
 
+  /** Number of the source file: below `fileCount`; 0 if there is none. */
   file(row: number): number {
     return this.#rows.file[row]!;
   }
@@ -70,6 +83,11 @@ export class LineTable {
   /** From 1; 0 for code that belongs to no line. */
   line(row: number): number {
     return this.#rows.line[row]!;
+  }
+
+  /** From 1; 0: the line as a whole. */
+  column(row: number): number {
+    return this.#rows.column[row]!;
   }
 
   /** A statement begins here. */

@@ -18,7 +18,9 @@ import {
   DW_FORM_EXPRLOC,
   DW_FORM_FLAG,
   DW_FORM_FLAG_PRESENT,
+  DW_FORM_GNU_ADDR_INDEX,
   DW_FORM_GNU_REF_ALT,
+  DW_FORM_GNU_STR_INDEX,
   DW_FORM_GNU_STRP_ALT,
   DW_FORM_IMPLICIT_CONST,
   DW_FORM_LINE_STRP,
@@ -80,6 +82,8 @@ const NUMBERS: ReadonlySet<number> = new Set([
   DW_FORM_LOCLISTX,
   DW_FORM_RNGLISTX,
   DW_FORM_SDATA,
+  DW_FORM_GNU_ADDR_INDEX,
+  DW_FORM_GNU_STR_INDEX,
 ]);
 
 const OFFSETS: ReadonlySet<number> = new Set([
@@ -91,20 +95,31 @@ const OFFSETS: ReadonlySet<number> = new Set([
   DW_FORM_GNU_STRP_ALT,
 ]);
 
+/** Bytes of a value of that form; null where each value has its own size, or the form is not known. */
+export function fixedSizeOf(form: number, format: UnitFormat): number | null {
+  const fixed = FIXED_SIZES.get(form);
+  if (fixed !== undefined) return fixed;
+  if (OFFSETS.has(form)) return format.is64 ? 8 : 4;
+  if (form === DW_FORM_ADDR) return format.addressSize;
+  // Version 2 still gave it the size of an address.
+  if (form === DW_FORM_REF_ADDR) return format.version === 2 ? format.addressSize : format.is64 ? 8 : 4;
+  return null;
+}
+
+/** Numbers of seven bits a byte. */
+export function isLebForm(form: number): boolean {
+  return NUMBERS.has(form);
+}
+
 /**
  * Goes behind a value (DWARF 5, section 7.5.5). Of a form that is not known the size is not
  * either: the cursor is damaged then.
  */
 export function skipForm(cursor: DwarfCursor, form: number, format: UnitFormat): void {
-  const fixed = FIXED_SIZES.get(form);
-  if (fixed !== undefined) cursor.skip(fixed);
+  const fixed = fixedSizeOf(form, format);
+  if (fixed !== null) cursor.skip(fixed);
   else if (NUMBERS.has(form)) cursor.skipLeb();
-  else if (OFFSETS.has(form)) cursor.skip(format.is64 ? 8 : 4);
   else if (form === DW_FORM_STRING) cursor.skipString();
-  else if (form === DW_FORM_ADDR) cursor.skip(format.addressSize);
-  // Version 2 still gave it the size of an address.
-  else if (form === DW_FORM_REF_ADDR)
-    cursor.skip(format.version === 2 ? format.addressSize : format.is64 ? 8 : 4);
   else if (form === DW_FORM_BLOCK || form === DW_FORM_EXPRLOC) cursor.skip(cursor.uleb());
   else if (form === DW_FORM_BLOCK1) cursor.skip(cursor.u8());
   else if (form === DW_FORM_BLOCK2) cursor.skip(cursor.u16());

@@ -219,7 +219,7 @@ export function printInitializer(printer: Printer, node: Node): void {
   printer.write('}');
 }
 
-/** As C++ would write it where the type has a suffix, else as a cast of the digits. */
+/** Writes a literal as C++ does if its type has a suffix. Otherwise it is a cast of the digits. */
 export function printLiteral(printer: Printer, node: Node): void {
   const type = node.left!;
   const style = type.kind === BUILTIN ? type.value : 0;
