@@ -4,7 +4,16 @@ import { CounterpointError, memorySource } from '../base/index.ts';
 import { EXPORTS } from '../export/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
 import { assertTableInvariants } from '../profile/index.ts';
-import { callTree, collectStats, topFunctions, writeScript } from '../query/index.ts';
+import {
+  callTree,
+  collectStats,
+  collectTasks,
+  dumpRecords,
+  type RecordKind,
+  topFunctions,
+  writeScript,
+} from '../query/index.ts';
+import { RECORD_KINDS } from '../query/record-text/kinds.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
 import { corpusFiles } from '../test/corpus.ts';
 import { fixtureRecordings } from '../test/fixture-recordings.ts';
@@ -52,10 +61,18 @@ async function askEverything(bytes: Uint8Array<ArrayBuffer>, random: Random): Pr
   const format = random.pick(EXPORTS);
   if (profile.events.length > 0)
     for await (const chunk of format.write(profile, {})) assert.ok(chunk.length >= 0);
+  JSON.stringify(await collectTasks(await open()));
+  await dumpRecords(await open(), {}, (text) => assert.ok(text.endsWith('\n')));
   let length = 0;
   await writeScript(
     await open(),
-    { symbols: driver, json: random.oneIn(2), callChains: random.oneIn(2), nanoseconds: random.oneIn(2) },
+    {
+      symbols: driver,
+      records: Object.keys(RECORD_KINDS) as RecordKind[],
+      json: random.oneIn(2),
+      callChains: random.oneIn(2),
+      nanoseconds: random.oneIn(2),
+    },
     (utf8) => {
       length += utf8.length;
     },

@@ -47,6 +47,11 @@ export class Binaries {
     return this.#recordedFiles.open(kind, pid);
   }
 
+  /** When a process began, in milliseconds since 1970; null: the recording does not tell it. */
+  startOf(pid: number): number | null {
+    return this.#recordedFiles.startOf(pid);
+  }
+
   of(mapping: Mapping, isKernel: boolean): number {
     if (mapping.binary < 0)
       mapping.binary = isKernel ? this.#kernelBinary(mapping) : this.#userBinary(mapping);

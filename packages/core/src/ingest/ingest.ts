@@ -1,12 +1,15 @@
 import {
   type CancelSignal,
+  checkOptionNames,
   type Diagnostic,
+  type OptionNames,
   type ProgressListener,
   TWO_32,
   toBigInt,
 } from '../base/index.ts';
 import {
   type AddedRecords,
+  checkRecordSource,
   hasRawUserStacks,
   type PerfDataReader,
   type RecordedEvent,
@@ -16,13 +19,18 @@ import {
   MODE_KERNEL,
   NONE,
   Profile,
+  ProfileBranches,
   type ProfileMeta,
   SampleTextTable,
   unitOfEvent,
 } from '../profile/index.ts';
+import type { SourceMapsResult } from '../source-maps/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
+import { BranchCollector } from './branch-collector.ts';
 import { MergedSamples, ThreadRows } from './merged-samples.ts';
 import { profileMeta } from './meta.ts';
+import { NativeSources } from './native-sources.ts';
+import { addNativeSources } from './native-stacks.ts';
 import type { SampleFilter } from './sample-filter.ts';
 import { SampleWalker, type WalkedSample } from './sample-walker.ts';
 import { SymbolResolver } from './symbol-resolver.ts';
@@ -38,7 +46,7 @@ export interface SampleTexts {
   finish(): void;
 }
 
-/** Options of `ingest()`. */
+/** Options of `ingestPerfData()`. */
 export interface IngestOptions {
   /** What to keep of samples beside their place. */
   sampleTexts?: (reader: PerfDataReader) => SampleTexts;
@@ -61,6 +69,19 @@ export interface IngestOptions {
    * Tracepoints keep theirs, since their places are found by them.
    */
   innermostOnly?: boolean;
+  /**
+   * Show functions and lines of JavaScript as their sources have them, where source maps tell it (default).
+   * Of recordings of other machines, only maps inside them are read (see `acceptUnverified`).
+   */
+  sourceMaps?: boolean;
+  /**
+   * What debug information is read for: `lines` gives frames of programs and libraries their places
+   * in the source, `inlines` call chains the functions that were inlined, too. Default: nothing,
+   * and no such file is opened.
+   */
+  debugInfo?: 'lines' | 'inlines' | undefined;
+  /** Count branches, too: `Profile.branches`. Default: no. */
+  branches?: boolean;
   /** Which samples are counted. Default: all. */
   filter?: SampleFilter;
   /** Ends it: it throws the signal's reason. */
@@ -69,12 +90,29 @@ export interface IngestOptions {
   onProgress?: ProgressListener;
 }
 
+const OPTIONS: OptionNames<IngestOptions> = {
+  sampleTexts: true,
+  symbols: true,
+  acceptUnverified: true,
+  aggregate: true,
+  keepCpu: true,
+  innermostOnly: true,
+  sourceMaps: true,
+  debugInfo: true,
+  branches: true,
+  filter: true,
+  signal: true,
+  onProgress: true,
+};
+
 /** A profile, and what was found on the way to it. */
 export interface IngestResult {
   /** The profile of all samples that passed the filter. */
   profile: Profile;
   /** What was wrong with symbols: missing files, other build ids, forbidden kernel addresses. */
   diagnostics: Diagnostic[];
+  /** What became of source maps; null where none were asked for. */
+  sourceMaps: SourceMapsResult | null;
   /** Time of the first sample on the recording's clock; null without samples that have a time. */
   firstTimeNs: bigint | null;
   /** Time of the last sample on the recording's clock; null without samples that have a time. */
@@ -86,6 +124,8 @@ export async function ingestPerfData(
   source: RecordSource,
   options: IngestOptions = {},
 ): Promise<IngestResult> {
+  checkRecordSource('ingestPerfData()', source);
+  checkOptionNames('ingestPerfData()', options, OPTIONS);
   const builder = new Builder(source.reader, options);
   const scan = {
     ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -155,6 +195,7 @@ class Builder {
   readonly #sums: PeriodSum[] = [];
   readonly #resolver: SymbolResolver | null;
   readonly #texts: SampleTexts | null;
+  readonly #branches: BranchCollector | null;
   readonly #textRows = new Map<string, number>();
   #firstNs = Infinity;
   #lastNs = -Infinity;
@@ -171,13 +212,27 @@ class Builder {
       { ...options, guessCallers: options.symbols !== undefined },
       (sample) => this.#sample(sample),
     );
+    this.#branches = this.#branchesOf(reader);
     const { binaries } = this.walker;
     this.#resolver =
       options.symbols === undefined
         ? null
-        : new SymbolResolver(this.profile, binaries, options.symbols, options.acceptUnverified, this.walker);
+        : new SymbolResolver(
+            this.profile,
+            binaries,
+            options.symbols,
+            options.acceptUnverified,
+            this.walker,
+            options.sourceMaps !== false,
+          );
     // In a pipe the build ids come after the samples, so nothing can be looked for yet.
     if (!reader.isPipe) binaries.onNew = (index) => this.#resolver?.begin(index);
+  }
+
+  #branchesOf(reader: PerfDataReader): BranchCollector | null {
+    if (this.#options.branches !== true) return null;
+    this.profile.branches = new ProfileBranches();
+    return new BranchCollector(this.walker, this.profile, this.profile.branches, reader.littleEndian);
   }
 
   #sample(sample: WalkedSample): void {
@@ -187,6 +242,7 @@ class Builder {
     if (thread.profileRow < 0) this.#threads.add(thread);
     const weight = sample.periodHi * TWO_32 + sample.periodLo;
     this.#count(event, sample.periodLo, sample.periodHi);
+    this.#branches?.sample(sample);
     const row = thread.profileRow;
     const comm = thread.profileComm;
     const texts = this.#texts === null ? NONE : this.#textRow(this.#texts.textsOf(sample));
@@ -270,10 +326,30 @@ class Builder {
     await this.#resolver?.resolveNew(options.onProgress);
     const tops = this.walker.hasStackTops ? { guessedCallers: this.walker.guessedCallers } : null;
     this.#resolver?.mendStacks(tops);
+    const sourceNotes = await this.#addSources();
     trimTracing(profile, reader.events.events);
-    const found = this.#resolver === null ? [] : [...kernelNotes(profile), ...this.#resolver.diagnostics];
+    const found =
+      this.#resolver === null ? [] : [...kernelNotes(profile), ...this.#resolver.diagnostics, ...sourceNotes];
     const diagnostics = [...contentNotes(reader, added), ...found];
     profile.damage = reader.damage.list();
-    return { profile, diagnostics, firstTimeNs, lastTimeNs: absolute(this.#lastNs) };
+    const sourceMaps = this.#resolver?.sourceMaps ?? null;
+    return { profile, diagnostics, sourceMaps, firstTimeNs, lastTimeNs: absolute(this.#lastNs) };
+  }
+
+  /** Lines and inlined functions of programs and libraries; notes on what is missing of them. */
+  async #addSources(): Promise<readonly Diagnostic[]> {
+    const { debugInfo, symbols, acceptUnverified, onProgress } = this.#options;
+    if (debugInfo === undefined || symbols === undefined) return [];
+    const { binaries } = this.walker;
+    const isAccepted = () => acceptUnverified?.(binaries.meta()) ?? true;
+    const sources = new NativeSources(this.profile, binaries, symbols, isAccepted);
+    try {
+      await sources.resolveNew(onProgress);
+      this.#branches?.addLines(sources);
+      addNativeSources(this.profile, sources, debugInfo === 'inlines');
+    } finally {
+      await sources.close();
+    }
+    return sources.diagnostics;
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InlinedCode } from '../jit/index.ts';
+import { parseScriptName } from '../jit/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 import { assertTableInvariants } from '../profile/invariants.ts';
 import { ExampleBuilder } from '../test/example-profile.ts';
@@ -80,6 +81,10 @@ function expanded(build: (make: Maker) => void, hasStackTops = false): string[] 
         symbols.set(name, (symbol = profile.symbols.binary.push(binary)));
       }
       return symbol;
+    },
+    sourceOf: (_binary: number, name: string, line: number, column: number) => {
+      const file = parseScriptName(name)?.file ?? '';
+      return file === '' ? null : { file, line, column };
     },
   };
   mendStacks(profile, known, hasStackTops ? { guessedCallers } : null);

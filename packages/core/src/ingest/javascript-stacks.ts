@@ -16,14 +16,24 @@
  * - A handler of the interpreter is no function of its own: `AddHandler` is `inner` here.
  */
 import { TripleTable } from '../base/index.ts';
-import { codePlacesAt, type InlinedCode, parseScriptName } from '../jit/index.ts';
-import { MODE_USER, NONE, type Profile } from '../profile/index.ts';
+import { codePlacesAt, type InlinedCode } from '../jit/index.ts';
+import { NONE, type Profile } from '../profile/index.ts';
+import { CALLING, INTERRUPTED, isUserFrame, stackUses } from './stack-uses.ts';
 
 /** What is known of code: by row of `Profile.jitCode`. */
 export interface InlinedFunctions {
   codeAt(jitCode: number): InlinedCode | null;
   /** Row of `Profile.symbols`. */
   symbolOf(binary: number, functionName: string): number;
+  /** Of a place in a function's code, where it is in the source; null: nobody knows. */
+  sourceOf(binary: number, functionName: string, line: number, column: number): SourceLine | null;
+}
+
+/** Where something is in a source; both from 1, and a column of 0 is unknown. */
+export interface SourceLine {
+  file: string;
+  line: number;
+  column: number;
 }
 
 /** What samples with the top of the stack tell. */
@@ -49,8 +59,6 @@ class JavascriptStacks {
   readonly #frames = new TripleTable();
   readonly #newFrames: number[] = [];
   readonly #sources = new TripleTable();
-  /** By symbol: the file of the function, as a row of strings; `NONE` where its name has none. */
-  readonly #files = new Map<number, number>();
   /** By frame: what kind of function it is of; 0 where nobody has asked. */
   readonly #kinds: Uint8Array;
 
@@ -71,13 +79,13 @@ class JavascriptStacks {
     // Of each row, where its frame was interrupted, and where it had called the next one.
     const interrupted = new Int32Array(prefixes.length).fill(NONE);
     const calling = new Int32Array(prefixes.length).fill(NONE);
-    const uses = this.#uses(prefixes, frames);
+    const uses = stackUses(this.#profile, prefixes, frames);
     const isGuess = (row: number) => row !== NONE && this.#tops?.guessedCallers.has(row) === true;
     for (let row = 0; row < prefixes.length; row++) {
       // Its callee decides.
       if (isGuess(row)) continue;
       const frame = frames[row]!;
-      const isUser = this.#isUser(frame);
+      const isUser = isUserFrame(this.#profile, frame);
       const outerOf = (prefix: number) =>
         prefix === NONE ? NONE : (isUser ? calling : interrupted)[prefix]!;
       let outer: number;
@@ -130,27 +138,6 @@ class JavascriptStacks {
     return name.endsWith(HANDLER_SUFFIX) ? HANDLER : BUILTIN;
   }
 
-  /** How rows are used: by samples, and by the rows further in. */
-  #uses(prefixes: Int32Array, frames: Int32Array): Uint8Array {
-    const { samples } = this.#profile;
-    const uses = new Uint8Array(prefixes.length);
-    for (let row = 0; row < samples.length; row++) {
-      const stack = samples.stack.at(row);
-      if (stack !== NONE) uses[stack] = INTERRUPTED;
-    }
-    for (let row = prefixes.length - 1; row >= 0; row--) {
-      const prefix = prefixes[row]!;
-      if (prefix === NONE || uses[row] === 0) continue;
-      uses[prefix]! |= this.#isUser(frames[row]!) ? CALLING : INTERRUPTED;
-    }
-    return uses;
-  }
-
-  /** Frames of the kernel stand on the instruction that was interrupted; those of the program on a call. */
-  #isUser(frame: number): boolean {
-    return this.#profile.frames.mode.at(frame) === MODE_USER;
-  }
-
   /** The row of `outer` and all that is at the frame's address. */
   #stackRow(outer: number, frame: number, isCalling: boolean): number {
     const { frames, stacks } = this.#profile;
@@ -176,28 +163,23 @@ class JavascriptStacks {
     const binary = frames.binary.at(frame);
     for (const { call, line, column } of places.reverse()) {
       const inlined = known.calls[call];
-      const symbol =
-        inlined === undefined ? frames.symbol.at(frame) : inlining.symbolOf(binary, inlined.functionName);
-      add(this.#frameAt(frame, symbol, this.#source(symbol, line, column), inlined !== undefined));
+      const name = inlined?.functionName ?? known.functionName ?? known.recordedName;
+      const symbol = inlined === undefined ? frames.symbol.at(frame) : inlining.symbolOf(binary, name);
+      const place = line === 0 ? null : inlining.sourceOf(binary, name, line, column);
+      add(this.#frameAt(frame, symbol, this.#source(place), inlined !== undefined));
     }
     return prefix;
   }
 
-  #source(symbol: number, line: number, column: number): number {
-    if (line === 0) return NONE;
-    const { sources, strings, symbols } = this.#profile;
-    let file = this.#files.get(symbol);
-    if (file === undefined) {
-      const script = parseScriptName(strings.get(symbols.name.at(symbol)));
-      file = script === null || script.file === '' ? NONE : strings.intern(script.file);
-      this.#files.set(symbol, file);
-    }
-    if (file === NONE) return NONE;
-    const row = this.#sources.find(file, line, column);
+  #source(place: SourceLine | null): number {
+    if (place === null) return NONE;
+    const { sources, strings } = this.#profile;
+    const file = strings.intern(place.file);
+    const row = this.#sources.find(file, place.line, place.column);
     if (row >= 0) return row;
     sources.file.push(file);
-    sources.line.push(line);
-    sources.column.push(column);
+    sources.line.push(place.line);
+    sources.column.push(place.column);
     return -1 - row;
   }
 
@@ -218,9 +200,6 @@ class JavascriptStacks {
     return this.#newFrames.at(-1)!;
   }
 }
-
-const INTERRUPTED = 1;
-const CALLING = 2;
 
 /** Kinds of functions. */
 const UNKNOWN = 0;

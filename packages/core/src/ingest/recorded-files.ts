@@ -1,7 +1,7 @@
 import { FEATURE_RECORDED_FILES } from '../abi/index.ts';
-import { type ByteSource, memorySource } from '../base/index.ts';
+import { type ByteSource, FormatError, memorySource } from '../base/index.ts';
 import { inflateZlib } from '../elf/index.ts';
-import { decodeRecordedFiles, type RecordedFile } from '../jit/index.ts';
+import { decodeRecordedFiles, processStarts, type RecordedFile } from '../jit/index.ts';
 import type { PerfDataReader } from '../perfdata/index.ts';
 
 /** Files that travel with a recording, found once. */
@@ -10,6 +10,7 @@ export class RecordedFiles {
   /** Where a pipe brings its features later, they are looked for again. */
   #section: Uint8Array | null = null;
   #files: readonly RecordedFile[] = [];
+  #starts: ReadonlyMap<number, number> = new Map();
 
   constructor(reader: Pick<PerfDataReader, 'features'>) {
     this.#reader = reader;
@@ -34,11 +35,26 @@ export class RecordedFiles {
     return this.#files.filter((one) => one.kind === kind).map(({ pid }) => pid);
   }
 
+  /**
+   * When a process began, in milliseconds since 1970; null: the recording does not tell it, or is damaged.
+   */
+  startOf(pid: number): number | null {
+    try {
+      this.#find();
+    } catch (error) {
+      // Who loads the names says what is damaged.
+      if (!(error instanceof FormatError)) throw error;
+    }
+    return this.#starts.get(pid) ?? null;
+  }
+
   #find(): void {
     const { raw, rawLittleEndian } = this.#reader.features;
     const section = raw.get(FEATURE_RECORDED_FILES) ?? null;
-    if (section !== this.#section && section !== null)
+    if (section !== this.#section && section !== null) {
       this.#files = decodeRecordedFiles(section.slice(), rawLittleEndian);
+      this.#starts = processStarts(this.#files, rawLittleEndian);
+    }
     this.#section = section;
   }
 }

@@ -50,7 +50,7 @@ export class RunningProfile {
     return this.#resolver?.diagnostics ?? [];
   }
 
-  /** So many samples of a process at an address, which stand for `period` events. */
+  /** Add `count` samples of a process at an address, which stand for `period` events. */
   add(event: number, pid: number, addressLo: number, addressHi: number, count: number, period: number): void {
     const thread = this.machine.thread(pid, pid);
     if (thread.profileRow < 0) this.#threads.add(thread);

@@ -16,11 +16,11 @@ export interface SampleFilter {
   comms?: ReadonlySet<string>;
   /** Only samples on these CPUs. */
   cpus?: ReadonlySet<number>;
-  /** On the recording's clock, both ends included. */
+  /** Only samples from this time on, on the recording's clock. */
   fromNs?: bigint | null;
   /** Only samples up to this time, on the recording's clock. */
   toNs?: bigint | null;
-  /** In one of these, besides. */
+  /** Only samples in one of these ranges, too. */
   times?: readonly TimeRange[];
   /** Index of events to take. */
   events?: ReadonlySet<number>;

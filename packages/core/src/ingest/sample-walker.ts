@@ -149,6 +149,11 @@ export class SampleWalker implements RecordSink {
     return this.#stacks.intern(view, place, thread.process, mode, true, this.#reader.littleEndian);
   }
 
+  /** See `StackInterner`. */
+  frameBeside(frame: number, lo: number, hi: number): number {
+    return this.#stacks.frameBeside(frame, lo, hi);
+  }
+
   #sample(event: RecordedEvent, fields: SampleFields, periodLo: number, periodHi: number): void {
     const reader = this.#reader;
     const walked = this.#walked;

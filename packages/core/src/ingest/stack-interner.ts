@@ -322,7 +322,7 @@ export class StackInterner {
     if (mapping === null || (kind !== 'user' && kind !== 'vdso')) {
       const [low, high] = [this.#chain[i * 2]!, this.#chain[i * 2 + 1]!];
       const line = kind === 'jit' ? (this.codeHistory?.lineAt(address, this.codeVersion) ?? -1) : -1;
-      return line < 0
+      return line === -1
         ? this.#addFrame(binary, low, high, mode)
         : this.#addCodeFrame(binary, low, high, mode, line);
     }
@@ -338,6 +338,12 @@ export class StackInterner {
     const frame = this.#addFrame(binary, low, high, mode, key);
     this.codeLines.set(frame, line);
     return frame;
+  }
+
+  /** The frame of another address in the binary of a frame, and of its mode. */
+  frameBeside(frame: number, lo: number, hi: number): number {
+    const { binary, mode } = this.#profile.frames;
+    return this.#addFrame(binary.at(frame), lo | 0, hi | 0, mode.at(frame));
   }
 
   /** `key`: what the frame is told apart by, beside its address. */

@@ -5,12 +5,22 @@ import {
   type ProgressListener,
   toSignedFloat,
 } from '../base/index.ts';
-import { decodeInlinedCode, type InlinedCode, jitCodeName, RECORDED_INLINED_CODE } from '../jit/index.ts';
+import {
+  decodeInlinedCode,
+  type InlinedCode,
+  jitCodeName,
+  NAME_NOT_CERTAIN,
+  parseScriptName,
+  RECORDED_INLINED_CODE,
+  UNKNOWN_LINE,
+} from '../jit/index.ts';
 import { NONE, type Profile, type ProfileMeta } from '../profile/index.ts';
+import type { SourceMapsResult } from '../source-maps/index.ts';
 import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '../symbols/index.ts';
 import type { Binaries } from './binaries.ts';
 import type { CodeHistories } from './code-histories.ts';
-import { mendStacks, type StackTops } from './javascript-stacks.ts';
+import { mendStacks, type SourceLine, type StackTops } from './javascript-stacks.ts';
+import { SourceNames } from './source-names.ts';
 
 interface LoadedTable {
   table: CodeSymbols | null;
@@ -33,6 +43,9 @@ interface Code {
   name(): string;
 }
 
+/** Below those of all lines. */
+const PLACE_OF_UNKNOWN = Number.MIN_SAFE_INTEGER;
+
 /** Frames whose address had several functions, and the lines of the map that are theirs. */
 export interface TimedCode {
   readonly codeHistories: CodeHistories;
@@ -44,7 +57,7 @@ export interface TimedCode {
  * unique address is looked up once. Can be called again as frames are added.
  */
 export class SymbolResolver {
-  readonly diagnostics: Diagnostic[] = [];
+  readonly #diagnostics: Diagnostic[] = [];
   readonly #profile: Profile;
   readonly #binaries: Binaries;
   readonly #driver: SymbolDriver;
@@ -61,6 +74,8 @@ export class SymbolResolver {
   /** What is inlined where: by binary, by the key of a copy; and by row of the profile's JIT code. */
   readonly #inlined = new Map<number, Map<string, InlinedCode>>();
   readonly #inlinedCode = new Map<number, InlinedCode>();
+  /** By binary and name: the function that `eval` made, where only one has this name. */
+  readonly #evaluated = new Map<number, ReadonlyMap<string, string>>();
   #nextFrame = 0;
   /** Frames before that one that are to be looked up again. */
   #again: number[] = [];
@@ -68,6 +83,9 @@ export class SymbolResolver {
   readonly #acceptUnverified: (meta: ProfileMeta) => boolean;
   /** Where addresses of generated code had several functions. */
   readonly #timed: TimedCode | null;
+  /** Rows of symbols by the function's name in its source; null: names are those of the code. */
+  readonly #sourceNames: SourceNames | null;
+  readonly #sourceFunctions = new Map<number, Map<string, number>>();
 
   constructor(
     profile: Profile,
@@ -75,12 +93,25 @@ export class SymbolResolver {
     driver: SymbolDriver,
     acceptUnverified: (meta: ProfileMeta) => boolean = () => true,
     timed: TimedCode | null = null,
+    readsSourceMaps = false,
   ) {
     this.#timed = timed;
+    this.#sourceNames = readsSourceMaps
+      ? new SourceNames(driver, binaries, () => acceptUnverified(binaries.meta()))
+      : null;
     this.#profile = profile;
     this.#binaries = binaries;
     this.#driver = driver;
     this.#acceptUnverified = acceptUnverified;
+  }
+
+  get diagnostics(): Diagnostic[] {
+    return [...this.#diagnostics, ...(this.#sourceNames?.diagnostics ?? [])];
+  }
+
+  /** What became of source maps; null: none were wanted. */
+  get sourceMaps(): SourceMapsResult | null {
+    return this.#sourceNames?.result ?? null;
   }
 
   /**
@@ -92,7 +123,7 @@ export class SymbolResolver {
 
   /**
    * Resolve the frames that were added since the last call; `asTheyCome`: those of a table once it is
-   * there, for who looks meanwhile.
+   * there, for code that looks before that.
    */
   async resolveNew(onProgress?: ProgressListener, asTheyCome = false): Promise<void> {
     const { frames } = this.#profile;
@@ -118,10 +149,11 @@ export class SymbolResolver {
       const { table, diagnostics, failure } = await this.#begun.get(binary)!;
       if (failure !== null) throw failure.error;
       this.#tables.set(binary, table);
-      this.diagnostics.push(...diagnostics);
+      this.#diagnostics.push(...diagnostics);
       for (let frame = this.#nextFrame; asTheyCome && frame < end; frame++)
         if (frames.binary.at(frame) === binary) this.#resolveFrame(frame);
     }
+    if (this.#sourceNames !== null) await this.#prepareMaps(this.#sourceNames, end);
     for (const frame of this.#again) this.#resolveFrame(frame);
     this.#again = [];
     for (let frame = this.#nextFrame; frame < end; frame++) this.#resolveFrame(frame);
@@ -135,8 +167,39 @@ export class SymbolResolver {
       codeAt: (jitCode: number) => this.#inlinedCode.get(jitCode) ?? null,
       symbolOf: (binary: number, functionName: string) =>
         this.#jitFunction(binary, jitCodeName(functionName).name),
+      sourceOf: (binary: number, functionName: string, line: number, column: number) =>
+        this.#sourceOf(binary, functionName, line, column),
     };
     mendStacks(this.#profile, known, tops);
+  }
+
+  #sourceOf(binary: number, functionName: string, line: number, column: number): SourceLine | null {
+    if (this.#sourceNames !== null)
+      return this.#sourceNames.sourceOf(this.#binaries.known[binary]!.pid, functionName, line, column);
+    const file = parseScriptName(functionName)?.file ?? '';
+    return file === '' ? null : { file, line, column };
+  }
+
+  /** Reads the maps of all functions that the new frames are of, and of those that are inlined in them. */
+  async #prepareMaps(names: SourceNames, end: number): Promise<void> {
+    const seen = new Map<number, Set<number>>();
+    const frames = [...this.#again];
+    for (let frame = this.#nextFrame; frame < end; frame++) frames.push(frame);
+    for (const frame of frames) {
+      const binary = this.#profile.frames.binary.at(frame);
+      if (this.#profile.binaries[binary]!.kind !== 'jit') continue;
+      const code = this.#codeOf(frame, binary);
+      let places = seen.get(binary);
+      if (places === undefined) seen.set(binary, (places = new Set()));
+      if (code === null || places.has(code.place)) continue;
+      places.add(code.place);
+      const recordedName = code.name();
+      const { pid } = this.#binaries.known[binary]!;
+      await names.prepare(pid, recordedName);
+      const key = keyOf({ start: code.start, size: code.end - code.start, recordedName });
+      for (const { functionName } of this.#inlined.get(binary)?.get(key)?.calls ?? [])
+        await names.prepare(pid, functionName);
+    }
   }
 
   /**
@@ -179,6 +242,7 @@ export class SymbolResolver {
       kernelReference: this.#binaries.kernelReference,
       acceptUnverified: this.#acceptUnverified(this.#binaries.meta()),
       perfMap: (pid) => this.#timed?.codeHistories.mapOf(pid) ?? null,
+      startMs: (pid) => this.#binaries.startOf(pid),
       recordedFile: (fileKind, pid) => this.#binaries.recordedFile(fileKind, pid),
       ...(kind === 'module' ? { kernelBuildId: this.#kernelBuildId(), moduleStart: known.start } : {}),
     });
@@ -191,6 +255,7 @@ export class SymbolResolver {
       if (file === null) return;
       const pieces = decodeInlinedCode(await file.read(0, file.size));
       this.#inlined.set(binary, new Map(pieces.map((code) => [keyOf(code), code])));
+      this.#evaluated.set(binary, evaluatedFunctions(pieces));
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
       diagnostics.push({
@@ -216,7 +281,7 @@ export class SymbolResolver {
     }
     const table = this.#tables.get(binary);
     if (table === null || table === undefined) return;
-    const address = toSignedFloat(frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame));
+    const address = this.#addressOf(frame);
     if (this.#profile.binaries[binary]!.kind === 'jit') {
       const code = this.#codeAt(frame, binary, address, table);
       if (code === null) return;
@@ -232,9 +297,23 @@ export class SymbolResolver {
     frames.symbolOffset.data[frame] = address - table.start(found);
   }
 
+  #addressOf(frame: number): number {
+    const { frames } = this.#profile;
+    return toSignedFloat(frames.addressLo.at(frame) >>> 0, frames.addressHi.at(frame));
+  }
+
+  #codeOf(frame: number, binary: number): Code | null {
+    const table = this.#tables.get(binary);
+    return table === null || table === undefined
+      ? null
+      : this.#codeAt(frame, binary, this.#addressOf(frame), table);
+  }
+
   /** Of the time of the frame's samples, where the address was that of several functions. */
   #codeAt(frame: number, binary: number, address: number, table: CodeSymbols): Code | null {
     const line = this.#timed?.codeLines.get(frame);
+    if (line === UNKNOWN_LINE)
+      return { place: PLACE_OF_UNKNOWN, start: address, end: address, name: () => NAME_NOT_CERTAIN };
     const map =
       line === undefined ? null : this.#timed!.codeHistories.mapOf(this.#binaries.known[binary]!.pid);
     if (line !== undefined && map !== null) {
@@ -260,15 +339,19 @@ export class SymbolResolver {
     const known = rows.get(place);
     if (known !== undefined) return known;
     const recorded = recordedName();
-    const { name, tier } = jitCodeName(recorded);
+    const key = keyOf({ start, size: end - start, recordedName: recorded });
+    const inlined = this.#inlined.get(binary)?.get(key);
+    const { tier } = jitCodeName(recorded);
+    const { name } = jitCodeName(
+      inlined?.functionName ?? this.#evaluated.get(binary)?.get(jitCodeName(recorded).name) ?? recorded,
+    );
     const symbol = this.#jitFunction(binary, name);
     const { jitCode, strings } = this.#profile;
-    jitCode.recordedName.push(strings.intern(recorded));
+    const { pid } = this.#binaries.known[binary]!;
+    jitCode.recordedName.push(strings.intern(this.#sourceNames?.recordedNameOf(pid, recorded) ?? recorded));
     jitCode.tier.push(strings.intern(tier));
     const row = { symbol, code: jitCode.start.push(start) };
     rows.set(place, row);
-    const key = keyOf({ start, size: end - start, recordedName: recorded });
-    const inlined = this.#inlined.get(binary)?.get(key);
     if (inlined !== undefined) this.#inlinedCode.set(row.code, inlined);
     return row;
   }
@@ -276,7 +359,14 @@ export class SymbolResolver {
   #jitFunction(binary: number, name: string): number {
     const functions = innerMap(this.#jitFunctions, binary);
     let symbol = functions.get(name);
-    if (symbol === undefined) functions.set(name, (symbol = this.#addSymbol(binary, name)));
+    if (symbol === undefined) {
+      // Of one function in the source a compiler may have made several.
+      const shown = this.#sourceNames?.nameOf(this.#binaries.known[binary]!.pid, name) ?? name;
+      const shownFunctions = innerMap(this.#sourceFunctions, binary);
+      symbol = shownFunctions.get(shown) ?? this.#addSymbol(binary, shown);
+      shownFunctions.set(shown, symbol);
+      functions.set(name, symbol);
+    }
     return symbol;
   }
 
@@ -296,4 +386,20 @@ function innerMap<Key, Value>(maps: Map<number, Map<Key, Value>>, binary: number
   let map = maps.get(binary);
   if (map === undefined) maps.set(binary, (map = new Map()));
   return map;
+}
+
+/**
+ * Names of functions that `eval` made are places in its text: `render :2:18`. Where they were made is known
+ * of some of their code, and holds for all of it unless several functions have the same name.
+ */
+function evaluatedFunctions(pieces: readonly InlinedCode[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { recordedName, functionName } of pieces) {
+    if (functionName === undefined) continue;
+    const { name } = jitCodeName(recordedName);
+    const own = jitCodeName(functionName).name;
+    const before = found.get(name);
+    found.set(name, before === undefined || before === own ? own : name);
+  }
+  return found;
 }

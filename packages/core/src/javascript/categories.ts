@@ -14,6 +14,7 @@ export const CATEGORIES = {
   compile: 'compilation',
   parse: 'parsing',
   native: 'native',
+  nameless: 'code without names',
   kernel: 'kernel',
 } as const;
 
@@ -105,6 +106,7 @@ const RULES: readonly WorkRule[] = [
 /** What is left, by the innermost function. */
 export const BUILTIN_WORK: Work = { category: 'builtin', name: 'builtin' };
 export const NATIVE_WORK: Work = { category: 'native', name: 'native' };
+export const NAMELESS_WORK: Work = { category: 'nameless', name: 'code without names' };
 export const KERNEL_WORK: Work = { category: 'kernel', name: 'kernel' };
 
 /** Marks of functions in the work mask of a stack: a bit for each line of the table. */
@@ -138,9 +140,9 @@ export const UNNAMED_INTERPRETED = 'Builtins_InterpreterEntryTrampoline';
 
 /**
  * Code of an expression, as V8 11 and 12 write it, and as V8 13 does: `RegExp:a+b`,
- * `RegExp.> src: 'a+b' flags: 'i'`.
+ * `RegExp.> src: 'a+b' flags: 'i'`; V8 14 also `RegExp.< src`.
  */
-const EXPRESSION = /^RegExp(?::(?!:)(.*)|\.> src: '(.*)' flags: '(\w*)')$/s;
+const EXPRESSION = /^RegExp(?::(?!:)(.*)|\.[<>] src: '(.*)' flags: '(\w*)')$/s;
 
 /** `/a+b/i`; null: it is no code of an expression. */
 export function expressionText(functionName: string): string | null {

@@ -5,16 +5,22 @@ import { assertTableInvariants } from '../profile/invariants.ts';
 import { ExampleBuilder } from '../test/example-profile.ts';
 import { type JavascriptView, javascriptTime, viewJavascript } from './view.ts';
 
-/** Stacks as texts, outermost function first: `JS:` is JavaScript, `k:` the kernel. */
+/**
+ * Stacks as texts, outermost function first: `JS:` is JavaScript, `k:` the kernel, `gone:` without a name.
+ */
 function profileOf(stacks: readonly (readonly [pid: number, stack: string])[]): Profile {
   const builder = new ExampleBuilder();
   const jit = builder.binary('/tmp/perf-1.map', 'jit');
   const kernel = builder.binary('[kernel.kallsyms]', 'kernel');
   const user = builder.binary('/bin/node', 'user');
+  const gone = builder.binary('/bin/gone', 'user');
+  const library = builder.binary('/lib/library.so', 'user');
   const event = builder.event({ name: 'cpu-clock' });
   for (const [timeNs, [pid, text]] of stacks.entries()) {
     const frames = text.split(' ─ ').map((name) => {
+      if (name.startsWith('lib:')) return builder.frame(library, null, BigInt(name.slice('lib:'.length)));
       const isJit = name.startsWith('JS:') || name.startsWith('RegExp');
+      if (name.startsWith('gone:')) return builder.frame(gone, null, BigInt(name.slice('gone:'.length)));
       const binary = isJit ? jit : name.startsWith('k:') ? kernel : user;
       return builder.frame(binary, name, BigInt(0x1000 + name.length));
     });
@@ -85,6 +91,28 @@ test('or is a row of its category', () => {
   ]);
 });
 
+const SERVER = [
+  [1, 'main ─ JS:emit node:events:1:1 ─ JS:route /a.js:1:1 ─ JS:end node:http:1:1 ─ JS:write node:net:1:1'],
+  [1, 'main ─ JS:emit node:events:1:1 ─ JS:route /a.js:1:1 ─ JS:end node:http:1:1 ─ k:write'],
+  [1, 'JS:emit node:events:1:1 ─ JS:route /a.js:1:1 ─ JS:sort node:x:1:1 ─ JS:compare /a.js:2:1'],
+  [1, 'main ─ JS:emit node:events:1:1 ─ JS:parse node:http:2:1 ─ Builtins_Add'],
+] as const;
+
+test('functions of folded files count for the function that called them, where one did', () => {
+  const isFolded = (file: string) => file.startsWith('node:');
+  const profile = profileOf(SERVER);
+  const { shares } = viewJavascript(profile, 'charge', isFolded)!;
+  assertTableInvariants(profile);
+  assert.deepEqual(shown(profile), [
+    'JS:emit node:events:1:1 ─ JS:route /a.js:1:1',
+    'JS:emit node:events:1:1 ─ JS:route /a.js:1:1',
+    'JS:emit node:events:1:1 ─ JS:route /a.js:1:1 ─ JS:compare /a.js:2:1',
+    'JS:emit node:events:1:1 ─ JS:parse node:http:2:1',
+  ]);
+  // Folding moves time from function to function; what kind of work it was stays.
+  assert.deepEqual(shares, javascriptTime(profileOf(SERVER))!.shares);
+});
+
 test('categories have all of the time, and no time of other processes', () => {
   const profile = profileOf([...PROGRAM, [2, 'main ─ compress']]);
   const before = shown(profile);
@@ -125,14 +153,41 @@ test('a regular expression is named', () => {
     viewed('categories', [
       [1, 'main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec ─ RegExp:(a+)+$'],
       [1, "main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec ─ RegExp.> src: '(a+)+$' flags: 'gi'"],
+      [1, "main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec ─ RegExp.< src: 'b+' flags: ''"],
       [1, 'main ─ JS:a /a.js:1:1 ─ Builtins_RegExpPrototypeExec'],
     ]),
     [
       'JS:a /a.js:1:1 ─ (regexp /(a+)+$/)',
       'JS:a /a.js:1:1 ─ (regexp /(a+)+$/gi)',
+      'JS:a /a.js:1:1 ─ (regexp /b+/)',
       'JS:a /a.js:1:1 ─ (regexp)',
     ],
   );
+});
+
+test('code of a binary without names is no native code of the program: nobody knows what it did', () => {
+  const profile = profileOf([
+    [1, 'main ─ JS:a /a.js:1:1 ─ deflate'],
+    [1, 'gone:1 ─ JS:a /a.js:1:1 ─ gone:2'],
+    [1, 'gone:1 ─ JS:a /a.js:1:1 ─ gone:3 ─ malloc'],
+    [1, 'gone:1 ─ JS:a /a.js:1:1 ─ gone:3 ─ k:page_fault'],
+    [1, 'gone:1 ─ JS:a /a.js:1:1'],
+    [1, 'gone:1 ─ JS:a /a.js:1:1 ─ lib:7'],
+  ]);
+  const { shares, namelessBinaries } = viewJavascript(profile, 'categories')!;
+  assert.deepEqual(Object.fromEntries(shares[0]!.map(({ category, samples }) => [category, samples])), {
+    // Of a stripped library, which calls no JavaScript, this is as much as before.
+    native: 2,
+    nameless: 2,
+    kernel: 1,
+    javascript: 1,
+  });
+  assert.deepEqual(namelessBinaries, ['gone']);
+  assert.deepEqual(shown(profile).slice(1, 3), [
+    'JS:a /a.js:1:1 ─ (code without names)',
+    'JS:a /a.js:1:1 ─ (code without names)',
+  ]);
+  assert.deepEqual(javascriptTime(profileOf(PROGRAM))!.namelessBinaries, []);
 });
 
 test('WebAssembly is a category of its own', () => {

@@ -1,5 +1,5 @@
 import { TripleTable } from '../base/index.ts';
-import { parseScriptName } from '../jit/index.ts';
+import { NAME_NOT_CERTAIN, parseScriptName } from '../jit/index.ts';
 import { MODE_KERNEL, MODE_USER, NONE, type Profile } from '../profile/index.ts';
 import {
   BUILTIN_WORK,
@@ -7,6 +7,7 @@ import {
   expressionText,
   isBuiltin,
   KERNEL_WORK,
+  NAMELESS_WORK,
   NATIVE_WORK,
   NO_WORK,
   UNNAMED_INTERPRETED,
@@ -31,6 +32,11 @@ export interface JavascriptTime {
   pids: number[];
   /** By row of `Profile.events`: the largest share first. Empty where an event has no samples of them. */
   shares: JavascriptShare[][];
+  /**
+   * Engines (Node itself) without a single name, on whose code `nameless` time was spent: nobody knows what
+   * of it was GC, compilation or builtins.
+   */
+  namelessBinaries: string[];
 }
 
 /**
@@ -43,21 +49,33 @@ export interface JavascriptTime {
 export type JavascriptView = 'charge' | 'categories';
 
 /**
+ * By file, `node:fs` or `/app/node_modules/a/b.js`: whether its functions count for those that called them.
+ */
+type FoldedFiles = (file: string) => boolean;
+
+/**
  * Looks at the profile as the author of a JavaScript program does: its stacks become those of JavaScript
  * functions. What V8, libraries and the kernel did counts for the function that called them, or stands below
  * it as one row of its category. Work without a caller in JavaScript (compilers and garbage collectors in
  * threads of their own) is a row of its category; other code keeps its stack. Processes without JavaScript
  * stay as they are. Null, and nothing is changed: no process has functions of JavaScript.
+ *
+ * With `isFolded`, functions of those files are left out of stacks where another function of JavaScript
+ * called them, and their time counts for it. Where none did, they stay: `node:events ─ handler` keeps both.
  */
-export function viewJavascript(profile: Profile, view: JavascriptView): JavascriptTime | null {
+export function viewJavascript(
+  profile: Profile,
+  view: JavascriptView,
+  isFolded: (file: string) => boolean = () => false,
+): JavascriptTime | null {
   const pids = javascriptProcesses(profile);
-  return pids.size === 0 ? null : new Viewer(profile, view, pids).run();
+  return pids.size === 0 ? null : new Viewer(profile, view, pids, isFolded).run();
 }
 
 /** Where the time of JavaScript programs went; null: there are none. The profile stays as it is. */
 export function javascriptTime(profile: Profile): JavascriptTime | null {
   const pids = javascriptProcesses(profile);
-  return pids.size === 0 ? null : new Viewer(profile, null, pids).run();
+  return pids.size === 0 ? null : new Viewer(profile, null, pids, () => false).run();
 }
 
 /** Kinds of frames. */
@@ -67,11 +85,14 @@ const JAVASCRIPT = 2;
 const WASM = 3;
 /** Interpreted code of a function that nobody knows. */
 const UNNAMED = 4;
+/** A function of JavaScript that counts for its caller. */
+const FOLDED = 5;
 
 class Viewer {
   readonly #profile: Profile;
   readonly #view: JavascriptView | null;
   readonly #pids: ReadonlySet<number>;
+  readonly #isFolded: FoldedFiles;
   readonly #kinds: Uint8Array;
   /** By frame: what its name says; -1 where nobody has asked. */
   readonly #marks: Int32Array;
@@ -80,19 +101,33 @@ class Viewer {
   /** By row of stacks: the innermost function of JavaScript, as a row of the new table and as a frame. */
   readonly #caller: Int32Array;
   readonly #callerKind: Uint8Array;
+  /** By row of stacks: 1 where a function that is not folded is at it or above it. */
+  readonly #hasCharged: Uint8Array;
   readonly #prefixes: Int32Array;
   readonly #frames: Int32Array;
+  /**
+   * By row of stacks: the binary of code without names, after the last function of JavaScript; else `NONE`.
+   */
+  readonly #nameless: Int32Array;
+  readonly #isNameless: readonly boolean[];
+  readonly #namelessFound = new Set<number>();
   readonly #raw: Int32Array;
   readonly #rows = new TripleTable();
   /** Frames of ours, by name. */
   readonly #ownFrames = new Map<string, number>();
   #ownBinary = NONE;
 
-  constructor(profile: Profile, view: JavascriptView | null, pids: ReadonlySet<number>) {
+  constructor(
+    profile: Profile,
+    view: JavascriptView | null,
+    pids: ReadonlySet<number>,
+    isFolded: FoldedFiles,
+  ) {
     const { frames, stacks } = profile;
     this.#profile = profile;
     this.#view = view;
     this.#pids = pids;
+    this.#isFolded = isFolded;
     this.#kinds = new Uint8Array(frames.length);
     this.#marks = new Int32Array(frames.length).fill(-1);
     this.#prefixes = stacks.prefix.view().slice();
@@ -100,6 +135,9 @@ class Viewer {
     this.#work = new Int32Array(stacks.length);
     this.#caller = new Int32Array(stacks.length).fill(NONE);
     this.#callerKind = new Uint8Array(stacks.length).fill(NATIVE);
+    this.#nameless = new Int32Array(stacks.length).fill(NONE);
+    this.#isNameless = this.#enginesWithoutNames();
+    this.#hasCharged = new Uint8Array(stacks.length);
     this.#raw = new Int32Array(stacks.length).fill(NONE);
   }
 
@@ -127,7 +165,25 @@ class Viewer {
     return {
       pids: [...this.#pids].sort((a, b) => a - b),
       shares: sums.map((sum) => [...sum.values()].sort((a, b) => b.weight - a.weight)),
+      namelessBinaries: [...this.#namelessFound].map((binary) => this.#profile.binaries[binary]!.name).sort(),
     };
+  }
+
+  /** By binary: its code calls functions of JavaScript, and none of it has a name. */
+  #enginesWithoutNames(): boolean[] {
+    const { binaries, frames } = this.#profile;
+    const isEngine = binaries.map(() => false);
+    for (let row = 0; row < this.#prefixes.length; row++) {
+      const prefix = this.#prefixes[row]!;
+      if (prefix === NONE) continue;
+      const caller = frames.binary.at(this.#frames[prefix]!);
+      if (isEngine[caller]! || binaries[caller]!.kind !== 'user') continue;
+      const kind = this.#kindOf(this.#frames[row]!);
+      isEngine[caller] = kind === JAVASCRIPT || kind === FOLDED || kind === WASM;
+    }
+    for (let frame = 0; frame < frames.length; frame++)
+      if (frames.symbol.at(frame) !== NONE) isEngine[frames.binary.at(frame)] = false;
+    return isEngine;
   }
 
   /** Callers come before what they call. */
@@ -137,13 +193,23 @@ class Viewer {
       const frame = this.#frames[row]!;
       const kind = this.#kindOf(frame);
       const outer = prefix === NONE ? NONE : this.#caller[prefix]!;
+      const isInCharged = prefix !== NONE && this.#hasCharged[prefix] === 1;
+      this.#hasCharged[row] = kind === JAVASCRIPT || kind === WASM || isInCharged ? 1 : 0;
       if (kind === NATIVE) {
         this.#caller[row] = outer;
         if (prefix !== NONE) this.#callerKind[row] = this.#callerKind[prefix]!;
+        const binary = this.#profile.frames.binary.at(frame);
+        this.#nameless[row] = this.#isNameless[binary]!
+          ? binary
+          : prefix === NONE
+            ? NONE
+            : this.#nameless[prefix]!;
         this.#work[row] = (prefix === NONE ? NO_WORK : this.#work[prefix]!) | this.#markOf(frame);
       } else {
         this.#callerKind[row] = kind;
-        if (this.#view !== null) this.#caller[row] = this.#functionRow(outer, frame, kind);
+        const isLeftOut = kind === FOLDED && isInCharged;
+        if (this.#view !== null)
+          this.#caller[row] = isLeftOut ? outer : this.#functionRow(outer, frame, kind);
       }
     }
   }
@@ -155,7 +221,11 @@ class Viewer {
     const named = workOf(this.#work[stack]!);
     if (named !== null) return named.category === 'regexp' ? this.#expressionAt(stack) : named;
     if (this.#profile.frames.mode.at(frame) === MODE_KERNEL) return KERNEL_WORK;
-    return isBuiltin(this.#nameOf(frame)) ? BUILTIN_WORK : NATIVE_WORK;
+    if (isBuiltin(this.#nameOf(frame))) return BUILTIN_WORK;
+    const nameless = this.#nameless[stack]!;
+    if (nameless === NONE) return NATIVE_WORK;
+    this.#namelessFound.add(nameless);
+    return NAMELESS_WORK;
   }
 
   /** The expression, where its code was made. */
@@ -237,7 +307,11 @@ class Viewer {
 
   #kindOf(frame: number): number {
     let kind = this.#kinds[frame]!;
-    if (kind === UNKNOWN) this.#kinds[frame] = kind = kindOf(this.#profile, frame);
+    if (kind !== UNKNOWN) return kind;
+    kind = kindOf(this.#profile, frame);
+    const file = kind === JAVASCRIPT ? parseScriptName(this.#nameOf(frame))?.file : undefined;
+    if (file !== undefined && this.#isFolded(file)) kind = FOLDED;
+    this.#kinds[frame] = kind;
     return kind;
   }
 
@@ -264,6 +338,8 @@ function kindOf({ binaries, frames, strings, symbols }: Profile, frame: number):
   const name = strings.get(symbols.name.at(symbol));
   if (binaries[frames.binary.at(frame)]!.kind !== 'jit')
     return name === UNNAMED_INTERPRETED ? UNNAMED : NATIVE;
+  // A function of JavaScript, whichever it is: its time is not that of its caller.
+  if (name === NAME_NOT_CERTAIN) return JAVASCRIPT;
   const script = parseScriptName(name);
   if (script === null) return NATIVE;
   return script.file.startsWith('wasm') || script.name.startsWith('wasm-function[') ? WASM : JAVASCRIPT;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orderByAddress } from '../symbols/sort-addresses.ts';
 import { Random } from '../test/random.ts';
-import { type CodeHistory, codeHistory, type LineTime } from './code-history.ts';
+import { type CodeHistory, codeHistory, type LineTime, UNKNOWN_LINE } from './code-history.ts';
 import { decodeMapTimes, encodeMapTimes } from './map-times.ts';
 import { parsePerfMap } from './perf-map.ts';
 
@@ -25,18 +25,52 @@ test('an address is that of the function whose code was there', () => {
   const at = (address: number, timeNs: number) => history.lineAt(address, history.versionAt(timeNs));
   assert.deepEqual(
     [0, 10, 19, 20, 25, 30, 39, 100].map((timeNs) => at(0x10a0, timeNs)),
-    // From when it was seen to be missing for the last time.
-    [0, 0, 0, 2, 2, 2, 2, 2],
+    // Between the last time at which it was missing and the first one at which it was there: nobody knows.
+    [0, 0, 0, UNKNOWN_LINE, UNKNOWN_LINE, 2, 2, 2],
   );
   assert.deepEqual(
     [25, 29, 30, 50].map((timeNs) => at(0x1010, timeNs)),
-    [0, 0, 3, 3],
+    [0, 0, UNKNOWN_LINE, 3],
   );
   // Nothing else was ever there.
   assert.equal(at(0x2010, 50), -1);
   assert.equal(at(0x1f00, 50), -1);
-  // Before it was written nobody can have run it, but nothing else is known.
-  assert.equal(at(0x1170, 0), 2);
+  // Before it was written nobody can have run it; then nothing else is known there.
+  assert.equal(at(0x1170, 0), UNKNOWN_LINE);
+  assert.equal(at(0x1170, 25), 2);
+});
+
+test('between the first and the last look at a map that did not grow everything is known', () => {
+  const history = historyOf(
+    ['1000 100 old', '1000 100 new', '1000 100 newest'],
+    [
+      { timeNs: 10, lines: 1 },
+      { timeNs: 20, lines: 2 },
+      { timeNs: 500, lines: 2 },
+      { timeNs: 510, lines: 3 },
+    ],
+  )!;
+  assert.deepEqual(
+    [5, 10, 19, 20, 499, 500, 509, 510].map((timeNs) => history.lineAt(0x1010, history.versionAt(timeNs))),
+    [0, UNKNOWN_LINE, UNKNOWN_LINE, 1, 1, UNKNOWN_LINE, UNKNOWN_LINE, 2],
+  );
+});
+
+test('a line that is written twice is one piece of code, and two of one time have none between them', () => {
+  const twice = historyOf(['1000 100 f', '1000 100 f'], [{ timeNs: 10, lines: 1 }])!;
+  assert.equal(twice.lineAt(0x1010, twice.versionAt(20)), 1);
+  const exact = historyOf(
+    ['1000 100 f', '1000 100 g'],
+    [
+      { timeNs: 0, lines: 1 },
+      { timeNs: 10, lines: 1 },
+      { timeNs: 10, lines: 2 },
+    ],
+  )!;
+  assert.deepEqual(
+    [9, 10].map((timeNs) => exact.lineAt(0x1010, exact.versionAt(timeNs))),
+    [0, 1],
+  );
 });
 
 test('where no memory is used twice there is nothing to tell apart', () => {
@@ -76,11 +110,14 @@ test('answers are those of a table that is made anew for each time', () => {
     const timeNs = random.below(700);
     // What could have been written by then.
     const limit = times.find((time) => time.timeNs > timeNs)?.lines ?? lines.length;
+    const written = times.findLast((time) => time.timeNs <= timeNs)?.lines ?? 0;
     const there = lines.filter(({ start, end }) => address >= start && address < end);
-    const expected = there.filter(({ row }) => row < limit).at(-1) ?? there[0];
+    const latest = there.findLast(({ row }) => row < written);
+    const possible = there.filter(({ row }) => row < limit && (row >= written || row === latest?.row));
+    const expected = possible.length === 1 ? possible[0]!.row : UNKNOWN_LINE;
     const found = history.lineAt(address, history.versionAt(timeNs));
-    if (found === -1) assert.ok(there.length <= 1 || expected === undefined, `${address} at ${timeNs}`);
-    else assert.equal(found, expected?.row, `${address.toString(16)} at ${timeNs}`);
+    if (found === -1) assert.ok(there.length <= 1, `${address} at ${timeNs}`);
+    else assert.equal(found, expected, `${address.toString(16)} at ${timeNs}`);
   }
 });
 

@@ -6,11 +6,18 @@ export interface LineTime {
   lines: number;
 }
 
+/** What reports call code of which nobody can say whose it was at the time of a sample. */
+export const NAME_NOT_CERTAIN = '[JavaScript, name not certain]';
+
+/** Code was there, and it may have been that of several lines, or of one that nobody saw. */
+export const UNKNOWN_LINE = -2;
+
 /** V8's pieces of code are smaller; a line that says more is damaged. */
 const MOST_CODE_BYTES = 1 << 26;
 const PAGE_BYTES = 4096;
 /**
- * Lists of pages have so many entries for each line. A map that needs more is not one that a compiler wrote.
+ * Lists of pages have this many entries for each line. A map that needs more is
+ * not one that a compiler wrote.
  */
 const ENTRIES_PER_LINE = 16;
 const LEAST_ENTRIES = 1 << 16;
@@ -18,19 +25,22 @@ const LEAST_ENTRIES = 1 << 16;
 /**
  * Memory of dead code is used again. Which function was at an address at a time, where a map has several:
  *
- *     lines       1 [ old      )
- *                 2       [ new     )
- *     t < 2       old   old
- *     t >= 2      old   new         `versionAt(t)` goes up where a line replaces another
+ *     lines                1 [ old      )
+ *                          2       [ new     )
+ *     t < before           old   old
+ *     before <= t < after  old   unknown     `versionAt(t)` goes up where someone looked
+ *     t >= after           old   new
  *
- * A line is known to have been written between two times at which someone looked, and counts from the
- * first of them: dead code does not run, new code does.
+ * A line is known to have been written between two times at which someone looked: `before` and
+ * `after`. Between them it may be the old code that runs, or the new one. Where nothing else
+ * was there, it is the new one.
  */
 export class CodeHistory {
   readonly map: PerfMap;
   /** Ascending, by the clock of `codeHistory`'s times. A version holds until the next one. */
   readonly #fromNs: readonly number[];
-  readonly #lines: readonly number[];
+  /** By version: lines from this one on are not there. */
+  readonly #limits: readonly number[];
   /** By page: the lines on it, as they were written, where some of them overlap. */
   readonly #pages: ReadonlyMap<number, readonly number[]>;
 
@@ -39,12 +49,12 @@ export class CodeHistory {
     map: PerfMap,
     pages: ReadonlyMap<number, readonly number[]>,
     fromNs: readonly number[],
-    lines: readonly number[],
+    limits: readonly number[],
   ) {
     this.map = map;
     this.#pages = pages;
     this.#fromNs = fromNs;
-    this.#lines = lines;
+    this.#limits = limits;
   }
 
   /** How often code was replaced until a time; the answers for earlier times are smaller. */
@@ -65,23 +75,41 @@ export class CodeHistory {
   }
 
   /**
-   * The line whose code was at an address; -1: at all times it was that of the map's
-   * last line there, or none.
+   * The line whose code was at an address; -1: at all times it was that of the map's last line there, or
+   * none; UNKNOWN_LINE: nobody can say.
    */
   lineAt(address: number, version: number): number {
     const lines = this.#pages.get(Math.floor(address / PAGE_BYTES));
     if (lines === undefined) return -1;
-    const limit = this.#lines[version] ?? this.map.count;
+    // Lines below `written` are there, and lines from `limit` on are not.
+    const written = version === 0 ? 0 : this.#limits[version - 1]!;
+    const limit = this.#limits[version] ?? this.map.count;
     const { start, end } = this.map;
-    let first = -1;
+    let found = -1;
     for (let at = lines.length - 1; at >= 0; at--) {
       const line = lines[at]!;
       if (address < start[line]! || address >= end[line]!) continue;
-      if (line < limit) return line;
-      first = line;
+      if (line >= limit) {
+        // Before it was written nobody can have run it.
+        found = UNKNOWN_LINE;
+        continue;
+      }
+      if (found >= 0 && !this.#isSameCode(found, line)) return UNKNOWN_LINE;
+      found = Math.max(found, line);
+      if (line < written) break;
     }
-    // Nothing was known there yet.
-    return first;
+    return found;
+  }
+
+  /** A line may be written twice. */
+  #isSameCode(a: number, b: number): boolean {
+    const { start, end, names, nameStart } = this.map;
+    const size = nameStart[a + 1]! - nameStart[a]!;
+    if (start[a] !== start[b] || end[a] !== end[b] || size !== nameStart[b + 1]! - nameStart[b]!)
+      return false;
+    for (let at = 0; at < size; at++)
+      if (names[nameStart[a]! + at] !== names[nameStart[b]! + at]) return false;
+    return true;
   }
 }
 
@@ -100,8 +128,13 @@ export function codeHistory(
   const mostEntries = LEAST_ENTRIES + ENTRIES_PER_LINE * map.count;
   const fromNs: number[] = [];
   const limits: number[] = [];
+  const version = ({ timeNs, lines }: LineTime) => {
+    const isKnown = limits.length > 0 && (limits.at(-1)! > lines || fromNs.at(-1)! > timeNs);
+    if (isKnown || (limits.at(-1) === lines && fromNs.at(-1) === timeNs)) return;
+    fromNs.push(timeNs);
+    limits.push(lines);
+  };
   let time = 0;
-  let isFirst = true;
   for (let line = 0; line < map.count; line++) {
     if (replaced[line] === 0) continue;
     const [start, end] = [map.start[line]!, map.end[line]!];
@@ -112,15 +145,16 @@ export function codeHistory(
       if (lines === undefined) pages.set(page, [line]);
       else lines.push(line);
     }
-    // The first time at which the line was not there; from then on it may be.
+    // The last time at which the line was not there, and the first one at which it was.
     while (time + 1 < times.length && times[time + 1]!.lines <= line) time++;
-    const since = times[time];
-    if (since === undefined || since.lines > line) continue;
-    if (isFirst || fromNs.at(-1) !== since.timeNs) {
-      fromNs.push(since.timeNs);
-      limits.push(since.lines);
-      isFirst = false;
-    }
+    const before = times[time];
+    if (before === undefined) continue;
+    // What was there at the first look was there before it, nobody knows since when.
+    if (fromNs.length === 0) version(times[0]!);
+    if (before.lines > line) continue;
+    version(before);
+    const after = times[time + 1];
+    if (after !== undefined) version(after);
   }
   return fromNs.length === 0 ? null : new CodeHistory(map, pages, fromNs, limits);
 }

@@ -34,7 +34,7 @@ export function jitCodeName(recorded: string): JitCodeName {
 }
 
 /** `JS:multiply /app/calc.js:1:18`. Reading it again gives the same parts, without a tier. */
-function scriptText({ name, file, line, column }: ScriptName): string {
+export function scriptText({ name, file, line, column }: ScriptName): string {
   const kind = file.startsWith('wasm-function[') || name.startsWith('wasm-function[') ? 'Wasm' : 'JS';
   const place = [file, line, column].filter((part) => part !== null).join(':');
   return place === '' ? `${kind}:${name}` : `${kind}:${name} ${place}`;

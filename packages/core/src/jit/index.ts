@@ -1,5 +1,11 @@
-export { CodeHistory, codeHistory, type LineTime } from './code-history.ts';
-export { type JitCodeName, jitCodeName } from './code-names.ts';
+export {
+  CodeHistory,
+  codeHistory,
+  type LineTime,
+  NAME_NOT_CERTAIN,
+  UNKNOWN_LINE,
+} from './code-history.ts';
+export { type JitCodeName, jitCodeName, scriptText } from './code-names.ts';
 export { HEX_VALUE } from './hex.ts';
 export {
   type CodePlace,
@@ -10,26 +16,27 @@ export {
   type InlinedCode,
   InlinedCodeWriter,
 } from './inlined-code.ts';
-export {
-  type JitClose,
-  type JitCodeLoad,
-  type JitCodeMove,
-  type JitDebugInfo,
-  type JitDump,
-  type JitLine,
-  type JitRaw,
-  type JitRecord,
-  type JitUnwinding,
-  parseJitDump,
-} from './jitdump.ts';
+export { type JitDump, parseJitDump } from './jitdump.ts';
+export type {
+  JitClose,
+  JitCodeLoad,
+  JitCodeMove,
+  JitDebugInfo,
+  JitLine,
+  JitRaw,
+  JitRecord,
+  JitUnwinding,
+} from './jitdump-records.ts';
 export { decodeMapTimes, encodeMapTimes, type MapTime } from './map-times.ts';
 export { type PerfMap, PerfMapParser, parsePerfMap } from './perf-map.ts';
 export {
   decodeRecordedFiles,
   encodeRecordedFiles,
+  processStarts,
   RECORDED_INLINED_CODE,
   RECORDED_MAP_TIMES,
   RECORDED_PERF_MAP,
+  RECORDED_SOURCE_MAPS,
   type RecordedFile,
 } from './recorded-files.ts';
 export { parseScriptName, type ScriptName, TIER_NAMES, TIER_WORDS } from './script-names.ts';

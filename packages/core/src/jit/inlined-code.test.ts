@@ -26,10 +26,15 @@ const OUTER: InlinedCode = {
     { offset: 301, call: 2, line: 4, column: 1 },
   ],
 };
+const EVALUATED: InlinedCode = {
+  ...OUTER,
+  recordedName: 'JS:*f :1:2',
+  functionName: 'JS:~f eval at g (/x.js:1:1), <anonymous>:1:2',
+};
 const EMPTY: InlinedCode = { recordedName: '', start: 0, size: 0, calls: [], positions: [] };
 
 test('pieces of code come back as they were', () => {
-  for (const pieces of [[], [OUTER], [EMPTY, OUTER, { ...OUTER, start: 1 }]])
+  for (const pieces of [[], [OUTER], [EMPTY, OUTER, EVALUATED, { ...OUTER, start: 1 }]])
     assert.deepEqual(decodeInlinedCode(encodeInlinedCode(pieces)), pieces);
 });
 
@@ -60,11 +65,22 @@ test('what is cut, of another version, or refers to what is not there, is refuse
   const whole = encodeInlinedCode([OUTER]);
   for (let length = 0; length < whole.length; length++)
     assert.throws(() => decodeInlinedCode(whole.slice(0, length)), FormatError, `${length}`);
-  assert.throws(() => decodeInlinedCode(Uint8Array.of(3, 0, 0)), /version 2, found 3/);
+  assert.throws(() => decodeInlinedCode(Uint8Array.of(4, 0, 0)), /version 3, found 4/);
   const later = { ...OUTER, calls: [{ functionName: 'x', parent: 0, line: 0, column: 0 }] };
   assert.throws(() => decodeInlinedCode(encodeInlinedCode([later])), /a row below 1, found 1/);
   const outside = { ...OUTER, calls: [] };
   assert.throws(() => decodeInlinedCode(encodeInlinedCode([outside])), /a row below 1, found 1/);
+});
+
+test('older recordings have no names of functions that eval made', () => {
+  // Version 2: names a, b | one piece: a, address 5, 9 bytes | call of b at 7:8 | position 0 in it, 3:4
+  const bytes = Uint8Array.of(2, 2, 1, 0x61, 1, 0x62, 1, 0, 0, 5, 9, 1, 1, 0, 7, 8, 1, 0, 1, 3, 4);
+  const [code] = decodeInlinedCode(bytes);
+  assert.equal(code!.functionName, undefined);
+  assert.deepEqual(codePlacesAt(code!, 8), [
+    { call: 0, line: 3, column: 4 },
+    { call: -1, line: 7, column: 8 },
+  ]);
 });
 
 test('older recordings have no places of calls', () => {

@@ -12,8 +12,11 @@ import { joinVarints, VarintReader, VarintWriter } from './varints.ts';
 export interface InlinedCode {
   /** The name as the perf map has it, with the tier. */
   recordedName: string;
+  /** Where the recorded name does not say which function it is, because `eval` made it. */
+  functionName?: string;
   /** Address of the first byte, and length in bytes. */
   start: number;
+  /** Of the code, in bytes. */
   size: number;
   /** Calls whose function is inside; a caller comes before what it calls. */
   calls: readonly InlinedCall[];
@@ -21,6 +24,7 @@ export interface InlinedCode {
   positions: readonly CodePosition[];
 }
 
+/** A call whose function is inside the code of its caller. */
 export interface InlinedCall {
   /** As a perf map writes it. */
   functionName: string;
@@ -28,9 +32,11 @@ export interface InlinedCall {
   parent: number;
   /** Where in the function that it is in. From 1; 0: unknown. */
   line: number;
+  /** Of that place. From 1; 0: unknown. */
   column: number;
 }
 
+/** From which line of which function instructions come, from an offset on. */
 export interface CodePosition {
   /** Of the first instruction, from the start of the code. It holds until the next position. */
   offset: number;
@@ -38,10 +44,13 @@ export interface CodePosition {
   call: number;
   /** From 1; 0: unknown. */
   line: number;
+  /** From 1; 0: unknown. */
   column: number;
 }
 
-const VERSION = 2;
+const VERSION = 3;
+/** Had no names of functions that `eval` made. */
+const VERSION_WITHOUT_OWN_NAMES = 2;
 /** Had no places of calls. */
 const VERSION_WITHOUT_PLACES = 1;
 /** A program has fewer of them; what says more is damaged. */
@@ -52,7 +61,7 @@ const MOST_NAMES = 1 << 20;
  * piece is some hundred bytes here, and a hundred times that as objects.
  *
  *     version | names: count, (length, UTF-8) ... | pieces: count, piece ...
- *     piece    name | start: high, low | size | calls: count, (name, parent + 1, line, column) ... | positions: count, position ...
+ *     piece    name | name of what `eval` made + 1, or 0 | start: high, low | size | calls: count, (name, parent + 1, line, column) ... | positions: count, position ...
  *     position offset - the one before | call + 1 | line | column
  */
 export class InlinedCodeWriter {
@@ -66,16 +75,18 @@ export class InlinedCodeWriter {
     return this.#names.length + this.#pieces.length;
   }
 
+  /** Pieces that were added. */
   get count(): number {
     return this.#count;
   }
 
   /** Of two pieces at one place the later one holds. */
-  add({ recordedName, start, size, calls, positions }: InlinedCode): void {
+  add({ recordedName, functionName, start, size, calls, positions }: InlinedCode): void {
     this.#count++;
     const body = this.#pieces;
     const high = Math.floor(start / TWO_32);
-    body.add(this.#rowOf(recordedName), high, start - high * TWO_32, size, calls.length);
+    const own = functionName === undefined ? 0 : this.#rowOf(functionName) + 1;
+    body.add(this.#rowOf(recordedName), own, high, start - high * TWO_32, size, calls.length);
     for (const { functionName, parent, line, column } of calls)
       body.add(this.#rowOf(functionName), parent + 1, line, column);
     body.add(positions.length);
@@ -86,6 +97,7 @@ export class InlinedCodeWriter {
     }
   }
 
+  /** All that was added, as `decodeInlinedCode` reads it. More can be added afterwards. */
   bytes(): Uint8Array<ArrayBuffer> {
     const head = new VarintWriter();
     head.add(VERSION, this.#rows.size);
@@ -105,18 +117,22 @@ export class InlinedCodeWriter {
   }
 }
 
-/** Throws FormatError where the bytes do not hold together. */
+/**
+ * The pieces that an `InlinedCodeWriter` wrote, in that order. Throws FormatError
+ * (`ERR_INLINED_CODE`) where the bytes do not hold together.
+ */
 export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
   const reader = new VarintReader(bytes);
   const version = reader.read();
-  if (version !== VERSION && version !== VERSION_WITHOUT_PLACES) {
+  if (version !== VERSION && version !== VERSION_WITHOUT_OWN_NAMES && version !== VERSION_WITHOUT_PLACES) {
     throw new FormatError('ERR_INLINED_CODE', 0, `inlined code of version ${VERSION}`, `${version}`);
   }
-  const hasPlaces = version === VERSION;
+  const hasPlaces = version !== VERSION_WITHOUT_PLACES;
   const names = Array.from({ length: reader.count(MOST_NAMES) }, () => reader.text());
   const name = () => names[reader.below(names.length)]!;
   return Array.from({ length: reader.count() }, () => {
     const recordedName = name();
+    const own = version === VERSION ? reader.below(names.length + 1) : 0;
     const high = reader.read();
     const start = high * TWO_32 + reader.read();
     const size = reader.read();
@@ -131,7 +147,8 @@ export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
       offset += reader.read();
       return { offset, call: reader.below(calls.length + 1) - 1, line: reader.read(), column: reader.read() };
     });
-    return { recordedName, start, size, calls, positions };
+    const piece = { recordedName, start, size, calls, positions };
+    return own === 0 ? piece : { ...piece, functionName: names[own - 1]! };
   });
 }
 

@@ -12,6 +12,16 @@ const RECORDS: JitRecord[] = [
     address: 1n,
     lines: [{ address: 1n, line: 3, discriminator: 0, file: 'a' }],
   },
+  {
+    kind: 'debug-info',
+    time: 1,
+    address: 1n,
+    // Zeros inside: names that V8 overwrote.
+    lines: [
+      { address: 2n, line: 3, discriminator: 0, file: '\u0001\0\0b.js' },
+      { address: 3n, line: 4, discriminator: 0, file: '\u0002\0' },
+    ],
+  },
   { kind: 'unwinding', time: 2, headerBytes: 4, mappedBytes: 8, data: Uint8Array.of(1, 2, 3) },
   {
     kind: 'load',
@@ -20,7 +30,7 @@ const RECORDS: JitRecord[] = [
     tid: 8,
     address: 2n,
     codeIndex: 2n,
-    name: 'f',
+    name: 'JS:*f /a/b.js:1:1',
     code: Uint8Array.of(0x90, 0xc3),
     sizeBytes: 2,
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { corpusFiles, lacksCorpus } from '../test/corpus.ts';
 import { jitDumpBytes } from '../test/jitdump-bytes.ts';
-import { type JitRecord, parseJitDump } from './index.ts';
+import { type JitCodeLoad, type JitRecord, parseJitDump } from './index.ts';
 
 const RECORDS: JitRecord[] = [
   {
@@ -100,6 +100,67 @@ test('a record whose parts do not fit is counted and skipped', () => {
   const dump = parseJitDump(bytes);
   assert.deepEqual(dump.records, [RECORDS[6]]);
   assert.equal(dump.damage.count('jitdump-record'), 1);
+});
+
+/** A name as Node 20 writes it: the allocator's pointers are over what was there. */
+function overwrite(bytes: Uint8Array, name: string): void {
+  const pointers = [0xba, 0xe0, 2, 0, 0, 0, 0, 0, 0xe8, 0x85, 0x85, 0xef, 0xf0, 0x91, 0x34, 0xff];
+  for (let at = Buffer.from(bytes).indexOf(`${name}\0`); at !== -1; ) {
+    bytes.set(pointers.slice(0, Math.min(16, name.length)), at);
+    at = Buffer.from(bytes).indexOf(`${name}\0`, at);
+  }
+}
+
+const OWN = '/app/a.js';
+const INLINED = '/app/node_modules/one/index.js';
+const OTHER = '/app/node_modules/two/inlet.js';
+function codeWithLines(files: string[], name: string, littleEndian: boolean): Uint8Array {
+  const lines = files.map((file, index) => ({
+    address: 0x7f00_0000_1040n + BigInt(index),
+    line: index + 1,
+    discriminator: 0,
+    file,
+  }));
+  const known = { ...(RECORDS[4] as JitCodeLoad), name: `JS:*there ${INLINED}:3:1` };
+  const bytes = jitDumpBytes(
+    [
+      { kind: 'debug-info', time: 1, address: 0x7f00_0000_1000n, lines },
+      RECORDS[1]!,
+      { ...(RECORDS[2] as JitCodeLoad), name },
+      known,
+    ],
+    littleEndian,
+  );
+  for (const file of new Set(files)) overwrite(bytes, file);
+  return bytes;
+}
+const filesOf = (bytes: Uint8Array) => {
+  const { records, damage } = parseJitDump(bytes);
+  assert.deepEqual([records.length, damage.total - damage.count('jitdump-name')], [4, 0]);
+  return {
+    files: records.flatMap((one) => (one.kind === 'debug-info' ? one.lines.map(({ file }) => file) : [])),
+    untold: damage.count('jitdump-name'),
+  };
+};
+
+for (const littleEndian of [true, false])
+  test(`names that V8 overwrote are found in other records, ${littleEndian ? 'little' : 'big'} endian`, () => {
+    const name = `JS:*here ${OWN}:1:10`;
+    for (const files of [[OWN], [OWN, OWN, OWN], [OWN, INLINED, INLINED, OWN], [INLINED, OWN, INLINED]])
+      assert.deepEqual(filesOf(codeWithLines(files, name, littleEndian)), { files, untold: 0 }, files.join());
+  });
+
+test('an overwritten name that may be several, or none, is none, and counted', () => {
+  // Only its length is left, and the load does not name it.
+  assert.deepEqual(filesOf(codeWithLines([OWN, OWN], 'JS:*here /app/b.cjs:1:10', true)), {
+    files: ['', ''],
+    untold: 2,
+  });
+  // Its tail is that of no name in the dump.
+  assert.deepEqual(filesOf(codeWithLines([OWN, OTHER, OWN], `JS:*here ${OWN}:1:10`, true)), {
+    files: [OWN, '', OWN],
+    untold: 1,
+  });
 });
 
 test('two dumps of Julia, one damaged', { skip: lacksCorpus('jit/') }, () => {

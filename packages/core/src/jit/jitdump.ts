@@ -15,95 +15,52 @@ import {
   JITDUMP_HEADER_BYTES,
   JITDUMP_MAGIC,
 } from './jitdump-facts.ts';
+import type {
+  JitCodeLoad,
+  JitCodeMove,
+  JitDebugInfo,
+  JitLine,
+  JitRecord,
+  JitUnwinding,
+} from './jitdump-records.ts';
+import { mendNames, type OverwrittenName } from './overwritten-names.ts';
 
-/** A line of source, from `address` to that of the next. */
-export interface JitLine {
-  address: bigint;
-  line: number;
-  discriminator: number;
-  file: string;
-}
-
-/** New code; what was at its place before is gone. */
-export interface JitCodeLoad {
-  kind: 'load';
-  time: number;
-  pid: number;
-  tid: number;
-  address: bigint;
-  /** The same for all records about this code. */
-  codeIndex: bigint;
-  name: string;
-  /** View into the dump; empty where only the name was written. */
-  code: Uint8Array;
-  sizeBytes: number;
-}
-
-export interface JitCodeMove {
-  kind: 'move';
-  time: number;
-  pid: number;
-  tid: number;
-  oldAddress: bigint;
-  newAddress: bigint;
-  sizeBytes: bigint;
-  codeIndex: bigint;
-}
-
-/** Comes before the load of its code. */
-export interface JitDebugInfo {
-  kind: 'debug-info';
-  time: number;
-  address: bigint;
-  lines: JitLine[];
-}
-
-/** .eh_frame_hdr and .eh_frame of the next code that is loaded. */
-export interface JitUnwinding {
-  kind: 'unwinding';
-  time: number;
-  headerBytes: number;
-  mappedBytes: number;
-  data: Uint8Array;
-}
-
-export interface JitClose {
-  kind: 'close';
-  time: number;
-}
-
-/** A type of record that this reader does not know. */
-export interface JitRaw {
-  kind: 'raw';
-  time: number;
-  type: number;
-  body: Uint8Array;
-}
-
-export type JitRecord = JitCodeLoad | JitCodeMove | JitDebugInfo | JitUnwinding | JitClose | JitRaw;
-
+/**
+ * What `parseJitDump` read. The format is that of the kernel's
+ * tools/perf/Documentation/jitdump-specification.txt.
+ */
 export interface JitDump {
+  /** Byte order of the machine that wrote it. */
   littleEndian: boolean;
+  /** Of the format; 1 so far. Later ones are read as this one. */
   version: number;
   /** ELF machine number, EM_*. */
   machine: number;
+  /** The process that wrote the dump. */
   pid: number;
-  /** When the file was begun. */
+  /** When the file was begun, on the clock of its records. */
   time: number;
   /** Times are TSC values, not nanoseconds of CLOCK_MONOTONIC. */
   hasArchTimes: boolean;
+  /** In the order of the file. */
   records: JitRecord[];
+  /** What was skipped: `jitdump-record`, `jitdump-cut`; and names that cannot be told: `jitdump-name`. */
   damage: DamageLog;
 }
 
 /** Stands for the name of the entry before. */
 const SAME_NAME = 0xff;
+/** Bounds the search for the end of a name with zeros inside. */
+const LONGEST_NAME_BYTES = 4096;
+/** Lines of code are not further from its first byte. */
+const MOST_CODE_BYTES = 1n << 28n;
 
 /**
  * A jitdump: code made at run time, with its bytes, names and times. Times are float64. Throws
  * FormatError where the bytes are none; a record that does not hold together is counted
  * (`jitdump-record`) and skipped, a tail cut off is counted (`jitdump-cut`): the writer may still be at
- * it. `bytes` is kept: code points into it.
+ * it. Names that V8 overwrote are found again in other records, or counted (`jitdump-name`). `bytes` is
+ * kept: code points into it.
  */
 export function parseJitDump(bytes: Uint8Array): JitDump {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -138,10 +95,13 @@ export function parseJitDump(bytes: Uint8Array): JitDump {
     else dump.records.push(record);
     at += size;
   }
+  for (const { raw } of mendNames(dump.records, reader.overwritten))
+    damage.add('jitdump-name', raw.byteOffset - bytes.byteOffset);
   return dump;
 }
 
 class Reader {
+  readonly overwritten = new Map<JitRecord, OverwrittenName[]>();
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #littleEndian: boolean;
@@ -223,25 +183,62 @@ class Reader {
 
   #debugInfo(time: number, at: number, end: number): JitDebugInfo | null {
     if (at + JIT_DEBUG_INFO_BYTES > end) return null;
+    const address = this.u64(at);
     const count = this.u64(at + 8);
     const lines: JitLine[] = [];
+    const overwritten: OverwrittenName[] = [];
     let file = '';
+    let unreadable: Omit<OverwrittenName, 'line'> | null = null;
     let entry = at + JIT_DEBUG_INFO_BYTES;
-    for (let number = 0n; number < count; number++) {
+    for (let number = 1n; number <= count; number++) {
       const name = entry + JIT_DEBUG_ENTRY_BYTES;
-      const nameEnd = this.#zeroAt(name, end);
+      const isLast = number === count;
+      const nameEnd = this.#nameEnd(name, end, isLast, address);
       if (nameEnd === -1) return null;
-      if (this.#bytes[name] !== SAME_NAME || nameEnd !== name + 1)
-        file = decodeUtf8(this.#bytes.subarray(name, nameEnd));
-      lines.push({
+      if (this.#bytes[name] !== SAME_NAME || nameEnd !== name + 1) {
+        const isWhole = this.#isWhole(name, nameEnd, end, isLast);
+        unreadable = isWhole ? null : { raw: this.#bytes.subarray(name, isLast ? end : nameEnd), isLast };
+        file = isWhole ? decodeUtf8(this.#bytes.subarray(name, nameEnd)) : '';
+      }
+      const line = {
         address: this.u64(entry),
         line: this.u32(entry + 8),
         discriminator: this.u32(entry + 12),
         file,
-      });
+      };
+      lines.push(line);
+      if (unreadable !== null) overwritten.push({ line, ...unreadable });
       entry = nameEnd + 1;
     }
-    return { kind: 'debug-info', time, address: this.u64(at), lines };
+    const info: JitDebugInfo = { kind: 'debug-info', time, address, lines };
+    if (overwritten.length > 0) this.overwritten.set(info, overwritten);
+    return info;
+  }
+
+  /**
+   * Where the name at `from` ends: at a zero. Where a name has zeros inside (`overwritten-names.ts`) it is
+   * the first zero with an entry of this code behind it.
+   */
+  #nameEnd(from: number, end: number, isLast: boolean, address: bigint): number {
+    const first = this.#zeroAt(from, end);
+    if (isLast || first === -1) return first;
+    const bound = Math.min(end, from + LONGEST_NAME_BYTES);
+    for (let zero = first; zero !== -1; zero = this.#zeroAt(zero + 1, bound))
+      if (this.#isLineOf(zero + 1, end, address)) return zero;
+    return first;
+  }
+
+  /** Whether an entry about the code at `address` can begin `at`. */
+  #isLineOf(at: number, end: number, address: bigint): boolean {
+    if (at + JIT_DEBUG_ENTRY_BYTES > end) return false;
+    const line = this.u64(at);
+    return line >= address && line - address < MOST_CODE_BYTES;
+  }
+
+  /** Behind a last name only zeros are right. */
+  #isWhole(name: number, nameEnd: number, end: number, isLast: boolean): boolean {
+    if (isLast) return this.#bytes.subarray(nameEnd, end).every((byte) => byte === 0);
+    return this.#bytes.subarray(name, nameEnd).indexOf(0) === -1;
   }
 
   #unwinding(time: number, at: number, end: number): JitUnwinding | null {

@@ -9,14 +9,17 @@ import { HEX_VALUE } from './hex.ts';
  *     7f41d2c04a20 1c4 LazyCompile:*parse file:///app/parse.js:12:8
  */
 export interface PerfMap {
+  /** Number of lines that were read: the length of `start` and `end`. */
   count: number;
-  /** Signed 64-bit values as float64. */
+  /** Address of the first byte of each function: a signed 64-bit value as float64. */
   start: Float64Array;
+  /** Address behind its last byte. A line without a size has one byte. */
   end: Float64Array;
   /** Where each name begins in `names`, and where the last one ends. */
   nameStart: Uint32Array;
   /** UTF-8, one name behind the other. */
   names: Uint8Array;
+  /** Lines that are not of the form (`perf-map-line`). */
   damage: DamageLog;
 }
 

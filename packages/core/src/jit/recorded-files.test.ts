@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
 import { FormatError } from '../base/index.ts';
-import { decodeRecordedFiles, encodeRecordedFiles, RECORDED_PERF_MAP, type RecordedFile } from './index.ts';
+import {
+  decodeRecordedFiles,
+  encodeRecordedFiles,
+  processStarts,
+  RECORDED_PERF_MAP,
+  type RecordedFile,
+} from './index.ts';
 
 function fileOf(pid: number, text: string): RecordedFile {
   const bytes = new TextEncoder().encode(text);
@@ -33,3 +39,23 @@ test('a section that is cut, of another version or with sizes that cannot be, is
   assert.throws(() => decodeRecordedFiles(other), FormatError);
   assert.throws(() => decodeRecordedFiles(large), FormatError);
 });
+
+for (const littleEndian of [true, false])
+  test(`starts of processes are beside the files, in whole milliseconds, littleEndian ${littleEndian}`, () => {
+    // A clock may have been set to a time before 1970.
+    const starts = new Map([
+      [7, 1_764_170_000_000.75],
+      [9, -5],
+    ]);
+    const files = decodeRecordedFiles(encodeRecordedFiles(FILES, littleEndian, starts), littleEndian);
+    assert.deepEqual(files.slice(0, FILES.length), FILES);
+    assert.deepEqual(
+      [...processStarts(files, littleEndian)],
+      [
+        [7, 1_764_170_000_000],
+        [9, 0],
+      ],
+    );
+    // Of another size it is none of ours.
+    assert.equal(processStarts([{ ...files.at(-1)!, packed: new Uint8Array(4) }]).size, 0);
+  });

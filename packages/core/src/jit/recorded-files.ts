@@ -1,14 +1,22 @@
 import { FormatError } from '../base/index.ts';
 
-/** What a file that travels with a recording is. */
+/** `RecordedFile.kind`: the `perf-PID.map` of the process. */
 export const RECORDED_PERF_MAP = 1;
+/** `RecordedFile.kind`: what was inlined where (`decodeInlinedCode`). */
 export const RECORDED_INLINED_CODE = 2;
-/** When how much of the perf map was there. */
+/** `RecordedFile.kind`: when how much of the perf map was there (`encodeMapTimes`). */
 export const RECORDED_MAP_TIMES = 3;
+/** Source maps that were nowhere but in its memory. */
+export const RECORDED_SOURCE_MAPS = 4;
+/** When a process began whose perf map is not in the recording: milliseconds since 1970, u64, not packed. */
+const RECORDED_PROCESS_START = 5;
+const START_BYTES = 8;
 
 /** A file that a process wrote of its code, inside the recording. */
 export interface RecordedFile {
+  /** One of RECORDED_*. */
   kind: number;
+  /** The process that wrote it. */
   pid: number;
   /** Of the file. */
   sizeBytes: number;
@@ -28,18 +36,22 @@ const MOST_FILE_BYTES = 1 << 28;
  * The section of `FEATURE_RECORDED_FILES`, little-endian or as the recording is:
  *
  *   version u32, count u32 | kind u32, pid u32, size u64, packed size u64 | packed, padded to 8 | kind ...
+ *
+ * `starts`: when processes began, in milliseconds since 1970.
  */
 export function encodeRecordedFiles(
   files: readonly RecordedFile[],
   littleEndian = true,
+  starts: ReadonlyMap<number, number> = new Map(),
 ): Uint8Array<ArrayBuffer> {
-  const bytes = files.reduce((sum, { packed }) => sum + ENTRY_BYTES + padded(packed.length), HEAD_BYTES);
+  const all = [...files, ...[...starts].map(([pid, startMs]) => startFile(pid, startMs, littleEndian))];
+  const bytes = all.reduce((sum, { packed }) => sum + ENTRY_BYTES + padded(packed.length), HEAD_BYTES);
   const section = new Uint8Array(bytes);
   const view = new DataView(section.buffer);
   view.setUint32(0, VERSION, littleEndian);
-  view.setUint32(4, files.length, littleEndian);
+  view.setUint32(4, all.length, littleEndian);
   let at = HEAD_BYTES;
-  for (const { kind, pid, sizeBytes, packed } of files) {
+  for (const { kind, pid, sizeBytes, packed } of all) {
     view.setUint32(at, kind, littleEndian);
     view.setInt32(at + 4, pid, littleEndian);
     view.setBigUint64(at + 8, BigInt(sizeBytes), littleEndian);
@@ -50,7 +62,10 @@ export function encodeRecordedFiles(
   return section;
 }
 
-/** Throws FormatError where the section does not hold together. The files share its memory. */
+/**
+ * The files of a section that `encodeRecordedFiles` made. They share its memory. Throws FormatError
+ * (`ERR_RECORDED_FILES`) where the section does not hold together.
+ */
 export function decodeRecordedFiles(section: Uint8Array<ArrayBuffer>, littleEndian = true): RecordedFile[] {
   const view = new DataView(section.buffer, section.byteOffset, section.length);
   const need = (at: number, bytes: number, what: string) => {
@@ -83,4 +98,21 @@ export function decodeRecordedFiles(section: Uint8Array<ArrayBuffer>, littleEndi
 
 function padded(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
+}
+
+function startFile(pid: number, startMs: number, littleEndian: boolean): RecordedFile {
+  const packed = new Uint8Array(START_BYTES);
+  new DataView(packed.buffer).setBigUint64(0, BigInt(Math.max(0, Math.floor(startMs))), littleEndian);
+  return { kind: RECORDED_PROCESS_START, pid, sizeBytes: START_BYTES, packed };
+}
+
+/** When processes began, in milliseconds since 1970, where their recording tells it. */
+export function processStarts(files: readonly RecordedFile[], littleEndian = true): Map<number, number> {
+  const starts = new Map<number, number>();
+  for (const { kind, pid, packed } of files) {
+    if (kind !== RECORDED_PROCESS_START || packed.length !== START_BYTES) continue;
+    const view = new DataView(packed.buffer, packed.byteOffset, START_BYTES);
+    starts.set(pid, Number(view.getBigUint64(0, littleEndian)));
+  }
+  return starts;
 }

@@ -26,6 +26,13 @@ test('names that node --perf-basic-prof writes', () => {
     '^',
   ]);
   assert.deepEqual(parts("JS:+'map <anonymous>:3:4"), ['map', '<anonymous>', 3, 4, '+']);
+  assert.deepEqual(parts('JS:*render eval at compile (/my app/views.js:10:5), <anonymous>:2:18'), [
+    'render',
+    'eval at compile (/my app/views.js:10:5), <anonymous>',
+    2,
+    18,
+    '*',
+  ]);
   assert.deepEqual(parts('JS:o*hot [eval]:1:16'), ['hot', '[eval]', 1, 16, '*']);
   assert.deepEqual(parts('JS:o+hot /x.js:1:16'), ['hot', '/x.js', 1, 16, '+']);
   assert.deepEqual(parts('JS:o /x.js:1:2'), ['o', '/x.js', 1, 2, '']);

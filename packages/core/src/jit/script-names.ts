@@ -10,17 +10,23 @@
  * WebAssembly has its tier at the end, after the function's index:
  * `JS:wasm-function[3]-3-liftoff`, `JS:fib-0-turbofan`.
  *
+ * Code that `eval` or `new Function` made has no file. Counterpoint writes where it was made, as stack traces
+ * do: `JS:render eval at compile (/app/views.js:10:5), <anonymous>:2:18`.
+ *
  * Newer engines (seen in Node 26) write an `o` before the tier of code that a running loop was
  * moved into (on-stack replacement).
  */
 export interface ScriptName {
-  /** The name of the function; empty where it has none. */
+  /** The name of the function; `(anonymous)` where it has none. */
   name: string;
-  /** Empty where V8 knows none. */
+  /** Path or URL of the script, of WebAssembly `wasm-function[INDEX]`; empty where V8 knows none. */
   file: string;
-  /** The line where it begins, from 1; null where the runtime does not say it. */
+  /** The line where its parameters begin, from 1; null where the runtime does not say it. */
   line: number | null;
-  /** The column where it begins, from 1; null where the runtime does not say it. */
+  /**
+   * The column where its parameters begin, from 1: 11 of `function f() {}`; null where
+   * the runtime does not say it.
+   */
   column: number | null;
   /** One of `~^+*`; `liftoff` or `turbofan` for WebAssembly; or empty. */
   tier: string;
@@ -51,7 +57,8 @@ export const TIER_NAMES: Readonly<Record<string, string>> = {
 const KIND_AND_TIER = /^(?:JS|LazyCompile|Function|Eval|Script|Module|Wasm):(?:o(?=[+*]))?([~^+*]?)'?/;
 
 /** Where a source begins after the function's name: both may contain spaces. */
-const SOURCE_START = / (?=\/|node:|file:|https?:|wasm:|wasm-function\[|evalmachine|<|\[(?:worker )?eval)/;
+const SOURCE_START =
+  / (?=\/|node:|[a-z][a-z0-9+.-]+:\/\/|wasm-function\[|evalmachine|<|\[(?:worker )?eval|eval at )/;
 
 /** A WebAssembly function by its index, where its module gives it no name. */
 const WASM_INDEX_NAME = /^wasm-function\[\d+\]$/;
@@ -59,7 +66,7 @@ const WASM_TIER = /-(\d{1,10})-(liftoff|turbofan)$/;
 
 const LINE_AND_COLUMN = /:(\d{1,9})(?::(\d{1,9}))?$/;
 
-/** The parts of a JavaScript function's symbol, or null where the symbol is none. */
+/** The parts of a JavaScript function's symbol, or null if the symbol is not one. */
 export function parseScriptName(symbol: string): ScriptName | null {
   const head = KIND_AND_TIER.exec(symbol);
   if (head === null) return null;

@@ -1,3 +1,4 @@
+import type { ProfileBranches } from './branches.ts';
 import type { Int32Column } from './column.ts';
 import { NONE, type Profile } from './profile.ts';
 
@@ -44,11 +45,35 @@ export function assertTableInvariants(profile: Profile): void {
   inRange('samples.comm', samples.comm, 0, strings.size);
   inRange('samples.event', samples.event, 0, events.length);
   inRange('samples.stack', samples.stack, NONE, stacks.length);
+  if (profile.branches !== null) assertBranches(profile.branches, frames.length, events.length);
   for (let row = 0; row < stacks.length; row++) {
     const prefix = stacks.prefix.at(row);
     if (prefix < NONE || prefix >= row)
       throw new Error(`stacks.prefix[${row}] = ${prefix} is not an earlier row`);
   }
+}
+
+function assertBranches({ edges, ranges }: ProfileBranches, frames: number, events: number): void {
+  sameLength('branches.edges', edges.length, [
+    edges.event,
+    edges.from,
+    edges.to,
+    edges.type,
+    edges.predicted,
+    edges.mispredicted,
+    edges.cycles,
+    edges.withCycles,
+  ]);
+  sameLength('branches.ranges', ranges.length, [
+    ranges.event,
+    ranges.first,
+    ranges.last,
+    ranges.cycles,
+    ranges.withCycles,
+  ]);
+  for (const column of [edges.event, ranges.event]) inRange('branches.event', column, 0, events);
+  for (const column of [edges.from, edges.to, ranges.first, ranges.last])
+    inRange('branches.frames', column, 0, frames);
 }
 
 function sameLength(table: string, length: number, columns: { length: number }[]): void {

@@ -1,6 +1,6 @@
-import type { Damage } from '../base/index.ts';
-import { StringTable } from '../base/index.ts';
+import { checkArgument, type Damage, hasMembers, StringTable } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
+import type { ProfileBranches } from './branches.ts';
 import { Float64Column, Int32Column } from './column.ts';
 
 /** No parent, no symbol, no CPU: absent indices are -1 in every table. */
@@ -13,7 +13,7 @@ export type BinaryKind = 'user' | 'kernel' | 'module' | 'vdso' | 'jit' | 'unknow
 export interface Binary {
   /**
    * Full path as the recording names it; `[kernel.kallsyms]`, `[vdso]`, `[JIT] tid 12`,
-   * `[unknown]` where there is none.
+   * `[unknown]` if there is none.
    */
   path: string;
   /** What reports print: the last part of the path. */
@@ -24,9 +24,10 @@ export interface Binary {
   kind: BinaryKind;
 }
 
-/**
- * The CPU mode of a frame, as the kernel reports it (`PERF_RECORD_MISC_CPUMODE_MASK`, callchain contexts).
- */
+// The CPU mode of a frame, as the kernel reports it
+// (`PERF_RECORD_MISC_CPUMODE_MASK`, markers of call chains).
+
+/** Not known (PERF_RECORD_MISC_CPUMODE_UNKNOWN of linux/perf_event.h). */
 export const MODE_UNKNOWN = 0;
 /** The kernel (PERF_RECORD_MISC_KERNEL of linux/perf_event.h). */
 export const MODE_KERNEL = 1;
@@ -46,7 +47,7 @@ export const MODE_LETTERS = ['?', 'k', '.', 'H', 'g', 'u'] as const;
 export interface ProfileEvent {
   /** Its name. */
   name: string;
-  /** What a weight of this event counts: `nanoseconds` for clocks, else the event's own name. */
+  /** What a weight of this event counts: `nanoseconds` where it is time, else the event's own name. */
   unit: string;
   /** How many samples it has. */
   samples: number;
@@ -80,7 +81,10 @@ export class FrameTable {
   readonly binary = new Int32Column();
   /** `NONE` where the address has no symbol. */
   readonly symbol = new Int32Column();
-  /** Address in the binary's own terms: the file offset for ELF files, absolute for kernel and JIT code. */
+  /**
+   * Lower 32 bits of the address in the binary's own terms: file offset in ELF
+   * files, else the address itself.
+   */
   readonly addressLo = new Int32Column();
   /** Upper 32 bits of the address. */
   readonly addressHi = new Int32Column();
@@ -106,6 +110,7 @@ export class SourceTable {
   readonly line = new Int32Column();
   /** From 1; 0: unknown. */
   readonly column = new Int32Column();
+  /** How many places there are. */
   get length(): number {
     return this.line.length;
   }
@@ -116,7 +121,10 @@ export class SourceTable {
  * several compilers; its copies share their row of `Profile.symbols`.
  */
 export class JitCodeTable {
-  /** The name that the runtime gave the copy, tier and all; index into `Profile.strings`. */
+  /**
+   * The name that the runtime gave the copy, tier and all, with the place in the source where a source map
+   * tells it; index into `Profile.strings`.
+   */
   readonly recordedName = new Int32Column();
   /**
    * V8's mark of a compiler or another runtime's word, index into `Profile.strings`; an empty
@@ -200,7 +208,7 @@ export class SampleTextTable {
   readonly keys: readonly string[];
   /** For each key, index into `Profile.strings`. Equal texts of all keys are one row. */
   readonly texts: readonly Int32Column[];
-  /** Row of each row of `Profile.samples`. */
+  /** By row of `Profile.samples`: row of the columns in `texts`. */
   readonly ofSample = new Int32Column();
 
   /** Without samples yet. */
@@ -254,6 +262,8 @@ export class Profile {
   readonly samples = new SampleTable();
   /** Null where nothing of the kind was asked for. */
   sampleTexts: SampleTextTable | null = null;
+  /** The branches; null if they were not asked for. */
+  branches: ProfileBranches | null = null;
   /** Clock value of `timeNs` 0, exact. */
   baseTimeNs = 0n;
   /** What the recording says of its machine. */
@@ -270,4 +280,11 @@ export class Profile {
   loss: LossEntry[] = [];
   /** What was wrong in it. */
   damage: Damage[] = [];
+}
+
+/** Throws `ERR_ARGUMENT` for anything else: most often it is the whole answer that has the profile. */
+export function checkProfile(where: string, profile: unknown): void {
+  const isRight = hasMembers(profile, { samples: 'object', stacks: 'object', symbols: 'object' });
+  const remedy = 'Give the `profile` of the answer: const { profile } = await recording.profile().';
+  checkArgument(isRight, where, 'the profile', profile, 'a Profile', remedy);
 }
