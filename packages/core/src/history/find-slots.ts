@@ -1,5 +1,6 @@
 import type { ByteSource } from '../base/index.ts';
-import { type HistoryPlaces, MOST_STRIDE_BYTES, SLOT_HEAD_BYTES, SLOT_MARKER } from './layout.ts';
+import { findSideband } from './history-sideband.ts';
+import { type HistoryPlaces, LEAST_SLOT_HEAD_BYTES, MOST_STRIDE_BYTES, SLOT_MARKER } from './layout.ts';
 
 /** Read at a time. */
 const PIECE_BYTES = 1 << 20;
@@ -33,7 +34,8 @@ export function readSlotHead(view: DataView, at: number, places: HistoryPlaces):
 
 /**
  * Where page 0 and the footer are damaged: slots are found by their markers. Two that follow each other in
- * sequence say the stride; where a record begins says how long heads are. Null where there are none.
+ * sequence say the stride; where a record begins says how long heads are. The sideband stands behind them.
+ * Null if there are no slots.
  */
 export async function findSlots(
   source: ByteSource,
@@ -43,21 +45,22 @@ export async function findSlots(
   for (let offset = 0; offset < end; offset += PIECE_BYTES) {
     const piece = await source.read(offset, PIECE_BYTES + 2 * MOST_STRIDE_BYTES);
     const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
-    for (let at = 0; at < Math.min(PIECE_BYTES, piece.length - SLOT_HEAD_BYTES); at += 8) {
+    for (let at = 0; at < Math.min(PIECE_BYTES, piece.length - LEAST_SLOT_HEAD_BYTES); at += 8) {
       if (view.getUint32(at, true) !== SLOT_MARKER) continue;
       if (++markers > MOST_MARKERS) return null;
       const strideBytes = distanceToNext(view, at);
       const headBytes = strideBytes === 0 ? 0 : headOf(view, at, strideBytes);
       if (headBytes === 0) continue;
+      const recordsOffset = offset + at;
+      // As many as there may be: those that are none are told when they are read.
+      const recordCount = await countSlots(source, recordsOffset, strideBytes);
       return {
         strideBytes,
         headBytes,
-        recordsOffset: offset + at,
-        // As many as there may be: those that are none are told when they are read.
-        recordCount: await countSlots(source, offset + at, strideBytes),
+        recordsOffset,
+        recordCount,
         firstSequence: Number(view.getBigUint64(at + 8, true)),
-        sidebandOffset: 0,
-        sidebandBytes: 0,
+        ...(await findSideband(source, recordsOffset + recordCount * strideBytes)),
         indexOffset: 0,
         indexBytes: 0,
       };
@@ -66,11 +69,11 @@ export async function findSlots(
   return null;
 }
 
-/** To the slot with the next number; 0 where there is none. */
+/** To the slot with the next number; 0 if there is none. */
 function distanceToNext(view: DataView, at: number): number {
   const next = view.getBigUint64(at + 8, true) + 1n;
-  const last = Math.min(at + MOST_STRIDE_BYTES, view.byteLength - SLOT_HEAD_BYTES);
-  for (let other = at + SLOT_HEAD_BYTES + 8; other <= last; other += 8)
+  const last = Math.min(at + MOST_STRIDE_BYTES, view.byteLength - LEAST_SLOT_HEAD_BYTES);
+  for (let other = at + LEAST_SLOT_HEAD_BYTES + 8; other <= last; other += 8)
     if (view.getUint32(other, true) === SLOT_MARKER && view.getBigUint64(other + 8, true) === next)
       return other - at;
   return 0;
@@ -79,7 +82,7 @@ function distanceToNext(view: DataView, at: number): number {
 /** The record behind the head says the same size as the head; 0 where none does. */
 function headOf(view: DataView, at: number, strideBytes: number): number {
   const bytes = view.getUint32(at + 4, true);
-  for (let head = SLOT_HEAD_BYTES; head + bytes <= strideBytes; head += 8) {
+  for (let head = LEAST_SLOT_HEAD_BYTES; head + bytes <= strideBytes; head += 8) {
     const sizeAt = at + head + RECORD_SIZE_AT;
     if (view.getUint16(sizeAt, true) === bytes || view.getUint16(sizeAt, false) === bytes) return head;
   }

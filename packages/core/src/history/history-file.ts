@@ -1,9 +1,12 @@
-import { type ByteSource, CounterpointError, type Damage, DamageLog, memorySource } from '../base/index.ts';
-import { EventTable, openPerfData, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
+import { type ByteSource, type Damage, DamageLog, memorySource } from '../base/index.ts';
+import { eventNameFromAttr } from '../events/index.ts';
+import { EventTable, lossAtEnd, type PerfDataReader, type RecordedEvent } from '../perfdata/index.ts';
 import { decodeRecord, type PerfRecord } from '../records/index.ts';
 import { decodeEventAttrs } from './event-attrs.ts';
 import { findSlots, readSlotHead, type SlotHead } from './find-slots.ts';
+import { emptySideband, isSidebandWhole, readSideband } from './history-sideband.ts';
 import {
+  AT_CHECKSUM,
   arePlausible,
   decodeFooter,
   decodeHeader,
@@ -17,6 +20,7 @@ import {
   INDEX_STEP,
   MOST_ATTRS_BYTES,
 } from './layout.ts';
+import { hasChecksum, slotChecksum } from './slot-checksum.ts';
 
 /** One record of a history. */
 export interface HistoryRecord {
@@ -33,11 +37,9 @@ export interface HistoryRecord {
 }
 
 /** Damage of single records. */
-export const RECORD_DAMAGE: readonly string[] = ['bad-slot', 'bad-record'];
+export const RECORD_DAMAGE: readonly string[] = ['bad-slot', 'bad-checksum', 'bad-record'];
 /** Read at a time where records are read one after the other. */
 const PIECE_BYTES = 1 << 18;
-/** Of a sideband that is read into memory. */
-const MOST_SIDEBAND_BYTES = 1 << 30;
 
 /**
  * A history of fixed-size records. Every record can be had alone:
@@ -48,11 +50,11 @@ const MOST_SIDEBAND_BYTES = 1 << 30;
 export class HistoryFile {
   /** Records that there are slots for. */
   readonly count: number;
-  /** Of the first record. */
+  /** Sequence number of the first record. */
   readonly firstSequence: number;
-  /** From one record to the next. */
+  /** Bytes from one record to the next. */
   readonly strideBytes: number;
-  /** Names are those of the sideband. */
+  /** Names are those of the sideband; without it, those of their attrs. */
   readonly events: readonly RecordedEvent[];
   /** Byte order of its records. */
   readonly littleEndian: boolean;
@@ -74,11 +76,15 @@ export class HistoryFile {
     this.#times = parts.index?.times ?? null;
     this.#step = parts.index?.step ?? INDEX_STEP;
     this.count = header.recordCount;
+    this.missingRecords = parts.missingRecords;
     this.firstSequence = header.firstSequence;
     this.strideBytes = header.strideBytes;
     this.events = table.events;
     this.littleEndian = header.littleEndian;
   }
+
+  /** @internal Records that the file had before it was cut off. */
+  readonly missingRecords: number;
 
   /** @internal How many of the records that were asked for could not be had. */
   get damagedRecords(): number {
@@ -119,7 +125,7 @@ export class HistoryFile {
     }
   }
 
-  /** The number of the first record at or after a time; `count` where there is none. */
+  /** The number of the first record at or after a time; `count` if there is none. */
   async find(timeNs: bigint): Promise<number> {
     const times = await this.#index();
     let row = times.findLastIndex((time) => time < timeNs);
@@ -130,15 +136,21 @@ export class HistoryFile {
     return end;
   }
 
-  /** All that is no sample, as a recording: who ran, which files were mapped, features. */
+  /**
+   * All that is no sample, as a recording: who ran, which files were mapped, features. Where it is cut off or
+   * damaged, this is what is left of it, and the events; `damage` has `bad-sideband` then.
+   *
+   * Rejects with `ERR_HISTORY` where nothing says any more what the events are.
+   */
   async sideband(): Promise<PerfDataReader> {
-    const { sidebandOffset, sidebandBytes } = this.#header;
-    if (!hasSideband(this.#header, this.#source.size))
-      throw historyError(
-        'the history was cut off before its last part, which has the names of its processes and files',
-        'Copy the file again. Its records can still be read one by one: openHistory(path) of counterpoint/flight, then records().',
-      );
-    return await openPerfData(memorySource(await this.#source.read(sidebandOffset, sidebandBytes)));
+    const found = await readSideband(this.#source, this.#header);
+    // One that was cut in its own header knows less than page 0.
+    if (found !== null && found.events.events.length >= this.events.length) return found;
+    if (this.events.length > 0) return await emptySideband(this.events, this.littleEndian);
+    throw historyError(
+      'the history lacks its beginning and its last part: both say what its events are, without which its records are no samples',
+      'Copy the file again. The bytes and times of its records can still be read one by one: openHistory(path) of counterpoint/flight, then records().',
+    );
   }
 
   /** Lets go of its source, where that is a file that was opened for it. */
@@ -155,6 +167,10 @@ export class HistoryFile {
     const head = this.#headIn(piece, at, index);
     if (head === null) return null;
     const { headBytes } = this.#header;
+    if (!isIntact(piece, at, headBytes, head.bytes)) {
+      this.#damage.add('bad-checksum', this.#offsetOf(index));
+      return null;
+    }
     const bytes = piece.slice(at + headBytes, at + headBytes + head.bytes);
     const view = new DataView(bytes.buffer);
     const le = this.littleEndian;
@@ -194,6 +210,7 @@ export class HistoryFile {
 interface HistoryParts {
   source: ByteSource;
   header: HistoryHeader;
+  missingRecords: number;
   table: EventTable;
   damage: DamageLog;
   /** Null where it has to be made anew. */
@@ -209,23 +226,30 @@ interface HistoryParts {
 export async function openHistory(input: ByteSource | Uint8Array<ArrayBuffer>): Promise<HistoryFile> {
   const source = input instanceof Uint8Array ? memorySource(input) : input;
   const damage = new DamageLog();
-  const header = await findHeader(source, damage);
+  const { header, missingRecords } = await findHeader(source, damage);
   const table = new EventTable();
   if (!(await readAttrs(source, header, table))) damage.add('bad-attrs', header.attrsOffset);
   await nameEvents(source, header, table, damage);
-  return new HistoryFile({ source, header, table, damage, index: await readIndex(source, header, damage) });
+  const index = await readIndex(source, header, damage);
+  return new HistoryFile({ source, header, missingRecords, table, damage, index });
 }
 
 /** From page 0, or what can be had in its place. */
-async function findHeader(source: ByteSource, damage: DamageLog): Promise<HistoryHeader> {
+async function findHeader(
+  source: ByteSource,
+  damage: DamageLog,
+): Promise<{ header: HistoryHeader; missingRecords: number }> {
   const own = decodeHeader(await source.read(0, HEADER_BYTES));
   const footer = decodeFooter(await source.read(Math.max(0, source.size - FOOTER_BYTES), FOOTER_BYTES));
   if (own !== null && arePlausible(own, source.size)) {
     const most = Math.floor((source.size - own.recordsOffset) / own.strideBytes);
     if (footer === null) damage.add('no-footer', source.size);
-    if (own.recordCount <= most) return own;
+    if (own.recordCount <= most) return { header: own, missingRecords: 0 };
     damage.add('cut-off', source.size);
-    return { ...own, recordCount: most };
+    return {
+      header: { ...own, recordCount: most },
+      missingRecords: Math.min(own.recordCount - most, Number.MAX_SAFE_INTEGER),
+    };
   }
   const found = footer !== null && arePlausible(footer, source.size) ? footer : await findSlots(source);
   if (found === null)
@@ -234,7 +258,7 @@ async function findHeader(source: ByteSource, damage: DamageLog): Promise<Histor
       'A perf.data file is made into one by: counterpoint convert perf.data',
     );
   damage.add('bad-header', 0);
-  return await headerAround(source, found);
+  return { header: await headerAround(source, found), missingRecords: 0 };
 }
 
 /** The rest of a header, where only places are known. */
@@ -263,12 +287,6 @@ async function readAttrs(source: ByteSource, header: HistoryHeader, table: Event
   return attrCount > 0 && decodeEventAttrs(bytes, attrCount, littleEndian, table);
 }
 
-/** Whole, and of a size that memory has. */
-function hasSideband({ sidebandOffset, sidebandBytes }: HistoryHeader, sizeBytes: number): boolean {
-  const isSmall = sidebandBytes > 0 && sidebandBytes <= MOST_SIDEBAND_BYTES;
-  return isSmall && sidebandOffset + sidebandBytes <= sizeBytes;
-}
-
 /** The sideband has the names of events, and their attrs where page 0 has lost them. */
 async function nameEvents(
   source: ByteSource,
@@ -276,23 +294,15 @@ async function nameEvents(
   table: EventTable,
   damage: DamageLog,
 ): Promise<void> {
-  const { sidebandOffset, sidebandBytes } = header;
-  if (!hasSideband(header, source.size)) {
-    damage.add('bad-sideband', sidebandOffset);
-    return;
-  }
-  try {
-    const reader = await openPerfData(memorySource(await source.read(sidebandOffset, sidebandBytes)));
-    if (table.events.length === 0)
-      for (const { attr, ids, name } of reader.events.events) table.add(attr, ids, name);
-    else
-      table.events.forEach((event, index) => {
-        event.name = reader.events.events[index]?.name ?? '';
-      });
-  } catch (error) {
-    if (!(error instanceof CounterpointError)) throw error;
-    damage.add('bad-sideband', sidebandOffset);
-  }
+  const reader = await readSideband(source, header);
+  if (reader === null || !isSidebandWhole(header, source.size) || lossAtEnd(reader) !== null)
+    damage.add('bad-sideband', header.sidebandOffset);
+  const named = reader?.events.events ?? [];
+  if (table.events.length === 0) for (const { attr, ids, name } of named) table.add(attr, ids, name);
+  else
+    table.events.forEach((event, index) => {
+      event.name = named[index]?.name ?? eventNameFromAttr(event.attr);
+    });
 }
 
 async function readIndex(
@@ -305,7 +315,7 @@ async function readIndex(
   return times;
 }
 
-/** Null unless it is whole, for so many records, and goes up. */
+/** Null unless it is whole, has the right number of records, and grows. */
 async function timesOf(
   source: ByteSource,
   indexOffset: number,
@@ -325,4 +335,12 @@ async function timesOf(
     view.getBigUint64(INDEX_HEAD_BYTES + row * 8, true),
   );
   return times.every((time, row) => row === 0 || time >= times[row - 1]!) ? { times, step } : null;
+}
+
+/** What has no checksum is taken as it is. */
+function isIntact(piece: Uint8Array, at: number, headBytes: number, recordBytes: number): boolean {
+  if (!hasChecksum(headBytes)) return true;
+  const view = new DataView(piece.buffer, piece.byteOffset, piece.length);
+  const written = view.getUint32(at + AT_CHECKSUM, true);
+  return written === 0 || written === slotChecksum(view, at, headBytes, recordBytes);
 }

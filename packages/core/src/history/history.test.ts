@@ -6,7 +6,7 @@ import { lossAtEnd, openPerfData, type PerfDataReader } from '../perfdata/index.
 import { corpusFiles } from '../test/corpus.ts';
 import { fixtureRecordings } from '../test/fixture-recordings.ts';
 import { comm, recording, sample } from '../test/recordings.ts';
-import { openHistory, writeHistory, writePerfDataOf } from './index.ts';
+import { isHistory, openHistory, writeHistory, writePerfDataOf } from './index.ts';
 import { FOOTER_BYTES, INDEX_STEP } from './layout.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -147,6 +147,11 @@ for (const [what, spoil, damage] of [
   [
     'page 0 and the footer',
     (bytes: Bytes) => bytes.fill(0, 0, 128).fill(0, bytes.length - FOOTER_BYTES),
+    ['bad-header', 'bad-attrs', 'bad-index'],
+  ],
+  [
+    'page 0 and what is behind the records',
+    (bytes: Bytes) => bytes.slice(0, Number(view(bytes).getBigUint64(48, true))).fill(0, 0, 128),
     ['bad-header', 'bad-attrs', 'bad-sideband', 'bad-index'],
   ],
   [
@@ -184,7 +189,13 @@ test('of a file that is cut there is what was whole; a damaged slot is left out 
   const cut = await openHistory(whole.slice(0, from + 100 * stride + 20));
   assert.equal(cut.count, 100);
   assert.ok(cut.damage.some(({ code }) => code === 'cut-off'));
-  await assert.rejects(cut.sideband(), { code: 'ERR_HISTORY' });
+  // Page 0 has the events; nothing says who ran.
+  const back = await recordsOf(await toPerfData(whole.slice(0, from + 100 * stride + 20)));
+  const { samples } = await recordsOf(manySamples(700));
+  assert.deepEqual(back.samples, samples.slice(0, 100));
+  assert.equal(back.others.length, 1);
+  const told = Buffer.from(back.others[0]!, 'hex').toString('latin1');
+  assert.match(told, /"kind":"record-damaged",.*"count":"600"/);
 
   const spoiled = whole.slice();
   spoiled.fill(0x55, from + 10 * stride, from + 10 * stride + 16);
@@ -195,6 +206,36 @@ test('of a file that is cut there is what was whole; a damaged slot is left out 
   assert.equal(found, 698);
   assert.deepEqual(history.damage, [{ code: 'bad-slot', count: 2, firstOffset: from + 10 * stride }]);
   assert.equal(await history.at(10), null);
+});
+
+test('without its beginning and its end a history becomes the same recording; without what names its events it says so', async () => {
+  const recorded = recording([
+    comm(1, 'first', 5n),
+    ...Array.from({ length: 50 }, (_, n) => sample({ time: 10n + BigInt(n), pid: 1 })),
+    ...Array.from({ length: 50 }, (_, n) => comm(2 + n, `process ${n}`, 100n + BigInt(n))),
+  ]);
+  const [whole, before] = [await toHistory(recorded), await recordsOf(recorded)];
+  const places = view(whole);
+  const [sideband, size] = [48, 56].map((at) => Number(places.getBigUint64(at, true))) as [number, number];
+  const headless = whole.slice().fill(0, 0, 4096);
+  const endless = headless.slice(0, sideband + size);
+  for (const spoiled of [endless, headless.slice().fill(0, whole.length - FOOTER_BYTES)]) {
+    assert.equal(await isHistory(memorySource(spoiled)), true);
+    const { samples, others } = await recordsOf(await toPerfData(spoiled));
+    assert.deepEqual([samples, others], [before.samples, before.others]);
+  }
+  // Cut in the middle of its processes: those before are there, with both its beginnings and without.
+  const middle = sideband + Math.floor(size * 0.6);
+  for (const spoiled of [whole.slice(0, middle), headless.slice(0, middle)]) {
+    const { samples, others } = await recordsOf(await toPerfData(spoiled));
+    assert.deepEqual(samples, before.samples);
+    assert.ok(others.length > 5 && others.length < before.others.length, `${others.length}`);
+    const codes = (await openHistory(spoiled)).damage.map(({ code }) => code);
+    assert.ok(codes.includes('bad-sideband'), `${codes}`);
+  }
+  const bare = await openHistory(headless.slice(0, sideband));
+  assert.equal(bare.count, 50);
+  await assert.rejects(bare.sideband(), { code: 'ERR_HISTORY', message: /its beginning and its last part/ });
 });
 
 test('a writer that is older or newer: what both know is read', async () => {
@@ -217,15 +258,15 @@ test('a writer that is older or newer: what both know is read', async () => {
   newer.set(bytes.subarray(0, from));
   for (let n = 0; n < 10; n++) {
     const slot = bytes.subarray(from + n * stride, from + (n + 1) * stride);
-    newer.set(slot.subarray(0, 24), from + n * (stride + 16));
-    newer.fill(0xee, from + n * (stride + 16) + 24, from + n * (stride + 16) + 40);
-    newer.set(slot.subarray(24), from + n * (stride + 16) + 40);
+    newer.set(slot.subarray(0, 32), from + n * (stride + 16));
+    newer.fill(0xee, from + n * (stride + 16) + 32, from + n * (stride + 16) + 48);
+    newer.set(slot.subarray(32), from + n * (stride + 16) + 48);
   }
   newer.set(bytes.subarray(from + 10 * stride), from + 10 * (stride + 16));
   const header = view(newer);
   header.setUint32(8, 4096, true);
   header.setUint32(STRIDE_AT, stride + 16, true);
-  header.setUint32(16, 40, true);
+  header.setUint32(16, 48, true);
   for (const at of [48, 64]) header.setBigUint64(at, header.getBigUint64(at, true) + 160n, true);
   const young = await openHistory(newer);
   assert.deepEqual(young.damage, []);
@@ -234,6 +275,34 @@ test('a writer that is older or newer: what both know is read', async () => {
   // And without its page 0.
   const found = await openHistory(newer.fill(0, 0, 128).slice(0, from + 10 * (stride + 16)));
   assert.deepEqual([found.count, found.strideBytes, (await found.at(9))!.timeNs], [10, stride + 16, 19n]);
+});
+
+test('whatever is damaged in a slot is noticed, and the others are read; without a checksum it is taken', async () => {
+  const bytes = await toHistory(manySamples(10), 0);
+  const [stride, from] = [
+    view(bytes).getUint32(STRIDE_AT, true),
+    Number(view(bytes).getBigUint64(RECORDS_AT, true)),
+  ];
+  const slot = from + 4 * stride;
+  const recordBytes = view(bytes).getUint32(slot + 4, true);
+  const places = [...Array(24).keys(), ...Array.from({ length: recordBytes }, (_, at) => 32 + at)];
+  for (const at of places)
+    for (const bit of [0, 7]) {
+      const damaged = bytes.slice();
+      damaged[slot + at]! ^= 1 << bit;
+      const history = await openHistory(damaged);
+      const found: number[] = [];
+      for await (const { sequence } of history.records()) found.push(sequence);
+      assert.deepEqual(found, [0, 1, 2, 3, 5, 6, 7, 8, 9], `byte ${at}`);
+      assert.equal(history.damagedRecords, 1);
+    }
+  // A writer that knows of no checksum leaves 0.
+  const without = bytes.slice();
+  view(without).setUint32(slot + 24, 0, true);
+  without[slot + 32 + recordBytes - 1]! ^= 1;
+  const history = await openHistory(without);
+  assert.notEqual(await history.at(4), null);
+  assert.deepEqual(history.damage, []);
 });
 
 test('other bytes are refused', async () => {

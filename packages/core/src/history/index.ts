@@ -1,5 +1,5 @@
 export { HistoryFile, type HistoryRecord, openHistory } from './history-file.ts';
-export { isHistory } from './layout.ts';
+export { isHistory } from './is-history.ts';
 export { writePerfDataOf } from './perf-data-of-history.ts';
 export {
   type PieceWriter,

@@ -5,8 +5,8 @@
  *   | header | attrs | slot 0 | slot 1 | ... | slot n-1 | | perf.data | | times     | | 64 bytes |
  *                    recordsOffset                        sidebandOffset indexOffset   at the end
  *
- *   slot   | marker | bytes | sequence | timeNs |  the record as the kernel wrote it  | zeros |
- *          0        4       8          16       headBytes                                     strideBytes
+ *   slot   | marker | bytes | sequence | timeNs | checksum | 0 |  the record as the kernel wrote it  | zeros |
+ *          0        4       8          16       24         28  headBytes                             strideBytes
  *
  * - Every slot begins with a marker, its sequence number and its time, so the stream is found without page 0.
  * - The header, the head of a slot and the index say their own size. A reader takes what it knows of a larger
@@ -28,10 +28,13 @@ export const HISTORY_PAGE_BYTES = 4096;
 export const HEADER_BYTES = 128;
 export const LEAST_HEADER_BYTES = 48;
 export const FOOTER_BYTES = 64;
-export const SLOT_HEAD_BYTES = 24;
+export const SLOT_HEAD_BYTES = 32;
+/** Earlier writers had no checksum. */
+export const LEAST_SLOT_HEAD_BYTES = 24;
+export const AT_CHECKSUM = 24;
 /** `marker, step, count`. */
 export const INDEX_HEAD_BYTES = 16;
-/** A time in the index for each so many records. */
+/** The index has one time for this many records. */
 export const INDEX_STEP = 256;
 /** A record takes 64 KiB at most, its head a little more. */
 export const MOST_STRIDE_BYTES = 1 << 17;
@@ -95,7 +98,7 @@ function putMagic(view: DataView, magic: string): void {
   for (let at = 0; at < 8; at++) view.setUint8(at, magic.charCodeAt(at));
 }
 
-function hasMagic(view: DataView, magic: string): boolean {
+export function hasMagic(view: DataView, magic: string): boolean {
   if (view.byteLength < 8) return false;
   for (let at = 0; at < 8; at++) if (view.getUint8(at) !== magic.charCodeAt(at)) return false;
   return true;
@@ -153,23 +156,18 @@ export function decodeFooter(bytes: Uint8Array): HistoryPlaces | null {
   return take(view, FOOTER_FIELDS, FOOTER_BYTES) as unknown as HistoryPlaces;
 }
 
-/** Whether slots can be found with these numbers in so many bytes. */
+/** Whether slots can be found with these numbers in that many bytes. */
 export function arePlausible(places: HistoryPlaces, sizeBytes: number): boolean {
   const { strideBytes, headBytes, recordsOffset } = places;
   return (
     strideBytes % 8 === 0 &&
-    headBytes >= SLOT_HEAD_BYTES &&
+    headBytes >= LEAST_SLOT_HEAD_BYTES &&
     headBytes % 8 === 0 &&
     strideBytes >= headBytes + RECORD_HEADER_BYTES &&
     strideBytes <= MOST_STRIDE_BYTES &&
     recordsOffset >= LEAST_HEADER_BYTES &&
     recordsOffset <= sizeBytes
   );
-}
-
-/** How a file begins that is one of these, damaged ones left out. */
-export function isHistory(beginning: Uint8Array): boolean {
-  return hasMagic(new DataView(beginning.buffer, beginning.byteOffset, beginning.length), HISTORY_MAGIC);
 }
 
 export function historyError(message: string, remedy: string): CounterpointError {

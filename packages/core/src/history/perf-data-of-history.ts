@@ -5,6 +5,7 @@ import {
   encodeRecords,
   finishFile,
   layoutByEvent,
+  lossAtEnd,
   lossEntryRecord,
   type PerfDataReader,
   planFile,
@@ -24,8 +25,8 @@ interface Sideband {
 
 /**
  * A history as a perf.data file again: its samples and its sideband in order of time. The header, which knows
- * the size of the data, is what is returned: write it over the beginning. Records that are damaged are a loss
- * in it (`record-damaged`); `damage` is what else was wrong.
+ * the size of the data, is what is returned: write it over the beginning. Records that are damaged or were
+ * cut off are a loss in it (`record-damaged`); `damage` is what else was wrong.
  */
 export async function writePerfDataOf(
   history: HistoryFile,
@@ -59,8 +60,12 @@ export async function writePerfDataOf(
     onProgress?.({ phase: 'writing', done: records, total: history.count });
   }
   for (; next < others.length; next++) round.add(others[next]!.bytes);
-  const damaged = history.damagedRecords - before;
-  if (damaged > 0 && attrs.length > 0) round.add(damagedRecords(damaged, attrs, latest, reader.littleEndian));
+  const damaged = history.damagedRecords - before + history.missingRecords;
+  const ledger = new LossLedger();
+  if (damaged > 0) ledger.add({ kind: 'record-damaged', count: damaged });
+  const atEnd = lossAtEnd(reader);
+  if (atEnd !== null) ledger.add(atEnd);
+  if (attrs.length > 0) round.add(lossRecords(ledger, attrs, latest, reader.littleEndian));
   await flush();
   const { header, tail } = finishFile(plan, dataBytes, reader.features);
   await write(tail);
@@ -68,15 +73,13 @@ export async function writePerfDataOf(
   return { header, records, bytes: plan.dataOffset + dataBytes + tail.length, damage };
 }
 
-/** A record that says how many are missing, in the name of the first event. */
-function damagedRecords(
-  count: number,
+/** What is missing, in the name of the first event. */
+function lossRecords(
+  ledger: LossLedger,
   attrs: readonly WrittenEvent[],
   time: bigint,
   littleEndian: boolean,
 ): Uint8Array {
-  const ledger = new LossLedger();
-  ledger.add({ kind: 'record-damaged', count });
   const place = { id: attrs[0]!.ids[0] ?? 0n, cpu: 0, pid: -1, tid: -1, time };
   const told = ledger.list().map((entry) => lossEntryRecord(entry, place));
   return encodeRecords(told, layoutByEvent(attrs), littleEndian);

@@ -28,6 +28,7 @@ import {
 } from '../perfdata/index.ts';
 import { encodeEventAttrs } from './event-attrs.ts';
 import {
+  AT_CHECKSUM,
   encodeFooter,
   encodeHeader,
   HEADER_BYTES,
@@ -40,10 +41,11 @@ import {
   SLOT_HEAD_BYTES,
   SLOT_MARKER,
 } from './layout.ts';
+import { slotChecksum } from './slot-checksum.ts';
 
 /** Options of `writeHistory()`. */
 export interface WriteHistoryOptions {
-  /** Of the first record; default 0. */
+  /** Sequence number of the first record; default 0. */
   firstSequence?: number;
   /** Ends it: it throws the signal's reason. */
   signal?: CancelSignal;
@@ -254,6 +256,7 @@ async function writeSlots(
         view.setBigUint64(at + 8, BigInt(header.firstSequence + count), true);
         view.setBigUint64(at + 16, time, true);
         piece.set(new Uint8Array(record.buffer, record.byteOffset + start, end - start), at + headBytes);
+        view.setUint32(at + AT_CHECKSUM, slotChecksum(view, at, headBytes, end - start), true);
         count++;
         at += strideBytes;
         if (at < piece.length) return;

@@ -1,0 +1,2 @@
+export { type Archive, openArchive } from './archive.ts';
+export { type ArchivedFile, writeArchive } from './write-archive.ts';
