@@ -3,16 +3,26 @@
  * sizes. What the kernel calls its fields is in `attr-names.ts`: few programs print them.
  */
 
-export const PERF_ATTR_SIZE_VER0 = 64; // first published
-export const PERF_ATTR_SIZE_VER1 = 72; // config2
-export const PERF_ATTR_SIZE_VER2 = 80; // branch_sample_type
-export const PERF_ATTR_SIZE_VER3 = 96; // sample_regs_user, sample_stack_user, clockid
-export const PERF_ATTR_SIZE_VER4 = 104; // sample_regs_intr
-export const PERF_ATTR_SIZE_VER5 = 112; // aux_watermark, sample_max_stack
-export const PERF_ATTR_SIZE_VER6 = 120; // aux_sample_size, aux_action
-export const PERF_ATTR_SIZE_VER7 = 128; // sig_data
-export const PERF_ATTR_SIZE_VER8 = 136; // config3
-export const PERF_ATTR_SIZE_VER9 = 144; // config4
+/** Bytes of the attr as first published. */
+export const PERF_ATTR_SIZE_VER0 = 64;
+/** Bytes of the attr since Linux 2.6.33: `config2`. */
+export const PERF_ATTR_SIZE_VER1 = 72;
+/** Bytes of the attr since Linux 3.4: `branch_sample_type`. */
+export const PERF_ATTR_SIZE_VER2 = 80;
+/** Bytes of the attr since Linux 3.7: `sample_regs_user`, `sample_stack_user`, and later `clockid`. */
+export const PERF_ATTR_SIZE_VER3 = 96;
+/** Bytes of the attr since Linux 3.19: `sample_regs_intr`. */
+export const PERF_ATTR_SIZE_VER4 = 104;
+/** Bytes of the attr since Linux 4.1: `aux_watermark`, and later `sample_max_stack`. */
+export const PERF_ATTR_SIZE_VER5 = 112;
+/** Bytes of the attr since Linux 5.5: `aux_sample_size`, and later `aux_action`. */
+export const PERF_ATTR_SIZE_VER6 = 120;
+/** Bytes of the attr since Linux 5.13: `sig_data`. */
+export const PERF_ATTR_SIZE_VER7 = 128;
+/** Bytes of the attr since Linux 6.3: `config3`. */
+export const PERF_ATTR_SIZE_VER8 = 136;
+/** Bytes of the newest attr: `config4`. */
+export const PERF_ATTR_SIZE_VER9 = 144;
 
 /** Every published size, ascending. A writer picks the shortest whose cut-off tail is zero. */
 export const ATTR_SIZES: readonly number[] = [
@@ -28,39 +38,46 @@ export const ATTR_SIZES: readonly number[] = [
   PERF_ATTR_SIZE_VER9,
 ];
 
+/** How a field of the attr is stored. */
 export type AttrFieldKind = 'u16' | 'u32' | 'i32' | 'u64';
 
+/** The fields as the kernel declares them, from the first byte on without a gap. */
+const FIELD_KINDS: Readonly<Record<string, AttrFieldKind>> = {
+  type: 'u32',
+  size: 'u32',
+  config: 'u64',
+  samplePeriodOrFreq: 'u64',
+  sampleType: 'u64',
+  readFormat: 'u64',
+  flags: 'u64',
+  wakeupEventsOrWatermark: 'u32',
+  breakpointType: 'u32',
+  config1: 'u64',
+  config2: 'u64',
+  branchSampleType: 'u64',
+  sampleRegsUser: 'u64',
+  sampleStackUser: 'u32',
+  clockId: 'i32',
+  sampleRegsIntr: 'u64',
+  auxWatermark: 'u32',
+  sampleMaxStack: 'u16',
+  reserved2: 'u16',
+  auxSampleSize: 'u32',
+  auxAction: 'u32',
+  sigData: 'u64',
+  config3: 'u64',
+  config4: 'u64',
+};
+
 /** [name, kind, offset]. Flags are one 64-bit word at 40, see `ATTR_FLAGS`. */
-export const ATTR_FIELDS: readonly (readonly [string, AttrFieldKind, number])[] = [
-  ['type', 'u32', 0],
-  ['size', 'u32', 4],
-  ['config', 'u64', 8],
-  ['samplePeriodOrFreq', 'u64', 16],
-  ['sampleType', 'u64', 24],
-  ['readFormat', 'u64', 32],
-  ['flags', 'u64', 40],
-  ['wakeupEventsOrWatermark', 'u32', 48],
-  ['breakpointType', 'u32', 52],
-  ['config1', 'u64', 56],
-  ['config2', 'u64', 64],
-  ['branchSampleType', 'u64', 72],
-  ['sampleRegsUser', 'u64', 80],
-  ['sampleStackUser', 'u32', 88],
-  ['clockId', 'i32', 92],
-  ['sampleRegsIntr', 'u64', 96],
-  ['auxWatermark', 'u32', 104],
-  ['sampleMaxStack', 'u16', 108],
-  ['reserved2', 'u16', 110],
-  ['auxSampleSize', 'u32', 112],
-  ['auxAction', 'u32', 116],
-  ['sigData', 'u64', 120],
-  ['config3', 'u64', 128],
-  ['config4', 'u64', 136],
-];
+export const ATTR_FIELDS: readonly (readonly [string, AttrFieldKind, number])[] = /* @__PURE__ */ inPlace(
+  FIELD_KINDS,
+  (kind) => Number(kind.slice(1)) / 8,
+);
 
 /**
  * The flags as the kernel declares them: bit fields of the word at offset 40, from its first bit on without a
- * gap, each with its number of bits.
+ * gap, each with its number of bits. `AttrFlags` says what each means.
  */
 export const ATTR_FLAG_WIDTHS = {
   disabled: 1,
@@ -106,13 +123,17 @@ export const ATTR_FLAG_WIDTHS = {
 
 /** [name, first bit, width]. */
 export const ATTR_FLAGS: readonly (readonly [keyof typeof ATTR_FLAG_WIDTHS, number, number])[] =
-  /* @__PURE__ */ flagBits();
+  /* @__PURE__ */ inPlace(ATTR_FLAG_WIDTHS, (width) => width).map(([name, width, bit]) => [name, bit, width]);
 
-function flagBits(): [keyof typeof ATTR_FLAG_WIDTHS, number, number][] {
+/** Each with its place: behind those before it. */
+function inPlace<N extends string, K>(
+  kinds: Readonly<Record<N, K>>,
+  sizeOf: (kind: K) => number,
+): [N, K, number][] {
   let end = 0;
-  return Object.entries(ATTR_FLAG_WIDTHS).map(([name, width]) => {
-    const bit = end;
-    end += width;
-    return [name as keyof typeof ATTR_FLAG_WIDTHS, bit, width];
+  return Object.entries<K>(kinds).map(([name, kind]) => {
+    const place = end;
+    end += sizeOf(kind);
+    return [name as N, kind, place];
   });
 }

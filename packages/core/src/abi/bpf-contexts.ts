@@ -38,6 +38,7 @@ const ARM64_REGISTERS = [
 
 export type BpfArchitecture = 'x64' | 'arm64';
 
+/** The registers that a program is given on one architecture. */
 export interface BpfRegisterFile {
   /** Names in the order in which the kernel keeps them, eight bytes each. */
   readonly registers: readonly string[];
@@ -98,8 +99,9 @@ export const BPF_RAW_TRACEPOINT_ARGUMENTS = 12;
  */
 export const BPF_TRACEPOINT_HIDDEN_BYTES = 8;
 
-/** Was user code interrupted? `cs & 3` is not 0 on x86; `pstate & 15` (the exception level) is 0 on arm64. */
+/** Bits of `cs` on x86-64 that are not 0 where user code was interrupted: the privilege level. */
 export const X64_PRIVILEGE_MASK = 3;
 /** `cs` of user code of 64 bits (`__USER_CS` of asm/segment.h); of 32 bits it is another. */
 export const X64_USER_CODE_SEGMENT = 0x33;
+/** Bits of `pstate` on arm64 that are 0 where user code was interrupted: the exception level. */
 export const ARM64_EXCEPTION_LEVEL_MASK = 15;

@@ -217,18 +217,22 @@ export const BPF_HELPERS = {
   cgrp_storage_delete: [211, 2],
 } as const;
 
+/** Name of a helper function, without `bpf_`. */
 export type BpfHelper = keyof typeof BPF_HELPERS;
 
 /** `trace_printk` alone takes from two arguments (format and its size) to five. */
 export const BPF_TRACE_PRINTK_LEAST_ARGUMENTS = 2;
 
-/** Flags of `map_update_elem`: set in any case, only when the key is new, only when it is there. */
+/** Flag of `map_update_elem`: the entry is set, whether the key is there or not. */
 export const BPF_ANY = 0;
+/** Flag of `map_update_elem`: the key must be new, else EEXIST. */
 export const BPF_NOEXIST = 1;
+/** Flag of `map_update_elem`: the key must be there, else ENOENT. */
 export const BPF_EXIST = 2;
 
-/** Flags of `get_stackid` and `get_stack`; the low eight bits are how many frames to skip. */
+/** Flags of `get_stackid` and `get_stack`: the low eight bits are how many frames to skip. */
 export const BPF_F_SKIP_FIELD_MASK = 0xff;
+/** Flag of `get_stackid` and `get_stack`: the user stack, not the kernel's. */
 export const BPF_F_USER_STACK = 1 << 8;
 /** Two stacks are taken for equal when their hashes are: quicker, and not exact. */
 export const BPF_F_FAST_STACK_CMP = 1 << 9;
@@ -242,12 +246,16 @@ export const BPF_F_REUSE_STACKID = 1 << 10;
  */
 export const BPF_F_CURRENT_CPU = 0xffffffff;
 
-/** Flags of `ringbuf_output`, `ringbuf_submit` and `ringbuf_discard`: nobody is woken, or in any case. */
+/** Flag of `ringbuf_output`, `ringbuf_submit` and `ringbuf_discard`: nobody is woken. */
 export const BPF_RB_NO_WAKEUP = 1;
+/** Flag of `ringbuf_output`, `ringbuf_submit` and `ringbuf_discard`: the reader is woken in any case. */
 export const BPF_RB_FORCE_WAKEUP = 2;
 
-/** What `ringbuf_query` answers. */
+/** `ringbuf_query`: bytes that the reader has not read yet. */
 export const BPF_RB_AVAIL_DATA = 0;
+/** `ringbuf_query`: bytes of the ring. */
 export const BPF_RB_RING_SIZE = 1;
+/** `ringbuf_query`: the reader's position in bytes; it never wraps. */
 export const BPF_RB_CONS_POS = 2;
+/** `ringbuf_query`: the programs' position in bytes; it never wraps. */
 export const BPF_RB_PROD_POS = 3;

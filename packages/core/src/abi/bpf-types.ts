@@ -30,6 +30,7 @@ export const BPF_MAP_TYPES = {
   'user-ring-buffer': 31,
 } as const;
 
+/** Name of a map type. */
 export type BpfMapType = keyof typeof BPF_MAP_TYPES;
 
 /**
@@ -49,22 +50,27 @@ export const BPF_PROGRAM_TYPES = {
   syscall: 31,
 } as const;
 
+/** Name of a program type. */
 export type BpfProgramType = keyof typeof BPF_PROGRAM_TYPES;
 
 /** `BPF_OBJ_NAME_LEN` less its final zero: what the kernel keeps of the name of a program or map. */
 export const BPF_NAME_LENGTH = 15;
 
-/** Map flags of `BPF_MAP_CREATE` (`map_flags`). */
+/** Map flag: memory of entries is taken when they are set, not when the map is made. */
 export const BPF_F_NO_PREALLOC = 1 << 0;
 /** One list of the recently used per CPU, not one for all. */
 export const BPF_F_NO_COMMON_LRU = 1 << 1;
+/** Map flag: memory of the node that `numa_node` names. */
 export const BPF_F_NUMA_NODE = 1 << 2;
-/** Not to be written from user space, or from programs. */
+/** Map flag: user space may read and not write. */
 export const BPF_F_RDONLY = 1 << 3;
+/** Map flag: user space may write and not read. */
 export const BPF_F_WRONLY = 1 << 4;
 /** A stack-trace map keeps build ids and offsets in files, not addresses. */
 export const BPF_F_STACK_BUILD_ID = 1 << 5;
+/** Map flag: programs may read and not write. */
 export const BPF_F_RDONLY_PROG = 1 << 7;
+/** Map flag: programs may write and not read. */
 export const BPF_F_WRONLY_PROG = 1 << 8;
 /** Array maps only: the values may be mapped into user space. */
 export const BPF_F_MMAPABLE = 1 << 10;

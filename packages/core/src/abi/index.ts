@@ -5,6 +5,7 @@ export * from './bpf-contexts.ts';
 export * from './bpf-helpers.ts';
 export * from './bpf-instructions.ts';
 export * from './bpf-types.ts';
+export * from './branch-entry.ts';
 export * from './branch-flags.ts';
 export * from './events.ts';
 export * from './features.ts';

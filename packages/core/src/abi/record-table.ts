@@ -1,6 +1,6 @@
 /**
  * The fields of every record, in file order, after the 8-byte header. `scripts/gen-records.ts` turns this
- * into readers and writers; nothing interprets it per record.
+ * into readers and writers; nothing interprets it per record. `record-words.tsv` says what each field means.
  *
  * Kinds: u8 u16 u32 i32 u64 f64 - numbers (u64 becomes bigint); chars:N - text in N bytes; bytes:N; text -
  * text to the end, ended by NUL, padded to 8; bytes - all that is left; list:NAME - u64 count, then that many
@@ -10,11 +10,13 @@
  * left over is kept (newer writer).
  */
 
+/** A record and its fields. */
 export interface RecordRow {
-  /** Name of the type constant, without its prefix. */
+  /** Name of the type constant, without `PERF_RECORD_`. */
   type: string;
   /** Name of the interface, without `Record`. */
   name: string;
+  /** Name, kind and condition of each field, in file order. */
   fields: readonly (
     | readonly [string, string]
     | readonly [string, string, 'if-build-id' | 'unless-build-id']
@@ -43,6 +45,7 @@ export const STRUCTS: Readonly<Record<string, readonly (readonly [string, string
   ],
 };
 
+/** Every record of the book but samples: type, name, and fields in file order. */
 export const RECORD_TABLE: readonly RecordRow[] = [
   {
     type: 'MMAP',
@@ -239,7 +242,7 @@ export const RECORD_TABLE: readonly RecordRow[] = [
       ['eventName', 'chars:64'],
     ],
   },
-  // That many bytes of trace metadata follow the record, padded to 8.
+  // That many bytes follow the record, padding up to a multiple of 8 among them.
   { type: 'HEADER_TRACING_DATA', name: 'HeaderTracingData', fields: [['dataSize', 'u32']] },
   {
     type: 'HEADER_BUILD_ID',
@@ -370,7 +373,8 @@ export const RECORD_TABLE: readonly RecordRow[] = [
     type: 'BPF_METADATA',
     name: 'BpfMetadata',
     fields: [
-      ['programName', 'chars:16'],
+      // KSYM_NAME_LEN of perf since 6.1; 6.17 is the first that writes the record.
+      ['programName', 'chars:512'],
       ['count', 'u64'],
       ['data', 'bytes'],
     ],

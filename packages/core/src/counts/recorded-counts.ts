@@ -9,7 +9,7 @@ export interface RecordedCount {
   cpu: number;
   /** Index of the thread. */
   thread: number;
-  /** The raw count. */
+  /** The count as it was read, not scaled to `enabledNs`. */
   value: bigint;
   /** How long the event was wanted, in nanoseconds. */
   enabledNs: bigint;
@@ -19,9 +19,9 @@ export interface RecordedCount {
 
 /** What was read at one moment. */
 export interface CountsRound {
-  /** The end of a run; else of an interval. */
+  /** Whether it was read at the end of the run; else at an interval. */
   isFinal: boolean;
-  /** Since the run began. */
+  /** Nanoseconds since the run began. */
   timeNs: bigint;
   /** One for each event, thread and CPU that was read. */
   counts: RecordedCount[];
@@ -43,7 +43,7 @@ export interface CountsEvent {
 
 /** A thread of a recording of counts. */
 export interface CountsThread {
-  /** -1 is everybody. */
+  /** Its thread id; -1 stands for all threads, where CPUs were counted. */
   tid: number;
   /** May be empty: perf knows it only with `--per-thread`. */
   name: string;
@@ -53,7 +53,7 @@ export interface CountsThread {
 export interface CountsConfig {
   /** What counts are shown by. */
   by: CountsBy;
-  /** 0: without intervals. */
+  /** Milliseconds from one round to the next; 0: read at the end alone. */
   intervalMs: number;
   /** Counts are to be scaled to the time for which they were wanted. */
   isScaled: boolean;

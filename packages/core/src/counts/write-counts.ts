@@ -55,7 +55,7 @@ export interface MeasuredCount {
   cpu: number;
   /** Index of the thread. */
   thread: number;
-  /** The raw count. */
+  /** The count as it was read, not scaled to `enabledNs`. */
   value: bigint;
   /** How long the event was wanted, in nanoseconds. */
   enabledNs: bigint;

@@ -15,23 +15,35 @@ export const EVENT_KINDS = [
   'tracepoint',
   'form',
 ] as const;
+/**
+ * What an event comes from: the kernel's generic ones, a PMU's own (`pmu`), a vendor's `table`;
+ * `form` is one to be filled in.
+ */
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** One event, or one form of events, that can be asked for. */
 export interface CatalogEvent {
   /** As it is given to `-e`. */
   readonly name: string;
+  /** Other names of the same event; `name` is not among them. */
   readonly aliases: readonly string[];
+  /** Under which heading it is listed. */
   readonly kind: EventKind;
+  /** The PMU it is on, by its name; `null` for a generic event. */
   readonly pmu: string | null;
+  /** For people; `null`: no table has one. */
   readonly description: string | null;
+  /** What the count is in, once it is multiplied by `scale`; `null`: it is a number of events. */
   readonly unit: string | null;
+  /** Factor of the count; `null`: 1. */
   readonly scale: number | null;
   /** What the kernel's or a vendor's table says it is. */
   readonly terms: string | null;
   /** Where it stands in a vendor's table, and what else that says. */
   readonly source: string | null;
+  /** What else the table says, a sentence each. */
   readonly details: readonly string[];
+  /** The vendor's period for sampling; `null`: none is suggested. */
   readonly samplePeriod: bigint | null;
   /** Whose it is, where this machine does not have its PMU. */
   readonly foreign: string | null;

@@ -21,11 +21,14 @@ const SHOWN_BEFORE = 13;
  *                        \___ unknown event; did you mean cycles?
  */
 export class EventSyntaxError extends CounterpointError {
+  /** What `instanceof` tells it by, also across two copies of this package. */
   static override readonly brand: string = '@counterpoint/core:EventSyntaxError';
 
+  /** The whole text that was given. */
   readonly text: string;
   /** Where in the text, in characters from 0. */
   readonly column: number;
+  /** What is wrong there, without the picture: `unknown event; did you mean cycles?`. */
   readonly reason: string;
 
   constructor(text: string, column: number, reason: string, remedy?: string, syntax: Syntax = 'event') {

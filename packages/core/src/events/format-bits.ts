@@ -3,7 +3,9 @@ export type ConfigField = 'config' | 'config1' | 'config2' | 'config3' | 'config
 
 /** Where a term's bits go: bit `n` of the value is bit `bits[n]` of the word. */
 export interface FormatBits {
+  /** The word that has the bits. */
   readonly field: ConfigField;
+  /** Bit of the word for each bit of the value, from the lowest. */
   readonly bits: readonly number[];
 }
 

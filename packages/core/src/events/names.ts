@@ -16,8 +16,11 @@ import type { ToolEvent } from './types.ts';
 
 /** An event that every kernel knows by name. */
 export interface NamedEvent {
+  /** `attr.type`: PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE. */
   readonly type: number;
+  /** `attr.config`: PERF_COUNT_HW_* or PERF_COUNT_SW_*. */
   readonly config: bigint;
+  /** Present where the tool measures it; type and config are then those of the dummy event. */
   readonly tool?: ToolEvent;
 }
 

@@ -24,6 +24,7 @@ const LIST_REMEDY = 'To list those of this machine: counterpoint list';
 /** What one list may name: every tracepoint of a kernel fits. */
 const MOST_EVENTS = 8192;
 
+/** How a list of events is read. */
 export interface ParseEventsOptions {
   /** Number of the first group: for lists after other lists. */
   firstGroup?: number;

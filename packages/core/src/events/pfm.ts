@@ -11,39 +11,57 @@ import type { ParsedEvent } from './types.ts';
  *    pmu  event    attributes
  */
 export interface PfmLibrary {
+  /** What an event means to the hardware and to perf, or what was wrong with it. */
   encode(event: string): PfmEncoding | PfmProblem;
   /** Every table of this build. */
   pmus(): readonly PfmPmu[];
+  /** Every event of one table. */
   events(pmu: PfmPmu): readonly PfmEvent[];
+  /** Unit masks and modifiers that an event can have. */
   attributes(event: PfmEvent): readonly PfmAttribute[];
 }
 
+/** A table of libpfm4: one PMU of one generation of processors. */
 export interface PfmPmu {
+  /** As it stands before `::`: `skx`, `perf`. */
   readonly name: string;
+  /** For people: `Intel SkylakeX`. */
   readonly description: string;
   /** Whether this machine has it. */
   readonly isPresent: boolean;
+  /** Number of counters for any event. */
   readonly counters: number;
+  /** Number of counters for one event each. */
   readonly fixedCounters: number;
+  /** libpfm's index of its first event; -1: it has none. */
   readonly firstEvent: number;
 }
 
+/** An event of such a table. */
 export interface PfmEvent {
+  /** As it stands behind `::`. */
   readonly name: string;
+  /** For people. */
   readonly description: string;
   /** libpfm's index. */
   readonly index: number;
+  /** Number of its attributes. */
   readonly attributeCount: number;
 }
 
+/** What may stand behind an event: `:MISS`, `:u`, `:c=1`. */
 export interface PfmAttribute {
+  /** As it is written, without the colon. */
   readonly name: string;
+  /** For people. */
   readonly description: string;
   /** A unit mask, which says what is counted; else a modifier, such as `c` or `period`. */
   readonly isUnitMask: boolean;
+  /** The unit mask that counts where none is written. */
   readonly isDefault: boolean;
 }
 
+/** What libpfm4 makes of an event. */
 export interface PfmEncoding {
   /** `null` where perf has no form for the PMU: then only `codes` can be had. */
   readonly attr: PerfEventAttr | null;
@@ -51,11 +69,13 @@ export interface PfmEncoding {
   readonly cpu: number;
   /** With everything that was left out: `skx::L2_RQSTS:MISS:e=0:…`. */
   readonly fullName: string;
-  /** What the hardware takes, word by word; empty where there is none, as for software events. */
+  /** What the hardware takes, word by word; empty if there is none, as for software events. */
   readonly codes: readonly bigint[];
+  /** The table that has it. */
   readonly pmu: PfmPmu;
 }
 
+/** Why libpfm4 did not take an event. */
 export interface PfmProblem {
   /** What of the event libpfm did not take. */
   readonly part: 'event' | 'attribute' | 'value' | 'missing-mask' | 'other';

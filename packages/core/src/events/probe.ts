@@ -43,8 +43,8 @@ const KINDS: ReadonlyMap<string, { kind: 'uprobe' | 'kprobe'; isReturn: boolean 
 const MOST_PROBES = 1024;
 
 /**
- * Where the head of a probe ends as far as slashes, commas and colons may be part of names: behind its
- * function; 0 where it is none.
+ * Where the head of a probe ends: after its function. Up to there, slashes, commas and colons may be part of
+ * names. 0 if the text is no probe.
  */
 export function endOfProbe(text: string, at: number): number {
   const end = endOfProbePath(text, at);

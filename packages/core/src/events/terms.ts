@@ -1,4 +1,5 @@
 import { didYouMean, nearestNames } from '../base/index.ts';
+import { BRANCH_FILTERS } from '../branches/index.ts';
 import { EventSyntaxError } from './errors.ts';
 import type { Term } from './scan.ts';
 import type { ParsedEvent } from './types.ts';
@@ -28,23 +29,7 @@ const form = (
 const toggle = (apply: (event: ParsedEvent, on: boolean) => void): Apply => ({ kind: 'switch', apply });
 
 /** What `branch_type=` may list, separated by |. */
-const BRANCH_TYPES = [
-  ...[
-    'u',
-    'k',
-    'hv',
-    'any',
-    'any_call',
-    'any_ret',
-    'ind_call',
-    'ind_jmp',
-    'cond',
-    'abort_tx',
-    'in_tx',
-    'no_tx',
-  ],
-  ...['call', 'stack', 'save_type', 'no_flags', 'no_cycles', 'hw_index', 'priv', 'counter'],
-] as const;
+const BRANCH_TYPES = /* @__PURE__ */ Object.keys(BRANCH_FILTERS);
 
 /** The terms that every event knows, whatever its PMU. */
 const GENERAL_TERMS: ReadonlyMap<string, Apply> = /* @__PURE__ */ generalTerms();

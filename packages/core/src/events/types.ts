@@ -6,7 +6,9 @@ export interface PmuEvent {
   readonly terms: string;
   /** For people; the kernel's own tables have none. */
   readonly description?: string;
+  /** What the count is in, once it is multiplied by `scale`: `Joules`, `MiB`. */
   readonly unit?: string;
+  /** Factor of the count: 2^-32 for the energy counters. Default: 1. */
   readonly scale?: number;
   /** `NAME.per-pkg`: every CPU of a package reads the same count. */
   readonly perPackage?: boolean;
@@ -22,14 +24,16 @@ export interface PmuEvent {
 
 /** A PMU as sysfs describes it; the maps may be read when they are first asked for. */
 export interface PmuDescription {
+  /** As in sysfs: `cpu`, `uncore_imc_0`. */
   readonly name: string;
   /** `attr.type`. */
   readonly type: number;
   /** Term -> where its bits go: `config:0-7,32-35`. */
   readonly formats: ReadonlyMap<string, string>;
+  /** Of its table, by name; those of a vendor's table have a `source`. */
   readonly events: ReadonlyMap<string, PmuEvent>;
   /** What `config` is before any term; terms then replace bits instead of adding them (Intel PT). */
-  readonly defaultConfig?: bigint;
+  readonly defaultConfig?: bigint | undefined;
   /** CPUs on which the PMU counts for others too (`cpumask`), or the only ones it has (`cpus`): `0,18`. */
   readonly cpus?: string | undefined;
   /**
@@ -46,7 +50,9 @@ export interface PmuDescription {
 
 /** Something that exists, but not for us. */
 export interface Unavailable {
+  /** Why not, for people: `tracepoints are named in /sys/kernel/tracing, which only root may read`. */
   readonly unavailable: string;
+  /** What to do about it, as a sentence; may be empty. */
   readonly remedy: string;
 }
 
@@ -79,16 +85,21 @@ export interface ProbeFile {
 
 /** Field of a tracepoint, as its `format` file says. */
 export interface TracepointField {
+  /** As a filter writes it. */
   readonly name: string;
   /** A C type: `char comm[16]` has `char[16]`. */
   readonly type: string;
+  /** Characters in an array, or behind a pointer: compared with `==`, `!=` and `~`. */
   readonly isText: boolean;
+  /** It may be negative: a filter may compare it with -1. */
   readonly isSigned: boolean;
 }
 
 /** What the machine offers. Everything here may be asked often; implementations remember. */
 export interface EventLookup {
+  /** The PMU of exactly this name; `null`: this machine has none. */
   pmu(name: string): PmuDescription | null;
+  /** All of this machine, in any order. */
   pmuNames(): readonly string[];
   /** PMUs that only a vendor's tables know: asked for what is on none of this machine's. */
   absentPmus?(): readonly PmuDescription[];
@@ -122,6 +133,7 @@ export interface Probe {
   target: string;
   /** In bytes from the beginning of the file or function. */
   offset: bigint;
+  /** At the return of the function, not at its entry. */
   isReturn: boolean;
   /** The function, where it was named. */
   symbol: string | null;
@@ -137,22 +149,33 @@ export interface EventOptions {
   weakGroup?: boolean;
   /** `b`: count by a BPF program. */
   bpfCounter?: boolean;
+  /** `time=`: whether samples have a time. */
   time?: boolean;
   /** `no`, `fp`, `dwarf`, `lbr`. */
   callGraph?: string;
+  /** `stack-size=`: how much of the stack is copied into each sample, for `dwarf`. */
   stackSizeBytes?: number;
+  /** `max-stack=`: most frames of a call chain. */
   maxStack?: number;
+  /** `branch_type=`: which branches a sample has, joined by `|`: `any_call|u`. */
   branchType?: string;
+  /** `inherit`, `no-inherit`: whether children of the target are counted, too. */
   inherit?: boolean;
+  /** `overwrite`, `no-overwrite`: whether a full ring loses its oldest records, not the newest. */
   overwrite?: boolean;
-  /** `nr=`: stop after so many. */
+  /** `nr=`: stop after N. */
   maxEvents?: number;
+  /** `percore`: add up the threads of a core. */
   perCore?: boolean;
   /** `cpu=`: CPUs that were chosen for this event; `ParsedEvent.cpus` has what is left of them on its PMU. */
   cpus?: string;
+  /** `aux-output`: the samples go into the trace of the group's leader (PEBS via PT). */
   auxOutput?: boolean;
+  /** `aux-sample-size=`: how much of the trace is copied into each sample. */
   auxSampleSizeBytes?: number;
+  /** `aux-action=`: `pause` or `resume` the trace where this event happens; `start-paused` for the trace. */
   auxAction?: string;
+  /** `metric-id=`: the event's name in a metric, which may be another than the shown one. */
   metricId?: string;
   /** `ratio-to-prev=`: reload with this share of the event before it in its group. */
   ratioToPrevious?: number;
@@ -181,13 +204,17 @@ export interface ParsedEvent {
   attr: PerfEventAttr;
   /** Number of the `{}` group, `null` outside. */
   group: number | null;
+  /** What stands before the `{`; absent for a group without a name. */
   groupName?: string;
   /** First of its group, or alone. */
   isLeader: boolean;
   /** Unit and factor of the count. */
   unit?: string;
+  /** Multiply the count by this to have it in `unit`. Absent: 1. */
   scale?: number;
+  /** Every CPU of a package reads the same count: open it on one, or do not add up. */
   perPackage?: boolean;
+  /** A value of now, not a count that grows: do not take differences. */
   snapshot?: boolean;
   /**
    * `period=` or `freq=` stands in the attr already (also the 1 of tracepoints and breakpoints is
@@ -196,11 +223,15 @@ export interface ParsedEvent {
   periodGiven: boolean;
   /** What the event's table suggests for sampling, where neither the event nor the user says another. */
   suggestedPeriod?: bigint;
+  /** The PMU whose event it is, by its name in sysfs; absent for the kernel's generic events. */
   pmu?: string;
   /** The only CPUs to open it on: `PmuDescription.cpus`. */
   cpus?: string;
+  /** Its names, where it is one: `attr.config` has the id. */
   tracepoint?: { system: string; name: string };
+  /** Not the kernel's: measure it yourself. The attr is that of a dummy event. */
   tool?: ToolEvent;
+  /** Where it is a probe: what its opener has to complete in the attr. */
   probe?: Probe;
   /**
    * The PMU of another CPU, by its description: its numbers can be looked up here,
@@ -211,5 +242,6 @@ export interface ParsedEvent {
   filter?: string;
   /** What was understood otherwise than the words alone say, to be shown. */
   notes?: string[];
+  /** What the words ask of the opener. Empty: nothing. */
   options: EventOptions;
 }

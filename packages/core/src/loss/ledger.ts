@@ -40,9 +40,20 @@ export const LOSS_KINDS = {
   'history-overwritten': 'nanoseconds',
   /** Records of that time: a history was being read for a file, and the kernel could not write into it. */
   'history-paused': 'records',
-  /** PERF_RECORD_AUX with TRUNCATED, COLLISION or PARTIAL set. */
+  /** PERF_RECORD_AUX with TRUNCATED set: the AUX area was full, and the source stopped until it was read. */
   'aux-truncated': 'records',
-  /** PERF_RECORD_AUX with OVERWRITE set: older trace data was overwritten. */
+  /** PERF_RECORD_AUX with PARTIAL set: the data has gaps; under Intel PT the time of guests of KVM. */
+  'aux-partial': 'records',
+  /** PERF_RECORD_AUX with COLLISION set: Arm SPE dropped samples, because others were still being made. */
+  'aux-collision': 'records',
+  /**
+   * The AUX area was found full to its last byte, and no record says that anything was cut: the source may
+   * have stood still until then.
+   */
+  'aux-full': 'times',
+  /**
+   * Of earlier versions: PERF_RECORD_AUX with OVERWRITE set, as each record of a snapshot has it. No loss.
+   */
   'aux-overwritten': 'records',
   /**
    * OVF packets of a hardware trace: the processor made more than it could write. How much
@@ -78,6 +89,11 @@ export const LOSS_KINDS = {
    * running on that CPU already.
    */
   'format-recursion': 'runs',
+  /**
+   * Samples without a sampling format's program: a child that was forked while the program was being attached
+   * has the event without it.
+   */
+  'format-not-attached': 'samples',
   /** From a notification of a sampling format until its counters were resumed: nothing was counted. */
   'format-suspended': 'nanoseconds',
   /**
@@ -108,12 +124,12 @@ export const LOSS_KINDS = {
   'events-taken': 'processes',
 } as const;
 
-/** What was lost, and by whom. */
+/** What was lost, and where. */
 export type LossKind = keyof typeof LOSS_KINDS;
 
 /** One entry, JSON as it stands. What is not known is null. */
 export interface LossEntry {
-  /** What was lost, and by whom. */
+  /** What was lost, and where. */
   kind: LossKind;
   /** The event that lost it; null: not of one event. */
   event: string | null;
@@ -138,7 +154,7 @@ export interface LossEntry {
 
 /** What is known of one loss. */
 export interface LossFacts {
-  /** What was lost, and by whom. */
+  /** What was lost, and where. */
   kind: LossKind;
   /** The event that lost it. Default: null, not of one event. */
   event?: string | null;
@@ -152,13 +168,13 @@ export interface LossFacts {
   toNs?: bigint | null;
   /** How much, in the unit of the kind. */
   count: bigint | number;
-  /** False where the count is a lower bound. Default: true. */
+  /** False where the count is a lower bound or the range is a guess. Default: true. */
   exact?: boolean;
 }
 
 /**
  * Beyond this many entries, later losses are merged into the last one of the same kind, event, CPU and
- * thread, or where there is none into one entry of their kind.
+ * thread, or if there is none into one entry of their kind.
  */
 const MAX_ENTRIES = 4096;
 
@@ -170,7 +186,10 @@ export class LossLedger {
   readonly #entries: LossEntry[] = [];
   readonly #lastByKey = new Map<string, LossEntry>();
 
-  /** Adds a loss. Losses of the same kind and place become one entry. */
+  /**
+   * Adds a loss as an entry of its own. Beyond 4,096 entries it is added to the last one of the same kind,
+   * event, CPU and thread, or to one of its kind.
+   */
   add(facts: LossFacts): void {
     this.#enter({
       kind: facts.kind,

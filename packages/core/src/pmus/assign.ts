@@ -6,12 +6,15 @@ import type { CounterDescription, EventRequirement, PmuModel } from './types.ts'
 
 /** An event to be counted. `ParsedEvent` of the room `events` is one. */
 export interface PlannedEvent {
+  /** For reasons and remedies. */
   readonly name: string;
+  /** Which event it is. */
   readonly attr: CountedAttr;
   /** Events in a row with the same number are a group; `null` stands alone. */
   readonly group: number | null;
 }
 
+/** Where an event will be counted, or why it will not be. */
 export type EventPlacement =
   /** On these counters (positions in `PmuModel.counters`) in the first turn that its group has. */
   | { readonly kind: 'counter'; readonly counters: readonly number[] }
@@ -21,20 +24,27 @@ export type EventPlacement =
   /** The search for a place was given up; the kernel will know. */
   | { readonly kind: 'undecided' };
 
+/** Events that are counted at the same time, or not at all. */
 export interface PlannedGroup {
   /** Positions of its events, the leader first. */
   readonly events: readonly number[];
+  /** Its leader is pinned (`:D`): it comes before others, and is never taken off. */
   readonly isPinned: boolean;
+  /** Its leader is exclusive (`:e`): no other group is counted beside it. */
   readonly isExclusive: boolean;
   /** Share of the time that it is counted, 0 to 1, while nobody else uses the PMU. */
   readonly share: number;
 }
 
+/** What `assignCounters` found. */
 export interface CounterPlan {
+  /** A place for each event, in the order they were given. */
   readonly events: readonly EventPlacement[];
+  /** Groups and single events, in the order they were given. */
   readonly groups: readonly PlannedGroup[];
   /** Counters that the kernel itself holds: the NMI watchdog's. */
   readonly held: readonly { readonly holder: string; readonly counters: readonly number[] }[];
+  /** What the model had to assume (`PmuModel.notes`). */
   readonly notes: readonly string[];
 }
 

@@ -3,6 +3,10 @@ import type { EventRequirement } from './types.ts';
 /** Search steps for events that take two counters; enough for every set that fits 31 counters. */
 const MOST_STEPS = 200_000;
 
+/**
+ * What `matchCounters` found. Events are positions in what it was given, counters
+ * positions in `PmuModel.counters`.
+ */
 export type Match =
   /** Per event the counters it takes. */
   | { readonly kind: 'found'; readonly places: readonly (readonly number[])[] }

@@ -15,9 +15,13 @@ import type { EventRequirement, PmuModel } from './types.ts';
 
 /** The part of `perf_event_attr` that is looked at; `ParsedEvent.attr` of the room `events` is one. */
 export interface CountedAttr {
+  /** PERF_TYPE_*, or the type of a PMU. */
   readonly type: number;
+  /** Which event of that type. */
   readonly config: bigint;
+  /** More of it, where the PMU has a second word. */
   readonly config1: bigint;
+  /** Each 0 or 1. Of a group those of the leader count. */
   readonly flags: { readonly pinned: number; readonly exclusive: number };
 }
 

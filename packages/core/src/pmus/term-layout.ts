@@ -1,5 +1,6 @@
 /** Terms of a PMU and their bits: the text of sysfs's `format/`, from values to attr words and back. */
 
+/** The word of `perf_event_attr` that a term's bits are in. */
 export type ConfigWord = 'config' | 'config1' | 'config2';
 
 /**
@@ -8,17 +9,25 @@ export type ConfigWord = 'config' | 'config1' | 'config2';
  *   AMD's event  config:0-7,32-35   pieces [[0, 7], [32, 35]]
  */
 export interface TermLayout {
+  /** As it is written: `event`, `umask`, `cmask`. */
   readonly name: string;
+  /** The word that has all its bits. */
   readonly word: ConfigWord;
+  /** First and last bit of each piece, the piece with the lowest bits of the value first. */
   readonly pieces: readonly (readonly [number, number])[];
 }
 
+/** The words of `perf_event_attr` that say which event it is. */
 export interface ConfigWords {
+  /** Unsigned, 64 bits. */
   config: bigint;
+  /** Unsigned, 64 bits. */
   config1: bigint;
+  /** Unsigned, 64 bits. */
   config2: bigint;
 }
 
+/** A term that was given a value: `['event', 0x3cn]`. */
 export type TermValue = readonly [name: string, value: bigint];
 
 /** `term('event', 'config', 0, 7, 32, 35)`: pairs of first and last bit. */

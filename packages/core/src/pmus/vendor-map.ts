@@ -7,7 +7,9 @@ export interface MapRow {
    * `GenuineIntel-6-55-[01234]`, `AuthenticAMD-25-…`, `0x00000000410fd0c0`: an extended regular expression.
    */
   readonly pattern: string;
+  /** Of the table: `V1.24`. */
   readonly version: string;
+  /** Path of the table, counted from the folder of the collection. */
   readonly file: string;
   /** `core`, `uncore`, `hybridcore`, … */
   readonly type: string;
@@ -15,9 +17,13 @@ export interface MapRow {
   readonly role: string | null;
 }
 
+/** What `parseMapFile` read. */
 export interface VendorMap {
+  /** In the order of the file. */
   readonly rows: readonly MapRow[];
+  /** The first hundred; `problemCount` has all. */
   readonly problems: readonly VendorProblem[];
+  /** Number of lines that could not be read. */
   readonly problemCount: number;
 }
 

@@ -3,11 +3,11 @@ import { bigIntAt, textUpToNul } from '../base/index.ts';
 const EMPTY = new Uint8Array();
 
 /**
- * Reads the fields of one record body in order. Beyond `end` every field is zero or empty: a shorter record
- * is an older writer's. Never reads outside `[pos, end)`.
+ * Reads the fields of one record body in order. An older writer's record may be shorter: its missing fields
+ * read as zero or empty. Nothing outside `[pos, end)` is read.
  */
 export class BodyReader {
-  /** Bytes that were asked for beyond the end. */
+  /** How many bytes were requested beyond the end. */
   missing = 0;
   #view: DataView;
   #pos = 0;
@@ -35,50 +35,54 @@ export class BodyReader {
     return this.#pos - this.#start;
   }
 
-  #has(size: number): boolean {
-    if (this.#pos + size <= this.#end) return true;
-    this.missing += this.#pos + size - this.#end;
+  /** Where the next field of `size` bytes starts. -1 if the record ends inside it. */
+  #take(size: number): number {
+    const at = this.#pos;
+    if (at + size <= this.#end) {
+      this.#pos = at + size;
+      return at;
+    }
+    this.missing += at + size - this.#end;
     this.#pos = this.#end;
-    return false;
+    return -1;
   }
 
+  /** An unsigned byte. */
   u8(): number {
-    return this.#has(1) ? this.#view.getUint8(this.#pos++) : 0;
+    const at = this.#take(1);
+    return at < 0 ? 0 : this.#view.getUint8(at);
   }
 
+  /** An unsigned number of 2 bytes. */
   u16(): number {
-    if (!this.#has(2)) return 0;
-    const value = this.#view.getUint16(this.#pos, this.#littleEndian);
-    this.#pos += 2;
-    return value;
+    const at = this.#take(2);
+    return at < 0 ? 0 : this.#view.getUint16(at, this.#littleEndian);
   }
 
+  /** An unsigned number of 4 bytes. */
   u32(): number {
-    if (!this.#has(4)) return 0;
-    const value = this.#view.getUint32(this.#pos, this.#littleEndian);
-    this.#pos += 4;
-    return value;
+    const at = this.#take(4);
+    return at < 0 ? 0 : this.#view.getUint32(at, this.#littleEndian);
   }
 
+  /** A signed number of 4 bytes. */
   i32(): number {
     return this.u32() | 0;
   }
 
+  /** An unsigned number of 8 bytes. */
   u64(): bigint {
-    if (!this.#has(8)) return 0n;
-    const value = bigIntAt(this.#view, this.#pos, this.#littleEndian);
-    this.#pos += 8;
-    return value;
+    const at = this.#take(8);
+    return at < 0 ? 0n : bigIntAt(this.#view, at, this.#littleEndian);
   }
 
+  /** A floating-point number of 8 bytes. */
   f64(): number {
-    if (!this.#has(8)) return 0;
-    const value = this.#view.getFloat64(this.#pos, this.#littleEndian);
-    this.#pos += 8;
-    return value;
+    const at = this.#take(8);
+    return at < 0 ? 0 : this.#view.getFloat64(at, this.#littleEndian);
   }
 
-  /** `size` bytes, fewer at the end of the record. A copy. */
+  /** A copy of the next `size` bytes, or of fewer if the record ends before. */
   bytes(size: number): Uint8Array {
     const to = Math.min(this.#pos + size, this.#end);
     this.missing += this.#pos + size - to;
@@ -87,25 +91,31 @@ export class BodyReader {
     return copy;
   }
 
+  /** A copy of all bytes up to the end of the record. */
   rest(): Uint8Array {
     return this.bytes(this.#end - this.#pos);
   }
 
+  /**
+   * A copy of the bytes after the known fields. If there are none: an empty array that all records share.
+   */
   tail(): Uint8Array {
     return this.#pos < this.#end ? this.rest() : EMPTY;
   }
 
+  /** UTF-8 text in a field of `size` bytes, up to its first zero. */
   chars(size: number): string {
     return textUpToNul(this.bytes(size));
   }
 
+  /** A count in 8 bytes, then that many numbers of 8 bytes each. It reads no more than the record holds. */
   u64list(): bigint[] {
-    const count = this.#count(8);
-    const values: bigint[] = [];
-    for (let i = 0; i < count; i++) values.push(this.u64());
-    return values;
+    return this.list(() => this.u64(), 8);
   }
 
+  /**
+   * A count in 8 bytes, then that many items of `itemSize` bytes. It reads no more than the record holds.
+   */
   list<T>(readItem: (reader: BodyReader) => T, itemSize: number): T[] {
     const count = this.#count(itemSize);
     const items: T[] = [];
@@ -113,7 +123,7 @@ export class BodyReader {
     return items;
   }
 
-  /** A u64 count, but no more than what is really there. */
+  /** A count in 8 bytes, lowered to the number of items that the record has room for. */
   #count(itemSize: number): number {
     const claimed = Number(this.u64());
     return Math.min(claimed, Math.floor((this.#end - this.#pos) / itemSize));

@@ -9,6 +9,7 @@ export class BodyWriter {
   #recordStart = 0;
   /** Bytes written so far. */
   length = 0;
+  /** Byte order of what is written. */
   readonly littleEndian: boolean;
 
   constructor(littleEndian = true, capacity = 256) {
@@ -29,7 +30,7 @@ export class BodyWriter {
     return at;
   }
 
-  /** Start a record: header with size 0, to be set by `endRecord`. */
+  /** Start a record with its header. `endRecord` sets the size. */
   beginRecord(type: number, misc: number): void {
     this.#recordStart = this.length;
     this.u32(type);
@@ -37,65 +38,76 @@ export class BodyWriter {
     this.u16(0);
   }
 
-  /** Set the size of the record begun last. Throws where it does not fit the 16-bit size field. */
+  /** Set the size of the record that was begun last. Throws RangeError if it does not fit into 16 bits. */
   endRecord(): void {
     const size = this.length - this.#recordStart;
     if (size > 0xffff) throw new RangeError(`a record of ${size} bytes does not fit the 16-bit size field`);
     this.#view.setUint16(this.#recordStart + 6, size, this.littleEndian);
   }
 
+  /** The low 8 bits. */
   u8(value: number): void {
     this.#view.setUint8(this.#reserve(1), value);
   }
 
+  /** The low 16 bits. */
   u16(value: number): void {
     const at = this.#reserve(2);
     this.#view.setUint16(at, value, this.littleEndian);
   }
 
+  /** The low 32 bits. */
   u32(value: number): void {
     const at = this.#reserve(4);
     this.#view.setUint32(at, value, this.littleEndian);
   }
 
+  /** A signed number in 4 bytes. */
   i32(value: number): void {
     this.u32(value >>> 0);
   }
 
+  /** The low 64 bits. */
   u64(value: bigint): void {
     this.u64Pair(loOf(value), hiOf(value));
   }
 
+  /** A number of 64 bits, given as two halves. */
   u64Pair(lo: number, hi: number): void {
     const at = this.#reserve(8);
     this.#view.setUint32(at, this.littleEndian ? lo : hi, this.littleEndian);
     this.#view.setUint32(at + 4, this.littleEndian ? hi : lo, this.littleEndian);
   }
 
+  /** A floating-point number in 8 bytes. */
   f64(value: number): void {
     const at = this.#reserve(8);
     this.#view.setFloat64(at, value, this.littleEndian);
   }
 
-  /** Exactly `size` bytes: cut or filled with zeros. */
+  /** Exactly `size` bytes. `value` is cut, or zeros follow it. */
   bytes(value: Uint8Array, size: number): void {
     const at = this.#reserve(size);
     this.#array.fill(0, at, at + size);
     this.#array.set(value.subarray(0, size), at);
   }
 
+  /** The bytes as they are. */
   rest(value: Uint8Array): void {
     const at = this.#reserve(value.length);
     this.#array.set(value, at);
   }
 
+  /**
+   * UTF-8 text in exactly `size` bytes. Zeros follow short text. Long text is cut, and no zero follows it.
+   */
   chars(value: string, size: number): void {
     this.bytes(encodeUtf8(value), size);
   }
 
   /**
-   * Text, NUL, zeros up to a multiple of 8 from the record's start; or `area` as it
-   * is where it holds this text.
+   * Text, a NUL, and zeros up to a multiple of 8 from the record's start. If `area` holds this text,
+   * `area` is written as it is.
    */
   text(value: string, area?: Uint8Array): void {
     if (area !== undefined) {
@@ -108,17 +120,19 @@ export class BodyWriter {
     this.bytes(encoded, paddedTextSize(encoded.length, this.length - this.#recordStart));
   }
 
+  /** A count in 8 bytes, then the numbers in 8 bytes each. */
   u64list(values: readonly bigint[]): void {
     this.u64(BigInt(values.length));
     for (const value of values) this.u64(value);
   }
 
+  /** A count in 8 bytes, then the items as `writeItem` writes them. */
   list<T>(items: readonly T[], writeItem: (writer: BodyWriter, item: T) => void): void {
     this.u64(BigInt(items.length));
     for (const item of items) writeItem(this, item);
   }
 
-  /** Take back the last `size` bytes of the record begun last, where all are zero. */
+  /** Take back the last `size` bytes of the record that was begun last, if all of them are zero. */
   dropZeros(size: number): void {
     const from = this.length - size;
     if (from < this.#recordStart + RECORD_HEADER_SIZE) return;
@@ -130,7 +144,7 @@ export class BodyWriter {
     return this.#array.subarray(0, this.length);
   }
 
-  /** What was written, as a copy; starts again from empty. */
+  /** A copy of what was written. The writer is empty again. */
   take(): Uint8Array<ArrayBuffer> {
     const copy = this.#array.slice(0, this.length);
     this.length = 0;

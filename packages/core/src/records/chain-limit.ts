@@ -2,18 +2,22 @@ import { PERF_CONTEXT_MAX, PERF_MAX_STACK_DEPTH } from '../abi/index.ts';
 import type { PerfEventAttr } from './attr.ts';
 
 /**
- * Beyond what the kernel's own setting can be (kernel.perf_event_max_stack): chains that something else made.
+ * A limit above the highest value of kernel.perf_event_max_stack. It marks chains
+ * that the kernel did not make.
  */
 export const NO_CHAIN_LIMIT = 0xffff;
 
 /**
- * How many addresses the kernel puts into a call chain at most: as the event asked, else as kernels have it.
+ * The most addresses that the kernel puts into a call chain: the event's own limit,
+ * or else the kernel's default.
  */
 export function chainLimit({ sampleMaxStack }: Pick<PerfEventAttr, 'sampleMaxStack'>): number {
   return sampleMaxStack === 0 ? PERF_MAX_STACK_DEPTH : sampleMaxStack;
 }
 
-/** Whether a word of a call chain is one of the markers of its parts (`PERF_CONTEXT_*`), no address. */
+/**
+ * Whether a word of a call chain is a marker of one of its parts (`PERF_CONTEXT_*`) instead of an address.
+ */
 export function isChainMarker(view: DataView, at: number, le: boolean): boolean {
   const low = view.getInt32(at + (le ? 0 : 4), le);
   return low < 0 && low >= PERF_CONTEXT_MAX && view.getInt32(at + (le ? 4 : 0), le) === -1;
@@ -27,8 +31,9 @@ export function addressesOfChain(view: DataView, offset: number, count: number, 
 }
 
 /**
- * What of a chain is compared with its limit, in addresses. The kernel's own chains have no more than the
- * limit in all; where a program put a part of the kernel and one of the user together, each part has its own.
+ * The number of addresses that is compared with the chain's limit. A chain of the kernel has at most `limit`
+ * addresses in all. In a chain that a program joined from a kernel part and a user part, each part has at
+ * most that many.
  */
 export function limitedLength(
   view: DataView,
@@ -53,8 +58,8 @@ export function limitedLength(
 }
 
 /**
- * Whether a chain of `count` words at `offset` has as many addresses as its limit: it stops there, outermost
- * callers are missing.
+ * Whether a chain of `count` words at `offset` has as many addresses as its limit. The kernel stopped there,
+ * and the outermost callers are missing.
  */
 export function isChainAtLimit(
   view: DataView,

@@ -17,8 +17,9 @@ import type { SampleLayout } from './sample-layout.ts';
 const scratchReader = new BodyReader(new DataView(new ArrayBuffer(0)));
 
 /**
- * A record whose type is known, by the reader of that type (`readLost`): an owned value, with its trailer
- * where `layout` has one. Who asks for few types bundles few readers: `decodeRecord` has them all.
+ * Decodes a record of a known type with the reader of that type, such as `readLost`. The result is an owned
+ * value, with its trailer if `layout` has one. A bundle then has only the readers that it uses.
+ * `decodeRecord` needs all of them.
  */
 export function decodeRecordAs<R extends RecordBase>(
   read: (reader: BodyReader, misc: number) => R,
@@ -37,7 +38,10 @@ export function decodeRecordAs<R extends RecordBase>(
   return record;
 }
 
-/** Size of the sample id trailer of a record: none on user records, samples, and records too short for it. */
+/**
+ * Bytes of a record's trailer. 0 for samples, for records of the recorder, and
+ * for records that are too short.
+ */
 export function trailerSize(type: number, size: number, layout: SampleLayout | null): number {
   if (layout === null || type >= PERF_RECORD_USER_TYPE_START || type === PERF_RECORD_SAMPLE) return 0;
   return layout.trailerSize + RECORD_HEADER_SIZE <= size ? layout.trailerSize : 0;

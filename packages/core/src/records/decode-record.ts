@@ -11,9 +11,9 @@ import type { SampleLayout } from './sample-layout.ts';
 const scratchFields = /* @__PURE__ */ new SampleFields();
 
 /**
- * The record at `[start, start + size)` as an owned value. `layout` is that of its event's attr (null: none
- * known, then samples stay raw and trailers stay in `tail`). Types that are not known stay raw. Throws
- * nothing on any bytes; `size` must be at least 8 and inside the view.
+ * The record at `[start, start + size)` as an owned value. `layout` is the layout of its event's attr.
+ * Without one (null), samples stay raw and trailers stay in `tail`. Records of unknown types stay raw.
+ * Damaged bytes never make it throw. `size` must be at least 8, and inside the view.
  */
 export function decodeRecord(
   view: DataView,
@@ -44,8 +44,9 @@ function bytesBetween(view: DataView, from: number, to: number): Uint8Array {
 }
 
 /**
- * Append `record` to `writer`, header, body and trailer. A record without `sampleId` gets zeros where the
- * layout has a trailer: readers take the end of the record for one. Throws RangeError beyond 65,535 bytes.
+ * Append `record` to `writer`: header, body and trailer. If the layout has a trailer and the record has no
+ * `sampleId`, the trailer is zeros, because readers take the end of the record for a trailer. Throws
+ * RangeError if the record is longer than 65,535 bytes.
  */
 export function encodeRecord(writer: BodyWriter, record: PerfRecord, layout: SampleLayout | null): void {
   writer.beginRecord(record.type, record.misc);
@@ -64,10 +65,12 @@ export function encodeRecord(writer: BodyWriter, record: PerfRecord, layout: Sam
   writer.endRecord();
 }
 
+/** Whether the record stayed raw: its type is unknown, or it is a sample that does not fit its layout. */
 export function isRaw(record: PerfRecord): record is RawRecord {
   return 'raw' in record && record.raw === true;
 }
 
+/** Whether the record is a decoded sample; a sample without a layout is raw. */
 export function isSample(record: PerfRecord): record is SampleRecord {
   return 'sample' in record;
 }

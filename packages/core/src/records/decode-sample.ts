@@ -30,6 +30,7 @@ import {
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from '../abi/index.ts';
+import { floatAt } from '../base/index.ts';
 import type { SampleFields } from './sample-fields.ts';
 import type { SampleLayout } from './sample-layout.ts';
 
@@ -37,8 +38,9 @@ import type { SampleLayout } from './sample-layout.ts';
 const VARIABLE_BITS = ~(PERF_SAMPLE_PERIOD * 2 - 1) & ~PERF_SAMPLE_IDENTIFIER & ~PERF_SAMPLE_STREAM_ID;
 
 /**
- * Decode the sample record at `[start, end)` into `out`. Returns false where the record is too short for what
- * its attr promises. Fields that the attr does not have, and those after the break, hold their defaults.
+ * Decode the sample record at `[start, end)` into `out`. Returns false if the record is too
+ * short for what its attr promises. Fields that the attr does not have, and those that the
+ * record lacks, have their defaults.
  *
  * The order of the parts is the kernel's (`perf_output_sample`). Every read is checked against `end` first.
  */
@@ -50,9 +52,9 @@ export function decodeSampleInto(
   le: boolean,
   out: SampleFields,
 ): boolean {
-  // Samples of one shape set the same fields, each at every decode: a part whose content may be missing (a
-  // register dump of a kernel thread, an empty user stack) sets its fields to their defaults then. So only
-  // what another shape or a cut sample left behind must go.
+  // Samples of one shape set the same fields at every decode. A part whose content is missing (a register
+  // dump of a kernel thread, an empty user stack) sets its fields to their defaults. So a reset is needed
+  // only after a sample of another shape, or after one that was cut.
   if (out.shape !== layout.shape) {
     out.reset();
     out.shape = layout.shape;
@@ -283,12 +285,12 @@ function decodeVariableParts(
     out.auxSize = size;
     at += 8 + size;
   }
-  // The padding of raw data may be claimed beyond the record's end.
+  // A record may claim padding of its raw data that lies beyond its own end.
   out.end = Math.min(at, end);
   return true;
 }
 
-/** Size of a read-format block, or -1 where it does not fit. */
+/** Bytes of a read-format block, or -1 if it does not fit. */
 export function readValuesSize(
   view: DataView,
   at: number,
@@ -306,8 +308,7 @@ export function readValuesSize(
     return at + size <= end ? size : -1;
   }
   if (at + 8 + times > end) return -1;
-  const count = view.getUint32(at + (le ? 0 : 4), le);
-  if (view.getUint32(at + (le ? 4 : 0), le) !== 0) return -1;
+  const count = floatAt(view, at, le);
   if (count > Math.floor((end - at - 8 - times) / perValue)) return -1;
   return 8 + times + count * perValue;
 }

@@ -26,6 +26,7 @@ import {
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from '../abi/index.ts';
 import type { BodyWriter } from './body-writer.ts';
+import { branchFlagsTo } from './branch-word.ts';
 import { encodeReadValues } from './read-values.ts';
 import type { SampleId } from './record-base.ts';
 import type { RegisterDump, Sample } from './sample.ts';
@@ -99,7 +100,7 @@ function writeBranches(writer: BodyWriter, sample: Sample, layout: SampleLayout)
   for (const branch of branches) {
     writer.u64(branch.from);
     writer.u64(branch.to);
-    writer.u64(branch.flags);
+    writer.u64(branchFlagsTo(branch.flags, writer.littleEndian));
   }
   if (layout.branchHasCounters) for (const branch of branches) writer.u64(branch.counters ?? 0n);
 }

@@ -2,6 +2,7 @@ export type { AttrFlags, PerfEventAttr } from './attr.ts';
 export { attrFlagsWord, encodeAttr, encodeAttrShortest, makeAttr, readAttr } from './attr.ts';
 export { BodyReader } from './body-reader.ts';
 export { BodyWriter } from './body-writer.ts';
+export { branchFlagsFrom, branchFlagsTo, highBranchFlags, lowBranchFlags } from './branch-word.ts';
 export {
   addressesOfChain,
   chainLimit,

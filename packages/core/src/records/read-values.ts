@@ -9,23 +9,36 @@ import { bigIntAt } from '../base/index.ts';
 import type { BodyWriter } from './body-writer.ts';
 import { readValuesSize } from './decode-sample.ts';
 
+/** The count of one event, as it was read: not scaled. */
 export interface CounterValue {
+  /** The count; of clocks, nanoseconds. */
   value: bigint;
+  /** The kernel's id of the event. With PERF_FORMAT_ID. */
   id?: bigint;
+  /**
+   * How many records of the event did not fit into the ring. Most of them are samples. With PERF_FORMAT_LOST
+   * (Linux 6.0).
+   */
   lost?: bigint;
 }
 
 /**
- * What read() on an event, PERF_RECORD_READ and PERF_SAMPLE_READ give. One value,
- * or with GROUP one per member.
+ * What read() of an event, PERF_RECORD_READ and PERF_SAMPLE_READ give: one value, or with
+ * PERF_FORMAT_GROUP one for each member.
  */
 export interface ReadValues {
+  /** How long the event was enabled, in nanoseconds. With PERF_FORMAT_TOTAL_TIME_ENABLED. */
   timeEnabled?: bigint;
+  /**
+   * How long it had a counter, in nanoseconds. If this is less than `timeEnabled`, events shared the
+   * counters, and the count covers only this part of the time. With PERF_FORMAT_TOTAL_TIME_RUNNING.
+   */
   timeRunning?: bigint;
+  /** The leader first, then the members in the order in which they were opened. */
   values: CounterValue[];
 }
 
-/** Decode at `at`, or null where the bytes end too early. See perf_event_open(2), "Reading results". */
+/** Decode at `at`. Null if the bytes end too early. See perf_event_open(2), "Reading results". */
 export function decodeReadValues(
   view: DataView,
   at: number,
@@ -63,6 +76,9 @@ export function decodeReadValues(
   return out;
 }
 
+/**
+ * Appends the values in the given read format. What `read` lacks is written as 0. Mirrors `decodeReadValues`.
+ */
 export function encodeReadValues(writer: BodyWriter, read: ReadValues, readFormat: number): void {
   const writeTimes = () => {
     if ((readFormat & PERF_FORMAT_TOTAL_TIME_ENABLED) !== 0) writer.u64(read.timeEnabled ?? 0n);

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PERF_RECORD_USER_TYPE_START, RECORD_NAMES, RECORD_TABLE, recordTypeName } from '../abi/index.ts';
+import {
+  PERF_RECORD_BPF_METADATA,
+  PERF_RECORD_USER_TYPE_START,
+  RECORD_NAMES,
+  RECORD_TABLE,
+  recordTypeName,
+} from '../abi/index.ts';
 import { EXAMPLE_RECORDS, exampleAttr, exampleBytes } from '../test/example-records.ts';
 import {
   BodyWriter,
@@ -153,6 +159,25 @@ test('text that is not in the usual form is written as it stood, and as usual on
     assert.ok('comm' in renamed);
     assert.equal(renamed.comm, 'new name');
   }
+});
+
+test('metadata of a BPF program have the place that perf gives them', () => {
+  // struct perf_record_bpf_metadata of perf 6.17: name in 512 bytes, u64 count, entries of 64 + 256 bytes.
+  const bytes = new Uint8Array(8 + 512 + 8 + 320);
+  const view = new DataView(bytes.buffer);
+  const put = (at: number, text: string) => bytes.set(new TextEncoder().encode(text), at);
+  view.setUint32(0, PERF_RECORD_BPF_METADATA, true);
+  view.setUint16(6, bytes.length, true);
+  put(8, 'bpf_prog_0123456789abcdef_a_name_beyond_16_bytes');
+  view.setBigUint64(520, 1n, true);
+  put(528, 'version');
+  put(528 + 64, '6.17');
+  const record = decode(bytes, null, true);
+  assert.ok('programName' in record);
+  assert.equal(record.programName, 'bpf_prog_0123456789abcdef_a_name_beyond_16_bytes');
+  assert.equal(record.count, 1n);
+  assert.deepEqual(record.data, bytes.slice(528));
+  assert.deepEqual(encode(record, null, true), bytes);
 });
 
 test('lists are no longer than their record, whatever the count says', () => {

@@ -1,6 +1,7 @@
 /**
- * What a hardware trace knows of a sample and the record has no field for. It stands behind the sample's own
- * fields, for who made the sample and who prints it; readers of samples leave out what follows the fields:
+ * What a hardware trace tells about a sample, and the record has no field for. It follows the sample's own
+ * fields. The code that makes the sample writes it, and the code that prints the sample reads it. Other
+ * readers of samples ignore what follows the fields:
  *
  *     0 flags u32 | 4 instruction's length u8 | 5 its bytes 15 | 20 depth of calls u32
  *     24 instructions f64 | 32 cycles f64 | 40 zero 8
@@ -9,21 +10,24 @@ export const EXTRA_BYTES = 48;
 
 const INSTRUCTION_BYTES = 15;
 
+/** What follows the fields of a sample that was made from a hardware trace. */
 export interface SampleExtra {
-  /** PERF_IP_FLAG_*. */
+  /** What the branch is: PERF_IP_FLAG_* bits. */
   flags: number;
-  /** The bytes of the instruction at the sample's place; empty where they are not known. */
+  /** The bytes of the instruction at the sample's address. Empty if they are not known. */
   instruction: Uint8Array;
-  /** Calls that are open. */
+  /** How many calls are open at the sample. */
   depth: number;
-  /** Since the last sample that told of cycles; 0 where this one does not. */
+  /** Instructions since the last sample with cycles. 0 if this sample has none. */
   instructions: number;
+  /** Cycles since the last sample with cycles. 0 if this sample has none. */
   cycles: number;
 }
 
-/** Of `instruction`, its first `instructionBytes` count. */
+/** What `writeSampleExtra` writes. Only the first `instructionBytes` of `instruction` count, at most 15. */
 export type SampleExtraFacts = Omit<SampleExtra, 'depth'> & { instructionBytes: number };
 
+/** Writes the EXTRA_BYTES of a sample at `at`. Throws RangeError if the view ends before them. */
 export function writeSampleExtra(
   view: DataView,
   at: number,
@@ -42,7 +46,10 @@ export function writeSampleExtra(
   view.setFloat64(at + 40, 0, littleEndian);
 }
 
-/** What stands behind a sample's fields at `at`; null where it is not one of these. */
+/**
+ * Reads what follows a sample's fields, at `at`. Null if there are fewer than EXTRA_BYTES. `instruction` is a
+ * view, not a copy.
+ */
 export function readSampleExtra(
   view: DataView,
   at: number,

@@ -1,106 +1,162 @@
 /**
- * The parts of one sample, reused from record to record (*borrowed*: valid until the next decode). 64-bit
- * values are unsigned lo/hi halves. Variable parts are offsets into the same view, 0 where absent.
+ * The parts of one sample. One object serves all records (*borrowed*: its values are valid until the next
+ * decode). 64-bit values are two unsigned halves, low and high. Parts of variable size are offsets into the
+ * same view, or 0 if the sample has none.
  */
 export class SampleFields {
+  /** Low half of the event's id (IDENTIFIER or ID). */
   idLo = 0;
+  /** High half of the event's id (IDENTIFIER or ID). */
   idHi = 0;
+  /** Low half of the address of the instruction (IP). */
   ipLo = 0;
+  /** High half of the address of the instruction (IP). */
   ipHi = 0;
+  /** Process (TID). -1 if the sample does not tell. */
   pid = -1;
+  /** Thread (TID). -1 if the sample does not tell. */
   tid = -1;
+  /** Low half of the time in nanoseconds (TIME). */
   timeLo = 0;
+  /** High half of the time in nanoseconds (TIME). */
   timeHi = 0;
+  /** Low half of the address of the data (ADDR). */
   addrLo = 0;
+  /** High half of the address of the data (ADDR). */
   addrHi = 0;
+  /** Low half of the id of the event itself (STREAM_ID). */
   streamIdLo = 0;
+  /** High half of the id of the event itself (STREAM_ID). */
   streamIdHi = 0;
+  /** Number of the CPU (CPU). -1 if the sample does not tell. */
   cpu = -1;
+  /** Low half of the events that the sample stands for (PERIOD). */
   periodLo = 0;
+  /** High half of the events that the sample stands for (PERIOD). */
   periodHi = 0;
-  /** PERF_SAMPLE_READ values in the attr's read format. */
+  /** First byte of the counts, in the attr's read format (READ). */
   readOffset = 0;
   /** First address of the call chain (after its count). */
   chainOffset = 0;
+  /** Words of the call chain, of 8 bytes each, markers included (CALLCHAIN). */
   chainCount = 0;
+  /** First byte of the raw data, after its size (RAW). */
   rawOffset = 0;
+  /** Bytes of the raw data, the kernel's padding included. */
   rawSize = 0;
-  /** First branch entry; 24 bytes each: from, to, flags. */
+  /** First entry of the branch stack. An entry has 24 bytes: from, to, flags. */
   branchOffset = 0;
+  /** Entries of the branch stack (BRANCH_STACK). */
   branchCount = 0;
+  /** Low half of the place of the newest branch in the CPU's table (BRANCH_HW_INDEX). */
   branchHwIndexLo = 0;
+  /** High half of the place of the newest branch in the CPU's table (BRANCH_HW_INDEX). */
   branchHwIndexHi = 0;
-  /** First counter word of the branch entries. */
+  /** First word of the counters that belong to the branch entries. */
   branchCountersOffset = 0;
+  /** Kind of the user registers, PERF_SAMPLE_REGS_ABI_* (REGS_USER); 0: there are none. */
   userRegsAbi = 0;
+  /** First of `SampleLayout.userRegisterCount` words; 0 if there are none. */
   userRegsOffset = 0;
+  /** First byte of the copied user stack (STACK_USER). */
   userStackOffset = 0;
+  /** Bytes of the copied user stack, with those after the real ones. */
   userStackSize = 0;
-  /** How much of the copied stack is real. */
+  /** How many bytes of the copied stack are real. They start at the stack pointer. */
   userStackDynamicSize = 0;
+  /** Low half of the cost (WEIGHT, WEIGHT_STRUCT). */
   weightLo = 0;
+  /** High half of the cost (WEIGHT, WEIGHT_STRUCT). */
   weightHi = 0;
+  /** Low half of where data came from (DATA_SRC). */
   dataSourceLo = 0;
+  /** High half of where data came from (DATA_SRC). */
   dataSourceHi = 0;
+  /** Low half of why a transaction aborted (TRANSACTION). */
   transactionLo = 0;
+  /** High half of why a transaction aborted (TRANSACTION). */
   transactionHi = 0;
+  /** Kind of the registers at the interrupt, PERF_SAMPLE_REGS_ABI_* (REGS_INTR); 0: there are none. */
   interruptRegsAbi = 0;
+  /** First of `SampleLayout.interruptRegisterCount` words; 0 if there are none. */
   interruptRegsOffset = 0;
+  /** Low half of the physical address of the data (PHYS_ADDR). */
   physicalAddrLo = 0;
+  /** High half of the physical address of the data (PHYS_ADDR). */
   physicalAddrHi = 0;
+  /** Low half of the id of the cgroup (CGROUP). */
   cgroupLo = 0;
+  /** High half of the id of the cgroup (CGROUP). */
   cgroupHi = 0;
+  /** Low half of the data's page size in bytes (DATA_PAGE_SIZE). */
   dataPageSizeLo = 0;
+  /** High half of the data's page size in bytes (DATA_PAGE_SIZE). */
   dataPageSizeHi = 0;
+  /** Low half of the code's page size in bytes (CODE_PAGE_SIZE). */
   codePageSizeLo = 0;
+  /** High half of the code's page size in bytes (CODE_PAGE_SIZE). */
   codePageSizeHi = 0;
+  /** First byte of the hardware trace (AUX). */
   auxOffset = 0;
+  /** Bytes of the hardware trace. */
   auxSize = 0;
-  /** Where the known parts end; what follows is a newer kernel's. */
+  /** Where the known parts end. What follows comes from a newer kernel. */
   end = 0;
   /** Which fields the last decode has set: the layout's `shape`. */
   shape = -1;
 
   /**
-   * Every field to its default. Written out: samples of events of two shapes alternate,
-   * and this runs at each change.
+   * Sets every field to its default. The fields are written out for speed: if samples of two shapes
+   * alternate, this runs for each sample.
    */
   reset(): void {
-    this.idLo = this.idHi = 0;
-    this.ipLo = this.ipHi = 0;
-    this.pid = -1;
-    this.tid = -1;
-    this.timeLo = this.timeHi = 0;
-    this.addrLo = this.addrHi = 0;
-    this.streamIdLo = this.streamIdHi = 0;
-    this.cpu = -1;
-    this.periodLo = this.periodHi = 0;
-    this.readOffset = 0;
-    this.chainOffset = 0;
-    this.chainCount = 0;
-    this.rawOffset = 0;
-    this.rawSize = 0;
-    this.branchOffset = 0;
-    this.branchCount = 0;
-    this.branchHwIndexLo = this.branchHwIndexHi = 0;
-    this.branchCountersOffset = 0;
-    this.userRegsAbi = 0;
-    this.userRegsOffset = 0;
-    this.userStackOffset = 0;
-    this.userStackSize = 0;
-    this.userStackDynamicSize = 0;
-    this.weightLo = this.weightHi = 0;
-    this.dataSourceLo = this.dataSourceHi = 0;
-    this.transactionLo = this.transactionHi = 0;
-    this.interruptRegsAbi = 0;
-    this.interruptRegsOffset = 0;
-    this.physicalAddrLo = this.physicalAddrHi = 0;
-    this.cgroupLo = this.cgroupHi = 0;
-    this.dataPageSizeLo = this.dataPageSizeHi = 0;
-    this.codePageSizeLo = this.codePageSizeHi = 0;
-    this.auxOffset = 0;
-    this.auxSize = 0;
-    this.end = 0;
-    this.shape = -1;
+    this.pid = this.tid = this.cpu = this.shape = -1;
+    this.idLo =
+      this.idHi =
+      this.ipLo =
+      this.ipHi =
+      this.timeLo =
+      this.timeHi =
+      this.addrLo =
+      this.addrHi =
+      this.streamIdLo =
+      this.streamIdHi =
+      this.periodLo =
+      this.periodHi =
+      this.readOffset =
+      this.chainOffset =
+      this.chainCount =
+      this.rawOffset =
+      this.rawSize =
+      this.branchOffset =
+      this.branchCount =
+      this.branchHwIndexLo =
+      this.branchHwIndexHi =
+      this.branchCountersOffset =
+      this.userRegsAbi =
+      this.userRegsOffset =
+      this.userStackOffset =
+      this.userStackSize =
+      this.userStackDynamicSize =
+      this.weightLo =
+      this.weightHi =
+      this.dataSourceLo =
+      this.dataSourceHi =
+      this.transactionLo =
+      this.transactionHi =
+      this.interruptRegsAbi =
+      this.interruptRegsOffset =
+      this.physicalAddrLo =
+      this.physicalAddrHi =
+      this.cgroupLo =
+      this.cgroupHi =
+      this.dataPageSizeLo =
+      this.dataPageSizeHi =
+      this.codePageSizeLo =
+      this.codePageSizeHi =
+      this.auxOffset =
+      this.auxSize =
+      this.end =
+        0;
   }
 }

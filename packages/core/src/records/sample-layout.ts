@@ -32,26 +32,39 @@ const ALL_KNOWN_BITS = PERF_SAMPLE_WEIGHT_STRUCT * 2 - 1;
 export class SampleLayout {
   /** Low 32 bits of sample_type: all that are defined. */
   readonly sampleType: number;
+  /** What the values of PERF_SAMPLE_READ have: PERF_FORMAT_* bits. */
   readonly readFormat: number;
+  /** Whether a hardware index stands before branch entries (PERF_SAMPLE_BRANCH_HW_INDEX). */
   readonly branchHasHwIndex: boolean;
+  /** Whether words of counters follow branch entries (PERF_SAMPLE_BRANCH_COUNTERS). */
   readonly branchHasCounters: boolean;
   /** Equal for layouts whose samples have the same parts. */
   readonly shape: number;
-  /** How many registers a dump of each kind holds. */
+  /** How many registers a dump of user registers holds. */
   readonly userRegisterCount: number;
+  /** How many registers a dump of the registers at the interrupt holds. */
   readonly interruptRegisterCount: number;
+  /** Whether kernel records other than samples have a trailer. */
   readonly sampleIdAll: boolean;
-  /** Offset from the start of a sample record, or -1. */
+  /** Offset of the time from the start of a sample record in bytes, or -1. */
   readonly timeFromStart: number;
+  /** Offset of the event's id from the start of a sample record in bytes, or -1. */
   readonly idFromStart: number;
-  /** Of the count of a call chain; -1 also where values of counters stand before it. */
+  /**
+   * Offset of the count of a call chain in bytes. -1 if there is none, or if values
+   * of counters stand before it.
+   */
   readonly chainFromStart: number;
-  /** Size of the trailer of other kernel records, 0 without `sample_id_all`. */
+  /** Bytes of the trailer of other kernel records, 0 without `sample_id_all`. */
   readonly trailerSize: number;
-  /** Offset back from the end of such a record (`end - timeFromEnd`), or -1. */
+  /** Offset of the time back from the end of a record with a trailer (`end - timeFromEnd`), or -1. */
   readonly timeFromEnd: number;
+  /** Offset of the event's id back from the end of a record with a trailer, or -1. */
   readonly idFromEnd: number;
-  /** Names of set bits that this library does not know; samples cannot be read past the known ones then. */
+  /**
+   * Bits of `sample_type` that are set and that this library does not know. Samples are read up to the known
+   * parts.
+   */
   readonly unknownBits: bigint;
 
   constructor(attr: PerfEventAttr) {

@@ -26,61 +26,108 @@ import {
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from '../abi/index.ts';
 import { bigIntAt, toBigInt } from '../base/index.ts';
+import { branchFlagsFrom } from './branch-word.ts';
 import { decodeSampleInto } from './decode-sample.ts';
 import { decodeReadValues, type ReadValues } from './read-values.ts';
 import { SampleFields } from './sample-fields.ts';
 import type { SampleLayout } from './sample-layout.ts';
 
+/** A branch that the CPU recorded (LBR and the like): `struct perf_branch_entry`. */
 export interface BranchEntry {
+  /** Address of the branch instruction. */
   from: bigint;
+  /** Address that it went to. */
   to: bigint;
-  /** Mispredicted, predicted, transaction bits, cycles, type, speculation: the kernel's word as it is. */
+  /**
+   * The kernel's word, with its fields where a little-endian machine has them. From the lowest bit:
+   * mispredicted 1, predicted 1, in a transaction 1, abort 1, cycles since the branch before 16, type 4,
+   * speculation 2, more types 4, privilege 3. `branchFlagsOf` in `branches` takes it apart.
+   */
   flags: bigint;
-  /** With PERF_SAMPLE_BRANCH_COUNTERS. */
+  /** Events that the CPU counted since the branch before. With PERF_SAMPLE_BRANCH_COUNTERS. */
   counters?: bigint;
 }
 
+/** Registers of a thread. */
 export interface RegisterDump {
-  /** 0 none, 1 32-bit, 2 64-bit. */
+  /** The kind of code: 0 none (a kernel thread), 1 32-bit, 2 64-bit (PERF_SAMPLE_REGS_ABI_*). */
   abi: number;
-  /** In the order of the set bits of the attr's mask. */
+  /** The values, in the order of the bits that are set in the attr's mask. */
   registers: bigint[];
 }
 
-/** An owned sample. A field is there if the attr's sample_type has its bit. */
+/**
+ * An owned sample. A field is there if the attr's `sample_type` has the bit whose name ends its comment. See
+ * perf_event_open(2), "PERF_RECORD_SAMPLE".
+ */
 export interface Sample {
+  /** The event's id, at the front of the record. IDENTIFIER. */
   identifier?: bigint;
+  /** Address of the instruction. IP. */
   ip?: bigint;
+  /** Process. TID. */
   pid?: number;
+  /** Thread. TID. */
   tid?: number;
+  /** When, in nanoseconds of the recording's clock. TIME. */
   time?: bigint;
+  /** Address of the data, of a breakpoint or page fault; 0 where the event has none. ADDR. */
   addr?: bigint;
+  /** The event's id; of an inherited one, its parent's. ID. */
   id?: bigint;
+  /** Id of the event itself, which is its own where it was inherited. STREAM_ID. */
   streamId?: bigint;
+  /** Number of the CPU. CPU. */
   cpu?: number;
+  /** Events that the sample stands for. PERIOD. */
   period?: bigint;
+  /** Counts of the event, or of its group. READ. */
   read?: ReadValues;
-  /** Raw chain with context markers (values from -4095 up as unsigned 64-bit). */
+  /**
+   * Addresses, the innermost first. Markers stand before the parts: PERF_CONTEXT_*, which are the values from
+   * -4095 to -1 as unsigned 64-bit numbers. CALLCHAIN.
+   */
   callchain?: bigint[];
+  /** Fields of a tracepoint, or other data of this kind of event, with the kernel's padding. RAW. */
   raw?: Uint8Array;
+  /** Branches before the sample, the newest first. BRANCH_STACK. */
   branches?: BranchEntry[];
+  /**
+   * Place of the newest branch in the CPU's own table, or -1 as unsigned. BRANCH_STACK, with BRANCH_HW_INDEX.
+   */
   branchHwIndex?: bigint;
+  /** Registers of the user code, also where the kernel was running. REGS_USER. */
   userRegisters?: RegisterDump;
+  /**
+   * A copy of the user stack, from the stack pointer up. Only the first `dynamicSize` of `bytes` are real.
+   * STACK_USER.
+   */
   userStack?: { bytes: Uint8Array; dynamicSize: number };
+  /**
+   * Cost of a memory access, mostly in cycles. With WEIGHT_STRUCT three numbers: bits 0-31, 32-47, 48-63.
+   */
   weight?: bigint;
+  /** Where data came from: `union perf_mem_data_src`. DATA_SRC. */
   dataSource?: bigint;
+  /** Why a memory transaction aborted: PERF_TXN_* bits. TRANSACTION. */
   transaction?: bigint;
+  /** Registers at the interrupt, or with `preciseIp` at the instruction. REGS_INTR. */
   interruptRegisters?: RegisterDump;
+  /** Physical address of the data; 0 where it is not known. PHYS_ADDR. */
   physicalAddr?: bigint;
+  /** Id of the thread's cgroup: `CgroupRecord` has its path. CGROUP. */
   cgroup?: bigint;
+  /** Size in bytes of the page that `addr` is in. DATA_PAGE_SIZE. */
   dataPageSize?: bigint;
+  /** Size in bytes of the page that `ip` is in. CODE_PAGE_SIZE. */
   codePageSize?: bigint;
+  /** Hardware trace up to the sample. AUX. */
   aux?: Uint8Array;
 }
 
 /**
- * Decode a sample record into an owned value, or null where it is shorter than its
- * attr says. `fields` is scratch.
+ * Decode a sample record into an owned value. Null if it is shorter than its attr
+ * says. `fields` is overwritten.
  */
 export function decodeSample(
   view: DataView,
@@ -120,7 +167,8 @@ export function decodeSample(
       sample.branchHwIndex = toBigInt(fields.branchHwIndexLo, fields.branchHwIndexHi);
     sample.branches = Array.from({ length: fields.branchCount }, (_, i) => {
       const at = fields.branchOffset + i * 24;
-      const entry: BranchEntry = { from: u64(at), to: u64(at + 8), flags: u64(at + 16) };
+      const flags = branchFlagsFrom(u64(at + 16), le);
+      const entry: BranchEntry = { from: u64(at), to: u64(at + 8), flags };
       if (layout.branchHasCounters) entry.counters = u64(fields.branchCountersOffset + i * 8);
       return entry;
     });

@@ -3,8 +3,8 @@ import { textUpToNul } from '../base/index.ts';
 import type { BodyReader } from './body-reader.ts';
 
 /**
- * The rest of the record as text. Where its bytes are not what `BodyWriter.text` would write, the record
- * keeps them too: writing the text again would change them.
+ * The rest of the record as text. If `BodyWriter.text` would write other bytes for this text, the record
+ * keeps the original bytes too.
  */
 export function readText(reader: BodyReader, record: { textArea?: Uint8Array }): string {
   const { offset } = reader;
@@ -29,7 +29,9 @@ function isPlainUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** Bytes that text of `length` bytes takes with its NUL, so that the record ends on a multiple of 8. */
+/**
+ * Bytes of a text of `length` bytes with its NUL and the zeros after it. The record ends on a multiple of 8.
+ */
 export function paddedTextSize(length: number, offsetInRecord: number): number {
   return Math.ceil((offsetInRecord + length + 1) / 8) * 8 - offsetInRecord;
 }

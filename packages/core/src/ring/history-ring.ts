@@ -28,7 +28,7 @@ export interface RecordTimes {
 export interface HistoryRecords {
   /** How many records there are. */
   count: number;
-  /** Their size. */
+  /** How many bytes they take, all together. */
   sizeBytes: number;
   /** Offset of each in the data pages. */
   offsets: Uint32Array;

@@ -34,7 +34,7 @@ const TYPE_PLACES = 256;
 export interface LongChains {
   /** Where the count stands in each sample: `SampleLayout.chainFromStart`. */
   chainFromStart: number;
-  /** So many words or more. */
+  /** This many words or more. */
   words: number;
 }
 
@@ -48,7 +48,7 @@ export type RecordVisitor = (type: number, view: DataView<ArrayBuffer>, offset: 
  * recording. It touches 8 bytes per record, so it costs nanoseconds where the recording costs microseconds.
  */
 export class RecordScan {
-  /** Records by type. */
+  /** How many records of each type there were, by its number; higher types count under the last one. */
   readonly counts = new Float64Array(TYPE_PLACES);
   /** Bytes of records that were looked at. */
   bytes = 0;
@@ -71,7 +71,7 @@ export class RecordScan {
 
   /**
    * `timeFromStart` is that of the events' `SampleLayout`: the same for all of them, or -1. `longChains`:
-   * visit samples whose call chain has so many words or more, too.
+   * visit samples whose call chain has that many words or more, too.
    */
   constructor(
     visitedTypes: readonly number[],

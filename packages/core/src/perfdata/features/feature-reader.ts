@@ -22,7 +22,8 @@ export class FeatureReader {
     return this.#bytes.length - this.pos;
   }
 
-  #take(size: number): number {
+  /** Skip `size` bytes and return where they began, or -1 where they are not there. */
+  skip(size: number): number {
     if (size > this.left) {
       this.damaged = true;
       this.pos = this.#bytes.length;
@@ -34,18 +35,13 @@ export class FeatureReader {
   }
 
   u32(): number {
-    const at = this.#take(4);
+    const at = this.skip(4);
     return at < 0 ? 0 : this.view.getUint32(at, this.littleEndian);
   }
 
   u64(): bigint {
-    const at = this.#take(8);
+    const at = this.skip(8);
     return at < 0 ? 0n : bigIntAt(this.view, at, this.littleEndian);
-  }
-
-  /** Skip `size` bytes and return where they began, or -1 where they are not there. */
-  skip(size: number): number {
-    return this.#take(size);
   }
 
   /** u32 length, then that many bytes with at least one NUL at the end. */

@@ -37,9 +37,8 @@ export const commandLineWriter: FeatureWriter = {
 
 /** E_MACHINE: two u32. */
 export const readElfMachine: FeatureRead = (reader, into) => {
-  const machine = reader.u32();
-  const flags = reader.u32();
-  if (!reader.damaged) into.elfMachine = { machine, flags };
+  const elfMachine = { machine: reader.u32(), flags: reader.u32() };
+  if (!reader.damaged) into.elfMachine = elfMachine;
 };
 
 export const elfMachineWriter: FeatureWriter = {

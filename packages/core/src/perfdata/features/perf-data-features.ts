@@ -9,17 +9,17 @@ export interface PerfDataFeatures {
   hostname?: string;
   /** The kernel's release, as `uname -r` gives it (HEADER_OSRELEASE). */
   osRelease?: string;
-  /** Version of the tool that recorded. */
+  /** Version of the tool that recorded (HEADER_VERSION). */
   version?: string;
   /** The architecture, as `uname -m` gives it (HEADER_ARCH). */
   arch?: string;
   /** CPUs that were online (HEADER_NRCPUS). */
   cpusOnline?: number;
-  /** Present CPUs, whether online or not. */
+  /** Present CPUs, whether online or not (HEADER_NRCPUS). */
   cpusAvailable?: number;
   /** The model of the CPUs (HEADER_CPUDESC). */
   cpuDescription?: string;
-  /** Vendor, family, model and stepping, such as `GenuineIntel,6,85,7` (HEADER_CPUID). */
+  /** The CPU as a key; on x86 vendor, family, model and stepping: `GenuineIntel,6,85,7` (HEADER_CPUID). */
   cpuId?: string;
   /** Memory of the machine in KiB (HEADER_TOTAL_MEM). */
   totalMemoryKb?: bigint;
@@ -31,15 +31,15 @@ export interface PerfDataFeatures {
   cpuTopology?: CpuTopology;
   /** Nodes of memory and CPUs (HEADER_NUMA_TOPOLOGY). */
   numaTopology?: NumaNode[];
-  /** Samples carry branch stacks. The section is empty. */
+  /** Samples carry branch stacks. The section is empty (HEADER_BRANCH_STACK). */
   branchStack?: true;
   /** Names of PMUs by the type of their events (HEADER_PMU_MAPPINGS). */
   pmuMappings?: PmuMapping[];
-  /** Groups of events (HEADER_GROUP_DESC). */
+  /** Groups of more than one event (HEADER_GROUP_DESC). */
   groups?: EventGroup[];
   /** Where the hardware traces stand in the file (HEADER_AUXTRACE). */
   auxIndex?: AuxIndexEntry[];
-  /** Written by `perf stat record`. The section is empty. */
+  /** Written by `perf stat record`. The section is empty (HEADER_STAT). */
   stat?: true;
   /** Caches of the CPUs (HEADER_CACHE). */
   caches?: CacheLevel[];
@@ -49,7 +49,7 @@ export interface PerfDataFeatures {
   memoryTopology?: MemoryTopology;
   /** Resolution of the recording's clock, in nanoseconds (HEADER_CLOCKID). */
   clockIdResolutionNs?: bigint;
-  /** Version of the directory layout, where the recording is a directory of files. */
+  /** Version of the directory layout, where the recording is a directory of files (HEADER_DIR_FORMAT). */
   dirFormat?: bigint;
   /** BPF programs that ran, as perf writes them (HEADER_BPF_PROG_INFO). */
   bpfProgInfo?: Uint8Array;
@@ -67,7 +67,7 @@ export interface PerfDataFeatures {
   pmuCaps?: { pmu: string; capabilities: PmuCapability[] }[];
   /** Scheduling domains of the CPUs, as perf writes them (HEADER_CPU_DOMAIN_INFO). */
   cpuDomainInfo?: Uint8Array;
-  /** ELF machine and flags of the recorded programs. */
+  /** ELF machine and flags of the recorded programs (HEADER_E_MACHINE). */
   elfMachine?: { machine: number; flags: number };
   /** Bytes of a cache line (HEADER_CLN_SIZE). */
   cacheLineSize?: number;
@@ -101,9 +101,9 @@ export interface CpuTopology {
   packages: string[];
   /** CPU lists, one per core: the hardware threads that share it. */
   cores: string[];
-  /** CPU lists, one per die; absent before Linux 5.2 and where a package has one die. */
+  /** CPU lists, one per die; absent where perf is older than 5.3 or sysfs has no `die_cpus_list`. */
   dies?: string[];
-  /** By CPU number; absent before Linux 4.4. */
+  /** By CPU number; absent where perf is older than 4.4. */
   cpus?: { coreId: number; packageId: number; dieId?: number }[];
 }
 
@@ -137,11 +137,11 @@ export interface EventGroup {
   memberCount: number;
 }
 
-/** Where an AUXTRACE record stands in the file, and its size. */
+/** Where an AUXTRACE record stands in the file, and its size (HEADER_AUXTRACE). */
 export interface AuxIndexEntry {
   /** Where the record stands in the file, in bytes. */
   offset: bigint;
-  /** Its size with its data, in bytes. */
+  /** Its own size in bytes, 48 as a rule: without the trace, which follows it. */
   size: bigint;
 }
 

@@ -1,9 +1,8 @@
 import type { FeatureRead, FeatureWriter } from './feature-codec.ts';
 
 export const readSampleTime: FeatureRead = (reader, into) => {
-  const first = reader.u64();
-  const last = reader.u64();
-  if (!reader.damaged) into.sampleTime = { first, last };
+  const sampleTime = { first: reader.u64(), last: reader.u64() };
+  if (!reader.damaged) into.sampleTime = sampleTime;
 };
 
 export const sampleTimeWriter: FeatureWriter = {
@@ -18,11 +17,13 @@ export const sampleTimeWriter: FeatureWriter = {
 
 /** CLOCK_DATA: version, clock id, then the same moment on the wall clock and on that clock. */
 export const readClockData: FeatureRead = (reader, into) => {
-  const version = reader.u32();
-  const clockId = reader.u32() | 0;
-  const wallClockNs = reader.u64();
-  const clockIdTimeNs = reader.u64();
-  if (!reader.damaged) into.clockData = { version, clockId, wallClockNs, clockIdTimeNs };
+  const clockData = {
+    version: reader.u32(),
+    clockId: reader.u32() | 0,
+    wallClockNs: reader.u64(),
+    clockIdTimeNs: reader.u64(),
+  };
+  if (!reader.damaged) into.clockData = clockData;
 };
 
 export const clockDataWriter: FeatureWriter = {
@@ -39,12 +40,14 @@ export const clockDataWriter: FeatureWriter = {
 };
 
 export const readCompressed: FeatureRead = (reader, into) => {
-  const version = reader.u32();
-  const type = reader.u32();
-  const level = reader.u32();
-  const ratio = reader.u32();
-  const mmapLength = reader.u32();
-  if (!reader.damaged) into.compressed = { version, type, level, ratio, mmapLength };
+  const compressed = {
+    version: reader.u32(),
+    type: reader.u32(),
+    level: reader.u32(),
+    ratio: reader.u32(),
+    mmapLength: reader.u32(),
+  };
+  if (!reader.damaged) into.compressed = compressed;
 };
 
 export const compressedWriter: FeatureWriter = {

@@ -4,9 +4,9 @@ import type { CpuTopology } from './perf-data-features.ts';
 /**
  * CPU_TOPOLOGY grew at its end, and the section's size tells how far it goes:
  *
- *   | packages: strings | cores: strings |                              up to Linux 4.3
+ *   | packages: strings | cores: strings |                              up to perf 4.3
  *   | per CPU: core id, package id       |                              from 4.4
- *   | dies: strings | per CPU: die id    |                              from 5.2, with several dies
+ *   | dies: strings | per CPU: die id    |                              from 5.3, where sysfs tells of dies
  *
  * The number of CPUs is that of NRCPUS, which stands before it.
  */
@@ -16,9 +16,9 @@ export const readCpuTopology: FeatureRead = (reader, into) => {
   if (reader.damaged || reader.left === 0) return;
 
   const fitting = Math.floor(reader.left / 8);
-  const known = into.cpusAvailable;
-  const count = known !== undefined && known <= fitting ? known : fitting;
-  if (known !== undefined && known > fitting) reader.damaged = true;
+  const known = into.cpusAvailable ?? fitting;
+  const count = Math.min(known, fitting);
+  if (known > fitting) reader.damaged = true;
   topology.cpus = Array.from({ length: count }, () => ({ coreId: reader.u32(), packageId: reader.u32() }));
   if (reader.damaged || reader.left === 0) return;
 

@@ -3,10 +3,9 @@ import {
   PERF_FORMAT_TOTAL_TIME_RUNNING,
   PERF_SAMPLE_READ,
 } from '../../abi/index.ts';
-import { TWO_32 } from '../../base/index.ts';
+import { floatAt, TWO_32 } from '../../base/index.ts';
 import type { SampleFields } from '../../records/index.ts';
 import type { RecordedEvent } from './event-table.ts';
-import { readU64 } from './file-header.ts';
 
 const BOTH_TIMES = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 /** Instances of events, one per CPU or thread, that are followed. */
@@ -23,8 +22,8 @@ export class CounterTimes {
     const { sampleType, readFormat } = event.layout;
     if ((sampleType & PERF_SAMPLE_READ) === 0 || (readFormat & BOTH_TIMES) !== BOTH_TIMES) return;
     // After the value, or after the number of values of a group.
-    const enabled = readU64(view, fields.readOffset + 8, littleEndian);
-    const running = readU64(view, fields.readOffset + 16, littleEndian);
+    const enabled = floatAt(view, fields.readOffset + 8, littleEndian);
+    const running = floatAt(view, fields.readOffset + 16, littleEndian);
     if (enabled > Number.MAX_SAFE_INTEGER || running > enabled) return;
     let ofEvent = this.#idleNs.get(event);
     if (ofEvent === undefined) this.#idleNs.set(event, (ofEvent = new Map()));

@@ -1,4 +1,10 @@
-import { asByteInput, type ByteInput, type ByteSource, CounterpointError } from '../../base/index.ts';
+import {
+  asByteInput,
+  type ByteInput,
+  type ByteSource,
+  CounterpointError,
+  checkArgument,
+} from '../../base/index.ts';
 import { MissingFiles } from './missing-files.ts';
 
 /** The header of a recording of several files, and what it holds itself. */
@@ -64,6 +70,8 @@ export function directorySource(
   unreadable: readonly UnreadableFile[] = [],
 ): DirectorySource {
   const found = new Map<number, { name: string; source: ByteSource }>();
+  const isList = typeof files === 'object' && files !== null && Symbol.iterator in files;
+  checkArgument(isList, 'directorySource()', 'files', files, 'a list of { name, bytes }');
   for (const { name, bytes } of files) {
     if (!isRecordingFile(name)) continue;
     const source = asByteInput(bytes);

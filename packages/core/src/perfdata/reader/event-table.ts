@@ -4,7 +4,7 @@ import {
   PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
 } from '../../abi/index.ts';
-import { TWO_32 } from '../../base/index.ts';
+import { floatAt } from '../../base/index.ts';
 import { type PerfEventAttr, SampleLayout } from '../../records/index.ts';
 
 /** One event of a recording: its attr, its ids (one per CPU or thread) and its name. */
@@ -29,6 +29,23 @@ export function hasRawUserStacks({ attr, layout }: RecordedEvent): boolean {
   const has = (bits: number) => (layout.sampleType & bits) !== 0;
   const hasChain = has(PERF_SAMPLE_CALLCHAIN) && attr.flags.excludeCallchainUser === 0;
   return has(PERF_SAMPLE_STACK_USER) && has(PERF_SAMPLE_REGS_USER) && !hasChain;
+}
+
+/** The first type that the kernel gives to a PMU as it finds one. Types below are fixed (`PERF_TYPE_*`). */
+const FIRST_PMU_TYPE = 6;
+
+/**
+ * Whether there can be a hardware trace in the recording: one of its events is of a PMU. Of a pipe that is
+ * not known before it is read, so it may hold one.
+ */
+export function mayHoldTrace({
+  isPipe,
+  events,
+}: {
+  readonly isPipe: boolean;
+  readonly events: EventTable;
+}): boolean {
+  return isPipe || events.events.some(({ attr }) => attr.type >= FIRST_PMU_TYPE);
 }
 
 /** More ids than any recording has (one per event and CPU or thread); beyond it they are taken for damage. */
@@ -74,7 +91,7 @@ export class EventTable {
     return true;
   }
 
-  /** The event whose records carry this id; null where there is none. */
+  /** The event whose records carry this id; null if there is none. */
   findId(id: number): RecordedEvent | null {
     return this.#byId.get(id) ?? null;
   }
@@ -88,11 +105,10 @@ export class EventTable {
     if (first === undefined || this.events.length === 1) return first ?? null;
     const at = idOffset(first.layout, start, end, type);
     if (at < start + 8 || at + 8 > end) return first;
-    const lo = view.getUint32(at + (le ? 0 : 4), le);
-    const hi = view.getUint32(at + (le ? 4 : 0), le);
+    const id = floatAt(view, at, le);
     // The kernel's own side-band records of an event without an id carry 0.
-    if (lo === 0 && hi === 0) return type === PERF_RECORD_SAMPLE ? null : first;
-    return this.#byId.get(hi * TWO_32 + lo) ?? null;
+    if (id === 0) return type === PERF_RECORD_SAMPLE ? null : first;
+    return this.findId(id);
   }
 
   /** Offset of the time in a kernel record, or -1 where it has none. */

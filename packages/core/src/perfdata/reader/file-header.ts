@@ -2,32 +2,28 @@ import {
   FEATURE_BITS,
   FILE_HEADER_SIZE,
   featureName,
-  MAGIC_HI,
-  MAGIC_LO,
   PERF_ATTR_SIZE_VER0,
   PIPE_HEADER_SIZE,
 } from '../../abi/index.ts';
-import { type ByteSource, type DamageLog, FormatError, TWO_32 } from '../../base/index.ts';
+import { type ByteSource, type DamageLog, FormatError, floatAt } from '../../base/index.ts';
 import { type PerfEventAttr, readAttr } from '../../records/index.ts';
 import { MAX_IDS } from './event-table.ts';
 import { type Section, withoutOverlaps } from './sections.ts';
 
-/** "PERFFILE", the first version: same header in host byte order. */
-const OLD_MAGIC_LO = 0x46524550;
-const OLD_MAGIC_HI = 0x454c4946;
 const ATTR_ENTRY_MAX = 4096;
-/** In either byte order, and as perf before 2.6.33 wrote it. */
+/** `MAGIC_LO` and `MAGIC_HI` as characters, little endian and big, and as perf before 2.6.33 wrote them. */
 const MAGIC_TEXTS = ['PERFILE2', '2ELIFREP', 'PERFFILE', 'ELIFFREP'];
+const MAGIC_SIZE = 8;
 const NOT_PERF_DATA =
   'This is not a perf.data file. Record one with `counterpoint record -- COMMAND` or `perf record`.';
 const CUT_OFF = 'The file is cut off before its data: copy it again from its machine, or record again.';
 /** Events that are read; a recording of thousands of CPUs has some thousands. */
 const MAX_ATTRS = 1 << 16;
 
-/** The first bytes of a file, before anything is believed. */
 /** A raw Intel PT trace begins with this pair eight times, its PSB packet. */
 const PSB = [0x02, 0x82] as const;
 
+/** The first bytes of a file, before anything is believed. */
 export interface Magic {
   littleEndian: boolean;
   isPipe: boolean;
@@ -47,52 +43,32 @@ export function readMagic(bytes: Uint8Array): Magic {
       'Was the recording stopped before it began?',
     );
   }
+  const magic = String.fromCharCode(...bytes.subarray(0, MAGIC_SIZE));
   if (bytes.length < PIPE_HEADER_SIZE) {
     throw new FormatError(
       'ERR_NOT_PERF_DATA',
       0,
       `a perf.data header of ${PIPE_HEADER_SIZE} bytes or more`,
       `${bytes.length} bytes`,
-      isBeginning(bytes) ? CUT_OFF : NOT_PERF_DATA,
+      MAGIC_TEXTS.some((known) => known.startsWith(magic)) ? CUT_OFF : NOT_PERF_DATA,
     );
   }
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (const littleEndian of [true, false]) {
-    const lo = view.getUint32(littleEndian ? 0 : 4, littleEndian);
-    const hi = view.getUint32(littleEndian ? 4 : 0, littleEndian);
-    const isNew = lo === MAGIC_LO && hi === MAGIC_HI;
-    const isOld = lo === OLD_MAGIC_LO && hi === OLD_MAGIC_HI;
-    if (!isNew && !isOld) continue;
-    const size = readU64(view, 8, littleEndian);
-    return { littleEndian, isPipe: size === PIPE_HEADER_SIZE };
+  const known = MAGIC_TEXTS.indexOf(magic);
+  if (known >= 0) {
+    const littleEndian = known % 2 === 0;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    return { littleEndian, isPipe: floatAt(view, MAGIC_SIZE, littleEndian) === PIPE_HEADER_SIZE };
   }
   const isTrace = bytes.subarray(0, PIPE_HEADER_SIZE).every((byte, at) => byte === PSB[at & 1]);
   throw new FormatError(
     'ERR_NOT_PERF_DATA',
     0,
     'the magic PERFILE2',
-    printable(bytes.subarray(0, 8)),
+    JSON.stringify(magic),
     isTrace
       ? 'This is a raw Intel PT trace: counterpoint pt dump shows its packets, pt profile what ran.'
       : NOT_PERF_DATA,
   );
-}
-
-/** Of the magic, as far as the bytes go. */
-function isBeginning(bytes: Uint8Array): boolean {
-  const text = String.fromCharCode(...bytes.subarray(0, 8));
-  return MAGIC_TEXTS.some((magic) => magic.startsWith(text));
-}
-
-/** A u64 as float64; beyond 2^53 it is not exact, which is past the end of any file anyway. */
-export function readU64(view: DataView, at: number, littleEndian: boolean): number {
-  const first = view.getUint32(at, littleEndian);
-  const second = view.getUint32(at + 4, littleEndian);
-  return littleEndian ? second * TWO_32 + first : first * TWO_32 + second;
-}
-
-function printable(bytes: Uint8Array): string {
-  return JSON.stringify(String.fromCharCode(...bytes));
 }
 
 export interface FileAttr {
@@ -142,10 +118,10 @@ export async function readFileHeader(
     );
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const attrEntrySize = readU64(view, 16, littleEndian);
+  const attrEntrySize = floatAt(view, 16, littleEndian);
   const section = (at: number): Section => ({
-    offset: readU64(view, at, littleEndian),
-    size: readU64(view, at + 8, littleEndian),
+    offset: floatAt(view, at, littleEndian),
+    size: floatAt(view, at + 8, littleEndian),
   });
   const attrSection = section(24);
   const data = section(40);
@@ -210,8 +186,8 @@ async function readAttrs(
     attrs.push(attr);
     idSections.push({
       attr,
-      offset: readU64(view, at + entrySize - 16, littleEndian),
-      size: readU64(view, at + entrySize - 8, littleEndian),
+      offset: floatAt(view, at + entrySize - 16, littleEndian),
+      size: floatAt(view, at + entrySize - 8, littleEndian),
     });
   }
   // Each byte of the file is an id of one event at most, so there are never more ids
@@ -243,7 +219,7 @@ async function readIds(
   }
   const bytes = await source.read(section.offset, count * 8);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return Array.from({ length: Math.floor(bytes.length / 8) }, (_, i) => readU64(view, i * 8, littleEndian));
+  return Array.from({ length: Math.floor(bytes.length / 8) }, (_, i) => floatAt(view, i * 8, littleEndian));
 }
 
 /** The table of feature sections follows the data: one {offset, size} for each set bit, in order of bits. */
@@ -267,8 +243,8 @@ async function readFeatureTable(
     const section = {
       bit,
       entryOffset: tableOffset + i * 16,
-      offset: readU64(view, i * 16, littleEndian),
-      size: readU64(view, i * 16 + 8, littleEndian),
+      offset: floatAt(view, i * 16, littleEndian),
+      size: floatAt(view, i * 16 + 8, littleEndian),
     };
     if (section.offset + section.size > source.size)
       damage.add(`feature-past-end:${featureName(bit)}`, section.entryOffset);

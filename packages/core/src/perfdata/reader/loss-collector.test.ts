@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  PERF_AUX_FLAG_COLLISION,
   PERF_AUX_FLAG_OVERWRITE,
+  PERF_AUX_FLAG_PARTIAL,
   PERF_AUX_FLAG_TRUNCATED,
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
@@ -62,7 +64,7 @@ test('a lost record says how much, of what, where, and after which sample', asyn
       exact: true,
     },
   ]);
-  assert.equal(events[0]?.lost, 42);
+  assert.equal(events[0]?.lost, '42');
 });
 
 test('what the kernel counted as lost samples is preferred per event, and both stand in the ledger', async () => {
@@ -77,7 +79,7 @@ test('what the kernel counted as lost samples is preferred per event, and both s
       ['lost-samples', '40'],
     ],
   );
-  assert.equal(events[0]?.lost, 40);
+  assert.equal(events[0]?.lost, '40');
 });
 
 test('counts read at the end are the losses that LOST records told, and those that came after the last', async () => {
@@ -91,7 +93,7 @@ test('counts read at the end are the losses that LOST records told, and those th
         ['ring-full', '17'],
       ],
     );
-    assert.equal(same.events[0]?.lost, 37);
+    assert.equal(same.events[0]?.lost, '37');
     const more = await stats([...told, lostSamples(time, 30n), lostSamples(time, 10n)], COUNTED);
     assert.deepEqual(
       more.loss.map(({ kind, event, count, cpu, toNs }) => [kind, event, count, cpu, toNs]),
@@ -101,7 +103,7 @@ test('counts read at the end are the losses that LOST records told, and those th
         ['ring-full', 'cpu-clock', '3', null, null],
       ],
     );
-    assert.equal(more.events[0]?.lost, 40);
+    assert.equal(more.events[0]?.lost, '40');
   }
 });
 
@@ -136,7 +138,7 @@ test('samples that the recorder could not write are a loss of their own, and non
       ['recorder-stopped', 'cpu-clock', '9', 'samples', '250', true],
     ],
   );
-  assert.equal(events[0]?.lost, 20);
+  assert.equal(events[0]?.lost, '20');
 });
 
 const FORMAT_LOSS: LossEntry = {
@@ -166,7 +168,7 @@ test('entries that the recorder wrote come back as they were', async () => {
   ]);
   assert.deepEqual(loss, entries);
   // Of those, only the first are samples that are not there.
-  assert.equal(events[0]?.lost, 3671);
+  assert.equal(events[0]?.lost, '3671');
 });
 
 test('an entry that is none is still said, and never throws', async () => {
@@ -200,14 +202,14 @@ test('an entry that is none is still said, and never throws', async () => {
       [['lost-samples', '7', false]],
       one,
     );
-    assert.equal(events[0]?.lost, 7);
+    assert.equal(events[0]?.lost, '7');
   }
 });
 
 test('samples that a filter let fall are not lost', async () => {
   const { loss, events } = await stats([lostSamples(0n, 7n, PERF_RECORD_MISC_LOST_SAMPLES_BPF)], COUNTED);
   assert.deepEqual(loss, []);
-  assert.equal(events[0]?.lost, 0);
+  assert.equal(events[0]?.lost, '0');
 });
 
 test('throttling is time from the one record to the other; without the other it is open', async () => {
@@ -230,7 +232,7 @@ test('throttling is time from the one record to the other; without the other it 
   );
 });
 
-test('flags of AUX records', async () => {
+test('each flag of AUX records that tells of a loss is a kind of its own', async () => {
   const aux = (flags: number): PerfRecord => ({
     type: PERF_RECORD_AUX,
     misc: 0,
@@ -240,11 +242,26 @@ test('flags of AUX records', async () => {
     tail,
     sampleId: at(500n, 0),
   });
-  const { loss } = await stats([aux(0), aux(PERF_AUX_FLAG_TRUNCATED), aux(PERF_AUX_FLAG_OVERWRITE)]);
-  assert.deepEqual(
-    loss.map(({ kind }) => kind),
-    ['aux-truncated', 'aux-overwritten'],
-  );
+  const kindsOf = async (...flags: number[]) => {
+    const { loss } = await stats(flags.map(aux));
+    return loss.map(({ kind, count, unit }) => `${count} ${unit} ${kind}`);
+  };
+  // 0x100 is a format of CoreSight, and says nothing of loss.
+  assert.deepEqual(await kindsOf(0, 0x100), []);
+  assert.deepEqual(await kindsOf(PERF_AUX_FLAG_TRUNCATED), ['1 records aux-truncated']);
+  // Every record of a snapshot has it: what is older is not wanted.
+  assert.deepEqual(await kindsOf(PERF_AUX_FLAG_OVERWRITE), []);
+  assert.deepEqual(await kindsOf(PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_TRUNCATED), [
+    '1 records aux-truncated',
+  ]);
+  assert.deepEqual(await kindsOf(PERF_AUX_FLAG_PARTIAL, PERF_AUX_FLAG_COLLISION), [
+    '1 records aux-partial',
+    '1 records aux-collision',
+  ]);
+  assert.deepEqual(await kindsOf(PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL), [
+    '1 records aux-truncated',
+    '1 records aux-partial',
+  ]);
 });
 
 test('a recording without loss has an empty ledger', async () => {

@@ -1,9 +1,5 @@
 import {
   FEATURE_FLIGHT,
-  PERF_AUX_FLAG_COLLISION,
-  PERF_AUX_FLAG_OVERWRITE,
-  PERF_AUX_FLAG_PARTIAL,
-  PERF_AUX_FLAG_TRUNCATED,
   PERF_FORMAT_LOST,
   PERF_RECORD_AUX,
   PERF_RECORD_LOST,
@@ -15,7 +11,7 @@ import {
   PERF_RECORD_UNTHROTTLE,
 } from '../../abi/index.ts';
 import { toBigInt } from '../../base/index.ts';
-import { decodeLossEntry, type LossFacts, type LossKind, LossLedger } from '../../loss/index.ts';
+import { auxLosses, decodeLossEntry, type LossFacts, type LossKind, LossLedger } from '../../loss/index.ts';
 import {
   type AuxRecord,
   type BodyReader,
@@ -129,9 +125,13 @@ export class LossCollector {
     this.#times.sample(view, event, fields, littleEndian);
     const hasTime = event.layout.timeFromStart >= 0;
     const timeNs = hasTime ? relativeNs(fields.timeLo, fields.timeHi, this.#reader.baseTime) : Number.NaN;
-    if (!hasRawUserStacks(event)) this.#cutChains.sample(view, event, fields, littleEndian, timeNs);
     // Whoever unwinds a stack leaves its innermost word.
-    else if (fields.userStackDynamicSize > WORD_BYTES) this.#addRawStack(event, timeNs);
+    if (fields.userStackDynamicSize > WORD_BYTES) this.#addRawStack(event, timeNs);
+    // A chain beside a copy is short; without one, where copies are usual, only the
+    // event's own limit is sure.
+    const isBesideCopy =
+      hasRawUserStacks(event) && (fields.userStackDynamicSize > 0 || event.attr.sampleMaxStack === 0);
+    if (!isBesideCopy) this.#cutChains.sample(view, event, fields, littleEndian, timeNs);
   }
 
   #addRawStack(event: RecordedEvent, timeNs: number): void {
@@ -255,7 +255,6 @@ export class LossCollector {
   }
 
   #aux(record: AuxRecord, event: RecordedEvent | null): void {
-    const flags = Number(record.flags & 0xffn);
     const common = {
       event: event?.name ?? null,
       ...placeOf(record),
@@ -263,10 +262,7 @@ export class LossCollector {
       toNs: record.sampleId?.time ?? null,
       count: 1,
     };
-    if ((flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)) !== 0) {
-      this.ledger.add({ kind: 'aux-truncated', ...common });
-    }
-    if ((flags & PERF_AUX_FLAG_OVERWRITE) !== 0) this.ledger.add({ kind: 'aux-overwritten', ...common });
+    for (const kind of auxLosses(record.flags)) this.ledger.add({ kind, ...common });
   }
 
   /** The stream id is that of the one throttled event instance. */

@@ -1,6 +1,6 @@
 import { PERF_RECORD_ID_INDEX } from '../../abi/index.ts';
 import type { DamageLog } from '../../base/index.ts';
-import { readU64 } from './file-header.ts';
+import { floatAt } from '../../base/index.ts';
 
 /** Rings that are looked for; there is one per CPU or thread. */
 const MAX_RINGS = 1 << 16;
@@ -37,8 +37,8 @@ export class MissingFiles {
   idIndex(view: DataView, start: number, end: number, type: number, littleEndian: boolean): void {
     if (type !== PERF_RECORD_ID_INDEX) return;
     for (let at = start + 16; at + ENTRY_SIZE <= end && this.#cpuOfRing.size < MAX_RINGS; at += ENTRY_SIZE) {
-      const ring = readU64(view, at + 8, littleEndian);
-      const cpu = readU64(view, at + 16, littleEndian);
+      const ring = floatAt(view, at + 8, littleEndian);
+      const cpu = floatAt(view, at + 16, littleEndian);
       if (ring < MAX_RINGS) this.#cpuOfRing.set(ring, cpu < MAX_RINGS && cpu !== NO_CPU ? cpu : null);
     }
   }

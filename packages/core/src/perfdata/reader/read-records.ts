@@ -2,6 +2,7 @@ import { PERF_RECORD_USER_TYPE_START } from '../../abi/index.ts';
 import { Handoff } from '../../base/index.ts';
 import { decodeRecord, type PerfRecord } from '../../records/index.ts';
 import type { RecordedEvent } from './event-table.ts';
+import { checkNames, noRecording } from './no-recording.ts';
 import type { PerfDataReader, ScanOptions } from './reader.ts';
 
 /** A record with what it belongs to. */
@@ -25,6 +26,8 @@ export async function* readRecords(
   reader: PerfDataReader,
   options: Omit<ScanOptions, 'onChunk'> = {},
 ): AsyncGenerator<OrderedRecord, void, undefined> {
+  if (!reader?.events || typeof reader.scan !== 'function') throw noRecording('readRecords()');
+  checkNames('readRecords()', options, ['signal', 'onProgress', 'unordered']);
   const handoff = new Handoff<OrderedRecord[]>();
   let batch: OrderedRecord[] = [];
   const le = reader.littleEndian;

@@ -18,6 +18,7 @@ import {
   type CancelSignal,
   CounterpointError,
   DamageLog,
+  floatAt,
   type ProgressListener,
   textUpToNul,
 } from '../../base/index.ts';
@@ -29,7 +30,7 @@ import {
   emptyFeatures,
   type PerfDataFeatures,
 } from '../features/index.ts';
-import { parseTracingData, type TracingData } from '../tracing-data/index.ts';
+import { tracepointNames } from '../tracing-data/index.ts';
 import {
   type Chunk,
   ChunkPool,
@@ -41,8 +42,9 @@ import {
 import type { DirectorySource } from './directory-source.ts';
 import { EventTable, type RecordedEvent } from './event-table.ts';
 import { readFeatureSections } from './feature-sections.ts';
-import { type FileAttr, readFileHeader, readMagic, readU64 } from './file-header.ts';
+import { type FileAttr, readFileHeader, readMagic } from './file-header.ts';
 import type { MissingFiles, MissingRing } from './missing-files.ts';
+import { checkNames, noRecording } from './no-recording.ts';
 import { OrderQueue } from './order-queue.ts';
 import { SplitPart, splitParts } from './split-parts.ts';
 import { Splitter } from './splitter.ts';
@@ -103,8 +105,6 @@ export class PerfDataReader {
   readonly damage: DamageLog;
   /** Records by type, as they were delivered. */
   readonly recordCounts = new Map<number, number>();
-  /** Formats of the recorded tracepoints, where the recording has them. */
-  tracing: TracingData | null = null;
   /** The recorder never finished the file: it was killed, or ran out of disk. */
   isUnfinished = false;
   /** Bytes of data that the header tells of, and that the file ends before. */
@@ -135,6 +135,7 @@ export class PerfDataReader {
     options: OpenOptions,
     directory: DirectorySource | null = null,
   ) {
+    if (!Array.isArray(chunks)) throw noRecording('PerfDataReader');
     this.isPipe = isPipe;
     this.littleEndian = littleEndian;
     this.damage = damage;
@@ -242,17 +243,17 @@ export class PerfDataReader {
     this.#missing?.idIndex(view, start, end, type, le);
     if (type === PERF_RECORD_HEADER_ATTR && this.isPipe) this.#takeAttr(view, start, end, fileOffset);
     else if (type === PERF_RECORD_HEADER_FEATURE && end - start >= 16) {
-      const bit = readU64(view, start + 8, le);
+      const bit = floatAt(view, start + 8, le);
       if (bit < FEATURE_BITS) this.takeFeature(bit, bytes(start + 16).slice(), fileOffset);
       else this.damage.add('bad-feature', fileOffset);
     } else if (type === PERF_RECORD_HEADER_BUILD_ID) {
       decodeBuildIdRecord(bytes(start).slice(), le, this.features, this.damage, fileOffset);
     } else if (type === PERF_RECORD_EVENT_UPDATE && end - start >= 24) {
-      const isName = readU64(view, start + 8, le) === EVENT_UPDATE_NAME;
-      const event = this.events.findId(readU64(view, start + 16, le));
+      const isName = floatAt(view, start + 8, le) === EVENT_UPDATE_NAME;
+      const event = this.events.findId(floatAt(view, start + 16, le));
       if (isName && event !== null) event.name = textUpToNul(bytes(start + 24)) || event.name;
     } else if (type === PERF_RECORD_HEADER_EVENT_TYPE && end - start >= 16) {
-      this.#takeEventType(readU64(view, start + 8, le), textUpToNul(bytes(start + 16)));
+      this.#takeEventType(floatAt(view, start + 8, le), textUpToNul(bytes(start + 16)));
     }
   }
 
@@ -270,7 +271,7 @@ export class PerfDataReader {
     const ids: number[] = [];
     // perf up to 6.2 fills attrs of older recordings to its own size, and their
     // stated size stays: no id is 0.
-    for (let pos = at + size; pos + 8 <= end; pos += 8) ids.push(readU64(view, pos, le));
+    for (let pos = at + size; pos + 8 <= end; pos += 8) ids.push(floatAt(view, pos, le));
     this.addEvent({ attr, ids: ids.filter((id) => id !== 0), fileOffset });
   }
 
@@ -307,18 +308,17 @@ export class PerfDataReader {
 
   /** Names of tracepoint events come from the trace metadata where nothing else named them. */
   #takeTracingData(bytes: Uint8Array, fileOffset: number): void {
-    if (this.tracing !== null) {
+    if (this.features.raw.has(FEATURE_TRACING_DATA)) {
       this.damage.add('repeated-tracing-data', fileOffset);
       return;
     }
     this.features.raw.set(FEATURE_TRACING_DATA, bytes);
-    const tracing = parseTracingData(bytes, this.damage, fileOffset);
-    this.tracing = tracing;
+    const { names, isWhole } = tracepointNames(bytes);
+    if (!isWhole) this.damage.add('bad-tracing-data', fileOffset);
     for (const event of this.events.events) {
       const known =
-        event.attr.type === PERF_TYPE_TRACEPOINT ? tracing.byId.get(Number(event.attr.config)) : undefined;
-      if (known !== undefined && event.name === eventNameFromAttr(event.attr))
-        event.name = `${known.system}:${known.name}`;
+        event.attr.type === PERF_TYPE_TRACEPOINT ? names.get(Number(event.attr.config)) : undefined;
+      if (known !== undefined && event.name === eventNameFromAttr(event.attr)) event.name = known;
     }
   }
 
@@ -342,6 +342,7 @@ export class PerfDataReader {
  */
 export async function openPerfData(input: ByteInput, options: OpenOptions = {}): Promise<PerfDataReader> {
   const bytes = asByteInput(input);
+  checkNames('openPerfData()', options, ['zstd', 'orderLimitBytes']);
   return Symbol.asyncIterator in bytes ? openStream(bytes, options) : openFile(bytes, options);
 }
 

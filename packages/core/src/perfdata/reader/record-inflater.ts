@@ -1,11 +1,11 @@
 import { PERF_RECORD_COMPRESSED2, RECORD_HEADER_SIZE } from '../../abi/index.ts';
 import type { DamageLog } from '../../base/index.ts';
+import { floatAt } from '../../base/index.ts';
 import { type Chunk, type ChunkPool, fileOffsetOf } from './chunk-source.ts';
-import { readU64 } from './file-header.ts';
 import { DecompressedTooLarge, loadPortableZstd, type ZstdFactory, type ZstdStream } from './zstd.ts';
 
 /**
- * How much may be made of the compressed bytes of a recording in all: so many for each byte, and some more
+ * How much may be made of the compressed bytes of a recording in all: a number for each byte, and some more
  * for a good start. Zstandard can say 128 KiB of zeros in 4 bytes, so a megabyte of crafted input could keep
  * us busy for a minute. Real recordings stay far below: `perf record -z` of call stacks packs 12 to 1; of
  * whole user stacks of 64 KiB that hardly change (`--call-graph dwarf,65528`, an empty loop), the most we
@@ -94,7 +94,7 @@ export class RecordInflater {
     const from = start + RECORD_HEADER_SIZE;
     if (type !== PERF_RECORD_COMPRESSED2) return chunk.bytes.subarray(from, end);
     // The stated size leaves out the padding that keeps records at multiples of 8.
-    const stated = end - start >= 16 ? readU64(chunk.view, from, this.#le) : 0;
+    const stated = end - start >= 16 ? floatAt(chunk.view, from, this.#le) : 0;
     if (stated <= end - from - 8) return chunk.bytes.subarray(from + 8, from + 8 + stated);
     this.#damage.add('bad-compressed-size', fileOffsetOf(chunk, start));
     return chunk.bytes.subarray(Math.min(from + 8, end), end);

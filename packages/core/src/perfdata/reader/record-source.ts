@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../base/index.ts';
 import type { LossFacts } from '../../loss/index.ts';
+import { checkNames, noRecording } from './no-recording.ts';
 import type { PerfDataReader, RecordSink, ScanOptions } from './reader.ts';
 
 /**
@@ -33,4 +34,17 @@ export interface AddedRecords {
   readonly hasTraces?: boolean;
   /** Copies of user stacks are unwound: their callers are in the call chains. */
   readonly hasCallers?: boolean;
+}
+
+const SCAN_OPTIONS = ['signal', 'onProgress', 'unordered', 'onChunk'];
+
+export function checkScanOptions(where: string, options: object): void {
+  checkNames(where, options, SCAN_OPTIONS);
+}
+
+/** Throws `ERR_ARGUMENT` for anything else: most often it is the file, which has to be opened first. */
+export function checkRecordSource(where: string, source: unknown): void {
+  const given = source as Partial<RecordSource> | null | undefined;
+  if (given?.reader && typeof given.scan === 'function') return;
+  throw noRecording(where);
 }

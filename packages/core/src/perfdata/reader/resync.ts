@@ -15,7 +15,7 @@ function isPlausible(view: DataView, at: number, le: boolean): boolean {
 /**
  * Where the next record may start after damage at `from`: the first place, in steps of 4, where a plausible
  * header stands and the place after that record is plausible too (or lies beyond `length`). Returns `length`
- * rounded down to a step where there is none.
+ * rounded down to a step if there is none.
  */
 export function findNextRecord(view: DataView, from: number, length: number, le: boolean): number {
   let at = from + STEP;

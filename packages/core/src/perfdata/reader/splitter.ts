@@ -7,11 +7,10 @@ import {
   PERF_RECORD_USER_TYPE_START,
   RECORD_HEADER_SIZE,
 } from '../../abi/index.ts';
-import { type DamageLog, TWO_32 } from '../../base/index.ts';
+import { type DamageLog, floatAt, TWO_32 } from '../../base/index.ts';
 import { MAX_TRACING_DATA_SIZE } from '../tracing-data/index.ts';
 import { type Chunk, type ChunkPool, fileOffsetOf } from './chunk-source.ts';
 import type { EventTable } from './event-table.ts';
-import { readU64 } from './file-header.ts';
 import type { OrderQueue } from './order-queue.ts';
 import { RecordInflater } from './record-inflater.ts';
 import { findNextRecord } from './resync.ts';
@@ -198,7 +197,7 @@ export class Splitter {
         if (inner !== null) this.#inflater.keep(this.#parseInflated(inner));
       }
     } else if (type === PERF_RECORD_AUXTRACE && !isDecompressed) {
-      const size = end - start >= 16 ? readU64(view, start + 8, this.#le) : 0;
+      const size = end - start >= 16 ? floatAt(view, start + 8, this.#le) : 0;
       this.auxTraceBytes += size;
       return this.#stepOver(chunk, end, { cutCode: 'aux-data-cut', recordOffset: offset, size, left: 0 });
     } else if (type === PERF_RECORD_HEADER_TRACING_DATA && !isDecompressed) {

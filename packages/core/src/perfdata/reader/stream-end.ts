@@ -13,7 +13,7 @@ import {
 
 /** How the records of a stream follow each other where it ends. */
 export interface StreamEnd {
-  /** Of the last record that is no content of another; null where there is none. */
+  /** Of the last record that is no content of another; null if there is none. */
   lastType: number | null;
   /** A round ended that had nothing in it. */
   hasEmptyRound: boolean;

@@ -37,6 +37,8 @@ export interface TracepointFormat {
   printFormat: string;
 }
 
+const WORD_CHARACTER = /\w/;
+
 /**
  * Parse the text of a tracefs `format` file, or null where it has no name or id:
  *
@@ -49,17 +51,23 @@ export interface TracepointFormat {
  *   print fmt: "prev_comm=%s ...", REC->prev_comm, ...
  */
 export function parseFormat(system: string, text: string): TracepointFormat | null {
-  const format: TracepointFormat = { id: -1, system, name: '', fields: [], printFormat: '' };
-  for (const line of text.split('\n')) {
-    if (line.startsWith('name:')) format.name = line.slice(5).trim();
-    else if (line.startsWith('ID:')) format.id = Number.parseInt(line.slice(3), 10);
-    else if (line.startsWith('print fmt:')) format.printFormat = line.slice(10).trim();
-    else {
-      const field = parseField(line);
-      if (field !== null) format.fields.push(field);
-    }
+  const lines = text.split('\n');
+  const head = formatHead(lines);
+  if (head === null) return null;
+  const fields = lines.map(parseField).filter((field) => field !== null);
+  const printed = lines.findLast((line) => line.startsWith('print fmt:'));
+  return { ...head, system, fields, printFormat: printed?.slice(10).trim() ?? '' };
+}
+
+/** The id and the name among the lines of a `format` file, or null if one of them is missing. */
+export function formatHead(lines: readonly string[]): { id: number; name: string } | null {
+  let id = -1;
+  let name = '';
+  for (const line of lines) {
+    if (line.startsWith('name:')) name = line.slice(5).trim();
+    else if (line.startsWith('ID:')) id = Number.parseInt(line.slice(3), 10);
   }
-  return format.id >= 0 && format.name !== '' ? format : null;
+  return id >= 0 && name !== '' ? { id, name } : null;
 }
 
 /**
@@ -80,7 +88,7 @@ function parseField(line: string): TracepointField | null {
   const bracket = declaration.endsWith(']') ? declaration.indexOf('[') : -1;
   const named = bracket < 0 ? declaration : declaration.slice(0, bracket).trimEnd();
   let nameStart = named.length;
-  while (nameStart > 0 && isWordCharacter(named.charCodeAt(nameStart - 1))) nameStart--;
+  while (nameStart > 0 && WORD_CHARACTER.test(named[nameStart - 1]!)) nameStart--;
   const name = named.slice(nameStart);
   const array = bracket < 0 ? '' : declaration.slice(bracket);
   const type = named.slice(0, nameStart).trimEnd() + array;
@@ -95,9 +103,4 @@ function parseField(line: string): TracepointField | null {
     dynamic: type.startsWith('__data_loc') ? 'data' : type.startsWith('__rel_loc') ? 'relative' : null,
     isCommon: name.startsWith('common_'),
   };
-}
-
-function isWordCharacter(code: number): boolean {
-  const letter = code | 0x20;
-  return (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39) || code === 0x5f;
 }

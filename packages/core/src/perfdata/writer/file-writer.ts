@@ -1,4 +1,10 @@
-import { FILE_HEADER_SIZE, MAGIC_HI, MAGIC_LO, PERF_ATTR_SIZE_VER0 } from '../../abi/index.ts';
+import {
+  FILE_HEADER_SIZE,
+  MAGIC_HI,
+  MAGIC_LO,
+  PERF_ATTR_SIZE_VER0,
+  PERF_SAMPLE_BRANCH_STACK,
+} from '../../abi/index.ts';
 import { BodyWriter } from '../../records/index.ts';
 import { encodeFeatures, type PerfDataFeatures } from '../features/index.ts';
 import { encodeAttrs, type WrittenEvent } from './written-event.ts';
@@ -77,13 +83,22 @@ export function finishFile(
   return { header: fileHeader(plan, dataSize, [...sections.keys()]), tail: tail.take() };
 }
 
-/** `features` with the names of the events, where it does not have its own. */
+/**
+ * `features` with what the events say themselves, where it does not: their names, and that their samples have
+ * branch stacks, without which perf shows none.
+ */
 export function withDescriptions(
   events: readonly WrittenEvent[],
   features: Partial<PerfDataFeatures>,
 ): PerfDataFeatures {
   const eventDescriptions = events.map(({ attr, ids, name }) => ({ attr, name, ids: [...ids] }));
-  return { raw: new Map(), ...features, eventDescriptions: features.eventDescriptions ?? eventDescriptions };
+  const hasBranches = events.some(({ attr }) => (attr.sampleType & BigInt(PERF_SAMPLE_BRANCH_STACK)) !== 0n);
+  return {
+    raw: new Map(),
+    ...(hasBranches ? { branchStack: true as const } : {}),
+    ...features,
+    eventDescriptions: features.eventDescriptions ?? eventDescriptions,
+  };
 }
 
 function fileHeader(
