@@ -26,7 +26,7 @@ interface ByteReader {
 }
 
 declare class DecompressionStream {
-  constructor(format: 'deflate');
+  constructor(format: 'deflate' | 'gzip');
   readonly readable: { getReader(): ByteReader };
   readonly writable: { getWriter(): ByteWriter };
 }

@@ -24,6 +24,7 @@ export type ByteStream = AsyncIterable<Uint8Array<ArrayBufferLike>>;
 
 /** A source over bytes that are already in memory. `read` returns views, not copies. */
 export function memorySource(bytes: Uint8Array<ArrayBuffer>): ByteSource {
+  if (typeof bytes?.subarray !== 'function') throw noBytes(bytes);
   return {
     size: bytes.length,
     read: async (offset, length) =>
@@ -41,6 +42,7 @@ export interface BlobLike {
 
 /** A source over a dropped file: only what is asked for is read. */
 export function blobSource(blob: BlobLike): ByteSource {
+  if (typeof blob?.size !== 'number') throw noBytes(blob);
   return {
     size: blob.size,
     read: async (offset, length) => new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer()),
@@ -61,9 +63,31 @@ export function asByteInput(input: ByteInput): ByteSource | ByteStream {
     const isBlob = 'slice' in input && typeof input.slice === 'function' && typeof input.size === 'number';
     if (isBlob) return blobSource(input);
   }
-  throw new CounterpointError(
+  throw noBytes(input);
+}
+
+function noBytes(input: unknown): CounterpointError {
+  return new CounterpointError(
     'ERR_INPUT',
     `these are not readable bytes: ${input === null ? 'null' : typeof input}`,
-    'Give a Uint8Array, an ArrayBuffer, a Blob or File, a stream of bytes (pipe mode), or { size, read(offset, length) }.',
+    'Give a Uint8Array, ArrayBuffer, Blob, File, stream of bytes, or { size, read(offset, length) }.',
   );
+}
+
+/** Every form in which bytes may be given that can be read at any place: not a stream. */
+export type ByteSourceInput = Exclude<ByteInput, ByteStream>;
+
+/**
+ * The one form that readers know. `what` names it in the errors. Throws `ERR_INPUT` for
+ * streams, and for what holds no bytes.
+ */
+export function asByteSource(input: ByteSourceInput, what = 'this'): ByteSource {
+  const source = asByteInput(input);
+  if (Symbol.asyncIterator in source)
+    throw new CounterpointError(
+      'ERR_INPUT',
+      `${what} is a stream, but it is read at several places`,
+      'Give a Uint8Array, an ArrayBuffer, a Blob or File, or { size, read(offset, length) }.',
+    );
+  return source;
 }

@@ -6,9 +6,8 @@
 function isBranded(errorClass: typeof CounterpointError, value: unknown): boolean {
   if (!Object.hasOwn(errorClass, 'brand'))
     return Function.prototype[Symbol.hasInstance].call(errorClass, value);
-  let one: unknown = value instanceof Error ? value.constructor : null;
-  for (; typeof one === 'function'; one = Object.getPrototypeOf(one))
-    if (Object.hasOwn(one, 'brand') && 'brand' in one && one.brand === errorClass.brand) return true;
+  let one: (object & { brand?: unknown }) | null = value instanceof Error ? value.constructor : null;
+  for (; one !== null; one = Object.getPrototypeOf(one)) if (one.brand === errorClass.brand) return true;
   return false;
 }
 

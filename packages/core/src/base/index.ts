@@ -1,5 +1,7 @@
-export type { BlobLike, ByteInput, ByteSource, ByteStream } from './byte-source.ts';
-export { asByteInput, blobSource, memorySource } from './byte-source.ts';
+export type { OptionNames } from './arguments.ts';
+export { checkArgument, checkOptionNames, checkText, hasMembers, shownValue } from './arguments.ts';
+export type { BlobLike, ByteInput, ByteSource, ByteSourceInput, ByteStream } from './byte-source.ts';
+export { asByteInput, asByteSource, blobSource, memorySource } from './byte-source.ts';
 export type { CancelSignal } from './cancel-signal.ts';
 export type { Damage, DamagePart } from './damage.ts';
 export { DamageLog } from './damage.ts';
@@ -25,6 +27,7 @@ export { TripleTable } from './triple-table.ts';
 export {
   bigIntAt,
   compareU64,
+  floatAt,
   hiOf,
   loOf,
   TWO_32,

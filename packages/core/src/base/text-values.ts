@@ -15,7 +15,10 @@ export function parseNumber(text: string, fraction: boolean): number | null {
 
 const THOUSANDS: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
 
-/** `25k` is 25,000; also `M` and `G`. Null for what is no count. */
+/**
+ * A whole number with `k`, `M` or `G` (thousand, million, billion; in either case): `25k` is 25,000, `1.5k`
+ * is 1,500. A sign is kept. Null for what is no whole number.
+ */
 export function parseCount(text: string): number | null {
   return scaled(text, THOUSANDS, true);
 }
@@ -33,7 +36,10 @@ const BYTES: Record<string, number> = {
   tb: 0x100_0000_0000,
 };
 
-/** `64K` is 65,536; also `M` and `G`. Null for what is no size. */
+/**
+ * A size in bytes with `B`, `K`, `M`, `G`, `T` or `KB`, `MB`, `GB`, `TB` (powers of 1,024; in either case):
+ * `64K` is 65,536. A sign is kept. Null for what is no whole number of bytes.
+ */
 export function parseSizeBytes(text: string): number | null {
   return scaled(text, BYTES, true);
 }
@@ -43,7 +49,11 @@ const MILLISECONDS: Record<string, number> = { '': 1, ns: 1e-6, us: 1e-3, ms: 1,
 /** The longest that a timer waits; setTimeout takes what is longer for 1 ms. */
 export const MOST_TIMER_MS: number = 2 ** 31 - 1;
 
-/** `10ms`, `2s`, `1m` in milliseconds. Null for what is no duration. */
+/**
+ * A duration in milliseconds, from text with `ns`, `us`, `ms`, `s`, `m` (minutes) or `h`, in either case; a
+ * plain number is milliseconds. `10ms` is 10, `1.5s` is 1,500, `250us` is 0.25. A sign is kept. Null for what
+ * is no duration.
+ */
 export function parseDurationMs(text: string): number | null {
   return scaled(text, MILLISECONDS, false);
 }

@@ -29,6 +29,13 @@ export function bigIntAt(view: DataView, at: number, littleEndian: boolean): big
   return littleEndian ? toBigInt(first, second) : toBigInt(second, first);
 }
 
+/** The 64-bit word at a place of a view as float64: exact below 2^53, else rounded. */
+export function floatAt(view: DataView, at: number, littleEndian: boolean): number {
+  const first = view.getUint32(at, littleEndian);
+  const second = view.getUint32(at + 4, littleEndian);
+  return littleEndian ? toFloat(first, second) : toFloat(second, first);
+}
+
 /** The lower 32 bits, as an unsigned number. */
 export function loOf(value: bigint): number {
   return Number(value & 0xffff_ffffn);

@@ -16,7 +16,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** The text before the first NUL; all of it where there is none. */
+/** The text before the first NUL; all of it if there is none. */
 export function textUpToNul(bytes: Uint8Array): string {
   const nul = bytes.indexOf(0);
   return decodeUtf8(nul < 0 ? bytes : bytes.subarray(0, nul));

@@ -14,8 +14,6 @@ export {
   EM_RISCV,
   EM_X86_64,
   findSection,
-  type LineFile,
-  type LineRows,
   type LineTable,
   MACHINE_NAMES,
   openElf,
@@ -34,8 +32,8 @@ export {
   SHN_UNDEF,
   SHT_DYNSYM,
   SHT_SYMTAB,
-  type SourceFiles,
   STT_FUNC,
   STT_GNU_IFUNC,
   STT_NOTYPE,
+  symbolsOnly,
 } from '../elf/index.ts';

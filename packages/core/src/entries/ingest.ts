@@ -9,3 +9,4 @@ export {
   type TimeRange,
   type WalkedSample,
 } from '../ingest/index.ts';
+export type { SourceMapFault, SourceMapsResult } from '../source-maps/index.ts';

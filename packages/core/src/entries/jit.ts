@@ -11,7 +11,6 @@ export {
   type JitClose,
   type JitCodeLoad,
   type JitCodeMove,
-  type JitCodeName,
   type JitDebugInfo,
   type JitDump,
   type JitLine,
@@ -19,6 +18,7 @@ export {
   type JitRecord,
   type JitUnwinding,
   type MapTime,
+  NAME_NOT_CERTAIN,
   type PerfMap,
   parseJitDump,
   parsePerfMap,
@@ -26,6 +26,13 @@ export {
   RECORDED_INLINED_CODE,
   RECORDED_MAP_TIMES,
   RECORDED_PERF_MAP,
+  RECORDED_SOURCE_MAPS,
   type RecordedFile,
   type ScriptName,
 } from '../jit/index.ts';
+export {
+  encodeRecordedMaps,
+  type GivenName,
+  type RecordedSourceMap,
+  recordedSourceMap,
+} from '../source-maps/index.ts';

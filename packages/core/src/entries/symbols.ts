@@ -1,6 +1,7 @@
 /** Addresses to names: symbol tables, kallsyms, perf maps, demangling. */
 export {
   type CodeBinary,
+  type CodeSources,
   CodeSymbols,
   type DemangleOptions,
   demangle,
@@ -10,7 +11,9 @@ export {
   type FileNeed,
   type FileRequest,
   type LoadOptions,
+  loadCodeSources,
   loadCodeSymbols,
   type OpenedFile,
+  type SourceFrame,
   type SymbolDriver,
 } from '../symbols/index.ts';

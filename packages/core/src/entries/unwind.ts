@@ -1,2 +1,1 @@
-/** Callers out of copies of user stacks (`--call-graph dwarf`). */
-export { hasRawUserStacks, type UnwindOptions, withUnwoundStacks } from '../unwind/index.ts';
+export * from '../unwind/index.ts';

@@ -1,5 +1,5 @@
 import { encodeUtf8 } from '../base/index.ts';
-import type { Profile } from '../profile/index.ts';
+import { checkProfile, type Profile } from '../profile/index.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { lossTotals } from './loss-words.ts';
 import { type ExportOptions, periodOfEach, planExport } from './options.ts';
@@ -29,6 +29,7 @@ export function* writeFolded(
   profile: Profile,
   options: ExportOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>> {
+  checkProfile('writeFolded()', profile);
   const isEven = periodOfEach(profile, options.event ?? 0) !== null;
   const plan = planExport(profile, options, isEven ? 'samples' : 'period');
   const { labels, ofFrame } = labelFrames(profile);
@@ -97,7 +98,7 @@ export function* writeFolded(
   }
   for (const damage of profile.damage) {
     out.text(
-      `# damage: ${damage.count} times (${cleanName(damage.code)}, first at offset ${damage.firstOffset})\n`,
+      `# damage: ${damage.count === 1 ? 'once' : `${damage.count} times`} (${cleanName(damage.code)}, first at offset ${damage.firstOffset})\n`,
     );
   }
   if (out.length > 0) yield out.take();

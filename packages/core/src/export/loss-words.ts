@@ -1,5 +1,6 @@
+import { checkArgument } from '../base/index.ts';
 import type { LossEntry, LossKind } from '../loss/index.ts';
-import type { Profile } from '../profile/index.ts';
+import { checkProfile, type Profile } from '../profile/index.ts';
 import { countText, durationText } from './numbers.ts';
 
 /** One kind of loss, summed over the ledger. */
@@ -28,6 +29,9 @@ const WORDS: Partial<Record<LossKind, string>> = {
   'history-overwritten': 'overwritten before they were wanted',
   'history-paused': 'not kept while an earlier history was read',
   'aux-truncated': 'of trace data cut short',
+  'aux-partial': 'of trace data with gaps',
+  'aux-collision': 'of trace data in which samples collided',
+  'aux-full': 'at which the buffer for trace data was full',
   'aux-overwritten': 'of trace data overwritten',
   'trace-overflow': 'in which the processor lost trace packets',
   'trace-error': 'where the trace could not be followed',
@@ -41,6 +45,8 @@ const WORDS: Partial<Record<LossKind, string>> = {
 
 /** Sums by kind and unit, in order of first appearance. */
 export function lossTotals(entries: readonly LossEntry[]): LossTotal[] {
+  const remedy = 'Give the `loss` of a profile or of another answer.';
+  checkArgument(Array.isArray(entries), 'lossTotals()', 'the ledger', entries, 'a list of losses', remedy);
   const byKind = new Map<string, LossTotal>();
   for (const entry of entries) {
     const key = `${entry.kind} ${entry.unit}`;
@@ -70,6 +76,7 @@ function wordsOf(total: LossTotal): string {
 
 /** The ledger in one line, and what was wrong in the input; `nothing lost` where both are empty. */
 export function lossLine(profile: Profile): string {
+  checkProfile('lossLine()', profile);
   const parts = lossTotals(profile.loss).map((total) => total.words);
   const damaged = profile.damage.reduce((sum, damage) => sum + damage.count, 0);
   if (damaged > 0)

@@ -1,5 +1,5 @@
-import { CounterpointError } from '../base/index.ts';
-import type { Profile, ProfileEvent } from '../profile/index.ts';
+import { CounterpointError, checkOptionNames, type OptionNames } from '../base/index.ts';
+import { checkProfile, type Profile, type ProfileEvent } from '../profile/index.ts';
 import { programName } from './program.ts';
 
 /** What a number in an export counts: samples, or the events they stand for (nanoseconds for clocks). */
@@ -24,6 +24,11 @@ export interface ExportOptions {
   minimumPercent?: number | undefined;
   /** `svg`: where the roots are at first, below (`flame`, the default) or above (`icicle`). */
   orientation?: 'flame' | 'icicle' | undefined;
+  /**
+   * `svg`: an earlier profile, to compare with. Boxes are as wide as the mean of both shares; what grew is
+   * red, what shrank is blue, and what chance alone explains is grey.
+   */
+  before?: Profile | undefined;
   /** `folded`: mark kernel frames with `_[k]`, JIT-compiled ones with `_[j]`, inlined ones with `_[i]`. */
   annotate?: boolean | undefined;
   /**
@@ -37,6 +42,18 @@ export interface ExportOptions {
    */
   compress?: ((bytes: Uint8Array<ArrayBuffer>) => Promise<Uint8Array>) | undefined;
 }
+
+const OPTIONS: OptionNames<ExportOptions> = {
+  title: true,
+  event: true,
+  weight: true,
+  minimumPercent: true,
+  orientation: true,
+  annotate: true,
+  durationNs: true,
+  compress: true,
+  before: true,
+};
 
 /** A piece of an exported file, text or bytes. */
 export type ExportChunk = string | Uint8Array<ArrayBufferLike>;
@@ -61,6 +78,8 @@ export function planExport(
   options: ExportOptions,
   defaultWeight: ExportWeight,
 ): ExportPlan {
+  checkProfile('an export', profile);
+  checkOptionNames('an export', options, OPTIONS);
   const eventIndex = options.event ?? 0;
   const event = profile.events[eventIndex] ?? (profile.events.length === 0 ? NO_EVENT : undefined);
   if (event === undefined) {

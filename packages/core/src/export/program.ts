@@ -85,7 +85,8 @@ function fileName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-function busiestCommand(profile: Profile, event: number): string {
+/** The name of the threads with most samples; empty where there are none. */
+export function busiestCommand(profile: Profile, event: number): string {
   const { samples, strings } = profile;
   const counts = new Float64Array(strings.size);
   let busiest = 0;

@@ -1,3 +1,4 @@
+import { checkText } from '../base/index.ts';
 import type { Profile } from '../profile/index.ts';
 import { writeCpuProfile } from './cpuprofile/cpuprofile.ts';
 import { writeFirefox } from './firefox/firefox.ts';
@@ -89,6 +90,7 @@ const ALSO_CALLED: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
  * fits); undefined where none does.
  */
 export function findExport(nameOrFile: string): ExportFormat | undefined {
+  checkText('findExport()', 'the name of the format or file', nameOrFile);
   const byName = EXPORTS.find(({ name }) => name === (ALSO_CALLED.get(nameOrFile) ?? nameOrFile));
   if (byName !== undefined) return byName;
   return EXPORTS.filter((format) => nameOrFile.endsWith(`.${format.extension}`)).sort(

@@ -72,7 +72,7 @@ function frameOf(
       ...(script.column === null ? {} : { col: script.column }),
     };
   }
-  const file = profile.binaries[label.binary]?.path ?? '';
+  const file = label.file ?? profile.binaries[label.binary]?.path ?? '';
   return file === '' ? { name: label.text } : { name: label.text, file };
 }
 

@@ -1,4 +1,5 @@
-import { NONE, type Profile } from '../profile/index.ts';
+import { checkOptionNames, type OptionNames } from '../base/index.ts';
+import { checkProfile, NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest } from './frame-filter.ts';
 import { Functions } from './functions.ts';
 
@@ -17,7 +18,18 @@ export interface CallTreeOptions extends FrameFilter {
   direction?: 'callees' | 'callers';
   /** Leave out nodes below this share of all, in percent. Default 0.5. */
   minimumPercent?: number;
+  /** Leave out nodes below this many levels; those above keep their shares. Default: all levels. */
+  maxDepth?: number;
 }
+
+const OPTIONS: OptionNames<CallTreeOptions> = {
+  event: true,
+  direction: true,
+  minimumPercent: true,
+  maxDepth: true,
+  dsos: true,
+  symbols: true,
+};
 
 /** A function in one place of the tree. */
 export interface CallTreeNode {
@@ -67,6 +79,8 @@ interface Draft {
 
 /** Stacks merged by function, from either end. */
 export function callTree(profile: Profile, options: CallTreeOptions = {}): CallTreeAnswer {
+  checkProfile('callTree()', profile);
+  checkOptionNames('callTree()', options, OPTIONS);
   const eventIndex = options.event ?? 0;
   const direction = options.direction ?? 'callees';
   const functions = new Functions(profile);
@@ -74,7 +88,8 @@ export function callTree(profile: Profile, options: CallTreeOptions = {}): CallT
   const root: Draft = { function: -1, weight: 0, self: 0, samples: 0, children: new Map() };
   for (const [stack, { weight, samples }] of weightsByStack(profile, eventIndex)) {
     root.weight += weight;
-    addStack(root, framesOf(profile, functions, stack, direction, isWanted), weight, samples);
+    const path = framesOf(profile, functions, stack, direction, isWanted);
+    addStack(root, path, options.maxDepth ?? path.length, weight, samples);
   }
   const event = profile.events[eventIndex];
   const minimum = ((options.minimumPercent ?? 0.5) / 100) * root.weight;
@@ -129,9 +144,9 @@ function framesOf(
   return direction === 'callers' ? path : path.slice(0, wanted).reverse();
 }
 
-function addStack(root: Draft, path: number[], weight: number, samples: number): void {
+function addStack(root: Draft, path: number[], maxDepth: number, weight: number, samples: number): void {
   let node = root;
-  for (const id of path) {
+  for (const id of path.slice(0, maxDepth)) {
     let child = node.children.get(id);
     if (child === undefined) {
       child = { function: id, weight: 0, self: 0, samples: 0, children: new Map() };
@@ -141,7 +156,7 @@ function addStack(root: Draft, path: number[], weight: number, samples: number):
     child.samples += samples;
     node = child;
   }
-  node.self += weight;
+  if (path.length <= maxDepth) node.self += weight;
 }
 
 /** Drafts to answers. Depth is bounded by the longest call chain, so this keeps its own stack. */

@@ -72,7 +72,7 @@ test('functions that came, went, grew and stayed', () => {
       ['steady', 50, 50, false],
     ],
   );
-  for (const { change, low, high } of rows) assert.ok(low <= change && change <= high);
+  for (const { change, low, high } of rows) assert.ok(low <= change! && change! <= high!);
 });
 
 test('the same function of two runs of a JIT compiler is one', () => {
@@ -102,6 +102,100 @@ test('of equal programs few comparisons find a change', () => {
     if (compareFunctions(draw(), draw()).rows.some(({ isBeyondNoise }) => isBeyondNoise)) found++;
   // Five of a hundred are expected at most.
   assert.ok(found <= 12, `${found} of 100`);
+});
+
+/** Samples of two functions with weights of their own. */
+function drawn(random: Random, share: number, samples: number, weightOf: () => number): Profile {
+  const builder = new ExampleBuilder();
+  const event = builder.event({ name: 'cycles', unit: 'cycles' });
+  const binary = builder.binary('/bin/app', 'user');
+  const thread = builder.thread(1, 1, 'app');
+  const stacks = ['f', 'rest'].map((name, n) => builder.stack([builder.frame(binary, name, BigInt(n))]));
+  for (let n = 0; n < samples; n++) {
+    const stack = stacks[random.below(1_000_000) < share * 1_000_000 ? 0 : 1]!;
+    builder.sample({ timeNs: n, thread, stack, event, weight: weightOf(), cpu: 0 });
+  }
+  return builder.profile;
+}
+
+for (const [method, truth] of [
+  ['delta', 12],
+  ['ratio', (800 * 0.42) / (1000 * 0.3)],
+  ['wdiff', 3 * 800 * 0.42 - 2 * 1000 * 0.3],
+] as const)
+  test(`ranges of ${method} hold the true change in 95 of 100 recordings or more`, () => {
+    const random = new Random(5);
+    let held = 0;
+    let found = 0;
+    for (let n = 0; n < 300; n++) {
+      const [before, after] = [drawn(random, 0.3, 1000, () => 1), drawn(random, 0.42, 800, () => 1)];
+      const { rows } = compareFunctions(before, after, { method, weights: [2, 3] });
+      const row = rows.find(({ symbol }) => symbol === 'f')!;
+      if (row.low <= truth && truth <= row.high!) held++;
+      if (row.isBeyondNoise) found++;
+    }
+    assert.ok(held >= 0.93 * 300, `${held} of 300`);
+    // And they are no wider than they need be: of 12 points most are found.
+    if (method !== 'ratio') assert.ok(found > 0.85 * 300, `${found} of 300`);
+  });
+
+test('samples that weigh much make a range wider, so that equal programs stay equal', () => {
+  const random = new Random(9);
+  // One sample in twenty stands for as much as fifty others.
+  const weightOf = () => (random.below(20) === 0 ? 50 : 1);
+  for (const method of ['delta', 'ratio', 'wdiff'] as const) {
+    let found = 0;
+    for (let n = 0; n < 200; n++) {
+      const [before, after] = [drawn(random, 0.3, 1000, weightOf), drawn(random, 0.3, 1000, weightOf)];
+      const { rows } = compareFunctions(before, after, { method });
+      if (rows.some(({ isBeyondNoise }) => isBeyondNoise)) found++;
+    }
+    // By the number of samples alone it would be every second one.
+    assert.ok(found <= 20, `${method}: ${found} of 200`);
+  }
+});
+
+test('what is new has no ratio, but may be certain to have grown', () => {
+  const { rows } = compareFunctions(profileOf({ old: 500 }), profileOf({ old: 400, fresh: 100 }), {
+    method: 'ratio',
+  });
+  const fresh = rows.find(({ symbol }) => symbol === 'fresh')!;
+  assert.equal(fresh.change, null);
+  assert.equal(fresh.high, null);
+  assert.ok(fresh.low > 1 && fresh.isBeyondNoise);
+});
+
+test('rows by binary and command, ordered by the change itself', () => {
+  const { rows, sort } = compareFunctions(
+    profileOf({ a: 500, b: 300, c: 200 }),
+    profileOf({ a: 200, b: 500, c: 300 }),
+    { sort: ['symbol'], method: 'delta' },
+  );
+  assert.deepEqual(
+    rows.map(({ symbol, dso }) => [symbol, dso]),
+    [
+      ['b', ''],
+      ['c', ''],
+      ['a', ''],
+    ],
+  );
+  assert.deepEqual(sort, ['symbol']);
+  const byBinary = compareFunctions(profileOf({ a: 5, b: 3 }), profileOf({ a: 2 }), {
+    sort: ['dso', 'comm'],
+  });
+  assert.deepEqual(
+    byBinary.rows.map(({ symbol, dso, labels, before, after }) => [symbol, dso, labels, before, after]),
+    [['', 'app', { comm: 'app' }, 100, 100]],
+  );
+});
+
+test('ranges of several comparisons hold for all of them', () => {
+  const [before, after] = [profileOf({ f: 300, g: 700 }), profileOf({ f: 340, g: 660 })];
+  const width = (comparisons: number) => {
+    const { rows } = compareFunctions(before, after, { comparisons });
+    return rows[0]!.high! - rows[0]!.low;
+  };
+  assert.ok(width(10) > 1.15 * width(1));
 });
 
 test('events that differ cannot be compared', () => {

@@ -42,12 +42,13 @@ export function frameTest(
   return (frame) => (frame === NONE ? withoutAddress : wanted[frame] === 1);
 }
 
-function symbolTest(functions: Functions, symbols: ReadonlySet<string>): (id: number) => boolean {
+/** Whether a function is one of some names, in any form that reports print it in. */
+export function symbolTest(functions: Functions, symbols: ReadonlySet<string>): (id: number) => boolean {
   // Names of copies, as perf prints them: their functions.
   const names = new Set([...symbols, ...[...symbols].map((symbol) => jitCodeName(symbol).name)]);
   return (id) => {
     const name = functions.name(id);
-    if (symbols.has(name)) return true;
+    if (symbols.has(name) || symbols.has(withoutInlinedMark(name))) return true;
     if (!functions.isJit(id)) return false;
     if (names.has(name)) return true;
     const place = functions.place(id);
@@ -57,4 +58,9 @@ function symbolTest(functions: Functions, symbols: ReadonlySet<string>): (id: nu
     const forms = [place.name, name.slice(0, kindEnd) + place.name, name.slice(kindEnd)];
     return forms.some((form) => symbols.has(form));
   };
+}
+
+/** Of functions of programs that the compiler inlined: the name alone, as in perf. */
+function withoutInlinedMark(name: string): string {
+  return name.replace(/ \(inlined\)$/, '');
 }

@@ -1,6 +1,6 @@
 import { CounterpointError, type Damage } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
-import { isOffCpuEvent, MODE_KERNEL, NONE, type Profile } from '../profile/index.ts';
+import { checkProfile, isOffCpuEvent, MODE_KERNEL, NONE, type Profile } from '../profile/index.ts';
 import { type FunctionPlace, Functions } from './functions.ts';
 import { WaitingPlaces } from './waiting-place.ts';
 
@@ -14,11 +14,11 @@ export interface OffCpuRow {
   symbol: string;
   /** The binary of `symbol`. */
   dso: string;
-  /** Of JavaScript, as far as its runtime says it. */
+  /** Of JavaScript, the file that it is in, as far as its runtime says it; else null. */
   file: string | null;
-  /** The line where the function begins, from 1; null where it is not known. */
+  /** The line of its parameters, from 1; null where it is not known. */
   line: number | null;
-  /** The column where the function begins, from 1; null where it is not known. */
+  /** The column of its parameters, from 1; null where it is not known. */
   column: number | null;
   /**
    * `waiting` in the kernel's function `wait`, `ready` to run while no CPU was free, or `unknown`: it was off
@@ -27,11 +27,11 @@ export interface OffCpuRow {
   state: 'waiting' | 'ready' | 'unknown';
   /** The kernel's function in which they waited; null where they did not, or where it is not known. */
   wait: string | null;
-  /** How many threads. */
+  /** How many threads were off the CPU there. */
   threads: number;
-  /** Nanoseconds, decimal. */
+  /** How long, all of them together: nanoseconds, decimal. */
   timeNs: string;
-  /** Share of all threads of the same role. */
+  /** Share in the time of all threads of the same role, in percent. */
   percent: number;
 }
 
@@ -43,7 +43,7 @@ export interface OffCpuAnswer {
   version: 1;
   /** How many threads were off a CPU. */
   threads: number;
-  /** Nanoseconds, decimal: of all, and by state. */
+  /** Time off the CPU of all threads together; nanoseconds, decimal, as the three that follow. */
   totalNs: string;
   /** Time in which they waited for something. */
   waitingNs: string;
@@ -71,6 +71,7 @@ interface Group {
  * --off-cpu`, perf's `--off-cpu`).
  */
 export function offCpu(profile: Profile): OffCpuAnswer {
+  checkProfile('offCpu()', profile);
   const event = profile.events.findIndex(({ name }) => isOffCpuEvent(name));
   if (event < 0)
     throw new CounterpointError(

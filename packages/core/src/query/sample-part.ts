@@ -41,7 +41,7 @@ export interface PartOptions {
   hideKernel?: boolean;
   /** Leave those of programs and libraries out. Default: false. */
   hideUser?: boolean;
-  /** Samples of the idle task while it waits: clocks go on then, too. */
+  /** Leave out samples of the idle task while it waits: clocks go on then, too. Default: false. */
   hideIdle?: boolean;
 }
 

@@ -57,7 +57,7 @@ export function deviationsOf(probability: number): number {
   return (low + high) / 2;
 }
 
-/** Beyond so many deviations, on both sides. */
+/** How many deviations, on both sides. */
 function outside(deviations: number): number {
   const density = Math.exp((-deviations * deviations) / 2) / Math.sqrt(2 * Math.PI);
   if (deviations > 3) {

@@ -3,9 +3,11 @@ import type { Functions } from './functions.ts';
 
 /** Where in the source the time of a row was. */
 export interface RowSource {
+  /** Path of the source file, or URL of a script, as its debug information or runtime says it. */
   file: string;
+  /** From 1. */
   line: number;
-  /** Where all of the row has one. */
+  /** From 1; present where all samples of the row have the same one. */
   column?: number;
   /** `function`: more is not known than where the function begins. */
   precision: 'line' | 'function';
@@ -13,9 +15,13 @@ export interface RowSource {
 
 /** As perf writes it. */
 export const UNKNOWN_LINE = '??:0';
+/** Of a file that is not known. */
+export const UNKNOWN_FILE = '??';
 
 interface Place extends RowSource {
   column: number;
+  /** Of a program or library, not of code that was made while it ran. */
+  isNative: boolean;
 }
 
 /**
@@ -29,9 +35,15 @@ export class SourceLines {
   readonly #sources: RowSource[] = [];
   readonly #texts: string[] = [];
 
-  constructor(profile: Profile, functions: Functions) {
+  readonly #shortPaths: boolean;
+
+  /**
+   * `shortPaths`: texts have only the last part of the paths of programs' and libraries' sources, as in perf.
+   */
+  constructor(profile: Profile, functions: Functions, shortPaths = false) {
     this.#profile = profile;
     this.#functions = functions;
+    this.#shortPaths = shortPaths;
   }
 
   /** The line's number, for `source` and `text`; `NONE`: nothing is known. */
@@ -41,11 +53,26 @@ export class SourceLines {
     const text = lineText(place);
     let row = this.#rows.get(text);
     if (row === undefined) {
-      this.#rows.set(text, (row = this.#texts.push(text) - 1));
+      this.#rows.set(text, (row = this.#texts.push(lineText({ ...place, file: this.#shown(place) })) - 1));
       const { file, line, precision } = place;
       this.#sources.push({ file, line, precision });
     }
     return row;
+  }
+
+  /** The whole path of the file. */
+  fileOf(frame: number): string {
+    return this.#placeOf(frame)?.file ?? UNKNOWN_FILE;
+  }
+
+  /** The same as texts show it. */
+  shownFile(frame: number): string {
+    const place = this.#placeOf(frame);
+    return place === null ? UNKNOWN_FILE : this.#shown(place);
+  }
+
+  #shown({ file, isNative }: Place): string {
+    return isNative && this.#shortPaths ? file.slice(file.lastIndexOf('/') + 1) : file;
   }
 
   /** From 1; 0: unknown. */
@@ -68,7 +95,7 @@ export class SourceLines {
 
 /** Where a frame is in its source; null: nothing is known. */
 export function sourceOf(profile: Profile, functions: Functions, frame: number): Place | null {
-  const { frames, sources, strings } = profile;
+  const { frames, sources, strings, binaries } = profile;
   const row = frames.source.at(frame);
   if (row !== NONE)
     return {
@@ -76,9 +103,11 @@ export function sourceOf(profile: Profile, functions: Functions, frame: number):
       line: sources.line.at(row),
       column: sources.column.at(row),
       precision: 'line',
+      isNative: binaries[frames.binary.at(frame)]?.kind !== 'jit',
     };
   const { file, line, column } = functions.place(functions.ofFrame(frame)) ?? NO_PLACE;
-  return file === null || line === null ? null : { file, line, column: column ?? 0, precision: 'function' };
+  if (file === null || line === null) return null;
+  return { file, line, column: column ?? 0, precision: 'function', isNative: false };
 }
 
 const NO_PLACE = { file: null, line: null, column: null };

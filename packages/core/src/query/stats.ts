@@ -2,6 +2,8 @@ import { PERF_RECORD_SAMPLE, PERF_SAMPLE_CPU, PERF_SAMPLE_TIME, recordTypeName }
 import { type Damage, TWO_32, toDecimal } from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import {
+  checkRecordSource,
+  checkScanOptions,
   LossCollector,
   type RecordSource,
   relativeNs,
@@ -25,7 +27,7 @@ export interface StatsAnswer {
   records: Record<string, number>;
   /** Distinct threads that have samples. */
   threads: number;
-  /** Time of the first and last sample, decimal nanoseconds. */
+  /** Time of the first sample, decimal nanoseconds; null without samples that have a time. */
   firstTimeNs: string | null;
   /** Time of the last sample, decimal nanoseconds; null without samples that have a time. */
   lastTimeNs: string | null;
@@ -45,9 +47,9 @@ export interface StatsEvent {
   sumPeriod: string;
   /**
    * What the kernel counted as lost for this event: its samples, and where it also tells of mappings, forks
-   * and exits, those records too. The kernel keeps one count for all of them.
+   * and exits, those records too. The kernel keeps one count for all of them. Decimal.
    */
-  lost: number;
+  lost: string;
 }
 
 /** Distinct thread ids that are kept; a file that names more is counted up to here. */
@@ -55,6 +57,8 @@ const MAX_TIDS = 8_000_000;
 
 /** Read a recording once, counting. Memory does not depend on its length. */
 export async function collectStats(source: RecordSource, options: ScanOptions = {}): Promise<StatsAnswer> {
+  checkRecordSource('collectStats()', source);
+  checkScanOptions('collectStats()', options);
   const { reader } = source;
   const losses = new LossCollector(reader);
   const sums: { samples: number; period: bigint; lo: number; hi: number }[] = [];
@@ -106,7 +110,7 @@ export async function collectStats(source: RecordSource, options: ScanOptions = 
       name: event.name,
       samples: sum?.samples ?? 0,
       sumPeriod: period,
-      lost: Number(losses.lostOf(event)),
+      lost: losses.lostOf(event).toString(),
     };
   });
   return {

@@ -1,26 +1,38 @@
-import { CounterpointError, type Damage, TripleTable } from '../base/index.ts';
+import {
+  CounterpointError,
+  checkOptionNames,
+  checkText,
+  type Damage,
+  type OptionNames,
+  TripleTable,
+} from '../base/index.ts';
 import type { LossEntry } from '../loss/index.ts';
-import { isOffCpuEvent, NONE, type Profile } from '../profile/index.ts';
+import { checkProfile, isOffCpuEvent, NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
 import { copyOf, type FunctionPlace, Functions, modeLetter, tierOf } from './functions.ts';
-import { type RowSource, SourceLines, UNKNOWN_LINE } from './source-lines.ts';
+import { type RowSource, SourceLines, UNKNOWN_FILE, UNKNOWN_LINE } from './source-lines.ts';
+import type { StackEnd } from './stack-limit.ts';
+import { NO_PARENT, PARENT_PATTERN, parentsOfStacks } from './stack-parents.ts';
 import { WaitingPlaces } from './waiting-place.ts';
 
 /**
- * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its process's
- * first, `tier` and `copy` are of code that a JIT compiler made. `srcline` is the line of source code.
+ * What rows can be told apart by; names as perf's `--sort`. Ours: `role` is whether a thread is its
+ * process's first, `tier` and `copy` are of code that a JIT compiler made. `srcline` is the line of
+ * source code, `srcfile` its file. `parent` is the function of the stack that `TopOptions.parent` chooses.
  */
 export const SORT_KEYS = [
   'comm',
   'dso',
   'symbol',
   'srcline',
+  'srcfile',
   'pid',
   'tid',
   'cpu',
   'role',
   'tier',
   'copy',
+  'parent',
 ] as const;
 /** A sort key that is one word. */
 export type PlainSortKey = (typeof SORT_KEYS)[number];
@@ -54,11 +66,38 @@ export interface TopOptions extends FrameFilter {
   children?: boolean;
   /** As the author of a JavaScript program looks at it: its functions before all others, each by own time. */
   javascriptFirst?: boolean;
+  /** With `javascriptFirst`: functions of these files, such as `node:fs`, come after the program's own. */
+  isFolded?: (file: string) => boolean;
   /** Only samples of these commands. Shares stay shares of the whole, as with `dsos` and `symbols`. */
   comms?: ReadonlySet<string>;
-  /** Only so many rows; others are not even named. Which of equal ones are the last is left open. */
+  /**
+   * For the sort key `parent`: which functions count, by their name. Default: system calls and page faults.
+   */
+  parent?: RegExp;
+  /** Which of several on a stack is its parent. Default, as in perf: with `children` the outermost one. */
+  parentEnd?: StackEnd;
+  /** Show of source files of programs and libraries only the last part of the path, as perf does. */
+  shortPaths?: boolean;
+  /**
+   * At most this many rows; the names of others are not looked up. Rows of equal weight are cut in any order.
+   */
   most?: number;
 }
+
+const OPTIONS: OptionNames<TopOptions> = {
+  event: true,
+  sort: true,
+  children: true,
+  javascriptFirst: true,
+  isFolded: true,
+  comms: true,
+  parent: true,
+  parentEnd: true,
+  shortPaths: true,
+  most: true,
+  dsos: true,
+  symbols: true,
+};
 
 /** One row of `TopAnswer`. The fields of sort keys are there if the rows are told apart by them. */
 export interface TopRow {
@@ -68,29 +107,39 @@ export interface TopRow {
   selfPercent: number;
   /** Samples in which the row is the innermost function. */
   samples: number;
-  /** Sums of periods, decimal. */
+  /** Sum of the periods in the function itself, decimal, in the unit of the answer. */
   selfPeriod: string;
-  /** Sum with what the function called. */
+  /**
+   * With `children` the sum of the periods in the function and in what it called,
+   * decimal; else as `selfPeriod`.
+   */
   totalPeriod: string;
-  /** Present where sorted by. `mode` is perf's letter. */
+  /** The name of the thread. */
   comm?: string;
   /** The binary. */
   dso?: string;
   /** The function. */
   symbol?: string;
-  /** perf's letter: `.` user, `k` kernel, `g` guest kernel, `u` guest user, `H` hypervisor. */
+  /**
+   * With `symbol`, perf's letter: `.` user, `k` kernel, `g` guest kernel, `u` guest user,
+   * `H` hypervisor; `?` not known.
+   */
   mode?: string;
-  /** With `symbol`, of functions of JavaScript: where they begin, as far as their runtime says it. */
+  /**
+   * With `symbol`, of functions of JavaScript: the file that they are in, as far as their runtime says it.
+   */
   file?: string;
-  /** The line where the function begins, from 1. */
+  /** The line of the function's parameters, from 1. */
   line?: number;
-  /** The column where the function begins, from 1. */
+  /** The column of the function's parameters, from 1. */
   column?: number;
   /** The line of source code, `/app/main.js:12`; `UNKNOWN_LINE` where nothing is known. */
   srcline?: string;
-  /** The same as parts; null where nothing is known. */
+  /** The file of source code; `UNKNOWN_FILE` where it is not known. */
+  srcfile?: string;
+  /** The line as parts; null where nothing is known. */
   source?: RowSource | null;
-  /** The compiler that made the code (`TurboFan`), empty where there is none. */
+  /** The compiler that made the code (`TurboFan`), empty if there is none. */
   tier?: string;
   /** Where a JIT compiler's copy of the function begins, `0x7f41d2c04a20`; empty for other code. */
   copy?: string;
@@ -102,6 +151,8 @@ export interface TopRow {
   cpu?: number;
   /** `main`: the first thread of its process; `other`: of a pool, a worker, a library. */
   role?: 'main' | 'other';
+  /** The function of the stack that `TopOptions.parent` chooses; `[other]` if there is none. */
+  parent?: string;
   /** What tracepoints recorded, by sort key: `{ 'sched:sched_switch.next_comm': 'node' }`. */
   trace?: Record<string, string>;
 }
@@ -114,13 +165,15 @@ export interface TopAnswer {
   version: 1;
   /** The name of the event. */
   event: string;
-  /** What its periods count: `events`, or `ns` for clocks. */
+  /** What its periods count: `nanoseconds` where they are time, else the name of the event. */
   unit: string;
   /** How many samples the event has. */
   samples: number;
   /** Sum of their periods, decimal. */
   sumPeriod: string;
-  /** How many samples of it were lost, decimal. */
+  /**
+   * What the kernel says it dropped of the event, decimal: samples, and its records of mappings and tasks.
+   */
   lost: string;
   /** What the rows are told apart by. */
   sort: SortKey[];
@@ -144,6 +197,7 @@ export function parseSortKeys(
   text: string,
   fieldKeys: (word: string) => readonly TraceSortKey[] = () => [],
 ): SortKey[] {
+  checkText('parseSortKeys()', 'the list of sort keys', text);
   const words = text
     .split(',')
     .map((word) => word.trim())
@@ -172,15 +226,25 @@ function sortKeyError(message: string): CounterpointError {
 
 /** The functions that cost most, or any other grouping of the innermost frames. */
 export function topFunctions(profile: Profile, options: TopOptions = {}): TopAnswer {
+  checkProfile('topFunctions()', profile);
+  checkOptionNames('topFunctions()', options, OPTIONS);
   const eventIndex = options.event ?? 0;
   const event = profile.events[eventIndex];
   const isOffCpu = event !== undefined && isOffCpuEvent(event.name);
   const sort = [...(options.sort ?? (isOffCpu ? OFF_CPU_SORT : DEFAULT_SORT))];
   const functions = new Functions(profile);
-  const groups = new Groups(profile, functions, sort);
+  const children = options.children === true && hasCallers(profile);
+  const parents = sort.includes('parent')
+    ? parentsOfStacks(
+        profile,
+        functions,
+        options.parent ?? PARENT_PATTERN,
+        options.parentEnd ?? (children ? 'outermost' : 'innermost'),
+      )
+    : null;
+  const groups = new Groups(profile, functions, sort, options.shortPaths === true, parents);
   const { samples, stacks } = profile;
   const places = isOffCpu ? new WaitingPlaces(profile, functions) : null;
-  const children = options.children === true && hasCallers(profile);
   const isWantedFrame = frameTest(profile, functions, options);
   const isWantedComm = commTest(profile, options.comms);
 
@@ -226,7 +290,10 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
       ...groups.labels(group),
     });
   }
-  const rank = ({ file }: TopRow) => (javascriptFirst && file !== undefined ? 0 : 1);
+  const rank = ({ file }: TopRow) => {
+    if (!javascriptFirst) return 0;
+    return file === undefined ? 2 : options.isFolded?.(file) === true ? 1 : 0;
+  };
   const byShare = (a: TopRow, b: TopRow) =>
     byTotal
       ? b.percent - a.percent || b.selfPercent - a.selfPercent
@@ -286,7 +353,7 @@ function commTest(profile: Profile, comms: ReadonlySet<string> | undefined): (co
 }
 
 /** Keys that belong to the sample, and keys that belong to the frame. */
-const SAMPLE_KEYS: ReadonlySet<string> = new Set(['comm', 'pid', 'tid', 'cpu', 'role'] as const);
+const SAMPLE_KEYS: ReadonlySet<string> = new Set(['comm', 'pid', 'tid', 'cpu', 'role', 'parent'] as const);
 
 const DEFAULT_SORT: readonly SortKey[] = ['comm', 'dso', 'symbol'];
 /** Pools wait for work most of the time: beside them nobody would see what the main thread waits for. */
@@ -304,6 +371,8 @@ class Groups {
   readonly #functions: Functions;
   readonly #sort: readonly SortKey[];
   readonly #lines: SourceLines;
+  /** By row of stacks: the function that is its parent; null where nobody asks. */
+  readonly #parents: Int32Array | null;
   /** By group: its column, 0 where it has several. */
   readonly #columns: number[] | null;
   readonly #pairs = new TripleTable();
@@ -319,11 +388,18 @@ class Groups {
   readonly #exampleSamples: number[] = [];
   readonly #exampleFrames: number[] = [];
 
-  constructor(profile: Profile, functions: Functions, sort: readonly SortKey[]) {
+  constructor(
+    profile: Profile,
+    functions: Functions,
+    sort: readonly SortKey[],
+    shortPaths: boolean,
+    parents: Int32Array | null,
+  ) {
     this.#profile = profile;
+    this.#parents = parents;
     this.#functions = functions;
     this.#sort = sort;
-    this.#lines = new SourceLines(profile, functions);
+    this.#lines = new SourceLines(profile, functions, shortPaths);
     this.#columns = sort.includes('srcline') ? [] : null;
     this.#frameKeys = new Int32Array(profile.frames.length).fill(-1);
   }
@@ -420,6 +496,8 @@ class Groups {
         return frame === NONE ? NONE : this.#functions.ofFrame(frame);
       case 'srcline':
         return frame === NONE ? NONE : this.#lines.ofFrame(frame);
+      case 'srcfile':
+        return this.#text(frame === NONE ? UNKNOWN_FILE : this.#lines.fileOf(frame));
       case 'pid':
         return threads.pid.data[samples.thread.data[sample]!]!;
       case 'tid':
@@ -429,6 +507,10 @@ class Groups {
       case 'role': {
         const thread = samples.thread.data[sample]!;
         return threads.pid.data[thread] === threads.tid.data[thread] ? 1 : 0;
+      }
+      case 'parent': {
+        const stack = samples.stack.data[sample]!;
+        return stack === NONE || this.#parents === null ? NONE : this.#parents[stack]!;
       }
       case 'tier':
         return this.#text(frame === NONE ? '' : tierOf(this.#profile, frame));
@@ -458,8 +540,11 @@ class Groups {
         const column = this.#columns?.[group] ?? 0;
         labels.srcline = source === null ? UNKNOWN_LINE : this.#lines.text(value);
         labels.source = source === null || column === 0 ? source : { ...source, column };
-      } else if (key === 'tier') labels.tier = this.#texts[value]!;
+      } else if (key === 'srcfile')
+        labels.srcfile = frame === NONE ? UNKNOWN_FILE : this.#lines.shownFile(frame);
+      else if (key === 'tier') labels.tier = this.#texts[value]!;
       else if (key === 'role') labels.role = value === 1 ? 'main' : 'other';
+      else if (key === 'parent') labels.parent = value === NONE ? NO_PARENT : functions.name(value);
       else if (key === 'copy') labels.copy = frame === NONE ? '' : copyOf(profile, frame);
       else labels[key] = value;
     }

@@ -24,14 +24,13 @@ export function assertOnTime(holds: boolean, message: string): void {
  * that time. Only `assertOnTime` leads to another attempt: every other error ends the test at once. The
  * run counts what was tried again.
  */
-export async function onTime(attempt: () => unknown): Promise<void> {
+export async function onTime<Result>(attempt: () => Result | Promise<Result>): Promise<Result> {
   let missed = 0;
   let why = '';
   try {
     while (true) {
       try {
-        await attempt();
-        return;
+        return await attempt();
       } catch (error) {
         if (!(error instanceof LateError)) throw error;
         missed++;

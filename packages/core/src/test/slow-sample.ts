@@ -102,7 +102,11 @@ function readSample(cursor: Cursor, attr: PerfEventAttr, start: number): Sample 
     const count = u64();
     const hasCounters = ((attr.branchSampleType >> 19n) & 1n) === 1n;
     if (((attr.branchSampleType >> 17n) & 1n) === 1n) sample.branchHwIndex = u64();
-    sample.branches = times(count, hasCounters ? 32n : 24n, () => ({ from: u64(), to: u64(), flags: u64() }));
+    sample.branches = times(count, hasCounters ? 32n : 24n, () => ({
+      from: u64(),
+      to: u64(),
+      flags: cursor.le ? u64() : turnedFlags(u64()),
+    }));
     if (hasCounters) for (const branch of sample.branches) branch.counters = u64();
   }
   if (has('REGS_USER')) sample.userRegisters = registers(attr.sampleRegsUser);
@@ -123,4 +127,16 @@ function readSample(cursor: Cursor, attr: PerfEventAttr, start: number): Sample 
   if (has('CODE_PAGE_SIZE')) sample.codePageSize = u64();
   if (has('AUX')) sample.aux = bytes(u64());
   return sample;
+}
+
+/** Bit fields of a big-endian machine, the first one in the highest bits, as text. */
+function turnedFlags(word: bigint): bigint {
+  const bits = word.toString(2).padStart(64, '0');
+  const fields: string[] = [];
+  let at = 0;
+  for (const size of [1, 1, 1, 1, 16, 4, 2, 4, 3, 31]) {
+    fields.unshift(bits.slice(at, at + size));
+    at += size;
+  }
+  return BigInt(`0b${fields.join('')}`);
 }

@@ -15,7 +15,7 @@ const IDLE_NODE = 3;
 const FIRST_FUNCTION = 4;
 const NS_PER_US = 1000;
 
-/** `Runtime.CallFrame` of the DevTools protocol: lines and columns from 0, -1 where there is none. */
+/** `Runtime.CallFrame` of the DevTools protocol: lines and columns from 0, -1 if there is none. */
 interface CallFrame {
   functionName: string;
   scriptId: string;
@@ -194,7 +194,7 @@ function engineFrame(functionName: string): CallFrame {
 function callFrameOf(profile: Profile, label: FrameLabel, scripts: Map<string, string>): CallFrame {
   const { script } = label;
   if (script === null) {
-    const url = profile.binaries[label.binary]?.path ?? '';
+    const url = label.file ?? profile.binaries[label.binary]?.path ?? '';
     return { ...engineFrame(label.text), url: url.startsWith('/') ? fileUrl(url) : '' };
   }
   const url = script.file.startsWith('/') ? fileUrl(script.file) : script.file;

@@ -2,7 +2,7 @@ import { TWO_32, toHex } from '../../base/index.ts';
 import type { ScriptName } from '../../jit/index.ts';
 import { NONE, type Profile } from '../../profile/index.ts';
 import type { ByteWriter } from '../byte-writer.ts';
-import { labelFrames } from '../stacks/frame-labels.ts';
+import { isInlinedName, labelFrames, plainName } from '../stacks/frame-labels.ts';
 import { CATEGORY_OF, RESOURCE_LIBRARY, RESOURCE_URL, SUBCATEGORY_OF_TIER } from './facts.ts';
 
 type Chunks = Generator<Uint8Array<ArrayBuffer>>;
@@ -108,15 +108,18 @@ export class SharedTables {
         continue;
       }
       if (funcOfSymbol[symbol] === NONE) {
-        const text = strings.get(symbols.name.at(symbol));
-        const source = script === null || script.file === '' ? NONE : this.#source(script.file);
+        const text = plainName(strings.get(symbols.name.at(symbol)));
+        const file = script?.file ?? label.file ?? '';
+        const source = file === '' ? NONE : this.#source(file);
         const binary = symbols.binary.at(symbol);
-        const resource = source === NONE ? binary : this.#profile.binaries.length + source;
+        const isScript = script !== null && source !== NONE;
+        const resource = isScript ? this.#profile.binaries.length + source : binary;
         funcOfSymbol[symbol] =
           this.#funcs.push({ name: this.string(script?.name ?? text), resource, script, source }) - 1;
       }
       this.#funcOfFrame[frame] = funcOfSymbol[symbol]!;
-      if (script === null) this.#addNativeSymbol(frame, symbol);
+      // The symbol at the address of an inlined function is that of the function around it.
+      if (script === null && label.family !== 'inlined') this.#addNativeSymbol(frame, symbol);
     }
   }
 
@@ -180,7 +183,8 @@ export class SharedTables {
     yield* column(out, 'address', length, (row) =>
       out.integer(isScript(row) ? NO_ADDRESS : this.#addresses[row]!),
     );
-    yield* column(out, 'inlineDepth', length, () => out.integer(0));
+    const depths = this.#inlineDepths();
+    yield* column(out, 'inlineDepth', length, (row) => out.integer(depths[row]!));
     yield* column(out, 'category', length, (row) => out.integer(this.#categoryOfFrame[row]!));
     yield* column(out, 'subcategory', length, (row) => out.integer(this.#subcategoryOfFrame[row]!));
     yield* column(out, 'func', length, (row) => out.integer(this.#funcOfFrame[row]!));
@@ -192,6 +196,24 @@ export class SharedTables {
     yield* column(out, 'line', length, (row) => numberOrNull(out, this.#lineOf(row)));
     yield* column(out, 'column', length, (row) => numberOrNull(out, this.#columnOf(row)));
     out.text(`"length":${length}},`);
+  }
+
+  /**
+   * Of frames of functions that debug information says are inlined: how many
+   * functions are between them and code.
+   */
+  #inlineDepths(): Uint8Array {
+    const { frames, stacks, strings, symbols } = this.#profile;
+    const depths = new Uint8Array(frames.length);
+    const isInlined = symbols.name.view().map((name) => (isInlinedName(strings.get(name)) ? 1 : 0));
+    for (let row = 0; row < stacks.length; row++) {
+      const frame = stacks.frame.at(row);
+      const prefix = stacks.prefix.at(row);
+      const symbol = frames.symbol.at(frame);
+      if (symbol === NONE || prefix === NONE || isInlined[symbol] === 0) continue;
+      depths[frame] = Math.min(255, depths[stacks.frame.at(prefix)]! + 1);
+    }
+    return depths;
   }
 
   #lineOf(frame: number): number | null {

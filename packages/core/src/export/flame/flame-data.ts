@@ -30,6 +30,17 @@ export interface FlameFacts {
   orientation: 'flame' | 'icicle';
   /** Weight of every sample where all weigh the same; null where samples have columns of their own. */
   weightPerSample: number | null;
+  /**
+   * Of two recordings: what each has in all. Weights of boxes are then shares of both,
+   * samples those of the later.
+   */
+  compared?: { before: RecordingTotals; after: RecordingTotals };
+}
+
+/** What a recording has in all. */
+export interface RecordingTotals {
+  weight: number;
+  samples: number;
 }
 
 /** The JSON in the file: columns, because an object per box is five times as long. */
@@ -51,6 +62,8 @@ export interface FlameData {
     /** Absent where `weightPerSample` is known. */
     selfSamples?: number[];
     hiddenSamples?: number[];
+    /** Of two recordings. */
+    shade?: number[];
   };
 }
 
@@ -174,6 +187,10 @@ export function* writeFlameData(
     yield* integers(out, tree.selfSamples);
     out.text(',"hiddenSamples":');
     yield* integers(out, tree.hiddenSamples);
+  }
+  if (tree.shade !== null) {
+    out.text(',"shade":');
+    yield* integers(out, tree.shade);
   }
   out.text('}}');
 }

@@ -42,6 +42,8 @@ export interface FlameTree {
   hiddenWeight: number[];
   hiddenSamples: number[];
   labels: FlameLabel[];
+  /** Of two recordings: how each box changed, as `shadesOf` says it. */
+  shade: number[] | null;
   totalWeight: number;
   totalSamples: number;
   maxDepth: number;
@@ -110,6 +112,7 @@ class FlameBuilder {
     hiddenWeight: [],
     hiddenSamples: [],
     labels: [],
+    shade: null,
     totalWeight: 0,
     totalSamples: 0,
     maxDepth: 0,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Profile } from '../../profile/index.ts';
 import { collectBytes } from '../../test/collect.ts';
 import { bigProfile, hostileProfile, smallProfile } from '../../test/example-profile.ts';
 import { writeFlameSvg } from './svg.ts';
@@ -34,6 +35,7 @@ before(async () => {
   write('small.svg', collectBytes(writeFlameSvg(smallProfile())));
   write('hostile.svg', collectBytes(writeFlameSvg(hostileProfile())));
   write('big.svg', collectBytes(writeFlameSvg(bigProfile(60_000, 30_000))));
+  write('compared.svg', collectBytes(writeFlameSvg(smallProfile(), { before: twiceProfile() })));
   write('image.html', '<img src="small.svg">');
 });
 
@@ -41,6 +43,13 @@ after(async () => {
   await browser?.close();
   if (folder !== undefined) rmSync(folder, { recursive: true });
 });
+
+/** The small profile with a hundred times the weight in its first sample's stack. */
+function twiceProfile(): Profile {
+  const profile = smallProfile();
+  profile.samples.weight.data[0]! *= 100;
+  return profile;
+}
 
 async function open(name: string, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1000, height: 640 }, colorScheme });
@@ -183,4 +192,19 @@ test('inside <img> it is a picture', { skip }, async () => {
 
 test('no page had an error or asked for anything', { skip }, () => {
   assert.deepEqual(problems, []);
+});
+
+test('two recordings: a box tells both of its shares, and what grew and shrank has its colour', {
+  skip,
+}, async () => {
+  const page = await open('compared.svg');
+  assert.match(await textOf(page, '.words .command'), /^before: .* · after: /);
+  const { x, y } = await boxAt(page, 'fib');
+  await page.mouse.move(x, y);
+  assert.match(
+    await textOf(page, '.tiptable'),
+    /before[\s\S]*%[\s\S]*after[\s\S]*%[\s\S]*change[\s\S]*percentage points/,
+  );
+  assert.match(await textOf(page, '.foot .legend'), /shrank[\s\S]*no more than chance[\s\S]*grew/);
+  await page.close();
 });

@@ -44,6 +44,24 @@ export function fillClass(family: number, tone: number): string {
   return `f${family * TONES + tone}`;
 }
 
+/**
+ * Of each colour, for boxes that show a change. Shade 0 is the strongest blue,
+ * `SHADES` grey, the last one red.
+ */
+export const SHADES = 5;
+
+/** The class of a box that shows a change: see `shadesOf`. */
+export function shadeClass(shade: number): string {
+  return `c${shade}`;
+}
+
+/** What the colours of two recordings mean. */
+export const shadeLegend = () => [
+  { kind: shadeClass(2), words: 'shrank' },
+  { kind: shadeClass(SHADES), words: 'no more than chance' },
+  { kind: shadeClass(2 * SHADES - 2), words: 'grew' },
+];
+
 /** A shade that depends on the name only, so that a function looks the same in every picture. */
 export function toneOf(name: string): number {
   let hash = 0x811c_9dc5;
@@ -61,7 +79,19 @@ export function fillRules(scheme: 'light' | 'dark'): string {
       rules.push(`.${fillClass(number, tone)}{fill:${colour}}`);
     }
   }
+  for (let shade = 0; shade <= 2 * SHADES; shade++)
+    rules.push(`.${shadeClass(shade)}{fill:${shadeColour(shade, scheme)}}`);
   return rules.join('');
+}
+
+/** Blue and red that are told apart without seeing red, too: they differ from grey in lightness alike. */
+function shadeColour(shade: number, scheme: 'light' | 'dark'): string {
+  const strength = Math.abs(shade - SHADES) / SHADES;
+  const hue = shade < SHADES ? 214 : 6;
+  if (strength === 0) return scheme === 'light' ? hex(220, 8, 90) : hex(220, 6, 26);
+  return scheme === 'light'
+    ? hex(hue, 70 + 15 * strength, 92 - 24 * strength)
+    : hex(hue, 40 + 25 * strength, 26 + 14 * strength);
 }
 
 /** `hsl()` as `#rrggbb`, which every renderer knows. */

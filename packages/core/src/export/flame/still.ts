@@ -3,7 +3,7 @@ import { cut, fitText, wrapWords } from './fit-text.ts';
 import type { FlameFacts } from './flame-data.ts';
 import type { FlameTree } from './flame-tree.ts';
 import { BASELINE, boxPath, COLUMN, ROW, stripPath } from './geometry.ts';
-import { FAMILIES, FAMILY_WORDS, fillClass, TONES, toneOf } from './palette.ts';
+import { FAMILIES, FAMILY_WORDS, fillClass, shadeClass, shadeLegend, toneOf } from './palette.ts';
 import { boxDetail } from './places.ts';
 
 export const STILL_WIDTH = 1200;
@@ -68,14 +68,15 @@ function drawBoxes(
 ): string {
   const { hiddenWeight, label, labels, selfWeight, totalWeight } = tree;
   const scale = totalWeight > 0 ? INNER_WIDTH / totalWeight : 0;
-  const paths = new Array<string>(FAMILIES.length * TONES).fill('');
+  const paths = new Map<string, string>();
   const texts: string[] = [];
   let strips = '';
   visitBoxes(layout, 0, MARGIN, INNER_WIDTH, (row, left, right, depth) => {
     if (depth >= rows) return;
     const top = topOf(depth);
     const own = labels[label[row]!]!;
-    paths[own.family * TONES + toneOf(own.name)] += boxPath(left, right, top);
+    const kind = tree.shade === null ? fillClass(own.family, toneOf(own.name)) : shadeClass(tree.shade[row]!);
+    paths.set(kind, (paths.get(kind) ?? '') + boxPath(left, right, top));
     if (hiddenWeight[row]! > 0 && depth + 1 < rows) {
       const edge = right - selfWeight[row]! * scale;
       strips += stripPath(
@@ -92,9 +93,9 @@ function drawBoxes(
       `<text x="${Math.round(left) + 4}" y="${top + BASELINE}">${xmlText(text.name)}${detail}</text>`,
     );
   });
-  const boxes = paths.map((path, index) =>
-    path === '' ? '' : `<path class="${fillClass(Math.floor(index / TONES), index % TONES)}" d="${path}"/>`,
-  );
+  const boxes = [...paths]
+    .sort(([a], [b]) => Number(a.slice(1)) - Number(b.slice(1)))
+    .map(([kind, path]) => `<path class="${kind}" d="${path}"/>`);
   if (strips !== '') boxes.push(`<path class="narrow" d="${strips}"/>`);
   return `<g shape-rendering="crispEdges">${boxes.join('')}</g><g class="names">${texts.join('')}</g>`;
 }
@@ -102,17 +103,24 @@ function drawBoxes(
 function drawFooter(tree: FlameTree, facts: FlameFacts, top: number): string {
   let x = MARGIN;
   let swatches = '';
-  for (const [number, family] of FAMILIES.entries()) {
-    if (number > 0 && !tree.labels.some((label) => label.family === number)) continue;
-    const words = FAMILY_WORDS[family];
+  for (const { kind, words } of legendOf(tree)) {
     swatches +=
-      `<rect class="${fillClass(number, 1)}" x="${x}" y="${top + 16}" width="12" height="12" rx="2"/>` +
+      `<rect class="${kind}" x="${x}" y="${top + 16}" width="12" height="12" rx="2"/>` +
       `<text class="legend" x="${x + 18}" y="${top + 26}">${words}</text>`;
     x += 18 + words.length * LETTER + 16;
   }
   if (facts.note === '') return swatches;
   const note = `<text class="legend" text-anchor="end" x="${STILL_WIDTH - MARGIN}" y="${top + 26}">`;
   return `${swatches}${note}${xmlText(facts.note)}</text>`;
+}
+
+function legendOf({ labels, shade }: FlameTree): readonly { kind: string; words: string }[] {
+  if (shade !== null) return shadeLegend();
+  return FAMILIES.flatMap((family, number) =>
+    number === 0 || labels.some((label) => label.family === number)
+      ? [{ kind: fillClass(number, 1), words: FAMILY_WORDS[family] }]
+      : [],
+  );
 }
 
 /** Text and attribute values. What XML 1.0 forbids has been made visible before. */

@@ -1,11 +1,12 @@
 import { FONT } from './geometry.ts';
 import { fillRules } from './palette.ts';
 
-const MONO = 'ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace';
-const SANS =
+export const MONO =
+  'ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace';
+export const SANS =
   'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","Noto Sans","DejaVu Sans",sans-serif';
 
-interface Scheme {
+export interface Scheme {
   page: string;
   ink: string;
   soft: string;
@@ -21,7 +22,7 @@ interface Scheme {
   mark: string;
 }
 
-const LIGHT: Scheme = {
+export const LIGHT: Scheme = {
   page: '#ffffff',
   ink: '#1c1d22',
   soft: '#5d616b',
@@ -37,7 +38,7 @@ const LIGHT: Scheme = {
   mark: '#1c1d22',
 };
 
-const DARK: Scheme = {
+export const DARK: Scheme = {
   page: '#16171b',
   ink: '#f0f1f4',
   soft: '#a0a5b1',

@@ -1,9 +1,12 @@
 import type { Profile } from '../../profile/index.ts';
 import { ByteWriter } from '../byte-writer.ts';
+import { weightText } from '../numbers.ts';
 import { type ExportOptions, planExport } from '../options.ts';
-import { flameFacts, writeFlameData } from './flame-data.ts';
-import { buildFlameTree } from './flame-tree.ts';
+import { mergeCompared } from './compared-profiles.ts';
+import { type FlameFacts, flameFacts, type RecordingTotals, writeFlameData } from './flame-data.ts';
+import { buildFlameTree, type FlameTree } from './flame-tree.ts';
 import { PAGE_SCRIPT } from './generated/page-script.ts';
+import { shadesOf } from './shades.ts';
 import { drawStill, STILL_WIDTH, xmlText } from './still.ts';
 import { STYLE } from './style.ts';
 
@@ -21,6 +24,10 @@ export function* writeFlameSvg(
   profile: Profile,
   options: ExportOptions = {},
 ): Generator<Uint8Array<ArrayBuffer>> {
+  if (options.before !== undefined) {
+    yield* writeComparedSvg(options.before, profile, options);
+    return;
+  }
   let plan = planExport(profile, options, 'period');
   let tree = buildFlameTree(profile, plan, options.minimumPercent);
   if (tree.totalWeight === 0 && tree.totalSamples > 0) {
@@ -29,6 +36,42 @@ export function* writeFlameSvg(
     tree = buildFlameTree(profile, plan, options.minimumPercent);
   }
   const facts = flameFacts(profile, plan, tree, options.orientation ?? 'flame');
+  yield* writePage(tree, facts);
+}
+
+/** Both recordings in one picture: widths are means of both shares, colours say what grew and what shrank. */
+function* writeComparedSvg(
+  before: Profile,
+  after: Profile,
+  options: ExportOptions,
+): Generator<Uint8Array<ArrayBuffer>> {
+  const own = planExport(after, options, 'period');
+  const compared = mergeCompared(before, after, own.event);
+  const plan = { ...own, eventIndex: 0, weight: 'period', durationNs: 0 } as const;
+  const tree = buildFlameTree(compared.merged, plan, options.minimumPercent);
+  tree.shade = shadesOf(tree, compared.before, compared.after);
+  const facts = flameFacts(compared.merged, plan, tree, options.orientation ?? 'flame');
+  const sides = { before: totalsOnly(compared.before), after: totalsOnly(compared.after) };
+  yield* writePage(tree, {
+    ...facts,
+    command: comparedText(sides.before, sides.after, own.unit),
+    facts: `${own.event.name} · width: the mean of both shares · grey: no more than chance`,
+    weightPerSample: null,
+    compared: sides,
+  });
+}
+
+function totalsOnly({ weight, samples }: RecordingTotals): RecordingTotals {
+  return { weight, samples };
+}
+
+function comparedText(before: RecordingTotals, after: RecordingTotals, unit: string): string {
+  const text = ({ weight, samples }: RecordingTotals) =>
+    `${weightText(samples, 'samples')}${unit === 'samples' ? '' : `, ${weightText(weight, unit)}`}`;
+  return `before: ${text(before)} · after: ${text(after)}`;
+}
+
+function* writePage(tree: FlameTree, facts: FlameFacts): Generator<Uint8Array<ArrayBuffer>> {
   const { height, svg } = drawStill(tree, facts);
   const out = new ByteWriter();
   out.text(

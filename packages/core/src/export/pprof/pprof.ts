@@ -1,10 +1,10 @@
 import { parseScriptName } from '../../jit/index.ts';
-import { JIT_WITHOUT_NAMES, NONE, type Profile } from '../../profile/index.ts';
+import { checkProfile, JIT_WITHOUT_NAMES, NONE, type Profile } from '../../profile/index.ts';
 import { ByteWriter } from '../byte-writer.ts';
 import { lossLine, lossTotals } from '../loss-words.ts';
 import { type ExportOptions, type ExportPlan, planExport } from '../options.ts';
 import { programName } from '../program.ts';
-import { type FrameLabels, labelFrames } from '../stacks/frame-labels.ts';
+import { type FrameLabels, labelFrames, plainName } from '../stacks/frame-labels.ts';
 import { groupSamples } from '../stacks/sample-groups.ts';
 import {
   FUNCTION_FILENAME,
@@ -59,6 +59,7 @@ export async function* writePprof(
   profile: Profile,
   options: ExportOptions = {},
 ): AsyncGenerator<Uint8Array<ArrayBufferLike>> {
+  checkProfile('writePprof()', profile);
   const { compress } = options;
   if (compress === undefined) {
     yield* encodePprof(profile, options);
@@ -259,16 +260,21 @@ class PprofEncoder {
   }
 
   *#functions(): Generator<Uint8Array<ArrayBuffer>> {
-    const { binaries, strings, symbols } = this.#profile;
+    const { binaries, frames, strings, symbols } = this.#profile;
+    const files = new Map<number, string>();
+    for (let frame = 0; frame < frames.length; frame++) {
+      const { file } = this.#labels.labels[this.#labels.ofFrame[frame]!]!;
+      if (file !== undefined) files.set(frames.symbol.at(frame), file);
+    }
     for (let symbol = 0; symbol < symbols.length; symbol++) {
-      const name = strings.get(symbols.name.at(symbol));
+      const name = plainName(strings.get(symbols.name.at(symbol)));
       const isCode = binaries[symbols.binary.at(symbol)]?.kind === 'jit';
       const script = isCode ? parseScriptName(name) : null;
       this.#inner.clear();
       this.#inner.number(FUNCTION_ID, symbol + 1);
       this.#inner.number(FUNCTION_NAME, this.#string(script?.name ?? name));
       this.#inner.number(FUNCTION_SYSTEM_NAME, this.#string(name));
-      this.#inner.number(FUNCTION_FILENAME, this.#string(script?.file ?? ''));
+      this.#inner.number(FUNCTION_FILENAME, this.#string(script?.file ?? files.get(symbol) ?? ''));
       this.#inner.number(FUNCTION_START_LINE, script?.line ?? 0);
       this.#out.message(PROFILE_FUNCTION, this.#inner);
       if (this.#out.out.isFull) yield this.#out.out.take();

@@ -13,7 +13,7 @@ export type Family = 'process' | 'kernel' | 'native' | 'script' | 'jit' | 'inlin
 
 /** A function as exports show it. Frames at different addresses of one function share a label. */
 export interface FrameLabel {
-  /** The function; `[libc.so.6]` or `[unknown]` where there is none. */
+  /** The function; `[libc.so.6]` or `[unknown]` if there is none. */
   text: string;
   family: Family;
   /** The parts of the text, where it is of the family `script`. */
@@ -22,6 +22,10 @@ export interface FrameLabel {
   tier: string;
   /** Index into `Profile.binaries`, or `NONE` for a process. */
   binary: number;
+  /**
+   * Path of the source file, as debug information has it; empty: not known. Scripts have theirs in `script`.
+   */
+  file?: string;
 }
 
 export interface FrameLabels {
@@ -32,6 +36,15 @@ export interface FrameLabels {
 
 /** perf's mark for a frame that exists only in debug information. */
 export const INLINED_SUFFIX = ' (inlined)';
+
+export function isInlinedName(text: string): boolean {
+  return text.endsWith(INLINED_SUFFIX);
+}
+
+/** The name of a function, without the mark where it is inlined. */
+export function plainName(text: string): string {
+  return isInlinedName(text) ? text.slice(0, -INLINED_SUFFIX.length) : text;
+}
 
 /** One label per function and mode, and one for all addresses without a symbol in a binary. */
 export function labelFrames(profile: Profile): FrameLabels {
@@ -50,6 +63,10 @@ export function labelFrames(profile: Profile): FrameLabels {
     }
     const code = frames.jitCode.at(frame);
     if (code !== NONE) addTier(labels[label]!, profile.strings.get(profile.jitCode.tier.at(code)));
+    const source = profile.frames.source.at(frame);
+    const shown = labels[label]!;
+    if (source !== NONE && shown.script === null)
+      shown.file ??= profile.strings.get(profile.sources.file.at(source));
     ofFrame[frame] = label;
   }
   return { labels, ofFrame };

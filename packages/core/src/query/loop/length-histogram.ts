@@ -30,7 +30,7 @@ export class LengthHistogram {
     if (lengthNs > this.#maxNs) this.#maxNs = lengthNs;
   }
 
-  /** The length that so many percent of all do not exceed; null where there are none. */
+  /** The length that this percentage of all do not exceed; null if there are none. */
   percentileNs(percent: number): number | null {
     if (this.#total === 0) return null;
     const wanted = Math.max(1, Math.ceil((percent / 100) * this.#total));

@@ -7,11 +7,11 @@ import type { PartState } from './turn-parts.ts';
 export interface LoopFunction {
   /** Its name, as its author writes it. */
   name: string;
-  /** Of JavaScript, as far as its runtime says it. */
+  /** Of JavaScript, the file that it is in, as far as its runtime says it; else null. */
   file: string | null;
-  /** From 1. */
+  /** The line of its parameters, from 1; null where it is not known. */
   line: number | null;
-  /** From 1. */
+  /** The column of its parameters, from 1; null where it is not known. */
   column: number | null;
 }
 
@@ -19,13 +19,13 @@ export interface LoopFunction {
 export interface LoopsAnswer {
   /** What the answer is. */
   type: 'event-loops';
-  /** Of the form of the answer. */
+  /** Version of the form of the answer. */
   version: 1;
   /** From the first record to the last. */
   durationNs: number;
   /** Turns that take at least so long are slow. */
   slowNs: number;
-  /** Of main threads first. */
+  /** Loops by thread: those of main threads first. */
   loops: LoopRow[];
   /** What threads of libuv's pools did, by process and kind of work. */
   pool: PoolRow[];
@@ -39,40 +39,43 @@ export interface LoopsAnswer {
 
 /** The event loop of one thread. */
 export interface LoopRow {
-  /** Its process and its thread. */
+  /** Its process. */
   pid: number;
+  /** Its thread. */
   tid: number;
   /** Name of the thread. */
   comm: string;
-  /** `main`: the first thread of its process; `worker`: another one that runs JavaScript. */
+  /**
+   * `main`: the first thread of its process; `worker`: another one that runs JavaScript; `other`: the rest.
+   */
   role: 'main' | 'worker' | 'other';
-  /** `no-wait`: it ran, and did not come back to its wait once. */
+  /** `turns`: it waited, as loops do. `no-wait`: it ran, and did not come to its wait once. */
   state: 'turns' | 'no-wait';
-  /** When it was seen first and last. */
+  /** When it was seen first. */
   startNs: number;
   /** When it was seen last. */
   endNs: number;
-  /** Whole turns. */
+  /** How many whole turns it made. */
   turns: number;
-  /** In turns, whole and cut ones, and in the wait of the loop. */
+  /** Time in turns: whole, cut and doubtful ones. */
   busyNs: number;
-  /** In the wait of the loop. */
+  /** Time in the wait of the loop. */
   idleNs: number;
-  /** Busy time of all that was seen. */
+  /** Share of busy time in busy and idle time, in percent. */
   busyPercent: number;
-  /** Of whole turns; null where there are none. */
+  /** How long whole turns took: percentiles, longest, mean; null if there are none. */
   lengths: { p50Ns: number; p90Ns: number; p99Ns: number; maxNs: number; meanNs: number } | null;
-  /** Whole turns by length. */
+  /** How many whole turns took from `fromNs` to less than `toNs` (null: without an end). */
   histogram: { fromNs: number; toNs: number | null; turns: number }[];
   /** Turns during which records were lost: not among `turns`, since each may be several. */
   doubtfulTurns: number;
-  /** Their time together. */
+  /** Time of the doubtful turns together. */
   doubtfulNs: number;
   /** Waits of other loops inside of turns, as `spawnSync` has them. */
   nestedWaits: number;
   /** How many whole and cut turns were slow. */
   slowTurns: number;
-  /** Their time together. */
+  /** Time of the slow turns together. */
   slowTurnsNs: number;
   /** Of all turns: what the thread did on the CPU, by sampling. */
   work: LoopShare[];
@@ -84,7 +87,7 @@ export interface LoopRow {
   waitingNs: number;
   /** Functions by the time that slow turns spent in them, longest first. */
   blockers: LoopBlocker[];
-  /** Longest first. */
+  /** The longest turns, the longest first: as many as `LoopOptions.limit`. */
   longest: LoopTurn[];
   /** Busy nanoseconds of each `binNs` from `startNs` on. */
   timeline: { binNs: number; busyNs: number[] };
@@ -94,9 +97,9 @@ export interface LoopRow {
 export interface LoopShare {
   /** `JavaScript`, `GC: scavenge`, `compile: TurboFan`, `builtin`, `native`, `kernel`. */
   name: string;
-  /** Together. */
+  /** How long it took, all together. */
   timeNs: number;
-  /** Of the time on the CPU, or of the turn. */
+  /** Share of the time on the CPU, or of the turn. */
   percent: number;
 }
 
@@ -106,19 +109,19 @@ export interface LoopWait {
   cause: string;
   /** The kernel's function in which the thread waited. */
   kernelFunction: string | null;
-  /** Who waited. */
+  /** The function that waited; null where it is not known. */
   function: LoopFunction | null;
   /** Who waited is inferred from what ran just before and after: the wait's own call chain ends in libc. */
   isInferred: boolean;
-  /** Together. */
+  /** How long these waits took, all together. */
   timeNs: number;
-  /** How often. */
+  /** How many waits there were. */
   times: number;
 }
 
 /** A function that slow turns spent time in. */
 export interface LoopBlocker extends LoopFunction {
-  /** Together. */
+  /** Time that slow turns spent in it, all together. */
   timeNs: number;
   /** How many slow turns it took the most time of. */
   turns: number;
@@ -128,23 +131,23 @@ export interface LoopBlocker extends LoopFunction {
 
 /** One turn of a loop, with what it did. */
 export interface LoopTurn {
-  /** How it was seen; of a pool, the kind of work. */
+  /** How it was seen: whole (`turn`), to the first wait (`start`), to the thread's end (`end`), or `cut`. */
   kind: TurnKind;
   /** When it began. */
   startNs: number;
   /** How long it took. */
   lengthNs: number;
-  /** On the CPU. */
+  /** Time on the CPU. */
   cpuNs: number;
-  /** Of all turns: waiting for something. */
+  /** Time waiting for something. */
   waitingNs: number;
-  /** Ready to run, while no CPU was free. */
+  /** Time ready to run, while no CPU was free. */
   readyNs: number;
   /** The function that took most of it; null where nothing was seen of the turn. */
   function: LoopFunction | null;
   /** Who called it, from the function outwards. */
   stack: LoopFunction[];
-  /** By time, at most five. */
+  /** Functions by the time that the turn spent in them, at most five. */
   functions: (LoopFunction & { timeNs: number; percent: number })[];
   /** What was done on the CPU. */
   work: LoopShare[];
@@ -174,15 +177,15 @@ export interface LoopPart {
 export interface PoolRow {
   /** Its process. */
   pid: number;
-  /** How it was seen; of a pool, the kind of work. */
+  /** Kind of work. */
   kind: string;
   /** How many threads did it. */
   threads: number;
-  /** On the CPU. */
+  /** Time on the CPU, of all threads together. */
   cpuNs: number;
-  /** Of all turns: waiting for something. */
+  /** Time waiting for something. */
   waitingNs: number;
-  /** Ready to run, while no CPU was free. */
+  /** Time ready to run, while no CPU was free. */
   readyNs: number;
 }
 

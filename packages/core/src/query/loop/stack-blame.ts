@@ -58,7 +58,7 @@ export class StackBlame {
     return true;
   }
 
-  /** The innermost row that calls both, or is one of them; `NONE` where there is none. */
+  /** The innermost row that calls both, or is one of them; `NONE` if there is none. */
   commonCaller(stack: number, other: number): number {
     const { prefix } = this.#profile.stacks;
     let [a, b] = [stack, other];
@@ -105,7 +105,7 @@ export class StackBlame {
       } else if (native === NONE && this.#isUserCode(frame.at(row))) native = row;
     }
     if (script !== NONE) return script;
-    // What the kernel does, and libraries, counts for who asked for it.
+    // Work of the kernel and of libraries counts for the code that asked for it.
     return native === NONE ? stack : native;
   }
 

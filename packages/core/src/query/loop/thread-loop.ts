@@ -18,7 +18,7 @@ export interface WaitCall {
  * Between the two nothing of the program runs.
  */
 const MOST_BETWEEN_LOOKS_NS = 100_000;
-/** After so many waits of a loop no other loop of the thread takes its place. */
+/** After this many waits of a loop, no other loop of the thread takes its place. */
 const SETTLED_WAITS = 16;
 
 /**

@@ -2,19 +2,23 @@ import {
   PERF_SAMPLE_ADDR,
   PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_CODE_PAGE_SIZE,
   PERF_SAMPLE_CPU,
+  PERF_SAMPLE_DATA_PAGE_SIZE,
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PHYS_ADDR,
   PERF_SAMPLE_RAW,
+  PERF_SAMPLE_REGS_INTR,
+  PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_SAMPLE_WEIGHT,
   PERF_SAMPLE_WEIGHT_STRUCT,
-  PERF_TYPE_HARDWARE,
   PERF_TYPE_SYNTH,
   PERF_TYPE_TRACEPOINT,
 } from '../../abi/index.ts';
-import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
+import { CounterpointError, checkText, didYouMean, nearestNames } from '../../base/index.ts';
+import { isBranchEvent } from '../../ingest/index.ts';
 import type { RecordedEvent } from '../../perfdata/index.ts';
 
 /**
@@ -39,8 +43,17 @@ export const SCRIPT_FIELDS = [
   'sym',
   'symoff',
   'dso',
+  'srcline',
+  'iregs',
+  'uregs',
   'brstack',
+  'brstacksym',
+  'brstackoff',
+  'brstackinsn',
+  'brstackinsnlen',
   'phys_addr',
+  'data_page_size',
+  'code_page_size',
   'ipc',
   'insn',
   'insnlen',
@@ -77,12 +90,6 @@ const SAMPLE_FIELDS: readonly ScriptField[] = [
   'dso',
 ];
 
-/** Each sample is one branch: `ip` where it was, `addr` where it went. As perf tells them. */
-export function isBranchEvent({ attr }: RecordedEvent): boolean {
-  const isBranches = attr.type === PERF_TYPE_HARDWARE && (attr.config & 4n) !== 0n;
-  return isBranches && attr.samplePeriodOrFreq === 1n && attr.flags.freq === 0;
-}
-
 /** Which bit of sample_type a field needs; fields that are not here are always there. */
 const NEEDED_BITS: Partial<Record<ScriptField, number>> = {
   pid: PERF_SAMPLE_TID,
@@ -95,8 +102,21 @@ const NEEDED_BITS: Partial<Record<ScriptField, number>> = {
   trace: PERF_SAMPLE_RAW,
   weight: PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT,
   brstack: PERF_SAMPLE_BRANCH_STACK,
+  brstacksym: PERF_SAMPLE_BRANCH_STACK,
+  brstackoff: PERF_SAMPLE_BRANCH_STACK,
+  brstackinsn: PERF_SAMPLE_BRANCH_STACK,
+  brstackinsnlen: PERF_SAMPLE_BRANCH_STACK,
   phys_addr: PERF_SAMPLE_PHYS_ADDR,
+  iregs: PERF_SAMPLE_REGS_INTR,
+  uregs: PERF_SAMPLE_REGS_USER,
+  data_page_size: PERF_SAMPLE_DATA_PAGE_SIZE,
+  code_page_size: PERF_SAMPLE_CODE_PAGE_SIZE,
 };
+
+/** Forms of branch stacks that `dso` adds binaries to. */
+export const PLACED = ['brstack', 'brstacksym', 'brstackoff'] as const;
+/** The code between branches. */
+export const BLOCKS = ['brstackinsn', 'brstackinsnlen'] as const;
 
 /** The choice of fields as the user gave it. */
 export interface FieldChoice {
@@ -115,6 +135,7 @@ export interface FieldChoice {
  * is not known, or none is named.
  */
 export function parseFields(text: string): FieldChoice {
+  checkText('parseFields()', 'the list of fields', text);
   const set = new Set<ScriptField>();
   const added = new Set<ScriptField>();
   const removed = new Set<ScriptField>();
@@ -162,7 +183,13 @@ export function fieldsOf(
     if ((event.layout.sampleType & bits) === 0) fields.delete(field as ScriptField);
   }
   if (event.attr.type !== PERF_TYPE_SYNTH) fields.delete('synth');
-  if (!fields.has('ip') && !fields.has('callindent'))
-    for (const field of ['sym', 'symoff', 'dso'] as const) fields.delete(field);
+  if (!fields.has('ip') && !fields.has('callindent')) {
+    // Places of branches have binaries, and their code lines.
+    const isKept = (field: ScriptField) =>
+      (field === 'dso' && PLACED.some((one) => fields.has(one))) ||
+      (field === 'srcline' && BLOCKS.some((one) => fields.has(one)));
+    for (const field of ['sym', 'symoff', 'dso', 'srcline'] as const)
+      if (!isKept(field)) fields.delete(field);
+  }
   return fields;
 }

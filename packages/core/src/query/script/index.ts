@@ -1,5 +1,6 @@
 export type { FieldChoice, ScriptField } from './fields.ts';
 export { parseFields, SCRIPT_FIELDS } from './fields.ts';
-export type { ScriptOptions, ScriptResult } from './script.ts';
+export type { ScriptResult } from './script.ts';
 export { writeScript } from './script.ts';
+export type { ScriptOptions } from './script-options.ts';
 export { isKeyOfEvent, TraceKeys, traceFieldKeys } from './trace-keys.ts';

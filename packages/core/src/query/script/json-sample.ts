@@ -1,12 +1,8 @@
 import {
   PERF_SAMPLE_AUX,
   PERF_SAMPLE_CGROUP,
-  PERF_SAMPLE_CODE_PAGE_SIZE,
-  PERF_SAMPLE_DATA_PAGE_SIZE,
   PERF_SAMPLE_DATA_SRC,
   PERF_SAMPLE_READ,
-  PERF_SAMPLE_REGS_INTR,
-  PERF_SAMPLE_REGS_USER,
   PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_STREAM_ID,
   PERF_SAMPLE_TRANSACTION,
@@ -15,8 +11,8 @@ import {
 import { toDecimal, toHex } from '../../base/index.ts';
 import type { WalkedSample } from '../../ingest/index.ts';
 import { decodeReadValues } from '../../records/index.ts';
-import { branchesOf } from './branches.ts';
-import type { ScriptField } from './fields.ts';
+import { jsonBranch, stackEntries } from './branch-entries.ts';
+import { BLOCKS, PLACED, type ScriptField } from './fields.ts';
 
 export interface JsonChoice {
   fields: ReadonlySet<ScriptField>;
@@ -24,6 +20,7 @@ export interface JsonChoice {
   everything: boolean;
 }
 
+const BRANCH_FIELDS: readonly ScriptField[] = /* @__PURE__ */ [PLACED, BLOCKS].flat();
 const hex = (lo: number, hi: number) => `0x${toHex(lo, hi)}`;
 
 /**
@@ -51,22 +48,18 @@ export function jsonSample(
   if (wanted.has('addr')) record['addr'] = hex(fields.addrLo, fields.addrHi);
   if (wanted.has('phys_addr')) record['physicalAddr'] = hex(fields.physicalAddrLo, fields.physicalAddrHi);
   if (wanted.has('weight')) addWeight(record, sample);
-  if (wanted.has('brstack')) record['branches'] = branchesOf(sample, le).map(jsonBranch);
+  if (BRANCH_FIELDS.some((field) => wanted.has(field))) {
+    record['branches'] = stackEntries(sample, le).map(jsonBranch);
+    if (event.layout.branchHasHwIndex)
+      record['branchHwIndex'] = hex(fields.branchHwIndexLo, fields.branchHwIndexHi);
+  }
+  addRegisters(record, sample, wanted, le);
+  if (wanted.has('data_page_size'))
+    record['dataPageSize'] = toDecimal(fields.dataPageSizeLo, fields.dataPageSizeHi);
+  if (wanted.has('code_page_size'))
+    record['codePageSize'] = toDecimal(fields.codePageSizeLo, fields.codePageSizeHi);
   if (everything && (event.layout.sampleType & UNNAMED) !== 0) addUnnamed(record, sample, le);
   return record;
-}
-
-function jsonBranch(branch: ReturnType<typeof branchesOf>[number]): unknown {
-  const { prediction, type } = branch;
-  return {
-    from: hex(branch.fromLo, branch.fromHi),
-    to: hex(branch.toLo, branch.toHi),
-    mispredicted: prediction === '-' ? null : prediction === 'M',
-    inTransaction: branch.inTransaction,
-    abort: branch.isAbort,
-    cycles: branch.cycles,
-    type: type === '' ? null : type,
-  };
 }
 
 /**
@@ -90,20 +83,16 @@ const UNNAMED =
   PERF_SAMPLE_DATA_SRC |
   PERF_SAMPLE_TRANSACTION |
   PERF_SAMPLE_CGROUP |
-  PERF_SAMPLE_DATA_PAGE_SIZE |
-  PERF_SAMPLE_CODE_PAGE_SIZE |
-  PERF_SAMPLE_REGS_USER |
-  PERF_SAMPLE_REGS_INTR |
   PERF_SAMPLE_STACK_USER |
   PERF_SAMPLE_AUX;
 
-function addUnnamed(
+/** Their kind, and the values of those that the attr asks for, in its order. */
+function addRegisters(
   record: Record<string, unknown>,
-  { fields, event, view }: WalkedSample,
+  { fields, event: { layout }, view }: WalkedSample,
+  wanted: ReadonlySet<ScriptField>,
   le: boolean,
 ): void {
-  const { layout } = event;
-  const has = (bit: number) => (layout.sampleType & bit) !== 0;
   const word = (at: number) => {
     const first = view.getUint32(at, le);
     const second = view.getUint32(at + 4, le);
@@ -113,6 +102,24 @@ function addUnnamed(
     abi,
     values: Array.from({ length: abi === 0 ? 0 : count }, (_, i) => word(at + i * 8)),
   });
+  const { userRegsAbi, userRegsOffset, interruptRegsAbi, interruptRegsOffset } = fields;
+  if (wanted.has('uregs'))
+    record['userRegisters'] = registers(userRegsAbi, userRegsOffset, layout.userRegisterCount);
+  if (wanted.has('iregs'))
+    record['interruptRegisters'] = registers(
+      interruptRegsAbi,
+      interruptRegsOffset,
+      layout.interruptRegisterCount,
+    );
+}
+
+function addUnnamed(
+  record: Record<string, unknown>,
+  { fields, event, view }: WalkedSample,
+  le: boolean,
+): void {
+  const { layout } = event;
+  const has = (bit: number) => (layout.sampleType & bit) !== 0;
   if (has(PERF_SAMPLE_STREAM_ID)) record['streamId'] = toDecimal(fields.streamIdLo, fields.streamIdHi);
   if (has(PERF_SAMPLE_READ)) {
     const read = decodeReadValues(view, fields.readOffset, fields.end, layout.readFormat, le);
@@ -122,20 +129,6 @@ function addUnnamed(
   if (has(PERF_SAMPLE_DATA_SRC)) record['dataSource'] = hex(fields.dataSourceLo, fields.dataSourceHi);
   if (has(PERF_SAMPLE_TRANSACTION)) record['transaction'] = hex(fields.transactionLo, fields.transactionHi);
   if (has(PERF_SAMPLE_CGROUP)) record['cgroup'] = toDecimal(fields.cgroupLo, fields.cgroupHi);
-  if (has(PERF_SAMPLE_DATA_PAGE_SIZE))
-    record['dataPageSize'] = toDecimal(fields.dataPageSizeLo, fields.dataPageSizeHi);
-  if (has(PERF_SAMPLE_CODE_PAGE_SIZE))
-    record['codePageSize'] = toDecimal(fields.codePageSizeLo, fields.codePageSizeHi);
-  if (has(PERF_SAMPLE_REGS_USER))
-    record['userRegisters'] = registers(fields.userRegsAbi, fields.userRegsOffset, layout.userRegisterCount);
-  if (has(PERF_SAMPLE_REGS_INTR)) {
-    const { interruptRegsAbi, interruptRegsOffset } = fields;
-    record['interruptRegisters'] = registers(
-      interruptRegsAbi,
-      interruptRegsOffset,
-      layout.interruptRegisterCount,
-    );
-  }
   // Copied memory and trace data are only told of: their bytes are for programs that read the file itself.
   if (has(PERF_SAMPLE_STACK_USER)) record['userStackBytes'] = fields.userStackDynamicSize;
   if (has(PERF_SAMPLE_AUX)) record['auxBytes'] = fields.auxSize;

@@ -9,7 +9,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '../../abi/index.ts';
 import { memorySource } from '../../base/index.ts';
-import { openPerfData } from '../../perfdata/index.ts';
+import { openPerfData, type RecordSource } from '../../perfdata/index.ts';
 import { makeAttr, type PerfRecord } from '../../records/index.ts';
 import type { SymbolDriver } from '../../symbols/index.ts';
 import { ATTR, comm, mmap2, recording, sample } from '../../test/recordings.ts';
@@ -79,6 +79,22 @@ test('fields: chosen, added, taken away; what was not recorded is said', async (
   assert.throws(() => parseFields('comm,tiem'), /unknown field "tiem".*time/);
 });
 
+test('with a limit the source is not read on', async () => {
+  const open = () => openPerfData(memorySource(recording(RECORDS, {}, ATTR)));
+  const reader = await open();
+  let rounds = 0;
+  const endless: RecordSource = {
+    reader,
+    async scan(sink, options) {
+      for (; rounds < 100; rounds++) await (await open()).scan(sink, options);
+      return null;
+    },
+  };
+  const { samples, isLimited } = await writeScript(endless, { symbols: driver, limit: 2 }, () => {});
+  assert.deepEqual([samples, isLimited], [2, true]);
+  assert.ok(rounds < 5, `${rounds} rounds`);
+});
+
 test('NDJSON: one object a line', async () => {
   const { text } = await script(RECORDS, { json: true });
   assert.deepEqual(JSON.parse(text), {
@@ -146,6 +162,8 @@ test('NDJSON holds all that was recorded, or what is chosen', async () => {
       abort: false,
       cycles: 9,
       type: 'CALL',
+      speculation: null,
+      privilege: null,
     },
   ]);
   const options = { json: true, fields: parseFields('tid,addr,ip,sym') };

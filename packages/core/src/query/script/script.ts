@@ -4,9 +4,12 @@ import {
   PERF_SAMPLE_WEIGHT_STRUCT,
 } from '../../abi/index.ts';
 import {
+  checkArgument,
+  checkOptionNames,
   type Damage,
   type Diagnostic,
   formatSeconds,
+  hasMembers,
   printable,
   printableJson,
   TextBuffer,
@@ -14,69 +17,56 @@ import {
   toHex,
 } from '../../base/index.ts';
 import {
+  BinaryCode,
   contentNotes,
+  isBranchEvent,
   kernelNotes,
-  type SampleFilter,
+  NativeSources,
   SampleWalker,
   SymbolResolver,
   type WalkedSample,
 } from '../../ingest/index.ts';
 import type { LossEntry } from '../../loss/index.ts';
-import type {
-  PerfDataReader,
-  RecordedEvent,
-  RecordSink,
-  RecordSource,
-  ScanOptions,
+import {
+  checkRecordSource,
+  hasRawUserStacks,
+  type PerfDataReader,
+  type RecordedEvent,
+  type RecordSink,
+  type RecordSource,
 } from '../../perfdata/index.ts';
-import { Int32Column, NONE, Profile, type ProfileMeta } from '../../profile/index.ts';
+import { Int32Column, NONE, Profile } from '../../profile/index.ts';
 import {
   type AuxtraceErrorRecord,
   decodeRecord,
   readSampleExtra,
   type SampleExtra,
 } from '../../records/index.ts';
-import type { SymbolDriver } from '../../symbols/index.ts';
+import { typesOfKinds } from '../record-text/kinds.ts';
+import { blockText } from './branch-block-text.ts';
+import { BranchBlocks } from './branch-blocks.ts';
 import { flagsText } from './branch-flags.ts';
-import { branchesOf } from './branches.ts';
+import { BranchPlaces } from './branch-places.ts';
 import { CallIndent, type PendingBranch } from './call-indent.ts';
-import {
-  defaultFields,
-  type FieldChoice,
-  fieldsOf,
-  isBranchEvent,
-  SCRIPT_FIELDS,
-  type ScriptField,
-} from './fields.ts';
+import { BLOCKS, defaultFields, fieldsOf, PLACED, SCRIPT_FIELDS, type ScriptField } from './fields.ts';
 import { jsonSample } from './json-sample.ts';
+import { plainTail, registerTail } from './plain-tail.ts';
+import { RecordLines } from './record-lines.ts';
+import { SCRIPT_OPTIONS, type ScriptOptions } from './script-options.ts';
+import { ShownTimes, TIME_MARK } from './shown-times.ts';
 import { StackText } from './stack-text.ts';
 import { syntheticText } from './synthetic-text.ts';
 import { TracePrinter } from './trace-printer.ts';
-
-/** Options of `writeScript()`. */
-export interface ScriptOptions extends Omit<ScanOptions, 'onChunk' | 'unordered'> {
-  /** Where files are found that have names of functions. */
-  symbols: SymbolDriver;
-  /** As in `ingestPerfData`. */
-  acceptUnverified?: (meta: ProfileMeta) => boolean;
-  /** Which fields are printed. Default: those of perf. */
-  fields?: FieldChoice | null;
-  /** Times with nine digits instead of six. */
-  nanoseconds?: boolean;
-  /** Print call chains where samples have them (default). */
-  callChains?: boolean;
-  /** One JSON object a line instead of perf's form. */
-  json?: boolean;
-  /** Which samples are printed. Default: all. */
-  filter?: SampleFilter;
-  /** Fill up the names of binaries to this width where calls are indented. */
-  dsoWidth?: number;
-}
+import { WantedSamples } from './wanted-samples.ts';
 
 /** What was printed. */
 export interface ScriptResult {
   /** How many samples were printed. */
   samples: number;
+  /** With `perEvent`: how many of each event. */
+  samplesOf: ReadonlyMap<RecordedEvent, number>;
+  /** The limit was reached: the rest of the recording was not read, and its losses are not told. */
+  isLimited: boolean;
   /** What the recording does not contain. */
   loss: LossEntry[];
   /** What could not be named, and what to do about it. */
@@ -88,20 +78,33 @@ export interface ScriptResult {
 }
 
 /**
- * Every sample as text, in order of time. `write` is called with large pieces of UTF-8 (borrowed until
- * it is done); what it returns is awaited, so a slow reader slows the reading. Symbols are looked up
- * between pieces, each address once.
+ * Every sample as text, in order of time. `write` is called with large pieces of UTF-8 (borrowed until it is
+ * done); what it returns is awaited, so a slow reader slows the reading. Symbols are looked up between
+ * pieces, each address once. With `perEvent` it is told the event of the lines; null for other records.
  */
 export async function writeScript(
   source: RecordSource,
   options: ScriptOptions,
-  write: (utf8: Uint8Array) => Promise<void> | void,
+  write: (utf8: Uint8Array, event: RecordedEvent | null) => Promise<void> | void,
 ): Promise<ScriptResult> {
+  checkRecordSource('writeScript()', source);
+  checkOptionNames('writeScript()', options, SCRIPT_OPTIONS);
+  checkArgument(
+    hasMembers(options, { symbols: 'object' }),
+    'writeScript()',
+    'options',
+    options,
+    'an object with symbols',
+  );
+  checkArgument(typeof write === 'function', 'writeScript()', 'write', write, 'a function that takes bytes');
   const { reader } = source;
   const printer = new ScriptPrinter(reader, options);
   const flush = async () => {
+    await printer.loadBlocks();
     await printer.resolver.resolveNew();
-    for (const piece of printer.takePieces()) await write(piece);
+    if (printer.wantsSources) await printer.sources.resolveNew();
+    for (const { bytes, event } of printer.takePieces()) await write(bytes, event);
+    if (printer.isLimited) throw LIMIT_REACHED;
   };
   const { signal, onProgress, fields } = options;
   const scan = {
@@ -110,22 +113,40 @@ export async function writeScript(
     onChunk: flush,
     countsCycles: fields != null && [...fields.set, ...fields.added].includes('ipc'),
   };
-  const added = await source.scan(printer, scan);
-  await flush();
+  const added = await untilLimit(async () => {
+    const traces = await source.scan(printer, scan);
+    await flush();
+    return traces;
+  }).finally(() => printer.close());
   const { losses } = printer.walker;
   losses.finish();
   for (const loss of added?.losses ?? []) losses.ledger.add(loss);
   return {
     samples: printer.samples,
+    samplesOf: printer.samplesOf,
+    isLimited: printer.isLimited,
     loss: losses.ledger.list(),
     diagnostics: [
       ...contentNotes(reader, added),
       ...kernelNotes(printer.profile),
       ...printer.resolver.diagnostics,
+      ...printer.sources.diagnostics,
     ],
     damage: reader.damage.list(),
     absentFields: printer.absentFields(),
   };
+}
+
+/** Ends the reading, as an error of `write` would. */
+const LIMIT_REACHED = /* @__PURE__ */ Symbol('limit reached');
+
+async function untilLimit<Result>(read: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await read();
+  } catch (reason) {
+    if (reason !== LIMIT_REACHED) throw reason;
+    return null;
+  }
 }
 
 /** How an event's lines look. */
@@ -138,12 +159,38 @@ interface EventForm {
   /** Where a branch went follows where it was. */
   isBranch: boolean;
   name: string;
+  event: RecordedEvent | null;
   stackText: StackText;
 }
 
+/** Lines that are borrowed until the next piece; `event` with `perEvent` only. */
+interface Piece {
+  bytes: Uint8Array;
+  event: RecordedEvent | null;
+}
+
 /** What stands behind the names. */
-const TAIL_FIELDS = ['brstack', 'phys_addr', 'ipc', 'insn', 'insnlen'] as const;
+const TAIL_FIELDS = /* @__PURE__ */ tailFields();
+
+function tailFields(): ScriptField[] {
+  const rest = ['phys_addr', 'data_page_size', 'code_page_size', 'ipc', 'insn', 'insnlen'] as const;
+  return ['iregs', 'uregs', ...PLACED, ...BLOCKS, ...rest];
+}
+
+/** Debug information is read only where somebody asks for lines. */
+const JSON_FIELDS = /* @__PURE__ */ SCRIPT_FIELDS.filter((field) => field !== 'srcline' && !isForm(field));
+/** Other forms of what `brstack` has. */
+function isForm(field: ScriptField): boolean {
+  return field.startsWith('brstack') && field !== 'brstack';
+}
+
+/** A part of a line: text, or what is made of it once symbols are known. */
+type TailPart = string | (() => string);
+
+const NO_PARTS: readonly TailPart[] = [];
+
 const PIECE_SIZE = 1 << 20;
+const EVENT_PIECE_SIZE = 1 << 16;
 const NEWLINE = /* @__PURE__ */ Uint8Array.of(10);
 const JSON_END = /* @__PURE__ */ Uint8Array.of(0x7d);
 
@@ -154,13 +201,25 @@ const PLAIN_LINE: EventForm = {
   hasTail: false,
   isBranch: false,
   name: '',
-  stackText: /* @__PURE__ */ new StackText(/* @__PURE__ */ new Profile(), new Set()),
+  event: null,
+  stackText: /* @__PURE__ */ new StackText(/* @__PURE__ */ new Profile(), new Set(), {
+    sources: null,
+    isInlined: false,
+    fullPaths: false,
+    maxStack: 0,
+  }),
 };
 
 class ScriptPrinter implements RecordSink {
   readonly walker: SampleWalker;
   readonly resolver: SymbolResolver;
+  readonly sources: NativeSources;
+  /** Some event shows lines or inlined functions. */
+  wantsSources = false;
   samples = 0;
+  readonly samplesOf = new Map<RecordedEvent, number>();
+  /** A sample came after the last one that is wanted. */
+  isLimited = false;
   readonly profile = new Profile();
   readonly #reader: PerfDataReader;
   readonly #options: ScriptOptions;
@@ -174,17 +233,31 @@ class ScriptPrinter implements RecordSink {
   readonly #headEnds = new Int32Column(1 << 13);
   readonly #pendingStacks = new Int32Column(1 << 13);
   #pendingForms: EventForm[] = [];
-  readonly #tails = new Map<number, string>();
+  readonly #tails = new Map<number, TailPart[]>();
+  readonly #branchPlaces: BranchPlaces;
+  readonly #blocks: BranchBlocks | null;
+  readonly #code: BinaryCode;
   readonly #branches = new Map<number, PendingBranch>();
   readonly #callIndent: CallIndent;
   readonly #buffer = new TextBuffer(PIECE_SIZE + (1 << 16));
   readonly #tracePrinter: TracePrinter;
+  readonly #recordLines: RecordLines;
+  readonly #recordTypes: ReadonlySet<number>;
+  readonly #times: ShownTimes;
+  /** By line: a time that is known when its line is printed. */
+  readonly #laterTimes = new Map<number, readonly [lo: number, hi: number]>();
+  /** Null: all samples are wanted. */
+  readonly #wanted: WantedSamples | null;
+  readonly #eventBuffers = new Map<RecordedEvent | null, TextBuffer>();
   #nameWidth = 0;
   #measuredNames = 0;
 
   constructor(reader: PerfDataReader, options: ScriptOptions) {
     this.#reader = reader;
     this.#options = options;
+    const { functions } = options;
+    this.#wanted = functions === undefined ? null : new WantedSamples(this.profile, functions);
+    this.#times = new ShownTimes(options);
     this.#tracePrinter = new TracePrinter(reader);
     this.walker = new SampleWalker(
       reader,
@@ -197,13 +270,56 @@ class ScriptPrinter implements RecordSink {
       this.walker.binaries,
       options.symbols,
       options.acceptUnverified,
+      null,
+      options.sourceMaps !== false,
     );
+    this.sources = new NativeSources(
+      this.profile,
+      this.walker.binaries,
+      options.symbols,
+      () => options.acceptUnverified?.(this.walker.binaries.meta()) ?? true,
+    );
+    this.#code = new BinaryCode(
+      this.profile,
+      this.walker.binaries,
+      options.symbols,
+      () => options.acceptUnverified?.(this.walker.binaries.meta()) ?? true,
+    );
+    const { littleEndian } = reader;
+    this.#branchPlaces = new BranchPlaces(this.walker, this.profile, littleEndian);
+    this.#blocks =
+      options.instructions === undefined
+        ? null
+        : new BranchBlocks(this.walker, this.profile, this.#code, options.instructions, littleEndian);
     this.#callIndent = new CallIndent(this.profile, options.dsoWidth ?? 0);
+    this.#recordLines = new RecordLines(reader, this.walker.machine, options);
+    this.#recordTypes = typesOfKinds(options.records ?? []);
+  }
+
+  /** The code between branches, so that its symbols are looked up with all others. */
+  async loadBlocks(): Promise<void> {
+    await this.#blocks?.load();
+  }
+
+  async close(): Promise<void> {
+    await this.sources.close();
+    await this.#code.close();
   }
 
   record(view: DataView, start: number, end: number, type: number, fileOffset: number): void {
+    if (this.isLimited) return;
     if (type === PERF_RECORD_AUXTRACE_ERROR) this.#traceError(view, start, end);
     else this.walker.record(view, start, end, type, fileOffset);
+    if (!this.#recordTypes.has(type)) return;
+    const text = this.#recordLines.text(view, start, end, type, (event) => this.#formOf(event));
+    if (text !== null) this.#plainLine(text);
+  }
+
+  #plainLine(text: string): void {
+    this.#heads.putText(text);
+    this.#headEnds.push(this.#heads.length);
+    this.#pendingStacks.push(NONE);
+    this.#pendingForms.push(PLAIN_LINE);
   }
 
   /**
@@ -229,14 +345,12 @@ class ScriptPrinter implements RecordSink {
             ip: `0x${ip.toString(16)}`,
           })
         : ` instruction trace error type ${errorType} time ${seconds} ${place} code ${code}: ${printable(message)}`;
-    this.#heads.putText(text);
-    this.#headEnds.push(this.#heads.length);
-    this.#pendingStacks.push(NONE);
-    this.#pendingForms.push(PLAIN_LINE);
+    this.#plainLine(text);
   }
 
   #sample(sample: WalkedSample): void {
-    this.samples++;
+    // Whether the function is wanted is known later.
+    if (this.#wanted === null && !this.#counts()) return;
     const form = this.#formOf(sample.event);
     const isJson = this.#options.json === true;
     this.#heads.putText(isJson ? this.#jsonHead(sample, form) : this.#head(sample, form));
@@ -245,7 +359,14 @@ class ScriptPrinter implements RecordSink {
     this.#pendingForms.push(form);
     if (isJson) return;
     if (form.isBranch) this.#addBranch(line, sample, form);
-    if (form.hasTail) this.#tails.set(line, this.#tail(sample, form.fields));
+    if (form.hasTail) this.#tails.set(line, this.#tail(sample, form));
+  }
+
+  /** One more sample is printed, unless the limit was reached. */
+  #counts(): boolean {
+    this.isLimited = this.samples === this.#options.limit;
+    if (!this.isLimited) this.samples++;
+    return !this.isLimited;
   }
 
   #formOf(event: RecordedEvent): EventForm {
@@ -256,7 +377,7 @@ class ScriptPrinter implements RecordSink {
       for (; this.#measuredNames < events.length; this.#measuredNames++)
         this.#nameWidth = Math.max(this.#nameWidth, events[this.#measuredNames]!.name.length);
       const defaults =
-        this.#options.json === true ? SCRIPT_FIELDS : defaultFields(event, this.#options.callChains);
+        this.#options.json === true ? JSON_FIELDS : defaultFields(event, this.#options.callChains);
       const fields = fieldsOf(event, this.#options.fields ?? null, defaults);
       const hasChain =
         this.#options.callChains !== false &&
@@ -264,8 +385,10 @@ class ScriptPrinter implements RecordSink {
         (event.layout.sampleType & PERF_SAMPLE_CALLCHAIN) !== 0;
       const hasTail = TAIL_FIELDS.some((field) => fields.has(field));
       const isBranch = isBranchEvent(event) && (fields.has('addr') || fields.has('callindent'));
-      const stackText = this.#stackTextOf(fields);
-      form = { fields, hasChain, hasTail, isBranch, name: event.name, stackText };
+      const isInlined = hasChain && (this.#options.inlined ?? hasRawUserStacks(event));
+      if (isInlined || fields.has('srcline')) this.wantsSources = true;
+      const stackText = this.#stackTextOf(fields, isInlined);
+      form = { fields, hasChain, hasTail, isBranch, name: event.name, event, stackText };
       this.#forms.set(event, form);
     }
     return form;
@@ -281,11 +404,16 @@ class ScriptPrinter implements RecordSink {
   }
 
   /** Events that print the same fields share the texts of their stacks. */
-  #stackTextOf(fields: ReadonlySet<ScriptField>): StackText {
-    const key = [...fields].sort().join();
+  #stackTextOf(fields: ReadonlySet<ScriptField>, isInlined: boolean): StackText {
+    const key = [...fields, String(isInlined)].sort().join();
     let text = this.#stackTexts.get(key);
     if (text === undefined) {
-      text = new StackText(this.profile, fields);
+      text = new StackText(this.profile, fields, {
+        sources: isInlined || fields.has('srcline') ? this.sources : null,
+        isInlined,
+        fullPaths: this.#options.fullPaths === true,
+        maxStack: this.#options.maxStack ?? Number.POSITIVE_INFINITY,
+      });
       this.#stackTexts.set(key, text);
     }
     return text;
@@ -339,10 +467,11 @@ class ScriptPrinter implements RecordSink {
     });
   }
 
-  #time(sample: WalkedSample): string {
-    const digits = this.#options.nanoseconds === true ? 9 : 6;
-    const text = formatSeconds(sample.fields.timeLo, sample.fields.timeHi, digits);
-    return text.padStart(6 + digits);
+  #time({ fields }: WalkedSample): string {
+    if (this.#wanted === null || this.#times.isAbsolute)
+      return this.#times.next(fields.timeLo, fields.timeHi);
+    this.#laterTimes.set(this.#headEnds.length, [fields.timeLo, fields.timeHi]);
+    return TIME_MARK;
   }
 
   #weight(sample: WalkedSample): string {
@@ -355,37 +484,21 @@ class ScriptPrinter implements RecordSink {
     return format === undefined ? '' : printable(this.#tracePrinter.text(sample, format));
   }
 
-  #tail(sample: WalkedSample, fields: ReadonlySet<ScriptField>): string {
-    let text = '';
-    if (fields.has('brstack')) text += this.#branchStack(sample);
-    if (fields.has('phys_addr')) {
-      text += toHex(sample.fields.physicalAddrLo, sample.fields.physicalAddrHi).padStart(16);
-    }
-    const extra = this.#extra(sample);
-    if (extra === null) return text;
-    if (fields.has('ipc') && extra.cycles > 0) {
-      // As perf: what is behind the second digit is cut off.
-      const ipc = (Math.floor((extra.instructions * 100) / extra.cycles) / 100).toFixed(2);
-      text += ` \t IPC: ${ipc} (${extra.instructions}/${extra.cycles}) `;
-    }
-    const { instruction } = extra;
-    if (fields.has('insnlen')) text += ` ilen: ${instruction.length}`;
-    if (fields.has('insn') && instruction.length > 0) {
-      text += ' insn:';
-      for (const byte of instruction) text += ` ${byte.toString(16).padStart(2, '0')}`;
-    }
-    return text;
+  #tail(sample: WalkedSample, form: EventForm): TailPart[] {
+    const { fields } = form;
+    const { littleEndian, features } = this.#reader;
+    const parts: TailPart[] = [registerTail(sample, fields, littleEndian, features.arch)];
+    if (PLACED.some((field) => fields.has(field))) parts.push(this.#branchPlaces.textOf(sample, fields));
+    if (BLOCKS.some((field) => fields.has(field))) parts.push(this.#blockText(sample, form));
+    parts.push(plainTail(sample, fields, this.#extra(sample)));
+    return parts;
   }
 
-  /** ` 0xFROM/0xTO/P/-/-/CYCLES/TYPE ` for each entry: predicted, in transaction, aborted, cycles, type. */
-  #branchStack(sample: WalkedSample): string {
-    let text = '';
-    for (const branch of branchesOf(sample, this.#reader.littleEndian)) {
-      const transaction = `${branch.inTransaction ? 'X' : '-'}/${branch.isAbort ? 'A' : '-'}`;
-      text += ` 0x${toHex(branch.fromLo, branch.fromHi)}/0x${toHex(branch.toLo, branch.toHi)}`;
-      text += `/${branch.prediction}/${transaction}/${branch.cycles}/${branch.type} `;
-    }
-    return text;
+  #blockText(sample: WalkedSample, { fields, stackText }: EventForm): TailPart {
+    const lines = this.#blocks?.linesOf(sample) ?? [];
+    if (sample.fields.branchCount === 0) return '';
+    const lineOf = (frame: number) => stackText.sourceLine(frame, '\t');
+    return () => blockText(this.profile, lines, { hasLengths: fields.has('brstackinsnlen'), lineOf });
   }
 
   #jsonHead(sample: WalkedSample, { fields }: EventForm): string {
@@ -396,52 +509,81 @@ class ScriptPrinter implements RecordSink {
   }
 
   /** The lines that wait, now that their symbols are known, in pieces that are borrowed until the next. */
-  *takePieces(): Generator<Uint8Array> {
-    const buffer = this.#buffer;
+  *takePieces(): Generator<Piece> {
+    const { perEvent = false, json: isJson = false } = this.#options;
     const heads = this.#heads;
     const headEnds = this.#headEnds;
     const pendingStacks = this.#pendingStacks;
     const pendingForms = this.#pendingForms;
-    const tails = this.#tails;
-    const isJson = this.#options.json === true;
+    const pieceSize = perEvent ? EVENT_PIECE_SIZE : PIECE_SIZE;
     const headBytes = heads.view();
     let start = 0;
     for (let line = 0; line < headEnds.length; line++) {
       const end = headEnds.at(line);
-      buffer.put(headBytes.subarray(start, end));
+      const head = headBytes.subarray(start, end);
       start = end;
       const form = pendingForms[line]!;
       const stack = pendingStacks.at(line);
-      if (form === PLAIN_LINE) {
-        buffer.put(NEWLINE);
+      if (this.isLimited && this.#wanted !== null) break;
+      if (form !== PLAIN_LINE && this.#wanted !== null && !(this.#wanted.has(stack) && this.#counts()))
         continue;
-      }
-      if (isJson && !form.fields.has('ip')) buffer.put(JSON_END);
-      else if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
-      else if (form.hasChain) buffer.put(form.stackText.chain(stack));
-      else if (form.fields.has('callindent')) {
-        const branch = this.#branches.get(line);
-        if (branch !== undefined) buffer.putText(this.#callIndent.text(branch, stack, form.fields));
-      } else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
-      const branch = form.fields.has('addr') ? this.#branches.get(line) : undefined;
-      if (branch !== undefined) {
-        buffer.putText(` => ${branch.address.padStart(16)}`);
-        buffer.put(form.stackText.innermost(branch.stack));
-      }
-      if (tails.size > 0) buffer.putText(tails.get(line) ?? '');
+      const event = perEvent ? form.event : null;
+      if (event !== null) this.samplesOf.set(event, (this.samplesOf.get(event) ?? 0) + 1);
+      const buffer = perEvent ? this.#eventBuffer(event) : this.#buffer;
+      this.#putHead(buffer, head, line);
+      if (form !== PLAIN_LINE) this.#putRest(buffer, line, stack, form, isJson);
       buffer.put(NEWLINE);
-      if (buffer.length < PIECE_SIZE) continue;
-      yield buffer.view();
+      if (buffer.length < pieceSize) continue;
+      yield { bytes: buffer.view(), event };
       buffer.clear();
     }
-    if (buffer.length > 0) yield buffer.view();
-    buffer.clear();
+    for (const [event, buffer] of perEvent ? this.#eventBuffers : [[null, this.#buffer] as const]) {
+      if (buffer.length > 0) yield { bytes: buffer.view(), event };
+      buffer.clear();
+    }
     heads.clear();
     headEnds.length = 0;
     pendingStacks.length = 0;
     this.#pendingForms = [];
-    tails.clear();
+    this.#tails.clear();
     this.#branches.clear();
+    this.#laterTimes.clear();
+  }
+
+  #eventBuffer(event: RecordedEvent | null): TextBuffer {
+    let buffer = this.#eventBuffers.get(event);
+    if (buffer === undefined) this.#eventBuffers.set(event, (buffer = new TextBuffer(1 << 12)));
+    return buffer;
+  }
+
+  #putHead(buffer: TextBuffer, head: Uint8Array, line: number): void {
+    const time = this.#laterTimes.get(line);
+    if (time === undefined) {
+      buffer.put(head);
+      return;
+    }
+    const mark = head.indexOf(TIME_MARK.charCodeAt(0));
+    buffer.put(head.subarray(0, mark));
+    buffer.putText(this.#times.next(...time));
+    buffer.put(head.subarray(mark + 1));
+  }
+
+  /** What needs symbols. */
+  #putRest(buffer: TextBuffer, line: number, stack: number, form: EventForm, isJson: boolean): void {
+    if (isJson && !form.fields.has('ip')) buffer.put(JSON_END);
+    else if (isJson) buffer.putText(`,"stack":${form.stackText.json(stack, form.hasChain)}}`);
+    else if (form.hasChain) buffer.put(form.stackText.chain(stack));
+    else if (form.fields.has('callindent')) {
+      const branch = this.#branches.get(line);
+      if (branch !== undefined) buffer.putText(this.#callIndent.text(branch, stack, form.fields));
+    } else if (form.fields.has('ip')) buffer.put(form.stackText.innermost(stack));
+    const branch = form.fields.has('addr') ? this.#branches.get(line) : undefined;
+    if (branch !== undefined) {
+      buffer.putText(` => ${branch.address.padStart(16)}`);
+      buffer.put(form.stackText.innermost(branch.stack));
+    }
+    for (const part of this.#tails.get(line) ?? NO_PARTS)
+      buffer.putText(typeof part === 'string' ? part : part());
   }
 }
 

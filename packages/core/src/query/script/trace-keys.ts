@@ -1,7 +1,12 @@
 import { PERF_TYPE_TRACEPOINT } from '../../abi/index.ts';
 import { CounterpointError, didYouMean, nearestNames } from '../../base/index.ts';
 import type { SampleTexts, WalkedSample } from '../../ingest/index.ts';
-import type { PerfDataReader, TracepointField, TracepointFormat } from '../../perfdata/index.ts';
+import {
+  type PerfDataReader,
+  type TracepointField,
+  type TracepointFormat,
+  tracingDataOf,
+} from '../../perfdata/index.ts';
 import type { TraceSortKey } from '../top-functions.ts';
 import { TracePrinter } from './trace-printer.ts';
 import { fieldText } from './trace-text.ts';
@@ -71,7 +76,7 @@ export class TraceKeys implements SampleTexts {
     });
   }
 
-  /** Adds what went wrong to the damage of the recording. */
+  /** Throws `ERR_SORT_KEY` for a key that is a field of no tracepoint of the recording. */
   finish(): void {
     const index = this.#isFound.indexOf(false);
     if (index < 0) return;
@@ -127,7 +132,8 @@ function nameOf({ system, name }: TracepointFormat): string {
 }
 
 /** Of the events that were recorded; of one of them where `only` tells its place, from 1. */
-function formatsOf({ events: { events }, tracing }: PerfDataReader, only = 0): TracepointFormat[] {
+function formatsOf({ events: { events }, features }: PerfDataReader, only = 0): TracepointFormat[] {
+  const tracing = tracingDataOf(features);
   return events.flatMap(({ attr }, at) => {
     if (only > 0 && at + 1 !== only) return [];
     const format = attr.type === PERF_TYPE_TRACEPOINT ? tracing?.byId.get(Number(attr.config)) : undefined;

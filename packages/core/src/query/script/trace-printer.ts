@@ -1,5 +1,10 @@
 import type { WalkedSample } from '../../ingest/index.ts';
-import type { PerfDataReader, TracepointFormat } from '../../perfdata/index.ts';
+import {
+  type PerfDataReader,
+  type TracepointFormat,
+  type TracingData,
+  tracingDataOf,
+} from '../../perfdata/index.ts';
 import { compilePrintFormat, parseKernelTexts, type RecordPrinter } from './print-format.ts';
 import { traceText } from './trace-text.ts';
 
@@ -8,6 +13,7 @@ export class TracePrinter {
   readonly #reader: PerfDataReader;
   readonly #printers = new Map<TracepointFormat, RecordPrinter | null>();
   #kernelTexts: Map<bigint, string> | null = null;
+  #tracing: TracingData | null = null;
 
   constructor(reader: PerfDataReader) {
     this.#reader = reader;
@@ -15,17 +21,22 @@ export class TracePrinter {
 
   /** The format of a sample's tracepoint; undefined where it is none, or recorded nothing. */
   formatOf({ event, fields }: WalkedSample): TracepointFormat | undefined {
-    return fields.rawSize === 0 ? undefined : this.#reader.tracing?.byId.get(Number(event.attr.config));
+    return fields.rawSize === 0 ? undefined : this.#data()?.byId.get(Number(event.attr.config));
   }
 
   text({ view, fields }: WalkedSample, format: TracepointFormat): string {
     let printer = this.#printers.get(format);
     if (printer === undefined) {
-      this.#kernelTexts ??= parseKernelTexts(this.#reader.tracing!.printkFormats);
+      this.#kernelTexts ??= parseKernelTexts(this.#data()!.printkFormats);
       this.#printers.set(format, (printer = compilePrintFormat(format, this.#kernelTexts)));
     }
     const le = this.#reader.littleEndian;
     const { rawOffset: offset, rawSize: size } = fields;
     return printer === null ? traceText(view, offset, size, format, le) : printer({ view, offset, size, le });
+  }
+
+  /** Of a pipe it arrives among the records. */
+  #data(): TracingData | null {
+    return (this.#tracing ??= tracingDataOf(this.#reader.features));
   }
 }

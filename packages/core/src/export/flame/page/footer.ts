@@ -1,4 +1,4 @@
-import { FAMILIES, FAMILY_WORDS, fillClass } from '../palette.ts';
+import { FAMILIES, FAMILY_WORDS, fillClass, shadeLegend } from '../palette.ts';
 import { htmlElement, svgElement } from './dom.ts';
 import type { Model } from './model.ts';
 
@@ -9,11 +9,10 @@ export class Footer {
 
   constructor(model: Model) {
     const legend = htmlElement('div', { class: 'legend' });
-    for (const [number, family] of FAMILIES.entries()) {
-      if (number > 0 && !model.families.includes(number)) continue;
+    for (const { kind, words } of legendOf(model)) {
       const swatch = svgElement('svg', { width: 12, height: 12, 'aria-hidden': 'true' });
-      swatch.append(svgElement('rect', { class: fillClass(number, 1), width: 12, height: 12, rx: 2 }));
-      legend.append(htmlElement('span', {}, swatch, FAMILY_WORDS[family]));
+      swatch.append(svgElement('rect', { class: kind, width: 12, height: 12, rx: 2 }));
+      legend.append(htmlElement('span', {}, swatch, words));
     }
     const keys = htmlElement('div', { class: 'keys' });
     for (const [key, meaning] of [
@@ -37,4 +36,13 @@ export class Footer {
     this.element.setAttribute('y', String(windowHeight - height));
     return height;
   }
+}
+
+function legendOf({ shade, families }: Model): readonly { kind: string; words: string }[] {
+  if (shade !== null) return shadeLegend();
+  return FAMILIES.flatMap((family, number) =>
+    number === 0 || families.includes(number)
+      ? [{ kind: fillClass(number, 1), words: FAMILY_WORDS[family] }]
+      : [],
+  );
 }

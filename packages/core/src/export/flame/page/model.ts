@@ -22,6 +22,8 @@ export interface Model extends BoxLayout {
   binaries: string[];
   families: number[];
   tiers: string[];
+  /** Of two recordings: how each box changed. */
+  shade: Int32Array | null;
 }
 
 export function readModel(data: FlameData): Model {
@@ -47,6 +49,7 @@ export function readModel(data: FlameData): Model {
     binaries: labels.binary.map((binary) => data.binaries[binary] ?? ''),
     families: labels.family,
     tiers: labels.tier,
+    shade: boxes.shade === undefined ? null : Int32Array.from(boxes.shade),
   };
 }
 

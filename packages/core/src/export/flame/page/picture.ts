@@ -1,7 +1,7 @@
 import { visitBoxes } from '../boxes.ts';
 import { fitText } from '../fit-text.ts';
 import { BASELINE, boxPath, COLUMN, FONT, ROW, stripPath } from '../geometry.ts';
-import { FAMILIES, fillClass, TONES, toneOf } from '../palette.ts';
+import { FAMILIES, fillClass, SHADES, shadeClass, TONES, toneOf } from '../palette.ts';
 import { svgElement } from './dom.ts';
 import type { Model } from './model.ts';
 import type { SearchResult } from './search.ts';
@@ -51,6 +51,7 @@ export class Picture {
     const kinds = FAMILIES.flatMap((_, family) =>
       Array.from({ length: TONES }, (_unused, tone) => fillClass(family, tone)),
     );
+    if (model.shade !== null) for (let shade = 0; shade <= 2 * SHADES; shade++) kinds.push(shadeClass(shade));
     for (const kind of [...kinds, ANCESTOR, HIT, NARROW]) {
       const path = svgElement('path', { class: kind });
       this.#paths.set(kind, path);
@@ -102,7 +103,7 @@ export class Picture {
       const label = model.label[row]!;
       const isHit = view.result !== null && view.result.hit[row] === 1;
       const isOuter = depth < zoomDepth;
-      const kind = isHit ? HIT : isOuter ? ANCESTOR : fillClass(model.families[label]!, this.#tones[label]!);
+      const kind = isHit ? HIT : isOuter ? ANCESTOR : this.#kindOf(row, label);
       parts.get(kind)!.push(boxPath(left, right, top));
       if (model.hidden[row]! > 0 && !isOuter) {
         const edge = right - model.self[row]! * scale;
@@ -118,6 +119,11 @@ export class Picture {
     while (this.#names.childNodes.length > texts) this.#names.lastChild!.remove();
     this.#fills.setAttribute('class', view.result === null ? '' : 'faded');
     this.drawMarks(view, area);
+  }
+
+  #kindOf(row: number, label: number): string {
+    const { families, shade } = this.#model;
+    return shade === null ? fillClass(families[label]!, this.#tones[label]!) : shadeClass(shade[row]!);
   }
 
   /** Outlines of the box under the pointer and of the selected one. */

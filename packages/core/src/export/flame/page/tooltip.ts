@@ -1,5 +1,6 @@
 import { TIER_WORDS } from '../../../jit/script-names.ts';
 import { countText, percentText, weightText } from '../../numbers.ts';
+import type { FlameFacts, RecordingTotals } from '../flame-data.ts';
 import { FAMILIES, FAMILY_WORDS } from '../palette.ts';
 import { htmlElement, svgElement } from './dom.ts';
 import type { Model } from './model.ts';
@@ -72,6 +73,11 @@ export class Tooltip {
         htmlElement('b', {}, value),
         htmlElement('span', { class: 'share' }, share),
       );
+    if (facts.compared !== undefined) {
+      lines.push(table);
+      this.#addChange(row, facts.compared, add);
+      return lines;
+    }
     const whole = model.total[0]!;
     if (facts.unit !== 'samples') {
       add(facts.unit === 'nanoseconds' ? 'time' : 'events', weightText(total, facts.unit), '');
@@ -87,5 +93,23 @@ export class Tooltip {
     }
     lines.push(table);
     return lines;
+  }
+
+  /** Of two recordings: what the box has in each, and how its share changed. */
+  #addChange(
+    row: number,
+    { before, after }: NonNullable<FlameFacts['compared']>,
+    add: (name: string, value: string, share: string) => void,
+  ): void {
+    const { total, samples, facts } = this.#model;
+    const laterWhole = samples[0]!;
+    const earlierWhole = total[0]! - laterWhole;
+    const later = laterWhole > 0 ? samples[row]! / laterWhole : 0;
+    const earlier = earlierWhole > 0 ? (total[row]! - samples[row]!) / earlierWhole : 0;
+    const amount = (share: number, { weight }: RecordingTotals) => weightText(share * weight, facts.unit);
+    add('before', percentText(earlier, 1), amount(earlier, before));
+    add('after', percentText(later, 1), amount(later, after));
+    const points = 100 * (later - earlier);
+    add('change', `${points < 0 ? '' : '+'}${points.toFixed(2)}`, 'percentage points');
   }
 }

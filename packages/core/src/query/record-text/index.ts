@@ -1,0 +1,2 @@
+export { dumpRecords } from './dump.ts';
+export type { RecordKind } from './kinds.ts';
