@@ -3,6 +3,8 @@
 // Packets: read, printed and written.
 
 export {
+  BAD_OPCODE,
+  BAD_PACKET,
   type DumpOptions,
   type DumpResult,
   type DumpSideband,
@@ -15,6 +17,8 @@ export {
   FLAG_NON_ROOT,
   findPsb,
   formatPacket,
+  LastIp,
+  NEED_MORE,
   PACKET_BAD,
   PACKET_BBP,
   PACKET_BEP,
@@ -65,6 +69,9 @@ export {
   PT_MODE_EXEC_IF,
   PT_MODE_TSX_ABRT,
   PT_MODE_TSX_INTX,
+  PT_PWRX_HW,
+  PT_PWRX_INTERRUPT,
+  PT_PWRX_STORE,
 } from '../intel-pt/index.ts';
 
 // What else perf writes down beside a trace, as lines among the packets.
@@ -83,7 +90,6 @@ export {
 export {
   type Cpu,
   type Errata,
-  type ErratumName,
   errataOf,
   NO_ERRATA,
   type PerfClock,
@@ -283,6 +289,8 @@ export {
 
 // The trace of a recording.
 
+// For the PMU in software. Whole files: an entry cannot name what is left out of the published types.
+export * from '../intel-pt/execution/step-encoder.ts';
 export {
   AUXTRACE_INTEL_PT,
   encodePtInfo,
@@ -293,3 +301,4 @@ export {
   type TracedMapping,
   type TracedThread,
 } from '../intel-pt/index.ts';
+export * from '../intel-pt/perf/pt-config.ts';

@@ -200,6 +200,19 @@ test('code of a file: asked for with path and build id, another build is not use
   assert.deepEqual([asked.length, closed], [3, 2]);
 });
 
+test('a program is taken as a File, as its bytes or as a source; a stream and a path are refused', async (context) => {
+  const path = '/bin/gzip';
+  if (!existsSync(path)) return context.skip(`no ${path}`);
+  const bytes = new Uint8Array(readFileSync(path));
+  for (const file of [bytes, bytes.buffer, new Blob([bytes]), memorySource(bytes)]) {
+    const image = new CodeImage();
+    assert.ok((await addElf(image, file, { name: path, address: 0x1000n })) > 0);
+    assert.equal(byteAt(image, 0x1000n), 0x7f);
+  }
+  for (const file of [path, new Blob([bytes]).stream(), null])
+    await assert.rejects(addElf(new CodeImage(), file as never, { name: path }), { code: 'ERR_INPUT' });
+});
+
 test('the segments of an ELF file, where it says and elsewhere', async (context) => {
   const path = '/bin/gzip';
   if (!existsSync(path)) return context.skip(`no ${path}`);

@@ -29,18 +29,24 @@ import { type CodeSnapshot, snapshotOf } from './snapshot.ts';
 export interface CodeSection {
   /** Small and unique within the image. */
   readonly id: number;
+  /** As the placement of the code says: a path, `[vdso]`, a function made at run time. */
   readonly name: string;
+  /** The code: `bytes[0]` is at the base address. Do not change it. */
   readonly bytes: Uint8Array;
   /** Address of the first byte. */
   readonly baseLo: number;
+  /** Its upper half. Both are signed 32-bit integers: compare them after `>>> 0`. */
   readonly baseHi: number;
+  /** As `bytes.length`. */
   readonly sizeBytes: number;
   /**
    * Answers for times from `fromTime` up to but not including `toTime`: other code
    * may be there before and after.
    */
   readonly fromTime: number;
+  /** `Infinity` where the code stays. */
   readonly toTime: number;
+  /** The process it was added for, by the caller's number; -1: every one sees it. */
   readonly addressSpace: number;
 }
 
@@ -51,8 +57,19 @@ export const LATEST: number = Number.MAX_VALUE;
  * Which code was where, when, in which address space. What is added later lies on top of what was there, for
  * its time and its addresses. Add everything, then ask: adding makes the next question sort anew.
  *
- * `find` does not wait. Where code is known to exist but is not read yet it answers null and remembers;
- * `isWaiting` says so, `load` reads what was asked for, and the same question then has an answer.
+ *     const image = new CodeImage();
+ *     await addElf(image, file, { name: file.name, address: 0x5555_5555_4000n });
+ *     image.addSection({ name: 'jit', address: 0x7fff_0000n, bytes }); // from a dump of memory, say
+ *
+ * Nothing here waits for a file, nor do decoders. Where code is known to exist but is not read yet
+ * (`addFile`, `addSource`, large files of `addElf`) they answer as if there were none, and the image
+ * remembers. `isWaiting` says so, `load` reads what was asked for, and the same question then has an answer:
+ *
+ *     let found = profileTrace(trace, image);
+ *     while (image.isWaiting) {
+ *       await image.load(open); // open(request): the file's bytes as a ByteSource, or null
+ *       found = profileTrace(trace, image);
+ *     }
  */
 export class CodeImage {
   readonly #layers: Layer[] = [];
@@ -73,12 +90,12 @@ export class CodeImage {
     this.#add(newLayer(code, BigInt(code.bytes.length), code.bytes, null));
   }
 
-  /** Code that is read when it is asked for. */
+  /** Code that `load` reads from a source, once it is asked for. */
   addSource(code: CodeSource): void {
     this.#add(newLayer(code, BigInt(code.sizeBytes), null, newPending(code.source, null, code.offset)));
   }
 
-  /** Code in a file that is opened, by whoever can, when it is asked for. */
+  /** Code in a file that the function given to `load` opens, once the code is asked for. */
   addFile(code: CodeFile): void {
     this.#add(newLayer(code, BigInt(code.sizeBytes), null, newPending(null, code.request, code.offset)));
   }

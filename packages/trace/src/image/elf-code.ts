@@ -1,5 +1,10 @@
-import type { ByteSource } from '@counterpoint/core/base';
-import { CounterpointError } from '@counterpoint/core/base';
+import {
+  asByteSource,
+  type ByteSource,
+  type ByteSourceInput,
+  CounterpointError,
+  checkArgument,
+} from '@counterpoint/core/base';
 import {
   type ElfFile,
   EM_386,
@@ -15,6 +20,7 @@ import type { CodeSource, Placement } from './layer.ts';
 /** Processors with Intel PT, by `e_machine`. */
 export const X86_MACHINES: readonly number[] = [EM_386, EM_X86_64];
 
+/** Where the segments of an ELF file are in memory, and of which processor they may be. */
 export interface ElfPlacement extends Omit<Placement, 'address'> {
   /** Where the lowest segment is in memory; default: where the file says. */
   address?: bigint | null;
@@ -30,9 +36,18 @@ const MAX_EAGER_BYTES = 256 << 20;
 /**
  * Put the loaded segments of an ELF file where they are in memory: those with bytes in the file, code or not
  * (some linkers put both into one). Of large ones, as in a kernel core, only what is asked for is read,
- * through `image.load`; `source` must then stay open. Returns the number of segments.
+ * through `image.load`; the source must then stay open. `file` may be a `File` that was dropped into a page,
+ * or its bytes. Returns the number of segments.
  */
-export async function addElf(image: CodeImage, source: ByteSource, placement: ElfPlacement): Promise<number> {
+export async function addElf(
+  image: CodeImage,
+  file: ByteSourceInput,
+  placement: ElfPlacement,
+): Promise<number> {
+  checkArgument({ addSection: 'function' }, 'addElf()', 'the image', image, 'a CodeImage');
+  const isPlaced = { name: 'string' };
+  checkArgument(isPlaced, 'addElf()', 'placement', placement, 'an object with the name of the file');
+  const source = asByteSource(file, placement.name);
   const elf = await openElf(source);
   const { machines } = placement;
   if (machines !== undefined && !machines.includes(elf.machine))
@@ -70,15 +85,15 @@ export async function addElf(image: CodeImage, source: ByteSource, placement: El
  */
 export async function addKernelCore(
   image: CodeImage,
-  source: ByteSource,
+  file: ByteSourceInput,
   placement: Omit<Placement, 'address'>,
 ): Promise<number> {
-  const parts = await kernelCoreParts(source, placement);
+  const parts = await kernelCoreParts(asByteSource(file, placement.name), placement);
   for (const part of parts) image.addSource(part);
   return parts.length;
 }
 
-/** What `addKernelCore` adds, for who makes several images with one kernel. */
+/** What `addKernelCore` adds, to make several images with one kernel. */
 export async function kernelCoreParts(
   source: ByteSource,
   placement: Omit<Placement, 'address'>,

@@ -6,11 +6,10 @@ export {
   type CodeBytes,
   type CodeFile,
   type CodeHole,
+  type CodeLayer,
   type CodeSource,
   EVERY_ADDRESS_SPACE,
   FOREVER,
-  type Layer,
-  type Pending,
   type Placement,
 } from './layer.ts';
 export type { LoadReport } from './load-pending.ts';

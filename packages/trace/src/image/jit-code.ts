@@ -2,7 +2,9 @@ import type { JitDump } from '@counterpoint/core/jit';
 import type { CodeImage } from './code-image.ts';
 import { EVERY_ADDRESS_SPACE } from './layer.ts';
 
+/** Whose code a jitdump has, and how its clock is turned into the trace's. */
 export interface JitPlacement {
+  /** The process, by the caller's number. Default: every address space sees the code. */
   addressSpace?: number;
   /** From the dump's clock to the trace's; default: they are the same. */
   toTime?: (dumpTime: number) => number;

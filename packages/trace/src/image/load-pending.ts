@@ -11,6 +11,7 @@ export const PART_BYTES: number = 4 << 20;
 export interface LoadReport {
   /** Parts that were read. */
   parts: number;
+  /** Files that gave nothing or too little: nobody has one, the one found is another build, or it is cut. */
   missing: { request: FileRequest; code: 'not-found' | 'build-id-mismatch' | 'cut' }[];
 }
 

@@ -2,10 +2,13 @@ import { CounterpointError } from '@counterpoint/core/base';
 
 /** Part of a file that is in memory as it stands. */
 export interface RawCode {
+  /** As it was given: a colon in it is kept. */
   path: string;
+  /** First byte of the file that counts. 0 where the text does not say. */
   offset: number;
   /** Null: to the end of the file. */
   end: number | null;
+  /** Virtual address of that byte. */
   address: bigint;
 }
 

@@ -1,15 +1,16 @@
-import type { Layer } from './layer.ts';
+import type { CodeLayer, Layer } from './layer.ts';
 import { PART_BYTES } from './load-pending.ts';
 
 /** What an image knows, as plain data that may be sent to another thread. */
 export interface CodeSnapshot {
-  readonly layers: readonly Omit<Layer, 'pending'>[];
+  /** In the order in which they were added: later ones lie on top. */
+  readonly layers: readonly CodeLayer[];
 }
 
 /** What is not loaded is a hole, as it is for `find`, with the parts that are loaded on top of it. */
-export function snapshotOf(layers: readonly Layer[]): Omit<Layer, 'pending'>[] {
+export function snapshotOf(layers: readonly Layer[]): CodeLayer[] {
   const copyOf = newCopies(layers);
-  const copied: Omit<Layer, 'pending'>[] = [];
+  const copied: CodeLayer[] = [];
   for (const { pending, ...layer } of layers) {
     copied.push({ ...layer, bytes: layer.bytes === null ? null : copyOf(layer.bytes) });
     for (const [part, bytes] of pending?.parts ?? []) {

@@ -6,10 +6,12 @@
 
 /**
  * Execution modes, by the size of an address the code works with: Intel PT's
- * MODE.Exec says the same with two bits.
+ * MODE.Exec says the same with two bits. This one: 16-bit code.
  */
 export const MODE_16 = 0;
+/** 32-bit code: a protected-mode or compatibility-mode segment. */
 export const MODE_32 = 1;
+/** 64-bit code: what nearly all programs and kernels are today. */
 export const MODE_64 = 2;
 
 /** Negative results of `decodeInstruction`. The bytes end inside the instruction. */
@@ -50,6 +52,7 @@ export const KIND_FAR_CALL = 9;
  * VMRESUME, which go back into a guest.
  */
 export const KIND_FAR_RETURN = 10;
+/** Far jump (JMP to another code segment): its target comes from the trace. */
 export const KIND_FAR_JUMP = 11;
 
 /** Names for people and for tests, by value. */
@@ -104,6 +107,10 @@ export const DETAIL_JMPABS = 30;
 export const DETAIL_JCXZ = 31;
 export const DETAIL_LOOP = 32;
 
+/**
+ * What `Instruction.detail` is, by value: `syscall`, `iret`, `mwait`. Empty for an
+ * instruction of no such class.
+ */
 export const DETAIL_NAMES: readonly string[] = [
   '',
   'int',

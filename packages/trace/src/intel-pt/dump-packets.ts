@@ -6,7 +6,7 @@
  *
  * What cannot be decoded is a line of its own, `[offset: what: why]`, and the dump goes on at the next PSB.
  */
-import { toBigInt, toFloat } from '@counterpoint/core/base';
+import { checkArgument, toBigInt, toFloat } from '@counterpoint/core/base';
 import { CFE_NAMES, EVD_NAMES, execModeName, formatPayload, hex } from './format-packet.ts';
 import { LastIp } from './last-ip.ts';
 import type { Packet } from './packet.ts';
@@ -32,6 +32,7 @@ import {
   PACKET_VMCS,
 } from './packet-kinds.ts';
 import { BAD_OPCODE, NEED_MORE } from './read-packet.ts';
+import { requireBytes } from './require-bytes.ts';
 import { RATIO_ONE, TimeCalibration } from './time-calibration.ts';
 import type { TimeSettings } from './time-settings.ts';
 import {
@@ -45,41 +46,63 @@ import { TscEstimate } from './tsc-estimate.ts';
 
 /** Records of another source that belong between the packets, by time. */
 export interface DumpSideband {
-  /** Lines of all records up to this TSC (unsigned halves) that were not given yet; without one, all. */
+  /**
+   * The lines of the records that were not given yet, up to this TSC (two unsigned
+   * halves). Without a TSC: all.
+   */
   linesUpTo(tscLo?: number, tscHi?: number): Iterable<string>;
 }
 
+/**
+ * What a dump shows. Every option may be missing. Without options, each packet is a line with
+ * its offset, name and payload.
+ */
 export interface DumpOptions {
+  /** Clocks and errata of the processor, for estimating time. Default: nothing is known about them. */
   readonly settings?: TimeSettings;
   /** Begin at the first byte, PSB or not. */
   readonly noSync?: boolean;
+  /** No packets: only errors, and records of `sideband`. */
   readonly quiet?: boolean;
+  /** Leave the offset out. */
   readonly noOffset?: boolean;
+  /** Leave PAD out. */
   readonly noPad?: boolean;
+  /** Leave TSC, TMA, MTC, CYC and CBR out; they are still used for time. */
   readonly noTiming?: boolean;
   /** Neither show CYC nor use it for time. */
   readonly noCyc?: boolean;
+  /** Show the bytes of each packet. */
   readonly raw?: boolean;
+  /** After a compressed address, show the whole one. */
   readonly lastIp?: boolean;
+  /** After MODE.Exec, show the width of the code. */
   readonly execMode?: boolean;
   /** Show the estimated TSC, or the ratio of TSC ticks to cycles. */
   readonly track?: 'time' | 'calibration';
+  /** Show tracked values as differences from the line before. */
   readonly delta?: boolean;
+  /** Use CYC for time only if the ratio of ticks to cycles is known: do not learn it from the trace. */
   readonly noCalibration?: boolean;
   /** Time may be relative: no TSC is expected. */
   readonly noWallClock?: boolean;
+  /** Keep the ratio of ticks to cycles when packets are lost, instead of learning it anew. */
   readonly keepCalibrationOnOverflow?: boolean;
+  /** Lines of other records, put between the packets by time: `sidebandLines`. */
   readonly sideband?: DumpSideband;
-  /** Each line is a JSON object; the last one sums up. */
+  /** Each line is a JSON object. The last one has the sums. */
   readonly json?: boolean;
-  /** Asked now and then: how far it is. */
+  /** Called now and then with the progress. */
   readonly onProgress?: (doneBytes: number) => void;
 }
 
+/** What a dump went through. */
 export interface DumpResult {
+  /** Packets that were read, shown or not. */
   packets: number;
   /** Places where decoding had to look for the next PSB. */
   errors: number;
+  /** Bytes between damage and the next PSB. Bytes before the first PSB are not counted. */
   skippedBytes: number;
 }
 
@@ -98,12 +121,18 @@ const ERROR_TEXTS = new Map([
   [TIME_BAD_CONTEXT, 'unexpected packet context'],
 ]);
 
-/** Dump `bytes`, line by line, to `line`. */
+/**
+ * Writes a trace as text: `line` gets a line for each packet. Damage has a line of its own, and the
+ * dump continues at the next PSB.
+ */
 export function dumpPackets(
   bytes: Uint8Array,
   options: DumpOptions,
   line: (text: string) => void,
 ): DumpResult {
+  requireBytes(bytes);
+  checkArgument({}, 'dumpPackets()', 'options', options, 'an object');
+  checkArgument(typeof line === 'function', 'dumpPackets()', 'line', line, 'a function that takes each line');
   const dump = new PacketDump(bytes, options, line);
   return dump.run();
 }
@@ -346,7 +375,7 @@ function named(name: string | undefined): readonly [string, string] {
   return ['type', name ?? 'unknown'];
 }
 
-/** A ratio with three decimals; halves go to the even digit, as printf does. */
+/** A ratio with three decimals. As printf does, it rounds halves to the even digit. */
 function thousandths(ratio: number): string {
   const scaled = (ratio * 1000) / RATIO_ONE;
   const floor = Math.floor(scaled);

@@ -103,8 +103,8 @@ import {
 } from './packet-kinds.ts';
 
 /**
- * Write `packet` at `pos`; there must be room for PT_MAX_PACKET_BYTES. Returns the size. Values that do not
- * fit their field are an error (`ERR_PT_ENCODE`), never cut off.
+ * Write `packet` at `pos`, where 16 bytes must be free. Returns its size. Throws CounterpointError
+ * (`ERR_PT_ENCODE`) if a value does not fit into its field: no value is cut.
  */
 export function encodePacket(packet: Readonly<Packet>, bytes: Uint8Array, pos: number): number {
   if (pos + PT_MAX_PACKET_BYTES > bytes.length)

@@ -1,6 +1,6 @@
 /**
- * What certain processors do against the manual, and which processors. Names are those of Intel's
- * specification updates (the same erratum has one name per product; the first one is used).
+ * Where certain processors do not follow the manual, and which processors. The names are those of Intel's
+ * specification updates. An erratum has a name for each product: the first one is used.
  */
 export interface Errata {
   /** After a transactional abort that follows a branch, the branch's own packet may be wrong. */
@@ -25,15 +25,20 @@ export interface Errata {
   readonly skz84: boolean;
 }
 
+/** Intel's name of an erratum, in small letters. */
 export type ErratumName = keyof Errata;
 
-/** As in CPUID leaf 1: display family, display model, stepping. */
+/** Family, model and stepping, as CPUID leaf 1 gives them (display family, display model). */
 export interface Cpu {
+  /** Display family: 6 for most. */
   readonly family: number;
+  /** Display model, with the extended model: 0x55 is a Skylake server. */
   readonly model: number;
+  /** The stepping. No known erratum depends on it. */
   readonly stepping: number;
 }
 
+/** A processor that follows the manual. Use it if the processor is not known. */
 export const NO_ERRATA: Errata = {
   bdm64: false,
   bdm70: false,
@@ -75,10 +80,7 @@ const BY_CPU: readonly (readonly [number, readonly number[], readonly ErratumNam
   [6, [0x7a, 0x86, 0x96, 0x9c, 0xaf, 0xb6, 0xdd], ['apl11']],
 ];
 
-/**
- * The errata of a processor; null for one that is not in the table: then none are
- * assumed, and that is worth saying.
- */
+/** The errata of a processor. Null if it is not in the table: then assume none, and say so. */
 export function errataOf(cpu: Cpu): Errata | null {
   for (const [family, models, names] of BY_CPU) {
     if (cpu.family !== family || !models.includes(cpu.model)) continue;
@@ -89,7 +91,9 @@ export function errataOf(cpu: Cpu): Errata | null {
   return null;
 }
 
-/** `family/model[/stepping]`, each decimal or hexadecimal with 0x; null where the text is something else. */
+/**
+ * Parses `family/model[/stepping]`, each number decimal, or hexadecimal with 0x. Null for any other text.
+ */
 export function parseCpu(text: string): Cpu | null {
   const parts = text.split('/');
   if (parts.length < 2 || parts.length > 3) return null;

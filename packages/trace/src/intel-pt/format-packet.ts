@@ -69,7 +69,7 @@ export const CFE_NAMES: readonly (string | undefined)[] = [
 export const EVD_NAMES: readonly (string | undefined)[] = ['cr2', 'vmxq', 'vmxr'];
 
 const CFE_SIPI = 5;
-/** Types whose vector means something, in decimal; that of SIPI is a page number, in hexadecimal. */
+/** Types whose vector means something. It is decimal. That of SIPI is a page number, in hexadecimal. */
 const CFE_WITH_VECTOR: readonly number[] = [1, 9, 12, 14];
 
 /** The packet's name and what it carries: `tip.pge 3: 0000000000401000`. */
@@ -79,7 +79,7 @@ export function formatPacket(packet: Readonly<Packet>): string {
   return payload === '' ? name : `${name} ${payload}`;
 }
 
-/** What the packet carries; empty where it carries nothing. */
+/** What the packet carries. Empty if it carries nothing. */
 export function formatPayload(packet: Readonly<Packet>): string {
   const { kind, type, extra, flags } = packet;
   const lo = packet.lo >>> 0;
@@ -160,7 +160,9 @@ function formatOutcomes(packet: Readonly<Packet>): string {
   return text;
 }
 
-/** The compression and the IP as far as the packet gives it; `?` are digits of the last IP. */
+/**
+ * The compression, and the digits of the IP that the packet gives. `?` stands for a digit of the last IP.
+ */
 function formatIp(packet: Readonly<Packet>): string {
   const { type, lo, hi } = packet;
   const digits = PT_IP_BYTES[type]! * 2;
@@ -169,7 +171,7 @@ function formatIp(packet: Readonly<Packet>): string {
   return `${type}: ${given.padStart(16, '?')}`;
 }
 
-/** C-states are numbered from C1, and the fields wrap: 15 is C0. */
+/** C-states are numbered from C1, and the fields wrap, so 15 is C0. */
 function cState(field: number): number {
   return (field + 1) & 0xf;
 }

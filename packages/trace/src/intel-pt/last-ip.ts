@@ -1,14 +1,3 @@
-/**
- * The last IP that a packet carried: IP packets leave out what they share with it (SDM "IP Compression").
- *
- *   compression   payload        becomes
- *   suppressed    -              unchanged, and not to be used for this packet
- *   update 16     ........1234   the low 16 bits replaced
- *   update 32     ....12345678   the low 32 bits
- *   update 48     123456789abc   the low 48 bits
- *   sext 48       123456789abc   all of it, bit 47 spread upwards
- *   full          all 64 bits
- */
 import {
   PT_IP_FULL,
   PT_IP_SEXT_48,
@@ -19,16 +8,29 @@ import {
 } from './opcodes.ts';
 import type { Packet } from './packet.ts';
 
+/**
+ * The last IP that a packet carried: IP packets leave out what they share with it (SDM "IP Compression").
+ * Give it every TIP, TIP.PGE, TIP.PGD and FUP, and `reset` it at each PSB.
+ *
+ *   compression   payload        becomes
+ *   suppressed    -              unchanged, and not to be used for this packet
+ *   update 16     ........1234   the low 16 bits replaced
+ *   update 32     ....12345678   the low 32 bits
+ *   update 48     123456789abc   the low 48 bits
+ *   sext 48       123456789abc   all of it, bit 47 spread upwards
+ *   full          all 64 bits
+ */
 export class LastIp {
-  /** int32 halves; `>>> 0` makes them unsigned. */
+  /** The low half, as an int32. `>>> 0` makes it unsigned. */
   lo = 0;
+  /** The high half. */
   hi = 0;
-  /** A packet has given an IP since the last reset. */
+  /** Whether a packet has given an IP since the last reset. */
   known = false;
-  /** The latest IP packet left its IP out. */
+  /** Whether the latest IP packet left its IP out. */
   suppressed = false;
 
-  /** At PSB the processor forgets it, too. */
+  /** Forget the IP. At a PSB the processor forgets it, too. */
   reset(): void {
     this.lo = 0;
     this.hi = 0;
@@ -36,7 +38,11 @@ export class LastIp {
     this.suppressed = false;
   }
 
-  /** As after a packet with all 64 bits. */
+  /**
+   * As after a packet with all 64 bits.
+   *
+   * @internal
+   */
   set(lo: number, hi: number): void {
     this.lo = lo;
     this.hi = hi;
@@ -44,6 +50,7 @@ export class LastIp {
     this.suppressed = false;
   }
 
+  /** @internal */
   copyFrom(other: Readonly<LastIp>): void {
     this.lo = other.lo;
     this.hi = other.hi;
@@ -51,7 +58,7 @@ export class LastIp {
     this.suppressed = other.suppressed;
   }
 
-  /** Take the IP of a TIP, TIP.PGE, TIP.PGD or FUP. False where the packet left it out. */
+  /** Take the IP of a TIP, TIP.PGE, TIP.PGD or FUP. False if the packet left it out. */
   update(packet: Readonly<Packet>): boolean {
     const compression = packet.type;
     if (compression === PT_IP_SUPPRESSED) {

@@ -1,7 +1,7 @@
 /**
- * Intel PT packet facts: headers, masks, shifts, sizes (SDM vol. 3, "Intel Processor Trace",
- * "Packet Definitions"). Imports nothing. The reader, the writer, the dumper and the tests use
- * these and no numbers of their own.
+ * Facts of Intel PT's packets: headers, masks, shifts, sizes (SDM vol. 3, "Intel Processor Trace",
+ * "Packet Definitions"). This file imports nothing. The reader, the writer, the dumper and the tests have
+ * no such numbers of their own.
  */
 
 // First bytes that stand for themselves.
@@ -58,7 +58,7 @@ export const PT_EXT_EXSTOP_IP = 0xe2;
 export const PT_EXT_MWAIT = 0xc2;
 export const PT_EXT_PWRE = 0x22;
 export const PT_EXT_PWRX = 0xa2;
-/** PTW matches in the low five bits; then two bits of size and the IP bit. */
+/** PTW matches in the low five bits. Two bits of size and the IP bit follow. */
 export const PT_EXT_PTW = 0x12;
 export const PT_EXT_PTW_MASK = 0x1f;
 export const PT_PTW_SIZE_SHIFT = 5;
@@ -69,11 +69,17 @@ export const PT_PTW_IP = 0x80;
 export const PT_EXT2_MNT = 0x88;
 
 // IP compression: payload bytes, and what they replace of the last IP.
+/** `Packet.type` of TIP, TIP.PGE, TIP.PGD and FUP: no address is given. (SDM, "IP Compression".) */
 export const PT_IP_SUPPRESSED = 0;
+/** The payload is the low 16 bits. The others come from the last IP. */
 export const PT_IP_UPDATE_16 = 1;
+/** The payload is the low 32 bits. The others come from the last IP. */
 export const PT_IP_UPDATE_32 = 2;
+/** The payload has 48 bits. All higher bits are copies of bit 47. */
 export const PT_IP_SEXT_48 = 3;
+/** The payload is the low 48 bits. The others come from the last IP. */
 export const PT_IP_UPDATE_48 = 4;
+/** The payload is the whole address. */
 export const PT_IP_FULL = 6;
 /** Payload bytes by compression; -1 is reserved. */
 export const PT_IP_BYTES: Int8Array = Int8Array.of(0, 2, 4, 6, 6, -1, 8, -1);
@@ -82,10 +88,15 @@ export const PT_IP_BYTES: Int8Array = Int8Array.of(0, 2, 4, 6, 6, -1, 8, -1);
 export const PT_MODE_LEAF_MASK = 0xe0;
 export const PT_MODE_LEAF_EXEC = 0x00;
 export const PT_MODE_LEAF_TSX = 0x20;
+/** Flag of MODE.Exec: 64-bit code (CS.L and IA32_EFER.LMA). */
 export const PT_MODE_EXEC_CS_L = 0x01;
+/** Flag of MODE.Exec: 32-bit code (CS.D); with neither flag, 16-bit code. */
 export const PT_MODE_EXEC_CS_D = 0x02;
+/** Flag of MODE.Exec: interrupts are enabled (RFLAGS.IF). Only with event trace. */
 export const PT_MODE_EXEC_IF = 0x04;
+/** Flag of MODE.TSX: in a transaction from here on. */
 export const PT_MODE_TSX_INTX = 0x01;
+/** Flag of MODE.TSX: a transaction was aborted. Neither flag: it was committed. */
 export const PT_MODE_TSX_ABRT = 0x02;
 
 // PIP: bit 0 is "non-root", the rest CR3 from bit 5 on.
@@ -96,12 +107,15 @@ export const PT_VMCS_SHIFT_LEFT = 12;
 export const PT_TMA_FAST_COUNTER_MASK = 0x1ff;
 
 /**
- * PWRE: entry initiated by hardware. The manual's figure and perf have bit 7, libipt and its test programs
- * bit 3; no processor uses the other one for anything, so both are read, and both are written.
+ * PWRE: the hardware started the entry. The manual's figure and perf use bit 7. libipt and its test programs
+ * use bit 3. No processor uses the other bit for anything else, so both are read and both are written.
  */
 export const PT_PWRE_HW_MASK = 0x88;
+/** Flag of PWRX: an interrupt woke the core. */
 export const PT_PWRX_INTERRUPT = 0x01;
+/** Flag of PWRX: a store to the monitored address woke the core. */
 export const PT_PWRX_STORE = 0x04;
+/** Flag of PWRX: the hardware woke the core by itself. */
 export const PT_PWRX_HW = 0x08;
 export const PT_PWRX_REASON_MASK = 0x0f;
 

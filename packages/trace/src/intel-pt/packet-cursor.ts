@@ -1,8 +1,4 @@
-/**
- * Packet after packet over a trace: the one place that moves the position. It knows what a
- * single packet cannot tell: where a PEBS block is open, what the processor's errata change,
- * and where to go on after damage.
- */
+/** Walks over the packets of a trace. Only this module moves the position. */
 import type { Errata } from './errata.ts';
 import { NO_ERRATA } from './errata.ts';
 import { findPsb } from './find-psb.ts';
@@ -45,16 +41,19 @@ import {
   PACKET_TSC,
 } from './packet-kinds.ts';
 import { BAD_PACKET, NEED_MORE, readBlockItem, readPacket } from './read-packet.ts';
+import { requireBytes } from './require-bytes.ts';
 
+/** Which bytes are read, and of which processor they are. */
 export interface PacketCursorOptions {
-  /** First byte; 0 unless told. */
+  /** Where to begin, as an offset. Default: 0. */
   readonly from?: number;
-  /** Behind the last byte; all of them unless told. */
+  /** Where to end, as an offset. Default: the end of the bytes. */
   readonly to?: number;
+  /** `errataOf` the processor that wrote the trace. Default: none. */
   readonly errata?: Errata;
 }
 
-/** Kinds that may stand inside a PEBS block without ending it; every other one does, as perf has it too. */
+/** Kinds that do not end a PEBS block. Every other kind does, also in perf. */
 const STAYS_IN_BLOCK = new Uint8Array(PACKET_KINDS);
 for (const kind of [
   PACKET_PAD,
@@ -72,36 +71,51 @@ for (const kind of [
 ])
   STAYS_IN_BLOCK[kind] = 1;
 
-/** First byte -> the whole packet, as kind | type << 8 | lo << 16; 0 where more bytes belong to it. */
+/** By first byte: the whole packet, as kind | type << 8 | lo << 16. 0 if the packet has more bytes. */
 const ONE_BYTE_PACKETS: Int32Array = Int32Array.from({ length: 256 }, (_, byte) => {
   const packet = new Packet();
   const size = readPacket(Uint8Array.of(byte), 0, 1, packet);
   return size === 1 && !hasIpPayload(packet.kind) ? packet.kind | (packet.type << 8) | (packet.lo << 16) : 0;
 });
 
+/**
+ * Packet after packet over a trace. `next` is the fast way, `packets` the short one:
+ *
+ *     const cursor = new PacketCursor(bytes);
+ *     cursor.resynchronize(); // to the first PSB
+ *     for (const packet of cursor.packets()) console.log(cursor.offset, formatPacket(packet));
+ *
+ * It knows what a single packet cannot tell: where a PEBS block is open, what the processor's errata change,
+ * and where to go on after damage.
+ */
 export class PacketCursor {
-  // Declared, and numbers begin as numbers: a field that is `undefined` first is of any type to V8, for good.
+  // Fields are declared, and numbers start as numbers. If a field is `undefined` first, V8 keeps it as a
+  // field of any type for good.
+  /** The trace. */
   declare readonly bytes: Uint8Array;
+  /** Where reading ends, as an offset in `bytes`. */
   declare readonly end: number;
-  /** The packet that `next` read last. Borrowed: the next call overwrites it. */
+  /** The packet that `next` has read last. Borrowed: the next call overwrites it. */
   readonly packet = new Packet();
   /** Where the next packet begins. */
   position = 0;
-  /** How often `resynchronize` had to look for a PSB, and the bytes it stepped over. */
+  /** How often `resynchronize` was called. */
   resynchronizations = 0;
+  /** Bytes that `resynchronize` stepped over. */
   skippedBytes = 0;
-  /** A field, because V8 knows what a field holds; a module's variable is checked at each use. */
+  /** This is a field, because V8 knows what a field holds. It checks a variable of a module at each use. */
   readonly #oneBytePackets = ONE_BYTE_PACKETS;
   readonly #errata: Errata;
   readonly #hasPacketErrata: boolean;
-  /** Behind the PSB that decoding began at: resynchronization does not go back before it. */
+  /** The end of the PSB at which decoding began. Resynchronization does not go back before it. */
   #afterSync = 0;
   /** 4 or 8 between BBP and BEP, else 0. */
   #itemBytes = 0;
-  /** `end`; 0 where a block is open: one comparison in `next` asks for both. */
+  /** `end`, or 0 while a block is open. So one comparison in `next` tests both. */
   #plainEnd = 0;
 
   constructor(bytes: Uint8Array, options: PacketCursorOptions = {}) {
+    requireBytes(bytes);
     this.bytes = bytes;
     this.end = Math.min(options.to ?? bytes.length, bytes.length);
     this.position = Math.max(options.from ?? 0, 0);
@@ -111,18 +125,18 @@ export class PacketCursor {
     this.#hasPacketErrata = this.#errata.skd007 || this.#errata.skz84;
   }
 
-  /** Where the packet begins that `next` read last, or failed to read. */
+  /** Where the packet starts that `next` has read last, or has failed to read. */
   get offset(): number {
     return this.position - this.packet.size;
   }
 
   /**
-   * Read the packet at `position` and move behind it. Returns its size; or NEED_MORE (the bytes end
-   * here, maybe inside a packet), BAD_OPCODE, BAD_PACKET: then nothing has moved, and
-   * `resynchronize` is the way on.
+   * Read the packet at `position` into `packet`, and move to its end. Returns its size in bytes. If the
+   * answer is below 0, nothing has moved. NEED_MORE: the bytes end here, maybe inside a packet. BAD_OPCODE or
+   * BAD_PACKET: there is damage, and `resynchronize` finds the next place to read.
    *
-   * Most packets are one byte: TNT-8, and CYC where it is on. They are read here, from one table that
-   * `readPacket` has made; it could read them too.
+   * Most packets have one byte: TNT-8, and CYC if it is on. They are read here, from a table
+   * that `readPacket` has made.
    */
   next(): number {
     const { position, packet } = this;
@@ -142,12 +156,12 @@ export class PacketCursor {
   }
 
   /**
-   * Any packet. Those of two bytes that come often where CYC is on are first, without
-   * the way through `readPacket`.
+   * Reads any packet. The packets of two bytes that are frequent with CYC come first, without a call of
+   * `readPacket`.
    *
-   * One long method on purpose: V8 does not inline more than 460 bytes of bytecode, and where this was
-   * inlined into the loop that calls `next`, its variables took the registers from the one-byte path
-   * (measured on pt/gzip base: 9.2 ns a packet, 6.3 so).
+   * This is one long method on purpose. V8 inlines at most 460 bytes of bytecode. If it inlines this into the
+   * loop that calls `next`, its variables take the registers from the path for one byte: 9.2 ns for a packet
+   * instead of 6.3 (measured on pt/gzip base).
    */
   #nextOther(): number {
     const { bytes, position, packet } = this;
@@ -185,7 +199,7 @@ export class PacketCursor {
     }
     if (this.#hasPacketErrata) {
       if (this.#errata.skz84 && size === BAD_PACKET && packet.kind === PACKET_TMA) {
-        // TMA and the stray byte behind it.
+        // TMA, and the stray byte after it.
         packet.kind = PACKET_INVALID;
         packet.size = PT_SIZE_TMA + 1;
         size = position + packet.size <= this.end ? packet.size : NEED_MORE;
@@ -198,7 +212,7 @@ export class PacketCursor {
         position + 2 < this.end &&
         bytes[position + 2] === PT_EXT_OVF
       ) {
-        // The first byte of a CYC, then OVF: the count is lost, the overflow is what matters.
+        // The first byte of a CYC, then OVF. The count is lost, and the overflow is the packet.
         packet.kind = PACKET_OVF;
         packet.size = 1 + PT_SIZE_HEADER_ONLY;
         this.#setBlock(0);
@@ -211,9 +225,9 @@ export class PacketCursor {
   }
 
   /**
-   * Go to the first PSB at or behind the position. After damage that may be one that the bad packet has
-   * swallowed in part, so the search begins up to 15 bytes before, but never before the packet that follows
-   * the PSB of the last time. False where there is none: then the position is at the end.
+   * Go to the first PSB at the position or after it. After damage, the bad packet may have swallowed the
+   * start of that PSB. The search therefore begins up to 15 bytes earlier, but never before the end of the
+   * PSB that was found last. False if there is no PSB: then the position is at the end.
    */
   resynchronize(): boolean {
     const from = Math.max(this.#afterSync, this.position - (PT_SIZE_PSB - 1));
@@ -228,7 +242,7 @@ export class PacketCursor {
     return found >= 0;
   }
 
-  /** Every packet, going on after damage (`resynchronizations` counts it). Borrowed, like `packet`. */
+  /** All packets. It continues after damage, which `resynchronizations` counts. Borrowed, like `packet`. */
   *packets(): Generator<Packet, void, undefined> {
     for (;;) {
       const size = this.next();

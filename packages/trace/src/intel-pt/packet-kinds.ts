@@ -1,5 +1,5 @@
 /**
- * Every packet has a kind: a small number, so that tables can be indexed by it. Frequent kinds come first.
+ * Every packet has a kind. It is a small number that can be the index of a table. Frequent kinds come first.
  */
 import {
   PT_CYC,
@@ -40,51 +40,95 @@ import {
   PT_TSC,
 } from './opcodes.ts';
 
+/**
+ * No packet: bytes that could not be read. Each kind is described in the SDM, volume 3, chapter
+ * "Intel Processor Trace", "Packet Definitions".
+ */
 export const PACKET_BAD = 0;
+/**
+ * Short TNT: 1 to 6 conditional branches, each taken or not. A return to the instruction
+ * after its call counts as taken.
+ */
 export const PACKET_TNT8 = 1;
+/** Target IP: where an indirect branch, a return, an exception or an interrupt went. */
 export const PACKET_TIP = 2;
+/** Tracing begins: at this address. */
 export const PACKET_TIP_PGE = 3;
+/** Tracing ends. The address is where execution continues without a trace. It may be suppressed. */
 export const PACKET_TIP_PGD = 4;
+/**
+ * Flow update: the address at which something other than a branch happened, such as an interrupt. After a
+ * PSB: the address that execution has reached.
+ */
 export const PACKET_FUP = 5;
+/** Cycles of the core's clock since the last CYC. */
 export const PACKET_CYC = 6;
+/** One byte without a meaning (padding). */
 export const PACKET_PAD = 7;
+/** Eight bits of the crystal clock, at the end of each period. */
 export const PACKET_MTC = 8;
+/** The time-stamp counter: its low 56 bits. */
 export const PACKET_TSC = 9;
+/** Width of the code that follows. With event trace also the interrupt flag. */
 export const PACKET_MODE_EXEC = 10;
+/** A TSX transaction begins, commits or aborts. */
 export const PACKET_MODE_TSX = 11;
+/** A trigger was hit (trigger tracing). */
 export const PACKET_TRIG = 12;
+/** Long TNT: the same with up to 47 outcomes. */
 export const PACKET_TNT64 = 13;
+/** Synchronization: 16 bytes that occur nowhere else. Decoding begins here, also after damage. */
 export const PACKET_PSB = 14;
+/** End of the state after a PSB. Packets before it repeat what is known. Packets after it are new. */
 export const PACKET_PSBEND = 15;
+/** The processor's buffer overflowed: packets are lost here. */
 export const PACKET_OVF = 16;
+/** Execution came to a range that stops the trace (TraceStop). */
 export const PACKET_STOP = 17;
+/** CR3 was written: another address space. */
 export const PACKET_PIP = 18;
+/** Another virtual machine: the address of its VMCS. */
 export const PACKET_VMCS = 19;
+/** The core runs at another multiple of the bus clock. */
 export const PACKET_CBR = 20;
+/** The relation of the TSC to the crystal clock. It follows a TSC. */
 export const PACKET_TMA = 21;
+/** Maintenance. Its meaning depends on the model of the processor. */
 export const PACKET_MNT = 22;
+/** The value of a PTWRITE instruction. */
 export const PACKET_PTW = 23;
+/** Execution stopped: a power state, or a change of the core's frequency. */
 export const PACKET_EXSTOP = 24;
+/** An MWAIT asked for a power state deeper than C0. */
 export const PACKET_MWAIT = 25;
+/** The core goes to a power state (C-state). */
 export const PACKET_PWRE = 26;
+/** The core is back from one. */
 export const PACKET_PWRX = 27;
+/** A block begins: a PEBS record in the trace. */
 export const PACKET_BBP = 28;
+/** An item of a block: a register, or another field of the record. */
 export const PACKET_BIP = 29;
+/** A block ends. */
 export const PACKET_BEP = 30;
+/** Control-flow event: an interrupt, a VM exit and the like (event trace). */
 export const PACKET_CFE = 31;
+/** More of the control-flow event that follows: the address of a page fault, a VM exit's reason. */
 export const PACKET_EVD = 32;
-/** Damaged by the processor itself (an erratum), but its length is known: to be stepped over. */
+/**
+ * A packet that the processor itself has damaged (an erratum). Its length is known, so readers step over it.
+ */
 export const PACKET_INVALID = 33;
 export const PACKET_KINDS = 34;
 
-/** Needs its second byte: only in FIRST_BYTE_KIND. */
+/** Its second byte decides. Only in FIRST_BYTE_KIND. */
 export const PACKET_NEEDS_SECOND = 40;
-/** Needs the leaf in its payload: only in FIRST_BYTE_KIND. */
+/** The leaf in its payload decides. Only in FIRST_BYTE_KIND. */
 export const PACKET_NEEDS_LEAF = 41;
-/** Needs its third byte: only in SECOND_BYTE_KIND. */
+/** Its third byte decides. Only in SECOND_BYTE_KIND. */
 export const PACKET_NEEDS_THIRD = 42;
 
-/** As the dump writes them. */
+/** As the dump writes them, by kind: `tip.pge`. */
 export const PACKET_NAMES: readonly string[] = [
   '<bad>',
   'tnt.8',
@@ -123,7 +167,8 @@ export const PACKET_NAMES: readonly string[] = [
 ];
 
 /**
- * Plain statement of the rules for a first byte: whole bytes, then masked headers. Builds the table; slow.
+ * The rules for a first byte, stated plainly: whole bytes, then masked headers. It is
+ * slow, and only builds the table.
  */
 export function kindOfFirstByte(byte: number): number {
   switch (byte) {
@@ -191,7 +236,9 @@ export const SECOND_BYTE_KIND: Uint8Array = Uint8Array.from({ length: 256 }, (_,
   kindOfSecondByte(byte),
 );
 
-/** TIP, TIP.PGE, TIP.PGD and FUP are neighbours: one test tells whether a packet carries an IP. */
+/**
+ * TIP, TIP.PGE, TIP.PGD and FUP have adjacent numbers, so one test tells whether a packet carries an IP.
+ */
 export function hasIpPayload(kind: number): boolean {
   return kind >= PACKET_TIP && kind <= PACKET_FUP;
 }

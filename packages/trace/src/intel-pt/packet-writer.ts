@@ -2,7 +2,7 @@ import { encodePacket } from './encode-packet.ts';
 import { PT_MAX_PACKET_BYTES } from './opcodes.ts';
 import { Packet } from './packet.ts';
 
-/** Packets appended to bytes that grow. */
+/** Appends packets to bytes that grow. */
 export class PacketWriter {
   #bytes: Uint8Array<ArrayBuffer>;
   #length = 0;
@@ -41,6 +41,7 @@ export class PacketWriter {
     return this.write(packet);
   }
 
+  /** Start again in the same memory. It overwrites what `bytes` gave before. */
   clear(): void {
     this.#length = 0;
   }

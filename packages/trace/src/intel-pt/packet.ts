@@ -28,23 +28,29 @@
  *   TRIG                                     vector (TRBV)    instructions     FLAG_IP, FLAG_MULT, FLAG_ICNT
  */
 export class Packet {
+  /** One of PACKET_*. */
   kind = 0;
   /** Bytes, header and payload. */
   size = 0;
-  /** The low half of the 64-bit payload, as int32: `>>> 0` makes it unsigned. */
+  /** The low half of the 64-bit payload, as an int32. `>>> 0` makes it unsigned. */
   lo = 0;
   /** The high half. */
   hi = 0;
+  /** As the table says for this kind: the number of outcomes, PT_IP_*, a type or a state. */
   type = 0;
+  /** As the table says for this kind. */
   extra = 0;
+  /** Bits: FLAG_*, PT_MODE_EXEC_*, PT_MODE_TSX_* or PT_PWRX_*, by kind. */
   flags = 0;
 }
 
 /** A FUP follows and gives the address: EXSTOP, PTW, BEP, CFE, TRIG. */
 export const FLAG_IP = 1;
+/** In PIP: in a guest of a hypervisor (VMX non-root). */
 export const FLAG_NON_ROOT = 1;
+/** In PWRE: the hardware chose the power state, not the MWAIT. */
 export const FLAG_HW = 1;
-/** Several triggers came together. */
+/** In TRIG: several triggers came together. */
 export const FLAG_MULT = 2;
-/** The packet says how many instructions retired since the last branch. */
+/** In TRIG: the packet says how many instructions retired since the last branch. */
 export const FLAG_ICNT = 4;

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { CodeImage } from '../image/index.ts';
+import { CallTrace, profileTrace, streamInstructions } from './answers/index.ts';
+import { dumpPackets } from './dump-packets.ts';
 import { encodePacket } from './encode-packet.ts';
 import { errataOf, NO_ERRATA, parseCpu } from './errata.ts';
 import { findPsb, findPsbBackward } from './find-psb.ts';
+import { FlowDecoder } from './flow/index.ts';
 import { LastIp } from './last-ip.ts';
 import * as opcodes from './opcodes.ts';
 import { FLAG_ICNT, Packet } from './packet.ts';
@@ -299,4 +304,26 @@ test('after damage reading goes on at the next PSB, also one that the bad packet
   assert.equal(cursor.resynchronizations, 2);
   assert.equal(cursor.skippedBytes, 3);
   assert.equal(cursor.position, bytes.length);
+});
+
+test('what has no bytes to index is refused, not taken for an empty trace', () => {
+  const writer = new PacketWriter();
+  writer.put(kinds.PACKET_PSB);
+  const bytes = writer.bytes();
+  const buffer = bytes.buffer.slice(0, bytes.length);
+  const image = new CodeImage();
+  for (const trace of [buffer, new Blob([bytes]), new DataView(buffer), [...bytes], 'walk.pt', undefined]) {
+    const refused = { code: 'ERR_INPUT', remedy: /new Uint8Array/ };
+    assert.throws(() => new PacketCursor(trace as never), refused);
+    assert.throws(() => dumpPackets(trace as never, {}, () => {}), refused);
+    assert.throws(() => new FlowDecoder(trace as never, image), refused);
+    assert.throws(() => profileTrace(trace as never, image), refused);
+    assert.throws(() => new CallTrace(trace as never, image, {}, {}), refused);
+    assert.throws(() => streamInstructions(trace as never, image, {}, () => {}), refused);
+  }
+  // Of another realm, as from a frame of a page.
+  const other: Uint8Array = runInNewContext('Uint8Array.from(bytes)', { bytes: [...bytes] });
+  assert.ok(!(other instanceof Uint8Array));
+  for (const trace of [other, Buffer.from(bytes)])
+    assert.equal([...new PacketCursor(trace).packets()].length, 1);
 });

@@ -1,9 +1,12 @@
 import { TWO_32 } from '@counterpoint/core/base';
 
-/** How perf's clock hangs together with the TSC: `perf_event_mmap_page`, or the record TIME_CONV. */
+/** How the TSC becomes perf's time. From `perf_event_mmap_page`, or from the record TIME_CONV. */
 export interface PerfClock {
+  /** Nanoseconds on perf's clock at TSC 0: 64 bits, which may wrap. */
   readonly timeZero: bigint;
+  /** Bits, 0 to 63. */
   readonly timeShift: number;
+  /** Nanoseconds are ticks times this, shifted right by `timeShift`. */
   readonly timeMult: number;
 }
 
@@ -21,7 +24,7 @@ export function tscToPerfNs(clock: PerfClock, tscLo: number, tscHi: number): num
   const rest = remainderOf(tscLo, tscHi, shift);
   const high = Math.floor(rest / 0x1_0000);
   const low = rest - high * 0x1_0000;
-  // rest * mult has up to 95 bits: in two parts each step stays below 2^53.
+  // rest * mult has up to 95 bits. In two parts, each step stays below 2^53.
   const part =
     shift >= 16
       ? Math.floor((high * mult + Math.floor((low * mult) / 0x1_0000)) / 2 ** (shift - 16))
@@ -39,7 +42,10 @@ function remainderOf(lo: number, hi: number, shift: number): number {
   return shift >= 32 ? (hi % 2 ** (shift - 32)) * TWO_32 + lo : lo % 2 ** shift;
 }
 
-/** The same, exactly, in 64 bits as the kernel computes it. */
+/**
+ * Nanoseconds on perf's clock, exact in 64 bits, as the kernel computes the times of a
+ * recording. `tscToPerfNs` is faster.
+ */
 export function tscToPerfTime(clock: PerfClock, tsc: bigint): bigint {
   const shift = BigInt(clock.timeShift);
   const mult = BigInt(clock.timeMult);
@@ -47,7 +53,9 @@ export function tscToPerfTime(clock: PerfClock, tsc: bigint): bigint {
   return BigInt.asUintN(64, clock.timeZero + (tsc >> shift) * mult + ((rest * mult) >> shift));
 }
 
-/** The TSC of a time on perf's clock, to a few ticks: the way there has cut off fractions. */
+/**
+ * The TSC of a time on perf's clock. It is right to a few ticks, because the time has lost its fraction.
+ */
 export function perfTimeToTsc(clock: PerfClock, timeNs: bigint): bigint {
   const time = BigInt.asUintN(64, timeNs - clock.timeZero);
   const mult = BigInt(clock.timeMult);

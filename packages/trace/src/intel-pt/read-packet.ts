@@ -1,4 +1,7 @@
-/** Bytes to packets: sizes and fields, no state. Block items (BIP) need a state: see PacketCursor. */
+/**
+ * Turns bytes into packets: sizes and fields, without a state. Items of blocks
+ * (BIP) need one: see PacketCursor.
+ */
 import {
   PT_BBP_SIZE_4,
   PT_BBP_TYPE_MASK,
@@ -94,19 +97,19 @@ import {
   SECOND_BYTE_KIND,
 } from './packet-kinds.ts';
 
-/** The packet goes on behind the end of the bytes. */
+/** Answer of `PacketCursor.next`: the bytes end here, or in the middle of the packet. */
 export const NEED_MORE = -1;
-/** The header is no packet's. */
+/** Answer of `PacketCursor.next`: no packet begins with these bytes. */
 export const BAD_OPCODE = -2;
-/** The header is known, the payload breaks its rules. */
+/** Answer of `PacketCursor.next`: the header is known, but the payload breaks its rules. */
 export const BAD_PACKET = -3;
 
-/** TNT-8 byte -> number of outcomes; 0 where the byte is no TNT-8. */
+/** By TNT-8 byte: the number of outcomes. 0 if the byte is no TNT-8. */
 export const TNT8_COUNT: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
   FIRST_BYTE_KIND[byte] === PACKET_TNT8 ? 30 - Math.clz32(byte) : 0,
 );
 
-/** TNT-8 byte -> the outcomes, oldest highest, without the stop bit. */
+/** By TNT-8 byte: the outcomes without the stop bit. The oldest is the highest bit. */
 export const TNT8_OUTCOMES: Uint8Array = Uint8Array.from(
   { length: 256 },
   (_, byte) => (byte >> PT_TNT8_SHIFT) & ((1 << TNT8_COUNT[byte]!) - 1),
@@ -124,7 +127,8 @@ export function readPacket(bytes: Uint8Array, pos: number, end: number, out: Pac
   if (pos >= end) return NEED_MORE;
   const first = bytes[pos]!;
   const kind = FIRST_BYTE_KIND[first]!;
-  // The frequent ones are asked for first: a switch over names is compared in turn (bench notes in style).
+  // Tests for the frequent kinds come first: V8 compares the cases of a switch
+  // over names one after the other.
   if (kind === PACKET_TNT8) {
     out.kind = PACKET_TNT8;
     out.type = TNT8_COUNT[first]!;
@@ -308,7 +312,7 @@ function readExtended(bytes: Uint8Array, pos: number, end: number, out: Packet):
   }
 }
 
-/** Whole size by kind; PTW is not here, its header says. */
+/** Whole size by kind. PTW is missing here: its header tells the size. */
 const EXTENDED_SIZE = new Uint8Array(PACKET_NEEDS_THIRD + 1);
 for (const [kind, size] of [
   [PACKET_PSB, PT_SIZE_PSB],
@@ -337,7 +341,7 @@ function ptwSize(second: number): number {
   return code > 1 ? BAD_PACKET : PT_SIZE_HEADER_ONLY + (code === 0 ? 4 : 8);
 }
 
-/** 47 outcomes below a stop bit in 48 bits; a packet without an outcome breaks the rules. */
+/** Up to 47 outcomes below a stop bit, in 48 bits. A packet without an outcome breaks the rules. */
 function readTnt64(bytes: Uint8Array, payload: number, out: Packet): number {
   const lo = u32(bytes, payload);
   const hi = u16(bytes, payload + 4);
@@ -349,7 +353,7 @@ function readTnt64(bytes: Uint8Array, payload: number, out: Packet): number {
   return PT_SIZE_TNT64;
 }
 
-/** A pattern that breaks off is bad even where the bytes end before it could be whole. */
+/** A pattern that is wrong is bad, even if the bytes end before it could be complete. */
 function readPsb(bytes: Uint8Array, pos: number, end: number, out: Packet): number {
   const stop = Math.min(pos + PT_SIZE_PSB, end);
   for (let at = pos; at < stop; at++)
@@ -359,7 +363,7 @@ function readPsb(bytes: Uint8Array, pos: number, end: number, out: Packet): numb
   return PT_SIZE_PSB;
 }
 
-/** Is the whole pattern there? The caller has seen that 16 bytes are. */
+/** Whether the whole pattern is there. The caller has checked that there are 16 bytes. */
 export function isPsb(bytes: Uint8Array, pos: number): boolean {
   for (let at = pos; at < pos + PT_SIZE_PSB; at += 2)
     if (bytes[at] !== PT_EXTENDED || bytes[at + 1] !== PT_EXT_PSB) return false;
@@ -367,8 +371,8 @@ export function isPsb(bytes: Uint8Array, pos: number): boolean {
 }
 
 /**
- * Read an item of a PEBS block: `iiiii100` and 4 or 8 bytes. Only between BBP and BEP, where the first byte
- * ends in 100; anywhere else such a byte is a TNT-8.
+ * Read an item of a PEBS block: `iiiii100` and 4 or 8 bytes. Items occur only between BBP and BEP. Anywhere
+ * else, a first byte that ends in 100 is a TNT-8.
  */
 export function readBlockItem(
   bytes: Uint8Array,

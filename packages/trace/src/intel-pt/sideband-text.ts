@@ -1,6 +1,6 @@
 /**
- * Perf's kernel records beside a raw trace (no perf.data around them), as lines by time: what a dump shows
- * between the packets. One `SidebandStream` per file; several are merged by time.
+ * The kernel's records beside a raw trace, without a perf.data file, as lines in order of time. A dump shows
+ * them between the packets. Each file has its own `SidebandStream`. Several files are merged by time.
  */
 import {
   PERF_AUX_FLAG_TRUNCATED,
@@ -42,23 +42,31 @@ import type { DumpSideband } from './dump-packets.ts';
 import type { PerfClock } from './perf-clock.ts';
 import { perfTimeToTsc } from './perf-clock.ts';
 
+/** Kernel records of perf that were saved as they came from the ring, without a perf.data around them. */
 export interface SidebandFile {
+  /** The name of the file, for the lines. */
   readonly name: string;
+  /** The records, one after the other, little-endian. */
   readonly bytes: Uint8Array;
-  /** `perf_event_attr.sample_type`: what stands at the end of each record. */
+  /** `perf_event_attr.sample_type`: it tells what is at the end of each record. */
   readonly sampleType: bigint;
+  /** Turns the records' times into TSC values. */
   readonly clock: PerfClock;
-  /** Records are shown so many ticks earlier. */
+  /** Records are shown this many ticks earlier. */
   readonly tscOffset: bigint;
 }
 
+/** What a line of a record shows beside its fields. */
 export interface SidebandFormat {
   /** Several lines a record, one a field. */
   readonly verbose?: boolean;
+  /** The file's name. */
   readonly filename?: boolean;
+  /** Where in the file it is. */
   readonly offset?: boolean;
+  /** Its time, as a TSC value. */
   readonly time?: boolean;
-  /** Say where a file ends in the middle of a record. */
+  /** Say if a file ends in the middle of a record. */
   readonly warn?: boolean;
 }
 
@@ -99,13 +107,13 @@ export class SidebandStream {
     return decodeRecord(this.#view, this.#at, this.#size, this.#layout);
   }
 
-  /** The process that the record's trailer names; null without one. */
+  /** The process that the record's trailer names. Null without a trailer. */
   get pid(): number | null {
     const field = this.#trailer.fields.find(([name]) => name === 'pid');
     return field === undefined ? null : Number.parseInt(field[1], 16);
   }
 
-  /** The present record as text, then on to the next. */
+  /** Gives the present record as text, and moves to the next. */
   take(format: SidebandFormat): string {
     const record = decodeRecord(this.#view, this.#at, this.#size, this.#layout);
     const { name, fields, short } = describe(record);
@@ -127,12 +135,12 @@ export class SidebandStream {
     return text;
   }
 
-  /** Where reading had to stop before the end of the file; null where it did not. */
+  /** Where reading stopped before the end of the file. Null if it did not. */
   restOffset(): number | null {
     return this.isAtEnd && this.#at < this.#view.byteLength ? this.#at : null;
   }
 
-  /** Read the header and the time at `#at`; a record that does not fit ends the stream. */
+  /** Read the header and the time at `#at`. A record that does not fit ends the stream. */
   #fetch(): void {
     const left = this.#view.byteLength - this.#at;
     this.#size = left < RECORD_HEADER_SIZE ? 0 : this.#view.getUint16(this.#at + 6, true);
@@ -153,7 +161,9 @@ export class SidebandStream {
   }
 }
 
-/** The sideband of a dump: all files, merged by time. At equal times one file goes on as long as it can. */
+/**
+ * The sideband of a dump: all files, merged by time. At equal times, the file that was read last continues.
+ */
 export function sidebandLines(files: readonly SidebandFile[], format: SidebandFormat): DumpSideband {
   const all = files.map((file) => new SidebandStream(file));
   const waiting: SidebandStream[] = [];
@@ -180,7 +190,9 @@ export function sidebandLines(files: readonly SidebandFile[], format: SidebandFo
   };
 }
 
-/** The trailer of a record, in the kernel's order; the short form shows ID before CPU and IDENTIFIER last. */
+/**
+ * The trailer of a record, in the kernel's order. The short form shows ID before CPU, and IDENTIFIER last.
+ */
 function readTrailer(view: DataView, at: number, bits: number): Trailer {
   const fields: Field[] = [];
   let pos = at;
@@ -318,7 +330,7 @@ function withShort(name: string, fields: readonly Field[]) {
   return { name, fields, short };
 }
 
-/** Unsigned; 32-bit fields are read as int32. */
+/** As an unsigned number: fields of 32 bits are read as int32. */
 function hexOf(value: number | bigint): string {
   return (typeof value === 'number' ? value >>> 0 : value).toString(16);
 }

@@ -9,19 +9,19 @@
 import type { TimeSettings } from './time-settings.ts';
 import { ctcDistance, TIME_BAD_PACKET, TIME_OK, TIME_UNKNOWN, ticksOfCtc } from './time-settings.ts';
 
-/** Ratios are whole numbers of 1/256 tick per cycle. */
+/** Ratios are whole numbers. The unit is 1/256 tick for a cycle. */
 export const RATIO_ONE = 256;
 
 /** MTC frequencies from which a lost CYC (4096 cycles) does not show any more; see erratum SKL168. */
 const SKL168_MAX_MTC_FREQ = 10;
-/** A little less than 4096, since frequencies vary. */
+/** A little less than 4096, because frequencies vary. */
 const SKL168_CYCLES = 0xf00;
 
 export class TimeCalibration {
   readonly #settings: TimeSettings;
   /** The present ratio, in 1/RATIO_ONE. */
   #ratio = 0;
-  /** Smallest and largest ratio since the last reset: how far the ratio can be trusted. */
+  /** Smallest and largest ratio since the last reset. They show how far the ratio can be trusted. */
   minRatio = Number.POSITIVE_INFINITY;
   maxRatio = 0;
   #tsc = 0;
@@ -48,7 +48,7 @@ export class TimeCalibration {
     this.overflow();
   }
 
-  /** Keep the ratio, forget what was counted: packets were lost. */
+  /** After packets were lost: keeps the ratio, and forgets what was counted. */
   overflow(): void {
     this.#tsc = 0;
     this.#cyclesSinceTsc = 0;
@@ -62,7 +62,7 @@ export class TimeCalibration {
   }
 
   /**
-   * `tsc` as float64: differences matter here. Inside PSB+ it calibrates; elsewhere time
+   * `tsc` is a float64, because only differences matter. It calibrates inside PSB+. Elsewhere, time
    * may have been lost before it.
    */
   tsc(tsc: number, inHeader: boolean): number {
@@ -95,7 +95,7 @@ export class TimeCalibration {
     const cycles = this.#cyclesSinceMtc;
     const suspect = this.#firstMtcAfterPsb;
     this.#firstMtcAfterPsb = false;
-    // Without cycles the period is joined to the next one.
+    // A period without cycles is added to the next one.
     if (this.#hasMtc && cycles === 0) return TIME_OK;
     const isFirst = !this.#hasMtc;
     this.#hasMtc = true;
@@ -110,7 +110,7 @@ export class TimeCalibration {
     return this.#set(Math.floor((ticks * RATIO_ONE) / cycles));
   }
 
-  /** Erratum SKL168: is an MTC missing, or the CYC that says that the counter wrapped? */
+  /** Erratum SKL168: tells whether an MTC is missing, or the CYC that shows that the counter wrapped. */
   #hasLostCyc(distance: number, ticks: number, cycles: number): boolean {
     const { mtcFreq } = this.#settings;
     if (distance > 2 ** mtcFreq) return true;

@@ -11,7 +11,9 @@ export interface TimeSettings {
   readonly nomFreq: number;
   /** TSC ticks per crystal tick are ebx / eax (CPUID leaf 0x15); 0: unknown. */
   readonly cpuid0x15Eax: number;
+  /** EBX of CPUID leaf 0x15; 0: unknown. Without it MTC packets give no time. */
   readonly cpuid0x15Ebx: number;
+  /** `errataOf` the processor: some concern its clocks. `NO_ERRATA` where it is not known. */
   readonly errata: Errata;
 }
 

@@ -26,15 +26,16 @@ export interface TimeCertainty {
   readonly clock: 'wall' | 'relative' | 'none';
   /** The value of the last TSC packet: exact there. Null before the first. */
   readonly lastTsc: bigint | null;
-  /** The true TSC is within so many ticks at the last timing packet; null where nothing bounds it. */
+  /** At the last timing packet the true TSC is within this many ticks; null if nothing bounds it. */
   readonly errorTicks: number | null;
   /**
-   * At most so many ticks have passed since the last timing packet: an MTC would have
+   * At most this many ticks have passed since the last timing packet: an MTC would have
    * come. Null where none come.
    */
   readonly sinceTicks: number | null;
-  /** Packets since the last TSC that could not be used. */
+  /** MTC packets since the last TSC that could not be used. */
   readonly lostMtc: number;
+  /** CYC packets since the last TSC that could not be used. */
   readonly lostCyc: number;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { memorySource } from '@counterpoint/core/base';
 import { openPerfData, writePerfData } from '@counterpoint/core/perfdata';
 import { parseFields, type ScriptResult, writeScript } from '@counterpoint/core/query';
@@ -184,4 +185,25 @@ test('the vdso is asked for as such, from its beginning', async () => {
     asked.map(({ need }) => need),
     ['vdso'],
   );
+});
+
+test('the recording is taken as a File, as its bytes or as a source; what holds none is refused at once', async () => {
+  const { code, trace } = programAt(JIT);
+  const mappings = [{ path: '/bin/loop', address: JIT, sizeBytes: 0x1000, fileOffset: 0x1000 }];
+  const { attrs, records } = ptRecording({ pid: PID, comm: 'code', mappings, trace });
+  const recording = writePerfData({ attrs, records });
+  const buffer = recording.buffer.slice(recording.byteOffset, recording.byteOffset + recording.length);
+  const files = { open: async () => memorySource(coreFile(JIT, code)) };
+  const options = parseItrace('i1i');
+  for (const bytes of [recording, buffer, new Blob([recording]), memorySource(recording)]) {
+    const source = withTrace(await openPerfData(bytes), { bytes, files, options });
+    let samples = 0;
+    const outcome = await source.scan({
+      record: (_view, _start, _end, type) => void (samples += type === PERF_RECORD_SAMPLE ? 1 : 0),
+    });
+    assert.deepEqual([samples, outcome?.errors], [pathOf(JIT).length, []], bytes.constructor.name);
+  }
+  const reader = await openPerfData(recording);
+  for (const bytes of ['perf.data', undefined, new Blob([recording]).stream()])
+    assert.throws(() => withTrace(reader, { bytes: bytes as never, files, options }), { code: 'ERR_INPUT' });
 });

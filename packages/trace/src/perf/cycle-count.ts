@@ -1,7 +1,8 @@
 import type { TraceClock } from '../intel-pt/index.ts';
 
 /**
- * Cycles along a queue, for samples that tell how many there were for so many instructions (perf's rules).
+ * Cycles along a queue, for samples that tell how many there were for a number
+ * of instructions (perf's rules).
  *
  *   trace   CYC 40  TNT !.!            CYC 12  TIP
  *   known           ^ the first                ^          which instruction the cycles belong to; in between they are estimates (A)

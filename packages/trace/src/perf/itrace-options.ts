@@ -10,10 +10,12 @@
  *   A        cycles where the time moves              Z           without times
  *   d[+-aeo] a log of decoding: records of the kernel, only around errors, to the output
  */
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, checkArgument } from '@counterpoint/core/base';
 
+/** What a period is counted in: instructions, ticks of the TSC, or nanoseconds. */
 export type PeriodUnit = 'instructions' | 'ticks' | 'ns';
 
+/** Which part of decoding is written down, as the flags behind `d` say. */
 export interface DecodingLogOptions {
   /** Records of the kernel, too. */
   readonly records: boolean;
@@ -23,37 +25,58 @@ export interface DecodingLogOptions {
   readonly toOutput: boolean;
 }
 
+/** What is made out of a trace. Each field says which letter of `--itrace` sets it. */
 export interface ItraceOptions {
+  /** `i`: a sample of event `instructions` each period. */
   instructions: boolean;
+  /** `y`: a sample of event `cycles` each period. Needs CYC packets, or times, to know them. */
   cycles: boolean;
-  /** Of instructions and cycles. 0: as often as there can be a sample. */
+  /** Of instructions and cycles, in `periodUnit`. 0: as often as there can be a sample. */
   period: number;
+  /** Default: nanoseconds. */
   periodUnit: PeriodUnit;
+  /** `b`, `c` or `r`: a sample of event `branches` for each branch taken. */
   branches: boolean;
-  /** Of the branches only calls, only returns; both where both are asked for; all where neither is. */
+  /** `c`: of the branches only calls. With `returns` both; without either, all branches. */
   calls: boolean;
+  /** `r`: of the branches only returns. */
   returns: boolean;
+  /** `x`: a sample where a TSX transaction begins, commits or aborts. */
   transactions: boolean;
+  /** `w`: a sample for each PTWRITE, with the value written in its raw data. */
   ptwrites: boolean;
+  /** `p`: a sample for each packet of power and frequency: CBR, MWAIT, PWRE, EXSTOP, PWRX; and for PSB. */
   power: boolean;
-  /** PEBS through PT. */
+  /** `o`: the samples of other events that went through the trace (PEBS via PT). */
   other: boolean;
+  /** `I`: interrupts, faults and the like, where event trace was recorded. */
   eventTrace: boolean;
+  /** `e`: a `PERF_RECORD_AUXTRACE_ERROR` for each place that could not be decoded. */
   errors: boolean;
-  /** Errors of these kinds are left out. */
+  /** `e-o`: no such record for an overflow. It is counted all the same. */
   withoutOverflows: boolean;
+  /** `e-l`: no such record for trace data that the kernel lost; the ledger of the recording has it anyway. */
   withoutLost: boolean;
-  /** Most frames, 0 for no call chains: on made samples, and on recorded ones. */
+  /** `g`: most callers on a sample that is made, up to 1024. 0: no call chains. */
   callChain: number;
+  /** `G`: most callers on a recorded sample that has no call chain of its own. 0: none. */
   recordedCallChain: number;
+  /** `l`: most branches in the branch stack of a sample that is made, up to 1024. 0: none. */
   lastBranches: number;
+  /** `L`: most branches in the stack of a recorded sample that has none of its own. 0: none. */
   recordedLastBranches: number;
+  /** `s`: how many samples are left out at the beginning. */
   skip: number;
-  /** 0, 1 or 2. */
+  /**
+   * `q`: how much is left out for speed. 1: packets are read, code is not followed. 2: only where
+   * tracing synchronises (PSB).
+   */
   quick: number;
+  /** `A`: cycles are told wherever their count moves, not only where it is exact. */
   approximateIpc: boolean;
+  /** `Z`: samples have no time, and the trace of each CPU or thread comes as a whole, behind the records. */
   timeless: boolean;
-  /** Write down what is decoded: null, or which of it. */
+  /** `d`: write down what is decoded. Null: no log. */
   log: Readonly<DecodingLogOptions> | null;
 }
 
@@ -62,6 +85,7 @@ const DEFAULT_CHAIN = 16;
 const DEFAULT_BRANCHES = 64;
 const MOST_FRAMES = 1024;
 
+/** Nothing is made out of a trace: set what you want on a copy, `{ ...NO_ITRACE, instructions: true }`. */
 export const NO_ITRACE: Readonly<ItraceOptions> = {
   instructions: false,
   cycles: false,
@@ -89,8 +113,11 @@ export const NO_ITRACE: Readonly<ItraceOptions> = {
   log: null,
 };
 
-/** What perf's `script` and `report` show of a trace where nothing is chosen. */
+/** What perf's `script` shows of a trace where nothing is chosen: calls, errors and other events. */
 export const SCRIPT_ITRACE = 'cepwxoI';
+/**
+ * What perf's `report` shows of a trace where nothing is chosen: instructions with call chains, and events.
+ */
 export const REPORT_ITRACE = 'igGxwpoeI';
 
 /** Why a letter that perf knows is not for this. */
@@ -100,6 +127,7 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 
 /** Parse the value of `--itrace`. Throws `ERR_ITRACE_SYNTAX`, pointing at the place. */
 export function parseItrace(text: string): ItraceOptions {
+  checkArgument(typeof text === 'string', 'parseItrace()', 'the options', text, 'text such as i1us');
   return new Parser(text).parse();
 }
 

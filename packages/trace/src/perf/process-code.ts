@@ -138,7 +138,7 @@ export class ProcessCode {
   #addMapping(image: CodeImage, mapping: Mapping): void {
     const { path, start, end, pageOffset, pid } = mapping;
     if (NO_FILE.test(path) || path === '') return;
-    // Its mapping is a mark for who reads the recording; the code is elsewhere.
+    // Its mapping is a mark for readers of the recording; the code is elsewhere.
     if (JIT_DUMP.test(path)) {
       this.#wantDump(path, pid);
       return;

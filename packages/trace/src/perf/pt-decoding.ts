@@ -55,7 +55,7 @@ import { RecordedSamples } from './recorded-samples.ts';
 import { addSyntheticEvents } from './synthetic-events.ts';
 import { errorText } from './trace-errors.ts';
 import { type TraceOutcome, traceOutcome } from './trace-outcome.ts';
-import type { FoundTrace, TraceRequest } from './trace-request.ts';
+import type { FoundTrace, ReadyRequest } from './trace-request.ts';
 import { type SamplingPlan, TraceSampler } from './trace-sampler.ts';
 import { type TracedThread, TracedThreads } from './traced-threads.ts';
 
@@ -80,7 +80,7 @@ interface RunningQueue {
 export class PtDecoding {
   readonly #reader: PerfDataReader;
   readonly #sink: RecordSink;
-  readonly #request: TraceRequest;
+  readonly #request: ReadyRequest;
   readonly #info: PtInfo;
   readonly #index: AuxIndex;
   readonly #attrs: readonly PerfEventAttr[];
@@ -103,7 +103,7 @@ export class PtDecoding {
   constructor(
     reader: PerfDataReader,
     sink: RecordSink,
-    request: TraceRequest,
+    request: ReadyRequest,
     found: FoundTrace,
     scan: SourceScanOptions,
   ) {

@@ -28,6 +28,7 @@ import {
   EVENT_BLOCK_BEGIN,
   EVENT_BLOCK_END,
   EVENT_BLOCK_ITEM,
+  EVENT_CBR,
   EVENT_DISABLED,
   EVENT_ENABLED,
   EVENT_IFLAGS,
@@ -70,12 +71,32 @@ const STEPS_BETWEEN_LOOKS = 1 << 16;
 export interface PtQueueOptions {
   readonly flow: FlowOptions;
   readonly cpu: number;
-  /** Whole stretches may be executed at once; so many bytes between two looks at what was made. */
+  /** Whole stretches may be executed at once. Bytes between two looks at what was made. */
   readonly usesGraph: boolean;
   readonly sliceBytes: number;
   readonly signal?: CancelSignal | undefined;
   /** What is read and done is written down; not with `usesGraph`. */
   readonly log?: QueueLog | undefined;
+}
+
+const ENDS_BRANCH: ReadonlySet<number> = new Set([
+  EVENT_DISABLED,
+  EVENT_ENABLED,
+  EVENT_OVERFLOW,
+  EVENT_IFLAGS,
+]);
+
+/** Where the instruction goes only the trace knows. */
+function needsTrace(kind: number): boolean {
+  return kind > KIND_CALL && kind !== KIND_JUMP;
+}
+
+/**
+ * Perf's decoder comes back with it, or with the PSB+ that it is of. The rest it only takes note of, and the
+ * time does not move with it.
+ */
+function isTold({ kind, isStatus }: Readonly<FlowEvent>): boolean {
+  return isStatus || kind !== EVENT_CBR;
 }
 
 export class PtQueue {
@@ -97,8 +118,8 @@ export class PtQueue {
   #blockedAt = -1;
   /** The change of the interrupt flag that comes was told with its branch. */
   #isChangeTold = false;
-  /** The decoder's event is still to be taken. */
-  #isEventWaiting = false;
+  /** A step of the decoder that is still to be told: records of before its time come first. 0: none. */
+  #waitingStep = 0;
   readonly #handOver = new HandOver();
   readonly #graphs = new WeakMap<CodeImage, Map<number, QueueGraph>>();
   /** The next PSB that is to be told of; -1: none. */
@@ -118,7 +139,7 @@ export class PtQueue {
     this.#handOver.forgetStop();
     this.#decoder = new FlowDecoder(stretch.bytes, this.image, this.#options.flow);
     this.#isSynchronized = false;
-    this.#isEventWaiting = false;
+    this.#waitingStep = 0;
     this.sampler.cycles?.rebase();
     this.#clockMoves = -1;
     this.#pebs.clear();
@@ -170,10 +191,12 @@ export class PtQueue {
         }
         this.#isSynchronized = true;
       }
-      if (this.#isEventWaiting) {
+      if (this.#waitingStep !== 0) {
         if (sampler.timeNs >= untilNs) return RUN_UNTIL;
-        this.#isEventWaiting = false;
-        this.#event(decoder.event);
+        const step = this.#waitingStep;
+        this.#waitingStep = 0;
+        this.#takeStep(decoder, step);
+        continue;
       }
       const next = state.event;
       log?.packets(decoder.offset);
@@ -181,34 +204,70 @@ export class PtQueue {
         this.#moveTime(next.timeLo, next.timeHi);
       sampler.moveCycles(state.clock, state.isEnabled);
       if (sampler.timeNs >= untilNs) return RUN_UNTIL;
-      if (this.#nextPsb >= 0 && decoder.offset > this.#nextPsb) this.#passPsb();
-      if (this.#options.usesGraph && this.#runGraph(decoder, untilNs)) continue;
+      if (this.#nextPsb >= 0 && decoder.offset > this.#nextPsb) {
+        this.#closeBranch(state.ipLo, state.ipHi);
+        sampler.reachTime();
+        if (sampler.timeNs >= untilNs) return RUN_UNTIL;
+        this.#passPsb();
+      }
+      // On the way to what is later than the next record the exact decoder stops where that time is reached.
+      const isGraphOnTime = this.#options.usesGraph && sampler.nextTimeNs < untilNs;
+      if (isGraphOnTime && this.#runGraph(decoder, untilNs)) continue;
       const code = decoder.step();
-      if (code === STEP_INSTRUCTION) {
-        log?.instruction(decoder.instruction);
-        this.#instruction(decoder.instruction);
-      } else if (code === STEP_EVENT) {
-        log?.event(decoder.event);
-        if (this.#estimatesTime(decoder.event)) {
-          sampler.estimateTime();
-          // That may be later than records that are to be taken first.
-          this.#isEventWaiting = true;
-        } else this.#event(decoder.event);
-      } else if (code === FLOW_END) {
+      if (code === FLOW_END) {
         this.#closeBranch(state.ipLo, state.ipHi);
         return this.#leave();
-      } else {
-        if (code === FLOW_NO_MAP && this.image.isWaiting && this.#blockedAt !== decoder.offset) {
-          // Once for each place: a file that is not there does not come.
-          this.#blockedAt = decoder.offset;
-          // What it took for a place without code may have some.
-          this.#graphs.delete(this.image);
-          return RUN_NEEDS_CODE;
-        }
-        this.#closeBranch(decoder.errorIpLo, decoder.errorIpHi);
-        this.#fail(code);
-        this.#resume(decoder, code);
       }
+      if (code === FLOW_NO_MAP && this.image.isWaiting && this.#blockedAt !== decoder.offset) {
+        // Once for each place: a file that is not there does not come.
+        this.#blockedAt = decoder.offset;
+        // What it took for a place without code may have some.
+        this.#graphs.delete(this.image);
+        return RUN_NEEDS_CODE;
+      }
+      this.#reachTime(decoder, code);
+      if (sampler.timeNs >= untilNs) this.#waitingStep = code;
+      else this.#takeStep(decoder, code);
+    }
+  }
+
+  /** A step may bring the time of the last timing packet; the branch before it was executed before that. */
+  #reachTime(decoder: FlowDecoder, code: number): void {
+    const { sampler } = this;
+    if (code === STEP_INSTRUCTION) {
+      const { instruction } = decoder;
+      const usesPacket = !instruction.isBeforeEvent && needsTrace(instruction.kind);
+      if (!usesPacket && !(instruction.kind >= KIND_CALL && this.#isDisableNext())) return;
+      if (!sampler.isTimeWaiting) return;
+      this.#closeBranch(instruction.ipLo, instruction.ipHi);
+      sampler.reachTime();
+    } else if (code === STEP_EVENT) {
+      const { event } = decoder;
+      if (!isTold(event)) return;
+      // Some say themselves where the branch before them went.
+      if (sampler.isTimeWaiting && (event.isStatus || !ENDS_BRANCH.has(event.kind))) {
+        const { ipLo, ipHi } = event.isIpSuppressed ? decoder.state : event;
+        this.#closeBranch(ipLo, ipHi);
+      }
+      sampler.reachTime();
+      if (this.#estimatesTime(event)) sampler.estimateTime();
+    } else {
+      this.#closeBranch(decoder.errorIpLo, decoder.errorIpHi);
+      sampler.reachTime();
+    }
+  }
+
+  #takeStep(decoder: FlowDecoder, code: number): void {
+    const { log } = this.#options;
+    if (code === STEP_INSTRUCTION) {
+      log?.instruction(decoder.instruction);
+      this.#instruction(decoder.instruction);
+    } else if (code === STEP_EVENT) {
+      log?.event(decoder.event);
+      this.#event(decoder.event);
+    } else {
+      this.#fail(code);
+      this.#resume(decoder, code);
     }
   }
 
@@ -294,7 +353,7 @@ export class PtQueue {
     this.#clockMoves = this.#decoder?.state.clock.moves ?? 0;
     this.#hasTime = true;
     this.sampler.setTime(lo, hi);
-    this.#options.log?.time(this.sampler.timeNs, lo, hi);
+    this.#options.log?.time(this.sampler.nextTimeNs, lo, hi);
   }
 
   #instruction(instruction: ExecutedInstruction): void {
@@ -307,7 +366,7 @@ export class PtQueue {
       (isBranch ? flagsOf(kind, instruction.detail) : 0) |
       (instruction.isSpeculative ? PERF_IP_FLAG_IN_TX : 0);
     const { cycles } = sampler;
-    const isKnown = cycles !== null && kind > KIND_CALL && kind !== KIND_JUMP && cycles.take();
+    const isKnown = cycles !== null && needsTrace(kind) && cycles.take();
     open.cycles = cycles?.total ?? 0;
     const isSampled = sampler.isSampled();
     if (cycles !== null) {

@@ -126,6 +126,7 @@ export class QueueGraph {
     this.#engine = new GraphEngine(this.#graph, state.lastIp, {
       nodes: (_graph, nodes, count) => this.#nodes(nodes, count),
       time: (packet) => this.#time(packet),
+      eventTime: () => this.#passEvent(),
       ...(flow.errata === undefined ? {} : { errata: flow.errata }),
       // Which branch leaves the filter is the exact decoder's to find.
       ...(flow.errata?.skl014 === true && flow.filter?.isConfigured === true
@@ -164,6 +165,7 @@ export class QueueGraph {
       onEvent: (event) => this.#event(event),
       mayEnable: (_lo, hi) => {
         this.#moveTime();
+        this.#sampler.reachTime();
         if (hi >= 0) this.#sampler.estimateTime();
         return this.#sampler.timeNs < this.#untilNs;
       },
@@ -192,7 +194,19 @@ export class QueueGraph {
     else if (event.kind !== EVENT_ENABLED && this.#open !== 0) this.#leave(this.#open, ipLo, ipHi);
     this.#open = 0;
     this.#moveTime();
+    this.#sampler.reachTime();
     this.#listener.onEvent(event);
+  }
+
+  /** Also a PSB+: perf's decoder comes back with it, and the time of its TSC is reached. */
+  #passEvent(): void {
+    if (!this.#hasTimeMoved) return;
+    const graph = this.#graph;
+    const { node } = this.#engine;
+    if (this.#open !== 0) this.#leave(this.#open, graph.loOf(node), graph.hiOf(node));
+    this.#open = 0;
+    this.#moveTime();
+    this.#sampler.reachTime();
   }
 
   #time(packet: Readonly<Packet>): boolean {
@@ -200,8 +214,18 @@ export class QueueGraph {
     if (this.#isLastWaiting) this.#executeLast(this.#open);
     if (packet.kind === PACKET_CBR) this.#sampler.setRatio(packet.lo);
     // Packets of an interrupt or a PSB+ come here, too.
-    else if (MOVES_TIME.has(packet.kind)) this.#hasTimeMoved = true;
+    else if (MOVES_TIME.has(packet.kind)) {
+      this.#hasTimeMoved = true;
+      return this.#isLate();
+    }
     return false;
+  }
+
+  /** What the next packet tells of is behind a record that is to be taken first. */
+  #isLate(): boolean {
+    if (this.#untilNs === Number.POSITIVE_INFINITY) return false;
+    const { tscLo, tscHi } = this.#state.clock;
+    return this.#sampler.timeNsOf(tscLo, tscHi) >= this.#untilNs;
   }
 
   /** What is executed from here on is executed then; the branch before it was not. */
@@ -229,6 +253,7 @@ export class QueueGraph {
         const isPlain = end === END_CONDITIONAL || end === END_JUMP_INDIRECT;
         if (isPlain && sampler.skipInstructions(counts[node]!)) {
           this.#open = 0;
+          sampler.reachTime();
           continue;
         }
       }
@@ -236,9 +261,12 @@ export class QueueGraph {
       const first = instructions.firstOf(node);
       const last = first + graph.instructions.at(node) - 1;
       const from = this.#way(first, last);
-      if (sampler.skipInstructions(last + 1 - from)) continue;
-      this.#execute(from, last);
-      this.#isLastWaiting = true;
+      if (!sampler.skipInstructions(last + 1 - from)) {
+        this.#execute(from, last);
+        this.#isLastWaiting = true;
+      }
+      // The branch at its end is what the packet behind the last timing packet tells of.
+      sampler.reachTime();
     }
     this.#last = nodes[count - 1]!;
   }
@@ -298,7 +326,7 @@ export class QueueGraph {
     sampler.branch(flags, instructions.lo.at(place), instructions.hi.at(place), toLo, toHi);
   }
 
-  /** The instruction's bytes, for who prints them. */
+  /** The instruction's bytes, to be printed. */
   #takeInstruction(place: number): void {
     const instructions = this.#instructions;
     const image = this.#image;

@@ -138,6 +138,8 @@ export class QuickQueue {
       log?.packet(this.#bytes, cursor.offset, cursor.packet);
       if (clock.update(cursor.packet) && clock.estimate.hasTsc) {
         sampler.setTime(clock.tscLo, clock.tscHi);
+        // Each packet is an event of its own.
+        sampler.reachTime();
         log?.time(sampler.timeNs, clock.tscLo, clock.tscHi);
       }
       this.#take(cursor.packet, cursor.offset);

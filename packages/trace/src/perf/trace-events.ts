@@ -96,7 +96,7 @@ export function putTraceEvent(sampler: TraceEventSink, event: Readonly<FlowEvent
   }
 }
 
-/** A synchronisation point, so many bytes into the trace. */
+/** A synchronisation point, and its offset in the trace in bytes. */
 export function putPsb(sampler: TraceEventSink, offset: number, ipLo: number, ipHi: number): void {
   const hi = Math.floor(offset / 0x1_0000_0000);
   sampler.putEvent(sampler.events.psb, ipLo, ipHi, raw(sampler, 0, offset >>> 0, hi));

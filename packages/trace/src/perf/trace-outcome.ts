@@ -3,16 +3,24 @@ import type { LossFacts } from '@counterpoint/core/loss';
 import type { AddedRecords } from '@counterpoint/core/perfdata';
 import { ERROR_OVERFLOW } from './trace-errors.ts';
 
+/** How often one thing went wrong in a trace. */
 export interface TraceErrorCount {
-  /** As perf numbers them. */
+  /**
+   * As perf numbers them (intel-pt-decoder.h): 3 bad packet, 5 code is missing, 6 the code does
+   * not fit the trace, 7 overflow.
+   */
   code: number;
+  /** perf's words for it: `Failed to get instruction`. */
   text: string;
+  /** How many times, whether or not a record was asked for (`e`). */
   count: number;
 }
 
 /** What came of a trace besides samples. */
 export interface TraceOutcome extends AddedRecords {
+  /** By code, ascending. Empty: nothing went wrong. */
   readonly errors: readonly TraceErrorCount[];
+  /** Bytes of the trace that were read, over all CPUs and threads. */
   readonly decodedBytes: number;
 }
 

@@ -74,6 +74,10 @@ export class TraceSampler {
   #latestLo = 0;
   #latestHi = 0;
   #isTimeNew = false;
+  /** That of the last timing packet, until `reachTime`. */
+  #waitingLo = 0;
+  #waitingHi = 0;
+  #isTimeWaiting = false;
   #instructionsSinceTime = 0;
   readonly #plan: SamplingPlan;
   readonly #instructionPeriod: number;
@@ -123,7 +127,14 @@ export class TraceSampler {
       (options.returns ? PERF_IP_FLAG_RETURN | PERF_IP_FLAG_TRACE_BEGIN : 0);
   }
 
-  /** A timing packet: what follows is executed then. */
+  /**
+   * A timing packet. Periods count from it on. Samples have its time with the branch or event that the packet
+   * behind it tells of, as perf's do: what is executed on the way there may have been before it.
+   *
+   *     packets    TNT          MTC              TNT
+   *     executed   ── je ─────── · ─ mov ─ add ─ jne ── ...
+   *     times      old           old   old   old new
+   */
   setTime(tscLo: number, tscHi: number): void {
     if (this.#plan.clock === null) return;
     const lo = tscLo >>> 0;
@@ -131,10 +142,34 @@ export class TraceSampler {
     this.#ticks = hi * TWO_32 + lo;
     this.#instructionsSinceTime = 0;
     this.#leftInPeriod = 0;
-    if (hi < this.#latestHi || (hi === this.#latestHi && lo <= this.#latestLo)) return;
-    this.#latestLo = lo;
-    this.#latestHi = hi;
+    this.#isTimeWaiting = hi > this.#latestHi || (hi === this.#latestHi && lo > this.#latestLo);
+    this.#waitingLo = lo;
+    this.#waitingHi = hi;
+  }
+
+  /** What the packet behind the last timing packet tells of is reached. */
+  reachTime(): void {
+    if (!this.#isTimeWaiting) return;
+    this.#isTimeWaiting = false;
+    this.#latestLo = this.#waitingLo;
+    this.#latestHi = this.#waitingHi;
     this.#isTimeNew = true;
+  }
+
+  /** There is a time that is not reached yet. */
+  get isTimeWaiting(): boolean {
+    return this.#isTimeWaiting;
+  }
+
+  /** `timeNs`, as soon as the time of the last timing packet is reached. */
+  get nextTimeNs(): number {
+    return this.#isTimeWaiting ? this.timeNsOf(this.#waitingLo, this.#waitingHi) : this.timeNs;
+  }
+
+  /** `timeNs` at a TSC. */
+  timeNsOf(tscLo: number, tscHi: number): number {
+    const { clock } = this.#plan;
+    return clock === null ? this.timeNs : Math.max(this.timeNs, tscToPerfNs(clock, tscLo >>> 0, tscHi >>> 0));
   }
 
   /**
@@ -261,7 +296,7 @@ export class TraceSampler {
   }
 
   /**
-   * So many instructions were executed and none makes a sample; false, and nothing is counted, where one may.
+   * Count `count` instructions, none of which makes a sample. False, and nothing is counted, if one may.
    */
   skipInstructions(count: number): boolean {
     const { periodTicks } = this.#plan;
@@ -443,7 +478,7 @@ export class TraceSampler {
     writeSample(this.buffer, event, sample, thread.calls, callChain, thread.branches, lastBranches);
   }
 
-  /** One of the first so many samples, which are not wanted. */
+  /** One of the first samples, which are not wanted (`s`). */
   #isSkipped(): boolean {
     const plan = this.#plan;
     if (plan.skip === 0) return false;

@@ -8,8 +8,9 @@
  */
 
 import { PERF_RECORD_EXIT, PERF_RECORD_SAMPLE, PERF_RECORD_USER_TYPE_START } from '@counterpoint/core/abi';
-import { type ByteSource, FormatError, TWO_32 } from '@counterpoint/core/base';
+import { asByteSource, type ByteSource, checkArgument, FormatError, TWO_32 } from '@counterpoint/core/base';
 import {
+  mayHoldTrace,
   openPerfData,
   type PerfDataReader,
   type RecordSink,
@@ -21,27 +22,38 @@ import { AUXTRACE_INTEL_PT, readPtInfo } from '../intel-pt/index.ts';
 import { PtDecoding } from './pt-decoding.ts';
 import { SampledTrace } from './sampled-trace.ts';
 import type { TraceOutcome } from './trace-outcome.ts';
-import type { FoundTrace, TraceRequest } from './trace-request.ts';
-
-/** Dynamic PMUs have numbers from here on. */
-const FIRST_PMU_TYPE = 6;
+import type { FoundTrace, ReadyRequest, TraceRequest } from './trace-request.ts';
 
 /**
- * The records of a recording with the samples of its hardware trace among them,
- * where it holds one of Intel PT.
+ * A recording with samples of its hardware trace among its records: where it holds one of Intel PT, a sample
+ * for each instruction, branch or period that `request.options` asks for. Give it wherever a reader is taken:
+ *
+ *     const source = withTrace(await openPerfData(file), { bytes: file, files, options: parseItrace('i1us') });
+ *     const { profile, diagnostics } = await ingestPerfData(source, { symbols: files });
+ *
+ * Code that is missing is told in `diagnostics`: without code there are no samples.
  */
 export function withTrace(reader: PerfDataReader, request: TraceRequest): TraceSource {
-  return { reader, scan: (sink, scan = {}) => scanWithTrace(reader, request, sink, scan) };
+  const isReader = { scan: 'function', events: 'object' };
+  checkArgument(isReader, 'withTrace()', 'the recording', reader, 'the answer of openPerfData()');
+  const isRequest = { options: 'object' };
+  checkArgument(isRequest, 'withTrace()', 'the request', request, '{ bytes, files, options }');
+  const ready = { ...request, bytes: asByteSource(request.bytes, 'the recording') };
+  return { reader, scan: (sink, scan = {}) => scanWithTrace(reader, ready, sink, scan) };
 }
 
 /** A `RecordSource`; null is its answer where the recording holds no trace that is decoded here. */
 export interface TraceSource extends RecordSource {
+  /**
+   * Drive recorded and made samples through `sink`, in order of time. Decoding waits for `files`.
+   * A recording without a trace is scanned as it is, and the answer is null. Once only, as a reader's.
+   */
   scan(sink: RecordSink, options?: SourceScanOptions): Promise<TraceOutcome | null>;
 }
 
 async function scanWithTrace(
   reader: PerfDataReader,
-  request: TraceRequest,
+  request: ReadyRequest,
   sink: RecordSink,
   scan: SourceScanOptions,
 ): Promise<TraceOutcome | null> {
@@ -69,8 +81,7 @@ async function scanWithTrace(
  * the records that it belongs to.
  */
 async function findTrace(reader: PerfDataReader, bytes: ByteSource): Promise<FoundTrace | null> {
-  const mayHold = reader.isPipe || reader.events.events.some(({ attr }) => attr.type >= FIRST_PMU_TYPE);
-  if (!mayHold) return null;
+  if (!mayHoldTrace(reader)) return null;
   const first = await openPerfData(bytes);
   const index = new AuxIndex(first.littleEndian);
   const sampled = new SampledTrace(index, first.events, first.littleEndian);

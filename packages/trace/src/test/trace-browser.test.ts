@@ -68,6 +68,11 @@ window.decode = async (count, way) => {
     answer: profileAnswer(found, hash.toString()),
     columns: [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join(''),
   };
+};
+/** By a worker that is not there, or that is another program. */
+window.failBy = (url) => {
+  const workers = [webPartWorker(new Worker(url, { type: 'module' }))];
+  return profileInParts(new Uint8Array(100), image(), { workers }).catch(({ code, remedy }) => ({ code, remedy }));
 };`;
 
 async function bundled(contents: { stdin: string } | { file: string }): Promise<string> {
@@ -168,6 +173,13 @@ test('a trace is decoded by workers in a browser', {
         { isIsolated, answer: expected, columns: digest },
         `${count} workers, bytes ${way}`,
       );
+    for (const url of ['/absent.js', '/', '/page.js']) {
+      const { code, remedy } = await page.evaluate<{ code: string; remedy: string }>(
+        `window.failBy('${url}')`,
+      );
+      assert.equal(code, 'ERR_PT_WORKER', url);
+      assert.match(remedy, /intel-pt-worker.*"module"/);
+    }
     await page.close();
   }
 });

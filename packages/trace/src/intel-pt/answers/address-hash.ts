@@ -7,8 +7,10 @@ const FNV_PRIME = 0x0100_0193;
  */
 export class AddressHash {
   #hash: number = FNV_OFFSET | 0;
+  /** Addresses so far. */
   count = 0;
 
+  /** An `AddressListener`: hand it to `streamInstructions`. */
   add = (lo: Int32Array, hi: Int32Array, count: number): void => {
     let hash = this.#hash;
     for (let at = 0; at < count; at++) {

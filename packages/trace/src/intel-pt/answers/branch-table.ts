@@ -16,13 +16,18 @@ export class BranchTable {
     this.#count = new Float64Column(expected);
   }
 
-  /** The same room, empty, and made ready for so many. */
+  /**
+   * The same room, empty, and made ready for this many.
+   *
+   * @internal
+   */
   emptied(expected: number): BranchTable {
     const table = new BranchTable(this.#most, Math.min(expected, this.#most));
     table.leftOut = this.leftOut;
     return table;
   }
 
+  /** Number of pairs. */
   get size(): number {
     return this.#pairs.length;
   }
@@ -45,11 +50,13 @@ export class BranchTable {
     else this.#count.data[row]! += count;
   }
 
+  /** What was counted for a pair; 0 where it is not there. */
   countOf(from: number, to: number): number {
     const row = this.#pairs.lookUp(from, to, 0);
     return row < 0 ? 0 : this.#count.at(row);
   }
 
+  /** Every pair, in the order in which they were met first. */
   forEach(visit: (from: number, to: number, count: number) => void): void {
     for (let row = 0; row < this.size; row++)
       visit(this.#pairs.firstAt(row), this.#pairs.secondAt(row), this.#count.at(row));

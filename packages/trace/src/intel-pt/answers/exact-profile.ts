@@ -16,17 +16,25 @@ import { type CodeGraph, END_CONDITIONAL, END_RETURN } from '../graph/index.ts';
 import { BranchTable } from './branch-table.ts';
 import type { NodeCounts } from './node-counts.ts';
 
+/** How often instructions and branches were executed in all. */
 export interface ExactTotals {
+  /** Executed instructions. */
   instructions: number;
+  /** Runs of instructions: each ends with a branch, or is cut off by an event. */
   blocks: number;
+  /** Executed branches of every kind, taken or not. */
   branches: number;
+  /** Executed near calls, direct and indirect. */
   calls: number;
 }
 
 /** Executed, but without rows of its own: times. */
 export interface LeftOut {
+  /** Executed instructions without a row. */
   readonly instructions: number;
+  /** Those of them that are branches. */
   readonly branches: number;
+  /** Those of them that are near calls. */
   readonly calls: number;
   /**
    * Branches without a row for where they were and where they went, whether or not
@@ -37,21 +45,33 @@ export interface LeftOut {
 
 /** How much a profile keeps apart. */
 export interface ProfileRoom {
+  /** Most instructions, by address. */
   readonly rows: number;
+  /** Most pairs of branch and target. */
   readonly edges: number;
 }
 
 /** A profile as plain arrays, which may cross from thread to thread. Branches by row. */
 export interface ProfileColumns {
+  /** By row: low half of the address, as int32. */
   readonly lo: Int32Array<ArrayBuffer>;
+  /** By row: high half of the address. */
   readonly hi: Int32Array<ArrayBuffer>;
+  /** By row: times executed; 0 for an address that was only gone to. */
   readonly executed: Float64Array<ArrayBuffer>;
+  /** By row: bytes of the instruction. */
   readonly size: Int32Array<ArrayBuffer>;
+  /** By row: KIND_*. */
   readonly kind: Int32Array<ArrayBuffer>;
+  /** By branch: row of the branch. */
   readonly branchFrom: Int32Array<ArrayBuffer>;
+  /** By branch: row of where it went. */
   readonly branchTo: Int32Array<ArrayBuffer>;
+  /** By branch: times that it went there. */
   readonly branchCount: Float64Array<ArrayBuffer>;
+  /** Runs that an event cut off. */
   readonly cuts: number;
+  /** What had no room. */
   readonly leftOut: LeftOut;
 }
 
@@ -67,14 +87,22 @@ const NO_ROOM = -2;
 /** Above every size of an instruction. */
 const SIZES = 16;
 
-/** Instructions by address, in rows. */
+/**
+ * How often every instruction and every branch was executed, by row: each address has one.
+ *
+ *     for (let row = 0; row < profile.rows; row++)
+ *       console.log(toBigInt(profile.loOf(row) >>> 0, profile.hiOf(row) >>> 0), profile.executed.at(row));
+ *
+ * `branchList`, `hotRuns`, `FileCounts` and `profileOfExact` make more of it. What finds no room is counted
+ * together, so that totals stay exact.
+ */
 export class ExactProfile {
   #addresses = new TripleTable();
-  /** Times executed. */
+  /** By row: times executed; 0 for an address that was only gone to. */
   executed = new Float64Column();
-  /** Bytes; 0 for an address that was only gone to. */
+  /** By row: bytes of the instruction; 0 for an address that was only gone to. */
   size = new Int32Column();
-  /** KIND_*. */
+  /** By row: KIND_* of the instruction. */
   kind = new Int32Column();
   /**
    * Branches, by the rows of where they were and where they went; conditional ones only where they were
@@ -93,14 +121,17 @@ export class ExactProfile {
     this.branches = new BranchTable(room.edges);
   }
 
+  /** Number of rows. */
   get rows(): number {
     return this.#addresses.length;
   }
 
+  /** Low half of a row's address, as int32: `>>> 0` makes it unsigned. */
   loOf(row: number): number {
     return this.#addresses.firstAt(row);
   }
 
+  /** High half of a row's address, as int32. */
   hiOf(row: number): number {
     return this.#addresses.secondAt(row);
   }
@@ -176,6 +207,7 @@ export class ExactProfile {
     });
   }
 
+  /** Over all rows, and what had no room. */
   totals(): ExactTotals {
     let instructions = 0;
     let branches = 0;
@@ -193,6 +225,7 @@ export class ExactProfile {
     return { instructions, blocks: branches + this.cuts, branches, calls };
   }
 
+  /** A copy as plain arrays: to be sent to another thread, or kept. */
   toColumns(): ProfileColumns {
     const { rows, branches } = this;
     const branchFrom = new Int32Array(branches.size);
@@ -242,7 +275,7 @@ export class ExactProfile {
     this.#addLeftOut(other.leftOut);
   }
 
-  /** The same from plain arrays. */
+  /** Add all that a profile counted which was sent as plain arrays. */
   addColumns(columns: ProfileColumns): void {
     const { lo, hi, executed, size, kind, branchFrom, branchTo, branchCount } = columns;
     const rows = new Int32Array(lo.length);

@@ -3,10 +3,13 @@ import type { ExactProfile } from './exact-profile.ts';
 
 /** Instructions next to each other that were executed equally often. */
 export interface HotRun {
+  /** Low half of the first instruction's address, as int32. */
   readonly lo: number;
+  /** High half. */
   readonly hi: number;
-  /** Instructions, and how often each was executed. */
+  /** Number of instructions. */
   readonly length: number;
+  /** Times that each of them was executed. */
   readonly executed: number;
 }
 

@@ -12,7 +12,7 @@ export type AddressListener = (lo: Int32Array, hi: Int32Array, count: number) =>
 
 const BUFFER_LENGTH = 1 << 16;
 
-/** Every executed instruction's address, in order. */
+/** Every executed instruction's address, in order: `listener` gets some ten thousand at a time. */
 export function streamInstructions(
   bytes: Uint8Array,
   image: CodeImage,

@@ -6,8 +6,11 @@ import type { TraceProfile } from './profile-trace.ts';
  * bytes from the start of the trace.
  */
 export interface ProfileAnswer {
+  /** What kind of answer it is, among other lines of JSON. */
   readonly type: 'pt-profile';
+  /** Of this form: what is there now keeps its meaning. */
   readonly version: 1;
+  /** Executed instructions. */
   readonly instructions: string;
   /** Runs of instructions: each ends with a branch, or is cut off by an event. */
   readonly blocks: string;
@@ -17,6 +20,7 @@ export interface ProfileAnswer {
   readonly calls: string;
   /** Of all executed addresses in order, where it was asked for. */
   readonly addressHash?: string;
+  /** In the order of their first place; empty: all of the trace was followed. */
   readonly errors: readonly FlowErrorCount[];
   /** Times that the processor lost packets. */
   readonly overflows: number;
@@ -34,6 +38,7 @@ export interface ProfileAnswer {
   };
 }
 
+/** The totals of a profile, as `counterpoint pt profile --json` prints them. */
 export function profileAnswer(found: Omit<TraceProfile, 'profile'>, addressHash?: string): ProfileAnswer {
   const { leftOut } = found;
   const { instructions, blocks, branches, calls } = found.totals;

@@ -15,6 +15,7 @@ import { ExactProfile, type ExactTotals, isJump, type LeftOut } from './exact-pr
 import { NodeCounts } from './node-counts.ts';
 import { type RunTraceOptions, type TraceListener, TraceRun } from './run-trace.ts';
 
+/** What `profileTrace` and `profileInParts` found. */
 export interface TraceProfile {
   /**
    * Row by row. From `profileInParts` in the order of addresses, which it is brought into
@@ -23,12 +24,19 @@ export interface TraceProfile {
   readonly profile: ExactProfile;
   /** Of all rows, and of what has none. */
   readonly totals: ExactTotals;
+  /** What the profile had no room for. */
   readonly leftOut: LeftOut;
+  /** In the order of their first place; what ran there is not counted. Empty: all was followed. */
   readonly errors: FlowErrorCount[];
+  /** Times that the processor lost packets. */
   readonly overflows: number;
 }
 
-/** How often everything was executed. */
+/**
+ * How often every instruction and every branch was executed, exactly, in this thread. Damage and
+ * missing code are counted in `errors`. All code must be at hand: `image.isWaiting` afterwards says
+ * that `load` would bring more.
+ */
 export function profileTrace(
   bytes: Uint8Array,
   image: CodeImage,

@@ -38,6 +38,7 @@ import {
 } from '../graph/index.ts';
 import type { Packet } from '../packet.ts';
 import { PACKET_CBR } from '../packet-kinds.ts';
+import { requireBytes, requireImage } from '../require-bytes.ts';
 
 /** What wants to know. Everything is told in order, but counts, which are told when the trace ends. */
 export interface TraceListener {
@@ -76,17 +77,21 @@ export interface TraceListener {
   onBreak(code: number, ipLo: number, ipHi: number, isPassed: boolean): void;
 }
 
+/** How a whole trace is decoded. */
 export interface RunTraceOptions extends FlowOptions {
-  /** Only the exact decoder: slow, and what the graph is checked against. */
+  /** Let the exact decoder do all of it: the same answers, many times slower. */
   readonly exactOnly?: boolean;
   /** After an error go on with the next event that has an address, not with the next PSB. */
   readonly resume?: boolean;
+  /** Stops decoding with the signal's reason. */
   readonly signal?: CancelSignal;
-  /** Asked now and then: how far it is, bytes. */
+  /** Called now and then: how far it is, in bytes of the trace. */
   readonly onProgress?: (doneBytes: number) => void;
   /**
    * The offset of a PSB to end at: once its PSB+ has been read and applied, and nothing is half done
    * (`isStopped`). Where decoding does not come to that state there, it ends behind it.
+   *
+   * @internal
    */
   readonly stopAt?: number;
 }
@@ -102,8 +107,11 @@ export interface KnownEngine {
   epoch: number;
 }
 
+/** How decoding went. */
 export interface TraceSummary {
+  /** Places where the path broke off. */
   readonly errors: FlowErrorCounts;
+  /** Times that the processor lost packets. */
   overflows: number;
 }
 
@@ -145,6 +153,8 @@ export class TraceRun {
     listener: TraceListener,
     engines: GraphEngines = new Map(),
   ) {
+    requireBytes(bytes);
+    requireImage(image);
     this.#engines = engines;
     this.#bytes = bytes;
     this.#from = Math.max(options.from ?? 0, 0);

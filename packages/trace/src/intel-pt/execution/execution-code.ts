@@ -24,25 +24,45 @@ const MAX_CHAIN = 64;
 
 /** Instructions in a row up to one that may go elsewhere. */
 export class ExecutionBlock {
+  /** Low half of its first address, as int32. */
   readonly lo: number;
+  /** High half. */
   readonly hi: number;
   /** Low and high half of each instruction's address, in turn. */
   addresses: Int32Array = new Int32Array(0);
   /** KIND_* of the last instruction, KIND_OTHER where the block was only cut, or KIND_STOPS. */
   kind = KIND_STOPS;
+  /** DETAIL_* of the last instruction. */
   detail = DETAIL_NONE;
-  /** The address behind the last instruction. */
+  /** Low half of the address behind the last instruction. */
   nextLo: number;
+  /** High half. */
   nextHi: number;
-  /** Where a direct branch leads. */
+  /** Low half of where a direct branch leads. */
   targetLo = 0;
+  /** High half. */
   targetHi = 0;
-  /** Runs so far, and how many of them took the conditional jump at the end. */
+  /** Times that it ran so far. */
   runs = 0;
+  /** How many of its runs took the conditional jump at the end. */
   taken = 0;
-  /** What `target` and `next` were found to be. */
+  /**
+   * What `targetOf` found.
+   *
+   * @internal
+   */
   targetBlock: ExecutionBlock | null = null;
+  /**
+   * What `nextOf` found.
+   *
+   * @internal
+   */
   nextBlock: ExecutionBlock | null = null;
+  /**
+   * What `isEndless` found.
+   *
+   * @internal
+   */
   endless: boolean | null = null;
 
   constructor(lo: number, hi: number) {
@@ -52,6 +72,7 @@ export class ExecutionBlock {
     this.nextHi = hi;
   }
 
+  /** Number of its instructions. */
   get instructions(): number {
     return this.addresses.length >>> 1;
   }
@@ -82,6 +103,7 @@ export class ExecutionCode {
     this.#isPrivileged = isPrivileged;
   }
 
+  /** The block that begins at an address (int32 halves). */
   blockAt(lo: number, hi: number): ExecutionBlock {
     let column = this.#blocks.get(hi | 0);
     if (column === undefined) {
@@ -96,11 +118,13 @@ export class ExecutionCode {
     return block;
   }
 
+  /** Where the direct branch at a block's end leads. */
   targetOf(block: ExecutionBlock): ExecutionBlock {
     block.targetBlock ??= this.blockAt(block.targetLo, block.targetHi);
     return block.targetBlock;
   }
 
+  /** What is behind a block. */
   nextOf(block: ExecutionBlock): ExecutionBlock {
     block.nextBlock ??= this.blockAt(block.nextLo, block.nextHi);
     return block.nextBlock;

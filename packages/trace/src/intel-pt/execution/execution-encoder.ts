@@ -14,6 +14,7 @@ import {
 import { PT_MODE_EXEC_CS_L } from '../opcodes.ts';
 import {
   PACKET_CBR,
+  PACKET_CYC,
   PACKET_FUP,
   PACKET_MODE_EXEC,
   PACKET_MODE_TSX,
@@ -33,6 +34,7 @@ import { type ExecutionPath, type NextStep, STEP_ASYNC, STEP_END } from './execu
 import { ExecutionTruth } from './execution-truth.ts';
 import { PacketSink } from './packet-sink.ts';
 
+/** Which packets are written, as perf's terms of the event `intel_pt` choose them. */
 export interface EncodingOptions {
   /** Returns to where the call on the stack came from become one bit. Default true. */
   returnCompression?: boolean;
@@ -45,7 +47,7 @@ export interface EncodingOptions {
   longTnt?: boolean;
   /** Targets of indirect branches wait for the TNT packet to fill. Default false. */
   deferTips?: boolean;
-  /** A synchronisation point each so many bytes. Default 4096. */
+  /** Bytes between two synchronisation points. Default: 4096. */
   psbBytes?: number;
   /** TSC and CBR in synchronisation points. Default false. */
   tsc?: boolean;
@@ -53,6 +55,7 @@ export interface EncodingOptions {
   mtc?: boolean;
   /** CYC before every packet that may have it. Default false. */
   cyc?: boolean;
+  /** Clocks of the processor; what is left out is that of `DEFAULT_RATES`. */
   rates?: Partial<ClockRates>;
   /** Default 64 KiB. */
   chunkBytes?: number;
@@ -64,7 +67,9 @@ export interface EncodingOptions {
 
 /** What ends an execution; whichever comes first. */
 export interface ExecutionLimit {
+  /** Of the trace, about. */
   bytes?: number;
+  /** Executed ones, about. */
   instructions?: number;
 }
 
@@ -85,7 +90,9 @@ const PROGRAM_CR3 = 0x1_2000;
  * instruction is not pushed; a return that is not compressed leaves it as it is.
  */
 export class ExecutionEncoder {
+  /** What was executed so far: what a decoder of the trace must find. */
   readonly truth: ExecutionTruth;
+  /** The blocks that were run, and how often. */
   readonly code: ExecutionCode;
   readonly #path: ExecutionPath;
   readonly #sink: PacketSink;
@@ -133,7 +140,7 @@ export class ExecutionEncoder {
       options.chunkBytes ?? 1 << 16,
       longTnt,
       deferTips,
-      cyc ? () => this.#takeCycles() : null,
+      cyc ? () => this.#putCycles() : null,
     );
   }
 
@@ -288,7 +295,7 @@ export class ExecutionEncoder {
   }
 
   #putDisabled(): void {
-    this.#sink.putCycles();
+    this.#sink.putTime();
     this.#sink.putSuppressed(PACKET_TIP_PGD);
     this.#clock.advance(KERNEL_CYCLES);
     if (this.#options.mtc) this.#putDueMtc();
@@ -296,7 +303,7 @@ export class ExecutionEncoder {
 
   #putEnabled(lo: number, hi: number): void {
     this.#sink.put(PACKET_MODE_EXEC, 0, 0, 0, 0, PT_MODE_EXEC_CS_L);
-    this.#sink.putCycles();
+    this.#sink.putTime();
     this.#sink.putIp(PACKET_TIP_PGE, lo, hi);
     this.#calls.clear();
   }
@@ -307,7 +314,7 @@ export class ExecutionEncoder {
     const clock = this.#clock;
     const options = this.#options;
     sink.flushOutcomes();
-    if (options.cyc && block !== null) sink.putCycles();
+    if (options.cyc && block !== null) sink.putTime();
     this.#lastPsbAt = sink.offset;
     this.truth.psbs++;
     sink.put(PACKET_PSB);
@@ -329,7 +336,7 @@ export class ExecutionEncoder {
     if (this.#clock.coreCycles < this.#nextMtcCycles) return;
     const { mtc } = this.#clock;
     for (; this.#lastMtc < mtc; this.#lastMtc++) {
-      this.#sink.putCycles();
+      this.#sink.putTime();
       this.#sink.put(PACKET_MTC, (this.#lastMtc + 1) % 0x100);
     }
     this.#nextMtcCycles = this.#clock.cyclesOfMtc(mtc + 1);
@@ -345,10 +352,10 @@ export class ExecutionEncoder {
     this.#putDisabled();
   }
 
-  #takeCycles(): number {
+  #putCycles(): void {
     const cycles = this.#clock.coreCycles - this.#lastCyc;
     this.#lastCyc = this.#clock.coreCycles;
-    return cycles;
+    this.#sink.put(PACKET_CYC, cycles | 0, Math.floor(cycles / 0x1_0000_0000));
   }
 }
 

@@ -2,17 +2,24 @@ import type { ExecutionBlock, ExecutionCode } from './execution-code.ts';
 
 /** Where execution goes: int32 halves. */
 export interface NextStep {
+  /** Low half of the address, as int32. */
   lo: number;
+  /** High half. */
   hi: number;
-  /** With STEP_ASYNC: where user code goes on after the event. */
+  /** With STEP_ASYNC: where user code goes on after the event, low half. */
   resumeLo: number;
+  /** High half. */
   resumeHi: number;
 }
 
-/** By the branch at the block's end, or straight on. */
+/** Answer of `ExecutionPath.next`: by the branch at the block's end, or straight on. */
 export const STEP_ON = 0;
-/** The same, and then, before the next instruction, an interrupt, exception or signal. */
+/**
+ * Answer of `ExecutionPath.next`: the same, and then, before the next instruction, an
+ * interrupt, exception or signal.
+ */
 export const STEP_ASYNC = 1;
+/** Answer of `ExecutionPath.next`: the execution is over. */
 export const STEP_END = 2;
 
 /** Who decides where execution goes. */

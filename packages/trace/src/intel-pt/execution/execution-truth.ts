@@ -5,13 +5,19 @@ const FNV_BASIS = 0x811c_9dc5;
 
 /** What really ran: what a decoder must find again. */
 export class ExecutionTruth {
+  /** Executed instructions. */
   instructions = 0;
   /** Runs of blocks: stretches of instructions that end with a branch. */
   blocks = 0;
+  /** Conditional branches, taken or not. */
   conditionals = 0;
+  /** Conditional branches that jumped. */
   taken = 0;
+  /** Near calls. */
   calls = 0;
+  /** Near returns. */
   returns = 0;
+  /** Returns that became one bit of a TNT packet. */
   compressedReturns = 0;
   /** Indirect jumps and calls. */
   indirects = 0;
@@ -19,6 +25,7 @@ export class ExecutionTruth {
   farTransfers = 0;
   /** Asynchronous events. */
   interrupts = 0;
+  /** Synchronisation points in the trace. */
   psbs = 0;
   #hash = FNV_BASIS;
   readonly #hasHash: boolean;
@@ -41,6 +48,7 @@ export class ExecutionTruth {
     return this.#hasHash ? this.#hash >>> 0 : null;
   }
 
+  /** @internal */
   run(block: ExecutionBlock): void {
     block.runs++;
     const { addresses } = block;
@@ -54,6 +62,7 @@ export class ExecutionTruth {
     this.#hash = hash;
   }
 
+  /** @internal */
   edge(from: ExecutionBlock, to: ExecutionBlock): void {
     if (this.edges === null) return;
     let targets = this.edges.get(from);
@@ -64,6 +73,7 @@ export class ExecutionTruth {
     targets.set(to, (targets.get(to) ?? 0) + 1);
   }
 
+  /** @internal */
   conditional(block: ExecutionBlock, isTaken: boolean): void {
     this.conditionals++;
     if (!isTaken) return;

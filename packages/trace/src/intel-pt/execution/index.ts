@@ -6,3 +6,4 @@ export { type ExecutionPath, type NextStep, STEP_ASYNC, STEP_END, STEP_ON } from
 export { ExecutionTruth } from './execution-truth.ts';
 export { RandomWalk, type RandomWalkOptions } from './random-walk.ts';
 export { RecordedPath } from './recorded-path.ts';
+export * from './step-encoder.ts';

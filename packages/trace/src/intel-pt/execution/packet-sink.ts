@@ -10,14 +10,14 @@ import {
   PT_TNT64_MAX_BITS,
 } from '../opcodes.ts';
 import { Packet } from '../packet.ts';
-import { PACKET_CYC, PACKET_TIP, PACKET_TNT8, PACKET_TNT64 } from '../packet-kinds.ts';
+import { PACKET_TIP, PACKET_TNT8, PACKET_TNT64 } from '../packet-kinds.ts';
 
 /** Targets that wait at most. */
 const MOST_DEFERRED = 8;
 
 /**
  * Packets to bytes, in chunks: with the IP compression and the buffer of outcomes that the CPU has.
- * `cyclesOf`, where given, is asked before every packet that CYC may precede.
+ * `putTime`, where given, is called before every packet that tells of a time, to put it.
  */
 export class PacketSink {
   /** Bytes since the beginning of the trace. */
@@ -37,19 +37,14 @@ export class PacketSink {
   /** Targets that wait for the outcomes before them: low and high half in turn. */
   readonly #deferred = new Int32Array(2 * MOST_DEFERRED);
   #deferredCount = 0;
-  readonly #takeCycles: (() => number) | null;
+  readonly #putTime: (() => void) | null;
 
-  constructor(
-    chunkBytes: number,
-    hasLongTnt: boolean,
-    defersTips: boolean,
-    takeCycles: (() => number) | null,
-  ) {
+  constructor(chunkBytes: number, hasLongTnt: boolean, defersTips: boolean, putTime: (() => void) | null) {
     this.#defersTips = defersTips;
     this.#chunkBytes = chunkBytes;
     this.#bytes = new Uint8Array(chunkBytes + 4 * PT_MAX_PACKET_BYTES);
     this.#tntBits = hasLongTnt ? PT_TNT64_MAX_BITS : PT_TNT8_MAX_BITS;
-    this.#takeCycles = takeCycles;
+    this.#putTime = putTime;
   }
 
   /** Chunks that are full; with `all` the last one too. They belong to the caller. */
@@ -116,7 +111,7 @@ export class PacketSink {
    */
   putTargetNow(lo: number, hi: number): void {
     this.flushOutcomes();
-    this.putCycles();
+    this.putTime();
     this.putIp(PACKET_TIP, lo, hi);
   }
 
@@ -138,7 +133,7 @@ export class PacketSink {
     return ++this.#tntCount === this.#tntBits ? this.flushOutcomes() : false;
   }
 
-  /** False where there were none. */
+  /** False if there were none. */
   flushOutcomes(): boolean {
     const tntCount = this.#tntCount;
     const tntLo = this.#tntLo;
@@ -147,19 +142,17 @@ export class PacketSink {
     this.#tntCount = 0;
     this.#tntLo = 0;
     this.#tntHi = 0;
-    this.putCycles();
+    this.putTime();
     this.put(tntCount <= PT_TNT8_MAX_BITS ? PACKET_TNT8 : PACKET_TNT64, tntLo, tntHi, tntCount);
     for (let index = 0; index < this.#deferredCount; index++) {
-      this.putCycles();
+      this.putTime();
       this.putIp(PACKET_TIP, this.#deferred[2 * index]!, this.#deferred[2 * index + 1]!);
     }
     this.#deferredCount = 0;
     return true;
   }
 
-  putCycles(): void {
-    if (this.#takeCycles === null) return;
-    const cycles = this.#takeCycles();
-    this.put(PACKET_CYC, cycles | 0, Math.floor(cycles / 0x1_0000_0000));
+  putTime(): void {
+    this.#putTime?.();
   }
 }

@@ -14,7 +14,7 @@ import { type ExecutionPath, type NextStep, STEP_ASYNC, STEP_ON } from './execut
 
 /** Calls that are still open; the oldest are forgotten, as if nobody ever returned to them. */
 const MAX_DEPTH = 4096;
-/** An indirect branch has so many targets, most of the time always the same. */
+/** How many targets an indirect branch has; most of the time it takes the same one. */
 const TARGETS = 4;
 
 /** How often of 64 a conditional jump is taken, by place: from almost never to almost always. */
@@ -22,7 +22,9 @@ const FORWARD_LEANINGS: Uint8Array = Uint8Array.of(0, 1, 4, 20, 32, 44, 60, 63);
 /** Backward ones make loops, and loops in loops: without an end in sight the walk would see little else. */
 const BACKWARD_LEANINGS: Uint8Array = Uint8Array.of(1, 8, 16, 32, 40, 48, 52, 56);
 
+/** Which code is walked, and how. */
 export interface RandomWalkOptions {
+  /** The same seed gives the same walk. Default: 1. */
   seed?: number;
   /**
    * Where functions begin: targets of indirect branches and of everything that leads
@@ -34,10 +36,10 @@ export interface RandomWalkOptions {
    * Without it the kernel is not seen.
    */
   handlers?: Int32Array;
-  /** An interrupt each so many blocks, on average; 0 for none. */
+  /** Blocks between two interrupts, on average; 0: no interrupts. */
   interruptEvery?: number;
   /**
-   * After so many blocks a signal that leads elsewhere: code may end in a loop that nothing leaves,
+   * Blocks after which a signal leads elsewhere: code may end in a loop that nothing leaves,
    * such as exit(). Default 5000.
    */
   wanderEvery?: number;
@@ -70,10 +72,12 @@ export class RandomWalk implements ExecutionPath {
     this.#state = seed | 0 || 1;
   }
 
+  /** As `ExecutionPath` says. */
   start(code: ExecutionCode, step: NextStep): void {
     this.#enter(step, code, this.#random());
   }
 
+  /** As `ExecutionPath` says. Throws `ERR_NO_ENTRY` where no entry leads to a branch. */
   next(block: ExecutionBlock, code: ExecutionCode, step: NextStep): number {
     const known = this.#choose(block, code, step);
     if (block.kind === KIND_STOPS || --this.#untilWander === 0) return this.#fault(code, step);

@@ -20,10 +20,12 @@ export class RecordedPath implements ExecutionPath {
     this.#addresses = addresses;
   }
 
+  /** As `ExecutionPath` says. */
   start(_code: ExecutionCode, step: NextStep): void {
     this.#fill(step);
   }
 
+  /** As `ExecutionPath` says. Throws `ERR_EXECUTION_PATH` where the code is not that of the path. */
   next(block: ExecutionBlock, _code: ExecutionCode, step: NextStep): number {
     this.#check(block);
     this.#at += block.addresses.length;

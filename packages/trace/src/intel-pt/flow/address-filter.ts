@@ -1,14 +1,17 @@
-/** Not used. */
+/** `AddressRange.use`: the range is not used. */
 export const FILTER_OFF = 0;
-/** Trace only here (with other ranges of this kind). */
+/** `AddressRange.use`: trace only here, and in other ranges of this kind. */
 export const FILTER_TRACE = 1;
-/** Stop tracing here. */
+/** `AddressRange.use`: stop tracing here. */
 export const FILTER_STOP = 2;
 
 /** IA32_RTIT_CTL.ADDRn_CFG with IA32_RTIT_ADDRn_A and _B: both ends belong to the range. */
 export interface AddressRange {
+  /** FILTER_OFF, FILTER_TRACE or FILTER_STOP. */
   readonly use: number;
+  /** Address of the first byte, 64 bits unsigned. */
   readonly first: bigint;
+  /** Address of the last byte. */
   readonly last: bigint;
 }
 
@@ -32,6 +35,7 @@ export class AddressFilter {
     }
   }
 
+  /** There is at least one range that is used. */
   get isConfigured(): boolean {
     return this.#uses.length > 0;
   }

@@ -22,12 +22,17 @@ import { type FlowState, MODE_UNKNOWN } from './flow-state.ts';
 
 /** An executed instruction. Borrowed: the next step overwrites it. */
 export class ExecutedInstruction extends Instruction {
+  /** Its address, as int32 halves. */
   ipLo = 0;
+  /** Upper half. */
   ipHi = 0;
+  /** MODE_16, MODE_32 or MODE_64. */
   mode = MODE_UNKNOWN;
+  /** Executed in a transaction (TSX): it may have been undone since. */
   isSpeculative = false;
   /** It begins in this section of the image, and ends in another. */
   isTruncated = false;
+  /** The code it was read from: `section.name` says of which file. Null before the first. */
   section: CodeSection | null = null;
   /** The walk was on its way to an event that has a place of its own. */
   isBeforeEvent = false;
@@ -103,7 +108,7 @@ export class CodeWalk {
     return size < 0 ? FLOW_BAD_INSTRUCTION : 0;
   }
 
-  /** The instruction at an address, as the code is now; null where there is none. Borrowed. */
+  /** The instruction at an address, as the code is now; null if there is none. Borrowed. */
   peek(lo: number, hi: number): ExecutedInstruction | null {
     return this.#decode(lo, hi, this.#probe) === 0 ? this.#probe : null;
   }
@@ -142,7 +147,7 @@ export class CodeWalk {
     if (isKnown) this.skip(instruction.length);
   }
 
-  /** Can an address be reached from where the flow is, in so many steps and without any trace? */
+  /** Can an address be reached from where the flow is, in at most this many steps and without any trace? */
   isReachable(lo: number, hi: number, steps: number): boolean {
     const state = this.#state;
     const { ipLo, ipHi } = state;

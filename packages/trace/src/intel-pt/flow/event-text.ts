@@ -7,8 +7,11 @@ import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 import { hex64, hex64Short } from './hex.ts';
 
+/** What an event's text shows beside what happened. */
 export interface EventTextOptions {
+  /** Its TSC, where it has one. */
   readonly time?: boolean;
+  /** Its addresses, where its kind has any. */
   readonly ip?: boolean;
 }
 
@@ -18,7 +21,7 @@ const MODE_NAMES: ReadonlyMap<number, string> = new Map([
   [MODE_64, '64-bit'],
 ]);
 
-/** `enabled, ip: 0000000000401000`, without brackets. */
+/** An event as one line: `enabled, ip: 0000000000401000`, without brackets. */
 export function formatEvent(event: Readonly<FlowEvent>, options: EventTextOptions = {}): string {
   const time = options.time && event.hasTime ? `${hex64(event.timeLo, event.timeHi)}  ` : '';
   return `${time}${describe(event)}${options.ip ? places(event) : ''}`;

@@ -33,11 +33,26 @@ import {
 import { BRANCH_USES_EVENT, hasTimeMoved, makeTick, TakenBranch } from './taken-branch.ts';
 import { leavesFilter, mendAbort, mendVmEntry } from './walk-errata.ts';
 
-/** What a step came to; errors are FLOW_* codes, FLOW_END the end. */
+/** What a step came to: an instruction was executed, `FlowDecoder.instruction`. */
 export const STEP_INSTRUCTION = 1;
+/** What a step came to: something happened, `FlowDecoder.event`. */
 export const STEP_EVENT = 2;
 
+/**
+ * A trace, one instruction or event at a time:
+ *
+ *     const decoder = new FlowDecoder(bytes, image);
+ *     while (decoder.synchronize() !== FLOW_END)
+ *       for (let step = decoder.step(); ; step = decoder.step()) {
+ *         if (step === STEP_INSTRUCTION) console.log(decoder.instruction.ipLo >>> 0);
+ *         else if (step === STEP_EVENT) console.log(formatEvent(decoder.event));
+ *         else break; // FLOW_END, or an error: flowErrorText(step). Goes on at the next PSB.
+ *       }
+ *
+ * Exact, and slow: `profileTrace`, `CallTrace` and `streamInstructions` give their answers many times faster.
+ */
 export class FlowDecoder {
+  /** All that is known between two steps: mode, address space, time. To be read, not changed. */
   readonly state: FlowState;
   /** The instruction of the last STEP_INSTRUCTION. */
   readonly instruction: ExecutedInstruction;
@@ -45,6 +60,7 @@ export class FlowDecoder {
   readonly event = new FlowEvent();
   /** Where the last error was met, in the code. */
   errorIpLo = 0;
+  /** Upper half. */
   errorIpHi = 0;
 
   readonly #feed: PacketFeed;
@@ -96,11 +112,14 @@ export class FlowDecoder {
   /**
    * What the image is asked with: see `FlowOptions.codeTime`. Another engine that has used
    * up events sets it to theirs.
+   *
+   * @internal
    */
   get codeTime(): number {
     return this.#walk.time;
   }
 
+  /** @internal */
   set codeTime(time: number) {
     this.#walk.time = time;
   }
@@ -111,7 +130,7 @@ export class FlowDecoder {
   }
 
   /**
-   * Begin, or after an error begin anew, at the next PSB. Returns 0; FLOW_END where there is none; or what is
+   * Begin, or after an error begin anew, at the next PSB. Returns 0; FLOW_END if there is none; or what is
    * wrong with its PSB+: then `synchronize` again goes on to the one after it.
    */
   synchronize(): number {
@@ -187,7 +206,11 @@ export class FlowDecoder {
     return this.#isDue;
   }
 
-  /** Whether `release` is possible: `state` is all that there is. Changes nothing. */
+  /**
+   * Whether `release` is possible: `state` is all that there is. Changes nothing.
+   *
+   * @internal
+   */
   get canRelease(): boolean {
     const { state } = this;
     const { event } = state;
@@ -202,6 +225,8 @@ export class FlowDecoder {
    * Hand over to another engine. True where that is possible: then `state` is complete (README.md
    * says what is where), and nothing but `state` is looked at until `adopt`. False leaves everything
    * as it was: take another step.
+   *
+   * @internal
    */
   release(): boolean {
     const { state } = this;
@@ -214,7 +239,11 @@ export class FlowDecoder {
     return true;
   }
 
-  /** Take over: read on from `state.position`. */
+  /**
+   * Take over: read on from `state.position`.
+   *
+   * @internal
+   */
   adopt(): void {
     const { state } = this;
     const { event } = state;

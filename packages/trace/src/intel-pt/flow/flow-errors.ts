@@ -19,6 +19,7 @@ export const FLOW_NO_IP = -6;
 export const FLOW_IP_SUPPRESSED = -7;
 /** No code is known at this address. */
 export const FLOW_NO_MAP = -8;
+/** The bytes at this address are no instruction. */
 export const FLOW_BAD_INSTRUCTION = -9;
 /** A compressed return, but no call on the stack. */
 export const FLOW_RETURN_STACK_EMPTY = -10;
@@ -55,18 +56,21 @@ const NAMES: readonly (readonly [name: string, text: string])[] = [
   ['no-sync', 'decoder out of sync'],
 ];
 
-/** A stable name for JSON and counters. */
+/** A stable name of a FLOW_* code, for JSON and counters: `no-map`. */
 export function flowErrorName(code: number): string {
   return NAMES[-code]?.[0] ?? `unknown(${code})`;
 }
 
-/** One line for a person. */
+/** A FLOW_* code as one line for a person. */
 export function flowErrorText(code: number): string {
   return NAMES[-code]?.[1] ?? `unknown error ${code}`;
 }
 
+/** An error, and how often it was met. */
 export interface FlowErrorCount {
+  /** As `flowErrorName` says: `no-map`. */
   readonly code: string;
+  /** Times. */
   count: number;
   /** Bytes from the start of the trace to the first one. */
   readonly firstOffset: number;
@@ -76,6 +80,7 @@ export interface FlowErrorCount {
 export class FlowErrorCounts {
   readonly #counts = new Map<number, FlowErrorCount>();
 
+  /** One more of a code (FLOW_*), met at an offset in the trace. */
   add(code: number, offset: number): void {
     const known = this.#counts.get(code);
     if (known !== undefined) known.count++;
@@ -103,6 +108,7 @@ export class FlowErrorCounts {
     return [...this.#counts.values()].sort((a, b) => a.firstOffset - b.firstOffset);
   }
 
+  /** Errors of all codes. */
   get total(): number {
     let total = 0;
     for (const { count } of this.#counts.values()) total += count;

@@ -2,12 +2,17 @@ import type { Errata } from '../errata.ts';
 import type { TimeSettings } from '../time-settings.ts';
 import type { AddressFilter } from './address-filter.ts';
 
+/** What the trace does not say of itself. All is optional. */
 export interface FlowOptions {
-  /** First byte of the trace and the one behind its last; all of it unless told. */
+  /** Offset of the first byte. Default: 0. */
   readonly from?: number;
+  /** The offset behind the last byte. Default: the end. */
   readonly to?: number;
+  /** `errataOf` the processor that was traced. Default: none. */
   readonly errata?: Errata;
+  /** Ranges that tracing was limited to: with erratum SKL014, where it ended is known only by them. */
   readonly filter?: AddressFilter;
+  /** Clocks of the processor. Without them only TSC packets tell of time. */
   readonly settings?: TimeSettings;
   /** Keep the ratio of TSC ticks to cycles over overflows. */
   readonly keepCalibrationOnOverflow?: boolean;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CodeImage } from '../../image/index.ts';
 import { type Cpu, errataOf, NO_ERRATA } from '../errata.ts';
-import { parseTraceProgram, type TraceProgram } from '../text/index.ts';
+import { checkPackets, parseTraceProgram, type TraceProgram } from '../text/index.ts';
 import { AddressFilter } from './address-filter.ts';
 import { FlowDecoder } from './flow-decoder.ts';
 import { printFlow } from './print-flow.ts';
@@ -65,3 +65,17 @@ for (const folder of FOLDERS)
         );
     });
   }
+
+test('the example of the grammar, in the comment of parseTraceProgram, is as it says', () => {
+  const source = readFileSync(new URL('../text/program.ts', import.meta.url), 'utf8');
+  const comment = source.slice(0, source.indexOf('export function parseTraceProgram'));
+  const lines = [...comment.matchAll(/^ \* {5}(.*)$/gm)].map((match) => match[1]!);
+  const program = parseTraceProgram(lines.join('\n'), 'example');
+  assert.deepEqual(program.cpus, [{ family: 6, model: 92, stepping: 0 }]);
+  assert.equal(program.packets!.length, 6);
+  assert.deepEqual(checkPackets(program), []);
+  assert.deepEqual(
+    flowOf(program, program.cpus[0]!),
+    program.flow!.map(({ text }) => text),
+  );
+});

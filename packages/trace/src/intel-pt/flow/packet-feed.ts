@@ -2,6 +2,7 @@ import { type Errata, NO_ERRATA } from '../errata.ts';
 import type { Packet } from '../packet.ts';
 import { PacketCursor } from '../packet-cursor.ts';
 import { PACKET_PAD } from '../packet-kinds.ts';
+import { requireBytes } from '../require-bytes.ts';
 import type { FlowEvent } from './event.ts';
 import { FLOW_IP_SUPPRESSED, FLOW_NO_IP } from './flow-errors.ts';
 import type { FlowOptions } from './flow-options.ts';
@@ -28,6 +29,7 @@ export class PacketFeed {
   #cursor: PacketCursor;
 
   constructor(bytes: Uint8Array, state: FlowState, options: FlowOptions) {
+    requireBytes(bytes);
     this.bytes = bytes;
     this.end = Math.min(options.to ?? bytes.length, bytes.length);
     this.state = state;

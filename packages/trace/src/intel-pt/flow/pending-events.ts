@@ -44,14 +44,14 @@ export class PendingEvents {
   }
 
   /**
-   * The first event of a binding, which stays; null where there is none. With `kind`, the first of that kind.
+   * The first event of a binding, which stays; null if there is none. With `kind`, the first of that kind.
    */
   find(binding: number, kind = 0): FlowEvent | null {
     const index = this.#indexOf(binding, kind);
     return index < 0 ? null : this.#events[index]!;
   }
 
-  /** Move the first event of a binding (and kind) to `out`; false where there is none. */
+  /** Move the first event of a binding (and kind) to `out`; false if there is none. */
   take(binding: number, out: FlowEvent, kind = 0): boolean {
     const index = this.#indexOf(binding, kind);
     if (index < 0) return false;

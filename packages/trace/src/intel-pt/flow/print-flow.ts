@@ -15,15 +15,19 @@ import { STEP_EVENT, STEP_INSTRUCTION } from './flow-decoder.ts';
 import { FLOW_END, FLOW_NO_SYNC, FlowErrorCounts, flowErrorName, flowErrorText } from './flow-errors.ts';
 import { hex64, hex64Short } from './hex.ts';
 
+/** What is printed. Without any option: the address of each instruction, and the events. */
 export interface PrintFlowOptions {
   /** One JSON object a line; the last one sums up. */
   readonly json?: boolean;
   /** Only count. */
   readonly quiet?: boolean;
-  /** Where in the trace, and when, before each instruction. */
+  /** Where in the trace it is, before each instruction and event. */
   readonly offset?: boolean;
+  /** The TSC of the last event, before each instruction. */
   readonly time?: boolean;
+  /** The TSC, before each event. */
   readonly eventTime?: boolean;
+  /** Where it happened, behind each event. */
   readonly eventIp?: boolean;
   /** After an error go on with the next event that has an address, not with the next PSB. */
   readonly resume?: boolean;
@@ -42,17 +46,26 @@ export interface PrintFlowOptions {
   readonly onProgress?: (doneBytes: number) => void;
 }
 
+/** What was met on the way. */
 export interface FlowSummary {
+  /** Executed instructions. */
   instructions: number;
+  /** Blocks that began, where `blocks` asks for them; else 0. */
   blocks: number;
+  /** Events, without those that only say what is (PSB+). */
   events: number;
+  /** Places where the processor lost packets. */
   overflows: number;
+  /** Places where decoding had to begin anew. */
   readonly errors: FlowErrorCounts;
 }
 
 const PROGRESS_STEPS = 1 << 16;
 
-/** Decode to the end of the trace, however damaged it is. */
+/**
+ * Decode to the end of the trace, however damaged it is, and give each
+ * instruction and event to `line` as text.
+ */
 export function printFlow(
   decoder: FlowDecoder,
   options: PrintFlowOptions,

@@ -44,7 +44,7 @@ export class ReturnStack {
     if (this.#depth < RETURN_STACK_ENTRIES) this.#depth++;
   }
 
-  /** The index of the innermost call's entry, taken off; -1 where there is none. */
+  /** The index of the innermost call's entry, taken off; -1 if there is none. */
   pop(): number {
     this.#settle();
     if (this.#depth === 0) return -1;

@@ -29,6 +29,7 @@ import { type SidebandFile, type SidebandFormat, SidebandStream } from '../sideb
 import type { FlowEvent } from './event.ts';
 import * as ev from './event.ts';
 
+/** Records of one CPU's ring. */
 export interface SidebandChannel extends SidebandFile {
   /** Of the traced processor: its context switches are the trace's. */
   readonly primary: boolean;
@@ -43,6 +44,7 @@ interface MappedCode {
   readonly bytes: Uint8Array;
 }
 
+/** What is printed of the records, and where code comes from. */
 export interface SidebandOptions extends SidebandFormat {
   /** Print the records. */
   readonly show?: boolean;
@@ -52,7 +54,7 @@ export interface SidebandOptions extends SidebandFormat {
   readonly showSwitches?: boolean;
   /** Adds what is in every process: the kernel, code that was given by hand. */
   readonly addCommonCode?: (image: CodeImage) => void;
-  /** The bytes of a mapped file, `[vdso]` among them; null where there is none. */
+  /** The bytes of a mapped file, `[vdso]` among them; null if there is none. */
   readonly openCode: (path: string) => Uint8Array | null;
 }
 
@@ -81,6 +83,11 @@ const SIDEBAND_WARNINGS = {
   'section-lost': 'image section lost',
 } as const;
 
+/**
+ * perf's records beside a raw trace, applied while it is decoded: which process runs, and which
+ * code it has mapped. Call `apply` for each event of a `FlowDecoder`, and set its `image` to the
+ * answer where that is not null.
+ */
 export class Sideband {
   readonly #channels: Channel[];
   readonly #options: SidebandOptions;

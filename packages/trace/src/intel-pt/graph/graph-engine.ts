@@ -55,7 +55,7 @@ export interface CountListener {
 }
 
 /**
- * For who wants the engine to go on over interrupts and where tracing was off; else
+ * For callers that want the engine to go on over interrupts and where tracing was off; else
  * those are the exact decoder's.
  */
 export interface EngineEventListener {

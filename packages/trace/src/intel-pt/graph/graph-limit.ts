@@ -24,7 +24,7 @@ export class GraphLimit {
   readonly #end: number;
   readonly #errata: Errata;
   readonly #packet = new Packet();
-  /** The next place of either kind, infinite where there is none; -1: not looked for. */
+  /** The next place of either kind, infinite if there is none; -1: not looked for. */
   #overflow = -1;
   #abort = -1;
   /** The last branch before that abort. */

@@ -79,8 +79,8 @@ export class StepPaths {
 }
 
 /**
- * The same for who need not look at each node: `log[0]` to `log[count - 1]` are slots of steps, or negative a
- * single node, or at most CYCLES_LOGGED: cycles that passed then. Borrowed.
+ * The same for listeners that need not look at each node: `log[0]` to `log[count - 1]` are slots of steps, or
+ * negative a single node, or at most CYCLES_LOGGED: cycles that passed then. Borrowed.
  */
 export type PathListener = (graph: CodeGraph, log: Int32Array, count: number, paths: StepPaths) => void;
 

@@ -5,7 +5,7 @@
  *
  *   trace   |--####------------####------------####-----------|     #: from a PSB to the end of the piece
  */
-import { type ByteSource, type CancelSignal, TripleTable } from '@counterpoint/core/base';
+import { asByteSource, type ByteSourceInput, type CancelSignal, TripleTable } from '@counterpoint/core/base';
 import { Float64Column } from '@counterpoint/core/profile';
 import { LastIp } from '../last-ip.ts';
 import { PacketCursor } from '../packet-cursor.ts';
@@ -19,17 +19,21 @@ import {
   PACKET_TIP_PGE,
 } from '../packet-kinds.ts';
 
+/** How much of the trace is looked at. */
 export interface CoarseProfileOptions {
   /** Pieces that are looked at; 64 unless told. */
   readonly pieces?: number;
   /** Their size; 32 KiB unless told. */
   readonly pieceBytes?: number;
+  /** Stops reading with the signal's reason. */
   readonly signal?: CancelSignal;
 }
 
 /** Addresses that packets name, those of most samples first, then of most targets. */
 export interface CoarseProfile {
+  /** Low half of each address, as int32. */
   readonly lo: Int32Array;
+  /** High half of each address. */
   readonly hi: Int32Array;
   /**
    * PSBs at which execution was there. They come at even distances of trace, so this
@@ -38,17 +42,24 @@ export interface CoarseProfile {
   readonly samples: Float64Array;
   /** Times that a branch which needs a packet went there. */
   readonly count: Float64Array;
+  /** Bytes of the trace that were looked at. */
   readonly readBytes: number;
+  /** Bytes of the trace. */
   readonly totalBytes: number;
 }
 
 const PIECES = 64;
 const PIECE_BYTES = 1 << 15;
 
+/**
+ * Where execution is most of the time, without any code: some pieces of the trace are read, and the
+ * addresses counted that packets name. For a first look at a large trace.
+ */
 export async function coarseProfile(
-  source: ByteSource | Uint8Array,
+  trace: ByteSourceInput | Uint8Array,
   options: CoarseProfileOptions = {},
 ): Promise<CoarseProfile> {
+  const source = trace instanceof Uint8Array ? trace : asByteSource(trace, 'the trace');
   const totalBytes = source instanceof Uint8Array ? source.length : source.size;
   const pieces = Math.max(1, options.pieces ?? PIECES);
   const pieceBytes = Math.max(1, options.pieceBytes ?? PIECE_BYTES);

@@ -13,15 +13,18 @@ import type { Part, PartOptions, PartOutcome } from './part-runner.ts';
 
 /** `PartOptions` without what cannot be sent. */
 export interface WorkerOptions extends Omit<PartOptions, 'filter'> {
+  /** The ranges of the filter; empty for none. */
   readonly filterRanges: readonly AddressRange[];
 }
 
+/** What a worker is told: plain data, which every kind of port can send. */
 export type ToWorker =
   | { readonly type: 'start'; readonly code: CodeSnapshot; readonly options: WorkerOptions }
   | { readonly type: 'part'; readonly part: Part }
   | { readonly type: 'settle'; readonly id: number; readonly keep: boolean }
   | { readonly type: 'finish' };
 
+/** What a worker says: plain data, which every kind of port can send. */
 export type FromWorker =
   | { readonly type: 'progress'; readonly id: number; readonly doneBytes: number }
   /** With the memory of the part, if that was given to the worker. */
@@ -34,6 +37,7 @@ export type FromWorker =
 export interface PartWorker {
   /** While it decodes, nothing else happens in the calling thread: others get their parts first. */
   readonly isCallingThread?: boolean;
+  /** Send a message; the memory in `transfer` is the worker's afterwards. */
   post(message: ToWorker, transfer: readonly ArrayBuffer[]): void;
   /** Called once, before the first `post`. `onError`: the thread has ended, or cannot go on. */
   listen(onMessage: (message: FromWorker) => void, onError: (error: unknown) => void): void;

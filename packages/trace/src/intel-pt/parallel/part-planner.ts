@@ -29,7 +29,7 @@ export interface PartSizes {
   readonly share: number;
 }
 
-/** Beyond the size of a part, a cut is looked for in so many bytes at first. */
+/** Beyond the size of a part, a cut is looked for in this many bytes at first. */
 const SEARCH_BYTES = 1 << 18;
 /** A sound trace has a PSB at least every 64 MB: without any, there is no end to what a part would be. */
 const MOST_WINDOW_BYTES = 2 ** 31;
@@ -69,7 +69,7 @@ export class PartPlanner {
     return this.#cuts[cut] ?? this.#size;
   }
 
-  /** The stretch behind the last cut; null where there is none. */
+  /** The stretch behind the last cut; null if there is none. */
   async next(): Promise<Stretch | null> {
     if (this.#isComplete) return null;
     const firstCut = this.#cuts.length - 1;

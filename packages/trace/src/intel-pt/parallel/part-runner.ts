@@ -23,11 +23,15 @@ export type PartOptions = Omit<
   'from' | 'to' | 'stopAt' | 'ticks' | 'codeTime' | 'signal' | 'onProgress'
 >;
 
+/** A stretch of a trace, to be decoded on its own. */
 export interface Part {
+  /** Number of the part: the outcome has it, too. */
   readonly id: number;
+  /** The stretch, and what its decoder needs behind it. */
   readonly bytes: Uint8Array;
   /** The offset of `bytes` in the trace; the other offsets are in `bytes`. */
   readonly baseOffset: number;
+  /** The PSB it begins with, as an offset in `bytes`. */
   readonly from: number;
   /** The PSB that the next part begins with; -1: to the end. */
   readonly stopAt: number;
@@ -35,6 +39,7 @@ export interface Part {
 
 /** What the parts before and after must know. */
 export interface PartOutcome {
+  /** Number of the part. */
   readonly id: number;
   /** The part behind begins in the state that this one has ended in; true at the end of the trace. */
   readonly isJoined: boolean;
@@ -42,7 +47,9 @@ export interface PartOutcome {
   readonly endsInRun: boolean;
   /** An event cuts off what was executed in the part before. */
   readonly startsWithCut: boolean;
+  /** As `FlowErrorCounts.addAll` takes them; offsets are in the part's bytes. */
   readonly errors: readonly [code: number, count: number, firstOffset: number][];
+  /** Times that the processor lost packets. */
   readonly overflows: number;
 }
 

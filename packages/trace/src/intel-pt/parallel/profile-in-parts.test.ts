@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ByteSource } from '@counterpoint/core/base';
+import { type ByteSource, memorySource } from '@counterpoint/core/base';
 import { corpusFiles, corpusText } from '../../../../core/src/test/corpus.ts';
 import { Random } from '../../../../core/src/test/random.ts';
 import { CodeImage } from '../../image/index.ts';
@@ -377,4 +377,29 @@ test('others do not run away from a part that takes long', async () => {
   isSlow = false;
   for (const tell of held.splice(0)) tell();
   assertSame(await found, sortedOf(profileTrace(bytes, image)), 'all the same');
+});
+
+test('a trace is taken in every form that bytes have; what holds none is refused, and the workers are closed', async () => {
+  const bytes = files.get('base.pt')!;
+  const expected = await inParts(bytes, ownImage(), 1, 100_000);
+  const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+  for (const trace of [buffer, new Blob([bytes]), memorySource(bytes)])
+    assertSame(
+      await profileInParts(trace, ownImage(), { workers: [localPartWorker()], partBytes: 100_000 }),
+      expected,
+      trace.constructor.name,
+    );
+  let closed = 0;
+  const workers = [{ ...localPartWorker(), close: () => void closed++ }];
+  for (const trace of ['walk.pt', new Blob([bytes]).stream(), undefined])
+    await assert.rejects(profileInParts(trace as never, ownImage(), { workers }), { code: 'ERR_INPUT' });
+  assert.equal(closed, 3);
+});
+
+test('without workers it is said who makes some', async () => {
+  for (const options of [undefined, {}, { workers: [] }])
+    await assert.rejects(profileInParts(new Uint8Array(), ownImage(), options as never), {
+      code: 'ERR_NO_WORKERS',
+      remedy: /webPartWorker.*partWorkers.*profileTrace/,
+    });
 });

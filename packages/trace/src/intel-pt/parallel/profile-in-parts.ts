@@ -7,8 +7,8 @@
  *   joins     a+b      b ? c: no, b goes on where c did not begin
  *                      |─────── b' ──────|            b' instead of b and c, then b' + d
  */
-import type { ByteSource, CancelSignal, ProgressListener } from '@counterpoint/core/base';
-import { CounterpointError } from '@counterpoint/core/base';
+import type { ByteSource, ByteSourceInput, CancelSignal, ProgressListener } from '@counterpoint/core/base';
+import { asByteSource, CounterpointError } from '@counterpoint/core/base';
 import type { CodeImage } from '../../image/index.ts';
 import { ExactProfile, type ProfileColumns } from '../answers/exact-profile.ts';
 import type { TraceProfile } from '../answers/profile-trace.ts';
@@ -18,12 +18,15 @@ import type { FromWorker, PartWorker, WorkerOptions } from './messages.ts';
 import { PartPlanner, type PartSizes, type Stretch } from './part-planner.ts';
 import type { PartOptions, PartOutcome } from './part-runner.ts';
 
+/** Who decodes, and how. */
 export interface ProfileInPartsOptions extends PartOptions {
   /** Nothing else may use them; they are closed at the end, however it ends. */
   readonly workers: readonly PartWorker[];
   /** Bytes of a part, about. Results do not depend on it. */
   readonly partBytes?: number;
+  /** Ends the workers, and the profile with the signal's reason. */
   readonly signal?: CancelSignal;
+  /** Asked now and then: how far it is, in bytes. */
   readonly onProgress?: ProgressListener;
 }
 
@@ -41,7 +44,7 @@ const PARTS_AT_A_WORKER = 3;
  * them counted is kept until then.
  */
 const MOST_OPEN_PARTS_A_WORKER = 8;
-/** Of what is left of the trace, the share of each worker is given out in so many pieces. */
+/** The number of pieces in which each worker gets its share of the rest of the trace. */
 const PIECES_OF_A_SHARE = 3;
 
 /**
@@ -58,25 +61,43 @@ export function partSizes(workers: number): PartSizes {
 }
 
 /**
- * How often everything was executed: the same counts, errors and overflows as `profileTrace` has, rows and
- * branches in the order of addresses. Of a source no more is in memory than what is being decoded. Code that
- * is not loaded yet stays unknown.
+ * How often everything was executed, by several workers: the same counts, errors and overflows as
+ * `profileTrace` has, rows and branches in the order of addresses. A `File` or source is read part by part:
+ * no more is in memory than what is being decoded. Code that is not loaded yet stays unknown.
  */
 export async function profileInParts(
-  source: ByteSource | Uint8Array,
+  trace: ByteSourceInput | Uint8Array,
   image: CodeImage,
   options: ProfileInPartsOptions,
 ): Promise<TraceProfile> {
-  const { workers, signal } = options;
-  const work = new ProfileInParts(source, options);
-  const onAbort = (): void => work.fail(signal?.reason);
+  const { workers = [], signal } = options ?? {};
+  if (workers.length === 0)
+    throw new CounterpointError(
+      'ERR_NO_WORKERS',
+      'there is no worker',
+      'Give at least one: webPartWorker(new Worker(…)) in a page, partWorkers(2) of counterpoint/trace in Node; or use profileTrace.',
+    );
   try {
-    signal?.throwIfAborted();
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const source = trace instanceof Uint8Array ? trace : asByteSource(trace, 'the trace');
+    const work = new ProfileInParts(source, options);
+    return await runUntilAborted(work, image, signal);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.close()));
+  }
+}
+
+async function runUntilAborted(
+  work: ProfileInParts,
+  image: CodeImage,
+  signal: CancelSignal | undefined,
+): Promise<TraceProfile> {
+  const onAbort = (): void => work.fail(signal?.reason);
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
     return await work.run(image);
   } finally {
     signal?.removeEventListener('abort', onAbort);
-    await Promise.all(workers.map((worker) => worker.close()));
   }
 }
 
@@ -124,8 +145,6 @@ class ProfileInParts {
 
   constructor(source: ByteSource | Uint8Array, options: ProfileInPartsOptions) {
     const { workers } = options;
-    if (workers.length === 0)
-      throw new CounterpointError('ERR_NO_WORKERS', 'there is no worker', 'Give one at least.');
     this.#options = options;
     this.#workers = workers;
     this.#totalBytes = source instanceof Uint8Array ? source.length : source.size;

@@ -6,17 +6,6 @@ import type { PerfClock } from '../perf-clock.ts';
 /** `auxtraceType` of Intel PT in AUXTRACE_INFO. */
 export const AUXTRACE_INTEL_PT = 1;
 
-/** Bits of an intel_pt event's config (the kernel's /sys/bus/event_source/devices/intel_pt/format). */
-export const PT_CONFIG_PT = 1n << 0n;
-export const PT_CONFIG_CYC = 1n << 1n;
-export const PT_CONFIG_MTC = 1n << 9n;
-export const PT_CONFIG_TSC = 1n << 10n;
-export const PT_CONFIG_NORETCOMP = 1n << 11n;
-export const PT_CONFIG_BRANCH = 1n << 13n;
-export const PT_CONFIG_EVENT_TRACE = 1n << 31n;
-export const PT_CONFIG_MTC_PERIOD_SHIFT = 14;
-export const PT_CONFIG_MTC_PERIOD = 0xfn << 14n;
-
 /**
  * What perf's AUXTRACE_INFO says about an Intel PT recording: what a decoder needs
  * that the packets do not tell.
@@ -26,19 +15,29 @@ export interface PtInfo {
   pmuType: number;
   /** Null where the kernel does not tie its clock to the TSC. */
   clock: PerfClock | null;
-  /** Bits of `config`, as the PMU's format files of that machine say. */
+  /**
+   * Set in `config`: there are TSC packets. Which bits these are, the PMU's format files of that machine say.
+   */
   tscBit: bigint;
+  /** Set in `config`: returns are not compressed (DisRETC). */
   noRetCompBit: bigint;
+  /** Set in `config`: there are MTC packets. */
   mtcBit: bigint;
+  /** The bits of `config` that have `TimeSettings.mtcFreq`. */
   mtcFreqBits: bigint;
+  /** Set in `config`: there are CYC packets. */
   cycBit: bigint;
   /** Context switches were recorded: 1 with the tracepoint, 2 with PERF_RECORD_SWITCH, 3 system-wide. */
   schedSwitch: number;
+  /** Pieces of the trace may overlap or have gaps: they were taken on a signal. */
   isSnapshot: boolean;
+  /** A buffer has the trace of one CPU, all threads mixed; else of one thread. */
   isPerCpu: boolean;
-  /** TSC ticks for each of the crystal: CPUID 15H's ebx and eax; 0 where unknown. */
+  /** TSC ticks for each of the crystal: CPUID 15H's ebx over eax; 0 where unknown. */
   tscCtcNumerator: number;
+  /** CPUID 15H's eax; 0 where unknown. */
   tscCtcDenominator: number;
+  /** `TimeSettings.nomFreq`; 0 where unknown. */
   maxNonTurboRatio: number;
   /** Address filters, in the grammar of `perf record --filter`. */
   filter: string;
@@ -94,6 +93,7 @@ export function readPtInfo(data: Uint8Array, littleEndian = true): PtInfo {
   };
 }
 
+/** The record AUXTRACE_INFO of a recording that is written: the inverse of `readPtInfo`. */
 export function encodePtInfo(info: PtInfo, littleEndian = true): AuxtraceInfoRecord {
   const filter = new TextEncoder().encode(info.filter);
   // As perf: with the zero at its end, in whole words; none at all for no filter.

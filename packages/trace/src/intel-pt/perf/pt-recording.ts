@@ -15,7 +15,6 @@ import { makeAttr, type PerfEventAttr, type PerfRecord } from '@counterpoint/cor
 import { type ClockRates, DEFAULT_RATES, type EncodingOptions } from '../execution/index.ts';
 import { type PerfClock, tscToPerfTime } from '../perf-clock.ts';
 import {
-  encodePtInfo,
   PT_CONFIG_BRANCH,
   PT_CONFIG_CYC,
   PT_CONFIG_EVENT_TRACE,
@@ -25,19 +24,30 @@ import {
   PT_CONFIG_NORETCOMP,
   PT_CONFIG_PT,
   PT_CONFIG_TSC,
-} from './pt-info.ts';
+} from './pt-config.ts';
+import { encodePtInfo } from './pt-info.ts';
 
+/** A file, or part of it, in the memory of a process. */
 export interface TracedMapping {
+  /** As the recording will name it. */
   path: string;
+  /** Virtual address of the first byte. */
   address: bigint;
+  /** Of the mapping. */
   sizeBytes: number;
+  /** Where in the file it begins, in bytes. */
   fileOffset: number;
 }
 
+/** A thread whose trace goes into a recording: the main thread of a process. */
 export interface TracedThread {
+  /** Of its process, and its own number. */
   pid: number;
+  /** Name of the command. */
   comm: string;
+  /** The code it ran. */
   mappings: readonly TracedMapping[];
+  /** Its Intel PT packets. */
   trace: Uint8Array;
   /** How the trace was encoded. */
   encoding?: EncodingOptions;
@@ -49,7 +59,9 @@ export interface TracedThread {
  * What a writer of perf.data takes: events with their ids, and records with the trace's bytes between them.
  */
 export interface PtRecording {
+  /** The events: Intel PT's own, and one for the records of processes. */
   attrs: { attr: PerfEventAttr; ids: bigint[]; name: string }[];
+  /** In the order they are written; bytes stand behind the AUXTRACE record that announces them. */
   records: (PerfRecord | Uint8Array)[];
 }
 

@@ -8,9 +8,13 @@ import { evaluate } from './operands.ts';
 /** Width of the code, in bits. */
 export type CodeMode = 64 | 32 | 16;
 
+/** One `code` section of a trace program, assembled. */
 export interface CodeBytes {
+  /** Virtual address of the first byte. */
   readonly address: bigint;
+  /** The code: `image.addSection({ name, address, bytes })` takes it. */
   readonly bytes: Uint8Array;
+  /** Width of the code, in bits. */
   readonly mode: CodeMode;
 }
 

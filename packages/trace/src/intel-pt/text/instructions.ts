@@ -14,8 +14,11 @@ export type Operand =
   | 'imm16'
   | 'imm64';
 
+/** How one mnemonic is assembled. */
 export interface InstructionRow {
+  /** Bytes that come first, ModRM included. */
   readonly opcode: readonly number[];
+  /** What follows them. */
   readonly operand: Operand;
 }
 

@@ -1,28 +1,4 @@
-/**
- * Trace programs: a test of the decoder that a person can read. Sections, in any order; `#` begins a comment;
- * statements stand on lines of their own or behind `;`.
- *
- *   title    a conditional branch not taken, then tracing stops
- *   cpu      6/92                            the same on several: one line each
- *   time     mtc-freq=3 nom-freq=21 eax=1 ebx=84
- *   options  filter:addr0_cfg=1              for whoever decodes the flow
- *   code 0x1000 64                           code at an address, 64, 32 or 16 bits
- *     l1: test
- *     l2: je l5
- *     l3: nop
- *     l5: hlt
- *   trace                                    the bytes, as packets
- *     psb; mode.exec 64; fup l1; psbend
- *     tnt n
- *     tip.pgd l3
- *   packets                                  what the packet decoder shall say
- *     tnt.8 .
- *     tip.pgd 3: @l3                         @label: as many digits as fill the 16
- *   flow                                     what the flow decoder shall say
- *     l1
- *     l2
- *     [disabled at @l3]
- */
+/** Trace programs: a test of the decoder that a person can read. `parseTraceProgram` has the grammar. */
 import { didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { Cpu } from '../errata.ts';
 import { parseCpu } from '../errata.ts';
@@ -42,28 +18,73 @@ import { STATEMENTS } from './trace-statements.ts';
 
 /** A line that is expected: its text with labels filled in, and the address where it is nothing else. */
 export interface ExpectedLine {
+  /** `tip.pgd 3: 0000000000001005`, `[disabled]`: labels are filled in as hexadecimal digits. */
   readonly text: string;
+  /** Where the line is an address alone: that address. Null for packets and events. */
   readonly address: bigint | null;
 }
 
+/** A trace program that was read: code, a trace of it, and what decoders shall say. */
 export interface TraceProgram {
+  /** What errors call it: a path, for example. */
   readonly name: string;
+  /** One sentence: what the program is a test of. Empty where it has none. */
   readonly title: string;
   /** Each to be tried; empty: none in particular. */
   readonly cpus: readonly Cpu[];
+  /**
+   * Clocks of the traced processor, for `settings` of a decoder. Each is 0 where the program does not say.
+   */
   readonly time: Omit<TimeSettings, 'errata'>;
   /** Words for whoever decodes the flow, as they stand. */
   readonly options: readonly string[];
+  /** In the order of the sections. */
   readonly code: readonly CodeBytes[];
+  /** Address of each label in the code. */
   readonly labels: Labels;
+  /** The Intel PT packets, as bytes. */
   readonly trace: Uint8Array;
-  /** Null where the program does not say. */
+  /** What the packet decoder shall say, a line a packet. Null where the program does not say. */
   readonly packets: readonly ExpectedLine[] | null;
+  /** What the flow decoder shall say, a line an instruction or event. Null where the program does not say. */
   readonly flow: readonly ExpectedLine[] | null;
 }
 
 const BYTES_WORD = 'bytes';
 
+/**
+ * Read a trace program: code, a trace of it, and what decoders shall say of both, in one text. Throws
+ * `TraceTextError`, which names the line. `name` is what errors call the text.
+ *
+ *     title    a conditional branch not taken, then tracing stops
+ *     cpu      6/92               # family/model, of which errata depend; several: one line each
+ *     time     mtc-freq=3 nom-freq=21 eax=1 ebx=84
+ *     code 0x1000 64              # at an address, 64, 32 or 16 bits
+ *       l1: test
+ *       l2: je l5
+ *       l3: nop
+ *       l5: hlt
+ *     trace                       # the bytes, as packets
+ *       psb; mode.exec 64; fup l1; psbend
+ *       tnt n
+ *       tip.pgd l3
+ *     packets                     # what the packet decoder shall say
+ *       psb
+ *       mode.exec cs.l
+ *       fup 3: @l1                # @label: its address, in as many digits as fill the 16
+ *       psbend
+ *       tnt.8 .
+ *       tip.pgd 3: @l3
+ *     flow                        # what the flow decoder shall say
+ *       l1
+ *       l2
+ *       [disabled]
+ *
+ * Sections stand in any order; `options` has words for whoever decodes the flow. `#` begins a comment. A
+ * keyword begins its line; the lines of its section are indented. Statements stand on lines of their own or
+ * behind `;`. Instructions are those of `INSTRUCTIONS`, and `db` with bytes in hexadecimal; packets have the
+ * names that `formatPacket` prints, and `bytes` takes any bytes.
+ */
 export function parseTraceProgram(text: string, name = 'program'): TraceProgram {
   const complain: Complain = (line, message, remedy) => {
     throw new TraceTextError(name, line, message, remedy);

@@ -6,19 +6,22 @@ import { NO_ROW } from './call-record.ts';
  */
 const MOST_ROWS = 1 << 21;
 
-/** Addresses as rows: two int32 halves once, and one small number everywhere else. */
+/**
+ * Gives each address a row. Other tables keep what belongs to an address (a call, a path) at the same row.
+ */
 export class AddressTable {
   /** How often an address was asked for that has no room. */
   leftOut = 0;
   readonly #rows = new TripleTable();
 
+  /** Number of rows. */
   get length(): number {
     return this.#rows.length;
   }
 
   /**
-   * NO_ROW where an address has no room: a trace that is damaged, or made for it,
-   * names every byte of the code.
+   * The row of an address (int32 halves), a new one where it has none. NO_ROW where there is no room: a trace
+   * that is damaged, or made for it, names every byte of the code.
    */
   rowOf(lo: number, hi: number): number {
     if (this.length >= MOST_ROWS) {
@@ -31,10 +34,12 @@ export class AddressTable {
     return row >= 0 ? row : -1 - row;
   }
 
+  /** Low half of a row's address, as int32: `>>> 0` makes it unsigned. */
   loOf(row: number): number {
     return this.#rows.firstAt(row);
   }
 
+  /** High half of a row's address, as int32. */
   hiOf(row: number): number {
     return this.#rows.secondAt(row);
   }

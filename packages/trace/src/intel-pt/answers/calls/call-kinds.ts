@@ -1,6 +1,6 @@
 /** How a call came about, and how it ended. Small numbers: they lie in columns. */
 
-/** A near call. */
+/** `CallRecord.kind`: a near call. */
 export const CALL_NEAR = 1;
 /** A system call, software interrupt or the like, into code that is traced. */
 export const CALL_FAR = 2;
@@ -10,7 +10,7 @@ export const CALL_ASYNC = 3;
 export const CALL_TAIL = 4;
 /** Its call was not seen: the trace begins here, or goes on here after a loss, or a return led here. */
 export const CALL_ROOT = 5;
-/** Tracing is off: the kernel works, or a filter leaves this out. */
+/** `CallRecord.kind`: tracing is off. The kernel works, or a filter leaves this out. */
 export const CALL_UNTRACED = 6;
 /**
  * Tracing came back on somewhere else than where it went off: a signal's handler, a
@@ -18,6 +18,7 @@ export const CALL_UNTRACED = 6;
  */
 export const CALL_ENTERED = 7;
 
+/** Names of `CallRecord.kind`, by value. */
 export const CALL_KIND_NAMES: readonly string[] = [
   'none',
   'call',
@@ -29,7 +30,7 @@ export const CALL_KIND_NAMES: readonly string[] = [
   'entered',
 ];
 
-/** It came back to behind its call. */
+/** `CallRecord.left`: it came back to behind its call. */
 export const LEFT_RETURN = 1;
 /** The same, but calls inside it never came back: its own return was not seen. */
 export const LEFT_LATE = 2;
@@ -46,6 +47,7 @@ export const LEFT_END = 6;
 /** More calls were open than are kept: it was among the outermost. */
 export const LEFT_TOO_DEEP = 7;
 
+/** Names of `CallRecord.left`, by value. */
 export const LEFT_NAMES: readonly string[] = [
   'open',
   'return',

@@ -29,9 +29,11 @@ import { CallStack } from './call-stack.ts';
 import type { CallTree } from './call-tree.ts';
 import type { FunctionRows } from './function-rows.ts';
 
-/** Takes calls as they begin and as they end, innermost first. Borrowed. */
+/** Takes calls as they begin and as they end, innermost first. Records are borrowed: copy what you keep. */
 export interface CallListener {
+  /** A call begins: when, where from and where to are known, how it ends is not. */
   onEnter?(call: Readonly<CallRecord>): void;
+  /** A call has ended: all of it is known. Calls inside it have ended before. */
   onLeave?(call: Readonly<CallRecord>): void;
 }
 
@@ -201,7 +203,7 @@ export class CallTracker {
     this.#tree?.forgetTime();
   }
 
-  /** To the innermost call that returns there; false where there is none. */
+  /** To the innermost call that returns there; false if there is none. */
   #returnTo(row: number): boolean {
     const { stack } = this;
     const open = stack.returnsTo(row);

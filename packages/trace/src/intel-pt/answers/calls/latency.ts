@@ -3,7 +3,7 @@ import type { AddressTable } from './address-table.ts';
 import { CALL_UNTRACED, LEFT_LATE, LEFT_RETURN } from './call-kinds.ts';
 import { type CallRecord, NO_ROW } from './call-record.ts';
 
-/** So many values are kept as they are; beyond, they are counted in classes. */
+/** How many values are kept as they are. More are counted in classes. */
 const MOST_EXACT = 1 << 14;
 /** Classes between a power of two and the next: a percentile is then at most 1/64 too high. */
 const CLASSES = 64;
@@ -13,13 +13,18 @@ const MOST_CALLERS = 1 << 12;
 
 /** Numbers of whole ticks: exact while few, else in classes whose width is at most 1/64 of the value. */
 export class Distribution {
+  /** Number of values. */
   count = 0;
+  /** Of all values. */
   sum = 0;
+  /** The least value; infinite without any. */
   min: number = Number.POSITIVE_INFINITY;
+  /** The greatest value; 0 without any. */
   max = 0;
   #values: number[] = [];
   #classes: Float64Array | null = null;
 
+  /** Count a value: a whole number, 0 or more. */
   add(value: number): void {
     this.count++;
     this.sum += value;
@@ -39,6 +44,7 @@ export class Distribution {
     return this.#classes === null ? 0 : 1 / CLASSES;
   }
 
+  /** NaN without any value. */
   get mean(): number {
     return this.sum / this.count;
   }
@@ -73,21 +79,27 @@ function lastOf(at: number): number {
   return ((at % CLASSES) + CLASSES + 1) * 2 ** (power - CLASS_BITS) - 1;
 }
 
+/** How long a function took where one instruction called it. */
 export interface CallerLatency {
   /**
    * The calling instruction; NO_ROW where the call was not seen, or where there are too many to tell apart.
    */
   readonly callerRow: number;
+  /** TSC ticks of each call; empty where the trace has no time. */
   readonly ticks: Distribution;
+  /** Instructions of each call, with those of the calls inside it. */
   readonly instructions: Distribution;
 }
 
-/** Give it every call that ends. */
+/** How long one function takes, all its calls together and by who calls it. Give it every call that ends. */
 export class FunctionLatency {
+  /** TSC ticks of each call; empty where the trace has no time. */
   readonly ticks = new Distribution();
+  /** Instructions of each call, with those of the calls inside it. */
   readonly instructions = new Distribution();
-  /** Calls that did not end by a return, or that have no time. */
+  /** Calls that did not end by a return, or whose beginning was not seen: they are in no distribution. */
   unfinished = 0;
+  /** Calls without a time: they are in `instructions` only. */
   untimed = 0;
   readonly #addresses: AddressTable;
   readonly #lo: number;
@@ -102,6 +114,7 @@ export class FunctionLatency {
     this.#hi = hi | 0;
   }
 
+  /** Take a call that has ended; one of another function is left out. For `CallListener.onLeave`. */
   add(call: Readonly<CallRecord>): void {
     if (this.#row === NO_ROW) this.#row = this.#addresses.rowOf(this.#lo, this.#hi);
     if (call.functionRow !== this.#row || call.kind === CALL_UNTRACED) return;

@@ -1,3 +1,4 @@
+import { checkArgument } from '@counterpoint/core/base';
 import type { CodeImage } from '../../../image/index.ts';
 import type { FlowErrorCount } from '../../flow/index.ts';
 import { type RunTraceOptions, TraceRun } from '../run-trace.ts';
@@ -9,6 +10,7 @@ import { type CallListener, CallTracker } from './call-tracker.ts';
 import { CallTree } from './call-tree.ts';
 import { FunctionRows } from './function-rows.ts';
 
+/** How calls are found. */
 export interface TraceCallsOptions extends RunTraceOptions {
   /**
    * Functions by address: then jumps between functions are calls, too, and exceptions find the
@@ -19,23 +21,41 @@ export interface TraceCallsOptions extends RunTraceOptions {
   readonly withTree?: boolean;
 }
 
+/** What `CallTrace.run` came to. */
 export interface TraceCalls {
   /** What the rows of calls are. */
   readonly addresses: AddressTable;
   /** What their ticks count from; null where the trace has no time. */
   readonly baseTsc: bigint | null;
+  /** Null where it was not asked for (`withTree`). */
   readonly tree: CallTree | null;
+  /** Executed instructions. */
   readonly instructions: number;
+  /** Executed branches of every kind, taken or not. */
   readonly branches: number;
+  /** In the order of their first place: calls that were open there are `lost`. */
   readonly errors: FlowErrorCount[];
+  /** Times that the processor lost packets. */
   readonly overflows: number;
   /** How often time went back. */
   readonly clockRestarts: number;
 }
 
-/** Every call of a trace, told as it begins and as it ends. Memory does not grow with the trace. */
+/**
+ * Every call of a trace, told as it begins and as it ends. Memory does not grow with the trace.
+ *
+ *     const calls = new CallTrace(bytes, image, { functions }, {
+ *       onLeave: ({ functionRow, durationTicks, leftName }) => {
+ *         const address = toBigInt(calls.addresses.loOf(functionRow) >>> 0, calls.addresses.hiOf(functionRow) >>> 0);
+ *         console.log(address.toString(16), durationTicks, leftName);
+ *       },
+ *     });
+ *     const { instructions, errors } = calls.run();
+ */
 export class CallTrace {
+  /** What the rows of calls are: also while it runs. */
   readonly addresses = new AddressTable();
+  /** Null where it was not asked for (`withTree`). */
   readonly tree: CallTree | null;
   /** @internal */
   readonly clock = new CallClock();
@@ -44,6 +64,8 @@ export class CallTrace {
   readonly #run: TraceRun;
 
   constructor(bytes: Uint8Array, image: CodeImage, options: TraceCallsOptions, listener: CallListener) {
+    checkArgument({}, 'CallTrace', 'options', options, 'an object');
+    checkArgument({}, 'CallTrace', 'listener', listener, 'an object with functions');
     this.tree = options.withTree === true ? new CallTree() : null;
     const functions = new FunctionRows(this.addresses, options.functions);
     this.tracker = new CallTracker(this.addresses, functions, this.clock, listener, this.tree);
@@ -57,6 +79,7 @@ export class CallTrace {
     return this.clock.baseTsc;
   }
 
+  /** Decode the trace to its end; `listener` is called meanwhile. Once only. */
   run(): TraceCalls {
     const { errors, overflows } = this.#run.run();
     return {

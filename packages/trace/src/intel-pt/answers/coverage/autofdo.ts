@@ -1,14 +1,4 @@
-/**
- * The text profile of AutoFDO (create_llvm_prof and create_gcov with --profiler=text). Three lists, each with
- * its number of entries before it; addresses in hex, as places in the file:
- *
- *     from-to:count      ranges that were executed from the first instruction to the last, both named
- *     address:count      executions of one instruction
- *     from->to:count     branches that were taken
- *
- * Ranges are what a record of all branches would show: each begins where a branch went to and
- * ends with one that was taken.
- */
+/** The text profile of AutoFDO. */
 import { KIND_CALL, KIND_CONDITIONAL, KIND_RETURN } from '../../../instructions/index.ts';
 import type { ExactProfile } from '../exact-profile.ts';
 import { FileCounts } from './file-counts.ts';
@@ -23,6 +13,17 @@ export interface ExecutedRange {
 
 const CHUNK_LINES = 4096;
 
+/**
+ * The text profile of AutoFDO, piece by piece, for `create_llvm_prof --profiler=text` and `create_gcov`.
+ * Three lists, each with its number of entries before it, addresses in hexadecimal as offsets in the file.
+ *
+ *     from-to:count      ranges that were executed from the first instruction to the last, both named
+ *     address:count      executions of one instruction
+ *     from->to:count     branches that were taken
+ *
+ * Ranges are what a record of all branches would show: each begins where a branch went to and ends with one
+ * that was taken.
+ */
 export function* writeAutofdo(profile: ExactProfile, file: ProgramFile): Generator<string> {
   const counts = new FileCounts(profile, file);
   const hex = (address: number): string => fileOffsetOf(file, address).toString(16);

@@ -2,18 +2,25 @@ import { compareU64, printable, printableJson, toHex } from '@counterpoint/core/
 import { KIND_CALL, KIND_CONDITIONAL, KIND_NAMES, KIND_RETURN } from '../../../instructions/index.ts';
 import type { ExactProfile } from '../exact-profile.ts';
 
+/** A place that a branch went to. */
 export interface BranchTarget {
+  /** Low half of its address, as int32. */
   readonly lo: number;
+  /** High half. */
   readonly hi: number;
+  /** Times that the branch went there. */
   readonly count: number;
 }
 
 /** A branch instruction, of whatever kind. */
 export interface CountedBranch {
+  /** Low half of its address, as int32. */
   readonly lo: number;
+  /** High half. */
   readonly hi: number;
   /** KIND_*. */
   readonly kind: number;
+  /** Times executed, taken or not. */
   readonly executed: number;
   /** Of conditional ones: how often they jumped. All others always do. */
   readonly taken: number;
@@ -62,7 +69,7 @@ const noName: AddressName = () => null;
 const COLUMNS = '     executed         taken     not taken  kind              from';
 const SHOWN_TARGETS = 4;
 
-/** The list for people. */
+/** What `branchList` found, as a table for people. */
 export function* writeBranchText(
   branches: readonly CountedBranch[],
   nameOf: AddressName = noName,
@@ -81,7 +88,7 @@ export function* writeBranchText(
   }
 }
 
-/** The list for programs: one object, counts as decimal strings. */
+/** What `branchList` found, for programs: one object, counts as decimal strings. */
 export function* writeBranchJson(
   branches: readonly CountedBranch[],
   nameOf: AddressName = noName,

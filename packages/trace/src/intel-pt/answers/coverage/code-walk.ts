@@ -14,8 +14,8 @@ const MOST_READINGS = 16;
 const FREE_BYTES = 1 << 20;
 
 /**
- * Goes over the code of a file, executed or not, as often as its symbols and
- * lines say that something is there.
+ * Walks over the code of a file, whether it was executed or not. It starts wherever symbols or
+ * lines say that there is code.
  */
 export class CodeWalk {
   readonly #image: CodeImage;

@@ -10,13 +10,17 @@ import type { ProgramFile } from './program-file.ts';
 
 /** A conditional jump of a line. */
 export interface CoveredBranch {
+  /** In the file's own terms, as its symbols have it. */
   readonly address: number;
+  /** Times that it was come to. */
   readonly executed: number;
+  /** Times that it jumped. */
   readonly taken: number;
 }
 
 /** What was executed of one source file. */
 export interface SourceCoverage {
+  /** As the debug information names the file. */
   readonly path: string;
   /** Executions of every line that has code, by line. */
   readonly lines: Map<number, number>;

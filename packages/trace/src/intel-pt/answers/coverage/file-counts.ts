@@ -11,11 +11,15 @@ import type { ProgramFile } from './program-file.ts';
 
 /** What a profile knows of one file: instructions in the order of their addresses, which are the file's. */
 export class FileCounts {
+  /** The file that it is about. */
   readonly file: ProgramFile;
+  /** By place: address of the instruction, ascending. */
   readonly address: Float64Array;
   /** Bytes; 0 where an instruction was gone to and not executed. */
   readonly size: Int32Array;
+  /** By place: KIND_*. */
   readonly kind: Int32Array;
+  /** By place: times executed. */
   readonly executed: Float64Array;
   /** Of conditional branches: how often they jumped. */
   readonly taken: Float64Array;
@@ -51,6 +55,7 @@ export class FileCounts {
     });
   }
 
+  /** Number of places. */
   get length(): number {
     return this.address.length;
   }
@@ -73,6 +78,7 @@ export class FileCounts {
     return low;
   }
 
+  /** Times that the instruction at an address was executed. */
   executedAt(address: number): number {
     const place = this.placeOf(address);
     return place < 0 ? 0 : this.executed[place]!;

@@ -5,16 +5,19 @@ import { CodeWalk } from './code-walk.ts';
 import type { FileCounts } from './file-counts.ts';
 import type { ProgramFile } from './program-file.ts';
 
+/** What was executed of one function. */
 export interface FunctionCoverage {
   /** As the symbol table has it. */
   readonly name: string;
-  /** Of the file. */
+  /** Where it begins, in the file's own terms. */
   readonly address: number;
+  /** Of its code. */
   readonly sizeBytes: number;
   /** How often its first instruction was executed. */
   readonly executed: number;
-  /** Its instructions, and how many of them were executed at least once. */
+  /** Number of its instructions. */
   readonly instructions: number;
+  /** How many of them were executed at least once. */
   readonly covered: number;
 }
 
@@ -55,7 +58,7 @@ function isCode({ elf }: ProgramFile, address: number): boolean {
   );
 }
 
-/** The functions of a file as text: calls, executed instructions of all, name. */
+/** What `functionCoverage` found, as text: calls, executed instructions of all, name. */
 export function* writeFunctionCoverage(
   counts: FileCounts,
   functions: readonly FunctionCoverage[],

@@ -1,5 +1,5 @@
-import type { ByteSource, Diagnostic } from '@counterpoint/core/base';
-import { CounterpointError } from '@counterpoint/core/base';
+import type { ByteSourceInput, Diagnostic } from '@counterpoint/core/base';
+import { asByteSource, CounterpointError } from '@counterpoint/core/base';
 import {
   crc32OfSource,
   type ElfFile,
@@ -25,7 +25,9 @@ import {
  * Addresses are those that the file has.
  */
 export interface ProgramFile {
+  /** As it was given: for people. */
   readonly name: string;
+  /** Its headers. Its source must stay open. */
   readonly elf: ElfFile;
   /** What to add to an address for where it was in memory. */
   readonly bias: bigint;
@@ -33,6 +35,7 @@ export interface ProgramFile {
   readonly lines: LineTable | null;
   /** Names are raw, as compilers and other tools for coverage know them. */
   readonly symbols: CodeSymbols;
+  /** Lower-case hex; empty where it has none. */
   readonly buildId: string;
 }
 
@@ -40,13 +43,13 @@ export interface ProgramFile {
  * Opens a file as `addElf` places it: `address` is where its lowest segment was. `driver` finds debug files.
  */
 export async function openProgramFile(
-  source: ByteSource,
+  file: ByteSourceInput,
   placement: { name: string; address?: bigint | null },
   driver?: SymbolDriver,
   diagnostics: Diagnostic[] = [],
 ): Promise<ProgramFile> {
   const { name } = placement;
-  const elf = await openElf(source);
+  const elf = await openElf(asByteSource(file, name));
   const loaded = elf.segments.filter((one) => one.type === PT_LOAD && one.fileSize > 0);
   if (loaded.length === 0)
     throw new CounterpointError(
@@ -62,13 +65,13 @@ export async function openProgramFile(
   const own = await readSymbols(elf, 'symtab');
   if (own !== null) tables.push({ elf, symbols: own });
   if (lines === null || own === null) {
-    const file = driver === undefined ? null : await openDebug(elf, name, buildId, driver, diagnostics);
-    if (file !== null) {
-      const debug = await openElf(file);
+    const debugFile = driver === undefined ? null : await openDebug(elf, name, buildId, driver, diagnostics);
+    if (debugFile !== null) {
+      const debug = await openElf(debugFile);
       lines ??= await readLines(debug);
       const symbols = own === null ? await readSymbols(debug, 'symtab') : null;
       if (symbols !== null) tables.push({ elf: debug, symbols });
-      await file.close?.();
+      await debugFile.close?.();
     }
   }
   const dynamic = await readSymbols(elf, 'dynsym');

@@ -1,6 +1,6 @@
 /** Functions by address, from the symbols of the binaries where they lie in memory. */
-import type { ByteSource, Diagnostic } from '@counterpoint/core/base';
-import { CounterpointError, toSignedFloat } from '@counterpoint/core/base';
+import type { ByteSourceInput, Diagnostic } from '@counterpoint/core/base';
+import { asByteSource, CounterpointError, toSignedFloat } from '@counterpoint/core/base';
 import { openElf, PT_LOAD } from '@counterpoint/core/elf';
 import { type CodeSymbols, loadCodeSymbols, type SymbolDriver } from '@counterpoint/core/symbols';
 
@@ -9,7 +9,9 @@ const MOST_SHOWN = 8;
 
 /** A piece of a file in memory. */
 export interface PlacedBinary {
+  /** As it was given, or as the recording names it. */
   path: string;
+  /** Lower-case hex; empty where it is not known. */
   buildId: string;
   /** Names by file offset; null where it has none. */
   symbols: CodeSymbols | null;
@@ -24,16 +26,21 @@ interface Placed {
   toOffset: number;
 }
 
+/** Where an address is. */
 export interface FunctionPlace {
+  /** The file it lies in. */
   binary: PlacedBinary;
   /** Row of the binary's symbols, -1 where the address has none. */
   symbol: number;
-  /** Address in the binary's own terms. */
+  /** Offset in the file, as its symbols count. */
   offset: number;
 }
 
+/** Functions by address, from the symbols of files and where they lie in memory. */
 export class CodeFunctions {
+  /** Every file that was added. */
   readonly binaries: PlacedBinary[] = [];
+  /** What was wrong with debug files and symbols. */
   readonly diagnostics: Diagnostic[] = [];
   readonly #placed: Placed[] = [];
 
@@ -49,10 +56,11 @@ export class CodeFunctions {
    * file's own symbols are used.
    */
   async addElf(
-    source: ByteSource,
+    file: ByteSourceInput,
     placement: { name: string; address?: bigint | null },
     driver?: SymbolDriver,
   ): Promise<void> {
+    const source = asByteSource(file, placement.name);
     const elf = await openElf(source);
     const segments = elf.segments.filter((one) => one.type === PT_LOAD && one.fileSize > 0);
     if (segments.length === 0)

@@ -1,11 +1,15 @@
+import { checkArgument } from '@counterpoint/core/base';
 import { NONE, type Profile } from '@counterpoint/core/profile';
 import type { FlowErrorCount } from '../../flow/index.ts';
 import type { ExactProfile } from '../exact-profile.ts';
 import type { CodeFunctions } from './code-functions.ts';
 import { type TracedProgram, TraceTables } from './trace-tables.ts';
 
+/** Who ran it, and what is missing. */
 export interface ProfileOfExactOptions extends TracedProgram {
+  /** Of the `TraceProfile`: told in the profile's `damage`. */
   readonly errors?: readonly FlowErrorCount[];
+  /** Of the `TraceProfile`: told in the profile's `loss`. */
   readonly overflows?: number;
 }
 
@@ -18,6 +22,9 @@ export function profileOfExact(
   functions?: CodeFunctions,
   options: ProfileOfExactOptions = {},
 ): Profile {
+  const isExact = { sortedRows: 'function' };
+  const remedy = 'Give the `profile` of the answer of profileTrace().';
+  checkArgument(isExact, 'profileOfExact()', 'the profile', exact, 'an ExactProfile', remedy);
   const tables = new TraceTables(functions, options);
   const event = tables.addEvent('instructions');
   for (const row of exact.sortedRows()) {

@@ -68,6 +68,8 @@ test('exact counts and the call tree agree on each function', async () => {
 
 test('without symbols, and without time', async () => {
   const { image } = await load();
+  const flat = new CallTrace(files.get('base.pt')!, image, {}, {}).run();
+  assert.throws(() => profileOfCalls(flat), { code: 'ERR_ARGUMENT', remedy: /withTree/ });
   const trace = new CallTrace(files.get('base.pt')!, image, { withTree: true }, {});
   const profile = profileOfCalls(trace.run());
   assertTableInvariants(profile);

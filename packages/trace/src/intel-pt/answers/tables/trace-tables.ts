@@ -7,8 +7,11 @@ import type { CodeFunctions, PlacedBinary } from './code-functions.ts';
 
 /** Who ran it, for the table of threads. */
 export interface TracedProgram {
+  /** Name of the command. Default: `[trace]`. */
   comm?: string;
+  /** Default: 0. */
   pid?: number;
+  /** Default: `pid`. */
   tid?: number;
 }
 
