@@ -1,4 +1,5 @@
 import { CounterpointError, TWO_32 } from '@counterpoint/core/base';
+import { checkMade } from '../options/index.ts';
 import type { Fd, Mapping, Sys } from '../sys/index.ts';
 import type { SelfMonitoringNote } from './notes.ts';
 import type { PageReader } from './page-reader.ts';
@@ -12,7 +13,7 @@ export interface CountersEvent {
   name: string;
   /** Events with the same number count in the same moments. */
   group: number;
-  /** Unit and factor of the value, where the kernel gives them. */
+  /** The unit of the value times `scale`, such as `Joules`; absent where the kernel names none. */
   unit?: string;
   /** The value times this is in `unit`. */
   scale?: number;
@@ -29,7 +30,7 @@ export interface CountersValue {
   value: bigint;
   /** For the whole time where the event shared its counter; null where it has not run yet. */
   scaled: bigint | null;
-  /** CPU time of the thread since `counters()`, and for how much of it the event was on a counter. */
+  /** CPU time of the thread since `counters()`, in nanoseconds. */
   enabledNs: bigint;
   /** How much of that time the event was on a counter, in nanoseconds. */
   runningNs: bigint;
@@ -100,6 +101,7 @@ export class Counters implements Disposable {
 
   /** @internal */
   constructor(parts: CountersParts) {
+    checkMade(parts, 'fds', 'a Counters', "const open = counters('task-clock');");
     const { events, groups, fds, reader, readsEvents } = parts;
     this.#parts = parts;
     this.events = events;

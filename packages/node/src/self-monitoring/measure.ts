@@ -1,9 +1,9 @@
-import { CounterpointError } from '@counterpoint/core/base';
 import { checkOptions, FUNCTION, required } from '../options/index.ts';
 import { requireLinux } from '../sys/index.ts';
 import type { Counters, CountersEvent, CountersReading } from './counters.ts';
 import type { SelfMonitoringNote } from './notes.ts';
 import { counters } from './open-counters.ts';
+import { openFirst } from './open-first.ts';
 
 /** An event of `measure()`, with its times. */
 export interface MeasuredEvent {
@@ -72,20 +72,7 @@ export function measure<T>(
 }
 
 function openDefault(notes: SelfMonitoringNote[]): Counters {
-  for (const events of DEFAULT_EVENTS) {
-    try {
-      return counters(events);
-    } catch (error) {
-      const isLast = events === DEFAULT_EVENTS[DEFAULT_EVENTS.length - 1];
-      if (isLast || !(error instanceof CounterpointError) || error.code !== 'ERR_EVENT_UNSUPPORTED')
-        throw error;
-      notes.push({
-        kind: 'event-dropped',
-        text: `${events.join(' and ')} are not counted: ${error.message}`,
-      });
-    }
-  }
-  throw new Error('unreachable');
+  return openFirst(DEFAULT_EVENTS, (text) => notes.push({ kind: 'event-dropped', text }));
 }
 
 /** Measures with counters that it closes. */
