@@ -14,10 +14,23 @@ const ENTRY_BYTES = 8;
 const PRESENT = 0x80;
 const SWAPPED = 0x40;
 const MOST_RANGE_BYTES = 2 ** 32;
-const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) r.x. [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ 0\s*$/gm;
+/** Of all ranges: V8 takes some hundred megabytes for each isolate. */
+const MOST_RESERVED_BYTES = 2 ** 34;
+const MOST_USED_BYTES = 2 ** 30;
+const CODE = /^([0-9a-f]+)-([0-9a-f]+) r.x. [0-9a-f]+ [0-9a-f]+:[0-9a-f]+ 0\s*$/gm;
+const DATA = /^([0-9a-f]+)-([0-9a-f]+) rw.p [0-9a-f]+ 00:00 0\s*$/gm;
 
 /** Memory of a process that has code and no file, as far as it is used; empty where it is gone. */
 export function usedCodeRanges(pid: number): MemoryRange[] {
+  return usedRanges(pid, CODE);
+}
+
+/** The same of memory for data: V8's heap, and what else a program takes without naming it. */
+export function usedDataRanges(pid: number): MemoryRange[] {
+  return usedRanges(pid, DATA);
+}
+
+function usedRanges(pid: number, mapping: RegExp): MemoryRange[] {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/maps`, 'latin1');
@@ -25,12 +38,20 @@ export function usedCodeRanges(pid: number): MemoryRange[] {
     return [];
   }
   const ranges: MemoryRange[] = [];
-  for (const [, start, end] of text.matchAll(MAPPING)) {
+  let reservedBytes = 0;
+  for (const [, start, end] of text.matchAll(mapping)) {
     const range = { start: Number.parseInt(start!, 16), end: Number.parseInt(end!, 16) };
+    reservedBytes += range.end - range.start;
+    if (reservedBytes > MOST_RESERVED_BYTES) break;
     if (range.end - range.start < LARGE_RANGE_BYTES) ranges.push(range);
     else ranges.push(...presentParts(pid, range));
   }
-  return ranges;
+  return firstOf(ranges, MOST_USED_BYTES);
+}
+
+function firstOf(ranges: readonly MemoryRange[], mostBytes: number): MemoryRange[] {
+  let left = mostBytes;
+  return ranges.filter(({ start, end }) => (left -= end - start) >= 0);
 }
 
 /** Reading memory that was never used would make the kernel map a page of zeros there. */

@@ -1,14 +1,19 @@
+import type { V8Constants } from './v8-constants.ts';
+
 /** Where V8 keeps its generated code, the functions of its scripts, and what the frames of functions hold. */
 export interface CodeSpaceLayout {
   /** Of `Code`; the size is that of its instructions. */
   code: { instructionStream: number; instructionStart: number; flags: number; instructionSize: number };
   /** Values of a code's kind (`kindMask` of its flags). */
-  kinds: { baseline: number; maglev: number; turbofan: number };
+  kinds: { baseline: number; maglev: number; turbofan: number; regexp: number };
   kindMask: number;
   /** Of `SharedFunctionInfo`: its bytecode, or the baseline code that has it. */
   functionData: number;
   /** Of `InterpreterData`. */
   interpreterBytecode: number;
+  /** Of `BytecodeArray`: where it comes from, and its first byte. */
+  bytecodePositions: number;
+  bytecodeData: number;
   /** Of `Script`. */
   source: number;
   scriptFunctions: number;
@@ -32,12 +37,37 @@ const CODE_FLAGS = 48;
 const CODE_INSTRUCTION_SIZE = 56;
 /** The first field of its own, of both objects. */
 const FIRST_FIELD = 8;
+/**
+ * Of `BytecodeArray`: behind its wrapper, in versions that have one; and behind the
+ * table of handlers before that.
+ */
+const POSITIONS_BEHIND_WRAPPER = 24;
+const POSITIONS_BEHIND_HANDLERS = 32;
+const MOST_BYTECODE_HEADER = 96;
 /** Behind baseline come the compilers that optimise (V8's `CODE_KIND_LIST`). */
 const MAGLEV_BEHIND_BASELINE = 1;
 const TURBOFAN_BEHIND_BASELINE = 2;
+/** V8 14 has one kind more before these, V8 11 one more between them. */
+const REGEXP = 3;
+const REGEXP_BEHIND_ONE_MORE = 4;
+const BASELINE_BEHIND_ONE_MORE = 11;
+
+const LARGEST_OFFSET = 88;
+const FARTHEST_IN_FRAME = -256;
+const WORD = 8;
+
+/** A program may export any number. */
+function isPlausible({ code, frame, bytecodeData }: CodeSpaceLayout): boolean {
+  return (
+    bytecodeData >= 0 &&
+    bytecodeData <= MOST_BYTECODE_HEADER &&
+    Object.values(code).every((offset) => offset >= 0 && offset <= LARGEST_OFFSET) &&
+    Object.values(frame).every((offset) => offset >= FARTHEST_IN_FRAME && offset <= -WORD)
+  );
+}
 
 /** By V8's exported constants. */
-export function codeSpaceLayout(constants: ReadonlyMap<string, number>): CodeSpaceLayout | null {
+export function codeSpaceLayout(constants: V8Constants): CodeSpaceLayout | null {
   let isWhole = true;
   const value = (name: string, otherwise: number | null = null): number => {
     const found = constants.get(name) ?? otherwise;
@@ -62,10 +92,15 @@ export function codeSpaceLayout(constants: ReadonlyMap<string, number>): CodeSpa
       baseline,
       maglev: baseline + MAGLEV_BEHIND_BASELINE,
       turbofan: baseline + TURBOFAN_BEHIND_BASELINE,
+      regexp: hasCode && baseline >= BASELINE_BEHIND_ONE_MORE ? REGEXP_BEHIND_ONE_MORE : REGEXP,
     },
     kindMask: value('CodeKindFieldMask'),
     functionData: value('class_SharedFunctionInfo__function_data__Object', FIRST_FIELD),
     interpreterBytecode: FIRST_FIELD,
+    bytecodePositions: constants.has('class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_')
+      ? POSITIONS_BEHIND_WRAPPER
+      : POSITIONS_BEHIND_HANDLERS,
+    bytecodeData: value('class_BytecodeArray__data__uintptr_t'),
     source: value('class_Script__source__Object'),
     // The same row serves scripts of WebAssembly for their instances, and only that name is exported.
     scriptFunctions: value(
@@ -87,5 +122,5 @@ export function codeSpaceLayout(constants: ReadonlyMap<string, number>): CodeSpa
       weakFixedArray: value('type_WeakFixedArray__WEAK_FIXED_ARRAY_TYPE'),
     },
   };
-  return isWhole ? layout : null;
+  return isWhole && isPlausible(layout) ? layout : null;
 }

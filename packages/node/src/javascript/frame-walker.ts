@@ -8,6 +8,11 @@ export interface StackCopy {
   bytes: number;
   stackPointer: number;
   framePointer: number;
+  /** The interpreter's register for the offset of its bytecode; -1: it is not known. */
+  bytecodeOffset: number;
+  /** When it was copied, by the clock of the samples; null: nobody knows. */
+  timeUs: number | null;
+  tid: number;
 }
 
 /** Which function an interpreted frame is of. */
@@ -15,8 +20,18 @@ export interface InterpretedFunctions {
   readonly space: CodeSpaceLayout;
   /** Whether this is code that V8 made while it ran. */
   isGeneratedCode(address: number): boolean;
-  /** An address that stands for the function; 0: nobody knows it. Both are tagged pointers. */
-  addressOf(bytecode: number, closure: number): number;
+  /**
+   * An address that stands for the function and the place in it; 0: nobody knows it. `bytecode` and
+   * `closure` are tagged pointers, `offset` is of the frame, and `currentOffset` of the register, or -1.
+   * `moment`: at which the frame was.
+   */
+  addressOf(
+    bytecode: number,
+    closure: number,
+    offset: number,
+    currentOffset: number,
+    moment: Pick<StackCopy, 'timeUs' | 'tid'>,
+  ): number;
 }
 
 const WORD = 8;
@@ -24,6 +39,8 @@ const TWO_32 = 2 ** 32;
 /** Addresses of user space have no more bits in their upper half. */
 const MOST_UPPER = 0x7fff;
 const MOST_BYTECODE_BYTES = 1 << 28;
+/** Handlers and what enters them are built into V8, one beside the other. */
+const MOST_BUILTIN_BYTES = 1 << 22;
 
 /**
  * Functions that V8 interprets, by the frames on the stack. All of them run in code of V8 itself, so their
@@ -45,22 +62,35 @@ export function walkInterpretedFrames(
 ): number {
   const { frame } = functions.space;
   const { view } = stack;
-  const end = stack.stackPointer + stack.bytes;
-  const lowest = Math.min(frame.bytecodeOffset, frame.bytecode);
-  let pointer = stack.framePointer;
+  const lowest = Math.min(frame.bytecodeOffset, frame.bytecode, frame.context, frame.function);
+  // From the stack pointer: large addresses are no exact numbers.
+  let depth = stack.framePointer - stack.stackPointer;
   for (let at = 0; at < length; at++) {
     found[at] = 0;
-    if (pointer + lowest < stack.stackPointer || pointer + 2 * WORD > end || pointer % WORD !== 0) return at;
-    const place = stack.offset + (pointer - stack.stackPointer);
-    if (isInterpreted(view, place, frame) && !functions.isGeneratedCode(chain[at]!))
-      found[at] = functions.addressOf(word(view, place + frame.bytecode), word(view, place + frame.function));
+    if (!(depth >= 0 && depth + 2 * WORD <= stack.bytes && depth % WORD === 0)) return at;
+    const place = stack.offset + depth;
+    // The frame of a builtin may be smaller than what is looked at here.
+    const isLarge = depth + lowest >= 0;
+    if (isLarge && isInterpreted(view, place, frame) && !functions.isGeneratedCode(chain[at]!))
+      found[at] = functions.addressOf(
+        word(view, place + frame.bytecode),
+        word(view, place + frame.function),
+        view.getUint32(place + frame.bytecodeOffset + 4, true),
+        at === 0 || (at === 1 && isInHandler(chain, found)) ? stack.bytecodeOffset : -1,
+        stack,
+      );
     // Who has changed the frame pointer meanwhile is not followed.
     if (at + 1 < length && word(view, place + WORD) !== chain[at + 1]!) return at + 1;
-    const next = word(view, place);
-    if (next <= pointer) return at + 1;
-    pointer = next;
+    const next = word(view, place) - stack.stackPointer;
+    if (next <= depth) return at + 1;
+    depth = next;
   }
   return length;
+}
+
+/** Whether the function of the second frame runs: some handlers of bytecodes build a frame of their own. */
+function isInHandler(chain: Float64Array, found: Float64Array): boolean {
+  return found[0] === 0 && Math.abs(chain[0]! - chain[1]!) < MOST_BUILTIN_BYTES;
 }
 
 function isInterpreted(view: DataView, place: number, frame: CodeSpaceLayout['frame']): boolean {

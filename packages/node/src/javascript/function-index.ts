@@ -18,7 +18,9 @@ const FUNCTION_BYTES = 16;
 const ARRAY_LENGTH = 8;
 const ARRAY_DATA = 16;
 const MOST_FUNCTIONS = 1 << 20;
-/** Looking for functions takes no larger share of the time than one in so many. */
+/** Of the lists of all scripts together: most of their functions were never compiled. */
+const MOST_ROWS = 1 << 22;
+/** Looking for functions takes at most one part in this many of the time. */
 const REST_FACTOR = 20;
 const WEAK_TAG = 3n;
 
@@ -62,22 +64,34 @@ export class FunctionIndex {
     if (this.#functions.size < MOST_FUNCTIONS) this.#functions.set(bytecode, sharedFunction);
   }
 
+  /** Objects were collected: what was known may be others by now, and still look like it. */
+  forget(): void {
+    this.#functions = new Map();
+  }
+
   refresh(): void {
     const start = performance.now();
     this.#functions = new Map();
     this.#heap.inBlocks(() => {
-      for (const script of this.#scripts.scripts()) this.#addScript(script);
+      let rows = 0;
+      for (const script of this.#scripts.scripts()) {
+        rows += this.#addScript(script);
+        if (rows >= MOST_ROWS || this.#functions.size >= MOST_FUNCTIONS) return;
+      }
     });
     const end = performance.now();
     this.#nextRefreshMs = end + REST_FACTOR * (end - start);
   }
 
-  #addScript(script: Tagged): void {
-    for (const sharedFunction of this.#functionsOf(script)) {
-      if (this.#functions.size >= MOST_FUNCTIONS) return;
+  /** How many functions its list has. */
+  #addScript(script: Tagged): number {
+    const functions = this.#functionsOf(script);
+    for (const sharedFunction of functions) {
+      if (this.#functions.size >= MOST_FUNCTIONS) break;
       const bytecode = this.bytecodeOf(sharedFunction);
       if (bytecode !== null) this.#functions.set(bytecode, sharedFunction);
     }
+    return functions.length;
   }
 
   #functionsOf(script: Tagged): Tagged[] {
@@ -113,14 +127,26 @@ export class FunctionIndex {
 
   /** Bytecode, what holds it for the interpreter, or baseline code. */
   bytecodeIn(data: Tagged): Tagged | null {
-    if (!isObject(data)) return null;
-    const { types, interpreterBytecode } = this.#space;
-    const type = this.#heap.typeOf(data);
-    if (type === types.bytecodeArray) return data;
-    const word = (offset: number) => field(this.#heap.bytes(addressOf(data), offset + WORD), offset);
-    if (type === types.interpreterData) return word(interpreterBytecode);
-    return type === this.#layout.types.code
-      ? this.bytecodeIn(word(this.#layout.code.deoptimizationData))
-      : null;
+    return bytecodeIn(this.#heap, this.#layout, this.#space, data);
   }
+}
+
+/** Of a function's data: bytecode, what holds it for the interpreter, or baseline code. */
+export function bytecodeIn(
+  heap: HeapReader,
+  layout: V8Layout,
+  space: CodeSpaceLayout,
+  data: Tagged,
+  mayBeCode = true,
+): Tagged | null {
+  if (!isObject(data)) return null;
+  const { types, interpreterBytecode } = space;
+  const type = heap.typeOf(data);
+  if (type === types.bytecodeArray) return data;
+  const word = (offset: number) => field(heap.bytes(addressOf(data), offset + WORD), offset);
+  if (type === types.interpreterData) return word(interpreterBytecode);
+  // Code holds no code: memory that says so may lead in a circle.
+  return mayBeCode && type === layout.types.code
+    ? bytecodeIn(heap, layout, space, word(layout.code.deoptimizationData), false)
+    : null;
 }

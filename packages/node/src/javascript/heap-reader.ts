@@ -19,6 +19,9 @@ const NOT_A_STRING = 0x80;
 const ONE_BYTE = 8;
 const REPRESENTATION = 7;
 const SEQUENTIAL = 0;
+const CONS = 1;
+const CONS_FIRST = 16;
+const CONS_SECOND = 24;
 const EXTERNAL = 2;
 const THIN = 5;
 /** Of a string outside the heap: where its characters are. */
@@ -27,6 +30,8 @@ const USUAL_ARRAY_BYTES = 1024;
 const MOST_ARRAY_BYTES = 64 << 20;
 const MOST_STRING_UNITS = 1 << 16;
 const MOST_SOURCE_UNITS = 1 << 26;
+const MOST_WHOLE_UNITS = 1 << 24;
+const MOST_PIECES = 1 << 12;
 const MOST_KNOWN_MAPS = 4096;
 /** What is read at once of objects that lie near each other. */
 const BLOCK_BYTES = 1 << 14;
@@ -37,15 +42,19 @@ export class HeapMismatch extends Error {
   override readonly name = 'HeapMismatch';
 }
 
-/** Objects of the heap of another process (`/proc/PID/mem`). Throws HeapMismatch, or the error of opening. */
+/** Where the kernel shows the memory of a process. */
+export const memoryOf = (pid: number): string => `/proc/${pid}/mem`;
+
+/** Objects of the heap of another process. Throws HeapMismatch, or the error of opening. */
 export class HeapReader implements Disposable {
   readonly #fd: number;
   readonly #typeOfMap = new Map<bigint, number>();
   /** Null: everything is read anew. */
   #blocks: Map<number, Uint8Array | null> | null = null;
 
-  constructor(pid: number) {
-    this.#fd = openSync(`/proc/${pid}/mem`, 'r');
+  /** `memory`: a file that has the process's memory at its addresses. */
+  constructor(memory: string) {
+    this.#fd = openSync(memory, 'r');
   }
 
   [Symbol.dispose](): void {
@@ -67,6 +76,11 @@ export class HeapReader implements Disposable {
     return new DataView(target.buffer);
   }
 
+  /** Whether there is memory at an address; never after the end of the process. */
+  isThere(address: bigint): boolean {
+    return this.fill(Number(address), new Uint8Array(1));
+  }
+
   /**
    * As many bytes as fit into `target`, or false: not all of them are there. For large pieces, which are read
    * again and again.
@@ -84,6 +98,7 @@ export class HeapReader implements Disposable {
    * other, and that do not change meanwhile in a way that matters.
    */
   inBlocks<Result>(read: () => Result): Result {
+    if (this.#blocks !== null) return read();
     this.#blocks = new Map();
     try {
       return read();
@@ -131,13 +146,16 @@ export class HeapReader implements Disposable {
     return this.#array(tagged, 1);
   }
 
-  /** Null: another kind of object, or of string (made of others, or outside the heap). */
-  text(tagged: Tagged): string | null {
+  /** Null: another kind of object, or of string (a part of another one, or outside the heap). */
+  text(tagged: Tagged, mayBeThin = true): string | null {
     if (!isObject(tagged)) return null;
     const head = this.bytes(addressOf(tagged), THIN_STRING_ACTUAL + 8);
     const type = this.#typeOf(field(head, 0));
     if (type >= NOT_A_STRING) return null;
-    if ((type & REPRESENTATION) === THIN) return this.text(field(head, THIN_STRING_ACTUAL));
+    // What a thin string leads to is never thin itself: memory that says so may lead in a circle.
+    if ((type & REPRESENTATION) === THIN)
+      return mayBeThin ? this.text(field(head, THIN_STRING_ACTUAL), false) : null;
+    if ((type & REPRESENTATION) === CONS) return this.wholeSource(tagged) || null;
     const length = head.getUint32(STRING_LENGTH, true);
     if ((type & REPRESENTATION) !== SEQUENTIAL || length > MOST_STRING_UNITS) return null;
     const isOneByte = (type & ONE_BYTE) !== 0;
@@ -146,16 +164,18 @@ export class HeapReader implements Disposable {
   }
 
   /**
-   * The characters of a script's source: Latin-1 bytes or UTF-16 units. Null: it is no string, or one that is
-   * made of others.
+   * The characters of a script's source: Latin-1 bytes or UTF-16 units. Null: it is no string, or a part of
+   * another one.
    */
-  source(tagged: Tagged): Uint8Array | Uint16Array | null {
+  source(tagged: Tagged, mayBeThin = true): Uint8Array | Uint16Array | null {
     if (!isObject(tagged)) return null;
     const head = this.bytes(addressOf(tagged), EXTERNAL_DATA + 8);
     const type = this.#typeOf(field(head, 0));
     if (type >= NOT_A_STRING) return null;
     const representation = type & REPRESENTATION;
-    if (representation === THIN) return this.source(field(head, THIN_STRING_ACTUAL));
+    if (representation === THIN)
+      return mayBeThin ? this.source(field(head, THIN_STRING_ACTUAL), false) : null;
+    if (representation === CONS) return unitsOf(this.wholeSource(tagged));
     const length = head.getUint32(STRING_LENGTH, true);
     if ((representation !== SEQUENTIAL && representation !== EXTERNAL) || length > MOST_SOURCE_UNITS)
       return null;
@@ -164,6 +184,36 @@ export class HeapReader implements Disposable {
     const isOneByte = (type & ONE_BYTE) !== 0;
     const { buffer } = this.bytes(data, isOneByte ? length : 2 * length);
     return isOneByte ? new Uint8Array(buffer) : new Uint16Array(buffer);
+  }
+
+  /**
+   * The text of a script, of one piece or put together of several. Empty: it is no string, or too large.
+   */
+  wholeSource(tagged: Tagged): string {
+    const waiting = [tagged];
+    const parts: string[] = [];
+    let units = 0;
+    for (let pieces = 0; waiting.length > 0; pieces++) {
+      const one = waiting.pop()!;
+      if (pieces > MOST_PIECES || !isObject(one)) return '';
+      const head = this.bytes(addressOf(one), CONS_SECOND + 8);
+      const type = this.#typeOf(field(head, 0));
+      // Circles end by the number of pieces.
+      if (type < NOT_A_STRING && (type & REPRESENTATION) === CONS) {
+        waiting.push(field(head, CONS_SECOND), field(head, CONS_FIRST));
+        continue;
+      }
+      if (type < NOT_A_STRING && (type & REPRESENTATION) === THIN) {
+        waiting.push(field(head, THIN_STRING_ACTUAL));
+        continue;
+      }
+      const text = this.source(one);
+      units += text?.length ?? MOST_WHOLE_UNITS;
+      if (text === null || units >= MOST_WHOLE_UNITS) return '';
+      const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+      parts.push(bytes.toString(text instanceof Uint8Array ? 'latin1' : 'utf16le'));
+    }
+    return parts.join('');
   }
 
   /** Of an object; -1: it is none. */
@@ -214,7 +264,14 @@ export class HeapReader implements Disposable {
   }
 }
 
+/** Null: there are none. */
+function unitsOf(text: string): Uint16Array | null {
+  return text === '' ? null : Uint16Array.from({ length: text.length }, (_, at) => text.charCodeAt(at));
+}
+
 export function field(object: DataView, offset: number): Tagged {
+  // A program may export any number as the place of a field.
+  if (!(offset >= 0 && offset + 8 <= object.byteLength)) throw new HeapMismatch(`no field at ${offset}`);
   return object.getBigUint64(offset, true);
 }
 

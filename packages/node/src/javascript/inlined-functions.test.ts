@@ -1,6 +1,6 @@
 /** Functions that V8 inlines, by what programs are known to do, on each version of Node that is here. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -53,6 +53,30 @@ for (const node of nodePrograms)
       }
     });
   });
+
+test('what a process inlines is known where it was forked long before its program began', async () => {
+  const script = join(folder, 'late.js');
+  const output = join(folder, 'late.data');
+  const shell = join(folder, 'node');
+  copyFileSync('/bin/sh', shell);
+  writeFileSync(script, PHASES_ONCE);
+  const { notes } = await record({
+    // The second shell is taken for Node at once, as the fork of a Node is that begins another one.
+    command: [shell, '-c', `(sleep 0.5; exec ${process.execPath} ${script}); exit`],
+    events: 'cpu-clock:u',
+    frequency: 1000,
+    callGraph: true,
+    nodeNames: true,
+    output,
+  });
+  assert.deepEqual(
+    notes.filter(({ kind }) => kind === 'inlined-code'),
+    [],
+  );
+  await using recording = await openRecording(output);
+  const { sources } = (await recording.profile()).profile;
+  assert.ok(sources.length > 20, `${sources.length} places in sources`);
+});
 
 test('a program without V8 is no gap, and every Node here has a layout', async () => {
   assert.equal(await v8LayoutOf('/bin/true'), 'no-v8');

@@ -1,6 +1,7 @@
-import type { CodePosition, InlinedCode } from '@counterpoint/core/jit';
+import { type CodePosition, type InlinedCode, parseScriptName } from '@counterpoint/core/jit';
 import type { FunctionPlace, FunctionPlaces } from './function-places.ts';
 import { field, HeapMismatch, type HeapReader, smi, type Tagged } from './heap-reader.ts';
+import { positionRows, type SourcePosition, sourcePosition } from './source-positions.ts';
 import type { V8Layout } from './v8-layout.ts';
 
 /** A line of the perf map. */
@@ -16,12 +17,12 @@ const CODE_BYTES = 64;
 const WRAPPED_FUNCTION = 8;
 /** `InliningPosition`: a source position, the number of a function, padding. */
 const INLINING_BYTES = 16;
-
-interface SourcePosition {
-  offset: number;
-  /** Row of the inlining positions, or -1. */
-  inlining: number;
-}
+/**
+ * V8 inlines by the size of functions, so that there are a few hundred at most; it numbers calls by 16 bits.
+ */
+const MOST_INLINED_FUNCTIONS = 1 << 12;
+const MOST_CALLS = 1 << 14;
+const MOST_PLACE = 2 ** 31;
 
 interface ReadFunctions {
   own: FunctionPlace;
@@ -43,12 +44,13 @@ export function readOptimisedCode(
   places: FunctionPlaces,
   line: MapLine,
   textOf: (place: FunctionPlace) => string,
+  ownNameOf: (place: FunctionPlace) => string | null = () => null,
 ): InlinedCode | null {
   const stream = BigInt(line.start - layout.streamHeaderBytes);
   const code = field(heap.bytes(stream, STREAM_CODE + 8), STREAM_CODE);
   const view = heap.object(code, CODE_BYTES, layout.types.code);
   try {
-    return readPiece(heap, layout, places, line, textOf, view);
+    return readPiece(heap, layout, places, line, { textOf, ownNameOf }, view);
   } catch (error) {
     const data = field(view, layout.code.deoptimizationData);
     // Of code that inlines nothing, only lines are missing then.
@@ -63,20 +65,26 @@ function readPiece(
   layout: V8Layout,
   places: FunctionPlaces,
   line: MapLine,
-  textOf: (place: FunctionPlace) => string,
+  {
+    textOf,
+    ownNameOf,
+  }: Record<'textOf', (place: FunctionPlace) => string> &
+    Record<'ownNameOf', (place: FunctionPlace) => string | null>,
   code: DataView,
 ): InlinedCode | null {
   const functions = readFunctions(heap, layout, places, field(code, layout.code.deoptimizationData));
   if (!isPlaceOf(functions.own, line.recordedName)) throw new HeapMismatch('another function is there');
   const { calls } = functions;
   const table = heap.byteArray(field(code, layout.code.sourcePositions));
-  const positions = [...codePositions(table, functions)];
+  const positions = [...codePositions(table, functions, line.size)];
   if (positions.length === 0) return null;
+  const ownName = ownNameOf(functions.own);
   return {
     ...line,
+    ...(ownName === null ? {} : { functionName: ownName }),
     calls: calls.map(({ position: { inlining, offset }, place }) => {
       const outer = inlining < 0 ? functions.own : calls[inlining]!.place;
-      const at = offset < 0 ? { line: 0, column: 0 } : outer.script.placeOf(offset);
+      const at = offset < 0 ? { line: 0, column: 0 } : placeOf(outer, offset);
       return { functionName: textOf(place), parent: inlining, ...at };
     }),
     positions,
@@ -118,9 +126,12 @@ function readFunctions(
   const own = places.of(ownFunction(heap, layout, row(rows.sharedFunction)));
   const count = smi(row(rows.inlinedCount)) ?? 0;
   const literals = count === 0 ? [] : heap.elements(row(rows.literals));
-  if (count > literals.length) throw new HeapMismatch(`${count} inlined functions`);
+  if (count > Math.min(literals.length, MOST_INLINED_FUNCTIONS))
+    throw new HeapMismatch(`${count} inlined functions`);
   const inlined = Array.from({ length: count }, (_, index) => places.of(literals[index]!));
   const calls: ReadFunctions['calls'] = [];
+  if (table.byteLength > MOST_CALLS * INLINING_BYTES)
+    throw new HeapMismatch('more inlined calls than V8 makes');
   for (let at = 0; at + INLINING_BYTES <= table.byteLength; at += INLINING_BYTES) {
     const position = sourcePosition(table.getBigInt64(at, true));
     const index = table.getInt32(at + 8, true);
@@ -132,45 +143,34 @@ function readFunctions(
   return { own, calls };
 }
 
-/** V8's `SourcePosition`: external:1 | offset + 1:30 | inlined call + 1:16. */
-function sourcePosition(value: bigint): SourcePosition {
-  return {
-    offset: Number((value >> 1n) & 0x3fffffffn) - 1,
-    inlining: Number((value >> 31n) & 0xffffn) - 1,
-  };
-}
-
-/**
- * The table is of pairs, each as the difference to the pair before (V8's `source-position-table.cc`): an
- * offset in the code, which is -1 - itself where no statement begins, and a source position.
- */
-function* codePositions(table: DataView, { own, calls }: ReadFunctions): Generator<CodePosition> {
-  let at = 0;
-  const next = (): bigint => {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      if (at >= table.byteLength || shift > 63n) throw new HeapMismatch('source positions that do not end');
-      const byte = table.getUint8(at++);
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) break;
-    }
-    return (value >> 1n) ^ -(value & 1n);
-  };
-  let offset = 0;
-  let source = 0n;
-  while (at < table.byteLength) {
-    const step = Number(next());
-    offset += step < 0 ? -step - 1 : step;
-    source += next();
-    const position = sourcePosition(source);
-    const place = position.inlining < 0 ? own : calls[position.inlining]?.place;
-    if (place === undefined) throw new HeapMismatch(`inlined call ${position.inlining}`);
-    if (position.offset < 0) continue;
-    yield { offset, call: position.inlining, ...place.script.placeOf(position.offset) };
+function* codePositions(
+  table: DataView,
+  { own, calls }: ReadFunctions,
+  size: number,
+): Generator<CodePosition> {
+  for (const { at, offset, inlining } of positionRows(table, size)) {
+    const place = inlining < 0 ? own : calls[inlining]?.place;
+    if (place === undefined) throw new HeapMismatch(`inlined call ${inlining}`);
+    if (offset < 0) continue;
+    yield { offset: at, call: inlining, ...placeOf(place, offset) };
   }
 }
 
-/** Whether the line of the map is of the function: otherwise its memory has been used again. */
-function isPlaceOf({ script, line, column }: FunctionPlace, recordedName: string): boolean {
-  return recordedName.endsWith(`${script.name}:${line}:${column}`);
+/** A program may say that its script begins before the first line (`lineOffset` of `vm.Script`). */
+function placeOf({ script }: FunctionPlace, offset: number): { line: number; column: number } {
+  const { line, column } = script.placeOf(offset);
+  const within = (value: number) => (value >= 0 && value < MOST_PLACE ? value : 0);
+  return { line: within(line), column: within(column) };
+}
+
+/**
+ * Whether the line of the map is of the function: otherwise its memory has been used again.
+ * Functions that `eval` makes have no file, and templates that are alike have all the same
+ * place: these have their names, too.
+ */
+export function isPlaceOf({ name, script, line, column }: FunctionPlace, recordedName: string): boolean {
+  if (!recordedName.endsWith(`${script.name}:${line}:${column}`)) return false;
+  if (script.name !== '') return true;
+  const own = name();
+  return parseScriptName(recordedName)?.name === (own === '' ? '(anonymous)' : own);
 }

@@ -1,8 +1,9 @@
 import { type Stats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { type ElfFile, openElf, readSymbols } from '@counterpoint/core/elf';
-import { openFileSource } from '../locate/index.ts';
+import type { BytecodeSizes } from './bytecode-sizes.ts';
 import { type CodeSpaceLayout, codeSpaceLayout } from './code-space-layout.ts';
+import { type CollectionLayout, collectionLayout } from './collections.ts';
+import { type V8Constants, type V8Symbols, withV8Constants } from './v8-constants.ts';
 
 /** Where V8 keeps things, in bytes from the start of an object, and what its types are called. */
 export interface V8Layout {
@@ -19,12 +20,30 @@ export interface V8Layout {
   /** Whether the row of the function holds a wrapper around it. */
   isFunctionWrapped: boolean;
   sharedFunction: { nameOrScopeInfo: number; script: number };
-  script: { name: number; lineOffset: number; columnOffset: number; lineEnds: number };
+  script: {
+    name: number;
+    lineOffset: number;
+    columnOffset: number;
+    lineEnds: number;
+    /** Of what `eval` made: the function that did, and where. */
+    evalFunction: number;
+    evalPosition: number;
+    /** Of functions that were compiled lazily. */
+    lazyPositions: number;
+  };
   /** Row of `ScopeInfo` at which source positions begin; null: behind the variables. */
   scopePositions: number | null;
+  /** Of `Code`: what the data of a regular expression has in its place; null: the code itself. */
+  codeWrapper: number | null;
+  /** Type of the data of a regular expression; null: it is an array. */
+  expressionData: number | null;
   types: { code: number; sharedFunction: number; script: number; scopeInfo: number; fixedArray: number };
   /** What it takes to find code that nobody wrote names of; null: this version does not tell enough. */
   codeSpace: CodeSpaceLayout | null;
+  /** Null: the program does not say it. */
+  bytecodeSizes: BytecodeSizes | null;
+  /** When objects were collected; null: it is not known of this version. */
+  collections: CollectionLayout | null;
 }
 
 /** Of `Code`, in versions that export only the fields behind them. */
@@ -41,9 +60,8 @@ const SCRIPT_COLUMN_OFFSET = 32;
 const FIRST_VARIABLE_BEHIND_POSITIONS = 5;
 const POSITIONS_BEFORE_VARIABLES = 3;
 
-/** Of a section without bytes in the file (elf.h). */
-const SHT_NOBITS = 8;
-const PREFIX = 'v8dbg_';
+/** Who exports none of these has no V8, or one that tells nothing. */
+const EVERYWHERE = ['FirstNonstringType', 'SmiTag', 'class_Script__name__Object', 'type_Script__SCRIPT_TYPE'];
 const layouts = new Map<string, Promise<V8Layout | NoLayout>>();
 /** Those of them that have been read. */
 const known = new Map<string, V8Layout | NoLayout>();
@@ -55,7 +73,7 @@ export type NoLayout = 'no-v8' | 'unknown-v8';
 export async function v8LayoutOf(path: string): Promise<V8Layout | NoLayout> {
   const key = keyOf(await stat(path));
   let layout = layouts.get(key);
-  if (layout === undefined) layouts.set(key, (layout = readConstants(path).then(layoutFrom)));
+  if (layout === undefined) layouts.set(key, (layout = withV8Constants(path, layoutFrom)));
   known.set(key, await layout);
   return await layout;
 }
@@ -73,39 +91,8 @@ function keyOf({ dev, ino, mtimeMs }: Stats): string {
   return `${dev} ${ino} ${mtimeMs}`;
 }
 
-/** Values of the exported constants, 32-bit integers, by name without prefix. */
-async function readConstants(path: string): Promise<Map<string, number>> {
-  const source = await openFileSource(path);
-  try {
-    return await constantsOf(await openElf(source));
-  } finally {
-    await source.close();
-  }
-}
-
-async function constantsOf(elf: ElfFile): Promise<Map<string, number>> {
-  const constants = new Map<string, number>();
-  const symbols = await readSymbols(elf, 'dynsym');
-  if (symbols === null) return constants;
-  const prefix = new TextEncoder().encode(PREFIX);
-  const { strings } = symbols;
-  for (let row = 0; row < symbols.count; row++) {
-    const at = symbols.nameOffset(row);
-    if (!prefix.every((byte, index) => strings[at + index] === byte)) continue;
-    const value = symbols.value(row);
-    const section = elf.sections[symbols.section(row)];
-    if (section === undefined) continue;
-    const name = symbols.name(row).slice(PREFIX.length);
-    // What is zero may be in memory that the file has no bytes of.
-    const bytes = await elf.source.read(section.offset + value - section.address, 4);
-    const isInFile = section.type !== SHT_NOBITS && bytes.length === 4;
-    constants.set(name, isInFile ? new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true) : 0);
-  }
-  return constants;
-}
-
-function layoutFrom(constants: ReadonlyMap<string, number>): V8Layout | NoLayout {
-  if (constants.size === 0) return 'no-v8';
+function layoutFrom(constants: V8Constants, { bytecodeSizes, version }: V8Symbols): V8Layout | NoLayout {
+  if (!EVERYWHERE.some((name) => constants.has(name))) return 'no-v8';
   let isWhole = true;
   const value = (...names: string[]): number => {
     for (const name of names) {
@@ -152,7 +139,18 @@ function layoutFrom(constants: ReadonlyMap<string, number>): V8Layout | NoLayout
       lineOffset: SCRIPT_LINE_OFFSET,
       columnOffset: SCRIPT_COLUMN_OFFSET,
       lineEnds: value('class_Script__line_ends__Object'),
+      evalFunction: value(
+        'class_Script__eval_from_shared_or_wrapped_arguments__Object',
+        'class_Script__eval_from_shared_or_wrapped_arguments__Tagged_Object_',
+      ),
+      evalPosition: value('class_Script__eval_from_position__SMI'),
+      lazyPositions: value(
+        'class_Script__compiled_lazy_function_positions__Object',
+        'class_Script__compiled_lazy_function_positions__Tagged_Object_',
+      ),
     },
+    codeWrapper: ownFields === undefined ? CODE_WRAPPER : null,
+    expressionData: constants.get('type_IrRegExpData__IR_REG_EXP_DATA_TYPE') ?? null,
     scopePositions: arePositionsFirst ? POSITIONS_BEFORE_VARIABLES : null,
     types: {
       code: value('type_Code__CODE_TYPE'),
@@ -162,6 +160,8 @@ function layoutFrom(constants: ReadonlyMap<string, number>): V8Layout | NoLayout
       fixedArray: value('type_FixedArray__FIXED_ARRAY_TYPE'),
     },
     codeSpace: codeSpaceLayout(constants),
+    bytecodeSizes,
+    collections: collectionLayout(version),
   };
   return isWhole ? layout : 'unknown-v8';
 }

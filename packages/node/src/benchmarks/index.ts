@@ -1,0 +1,3 @@
+export type { BenchmarkCounts, CountedBenchmark } from './counted.ts';
+export { countMitata, type MitataModule } from './mitata.ts';
+export { countTinybench, type TinybenchBench } from './tinybench.ts';
