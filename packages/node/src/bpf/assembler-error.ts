@@ -9,13 +9,17 @@ export class AssemblerError extends CounterpointError {
 
   /** `line` is put in front of the message where it is known. */
   constructor(code: string, line: SourceLine | null, message: string, remedy: string) {
-    super(code, line === null ? message : `${formatSourceLine(line)}: ${message}`, remedy);
+    super(
+      code,
+      typeof line !== 'object' || line === null ? message : `${formatSourceLine(line)}: ${message}`,
+      remedy,
+    );
     this.name = 'AssemblerError';
     this.line = line;
     this.#said = message;
   }
 
-  /** For who has nothing to do with that line. */
+  /** For readers who did not write that line. */
   withoutLine(): AssemblerError {
     const without = new AssemblerError(this.code, null, this.#said, this.remedy);
     without.cause = this;

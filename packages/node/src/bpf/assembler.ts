@@ -6,12 +6,17 @@
 
 import { BPF_MOST_INSTRUCTIONS } from '@counterpoint/core/abi';
 import { MapAssembler } from './map-assembler.ts';
+import { checkOperands } from './operand-checks.ts';
 import { type MemoryOperand, memory, type Register, r0, r3 } from './operands.ts';
 import type { PidNamespace } from './pid-namespace.ts';
 import type { BpfProgram } from './program.ts';
 
 /** The assembler of a whole program: instructions, blocks, context, maps and helpers. */
 export class BpfAssembler extends MapAssembler {
+  static {
+    checkOperands(BpfAssembler, (self) => (self as BpfAssembler).code);
+  }
+
   readonly #functions: { readonly name: string; readonly body: () => void }[] = [];
 
   /**

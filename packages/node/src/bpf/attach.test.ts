@@ -7,7 +7,7 @@ import { MMAP_PAGE_DATA_HEAD, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/ab
 import { CounterpointError } from '@counterpoint/core/base';
 import { encodeAttr, makeAttr } from '@counterpoint/core/records';
 import { readKernelFile } from '../probe/index.ts';
-import { liveHandles, realSys } from '../sys/index.ts';
+import { liveHandles, realSys, tracefsRoot } from '../sys/index.ts';
 import { cannotLoad, clockEvent, countingProgram, countOf, spin } from '../test/bpf-programs.ts';
 import { until } from '../test/until-told.ts';
 import {
@@ -24,8 +24,10 @@ const skip = cannotLoad();
 const PERIOD_NS = 100_000;
 const sys = realSys;
 
+const tracefs = tracefsRoot();
 /** A call that nobody else makes: what a program does on a tracepoint, it does to all who watch it. */
-const tracepointId = readKernelFile('/sys/kernel/tracing/events/syscalls/sys_enter_getpriority/id');
+const tracepointId =
+  tracefs === null ? null : readKernelFile(`${tracefs}/events/syscalls/sys_enter_getpriority/id`);
 const noTracepoint = tracepointId === null ? 'no tracefs here' : false;
 const tracepoint = { type: PERF_TYPE_TRACEPOINT, config: BigInt(tracepointId ?? 0) };
 

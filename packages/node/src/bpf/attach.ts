@@ -1,6 +1,7 @@
 import { BPF_PERF_EVENT } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, checkArgument } from '@counterpoint/core/base';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import { checkDescriptor, checkLoaded, checkText } from './checks.ts';
 import type { LoadedProgram } from './loader.ts';
 import { explainRefusal } from './rights.ts';
 
@@ -37,6 +38,10 @@ export function attachToEvent(
   event: Fd,
   cookie: bigint | null = null,
 ): BpfAttachment {
+  checkLoaded('attachToEvent()', program);
+  checkDescriptor('attachToEvent()', 'the event', event);
+  const isCookie = cookie === null || typeof cookie === 'bigint';
+  checkArgument(isCookie, 'attachToEvent()', 'the cookie', cookie, 'a bigint or null');
   try {
     return attachmentOf('link', sys.bpfLinkCreate(program.fd, event, BPF_PERF_EVENT, cookie ?? 0n));
   } catch (error) {
@@ -59,6 +64,8 @@ export function attachToEvent(
  * It cannot disturb other users.
  */
 export function attachToRawTracepoint(sys: Sys, program: LoadedProgram, tracepoint: string): BpfAttachment {
+  checkLoaded('attachToRawTracepoint()', program);
+  checkText('attachToRawTracepoint()', 'the tracepoint', tracepoint);
   try {
     return attachmentOf('raw-tracepoint', sys.bpfRawTracepointOpen(tracepoint, program.fd));
   } catch (error) {

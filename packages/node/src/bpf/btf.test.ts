@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { functionId, kernelFunctionId } from './btf.ts';
+import { functionId, kernelFunctionId, kernelMemberOffset, memberOffset } from './btf.ts';
 
 const VMLINUX = '/sys/kernel/btf/vmlinux';
 
@@ -71,4 +71,61 @@ test('this kernel: every function that is asked for is one of its own', {
   assert.equal(kernelFunctionId('no_function_has_this_name'), null);
   // The same from the file as it stands.
   assert.equal(functionId(readFileSync(VMLINUX), 'schedule'), id);
+});
+
+/** `struct outer { int a; struct { int b; union { int c; int d; }; }; }`, its nameless parts behind it. */
+function nested(): Buffer {
+  const bytes = btf([
+    { name: 'outer', kind: 4, members: 2, extraBytes: 24 },
+    { name: '', kind: 4, members: 2, extraBytes: 24 },
+    { name: '', kind: 5, members: 2, extraBytes: 24 },
+    ...['a', 'b', 'c', 'd'].map((name) => ({ name, kind: 1, extraBytes: 4 })),
+  ]);
+  const texts = bytes.subarray(24 + bytes.readUInt32LE(12));
+  const member = (struct: number, index: number, name: string, type: number, bits: number) => {
+    const at = 24 + struct * 36 + 12 + index * 12;
+    bytes.writeUInt32LE(name === '' ? 0 : texts.indexOf(`\0${name}\0`) + 1, at);
+    bytes.writeUInt32LE(type, at + 4);
+    bytes.writeUInt32LE(bits, at + 8);
+  };
+  for (const struct of [1, 2]) bytes.writeUInt32LE(0, 24 + struct * 36);
+  member(0, 0, 'a', 4, 0);
+  member(0, 1, '', 2, 64);
+  member(1, 0, 'b', 4, 0);
+  member(1, 1, '', 3, 32);
+  member(2, 0, 'c', 4, 0);
+  member(2, 1, 'd', 4, 0);
+  return bytes;
+}
+
+test('members of nameless parts are those of the struct', () => {
+  const bytes = nested();
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd', 'e'].map((name) => memberOffset(bytes, 'outer', name)),
+    [0, 8, 12, 12, null],
+  );
+  assert.equal(memberOffset(bytes, 'other', 'a'), null);
+});
+
+test('damaged types have no member, and end', () => {
+  const whole = nested();
+  fc.assert(
+    fc.property(fc.nat(whole.length), fc.nat(whole.length - 1), fc.nat(255), (length, at, value) => {
+      const bytes = Buffer.from(whole.subarray(0, length));
+      if (at < length) bytes[at] = value;
+      const offset = memberOffset(bytes, 'outer', 'e');
+      assert.ok(offset === null || offset >= 0);
+    }),
+  );
+  assert.equal(kernelMemberOffset('outer', 'a', '/nowhere'), null);
+});
+
+test('this kernel: registers stand where asm/ptrace.h has them', {
+  skip: !existsSync(VMLINUX) || process.arch !== 'x64' ? 'needs BTF of x86-64' : false,
+}, () => {
+  assert.deepEqual(
+    ['ip', 'cs', 'sp', 'no_such_register'].map((name) => kernelMemberOffset('pt_regs', name)),
+    [128, 136, 152, null],
+  );
+  assert.ok((kernelMemberOffset('task_struct', 'mm') ?? 0) > 0);
 });

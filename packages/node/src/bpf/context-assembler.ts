@@ -2,12 +2,23 @@
 
 import {
   ARM64_EXCEPTION_LEVEL_MASK,
+  BPF_PROGRAM_TYPES,
   BPF_TRACEPOINT_HIDDEN_BYTES,
   type BpfArchitecture,
   type BpfProgramType,
   X64_PRIVILEGE_MASK,
 } from '@counterpoint/core/abi';
 import { didYouMean, nearestNames } from '@counterpoint/core/base';
+import {
+  checkOptions,
+  either,
+  listOf,
+  OBJECT,
+  type OptionsOf,
+  oneOf,
+  required,
+  TEXT,
+} from '../options/index.ts';
 import { BlockAssembler } from './block-assembler.ts';
 import { type CallSite, readCallSite, takeCallSite } from './caller-line.ts';
 import { type CommonContextField, type ContextField, contextFields } from './context-fields.ts';
@@ -36,6 +47,15 @@ export interface BpfAssemblerOptions {
   readonly pidNamespace?: PidNamespace | null;
 }
 
+const OPTIONS: OptionsOf<BpfAssemblerOptions> = {
+  name: required(TEXT),
+  type: required(oneOf(...Object.keys(BPF_PROGRAM_TYPES))),
+  license: TEXT,
+  architecture: TEXT,
+  fields: listOf(OBJECT, 'a list of fields'),
+  pidNamespace: either(oneOf(null), OBJECT),
+};
+
 /** The context of a program, fields of it by name, and its stack. */
 export class ContextAssembler extends BlockAssembler {
   /** What the program is for. */
@@ -52,6 +72,7 @@ export class ContextAssembler extends BlockAssembler {
   /** Begins a program of that type. r1 is the context. */
   constructor(options: BpfAssemblerOptions) {
     super();
+    checkOptions('BpfAssembler', options, OPTIONS);
     this.options = options;
     const architecture = options.architecture ?? process.arch;
     this.#architecture = architecture === 'x64' || architecture === 'arm64' ? architecture : null;

@@ -57,6 +57,7 @@ import {
   BPF_XCHG,
   BPF_XOR,
 } from '@counterpoint/core/abi';
+import { checkIndex, checkInstructions } from './checks.ts';
 import { COMPARISONS } from './instruction-set.ts';
 import type { BpfMapReference, BpfProgram, SourceLine } from './program.ts';
 import { decodeSlots, type Slot, WIDE_IMMEDIATE } from './slots.ts';
@@ -111,6 +112,7 @@ const SIZE_BITS: ReadonlyMap<number, number> = new Map([
 
 /** Every instruction in order. */
 export function disassemble(program: Disassemblable): DisassembledInstruction[] {
+  checkInstructions('disassemble()', program);
   const slots = decodeSlots(program.instructions);
   const references = new Map(program.mapReferences?.map((reference) => [reference.instruction, reference]));
   const instructions: DisassembledInstruction[] = [];
@@ -128,11 +130,14 @@ export function disassemble(program: Disassemblable): DisassembledInstruction[] 
 
 /** The instruction that a slot belongs to: what a message of the kernel is about. */
 export function disassembleSlot(program: Disassemblable, slot: number): DisassembledInstruction | null {
+  checkInstructions('disassembleSlot()', program);
+  checkIndex('disassembleSlot()', slot);
   return disassemble(program).findLast((instruction) => instruction.slot <= slot) ?? null;
 }
 
 /** A listing to read: slot, instruction, comment. */
 export function formatListing(program: Disassemblable): string {
+  checkInstructions('formatListing()', program);
   return disassemble(program)
     .map(
       ({ slot, text, comment }) =>

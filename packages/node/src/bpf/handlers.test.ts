@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { PERF_SAMPLE_TID, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { parseFormat } from '@counterpoint/core/perfdata';
 import { encodeAttr, makeAttr } from '@counterpoint/core/records';
-import { liveHandles, realSys } from '../sys/index.ts';
+import { liveHandles, realSys, tracefsRoot } from '../sys/index.ts';
 import {
   countStacks,
   keepAbove,
@@ -37,7 +37,7 @@ const skip = cannotLoad();
 const PERIOD_NS = 100_000;
 /** The one field of raw_syscalls:sys_exit that is not its number. */
 const RETURN = [{ name: 'ret', offset: 16, size: 8, isSigned: true }];
-const TRACEPOINTS = '/sys/kernel/tracing/events';
+const TRACEPOINTS = `${tracefsRoot()}/events`;
 
 /** One of perf's tracepoint events on this process, which is not counting yet. */
 function tracepointEvent(name: string) {

@@ -2,7 +2,7 @@ export { BpfAssembler } from './assembler.ts';
 export { AssemblerError } from './assembler-error.ts';
 export { attachToEvent, attachToRawTracepoint, attachTracing, type BpfAttachment } from './attach.ts';
 export type { BlockAssembler, LoopControl } from './block-assembler.ts';
-export { kernelFunctionId } from './btf.ts';
+export { kernelFunctionId, kernelMemberOffset } from './btf.ts';
 export type { CallSite } from './caller-line.ts';
 export type { BpfAssemblerOptions, ContextAssembler } from './context-assembler.ts';
 export type { CommonContextField, ContextField } from './context-fields.ts';

@@ -41,7 +41,7 @@ export interface ProgramInfo {
   readonly userId: number;
   /** How many maps it uses. */
   readonly mapCount: number;
-  /** Both 0 unless somebody has them measured (`Sys.bpfEnableStats`, kernel.bpf_stats_enabled). */
+  /** How long it ran, in nanoseconds; 0 while the kernel keeps no statistics (kernel.bpf_stats_enabled). */
   readonly runTimeNs: number;
   /** How often it ran; 0 while the kernel keeps no statistics (kernel.bpf_stats_enabled). */
   readonly runCount: number;

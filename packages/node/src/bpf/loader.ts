@@ -4,8 +4,10 @@ import {
   BPF_PSEUDO_MAP_VALUE,
   BPF_SLOT_SIZE,
 } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { checkOptions, listOf, type OptionsOf, oneOf, wholeNumberFrom } from '../options/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import { checkProgram, checkPrograms, checkText, isMapList } from './checks.ts';
 import { type ProgramInfo, programInfo } from './listing.ts';
 import { type BpfMap, createMap } from './maps.ts';
 import { possibleCpus } from './possible-cpus.ts';
@@ -32,6 +34,8 @@ export class VerifierError extends CounterpointError {
 
   /** Reads the verdict out of the log. */
   constructor(program: BpfProgram, log: string) {
+    checkProgram('VerifierError', program);
+    checkText('VerifierError', 'the log', log);
     const verdict = readVerdict(log);
     const line = verdict.instruction === null ? null : (program.lines[verdict.instruction] ?? null);
     const place = line === null ? '' : `${formatSourceLine(line)}: `;
@@ -106,14 +110,14 @@ export class LoadedSet implements Disposable {
     this.cpus = cpus;
   }
 
-  /** A program by its name. Throws an Error where there is none. */
+  /** A program by its name. Throws ERR_BPF_NAME if there is none. */
   program(name: string): LoadedProgram {
-    return found(this.programs.get(name), 'program', name);
+    return found(this.programs, 'program', name);
   }
 
-  /** A map by its name. Throws an Error where there is none. */
+  /** A map by its name. Throws ERR_BPF_NAME if there is none. */
   map(name: string): BpfMap {
-    return found(this.maps.get(name), 'map', name);
+    return found(this.maps, 'map', name);
   }
 
   /** Closes all programs and maps. Closing twice does nothing. */
@@ -128,9 +132,15 @@ export class LoadedSet implements Disposable {
   }
 }
 
-function found<T>(value: T | undefined, what: string, name: string): T {
-  if (value === undefined) throw new Error(`no ${what} "${name}" was loaded`);
-  return value;
+function found<T>(all: ReadonlyMap<string, T>, what: string, name: string): T {
+  const value = all.get(name);
+  const loaded = [...all.keys()];
+  if (value !== undefined) return value;
+  throw new CounterpointError(
+    'ERR_BPF_NAME',
+    `no ${what} "${String(name)}" was loaded${didYouMean(nearestNames(String(name), loaded))}`,
+    loaded.length === 0 ? `The set has no ${what}.` : `Loaded are ${loaded.join(', ')}.`,
+  );
 }
 
 /** Options of `loadPrograms()`. */
@@ -141,12 +151,20 @@ export interface LoadOptions {
   readonly cpus?: readonly number[];
 }
 
+const OPTIONS: OptionsOf<LoadOptions> = {
+  maps: { expects: 'a list of definitions of maps', accepts: isMapList },
+  cpus: listOf(wholeNumberFrom(0), 'a list of CPU numbers'),
+};
+
 /** Make the maps and load the programs. All or nothing: what is refused leaves nothing behind. */
 export function loadPrograms(
   sys: Sys,
   programs: readonly BpfProgram[],
-  { maps: moreMaps = [], cpus = possibleCpus() }: LoadOptions = {},
+  options: LoadOptions = {},
 ): LoadedSet {
+  checkPrograms('loadPrograms()', programs);
+  checkOptions('loadPrograms()', options, OPTIONS);
+  const { maps: moreMaps = [], cpus = possibleCpus() } = options;
   const definitions = mergeDefinitions([...moreMaps, ...programs.flatMap(({ maps }) => maps)]);
   const names = programs.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -268,6 +286,8 @@ export function verifierLog(
   program: BpfProgram,
   level: 1 | 2 = 2,
 ): { log: string; isAccepted: boolean } {
+  checkProgram('verifierLog()', program);
+  checkOptions('verifierLog()', { level }, { level: oneOf(1, 2) });
   using set = loadPrograms(sys, [], { maps: program.maps });
   const { name, license } = program;
   const instructions = resolveMaps(program, set.maps);

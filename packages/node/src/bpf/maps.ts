@@ -1,6 +1,8 @@
 import { BPF_F_MMAPABLE, BPF_MAP_TYPES, BPF_NOEXIST } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, shownValue } from '@counterpoint/core/base';
+import { checkOptions, oneOf, wholeNumberFrom } from '../options/index.ts';
 import { type Fd, type Mapping, type Sys, SysError } from '../sys/index.ts';
+import { checkDescriptor, checkIndex } from './checks.ts';
 import { explainTooLarge } from './map-limits.ts';
 import type { BpfMapDefinition, BpfMapType } from './program.ts';
 import { explainRefusal } from './rights.ts';
@@ -123,6 +125,11 @@ export class BpfMap implements Disposable {
     kind: 'lookup' | 'lookup-and-delete' = 'lookup',
     elements: number = BATCH_ELEMENTS,
   ): Generator<BpfBatch> {
+    checkOptions(
+      'batches()',
+      { kind, elements },
+      { kind: oneOf('lookup', 'lookup-and-delete'), elements: wholeNumberFrom(1) },
+    );
     const { keySizeBytes } = this.definition;
     const token = new Uint8Array(new ArrayBuffer(Math.max(LEAST_TOKEN_BYTES, keySizeBytes)));
     const position = { token, isStarted: false };
@@ -167,7 +174,12 @@ export class BpfMap implements Disposable {
    */
   counters(index: number): number[] {
     const value = this.lookup(indexKey(index));
-    if (value === null) throw new RangeError(`map "${this.definition.name}" has no element ${index}`);
+    if (value === null)
+      throw new CounterpointError(
+        'ERR_BPF_MAP',
+        `map "${this.definition.name}" has no element ${index}`,
+        `Give an index below ${this.definition.maxEntries}, of a map of the type array.`,
+      );
     const view = new DataView(value.buffer);
     return Array.from({ length: this.copies }, (_, copy) =>
       Number(view.getBigUint64(copy * this.strideBytes, true)),
@@ -183,6 +195,7 @@ export class BpfMap implements Disposable {
    * Put the descriptor of a perf event, or of a program, into an array of those; `delete` empties the place.
    */
   putDescriptor(index: number, descriptor: Fd): void {
+    checkDescriptor('putDescriptor()', 'the descriptor', descriptor);
     const value = new Uint8Array(new ArrayBuffer(4));
     new DataView(value.buffer).setInt32(0, descriptor.number, true);
     this.update(indexKey(index), value);
@@ -194,6 +207,7 @@ export class BpfMap implements Disposable {
    * writing them, where that is asked for.
    */
   mapValues(access: 'read' | 'write' = 'read'): Mapping {
+    checkOptions('mapValues()', { access }, { access: oneOf('read', 'write') });
     const { name, type, valueSizeBytes, maxEntries, flags = 0 } = this.definition;
     if (type !== 'array' || (flags & BPF_F_MMAPABLE) === 0) {
       throw new CounterpointError(
@@ -236,15 +250,19 @@ export class BpfMap implements Disposable {
 
   /** The kernel reads and writes as many bytes as the map says, whatever it is given. */
   #sized(what: string, bytes: Uint8Array, sizeBytes: number): Uint8Array {
-    if (bytes.length === sizeBytes) return bytes;
-    throw new RangeError(
-      `map "${this.definition.name}": a ${what} of ${bytes.length} bytes instead of ${sizeBytes}`,
+    if (bytes instanceof Uint8Array && bytes.length === sizeBytes) return bytes;
+    const given = bytes instanceof Uint8Array ? `of ${bytes.length} bytes` : `that is ${shownValue(bytes)}`;
+    throw new CounterpointError(
+      'ERR_BPF_MAP',
+      `map "${this.definition.name}": a ${what} ${given} instead of ${sizeBytes}${bytes instanceof Uint8Array ? '' : ' bytes'}`,
+      `Give a Uint8Array of ${sizeBytes} bytes.`,
     );
   }
 }
 
 /** The key of an array map. */
 export function indexKey(index: number): Uint8Array<ArrayBuffer> {
+  checkIndex('indexKey()', index);
   const key = new Uint8Array(new ArrayBuffer(4));
   new DataView(key.buffer).setUint32(0, index, true);
   return key;
@@ -268,7 +286,7 @@ function checkRingSize(name: string, sizeBytes: number, pageSizeBytes: number): 
   if (sizeBytes >= pageSizeBytes && Number.isInteger(Math.log2(sizeBytes))) return;
   throw new CounterpointError(
     'ERR_BPF_RING_SIZE',
-    `ring buffer "${name}" of ${sizeBytes} bytes`,
+    `the ring buffer "${name}" cannot have ${sizeBytes} bytes`,
     `Give its maxEntries in bytes: a power of two, at least a page (${pageSizeBytes}).`,
   );
 }

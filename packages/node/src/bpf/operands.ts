@@ -1,4 +1,6 @@
 /** What instructions work on: registers, and memory at a register and an offset. All plain values. */
+import { checkArgument } from '@counterpoint/core/base';
+import { hasMembers } from '../options/index.ts';
 
 /** `r0`-`r10` are the whole 64 bits, `w0`-`w10` the low 32 (a write to them clears the high ones). */
 export interface Register {
@@ -96,33 +98,52 @@ export function memory(
   return { kind: 'memory', base, offsetBytes, sizeBytes, isSigned };
 }
 
+function operand(type: string, base: Register, offsetBytes: number, isSigned = false): MemoryOperand {
+  checkArgument(
+    hasMembers(base, { kind: 'string', number: 'number', bits: 'number' }) && base.kind === 'register',
+    `${type}()`,
+    'the base',
+    base,
+    'a register',
+    'Give the register that has the address: u32(r6, 16).',
+  );
+  checkArgument(
+    Number.isInteger(offsetBytes),
+    `${type}()`,
+    'the offset',
+    offsetBytes,
+    'a whole number of bytes',
+  );
+  return memory(base, offsetBytes, Number(type.slice(1)) / 8, isSigned);
+}
+
 // One function per C type, so that a load reads as its text does: `asm.load(r1, u32(r6,
 // 16))` is r1 = *(u32 *)(r6 + 16).
 /** A byte of memory at `base + offsetBytes`. */
 export function u8(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 1);
+  return operand('u8', base, offsetBytes);
 }
 /** Two bytes of memory at `base + offsetBytes`. */
 export function u16(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 2);
+  return operand('u16', base, offsetBytes);
 }
 /** Four bytes of memory at `base + offsetBytes`. */
 export function u32(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 4);
+  return operand('u32', base, offsetBytes);
 }
 /** Eight bytes of memory at `base + offsetBytes`. */
 export function u64(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 8);
+  return operand('u64', base, offsetBytes);
 }
 /** A signed byte of memory at `base + offsetBytes`. */
 export function i8(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 1, true);
+  return operand('i8', base, offsetBytes, true);
 }
 /** Two bytes of memory with a sign at `base + offsetBytes`. */
 export function i16(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 2, true);
+  return operand('i16', base, offsetBytes, true);
 }
 /** Four bytes of memory with a sign at `base + offsetBytes`. */
 export function i32(base: Register, offsetBytes = 0): MemoryOperand {
-  return memory(base, offsetBytes, 4, true);
+  return operand('i32', base, offsetBytes, true);
 }

@@ -177,7 +177,7 @@ export class ProgramWriter {
     return site === undefined ? null : readCallSite(site);
   }
 
-  /** The first instruction that is beyond so many, to complain about. */
+  /** The first instruction beyond this number, for the error. */
   siteBeyond(slots: number): CallSite | undefined {
     return this.#sites[slots];
   }

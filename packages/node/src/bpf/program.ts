@@ -2,7 +2,9 @@
  * A program and its maps as plain data: what the assembler makes, the loader loads and the disassembler
  * reads. Nothing here touches a kernel, so a program can be built, looked at and tested without any right.
  */
+
 import type { BpfMapType, BpfProgramType } from '@counterpoint/core/abi';
+import { checkArgument } from '@counterpoint/core/base';
 
 export type { BpfMapType, BpfProgramType };
 
@@ -72,5 +74,6 @@ export interface BpfProgram {
 
 /** `format.ts:12:5`, for messages. */
 export function formatSourceLine(line: SourceLine): string {
+  checkArgument({ file: 'string' }, 'formatSourceLine()', 'the line', line, '{ file, line, column }');
   return `${line.file}:${line.line}:${line.column}`;
 }

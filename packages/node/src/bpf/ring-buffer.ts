@@ -1,4 +1,6 @@
+import { checkArgument } from '@counterpoint/core/base';
 import type { Mapping, Sys, Watch } from '../sys/index.ts';
+import { checkCallback, checkRingMap } from './checks.ts';
 import type { BpfMap } from './maps.ts';
 import { BpfRingReader } from './ring-reader.ts';
 
@@ -16,6 +18,7 @@ export class BpfRingBuffer implements Disposable {
 
   /** @internal */
   constructor(sys: Sys, map: BpfMap) {
+    checkRingMap('openRingBuffer()', map);
     const pageBytes = sys.pageSizeBytes();
     const dataBytes = map.definition.maxEntries;
     this.#sys = sys;
@@ -40,6 +43,7 @@ export class BpfRingBuffer implements Disposable {
 
   /** Whether there are records; waits for them at most so long, without the event loop. */
   wait(timeoutMs: number): boolean {
+    checkArgument(Number.isFinite(timeoutMs), 'wait()', 'the timeout', timeoutMs, 'a number of milliseconds');
     return this.#sys.waitReadable(this.#map.fd, timeoutMs);
   }
 
@@ -47,6 +51,7 @@ export class BpfRingBuffer implements Disposable {
    * Call back from the event loop when a program wakes the reader. Drain all that is there: it wakes once.
    */
   watch(onReadable: () => void): Watch {
+    checkCallback('watch()', 'onReadable', onReadable);
     return this.#sys.watch(this.#map.fd, onReadable);
   }
 

@@ -3,7 +3,7 @@ import {
   BPF_RINGBUF_DISCARD_BIT,
   BPF_RINGBUF_HEADER_SIZE,
 } from '@counterpoint/core/abi';
-import { FormatError } from '@counterpoint/core/base';
+import { checkArgument, FormatError } from '@counterpoint/core/base';
 
 /** What programs and their reader share. Tests and benchmarks give plain memory. */
 export interface BpfRingMemory {
@@ -69,6 +69,8 @@ export class BpfRingReader {
 
   /** Begins at what was not read yet. */
   constructor(memory: BpfRingMemory) {
+    const members = { words: 'object', sizeBytes: 'number', consumed: 'function', consume: 'function' };
+    checkArgument(members, 'BpfRingReader', 'the memory', memory, 'the memory of a ring (BpfRingMemory)');
     this.#memory = memory;
     this.words = memory.words;
     this.#commitBytes = memory.sizeBytes / COMMIT_SHARE;

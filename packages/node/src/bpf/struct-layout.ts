@@ -5,12 +5,12 @@
  *   const Key = bpfStruct({ pid: 'u32', mode: 'u32', address: 'u64', comm: 16 });
  *   in the program  asm.store(Key.at(r7).address, r1)      after it  Key.read(bytes, 0).address
  */
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, checkArgument } from '@counterpoint/core/base';
 import { type MemoryOperand, memory, type Register } from './operands.ts';
 
 const SIZES = { u8: 1, u16: 2, u32: 4, u64: 8, i8: 1, i16: 2, i32: 4, i64: 8 } as const;
 
-/** A number of the kernel, or so many bytes. */
+/** A number of the kernel, or a number of bytes. */
 export type StructFieldType = 'u8' | 'u16' | 'u32' | 'u64' | 'i8' | 'i16' | 'i32' | 'i64' | number;
 /** The fields of a struct by name, in their order in memory. */
 export type StructFields = Readonly<Record<string, StructFieldType>>;
@@ -46,6 +46,8 @@ export interface StructLayout<F extends StructFields> {
 
 /** Lay out a struct; a hole between fields is refused, since what is in it would be part of a key. */
 export function bpfStruct<const F extends StructFields>(types: F): StructLayout<F> {
+  const isRight = typeof types === 'object' && types !== null && Object.keys(types).length > 0;
+  checkArgument(isRight, 'bpfStruct()', 'the fields', types, "an object of types by name, { pid: 'u32' }");
   const fields: Record<string, StructField> = {};
   let offsetBytes = 0;
   for (const [name, type] of Object.entries(types)) {

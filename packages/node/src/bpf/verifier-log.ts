@@ -1,3 +1,5 @@
+import { checkText } from './checks.ts';
+
 /**
  * What the verifier said, taken apart. Its log at level 1 is the path that it followed, instruction by
  * instruction, and then its reason (kernel/bpf/verifier.c):
@@ -33,6 +35,7 @@ const NAMED = /\binsn(?: #)? ?(\d+)/;
 
 /** What the verifier's log says at its end: which instruction it refuses, and why. */
 export function readVerdict(log: string): Verdict {
+  checkText('readVerdict()', 'the log', log);
   let instruction: number | null = null;
   let disassembled: string | null = null;
   let registers: string | null = null;
@@ -100,7 +103,7 @@ class RegisterState {
   }
 }
 
-/** What the verifier's words mean for who writes programs, and what to do. */
+/** What the verifier's words mean for authors of programs, and what to do. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /!read_ok/,
@@ -166,5 +169,6 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
  * known.
  */
 export function adviceFor(reason: string): string {
+  checkText('adviceFor()', 'the reason', reason);
   return ADVICE.find(([pattern]) => pattern.test(reason))?.[1] ?? '';
 }

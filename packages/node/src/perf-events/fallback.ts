@@ -2,6 +2,12 @@ import {
   PERF_COUNT_HW_CPU_CYCLES,
   PERF_COUNT_SW_CPU_CLOCK,
   PERF_FORMAT_LOST,
+  PERF_SAMPLE_BRANCH_COUNTERS,
+  PERF_SAMPLE_BRANCH_HW_INDEX,
+  PERF_SAMPLE_BRANCH_NO_CYCLES,
+  PERF_SAMPLE_BRANCH_NO_FLAGS,
+  PERF_SAMPLE_BRANCH_PRIV_SAVE,
+  PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_READ,
   PERF_TYPE_BREAKPOINT,
   PERF_TYPE_HARDWARE,
@@ -42,7 +48,11 @@ const lowerPrecision: Fallback = {
 
 const cyclesToClock: Fallback = {
   applies: (code, { attr }) =>
-    ABSENT.has(code) && attr.type === PERF_TYPE_HARDWARE && attr.config === BigInt(PERF_COUNT_HW_CPU_CYCLES),
+    ABSENT.has(code) &&
+    // No software event has branches, and so nothing can take its place.
+    !hasBranches(attr) &&
+    attr.type === PERF_TYPE_HARDWARE &&
+    attr.config === BigInt(PERF_COUNT_HW_CPU_CYCLES),
   apply(event) {
     event.attr.type = PERF_TYPE_SOFTWARE;
     event.attr.config = BigInt(PERF_COUNT_SW_CPU_CLOCK);
@@ -56,6 +66,34 @@ const cyclesToClock: Fallback = {
     return null;
   },
 };
+
+/** Whether samples have branch stacks. */
+export function hasBranches({ sampleType }: PerfEventAttr): boolean {
+  return (sampleType & BigInt(PERF_SAMPLE_BRANCH_STACK)) !== 0n;
+}
+
+/** What older kernels do not know of branches, newest first: [bits, since, what is lost]. */
+const BRANCH_BITS: readonly (readonly [number, string, string])[] = [
+  [PERF_SAMPLE_BRANCH_COUNTERS, '6.8', 'counters of branch records, or this CPU has none'],
+  [PERF_SAMPLE_BRANCH_PRIV_SAVE, '6.1', 'privileges of branches'],
+  [PERF_SAMPLE_BRANCH_HW_INDEX, '5.7', 'places of branches in the table of the CPU'],
+  [
+    PERF_SAMPLE_BRANCH_NO_FLAGS | PERF_SAMPLE_BRANCH_NO_CYCLES,
+    '4.2',
+    'branch records without flags and cycles: they are recorded with them',
+  ],
+];
+
+const dropBranchBits = BRANCH_BITS.map(
+  ([bits, since, what]): Fallback => ({
+    applies: (code, { attr }) =>
+      code === 'EINVAL' && hasBranches(attr) && (attr.branchSampleType & BigInt(bits)) !== 0n,
+    apply({ attr }) {
+      attr.branchSampleType &= ~BigInt(bits);
+      return { kind: 'feature-dropped', text: `this kernel has no ${what} (Linux ${since} has)` };
+    },
+  }),
+);
 
 /** A breakpoint in the upper half of addresses, the kernel's. */
 export function watchesKernelAddress({ type, config1 }: PerfEventAttr): boolean {
@@ -172,6 +210,7 @@ const SAMPLING_FALLBACKS: readonly Fallback[] = [
     applies: (code, event, facts) => isOfDriver(event) && includeGuests.applies(code, event, facts),
   },
   leaveChildrenOut,
+  ...dropBranchBits,
   dropLostFormat,
   ...dropFlags,
 ];

@@ -1,4 +1,7 @@
+export { AuxArea } from './aux-areas.ts';
+export type { AuxRequest } from './aux-request.ts';
 export { openForProcesses } from './beginning-threads.ts';
+export { DEAD_BREAKPOINTS, noteDeadBreakpoints } from './dead-breakpoints.ts';
 export { raiseDescriptorLimit } from './descriptor-limit.ts';
 export { COUNTING_FALLBACKS, fallBack } from './fallback.ts';
 export { FamilySwitch } from './families.ts';
@@ -9,7 +12,7 @@ export { OFFLINE_LOOK_MS, OfflineCpus } from './offline-cpus.ts';
 export { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 export { beyondAttr, descriptorsOf, isInherited, openedSampleType, openPlannedEvent } from './open-event.ts';
 export type { OpenPlan, OpenRow, OpenTarget } from './open-plan.ts';
-export { planOpen } from './open-plan.ts';
+export { planOpen, ringCount } from './open-plan.ts';
 export { needsKeptContext, probeAsTracepoint } from './open-probe.ts';
 export { type OpenOptions, openSampledEvents } from './open-sampled-events.ts';
 export { PermissionError } from './permission-error.ts';
@@ -22,6 +25,7 @@ export {
 } from './plan-events.ts';
 export type { EventChange, PlannedEvent } from './planned-event.ts';
 export { PROBE_FILES, removeLeftProbes } from './probe-definitions.ts';
+export { groupOf, hasEnded, ownerOf, thisOwner } from './probe-owner.ts';
 export {
   ALL_REGISTERS,
   REGISTER_NAMES,
@@ -36,6 +40,7 @@ export {
   type EventInstance,
   type EventRing,
   type EventTotals,
+  lostOf,
   type SampledEvent,
   SampledEvents,
 } from './sampled-events.ts';

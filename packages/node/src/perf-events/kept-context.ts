@@ -33,7 +33,7 @@ interface Keeper {
 const keepers = new WeakMap<Sys, Map<number, Keeper>>();
 
 /**
- * Let `task` and whom it makes keep their contexts until `release` is called. Null where the kernel is too
+ * Let `task` and its children keep their contexts until `release` is called. Null where the kernel is too
  * old: then calls of children may be missed. Throws as perf_event_open does.
  */
 export function keepContext(sys: Sys, task: number): { release(): void } | null {

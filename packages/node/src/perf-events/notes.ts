@@ -8,11 +8,15 @@ export interface Note {
     | 'feature-dropped'
     | 'frequency-lowered'
     | 'ring-smaller'
+    | 'aux-smaller'
+    | 'ring-rounded'
     | 'limit-raised'
     | 'task-gone'
     | 'threads-missed'
     | 'trigger-ended'
     | 'trigger-incomplete'
+    | 'names-read-again'
+    | 'left-over'
     | 'cpu-gone'
     | 'switches-late'
     | 'no-switch'
@@ -30,9 +34,11 @@ export interface Note {
     | 'format-failed'
     | 'format-memory'
     | 'events-taken'
+    | 'call-stacks'
     | 'no-callchains'
     | 'no-realtime'
-    | 'probe-children';
+    | 'probe-children'
+    | 'breakpoints';
   /** What was done and why, as a sentence for a person. */
   text: string;
 }

@@ -3,7 +3,7 @@ import { PERF_TYPE_BREAKPOINT, PERF_TYPE_TRACEPOINT } from '@counterpoint/core/a
 import { CounterpointError } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import type { SysError } from '../sys/index.ts';
-import { watchesKernelAddress } from './fallback.ts';
+import { hasBranches, watchesKernelAddress } from './fallback.ts';
 import { PermissionError, type Refused, type Wanted } from './permission-error.ts';
 
 /** The open that the kernel refused, and what else decides why. */
@@ -40,6 +40,7 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
     case 'ENODEV':
     case 'ENXIO':
     case 'EOPNOTSUPP':
+      if (hasBranches(refused.attr)) return withoutBranches(name, error.code);
       return new CounterpointError(
         'ERR_EVENT_UNSUPPORTED',
         `the event ${name} is not supported here (${error.code})`,
@@ -88,6 +89,15 @@ export function explainOpenError(error: SysError, refused: RefusedOpen): Counter
     'ERR_EVENT_OPEN',
     `cannot open the event ${name}: ${error.message}`,
     'counterpoint doctor says what this machine can count; dmesg may say why the kernel refused.',
+  );
+}
+
+/** Also a CPU that has branch records refuses them to software events and tracepoints. */
+function withoutBranches(name: string, code: string): CounterpointError {
+  return new CounterpointError(
+    'ERR_BRANCH_STACK',
+    `the event ${name} cannot have branch stacks here (${code}): they need a hardware event on a CPU that records branches (Intel LBR, AMD LBR v2 or BRS, Arm BRBE), and virtual machines seldom have one`,
+    'To count branches without the hardware, step through the program: counterpoint stat -e soft/branches/,soft/cond/ -- COMMAND. For call chains use -g or --call-graph dwarf.',
   );
 }
 

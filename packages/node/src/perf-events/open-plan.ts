@@ -4,7 +4,13 @@ import type { PlannedEvent } from './planned-event.ts';
 export interface OpenTarget {
   /** Threads, or [-1] for everybody. */
   tasks: readonly number[];
+  /** [-1]: each thread wherever it runs; nobody may inherit its events then. */
   cpus: readonly number[];
+}
+
+/** How many rings there will be: one for each CPU, or for each thread that is followed over all CPUs. */
+export function ringCount({ tasks, cpus }: OpenTarget): number {
+  return cpus[0] === -1 ? tasks.length : cpus.length;
 }
 
 /** One perf_event_open that will be made. */
@@ -29,17 +35,19 @@ export interface OpenRow {
  *             CPU 0         CPU 1
  *   event A   owner ring 0  owner ring 1
  *   event B     └> ring 0     └> ring 1
+ *
+ * Events of a thread wherever it runs (CPU -1) have a ring for each thread: two threads may not share one.
  */
 export interface OpenPlan {
   /** The events, in the order in which they are opened. */
   events: PlannedEvent[];
   /** Every perf_event_open that will be made. */
   rows: OpenRow[];
-  /** The CPU of each ring. */
+  /** The CPU of each ring; -1 for that of a thread. */
   ringCpus: number[];
   /** Data pages of each ring: a power of two. */
   ringPages: number;
-  /** With fewer pages than these the user is told. */
+  /** With fewer pages than this, a note tells the user. */
   enoughRingPages: number;
 }
 
@@ -51,13 +59,17 @@ export function planOpen(
 ): OpenPlan {
   const rows: OpenRow[] = [];
   const ringCpus: number[] = [];
+  /** By CPU, or by thread. */
+  const ringOf = new Map<number, number>();
   const rowOf = new Map<string, number>();
   events.forEach((event, index) => {
+    const isAnywhere = target.cpus[0] === -1;
     const cpus = event.cpus === null ? target.cpus : target.cpus.filter((cpu) => event.cpus!.includes(cpu));
     for (const cpu of cpus) {
-      let ring = ringCpus.indexOf(cpu);
-      if (ring < 0) ring = ringCpus.push(cpu) - 1;
       for (const task of target.tasks) {
+        const place = isAnywhere ? task : cpu;
+        let ring = ringOf.get(place);
+        if (ring === undefined) ringOf.set(place, (ring = ringCpus.push(cpu) - 1));
         const leader = event.leader === null ? null : (rowOf.get(`${event.leader} ${task} ${cpu}`) ?? null);
         rowOf.set(`${index} ${task} ${cpu}`, rows.length);
         rows.push({ event: index, task, cpu, leader, ring });

@@ -1,14 +1,18 @@
+import { PERF_FLAG_PID_CGROUP } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, type Sys, SysError } from '../sys/index.ts';
+import { openCgroup } from '../target/index.ts';
+import { openAuxAreas } from './aux-areas.ts';
+import type { AuxRequest } from './aux-request.ts';
 import { raiseDescriptorLimit } from './descriptor-limit.ts';
-import { type FallbackFacts, fallBack } from './fallback.ts';
+import { type FallbackFacts, fallBack, hasBranches } from './fallback.ts';
+import { isMuted, PausedRings } from './muted-events.ts';
 import { whyNotSampled } from './not-sampled.ts';
 import { addNote, type Note } from './notes.ts';
 import { explainMmapError, explainOpenError, type RefusedOpen } from './open-error.ts';
 import { descriptorsOf, openPlannedEvent } from './open-event.ts';
 import type { OpenPlan, OpenRow } from './open-plan.ts';
-
 import { standingOf } from './permission-error.ts';
 import type { PlannedEvent } from './planned-event.ts';
 import { readsInherited } from './reads-inherited.ts';
@@ -47,11 +51,15 @@ class Opening {
   /** By row; null where the task was gone. */
   readonly #fds: (Fd | null)[];
   #rings: EventRing[] = [];
+  readonly #pausedRings: PausedRings;
+  /** Directories of control groups, while their events are opened. */
+  readonly #cgroups = new Map<string, Fd>();
   #goneTasks = 0;
 
   constructor(sys: Sys, plan: OpenPlan, options: OpenOptions) {
     this.#sys = sys;
     this.#plan = plan;
+    this.#pausedRings = new PausedRings(sys);
     this.#notes = options.notes ?? [];
     this.#paranoid = options.paranoid === undefined ? paranoidLevel() : options.paranoid;
     this.#facts = { paranoid: this.#paranoid, readsInherited: () => readsInherited(sys) };
@@ -59,14 +67,22 @@ class Opening {
   }
 
   unwind(): void {
-    for (const { mapping } of this.#rings) mapping.close();
+    this.#pausedRings[Symbol.dispose]();
+    for (const { mapping, aux } of this.#rings) {
+      aux?.[Symbol.dispose]();
+      mapping.close();
+    }
     for (const fd of this.#fds) fd?.close();
   }
 
   run(): SampledEvents {
-    this.#plan.events.forEach((event, index) => {
-      this.#openEvent(event, index);
-    });
+    try {
+      this.#plan.events.forEach((event, index) => {
+        this.#openEvent(event, index);
+      });
+    } finally {
+      for (const fd of this.#cgroups.values()) fd.close();
+    }
     if (this.#fds.every((fd) => fd === null)) throw this.#nothingOpened();
     this.#plan.events.forEach((event) => {
       this.#noteChanges(event);
@@ -76,14 +92,16 @@ class Opening {
       this.#notes.push({ kind: 'task-gone', text });
     }
     this.#openRings();
-    const events = this.#plan.events.map((event): SampledEvent => ({ ...event, instances: [] }));
+    const events = this.#plan.events.map(
+      (event): SampledEvent => ({ ...event, isMuted: isMuted(event), instances: [] }),
+    );
     this.#plan.rows.forEach((row, index) => {
       const fd = this.#fds[index]!;
       if (fd === null) return;
       const { task, cpu, ring } = row;
       events[row.event]!.instances.push({ fd, id: this.#sys.eventId(fd), task, cpu, ring });
     });
-    return new SampledEvents(this.#sys, events, this.#rings, this.#notes);
+    return new SampledEvents(this.#sys, events, this.#rings, this.#notes, this.#pausedRings);
   }
 
   #noteChanges({ name, requestedName, changes }: PlannedEvent): void {
@@ -110,7 +128,11 @@ class Opening {
     if (row.leader !== null && leaderFd === null) return null;
     for (;;) {
       try {
-        return openPlannedEvent(this.#sys, event, row.task, row.cpu, leaderFd, { notes: this.#notes });
+        const group = this.#cgroupOf(event);
+        return openPlannedEvent(this.#sys, event, group?.number ?? row.task, row.cpu, leaderFd, {
+          notes: this.#notes,
+          flags: group === null ? 0 : PERF_FLAG_PID_CGROUP,
+        });
       } catch (error) {
         if (!(error instanceof SysError)) throw error;
         if (error.code === 'ESRCH') {
@@ -123,10 +145,19 @@ class Opening {
         )
           continue;
         if (fallBack(event, error.code, this.#facts, this.#notes)) continue;
-        const why = NOT_SUPPORTED.has(error.code) ? whyNotSampled(this.#sys, event, row) : null;
+        // Of branches the kernel says EOPNOTSUPP.
+        const isPlain = !(hasBranches(event.attr) && error.code === 'EOPNOTSUPP');
+        const why = isPlain && NOT_SUPPORTED.has(error.code) ? whyNotSampled(this.#sys, event, row) : null;
         throw why ?? explainOpenError(error, this.#refused(event, row));
       }
     }
+  }
+
+  #cgroupOf({ cgroup = null }: PlannedEvent): Fd | null {
+    if (cgroup === null) return null;
+    const open = this.#cgroups.get(cgroup) ?? openCgroup(cgroup);
+    this.#cgroups.set(cgroup, open);
+    return open;
   }
 
   #refused({ requestedName, attr }: PlannedEvent, { task }: OpenRow): RefusedOpen {
@@ -146,7 +177,8 @@ class Opening {
   }
 
   #hasRing({ event }: OpenRow): boolean {
-    return this.#plan.events[event]!.hasNoRing !== true;
+    const planned = this.#plan.events[event]!;
+    return planned.hasNoRing !== true && !isMuted(planned);
   }
 
   /** Map a ring per CPU; where locked memory does not suffice, all rings are halved until it does. */
@@ -177,7 +209,31 @@ class Opening {
       const owner = owners[row.ring]!;
       const fd = this.#fds[at]!;
       if (fd !== null && owner !== at && this.#hasRing(row)) this.#sys.setOutput(fd, this.#fds[owner]!);
+      const event = this.#plan.events[row.event]!;
+      if (fd !== null && isMuted(event)) this.#pausedRings.take(fd, row.cpu, event.attr);
     });
+    const traced = this.#plan.events.findIndex(({ aux }) => aux !== undefined);
+    if (traced >= 0) this.#openAux(traced, this.#plan.events[traced]!.aux!);
+  }
+
+  /** Beside each ring that the traced event writes to. */
+  #openAux(event: number, request: AuxRequest): void {
+    const owners = this.#rings.flatMap((ring) => {
+      const at = this.#plan.rows.findIndex(
+        (row, index) => row.event === event && row.cpu === ring.cpu && this.#fds[index] !== null,
+      );
+      return at < 0 ? [] : [{ ring, fd: this.#fds[at]!, cpu: ring.cpu, ringMapping: ring.mapping }];
+    });
+    const areas = openAuxAreas(this.#sys, owners, request);
+    owners.forEach(({ ring }, index) => {
+      ring.aux = areas[index]!;
+    });
+    const sizeBytes = areas[0]?.sizeBytes ?? request.enoughBytes;
+    if (sizeBytes < request.enoughBytes)
+      addNote(this.#notes, {
+        kind: 'aux-smaller',
+        text: `the memory that this user may lock allows ${sizeBytes / 1024} KiB for the trace of each CPU instead of ${request.enoughBytes / 1024} KiB (kernel.perf_event_mlock_kb, ulimit -l), so more may be lost`,
+      });
   }
 
   #noteSmallerRings(pages: number): void {

@@ -4,6 +4,9 @@ import {
   PERF_FORMAT_GROUP,
   PERF_FORMAT_ID,
   PERF_FORMAT_LOST,
+  PERF_FORMAT_TOTAL_TIME_ENABLED,
+  PERF_FORMAT_TOTAL_TIME_RUNNING,
+  PERF_SAMPLE_BRANCH_STACK,
   PERF_SAMPLE_CALLCHAIN,
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_IDENTIFIER,
@@ -20,6 +23,7 @@ import {
   PERF_TYPE_TRACEPOINT,
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
+import { branchFilterBits, CALL_STACK_BITS } from '@counterpoint/core/branches';
 import type { ParsedEvent } from '@counterpoint/core/events';
 import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
 import { parseCpuList } from '../target/index.ts';
@@ -48,8 +52,12 @@ export interface SamplingOptions {
    * frame it is the return address, which a chain by frame pointers lacks.
    */
   userStackTop?: boolean;
+  /** Branches that samples have: `attr.branch_sample_type`. */
+  branchBits?: number;
+  /** The user's part of call chains is made of branch records. */
+  lbrCallStacks?: boolean;
   /**
-   * So many bytes of the user's stack are copied, and the user's part of the chain
+   * This many bytes of the user's stack are copied, and the user's part of the chain
    * is left to who unwinds them.
    */
   userStackBytes?: number;
@@ -66,6 +74,10 @@ export interface SamplingOptions {
   /** Records of processes and maps come from an event of their own in any case. */
   sidebandApart?: boolean;
   /**
+   * One of the events makes a hardware trace, which others may have in their samples, pause, or write into.
+   */
+  hasTrace?: boolean;
+  /**
    * For rings that overwrite their oldest records (`write_backward`), which the events are given later.
    * Records of processes and maps come from an event of their own, whose ring is read all the time.
    */
@@ -73,6 +85,14 @@ export interface SamplingOptions {
   clockId?: number;
   /** Record when threads leave their CPU, and when they come back. */
   switches?: boolean;
+  /** When the kernel wakes who reads the rings; undefined: when one is half full. */
+  wakeup?: { events: number } | { bytes: number };
+  /** No samples, only the records beside them. */
+  withoutSamples?: boolean;
+  /** Each task that ends tells its own counts. */
+  taskCounts?: boolean;
+  /** No records of BPF programs. */
+  withoutBpf?: boolean;
 }
 
 /** `attr.precise_ip`: must have no skid. */
@@ -124,6 +144,7 @@ export function planEvents(parsed: readonly ParsedEvent[], options: SamplingOpti
   if (wantsDummy) planned.push(sidebandEvent(options));
   const tracking = planned[wantsDummy ? planned.length - 1 : 0]!.attr;
   track(tracking, planned.some(copiesStacks));
+  if (options.withoutBpf === true) tracking.flags.bpfEvent = 0;
   addSideband(tracking, options.parts ?? {});
   if (options.switches === true) tracking.flags.contextSwitch = 1;
   if (planned.length > 1) for (const { attr } of planned) attr.sampleType |= BigInt(PERF_SAMPLE_IDENTIFIER);
@@ -137,10 +158,12 @@ const UNSUPPORTED = [
   ['auxAction', 'aux-action'],
   ['bpfCounter', 'the modifier b'],
   ['driverConfig', 'driver terms (@)'],
-  ['branchType', 'branch stacks (branch_type)'],
 ] as const;
 
-function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOptions): void {
+/** They are about a trace: whoever plans that sets them. */
+const OF_TRACES: ReadonlySet<string> = new Set(['auxOutput', 'auxSampleSizeBytes', 'auxAction']);
+
+function refuseUnsupported(event: ParsedEvent, { history = false, hasTrace = false }: SamplingOptions): void {
   const refuse = (what: string, remedy: string) => {
     throw new CounterpointError(
       'ERR_EVENT_OPTION',
@@ -153,17 +176,19 @@ function refuseUnsupported(event: ParsedEvent, { history = false }: SamplingOpti
   for (const [option, what] of UNSUPPORTED) {
     if (event.options[option] === undefined) continue;
     if (option === 'overwrite' && history) continue;
+    if (hasTrace && OF_TRACES.has(option)) continue;
     refuse(
       what,
       option === 'overwrite'
         ? 'Use counterpoint flight, which keeps the newest records.'
-        : 'Leave it out of the event.',
+        : OF_TRACES.has(option)
+          ? 'Record a trace with it, such as -e intel_pt//u, or leave it out of the event.'
+          : 'Leave it out of the event.',
     );
   }
   if (history && event.options.time === false)
     refuse('without times', 'A history is sorted by time: leave out time=0.');
   const callGraph = event.options.callGraph;
-  if (callGraph === 'lbr') refuse('call graphs by lbr', 'Use call-graph=fp or call-graph=dwarf.');
   if (callGraph === 'dwarf' && history)
     refuse('copies of stacks in a history', 'Use call-graph=fp: a history of copies would be short.');
 }
@@ -200,6 +225,11 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
       attr.sampleStackUser = WORD_BYTES;
     }
   }
+  const branchBits = branchBitsOf(event, options);
+  if (branchBits !== 0) {
+    bits |= PERF_SAMPLE_BRANCH_STACK;
+    attr.branchSampleType = BigInt(branchBits);
+  }
   // The kernel samples its own functions only without the user's part of a call chain.
   if (event.tracepoint?.system === 'ftrace' && event.tracepoint.name === 'function')
     attr.flags.excludeCallchainUser = 1;
@@ -215,6 +245,11 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
     }
   }
   attr.sampleType = BigInt(bits);
+  if (options.withoutSamples === true) attr.samplePeriodOrFreq = 0n;
+  if (options.taskCounts === true) {
+    attr.flags.inheritStat = 1;
+    attr.readFormat |= BigInt(PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
+  }
   addParts(attr, options.parts ?? {});
   attr.flags.sampleIdAll = 1;
   attr.flags.writeBackward = options.history === true ? 1 : 0;
@@ -224,12 +259,30 @@ function samplingAttr(event: ParsedEvent, leader: ParsedEvent, options: Sampling
   if (options.levels === 'user') Object.assign(attr.flags, { excludeKernel: 1, excludeUser: 0 });
   if (options.levels === 'kernel') Object.assign(attr.flags, { excludeKernel: 0, excludeUser: 1 });
   setClock(attr, options);
+  setWakeup(attr, options);
   return attr;
+}
+
+function setWakeup(attr: PerfEventAttr, { wakeup }: SamplingOptions): void {
+  if (wakeup === undefined) return;
+  attr.flags.watermark = 'bytes' in wakeup ? 1 : 0;
+  attr.wakeupEventsOrWatermark = 'bytes' in wakeup ? wakeup.bytes : wakeup.events;
 }
 
 function wantsCallchain(event: ParsedEvent, options: SamplingOptions): boolean {
   const own = event.options.callGraph;
   return own === undefined ? options.callchains !== 'none' : own !== 'no';
+}
+
+/** An event's own branches win; call chains are made of them where there are no others. */
+function branchBitsOf({ options: own }: ParsedEvent, options: SamplingOptions): number {
+  if (own.branchType !== undefined) return branchFilterBits(own.branchType.split('|'));
+  if (options.branchBits !== undefined) return options.branchBits;
+  const isLbr =
+    own.callGraph === undefined
+      ? options.lbrCallStacks === true && options.callchains !== 'none'
+      : own.callGraph === 'lbr';
+  return isLbr && options.callchains !== 'kernel' && options.levels !== 'kernel' ? CALL_STACK_BITS : 0;
 }
 
 /** A multiple of a word, as the kernel takes it; 0 where no stack is copied. */

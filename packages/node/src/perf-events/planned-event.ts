@@ -1,5 +1,6 @@
 import type { Probe } from '@counterpoint/core/events';
 import type { PerfEventAttr } from '@counterpoint/core/records';
+import type { AuxRequest } from './aux-request.ts';
 
 /** One event as it will be opened: plain data, to be shown or opened. */
 export interface PlannedEvent {
@@ -26,6 +27,8 @@ export interface PlannedEvent {
   isDefined?: boolean;
   /** What the kernel lets through, for a tracepoint. */
   filter?: string | null;
+  /** The control group that it is of: a path below the mount. */
+  cgroup?: string | null;
   /** Whose event it is, where this machine cannot have it: it can be planned, and not be opened. */
   foreignPmu?: string | null;
   /** Why `name` is not what was requested. */
@@ -34,8 +37,16 @@ export interface PlannedEvent {
   isSideband: boolean;
   /** Bits of its `sample_type` that the kernel is not told: somebody else writes its samples. */
   sampleBitsOfOthers?: bigint;
-  /** Of a tracepoint that a program is on, which sees each hit: so many are one overflow. */
+  /** What the file says that it is: the kernel has it as something that never happens. */
+  writtenAs?: Pick<PerfEventAttr, 'type' | 'config'>;
+  /** Of a tracepoint with a program, which sees each hit: how many hits are one overflow. */
   hitsPerOverflow?: number;
+  /**
+   * It writes a hardware trace: each of its rings gets an AUX area. One event of a plan may.
+   *
+   * @internal
+   */
+  aux?: AuxRequest;
   /** Its records go nowhere: it is opened without a ring. */
   hasNoRing?: boolean;
 }

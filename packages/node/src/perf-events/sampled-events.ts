@@ -8,7 +8,9 @@ import {
 import type { PerfEventAttr } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing } from '@counterpoint/core/ring';
 import type { Fd, Mapping, Sys } from '../sys/index.ts';
+import type { AuxArea } from './aux-areas.ts';
 import { FamilySwitch } from './families.ts';
+import type { PausedRings } from './muted-events.ts';
 import type { Note } from './notes.ts';
 import type { PlannedEvent } from './planned-event.ts';
 
@@ -25,6 +27,8 @@ export interface EventInstance {
 
 /** An event as it was opened. */
 export interface SampledEvent extends PlannedEvent {
+  /** What the kernel writes of it is not taken, and counted as lost (`muted-events.ts`). */
+  isMuted?: boolean;
   instances: EventInstance[];
 }
 
@@ -33,6 +37,8 @@ export interface EventRing {
   cpu: number;
   mapping: Mapping;
   ring: ForwardRing;
+  /** Where a hardware trace goes; null: no event of the ring makes one. */
+  aux: AuxArea | null;
 }
 
 /**
@@ -56,9 +62,19 @@ export class SampledEvents implements Disposable {
   readonly notes: readonly Note[];
   readonly #sys: Sys;
   readonly #families = new FamilySwitch();
+  readonly #pausedRings: PausedRings;
+  /** Somebody has stopped the trace: a full area is no reason to begin again. */
+  #isTraceOff = false;
 
-  constructor(sys: Sys, events: SampledEvent[], rings: EventRing[], notes: readonly Note[]) {
+  constructor(
+    sys: Sys,
+    events: SampledEvent[],
+    rings: EventRing[],
+    notes: readonly Note[],
+    pausedRings: PausedRings,
+  ) {
     this.#sys = sys;
+    this.#pausedRings = pausedRings;
     this.events = events;
     this.rings = rings;
     this.notes = notes;
@@ -66,14 +82,53 @@ export class SampledEvents implements Disposable {
 
   /** Start what waits for neither an exec nor a leader. */
   enable(): void {
+    this.#isTraceOff = false;
     this.#switch(
       this.events.filter(({ attr }) => attr.flags.disabled === 1 && attr.flags.enableOnExec === 0),
       (fd) => this.#sys.enable(fd),
     );
   }
 
+  /** Samples of these events, members of groups among them, and of those that inherited them. */
+  setSampling(isOn: boolean, events: readonly SampledEvent[]): void {
+    if (events.some(({ aux }) => aux !== undefined)) this.#isTraceOff = !isOn;
+    const switchAll = () => {
+      for (const { instances } of events)
+        for (const { fd } of instances) {
+          if (isOn) this.#sys.enable(fd);
+          else this.#sys.disable(fd);
+        }
+    };
+    switchAll();
+    if (events.some(({ attr }) => attr.flags.inherit === 1)) this.#families.repeat(switchAll);
+  }
+
+  /**
+   * The kernel stops an event whose AUX area is full: begin again, now that the area of this CPU has room.
+   * Does nothing to an event that goes on.
+   */
+  resumeTrace(cpu: number): void {
+    if (this.#isTraceOff) return;
+    for (const { aux, instances } of this.events) {
+      if (aux === undefined) continue;
+      for (const instance of instances) if (instance.cpu === cpu) this.#sys.enable(instance.fd);
+    }
+  }
+
+  /** The trace stands still while `use` is at work, and goes on if it went on before. */
+  async pausedTrace(use: () => Promise<void>): Promise<void> {
+    const traced = this.events.filter(({ aux }) => aux !== undefined);
+    this.#switch(traced, (fd) => this.#sys.disable(fd));
+    try {
+      await use();
+    } finally {
+      if (!this.#isTraceOff) this.#switch(traced, (fd) => this.#sys.enable(fd));
+    }
+  }
+
   /** Stop everything. Records of what already happened stay in the rings. */
   disable(): void {
+    this.#isTraceOff = true;
     this.#switch(this.events, (fd) => this.#sys.disable(fd));
   }
 
@@ -98,32 +153,43 @@ export class SampledEvents implements Disposable {
     if (families.length > 0) this.#families.repeat(() => callAll(families));
   }
 
-  /** What the kernel counted as lost, per event; nothing on kernels that do not count it. */
-  readLost(): EventTotals[] {
-    const totals: EventTotals[] = [];
-    for (const event of this.events) {
-      const place = lostWord(event.attr);
-      if (place === null) continue;
-      const words = new BigUint64Array(place.words);
-      const byInstance = event.instances.map((instance) => {
-        this.#sys.read(instance.fd, new Uint8Array(words.buffer));
-        return { instance, lostSamples: words[place.index]! };
-      });
-      const lostSamples = byInstance.reduce((sum, one) => sum + one.lostSamples, 0n);
-      totals.push({ event, lostSamples, byInstance });
-    }
-    return totals;
+  /**
+   * What the kernel counted as lost, per event; nothing on kernels that do not count it. What muted events
+   * lost their formats tell.
+   */
+  readLost(events: readonly SampledEvent[] = this.events): EventTotals[] {
+    return events
+      .filter(({ isMuted = false }) => !isMuted)
+      .map((event) => lostOf(this.#sys, event))
+      .filter((totals) => totals !== null);
   }
 
   close(): void {
     this.#families.stop();
-    for (const { mapping } of this.rings) mapping.close();
+    this.#pausedRings[Symbol.dispose]();
+    for (const { mapping, aux } of this.rings) {
+      aux?.[Symbol.dispose]();
+      mapping.close();
+    }
     for (const { instances } of this.events) for (const { fd } of instances) fd.close();
   }
 
   [Symbol.dispose](): void {
     this.close();
   }
+}
+
+/** Null on kernels that do not count it. */
+export function lostOf(sys: Sys, event: SampledEvent): EventTotals | null {
+  const place = lostWord(event.attr);
+  if (place === null) return null;
+  const words = new BigUint64Array(place.words);
+  const byInstance = event.instances.map((instance) => {
+    sys.read(instance.fd, new Uint8Array(words.buffer));
+    return { instance, lostSamples: words[place.index]! };
+  });
+  const lostSamples = byInstance.reduce((sum, one) => sum + one.lostSamples, 0n);
+  return { event, lostSamples, byInstance };
 }
 
 /**
@@ -143,5 +209,5 @@ function lostWord(attr: PerfEventAttr): { index: number; words: number } | null 
 export function openRing(sys: Sys, fd: Fd, cpu: number, pages: number): EventRing {
   const page = sys.pageSizeBytes();
   const mapping = sys.mmap(fd, page * (pages + 1));
-  return { cpu, mapping, ring: new ForwardRing(mappedRing(mapping.buffer, page)) };
+  return { cpu, mapping, ring: new ForwardRing(mappedRing(mapping.buffer, page)), aux: null };
 }

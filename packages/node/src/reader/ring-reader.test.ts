@@ -2,11 +2,21 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { PERF_RECORD_SAMPLE, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
+import { parseEvents } from '@counterpoint/core/events';
 import { makeAttr } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
-import { openSampledEvents, type PlannedEvent, planOpen, type SampledEvents } from '../perf-events/index.ts';
+import {
+  openSampledEvents,
+  type PlannedEvent,
+  planEvents,
+  planOpen,
+  type SampledEvents,
+  type SamplingOptions,
+} from '../perf-events/index.ts';
+import { systemEventLookup } from '../pmu/index.ts';
 import { type FakeRing, FakeSys } from '../sys/fake-sys.ts';
-import { liveHandles } from '../sys/index.ts';
+import { liveHandles, realSys } from '../sys/index.ts';
+import { noOwnFaults, touchPages } from '../test/own-faults.ts';
 import { RingReader, type RoundSink } from './index.ts';
 
 afterEach(() => assert.deepEqual(liveHandles(), []));
@@ -180,4 +190,34 @@ describe('RingReader', () => {
     assert.equal(bytes, 16);
     assert.equal(setup.reader.wakeups, 0);
   });
+});
+
+test('a ring that is full before the event loop waits for it is read all the same', {
+  skip: noOwnFaults,
+}, async () => {
+  const plan: SamplingOptions = {
+    frequency: 1,
+    period: 1n,
+    isRateGiven: true,
+    callchains: 'none',
+    inherit: false,
+    wholeCpus: false,
+    enableOnExec: false,
+    startsLater: false,
+    levels: 'user',
+  };
+  const [faults] = planEvents(parseEvents('page-faults:u', systemEventLookup()), plan);
+  faults!.attr.flags.watermark = 0;
+  faults!.attr.wakeupEventsOrWatermark = 1;
+  using sampled = openSampledEvents(realSys, planOpen([faults!], { tasks: [0], cpus: [-1] }, 1));
+  let samples = 0;
+  const scan = new RecordScan([PERF_RECORD_SAMPLE], () => samples++);
+  using reader = new RingReader(realSys, sampled, scan, { writeRound: () => {} }, { flushIntervalMs: 0 });
+  reader.start();
+  sampled.enable();
+  // More than a page has room for, so that nothing is written after it, and nothing is told.
+  touchPages(500);
+  sampled.disable();
+  for (let tries = 0; samples === 0 && tries < 20; tries++) await turn();
+  assert.ok(samples > 20 && samples < 500, `${samples} samples`);
 });

@@ -14,6 +14,8 @@ export interface RoundSink {
 }
 
 export interface ReaderOptions {
+  /** Now, on the clock of a hardware trace that is read. Default: always 0, not known. */
+  traceClock?: () => bigint;
   /** Read the rings about this often, however little is in them; 0 is never. */
   flushIntervalMs: number;
 }
@@ -24,7 +26,11 @@ export interface ReaderOptions {
  *   rings ──epoll──> one descriptor ──event loop──> pass: take all, sink.writeRound, scan headers, commit all
  *
  * All heads are taken before anything else of a pass, so nothing that a later pass finds is older than the
- * pass before this one: the rule by which readers order rounds.
+ * pass before this one: the rule by which readers order rounds. Heads of AUX areas come before those of
+ * rings: the kernel writes them in the other order, so that what was traced has its record in the same pass.
+ *
+ * The kernel stops an event whose AUX area is full. Each pass begins it again, also where it took nothing:
+ * the kernel decides by an old tail, and may stop the event after a pass has given it room.
  */
 export class RingReader implements Reader {
   /** How often the event loop was woken for data, without the timer's passes. */
@@ -50,6 +56,11 @@ export class RingReader implements Reader {
   #end: (end: ReaderEnd) => void = () => {};
   #hasFailed = false;
   #roundsAtFlush = 0;
+  readonly #hasAux: boolean;
+  /** Traces go on until the end. */
+  #isFinishing = false;
+  /** Sources of areas that are written over stand still. */
+  #isStopped = false;
 
   constructor(sys: Sys, sampled: SampledEvents, scan: RecordScan, sink: RoundSink, options: ReaderOptions) {
     this.#sys = sys;
@@ -57,6 +68,7 @@ export class RingReader implements Reader {
     this.#scan = scan;
     this.#sink = sink;
     this.#options = options;
+    this.#hasAux = sampled.rings.some(({ aux }) => aux !== null);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -76,6 +88,20 @@ export class RingReader implements Reader {
     this.#watch = this.#sys.watch(epoll, () => this.#onReady(epoll));
     const { flushIntervalMs } = this.#options;
     if (flushIntervalMs > 0) this.#timer = setInterval(() => this.#flush(), flushIntervalMs);
+    this.#lookOnceWatched();
+  }
+
+  /**
+   * The event loop asks the descriptor as it begins to wait, in its next turn, and a ring says only once that
+   * there is something: nobody hears of what came before. A ring that was full by then would never tell. The
+   * second of two immediate callbacks comes after that turn.
+   */
+  #lookOnceWatched(): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.#watch !== null) this.#pass();
+      }),
+    );
   }
 
   /**
@@ -102,6 +128,17 @@ export class RingReader implements Reader {
   /** Read the rings now, and not only when there is enough in them. */
   readNow(): void {
     this.#pass();
+  }
+
+  /** Read also the areas that are written over: the trace stands still until they are written. */
+  async takeSnapshots(): Promise<void> {
+    while (this.#pending !== null) await this.#pending;
+    await this.#sampled.pausedTrace(async () => {
+      this.#isStopped = true;
+      this.#pass();
+      while (this.#pending !== null) await this.#pending;
+      this.#isStopped = false;
+    });
   }
 
   /** One pass, unless one is under way. */
@@ -134,15 +171,20 @@ export class RingReader implements Reader {
 
   /** Take from every ring, hand over, give back. A promise only where the sink gave one. */
   #drainOnce(): Promise<void> | undefined {
-    let sizeBytes = 0;
+    let sizeBytes = this.#hasAux ? this.#takeAux() : 0;
     for (const { ring } of this.#sampled.rings) sizeBytes += ring.take();
-    if (sizeBytes === 0) return undefined;
+    if (sizeBytes === 0) {
+      if (this.#hasAux) this.#giveAuxBack();
+      return undefined;
+    }
     this.rounds++;
     const spans: Uint8Array<ArrayBuffer>[] = [];
     for (const { ring } of this.#sampled.rings) {
       if (ring.first.length > 0) spans.push(ring.first);
       if (ring.second.length > 0) spans.push(ring.second);
     }
+    if (this.#hasAux)
+      for (const { aux } of this.#sampled.rings) if (aux !== null) spans.push(...aux.drain.spans);
     const written = this.#sink.writeRound(spans, sizeBytes);
     if (written !== undefined) return written.then(() => this.#scanAndCommit());
     this.#scanAndCommit();
@@ -160,10 +202,29 @@ export class RingReader implements Reader {
       this.#scan.scan(ring.memory.data, ring.tail, ring.head);
       ring.commit();
     }
+    if (this.#hasAux) this.#giveAuxBack();
+  }
+
+  #takeAux(): number {
+    const reference = this.#options.traceClock?.() ?? 0n;
+    return this.#sampled.rings.reduce(
+      (sum, { aux }) => sum + (aux?.take(reference, this.#isStopped) ?? 0),
+      0,
+    );
+  }
+
+  /** Before the first byte, an event may wait for its command to begin. */
+  #giveAuxBack(): void {
+    for (const { aux, cpu } of this.#sampled.rings) {
+      if (aux === null) continue;
+      aux.commit();
+      if (!this.#isFinishing && !aux.overwrites && aux.drain.traceBytes > 0) this.#sampled.resumeTrace(cpu);
+    }
   }
 
   /** Stop waiting, and take what is still in the rings: call it after the events are disabled. */
   async finish(): Promise<void> {
+    this.#isFinishing = true;
     this.#stopWaiting();
     while (this.#pending !== null) await this.#pending;
     // One pass takes all there is; the second is for what was written between its first and last ring.

@@ -204,7 +204,7 @@ export function assembleFormat(
   return { handlers, programs, losses, hasNotifications, heedsBegin };
 }
 
-/** On a tracepoint or probe: end here, as if nothing had been, at all hits but each so many-th on a CPU. */
+/** On a tracepoint or probe: end here, as if nothing had been, at all hits but every Nth on a CPU. */
 function exitBelow(
   asm: FormatAssembler,
   { event, events, hits }: { event: number; events: number; hits: number },

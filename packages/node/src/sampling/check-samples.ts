@@ -9,7 +9,7 @@ const MOST_U32 = 2 ** 32 - 1;
 const LEAST_I64 = -(2n ** 63n);
 const MOST_U64 = 2n ** 64n - 1n;
 
-/** -1 is what the kernel has for who has ended already, and for no CPU. */
+/** -1 is the kernel's number for a task that has ended already, and for no CPU. */
 const isU32 = (value: unknown) =>
   Number.isInteger(value) && (value as number) >= -1 && (value as number) <= MOST_U32;
 const isU64 = (value: unknown) => typeof value === 'bigint' && value >= 0n && value <= MOST_U64;
@@ -39,7 +39,7 @@ const OPTIONAL = Object.entries({
   callchain: LIST,
 } as const satisfies Partial<Record<keyof FormatSample, unknown>>);
 
-/** Throws `ERR_FORMAT_SAMPLE` for what is no sample of a format with so many events. */
+/** Throws `ERR_FORMAT_SAMPLE` if this is not a sample of a format with this many events. */
 export function checkSample(format: string, sample: unknown, events: number): FormatSample {
   if (typeof sample !== 'object' || sample === null)
     throw wrong(`toSamples of the format ${format} gives ${shown(sample)}`, 'a sample, an object');

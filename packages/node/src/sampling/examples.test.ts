@@ -1,7 +1,7 @@
 /** The examples of the repository, on the real kernel. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
+import { noTracepoints } from '../test/rights.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../../examples/formats/', import.meta.url));
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/raw_syscalls/sys_enter/id');
-const skip = hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+const skip = noTracepoints;
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-examples-'));
 after(() => rmSync(folder, { recursive: true }));
 

@@ -32,7 +32,7 @@ function isOwn(file: string, files: RegExp): boolean {
   return file.startsWith(OWN_FOLDER) && files.test(file.slice(OWN_FOLDER.length));
 }
 
-/** The innermost line of somebody else's module; null where there is none. */
+/** The innermost line of somebody else's module; null if there is none. */
 export function placeOf(error: unknown): string | null {
   const stack = error instanceof Error ? error.stack : undefined;
   // Whoever sets Error.prepareStackTrace may answer something that is not text.

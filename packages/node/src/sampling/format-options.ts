@@ -64,7 +64,7 @@ export function checkFormatOptions<Table extends FormatOptionTable>(
     const value = given[name];
     if (value === undefined) return [name, row.default];
     const expected = misfit(row, value);
-    if (expected !== null) throw wrongValue(format, optionWord(name), String(value), expected);
+    if (expected !== null) throw wrongValue(format, optionWord(name), row, String(value), expected);
     return [name, value];
   });
   return Object.fromEntries(values) as OptionValues<Table>;
@@ -74,7 +74,7 @@ function parseValue(format: string, word: string, row: FormatOption, text: strin
   if (row.type === 'switch') {
     if (text === null) return true;
     if (Object.hasOwn(SWITCH_WORDS, text)) return SWITCH_WORDS[text];
-    throw wrongValue(format, word, text, 'yes or no');
+    throw wrongValue(format, word, row, text, 'yes or no');
   }
   if (text === null)
     throw new CounterpointError(
@@ -84,7 +84,7 @@ function parseValue(format: string, word: string, row: FormatOption, text: strin
     );
   if (row.type === 'text' || row.type === 'choice') return text;
   const value = NUMBERS[row.type].parse(text);
-  if (value === null) throw wrongValue(format, word, text, NUMBERS[row.type].what);
+  if (value === null) throw wrongValue(format, word, row, text, NUMBERS[row.type].what);
   return value;
 }
 
@@ -104,12 +104,23 @@ function misfit(row: FormatOption, value: unknown): string | null {
   return max === Number.MAX_SAFE_INTEGER ? `at least ${min}` : `from ${min} to ${max}${unit}`;
 }
 
-function wrongValue(format: string, word: string, found: string, expected: string): CounterpointError {
+function wrongValue(
+  format: string,
+  word: string,
+  row: FormatOption,
+  found: string,
+  expected: string,
+): CounterpointError {
   return new CounterpointError(
     'ERR_FORMAT_OPTION',
     `the option ${word} of the format ${format} is ${expected}, not ${found === '' ? 'nothing' : found}`,
-    `counterpoint list formats ${format} explains its options.`,
+    `It says: ${row.help}. Without it, it is ${row.default}.${moreHelp(format)}`,
   );
+}
+
+/** A format of the user's own is found by its path, which is not known here: its options are said instead. */
+function moreHelp(format: string): string {
+  return builtInFormats.includes(format) ? ` For more, see counterpoint list formats ${format}.` : '';
 }
 
 function unknownOption(
@@ -128,8 +139,6 @@ function unknownOption(
   return new CounterpointError(
     'ERR_FORMAT_OPTION',
     `the format ${format} has no option ${word === '' ? 'without a name' : `${word}${didYouMean(nearestNames(word, names))}`}`,
-    names.length === 0
-      ? 'It has none.'
-      : `Its options are ${names.join(', ')}; for more, see counterpoint record --format ${format},help.`,
+    names.length === 0 ? 'It has none.' : `Its options are ${names.join(', ')}.${moreHelp(format)}`,
   );
 }

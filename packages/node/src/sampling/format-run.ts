@@ -28,6 +28,7 @@ import { explainLoading, planOf } from './format-errors.ts';
 import { HandlerCost } from './handler-cost.ts';
 import { LOSS_REASONS, LossCounters, type LossReason, type ProgramCounts } from './loss-counters.ts';
 import { MapTime } from './map-time.ts';
+import { attachToReopened, isOpenedAgain, notAttached } from './muted-handlers.ts';
 import { RecordedTimeKeeper } from './recorded-time.ts';
 import { samplesOfRows } from './sample-rows.ts';
 import { SideResults } from './side-results.ts';
@@ -350,7 +351,7 @@ export class FormatRun implements Disposable {
       count,
     }));
     const suspended = this.#suspension?.losses(events.length === 1 ? events[0]!.name : null) ?? [];
-    return [...counted, ...found, ...suspended, ...this.#recursions()];
+    return [...counted, ...found, ...suspended, ...this.#recursions(), ...notAttached(this.#sys, events)];
   }
 
   /**
@@ -413,7 +414,10 @@ function attachAll(
       const event = openForProgram(sys, events[index]!, probe);
       attached.unshift(event);
       attached.unshift(attachToEvent(sys, program, event));
-    } else
+    } else if (isOpenedAgain(events[index]!, events))
+      for (const instance of instances)
+        attached.unshift(attachToReopened(sys, program, events[index]!, instance));
+    else
       for (const { fd } of instances)
         attached.unshift(attachToEvent(sys, program, fd, cookies?.get(fd) ?? null));
   });

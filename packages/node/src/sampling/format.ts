@@ -16,6 +16,7 @@ import type {
   BpfRingBuffer,
   Register,
 } from '../bpf/index.ts';
+import { checkFormat } from './check-format.ts';
 import type { FormatOptionTable, OptionValues } from './format-option.ts';
 import type { LossReason } from './loss-counters.ts';
 import type { RecordedTime } from './recorded-time.ts';
@@ -71,10 +72,14 @@ export interface SamplingFormat<Table extends FormatOptionTable = FormatOptionTa
   describe?(result: Result, context: ResultContext<OptionValues<Table>>): Iterable<string>;
 }
 
-/** A format with its types inferred from its table: `export default defineFormat({ … })`. */
+/**
+ * A format with its types inferred from its table: `export default defineFormat({ … })`. Throws
+ * `ERR_FORMAT_MODULE` for what is no format.
+ */
 export function defineFormat<const Table extends FormatOptionTable, Result>(
   format: SamplingFormat<Table, Result>,
 ): SamplingFormat<Table, Result> {
+  checkFormat('defineFormat()', format);
   return format;
 }
 
@@ -86,7 +91,7 @@ export interface OwnEvent {
   readonly callchains?: boolean;
 }
 
-/** Whom the recording is about. */
+/** The target of the recording. */
 export interface FormatTarget {
   /** What was chosen to be recorded. */
   readonly kind: 'command' | 'processes' | 'threads' | 'cpus';
@@ -115,7 +120,7 @@ export interface FormatPlan {
   /** Programs beside the handlers. */
   readonly programs?: readonly FormatProgram[];
   /**
-   * Samples carry call chains, of so many frames at most where a number is given (else as many
+   * Samples carry call chains, of at most this many frames where a number is given (else as many
    * as the kernel's own records).
    */
   readonly callchains?: boolean | ChainPlan;
@@ -141,6 +146,19 @@ export interface ChainPlan {
    * records. Default: none. Where it has to all the same, the handler is told (`isChainFoundByHandler`).
    */
   isFoundByHandler?(attr: PerfEventAttr): boolean;
+  /**
+   * Samples may have registers and a copy of the user's stack in place of the user's part of a chain: what
+   * reads the file finds the callers then. Default: none have.
+   */
+  readonly userStacks?: UserStackPlan;
+}
+
+/** What of a thread's user code a sample may have. */
+export interface UserStackPlan {
+  /** `sample_regs_user`: registers by their numbers in asm/perf_regs.h. */
+  readonly registers: bigint;
+  /** `sample_stack_user`: the most bytes of a copy, a multiple of 8. */
+  readonly bytes: number;
 }
 
 /** Fields of `perf_event_attr`. */
@@ -154,17 +172,17 @@ export interface FormatSampleFields {
 }
 
 /**
- * `every`: by each so many overflows of an event on a CPU. `filled`: at a fill level of one of the format's
+ * `every`: by every N overflows of an event on a CPU. `filled`: at a fill level of one of the format's
  * maps, asked for at the end of each run that had to do with it. What holds less again (a ring that was read)
  * wakes again when it is as full.
  */
 export type WakeRule =
   | { readonly kind: 'never' }
   | { readonly kind: 'every'; readonly count: number }
-  /** Of a ring buffer: so many bytes that were not read, with eight for the head of each record. */
+  /** Of a ring buffer: the bytes that were not read, with eight for the head of each record. */
   | { readonly kind: 'filled'; readonly map: string; readonly bytes: number }
   /**
-   * Of another map: so many new entries since `collect` was last woken by this rule. What `asm.countInMap`
+   * Of another map: the new entries since `collect` was last woken by this rule. What `asm.countInMap`
    * and `asm.addToMap` put in counts by itself, other entries by `context.countEntry()`.
    */
   | { readonly kind: 'filled'; readonly map: string; readonly entries: number };
@@ -259,7 +277,7 @@ export interface ReadContext<Options> extends ResultContext<Options> {
 
 /** What `collect` is given. */
 export interface CollectContext<Options> extends ReadContext<Options> {
-  /** Whom the recording is about. */
+  /** The target of the recording. */
   readonly target: FormatTarget;
   /**
    * Wait: for a notification, for so long at most, for the end. Counters that are
@@ -308,6 +326,10 @@ export interface FormatSample {
   readonly registers?: readonly bigint[];
   /** Innermost first, with the kernel's marks (PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER). */
   readonly callchain?: readonly bigint[];
+  /**
+   * With `ChainPlan.userStacks`: its registers by rising number, and what is on the stack, from its top on.
+   */
+  readonly user?: { readonly registers: readonly bigint[]; readonly stack: Uint8Array };
 }
 
 /**

@@ -27,6 +27,7 @@ export {
   type SampleRows,
   type SamplingFormat,
   type SuspendedBy,
+  type UserStackPlan,
   type WakeRule,
 } from './format.ts';
 export { explainThrown, planOf } from './format-errors.ts';
@@ -46,6 +47,8 @@ export {
   interruptRegisters,
 } from './formats/interrupt-registers.ts';
 export { HistogramDrain, liveHistogram } from './formats/live-histogram.ts';
+export { UNWOUND_FRAMES } from './formats/stack-depth.ts';
+export { whyNoHandlers } from './handler-rights.ts';
 export { LOSS_REASONS, type LossReason } from './loss-counters.ts';
 export { mapMemoryBytes } from './map-memory.ts';
 export { othersOnTracepoints, othersThatWatch } from './other-programs.ts';

@@ -30,6 +30,7 @@ export const LOSS_REASONS = {
   'stack-collision': 'format-stack-collision',
   suspended: 'format-while-suspended',
   interrupting: 'format-recursion',
+  'stack-lost': 'user-stack-not-unwound',
 } as const satisfies Record<string, LossKind>;
 
 /** Why something that should have been recorded was not. */
@@ -44,7 +45,8 @@ const FIELDS = {
   'stack-collision': 'u64',
   suspended: 'u64',
   interrupting: 'u64',
-  unused: 16,
+  'stack-lost': 'u64',
+  unused: 8,
 } as const;
 
 const Row = bpfStruct(FIELDS);

@@ -4,7 +4,7 @@ import { otherWatchers, programsOnTracepoint } from '../bpf/index.ts';
 import type { SampledEvent } from '../perf-events/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 
-/** So many are named, then counted. */
+/** How many are named; the rest is counted. */
 const MOST_NAMED = 4;
 
 /**
@@ -34,7 +34,7 @@ export function othersOnTracepoints(
 
 /**
  * A line about programs of others anywhere on this machine that run at events,
- * too; none where there are none.
+ * too; none if there are none.
  */
 export function othersThatWatch(sys: Sys, ownIds: ReadonlySet<number>): string[] {
   const others = orNone(() => otherWatchers(sys, ownIds));

@@ -4,16 +4,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { untilAsleep } from '../test/asleep.ts';
 import { runOwn } from '../test/format-runs.ts';
+import { noTracepoints } from '../test/rights.ts';
 import type { OffCpuSummary, OffCpuTime } from './formats/off-cpu.ts';
 import { findFormat } from './index.ts';
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
-const skip = hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+const skip = noTracepoints;
 
 function child(t: TestContext, command: string, ...args: string[]): ChildProcess {
   const started = spawn(command, args);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { CounterpointError, checkArgument, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { checkFormat } from './check-format.ts';
 import type { SamplingFormat } from './format.ts';
 import { rememberModule } from './format-errors.ts';
-import type { FormatOption } from './format-option.ts';
 import { loadDefaultExport } from './load-module.ts';
 
 /** Formats that are there without a file; loaded when they are asked for. */
@@ -11,6 +11,7 @@ const BUILT_IN: Readonly<Record<string, () => Promise<{ default: unknown }>>> = 
   histogram: () => import('./formats/histogram.ts'),
   stacks: () => import('./formats/stacks.ts'),
   'on-miss': () => import('./formats/on-miss.ts'),
+  unwind: () => import('./formats/unwind.ts'),
   'off-cpu': () => import('./formats/off-cpu.ts'),
   'double-buffer': () => import('./formats/double-buffer.ts'),
   precise: () => import('./formats/precise.ts'),
@@ -40,6 +41,13 @@ export function splitSpecification(text: string): FormatSpecification {
  * A format by its name, or a user's by its path. `specification`: the text that it is from, with its options.
  */
 export async function findFormat(name: string, specification: string = name): Promise<SamplingFormat> {
+  checkArgument(
+    typeof name === 'string',
+    'findFormat()',
+    'the name',
+    name,
+    'the name of a format, or its file',
+  );
   refuseComma(name, specification);
   if (PATH.test(name)) {
     const format = checkedFormat(`${name} exports no sampling format`, await loadDefaultExport(name));
@@ -66,69 +74,8 @@ function refuseComma(name: string, specification: string): void {
   );
 }
 
-/** What every format must have, by the type it has. */
-const NEEDED = [
-  ['name', 'string'],
-  ['version', 'number'],
-  ['summary', 'string'],
-  ['options', 'object'],
-  ['plan', 'function'],
-  ['collect', 'function'],
-] as const;
-
-/** What it may have. */
-const ALLOWED = ['onOverflow', 'onRestart', 'toSamples', 'toRows', 'describe'] as const;
-
 /** Whatever a program or a module hands over as a format. `what` begins the message of an error. */
 export function checkedFormat(what: string, found: unknown): SamplingFormat {
-  const refuse = (why: string) => {
-    throw new CounterpointError(
-      'ERR_FORMAT_MODULE',
-      `${what}: ${why}`,
-      'A format is the result of defineFormat({ name, version, summary, options, plan, onOverflow, collect }).',
-    );
-  };
-  if (typeof found !== 'object' || found === null) refuse(`it is ${missing(found)}, not an object`);
-  const format = found as Record<string, unknown>;
-  for (const [name, type] of NEEDED)
-    if (typeof format[name] !== type || format[name] === null)
-      refuse(`${name} is ${missing(format[name])}, not a ${type}`);
-  for (const name of ALLOWED)
-    if (format[name] !== undefined && typeof format[name] !== 'function') refuse(`${name} is no function`);
-  for (const option of Object.keys(format['history'] ?? {}))
-    if (!Object.hasOwn(format['options'] as object, option))
-      refuse(`history has ${option}, which is no option`);
-  for (const [option, row] of Object.entries(format['options'] as object)) {
-    const problem = optionProblem(row);
-    if (problem !== null) refuse(`its option ${option} ${problem}`);
-  }
-  // The kernel's names of programs and maps are made of it.
-  if (!/^[A-Za-z][\w.-]*$/.test(String(format['name'])))
-    refuse(`"${format['name']}" is not a name: use letters, digits, - and _`);
+  checkFormat(what, found);
   return found as SamplingFormat;
-}
-
-/** By type what the default of an option is. */
-const DEFAULTS: Readonly<Record<FormatOption['type'], string>> = {
-  count: 'number',
-  bytes: 'number',
-  duration: 'number',
-  switch: 'boolean',
-  text: 'string',
-  choice: 'string',
-};
-
-function optionProblem(row: unknown): string | null {
-  if (typeof row !== 'object' || row === null) return `is ${missing(row)}, not an object`;
-  const { type, default: value, help, choices } = row as Readonly<Record<string, unknown>>;
-  if (typeof type !== 'string' || !Object.hasOwn(DEFAULTS, type))
-    return `is of type ${String(type)}, not one of ${Object.keys(DEFAULTS).join(', ')}`;
-  const expected = DEFAULTS[type as FormatOption['type']];
-  if (typeof value !== expected) return `has ${missing(value)} for a default, not a ${expected}`;
-  if (typeof help !== 'string') return 'has no help';
-  return type === 'choice' && !Array.isArray(choices) ? 'has no choices' : null;
-}
-
-function missing(value: unknown): string {
-  return value === undefined ? 'missing' : value === null ? 'null' : `a ${typeof value}`;
 }

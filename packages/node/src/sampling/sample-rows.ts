@@ -1,4 +1,4 @@
-/** Rows of samples one by one, for who wants objects. `record/sample-encoder.ts` writes them without. */
+/** Rows of samples one by one, as objects. `record/sample-encoder.ts` writes them without. */
 import { PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER } from '@counterpoint/core/abi';
 import type { FormatSample, SampleRows } from './format.ts';
 
@@ -43,7 +43,9 @@ export function timeOfRow(rows: SampleRows, index: number): bigint {
   return at.timeNs === undefined ? rows.timeNs : pairAt(rows.words, rowStart(rows, index) + at.timeNs);
 }
 
-/** The same as a number, whole within a hundred days of the machine's start; for who looks at all rows. */
+/**
+ * The same as a number, whole within a hundred days of the machine's start; for code that looks at all rows.
+ */
 export function timeNumberOfRow(rows: SampleRows, index: number): number {
   const { words, at, timesNs } = rows;
   if (timesNs !== undefined) return Number(timesNs[index]);

@@ -49,7 +49,7 @@ const FIRST_WORDS = 2;
 const MARKED = 1n << 32n;
 
 export interface ChainStoreShape {
-  /** The halves are swapped when one has so many chains. */
+  /** The halves are swapped when one has this many chains. */
   readonly swapAt: number;
   /** Places of its index, a power of 2: half full, hardly any chain looks at more than a few. */
   readonly maxChains: number;
@@ -66,7 +66,7 @@ const MEMORY_BYTES = 128 << 20;
 const MOST_HALF_BYTES = 8 << 20;
 const LEAST_HALF_BYTES = 1 << 20;
 
-/** For so many different chains on each CPU; 0: as many as there is memory for. */
+/** How many different chains on each CPU; 0: as many as there is memory for. */
 export function chainStoreShape(maxStacks: number, depth: number): ChainStoreShape {
   const fairBytes = Math.min(MOST_HALF_BYTES, Math.max(LEAST_HALF_BYTES, MEMORY_BYTES / halfCount()));
   const wanted = maxStacks > 0 ? maxStacks : fairBytes / (8 * TYPICAL_WORDS);
@@ -157,7 +157,7 @@ export class ChainStore {
   }
 
   /**
-   * For a new row of counts: r1 is the place of the chain, 0 where there is none, and one bit
+   * For a new row of counts: r1 is the place of the chain, 0 if there is none, and one bit
    * above it. Loses r0 to r5 and r9.
    */
   mark(): void {

@@ -42,7 +42,7 @@ export interface TableShape extends HalvesShape {
   readonly keyWords: number;
 }
 
-/** For keys of whole words; room for so many on each CPU. */
+/** For keys of whole words; `maxEntries` keys on each CPU. */
 export function tableShape(key: StructLayout<StructFields>, maxEntries: number): TableShape {
   const capacity = 2 ** Math.ceil(Math.log2(maxEntries));
   return {
@@ -66,7 +66,7 @@ export function placesIn({ fields }: StructLayout<OverflowFields>): Omit<SampleR
   return { ip: fields.address.offsetBytes / 4, pid, tid: pid, event: fields.event.offsetBytes / 4 };
 }
 
-/** Those of its counts. */
+/** The words of 32 bits with which the counts of a row begin. */
 export function countsAt(key: StructLayout<StructFields>): {
   readonly samples: number;
   readonly period: number;
@@ -164,7 +164,7 @@ export function hashWords(asm: BpfAssembler, words: readonly MemoryOperand[]): v
 }
 
 /**
- * The row at a hash (r1), or so many places after it (a register), into r0; null where
+ * The row at a hash (r1), or some places after it (a register), into r0; null where
  * there is none. Loses r1 to r5.
  */
 export function lookUpRow(

@@ -60,7 +60,7 @@ export interface HalvesShape {
   readonly layout: StructLayout<StructFields>;
   /** Records of a half. */
   readonly capacity: number;
-  /** The halves are swapped when one has so many. */
+  /** The halves are swapped when one has this many. */
   readonly swapAt: number;
 }
 

@@ -1,4 +1,4 @@
-/** `histogram` for who looks while it counts: what was counted since the look before, in columns. */
+/** `histogram`, read while it counts: what was counted since the look before, in columns. */
 import { Float64Column, Int32Column } from '@counterpoint/core/profile';
 import { defineFormat } from '../format.ts';
 import { tableShape } from './count-table.ts';

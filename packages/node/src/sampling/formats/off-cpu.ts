@@ -47,7 +47,7 @@ import {
 const BEFORE = -1;
 
 /**
- * Whose time, and where it passed. Stacks by number, or a negative error number where there is none: read as
+ * Whose time, and where it passed. Stacks by number, or a negative error number if there is none: read as
  * signed here, since programs load with a sign only from Linux 6.6.
  */
 const KEY = { pid: 'u32', tid: 'u32', state: 'u32', kernelStack: 'u32', userStack: 'u32' } as const;

@@ -28,6 +28,7 @@ import {
 import { everyNth, runCounts } from '../every-nth.ts';
 import { defineFormat, type HandlerContext } from '../format.ts';
 import { interruptRegisterMask, interruptRegisters } from './interrupt-registers.ts';
+import { requireRingSize } from './ring-size.ts';
 import { requireStackDepth } from './stack-depth.ts';
 import { callchainOf, withoutMarks } from './stack-tables.ts';
 
@@ -150,12 +151,7 @@ export default defineFormat({
         `the registers of ${process.arch} have no names here`,
         'Leave registers out.',
       );
-    if (!Number.isInteger(Math.log2(options.ring)))
-      throw new CounterpointError(
-        'ERR_FORMAT_OPTION',
-        `the option ring of the format on-miss must be a power of two, not ${options.ring}`,
-        'Give 4096 times a power of two, such as ring=65536.',
-      );
+    requireRingSize('on-miss', options.ring);
     const wakeAt = options.wakeAt === 0 ? options.ring / 4 : options.wakeAt;
     if (wakeAt > options.ring)
       throw new CounterpointError(

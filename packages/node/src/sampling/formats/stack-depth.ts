@@ -2,7 +2,13 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { type KernelFiles, kernelSetting, realFiles } from '../../probe/index.ts';
 
 /**
- * Throws where the kernel gives no call chains of so many frames: it refuses the
+ * Frames that the format `unwind` can be asked for: with more, its scratch memory is above what the kernel
+ * allows for a CPU (32 KiB).
+ */
+export const UNWOUND_FRAMES = { least: 3, most: 420 } as const;
+
+/**
+ * Throws if the kernel gives no call chains of this many frames: it refuses the
  * event, or the map of its stacks.
  */
 export function requireStackDepth(

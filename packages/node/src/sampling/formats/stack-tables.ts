@@ -50,7 +50,7 @@ export function stackTables({ maxStacks, depth }: StackTableSize): [BpfMapDefini
 }
 
 /**
- * The number of a stack of what runs, into memory; negative where there is none (`NO_STACK`) or where both
+ * The number of a stack of what runs, into memory; negative if there is none (`NO_STACK`) or where both
  * its places are taken, which `onRefused` counts. Calls: loses r0 to r5.
  */
 export function findStack(

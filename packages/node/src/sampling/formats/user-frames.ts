@@ -61,7 +61,7 @@ export function ifWalkable(asm: BpfAssembler, then: () => void, otherwise: () =>
 interface Walk {
   /** The number of the half that counts: each has its block. */
   readonly half: MemoryOperand;
-  /** Holds an address; return addresses are written so many bytes behind it. */
+  /** Holds an address; return addresses are written this many bytes behind it. */
   readonly to: MemoryOperand;
   readonly offsetBytes: number;
   readonly mostCallers: number;
