@@ -1,8 +1,10 @@
-import { FEATURE_FLIGHT, FEATURE_RECORDED_FILES } from '@counterpoint/core/abi';
+import { renameSync } from 'node:fs';
+import { FEATURE_FLIGHT, FEATURE_RECORDED_FILES, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
 import { type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { type MergedHistory, mergeHistories } from '@counterpoint/core/ring';
+import { WriteError } from '../files/index.ts';
 import { convertRecording } from '../history/index.ts';
 import type { Note, SampledEvents } from '../perf-events/index.ts';
 import {
@@ -17,7 +19,9 @@ import {
 import { removeFile } from './dump-files.ts';
 import type { FlightLosses } from './flight-losses.ts';
 import type { FormatHistory } from './format-history.ts';
+import type { FrameHistory } from './frame-history.ts';
 import type { Histories } from './histories.ts';
+import { partOf } from './part-files.ts';
 import type { SidebandLog } from './sideband-log.ts';
 
 export interface DumpRequest {
@@ -36,6 +40,8 @@ export interface DumpSource {
   histories: Histories;
   /** Null without sampling formats. */
   formatHistory: FormatHistory | null;
+  /** Null where no samples are read all the time. */
+  frameHistory: FrameHistory | null;
   sideband: SidebandLog;
   /** What stands before everything: ids of events, the kernel. */
   start: Uint8Array<ArrayBuffer>;
@@ -50,6 +56,7 @@ export interface DumpSource {
 
 export interface WrittenDump {
   records: number;
+  samples: number;
   bytes: number;
   spanMs: number;
   pausedMs: number;
@@ -57,25 +64,51 @@ export interface WrittenDump {
 }
 
 const NS_PER_MS = 1e6;
+/**
+ * To read what JavaScript inlines for a file, of all processes: meanwhile the recorder does nothing else.
+ * What is left is read until the next file.
+ */
+const CODE_BUDGET_MS = 500;
 
 /** The merged records stay in here from dump to dump, as far as they have been. */
 export class DumpWriter {
   readonly #source: DumpSource;
+  readonly #readNames: () => void;
   #scratch = new Uint8Array(0);
   /** Samples in all files so far: each history goes on counting. */
   #samples = 0;
 
-  constructor(source: DumpSource) {
+  /** `readNames` reads the ring of processes and maps. */
+  constructor(source: DumpSource, readNames: () => void) {
+    this.#readNames = readNames;
     this.#source = source;
   }
 
-  /** Read the rings and write all into `path`; where that fails, no file is left. */
+  /**
+   * Read the rings and write all into `path`; where that fails, no file is left. It has its name when it is
+   * whole: who is killed meanwhile leaves a file that ends with `.part`.
+   */
   async write(path: string, request: DumpRequest): Promise<WrittenDump> {
-    if (!this.#source.isFixedSize) return await this.#writePerfData(path, request);
-    const before = `${path}.part`;
+    try {
+      return await this.#write(path, request);
+    } catch (error) {
+      if (!(error instanceof WriteError)) throw error;
+      throw new WriteError(path, error.cause, 'or keep fewer files with --max-files or --max-size');
+    }
+  }
+
+  async #write(path: string, request: DumpRequest): Promise<WrittenDump> {
+    const part = partOf(path);
+    if (!this.#source.isFixedSize) {
+      const written = await this.#writePerfData(part, request);
+      renameSync(part, path);
+      return written;
+    }
+    const before = partOf(`${path}.data`);
     const written = await this.#writePerfData(before, request);
     try {
-      const { bytes, records } = await convertRecording(before, path, { firstSequence: this.#samples });
+      const { bytes, records } = await convertRecording(before, part, { firstSequence: this.#samples });
+      renameSync(part, path);
       this.#samples += records;
       return { ...written, bytes };
     } finally {
@@ -88,26 +121,33 @@ export class DumpWriter {
     const collector = this.#source.withBuildIds ? new BuildIdCollector() : null;
     const maps = new MapWatch(collector, this.#source.perfMaps, null);
     const ledger = new LossLedger();
-    const { losses, formatHistory } = this.#source;
+    const { losses, formatHistory, frameHistory } = this.#source;
     const drainedMs = (await formatHistory?.drain()) ?? 0;
     const pausedAt = performance.now();
-    const merged = this.#read(request, maps, ledger);
+    const fromNs = this.#fromNamesOn(request, ledger);
+    const merged = this.#read({ ...request, fromNs }, maps, ledger);
     const readMs = performance.now() - pausedAt;
     const pausedMs = drainedMs + readMs;
-    losses.addTo(ledger, request);
+    losses.addTo(ledger, fromNs);
     losses.countPause(request.atNs, readMs * NS_PER_MS);
-    formatHistory?.addLossesTo(ledger, request.fromNs, request.startedNs);
+    formatHistory?.addLossesTo(ledger, fromNs, request.startedNs);
+    frameHistory?.addLossesTo(ledger, Math.max(fromNs, request.startedNs));
     const state = this.#source.sideband.stateRecords(new SampleLayout(sampled.events[0]!.attr), (record) =>
       maps.add(record),
     );
     const output = new FileOutput(path);
     try {
-      output.begin(writtenEvents(sampled.events));
+      output.begin(writtenEvents(frameHistory?.written ?? sampled.events));
       output.writeRecords(this.#source.start);
       output.writeRecords(state);
       output.writeRound([merged.bytes]);
       const buildIds = (await collector?.finish()) ?? [];
-      const codeMaps = await this.#source.perfMaps.pack(this.#source.notes);
+      // On a machine with many programs most of them have no samples.
+      const { samples, pids } = sampledProcesses(merged.bytes, new SampleLayout(sampled.events[0]!.attr));
+      const codeMaps = await this.#source.perfMaps.pack(this.#source.notes, {
+        budgetMs: CODE_BUDGET_MS,
+        isWanted: (pid) => pids.has(pid),
+      });
       const loss = ledger.list();
       // Those have records of the kernel, in the history itself.
       const untold = loss.filter(({ kind }) => kind !== 'history-paused');
@@ -120,7 +160,7 @@ export class DumpWriter {
         ),
       );
       const spanMs = merged.firstNs === null ? 0 : (merged.lastNs! - merged.firstNs) / NS_PER_MS;
-      return { records: merged.records, bytes: output.sizeBytes, spanMs, pausedMs, loss };
+      return { records: merged.records, samples, bytes: output.sizeBytes, spanMs, pausedMs, loss };
     } catch (error) {
       output.close();
       removeFile(path);
@@ -130,19 +170,34 @@ export class DumpWriter {
     }
   }
 
+  /** Samples without the names of their time would have those of a later one. */
+  #fromNamesOn({ fromNs, startedNs }: DumpRequest, ledger: LossLedger): number {
+    const { droppedToNs } = this.#source.sideband;
+    const wantedNs = Math.max(fromNs, startedNs);
+    if (droppedToNs === null || droppedToNs <= wantedNs) return fromNs;
+    const [from, to] = [BigInt(Math.round(wantedNs)), BigInt(Math.round(droppedToNs))];
+    ledger.add({ kind: 'history-overwritten', fromNs: from, toNs: to, count: to - from });
+    return droppedToNs;
+  }
+
   /** All histories in order of time, with what processes did meanwhile. */
   #read({ fromNs, startedNs, atNs }: DumpRequest, maps: MapWatch, ledger: LossLedger): MergedHistory {
-    const { sampled, histories, sideband, formatHistory } = this.#source;
+    const { sampled, histories, sideband, formatHistory, frameHistory } = this.#source;
     const layout = new SampleLayout(sampled.events[0]!.attr);
     const layoutAt = layoutFinder(sampled.events);
     const times = {
       sampleTimeFromStart: layout.timeFromStart,
       timeFromEnd: (view: DataView<ArrayBuffer>, end: number) => layoutAt(view, end).timeFromEnd,
     };
-    const since = sideband.recordsSince((record: PerfRecord) => maps.add(record));
+    const see = (record: PerfRecord) => maps.add(record);
+    const since = sideband.recordsSince(see);
+    const known = sideband.count;
     const apart = formatHistory === null ? [since] : [formatHistory.samplesSince(fromNs), since];
     const { rings } = histories;
     return histories.stopped(times, fromNs, (stopped) => {
+      // Processes that began after the last look have samples by now, too.
+      this.#readNames();
+      const late = sideband.recordsSince(see, known);
       stopped.forEach(({ records: { count, times: held, reachesBack } }, index) => {
         const { cpu, ring, fromNs: ringFromNs, toNs } = rings[index]!;
         const wantedNs = Math.max(fromNs, startedNs, ringFromNs);
@@ -156,7 +211,8 @@ export class DumpWriter {
           count: BigInt(Math.round(oldestNs - wantedNs)),
         });
       });
-      const all = [...stopped, ...apart];
+      const framed = frameHistory === null ? [] : [frameHistory.samplesSince(fromNs)];
+      const all = [...stopped, ...apart, ...framed, late];
       return mergeHistories(all, this.#room(all.reduce((sum, { records }) => sum + records.sizeBytes, 0)));
     });
   }
@@ -192,4 +248,22 @@ export class DumpWriter {
         : { sampleTime: { first: BigInt(Math.round(firstNs)), last: BigInt(Math.round(lastNs!)) } }),
     };
   }
+}
+
+/** In a sample the numbers of process and thread stand before the time, for all events. */
+const TID_BYTES = 8;
+
+function sampledProcesses(
+  bytes: Uint8Array<ArrayBuffer>,
+  { timeFromStart }: SampleLayout,
+): { samples: number; pids: Set<number> } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const pids = new Set<number>();
+  let samples = 0;
+  for (let at = 0; at < bytes.length; at += view.getUint16(at + 6, true)) {
+    if (view.getUint32(at, true) !== PERF_RECORD_SAMPLE) continue;
+    samples++;
+    pids.add(view.getUint32(at + timeFromStart - TID_BYTES, true));
+  }
+  return { samples, pids };
 }

@@ -1,7 +1,8 @@
 import type { LossLedger } from '@counterpoint/core/loss';
 import type { SampledEvent, SampledEvents } from '../perf-events/index.ts';
+import { FrameHistory } from './frame-history.ts';
 
-interface Pause {
+interface Loss {
   fromNs: number;
   toNs: number;
   event: string;
@@ -16,38 +17,52 @@ interface Pause {
 export class FlightLosses {
   readonly #sampled: SampledEvents;
   readonly #counted = new Map<bigint, bigint>();
-  #pauses: Pause[] = [];
+  #pauses: Loss[] = [];
+  /** Records of processes and maps, and samples with stacks, that found no room. */
+  #names: Loss[] = [];
+  #lookedNs: number;
 
-  constructor(sampled: SampledEvents) {
+  constructor(sampled: SampledEvents, startedNs: number) {
     this.#sampled = sampled;
+    this.#lookedNs = startedNs;
   }
 
   /** A history has been read: what the kernel counted as lost is of that time. */
   countPause(fromNs: number, lengthNs: number): void {
     const toNs = fromNs + lengthNs;
-    for (const { event, cpu, count } of this.#news(({ isSideband }) => !isSideband))
+    for (const { event, cpu, count } of this.#news(false))
       this.#pauses.push({ fromNs, toNs, event: event.name, cpu, count });
   }
 
   /**
-   * The losses of a history from `fromNs` to `atNs`, and of the ring of processes and maps since the last.
+   * Whether the ring of processes and maps had no room since the last time. All files that go back to then
+   * have that loss: what ran then may have other names.
    */
-  addTo(ledger: LossLedger, { fromNs, atNs }: { fromNs: number; atNs: number }): void {
-    this.#pauses = this.#pauses.filter(({ toNs }) => toNs >= fromNs);
-    for (const { event, cpu, count, ...pause } of this.#pauses) {
-      const times = { fromNs: BigInt(Math.round(pause.fromNs)), toNs: BigInt(Math.round(pause.toNs)) };
-      ledger.add({ kind: 'history-paused', event, cpu, count, ...times });
+  lookAtNames(nowNs: number): boolean {
+    // Kernels before 6.0 do not count them: then there may be some.
+    let isNew = this.#sampled.readLost().length === 0;
+    for (const { event, cpu, count } of this.#news(true)) {
+      isNew = true;
+      this.#names.push({ fromNs: this.#lookedNs, toNs: nowNs, event: event.name, cpu, count });
     }
-    for (const { event, cpu, count } of this.#news(({ isSideband }) => isSideband))
-      ledger.add({ kind: 'ring-full', event: event.name, cpu, count, toNs: BigInt(Math.round(atNs)) });
+    this.#lookedNs = nowNs;
+    return isNew;
+  }
+
+  /** The losses of a history from `fromNs` on. */
+  addTo(ledger: LossLedger, fromNs: number): void {
+    this.#pauses = this.#pauses.filter(({ toNs }) => toNs >= fromNs);
+    this.#names = this.#names.filter(({ toNs }) => toNs >= fromNs);
+    for (const pause of this.#pauses) ledger.add({ ...pause, kind: 'history-paused', ...timesOf(pause) });
+    for (const loss of this.#names) ledger.add({ ...loss, kind: 'ring-full', ...timesOf(loss) });
   }
 
   /** What was counted since the last look, by event and CPU. */
-  *#news(
-    isWanted: (event: SampledEvent) => boolean,
-  ): Generator<{ event: SampledEvent; cpu: number; count: bigint }> {
-    for (const { event, byInstance } of this.#sampled.readLost()) {
-      if (!isWanted(event)) continue;
+  *#news(ofNames: boolean): Generator<{ event: SampledEvent; cpu: number; count: bigint }> {
+    const events = this.#sampled.events.filter(
+      (event) => (event.isSideband || FrameHistory.has(event)) === ofNames,
+    );
+    for (const { event, byInstance } of this.#sampled.readLost(events)) {
       for (const { instance, lostSamples } of byInstance) {
         const count = lostSamples - (this.#counted.get(instance.id) ?? 0n);
         this.#counted.set(instance.id, lostSamples);
@@ -55,4 +70,8 @@ export class FlightLosses {
       }
     }
   }
+}
+
+function timesOf({ fromNs, toNs }: Loss): { fromNs: bigint; toNs: bigint } {
+  return { fromNs: BigInt(Math.round(fromNs)), toNs: BigInt(Math.round(toNs)) };
 }

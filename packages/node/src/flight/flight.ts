@@ -3,6 +3,7 @@ import { BodyWriter, encodeRecord, type PerfRecord, SampleLayout } from '@counte
 import { InliningWatch } from '../javascript/index.ts';
 import {
   type Note,
+  type OpenTarget,
   type PlannedEvent,
   planEvents,
   removeLeftProbes,
@@ -17,6 +18,7 @@ import {
   FormatRecording,
   formatRequests,
   formatTarget,
+  framesFor,
   type Launched,
   launch,
   MapWatch,
@@ -28,6 +30,7 @@ import {
   processesOf,
   processWithMadeCode,
   recordingFeatures,
+  refuseSoftEvents,
   ringBytesPerSecond,
   ringPages,
   type SynthesisTarget,
@@ -41,9 +44,11 @@ import { realSys, requireLinux } from '../sys/index.ts';
 import { DumpFiles } from './dump-files.ts';
 import { FlightLosses } from './flight-losses.ts';
 import { FormatHistory, formatForHistory } from './format-history.ts';
+import { FrameHistory } from './frame-history.ts';
 import { Histories } from './histories.ts';
 import { checkFlightOptions } from './option-table.ts';
 import type { FlightOptions } from './options.ts';
+import { removeLeftParts } from './part-files.ts';
 import { FlightRecorder } from './recorder.ts';
 import { SidebandLog } from './sideband-log.ts';
 import { parseTrigger } from './triggers/index.ts';
@@ -59,6 +64,8 @@ const DEFAULT_FREQUENCY_HZ = 99;
 const CLOCK_MONOTONIC = 1;
 /** Of each ring where nobody knows what will come. */
 const FIRST_PAGES = 256;
+/** Rings are for a quarter of a second, as a rule. While a file is written nobody reads those with stacks. */
+const RINGS_A_SECOND = 4;
 /** Estimates of rates are of one CPU that is always busy; chains may be longer. */
 const SLACK = 1.5;
 
@@ -80,7 +87,9 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
   const triggers = await Promise.all((options.on ?? []).map(parseTrigger));
   const formats = await chooseFormats(options.formats, formatForHistory);
   clockedBy(formats, request);
-  const events = eventsOfFormats(await eventsFor(options, formats), formats);
+  const wanted = await eventsFor(options, formats);
+  refuseSoftEvents(wanted);
+  const events = eventsOfFormats(wanted, formats);
   const files = new DumpFiles({
     directory: options.directory ?? '.',
     prefix: options.prefix ?? 'flight',
@@ -88,8 +97,12 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
     maxFileBytes: options.maxFileBytes ?? DEFAULT_MAX_FILE_BYTES,
     extension: options.fixedSize === true ? 'history' : 'data',
   });
+  removeLeftParts(options.directory ?? '.', options.prefix ?? 'flight', notes);
   const launched = launch(request, notes);
-  const perfMaps = new PerfMapKeeper('/tmp', new InliningWatch(() => sys.clockNs(clockId)));
+  const perfMaps = new PerfMapKeeper(
+    '/tmp',
+    new InliningWatch(() => sys.clockNs(clockId), options.nodeNames !== false),
+  );
   let sampled: SampledEvents | null = null;
   let histories: Histories | null = null;
   let formatRecording: FormatRecording | null = null;
@@ -101,17 +114,40 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
     const forFormats = formatTarget(scope, planTarget, request);
     refuseSuspension(formats, forFormats, planned);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
-    const pages = ringPages(undefined, sys.pageSizeBytes(), planTarget.cpus.length);
-    const opened = openForScope({ sys, scope, options: request, target: planTarget, planned, pages, notes });
+    const frames = framesFor(scope, request, perfMaps, planned);
+    const framed = frames === null ? [] : planned.filter((event) => FrameHistory.has(event));
+    for (const { attr } of framed) attr.flags.writeBackward = 0;
+    const framedBytes = ringBytesPerSecond(framed.map((event) => ({ ...event, hasNoRing: false })));
+    const pages = ringPages(
+      undefined,
+      sys.pageSizeBytes(),
+      planTarget.cpus.length,
+      RINGS_A_SECOND * Math.min(framedBytes, powerOfTwoBelow(memoryBytes / 2 / planTarget.cpus.length)),
+    );
+    const requestsFor = (whose: SampledEvents, whom: OpenTarget) =>
+      formatRequests(whose, formats, events, formatTarget(scope, whom, request));
+    const opened = openForScope({
+      sys,
+      scope,
+      options: request,
+      target: planTarget,
+      planned,
+      pages,
+      notes,
+      attach: (whose, whom) => FormatRecording.open(sys, requestsFor(whose, whom), { keepsLines: false }),
+    });
     sampled = opened.sampled;
+    formatRecording = opened.attached;
     const { cpus } = opened.target;
-    const requests = formatRequests(sampled, formats, events, formatTarget(scope, opened.target, request));
-    formatRecording = FormatRecording.open(sys, requests, { keepsLines: false });
+    const requests = requestsFor(sampled, opened.target);
     const counted = requests.filter(({ format }) => format.onOverflow !== undefined);
     const countedEvents = counted.flatMap((one) => one.events);
     // The records of the others go into rings.
     const withRecords = planned.filter(
-      ({ isSideband }, index) => !isSideband && !countedEvents.includes(sampled!.events[index]!),
+      ({ isSideband }, index) =>
+        !isSideband &&
+        !countedEvents.includes(sampled!.events[index]!) &&
+        !(frames !== null && FrameHistory.has(sampled!.events[index]!)),
     );
     histories = Histories.open(sys, {
       cpus,
@@ -119,6 +155,15 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       pages: historyPages(withRecords, memoryBytes, keepMs, cpus.length, sys.pageSizeBytes()),
     });
     histories.take(sampled);
+    const frameHistory =
+      frames === null
+        ? null
+        : new FrameHistory({
+            frames,
+            events: sampled.events,
+            nowNs: () => Number(sys.clockNs(clockId)),
+            memoryBytes: memoryBytes / 2,
+          });
     const formatHistory =
       formats.length === 0
         ? null
@@ -127,16 +172,18 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
             formats: formatRecording,
             events: countedEvents,
             nowNs: () => Number(sys.clockNs(clockId)),
-            memoryBytes,
+            memoryBytes: memoryBytes / 2,
           });
     const maps = new MapWatch(null, perfMaps, launched?.names ?? null);
-    const sideband = new SidebandLog(sampled.events.find(({ isSideband }) => isSideband)!, maps);
+    const told = sampled.events.find(({ isSideband }) => isSideband)!;
+    const sideband = new SidebandLog(told, maps, memoryBytes);
     const start = synthesize(
       sampled,
       { scope, ...opened.target, command: commandOf(launched) },
       sideband,
       maps,
       perfMaps,
+      frames?.announce() ?? [],
       notes,
     );
     const features = recordingFeatures(sys, sampled.events, request);
@@ -146,18 +193,20 @@ export async function flight(options: FlightOptions): Promise<FlightRecorder> {
       sampled,
       histories,
       formatHistory,
+      frameHistory,
       sideband,
       source: {
         sampled,
         histories,
         formatHistory,
+        frameHistory,
         sideband,
         start,
         features,
         perfMaps,
         notes,
         withBuildIds: options.buildIds !== false,
-        losses: new FlightLosses(sampled),
+        losses: new FlightLosses(sampled, Number(sys.clockNs(clockId))),
         isFixedSize: options.fixedSize === true,
       },
       files,
@@ -210,13 +259,17 @@ function historyPages(
   cpuCount: number,
   pageSizeBytes: number,
 ): number {
-  const most = 2 ** Math.floor(Math.log2(Math.max(1, memoryBytes / cpuCount / pageSizeBytes)));
+  const most = powerOfTwoBelow(memoryBytes / cpuCount / pageSizeBytes);
   const bytesPerSecond = ringBytesPerSecond(planned.map((event) => ({ ...event, hasNoRing: false })));
   const isRateKnown = planned.every(({ attr }) => isKnownRate(attr));
   // The rate is measured, and the rings get larger.
   if (!isRateKnown) return Math.min(most, FIRST_PAGES);
   const wanted = (bytesPerSecond * SLACK * keepMs) / 1000 / pageSizeBytes;
   return Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))));
+}
+
+function powerOfTwoBelow(value: number): number {
+  return 2 ** Math.floor(Math.log2(Math.max(1, value)));
 }
 
 /** A suspended counter would stand still until the history is asked for. */
@@ -246,11 +299,13 @@ function synthesize(
   { state }: SidebandLog,
   maps: MapWatch,
   perfMaps: PerfMapKeeper,
+  mappings: readonly PerfRecord[],
   notes: Note[],
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
   const layout = new SampleLayout(sampled.events[0]!.attr);
   synthesizeMachine(sampled, target, (record) => encodeRecord(writer, record, layout), notes);
+  for (const mapping of mappings) encodeRecord(writer, mapping, layout);
   const makers = new Set<number>();
   synthesizeWatched(target, (record: PerfRecord) => {
     state.apply(record);

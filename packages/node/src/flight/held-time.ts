@@ -15,9 +15,12 @@ const RECENT_NS = 5e9;
  */
 export class HeldTime {
   readonly #rings: readonly HistoryRing[];
+  readonly #keepNs: number;
   #marks: Mark[] = [];
 
-  constructor(rings: readonly HistoryRing[]) {
+  /** Further back than `keepMs` nobody asks. */
+  constructor(rings: readonly HistoryRing[], keepMs: number) {
+    this.#keepNs = keepMs * 1e6;
     this.#rings = rings;
   }
 
@@ -29,7 +32,9 @@ export class HeldTime {
       mark.written.every((bytes, ring) => this.#isOver(ring, bytes)),
     );
     const recent = this.#marks.findIndex((mark) => mark.timeNs >= timeNs - RECENT_NS);
-    const first = Math.min(Math.max(needed, 0), recent < 0 ? this.#marks.length : recent);
+    // A ring that is never full would need all of them.
+    const kept = this.#marks.findLastIndex((mark) => mark.timeNs <= timeNs - this.#keepNs);
+    const first = Math.min(Math.max(needed, kept, 0), recent < 0 ? this.#marks.length : recent);
     this.#marks = [...this.#marks.slice(first), { timeNs, written }];
   }
 
@@ -37,6 +42,11 @@ export class HeldTime {
   #isOver(ring: number, writtenThen: number): boolean {
     const { memory } = this.#rings[ring]!;
     return memory.writtenBytes() - writtenThen > memory.data.length;
+  }
+
+  /** How many points in time are remembered. */
+  get marks(): number {
+    return this.#marks.length;
   }
 
   /** Milliseconds: of the ring that holds least. */

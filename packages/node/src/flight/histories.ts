@@ -3,6 +3,7 @@ import { encodeAttr, makeAttr } from '@counterpoint/core/records';
 import { HistoryRing, mappedHistory, type RecordTimes, type StoppedHistory } from '@counterpoint/core/ring';
 import { explainMmapError, type SampledEvents } from '../perf-events/index.ts';
 import { type Fd, type Mapping, type Sys, SysError } from '../sys/index.ts';
+import { FrameHistory } from './frame-history.ts';
 
 /** A ring that overwrites, and the event that has it. */
 interface History {
@@ -106,13 +107,19 @@ export class Histories implements Disposable {
     );
   }
 
-  /** Events that were opened without a ring write to these, each to that of its CPU. */
+  /**
+   * Events that were opened without a ring write to these, each to that of its CPU. Those with stacks write
+   * to the rings of processes and maps, which are read all the time.
+   */
   take(sampled: Pick<SampledEvents, 'events'>): void {
     this.#taken = sampled;
     const owners = new Map(this.#generations.at(-1)!.rings.map(({ cpu, owner }) => [cpu, owner]));
-    for (const { instances, isSideband } of sampled.events) {
-      if (isSideband) continue;
-      for (const { fd, cpu } of instances) this.#sys.setOutput(fd, owners.get(cpu)!);
+    const told = sampled.events.find(({ isSideband }) => isSideband);
+    const read = new Map(told?.instances.map(({ cpu, fd }) => [cpu, fd]));
+    for (const event of sampled.events) {
+      if (event.isSideband || event.isMuted === true) continue;
+      const outputs = FrameHistory.has(event) ? read : owners;
+      for (const { fd, cpu } of event.instances) this.#sys.setOutput(fd, outputs.get(cpu)!);
     }
   }
 

@@ -32,20 +32,20 @@ export interface FlightOptions
   /** @internal */
   sys?: Sys;
   /**
-   * What asks for a file, besides `dump()`: `signal:USR2`, `every:60s`, `event:EVENT[:N]`,
-   * `field:SYSTEM:NAME:EXPR`, `psi:cpu:20%`, `exit`, `crash`.
+   * What asks for a file, besides `dump()`: `loop-delay:500ms`, `function:FILE:NAME>50ms`, `event:EVENT[:N]`,
+   * `field:SYSTEM:NAME:EXPR`, `psi:cpu:20%`, `exit`, `crash`, `every:60s`, `signal:USR2`.
    */
   on?: readonly string[];
   /**
-   * From one file to the next, unless it is asked for by hand; default 10,000.
-   * Triggers in between are counted.
+   * Least milliseconds from the file of something that happened to the next one; default 10,000. Triggers in
+   * between are counted. Files of `every:`, of a signal and of `dump()` do not wait.
    */
   minIntervalMs?: number;
   /** Called with each file that a trigger asked for. */
   onDump?: (dump: FlightDump) => void;
   /** Called where such a file could not be written. The recorder goes on. */
   onDumpError?: (error: Error, trigger: string) => void;
-  /** How far back the history goes, at most; default 30,000. */
+  /** How many milliseconds the history goes back, at most; default 30,000. */
   keepMs?: number;
   /** Memory of all rings together; default 64 MiB. What it holds of `keepMs` depends on the rate. */
   memoryBytes?: number;
@@ -53,9 +53,9 @@ export interface FlightOptions
   directory?: string;
   /** What their names begin with; default `flight`. */
   prefix?: string;
-  /** Keep so many files, and remove the oldest of this recorder; default 16. */
+  /** Keep N files, and remove the oldest of this recorder. Default: 16. */
   maxFiles?: number;
-  /** Keep at most so many bytes in files, but always the newest; default 1 GiB. */
+  /** Keep at most N bytes in files, but always the newest. Default: 1 GiB. */
   maxFileBytes?: number;
   /**
    * Files are histories of fixed-size records (`.history`), in the place of perf.data files: `openHistory`
@@ -72,23 +72,25 @@ export interface FlightOptions
 export interface FlightDump {
   /** Path of the file. */
   path: string;
-  /** From 1. */
+  /** Which file of this recorder it is, from 1. */
   number: number;
   /** What asked for it. */
   trigger: string;
-  /** When it was asked for: on the recording's clock, and on the wall. */
+  /** When it was asked for, on the recording's clock, in nanoseconds. */
   atNs: bigint;
-  /** When it was requested, by the wall clock. */
+  /** When it was asked for, by the wall clock. */
   at: Date;
   /** Records of the history: samples, as a rule. */
   records: number;
+  /** Samples among them. */
+  samples: number;
   /** Size of the file. */
   bytes: number;
   /** From the first record to the last, in milliseconds. */
   spanMs: number;
-  /** For so long the rings stood still. */
+  /** For how long the rings stood still, in milliseconds. */
   pausedMs: number;
-  /** Until the file was complete. */
+  /** How long it took until the file was complete, in milliseconds. */
   writtenMs: number;
   /** What the file does not contain. */
   loss: LossEntry[];
@@ -102,11 +104,11 @@ export interface FlightDump {
 export interface FlightStatus {
   /** How long it has been running, in milliseconds. */
   elapsedMs: number;
-  /** How far back the ring goes that holds least. */
+  /** How far back the ring goes that holds least, in milliseconds. */
   heldMs: number;
-  /** Of all rings. */
+  /** Memory of all rings together. */
   ringBytes: number;
-  /** Results of sampling formats, compressed. */
+  /** Memory of results of sampling formats, compressed, and of samples that are read as they come. */
   formatBytes: number;
   /** Bytes per second that the events write, over the last seconds. */
   bytesPerSecond: number;
@@ -124,6 +126,6 @@ export interface FlightEnd {
    * What ended it: `stop()` or the signal, the end of the command, or the end of the last process or thread.
    */
   reason: 'stopped' | 'command-exited' | 'target-ended';
-  /** Of the command. */
+  /** How the command ended; null without one. */
   exit: ExitStatus | null;
 }

@@ -37,8 +37,25 @@ export class ProcessState {
   /** The kernel's own code that comes and goes (BPF programs), by address. */
   readonly #kernelSymbols = new Map<bigint, KsymbolRecord>();
 
+  readonly #onEnd: (pid: number) => void;
+
+  /** `onEnd`: a process has ended, with all its threads. */
+  constructor(onEnd: (pid: number) => void = () => {}) {
+    this.#onEnd = onEnd;
+  }
+
   get processCount(): number {
     return this.#processes.size;
+  }
+
+  /** Threads by process. */
+  tasks(): Map<number, Set<number>> {
+    return new Map([...this.#processes].map(([pid, { threads }]) => [pid, new Set(threads.keys())]));
+  }
+
+  /** Of a thread; null: nobody told of it. */
+  nameOf(pid: number, tid: number): string | null {
+    return this.#processes.get(pid)?.threads.get(tid) ?? null;
   }
 
   apply(record: PerfRecord): void {
@@ -93,6 +110,8 @@ export class ProcessState {
   #fork({ pid, tid, ppid, ptid, misc }: ForkRecord): void {
     const parent = this.#processes.get(ppid);
     const name = parent?.threads.get(ptid) ?? parent?.threads.get(ppid);
+    // A new process: what is known under its number is of one whose end nobody told.
+    if (pid !== ppid && pid === tid) this.#processes.delete(pid);
     const facts = this.#process(pid);
     // The exec flag is for processes that are told of later: their maps follow.
     const isOnlyForked = (misc & PERF_RECORD_MISC_FORK_EXEC) === 0;
@@ -104,7 +123,9 @@ export class ProcessState {
     const facts = this.#processes.get(pid);
     if (facts === undefined) return;
     facts.threads.delete(tid);
-    if (facts.threads.size === 0) this.#processes.delete(pid);
+    if (facts.threads.size > 0) return;
+    this.#processes.delete(pid);
+    this.#onEnd(pid);
   }
 
   #kernelSymbol(record: KsymbolRecord): void {

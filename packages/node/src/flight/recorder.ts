@@ -1,6 +1,7 @@
-import { PERF_RECORD_EXIT, PERF_RECORD_FORK } from '@counterpoint/core/abi';
-import { CounterpointError } from '@counterpoint/core/base';
+import { PERF_RECORD_EXIT, PERF_RECORD_FORK, PERF_RECORD_SAMPLE } from '@counterpoint/core/abi';
+import { CounterpointError, shownValue } from '@counterpoint/core/base';
 import { RecordScan } from '@counterpoint/core/ring';
+import { checkMade } from '../options/index.ts';
 import { addNote, type Note, OfflineCpus, type SampledEvents } from '../perf-events/index.ts';
 import { RingReader } from '../reader/index.ts';
 import { endOfCommand, type Launched } from '../record/index.ts';
@@ -8,12 +9,20 @@ import type { Sys } from '../sys/index.ts';
 import { type DumpSource, DumpWriter } from './dump.ts';
 import type { DumpFiles } from './dump-files.ts';
 import type { FormatHistory } from './format-history.ts';
+import type { FrameHistory } from './frame-history.ts';
 import { HeldTime } from './held-time.ts';
 import type { Histories } from './histories.ts';
 import type { FlightDump, FlightEnd, FlightOptions, FlightStatus } from './options.ts';
+import { rescanProcesses } from './process-rescan.ts';
 import { SIDEBAND_TYPES, type SidebandLog } from './sideband-log.ts';
 import { TriggerGate } from './trigger-gate.ts';
-import type { ProcessListener, Trigger, TriggerContext } from './triggers/index.ts';
+import type {
+  ProcessListener,
+  Trigger,
+  TriggerContext,
+  TriggerSource,
+  WaitingTrigger,
+} from './triggers/index.ts';
 
 export interface FlightParts {
   sys: Sys;
@@ -22,6 +31,8 @@ export interface FlightParts {
   histories: Histories;
   /** Null without sampling formats. */
   formatHistory: FormatHistory | null;
+  /** Null where no samples are read all the time. */
+  frameHistory: FrameHistory | null;
   sideband: SidebandLog;
   source: DumpSource;
   files: DumpFiles;
@@ -33,7 +44,7 @@ export interface FlightParts {
   clockId: number;
   triggers: readonly Trigger[];
   /** What triggers see, without what they tell. */
-  watched: Omit<TriggerContext, 'fire' | 'note' | 'fail' | 'watchProcesses'>;
+  watched: Omit<TriggerContext, 'fire' | 'closedMs' | 'note' | 'fail' | 'watchProcesses' | 'nameOf'>;
   minIntervalMs: number;
   /** Ends what else was made for it. */
   close(): void;
@@ -55,6 +66,22 @@ const TICK_MS = 1000;
 const SLACK = 1.25;
 /** Records of processes are read at least so often: their ring is small. */
 const FLUSH_MS = 200;
+/** Samples with stacks: names are those of now. */
+const FRAMES_FLUSH_MS = 100;
+/**
+ * A ring with less room than this may have had no room for a record: the path of a map is the longest part.
+ */
+const ROOM_FOR_ONE_BYTES = 8192;
+/** Of a CPU, for reading names from /proc while they are lost all the time. */
+const MOST_RESCAN_SHARE = 0.05;
+const NAMES_READ_AGAIN: Note = {
+  kind: 'names-read-again',
+  text: 'records of processes and maps came faster than they were read, and some were lost: what runs was read from /proc, and what ran before may have another name',
+};
+const READ_TOO_LATE: Note = {
+  kind: 'nameless-code',
+  text: 'flight got no CPU for a while, and samples of that time lack the names of functions that V8 interprets: start Node with --perf-basic-prof --interpreted-frames-native-stack where that matters',
+};
 
 /**
  * Keeps the newest records of what it watches, and writes them to a file when it is asked to. Made by
@@ -66,7 +93,7 @@ const FLUSH_MS = 200;
 export class FlightRecorder implements AsyncDisposable {
   /** What was done otherwise than asked, and what else there is to know. */
   readonly notes: readonly Note[];
-  /** Of the command, where there is one. */
+  /** The process of the command; null without one. */
   readonly pid: number | null;
   /** Resolves when it has ended, after the last file is complete. */
   readonly ended: Promise<FlightEnd>;
@@ -80,9 +107,17 @@ export class FlightRecorder implements AsyncDisposable {
   readonly #startedNs: number;
   readonly #timer: NodeJS.Timeout;
   readonly #gate: TriggerGate;
-  readonly #waiting: Disposable[] = [];
+  readonly #waiting: WaitingTrigger[] = [];
   readonly #processListeners = new Set<ProcessListener>();
   #dumps = 0;
+  /** The ring of processes and maps was nearly full. */
+  #mayLackNames = false;
+  /** Records of it were lost. */
+  #lacksNames = false;
+  /** Samples with stacks were read too late. */
+  #wasLate = false;
+  /** By performance.now(). */
+  #nextRescanAt = 0;
   /** Files are written one after the other. */
   #last: Promise<unknown> = Promise.resolve();
   #hasEnd = false;
@@ -95,6 +130,7 @@ export class FlightRecorder implements AsyncDisposable {
 
   /** @internal */
   constructor(parts: FlightParts) {
+    checkMade(parts, 'notes', 'a FlightRecorder', 'const recorder = await flight({ command, directory });');
     this.#parts = parts;
     this.notes = parts.notes;
     this.pid = parts.launched?.held.pid ?? null;
@@ -106,10 +142,10 @@ export class FlightRecorder implements AsyncDisposable {
     this.ended.catch(() => {});
     this.#gate = new TriggerGate(parts.minIntervalMs);
     this.#startedNs = this.#nowNs();
-    this.#held = new HeldTime(parts.histories.current);
+    this.#held = new HeldTime(parts.histories.current, parts.keepMs);
     const cpus = parts.histories.rings.map(({ cpu }) => cpu);
     this.#cpus = new OfflineCpus(cpus, parts.notes, 'samples');
-    this.#writer = new DumpWriter(parts.source);
+    this.#writer = new DumpWriter(parts.source, () => this.#reader.readNow());
     this.#reader = this.#startReader();
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
@@ -139,13 +175,18 @@ export class FlightRecorder implements AsyncDisposable {
     this.note({ kind: 'format-failed', text: `${text}: it gives nothing any more` });
   }
 
-  async #await({ text, isByHand = false, atEnd, start }: Trigger): Promise<Disposable> {
+  async #await({ text, source = 'event', atEnd, start }: Trigger): Promise<WaitingTrigger> {
     return await start({
       ...this.#parts.watched,
       watchProcesses: (listener) => this.#watchProcesses(listener),
       fire: (why) => {
-        this.#hasCrashed ||= atEnd === 'crash';
-        this.#fire(why, isByHand);
+        const isLet = this.#fire(why, source);
+        this.#hasCrashed ||= isLet && atEnd === 'crash';
+      },
+      closedMs: () => this.#gate.closedMs(),
+      nameOf: (pid, tid) => {
+        this.#reader.readNow();
+        return this.#parts.sideband.nameOf(pid, tid);
       },
       note: (said) => this.note({ kind: 'trigger-incomplete', text: `the trigger ${text}: ${said}` }),
       fail: (error) => {
@@ -155,10 +196,19 @@ export class FlightRecorder implements AsyncDisposable {
     });
   }
 
-  /** A trigger has come. */
-  #fire(why: string, isByHand: boolean): void {
-    if (this.#isEnding || !this.#gate.lets(isByHand)) return;
-    this.#report(why).catch(this.#onFail);
+  /** A trigger has come. False where there is no file because of it. */
+  #fire(why: string, source: TriggerSource): boolean {
+    if (this.#isEnding || !this.#gate.lets(source)) return false;
+    this.#gate.unwritten++;
+    this.#report(why)
+      .catch(this.#onFail)
+      .finally(() => this.#gate.unwritten--);
+    return true;
+  }
+
+  /** Triggers that are counted elsewhere are suppressed ones, too. */
+  #countHeldBack(): void {
+    for (const one of this.#waiting) this.#gate.addSuppressed(one.takeHeldBack?.() ?? 0);
   }
 
   async #report(why: string): Promise<void> {
@@ -174,13 +224,24 @@ export class FlightRecorder implements AsyncDisposable {
   }
 
   #startReader(): RingReader {
-    const { sys, sampled, sideband, launched } = this.#parts;
-    const scan = new RecordScan(SIDEBAND_TYPES, (type, view, offset, size) => {
+    const { sys, sampled, sideband, frameHistory, launched } = this.#parts;
+    const types = frameHistory === null ? SIDEBAND_TYPES : [...SIDEBAND_TYPES, PERF_RECORD_SAMPLE];
+    const scan = new RecordScan(types, (type, view, offset, size) => {
+      if (type === PERF_RECORD_SAMPLE) return this.#addFramed(view, offset, size);
       sideband.add(view, offset, size);
       if (type === PERF_RECORD_FORK || type === PERF_RECORD_EXIT) this.#tellProcess(type, view, offset);
     });
-    const sink = { writeRound: () => {} };
-    const reader = new RingReader(sys, sampled, scan, sink, { flushIntervalMs: FLUSH_MS });
+    const sizes = sampled.rings.map(({ ring }) => ring.memory.data.length);
+    const mostBytes = Math.min(...sizes) - ROOM_FOR_ONE_BYTES;
+    const sink = {
+      writeRound: (_: unknown, sizeBytes: number) => {
+        if (sizeBytes < mostBytes || this.#mayLackNames) return;
+        this.#mayLackNames = true;
+        setImmediate(() => this.#readNamesAgain(false));
+      },
+    };
+    const flushIntervalMs = frameHistory === null ? FLUSH_MS : FRAMES_FLUSH_MS;
+    const reader = new RingReader(sys, sampled, scan, sink, { flushIntervalMs });
     reader.start();
     reader.ended.then((end) => {
       if (end.reason === 'failed') this.#onFail(end.error);
@@ -188,6 +249,27 @@ export class FlightRecorder implements AsyncDisposable {
       else if (launched === null) this.#end('target-ended', null).catch(this.#onFail);
     });
     return reader;
+  }
+
+  #addFramed(view: DataView<ArrayBuffer>, offset: number, size: number): void {
+    if (this.#parts.frameHistory!.add(view, offset, size) || this.#wasLate) return;
+    this.#wasLate = true;
+    this.note(READ_TOO_LATE);
+  }
+
+  /** Where records of processes and maps were lost, /proc says who runs what now. */
+  #readNamesAgain(isUrgent: boolean): void {
+    if (this.#isEnding) return;
+    const { source, watched, sideband } = this.#parts;
+    if (this.#mayLackNames) this.#lacksNames = source.losses.lookAtNames(this.#nowNs()) || this.#lacksNames;
+    this.#mayLackNames = false;
+    const began = performance.now();
+    if (!this.#lacksNames || (!isUrgent && began < this.#nextRescanAt)) return;
+    this.#lacksNames = false;
+    sideband.insert(rescanProcesses({ ...watched, known: sideband.tasks() }));
+    const now = performance.now();
+    this.#nextRescanAt = now + Math.max(TICK_MS, (now - began) / MOST_RESCAN_SHARE);
+    this.note(NAMES_READ_AGAIN);
   }
 
   #watchProcesses(listener: ProcessListener): () => void {
@@ -209,12 +291,14 @@ export class FlightRecorder implements AsyncDisposable {
 
   #tick(): void {
     if (this.#cpus.look()) this.#parts.options.onNote?.(this.#parts.notes);
+    this.#readNamesAgain(false);
     const nowNs = this.#nowNs();
     this.#held.mark(nowNs);
     this.#growAsNeeded(nowNs);
     const beginNs = nowNs - this.#parts.keepMs * NS_PER_MS;
     this.#parts.sideband.beginAt(beginNs);
     this.#parts.formatHistory?.forget(beginNs);
+    this.#parts.frameHistory?.forget(beginNs);
   }
 
   /** Rings that will not hold what is to be kept, at the rate that is measured, get larger in time. */
@@ -227,7 +311,7 @@ export class FlightRecorder implements AsyncDisposable {
     const ms = this.#heldMs(nowNs);
     if (!histories.grow(neededBytes, memoryBytes, nowNs)) return;
     this.#heldBefore = { ms, atNs: nowNs };
-    this.#held = new HeldTime(histories.current);
+    this.#held = new HeldTime(histories.current, keepMs);
     this.#held.mark(nowNs);
   }
 
@@ -235,9 +319,12 @@ export class FlightRecorder implements AsyncDisposable {
     const before = this.#heldBefore;
     const own = this.#held.heldMs(nowNs, before?.atNs ?? this.#startedNs);
     const isWhole = before !== null && own >= (nowNs - before.atNs) / NS_PER_MS;
-    const droppedToNs = this.#parts.formatHistory?.droppedToNs ?? null;
-    const counted = droppedToNs === null ? this.#parts.keepMs : (nowNs - droppedToNs) / NS_PER_MS;
-    return Math.min(own + (isWhole ? before.ms : 0), this.#parts.keepMs, counted);
+    const { formatHistory, frameHistory, sideband, keepMs } = this.#parts;
+    const sinceMs = (droppedToNs: number | null | undefined) =>
+      droppedToNs == null ? keepMs : (nowNs - droppedToNs) / NS_PER_MS;
+    const counted = sinceMs(formatHistory?.droppedToNs);
+    const framed = sinceMs(frameHistory?.droppedToNs);
+    return Math.min(own + (isWhole ? before.ms : 0), keepMs, counted, framed, sinceMs(sideband.droppedToNs));
   }
 
   /**
@@ -245,6 +332,14 @@ export class FlightRecorder implements AsyncDisposable {
    * after the other. Rejects where the file cannot be written; the recorder goes on then, too.
    */
   dump(trigger = 'dump()'): Promise<FlightDump> {
+    if (typeof trigger !== 'string')
+      return Promise.reject(
+        new CounterpointError(
+          'ERR_ARGUMENT',
+          `dump(): the trigger should be text, but is ${shownValue(trigger)}`,
+          "Give a few words that say why, such as dump('slow request'), or none.",
+        ),
+      );
     if (this.#isEnding) return Promise.reject(hasEnded());
     return this.#enqueue(trigger);
   }
@@ -262,6 +357,7 @@ export class FlightRecorder implements AsyncDisposable {
     const began = performance.now();
     const fromNs = atNs - keepMs * NS_PER_MS;
     this.#reader.readNow();
+    this.#readNamesAgain(true);
     sideband.beginAt(fromNs);
     const number = ++this.#dumps;
     const path = files.pathOf(number, at);
@@ -269,22 +365,31 @@ export class FlightRecorder implements AsyncDisposable {
     const written = await this.#writer.write(path, request);
     const removed = files.add(path, written.bytes);
     const writtenMs = performance.now() - began;
+    this.#countHeldBack();
     const suppressed = this.#gate.takeSuppressed();
     const clock = { atNs: BigInt(Math.round(atNs)), at };
     return { path, number, trigger, ...clock, ...written, writtenMs, suppressed, removed };
   }
 
+  /** Rings of processes and maps are small, and hold no history. */
+  #readRingBytes(): number {
+    const { sampled, frameHistory } = this.#parts;
+    if (frameHistory === null) return 0;
+    return sampled.rings.reduce((sum, { ring }) => sum + ring.memory.data.length, 0);
+  }
+
   /** What the recorder has done so far, and what it holds. */
   status(): FlightStatus {
-    const { histories, formatHistory, sideband } = this.#parts;
+    this.#countHeldBack();
+    const { histories, formatHistory, frameHistory, sideband } = this.#parts;
     const nowNs = this.#nowNs();
     const elapsedMs = (nowNs - this.#startedNs) / NS_PER_MS;
     return {
       elapsedMs,
       heldMs: this.#heldMs(nowNs),
-      ringBytes: histories.totalBytes,
-      formatBytes: formatHistory?.sizeBytes ?? 0,
-      bytesPerSecond: this.#held.bytesPerSecond(nowNs),
+      ringBytes: histories.totalBytes + this.#readRingBytes(),
+      formatBytes: (formatHistory?.sizeBytes ?? 0) + (frameHistory?.sizeBytes ?? 0),
+      bytesPerSecond: this.#held.bytesPerSecond(nowNs) + (frameHistory?.bytesPerSecond(nowNs) ?? 0),
       processes: sideband.state.processCount,
       dumps: this.#dumps,
       suppressed: this.#gate.suppressed,
@@ -310,6 +415,8 @@ export class FlightRecorder implements AsyncDisposable {
     const { sampled, histories, formatHistory, launched, options } = this.#parts;
     // They look once more: what ends a program may come right before its end.
     for (const one of this.#waiting) one[Symbol.dispose]();
+    this.#countHeldBack();
+    this.#waiting.length = 0;
     this.#isEnding = true;
     // The files that were asked for are written before the rings are gone.
     const why = reason === 'stopped' ? null : this.#whyAtEnd(exit);
@@ -341,7 +448,7 @@ export class FlightRecorder implements AsyncDisposable {
     const isCrash = CORE_SIGNALS.has(exit?.signal ?? 'none');
     const one = triggers.find(({ atEnd }) => atEnd === 'end' || (atEnd === 'crash' && isCrash));
     if (one === undefined) return null;
-    return exit?.signal == null ? one.text : `${one.text}: ${exit.signal}`;
+    return exit?.signal == null ? one.text : `${one.text}: ${exit.signal} in process ${this.pid}`;
   }
 
   /** Stops the recorder and waits for its end, for `await using`. */

@@ -9,6 +9,7 @@ import {
 } from '@counterpoint/core/abi';
 import {
   BodyWriter,
+  type CommRecord,
   decodeRecord,
   encodeRecord,
   type PerfRecord,
@@ -19,6 +20,15 @@ import type { SampledEvent } from '../perf-events/index.ts';
 import { FINISHED_INIT, type MapWatch } from '../record/index.ts';
 import { ProcessState } from './process-state.ts';
 import { stoppedRecords, type TimedRecord } from './stopped-records.ts';
+
+/** Measured: what a record takes beside its bytes. */
+const RECORD_OVERHEAD_BYTES = 300;
+/** `header | pid, ppid, tid, ...` of a FORK, `header | pid, tid, ...` of a COMM. */
+const PID_AT = 8;
+const PARENT_AT = 12;
+const FORK_TID_AT = 16;
+const PARENT_TID_AT = 20;
+const COMM_TID_AT = 12;
 
 /** Types of records that the log is given. */
 export const SIDEBAND_TYPES: readonly number[] = [
@@ -39,22 +49,63 @@ export const SIDEBAND_TYPES: readonly number[] = [
  *                                                            begin
  */
 export class SidebandLog {
-  readonly state = new ProcessState();
+  readonly state = new ProcessState((pid) => this.#forget(pid));
   readonly #layout: SampleLayout;
-  readonly #maps: Pick<MapWatch, 'add'>;
+  readonly #eventId: bigint;
+  readonly #maps: Pick<MapWatch, 'add' | 'forget'>;
   /** Roughly in order of time: each ring's are, and rings are read one after the other. */
   #since: TimedRecord[] = [];
   #sizeBytes = 0;
+  #newestNs = 0;
+  readonly #mostBytes: number;
+  #droppedToNs: number | null = null;
 
-  /** `event` is the one that tells of processes and maps; `maps` sees maps at once. */
-  constructor(event: Pick<SampledEvent, 'attr'>, maps: Pick<MapWatch, 'add'>) {
+  /**
+   * `event` is the one that tells of processes and maps; `maps` sees maps at once. Of more than `mostBytes`
+   * the oldest records go into the state before their time: the history begins behind them.
+   */
+  constructor(
+    event: Pick<SampledEvent, 'attr' | 'instances'>,
+    maps: Pick<MapWatch, 'add' | 'forget'>,
+    mostBytes = Number.POSITIVE_INFINITY,
+  ) {
+    this.#mostBytes = mostBytes;
     this.#layout = new SampleLayout(event.attr);
+    this.#eventId = event.instances[0]?.id ?? 0n;
     this.#maps = maps;
   }
 
-  /** Bytes of records since the history begins. */
+  /** Memory of the records since the history begins. */
   get sizeBytes(): number {
-    return this.#sizeBytes;
+    return this.#sizeBytes + this.#since.length * RECORD_OVERHEAD_BYTES;
+  }
+
+  /** Who ran what before this is not known any more. Null: nothing had to go for want of memory. */
+  get droppedToNs(): number | null {
+    return this.#droppedToNs;
+  }
+
+  /** The name that a thread has now; null: nobody told of it. */
+  nameOf(pid: number, tid: number): string | null {
+    // A thread gets its name on one CPU, and was made on another, whose ring may have been read later.
+    this.#sort();
+    for (let row = this.#since.length - 1; row >= 0; row--) {
+      const { bytes } = this.#since[row]!;
+      const view = new DataView(bytes.buffer);
+      const type = view.getUint32(0, true);
+      if (
+        type === PERF_RECORD_COMM &&
+        view.getInt32(PID_AT, true) === pid &&
+        view.getInt32(COMM_TID_AT, true) === tid
+      )
+        return (this.#decode(bytes) as CommRecord).comm;
+      // It begins with the name of the thread that made it, which may get another one later.
+      if (type === PERF_RECORD_FORK && view.getInt32(FORK_TID_AT, true) === tid) {
+        const [parent, parentThread] = [view.getInt32(PARENT_AT, true), view.getInt32(PARENT_TID_AT, true)];
+        return parentThread === tid ? null : this.nameOf(parent, parentThread);
+      }
+    }
+    return this.state.nameOf(pid, tid);
   }
 
   /** A record of a ring, which is copied. */
@@ -64,9 +115,57 @@ export class SidebandLog {
     const bytes = new Uint8Array(
       view.buffer.slice(view.byteOffset + offset, view.byteOffset + offset + size),
     );
-    this.#since.push({ timeNs, bytes });
-    this.#sizeBytes += size;
+    this.#push({ timeNs, bytes });
     if (view.getUint32(offset, true) === PERF_RECORD_MMAP2) this.#maps.add(this.#decode(bytes));
+  }
+
+  #push(one: TimedRecord): void {
+    this.#since.push(one);
+    this.#sizeBytes += one.bytes.length;
+    this.#newestNs = Math.max(this.#newestNs, one.timeNs);
+    if (this.sizeBytes > this.#mostBytes && this.#since.length > 1) this.#dropOldest();
+  }
+
+  /** A quarter of them at once, so that each is moved once. */
+  #dropOldest(): void {
+    this.#sort();
+    const begin = this.#since[Math.ceil(this.#since.length / 4)]!;
+    this.#droppedToNs = begin.timeNs;
+    this.beginAt(begin.timeNs);
+  }
+
+  /**
+   * What is so now, where the kernel's records have a gap: it stands behind all that came so far, and before
+   * what the kernel tells from now on.
+   */
+  insert(records: readonly PerfRecord[]): void {
+    const timeNs = this.#newestNs + 1;
+    const time = BigInt(Math.round(timeNs));
+    for (const record of records) {
+      const { pid, tid } = record as { pid: number; tid: number };
+      const timed = { ...record, sampleId: { pid, tid, time, id: this.#eventId } };
+      const writer = new BodyWriter(true, 128);
+      encodeRecord(writer, 'time' in timed ? { ...timed, time } : timed, this.#layout);
+      this.#push({ timeNs, bytes: writer.take() });
+      this.#maps.add(record);
+    }
+  }
+
+  /**
+   * All threads that are known, by process: those of now, and those that have ended since the history begins.
+   */
+  tasks(): Map<number, Set<number>> {
+    const tasks = this.state.tasks();
+    for (const { bytes } of this.#since) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset);
+      const type = view.getUint32(0, true);
+      if (type !== PERF_RECORD_FORK && type !== PERF_RECORD_COMM) continue;
+      const pid = view.getInt32(PID_AT, true);
+      const threads = tasks.get(pid) ?? new Set();
+      threads.add(view.getInt32(type === PERF_RECORD_FORK ? FORK_TID_AT : COMM_TID_AT, true));
+      tasks.set(pid, threads);
+    }
+    return tasks;
   }
 
   /** The history begins here from now on. */
@@ -77,6 +176,16 @@ export class SidebandLog {
     for (const { bytes } of older) {
       this.#sizeBytes -= bytes.length;
       this.state.apply(this.#decode(bytes));
+    }
+  }
+
+  /** A process ended before the history begins. Its number may be that of a later one, which has samples. */
+  #forget(pid: number): void {
+    if (!this.#maps.forget(pid)) return;
+    for (const { bytes } of this.#since) {
+      const view = new DataView(bytes.buffer, bytes.byteOffset);
+      if (view.getUint32(0, true) === PERF_RECORD_MMAP2 && view.getInt32(PID_AT, true) === pid)
+        this.#maps.add(this.#decode(bytes));
     }
   }
 
@@ -99,10 +208,19 @@ export class SidebandLog {
     return writer.take();
   }
 
-  /** The records since, in the form in which histories are merged. `sink` sees each of them. */
-  recordsSince(sink: (record: PerfRecord) => void): StoppedHistory {
-    this.#sort();
-    for (const { bytes } of this.#since) sink(this.#decode(bytes));
-    return stoppedRecords(this.#since);
+  /** How many records there are since the history begins. */
+  get count(): number {
+    return this.#since.length;
+  }
+
+  /**
+   * The records since, in the form in which histories are merged, without the first
+   * `from` of them. `sink` sees each.
+   */
+  recordsSince(sink: (record: PerfRecord) => void, from = 0): StoppedHistory {
+    if (from === 0) this.#sort();
+    const some = this.#since.slice(from).sort((one, other) => one.timeNs - other.timeNs);
+    for (const { bytes } of some) sink(this.#decode(bytes));
+    return stoppedRecords(some);
   }
 }

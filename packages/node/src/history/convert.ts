@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import {
   type ByteSource,
   CounterpointError,
+  checkArgument,
   type Damage,
   type ProgressListener,
 } from '@counterpoint/core/base';
@@ -11,6 +12,7 @@ import type { LossEntry } from '@counterpoint/core/loss';
 import { openPerfData } from '@counterpoint/core/perfdata';
 import { isOutputFailure, openFailure, openOutputFile, WriteError } from '../files/index.ts';
 import { isBesideRings, openFileSource, openRecordingDirectory } from '../locate/index.ts';
+import { checkOptions, FUNCTION, type OptionsOf, SIGNAL, wholeNumberFrom } from '../options/index.ts';
 
 /** Options of `convertRecording()`. */
 export interface ConvertOptions {
@@ -21,6 +23,12 @@ export interface ConvertOptions {
   /** Called now and then while a history is made, with how much of the input is read. */
   onProgress?: ProgressListener;
 }
+
+const OPTIONS: OptionsOf<ConvertOptions> = {
+  firstSequence: wholeNumberFrom(0),
+  signal: SIGNAL,
+  onProgress: FUNCTION,
+};
 
 /** What a conversion gave. */
 export interface Converted {
@@ -45,6 +53,10 @@ export async function convertRecording(
   output: string,
   options: ConvertOptions = {},
 ): Promise<Converted> {
+  const paths = { input, output };
+  for (const [name, path] of Object.entries(paths))
+    checkArgument(typeof path === 'string', 'convertRecording()', name, path, 'the path of a file');
+  checkOptions('convertRecording()', options, OPTIONS);
   options.signal?.throwIfAborted();
   const { source, close } = await openInput(input);
   try {
@@ -59,7 +71,7 @@ export async function convertRecording(
           `${output} is no file`,
           'Name a file: its beginning is written last.',
         );
-      return isHistory(await source.read(0, 8))
+      return (await isHistory(source))
         ? await toPerfData(source, fd, options)
         : await toHistory(source, fd, options);
     } catch (error) {

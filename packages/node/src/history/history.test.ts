@@ -116,16 +116,52 @@ describe('a recording of perf', { skip }, () => {
       );
     }
     const { out } = await counterpoint('report', '-i', spoiled);
-    assert.match(out, /^# Lost: 2 samples that were damaged in the history/m);
+    assert.match(out, /^# Lost: 2 samples damaged in the history/m);
     for (const [words, wanted] of [
       [[], 0],
       [['--fail-on-loss'], 3],
     ] as const) {
       const { status, err } = await counterpoint('convert', spoiled, '-o', back, ...words);
       assert.equal(status, wanted);
-      assert.match(err, /damage: bad-slot, 2 times/);
+      assert.match(err, /damage: a slot of the history does not hold its record, 2 times, the first at byte/);
     }
-    assert.match((await counterpoint('report', '-i', back)).out, /^# Lost: 2 samples that were damaged/m);
+    assert.match((await counterpoint('report', '-i', back)).out, /^# Lost: 2 samples damaged/m);
+  });
+
+  test('without its beginning and its end is read and converted all the same; without its last part it says what is missing', async () => {
+    await convertRecording(data, history);
+    const bytes = readFileSync(history);
+    bytes.fill(0, 0, 8);
+    const spoiled = place('beheaded.history');
+    writeFileSync(spoiled, bytes);
+    assert.match((await counterpoint('report', '-i', spoiled)).out, /^# Lost: damage: .*header.*history/m);
+    const made = await counterpoint('convert', spoiled, '-o', back);
+    assert.match(made.err, /^Wrote .* \(perf\.data/m);
+    assert.equal(said('script', '-i', back), said('script', '-i', data));
+    const sideband = Number(bytes.readBigUInt64LE(48));
+    bytes.fill(0, 0, 4096);
+    bytes.fill(0, bytes.length - 64);
+    writeFileSync(spoiled, bytes);
+    assert.equal((await counterpoint('convert', spoiled, '-o', back)).status, 0);
+    assert.equal(said('script', '-i', back), said('script', '-i', data));
+    const cut = bytes.subarray(0, sideband);
+    writeFileSync(spoiled, cut);
+    const { status, err } = await counterpoint('report', '-i', spoiled);
+    assert.equal(status, 1);
+    assert.match(err, /lacks its beginning and its last part.*\n.*one by one: openHistory/);
+    await using found = await openHistory(spoiled).then((one) => ({
+      count: one.count,
+      [Symbol.asyncDispose]: () => one.close(),
+    }));
+    assert.ok(found.count > 100);
+    // With page 0 there are the samples, without names of processes and files.
+    writeFileSync(spoiled, readFileSync(history).subarray(0, sideband));
+    const samplesOnly = await counterpoint('convert', spoiled, '-o', back, '--fail-on-loss');
+    assert.equal(samplesOnly.status, 3);
+    assert.match(samplesOnly.err, /damage: what the history says of processes and maps cannot be read/);
+    assert.match(said('script', '-i', back, '-F', 'event'), /^ *page-faults:/m);
+    const fields = ['-F', 'tid,time'];
+    assert.equal(said('script', '-i', back, ...fields), said('script', '-i', data, ...fields));
   });
 });
 

@@ -1,8 +1,8 @@
 import {
   PERF_RECORD_SAMPLE,
   PERF_SAMPLE_IDENTIFIER,
+  PERF_SAMPLE_RAW,
   PERF_SAMPLE_TID,
-  PERF_SAMPLE_TIME,
 } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import type { ParsedEvent } from '@counterpoint/core/events';
@@ -10,7 +10,14 @@ import { RecordScan } from '@counterpoint/core/ring';
 import { openSampledEvents, type PlannedEvent, planEvents, planOpen } from '../../perf-events/index.ts';
 import { RingReader } from '../../reader/index.ts';
 import { resolveEvents } from '../../record/index.ts';
-import { badTrigger, noTrigger, type StartTrigger, type TriggerKind } from './trigger.ts';
+import { HeldHits } from './held-hits.ts';
+import {
+  badTrigger,
+  noTrigger,
+  type StartTrigger,
+  type TriggerContext,
+  type TriggerKind,
+} from './trigger.ts';
 
 const RING_PAGES = 2;
 const MOST_COUNT = 2 ** 53;
@@ -21,7 +28,21 @@ interface EventWait {
   count: number;
   /** What the kernel lets through, for a tracepoint. */
   filter?: string;
+  /** What a hit of a tracepoint was, behind `text`. */
+  describe?(hit: TracepointHit, context: TriggerContext): string;
 }
+
+/** Who hit a tracepoint, and its fields as its file `format` says. */
+export interface TracepointHit {
+  pid: number;
+  tid: number;
+  fields: DataView<ArrayBuffer>;
+}
+
+/** `header | id | pid u32, tid u32 | size u32, fields`. */
+const HIT_PID_AT = 16;
+const HIT_SIZE_AT = 24;
+const HIT_FIELDS_AT = 28;
 
 export const EVENT: TriggerKind = {
   name: 'event',
@@ -63,8 +84,9 @@ async function oneEvent(name: string, text: string): Promise<ParsedEvent> {
 }
 
 /** Sampled with a period of N, into a small ring of its own that wakes at once. */
-export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait): StartTrigger {
-  return ({ sys, target, scope, inherit, fire, fail }) => {
+export function waitFor(event: ParsedEvent, { text, count, filter, describe }: EventWait): StartTrigger {
+  return (context) => {
+    const { sys, target, scope, inherit, fire, closedMs, fail } = context;
     const planned = planEvents([event], {
       frequency: 1,
       period: BigInt(count),
@@ -78,7 +100,7 @@ export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait):
     })
       // Of whole CPUs an event for records of mappings comes along: nobody reads them here.
       .filter(({ isSideband }) => !isSideband)
-      .map((one) => wakingAtOnce(one, filter));
+      .map((one) => wakingAtOnce(one, filter, describe !== undefined));
     const sampled = openSampledEvents(sys, planOpen(planned, target, RING_PAGES, 1));
     // N of something else is something else.
     const replaced = sampled.events
@@ -88,16 +110,34 @@ export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait):
       sampled.close();
       throw noTrigger(text, replaced.why, 'Give an event that this machine has: counterpoint list.');
     }
-    const scan = new RecordScan([PERF_RECORD_SAMPLE], () => fire(text));
+    const held = new HeldHits(sys, sampled, BigInt(count));
+    let isDue = false;
+    const scan = new RecordScan([PERF_RECORD_SAMPLE], (_, view, offset, size) => {
+      held.countSeen();
+      fire(describe === undefined ? text : `${text}: ${describe(hitAt(view, offset, size), context)}`);
+      if (!isDue) queueMicrotask(holdBack);
+      isDue = true;
+    });
     const reader = new RingReader(sys, sampled, scan, { writeRound: () => {} }, { flushIntervalMs: 0 });
+    function holdBack(): void {
+      isDue = false;
+      // What came before the rings stood still is not to fire when they go on.
+      if (!isDisposed && held.hold(closedMs)) reader.readNow();
+    }
     reader.ended.then((end) => {
       if (end.reason === 'failed') fail(end.error);
     });
     reader.start();
     sampled.enable();
+    let isDisposed = false;
+    let heldAtEnd = 0;
     return {
+      takeHeldBack: () => (isDisposed ? heldAtEnd : held.takeCount()),
       [Symbol.dispose]: () => {
         reader.readNow();
+        isDisposed = true;
+        heldAtEnd = held.takeCount();
+        held[Symbol.dispose]();
         reader[Symbol.dispose]();
         sampled.close();
       },
@@ -105,7 +145,13 @@ export function waitFor(event: ParsedEvent, { text, count, filter }: EventWait):
   };
 }
 
-function wakingAtOnce(planned: PlannedEvent, filter: string | undefined): PlannedEvent {
+function hitAt(view: DataView<ArrayBuffer>, offset: number, size: number): TracepointHit {
+  const [pid, tid] = [view.getInt32(offset + HIT_PID_AT, true), view.getInt32(offset + HIT_PID_AT + 4, true)];
+  const length = Math.min(view.getUint32(offset + HIT_SIZE_AT, true), size - HIT_FIELDS_AT);
+  return { pid, tid, fields: new DataView(view.buffer, view.byteOffset + offset + HIT_FIELDS_AT, length) };
+}
+
+function wakingAtOnce(planned: PlannedEvent, filter: string | undefined, isDescribed: boolean): PlannedEvent {
   if (filter !== undefined && planned.tracepoint === null)
     throw new CounterpointError(
       'ERR_TRIGGER',
@@ -116,7 +162,7 @@ function wakingAtOnce(planned: PlannedEvent, filter: string | undefined): Planne
   attr.flags.watermark = 0;
   attr.wakeupEventsOrWatermark = 1;
   // With PERF_SAMPLE_PERIOD the kernel makes a sample of each hit, whatever the period (perf_swevent_event).
-  attr.sampleType = BigInt(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+  attr.sampleType = BigInt(PERF_SAMPLE_IDENTIFIER | (isDescribed ? PERF_SAMPLE_TID | PERF_SAMPLE_RAW : 0));
   // Only the hits matter here.
   Object.assign(attr.flags, { mmap: 0, mmap2: 0, comm: 0, commExec: 0, task: 0, ksymbol: 0, bpfEvent: 0 });
   return filter === undefined ? planned : { ...planned, filter };

@@ -20,7 +20,7 @@ import {
 } from '../../bpf/index.ts';
 import { openPlannedEvent, planEvents } from '../../perf-events/index.ts';
 import { resolveEvents } from '../../record/index.ts';
-import { badTrigger, type TriggerContext, type TriggerKind } from './trigger.ts';
+import { badTrigger, type TriggerContext, type TriggerKind, type WaitingTrigger } from './trigger.ts';
 
 const LOOK_MS = 10;
 const NS_PER_MS = 1e6;
@@ -82,7 +82,7 @@ function start(
   context: TriggerContext,
   probes: readonly ParsedEvent[],
   { text, latencyMs }: { text: string; latencyMs: number },
-): Disposable {
+): WaitingTrigger {
   const { sys, scope, fire } = context;
   const ofAll = scope.kind === 'cpus';
   const programs = [beginProgram(ofAll), endProgram(BigInt(Math.round(latencyMs * NS_PER_MS)))];
@@ -109,14 +109,22 @@ function start(
     });
     const slow = new BigUint64Array(mapping.buffer, 0, 2);
     let known = 0n;
+    let untold = 0;
     const look = () => {
       const count = Atomics.load(slow, 0);
       if (count === known) return;
+      // One file is enough for all of them.
+      untold += Number(count - known) - 1;
       known = count;
       fire(`${text}: ${(Number(slow[1]!) / NS_PER_MS).toFixed(1)} ms`);
     };
     const timer = setInterval(look, LOOK_MS);
     return {
+      takeHeldBack() {
+        const count = untold;
+        untold = 0;
+        return count;
+      },
       [Symbol.dispose]: () => {
         clearInterval(timer);
         look();

@@ -7,7 +7,14 @@ import { PRESSURE } from './pressure-trigger.ts';
 import { EVERY, EXIT, SIGNAL } from './simple-triggers.ts';
 import { badTrigger, type Trigger, type TriggerKind } from './trigger.ts';
 
-export type { ProcessListener, Trigger, TriggerContext, TriggerKind } from './trigger.ts';
+export type {
+  ProcessListener,
+  Trigger,
+  TriggerContext,
+  TriggerKind,
+  TriggerSource,
+  WaitingTrigger,
+} from './trigger.ts';
 
 /** Every kind of trigger, in the order in which help shows them. */
 export const TRIGGER_KINDS: readonly TriggerKind[] = [

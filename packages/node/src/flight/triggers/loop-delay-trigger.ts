@@ -1,4 +1,6 @@
-import { parseDurationMs } from '@counterpoint/core/base';
+import { CounterpointError, parseDurationMs } from '@counterpoint/core/base';
+import { missingCapabilities } from '../../bpf/index.ts';
+import type { Sys } from '../../sys/index.ts';
 import { LOOP_TABLE, LoopTable, writeLoopProgram } from './loop-table.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { hookCalls } from './system-call-hooks.ts';
@@ -39,6 +41,7 @@ async function start(context: TriggerContext, text: string, delayMs: number): Pr
   const { sys, scope, fire, note, fail } = context;
   if (scope.kind === 'cpus')
     throw badTrigger(text, 'it needs processes, but CPUs are watched', 'Watch a process (-p) or a command.');
+  requireRights(sys, text);
   const hooks = await hookCalls(sys, EPOLL_WAITS, { maps: [LOOP_TABLE], program: writeLoopProgram });
   const mapping = hooks.map(LOOP_TABLE.name).mapValues('write');
   const table = new LoopTable(mapping);
@@ -88,4 +91,18 @@ async function start(context: TriggerContext, text: string, delayMs: number): Pr
       hooks.close();
     },
   };
+}
+
+/**
+ * Said before anything is tried: the files of tracefs are root's, and that they cannot be read is no reason.
+ */
+function requireRights(sys: Sys, text: string): void {
+  const missing = missingCapabilities(sys);
+  if (missing.length === 0) return;
+  const rights = missing.join(' and ');
+  throw new CounterpointError(
+    'ERR_BPF_RIGHTS',
+    `the trigger ${text}: this user may not run programs in the kernel, and they time the waits of the event loop (${rights} missing)`,
+    `Run it as root, or with ${rights}: counterpoint doctor says how to get them here. Without them, use --on signal:USR2 or every:60s, or recorder.dump() in a program.`,
+  );
 }

@@ -75,7 +75,7 @@ export class LoopTable {
   }
 
   /**
-   * Nanoseconds of the monotonic clock: since when the loop has been busy; 0 where nobody knows, or it waits.
+   * Nanoseconds of the monotonic clock: since when the loop has been busy; 0 if it is not known, or it waits.
    */
   since(place: number): bigint {
     return Atomics.load(this.#since, place * 2 + 1);

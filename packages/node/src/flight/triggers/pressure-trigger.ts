@@ -43,7 +43,8 @@ export const PRESSURE: TriggerKind = {
         let isOver = false;
         const look = () => {
           const [nowUs, nowMs] = [stalledUs(path, text), performance.now()];
-          const stalled = (nowUs - lastUs) / US_PER_MS / (nowMs - lastMs);
+          // The kernel's sums are of another moment than ours.
+          const stalled = Math.min((nowUs - lastUs) / US_PER_MS / (nowMs - lastMs), 1);
           [lastUs, lastMs] = [nowUs, nowMs];
           // Once for each time that it rises above.
           if (stalled >= share && !isOver) fire(`${text}: ${(stalled * 100).toFixed(1)} %`);

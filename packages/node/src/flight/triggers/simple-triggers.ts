@@ -23,7 +23,7 @@ export const SIGNAL: TriggerKind = {
     const signal = name as NodeJS.Signals;
     return {
       text,
-      isByHand: true,
+      source: 'person',
       start({ fire }) {
         const onSignal = () => fire(text);
         process.on(signal, onSignal);
@@ -33,6 +33,9 @@ export const SIGNAL: TriggerKind = {
   },
 };
 
+/** A file is written in less, also on a machine that is busy. */
+const LEAST_INTERVAL_MS = 100;
+
 export const EVERY: TriggerKind = {
   name: 'every',
   form: 'every:TIME',
@@ -40,10 +43,17 @@ export const EVERY: TriggerKind = {
   example: 'every:60s',
   parse(argument, text) {
     const intervalMs = argument === null ? null : parseDurationMs(argument);
-    if (intervalMs === null || intervalMs < 1 || intervalMs > MOST_TIMER_MS)
-      throw badTrigger(text, 'it needs a time', 'Give one from 1ms to 24 days, such as every:60s.');
+    if (intervalMs === null || intervalMs <= 0 || intervalMs > MOST_TIMER_MS)
+      throw badTrigger(text, 'it needs a time', 'Give one from 100ms to 24 days, such as every:60s.');
+    if (intervalMs < LEAST_INTERVAL_MS)
+      throw badTrigger(
+        text,
+        `no file is written every ${argument}: one takes some tens of milliseconds`,
+        'Give a time from 100ms on. A file has all that happened since the one before, with its times.',
+      );
     return {
       text,
+      source: 'clock',
       start({ fire }) {
         const timer = setInterval(() => fire(text), intervalMs);
         return { [Symbol.dispose]: () => clearInterval(timer) };

@@ -17,10 +17,14 @@ export interface TriggerContext {
    * their ends. Gives what ends it.
    */
   watchProcesses(listener: ProcessListener): () => void;
+  /** The name of a thread that is watched, or was a moment ago; null: nobody knows it. */
+  nameOf(pid: number, tid: number): string | null;
   /** The target has children and threads later: they are watched, too. */
   inherit: boolean;
   /** Ask for a file; the text says why. */
   fire(text: string): void;
+  /** For so long from now `fire` is only counted, at least; 0 where it makes a file. */
+  closedMs(): number;
   /** Something else that there is to know. */
   note(text: string): void;
   /** It cannot go on: the others do. */
@@ -28,7 +32,18 @@ export interface TriggerContext {
 }
 
 /** A trigger that waits, until it is disposed of: then it looks a last time, and may fire. */
-export type StartTrigger = (context: TriggerContext) => Disposable | Promise<Disposable>;
+export interface WaitingTrigger extends Disposable {
+  /** How often it came without `fire`, since this was asked last. Asked once more when it is disposed of. */
+  takeHeldBack?(): number;
+}
+
+export type StartTrigger = (context: TriggerContext) => WaitingTrigger | Promise<WaitingTrigger>;
+
+/**
+ * Who asks for files. What a person asks for is never too much. A clock comes as often as it was told to.
+ * What happens may happen much too often.
+ */
+export type TriggerSource = 'person' | 'clock' | 'event';
 
 /** What a trigger says, or asks for itself. */
 export interface Trigger {
@@ -37,8 +52,8 @@ export interface Trigger {
   start: StartTrigger;
   /** `end`: at the end of the target; `crash`: where that was a crash. */
   atEnd?: 'end' | 'crash';
-  /** Somebody asks by hand, so that none of them is too many. */
-  isByHand?: boolean;
+  /** Default: something that happens. */
+  source?: TriggerSource;
 }
 
 /** One kind of trigger, by the word before its first colon. */
