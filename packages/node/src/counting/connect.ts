@@ -3,6 +3,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import {
   type Check,
+  checkMade,
   checkOptions,
   either,
   OBJECT,
@@ -154,6 +155,7 @@ export class RemoteSession implements Disposable {
 
   /** @internal */
   constructor(published: Published, socket: Socket, mapping: Mapping, options: AskOptions = {}) {
+    checkMade(published, 'pid', 'a RemoteSession', 'const session = await connect(pid);');
     this.published = published;
     this.#options = options;
     this.#socket = socket;
@@ -219,7 +221,10 @@ export class RemoteSession implements Disposable {
     await this.#ask('reset', options, names === 'all' ? {} : { names });
   }
 
-  /** Changes what is counted. The sums of the events in `preserve` are kept; default: none. */
+  /**
+   * Counts other events of the same target, as `CountingSession.update()` does. The sums of the events that
+   * `preserve` names, or of `all`, go on; others begin at zero. Default: none go on.
+   */
   async update(
     control: ControlRequest,
     preserve: readonly string[] | 'all' = [],

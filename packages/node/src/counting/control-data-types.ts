@@ -19,7 +19,7 @@ export interface ControlData {
   switch?: ControlSwitch;
   /** Events that report that they have counted N. */
   overflows?: ControlOverflow[];
-  /** Count threads and children that the target starts. Default: true where the target allows it. */
+  /** Count threads and processes that the target starts. Default: as `CountingRequest.inherit`. */
   inherit?: boolean;
   /** Whose code is counted: the user's, the kernel's or both. Default: `all`. */
   levels?: 'all' | 'user' | 'kernel';
@@ -75,7 +75,7 @@ export interface ControlOverflow {
 
 /** How the target is counted, beyond what is counted. */
 export interface ControlOptions {
-  /** Count threads and children that the target starts. Default: true where the target allows it. */
+  /** Count threads and processes that the target starts. Default: as `CountingRequest.inherit`. */
   inherit?: boolean;
   /** Whose code is counted: the user's, the kernel's or both. Default: `all`. */
   levels?: 'all' | 'user' | 'kernel';

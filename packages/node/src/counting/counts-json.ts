@@ -1,4 +1,4 @@
-import { CounterpointError } from '@counterpoint/core/base';
+import { CounterpointError, checkArgument } from '@counterpoint/core/base';
 import { isPlainObject, shownValue } from '../options/index.ts';
 import type { Counts, EventCount, PlaceCount, SetCounts } from './types.ts';
 
@@ -16,6 +16,15 @@ export type CountsJson = JsonOf<Counts>;
 
 /** A value ready for `JSON.stringify`. */
 export function countsToJson(counts: Counts): CountsJson {
+  const isCounts = isPlainObject(counts) && Array.isArray(counts.sets);
+  checkArgument(
+    isCounts,
+    'countsToJson()',
+    'the counts',
+    counts,
+    'counts',
+    'Give what session.read() gives.',
+  );
   return JSON.parse(
     JSON.stringify(counts, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
   );

@@ -218,7 +218,10 @@ export class GlobalCounters implements Disposable, Publishable {
     if (this.#sample !== null) this.#takeSample();
   }
 
-  /** Write the same control on every CPU, while it may be running. On an error all keep what they had. */
+  /**
+   * Write the same control on every CPU, while it may be running. Sums of the events that `preserve` names,
+   * or of `all`, go on; others begin at zero. On an error all keep what they had.
+   */
   update(control: ControlRequest, preserve: readonly string[] | 'all' = []): void {
     this.#requireOpen();
     requireControl('update()', control);

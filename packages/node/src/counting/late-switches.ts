@@ -1,6 +1,6 @@
 import type { Note } from '../perf-events/index.ts';
 
-/** One late overflow to so many switches goes without a note. */
+/** One late overflow in this many switches goes without a note. */
 const MOST_LATE_SHARE = 10;
 
 /**

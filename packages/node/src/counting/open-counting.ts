@@ -3,7 +3,7 @@ import { CounterpointError } from '@counterpoint/core/base';
 import { descriptorsOf, holdProbes, type Note, openForProcesses } from '../perf-events/index.ts';
 import { paranoidLevel } from '../probe/index.ts';
 import { type Fd, realSys, requireLinux, type Sys } from '../sys/index.ts';
-import { openCgroup } from './cgroups.ts';
+import { openCgroup } from '../target/index.ts';
 import { checkRequest } from './check-request.ts';
 import type { OpenSet } from './counter-set.ts';
 import { lockExclusive } from './exclusive.ts';
@@ -48,7 +48,7 @@ export function openOneOf(request: CountingRequest, sessions: number): CountingS
     const { enableOnExec } = optionsOf(request, 0);
     const { switching = { by: 'manual' } } = request;
     if (switching.by === 'overflow') noteMissingSwitch(switching.event, sets, notes);
-    // A control update keeps whom it counts and how.
+    // A control update keeps the target and the options.
     const reopen = (control: ControlRequest, awaitsExec: boolean) => {
       const { events: _, sets: __, overflows: ___, switching: ____, ...whom } = request;
       const opened = openSets({ ...whom, ...control, enableOnExec: awaitsExec }, context);

@@ -6,6 +6,7 @@ import {
   explainOpenError,
   fallBack,
   type Note,
+  noteDeadBreakpoints,
   openPlannedEvent,
   raiseDescriptorLimit,
 } from '../perf-events/index.ts';
@@ -103,6 +104,7 @@ class SetOpening {
       throw this.#explain(new SysError('perf_event_open', constants.errno.ESRCH, {}), this.#gonePlace);
     if (this.#gone.size > 0) notes.push({ kind: 'task-gone', text: goneText([...this.#gone]) });
     for (const event of events) noteChanges(event, notes);
+    noteDeadBreakpoints(sys, events, notes);
     return new OpenSet(sys, this.#set, this.#fds, this.#unsupported, this.#context.cgroup !== null);
   }
 

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, ftruncateSync, openSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { CounterpointError } from '@counterpoint/core/base';
-import { checkOptions, type OptionsOf, TEXT } from '../options/index.ts';
+import { checkMade, checkOptions, type OptionsOf, TEXT } from '../options/index.ts';
 import { Fd, type Mapping, type Sys } from '../sys/index.ts';
 import { INTERVAL_MS } from './check-request.ts';
 import { controlRequest } from './control-data.ts';
@@ -34,7 +34,9 @@ export interface Publishable {
   next(set?: string | number): void;
   /** Sets the sums of the named events to zero. Default: all. */
   reset(names?: readonly string[]): void;
-  /** Changes what is counted. The sums of the events in `preserve` are kept. */
+  /**
+   * Counts other events. Sums of the events that `preserve` names, or of `all`, go on; others begin at zero.
+   */
   update(control: ControlRequest, preserve?: readonly string[] | 'all'): void;
   /** What is counted, as control data. */
   control(): ControlData;
@@ -42,9 +44,9 @@ export interface Publishable {
 
 /** Options of `publish()`. */
 export interface PublishOptions {
-  /** Others connect by this and the pid. */
+  /** Others connect by this and the pid. Default: `counters`. */
   name?: string;
-  /** How often the page is written. */
+  /** How often the page is written, in milliseconds. Default: 100. */
   intervalMs?: number;
 }
 
@@ -82,6 +84,7 @@ export class Publication implements Disposable {
     server: Server,
     intervalMs: number,
   ) {
+    checkMade(session, 'isRunning', 'a Publication', 'const publication = await session.publish();');
     this.published = published;
     this.#session = session;
     this.#mapping = mapping;

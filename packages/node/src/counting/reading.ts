@@ -1,3 +1,4 @@
+import { checkArgument } from '@counterpoint/core/base';
 import type { CountStatus, EventCount, Reading } from './types.ts';
 
 export function emptyReading(): Reading {
@@ -18,8 +19,15 @@ export function subtractReading(reading: Reading, base: Reading): Reading {
   };
 }
 
+function checkReading(where: string, reading: Reading): void {
+  const members = { value: 'bigint', enabledNs: 'bigint', runningNs: 'bigint' };
+  checkArgument(members, where, 'the reading', reading, '{ value, enabledNs, runningNs }, each a bigint');
+}
+
 /** `value * enabled / running`, rounded; the value itself where it was always counted. */
-export function scaledValue({ value, enabledNs, runningNs }: Reading): bigint {
+export function scaledValue(input: Reading): bigint {
+  checkReading('scaledValue()', input);
+  const { value, enabledNs, runningNs } = input;
   if (runningNs === 0n) return 0n;
   if (runningNs >= enabledNs) return value;
   return (value * enabledNs + runningNs / 2n) / runningNs;
@@ -32,8 +40,10 @@ export function scaledValue({ value, enabledNs, runningNs }: Reading): bigint {
 export function knownValues(
   status: CountStatus,
   sum: Reading,
-  couldNotRun = sum.enabledNs === 0n,
+  couldNotRun = sum?.enabledNs === 0n,
 ): Pick<EventCount, 'value' | 'scaled'> {
+  checkArgument(typeof status === 'string', 'knownValues()', 'the status', status, 'the status of a count');
+  checkReading('knownValues()', sum);
   const isKnown = status === 'counted' || (status === 'not-counted' && couldNotRun);
   return isKnown ? { value: sum.value, scaled: scaledValue(sum) } : { value: null, scaled: null };
 }

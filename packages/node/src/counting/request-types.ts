@@ -21,7 +21,7 @@ export interface ControlRequest {
   events?: EventList;
   /** Several, of which one at a time is loaded. */
   sets?: readonly (EventList | NamedSet)[];
-  /** Events that tell when they have counted so many. */
+  /** Events that notify when they have counted their period. */
   overflows?: readonly OverflowRequest[];
   /** When the next of several sets is loaded; by hand where it is absent. */
   switching?: SwitchRule;
@@ -29,13 +29,13 @@ export interface ControlRequest {
   madeOf?: ControlData;
 }
 
-/** What is counted, of whom, and how. */
+/** What is counted, on which target, and how. */
 export interface CountingRequest extends ControlRequest {
   /** Whose events are counted. */
   target: CountingTarget;
   /**
-   * Count threads and children that the target starts (default true; never for `self` and
-   * where an overflow suspends).
+   * Count threads and processes that the target starts from now on. Default: true, and false where an
+   * overflow suspends, with which true is refused. `self` is always the calling thread alone.
    */
   inherit?: boolean;
   /** Whose code is counted: the user's, the kernel's or both. Default: `all`. */

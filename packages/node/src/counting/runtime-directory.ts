@@ -62,6 +62,18 @@ function isLeft({ socketPath, sumsPath }: Published): boolean {
   return page !== undefined && Date.now() - page.mtimeMs > LEAST_AGE_MS && !existsSync(socketPath);
 }
 
+function filesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    throw new CounterpointError(
+      'ERR_RUNTIME_DIRECTORY',
+      `cannot list the sessions in ${directory}: ${(error as Error).message}`,
+      'Name the directory in which sessions are published, or none for the usual one.',
+    );
+  }
+}
+
 /**
  * Every session of this user's running processes. What processes and workers that have
  * ended left behind is removed.
@@ -69,7 +81,7 @@ function isLeft({ socketPath, sumsPath }: Published): boolean {
 export function listPublished(directory = runtimeDirectory()): Published[] {
   checkOptions('listPublished()', { directory }, { directory: TEXT });
   const found: Published[] = [];
-  for (const file of readdirSync(directory)) {
+  for (const file of filesOf(directory)) {
     const match = /^(\d+)-(.+)\.(sock|sums)$/.exec(file);
     if (match === null || !NAME.test(match[2]!)) continue;
     const published = publishedAs(Number(match[1]), match[2]!, directory);

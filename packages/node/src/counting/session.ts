@@ -1,4 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import { checkMade } from '../options/index.ts';
 import { type Note, OfflineCpus } from '../perf-events/index.ts';
 import type { Fd, Sys } from '../sys/index.ts';
 import { requireControl, requireSameWay } from './check-request.ts';
@@ -100,6 +101,12 @@ export class CountingSession implements Disposable, Publishable {
 
   /** @internal */
   constructor(parts: SessionParts) {
+    checkMade(
+      parts,
+      'reopen',
+      'a CountingSession',
+      "const session = openCounting({ target: { kind: 'self' }, events });",
+    );
     this.target = parts.target;
     this.notes = parts.notes;
     this.#sys = parts.sys;
@@ -431,7 +438,7 @@ export class CountingSession implements Disposable, Publishable {
     this.#requireOpen();
     requireControl('update()', control);
     requireSameWay(control, waysOf({ target: this.target, ...this.#control }));
-    // Whom and how is as it was opened.
+    // Target and options stay as they were opened.
     const { events, sets, overflows, switching, madeOf } = control;
     const what: ControlRequest = {
       ...(events === undefined ? {} : { events }),

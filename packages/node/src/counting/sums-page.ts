@@ -52,7 +52,7 @@ export interface PageSum {
   scale: number;
   /** Whether the value is a count, and why not. */
   status: CountStatus;
-  /** Null where nobody knows it, as in the counts. In the page it is 0 then. */
+  /** Null if it is not known, as in the counts. In the page it is 0 then. */
   value: bigint | null;
   /** How long the event was wanted, in nanoseconds. */
   enabledNs: bigint;
@@ -197,7 +197,7 @@ export class SumsPageReader {
   #generation = -1;
   #names: readonly EntryName[] = [];
 
-  /** Reads from the memory of a page, such as a mapped file. Throws ERR_SUMS_PAGE where it is none. */
+  /** Reads from the memory of a page, such as a mapped file. Throws ERR_SUMS_PAGE if it is none. */
   constructor(memory: ArrayBuffer) {
     if (!(memory instanceof ArrayBuffer)) throw notAPage('it is not an ArrayBuffer');
     if (memory.byteLength < ENTRY_OFFSET) throw notAPage('it is too short');

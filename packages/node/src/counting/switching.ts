@@ -16,7 +16,7 @@ export type SwitchRule =
   | { by: 'time'; sliceMs: number }
   /**
    * Each time a counter of the loaded set (one for each thread, on each CPU where it follows children) has
-   * counted so many of this event. Sets that do not have it get it.
+   * counted `count` of this event. Sets that do not have it get it.
    */
   | { by: 'overflow'; event: string; count: bigint | number };
 
@@ -24,7 +24,7 @@ const LEAST_SLICE_MS = 1;
 /** What a timer takes. */
 const MOST_SLICE_MS = 2 ** 31 - 1;
 
-/** `time:100ms`, `overflow:EVENT:N`, `manual`. The event may hold colons. */
+/** Parses `time:100ms`, `overflow:EVENT:N` or `manual`. The event may contain colons. */
 export function parseSwitchRule(text: string): SwitchRule {
   const time = /^time:(\d+(?:\.\d+)?)(ms|s|us)?$/.exec(text);
   if (time !== null) {

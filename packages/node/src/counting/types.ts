@@ -7,6 +7,7 @@ export type CountingTarget =
   | { kind: 'self' }
   /** All threads of the processes; with `inherit` the threads and children that they start from now on. */
   | { kind: 'processes'; pids: readonly number[] }
+  /** These threads; with `inherit` the threads and children that they start from now on. */
   | { kind: 'threads'; tids: readonly number[] }
   /** A command that is held before its exec (`launchHeld`): the exec starts the counters. */
   | { kind: 'command'; pid: number }
@@ -15,12 +16,11 @@ export type CountingTarget =
   /** The tasks of a control group, by its path under the mount of cgroup2 or the perf_event hierarchy. */
   | { kind: 'cgroup'; path: string; cpus?: readonly number[] };
 
-/** What happens when an event has counted so many. */
+/** What happens when an event has counted its period. */
 export interface OverflowControl {
   /**
-   * Counts until the first overflow, and from each to the next. When an event goes on counting
-   * (`notify`) the kernel learns the restart period a moment after the first overflow: the interval
-   * after that may be longer, never shorter.
+   * Counts until the first overflow. When an event goes on counting (`notify`) the kernel learns the restart
+   * period a moment after the first overflow: the interval after that may be longer, never shorter.
    */
   initialPeriod: bigint;
   /** Counts from one overflow to the next. */
@@ -68,7 +68,7 @@ export interface CountedEvent extends PlannedEvent {
   tool: ToolEvent | null;
   /** Its group is broken up where the PMU cannot take it whole (modifier `W`). */
   weakGroup: boolean;
-  /** What happens each so many counts; null: it only counts. */
+  /** What happens when it has counted its period; null: it only counts. */
   overflow: OverflowControl | null;
 }
 
@@ -106,7 +106,7 @@ export interface CountingPlan {
 export interface Reading {
   /** What was counted, not scaled. */
   value: bigint;
-  /** How long the event was wanted, and how long it had a counter. For tasks both run while the task runs. */
+  /** How long the event was wanted, in nanoseconds. Of a task, time in which it runs. */
   enabledNs: bigint;
   /** How long the event had a counter, in nanoseconds. */
   runningNs: bigint;
@@ -126,11 +126,11 @@ export interface PlaceCount extends Reading {
 /** What one event has counted, summed over its places. */
 export interface EventCount extends Omit<Reading, 'value'> {
   /**
-   * Raw, summed over the places. Null where nobody knows it: an event that is not supported, or that was
+   * Raw, summed over the places. Null if it is not known: an event that is not supported, or that was
    * wanted and had no counter. 0 where it was not wanted yet.
    */
   value: bigint | null;
-  /** What it is in the end (`cycles:u`), and as it was asked for (`cycles`). */
+  /** What is counted in the end, such as `cycles:u` where `cycles` was asked for. */
   name: string;
   /** The name with which it was requested. */
   requestedName: string;
@@ -154,7 +154,7 @@ export interface EventCount extends Omit<Reading, 'value'> {
   scale: number;
   /** Index of the leader among the counts of the set, for members of a group. */
   leader: number | null;
-  /** The same for each thread or CPU. */
+  /** The reading of each thread or CPU, which the sums are made of. */
   places: PlaceCount[];
 }
 
@@ -162,7 +162,7 @@ export interface EventCount extends Omit<Reading, 'value'> {
 export interface SetCounts {
   /** The name of the set. */
   name: string;
-  /** How often it was loaded, and for how long. */
+  /** How often it was loaded. */
   timesLoaded: number;
   /** How long it was loaded, in nanoseconds. */
   loadedNs: bigint;
@@ -176,9 +176,9 @@ export interface Counts {
   type: 'counts';
   /** Version of this form. */
   version: 1;
-  /** CLOCK_MONOTONIC. */
+  /** When the sums were read, on CLOCK_MONOTONIC, in nanoseconds. */
   timeNs: bigint;
-  /** Time with the session started. */
+  /** For how long the session was started, since it was opened or all sums were reset, in nanoseconds. */
   elapsedNs: bigint;
   /** The event sets, in the order in which they are loaded. */
   sets: SetCounts[];

@@ -1,3 +1,5 @@
+export { isOfEarlierProcess } from './earlier-file.ts';
+export { whyForeignMap } from './foreign-map.ts';
 export { NamedFile } from './named-file.ts';
 export {
   isTrusted,

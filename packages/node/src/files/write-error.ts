@@ -7,7 +7,11 @@ export class WriteError extends CounterpointError {
 
   /** `orElse`: what else helps where there is no room, `or limit the recording with --max-size`. */
   constructor(path: string, cause: unknown, orElse = '') {
-    const { code = '', message, remedy = '' } = cause as NodeJS.ErrnoException & { remedy?: string };
+    const {
+      code = '',
+      message,
+      remedy = '',
+    } = (cause ?? new Error('no cause')) as NodeJS.ErrnoException & { remedy?: string };
     const own = NO_ROOM.has(code) && orElse !== '' ? `${REMEDIES[code]}, ${orElse}` : REMEDIES[code];
     super(
       'ERR_WRITE',

@@ -11,6 +11,7 @@ import {
   rmdirSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -204,6 +205,13 @@ test('perf maps by pid, and only those that belong to us, to root or to the proc
     child.kill('SIGKILL');
   }
   assert.deepEqual(await ask({ ...request, pid: 4242425 }), { bytes: null, codes: [] });
+  // One that was written before its process began is of an earlier process, whoever has it.
+  const writtenMs = Date.now() - 60_000;
+  utimesSync(path, writtenMs / 1000, writtenMs / 1000);
+  const options = { anyOwner: true };
+  assert.equal((await ask({ ...request, startMs: writtenMs - 1000 }, options)).bytes!.length, 13);
+  const stale = await ask({ ...request, startMs: writtenMs + 1000 }, options);
+  assert.deepEqual(stale, { bytes: null, codes: ['perf-map-stale'] });
 });
 
 test('a perf map that cannot be read: the true reason, and a remedy that exists', {

@@ -11,6 +11,8 @@ import {
   kernelCorePaths,
   kernelImagePaths,
   type Places,
+  sharedDebugPaths,
+  splitDebugPaths,
 } from './file-paths.ts';
 import { type FileSource, openFileSource } from './file-source.ts';
 import { openJitFile } from './jit-file.ts';
@@ -82,6 +84,12 @@ class DiskDriver implements SymbolDriver {
         return this.#openBinary(request, diagnostics);
       case 'debug':
         return this.#openDebug(request, diagnostics);
+      case 'shared-debug': {
+        const paths = sharedDebugPaths(this.#places, request, this.#rootOf(request.pid));
+        return this.#openBest(paths, request, 'debuginfo', diagnostics);
+      }
+      case 'split-debug':
+        return this.#openFirst(splitDebugPaths(this.#places, request, this.#rootOf(request.pid)));
       case 'kallsyms':
         return this.#openKallsyms(request.buildId);
       case 'modules':
@@ -92,6 +100,9 @@ class DiskDriver implements SymbolDriver {
         return this.#openKernelCore(request.buildId);
       case 'vdso':
         return this.#openVdso(request.buildId);
+      case 'script':
+      case 'source-map':
+        return this.#openFirst(binaryPaths(this.#places, request, this.#rootOf(request.pid)));
       case 'perf-map': {
         const view = this.#viewOf(request.pid);
         return openPerfMap(request, view, this.#options, diagnostics);

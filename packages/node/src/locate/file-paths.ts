@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { FileRequest } from '@counterpoint/core/symbols';
-import { type Host, onThisMachine } from './recorded-path.ts';
+import { type Host, hostPaths, onThisMachine } from './recorded-path.ts';
 
 /** Where files are looked for on this machine. */
 export interface Places {
@@ -91,6 +91,26 @@ export function debugPaths(places: Places, request: FileRequest, root: string): 
   }
   const itself = new Set(binaryPaths(places, request, root));
   return paths.filter((one) => !itself.has(one));
+}
+
+/** Paths of the file that dwz made for several binaries: as one of them names it, and by its build id. */
+export function sharedDebugPaths(
+  places: Places,
+  { path, buildId, beside }: FileRequest,
+  root: string,
+): string[] {
+  const named = path.startsWith('/')
+    ? [...(root === '' ? [] : [root + path]), ...recordedPaths(places, [path])]
+    : beside === undefined
+      ? []
+      : [hostPaths(places.host).join(hostPaths(places.host).dirname(beside), path)];
+  return [...named, ...cachedPath(places, buildId, 'debug'), ...buildIdDebugPaths(places, buildId)];
+}
+
+/** Paths of a file of split debug information: where the compiler wrote it. */
+export function splitDebugPaths(places: Places, { path }: FileRequest, root: string): string[] {
+  if (!path.startsWith('/')) return [];
+  return [...(root === '' ? [] : [root + path]), ...recordedPaths(places, [path])];
 }
 
 /**

@@ -5,6 +5,8 @@ import { openRegularFile, presentBytes, type RegularFileOptions } from '../files
 /** A file as a source of bytes. Holds a descriptor until it is closed. */
 export interface FileSource extends ByteSource {
   readInto(target: Uint8Array<ArrayBuffer>, offset: number): Promise<number>;
+  /** How it was opened; absent where only a descriptor was given. */
+  readonly path?: string;
   /** A second close does nothing. */
   close(): Promise<void>;
 }
@@ -17,7 +19,7 @@ const MAX_READ_BYTES = 1 << 30;
  * With `recorded` the path comes out of a recording, and may name nothing that the kernel makes up.
  */
 export async function openFileSource(path: string, options: RegularFileOptions = {}): Promise<FileSource> {
-  return fileSource(await openRegularFile(path, options), options);
+  return Object.assign(await fileSource(await openRegularFile(path, options), options), { path });
 }
 
 /**

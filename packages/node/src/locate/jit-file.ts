@@ -1,6 +1,6 @@
 import { CounterpointError, type Diagnostic } from '@counterpoint/core/base';
 import type { OpenedFile } from '@counterpoint/core/symbols';
-import { isTrusted, NamedFile, requireRegular } from '../files/index.ts';
+import { isOfEarlierProcess, isTrusted, NamedFile, requireRegular } from '../files/index.ts';
 import { fileSource } from './file-source.ts';
 import type { ProcessView } from './process-view.ts';
 
@@ -9,12 +9,17 @@ import type { ProcessView } from './process-view.ts';
  *
  * Anyone can write to /tmp, and a recording can name any file, so a file counts only if it belongs to us, to
  * root, or to the process itself; a link to it only if it is ours or root's; and neither where somebody could
- * have given another file this name.
+ * have given another file this name. What was last written before its process began (`startMs`) is of an
+ * earlier process with its number, whoever says that it is to be trusted.
  */
 export async function openJitFile(
   path: string,
   kind: 'perf-map' | 'jitdump',
-  { view, anyOwner }: { view: ProcessView | null; anyOwner: boolean },
+  {
+    view,
+    anyOwner,
+    startMs = null,
+  }: { view: ProcessView | null; anyOwner: boolean; startMs?: number | null },
   diagnostics: Diagnostic[],
 ): Promise<OpenedFile | null> {
   try {
@@ -26,6 +31,10 @@ export async function openJitFile(
       return null;
     }
     requireRegular(file, { recorded: true });
+    if (isOfEarlierProcess(file.facts.mtimeMs, startMs)) {
+      diagnostics.push({ code: `${kind}-stale`, path, ...earlier(file.facts.mtimeMs, startMs!) });
+      return null;
+    }
     return await fileSource(await file.open(), { recorded: true });
   } catch (error) {
     const code = error instanceof CounterpointError ? error.code : (error as NodeJS.ErrnoException).code;
@@ -54,6 +63,12 @@ function whyNotTrusted(
     return because('it has another name (a hard link) that anybody may have made', A_COPY);
   const isSame = isLink ? link.isStillThere() : dev === link.facts.dev && ino === link.facts.ino;
   return isSame ? null : because('it was replaced while it was opened', 'Check the file and try again.');
+}
+
+function earlier(writtenMs: number, startMs: number): Pick<Diagnostic, 'detail' | 'remedy'> {
+  const [written, start] = [writtenMs, startMs].map((ms) => new Date(ms).toISOString());
+  const detail = `it was last written at ${written}, and its process began at ${start}: an earlier process with the same number wrote it, so it was not read`;
+  return { detail, remedy: '' };
 }
 
 const A_COPY = 'If you trust it, replace it by your own copy.';

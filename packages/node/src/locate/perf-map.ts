@@ -14,12 +14,13 @@ export async function openPerfMap(
   diagnostics: Diagnostic[],
 ): Promise<OpenedFile | null> {
   if (options.tmpDir === '') return null;
+  const { startMs = null } = request;
   const paths = [`${options.tmpDir}/perf-${request.pid}.map`];
   if (view !== null && view.root !== '') paths.unshift(`${view.root}/tmp/perf-${view.ownPid}.map`);
   else if (view !== null && view.ownPid !== request.pid)
     paths.push(`${options.tmpDir}/perf-${view.ownPid}.map`);
   for (const path of paths) {
-    const file = await openJitFile(path, 'perf-map', { view, ...options }, diagnostics);
+    const file = await openJitFile(path, 'perf-map', { view, startMs, ...options }, diagnostics);
     if (file !== null) return file;
   }
   return null;

@@ -34,7 +34,7 @@ export async function isBesideRings(path: string): Promise<boolean> {
   return names.some((name) => name !== 'data' && isRecordingFile(name));
 }
 
-/** The copy of the kernel's memory in a directory; null where there is none. */
+/** The copy of the kernel's memory in a directory; null if there is none. */
 export async function kernelCoreOf(path: string): Promise<string | null> {
   const kcore = join(path, KERNEL_CORE);
   const facts = await lstat(kcore).catch(() => null);

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 /** Two pages on x86-64 and arm64, four at most; what claims more is not read. */
 const MAX_VDSO_BYTES = 1 << 20;
 
-/** The vdso that the kernel maps into every process, read out of this one. Null where there is none. */
+/** The vdso that the kernel maps into every process, read out of this one. Null if there is none. */
 export async function readVdso(procSelf = '/proc/self'): Promise<Uint8Array<ArrayBuffer> | null> {
   const line = /^([0-9a-f]+)-([0-9a-f]+) .*\[vdso\]$/m.exec(readFileSync(`${procSelf}/maps`, 'latin1'));
   if (line === null) return null;

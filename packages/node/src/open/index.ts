@@ -5,4 +5,4 @@ export type {
   RecordingScriptOptions,
   RecordingStatsOptions,
 } from './recording.ts';
-export { openRecording, Recording } from './recording.ts';
+export { isOfThisMachine, openRecording, Recording } from './recording.ts';

@@ -61,7 +61,7 @@ class TraceSearch {
   #toSkip = 0;
   #isLittleEndian: boolean | null = null;
 
-  /** True where there is a trace, false where there is none, null while that is not known. */
+  /** True where there is a trace, false if there is none, null while that is not known. */
   add(piece: Uint8Array<ArrayBufferLike>): boolean | null {
     for (let at = 0; at < piece.length; ) {
       const skipped = Math.min(this.#toSkip, piece.length - at);

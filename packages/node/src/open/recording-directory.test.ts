@@ -96,23 +96,26 @@ test('files that are missing, cut, linked or no files are said, and nothing outs
   const secret = join(folder, 'secret');
   writeFileSync(secret, 'secret'.repeat(1000));
   const changes: Record<string, (path: string) => void> = {
-    'file-missing': (file) => rmSync(file),
-    'link-not-followed': (file) => {
+    'is missing': (file) => rmSync(file),
+    'is a link, which is not followed': (file) => {
       rmSync(file);
       symlinkSync(secret, file);
     },
-    'not-a-file': (file) => {
+    'is no regular file': (file) => {
       rmSync(file);
       assert.equal(spawnSync('mkfifo', [file]).status, 0);
     },
   };
-  for (const [code, change] of Object.entries(changes)) {
-    const copy = join(folder, code);
+  for (const [words, change] of Object.entries(changes)) {
+    const copy = join(folder, words);
     cpSync(path, copy, { recursive: true });
     change(join(copy, rings[0]!));
     const { status, out } = await counterpoint('report', '--stats', '--fail-on-loss', '-i', copy);
-    assert.equal(status, 3, code);
-    assert.match(out, new RegExp(`Lost: damage: ${code}:${rings[0]!.replace('.', '\\.')}`));
+    assert.equal(status, 3, words);
+    assert.match(
+      out,
+      new RegExp(`Lost: damage: a file of the recording ${words} \\(${rings[0]!.replace('.', '\\.')}\\)`),
+    );
     assert.match(out, /Lost: 1 files? of the recording/);
   }
   const cut = join(folder, 'cut');
@@ -123,10 +126,7 @@ test('files that are missing, cut, linked or no files are said, and nothing outs
   truncateSync(join(cut, longest), size(longest) - 4);
   const answer = await counterpoint('report', '--stats', '--fail-on-loss', '-i', cut);
   assert.equal(answer.status, 3);
-  assert.match(
-    answer.out,
-    new RegExp(`record-cut, 1 times, first at offset \\d+ of ${longest.replace('.', '\\.')}`),
-  );
+  assert.match(answer.out, new RegExp(`a record is cut off, at byte \\d+ of ${longest.replace('.', '\\.')}`));
 });
 
 test('a directory that is no recording is refused with what to do', async (t) => {

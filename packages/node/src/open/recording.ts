@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { PERF_RECORD_STAT_CONFIG } from '@counterpoint/core/abi';
+import type { Archive } from '@counterpoint/core/archive';
 import {
   asByteInput,
   type ByteInput,
@@ -22,9 +23,12 @@ import {
   type SampleFilter,
 } from '@counterpoint/core/ingest';
 import {
+  type EventGroup,
+  mayHoldTrace,
   type OrderedRecord,
   openPerfData,
   type PerfDataReader,
+  type RecordedEvent,
   type RecordSource,
   readRecords,
   type ScanOptions,
@@ -44,6 +48,7 @@ import {
 import type { SymbolDriver } from '@counterpoint/core/symbols';
 import { hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
+import { openArchiveFile } from '../archive/index.ts';
 import {
   diskDriver,
   isBesideRings,
@@ -53,6 +58,7 @@ import {
 } from '../locate/index.ts';
 import {
   type Check,
+  checkMade,
   checkOptions,
   either,
   FLAG,
@@ -68,9 +74,6 @@ import {
   wholeNumberFrom,
 } from '../options/index.ts';
 import { peekStream } from './peeked-stream.ts';
-
-/** Of a file's first bytes. */
-const MAGIC_BYTES = 8;
 
 /** Options of `openRecording()`. */
 export interface RecordingOptions {
@@ -105,7 +108,8 @@ export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptU
 }
 
 /** Options of `Recording.script()`. */
-export interface RecordingScriptOptions extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified'> {
+export interface RecordingScriptOptions
+  extends Omit<ScriptOptions, 'symbols' | 'acceptUnverified' | 'instructions'> {
   /** What to make of a hardware trace. Default: nothing; it is left alone. */
   itrace?: ItraceOptions;
   /** Takes the log of decoding, where `itrace` asks for one. */
@@ -154,6 +158,9 @@ const PROFILE: OptionsOf<ProfileOptions> = {
   aggregate: FLAG,
   keepCpu: FLAG,
   innermostOnly: FLAG,
+  branches: FLAG,
+  sourceMaps: FLAG,
+  debugInfo: oneOf(undefined, 'lines', 'inlines'),
   traceKeys: listOf(TEXT, 'a list of sort keys'),
   filter: objectOf(FILTER),
   itrace: OBJECT,
@@ -168,9 +175,18 @@ const SCRIPT: OptionsOf<RecordingScriptOptions> = {
   fields: either(OBJECT, oneOf(null)),
   nanoseconds: FLAG,
   callChains: FLAG,
+  sourceMaps: FLAG,
   json: FLAG,
   filter: objectOf(FILTER),
+  functions: setOf('string'),
+  perEvent: FLAG,
+  records: listOf(TEXT, 'a list of kinds of records'),
+  limit: wholeNumberFrom(1),
+  times: oneOf('absolute', 'relative', 'differences'),
+  maxStack: wholeNumberFrom(1),
   dsoWidth: wholeNumberFrom(0),
+  inlined: FLAG,
+  fullPaths: FLAG,
   itrace: OBJECT,
   writeTraceLog: FUNCTION,
 };
@@ -223,6 +239,7 @@ export class Recording implements AsyncDisposable {
     options: RecordingOptions,
     damage: readonly Damage[] = [],
   ) {
+    checkMade(first, 'scan', 'a Recording', "const recording = await openRecording('perf.data');");
     this.name = name;
     this.#damage = damage;
     this.#input = input;
@@ -271,6 +288,16 @@ export class Recording implements AsyncDisposable {
     return features.stat === true || recordCounts.has(PERF_RECORD_STAT_CONFIG);
   }
 
+  /** Groups of more than one event that it was recorded with. Of a stream, this is known after reading. */
+  get groups(): readonly EventGroup[] {
+    return this.#latest.features.groups ?? [];
+  }
+
+  /** Answers for files that name its samples: what was given, this machine, or the archive that it is in. */
+  get symbols(): SymbolDriver {
+    return this.#driver;
+  }
+
   /** What is in the file: samples, records by type, losses, damage. */
   async stats(options: RecordingStatsOptions = {}): Promise<StatsAnswer> {
     checkOptions('stats()', options, STATS);
@@ -287,9 +314,9 @@ export class Recording implements AsyncDisposable {
   /** The whole recording as a profile, with symbols. */
   async profile(options: ProfileOptions = {}): Promise<IngestResult> {
     checkOptions('profile()', options, PROFILE);
-    const { traceKeys = [] } = options;
+    const { traceKeys = [], itrace: _, writeTraceLog: __, ...ingest } = options;
     return ingestPerfData(await this.#source(options), {
-      ...options,
+      ...ingest,
       ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
       symbols: this.#driver,
       acceptUnverified: isOfThisMachine,
@@ -311,14 +338,20 @@ export class Recording implements AsyncDisposable {
   /** Every sample as text (or NDJSON), in large pieces of UTF-8, each borrowed until `write` is done. */
   async script(
     options: RecordingScriptOptions,
-    write: (utf8: Uint8Array) => Promise<void> | void,
+    write: (utf8: Uint8Array, event: RecordedEvent | null) => Promise<void> | void,
   ): Promise<ScriptResult> {
     checkOptions('script()', options, SCRIPT);
     checkOptions('script()', { write }, { write: required(FUNCTION) });
+    const { itrace: _, writeTraceLog: __, ...printed } = options;
+    const wantsCode = [...(options.fields?.set ?? []), ...(options.fields?.added ?? [])].some((field) =>
+      field.startsWith('brstackinsn'),
+    );
+    const { X86Instructions } = wantsCode ? await import('./x86-instructions.ts') : {};
     return writeScript(
       await this.#source(options),
       {
-        ...options,
+        ...printed,
+        ...(X86Instructions === undefined ? {} : { instructions: new X86Instructions() }),
         symbols: this.#driver,
         acceptUnverified: isOfThisMachine,
       },
@@ -334,7 +367,8 @@ export class Recording implements AsyncDisposable {
     const reader = await this.reader();
     const input = this.#input;
     let source: RecordSource = reader;
-    if (options !== undefined && !(Symbol.asyncIterator in input)) {
+    // The decoder is large, and most recordings have no trace.
+    if (options !== undefined && !(Symbol.asyncIterator in input) && mayHoldTrace(reader)) {
       const { withTrace } = await import('@counterpoint/trace/perf');
       source = withTrace(reader, {
         bytes: input,
@@ -344,8 +378,8 @@ export class Recording implements AsyncDisposable {
         ...(writeLog === undefined ? {} : { writeLog }),
       });
     }
-    // The events of a stream come among its records.
-    if (!this.isStream && !reader.events.events.some(hasRawUserStacks)) return source;
+    // The events of a stream come among its records, also where it was written into a file.
+    if (!reader.isPipe && !reader.events.events.some(hasRawUserStacks)) return source;
     return withUnwoundStacks(source, { files: this.#driver, acceptUnverified: isOfThisMachine });
   }
 
@@ -367,7 +401,7 @@ export class Recording implements AsyncDisposable {
 /**
  * A file without build ids is believed by its path only where the recording is of this machine and kernel.
  */
-function isOfThisMachine(meta: Pick<ProfileMeta, 'hostname' | 'osRelease'>): boolean {
+export function isOfThisMachine(meta: Pick<ProfileMeta, 'hostname' | 'osRelease'>): boolean {
   const sameHost = meta.hostname === null || meta.hostname === hostname();
   return sameHost && (meta.osRelease === null || meta.osRelease === release());
 }
@@ -386,7 +420,7 @@ export async function openRecording(
   if (input instanceof URL) return openPath(fileURLToPath(input), options);
   if (typeof input !== 'string') {
     const source = asByteInput(input);
-    if (!(Symbol.asyncIterator in source) && isHistory(await source.read(0, MAGIC_BYTES)))
+    if (!(Symbol.asyncIterator in source) && (await isHistory(source)))
       return openHistoryAsRecording(source, 'bytes', options);
     const name = Symbol.asyncIterator in source ? 'stream' : 'bytes';
     return new Recording(name, source, await openPerfData(source), async () => {}, options);
@@ -415,11 +449,13 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     throw fileError(path, error);
   });
   try {
-    if (isHistory(await source.read(0, MAGIC_BYTES))) {
+    if (await isHistory(source)) {
       const recording = await openHistoryAsRecording(source, name, options);
       await source.close();
       return recording;
     }
+    const opened = await openArchiveFile(source);
+    if (opened !== null) return await openArchived(opened, name, options);
     const reader = await openPerfData(source);
     // The header of a directory: what was recorded is in the files beside it.
     if (reader.features.dirFormat !== undefined && (await isBesideRings(path))) {
@@ -431,6 +467,31 @@ async function openPath(path: string, options: RecordingOptions, name = path): P
     await source.close();
     throw error;
   }
+}
+
+/**
+ * What the archive has answers first; then this machine, where build ids say that a file is the right one.
+ */
+async function openArchived(
+  { archive, close }: { archive: Archive; close(): Promise<void> },
+  name: string,
+  options: RecordingOptions,
+): Promise<Recording> {
+  const { recording, symbols } = archive;
+  if (recording === null)
+    throw new CounterpointError(
+      'ERR_ARCHIVE',
+      `${name} has binaries, and no recording: it is of perf archive`,
+      `Put them into the cache with \`counterpoint archive --unpack ${name}\`, and name the recording itself.`,
+    );
+  const disk = options.symbols ?? diskDriver(placesOf(options));
+  const driver: SymbolDriver = {
+    open: async (request, diagnostics) =>
+      (await symbols.open(request, diagnostics)) ?? disk.open(request, diagnostics),
+  };
+  const damage: Damage[] = archive.isCut ? [{ code: 'archive-cut', count: 1, firstOffset: 0 }] : [];
+  const reader = await openPerfData(recording);
+  return new Recording(name, recording, reader, close, { ...options, symbols: driver }, damage);
 }
 
 /** Its records are put together in memory: the file is not needed any more. */
@@ -502,7 +563,7 @@ function fileError(path: string, error: NodeJS.ErrnoException): Error {
     return new CounterpointError(
       'ERR_NO_FILE',
       `there is no file ${path}`,
-      'Record one with `counterpoint record -- COMMAND`, or name another with -i.',
+      'Record one with `counterpoint record -- COMMAND` (counts: `counterpoint stat record`), or name another with -i.',
     );
   }
   if (error.code === 'EACCES' || error.code === 'EPERM') {

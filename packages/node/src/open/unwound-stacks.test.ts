@@ -7,62 +7,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { counterpoint } from '../test/command-line.ts';
+import { buildFrameless, FRAMELESS_PROGRAM, noCompiler } from '../test/frameless-program.ts';
 import { perf, perfIsMissing, temporaryFolder } from '../test/perf.ts';
 
-const PROGRAM = `
-#include <algorithm>
-#include <csignal>
-#include <cstdlib>
-#include <map>
-#include <string>
-#include <sys/time.h>
-#include <vector>
-static volatile double sink;
-__attribute__((noinline)) double leaf(double x, int n) {
-  for (int i = 0; i < n; i++) x = x * 1.0000001 + 0.5 / (x + 1);
-  return x;
-}
-__attribute__((noinline)) double descend(int depth, double x) {
-  volatile double room[8];
-  room[depth & 7] = x;
-  double below = depth == 0 ? leaf(x, 200) : descend(depth - 1, x + room[depth & 7]) + 1;
-  return below + room[depth & 7];
-}
-struct Task { virtual double run(int depth) = 0; virtual ~Task() {} };
-struct Descend : Task { double run(int depth) override { return descend(depth, 1.5) * 2; } };
-struct Fill : Task {
-  double run(int depth) override {
-    std::map<std::string, double> all;
-    for (int i = 0; i < 50; i++) all[std::to_string(i * 7919 % 101)] = descend(depth / 4, i);
-    double sum = 0;
-    for (auto &one : all) sum += one.second;
-    return sum;
-  }
-};
-static int compare(const void *a, const void *b) {
-  return leaf(*(double *)a, 20) < leaf(*(double *)b, 20) ? -1 : 1;
-}
-__attribute__((noinline)) static void onSignal(int) { sink = leaf(sink, 60000); }
-int main() {
-  struct sigaction action = {};
-  action.sa_handler = onSignal;
-  sigaction(SIGALRM, &action, nullptr);
-  struct itimerval timer = {{0, 1000}, {0, 1000}};
-  setitimer(ITIMER_REAL, &timer, nullptr);
-  Descend deep;
-  Fill fill;
-  std::vector<Task *> tasks{&deep, &fill};
-  for (int i = 0; i < 900; i++) {
-    for (auto *task : tasks) sink = task->run(10 + i % 30);
-    std::vector<double> values;
-    for (int k = 0; k < 300; k++) values.push_back((k * 7919) % 1009);
-    qsort(values.data(), values.size(), 8, compare);
-    std::sort(values.begin(), values.end(), [](double a, double b) { return leaf(a, 5) < leaf(b, 5); });
-  }
-}
-`;
-
-const noCompiler = spawnSync('g++', ['--version']).status === 0 ? false : 'g++ is not installed';
 const skip =
   perfIsMissing() || noCompiler || (process.arch === 'x64' ? false : 'perf decides this on x86-64');
 
@@ -86,7 +33,7 @@ const withoutEnd = (addresses: string[]) =>
   addresses.at(-1) === 'ffffffffffffffff' ? addresses.slice(0, -1) : addresses;
 
 async function compare(data: string) {
-  const { status, out } = await counterpoint('script', '-i', data);
+  const { status, out } = await counterpoint('script', '--no-inline', '-i', data);
   assert.equal(status, 0);
   const ours = samplesOf(out);
   const theirs = samplesOf(perf('script', '--no-inline', '-i', data));
@@ -100,15 +47,6 @@ async function compare(data: string) {
   return { ours, theirs, samples: theirs.length, same };
 }
 
-/** The program, compiled without frame pointers. */
-function build(folder: string): string {
-  const path = join(folder, 'program');
-  writeFileSync(`${path}.cc`, PROGRAM);
-  const { status, stderr } = spawnSync('g++', ['-O2', '-fomit-frame-pointer', `${path}.cc`, '-o', path]);
-  assert.equal(status, 0, String(stderr));
-  return path;
-}
-
 const PERF_RECORD = 'record -q -e cpu-clock:u -F 997 --call-graph dwarf'.split(' ');
 
 test('a C++ program: every frame is where perf finds it, through signals, callbacks and stubs', {
@@ -116,7 +54,7 @@ test('a C++ program: every frame is where perf finds it, through signals, callba
 }, async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'perf.data');
-  perf(...PERF_RECORD, '-o', data, build(folder));
+  perf(...PERF_RECORD, '-o', data, buildFrameless(folder));
   const { ours, samples, same } = await compare(data);
   assert.ok(samples > 100, `${samples} samples`);
   assert.ok(same >= samples * 0.99, `${same} of ${samples} samples have perf's frames`);
@@ -133,12 +71,24 @@ test('a C++ program: every frame is where perf finds it, through signals, callba
   assert.ok(interrupted > 5, `${interrupted} in the handler of a signal`);
 });
 
+test('what perf wrote into a pipe, and the shell into a file', { skip }, async (t) => {
+  const folder = temporaryFolder(t);
+  const data = join(folder, 'perf.data');
+  const command = `perf ${PERF_RECORD.join(' ')} -o - ${buildFrameless(folder)} > ${data}`;
+  assert.equal(spawnSync('sh', ['-c', command]).status, 0);
+  const { ours, samples, same } = await compare(data);
+  assert.ok(samples > 100, `${samples} samples`);
+  assert.ok(same >= samples * 0.97, `${same} of ${samples} samples have perf's frames`);
+  const whole = ours.filter(({ functions }) => functions.includes('main')).length;
+  assert.ok(whole > samples * 0.95, `${whole} of ${samples} lead to main`);
+});
+
 test('record --call-graph dwarf: perf unwinds our file as we do, of a command and of what runs', {
   skip,
 }, async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'perf.data');
-  const program = build(folder);
+  const program = buildFrameless(folder);
   const check = async (...target: string[]) => {
     const words = [
       'record',
@@ -179,7 +129,7 @@ test('stacks of Node are whole: JavaScript, V8 and libc up to where the program 
   const words = ['record', '-q', '-e', 'cpu-clock:u', '-F', '997', '--call-graph', 'dwarf,32768', '-o', data];
   const { status, err } = await counterpoint(...words, '--', process.execPath, '-e', script);
   assert.equal(status, 0, err);
-  const { out } = await counterpoint('script', '-i', data);
+  const { out } = await counterpoint('script', '--no-inline', '-i', data);
   const own = samplesOf(out).filter(({ functions }) => functions.some((name) => /^deflate/.test(name)));
   assert.ok(own.length > 100, `${own.length} samples in zlib`);
   const whole = own.filter(
@@ -201,7 +151,7 @@ for (const command of REAL)
     const folder = temporaryFolder(t);
     const data = join(folder, 'perf.data');
     const words = [...PERF_RECORD, '-o', data, '--', ...command];
-    writeFileSync(join(folder, 'program.cc'), PROGRAM);
+    writeFileSync(join(folder, 'program.cc'), FRAMELESS_PROGRAM);
     const { status, stderr } = spawnSync('perf', words, { cwd: folder });
     assert.equal(status, 0, String(stderr));
     const { samples, same } = await compare(data);

@@ -1,10 +1,13 @@
+export { shownValue } from '@counterpoint/core/base';
 export {
   ANYTHING,
   type Check,
+  checkMade,
   checkOptions,
   either,
   FLAG,
   FUNCTION,
+  hasMembers,
   isPlainObject,
   listOf,
   numberFrom,
@@ -15,7 +18,6 @@ export {
   oneOf,
   required,
   SIGNAL,
-  shownValue,
   TEXT,
   wholeNumberFrom,
 } from './option-table.ts';

@@ -8,7 +8,7 @@
  *   publish(): name should be text, but is 5
  *   publish(): there is no option nmae; did you mean name?
  */
-import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { CounterpointError, didYouMean, nearestNames, shownValue } from '@counterpoint/core/base';
 
 /** What a value has to be. */
 export interface Check {
@@ -51,7 +51,7 @@ export function checkOptions(
   if (unknown !== undefined)
     throw new CounterpointError(
       code,
-      `${where}: there is no option ${path}${unknown.slice(0, LONGEST_SHOWN)}${didYouMean(nearestNames(unknown, known))}`,
+      `${where}: there is no option ${path}${unknown.slice(0, LONGEST_SHOWN)}${didYouMean(meant(unknown, table))}`,
       known.length === 0 ? 'It has none.' : `Known are ${known.join(', ')}.`,
     );
   for (const [name, check] of Object.entries(table)) {
@@ -70,8 +70,29 @@ export function checkOptions(
   }
 }
 
+/** Near names; first of all the same name one level below, where it belongs: `control.events`. */
+function meant(unknown: string, table: OptionTable): string[] {
+  const below = Object.entries(table).flatMap(([outer, { fields = {} }]) =>
+    namesOf(fields).map((inner) => ({ inner, place: `${outer}.${inner}` })),
+  );
+  const same = below.filter(({ inner }) => inner === unknown).map(({ place }) => place);
+  if (same.length > 0) return same;
+  const near = nearestNames(unknown, namesOf(table));
+  if (near.length > 0) return near;
+  const nearBelow = nearestNames(
+    unknown,
+    below.map(({ inner }) => inner),
+  );
+  return below.filter(({ inner }) => nearBelow.includes(inner)).map(({ place }) => place);
+}
+
 function namesOf(table: OptionTable): string[] {
   return Object.keys(table).filter((name) => name !== OF_TESTS);
+}
+
+/** Whether a value is an object with members of these types. */
+export function hasMembers(value: unknown, members: Readonly<Record<string, string>>): boolean {
+  return isPlainObject(value) && Object.entries(members).every(([name, type]) => typeof value[name] === type);
 }
 
 export function required(check: Check): Check {
@@ -137,26 +158,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 /** In place of the kernel. Nobody else needs to know of it. */
 const OF_TESTS = 'sys';
 const LONGEST_SHOWN = 80;
-const MOST_ITEMS_SHOWN = 5;
 
-/** A value for an error message: short, and never by code of its own. */
-export function shownValue(value: unknown): string {
-  if (Array.isArray(value)) {
-    const items = value
-      .slice(0, MOST_ITEMS_SHOWN)
-      .map((item) => (Array.isArray(item) ? '[…]' : shownValue(item)));
-    return `[${items.join(', ')}${value.length > MOST_ITEMS_SHOWN ? ', …' : ''}]`;
-  }
-  switch (typeof value) {
-    case 'object':
-      return value === null ? 'null' : 'an object';
-    case 'function':
-      return 'a function';
-    case 'bigint':
-      return `${value}n`;
-    case 'string':
-      return `'${value.slice(0, LONGEST_SHOWN)}'`;
-    default:
-      return String(value);
-  }
+/**
+ * For constructors that only a function of ours calls: `given` has to be the object with that member, which
+ * no other caller has. `how` makes what is wanted.
+ */
+export function checkMade(given: unknown, member: string, what: string, how: string): void {
+  if (isPlainObject(given) && member in given) return;
+  throw new CounterpointError('ERR_ARGUMENT', `${what} is not made by its constructor`, `Write ${how}`);
 }

@@ -9,6 +9,7 @@ import {
   parseCpuInfo,
   parseKernelLog,
 } from '@counterpoint/core/pmus';
+import { checkOptions, type OptionsOf, TEXT } from '../options/index.ts';
 import { readKernelFile } from '../probe/index.ts';
 import { SysfsPmu } from './sysfs-pmu.ts';
 
@@ -53,6 +54,8 @@ export interface CpuIdentityPlaces {
   readonly architecture: string;
 }
 
+const PLACES: OptionsOf<CpuIdentityPlaces> = { sys: TEXT, proc: TEXT, dev: TEXT, architecture: TEXT };
+
 /**
  * What is known of this machine's cores: one identity per core PMU (a hybrid machine has several), or a
  * single one with `pmuType: null` where the kernel has none. Never fails: what cannot be read is absent.
@@ -60,6 +63,7 @@ export interface CpuIdentityPlaces {
  * CPUID needs the `cpuid` module and root; the kernel log, CAP_SYSLOG where dmesg is restricted.
  */
 export function readCpuIdentities(places: Partial<CpuIdentityPlaces> = {}): CpuIdentity[] {
+  checkOptions('readCpuIdentities()', places, PLACES);
   const { sys, proc, dev, architecture } = {
     sys: '/sys',
     proc: '/proc',

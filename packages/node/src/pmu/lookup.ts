@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import type { EventLookup } from '@counterpoint/core/events';
 import type { TracepointFormat } from '@counterpoint/core/perfdata';
+import { tracefsRoot } from '../sys/index.ts';
 import { type EventTables, NO_TABLES } from './event-tables.ts';
 import { familyEvents } from './family-events.ts';
 import { kernelFunctions } from './kernel-functions.ts';
@@ -16,8 +17,11 @@ export interface SystemEventLookup extends EventLookup {
   pmu(name: string): SysfsPmu | null;
 }
 
+/** Of this machine also at a mount of our own, where there is no other. */
 function tracefsPlaces(root: string): string[] {
-  return [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')];
+  const places = [join(root, 'kernel/tracing'), join(root, 'kernel/debug/tracing')];
+  const own = root === '/sys' ? tracefsRoot() : null;
+  return own === null || places.includes(own) ? places : [...places, own];
 }
 
 /**
@@ -25,7 +29,7 @@ function tracefsPlaces(root: string): string[] {
  * none, or where it may not be read.
  */
 export function systemTracepoint(system: string, name: string): TracepointFormat {
-  const tracepoints = new Tracefs(tracefsPlaces('/sys'));
+  const tracepoints = new Tracefs(() => tracefsPlaces('/sys'));
   const found = tracepoints.format(system, name);
   if (found !== null && 'id' in found) return found;
   if (found !== null) throw new CounterpointError('ERR_TRACEFS', found.unavailable, found.remedy);
@@ -48,7 +52,7 @@ export function systemEventLookup(
   tables: () => EventTables = root === '/sys' ? eventTables : () => NO_TABLES,
 ): SystemEventLookup {
   const devices = join(root, 'bus/event_source/devices');
-  const tracepoints = new Tracefs(tracefs === undefined ? tracefsPlaces(root) : [tracefs]);
+  const tracepoints = new Tracefs(() => (tracefs === undefined ? tracefsPlaces(root) : [tracefs]));
   const pmus = new Map<string, SysfsPmu | null>();
   const files = new ProbeFiles();
   // Another root is another machine, of whose CPU nothing is known.

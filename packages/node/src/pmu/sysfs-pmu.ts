@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PmuDescription, PmuEvent } from '@counterpoint/core/events';
-import { readKernelFile } from '../probe/index.ts';
+import { readKernelFile, realFiles } from '../probe/index.ts';
 import { addFamilyEvents } from './add-family-events.ts';
 import { addTableEvents } from './add-table-events.ts';
+import { PtFacts } from './pt-facts.ts';
 
 /** Files beside an event's own: `NAME.scale` and its kind. */
 const EVENT_DETAIL = /\.(?:scale|unit|per-pkg|snapshot)$/;
@@ -72,6 +73,11 @@ export class SysfsPmu implements PmuDescription {
   /** `cpumask` of an uncore PMU, `cpus` of a PMU that only some cores have. */
   get cpus(): string | undefined {
     return readKernelFile(join(this.#dir, 'cpumask')) ?? readKernelFile(join(this.#dir, 'cpus')) ?? undefined;
+  }
+
+  /** Of Intel PT: perf's choice, by what the machine can do. */
+  get defaultConfig(): bigint | undefined {
+    return this.name === 'intel_pt' ? new PtFacts(realFiles, this.#dir).defaultConfig() : undefined;
   }
 
   /** Kinds of core have a file `cpus`; the PMU of a machine with one kind is `cpu`, on s390 `cpum_cf`. */

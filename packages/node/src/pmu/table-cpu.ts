@@ -32,7 +32,7 @@ export interface EventTable {
   readonly isAssumed: boolean;
 }
 
-/** Which CPU a table is for: by the rows of a map, else by what the table says of itself. */
+/** Which CPU a table is for. A row of a map tells it, or else the table itself. */
 export function tableCpu(
   table: VendorEvents,
   rows: readonly MapRow[],

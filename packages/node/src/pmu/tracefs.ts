@@ -10,13 +10,13 @@ type Found = { dir: string; problem: null } | { dir: null; problem: Unavailable 
  * Tracepoints by name: their ids are files below `events/` in tracefs, which only root (or its group) reads.
  */
 export class Tracefs {
-  readonly #places: readonly string[];
+  readonly #places: () => readonly string[];
   #found: Found | null = null;
   #names: readonly string[] | null = null;
   readonly #ids = new Map<string, number | null | Unavailable>();
 
-  /** Folders where tracefs may be mounted, in the order to try. */
-  constructor(places: readonly string[]) {
+  /** Folders where tracefs may be mounted, in the order to try; asked for on first use. */
+  constructor(places: () => readonly string[]) {
     this.#places = places;
   }
 
@@ -55,7 +55,7 @@ export class Tracefs {
   }
 
   #find(): Found {
-    this.#found ??= findTracefs(this.#places);
+    this.#found ??= findTracefs(this.#places());
     return this.#found;
   }
 
@@ -106,7 +106,7 @@ function findTracefs(places: readonly string[]): Found {
   return {
     dir: null,
     problem: {
-      unavailable: `tracepoints are named in tracefs, which is not mounted at ${first}`,
+      unavailable: `tracepoints are named in tracefs, which is not mounted at ${first}, and this process may not mount it`,
       remedy: `Mount it: sudo mount -t tracefs tracefs ${first}`,
     },
   };

@@ -10,7 +10,7 @@ import {
 } from '@counterpoint/core/abi';
 import { type AttrFlags, encodeAttrShortest, makeAttr } from '@counterpoint/core/records';
 import { ForwardRing, mappedRing, RecordScan } from '@counterpoint/core/ring';
-import type { Sys } from '../sys/index.ts';
+import { breakpointsWork, type Sys } from '../sys/index.ts';
 import type { Check } from './check.ts';
 import { type KernelFiles, kernelSetting, readKernelFile } from './kernel-settings.ts';
 import { OUTSIDE, tracefsRemedy } from './remedies.ts';
@@ -54,7 +54,7 @@ export function checkRecording(sys: Sys, standing: Standing): Check {
           return {
             name,
             state: 'ok',
-            why: `took ${scan.samples} samples of itself in ${OWN_RUN_MS} ms`,
+            why: `took ${scan.samples === 1 ? '1 sample' : `${scan.samples} samples`} of itself in ${OWN_RUN_MS} ms`,
             fix: '',
           };
         return { name, state: 'unknown', why: 'an event could be opened, but it gave no sample', fix: '' };
@@ -109,6 +109,25 @@ export function checkHardware(sys: Sys, standing: Standing): Check {
   };
 }
 
+/** Tried on own memory: the kernel takes breakpoints also where nothing comes of them. */
+export function checkBreakpoints(sys: Sys): Check {
+  const name = 'breakpoints';
+  const doWork = breakpointsWork(sys);
+  if (doWork === null)
+    return {
+      name,
+      state: 'unknown',
+      why: 'no breakpoint could be set on own memory',
+      fix: '',
+      isDetail: true,
+    };
+  if (doWork)
+    return { name, state: 'ok', why: 'accesses to an address are seen (mem:)', fix: '', isDetail: true };
+  const why =
+    'the hypervisor of this machine does not pass the debug registers on: mem: events count nothing, and --on-function needs uprobes (root)';
+  return { name, state: 'absent', why, fix: 'To see calls of a function, use a probe on it.' };
+}
+
 export function checkKernelSymbols(
   files: KernelFiles,
   standing: Standing,
@@ -151,13 +170,29 @@ function readBeginning(path: string): string {
   }
 }
 
+function canMountTracefs(sys: Sys): boolean {
+  try {
+    return sys.readTracefs('events/header_page') !== '';
+  } catch {
+    return false;
+  }
+}
+
 const TRACEFS = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'];
 
-export function checkTracepoints(files: KernelFiles, { readsAll, isNamespaceRoot }: Standing): Check {
+export function checkTracepoints(
+  sys: Sys,
+  files: KernelFiles,
+  { readsAll, isNamespaceRoot }: Standing,
+): Check {
   const name = 'tracepoints';
   const obstacles = TRACEFS.map((place) => files.obstacle(`${place}/events/header_page`));
   const found = obstacles.indexOf(null);
   if (found >= 0) return { name, state: 'ok', why: `described in ${TRACEFS[found]}`, fix: '' };
+  if (canMountTracefs(sys)) {
+    const why = 'tracefs is not mounted where it belongs; Counterpoint reads it through a mount of its own';
+    return { name, state: 'ok', why, fix: '' };
+  }
   const mounts = files.read('/proc/mounts') ?? '';
   const mounted = TRACEFS.findIndex((place) => mounts.includes(` ${place} tracefs `));
   if (mounted < 0) {

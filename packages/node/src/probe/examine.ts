@@ -13,6 +13,7 @@ import {
 } from './check-limits.ts';
 import { checkCapabilities, checkContainer, checkSeccomp } from './check-process.ts';
 import {
+  checkBreakpoints,
   checkHardware,
   checkKernelCode,
   checkKernelSymbols,
@@ -72,9 +73,10 @@ export function examineMachine(
     checkKernelCode(sys, further),
     checkWholeCpus(sys, further),
     checkHardware(sys, further),
+    checkBreakpoints(sys),
     checkWatchdog(files),
     checkKernelSymbols(files, standing),
-    checkTracepoints(files, standing),
+    checkTracepoints(sys, files, standing),
     checkProbes(sys, files, standing),
     checkBpf(sys, files, standing, capabilities),
     checkLockdown(files),

@@ -198,6 +198,10 @@ describe('what stands in the way is named, and not something else', () => {
       machine(files, more).examine().get('tracepoints')!;
     assert.equal(check({ ...mounts, [page]: '' }, {}).state, 'ok');
     assert.match(check({}, {}).why, /not mounted/);
+    const own = machine({});
+    own.sys.tracefs.files.set('events/header_page', 'field: u64 timestamp;');
+    assert.equal(own.examine().get('tracepoints')!.state, 'ok');
+    assert.match(own.examine().get('tracepoints')!.why, /a mount of its own/);
     assert.match(check(mounts, {}).why, /something else is mounted over it/);
     assert.doesNotMatch(check(mounts, {}).fix, /as root/i);
     const closed = { obstacles: { [page]: 'EACCES' } };

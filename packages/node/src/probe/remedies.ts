@@ -1,7 +1,7 @@
 /** Added to "as root" where this is a root that does not count. */
 export const OUTSIDE = ' outside of the user namespace (the container)';
 
-/** Whom the commands for a login are for; tests give others. */
+/** The user of the commands for a login; tests give others. */
 export interface LoginPlaces {
   readonly user: string;
   /** Node itself, whose file is to have no capabilities. */
@@ -33,7 +33,7 @@ export function loginCommands({ user }: Pick<LoginPlaces, 'user'>): string[] {
   ];
 }
 
-/** The half of it that a user needs whom PAM has given the capabilities already. */
+/** The half of it that a user needs who has the capabilities from PAM already. */
 export function helperCommands(): string[] {
   return [`install -D /usr/bin/setpriv ${RIGHTS_HELPER}`, `setcap ${LOGIN_CAPABILITIES}=ei ${RIGHTS_HELPER}`];
 }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { PERF_RECORD_MISC_KERNEL, PERF_RECORD_MISC_USER } from '@counterpoint/core/abi';
 import { type ByteSource, memorySource } from '@counterpoint/core/base';
 import { buildIdOfNotes, openElf, readBuildId } from '@counterpoint/core/elf';
@@ -21,8 +21,8 @@ const MOST_OPEN_FILES = 256;
  * after an upgrade, finds the very same binaries.
  */
 export class BuildIdCollector {
-  /** Paths in this mount namespace, with the inode that was mapped. */
-  readonly #paths = new Map<string, bigint>();
+  /** Paths in this mount namespace, with the inode that was mapped last. */
+  readonly #paths = new Map<string, { inode: bigint; entry: Promise<BuildIdEntry | null> }>();
   readonly #modules = new Map<string, string>();
   readonly #foreign = new Map<string, Promise<BuildIdEntry | null>>();
   readonly #isForeign = new Map<number, boolean>();
@@ -30,8 +30,8 @@ export class BuildIdCollector {
   #openForeign = 0;
   #hasVdso = false;
   #hasKernel = false;
-  /** Files whose inode is not the mapped one any more: their build id would be a lie. */
-  readonly replaced: string[] = [];
+  /** Files whose inode was not the mapped one any more at the end. */
+  readonly #replaced = new Map<string, { hasBuildId: boolean }>();
 
   addKernelMap({ path }: MmapRecord): void {
     if (path.startsWith(KERNEL_NAME)) {
@@ -47,7 +47,9 @@ export class BuildIdCollector {
     if (path === VDSO_NAME) this.#hasVdso = true;
     if (!isFile(path)) return;
     if (!this.#isInOtherNamespace(pid)) {
-      this.#paths.set(path, inode);
+      // At once: whoever builds a program that runs replaces it.
+      if (this.#paths.get(path)?.inode !== inode)
+        this.#paths.set(path, { inode, entry: this.#read(path, path, inode) });
       return;
     }
     const key = `${path}\0${inode}`;
@@ -75,10 +77,23 @@ export class BuildIdCollector {
     if (this.#hasKernel) entries.push(kernelEntry('/sys/kernel/notes', KERNEL_NAME));
     for (const [path, name] of this.#modules)
       entries.push(kernelEntry(`/sys/module/${name}/notes/.note.gnu.build-id`, path));
-    for (const [path, inode] of this.#paths) entries.push(await this.#read(path, path, inode));
+    for (const [path, { inode, entry }] of this.#paths) {
+      const found = await entry;
+      if (isOtherFile(path, inode)) this.#replaced.set(path, { hasBuildId: found !== null });
+      entries.push(found);
+    }
     entries.push(...(await Promise.all(this.#foreign.values())));
     if (this.#hasVdso) entries.push(await vdsoEntry());
     return entries.filter((entry) => entry !== null);
+  }
+
+  /** What is to be said of files that were replaced. */
+  notes(): string[] {
+    return [...this.#replaced].map(([path, { hasBuildId }]) =>
+      hasBuildId
+        ? `${path} was replaced while it ran: names are those of what ran where that is kept, by its build id`
+        : `${path} was replaced while it ran, so the recording has no build id for it`,
+    );
   }
 
   async #read(file: string, path: string, inode: bigint): Promise<BuildIdEntry | null> {
@@ -90,10 +105,7 @@ export class BuildIdCollector {
     }
     try {
       const stat = fstatSync(fd, { bigint: true });
-      if (inode !== 0n && stat.ino !== inode) {
-        this.replaced.push(path);
-        return null;
-      }
+      if (inode !== 0n && stat.ino !== inode) return null;
       return entryOf(
         await buildIdOf(
           descriptorSource(fd, presentBytes({ size: Number(stat.size), blocks: Number(stat.blocks) })),
@@ -119,6 +131,15 @@ function isFile(path: string): boolean {
     !path.startsWith('/memfd:') &&
     !path.endsWith(' (deleted)')
   );
+}
+
+/** Where there is none any more, or nobody may look, nothing replaced it. */
+function isOtherFile(path: string, inode: bigint): boolean {
+  try {
+    return inode !== 0n && statSync(path, { bigint: true }).ino !== inode;
+  } catch {
+    return false;
+  }
 }
 
 function entryOf(buildId: string, path: string, misc: number): BuildIdEntry | null {

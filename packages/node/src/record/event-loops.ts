@@ -36,8 +36,17 @@ async function waitEvents(): Promise<ParsedEvent[]> {
   const lookup = systemEventLookup();
   const names = WAIT_CALLS.flatMap((call) => [`sys_enter_${call}`, `sys_exit_${call}`]);
   const known = names.filter((name) => typeof lookup.tracepoint('syscalls', name) === 'number');
-  // Says why there are none, and what to do.
-  if (known.length === 0) return await resolveEvents(`syscalls:${names[2]}`);
+  if (known.length === 0) {
+    const absent = lookup.tracepoint('syscalls', names[0]!);
+    if (absent !== null && typeof absent !== 'number')
+      throw new CounterpointError(
+        'ERR_TRACEFS',
+        `event loops are watched by tracepoints of system calls, but ${absent.unavailable}`,
+        absent.remedy,
+      );
+    // Says why there are none, and what to do.
+    return await resolveEvents(`syscalls:${names[0]}`);
+  }
   // Places of waits say nothing, and there are very many.
   return await resolveEvents(known.map((name) => `syscalls:${name}/period=1,call-graph=no/`));
 }

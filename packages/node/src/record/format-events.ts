@@ -14,6 +14,8 @@ import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_RAW,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
   PERF_TYPE_BREAKPOINT,
@@ -150,6 +152,11 @@ function ownEvent({ name, callchains = false }: OwnEvent): ParsedEvent {
   return { name, attr, group: null, isLeader: true, periodGiven: true, options };
 }
 
+/** perf finds the frame information of a binary by the map of its first page, which is data. */
+function trackData(planned: readonly PlannedEvent[]): void {
+  for (const { attr } of planned) if (attr.flags.mmap !== 0) attr.flags.mmapData = 1;
+}
+
 const SAMPLE_BITS: bigint = BigInt(
   PERF_SAMPLE_IDENTIFIER |
     PERF_SAMPLE_IP |
@@ -159,7 +166,7 @@ const SAMPLE_BITS: bigint = BigInt(
     PERF_SAMPLE_PERIOD,
 );
 
-/** Whom a recording is about, as formats are told. */
+/** The target of a recording, as formats get it. */
 export function formatTarget(
   { kind }: Scope,
   { tasks, cpus }: OpenTarget,
@@ -169,8 +176,8 @@ export function formatTarget(
 }
 
 /**
- * What samples of formats say; `ring` leaves its events as they are. `parts`: of call chains, also
- * where only a format has them.
+ * Prepares the events for what the formats record. `ring` leaves its events as they are. `parts`: the parts
+ * of call chains, also if only a format records them.
  */
 export function prepareEvents(
   planned: readonly PlannedEvent[],
@@ -219,6 +226,17 @@ export function prepareEvents(
         // At the first instruction of a function only the kernel finds the caller.
         if (probe === null && callchains.isFoundByHandler?.(attr) === true)
           bitsOfOthers.push(PERF_SAMPLE_CALLCHAIN);
+        if (callchains.userStacks !== undefined && attr.flags.excludeCallchainUser === 0) {
+          // As in recordings of copied stacks: what reads it unwinds the samples that have one.
+          trackData(planned);
+          attr.flags.excludeCallchainUser = 1;
+          attr.sampleRegsUser = callchains.userStacks.registers;
+          attr.sampleStackUser = callchains.userStacks.bytes;
+          for (const bit of [PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER]) {
+            attr.sampleType |= BigInt(bit);
+            bitsOfOthers.push(bit);
+          }
+        }
       }
       const hasPeriod = attr.flags.freq === 0 && attr.samplePeriodOrFreq > 1n;
       if (hasPeriod && isCountedByHits(attr)) bitsOfOthers.push(PERF_SAMPLE_PERIOD);

@@ -29,9 +29,9 @@ export interface FormatResult {
   readonly hasHandler: boolean;
   /** Runs of all its programs. */
   readonly runs: bigint;
-  /** Of all those runs together; null where the kernel did not measure it. */
+  /** Time of all those runs together, in nanoseconds; null where the kernel did not measure it. */
   readonly costNs: number | null;
-  /** Copied out of the kernel's maps, in place of records. */
+  /** Bytes that were copied out of the kernel's maps, in place of records. */
   readonly bytesRead: number;
   /** How many samples it gave. */
   readonly samples: number;
@@ -49,7 +49,7 @@ export interface FormatLosses {
   readonly entries: readonly LossEntry[];
 }
 
-/** `oldestNs`: the time of the oldest one among so many samples. */
+/** `oldestNs`: the time of the oldest of these samples. */
 export type FormatWriter = (
   bytes: Uint8Array<ArrayBuffer>,
   oldestNs: number,

@@ -1,4 +1,5 @@
 export { WriteError } from '../files/index.ts';
+export type { SoftCounts } from '../softpmu/index.ts';
 export { BuildIdCollector } from './build-ids.ts';
 export { closingRecords } from './closing-records.ts';
 export { endOfCommand } from './command-end.ts';
@@ -14,6 +15,8 @@ export {
   prepareEvents,
 } from './format-events.ts';
 export { FormatRecording, type FormatResult } from './format-recording.ts';
+export { framesFor } from './frames-for.ts';
+export { JavascriptFrames } from './javascript-frames.ts';
 export { type Launched, launch } from './launch.ts';
 export { layoutFinder } from './layout-finder.ts';
 export type { LiveEnd, LiveProfileOptions, LiveRefresh } from './live/live-options.ts';
@@ -25,6 +28,8 @@ export { openForScope } from './open-scope.ts';
 export { recordingOptionTable } from './option-tables.ts';
 export type {
   FormatChoice,
+  OutputSwitching,
+  RecordControl,
   RecordOptions,
   RecordProgress,
   RecordResult,
@@ -39,4 +44,6 @@ export { type LiveRecording, outputFor, record, recordLive } from './record.ts';
 export { recordingFeatures, writtenEvents } from './recording-features.ts';
 export { openTarget, processesOf, resolveEvents, type Scope, samplingOptions, scopeOf } from './request.ts';
 export { ringBytesPerSecond, ringPages } from './ring-size.ts';
+export { refuseSoftEvents } from './soft-plan.ts';
 export { FINISHED_INIT, type SynthesisTarget, synthesizeMachine, synthesizeWatched } from './synthesis.ts';
+export { MOST_COMPRESSION_LEVEL } from './zstd-compressor.ts';

@@ -19,11 +19,14 @@ import {
 } from '../javascript/index.ts';
 import type { PlannedEvent, SampledEvent } from '../perf-events/index.ts';
 import { PROT_EXEC } from '../target/index.ts';
+import { samplesPerSecond } from './ring-size.ts';
 
 /** Numbers of x86's registers in samples (asm/perf_regs.h). */
 const REGISTER_BP = 6n;
 const REGISTER_SP = 7n;
-const REGISTERS = (1n << REGISTER_BP) | (1n << REGISTER_SP);
+/** In which V8's interpreter keeps where it is. */
+const REGISTER_R9 = 17n;
+const REGISTERS = (1n << REGISTER_BP) | (1n << REGISTER_SP) | (1n << REGISTER_R9);
 const WORD = 8;
 const TWO_32 = 2 ** 32;
 /** Of the stack, by samples per second: more of them bring less. */
@@ -47,6 +50,8 @@ function isWide({ attr }: Pick<PlannedEvent, 'attr'>): boolean {
     has(PERF_SAMPLE_CALLCHAIN) &&
     has(PERF_SAMPLE_STACK_USER) &&
     attr.sampleStackUser === WORD &&
+    // Every hit is wanted: with their stacks most of them would have no room in the ring.
+    (attr.flags.freq !== 0 || attr.samplePeriodOrFreq > 1n) &&
     // Registers come right behind the chain.
     !has(PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER)
   );
@@ -78,13 +83,20 @@ export class JavascriptFrames {
   /** Before the events are opened. False: none of them has what it takes. */
   static widen(planned: readonly PlannedEvent[]): boolean {
     const wide = planned.filter(isWide);
-    for (const { attr } of wide) {
-      const hz = attr.flags.freq === 0 ? 0 : Number(attr.samplePeriodOrFreq);
+    for (const event of wide) {
+      const { attr } = event;
+      // Of an event that comes as often as it happens, nobody knows how often that is.
+      const hz = samplesPerSecond(event) || Number.POSITIVE_INFINITY;
       attr.sampleType |= BigInt(PERF_SAMPLE_REGS_USER);
       attr.sampleRegsUser = REGISTERS;
       attr.sampleStackUser = STACK_BYTES.find(([mostHz]) => hz <= mostHz)![1];
     }
     return wide.length > 0;
+  }
+
+  /** Whether the samples of an event that is open have what it takes. */
+  static has({ attr }: Pick<SampledEvent, 'attr'>): boolean {
+    return (attr.sampleType & BigInt(PERF_SAMPLE_REGS_USER)) !== 0n && attr.sampleRegsUser === REGISTERS;
   }
 
   /** The events as the output has them. */
@@ -156,7 +168,7 @@ export class JavascriptFrames {
     // Up to the count of the chain, as it is.
     output.set(input.subarray(start, chainOffset), to);
     let at = to + chainOffset - start;
-    const words = this.#chainWords(view, hasRegisters);
+    const words = this.#chainWords(view, hasRegisters, layout);
     const countAt = at - WORD;
     const target = new DataView(output.buffer, output.byteOffset);
     let count = 0;
@@ -184,9 +196,14 @@ export class JavascriptFrames {
   }
 
   /** Looks at the user's part of the chain. */
-  #chainWords(view: DataView, hasRegisters: boolean): { first: number; looked: number } {
-    const { chainOffset, chainCount, pid, userRegsOffset, userStackOffset, userStackDynamicSize } =
+  #chainWords(
+    view: DataView,
+    hasRegisters: boolean,
+    { timeFromStart }: SampleLayout,
+  ): { first: number; looked: number } {
+    const { chainOffset, chainCount, pid, tid, userRegsOffset, userStackOffset, userStackDynamicSize } =
       this.#fields;
+    const { timeLo, timeHi } = this.#fields;
     let first = 0;
     while (first < chainCount && !isUserMark(view, chainOffset + first * WORD)) first++;
     first++;
@@ -204,6 +221,9 @@ export class JavascriptFrames {
       bytes: userStackDynamicSize,
       framePointer: word(view, userRegsOffset),
       stackPointer: word(view, userRegsOffset + WORD),
+      bytecodeOffset: word(view, userRegsOffset + 2 * WORD),
+      timeUs: timeFromStart < 0 ? null : ((timeHi >>> 0) * TWO_32 + (timeLo >>> 0)) / 1000,
+      tid,
     };
     return { first, looked: walkInterpretedFrames(functions, stack, this.#chain, length, this.#found) };
   }

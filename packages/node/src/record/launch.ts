@@ -5,7 +5,7 @@ import { namesEnvironment } from './node-names.ts';
 import type { RecordOptions } from './options.ts';
 import { scopeOf } from './request.ts';
 
-/** Start the command of a recording, held; null where there is none. */
+/** Start the command of a recording, held; null if there is none. */
 export function launch(options: LaunchRequest, notes: Note[]): Launched | null {
   const { command = [], launch: given = {}, output } = options;
   if (command.length === 0) return null;

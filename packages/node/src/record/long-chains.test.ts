@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PERF_SAMPLE_CALLCHAIN } from '@counterpoint/core/abi';
@@ -7,6 +6,7 @@ import { makeAttr } from '@counterpoint/core/records';
 import { openRecording } from '../open/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
+import { noTracepoints } from '../test/rights.ts';
 import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 import { record } from './index.ts';
 import { hiddenCuts } from './long-chains.ts';
@@ -85,8 +85,7 @@ test('limits of the kernel that are not the usual ones are in the attr, or told'
   ]);
 });
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
-const needsTracepoints = hasTracepoints ? false : 'needs root and tracefs';
+const needsTracepoints = noTracepoints;
 
 test('chains beside a format, and those of the format, are told, too: as many as perf reads', {
   skip: needsTracepoints,

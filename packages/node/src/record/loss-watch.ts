@@ -1,11 +1,13 @@
 import {
+  PERF_RECORD_AUX,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_THROTTLE,
   PERF_RECORD_UNTHROTTLE,
 } from '@counterpoint/core/abi';
-import { LossLedger } from '@counterpoint/core/loss';
+import { auxLosses, LossLedger } from '@counterpoint/core/loss';
 import type {
+  AuxRecord,
   LostRecord,
   LostSamplesRecord,
   PerfRecord,
@@ -15,6 +17,7 @@ import type {
 
 /** Types of records that speak of loss. */
 export const LOSS_TYPES: readonly number[] = [
+  PERF_RECORD_AUX,
   PERF_RECORD_LOST,
   PERF_RECORD_LOST_SAMPLES,
   PERF_RECORD_THROTTLE,
@@ -49,6 +52,12 @@ export class LossWatch {
         const { id, lost } = record as LostRecord;
         this.lostRecords += lost;
         this.ledger.add({ kind: 'ring-full', event: this.#eventName(id), cpu, toNs: time, count: lost });
+        break;
+      }
+      case PERF_RECORD_AUX: {
+        const { flags, sampleId } = record as AuxRecord;
+        const event = this.#eventName(sampleId?.id ?? 0n);
+        for (const kind of auxLosses(flags)) this.ledger.add({ kind, event, cpu, toNs: time, count: 1 });
         break;
       }
       case PERF_RECORD_LOST_SAMPLES:

@@ -20,6 +20,11 @@ export class MapWatch {
     this.#commandNames = commandNames;
   }
 
+  /** A process has ended, and no sample of it is wanted any more. Says whether it makes code. */
+  forget(pid: number): boolean {
+    return this.#perfMaps.forget(pid);
+  }
+
   /** Any record; those that are no maps of code are ignored. */
   add(record: PerfRecord): void {
     if (record.type === PERF_RECORD_MMAP) this.#buildIds?.addKernelMap(record as MmapRecord);

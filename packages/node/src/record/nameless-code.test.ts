@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { topFunctions } from '@counterpoint/core/query';
+import { openRecording } from '../open/index.ts';
 import { unknownNode } from '../test/unknown-node.ts';
 import { record } from './record.ts';
 
@@ -81,6 +83,47 @@ test('a map that an earlier process of that number left is none, and would give 
   const told = await notesAtStart(pid!);
   assert.equal(told.length, 1, told.join());
   assert.ok(told[0]!.includes(`remove ${map}: an earlier process of that number`), told[0]);
+});
+
+test("another user's map hides nothing: the names are read from outside, and the map is told of", {
+  skip: process.geteuid?.() === 0 ? false : 'only root can give files to another user',
+}, async (t) => {
+  const { pid } = await busyNode(t, []);
+  const map = `/tmp/perf-${pid}.map`;
+  const made = [
+    ...readFileSync(`/proc/${pid}/maps`, 'utf8').matchAll(/^(\w+)-(\w+) r.xp 00000000 00:00 0\s*$/gm),
+  ];
+  const lines = made.map(([, start, end]) => {
+    const size = Number.parseInt(end!, 16) - Number.parseInt(start!, 16);
+    return `${start} ${size.toString(16)} JS:*lie /lie.js:1:1\n`;
+  });
+  assert.ok(lines.length > 0);
+  writeFileSync(map, lines.join(''));
+  chownSync(map, 4242, 4242);
+  const output = join(folder, 'stranger.data');
+  const enough = new AbortController();
+  const { notes } = await record({
+    pids: [pid!],
+    events: 'cpu-clock:u',
+    callGraph: true,
+    output,
+    signal: AbortSignal.any([enough.signal, AbortSignal.timeout(20_000)]),
+    onProgress: ({ samples }) => {
+      if (samples >= 200) enough.abort();
+    },
+  });
+  assert.ok(
+    notes.some(({ text }) => text.startsWith(`${map} belongs to user 4242`)),
+    JSON.stringify(notes),
+  );
+  await using recording = await openRecording(output);
+  const { profile } = await recording.profile();
+  const names = topFunctions(profile, { children: true }).rows.map(({ symbol = '' }) => symbol);
+  assert.ok(
+    names.some((name) => name.startsWith('JS:(anonymous) [eval]')),
+    names.join('\n'),
+  );
+  assert.ok(!names.some((name) => name.includes('lie')), names.join('\n'));
 });
 
 test('attached to a Node that writes one: nothing to say', async (t) => {

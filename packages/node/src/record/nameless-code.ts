@@ -1,7 +1,8 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { PERF_RECORD_MMAP2 } from '@counterpoint/core/abi';
 import type { Mmap2Record, PerfRecord } from '@counterpoint/core/records';
+import { isOfEarlierProcess, whyForeignMap } from '../files/index.ts';
 import type { Note } from '../perf-events/index.ts';
 import { isNodeProgram, PROT_EXEC, processStartMs, readProc, readProcLink } from '../target/index.ts';
 import { NAME_FLAGS } from './node-names.ts';
@@ -67,14 +68,13 @@ export function writesNames(pid: number): boolean {
   return /--perf[-_](?:basic[-_])?prof|DOTNET_PerfMapEnabled=[13]/.test(words);
 }
 
-/** A map that was last written before the process began is of an earlier one that had its number. */
+/** Another user may put anything there, and would hide the names that are found without it. */
 function isOfProcess(path: string, pid: number): boolean {
-  const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  return writtenMs !== undefined && writtenMs >= (processStartMs(pid) ?? 0) - CLOCK_SLACK_MS;
+  const facts = lstatSync(path, { throwIfNoEntry: false });
+  if (facts === undefined || isOfEarlierProcess(facts.mtimeMs, processStartMs(pid))) return false;
+  const owner = statSync(`/proc/${pid}`, { throwIfNoEntry: false });
+  return owner !== undefined && whyForeignMap(facts, owner.uid) === null;
 }
-
-/** File systems keep times by the tick. */
-const CLOCK_SLACK_MS = 1000;
 
 const MOST_SHOWN = 4;
 

@@ -37,7 +37,8 @@ async function total(path: string, event: string): Promise<{ samples: number; lo
 }
 
 /**
- * A recording through a pipe whose reader sleeps first; what comes through in the end is at the path given.
+ * A recording through a pipe whose reader sleeps until the program has ended; what comes through in
+ * the end is at the path given.
  */
 async function throughSlowPipe(
   folder: string,
@@ -47,9 +48,10 @@ async function throughSlowPipe(
   const pipe = join(folder, 'pipe');
   const path = join(folder, 'perf.data');
   assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
-  const slow = spawn('sh', ['-c', `exec < "${pipe}"; sleep 1.5; exec cat > "${path}"`]);
-  const ended = new Promise((done) => slow.once('exit', done));
   const child = caller();
+  const waits = `while kill -0 ${child.pid} 2>/dev/null; do sleep 0.05; done`;
+  const slow = spawn('sh', ['-c', `exec < "${pipe}"; ${waits}; exec cat > "${path}"`]);
+  const ended = new Promise((done) => slow.once('exit', done));
   const result = await record({
     ...options,
     pids: [child.pid!],

@@ -1,7 +1,7 @@
 /** Time off the CPU, of programs that are known to be off it, on the real kernel. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -9,11 +9,11 @@ import { type TopRow, topFunctions } from '@counterpoint/core/query';
 import { openRecording } from '../open/index.ts';
 import { defineFormat } from '../sampling/index.ts';
 import { untilAsleep } from '../test/asleep.ts';
+import { noTracepoints } from '../test/rights.ts';
 import type { RecordOptions } from './options.ts';
 import { record } from './record.ts';
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
-const skip = hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+const skip = noTracepoints;
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-off-cpu-'));
 after(() => rmSync(folder, { recursive: true }));
 

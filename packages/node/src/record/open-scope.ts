@@ -12,7 +12,7 @@ import type { Sys } from '../sys/index.ts';
 import type { RecordOptions } from './options.ts';
 import { openTarget, type Scope } from './request.ts';
 
-export interface ScopeOpening {
+export interface ScopeOpening<Attached extends Disposable> {
   sys: Sys;
   scope: Scope;
   options: RecordOptions;
@@ -21,20 +21,40 @@ export interface ScopeOpening {
   planned: PlannedEvent[];
   pages: { wanted: number; enough: number };
   notes: Note[];
+  /** What belongs to the events, and has to be there for every thread of the target, too. */
+  attach: (sampled: SampledEvents, target: OpenTarget) => Attached;
+}
+
+export interface OpenedScope<Attached> {
+  sampled: SampledEvents;
+  target: OpenTarget;
+  attached: Attached;
 }
 
 /**
- * Open what was planned; of processes also the threads that begin meanwhile. Gives whom it has in the end.
+ * Open what was planned; of processes also the threads that begin meanwhile.
+ * Returns the target as it was opened.
  */
-export function openForScope({ sys, scope, options, target, planned, pages, notes }: ScopeOpening): {
-  sampled: SampledEvents;
-  target: OpenTarget;
-} {
+export function openForScope<Attached extends Disposable>({
+  sys,
+  scope,
+  options,
+  target,
+  planned,
+  pages,
+  notes,
+  attach,
+}: ScopeOpening<Attached>): OpenedScope<Attached> {
   // Events give up what the kernel refuses: the next try begins with what this one was left with.
-  const open = (whom: OpenTarget) => ({
-    sampled: openSampledEvents(sys, planOpen(planned, whom, pages.wanted, pages.enough), { notes }),
-    target: whom,
-  });
+  const open = (whom: OpenTarget) => {
+    const sampled = openSampledEvents(sys, planOpen(planned, whom, pages.wanted, pages.enough), { notes });
+    try {
+      return { sampled, target: whom, attached: attach(sampled, whom) };
+    } catch (error) {
+      sampled.close();
+      throw error;
+    }
+  };
   if (scope.kind !== 'processes' || options.inherit === false) return open(target);
   using _held = holdProbes(sys, planned, target.tasks);
   return openForProcesses({
@@ -42,7 +62,11 @@ export function openForScope({ sys, scope, options, target, planned, pages, note
     notes,
     open() {
       const opened = open(openTarget(scope, options, null));
-      return { ...opened, close: () => opened.sampled.close() };
+      const close = () => {
+        opened.attached[Symbol.dispose]();
+        opened.sampled.close();
+      };
+      return { ...opened, close };
     },
     tasksOf: (opened) => opened.target.tasks,
   });

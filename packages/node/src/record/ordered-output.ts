@@ -26,6 +26,18 @@ export class OrderedOutput implements RecordingOutput {
     return this.#output.keepsFeatures === true;
   }
 
+  get fileBytes(): number {
+    return this.#output.fileBytes ?? this.#output.sizeBytes;
+  }
+
+  get finalPath(): string | undefined {
+    return this.#output.finalPath;
+  }
+
+  async switch(features: Partial<PerfDataFeatures>): Promise<void> {
+    await this.#inOrder(async () => await this.#output.switch?.(features));
+  }
+
   begin(events: readonly WrittenEvent[], features: () => Partial<PerfDataFeatures>): void | Promise<void> {
     return this.#output.begin(events, features);
   }

@@ -46,6 +46,12 @@ export interface RecordingOutput extends RoundSink {
    * pipe cannot be read again).
    */
   drained?(): DrainedFile | null;
+  /** Complete this file, and go on in another one. */
+  switch?(features: Partial<PerfDataFeatures>): Promise<void>;
+  /** Of the file that is being written, where there are several. */
+  readonly fileBytes?: number;
+  /** Where it is in the end, if not where it was begun. */
+  readonly finalPath?: string | undefined;
   /** Whether the features that `finish` is given stay with it; absent: not. */
   readonly keepsFeatures?: boolean;
   /** After a failure: where the rounds that were written end. Null, or absent: nothing failed here unseen. */

@@ -10,9 +10,10 @@ import {
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
 } from '@counterpoint/core/abi';
-import { decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
+import { type AuxRecord, decodeRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan, TimeRange } from '@counterpoint/core/ring';
 import { type SampledEvent, TAKEN_TYPES, TakenEvents, type TakenProcess } from '../perf-events/index.ts';
+import { TASK_TYPES } from './kept-tasks.ts';
 import { layoutFinder } from './layout-finder.ts';
 import { type CutChains, cutChains } from './long-chains.ts';
 import { LOSS_TYPES, LossWatch } from './loss-watch.ts';
@@ -23,7 +24,6 @@ const TIMED_TYPES: readonly number[] = [
   PERF_RECORD_COMM,
   PERF_RECORD_EXIT,
   PERF_RECORD_FORK,
-  PERF_RECORD_AUX,
   PERF_RECORD_SWITCH,
   PERF_RECORD_SWITCH_CPU_WIDE,
 ];
@@ -31,6 +31,10 @@ const TIMED_TYPES: readonly number[] = [
 /** Who hears of what passes. */
 export interface RecordListener {
   addMap(record: PerfRecord): void;
+  /** Records of `TASK_TYPES`; absent where nobody keeps them. */
+  addTask?: ((record: PerfRecord) => void) | undefined;
+  /** What was traced on a CPU (null: not known which). */
+  addAux(record: AuxRecord, cpu: number | null): void;
   /** The kernel has taken the events off a process. */
   tellTaken(taken: TakenProcess): void;
   /** The CPU of the ring that is being emptied, where that is known. */
@@ -80,6 +84,7 @@ export class PassingRecords {
     const cut = this.#cut;
     const looked = new Set([
       PERF_RECORD_MMAP2,
+      ...(this.#listener.addTask === undefined ? [] : TASK_TYPES),
       ...(cut !== null && cut.long === null ? [PERF_RECORD_SAMPLE] : []),
       ...(this.taken === null ? [] : [...TAKEN_TYPES, PERF_RECORD_FINISHED_ROUND]),
       ...LOSS_TYPES,
@@ -103,8 +108,11 @@ export class PassingRecords {
         if (!looked.has(type)) return;
         const record = decodeRecord(view, offset, size, layout);
         if (type === PERF_RECORD_MMAP2) this.#listener.addMap(record);
+        if (TASK_TYPES.includes(type)) this.#listener.addTask?.(record);
         this.taken?.add(record);
-        this.loss.add(record, this.#cpuOf(record));
+        const cpu = this.#cpuOf(record);
+        if (type === PERF_RECORD_AUX) this.#listener.addAux(record as AuxRecord, cpu);
+        this.loss.add(record, cpu);
       },
       first.timeFromStart,
       cut?.long ?? null,

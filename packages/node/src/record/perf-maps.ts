@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { encodeRecordedFiles } from '@counterpoint/core/jit';
-import { isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
+import { isOfEarlierProcess, isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
 import type { InliningGap, InliningWatch, InterpretedFunctions } from '../javascript/index.ts';
 import { addNote, type Note } from '../perf-events/index.ts';
 import { processOfThread, processStartMs, readProc, readProcLink } from '../target/index.ts';
@@ -20,8 +20,6 @@ const MOST_PROCESSES = 4096;
 /** Open directories. */
 const MOST_HELD = 256;
 const CHUNK_BYTES = 1 << 20;
-/** Files have times of the last tick. */
-const CLOCK_SLACK_MS = 1000;
 const MOST_GAPS_TOLD = 4;
 const O_DIRECTORY = constants.O_DIRECTORY;
 
@@ -75,6 +73,23 @@ export class PerfMapKeeper implements Disposable {
       this.#inlining?.consider({ ...this.#ownerOf(pid, held), isNameless: !writesNames(pid) });
   }
 
+  /**
+   * A process has ended, and no sample of it is wanted any more. Another one may have its number next. Says
+   * whether it was known.
+   */
+  forget(pid: number): boolean {
+    const held = this.#held.get(pid);
+    if (held === undefined) return false;
+    if (held !== null && held.fd !== null) {
+      closeSync(held.fd);
+      this.#directories--;
+    }
+    this.#held.delete(pid);
+    this.#packed.delete(pid);
+    this.#inlining?.forget(pid);
+    return true;
+  }
+
   /** So that `whyNameless` can answer at once. */
   async prepare(pids: readonly number[]): Promise<void> {
     await this.#inlining?.prepare(pids);
@@ -126,27 +141,34 @@ export class PerfMapKeeper implements Disposable {
 
   /**
    * All maps, and what is known of inlined functions, as a section of the
-   * recording; null where there are none.
+   * recording; null if there are none. `budgetMs`: to read what is new of inlined functions.
+   * `isWanted`: of which processes; by default of all.
    */
-  async pack(notes: Note[]): Promise<Uint8Array<ArrayBuffer> | null> {
-    const { files: inlined, gaps } = (await this.#inlining?.pack()) ?? { files: [], gaps: [] };
+  async pack(
+    notes: Note[],
+    { budgetMs, isWanted = () => true }: { budgetMs?: number; isWanted?: (pid: number) => boolean } = {},
+  ): Promise<Uint8Array<ArrayBuffer> | null> {
+    const { files: inlined, gaps } = (await this.#inlining?.pack(budgetMs, isWanted)) ?? {
+      files: [],
+      gaps: [],
+    };
     noteGaps(
       gaps.filter(({ isNameless }) => !isNameless),
       notes,
     );
-    const maps = await packPerfMaps(this.#owners(), notes);
+    const { files: maps, starts } = await packPerfMaps(this.#owners(isWanted), notes);
     for (const { pid } of maps) this.#packed.add(pid);
     if (this.#missed > 0) {
       const text = `${this.#missed} processes that make code are too many beside the others: their names are not in the recording`;
       addNote(notes, { kind: 'perf-map', text });
     }
     const files = [...maps, ...inlined];
-    return files.length === 0 ? null : encodeRecordedFiles(files);
+    return files.length + starts.size === 0 ? null : encodeRecordedFiles(files, true, starts);
   }
 
-  *#owners(): Generator<MapOwner> {
+  *#owners(isWanted: (pid: number) => boolean): Generator<MapOwner> {
     for (const [pid, held] of this.#held) {
-      if (held !== null) yield this.#ownerOf(pid, held);
+      if (held !== null && isWanted(pid)) yield this.#ownerOf(pid, held);
     }
   }
 
@@ -177,7 +199,10 @@ export class PerfMapKeeper implements Disposable {
       }
     }
     if (running > 0) {
-      const text = `${running} processes of the command continue: their /tmp/perf-PID.map stays and grows until they end`;
+      const text =
+        running === 1
+          ? '1 process of the command continues: its /tmp/perf-PID.map stays and grows until it ends'
+          : `${running} processes of the command continue: their /tmp/perf-PID.map stays and grows until they end`;
       addNote(notes, { kind: 'perf-map', text });
     }
     this[Symbol.dispose]();
@@ -188,8 +213,8 @@ export class PerfMapKeeper implements Disposable {
     const path = `${fd === null ? this.#directory : `/proc/self/fd/${fd}`}/perf-${innerPid}.map`;
     try {
       const facts = lstatSync(path);
-      const isStale = startMs !== null && facts.mtimeMs < startMs - CLOCK_SLACK_MS;
-      if (facts.isFile() && facts.uid === uid && facts.nlink === 1 && !isStale) unlinkSync(path);
+      const isOwn = facts.uid === uid && facts.nlink === 1 && !isOfEarlierProcess(facts.mtimeMs, startMs);
+      if (facts.isFile() && isOwn) unlinkSync(path);
     } catch {
       // Gone, or not ours to remove.
     }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -14,11 +14,9 @@ import { topFunctions } from '@counterpoint/core/query';
 import { openRecording } from '../open/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
 import { IN_PID_NAMESPACE, noPidNamespace } from '../test/pid-namespace.ts';
+import { noTracepoints } from '../test/rights.ts';
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
-const skip = hasTracepoints
-  ? noPidNamespace()
-  : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+const skip = noTracepoints || noPidNamespace();
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-pid-namespace-'));
 const output = join(folder, 'x.data');
 after(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,8 @@
-import { type Note, type OpenPlan, planEvents, planOpen } from '../perf-events/index.ts';
+import { type Note, type OpenPlan, planEvents, planOpen, ringCount } from '../perf-events/index.ts';
 import { type PlannedFormat, planFormat } from '../sampling/index.ts';
 import { realSys } from '../sys/index.ts';
+import { withChosenStacks } from './auto-stacks.ts';
+import { placeInCgroups } from './event-scope.ts';
 import {
   chooseFormats,
   clockedBy,
@@ -11,8 +13,10 @@ import {
 } from './format-events.ts';
 import { checkRecordOptions } from './option-tables.ts';
 import type { RecordOptions } from './options.ts';
-import { openTarget, samplingOptions, scopeOf, withClock } from './request.ts';
-import { ringBytesPerSecond, ringPages } from './ring-size.ts';
+import { openTarget, samplingOptions, scopeOf, withClock, withPerThread } from './request.ts';
+import { noteRounding, ringBytesPerSecond, ringPages } from './ring-size.ts';
+import { clockedForSoft, planSoftEvents, withSoftPeriods } from './soft-plan.ts';
+import { besideTrace, hasTrace, planRecordedTrace, ringPagesBeside, tracedFirst } from './trace-plan.ts';
 
 export type { PlannedFormat };
 
@@ -27,21 +31,28 @@ export async function planRecording(
   checkRecordOptions('planRecording()', options);
   const notes: Note[] = [];
   const scope = scopeOf(options);
-  const formats = await chooseFormats(options.formats);
-  const events = eventsOfFormats(await eventsFor(options, formats), formats);
-  const target = openTarget(scope, options, commandPid);
-  const planned = planEvents(
-    events.parsed,
-    samplingOptions(scope, withClock(scope, clockedBy(formats, options)), notes),
-  );
-  const forFormats = formatTarget(scope, target, options);
-  prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
+  const chosen = await withChosenStacks(withPerThread(options, scope), scope, notes);
+  const formats = await chooseFormats(chosen.formats);
+  const sampled = tracedFirst(withSoftPeriods(await eventsFor(chosen, formats)), chosen);
+  const isTraced = hasTrace(sampled);
+  const events = eventsOfFormats(sampled, formats);
+  const soft = clockedForSoft(sampled, scope, clockedBy(formats, chosen));
+  const clocked = isTraced ? soft : withClock(scope, soft);
+  const target = openTarget(scope, chosen, commandPid);
+  const sys = chosen.sys ?? realSys;
+  const sampling = samplingOptions(scope, clocked, notes);
+  const planned = planEvents(events.parsed, isTraced ? besideTrace(sampling) : sampling);
+  const trace = planRecordedTrace(events.parsed, planned, chosen, sys);
+  planSoftEvents(planned);
+  placeInCgroups(planned, chosen);
+  const forFormats = formatTarget(scope, target, chosen);
+  prepareEvents(planned, formats, events, forFormats, notes, chosen.callchains);
   const plannedFormats = formats.map((chosen, index) =>
     planFormat(chosen, planned.slice(...events.ranges[index]!), forFormats),
   );
-  const sys = options.sys ?? realSys;
   const rate = ringBytesPerSecond(planned);
-  const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), target.cpus.length, rate);
+  const pages = ringPages(ringPagesBeside(trace, chosen, sys), sys.pageSizeBytes(), ringCount(target), rate);
+  noteRounding(chosen.mmapPages, pages, sys.pageSizeBytes(), notes);
   const plan = planOpen(planned, target, pages.wanted, pages.enough);
   return { plan, formats: plannedFormats, notes };
 }

@@ -188,7 +188,7 @@ describe('a command', { skip }, () => {
 
   test('what only programs without types can ask for is refused', async () => {
     await assert.rejects(recordTo('x.data', { command: 'true' as never }), { code: 'ERR_COMMAND' });
-    await assert.rejects(recordTo('x.data', { command: ['true'], callGraph: 'lbr' as never }), {
+    await assert.rejects(recordTo('x.data', { command: ['true'], callGraph: 'orc' as never }), {
       code: 'ERR_CALL_GRAPH',
     });
   });

@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs';
-import type { ByteStream } from '@counterpoint/core/base';
+import { type ByteStream, CounterpointError } from '@counterpoint/core/base';
 import { requireLinux } from '../sys/index.ts';
+import { CompressedOutput } from './compressed-output.ts';
+import { DatedFiles } from './dated-files.ts';
 import { FileOutput } from './file-output.ts';
 import { HeldOutput } from './held-output.ts';
 import { checkRecordOptions } from './option-tables.ts';
@@ -9,6 +11,7 @@ import type { RecordingOutput } from './output.ts';
 import { PipeOutput } from './pipe-output.ts';
 import { runRecorder } from './recorder.ts';
 import { StreamOutput } from './stream-output.ts';
+import { openCompressor } from './zstd-compressor.ts';
 
 const STDOUT = 1;
 const DEFAULT_BUFFER_BYTES = 64 * 2 ** 20;
@@ -24,7 +27,25 @@ export async function record(options: RecordOptions): Promise<RecordResult> {
   requireLinux('record()');
   checkRecordOptions('record()', options);
   const path = options.output ?? 'perf.data';
-  return runRecorder(options, outputFor(path, options), path);
+  return runRecorder(options, recordingOutput(path, options), path);
+}
+
+/** With what is done to it on its way: compressed, in files of their own. */
+function recordingOutput(path: string, options: RecordOptions): RecordingOutput {
+  const { compressionLevel, timestampFilename, switchOutput } = options;
+  const open = (name: string): RecordingOutput => {
+    const output = outputFor(name, options);
+    if (compressionLevel === undefined) return output;
+    return new CompressedOutput(output, openCompressor(compressionLevel), compressionLevel);
+  };
+  if (timestampFilename !== true && switchOutput === undefined) return open(path);
+  if (path === '-')
+    throw new CounterpointError(
+      'ERR_OUTPUT_SWITCH',
+      'a stream has no name to which a time could be added',
+      'Record into a file (-o FILE).',
+    );
+  return new DatedFiles(path, open, switchOutput?.mostFiles);
 }
 
 /** Where a recording goes by its path: a file, a named pipe, or `-` for standard output. */
@@ -46,7 +67,7 @@ function held(pipe: PipeOutput, bufferBytes: number = DEFAULT_BUFFER_BYTES): Rec
   return bufferBytes === 0 ? pipe : new HeldOutput(pipe, bufferBytes);
 }
 
-/** A recording that can be read while it goes on. */
+/** A recording that can be read while it runs. */
 export interface LiveRecording {
   /**
    * A perf.data stream, for `openPerfData` or `openRecording`; reading it holds the

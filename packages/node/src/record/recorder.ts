@@ -1,10 +1,22 @@
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { InliningWatch } from '../javascript/index.ts';
-import { type Note, type PlannedEvent, planEvents, type SampledEvents } from '../perf-events/index.ts';
-import { type FormatRequest, othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
+import {
+  addNote,
+  DEAD_BREAKPOINTS,
+  type Note,
+  noteDeadBreakpoints,
+  type PlannedEvent,
+  planEvents,
+  ringCount,
+  type SampledEvents,
+} from '../perf-events/index.ts';
+import { othersOnTracepoints, othersThatWatch } from '../sampling/index.ts';
+import { functionWay } from '../softpmu/index.ts';
 import { realSys, type Sys } from '../sys/index.ts';
+import { withChosenStacks } from './auto-stacks.ts';
 import { BuildIdCollector } from './build-ids.ts';
 import { withEventLoops } from './event-loops.ts';
+import { placeInCgroups, requireTracepoints } from './event-scope.ts';
 import {
   type ChosenFormat,
   chooseFormats,
@@ -17,24 +29,19 @@ import {
   prepareEvents,
 } from './format-events.ts';
 import { FormatRecording } from './format-recording.ts';
-import { JavascriptFrames } from './javascript-frames.ts';
+import { framesFor } from './frames-for.ts';
 import { launch } from './launch.ts';
 import { openForScope } from './open-scope.ts';
 import type { RecordOptions, RecordResult } from './options.ts';
 import { OrderedOutput } from './ordered-output.ts';
 import type { RecordingOutput } from './output.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
-import {
-  hasFrameSamples,
-  openTarget,
-  processesOf,
-  type Scope,
-  samplingOptions,
-  scopeOf,
-  withClock,
-} from './request.ts';
+import { openTarget, processesOf, samplingOptions, scopeOf, withClock, withPerThread } from './request.ts';
 import { RingRecording } from './ring-recording.ts';
-import { ringBytesPerSecond, ringPages } from './ring-size.ts';
+import { noteRounding, ringBytesPerSecond, ringPages } from './ring-size.ts';
+import { clockedForSoft, planSoftEvents, withSoftPeriods } from './soft-plan.ts';
+import { SoftRecording } from './soft-recording.ts';
+import { besideTrace, hasTrace, planRecordedTrace, ringPagesBeside, tracedFirst } from './trace-plan.ts';
 
 /**
  * From the request to the finished output. Everything that can be refused is refused before the command runs
@@ -48,11 +55,15 @@ export async function runRecorder(
   const sys = wanted.sys ?? realSys;
   const notes: Note[] = [];
   wanted.signal?.throwIfAborted();
-  const options = wanted.eventLoops === true ? await withEventLoops(wanted) : wanted;
-  const scope = scopeOf(options);
+  const asked = wanted.eventLoops === true ? await withEventLoops(wanted) : wanted;
+  const scope = scopeOf(asked);
+  const options = await withChosenStacks(withPerThread(asked, scope), scope, notes);
   const formats = await chooseFormats(options.formats);
-  const events = eventsOfFormats(await eventsFor(options, formats), formats);
-  const clocked = withClock(scope, clockedBy(formats, options));
+  const wantedEvents = tracedFirst(withSoftPeriods(await eventsFor(options, formats)), options);
+  const isTraced = hasTrace(wantedEvents);
+  const events = eventsOfFormats(wantedEvents, formats);
+  const soft = clockedForSoft(wantedEvents, scope, clockedBy(formats, options));
+  const clocked = isTraced ? soft : withClock(scope, soft);
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
   const { clockId } = clocked;
@@ -61,30 +72,61 @@ export async function runRecorder(
   try {
     await perfMaps.prepare(processesOf(scope));
     const planTarget = openTarget(scope, options, held?.pid ?? null);
-    const planned = planEvents(events.parsed, samplingOptions(scope, clocked, notes));
+    const sampling = samplingOptions(scope, clocked, notes);
+    const planned = planEvents(events.parsed, isTraced ? besideTrace(sampling) : sampling);
+    const trace = planRecordedTrace(events.parsed, planned, options, sys);
+    const softPlans = planSoftEvents(planned);
+    placeInCgroups(planned, options);
+    if (options.excludeRecorder === true) requireTracepoints(planned);
     const forFormats = formatTarget(scope, planTarget, options);
     prepareEvents(planned, formats, events, forFormats, notes, options.callchains);
-    const frames = framesFor(scope, options, perfMaps, planned);
+    const frames = isTraced ? null : framesFor(scope, options, perfMaps, planned);
     const rate = ringBytesPerSecond(planned);
-    const pages = ringPages(options.mmapPages, sys.pageSizeBytes(), planTarget.cpus.length, rate);
-    const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
-    const { sampled, target } = openForScope(opening);
+    const mmapPages = ringPagesBeside(trace, options, sys);
+    const pages = ringPages(mmapPages, sys.pageSizeBytes(), ringCount(planTarget), rate);
+    noteRounding(options.mmapPages, pages, sys.pageSizeBytes(), notes);
+    const { sampled, target, attached } = openForScope({
+      sys,
+      scope,
+      options,
+      target: planTarget,
+      planned,
+      pages,
+      notes,
+      attach: (opened, whom) =>
+        FormatRecording.open(
+          sys,
+          formatRequests(opened, formats, events, formatTarget(scope, whom, options)),
+        ),
+    });
+    using formatRecording = attached;
     const buildIds = options.buildIds === false ? null : new BuildIdCollector();
     const commandNames = launched?.names ?? null;
-    using formatRecording = openFormats(
-      sys,
-      sampled,
-      formatRequests(sampled, formats, events, formatTarget(scope, target, options)),
-    );
     noteEarly(formats, formatRecording.heedBegin, planned, events, options, notes);
     noteOthers(sys, sampled, formatRecording.programIds, notes);
+    noteDeadBreakpoints(sys, planned, notes);
+    if (options.onFunction !== undefined && functionWay(sys) === 'step')
+      addNote(notes, { kind: 'breakpoints', text: `all of the target is stepped: ${DEAD_BREAKPOINTS}` });
     // What programs have seen is read later than the rings, at any time.
-    output.hasLateRecords = formatRecording.programIds.size > 0;
+    output.hasLateRecords = formatRecording.programIds.size > 0 || softPlans !== null;
+    using stepped =
+      softPlans === null
+        ? null
+        : await SoftRecording.attach({
+            ...softPlans,
+            events: sampled.events,
+            tids: [...target.tasks],
+            fromExec: scope.kind === 'command',
+            onFunction: options.onFunction,
+            stopAfter: options.stopAfter,
+          });
     const parts = {
       sys,
       options: clocked,
-      output: formats.length === 0 ? output : new OrderedOutput(output),
+      output: formats.length === 0 && stepped === null ? output : new OrderedOutput(output),
       formats: formatRecording,
+      soft: stepped,
+      trace,
       path,
       scope,
       target,
@@ -109,29 +151,6 @@ export async function runRecorder(
     held?.[Symbol.dispose]();
     perfMaps[Symbol.dispose]();
     output.close();
-  }
-}
-
-/** Null: nobody is watched whose interpreted functions are only in the frames. */
-function framesFor(
-  scope: Scope,
-  options: RecordOptions,
-  perfMaps: PerfMapKeeper,
-  planned: readonly PlannedEvent[],
-): JavascriptFrames | null {
-  if (!hasFrameSamples(options)) return null;
-  const functions = perfMaps.framesOf(processesOf(scope));
-  if (functions.size === 0) return null;
-  return JavascriptFrames.widen(planned) ? new JavascriptFrames(functions) : null;
-}
-
-/** Where a format cannot be had, the events are closed, too. */
-function openFormats(sys: Sys, sampled: SampledEvents, requests: readonly FormatRequest[]): FormatRecording {
-  try {
-    return FormatRecording.open(sys, requests);
-  } catch (error) {
-    sampled.close();
-    throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { FEATURE_TRACING_DATA } from '@counterpoint/core/abi';
+import { FEATURE_TRACING_DATA, PERF_SAMPLE_BRANCH_STACK } from '@counterpoint/core/abi';
 import type { EventGroup, PerfDataFeatures, WrittenEvent } from '@counterpoint/core/perfdata';
 import type { SampledEvent } from '../perf-events/index.ts';
 import type { Sys } from '../sys/index.ts';
@@ -11,7 +11,11 @@ const CLOCK_DATA_VERSION = 1;
 
 /** The events as the file names them. */
 export function writtenEvents(events: readonly SampledEvent[]): WrittenEvent[] {
-  return events.map(({ attr, instances, name }) => ({ attr, name, ids: instances.map(({ id }) => id) }));
+  return events.map(({ attr, instances, name, writtenAs }) => ({
+    attr: writtenAs === undefined ? attr : { ...attr, ...writtenAs },
+    name,
+    ids: instances.map(({ id }) => id),
+  }));
 }
 
 /** What the recording says of its machine and of itself, as far as it is known while it runs. */
@@ -28,6 +32,8 @@ export function recordingFeatures(
     version: options.toolVersion ?? 'counterpoint',
     commandLine: [...(options.commandLine ?? commandLine(options))],
   };
+  if (events.some(({ attr }) => (attr.sampleType & BigInt(PERF_SAMPLE_BRANCH_STACK)) !== 0n))
+    features.branchStack = true;
   const groups = groupsOf(events);
   if (groups.length > 0) features.groups = groups;
   const { clockId } = options;

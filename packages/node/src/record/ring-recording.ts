@@ -2,7 +2,7 @@ import { FEATURE_RECORDED_FILES } from '@counterpoint/core/abi';
 import { CounterpointError } from '@counterpoint/core/base';
 import { LossLedger } from '@counterpoint/core/loss';
 import type { PerfDataFeatures } from '@counterpoint/core/perfdata';
-import type { PerfRecord } from '@counterpoint/core/records';
+import { type AuxRecord, type PerfRecord, SampleLayout } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
 import {
   addNote,
@@ -17,30 +17,39 @@ import {
   takenNote,
 } from '../perf-events/index.ts';
 import { type DrainedFile, type Reader, RingReader, type RoundSink, ThreadReader } from '../reader/index.ts';
+import type { PlannedTrace } from '../sources/index.ts';
 import { type Sys, SysError } from '../sys/index.ts';
 import type { ExitStatus, HeldCommand } from '../target/index.ts';
+import { fullAreas, takenTraceBytes } from './aux-facts.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import { closingRecords } from './closing-records.ts';
 import { endOfCommand, endOrAbort } from './command-end.ts';
 import type { CommandNames } from './command-names.ts';
-import type { FormatRecording, FormatResult } from './format-recording.ts';
+import { leaveRecorderOut } from './event-scope.ts';
+import type { FormatRecording, FormatResult, FormatWriter } from './format-recording.ts';
 import type { JavascriptFrames } from './javascript-frames.ts';
+import { KeptTasks } from './kept-tasks.ts';
 import { hiddenCuts } from './long-chains.ts';
 import { MapWatch } from './map-watch.ts';
 import { NamelessCode, processWithMadeCode } from './nameless-code.ts';
-import type { RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
+import type { RecordControl, RecordOptions, RecordResult, RecordStart, StopReason } from './options.ts';
 import type { RecordingOutput } from './output.ts';
+import { OutputSwitch } from './output-switch.ts';
 import { PassingRecords } from './passing-records.ts';
 import type { PerfMapKeeper } from './perf-maps.ts';
 import { recordingFeatures, writtenEvents } from './recording-features.ts';
 import type { Scope } from './request.ts';
-import { synthesizeStart } from './synthesis.ts';
+import type { SoftRecording } from './soft-recording.ts';
+import { type SynthesisTarget, synthesizeStart } from './synthesis.ts';
+import { traceClock, traceInfo } from './trace-plan.ts';
 import { WrittenSamples } from './written-samples.ts';
 
 /**
  * Short enough that what a short-lived process leaves in /proc is mostly still there when its maps are seen.
  */
 const DEFAULT_FLUSH_INTERVAL_MS = 200;
+/** Samples with stacks: what their functions are called is read from memory, and that is reused. */
+const FRAMES_FLUSH_INTERVAL_MS = 40;
 const DEFAULT_PROGRESS_INTERVAL_MS = 200;
 
 export interface RecordingParts {
@@ -48,6 +57,10 @@ export interface RecordingParts {
   options: RecordOptions;
   output: RecordingOutput;
   formats: FormatRecording;
+  /** Null: nothing is stepped. */
+  soft: SoftRecording | null;
+  /** Null: no event makes a trace. */
+  trace: PlannedTrace | null;
   path: string;
   scope: Scope;
   target: OpenTarget;
@@ -90,6 +103,9 @@ export class RingRecording {
   /** Where the rounds that are in the output end. */
   #roundsEnd = Number.POSITIVE_INFINITY;
   #formatResults: FormatResult[] = [];
+  #switch: OutputSwitch | null = null;
+  /** Null where nothing begins another file. */
+  readonly #tasks: KeptTasks | null;
   readonly #startedAt = performance.now();
   readonly #stopped: Promise<Stop>;
   #stop: (reason: Stop['reason'], error?: unknown) => void = () => {};
@@ -100,8 +116,12 @@ export class RingRecording {
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.commandNames);
     this.#nameless =
       options.nodeNames === false ? null : new NamelessCode((pid) => parts.perfMaps.whyNameless(pid));
+    const tasks = options.switchOutput === undefined ? null : new KeptTasks();
+    this.#tasks = tasks;
     this.#records = new PassingRecords(parts.sampled.events, parts.scope.kind === 'cpus', {
       addMap: (record) => this.#addMap(record),
+      addTask: tasks === null ? undefined : (record) => tasks.add(record),
+      addAux: (record, cpu) => this.#heardAux(record, cpu),
       tellTaken: (taken) => this.#tellTaken(taken),
       currentCpu: () => this.#reader?.currentCpu ?? null,
     });
@@ -117,19 +137,30 @@ export class RingRecording {
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
     const watched = { scope, ...target, command };
     const { frames } = this.#parts;
-    await output.writeRecords(
-      synthesizeStart(sampled, watched, this.#maps, notes, undefined, this.#nameless, frames),
-    );
+    const start = (target: SynthesisTarget, maps: Pick<MapWatch, 'add'>) =>
+      synthesizeStart(sampled, target, maps, notes, undefined, this.#nameless, frames, options.synthesis);
+    const add = (record: PerfRecord) => {
+      this.#maps.add(record);
+      this.#tasks?.add(record);
+    };
+    const { trace } = this.#parts;
+    if (trace !== null) await output.writeRecords(traceInfo(trace, sampled, scope));
+    await output.writeRecords(start(watched, { add }));
+    using switching = this.#switching(start);
+    this.#switch = switching;
     const stop = await this.#untilStopped();
     this.#parts.perfMaps.look();
+    if (options.traceSnapshots === 'and-at-end') await this.#takeSnapshots();
     sampled.disable();
     this.#tellStop(stop);
-    const formatError = await this.#parts.formats.stop();
+    const softError = (await this.#parts.soft?.stop()) ?? null;
+    const formatError = (await this.#parts.formats.stop()) ?? softError;
     if (formatError !== null && stop.error === null)
       Object.assign(stop, { reason: 'write-error', error: formatError });
     // perf ends its command, too, when it stops before it.
     if (stop.reason !== 'command-exited' && !isMishap(stop)) held?.kill('SIGTERM');
     await this.#reader!.finish();
+    await switching?.stop();
     this.#records.taken?.finish();
     const end = await Promise.race([this.#reader!.ended, null]);
     if (stop.reason !== 'write-error' && end?.reason === 'failed')
@@ -186,16 +217,20 @@ export class RingRecording {
     const timers: NodeJS.Timeout[] = [];
     const reader = this.#startReader();
     this.#reader = reader;
-    this.#parts.formats.start(
-      async (bytes, oldestNs, samples) => {
-        const { output } = this.#parts;
-        await output.writeRecords(bytes, oldestNs);
-        this.#records.addMade(bytes);
-        this.#written.addFormatPiece(output.sizeBytes - bytes.length, samples);
-        this.#checkSize();
-      },
-      (error) => this.#stop('write-error', error),
-    );
+    const write: FormatWriter = async (bytes, oldestNs, samples) => {
+      const { output } = this.#parts;
+      await output.writeRecords(bytes, oldestNs);
+      // A trace is no samples.
+      if (samples > 0) this.#records.addMade(bytes);
+      this.#written.addFormatPiece(output.sizeBytes - bytes.length, samples);
+      this.#checkSize();
+    };
+    this.#parts.formats.start(write, (error) => this.#stop('write-error', error));
+    this.#parts.soft?.start(write, (error) => {
+      if (error !== null) this.#stop('write-error', error);
+      // A command's exit says the same, and brings its status.
+      else if (scope.kind !== 'command') this.#stop('target-ended');
+    });
     reader.ended.then((end) => {
       if (end.reason === 'failed') this.#stop('write-error', end.error);
       else this.#records.taken?.finish();
@@ -205,7 +240,9 @@ export class RingRecording {
     try {
       const { delayMs = 0, onProgress } = options;
       if (delayMs > 0) timers.push(setTimeout(() => this.#enable(), delayMs));
-      else this.#enable();
+      else if (options.startDisabled !== true) this.#enable();
+      const { onControl } = options;
+      if (onControl !== undefined) this.#tell(() => onControl(this.#control()));
       held?.release();
       if (held !== null)
         this.#parts.commandNames?.follow(held.pid, (pid) => this.#parts.perfMaps.consider(pid));
@@ -243,9 +280,11 @@ export class RingRecording {
   /** A thread beside the event loop where that can be, and the output is a file that nobody else writes. */
   #startReader(): Reader {
     const { sys, sampled, options, output, notes } = this.#parts;
-    const flushIntervalMs = options.flushIntervalMs ?? DEFAULT_FLUSH_INTERVAL_MS;
-    // Who rewrites samples does it in the event loop.
-    const file = this.#parts.frames === null ? (output.drained?.() ?? null) : null;
+    const usualMs = this.#parts.frames === null ? DEFAULT_FLUSH_INTERVAL_MS : FRAMES_FLUSH_INTERVAL_MS;
+    const flushIntervalMs = options.flushIntervalMs ?? usualMs;
+    // Who rewrites samples does it in the event loop; so do those who read traces.
+    const inLoop = this.#parts.frames !== null || sampled.rings.some(({ aux }) => aux !== null);
+    const file = inLoop ? null : (output.drained?.() ?? null);
     if (file !== null) {
       const reader = new ThreadReader(sys, sampled, this.#records.scan, this.#watchedFile(file), {
         flushIntervalMs,
@@ -258,14 +297,20 @@ export class RingRecording {
     if (options.realtimePriority !== undefined)
       addNote(notes, {
         kind: 'no-realtime',
-        text: 'no real-time priority here: only a recording to a file, without sampling formats, has a thread of its own for writing',
+        text: 'no real-time priority here: only an uncompressed recording to a file, without sampling formats, has a thread of its own for writing',
       });
-    const reader = new RingReader(sys, sampled, this.#records.scan, this.#limitedSink(), { flushIntervalMs });
+    const { trace, scope } = this.#parts;
+    const reader = new RingReader(sys, sampled, this.#records.scan, this.#limitedSink(), {
+      flushIntervalMs,
+      ...(trace === null ? {} : { traceClock: traceClock(trace, sampled, scope) }),
+    });
     reader.start();
     return reader;
   }
 
   #enable(): void {
+    const { options, sys, sampled } = this.#parts;
+    if (options.excludeRecorder === true) leaveRecorderOut(sys, sampled);
     this.#parts.sampled.enable();
     this.#parts.formats.begin();
   }
@@ -291,6 +336,15 @@ export class RingRecording {
     this.#tell(() => options.onNote?.(notes));
   }
 
+  async #takeSnapshots(): Promise<void> {
+    if (this.#reader instanceof RingReader) await this.#reader.takeSnapshots();
+  }
+
+  #heardAux({ auxOffset, auxSize, flags }: AuxRecord, cpu: number | null): void {
+    const ring = this.#parts.sampled.rings.find((one) => one.cpu === cpu);
+    ring?.aux?.heard(Number(auxOffset), Number(auxSize), Number(flags & 0xffn));
+  }
+
   /** At once: a server may run for days without anybody who watches it. */
   #tellTaken(taken: TakenProcess): void {
     const { held, notes, options } = this.#parts;
@@ -310,7 +364,7 @@ export class RingRecording {
   #progress() {
     return {
       elapsedMs: performance.now() - this.#startedAt,
-      samples: this.#records.scan.samples + this.#parts.formats.samples,
+      samples: this.#records.scan.samples + this.#parts.formats.samples + (this.#parts.soft?.samples ?? 0),
       bytes: this.#parts.output.sizeBytes,
       lostRecords: this.#records.loss.lostRecords,
     };
@@ -321,6 +375,7 @@ export class RingRecording {
     const { output } = this.#parts;
     return {
       writeRound: (spans, sizeBytes) => {
+        if (this.#switch !== null) return this.#writeSwitched(this.#switch, spans, sizeBytes);
         this.#records.taken?.beginPass();
         this.#rememberRound(output.sizeBytes);
         const written = this.#writeRound(spans, sizeBytes);
@@ -328,6 +383,20 @@ export class RingRecording {
         this.#checkSize();
       },
     };
+  }
+
+  async #writeSwitched(
+    files: OutputSwitch,
+    spans: readonly Uint8Array<ArrayBuffer>[],
+    sizeBytes: number,
+  ): Promise<void> {
+    const { output } = this.#parts;
+    await files.beginRound();
+    this.#records.taken?.beginPass();
+    this.#rememberRound(output.sizeBytes);
+    await this.#writeRound(spans, sizeBytes);
+    files.endRound(output.fileBytes ?? 0);
+    this.#checkSize();
   }
 
   #writeRound(spans: readonly Uint8Array<ArrayBuffer>[], sizeBytes: number): void | Promise<void> {
@@ -350,26 +419,59 @@ export class RingRecording {
     this.#written.beginRound(begin, this.#records.scan.samples);
   }
 
+  /** Null where all goes into one file. */
+  #switching(
+    start: (target: SynthesisTarget, maps: Pick<MapWatch, 'add'>) => Uint8Array<ArrayBuffer>,
+  ): OutputSwitch | null {
+    const { options, output, sampled, target } = this.#parts;
+    const tasks = this.#tasks;
+    if (options.switchOutput === undefined || tasks === null) return null;
+    // Of the machine; who runs is kept.
+    const machine: SynthesisTarget = { ...target, scope: { kind: 'command' }, command: null };
+    const layout = new SampleLayout(sampled.events[0]!.attr);
+    return new OutputSwitch(
+      options.switchOutput,
+      async () => {
+        await output.switch?.(await this.#features());
+        const path = output.finalPath;
+        await output.writeRecords(start(machine, { add() {} }));
+        await output.writeRecords(tasks.take(layout));
+        if (path !== undefined) this.#tell(() => options.onSwitch?.(path));
+      },
+      (error) => this.#stop('write-error', error),
+    );
+  }
+
+  #control(): RecordControl {
+    const { sampled } = this.#parts;
+    const set = (isOn: boolean, name?: string): boolean => {
+      const events = sampled.events.filter(
+        (event) =>
+          !event.isSideband &&
+          (name === undefined ? event.leader === null : event.name === name || event.requestedName === name),
+      );
+      if (events.length > 0) sampled.setSampling(isOn, events);
+      return events.length > 0;
+    };
+    return {
+      events: sampled.events,
+      enable: (name) => set(true, name),
+      disable: (name) => set(false, name),
+      switchOutput: () => this.#switch?.want(),
+      snapshot: () => this.#takeSnapshots(),
+    };
+  }
+
   #checkSize(): void {
     const { output, options } = this.#parts;
     if (output.sizeBytes >= (options.maxSizeBytes ?? Number.POSITIVE_INFINITY)) this.#stop('size-limit');
   }
 
   async #finishOutput(stop: Stop, lost: readonly EventTotals[]): Promise<void> {
-    const { sys, options, output, sampled, notes, buildIds, perfMaps } = this.#parts;
-    const maps = await perfMaps.pack(notes);
-    const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
-    if (maps !== null) features.raw = new Map([...(features.raw ?? []), [FEATURE_RECORDED_FILES, maps]]);
-    const sampleTime = this.#records.scan.sampleTimes.get();
-    if (sampleTime !== null) features.sampleTime = sampleTime;
-    const found = (await buildIds?.finish()) ?? [];
-    if (found.length > 0) features.buildIds = found;
-    for (const path of buildIds?.replaced ?? [])
-      notes.push({
-        kind: 'build-ids',
-        text: `${path} was replaced while it ran, so the recording has no build id for it`,
-      });
-    const { results, losses: formatLosses } = this.#parts.formats.finish();
+    const { output, sampled, notes, buildIds, formats, soft } = this.#parts;
+    const features = await this.#features();
+    for (const text of buildIds?.notes() ?? []) notes.push({ kind: 'build-ids', text });
+    const { results, losses: formatLosses } = formats.finish();
     this.#formatResults = results;
     for (const { entries } of formatLosses) this.#records.loss.ledger.addEntries(entries);
     this.#records.loss.finish(lost.map(({ event, lostSamples }) => ({ name: event.name, lostSamples })));
@@ -379,8 +481,9 @@ export class RingRecording {
     for (const one of this.#records.takenProcesses) untold.add(takenLoss(one, isSure));
     // No record of the kernel tells of them, nor of these.
     for (const cut of hiddenCuts(sampled.events)) untold.add(cut);
+    for (const full of fullAreas(sampled)) untold.add(full);
     this.#records.loss.ledger.addEntries(untold.list());
-    const unread = this.#unreadSamples() + this.#parts.formats.unwrittenSamples;
+    const unread = this.#unreadSamples() + formats.unwrittenSamples + (soft?.unwrittenSamples ?? 0);
     const time = this.#records.lastTimeNs();
     const closing = (roundsEnd: number) => {
       const unwritten = unread + this.#samplesAfter(roundsEnd);
@@ -395,6 +498,19 @@ export class RingRecording {
     this.#roundsEnd = Math.min(this.#roundsEnd, output.wholeBytes ?? Number.POSITIVE_INFINITY);
     const unwritten = unread + this.#samplesAfter(this.#roundsEnd);
     if (unwritten > 0) this.#records.loss.ledger.add({ kind: 'recorder-stopped', count: unwritten });
+  }
+
+  /** What the recording says of itself by now. */
+  async #features(): Promise<Partial<PerfDataFeatures>> {
+    const { sys, options, sampled, notes, buildIds, perfMaps } = this.#parts;
+    const maps = await perfMaps.pack(notes);
+    const features: Partial<PerfDataFeatures> = recordingFeatures(sys, sampled.events, options);
+    if (maps !== null) features.raw = new Map([...(features.raw ?? []), [FEATURE_RECORDED_FILES, maps]]);
+    const sampleTime = this.#records.scan.sampleTimes.get();
+    if (sampleTime !== null) features.sampleTime = sampleTime;
+    const found = (await buildIds?.finish()) ?? [];
+    if (found.length > 0) features.buildIds = found;
+    return features;
   }
 
   #samplesAfter(roundsEnd: number): number {
@@ -418,9 +534,15 @@ export class RingRecording {
   ): RecordResult {
     const { output, path, sampled, notes } = this.#parts;
     return {
-      path,
+      path: output.finalPath ?? path,
       stopped: stop.reason,
-      samples: this.#records.scan.samples - this.#samplesAfter(this.#roundsEnd) + this.#parts.formats.samples,
+      samples:
+        this.#records.scan.samples -
+        this.#samplesAfter(this.#roundsEnd) +
+        this.#parts.formats.samples +
+        (this.#parts.soft?.samples ?? 0),
+      soft: this.#parts.soft?.counts ?? null,
+      traceBytes: (this.#parts.soft?.traceBytes ?? 0) + takenTraceBytes(sampled),
       bytes: output.sizeBytes,
       wakeups: this.#reader?.wakeups ?? 0,
       loss: this.#records.loss.ledger.list(),

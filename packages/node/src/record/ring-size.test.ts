@@ -8,8 +8,8 @@ import {
   PERF_TYPE_SOFTWARE,
 } from '@counterpoint/core/abi';
 import { makeAttr, type PerfEventAttr } from '@counterpoint/core/records';
-import type { PlannedEvent } from '../perf-events/index.ts';
-import { ringBytesPerSecond, ringPages } from './ring-size.ts';
+import type { Note, PlannedEvent } from '../perf-events/index.ts';
+import { noteRounding, ringBytesPerSecond, ringPages } from './ring-size.ts';
 
 const PAGE = 4096;
 const event = (attr: Partial<PerfEventAttr>, freq: number) => {
@@ -23,6 +23,18 @@ test('rounded up when asked for; else what users may lock, four times where that
   const { wanted, enough } = ringPages(undefined, PAGE, 2);
   assert.equal(wanted, enough * 4);
   assert.ok(Number.isInteger(Math.log2(enough)));
+});
+
+test('a rounded number of pages is told, another is not', () => {
+  const textsOf = (asked: number | undefined) => {
+    const notes: Note[] = [];
+    noteRounding(asked, ringPages(asked, PAGE, 2), PAGE, notes);
+    return notes.map(({ text }) => text);
+  };
+  assert.deepEqual(textsOf(3), [
+    'the buffer of each CPU has 4 pages (16 KiB) instead of 3: the kernel takes powers of two only',
+  ]);
+  assert.deepEqual([...textsOf(4), ...textsOf(1), ...textsOf(undefined)], []);
 });
 
 test('by rate and size of the samples, and never more than 64 MiB of all CPUs where less is enough', () => {

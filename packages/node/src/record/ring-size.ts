@@ -5,7 +5,7 @@ import {
   PERF_SAMPLE_STACK_USER,
   PERF_TYPE_SOFTWARE,
 } from '@counterpoint/core/abi';
-import type { PlannedEvent } from '../perf-events/index.ts';
+import { addNote, type Note, type PlannedEvent } from '../perf-events/index.ts';
 import { kernelSetting } from '../probe/index.ts';
 
 const DEFAULT_PAGES = 128;
@@ -48,6 +48,21 @@ export function ringPages(
   return { wanted, enough };
 }
 
+/** The kernel takes powers of two only: say it where another number was asked for. */
+export function noteRounding(
+  asked: number | undefined,
+  { wanted }: RingPages,
+  pageSizeBytes: number,
+  notes: Note[],
+): void {
+  if (asked === undefined || asked === wanted) return;
+  const size = `${(wanted * pageSizeBytes) / 1024} KiB`;
+  addNote(notes, {
+    kind: 'ring-rounded',
+    text: `the buffer of each CPU has ${wanted} pages (${size}) instead of ${asked}: the kernel takes powers of two only`,
+  });
+}
+
 function powerOfTwo(pages: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, pages)));
 }
@@ -57,7 +72,8 @@ export function ringBytesPerSecond(events: readonly PlannedEvent[]): number {
   return events.reduce((sum, event) => sum + samplesPerSecond(event) * sampleBytes(event), 0);
 }
 
-function samplesPerSecond({ attr, hasNoRing }: PlannedEvent): number {
+/** 0: it comes as often as it happens. */
+export function samplesPerSecond({ attr, hasNoRing }: Pick<PlannedEvent, 'attr' | 'hasNoRing'>): number {
   const value = Number(attr.samplePeriodOrFreq);
   if (hasNoRing === true || value === 0) return 0;
   if (attr.flags.freq !== 0) return value;

@@ -11,6 +11,8 @@ import {
   PERF_SAMPLE_IP,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_REGS_ABI_64,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
   PERF_SAMPLE_STREAM_ID,
   PERF_SAMPLE_TID,
   PERF_SAMPLE_TIME,
@@ -28,7 +30,7 @@ import {
   timeOfRow,
 } from '../sampling/index.ts';
 
-/** In the kernel's order; each is 8 bytes, and a call chain its length and its frames. */
+/** In the kernel's order; each is 8 bytes: a call chain has frames behind its length, and no stack is 0. */
 const PLAIN_FIELDS = [
   PERF_SAMPLE_IDENTIFIER,
   PERF_SAMPLE_IP,
@@ -40,6 +42,8 @@ const PLAIN_FIELDS = [
   PERF_SAMPLE_CPU,
   PERF_SAMPLE_PERIOD,
   PERF_SAMPLE_CALLCHAIN,
+  PERF_SAMPLE_REGS_USER,
+  PERF_SAMPLE_STACK_USER,
 ] as const;
 
 /** What the size field of a record's header can say. */
@@ -84,7 +88,7 @@ export class SampleBuffer {
     this.#put += 8;
   }
 
-  /** So many words of 64 bits from the `from`-th word of 32 bits on. */
+  /** Copy `count` words of 64 bits, from the `from`-th word of 32 bits on. */
   copy(source: Uint32Array, from: number, count: number): void {
     const at = this.#put >>> 2;
     for (let index = 0; index < 2 * count; index++) this.#words[at + index] = source[from + index]!;
@@ -119,7 +123,7 @@ export class SampleEncoder {
     // The highest bit, without a bigint of its own.
     const misc =
       sample.ip < 0n || sample.ip > MOST_USER_ADDRESS ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
-    if (this.#isPlain) this.#encodePlain(buffer, sample, id, misc);
+    if (this.#isPlain && sample.user === undefined) this.#encodePlain(buffer, sample, id, misc);
     else this.#encodeAny(buffer, sample, id, misc);
   }
 
@@ -156,9 +160,23 @@ export class SampleEncoder {
     if ((type & PERF_SAMPLE_STREAM_ID) !== 0) buffer.word(id);
     if ((type & PERF_SAMPLE_CPU) !== 0) buffer.pair(cpu, 0);
     if ((type & PERF_SAMPLE_PERIOD) !== 0) buffer.copy(words, start + at.period, 1);
-    if (!hasChain) return;
+    if (hasChain) this.#putChain(buffer, rows, { ip: [ipLo, ipHi], place: chainPlace, length, fromChain });
+    putNoUserStack(buffer, type);
+  }
+
+  #putChain(
+    buffer: SampleBuffer,
+    { chains }: SampleRows,
+    of: { ip: readonly [lo: number, hi: number]; place: number; length: number; fromChain: boolean },
+  ): void {
+    const {
+      ip: [ipLo, ipHi],
+      place: chainPlace,
+      length,
+      fromChain,
+    } = of;
     buffer.pair(length, 0);
-    if (!fromChain) return;
+    if (!fromChain || chains === undefined) return;
     const mark = ownMark(ipHi);
     const first = chainPlace + 1;
     const isOwnFirst = chainPlace === 0 || (length > 1 && chains[2 * first] === mark);
@@ -186,9 +204,9 @@ export class SampleEncoder {
     if ((type & PERF_SAMPLE_STREAM_ID) !== 0) buffer.word(id);
     if ((type & PERF_SAMPLE_CPU) !== 0) buffer.pair(sample.cpu, 0);
     if ((type & PERF_SAMPLE_PERIOD) !== 0) buffer.word(sample.period);
-    if (!hasChain) return;
-    buffer.pair(chainLength, 0);
+    if (hasChain) buffer.pair(chainLength, 0);
     for (let index = 0; index < chainLength; index++) buffer.word(callchain![index]!);
+    putNoUserStack(buffer, type);
   }
 
   #encodeAny(buffer: SampleBuffer, sample: FormatSample, id: bigint, misc: number): void {
@@ -203,6 +221,7 @@ export class SampleEncoder {
       weight = 0n,
       callchain,
       registers,
+      user,
     } = sample;
     const fields = {
       ...{ identifier: id, id, streamId: id, ip: BigInt.asUintN(64, ip), pid, tid, cpu, time, period },
@@ -210,6 +229,12 @@ export class SampleEncoder {
       ...(registers === undefined
         ? {}
         : { interruptRegisters: { abi: PERF_SAMPLE_REGS_ABI_64, registers: [...registers] } }),
+      ...(user === undefined
+        ? {}
+        : {
+            userRegisters: { abi: PERF_SAMPLE_REGS_ABI_64, registers: [...user.registers] },
+            userStack: { bytes: user.stack, dynamicSize: user.stack.length },
+          }),
     };
     const writer = new BodyWriter();
     const tail = new Uint8Array(0);
@@ -218,6 +243,12 @@ export class SampleEncoder {
     const at = buffer.reserve(bytes.length);
     new Uint8Array(buffer.view.buffer).set(bytes, at);
   }
+}
+
+/** Registers of no kind, and no bytes. */
+function putNoUserStack(buffer: SampleBuffer, type: number): void {
+  if ((type & PERF_SAMPLE_REGS_USER) !== 0) buffer.word(0n);
+  if ((type & PERF_SAMPLE_STACK_USER) !== 0) buffer.word(0n);
 }
 
 const MOST_USER_ADDRESS = 0x7fff_ffff_ffff_ffffn;

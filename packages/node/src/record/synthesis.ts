@@ -25,7 +25,9 @@ import {
   readKernelMap,
   readModules,
   readTask,
+  SYNTHESIS_PARTS,
   type SynthesisExtras,
+  type SynthesisPart,
   synthesizeKernel,
   synthesizeProcess,
   synthesizeThreads,
@@ -66,6 +68,7 @@ export function synthesizeStart(
   kernel: KernelMap | null = readKernelMap(),
   nameless: NamelessCode | null = null,
   frames: Pick<JavascriptFrames, 'announce'> | null = null,
+  parts: readonly SynthesisPart[] = SYNTHESIS_PARTS,
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(true, 4096);
   const layout = new SampleLayout(sampled.events[0]!.attr);
@@ -77,7 +80,7 @@ export function synthesizeStart(
     encodeRecord(writer, record, layout);
   };
   synthesizeMachine(sampled, target, sink, notes, kernel);
-  synthesizeWatched(target, sink, extrasOf(sampled));
+  synthesizeWatched(target, sink, extrasOf(sampled, parts), parts);
   for (const mapping of frames?.announce() ?? []) encodeRecord(writer, mapping, layout);
   sink(FINISHED_INIT);
   nameless?.noteAll(makers, notes);
@@ -104,9 +107,11 @@ export function synthesizeWatched(
   target: Pick<SynthesisTarget, 'scope' | 'command'>,
   sink: (record: PerfRecord) => void,
   extras: SynthesisExtras = NO_EXTRAS,
+  parts: readonly SynthesisPart[] = SYNTHESIS_PARTS,
 ): void {
   if (extras.cgroups) for (const record of cgroupRecords()) sink(record);
-  synthesizeScope(target, sink, extras);
+  // Maps are of tasks that have names.
+  if (parts.includes('tasks') || parts.includes('maps')) synthesizeScope(target, sink, extras);
   // Samples may be taken between the exec and the record of the new name.
   if (target.command === null) return;
   const { pid, name } = target.command;
@@ -119,16 +124,24 @@ export function synthesizeWatched(
 function noKernelNames(): Note {
   const restrict = kernelSetting('kptr_restrict');
   const level = restrict === null ? '' : ` (kernel.kptr_restrict is ${restrict})`;
-  const remedy = restrict === 2 ? 'sysctl kernel.kptr_restrict=1' : 'record as root';
+  // In a container root may lack it, too.
+  const right =
+    process.geteuid?.() === 0 ? 'CAP_SYSLOG (docker run --cap-add SYSLOG)' : 'root, or CAP_SYSLOG,';
+  const remedy = restrict === 2 ? 'sysctl kernel.kptr_restrict=1' : right;
   const text = `the kernel hides its addresses${level}: its functions will have no names. ${remedy} changes that`;
   return { kind: 'kernel-names', text };
 }
 
 /** As the kernel tells of them while it records. */
-function extrasOf({ events }: SampledEvents): SynthesisExtras {
+function extrasOf({ events }: SampledEvents, parts: readonly SynthesisPart[]): SynthesisExtras {
   const has = (flag: 'mmapData' | 'namespaces' | 'cgroup') =>
     events.some(({ attr }) => attr.flags[flag] !== 0);
-  return { dataMaps: has('mmapData'), namespaces: has('namespaces'), cgroups: has('cgroup') };
+  return {
+    maps: parts.includes('maps'),
+    dataMaps: has('mmapData'),
+    namespaces: has('namespaces'),
+    cgroups: has('cgroup') && parts.includes('cgroups'),
+  };
 }
 
 function synthesizeScope(

@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { encodeTracingData } from '@counterpoint/core/perfdata';
-import { readKernelFile } from '../probe/index.ts';
-
-const PLACES = ['/sys/kernel/tracing', '/sys/kernel/debug/tracing'];
+import { tracefsRoot } from '../sys/index.ts';
 
 /**
  * What the kernel says about the fields of tracepoints: without it their samples are
@@ -12,8 +10,8 @@ export function tracingData(
   tracepoints: readonly { system: string; name: string }[],
   pageSizeBytes: number,
 ): Uint8Array | null {
-  const root = PLACES.find((place) => readKernelFile(`${place}/events/header_page`) !== null);
-  if (tracepoints.length === 0 || root === undefined) return null;
+  const root = tracepoints.length === 0 ? null : tracefsRoot();
+  if (root === null) return null;
   const read = (path: string) => readText(`${root}/${path}`);
   const systems = [...new Set(tracepoints.map(({ system }) => system))].map((name) => ({
     name,

@@ -13,7 +13,7 @@ export class WrittenSamples {
   /** The latest samples of formats, oldest first. */
   readonly #formatPieces: { begin: number; samples: number }[] = [];
 
-  /** A round begins at this place, when so many samples have been written. */
+  /** A round begins at this place, when this many samples have been written. */
   beginRound(begin: number, samplesBefore: number): void {
     this.#rounds.push({ begin, samplesBefore });
     if (this.#rounds.length > REMEMBERED_ROUNDS) this.#rounds.shift();

@@ -1,4 +1,5 @@
 import { PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_SOFTWARE } from '@counterpoint/core/abi';
+import { checkArgument } from '@counterpoint/core/base';
 import type { PerfEventAttr } from '@counterpoint/core/records';
 
 /** A count that others are set in relation to. */
@@ -79,6 +80,8 @@ const CACHE_NAMES = [
  * the count, others on lines of their own. The relations are perf's (util/stat-shadow.c).
  */
 export function deriveMetrics(event: MetricInput, others: MetricPeers, elapsedNs: number): DerivedMetric[] {
+  checkArgument({ attr: 'object' }, 'deriveMetrics()', 'the event', event, 'a MetricInput');
+  checkArgument({}, 'deriveMetrics()', 'the others', others, 'MetricPeers');
   if (!event.isCounted) return [];
   const { attr, count } = event;
   if (isClock(attr)) {
@@ -154,7 +157,7 @@ function instructionRelations(
 
 /**
  * The count of another event that looks at the same part (user, kernel, …); null
- * where there is none or it is 0.
+ * if there is none or it is 0.
  */
 function counted({ attr }: MetricInput, others: MetricPeers, type: number, config: number): number | null {
   const found = others.counted.get(peerKey(attr, type, config));

@@ -1,4 +1,4 @@
-import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
+import { CounterpointError, checkArgument, didYouMean, nearestNames } from '@counterpoint/core/base';
 
 /** A figure that is asked for by name (`-M`): the events that it takes, and what becomes of their counts. */
 export interface NamedMetric {
@@ -88,8 +88,9 @@ export const NAMED_METRICS: readonly NamedMetric[] = [
   },
 ];
 
-/** A metric by its name. Throws ERR_NO_METRIC where there is none. */
+/** A metric by its name. Throws ERR_NO_METRIC if there is none. */
 export function findMetric(name: string): NamedMetric {
+  checkArgument(typeof name === 'string', 'findMetric()', 'the name', name, 'the name of a metric');
   const wanted = name.toLowerCase();
   const metric = NAMED_METRICS.find((one) => one.name === wanted);
   if (metric !== undefined) return metric;

@@ -1,4 +1,5 @@
 import { CounterpointError } from '@counterpoint/core/base';
+import type { ControlRequest } from '../counting/index.ts';
 import {
   ANYTHING,
   checkOptions,
@@ -28,12 +29,20 @@ import type { RunOptions, StatScope } from './run-options.ts';
 const MOST_MS = 2 ** 31 - 1;
 const IDS = listOf(wholeNumberFrom(0), 'a list of numbers');
 
+/** What it says is looked into where it is opened. */
+const CONTROL: OptionsOf<ControlRequest> = {
+  events: ANYTHING,
+  sets: ANYTHING,
+  overflows: ANYTHING,
+  switching: ANYTHING,
+  madeOf: OBJECT,
+};
+
 const OPTIONS: OptionsOf<RunOptions> = {
   scope: ANYTHING,
   command: COMMAND,
   launch: objectOf(LAUNCH_OPTIONS),
-  // What it says is looked into where it is opened.
-  control: required(either(OBJECT, oneOf(null))),
+  control: { ...required(either(OBJECT, oneOf(null))), fields: CONTROL },
   inherit: FLAG,
   levels: oneOf('all', 'user', 'kernel'),
   pinned: FLAG,

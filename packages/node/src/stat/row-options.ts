@@ -14,7 +14,7 @@ export interface RowOptions {
   unscaled?: boolean;
   /** Leave places out where nothing was counted. */
   hideIdle?: boolean;
-  /** Where a CPU sits, and what a thread is called: by default on this machine, now. */
+  /** Where a CPU sits. Default: where it sits on this machine, now. */
   cpuPlace?: (cpu: number) => CpuPlace;
   /** What a thread is called. Default: its name on this machine, now. */
   threadName?: (tid: number) => string;

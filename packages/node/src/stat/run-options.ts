@@ -23,7 +23,9 @@ export interface RunOptions {
   launch?: LaunchOptions;
   /** Null counts nothing: only the times are taken. */
   control: ControlRequest | null;
-  /** Count threads and children that the target starts. Default: true. */
+  /**
+   * Count threads and processes that the target starts. Default: true, and false where an overflow suspends.
+   */
   inherit?: boolean;
   /** Whose code is counted: the user's, the kernel's or both. Default: `all`. */
   levels?: 'all' | 'user' | 'kernel';
@@ -42,7 +44,7 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Call `onInterval` so often, in milliseconds. Default: never. */
   intervalMs?: number;
-  /** End after so many intervals. */
+  /** End after N intervals. */
   intervalCount?: number;
   /** Ends the run. One that is aborted already refuses it, before anything is started. */
   signal?: AbortSignal;

@@ -68,7 +68,7 @@ export async function countRun(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** Of so many processes at most it is seen that the kernel took their events. */
+/** The most processes that are watched for events that the kernel took off. */
 const MOST_WATCHES = 16;
 
 function watchesOf(options: RunOptions, held: HeldCommand | null): TakenWatch[] {

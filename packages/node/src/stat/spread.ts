@@ -1,3 +1,5 @@
+import { checkArgument } from '@counterpoint/core/base';
+
 /** Mean of some runs, and how far it may be off. */
 export interface Spread {
   /** The mean. */
@@ -8,6 +10,7 @@ export interface Spread {
 
 /** The mean of some values and its standard error. */
 export function spreadOf(values: readonly number[]): Spread {
+  checkArgument(Array.isArray(values), 'spreadOf()', 'the values', values, 'a list of numbers');
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   if (values.length < 2) return { mean, standardError: 0 };
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);

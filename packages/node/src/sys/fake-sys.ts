@@ -87,6 +87,8 @@ export class FakeSys extends FakeBpf implements Sys {
   readonly rings = new Map<number, FakeRing>();
   /** Names of control calls in order: `enable 3`. */
   readonly controls: string[] = [];
+  /** What events let through, by descriptor number. */
+  readonly filters = new Map<number, string>();
   readonly closed: number[] = [];
   readonly tracefs = new FakeTracefs();
   readonly #watched = new Set<() => void>();
@@ -148,8 +150,9 @@ export class FakeSys extends FakeBpf implements Sys {
   setOutput(fd: Fd, ring: Fd | null): void {
     this.event(fd.number).output = ring?.number ?? null;
   }
-  setFilter(fd: Fd): void {
+  setFilter(fd: Fd, filter: string): void {
     this.#control('setFilter', fd);
+    this.filters.set(fd.number, filter);
   }
   eventId(fd: Fd): bigint {
     return this.event(fd.number).id;
@@ -269,6 +272,7 @@ export class FakeSys extends FakeBpf implements Sys {
     return this.capabilities;
   }
   clearAmbientCapabilities(): void {}
+  allowTracer(): void {}
   clockNs(): bigint {
     return this.timeNs;
   }

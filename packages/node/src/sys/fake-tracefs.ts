@@ -13,13 +13,18 @@ export class FakeTracefs implements TracefsCalls {
   readonly commands: string[] = [];
   /** Number by `GROUP/NAME`. */
   readonly ids = new Map<string, number>();
+  /** Other files of a mounted tracefs, by their paths in it. */
+  readonly files = new Map<string, string>();
   readonly #lines = new Map<string, string>();
   #nextId = 2000;
 
   readTracefs(path: string): string {
     this.#check('read', path, null);
+    const file = this.files.get(path);
+    if (file !== undefined) return file;
     const event = /^events\/(.+)\/id$/.exec(path)?.[1];
     if (event === undefined) {
+      if (!path.endsWith('_events')) throw new SysError('read', constants.errno.ENOENT, { path });
       const ofFile = [...this.#lines].filter(([key]) => key.startsWith(`${path} `));
       return ofFile.map(([, line]) => `${line}\n`).join('');
     }

@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import { checkArgument } from '@counterpoint/core/base';
 
 /**
  * Every open descriptor and mapping that this library made, with the stack that made it where that was asked
@@ -55,6 +56,7 @@ export class Fd {
 
   /** What must stay as long as the descriptor is open, and end with it. */
   afterClose(end: () => void): void {
+    checkArgument(typeof end === 'function', 'afterClose()', 'the end', end, 'a function');
     this.#afterClose = end;
   }
 

@@ -1,3 +1,5 @@
+export { affinityOf, setAffinityOf } from './affinity-calls.ts';
+export { breakpointsWork } from './breakpoints.ts';
 export { type ExecOrder, execHolder, execOrder } from './exec-holder.ts';
 export { Fd, liveHandles, Mapping, NativeCode, traceHandles } from './handles.ts';
 export {
@@ -14,8 +16,39 @@ export {
   PFM_SUCCESS,
   type PfmPmuInfo,
 } from './libpfm.ts';
+export { openZstdContext, type ZstdContext } from './libzstd.ts';
 export { requireLinux } from './linux.ts';
 export { type PinnedText, pinText } from './pinned-text.ts';
+export {
+  interruptCallsEvery,
+  isReadable,
+  isSignalPending,
+  pendingSignalCode,
+  ptraceBreakAt,
+  ptraceContinue,
+  ptraceDetach,
+  ptraceEventMessage,
+  ptraceInterrupt,
+  ptraceListen,
+  ptraceRegisters,
+  ptraceSeize,
+  ptraceSignalCode,
+  ptraceStep,
+  readTargetMemory,
+  setParentDeathSignal,
+  waitForTracee,
+  waitUntilWritable,
+} from './ptrace-calls.ts';
+export {
+  ptraceSetRegisters,
+  ptraceSetSignalInfo,
+  ptraceSetSignalMask,
+  ptraceSignalInfo,
+  ptraceSignalMask,
+  ptraceToCall,
+  SIGINFO_WORDS,
+  writeTargetMemory,
+} from './ptrace-state-calls.ts';
 export { realSys } from './real-sys.ts';
 export type {
   BpfBatchPosition,
@@ -30,3 +63,4 @@ export type {
   Watch,
 } from './sys.ts';
 export { SysError } from './sys-error.ts';
+export { tracefsRoot } from './tracefs-calls.ts';

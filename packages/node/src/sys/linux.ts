@@ -10,6 +10,6 @@ export function requireLinux(what: string): void {
   throw new CounterpointError(
     'ERR_NOT_LINUX',
     `${what} needs Linux, because the Linux kernel counts and samples; this is ${platform}`,
-    'Recordings of Linux can be read: report, diff, script, evlist, export, convert, stat report and pt work here; so does openRecording().',
+    'Recordings of Linux can be read: report, annotate, diff, script, evlist, buildid-list, export, convert, stat report and pt work here; so does openRecording().',
   );
 }

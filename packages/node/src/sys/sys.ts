@@ -47,7 +47,7 @@ export interface TracefsCalls {
   appendTracefs(path: string, line: string): void;
 }
 
-/** What the kernel numbers, and lists for who may see it. */
+/** What the kernel numbers, and lists for those who may see it. */
 export type BpfObjectKind = 'program' | 'map' | 'link';
 
 /** Numbers of BPF_MAP_CREATE, as the kernel has them. */
@@ -165,7 +165,7 @@ export interface ThreadCalls {
   setRealtime(thread: bigint, priority: number): void;
   /** A counter that is readable while it is not 0; reading resets it. Does not block. */
   eventFd(): Fd;
-  /** `readEnd` is a bare number for whom it is given to. */
+  /** `readEnd` is a plain number; the process that gets it owns it. */
   pipe(): { readEnd: number; writeEnd: Fd };
   /** The same file under a bare number, which Node knows nothing of. */
   duplicate(fd: number): number;
@@ -217,6 +217,11 @@ export interface SystemCalls {
    * This process keeps its own.
    */
   clearAmbientCapabilities(): void;
+  /**
+   * That process may read the memory of this one, where only parents may otherwise
+   * (kernel.yama.ptrace_scope).
+   */
+  allowTracer(pid: number): void;
   clockNs(clockId: number): bigint;
   clockResolutionNs(clockId: number): bigint;
   /** Readable once the process has ended. Linux 5.3. */

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { constants as systemConstants } from 'node:os';
 import { join } from 'node:path';
 import { adopt } from './adopt.ts';
@@ -53,6 +53,37 @@ function mountTracefs(): Fd {
   );
 }
 
+let own: string | null = null;
+
+/**
+ * Path of a mount of our own, made on the first call and held as long as this thread lives: only this process
+ * can follow it. Throws `SysError` where this process may not mount.
+ */
+function ownTracefs(): string {
+  own ??= `/proc/self/fd/${mountTracefs().release()}`;
+  return own;
+}
+
+/**
+ * Where this process reads tracefs: where it is mounted, else at a mount of our own; null where neither is to
+ * be had. A place that is there and forbidden is not left out: that is what to tell.
+ */
+export function tracefsRoot(): string | null {
+  for (const mount of MOUNTS) {
+    try {
+      readdirSync(join(mount, 'events'));
+      return mount;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') break;
+    }
+  }
+  try {
+    return ownTracefs();
+  } catch {
+    return null;
+  }
+}
+
 /** Do `use` with the first tracefs where it works. Where none does, the error is what the first said. */
 function withTracefs<T>(use: (root: string) => T): T {
   let first: unknown = null;
@@ -65,8 +96,7 @@ function withTracefs<T>(use: (root: string) => T): T {
     }
   }
   try {
-    using own = mountTracefs();
-    return use(`/proc/self/fd/${own.number}`);
+    return use(ownTracefs());
   } catch (error) {
     throw isElsewhere(error) ? first : error;
   }

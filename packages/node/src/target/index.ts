@@ -8,14 +8,16 @@ export { COMMAND, LAUNCH_OPTIONS, launchHeld } from './launch.ts';
 export type { MappedArea } from './memory-map.ts';
 export { PROT_EXEC, parseMappedAreas } from './memory-map.ts';
 export { mayStartDeno, mayStartNode } from './node-launchers.ts';
+export { openCgroup } from './open-cgroup.ts';
 export {
+  childrenOf,
   listProcesses,
+  listProcessesOf,
   listThreads,
   newestTask,
   onlineCpus,
   parseCpuList,
   processOfThread,
-  processStartMs,
   readProc,
   readProcLink,
   readTask,
@@ -23,6 +25,7 @@ export {
   requireThread,
   type TaskFacts,
 } from './proc.ts';
+export { processStartMs } from './process-start.ts';
 export { ProcessTree } from './process-tree.ts';
 export { CommandError, isNodeProgram, resolveProgram, workingDirectory } from './program.ts';
 export { requireOnline } from './require-online.ts';
@@ -30,7 +33,9 @@ export type { RecordSink } from './synthesize.ts';
 export {
   commRecord,
   NO_EXTRAS,
+  SYNTHESIS_PARTS,
   type SynthesisExtras,
+  type SynthesisPart,
   synthesizeKernel,
   synthesizeProcess,
   synthesizeThreads,

@@ -39,23 +39,24 @@ export function listProcesses(): number[] {
   return numbersIn('/proc');
 }
 
+/** Those that run now with the rights of this user: its effective number. */
+export function listProcessesOf(uid: number): number[] {
+  return listProcesses().filter((pid) => {
+    const ids = /^Uid:\s*\d+\s+(\d+)/m.exec(readProc(`${pid}/status`) ?? '');
+    return ids !== null && Number(ids[1]) === uid;
+  });
+}
+
 /** Threads of a process, itself among them; empty when it is gone. */
 export function listThreads(pid: number): number[] {
   return numbersIn(`/proc/${pid}/task`);
 }
 
-/** USER_HZ, the unit of times in /proc on every architecture that Node runs on. */
-const TICKS_PER_SECOND = 100;
-
-/**
- * When a process began, in milliseconds since 1970, to some hundredths of a second; null where it is gone.
- */
-export function processStartMs(pid: number): number | null {
-  // The name in brackets may hold blanks and brackets.
-  const ticks = readProc(`${pid}/stat`)?.split(') ').pop()?.split(' ')[19];
-  const uptimeSeconds = Number(readProc('uptime')?.split(' ')[0] ?? Number.NaN);
-  if (ticks === undefined || Number.isNaN(uptimeSeconds)) return null;
-  return Date.now() - (uptimeSeconds - Number(ticks) / TICKS_PER_SECOND) * 1000;
+/** Children of all threads of a process. */
+export function childrenOf(pid: number): number[] {
+  return listThreads(pid).flatMap((tid) =>
+    (readProc(`${pid}/task/${tid}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+  );
 }
 
 /**

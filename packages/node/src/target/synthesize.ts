@@ -72,14 +72,19 @@ export function synthesizeKernel(map: KernelMap, modules: readonly ModuleMap[], 
   for (const module of modules) sink(kernelMmap(module.start, module.length, 0n, module.path));
 }
 
-/** What is told of what runs already, beside names and maps of code. */
+/** One kind of record about what runs already: names of tasks, their maps, names of control groups. */
+export type SynthesisPart = 'tasks' | 'maps' | 'cgroups';
+export const SYNTHESIS_PARTS: readonly SynthesisPart[] = ['tasks', 'maps', 'cgroups'];
+
+/** What is told of what runs already, beside names of tasks. */
 export interface SynthesisExtras {
+  readonly maps: boolean;
   readonly dataMaps: boolean;
   readonly namespaces: boolean;
   readonly cgroups: boolean;
 }
 
-export const NO_EXTRAS: SynthesisExtras = { dataMaps: false, namespaces: false, cgroups: false };
+export const NO_EXTRAS: SynthesisExtras = { maps: true, dataMaps: false, namespaces: false, cgroups: false };
 
 /**
  * All of a process: where it comes from, its threads and their names, and its executable
@@ -123,6 +128,7 @@ function synthesizeNamespaces(
   if (record !== null) sink(record);
 }
 
-function synthesizeMaps(pid: number, sink: RecordSink, { dataMaps }: SynthesisExtras): void {
+function synthesizeMaps(pid: number, sink: RecordSink, { maps, dataMaps }: SynthesisExtras): void {
+  if (!maps) return;
   for (const area of parseMappedAreas(readProc(`${pid}/maps`) ?? '', dataMaps)) sink(mmap2Record(pid, area));
 }

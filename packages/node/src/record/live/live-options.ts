@@ -6,7 +6,7 @@ import type { Sys } from '../../sys/index.ts';
 import type { ExitStatus } from '../../target/index.ts';
 import type { RecordOptions } from '../options.ts';
 
-/** Whom to look at, what to sample, and how often to look. Without a target: everything that runs. */
+/** The target, what to sample, and how often to look. Without a target: everything that runs. */
 export interface LiveProfileOptions
   extends Pick<
     RecordOptions,
@@ -26,7 +26,7 @@ export interface LiveProfileOptions
   > {
   /** @internal */
   sys?: Sys;
-  /** From one table to the next; default 2000. */
+  /** Milliseconds from one look to the next; default 2000. */
   intervalMs?: number;
   /**
    * The share of what was counted before that still counts in the next table. Default 7/8, as in `perf top`:
@@ -46,30 +46,27 @@ export interface LiveProfileOptions
 export interface LiveEnd {
   /** What ended it: `stop()`, the end of the command, or the end of the last process or thread. */
   readonly reason: 'stopped' | 'command-exited' | 'target-ended';
-  /** Of the command. */
+  /** How the command ended; null without one. */
   readonly exit: ExitStatus | null;
 }
 
 /** One look. */
 export interface LiveRefresh {
-  /** From 1. */
+  /** Which look it is, from 1. */
   readonly number: number;
-  /** Since the one before, or the start. */
+  /** Milliseconds since the look before, or the start. */
   readonly elapsedMs: number;
   /**
-   * For `topFunctions` and all that reads profiles. *Borrowed*: it goes on when the next look is asked for.
+   * For `topFunctions` and all that reads profiles. *Borrowed*: the next look changes it.
    */
   readonly profile: Profile;
-  /**
-   * Since the look before, as far as CPUs had an overflow since to hand it over: samples, and how
-   * many of them are in the kernel.
-   */
+  /** Samples since the look before, as far as CPUs had an overflow since to hand them over. */
   readonly samples: number;
   /** How many of the samples fell into the kernel. */
   readonly kernelSamples: number;
   /** Since the look before: overflows that were not counted; what is known of them all is in `losses`. */
   readonly lost: number;
-  /** Since the start. */
+  /** What was lost since the start. */
   readonly losses: readonly LossEntry[];
   /** Since the look before, in the kernel: time of the handler; null where it was not measured. */
   readonly handlerNs: number | null;

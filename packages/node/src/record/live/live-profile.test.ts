@@ -44,6 +44,30 @@ test('a busy function of a child is on top, by its name, with nearly all', { ski
   assert.fail(seen.join('; '));
 });
 
+test('a Node that runs already and writes no names: they are read from its memory', { skip }, async (t) => {
+  const { NODE_OPTIONS: _, ...env } = process.env;
+  const child = spawn(process.execPath, ['-e', SPIN, '120000'], { env, stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  await using live = await LiveProfile.open({
+    pids: [child.pid!],
+    events: 'task-clock',
+    frequency: 1000,
+    intervalMs: 500,
+    keepShare: 0,
+  });
+  const seen: string[] = [];
+  for await (const refresh of live) {
+    const { symbol, percent } = topSymbol(refresh);
+    seen.push(`${percent.toFixed(0)} % ${symbol}`);
+    if (/^JS:.?spinAlone /.test(symbol) && percent > 80) break;
+    if (refresh.number === 30) assert.fail(seen.join('; '));
+  }
+  assert.deepEqual(
+    live.notes.filter(({ kind }) => kind === 'nameless-code'),
+    [],
+  );
+});
+
 test('it ends with what it looks at, and nothing is left in the kernel', { skip }, async () => {
   const child = spawn(process.execPath, ['-e', SPIN, '1000']);
   const programs = () =>

@@ -11,13 +11,15 @@ import { LOSS_KINDS, type LossEntry, type LossFacts, LossLedger } from '@counter
 import { unitOfEvent } from '@counterpoint/core/profile';
 import { decodeRecord, type ExitRecord } from '@counterpoint/core/records';
 import { RecordScan } from '@counterpoint/core/ring';
+import { InliningWatch, withLiveMaps } from '../../javascript/index.ts';
+import { checkMade } from '../../options/index.ts';
 import { addNote, type Note, TakenEvents, takenLoss, takenNote } from '../../perf-events/index.ts';
 import { RingReader } from '../../reader/index.ts';
 import type { HistogramDrain } from '../../sampling/index.ts';
 import { requireLinux } from '../../sys/index.ts';
 import { layoutFinder } from '../layout-finder.ts';
 import { LOSS_TYPES, LossWatch } from '../loss-watch.ts';
-import { NamelessCode, processWithMadeCode } from '../nameless-code.ts';
+import { NamelessCode, processWithMadeCode, writesNames } from '../nameless-code.ts';
 import { checkLiveOptions } from '../option-tables.ts';
 import { refuseEmptyLists } from '../request.ts';
 import { synthesizeStart } from '../synthesis.ts';
@@ -29,6 +31,8 @@ const DEFAULT_INTERVAL_MS = 2000;
 /** perf top's own. */
 const DEFAULT_KEEP_SHARE = 7 / 8;
 const DEFAULT_COMMAND_GRACE_MS = 5000;
+/** Processes that were asked about: others come and go, for days. */
+const MOST_MAKERS = 4096;
 /** Losses that are no number of samples. */
 const OTHER_UNITS: ReadonlySet<string> = new Set(['nanoseconds', 'processes']);
 const WATCHED_TYPES = [
@@ -83,6 +87,9 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   /** Null where events are on CPUs: nobody takes those. */
   readonly #taken: TakenEvents | null;
   readonly #reader: RingReader;
+  /** Of Node processes that write no names of their code. */
+  readonly #memory: InliningWatch;
+  readonly #makers = new Set<number>();
   /**
    * Processes whose first thread has ended, and whether a look was taken since;
    * forgotten once all of them is gone.
@@ -93,6 +100,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
   #isClosed = false;
 
   private constructor(options: LiveProfileOptions, intervalMs: number, open: LiveTarget) {
+    checkMade(open, 'sampled', 'a LiveProfile', 'const live = await LiveProfile.open({ command });');
     this.#options = options;
     this.#intervalMs = intervalMs;
     this.#open = open;
@@ -111,7 +119,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.pid = held?.pid ?? null;
     this.kind = scope.kind;
     this.cpus = target.cpus;
-    this.#running = new RunningProfile(options.symbols ?? liveSymbols());
+    this.#memory = new InliningWatch(null, options.nodeNames !== false);
+    this.#running = new RunningProfile(withLiveMaps(options.symbols ?? liveSymbols(), this.#memory));
     for (const { name } of this.events) {
       const unit = unitOfEvent(name);
       this.#running.profile.events.push({ name, unit, samples: 0, sumPeriod: 0n, lost: 0n });
@@ -150,7 +159,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
    * Looks, one each interval, until `stop` is called or what is looked at has ended. To be gone through once.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<LiveRefresh> {
-    this.#start();
+    await this.#start();
     const { run } = this.#open;
     const profile = this.#running.profile;
     let before = run.finish();
@@ -199,6 +208,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.#isClosed = true;
     const { sampled, run, held, commandNames } = this.#open;
     this.#reader[Symbol.dispose]();
+    this.#memory[Symbol.dispose]();
     run.close();
     sampled.close();
     if (held !== null && this.#end?.reason !== 'command-exited') {
@@ -217,17 +227,24 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     await this.close();
   }
 
-  #start(): void {
+  async #start(): Promise<void> {
     const { sampled, scope, target, held, notes } = this.#open;
     const command = held === null ? null : { pid: held.pid, name: held.heldName };
     const { machine } = this.#running;
+    // So that it is known at once whose names cannot be read.
+    await this.#memory.prepare(scope.kind === 'processes' ? (this.#options.pids ?? []) : []);
     synthesizeStart(
       sampled,
       { scope, ...target, command },
-      { add: (record) => machine.record(record) },
+      {
+        add: (record) => {
+          this.#watchMemory(processWithMadeCode(record));
+          machine.record(record);
+        },
+      },
       notes,
       undefined,
-      this.#options.nodeNames === false ? null : new NamelessCode(),
+      this.#options.nodeNames === false ? null : new NamelessCode((pid) => this.#memory.whyNameless(pid)),
     );
     this.#reader.start();
     this.#reader.ended.then(() => {
@@ -237,6 +254,14 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
     this.#open.run.begin();
     held?.release();
     held?.exited.then((exit) => this.#finish({ reason: 'command-exited', exit }));
+  }
+
+  /** A process that makes code. Cheap when asked again. */
+  #watchMemory(pid: number | null): void {
+    if (pid === null || this.#makers.has(pid)) return;
+    if (this.#makers.size >= MOST_MAKERS) this.#makers.clear();
+    this.#makers.add(pid);
+    if (!writesNames(pid)) this.#memory.consider({ pid, paths: [], uid: 0, startMs: null, isNameless: true });
   }
 
   /** The first reason counts. */
@@ -257,6 +282,7 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       else this.#queue.add(record);
       const maker = processWithMadeCode(record);
       if (maker !== null) this.#open.commandNames?.consider(maker);
+      this.#watchMemory(maker);
       this.#taken?.add(record);
       if (type !== PERF_RECORD_EXIT) return;
       const { pid, tid } = record as ExitRecord;
@@ -336,6 +362,8 @@ export class LiveProfile implements AsyncIterable<LiveRefresh>, AsyncDisposable 
       if (!isSeen) this.#ending.set(pid, true);
       else if (!existsSync(`/proc/${pid}`)) {
         this.#running.machine.forget(pid);
+        this.#memory.forget(pid);
+        this.#makers.delete(pid);
         this.#ending.delete(pid);
       }
     }

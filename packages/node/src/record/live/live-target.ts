@@ -9,6 +9,7 @@ import { type Launched, launch } from '../launch.ts';
 import { openForScope } from '../open-scope.ts';
 import { openTarget, type Scope, samplingOptions, scopeOf } from '../request.ts';
 import { ringPages } from '../ring-size.ts';
+import { refuseSoftEvents } from '../soft-plan.ts';
 import type { LiveProfileOptions } from './live-options.ts';
 
 /** Only processes and maps are recorded: a pass over the rings is made at each look, and when they fill. */
@@ -37,10 +38,11 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
   const scope = scopeOf(options);
   const placeholder = { format: liveHistogram, options: { maxEntries: LEAST_BUCKETS, interval: drainMs } };
   const chosen = [placeholder];
-  const events = eventsOfFormats(await eventsFor(options, chosen), chosen);
+  const wanted = await eventsFor(options, chosen);
+  refuseSoftEvents(wanted);
+  const events = eventsOfFormats(wanted, chosen);
   const launched = launch(options, notes);
   const held = launched?.held ?? null;
-  let sampled: SampledEvents | null = null;
   try {
     const planTarget = openTarget(scope, options, held?.pid ?? null);
     const sampling = { ...options, formats: [{ format: liveHistogram }] };
@@ -49,15 +51,14 @@ export async function openLiveTarget(options: LiveProfileOptions, drainMs: numbe
     placeholder.options.maxEntries = bucketCount(options, drainMs, events.parsed.length);
     prepareEvents(planned, chosen, events, forFormats, notes);
     const pages = ringPages(RING_PAGES, sys.pageSizeBytes(), planTarget.cpus.length);
-    const opening = { sys, scope, options, target: planTarget, planned, pages, notes };
-    const opened = openForScope(opening);
-    ({ sampled } = opened);
-    const { target } = opened;
-    const [request] = formatRequests(sampled, chosen, events, formatTarget(scope, target, options));
-    const run = FormatRun.open(sys, request!);
+    const attach = (opened: SampledEvents, whom: OpenTarget) => {
+      const [request] = formatRequests(opened, chosen, events, formatTarget(scope, whom, options));
+      return FormatRun.open(sys, request!);
+    };
+    const opening = { sys, scope, options, target: planTarget, planned, pages, notes, attach };
+    const { sampled, target, attached: run } = openForScope(opening);
     return { sys, scope, target, sampled, run, held, commandNames: launched?.names ?? null, notes };
   } catch (error) {
-    sampled?.close();
     held?.kill('SIGTERM');
     held?.[Symbol.dispose]();
     throw error;

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
 import { CounterpointError } from '@counterpoint/core/base';
 import { Fd } from '../sys/index.ts';
-import { cgroupMounts } from '../target/index.ts';
+import { cgroupMounts } from './cgroup-mounts.ts';
 
 /** Open a control group's directory, by its path under a mount or the whole path. */
 export function openCgroup(path: string): Fd {
