@@ -1,19 +1,16 @@
 #!/usr/bin/env node
-// Kept free of work: a bundle does everything, so that `--help` starts in tens of milliseconds.
+// Kept free of work: the bundle does everything.
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
+const start = new URL('../dist/start.cjs', import.meta.url);
 const bundle = new URL('../dist/cli.js', import.meta.url);
-if (existsSync(bundle)) {
-  try {
-    const { main } = await import(bundle);
-    await main(process.argv.slice(2));
-  } catch (error) {
-    if (error?.code !== 'EMFILE') throw error;
-    // The bundle tells it of what it loads later.
-    console.error('counterpoint: this process may open too few files at a time to load the program');
-    console.error('  Raise the limit of open files: ulimit -n 1024 (or LimitNOFILE= of a service).');
-    process.exitCode = 1;
-  }
+if (existsSync(start)) {
+  createRequire(import.meta.url)(fileURLToPath(start));
+} else if (existsSync(bundle)) {
+  const { main } = await import(bundle);
+  await main(process.argv.slice(2));
 } else {
   console.error('counterpoint: this checkout is not built yet. Run `npm run build` in its root folder.');
   process.exitCode = 1;

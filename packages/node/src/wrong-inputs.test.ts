@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CounterpointError } from '@counterpoint/core/base';
+import { findExport } from '@counterpoint/core/export';
+import { Profile } from '@counterpoint/core/profile';
 import * as counting from './entries/counting.ts';
 import { useEventTables } from './entries/events.ts';
+import { flight } from './entries/flight.ts';
 import * as root from './entries/index.ts';
 import { FakeSys } from './sys/fake-sys.ts';
 import { liveHandles } from './sys/index.ts';
@@ -88,6 +91,10 @@ test('unknown options are named, with what was probably meant', async () => {
     [() => api.counters('cs', { acess: 'read' } as never), /no option acess; did you mean access/],
     [() => api.record({ commnd: ['true'] } as never), /no option commnd; did you mean command/],
     [
+      () => api.record({ command: ['true'], events: [{ event: 'cs' }] } as never),
+      /events should be text, or a list of events, but is \[an object\]/,
+    ],
+    [
       () => api.record({ command: ['true'], launch: { cdw: '/' } } as never),
       /no option launch\.cdw; did you mean cwd/,
     ],
@@ -98,6 +105,33 @@ test('unknown options are named, with what was probably meant', async () => {
     [
       () => api.countRun({ scope: { kind: 'cpus' }, control: null, timeoutMS: 5 } as never),
       /no option timeoutMS; did you mean timeoutMs/,
+    ],
+    // It belongs one level below.
+    [
+      () => api.countRun({ command: ['true'], events: 'cs' } as never),
+      /no option events; did you mean control\.events/,
+    ],
+    [
+      () => api.countRun({ command: ['true'], control: { evnts: 'cs' } } as never),
+      /no option control\.evnts; did you mean events/,
+    ],
+    [() => api.openRecording('x', { symfz: '/' } as never), /no option symfz; did you mean symfs/],
+    [() => api.profile(() => 1, { frequncy: 9 } as never), /no option frequncy; did you mean frequency/],
+    [() => api.startProfile({ event: 'cs' } as never), /no option event; did you mean events/],
+    [() => api.measure(() => 1, { events: 'cs' } as never), /is not|should be|events/],
+    [() => api.recordLive({ comand: ['true'] } as never), /no option comand; did you mean command/],
+    [() => api.LiveProfile.open({ comand: ['true'] } as never), /no option comand; did you mean command/],
+    [() => flight({ directry: '/' } as never), /no option directry; did you mean directory/],
+    [() => api.topFunctions(new Profile(), { moost: 3 } as never), /no option moost; did you mean most/],
+    [
+      () => api.callTree(new Profile(), { directon: 3 } as never),
+      /no option directon; did you mean direction/,
+    ],
+    [
+      () => [
+        ...(findExport('folded')!.write(new Profile(), { anotate: true } as never) as Iterable<unknown>),
+      ],
+      /no option anotate; did you mean annotate/,
     ],
     [() => api.launchHeld(['true'], { ENV: {} } as never), /no option ENV; did you mean env/],
     [() => api.launchHeld('ls' as never), /command should be a list of words.*, but is 'ls'/],

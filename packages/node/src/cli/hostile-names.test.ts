@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import {
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -17,6 +16,7 @@ import { EXPORTS } from '@counterpoint/core/export';
 import { writePerfData } from '@counterpoint/core/perfdata';
 import { ATTR, comm, mmap2, sample } from '../../../core/src/test/recordings.ts';
 import { counterpoint } from '../test/command-line.ts';
+import { noTracepoints } from '../test/rights.ts';
 
 /**
  * Names that a terminal would obey: a title, a colour, a clear screen by a C1
@@ -112,7 +112,7 @@ test('a line break in the path of a probe makes no second row', { skip: cannotPr
 });
 
 function cannotProbe(): string | false {
-  return existsSync('/sys/kernel/tracing/uprobe_events') ? false : 'uprobes need root and tracefs';
+  return noTracepoints;
 }
 
 /**

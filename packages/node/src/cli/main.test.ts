@@ -31,12 +31,23 @@ async function run(...words: string[]) {
 }
 
 test('help and version go to standard output with status 0', async () => {
-  for (const words of [['--help'], ['-h'], ['help']]) {
-    const { status, out, err } = await run(...words);
+  for (const form of ['--help', '-h', 'help']) {
+    const { status, out, err } = await run(form);
     assert.deepEqual([status, err], [0, '']);
-    for (const { name, summary } of VERBS) assert.ok(out.includes(name) && out.includes(summary), name);
+    const words = out.replace(/\s+/g, ' ');
+    for (const { name, summary } of VERBS) assert.ok(words.includes(`${name} ${summary}`), name);
   }
   assert.match((await run('--version')).out, /^counterpoint \d+\.\d+\.\d+\n$/);
+});
+
+test('help has help', async () => {
+  for (const word of ['--help', '-h', 'help']) {
+    const { status, out, err } = await run('help', word);
+    assert.deepEqual([status, err], [0, ''], word);
+    assert.match(out, /^counterpoint help: .*\n\nUsage: counterpoint help \[VERB\|TOPIC\]\n/);
+    for (const { name } of [...VERBS, ...TOPICS]) assert.ok(out.includes(name), name);
+    for (const line of out.split('\n')) assert.ok(line.length <= 100, line);
+  }
 });
 
 test('every verb has help with examples, the same by each way, and the summary of the table', async () => {
@@ -63,10 +74,10 @@ test('every topic has a page, in help and by its name', async () => {
   }
 });
 
-test('no help is wider than 100 columns', async () => {
+test('no help is wider than a terminal of 80 columns', async () => {
   for (const [name, text] of await helpTexts())
     for (const line of text.split('\n'))
-      assert.ok(line.length <= 100 || /^ {2,6}counterpoint /.test(line), `${name}: ${line}`);
+      assert.ok(line.length <= 80 || /^ {2,6}counterpoint /.test(line), `${name}: ${line}`);
 });
 
 /** Names in the first column of a page's list. */
@@ -118,7 +129,7 @@ test('help is made from the rows', () => {
         long: 'freq',
         short: 'F',
         value: 'HZ',
-        help: 'what takes more than the sixty-six columns that there are beside the names of an option',
+        help: 'what takes more than the fifty-two columns that there are beside the names of an option',
       },
       { long: 'inherit', short: 'i', negatable: true, help: 'children too' },
       { long: 'g', help: 'call chains', group: 'Stacks' },
@@ -135,17 +146,18 @@ Usage: counterpoint sample [options] -- command
    or: counterpoint sample [options] -p PID
 
 Options:
-  -F, --freq=HZ                   what takes more than the sixty-six columns that there are beside
-                                  the names of an option
-  -i, --[no-]inherit              children too
-  -z, --compression-level[=N]     compress
+  -F, --freq=HZ             what takes more than the fifty-two columns that
+                            there are beside the names of an option
+  -i, --[no-]inherit        children too
+  -z, --compression-level[=N]
+                            compress
 
 Stacks:
-  -g                              call chains
+  -g                        call chains
 
 General:
-  -v, --verbose                   say more; print the stack of an unexpected error
-  -h, --help                      print this help
+  -v, --verbose             say more; print the stack of an unexpected error
+  -h, --help                print this help
 
 Examples:
   counterpoint sample -F 99 -- ls

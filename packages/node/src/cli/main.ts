@@ -1,6 +1,6 @@
 import { CounterpointError, didYouMean, nearestNames } from '@counterpoint/core/base';
 import { EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type Verb } from './common/args.ts';
-import { familyHelp, generalHelp, usageLines, verbHelp } from './common/help.ts';
+import { familyHelp, generalHelp, helpOfHelp, usageLines, verbHelp } from './common/help.ts';
 import { descriptorSink, Output, OutputClosed } from './common/output.ts';
 import { printError } from './common/output-error.ts';
 import { parseArguments } from './common/parse.ts';
@@ -61,8 +61,13 @@ export const VERBS: readonly VerbEntry[] = [
     load: () => import('./report/report.ts'),
   },
   {
+    name: 'annotate',
+    summary: 'show which instructions and lines of a function the samples fell on',
+    load: () => import('./annotate/annotate.ts'),
+  },
+  {
     name: 'diff',
-    summary: 'compare two recordings by function: what changed beyond noise',
+    summary: 'compare recordings by function, file or binary: what changed beyond noise',
     load: () => import('./diff/diff.ts'),
   },
   { name: 'script', summary: 'print every sample of a recording', load: () => import('./report/script.ts') },
@@ -80,6 +85,21 @@ export const VERBS: readonly VerbEntry[] = [
     name: 'buildid-list',
     summary: 'list the binaries of a recording with their build ids',
     load: () => import('./lists/buildid-list.ts'),
+  },
+  {
+    name: 'buildid-cache',
+    summary: 'keep binaries by build id, so that old recordings have names',
+    load: () => import('./lists/buildid-cache.ts'),
+  },
+  {
+    name: 'archive',
+    summary: 'put a recording and what names its samples into one file',
+    load: () => import('./archive/archive.ts'),
+  },
+  {
+    name: 'inject',
+    summary: 'add to a recording what it lacks (build ids, times of waits), or decompress it',
+    load: () => import('./inject/inject.ts'),
   },
   {
     name: 'convert',
@@ -115,6 +135,16 @@ export const VERBS: readonly VerbEntry[] = [
     name: 'doctor',
     summary: 'say what this machine can record and count, and why not',
     load: () => import('./doctor/doctor.ts'),
+  },
+  {
+    name: 'version',
+    summary: 'print the version, and what this installation can do',
+    load: () => import('./version/version.ts'),
+  },
+  {
+    name: 'check feature',
+    summary: 'say whether this installation has a feature, for scripts',
+    load: () => import('./version/check-feature.ts'),
   },
 ];
 
@@ -175,6 +205,9 @@ function unlessClosed(print: () => void): void {
   }
 }
 
+/** After `help`: what help is there? */
+const HELP_WORDS: ReadonlySet<string> = new Set(['help', '--help', '-h']);
+
 async function dispatch(words: readonly string[], out: Output, err: Output): Promise<number> {
   const [first, ...rest] = words;
   if (first === undefined) {
@@ -185,7 +218,7 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
     out.write(generalHelp(VERBS, TOPICS));
     return EXIT_OK;
   }
-  if (first === '--version' || first === '-V' || first === 'version') {
+  if (first === '--version' || first === '-V') {
     const { packageVersion } = await import('./common/version.ts');
     out.line(`counterpoint ${packageVersion()}`);
     return EXIT_OK;
@@ -197,6 +230,10 @@ async function dispatch(words: readonly string[], out: Output, err: Output): Pro
     );
   }
   const help = first === 'help';
+  if (help && HELP_WORDS.has(rest[0]!)) {
+    out.write(helpOfHelp(VERBS, TOPICS));
+    return EXIT_OK;
+  }
   const name = help ? rest[0]! : first;
   const second = help ? rest[1] : rest[0];
   const topic = TOPICS.find((one) => one.name === name);

@@ -91,6 +91,7 @@ export {
   type SampleRows,
   type SamplingFormat,
   type SuspendedBy,
+  type UserStackPlan,
   type WakeRule,
 } from '../sampling/index.ts';
 export type { Fd, Mapping, Watch } from '../sys/index.ts';

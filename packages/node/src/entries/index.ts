@@ -26,6 +26,13 @@ export {
 } from '../open/index.ts';
 export type { Note, OpenPlan, OpenRow, SamplePart, SidebandPart } from '../perf-events/index.ts';
 export {
+  OwnProfile,
+  type OwnProfileOptions,
+  profile,
+  RunningProfile,
+  startProfile,
+} from '../profiler/index.ts';
+export {
   type FormatChoice,
   type FormatResult,
   type LiveEnd,
@@ -34,8 +41,10 @@ export {
   type LiveProfileOptions,
   type LiveRecording,
   type LiveRefresh,
+  type OutputSwitching,
   type PlannedFormat,
   planRecording,
+  type RecordControl,
   type RecordOptions,
   type RecordProgress,
   type RecordResult,
@@ -43,6 +52,7 @@ export {
   type RecordStop,
   record,
   recordLive,
+  type SoftCounts,
   type StopReason,
   WriteError,
 } from '../record/index.ts';
@@ -62,4 +72,10 @@ export {
   rowsOf,
   type StatRow,
 } from '../stat/index.ts';
-export { type ExitStatus, type HeldCommand, type LaunchOptions, launchHeld } from '../target/index.ts';
+export {
+  type ExitStatus,
+  type HeldCommand,
+  type LaunchOptions,
+  launchHeld,
+  type SynthesisPart,
+} from '../target/index.ts';

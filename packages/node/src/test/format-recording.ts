@@ -1,6 +1,6 @@
 /** Recordings with sampling formats, and what is in them. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { memorySource } from '@counterpoint/core/base';
@@ -8,13 +8,10 @@ import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import type { Sample } from '@counterpoint/core/records';
 import type { RecordOptions } from '../record/index.ts';
 import { record } from '../record/index.ts';
-
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
+import { noTracepoints } from './rights.ts';
 
 /** Why formats cannot be had here, or false. */
-export const noFormats: string | false = hasTracepoints
-  ? false
-  : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+export const noFormats: string | false = noTracepoints;
 
 /** Run the recording; its events in order, with their samples. Copies of an event have its name. */
 export async function recordSamples(options: RecordOptions) {

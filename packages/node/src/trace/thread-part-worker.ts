@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { checkArgument } from '@counterpoint/core/base';
 import { closedWorker, localPartWorker, type PartWorker } from '@counterpoint/trace/intel-pt';
 
 /**
@@ -15,8 +16,16 @@ const LEAST_BYTES_A_WORKER = 2 << 20;
 
 /** How many workers to decode a trace with: as many as asked for, if there is enough for each. */
 export function workersFor(traceBytes: number, asked?: number): number {
+  const isSize = typeof traceBytes === 'number' && traceBytes >= 0;
+  checkArgument(isSize, 'workersFor()', 'the size of the trace', traceBytes, 'a number of bytes');
+  if (asked !== undefined) checkCount('workersFor()', asked);
   const wanted = asked ?? (traceBytes < WORTH_THREADS_BYTES ? 1 : availableParallelism());
   return Math.max(1, Math.min(wanted, Math.ceil(traceBytes / LEAST_BYTES_A_WORKER)));
+}
+
+function checkCount(where: string, count: unknown): void {
+  const isCount = Number.isInteger(count) && (count as number) >= 1;
+  checkArgument(isCount, where, 'the number of workers', count, 'a whole number from 1');
 }
 
 /**
@@ -24,6 +33,7 @@ export function workersFor(traceBytes: number, asked?: number): number {
  * while they start, and what else it has to do comes between two parts.
  */
 export function partWorkers(count: number): PartWorker[] {
+  checkCount('partWorkers()', count);
   if (count === 1) return [localPartWorker()];
   return [
     ...Array.from({ length: count - 1 }, threadPartWorker),

@@ -11,7 +11,9 @@ export interface ControlCommand<Name extends string = (typeof COUNTING_COMMANDS)
   argument: string;
 }
 
-/** Where commands come from, and where each one that was done is answered by a line `ack`. */
+/**
+ * Where commands come from, and where a line `ack` answers each command that was done.
+ */
 export interface ControlPlace {
   kind: 'fd' | 'fifo';
   commands: string;

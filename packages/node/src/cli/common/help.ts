@@ -1,13 +1,13 @@
 import { allOptions, type Verb } from './args.ts';
 import type { OptionRow } from './option-row.ts';
-import { besideLines } from './wrap.ts';
+import { besideLines, wrapped } from './wrap.ts';
 
-const HELP_COLUMN = 34;
+const HELP_COLUMN = 28;
 const GENERAL = 'General';
 
 /** The whole help of a verb, made from its rows. */
 export function verbHelp(verb: Verb): string {
-  const lines = [`counterpoint ${verb.name}: ${verb.summary}`, '', ...usageLines(verb)];
+  const lines = [...wrapped(`counterpoint ${verb.name}: ${verb.summary}`, ''), '', ...usageLines(verb)];
   for (const [group, rows] of groupedRows(allOptions(verb)))
     lines.push(
       '',
@@ -16,7 +16,8 @@ export function verbHelp(verb: Verb): string {
     );
   if (verb.examples.length > 0) {
     lines.push('', 'Examples:');
-    for (const [words, meaning] of verb.examples) lines.push(`  counterpoint ${words}`, `      ${meaning}`);
+    for (const [words, meaning] of verb.examples)
+      lines.push(`  counterpoint ${words}`, ...wrapped(meaning, '      '));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -38,7 +39,7 @@ export function groupedRows(rows: readonly OptionRow[]): Map<string, OptionRow[]
   return groups;
 }
 
-/** `-o, --output=FILE`, behind the room of a short name where there is none. */
+/** `-o, --output=FILE`, behind the room of a short name if there is none. */
 export function optionNames(row: OptionRow): string {
   if (row.shown !== undefined) return row.shown;
   const value =
@@ -55,12 +56,12 @@ export function optionNames(row: OptionRow): string {
 
 /** `counterpoint pt --help`: the verbs whose first word this is. */
 export function familyHelp(name: string, verbs: readonly { name: string; summary: string }[]): string {
-  const width = Math.max(...verbs.map((verb) => verb.name.length)) + 2;
+  const width = Math.max(...verbs.map(({ name }) => name.length)) + 4;
   return [
     `Usage: counterpoint ${name} VERB [options] [words]`,
     '',
     'Verbs:',
-    ...verbs.map((verb) => `  ${verb.name.padEnd(width)}${verb.summary}`),
+    ...verbs.flatMap(({ name, summary }) => besideLines(name, summary, width)),
     '',
     `counterpoint ${name} VERB --help: options and examples of a verb`,
     '',
@@ -72,22 +73,56 @@ interface Named {
   readonly summary: string;
 }
 
+/** Stands in a name of two words, so that it stays on one line. */
+const HARD_BLANK = '\u2007';
+
+/** `counterpoint help --help`. */
+export function helpOfHelp(verbs: readonly Named[], topics: readonly Named[]): string {
+  const namesOf = (all: readonly Named[]) =>
+    wrapped(all.map(({ name }) => name.replace(' ', HARD_BLANK)).join(', '), '  ').map((line) =>
+      line.replaceAll(HARD_BLANK, ' '),
+    );
+  return [
+    'counterpoint help: print the help of a verb or of a topic',
+    '',
+    'Usage: counterpoint help [VERB|TOPIC]',
+    '   or: counterpoint VERB --help',
+    '',
+    'Without a word, it lists verbs and topics with what they are for.',
+    '',
+    'Verbs:',
+    ...namesOf(verbs),
+    '',
+    'Topics:',
+    ...namesOf(topics),
+    '',
+    'Examples:',
+    '  counterpoint help record',
+    '      options and examples of counterpoint record',
+    '  counterpoint help events',
+    '      how events are named',
+    '  man counterpoint-record',
+    '      the same as a manual page, where the package is installed globally',
+    '',
+  ].join('\n');
+}
+
 /** `counterpoint --help`. */
 export function generalHelp(verbs: readonly Named[], topics: readonly Named[]): string {
-  const width = Math.max(...verbs.map(({ name }) => name.length)) + 2;
+  const width = Math.max(...verbs.map(({ name }) => name.length)) + 4;
   return [
     'counterpoint: Linux performance monitoring',
     '',
     'Usage: counterpoint VERB [options] [words]',
     '',
     'Verbs:',
-    ...verbs.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    ...verbs.flatMap(({ name, summary }) => besideLines(name, summary, width)),
     '',
     'Topics:',
-    ...topics.map(({ name, summary }) => `  ${name.padEnd(width)}${summary}`),
+    ...topics.flatMap(({ name, summary }) => besideLines(name, summary, width)),
     '',
     'Help:',
-    '  counterpoint help VERB, counterpoint VERB --help: options and examples of a verb',
+    '  counterpoint help VERB, counterpoint VERB --help: its options and examples',
     '  counterpoint help TOPIC: one of the topics',
     '  counterpoint --version: the version',
     '',

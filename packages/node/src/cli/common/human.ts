@@ -42,6 +42,11 @@ export function percentText(percent: number): string {
   return `${(goesDown ? percent - 0.005 : percent).toFixed(2)}%`;
 }
 
+/** `1 time`, `1234 times`: as perf writes numbers in its last lines. */
+export function plainCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** `1 sample`, `1,234 samples`. */
 export function countOf(count: number | bigint, noun: string): string {
   return `${formatCount(count)} ${noun}${BigInt(count) === 1n ? '' : 's'}`;

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { corpusUrl, lacksCorpus } from '../../../../core/src/test/corpus.ts';
+import { openRecording } from '../../open/index.ts';
 import { runCommandLine } from '../main.ts';
+import { itraceOptions } from './itrace-option.ts';
 import { Output } from './output.ts';
 
 const RECORDING = fileURLToPath(corpusUrl('perfdata/quipper/perf.data.intel_pt-4.14'));
@@ -89,4 +91,17 @@ test('a log of decoding: a file in the working directory, which is said, or the 
     process.chdir(before);
     rmSync(folder, { recursive: true });
   }
+});
+
+test('the decoder is asked for only if the recording can have a trace, or letters are given', {
+  skip,
+}, async () => {
+  const given = (letters?: string) =>
+    ({ string: () => letters, boolean: () => true }) as unknown as Parameters<typeof itraceOptions>[0];
+  const plain = fileURLToPath(new URL('../../../../../fixtures/perfdata/plain.data', import.meta.url));
+  await using recording = await openRecording(plain);
+  assert.equal(await itraceOptions(given(), 'report', undefined, recording), null);
+  assert.equal((await itraceOptions(given('c'), 'report', undefined, recording))?.branches, true);
+  await using traced = await openRecording(RECORDING);
+  assert.equal((await itraceOptions(given(), 'report', undefined, traced))?.instructions, true);
 });

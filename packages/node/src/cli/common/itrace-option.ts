@@ -1,5 +1,7 @@
 /** `--itrace`: what to make of a hardware trace; shared by the verbs that show samples. */
+import { mayHoldTrace } from '@counterpoint/core/perfdata';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
+import type { Recording } from '../../open/index.ts';
 import type { OptionRow } from './option-row.ts';
 import type { ParsedArguments } from './parsed-arguments.ts';
 
@@ -25,15 +27,21 @@ export function keepsStream(
   return args.boolean('itrace', true) ? 'traced' : false;
 }
 
-/** The verb's own choice unless letters are given; null where the trace is to be left alone. */
+/**
+ * The verb's own choice, unless letters are given. Null if the trace is to be left alone. With `recording`,
+ * also null if no letters are given and it can have no trace: then the decoder is not loaded.
+ */
 export async function itraceOptions(
   args: Pick<ParsedArguments<ItraceName>, 'string' | 'boolean'>,
   otherwise: 'report' | 'script',
   forced?: string,
+  recording?: Recording,
 ): Promise<ItraceOptions | null> {
   if (!args.boolean('itrace', true)) return null;
-  const { parseItrace, REPORT_ITRACE, SCRIPT_ITRACE } = await import('@counterpoint/trace/perf');
   const text = args.string('itrace') ?? '';
   const letters = forced ?? (text === '' ? null : text);
+  if (letters === null && recording?.isStream === false && !mayHoldTrace(await recording.reader()))
+    return null;
+  const { parseItrace, REPORT_ITRACE, SCRIPT_ITRACE } = await import('@counterpoint/trace/perf');
   return parseItrace(letters ?? (otherwise === 'report' ? REPORT_ITRACE : SCRIPT_ITRACE));
 }

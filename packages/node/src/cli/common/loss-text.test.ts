@@ -11,8 +11,8 @@ test('a loss says on how many CPUs it was, not how many entries there are', () =
   ledger.add({ kind: 'ring-full', count: 1 });
   ledger.add({ kind: 'ring-full', cpu: 1, count: 1 });
   assert.deepEqual(lossLines(ledger.list(), []), [
-    '38 samples lost because a map was full (give a larger max-entries or max-threads, or see counterpoint list formats for the name), on 2 CPUs',
-    '882 call stacks lost because their table was full: their samples are there, without callers (give a larger max-stacks: counterpoint list formats)',
+    '38 samples lost because a map was full (give the format room for more by its options, which counterpoint list formats NAME shows), on 2 CPUs',
+    '882 call stacks lost because their table was full: their samples are there, without callers (give the format room for more stacks by its options, which counterpoint list formats NAME shows)',
     '2 records (samples, mappings, forks and exits) lost because a ring buffer was full (give a larger -m or a lower -F)',
   ]);
 });

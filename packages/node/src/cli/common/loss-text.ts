@@ -1,5 +1,6 @@
 import type { Damage } from '@counterpoint/core/base';
 import { LOSS_KINDS, type LossEntry, type LossKind } from '@counterpoint/core/loss';
+import { damageLine } from './damage-text.ts';
 import { formatCount, formatDuration } from './human.ts';
 
 /** What each kind of loss means, for a person. */
@@ -9,15 +10,17 @@ const WORDS: Record<LossKind, string> = {
   'lost-samples': 'samples the kernel dropped',
   throttled: 'of time in which an event was throttled',
   'format-map-full':
-    'samples lost because a map was full (give a larger max-entries or max-threads, or see counterpoint list formats for the name)',
+    'samples lost because a map was full (give the format room for more by its options, which counterpoint list formats NAME shows)',
   'format-ring-full':
-    'samples lost because a buffer was full (give a larger ring of on-miss, or more records of double-buffer: counterpoint list formats)',
+    'samples lost because a buffer was full (give the format a larger buffer by its options, which counterpoint list formats NAME shows)',
   'format-stack-collision':
-    'call stacks lost because their table was full: their samples are there, without callers (give a larger max-stacks: counterpoint list formats)',
+    'call stacks lost because their table was full: their samples are there, without callers (give the format room for more stacks by its options, which counterpoint list formats NAME shows)',
   'format-skipped': 'overflows without a run of the format: the kernel skipped it',
   'format-map-read':
     "of time in which a format's maps were read: the kernel runs no format on that CPU meanwhile, and does not count what it leaves out",
   'format-recursion': 'runs of a program left out because another program was running on that CPU',
+  'format-not-attached':
+    'samples without a run of the format: of programs that began while it was being attached',
   'format-suspended': 'of time in which a format had its counters suspended',
   'format-while-suspended': 'overflows that came while a format was suspended',
   multiplexed:
@@ -31,7 +34,11 @@ const WORDS: Record<LossKind, string> = {
   'history-overwritten':
     'the ring was too small for the time to keep: give more memory, or sample less often',
   'history-paused': 'records that came while the history was read for an earlier file',
-  'aux-truncated': 'stretches of trace data cut short',
+  'aux-truncated': 'stretches of trace data cut short because the buffer for them was full',
+  'aux-partial': 'stretches of trace data with gaps (Intel PT leaves out the guests of KVM)',
+  'aux-collision':
+    'stretches of trace data in which samples were dropped because they came too close (sample less often)',
+  'aux-full': 'times the buffer for trace data was full, and tracing may have stood still',
   'trace-overflow': 'overflows in which the processor lost trace packets',
   'trace-error': 'places where the trace could not be followed: what ran there is missing',
   'profile-full': 'instructions at addresses for which the profile had no room: only its totals have them',
@@ -39,14 +46,21 @@ const WORDS: Record<LossKind, string> = {
   'file-missing': 'files of the recording missing, with everything that a CPU or thread recorded',
   'file-truncated':
     'bytes at the end missing, or not a whole record: the file was cut off, or its recording was not finished',
-  'record-damaged': 'samples that were damaged in the history that this recording was made of',
+  'record-damaged': 'samples damaged in the history that this recording was made of',
   'recorder-stopped': 'samples that were not written because the output accepted no more',
   'events-taken':
     'of the processes began a program with more rights: the kernel took their events away, and the rest of their samples is missing',
 };
 
-/** One line per kind of loss, and one per kind of damage; none where nothing is missing. */
-export function lossLines(loss: readonly LossEntry[], damage: readonly Damage[]): string[] {
+/**
+ * One line per kind of loss, and one per kind of damage; none where nothing is missing. `own`: other
+ * words, for callers that know more.
+ */
+export function lossLines(
+  loss: readonly LossEntry[],
+  damage: readonly Damage[],
+  own: Partial<Record<LossKind, string>> = {},
+): string[] {
   const totals = new Map<LossKind, { count: bigint; cpus: Set<number | null>; exact: boolean }>();
   for (const entry of loss) {
     const total = totals.get(entry.kind) ?? { count: 0n, cpus: new Set<number | null>(), exact: true };
@@ -60,12 +74,9 @@ export function lossLines(loss: readonly LossEntry[], damage: readonly Damage[])
     const isUnknown = !exact && count === 0n;
     const known = `${exact ? '' : 'at least '}${isTime ? formatDuration(Number(count)) : formatCount(count)}`;
     const amount = isUnknown ? `an unknown ${isTime ? 'length' : 'number of'}` : known;
-    const words = exact && count === 1n ? WORDS[kind].replace(/^(\w+)s\b/, '$1') : WORDS[kind];
+    const all = own[kind] ?? WORDS[kind];
+    const words = exact && count === 1n ? all.replace(/^(\w+)s\b/, '$1') : all;
     return `${amount} ${words}${cpus.size > 1 && !cpus.has(null) ? `, on ${cpus.size} CPUs` : ''}`;
   });
-  for (const { code, count, firstOffset, file } of damage) {
-    const where = file === undefined ? '' : ` of ${file}`;
-    lines.push(`damage: ${code}, ${formatCount(count)} times, first at offset ${firstOffset}${where}`);
-  }
-  return lines;
+  return [...lines, ...damage.map(damageLine)];
 }

@@ -17,9 +17,9 @@ export interface OptionRow<Name extends string = string> {
   readonly optionalValue?: string;
   /**
    * With `optionalValue`: the next word is the value too, unless it begins with a dash
-   * (perf's `report -g caller`).
+   * (perf's `report -g caller`). A list: only if it is one of these, so that a file may follow, too.
    */
-  readonly valueMayFollow?: boolean;
+  readonly valueMayFollow?: boolean | readonly string[];
   /**
    * An empty value says something, too. Else it is refused: `--pid=$PID` without a PID would mean everybody.
    */

@@ -9,7 +9,7 @@ import { TerminalBytes } from './terminal-bytes.ts';
 export interface TextSink {
   write(text: string | Uint8Array): void;
   readonly isTerminal: boolean;
-  /** Width of the terminal, 0 where there is none. */
+  /** Width of the terminal, 0 if there is none. */
   columns(): number;
 }
 

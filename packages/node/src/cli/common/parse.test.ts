@@ -42,6 +42,14 @@ const report = defineVerb({
     },
     { long: 'children', help: 'h', negatable: true },
     { long: 'stdio', help: 'h' },
+    {
+      long: 'branch-stack',
+      short: 'b',
+      value: 'edges|loops',
+      optionalValue: 'edges',
+      valueMayFollow: ['edges', 'loops'],
+      help: 'h',
+    },
   ],
   examples: [],
   run: () => 0,
@@ -94,6 +102,9 @@ test('an optional value is only taken attached, unless the row lets it follow', 
   assert.equal(parseArguments(report, ['-g', 'callee']).string('call-graph'), 'callee');
   assert.equal(parseArguments(report, ['-g', '--stdio']).string('call-graph'), 'caller');
   assert.equal(parseArguments(report, ['-g']).string('call-graph'), 'caller');
+  assert.equal(parseArguments(report, ['-b', 'loops']).string('branch-stack'), 'loops');
+  const withFile = parseArguments(report, ['-b', 'perf.data']);
+  assert.deepEqual([withFile.string('branch-stack'), withFile.words], ['edges', ['perf.data']]);
 });
 
 test('options end at the command, or at --; other verbs take them between words', () => {

@@ -30,7 +30,7 @@ export function parseArguments<Name extends string>(
     let value = attached;
     const next = words[at];
     if (value === null && row.optionalValue !== undefined) {
-      const follows = row.valueMayFollow === true && next !== undefined && !next.startsWith('-');
+      const follows = next !== undefined && mayFollow(row, next);
       value = follows ? next : row.optionalValue;
       if (follows) at++;
     } else if (value === null) {
@@ -80,6 +80,12 @@ export function parseArguments<Name extends string>(
 }
 
 /** Every long form that exists: the name itself, and its opposite. */
+function mayFollow({ valueMayFollow = false }: OptionRow, word: string): boolean {
+  return typeof valueMayFollow === 'boolean'
+    ? valueMayFollow && !word.startsWith('-')
+    : valueMayFollow.includes(word);
+}
+
 function longForms(rows: readonly OptionRow[]): { form: string; row: OptionRow; negated: boolean }[] {
   return rows.flatMap((row) => {
     if (row.long.length === 1) return [];

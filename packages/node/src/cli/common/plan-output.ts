@@ -5,6 +5,7 @@ import {
   PERF_FLAG_FD_CLOEXEC,
   PERF_FLAG_PID_CGROUP,
   PERF_TYPE_BREAKPOINT,
+  PERF_TYPE_HARDWARE,
 } from '@counterpoint/core/abi';
 import { encodeAttrShortest, type PerfEventAttr } from '@counterpoint/core/records';
 import type { CountedEvent } from '../../counting/index.ts';
@@ -21,6 +22,9 @@ import type { PlannedFormat } from '../../record/index.ts';
 import { countOf, formatBytes, formatCount } from './human.ts';
 import type { Output } from './output.ts';
 import { type CounterAnswer, counterAnswers, counterText, unknownCountersText } from './plan-counters.ts';
+
+/** PERF_COUNT_HW_BRANCH_INSTRUCTIONS. */
+const BRANCH_INSTRUCTIONS = 4n;
 
 /** Stands for the process of a command that was not started. */
 export const COMMAND_PID = -2;
@@ -57,6 +61,7 @@ export function printPlan({ verb, plans, formats = [], asJson }: PlanRequest, ou
     const set = Object.entries(attr).filter(([, value]) => value !== 0 && value !== '0' && value !== '0x0');
     out.line(`    ${set.map(([name, value]) => `${name}=${value}`).join(' ')}`);
     if (probe !== null) out.line(`    ${probeText(probe)}`);
+    if (open.trace !== null) out.line(`    ${open.trace}`);
     const where = counterText(counter);
     if (where !== null) out.line(`    ${where}`);
   });
@@ -103,6 +108,8 @@ export interface PlannedOpen {
   filter: string | null;
   /** Whose event it is, where this machine does not have it; then it is only to be looked at. */
   foreign: string | null;
+  /** What the kernel makes of it beside samples; null: nothing. */
+  trace: string | null;
   /**
    * Where a probe is. The attr points to `target`; or it is `definedIn` a file of tracefs while it is open,
    * and then `config` is the number that it gets there.
@@ -113,13 +120,14 @@ export interface PlannedOpen {
 export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
   const opens: PlannedOpen[] = [];
   const kept = new Set<number>();
-  for (const { name, cgroup, events, rows } of plans) {
+  for (const { name, cgroup: ofAll, events, rows } of plans) {
     const counters = counterAnswers(events);
-    const flags = PERF_FLAG_FD_CLOEXEC | (cgroup === null ? 0 : PERF_FLAG_PID_CGROUP);
     const openOfRow: number[] = [];
     for (const { event: index, task, cpu, leader } of rows) {
       const event = events[index]!;
       const { probe = null } = event;
+      const cgroup = ofAll ?? event.cgroup ?? null;
+      const flags = PERF_FLAG_FD_CLOEXEC | (cgroup === null ? 0 : PERF_FLAG_PID_CGROUP);
       const pid = task === COMMAND_PID || cgroup !== null ? null : task;
       const inherits = isInherited(event.attr, task, flags);
       const isDefined = inherits || event.isDefined === true;
@@ -142,6 +150,7 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
         counter: event.foreignPmu == null ? counters[index]! : NO_COUNTER,
         filter: event.filter ?? null,
         foreign: event.foreignPmu ?? null,
+        trace: branchTrace(event.attr),
         probe:
           probe === null
             ? null
@@ -150,6 +159,18 @@ export function plannedOpens(plans: readonly PlannedOpens[]): PlannedOpen[] {
     }
   }
   return opens;
+}
+
+/**
+ * Branches sampled one by one are a branch trace where the processor has BTS (arch/x86/events/intel/core.c,
+ * intel_pmu_bts_config).
+ */
+function branchTrace({ type, config, flags, samplePeriodOrFreq }: PerfEventAttr): string | null {
+  const isEach = flags.freq === 0 && samplePeriodOrFreq === 1n;
+  if (type !== PERF_TYPE_HARDWARE || config !== BRANCH_INSTRUCTIONS || !isEach) return null;
+  if (flags.excludeKernel === 0 || flags.preciseIp > 0)
+    return 'an Intel processor refuses each single branch of the kernel, and precise ones: use branches:u';
+  return 'on an Intel processor with BTS (bts in /proc/cpuinfo) the kernel makes a branch trace of it: a sample for each branch, from ip to addr (-d)';
 }
 
 /** The event that probes have beside them (`keepContext`). */
@@ -166,6 +187,7 @@ function plannedKeeper(set: string | null, pid: number | null): PlannedOpen {
     counter: NO_COUNTER,
     filter: null,
     foreign: null,
+    trace: null,
     probe: null,
   };
 }

@@ -1,11 +1,8 @@
 import { isTraceKey, type PlainSortKey, type SortKey, type TopRow } from '@counterpoint/core/query';
+import type { Column } from './row-table.ts';
 
-/** A column of a table of rows. */
-export interface RowColumn {
-  readonly title: string;
-  readonly isRight: boolean;
-  readonly cell: (row: TopRow) => string;
-}
+/** A column of a report of functions. */
+export type RowColumn = Column<TopRow>;
 
 /** perf's own words, where it has some. */
 const TITLES: Readonly<Record<PlainSortKey, string>> = {
@@ -13,12 +10,14 @@ const TITLES: Readonly<Record<PlainSortKey, string>> = {
   dso: 'Shared Object',
   symbol: 'Symbol',
   srcline: 'Source:Line',
+  srcfile: 'Source File',
   pid: 'PID',
   tid: 'TID',
   cpu: 'CPU',
   role: 'Thread',
   tier: 'Tier',
   copy: 'Copy',
+  parent: 'Parent symbol',
 };
 
 /** Code that no JIT compiler made has no tier. */

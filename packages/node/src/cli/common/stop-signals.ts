@@ -1,10 +1,14 @@
 import { constants } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inherited } from '../../target/index.ts';
+import { EXIT_OK } from './args.ts';
 import type { Output } from './output.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 /** After a signal, the command may take its time; then it is said what is waited for. */
 const LONG_WAIT_MS = 2000;
+/** `timeout` and npm send a signal twice, to the process and to its group: that is one. */
+const ONE_SIGNAL_MS = 200;
 
 /** What a verb says then. The next signal ends this process, so it may not stay in a buffer. */
 export function tellWait(verb: string, err: Output): void {
@@ -30,9 +34,24 @@ export function endByReceivedSignal(): void {
   if (endedBy !== null && endedBy !== 'SIGQUIT') process.kill(process.pid, endedBy);
 }
 
+/**
+ * The status of a verb that watches: a signal to it comes before what the command's status is, as in perf
+ * record. A command that was told to end may end as it likes.
+ */
+export function statusAfter(received: NodeJS.Signals | null, commandStatus: number | null): number {
+  return received === null ? (commandStatus ?? EXIT_OK) : 128 + constants.signals[received];
+}
+
 export interface SignalStop extends Disposable {
   signal: AbortSignal;
   received(): NodeJS.Signals | null;
+  /**
+   * At the end: also a signal that came together with the end of the command, as Ctrl-C in a terminal does,
+   * and that nobody has been told of yet.
+   */
+  lastReceived(): Promise<NodeJS.Signals | null>;
+  /** As a signal would, but nobody sent one. */
+  end(): void;
 }
 
 /**
@@ -55,10 +74,13 @@ export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () =
   const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
   const controller = new AbortController();
   let received: NodeJS.Signals | null = null;
+  let receivedAtMs = 0;
   let timer: NodeJS.Timeout | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
+    if (signal === received && performance.now() - receivedAtMs < ONE_SIGNAL_MS) return;
     if (received !== null) endAtOnce(signal);
     received = signal;
+    receivedAtMs = performance.now();
     endedBy = signal;
     controller.abort();
     onFirst();
@@ -68,6 +90,13 @@ export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () =
   return {
     signal: controller.signal,
     received: () => received,
+    lastReceived: async () => {
+      // The first turn is that in which the end was seen: the signal may have come behind what it looked for.
+      await nextTurn();
+      await nextTurn();
+      return received;
+    },
+    end: () => controller.abort(),
     [Symbol.dispose]: () => {
       clearTimeout(timer);
       for (const signal of signals) process.off(signal, onSignal);

@@ -2,7 +2,7 @@ import type { OptionRow } from './option-row.ts';
 
 export type TargetName = 'pid' | 'tid' | 'all-cpus' | 'cpu' | 'no-inherit' | 'inherit' | 'delay';
 
-/** Rows of every verb that watches something: whom, and from when on. */
+/** Rows of every verb that watches something: its target, and the time to begin. */
 export function targetOptions(group: string): OptionRow<TargetName>[] {
   return [
     { long: 'pid', short: 'p', value: 'PID,...', help: 'running processes, with all their threads', group },

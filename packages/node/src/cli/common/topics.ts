@@ -140,8 +140,8 @@ async function triggers(): Promise<string> {
   return page({
     title: 'triggers of counterpoint flight',
     text:
-      'Give each trigger to --on; any of them writes a file. Automatic triggers write one file in --min-interval, and ' +
-      'the rest are counted. A trigger by a person always writes a file. A TIME has a unit, such as 500ms, 2s or 5m; ' +
+      'Give each trigger to --on; any of them writes a file. Triggers by something that happens write one file in ' +
+      '--min-interval, and the rest are counted. A person and a clock are not held back. A TIME has a unit, such as 500ms, 2s or 5m; ' +
       'a number alone is in milliseconds.',
     sections: [
       [
@@ -155,7 +155,11 @@ async function triggers(): Promise<string> {
           ...TRIGGER_KINDS.filter(({ name }) => name === 'signal').map(row),
         ],
       ],
-      ['Automatic', TRIGGER_KINDS.filter(({ name }) => name !== 'signal').map(row)],
+      ['By a clock', TRIGGER_KINDS.filter(({ name }) => name === 'every').map(row)],
+      [
+        'By something that happens',
+        TRIGGER_KINDS.filter(({ name }) => name !== 'signal' && name !== 'every').map(row),
+      ],
     ],
   });
 }

@@ -1,13 +1,13 @@
-const HELP_COLUMNS = 100;
+const HELP_COLUMNS = 80;
 
 /**
- * A text in lines of at most 100 columns behind `indent`. A newline of the text is a
+ * A text in lines of at most 80 columns, as most terminals have, behind `indent`. A newline of the text is a
  * blank; a word is never broken.
  */
 export function wrapped(text: string, indent: string): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(/\s+/)) {
+  for (const word of text.split(/[ \n\t]+/)) {
     if (line !== '' && indent.length + line.length + 1 + word.length > HELP_COLUMNS) {
       lines.push(indent + line);
       line = '';

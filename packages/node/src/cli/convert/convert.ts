@@ -22,7 +22,7 @@ export default defineVerb<ConvertName>({
     },
     { long: 'output', short: 'o', value: 'FILE', help: 'where to write', group: 'Files' },
     { long: 'fail-on-loss', help: 'exit with 3 if anything of the input was lost', group: 'General' },
-    { long: 'json', help: 'what was written as JSON on standard output', group: 'General' },
+    { long: 'json', help: 'print what was written, as JSON, on standard output', group: 'General' },
     { long: 'quiet', short: 'q', help: 'print errors only', group: 'General' },
   ],
   examples: [

@@ -1,5 +1,5 @@
 import { exclusiveHolder } from '../../counting/index.ts';
-import { examinePmus, readCpuIdentities, SysfsPmu } from '../../pmu/index.ts';
+import { checkIntelPt, examinePmus, readCpuIdentities, SysfsPmu } from '../../pmu/index.ts';
 import { type Check, type Examination, examineMachine, realFiles } from '../../probe/index.ts';
 import { realSys } from '../../sys/index.ts';
 import { onlineCpus, parseCpuList } from '../../target/index.ts';
@@ -20,7 +20,7 @@ export async function examineEverything(): Promise<Examination> {
   return {
     ...examination,
     checks: [
-      ...after(examination.checks, 'hardware counters', [...pmus, checkExclusive()]),
+      ...after(examination.checks, 'hardware counters', [...pmus, checkIntelPt(realFiles), checkExclusive()]),
       checkDebugSymbols(realFiles, library, process.env),
     ],
   };

@@ -1,20 +1,15 @@
-import { CounterpointError, printable } from '@counterpoint/core/base';
+import { printable } from '@counterpoint/core/base';
 import type { Profile, ProfileEvent } from '@counterpoint/core/profile';
 import { defineVerb } from '../common/args.ts';
 import { exportFormat, writeExport } from '../common/export-file.ts';
 import { countOf } from '../common/human.ts';
-import { ITRACE_OPTION, type ItraceName, itraceOptions, keepsStream } from '../common/itrace-option.ts';
-import {
-  type JavascriptName,
-  javascriptOption,
-  javascriptView,
-  showJavascript,
-} from '../common/javascript-option.ts';
+import { ITRACE_OPTION, itraceOptions, keepsStream } from '../common/itrace-option.ts';
+import { foldedFiles, foldOption } from '../common/javascript-fold.ts';
+import { javascriptOption, javascriptView, showJavascript } from '../common/javascript-option.ts';
 import {
   FILTERS,
   filterWords,
   INPUT_OPTIONS,
-  type InputName,
   notableDiagnostics,
   openInput,
   printDiagnostics,
@@ -22,19 +17,12 @@ import {
   sampleFilter,
   statusOfAnswer,
 } from '../common/recording-input.ts';
+import { SOURCE_MAPS_OPTION, sourceMapsOf } from '../common/source-maps-option.ts';
+import { INLINE_OPTION, showsInlined } from '../common/source-options.ts';
 import { UsageError } from '../common/usage-error.ts';
-
-type ExportName =
-  | InputName
-  | ItraceName
-  | JavascriptName
-  | 'format'
-  | 'output'
-  | 'event'
-  | 'weight'
-  | 'title'
-  | 'minimum-percent'
-  | 'icicle';
+import { AUTOFDO, exportAutofdo, isAutofdo } from './autofdo.ts';
+import { chosenEvent } from './chosen-event.ts';
+import type { ExportName } from './export-name.ts';
 
 export default defineVerb<ExportName>({
   name: 'export',
@@ -46,7 +34,7 @@ export default defineVerb<ExportName>({
       long: 'format',
       short: 'f',
       value: 'NAME',
-      help: 'svg, folded, speedscope, pprof, firefox or cpuprofile (default: by the name of the output, else svg)',
+      help: 'svg, folded, speedscope, pprof, firefox, cpuprofile or autofdo (default: by the name of the output, else svg)',
       group: 'Output',
     },
     {
@@ -60,6 +48,12 @@ export default defineVerb<ExportName>({
       long: 'event',
       value: 'NAME|N',
       help: 'the event to show, by name or by its number in the recording (default: the first with samples)',
+      group: 'Output',
+    },
+    {
+      long: 'binary',
+      value: 'NAME|PATH',
+      help: 'autofdo: the program or library (default: the recorded program)',
       group: 'Output',
     },
     {
@@ -82,7 +76,10 @@ export default defineVerb<ExportName>({
       group: 'Output',
     },
     { long: 'icicle', help: 'svg: roots at the top', group: 'Output' },
-    javascriptOption('default, but for cpuprofile'),
+    javascriptOption('default: charge for cpuprofile, else --no-js'),
+    foldOption('default: none'),
+    SOURCE_MAPS_OPTION,
+    INLINE_OPTION,
     ITRACE_OPTION,
   ],
   examples: [
@@ -92,6 +89,10 @@ export default defineVerb<ExportName>({
     ['export -o app.profile.json', 'for profiler.firefox.com'],
     ['export -o app.speedscope.json', 'for speedscope.app'],
     ['export -o app.cpuprofile', 'of a Node program, for Chrome DevTools and VS Code'],
+    [
+      'export -o app.autofdo',
+      'of branches (record -b, -e soft_bts//u), for create_llvm_prof --profiler=text',
+    ],
   ],
   async run(context) {
     const { args, out, err } = context;
@@ -102,24 +103,31 @@ export default defineVerb<ExportName>({
     const name =
       args.string('format') ?? (output === undefined ? 'svg' : output === '-' ? undefined : output);
     if (name === undefined) throw new UsageError('--format is needed when the output has no name');
-    const format = await exportFormat(name);
+    if (isAutofdo(name)) return await exportAutofdo(context);
+    if (args.has('binary'))
+      throw new UsageError('--binary is for AutoFDO profiles only', 'Add --format autofdo.');
+    const format = await exportFormat(name, [AUTOFDO]);
     const path = output ?? `perf.${format.extension}`;
 
     await using recording = await openInput(args, keepsStream(args));
     using progress = new ProgressLine(err);
     const filter = await sampleFilter(args, recording);
-    const itrace = await itraceOptions(args, 'report');
+    const itrace = await itraceOptions(args, 'report', undefined, recording);
     const { TraceLog } = await import('../common/trace-log.ts');
     using log = new TraceLog(itrace, out, err);
+    const isInlined = await showsInlined(args, recording, true);
     const { profile, diagnostics, firstTimeNs, lastTimeNs } = await recording.profile({
       aggregate: !format.hasTimeline,
+      ...sourceMapsOf(args),
+      debugInfo: isInlined ? 'inlines' : undefined,
       ...(filter === undefined ? {} : { filter }),
       ...(itrace === null ? {} : { itrace }),
       ...log.options,
       onProgress: progress.listener(),
     });
     refuseCounts(args, recording);
-    if (args.has('js') || format.name === 'cpuprofile') showJavascript(profile, javascriptView(args), err);
+    if (args.has('js') || args.has('fold') || format.name === 'cpuprofile')
+      showJavascript(profile, javascriptView(args), err, foldedFiles(args, [], [profile], err));
     const event = chosenEvent(profile.events, args.string('event'));
     const minimumPercent = args.number('minimum-percent', { min: 0, max: 100, fraction: true });
     const options = {
@@ -151,23 +159,6 @@ export default defineVerb<ExportName>({
     return statusOfAnswer(args, { loss: profile.loss, damage: profile.damage, samples }, err);
   },
 });
-
-function chosenEvent(events: readonly ProfileEvent[], name: string | undefined): number {
-  if (name === undefined)
-    return Math.max(
-      0,
-      events.findIndex((event) => event.samples > 0),
-    );
-  const byName = events.findIndex((event) => event.name === name);
-  // Copies of an event, of several sampling formats, have one name.
-  const found = byName < 0 && /^\d{1,4}$/.test(name) && events[Number(name) - 1] ? Number(name) - 1 : byName;
-  if (found >= 0) return found;
-  throw new CounterpointError(
-    'ERR_NO_SUCH_EVENT',
-    `the recording has no event "${name}"`,
-    `It has: ${events.map((event, index) => `${index + 1}: ${printable(event.name)}`).join(', ')}`,
-  );
-}
 
 /** A CPU profile shows one thread: which, and how to have another. Null where there is no other. */
 async function otherThreads(profile: Profile, event: number): Promise<string | null> {

@@ -9,11 +9,11 @@ import { topFunctions } from '@counterpoint/core/query';
 import { openRecording } from '../../open/index.ts';
 import { realSys } from '../../sys/index.ts';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
-import { noTracepoints } from '../../test/rights.ts';
 import { SPIN_CPU_SOURCE } from '../../test/until-told.ts';
 
 const isRoot = process.getuid?.() === 0;
-const skip = isRoot ? noTracepoints : 'tracepoints need root';
+const skip = isRoot ? false : 'tracepoints need root';
+
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-flight-verb-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -114,10 +114,14 @@ test('a crash: the file names the function in which it was, and the status is th
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.equal(dumps.length, 1, err);
-  assert.deepEqual([dumps[0].type, dumps[0].version, dumps[0].trigger], ['flight-dump', 1, 'crash']);
+  assert.deepEqual([dumps[0].type, dumps[0].version], ['flight-dump', 1]);
+  // Which signal, whose, in which process and thread.
+  const crash = /^crash: SIGABRT in node \(process (\d+)\)$/;
+  assert.match(dumps[0].trigger, crash);
+  assert.match(err, /flight: crash: SIGABRT in node \(process \d+\): wrote/);
   assert.match(err, /the command has ended: 1 file \]/);
   const header = await counterpoint('report', '--header-only', '-i', dumps[0].path);
-  assert.match(header.out, /^# trigger : crash$/m);
+  assert.match(header.out, /^# trigger : crash: SIGABRT in node \(process \d+\)$/m);
   assert.match(header.out, new RegExp(`^# triggeredAt : ${dumps[0].at}$`, 'm'));
   await using recording = await openRecording(dumps[0].path);
   const { profile } = await recording.profile();
@@ -306,4 +310,29 @@ test('what cannot be is said before anything runs', async () => {
     assert.match(err, says);
     assert.doesNotMatch(err, /watching/);
   }
+});
+
+test('a file without samples says why there are none', { skip }, async (t) => {
+  const sleeper = spawn('sleep', ['60']);
+  t.after(() => sleeper.kill('SIGKILL'));
+  const recorder = startFlight(
+    '-p',
+    `${sleeper.pid}`,
+    '-e',
+    'cpu-clock',
+    '--json',
+    '-o',
+    join(folder, 'empty'),
+  );
+  t.after(() => recorder.child.kill('SIGKILL'));
+  let json = '';
+  recorder.child.stdout!.on('data', (piece) => {
+    json += piece;
+  });
+  await recorder.says(/watching/);
+  recorder.child.kill('SIGUSR2');
+  await recorder.says(/wrote .* \(0 records, 0 ns\) \]\n.*EMPTY: no samples: /);
+  recorder.child.kill('SIGINT');
+  await recorder.ended;
+  assert.equal(JSON.parse(json).samples, 0);
 });

@@ -68,7 +68,7 @@ export default defineVerb<FlightName>({
     {
       long: 'min-interval',
       value: 'TIME',
-      help: 'least time from one file to the next, unless a person asks for a file (default 10s)',
+      help: 'after a trigger has written a file, write none for this time (default 10s); every:TIME and signal:USR2 are not held back',
       group: TRIGGERS,
     },
     { long: 'max-dumps', value: 'N', help: 'end after N files', group: TRIGGERS },

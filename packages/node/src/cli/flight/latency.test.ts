@@ -14,7 +14,8 @@ import { listPrograms } from '../../bpf/index.ts';
 import { type FlightDump, flight } from '../../flight/index.ts';
 import { openRecording } from '../../open/index.ts';
 import { realSys } from '../../sys/index.ts';
-import { counterpoint } from '../../test/command-line.ts';
+import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
+import { nodeAsNobody, noNobody } from '../../test/ordinary-user.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'needs root';
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-latency-'));
@@ -126,6 +127,24 @@ test('a loop that waits is not late, and nothing is left in the kernel', { skip 
   );
   const { err: refused } = await counterpoint('flight', '--on', 'loop-delay:50ms', '-a', '-o', folder);
   assert.match(refused, /needs processes/);
+});
+
+test('an ordinary user is told which rights loop-delay needs, and what does without', {
+  skip: noNobody(),
+}, () => {
+  const own = mkdtempSync(join(tmpdir(), 'counterpoint-latency-nobody-'));
+  try {
+    const words = ['flight', '--on', 'loop-delay:500ms', '-o', own, '--', 'touch', join(own, 'ran')];
+    const { status, stderr } = nodeAsNobody([...commandLineProcess(), ...words], own);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /the trigger loop-delay:500ms: this user may not run programs in the kernel/);
+    assert.match(stderr, /CAP_BPF and CAP_PERFMON missing/);
+    assert.match(stderr, /Run it as root.*\n?.*counterpoint doctor.*--on signal:USR2/s);
+    assert.doesNotMatch(stderr, /tracefs/);
+    assert.ok(!readdirSync(own).includes('ran'));
+  } finally {
+    rmSync(own, { recursive: true });
+  }
 });
 
 test('a slow call of a function, and not the quick ones', { skip }, async () => {

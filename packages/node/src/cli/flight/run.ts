@@ -1,4 +1,3 @@
-import { constants } from 'node:os';
 import { MOST_TIMER_MS, printableJson } from '@counterpoint/core/base';
 import {
   type FlightDump,
@@ -9,7 +8,7 @@ import {
 } from '../../flight/index.ts';
 import type { Note } from '../../perf-events/index.ts';
 import { CommandError } from '../../target/index.ts';
-import { EXIT_OK, type VerbContext } from '../common/args.ts';
+import type { VerbContext } from '../common/args.ts';
 import { takeEventTables } from '../common/event-tables.ts';
 import { formatsAskedAbout } from '../common/format-help.ts';
 import { countOf, formatBytes, formatDuration } from '../common/human.ts';
@@ -17,7 +16,7 @@ import { lossLines } from '../common/loss-text.ts';
 import { printError } from '../common/output-error.ts';
 import { ProgressLine } from '../common/progress.ts';
 import { samplingRequest } from '../common/sampling-options.ts';
-import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { packageVersion } from '../common/version.ts';
 import { listFormats } from '../list/formats.ts';
@@ -73,10 +72,17 @@ export async function runFlight(context: Context): Promise<number> {
     end = await recorder.ended;
   }
   teller.ended(recorder, end);
-  const received = stop.received();
-  if (end.exit !== null && received === null && end.reason === 'command-exited') return end.exit.code;
-  return received === null ? EXIT_OK : 128 + constants.signals[received];
+  return statusAfter(
+    await stop.lastReceived(),
+    end.reason === 'command-exited' ? (end.exit?.code ?? null) : null,
+  );
 }
+
+/** Only records of processes and maps go through a ring that can be full; no option makes it larger. */
+const LOST_HERE = {
+  'ring-full':
+    'records of processes and maps lost because flight got no CPU for too long: what ran then may have another name',
+};
 
 /** What a person or a script is told. */
 class Teller {
@@ -128,11 +134,16 @@ class Teller {
       out.line(printableJson({ type: 'flight-dump', version: 1, ...dump, atNs: dump.atNs.toString() }));
       out.flush();
     }
-    const { path, trigger, records, bytes, spanMs, suppressed } = dump;
+    const { path, trigger, records, samples, bytes, spanMs, suppressed } = dump;
     this.#say(
       `[ counterpoint flight: ${trigger}: wrote ${formatBytes(bytes)} ${path} (${countOf(records, 'record')}, ${formatDuration(spanMs * NS_PER_MS)}) ]`,
     );
-    for (const line of lossLines(dump.loss, [])) this.#say(`[ counterpoint flight: LOST: ${line} ]`);
+    if (samples === 0)
+      this.#say(
+        '[ counterpoint flight: EMPTY: no samples: in this time no thread used the CPU for a whole period of a clock, and no event came ]',
+      );
+    for (const line of lossLines(dump.loss, [], LOST_HERE))
+      this.#say(`[ counterpoint flight: LOST: ${line} ]`);
     if (suppressed > 0)
       this.#say(
         `[ counterpoint flight: ${countOf(suppressed, 'trigger')} came too soon after a file and wrote none (--min-interval) ]`,
@@ -172,7 +183,8 @@ class Teller {
       'command-exited': 'the command has ended',
       'target-ended': 'the target has ended',
     };
-    const files = this.#dumps === 0 ? 'no trigger fired, so there is no file' : countOf(this.#dumps, 'file');
+    const none = this.#failed === 0 ? 'no trigger fired, so there is no file' : 'no file';
+    const files = this.#dumps === 0 ? none : countOf(this.#dumps, 'file');
     const failed = this.#failed === 0 ? '' : `, ${countOf(this.#failed, 'file')} could not be written`;
     const soon = suppressed === 0 ? '' : `, ${countOf(suppressed, 'trigger')} came too soon after a file`;
     this.#say(`[ counterpoint flight: ${why[reason]}: ${files}${failed}${soon} ]`);
@@ -181,7 +193,7 @@ class Teller {
 
 function progressText(recorder: FlightRecorder): string {
   const { heldMs, bytesPerSecond, ringBytes, formatBytes: counted, dumps } = recorder.status();
-  const counts = counted === 0 ? '' : `, ${formatBytes(counted)} of counts`;
+  const counts = counted === 0 ? '' : `, ${formatBytes(counted)} kept apart`;
   return `history: ${(heldMs / 1000).toFixed(1)} s of at most ${formatBytes(ringBytes)}, ${formatBytes(Math.round(bytesPerSecond))}/s${counts}, ${countOf(dumps, 'file')}`;
 }
 

@@ -19,6 +19,8 @@ import type { Output } from '../common/output.ts';
 
 export interface ListOptions {
   json: boolean;
+  /** The names alone, of what this machine has. */
+  isRaw?: boolean;
   withDescriptions: boolean;
   /** Fields of tracepoints, terms of the kernel's events. */
   verbose: boolean;
@@ -99,6 +101,8 @@ export function listEvents(
   lookup: SystemEventLookup = systemEventLookup(),
 ): number {
   const { kinds, patterns } = readWords(words);
+  // perf counts them among these.
+  if (options.isRaw === true && kinds.has('software')) kinds.add('tool');
   const events: ListedEvent[] = [];
   for (const event of catalogEvents(lookup, (kind) => kinds.has(kind))) {
     if (!matches(event, patterns)) continue;
@@ -114,7 +118,8 @@ export function listEvents(
     });
     return statusOf(events, patterns, gaps);
   }
-  printSections(events, options, out, lookup);
+  if (options.isRaw === true) out.line(rawNames(events).join(' '));
+  else printSections(events, options, out, lookup);
   for (const { kind, why, remedy } of gaps) {
     err.line(`${TITLES[kind]}: ${why}`);
     for (const line of remedy.split('\n')) err.line(`  ${line}`);
@@ -129,6 +134,13 @@ export function listEvents(
             : `${TITLES[kind]}: this machine has none`,
         );
   return statusOf(events, patterns, gaps);
+}
+
+/** Names that can be given to -e as they are. */
+function rawNames(events: readonly ListedEvent[]): string[] {
+  return events
+    .filter(({ kind, availability }) => kind !== 'form' && availability.state !== 'absent')
+    .map(({ name }) => name);
 }
 
 function statusOf(events: readonly ListedEvent[], patterns: readonly string[], gaps: readonly Gap[]): number {

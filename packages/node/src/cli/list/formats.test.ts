@@ -9,8 +9,12 @@ const TUTORIAL = new URL('../../../../../docs/sampling-formats.md', import.meta.
 test('list formats: each with its options, as text and as JSON', async () => {
   const { status, out } = await counterpoint('list', 'formats');
   assert.equal(status, 0);
-  for (const name of builtInFormats) assert.match(out, new RegExp(`^${name}: `, 'm'));
-  assert.match(out, /^ {4}max-entries=N +room for N buckets .*32768\)$/m);
+  for (const name of builtInFormats) assert.match(out, new RegExp(`^${name}:[ \\n]`, 'm'));
+  assert.match(out, /^ {4}max-entries=N +room for N buckets [^\n]*\n {26}[^\n]*32768\)$/m);
+  assert.ok(
+    out.split('\n').every((line) => line.length <= 80),
+    'as wide as help is',
+  );
   assert.match(out, /^ {4}ring=SIZE +room for records, a power of two \(default 1M\)$/m);
   const json = await counterpoint('list', '--json', 'formats', 'histogram');
   const answer = JSON.parse(json.out) as { type: string; version: number; formats: FormatDescription[] };
@@ -34,9 +38,14 @@ test('record --format NAME,help, of a file, too; nothing is recorded', async () 
   const example = new URL('../../../../../examples/formats/threshold.ts', import.meta.url).pathname;
   const { status, out } = await counterpoint('record', '--format', `${example},help`, '--', 'false');
   assert.equal(status, 0);
-  assert.match(out, /^threshold \(.*threshold\.ts\): /);
-  assert.match(out, /^ {4}ring=SIZE +room for samples in the kernel, a power of two \(default 1M\)$/m);
+  assert.match(out, /^threshold \(.*threshold\.ts\):[ \n]/);
+  assert.match(out, /^ {4}ring=SIZE +room for samples in the kernel, a power of two\n {26}\(default 1M\)$/m);
   assert.equal((await counterpoint('record', '--format', 'histgram,help')).status, 1);
+  // It is found by its path alone: what to do is said without its name.
+  const wrong = await counterpoint('record', '--format', `${example},ring=many`, '--', 'false');
+  assert.match(wrong.err, /the option ring of the format threshold is .*, not many/);
+  assert.match(wrong.err, /room for samples in the kernel, a power of two\. Without it, it is /);
+  assert.doesNotMatch(wrong.err, /list formats threshold/);
 });
 
 /** As it stands in the tutorial. */

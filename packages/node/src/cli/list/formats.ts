@@ -1,9 +1,11 @@
 import { builtInFormats, describeFormat, type FormatDescription } from '../../sampling/index.ts';
 import { EXIT_OK } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
+import { besideLines, wrapped } from '../common/wrap.ts';
 
 const HELP_COLUMN = 26;
-const INDENT = '    ';
+/** Behind the two blanks of every row of help. */
+const INDENT = '  ';
 
 /** `counterpoint list formats [NAME|FILE]…` and `record --format NAME,help`: formats with their options. */
 export async function listFormats(
@@ -20,15 +22,14 @@ export async function listFormats(
 
 function formatText({ format, name, summary, options }: FormatDescription, out: Output): string {
   const title = format === name ? name : `${name} (${format})`;
-  const lines = [`${out.style.bold(title)}: ${summary}`];
+  const words = wrapped(summary, ' '.repeat(title.length + 2));
+  const lines =
+    words.length === 1
+      ? [`${out.style.bold(title)}: ${summary}`]
+      : [`${out.style.bold(title)}:`, ...wrapped(summary, INDENT)];
   for (const { form, help, defaultText } of options) {
-    const isShort = form.length + 2 <= HELP_COLUMN - INDENT.length;
     const given = defaultText === '' ? '' : ` (default ${defaultText})`;
-    const [first = '', ...more] = `${help}${given}`.split('\n');
-    const indent = ' '.repeat(HELP_COLUMN);
-    if (!isShort) lines.push(INDENT + form);
-    lines.push((isShort ? (INDENT + form).padEnd(HELP_COLUMN) : indent) + first);
-    for (const line of more) lines.push(indent + line);
+    lines.push(...besideLines(INDENT + form, help + given, HELP_COLUMN));
   }
   return `${lines.join('\n')}\n`;
 }

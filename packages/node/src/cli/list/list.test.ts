@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -7,7 +7,7 @@ import { EVENT_KINDS, parseEvents } from '@counterpoint/core/events';
 import { systemEventLookup } from '../../pmu/index.ts';
 import { loadLibPfm } from '../../sys/index.ts';
 import { counterpoint } from '../../test/command-line.ts';
-import { perf, perfIsMissing } from '../../test/perf.ts';
+import { perf, perfIsMissing, temporaryFolder } from '../../test/perf.ts';
 import { Output } from '../common/output.ts';
 import { listEvents } from './events.ts';
 
@@ -138,6 +138,34 @@ test('generic events and tracepoints are those of perf list', { skip: perfIsMiss
     theirs.filter((name) => !ours.has(name) && !/^(?:probe|sdt|counterpoint_)/.test(name)),
     [],
   );
+});
+
+test('--raw-dump: the names of perf list --raw-dump, on one line', { skip: perfIsMissing() }, async () => {
+  const namesOf = (text: string) => text.split(' ').filter((name) => name !== '');
+  const isLasting = (name: string) => !/^(?:probe|sdt|counterpoint_)/.test(name);
+  for (const words of [[], ['sw'], ['hw'], ['sched:*']]) {
+    const { out, status } = await counterpoint('list', '--raw-dump', ...words);
+    const theirs = namesOf(perf('list', '--raw-dump', ...words));
+    assert.equal(status, 0);
+    assert.match(out, /^[^\n]*\n$/);
+    assert.deepEqual(
+      namesOf(out.trim()).filter(isLasting).sort(),
+      theirs.filter(isLasting).sort(),
+      words.join(),
+    );
+  }
+  const wrong = await counterpoint('list', '--raw-dump', '--json');
+  assert.equal(wrong.status, 129);
+});
+
+test('-o writes the list into a file', async (t) => {
+  const path = join(temporaryFolder(t), 'list.txt');
+  const { out, status } = await counterpoint('list', '-o', path, 'sw');
+  assert.deepEqual([out, status], ['', 0]);
+  assert.equal(readFileSync(path, 'utf8'), (await counterpoint('list', '-o', '-', 'sw')).out);
+  const refused = await counterpoint('list', '-o', '/no/such/folder/list.txt', 'sw');
+  assert.notEqual(refused.status, 0);
+  assert.match(refused.err, /\/no\/such\/folder/);
 });
 
 test('kinds are documented', async () => {

@@ -24,11 +24,8 @@ export default defineVerb<BuildIdName>({
     const { openRecording } = await import('../../open/index.ts');
     await using recording = await openRecording(inputName(args));
     const reader = await recording.reader();
-    // A stream has them behind its samples; newer recordings, in the records of maps.
-    const mapped = new Map<string, string>();
-    const { buildIdsOfMaps } = await import('./mapped-build-ids.ts');
-    await reader.scan(buildIdsOfMaps(reader, mapped));
-    for (const { path, buildId } of reader.features.buildIds ?? []) mapped.set(path, buildId);
+    const { recordedBuildIds } = await import('./recorded-build-ids.ts');
+    const mapped = await recordedBuildIds(reader);
     const binaries = [...mapped].map(([path, buildId]) => ({ buildId, path }));
     if (args.boolean('json')) out.json({ type: 'build-ids', version: 1, binaries });
     else for (const { buildId, path } of binaries) out.line(printable(`${buildId} ${path}`));

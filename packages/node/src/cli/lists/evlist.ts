@@ -1,6 +1,6 @@
 import { PERF_TYPE_TRACEPOINT } from '@counterpoint/core/abi';
 import { printable } from '@counterpoint/core/base';
-import type { PerfDataReader, RecordedEvent } from '@counterpoint/core/perfdata';
+import { type PerfDataReader, type RecordedEvent, tracingDataOf } from '@counterpoint/core/perfdata';
 import { defineVerb, EXIT_OK } from '../common/args.ts';
 import { attrFields } from '../common/plan-output.ts';
 import { INPUT_OPTIONS, inputName } from '../common/recording-input.ts';
@@ -14,10 +14,10 @@ export default defineVerb<EvlistName>({
   usage: ['[options]', '[options] FILE'],
   options: [
     { ...INPUT_OPTIONS.find(({ long }) => long === 'input')!, long: 'input' },
-    { long: 'freq', short: 'F', help: 'how often each was sampled', group: 'Events' },
-    { long: 'group', short: 'g', help: 'events of a group in braces', group: 'Events' },
-    { long: 'trace-fields', help: 'the fields of tracepoints', group: 'Events' },
-    { long: 'json', help: 'all of it as JSON', group: 'Events' },
+    { long: 'freq', short: 'F', help: 'print how often each event was sampled', group: 'Events' },
+    { long: 'group', short: 'g', help: 'print the events of a group in braces', group: 'Events' },
+    { long: 'trace-fields', help: 'print the fields of tracepoints', group: 'Events' },
+    { long: 'json', help: 'the answer as JSON', group: 'Events' },
   ],
   examples: [
     ['evlist', 'the events of perf.data'],
@@ -89,8 +89,8 @@ function rateText({ attr }: RecordedEvent): string {
   return `${attr.flags.freq === 1 ? 'sample_freq' : 'sample_period'}=${attr.samplePeriodOrFreq}`;
 }
 
-function traceFields({ tracing }: PerfDataReader, { attr }: RecordedEvent): string[] | null {
-  const format = tracing?.byId.get(Number(attr.config));
+function traceFields({ features }: PerfDataReader, { attr }: RecordedEvent): string[] | null {
+  const format = tracingDataOf(features)?.byId.get(Number(attr.config));
   if (attr.type !== PERF_TYPE_TRACEPOINT || format === undefined) return null;
   return format.fields.filter(({ isCommon }) => !isCommon).map(({ name }) => name);
 }

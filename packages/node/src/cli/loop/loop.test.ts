@@ -9,11 +9,12 @@ import { after, test } from 'node:test';
 import type { LoopRow, LoopsAnswer, LoopTurn } from '@counterpoint/core/query';
 import { assertOnTime, onTime } from '../../../../core/src/test/on-time.ts';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
+import { nodeAsNobody, noNobody } from '../../test/ordinary-user.ts';
 import { removePerfMap } from '../../test/perf-maps.ts';
+import { noTracepoints } from '../../test/rights.ts';
 import { until } from '../../test/until-told.ts';
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/syscalls/sys_enter_epoll_pwait/id');
-const skip = hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+const skip = noTracepoints;
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-loop-verb-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -148,6 +149,41 @@ test('text: the functions that blocked, and a status for CI', { skip }, async ()
   assert.equal((await counterpoint('loop', '-i', file, '--fail-over', '60s')).status, 0);
 });
 
+test('a picture: beside the text, or alone to standard output', { skip }, async () => {
+  const data = join(folder, 'picture.data');
+  const picture = join(folder, 'loop.svg');
+  const own = join(folder, 'own3.json');
+  const run = await counterpoint(
+    'loop',
+    '-o',
+    picture,
+    '--record',
+    data,
+    '--',
+    process.execPath,
+    BLOCKER,
+    own,
+  );
+  assert.match(run.out, /^# Event loop of node/m);
+  assert.match(run.err, /wrote [\d.]+ KB to .*loop\.svg/);
+  const svg = readFileSync(picture, 'utf8');
+  assert.match(svg, /class="script"[^>]*><title>[\d.]+ ms JavaScript in burnCpu</);
+  assert.match(svg, />runChild \(blocker\.js:5\), called by .*, waited: another event loop</);
+  const alone = await counterpoint('loop', '-i', data, '-o', '-');
+  assert.equal(alone.out, svg);
+  const wrong = await counterpoint(
+    'loop',
+    '-o',
+    join(folder, 'loop.png'),
+    '--',
+    'touch',
+    join(folder, 'ran'),
+  );
+  assert.equal(wrong.status, 129);
+  assert.match(wrong.err, /does not end in \.svg/);
+  assert.ok(!existsSync(join(folder, 'ran')));
+});
+
 test('a worker has a loop of its own', { skip }, async () => {
   const app = program(
     'worker.js',
@@ -234,7 +270,7 @@ test('what cannot be meant is refused, with what to do', async () => {
   const both = await counterpoint('loop', '-i', 'x', '-p', '1');
   assert.equal(both.status, 129);
   const other = join(folder, 'other.data');
-  if (!hasTracepoints) return;
+  if (noTracepoints) return;
   await counterpoint('record', '-q', '-o', other, '--', 'true');
   const { out } = await counterpoint('loop', '-i', other);
   assert.match(out, /the recording has no waits of event loops/);
@@ -259,4 +295,18 @@ test('a program of four turns that ends by itself has these four, and waits betw
   // The start of Node is before the first wait, and longer than all turns where others take the CPU.
   const busyNs = loop.busyNs - loop.longest.find(({ kind }) => kind === 'start')!.lengthNs;
   assert.ok(busyNs < 0.7 * (busyNs + loop.idleNs), `busy ${busyNs}, idle ${loop.idleNs}`);
+});
+
+test('an ordinary user learns what is missing, and the command is not started', {
+  skip: skip || noNobody(),
+}, () => {
+  const words = [...commandLineProcess(), 'loop', '--', 'touch', 'ran'];
+  const { status, stderr } = nodeAsNobody(words, folder);
+  assert.notEqual(status, 0);
+  assert.match(
+    stderr,
+    /event loops are watched by tracepoints of system calls, but .* (?:only root may read|may not mount it)/,
+  );
+  assert.match(stderr, /sudo mount -/);
+  assert.ok(!existsSync(join(folder, 'ran')));
 });

@@ -12,6 +12,7 @@ export type LoopName =
   | 'slow'
   | 'limit'
   | 'json'
+  | 'output'
   | 'fail-on-loss'
   | 'fail-over'
   | 'quiet';
@@ -31,7 +32,7 @@ export default defineVerb<LoopName>({
       long: 'freq',
       short: 'F',
       value: 'HZ',
-      help: 'samples of each thread in a second of its time on the CPU (default 999)',
+      help: 'samples of each thread per second of its CPU time (default 999)',
       group: TARGET,
     },
     {
@@ -62,9 +63,16 @@ export default defineVerb<LoopName>({
     { long: 'limit', short: 'n', value: 'N', help: 'turns of each list (default 10)', group: ANSWER },
     { long: 'json', help: 'the answer as JSON', group: ANSWER },
     {
+      long: 'output',
+      short: 'o',
+      value: 'FILE.svg',
+      help: 'also draw the turns over time into this file (SVG); `-` for standard output, without the text',
+      group: ANSWER,
+    },
+    {
       long: 'fail-over',
       value: 'TIME',
-      help: 'exit with 4 if a turn took longer than this and the command gave 0, for tests',
+      help: 'for CI: exit with 4 if a turn took longer than this and the command gave 0',
       group: 'General',
     },
     {
@@ -77,6 +85,7 @@ export default defineVerb<LoopName>({
   examples: [
     ['loop -- node app.js', 'which turns were long, and which functions blocked them'],
     ['loop -p 1234 -- sleep 10', 'a running service, for ten seconds'],
+    ['loop -o loop.svg -- node app.js', 'a picture of the turns over time, too'],
     ['loop --json -- node app.js | jq .loops[0].longest[0]', 'as JSON: the longest turn'],
     ['loop --fail-over 100ms -- node test.js', 'in CI: status 4 if the loop was blocked for longer'],
   ],

@@ -1,18 +1,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Diagnostic } from '@counterpoint/core/base';
+import { writeLoopSvg } from '@counterpoint/core/export';
 import type { LoopRow, LoopsAnswer } from '@counterpoint/core/query';
 import { openRecording } from '../../open/index.ts';
 import type { Note } from '../../perf-events/index.ts';
-import { type RecordOptions, type RecordResult, record } from '../../record/index.ts';
+import { type RecordOptions, record } from '../../record/index.ts';
 import { requireLinux } from '../../sys/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
-import { formatDuration } from '../common/human.ts';
+import { writeChunks } from '../common/export-file.ts';
+import { formatBytes, formatDuration } from '../common/human.ts';
 import { printError } from '../common/output-error.ts';
 import { printDiagnostics } from '../common/recording-input.ts';
-import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { UsageError } from '../common/usage-error.ts';
 import type { LoopName } from './loop.ts';
 import { printLoops } from './text.ts';
@@ -27,6 +29,7 @@ const EXIT_SLOW = 4;
 /** Watches, or reads a recording, and tells of its event loops. */
 export async function runLoop(context: Context): Promise<number> {
   const { args } = context;
+  checkPicture(context);
   const input = args.string('input');
   const isTarget = args.words.length > 0 || args.has('pid');
   if (input !== undefined) {
@@ -43,7 +46,7 @@ export async function runLoop(context: Context): Promise<number> {
       'there is nothing to watch',
       'Give a command, a process (-p PID), or a recording (-i FILE).',
     );
-  requireLinux('counterpoint loop');
+  requireLinux('loop');
   const kept = args.string('record');
   if (kept !== undefined) return await watch(context, kept);
   const folder = await mkdtemp(join(tmpdir(), 'counterpoint-loop-'));
@@ -79,7 +82,7 @@ async function watch(context: Context, path: string): Promise<number> {
       onNote: showNotes,
     });
     showNotes(result.notes);
-    const status = statusOf(result, stop.received());
+    const status = statusAfter(await stop.lastReceived(), result.exitCode);
     if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint loop' });
     return await answer(context, path, status);
   } catch (error) {
@@ -102,12 +105,9 @@ function watchOptions(args: Context['args']): RecordOptions {
   };
 }
 
-function statusOf(result: RecordResult, received: NodeJS.Signals | null): number {
-  return result.exitCode ?? (received === null ? EXIT_OK : 128 + constants.signals[received]);
-}
-
 async function answer(context: Context, path: string, status: number): Promise<number> {
   const { args, out, err } = context;
+  const picture = args.string('output');
   const limit = args.number('limit', { min: 1 }) ?? DEFAULT_LIMIT;
   const slowMs = args.durationMs('slow', { min: 0 });
   const failMs = args.durationMs('fail-over', { min: 0 });
@@ -118,12 +118,35 @@ async function answer(context: Context, path: string, status: number): Promise<n
     ...(symfs === undefined ? {} : { symfs }),
   });
   if (args.boolean('json')) out.json({ ...seen.answer, diagnostics: seen.diagnostics });
-  else printLoops(seen.answer, out);
+  else if (picture !== '-') printLoops(seen.answer, out);
   out.flush();
+  if (picture !== undefined) await writePicture(context, picture, seen.answer);
   printDiagnostics(seen.diagnostics, err, args.boolean('verbose'));
   if (status !== EXIT_OK) return status;
   if (failMs !== undefined && isOver(seen.answer, failMs * NS_PER_MS, context)) return EXIT_SLOW;
   return args.boolean('fail-on-loss') && seen.answer.loss.length > 0 ? EXIT_LOSS : EXIT_OK;
+}
+
+async function writePicture({ args, out, err }: Context, path: string, seen: LoopsAnswer): Promise<void> {
+  const bytes = await writeChunks([writeLoopSvg(seen)], path, out);
+  if (bytes === null || args.boolean('quiet')) return;
+  err.line(`counterpoint loop: wrote ${formatBytes(bytes)} to ${path}`);
+}
+
+/** Before anything is watched: what cannot be written would be lost at the end. */
+function checkPicture({ args }: Context): void {
+  const path = args.string('output');
+  if (path === undefined) return;
+  if (path === '-' && args.boolean('json'))
+    throw new UsageError(
+      '--json and the picture cannot both go to standard output',
+      'Give -o the name of a file.',
+    );
+  if (path !== '-' && !path.endsWith('.svg'))
+    throw new UsageError(
+      `the picture is SVG, and ${path} does not end in .svg`,
+      'Name the file FILE.svg; --record=FILE keeps the recording.',
+    );
 }
 
 interface Wanted {

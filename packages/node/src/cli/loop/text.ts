@@ -160,7 +160,7 @@ function printDetails({ function: most, stack, functions, waits, lengthNs }: Loo
   if (long.length > 0) out.line(out.style.dim(`${indent}waited: ${waitsText(long, MOST_WAITS)}`));
 }
 
-/** The program's own functions; where there are none, those of Node. */
+/** The program's own functions; if there are none, those of Node. */
 function ownCallers(stack: readonly LoopFunction[]): LoopFunction[] {
   const scripts = stack.filter(({ file }) => file !== null);
   const own = scripts.filter(({ file }) => !file!.startsWith('node:'));

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { OffCpuAnswer } from '@counterpoint/core/query';
 import { untilAsleep } from '../../test/asleep.ts';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
+import { noTracepoints } from '../../test/rights.ts';
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/sched/sched_switch/id');
-const skip = hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)';
+const skip = noTracepoints;
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-off-cpu-verb-'));
 after(() => rmSync(folder, { recursive: true }));
 

@@ -1,9 +1,8 @@
-import { constants } from 'node:os';
 import { type Diagnostic, printable } from '@counterpoint/core/base';
 import { type OffCpuAnswer, type OffCpuRow, offCpu } from '@counterpoint/core/query';
 import { openRecording } from '../../open/index.ts';
 import type { Note } from '../../perf-events/index.ts';
-import { type RecordOptions, type RecordResult, recordLive } from '../../record/index.ts';
+import { type RecordOptions, recordLive } from '../../record/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_LOSS, EXIT_OK, type VerbContext } from '../common/args.ts';
 import { formatDuration, percentText } from '../common/human.ts';
@@ -11,7 +10,7 @@ import { lossLines } from '../common/loss-text.ts';
 import type { Output } from '../common/output.ts';
 import { printError } from '../common/output-error.ts';
 import { printDiagnostics } from '../common/recording-input.ts';
-import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { UsageError } from '../common/usage-error.ts';
 import type { OffCpuName } from './off-cpu.ts';
 
@@ -67,7 +66,7 @@ async function watch(context: Context): Promise<number> {
     showNotes(result.notes);
     const answer = print(context, seen);
     if (result.error !== null) printError(result.error, err, { prefix: 'counterpoint off-cpu' });
-    return withLoss(context, statusOf(result, stop.received()), answer);
+    return withLoss(context, statusAfter(await stop.lastReceived(), result.exitCode), answer);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     printError(error, err, { prefix: 'counterpoint off-cpu' });
@@ -93,10 +92,6 @@ async function answerOf(input: Parameters<typeof openRecording>[0]): Promise<See
   await using recording = await openRecording(input);
   const { profile, diagnostics } = await recording.profile({ aggregate: true });
   return { answer: offCpu(profile), diagnostics };
-}
-
-function statusOf(result: RecordResult, received: NodeJS.Signals | null): number {
-  return result.exitCode ?? (received === null ? EXIT_OK : 128 + constants.signals[received]);
 }
 
 function withLoss({ args }: Context, status: number, { loss }: OffCpuAnswer): number {

@@ -49,7 +49,7 @@ export default defineVerb<Name>({
       help: 'only calls that begin at TIME (2.5ms of the trace, or a TSC) or later',
       group: SHOWN,
     },
-    { long: 'to', value: 'TIME', help: 'only calls that begin until TIME', group: SHOWN },
+    { long: 'to', value: 'TIME', help: 'only calls that begin at TIME or earlier', group: SHOWN },
     {
       long: 'output',
       short: 'o',
@@ -57,7 +57,7 @@ export default defineVerb<Name>({
       help: 'write the call tree as svg, folded, speedscope, pprof, firefox or cpuprofile; the name chooses the format; `-` for standard output',
       group: EXPORT,
     },
-    { long: 'format', short: 'f', value: 'NAME', help: 'the format, instead of by the name', group: EXPORT },
+    { long: 'format', short: 'f', value: 'NAME', help: 'the format (default: by the name)', group: EXPORT },
     {
       long: 'weight',
       value: 'instructions|time',
@@ -139,7 +139,10 @@ export default defineVerb<Name>({
     await finish(found);
     const nothing = notATrace(bytes);
     if (nothing !== null) err.line(`counterpoint: ${nothing}.`);
-    else for (const note of troubleNotes(found)) err.line(`counterpoint: ${note}`);
+    else {
+      const { errorWords } = await import('./error-words.ts');
+      for (const note of troubleNotes(found, errorWords)) err.line(`counterpoint: ${note}`);
+    }
     return nothing === null ? EXIT_OK : EXIT_FAILURE;
   },
 });
@@ -274,20 +277,26 @@ async function exportWay({ args, out, err }: VerbContext<Name>, scale: TimeScale
 }
 
 /** What a person should know of a trace that did not go well. */
-function troubleNotes({ errors, overflows, clockRestarts, addresses, tree }: TraceCalls): string[] {
+function troubleNotes(
+  { errors, overflows, clockRestarts, addresses, tree }: TraceCalls,
+  errorWords: (kind: string) => string,
+): string[] {
   const notes = errors.map(
     ({ code, count, firstOffset }) =>
-      `${count} ${count === 1 ? 'error' : 'errors'} (${code}), the first at offset 0x${firstOffset.toString(16)}`,
+      `${count} ${count === 1 ? 'error' : 'errors'}: ${errorWords(code)}, the first at offset 0x${firstOffset.toString(16)}`,
   );
   if (errors.some(({ code }) => code === 'no-map'))
     notes.push('the trace leads to unknown code: name it with --raw or --elf.');
   if (overflows > 0) notes.push(`${overflows} overflows: the processor lost packets, and calls with them`);
-  if (clockRestarts > 0) notes.push(`time went back ${clockRestarts} times`);
+  if (clockRestarts > 0)
+    notes.push(`time went back ${clockRestarts === 1 ? 'once' : `${clockRestarts} times`}`);
   if (addresses.leftOut > 0)
     notes.push(
       `the trace names more places of calls than there is room for: the places of ${addresses.leftOut} steps are shown as unknown. The trace is damaged or artificial.`,
     );
   if (tree !== null && tree.cut > 0)
-    notes.push(`${tree.cut} calls are counted in their callers: there are too many call paths`);
+    notes.push(
+      `${tree.cut === 1 ? '1 call is' : `${tree.cut} calls are`} counted in their callers: there are too many call paths`,
+    );
   return notes;
 }

@@ -164,7 +164,8 @@ export function isRecording(bytes: Uint8Array): boolean {
 /** What to say of a file that is no trace, by its first bytes. */
 export function whyNoTrace(bytes: Uint8Array): string {
   if (bytes.length === 0) return 'the trace is empty';
-  if (isRecording(bytes)) return 'this is a perf.data file: use script or report with --itrace';
+  if (isRecording(bytes))
+    return 'this is a perf.data file, and pt reads raw traces only. Was it recorded with a trace (-e intel_pt//)? Then use report or script with --itrace. If not, there is nothing to decode: record one with -e intel_pt//';
   if (findPsb(bytes, 0, bytes.length) >= 0)
     return 'there are synchronization points (PSB) in these bytes, but the packets after each one (up to PSBEND) are cut off or damaged';
   return 'no synchronization point (PSB) in these bytes: this is not an Intel PT trace, or decoding cannot begin in it';

@@ -55,7 +55,7 @@ export class LineBytes {
     this.#fillTo(this.#digits(value, this.#length + width), this.#length + width);
   }
 
-  /** So many thousandths, with three digits behind the point. */
+  /** A number of thousandths, with three digits after the point. */
   thousandths(value: number, width: number): void {
     const whole = Math.floor(value / 1000);
     const rest = value - whole * 1000;

@@ -106,6 +106,8 @@ test('what is no trace, and code that is not known, are said', async () => {
   assert.deepEqual(JSON.parse(noSync.out).errors, [{ code: 'no-sync', count: 1, firstOffset: 0 }]);
   assert.match(noSync.err, /no synchronization point/);
   assert.equal(noSync.status, 1);
+  const junk = await counterpoint('pt', 'profile', empty);
+  assert.deepEqual([junk.out, junk.status], ['', 1]);
   const onlyPsb = join(folder, 'psb.pt');
   writeFileSync(onlyPsb, Buffer.from('0282'.repeat(8), 'hex'));
   const cut = await counterpoint('pt', 'profile', '--json', onlyPsb);
@@ -123,6 +125,10 @@ test('what is no trace, and code that is not known, are said', async () => {
   );
   assert.match(noMap.err, /--raw or --elf/);
   assert.equal(noMap.status, 1);
+  const asText = await counterpoint('pt', 'profile', trace);
+  assert.match(asText.out, /^ *\d+ {2}no memory mapped at this address \(no-map\), first at offset 0x/m);
+  const calls = await counterpoint('pt', 'calls', trace);
+  assert.match(calls.err, /\d+ errors?: no memory mapped at this address \(no-map\), the first at offset/);
 });
 
 test('code that is elsewhere: nothing was decoded, and that is said', async () => {
@@ -180,7 +186,11 @@ test('a perf.data file is not decoded in silence, though a trace is somewhere in
   writeFileSync(recording, Buffer.concat([Buffer.from('PERFILE2'), readFileSync(trace)]));
   for (const verb of ['profile', 'calls', 'flow', 'dump']) {
     const { status, err } = await counterpoint('pt', verb, recording);
-    assert.match(err, /this is a perf.data file: use script or report/, verb);
+    assert.match(
+      err,
+      /this is a perf.data file, and pt reads raw traces only.*report or script with --itrace.*nothing to decode: record one with -e intel_pt/,
+      verb,
+    );
     assert.equal(status, 1, verb);
   }
   {

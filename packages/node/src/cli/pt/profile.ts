@@ -49,7 +49,7 @@ export default defineVerb<Name>({
       long: 'format',
       short: 'f',
       value: 'NAME',
-      help: 'the format, instead of by the name; also lcov, functions, autofdo, branches',
+      help: 'the format (default: by the name); also lcov, functions, autofdo, branches',
       group: OUTPUT,
     },
     { long: 'top', value: 'N', help: `print the N hottest places (default ${DEFAULT_TOP})`, group: OUTPUT },
@@ -185,7 +185,8 @@ export default defineVerb<Name>({
         if (json) out.line(printableJson(answer));
       }
     } else if (json) out.line(printableJson(answer));
-    else await printText(found, answer, { top: top ?? DEFAULT_TOP, functions: await functions() }, out);
+    else if (!isNoTrace)
+      await printText(found, answer, { top: top ?? DEFAULT_TOP, functions: await functions() }, out);
     return isNoTrace || isUseless ? EXIT_FAILURE : EXIT_OK;
   },
 });
@@ -225,21 +226,26 @@ async function printText(
   out: Output,
 ): Promise<void> {
   const { hotRuns } = await import('@counterpoint/trace/intel-pt');
+  const { errorWords } = await import('./error-words.ts');
   const { printable, toHex } = await import('@counterpoint/core/base');
-  const rows: [string, string][] = [
+  // Of code that is not known nothing was counted: what was wrong is all there is to say.
+  const counted: [string, string][] = [
     ['instructions', answer.instructions],
     ['blocks', answer.blocks],
     ['branches', answer.branches],
     ['calls', answer.calls],
   ];
+  const rows = answer.instructions === '0' ? [] : counted;
   const grouped = rows.map(([name, value]) => [name, BigInt(value).toLocaleString('en-US')] as const);
-  const width = Math.max(...grouped.map(([, value]) => value.length));
+  const width = Math.max(1, ...grouped.map(([, value]) => value.length));
   for (const [name, value] of grouped) out.line(`${value.padStart(width)}  ${name}`);
   if (answer.addressHash !== undefined) out.line(`${answer.addressHash.padStart(width)}  address hash`);
   if (answer.overflows > 0)
     out.line(`${String(answer.overflows).padStart(width)}  overflows: packets were lost`);
   for (const { code, count, firstOffset } of answer.errors)
-    out.line(`${String(count).padStart(width)}  ${code}, first at offset 0x${firstOffset.toString(16)}`);
+    out.line(
+      `${String(count).padStart(width)}  ${errorWords(code)}, first at offset 0x${firstOffset.toString(16)}`,
+    );
   const runs = hotRuns(found.profile, top);
   if (runs.length === 0) return;
   out.line('');

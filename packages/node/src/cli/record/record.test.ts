@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { memorySource } from '@counterpoint/core/base';
 import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import { examineMachine } from '../../probe/index.ts';
@@ -105,11 +106,12 @@ function isFull(pipe: string): boolean {
 describe('usage', () => {
   for (const [words, pattern] of [
     [[], /nothing to record/],
-    [['--call-graph', 'orc', 'true'], /--call-graph expects fp, dwarf or dwarf,SIZE, not 'orc'/],
-    [['--call-graph', 'lbr', 'true'], /Branch records are not recorded yet/],
+    [['--call-graph', 'orc', 'true'], /--call-graph expects auto, fp, lbr, dwarf or dwarf,SIZE, not 'orc'/],
+    [['-j', 'any,cnod', 'true'], /no kind of branch is called cnod; did you mean cond/],
+    [['-b', '-j', 'any', 'true'], /-b and -j exclude each other/],
+    [['-b', '--format', 'stacks', 'true'], /sampling formats cannot record branches/],
     [['--call-graph', 'dwarf,100000', 'true'], /SIZE is from 8 to 65528 bytes/],
     [['--call-graph', 'dwarf', '--format', 'stacks', 'true'], /sampling formats cannot copy stacks/],
-    [['-z', 'true'], /-z is not available/],
     [['-F', 'often', 'true'], /-F expects/],
     [['-k', 'sundial', 'true'], /-k expects one of/],
     [['-c', '1000', '-F', '99', 'true'], /--freq and --count exclude each other/],
@@ -168,10 +170,10 @@ describe('record', { skip }, () => {
     );
     assert.equal(status, 9);
     assert.equal(out, '');
-    assert.match(err, /^\[ counterpoint record: Woken up \d+ times to write data \]$/m);
+    assert.match(err, /^\[ counterpoint record: Woken up (?:1 time|(?!1 )\d+ times) to write data \]$/m);
     assert.match(
       err,
-      /^\[ counterpoint record: Captured and wrote 0\.\d{3} MB .*a\.data \(\d+ samples\) \]$/m,
+      /^\[ counterpoint record: Captured and wrote 0\.\d{3} MB .*a\.data \(\d+ samples?\) \]$/m,
     );
     assert.ok((await samplesIn(file('a.data'))) >= 0);
   });
@@ -288,6 +290,8 @@ describe('record', { skip }, () => {
         text += piece;
         if (/format endless has not finished its collect; send the same signal again/.test(text)) break;
       }
+      // The same one within 200 ms is taken for a copy of the first.
+      await sleep(400);
       child.kill(signal);
       await statusOf(child);
       assert.equal(child.signalCode, signal, text);

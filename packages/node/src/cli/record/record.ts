@@ -1,16 +1,26 @@
 import { defineVerb } from '../common/args.ts';
+import { groupOption } from '../common/group-option.ts';
 import { nodeNamesOption, type SamplingName, samplingOptions } from '../common/sampling-options.ts';
 import { type TargetName, targetOptions } from '../common/target-options.ts';
 import { type SampleRowName, sampleRows } from './sample-rows.ts';
+import { type TraceRowName, traceRows } from './trace-options.ts';
 
 export type RecordName =
   | TargetName
   | SamplingName
   | 'g'
   | 'call-graph'
+  | 'per-thread'
+  | 'branch-any'
+  | 'branch-filter'
   | 'user-callchains'
   | 'kernel-callchains'
   | 'filter'
+  | 'exclude-perf'
+  | 'pfm-events'
+  | 'uid'
+  | 'cgroup'
+  | 'synth'
   | SampleRowName
   | 'all-user'
   | 'all-kernel'
@@ -19,13 +29,24 @@ export type RecordName =
   | 'off-cpu'
   | 'loop'
   | 'output'
+  | 'control'
+  | 'timestamp-filename'
+  | 'switch-output'
+  | 'switch-max-files'
   | 'max-size'
+  | 'group'
+  | 'no-buffering'
+  | 'on-function'
+  | 'stop-after'
   | 'mmap-pages'
+  | TraceRowName
   | 'buffer'
   | 'realtime'
   | 'buildid'
   | 'no-buildid'
   | 'no-buildid-cache'
+  | 'keep'
+  | 'cache-size'
   | 'compression-level'
   | 'node-names'
   | 'no-js'
@@ -38,6 +59,7 @@ export type RecordName =
 const TARGET = 'Target';
 const EVENTS = 'Events';
 const CHAINS = 'Call chains';
+const BRANCHES = 'Branches';
 const SAMPLES = 'What samples carry, and what is recorded beside them';
 const OUTPUT = 'Output';
 
@@ -49,11 +71,44 @@ export default defineVerb<RecordName>({
   command: true,
   options: [
     ...targetOptions(TARGET),
+    {
+      long: 'uid',
+      short: 'u',
+      value: 'USER',
+      help: 'the processes that this user runs now, by name or number',
+      group: TARGET,
+    },
+    {
+      long: 'cgroup',
+      short: 'G',
+      value: 'NAME,...',
+      help: 'what runs in this control group, on all CPUs; of several, the first is for the first event, and so on',
+      repeat: true,
+      group: TARGET,
+    },
+    {
+      long: 'per-thread',
+      help: 'give each thread events and a buffer of its own, in place of one for each CPU; children and new threads are not followed',
+      group: TARGET,
+    },
     ...samplingOptions(EVENTS),
+    groupOption(EVENTS),
     {
       long: 'filter',
       value: 'EXPRESSION',
-      help: "keep only what fits, of the tracepoint before: -e sched:sched_switch --filter 'prev_pid == 1'",
+      help: "keep only those hits of the tracepoint before this option that match the condition; after -e sched:sched_switch, for example, 'prev_pid == 1'",
+      repeat: true,
+      group: EVENTS,
+    },
+    {
+      long: 'exclude-perf',
+      help: 'leave out the tracepoint hits of this recorder itself',
+      group: EVENTS,
+    },
+    {
+      long: 'pfm-events',
+      value: 'EVENT,...',
+      help: "events in libpfm4's grammar (counterpoint list --pfm)",
       repeat: true,
       group: EVENTS,
     },
@@ -80,20 +135,34 @@ export default defineVerb<RecordName>({
     },
     {
       long: 'loop',
-      help: 'record what `counterpoint loop -i` asks for: the turns of event loops, times off the CPU, and samples\nwith call chains (999 Hz of cpu-clock, or of -e)',
+      help: 'record all that `counterpoint loop -i` reads: the turns of event loops, the times off the CPU, and samples\nwith call chains (of -e, or of cpu-clock at 999 Hz)',
       group: EVENTS,
     },
     { long: 'g', help: 'record call chains', group: CHAINS },
     {
       long: 'call-graph',
       value: 'MODE',
-      help: 'record call chains; MODE is fp (by frame pointers) or dwarf[,SIZE] (copies SIZE bytes of the stack, default 8192, most 65528, and unwinds them in report: for programs without frame pointers)',
+      help: 'record call chains; MODE is auto (the cheapest of the others that gives whole stacks here, and says which), fp (by frame pointers), lbr (by records of open calls that the CPU keeps) or dwarf[,SIZE] (copies SIZE bytes of the stack, default 8192, most 65528, and unwinds them in report: for programs without frame pointers)',
       group: CHAINS,
     },
     { long: 'user-callchains', help: 'record only the user part of call chains', group: CHAINS },
     { long: 'kernel-callchains', help: 'record only the kernel part of call chains', group: CHAINS },
     nodeNamesOption(CHAINS),
     { long: 'no-js', help: 'the same as --no-node-names', group: CHAINS },
+    {
+      long: 'branch-any',
+      short: 'b',
+      help: 'samples have the last branches that the CPU took (Intel LBR, AMD, Arm BRBE); the same as -j any',
+      group: BRANCHES,
+    },
+    {
+      long: 'branch-filter',
+      short: 'j',
+      value: 'WORD,...',
+      help: `only branches of these kinds (any_call, any_ret, ind_call, ind_jmp, cond, call, abort_tx, in_tx, no_tx, any,\nstack for open calls alone) to u, k, hv; with save_type, priv, counter, hw_index they tell more,\nwith no_flags, no_cycles less`,
+      repeat: true,
+      group: BRANCHES,
+    },
     ...sampleRows(SAMPLES),
     {
       long: 'keep-perf-maps',
@@ -110,20 +179,62 @@ export default defineVerb<RecordName>({
     {
       long: 'max-size',
       value: 'SIZE',
-      help: 'stop when the output has this size, such as 100M; what the buffers still hold is added',
+      help: 'stop when the output reaches this size, such as 100M; what is still in the buffers is added',
+      group: OUTPUT,
+    },
+    {
+      long: 'timestamp-filename',
+      help: 'add the time at which the file ends to its name',
+      group: OUTPUT,
+    },
+    {
+      long: 'switch-output',
+      value: 'signal|SIZE|TIME',
+      optionalValue: 'signal',
+      help: 'start another file at each kill -USR2, at this size (100M), or after this time (30s); the name of each has the time at which it ends',
+      group: OUTPUT,
+    },
+    {
+      long: 'switch-max-files',
+      value: 'N',
+      help: 'with --switch-output: keep the latest N files',
+      group: OUTPUT,
+    },
+    {
+      long: 'control',
+      value: 'fd:N[,N]|fifo:FILE[,FILE]',
+      help: 'take commands from a pipe, one a line: enable [EVENT], disable [EVENT], evlist, ping, stop, and snapshot for the next file of --switch-output; answers (ack) go to the second pipe; with -D -1 nothing is sampled until enable',
+      group: OUTPUT,
+    },
+    {
+      long: 'on-function',
+      value: '[FILE:]NAME',
+      help: 'with soft events: step only calls of this function, and what they call; the rest runs freely',
+      group: OUTPUT,
+    },
+    {
+      long: 'stop-after',
+      value: 'N',
+      help: 'with soft events: let the target go on by itself after N stepped instructions, such as 2M',
       group: OUTPUT,
     },
     {
       long: 'mmap-pages',
       short: 'm',
-      value: 'PAGES',
-      help: 'the buffer of each CPU, in pages or as a size such as 2M; a larger one loses less',
+      value: 'RING[,AREA]',
+      help: 'the buffer of each CPU, in pages or as a size such as 2M, and after a comma that of a hardware trace; a larger one loses less',
       group: OUTPUT,
     },
+    ...traceRows(OUTPUT),
     {
       long: 'buffer',
       value: 'SIZE',
       help: 'memory for what a pipe (-o -) does not take yet (default 64M); beyond it samples are lost, and counted',
+      group: OUTPUT,
+    },
+    {
+      long: 'no-buffering',
+      help: 'write each record when it comes, not when much has come: for readers of a pipe who wait for it',
       group: OUTPUT,
     },
     {
@@ -133,15 +244,33 @@ export default defineVerb<RecordName>({
       help: 'empty the buffers with this real-time priority (SCHED_FIFO, 1 to 99), for loaded machines',
       group: OUTPUT,
     },
+    {
+      long: 'synth',
+      value: 'no|all|task|mmap|cgroup',
+      help: 'what to record about processes that already run: nothing, all, their names, their maps, names of cgroups (default all)',
+      group: OUTPUT,
+    },
     { long: 'no-buildid', short: 'B', help: 'do not store build ids', group: OUTPUT },
     { long: 'buildid', help: 'store build ids (the default)', group: OUTPUT },
-    { long: 'no-buildid-cache', short: 'N', help: 'accepted for perf: nothing is cached', group: OUTPUT },
+    {
+      long: 'keep',
+      value: 'none|symbols|binaries',
+      help: "keep the binaries that samples are in by their build ids in perf's ~/.debug, so that names can be found after a rebuild: whole, or only what names and lines are made of (default binaries, as perf; not with -o -)",
+      group: OUTPUT,
+    },
+    {
+      long: 'cache-size',
+      value: 'SIZE',
+      help: 'with --keep: let ~/.debug have at most SIZE, such as 2G; files that were not used for the longest time are removed',
+      group: OUTPUT,
+    },
+    { long: 'no-buildid-cache', short: 'N', help: 'the same as --keep none', group: OUTPUT },
     {
       long: 'compression-level',
       short: 'z',
       value: 'LEVEL',
       optionalValue: '1',
-      help: 'not available: files are uncompressed',
+      help: 'compress the samples by Zstandard, at level 1 (the default) to 22',
       group: OUTPUT,
     },
     {
@@ -164,8 +293,9 @@ export default defineVerb<RecordName>({
     ['record -e page-faults -c 1 -- ./program', 'every page fault'],
     [
       'record --format histogram -F 25000 -a -- sleep 10',
-      'counts by address, added up in the kernel: little to write',
+      'counts by address, added up in the kernel: a small file',
     ],
+    ['record -j any,u -e cycles:u -- ./program', 'the last branches before each sample, for report -b'],
     ['record --off-cpu -g -- ./program', 'where it runs and where it waits'],
     ['record -o - -- make | counterpoint report -i -', 'without a file in between'],
   ],

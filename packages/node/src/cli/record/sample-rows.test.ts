@@ -24,6 +24,12 @@ function sampleType(text: string): number {
   return text.split('|').reduce((bits, name) => bits + 2 ** SAMPLE_BITS.indexOf(name), 0);
 }
 
+const READ_BITS = 'TOTAL_TIME_ENABLED TOTAL_TIME_RUNNING ID GROUP LOST'.split(' ');
+
+function readFormat(text: string): number {
+  return text.split('|').reduce((bits, name) => bits + 2 ** READ_BITS.indexOf(name), 0);
+}
+
 /** The attr that perf prints before it opens an event. */
 function perfsAttr(words: string[]): Map<string, string> {
   const args = ['record', '-vv', '-e', 'cpu-clock', ...words, '-o', '/dev/null', 'true'];
@@ -48,7 +54,10 @@ async function ourAttr(words: string[]): Promise<Attr> {
 }
 
 describe('the attr is perf’s', () => {
-  const FLAGS = 'mmap_data context_switch namespaces cgroup exclude_callchain_user'.split(' ');
+  const FLAGS =
+    'mmap_data context_switch namespaces cgroup exclude_callchain_user inherit_stat bpf_event use_clockid freq'.split(
+      ' ',
+    );
   for (const words of [
     ['-d'],
     ['-d', '--phys-data'],
@@ -65,6 +74,11 @@ describe('the attr is perf’s', () => {
     ['--namespaces'],
     ['--all-cgroups'],
     ['--call-graph', 'dwarf,4096'],
+    ['-T'],
+    ['-s'],
+    ['-n'],
+    ['--no-bpf-event'],
+    ['-k', 'mono'],
   ])
     test(`record ${words.join(' ')}`, { skip }, async () => {
       const theirs = perfsAttr(words);
@@ -75,6 +89,10 @@ describe('the attr is perf’s', () => {
       const added = isDwarf ? sampleType('ADDR|DATA_SRC') : 0;
       assert.equal(Number(ours['sample_type']), expected - added);
       for (const flag of FLAGS) assert.equal(ours[flag] ?? 0, Number(theirs.get(flag) ?? 0), flag);
+      assert.equal(Number(ours['read_format']), readFormat(theirs.get('read_format')!));
+      const rate = theirs.get('{ sample_period, sample_freq }') ?? 0;
+      assert.equal(Number(ours['sample_period'] ?? ours['sample_freq'] ?? 0), Number(rate));
+      assert.equal(Number(ours['clockid'] ?? 0), Number(theirs.get('clockid') ?? 0));
       for (const mask of ['sample_regs_intr', 'sample_regs_user'])
         assert.equal(Number(ours[mask] ?? 0), Number(theirs.get(mask) ?? 0), mask);
     });

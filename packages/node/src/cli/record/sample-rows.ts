@@ -23,13 +23,21 @@ const SIDEBAND = {
   'all-cgroups': 'cgroups',
 } as const satisfies Record<string, SidebandPart>;
 
-export type SampleRowName = keyof typeof PARTS | keyof typeof SIDEBAND | 'intr-regs' | 'user-regs';
+export type SampleRowName =
+  | keyof typeof PARTS
+  | keyof typeof SIDEBAND
+  | 'intr-regs'
+  | 'user-regs'
+  | 'timestamp'
+  | 'stat'
+  | 'no-samples'
+  | 'no-bpf-event';
 
 const ALL = 'all';
 
 /** Rows of `record`, by perf's names. */
 export function sampleRows(group: string): OptionRow<SampleRowName>[] {
-  const registers = `of ${REGISTER_NAMES.slice(0, 3).join(', ')}, ...; all without a list`;
+  const registers = `of ${REGISTER_NAMES.slice(0, 3).join(', ')}, ...; without a list, all`;
   const row = (long: SampleRowName, help: string, short?: string): OptionRow<SampleRowName> => ({
     long,
     help,
@@ -42,13 +50,21 @@ export function sampleRows(group: string): OptionRow<SampleRowName>[] {
     row('phys-data', 'physical addresses of the data'),
     row('data-page-size', 'size of the page that the data is in'),
     row('code-page-size', 'size of the page that the code is in'),
-    row('weight', 'what the access cost, where the CPU tells', 'W'),
+    row('weight', 'the cost of the access, if the CPU tells it', 'W'),
     row('transaction', 'flags of hardware transactions'),
-    row('raw-samples', 'raw data of events that are no tracepoints, too', 'R'),
+    row('raw-samples', 'raw data also of events that are not tracepoints', 'R'),
     row('sample-cpu', 'the CPU, also of a command or process'),
-    row('period', 'the period, also where it is fixed', 'P'),
+    row('timestamp', 'accepted for perf: samples always have their time', 'T'),
+    row('period', 'the period, even if it is fixed', 'P'),
     { ...row('intr-regs', `registers at the event, ${registers}`), ...list },
     { ...row('user-regs', `registers of user space, ${registers}`), ...list },
+    row(
+      'no-samples',
+      'take no samples; record only what is recorded beside them, such as maps and forks',
+      'n',
+    ),
+    row('stat', 'when a task ends, record its count of each event (perf report -T)', 's'),
+    row('no-bpf-event', 'do not record which BPF programs come and go'),
     row('switch-events', 'record when tasks are switched'),
     row('namespaces', 'record the namespaces of tasks'),
     row('all-cgroups', 'record the cgroup of each sample, and the names of cgroups'),
@@ -71,6 +87,9 @@ export function sampleOptions(args: Arguments): Partial<RecordOptions> {
     ...(sampleParts.length > 0 ? { sampleParts } : {}),
     ...(sideband.length > 0 ? { sideband } : {}),
     ...(interruptRegisters === null ? {} : { interruptRegisters }),
+    ...(args.boolean('no-samples') ? { samples: false } : {}),
+    ...(args.boolean('stat') ? { taskCounts: true } : {}),
+    ...(args.boolean('no-bpf-event') ? { bpfPrograms: false } : {}),
     ...(userRegisters === null ? {} : { userRegisters }),
   };
 }

@@ -2,14 +2,16 @@ import { FEATURE_FLIGHT, featureName, sampleBitNames } from '@counterpoint/core/
 import { formatSeconds, hiOf, loOf, printable } from '@counterpoint/core/base';
 import type { PerfDataReader } from '@counterpoint/core/perfdata';
 import type { Recording } from '../../open/index.ts';
-import { EXIT_OK, type VerbContext } from '../common/args.ts';
+import { EXIT_OK } from '../common/args.ts';
 import type { Output } from '../common/output.ts';
 import { sayCut } from '../common/recording-input.ts';
-import type { ReportName } from './report.ts';
+
+/** PERF_COMP_ZSTD. */
+const ZSTD = 1;
 
 /** `report --header-only`: the recorded machine and command. In pipe mode that is known after reading. */
 export async function reportHeader(
-  { args, out, err }: VerbContext<ReportName>,
+  { args, out, err }: { args: { boolean(name: 'json'): boolean }; out: Output; err: Output },
   recording: Recording,
 ): Promise<number> {
   const reader = await recording.reader();
@@ -61,6 +63,7 @@ function headerRows({
   add('cpuId', features.cpuId);
   add('totalMemoryKb', features.totalMemoryKb?.toString());
   add('commandLine', features.commandLine);
+  add('compressed', compressionText(features.compressed));
   if (features.sampleTime !== undefined) {
     const { first, last } = features.sampleTime;
     add('firstSample', formatSeconds(loOf(first), hiOf(first), 9));
@@ -71,6 +74,13 @@ function headerRows({
   add('triggeredAt', flight.at);
   add('features', [...features.raw.keys()].sort((a, b) => a - b).map(featureName));
   return rows;
+}
+
+/** As perf writes it. */
+function compressionText(facts: PerfDataReader['features']['compressed']): string | undefined {
+  if (facts === undefined) return undefined;
+  const { type, level, ratio } = facts;
+  return `${type === ZSTD ? 'Zstd' : `type ${type}`}, level = ${level}, ratio = ${ratio}`;
 }
 
 /** Why and when a history was written; nothing of other files, or of what is no such text. */

@@ -5,15 +5,20 @@ import { type Profile, unitOfEvent } from '@counterpoint/core/profile';
 import {
   type CallTreeAnswer,
   callTree,
+  type EventGroupAnswer,
   type FrameFilter,
+  groupEvents,
+  type HierarchyAnswer,
   isKeyOfEvent,
   isTraceKey,
   type JavascriptTime,
+  limitStacks,
   parseSortKeys,
+  rowHierarchy,
   type SortKey,
+  type StackEnd,
   type TopAnswer,
   type TopOptions,
-  type TopRow,
   type TraceSortKey,
   topFunctions,
   traceFieldKeys,
@@ -22,6 +27,7 @@ import type { Recording } from '../../open/index.ts';
 import type { VerbContext } from '../common/args.ts';
 import { formatDuration, percentText } from '../common/human.ts';
 import { itraceOptions } from '../common/itrace-option.ts';
+import { foldedFiles, type IsFolded, OF_NODE } from '../common/javascript-fold.ts';
 import {
   type CategoryShare,
   categoriesText,
@@ -42,11 +48,25 @@ import {
   sampleFilter,
   statusOfAnswer,
 } from '../common/recording-input.ts';
-import { type RowColumn, sortColumn } from '../common/sort-columns.ts';
+import { printTable } from '../common/row-table.ts';
+import { sourceMapsOf } from '../common/source-maps-option.ts';
+import { showsInlined } from '../common/source-options.ts';
 import { TraceLog } from '../common/trace-log.ts';
 import { UsageError } from '../common/usage-error.ts';
+import { printGroupRows, togetherShown } from './event-group-text.ts';
+import { splitNames } from './function-names.ts';
 import { headerAnswer, writeHeader } from './header.ts';
+import { largestRows, printHierarchy } from './hierarchy-text.ts';
 import type { ReportName } from './report.ts';
+import {
+  chosenRows,
+  columnsOfFields,
+  type RowOptions,
+  rowOptions,
+  sortOfFields,
+  usualColumns,
+  withoutKind,
+} from './row-columns.ts';
 
 type Context = VerbContext<ReportName>;
 
@@ -57,55 +77,78 @@ interface Request {
   children: boolean;
   functions: FrameFilter;
   minimumPercent: number | undefined;
+  rows: RowOptions;
   limit: number;
+  /** Of source files only the last part of the path. */
+  shortPaths: boolean;
   /** How JavaScript is shown; `fitting`: as its author sees it, where that can be had. */
   javascript: ReturnType<typeof javascriptView>;
+  /** How many frames of each stack are looked at; undefined: all. */
+  maxStack: number | undefined;
+  /** At which end of a stack its frames and its parent are looked for. */
+  end: StackEnd;
+  /** Functions that count as parents; undefined: the usual ones. */
+  parent: RegExp | undefined;
+  /** A level of rows for each sort key. */
+  isHierarchy: boolean;
+  /** Events of a group in one table. */
+  isGrouped: boolean;
 }
 
-type EventAnswer = (TopAnswer | CallTreeAnswer) & { javascript?: CategoryShare[] };
+type OneEventAnswer = (TopAnswer | CallTreeAnswer | HierarchyAnswer) & { javascript?: CategoryShare[] };
+type EventAnswer = OneEventAnswer | EventGroupAnswer;
 
 /** `report`: the functions that cost most, or the call tree, for each event. */
 export async function reportProfile(context: Context, recording: Recording): Promise<number> {
   const { args, out, err } = context;
-  if (args.boolean('header') && recording.isStream)
-    throw new UsageError(
-      '--header prints before the rows, but a stream has the header among its records',
-      'Save the stream to a file first: `... > perf.data`, or print only the header: --header-only',
-    );
   const request = { ...requestOf(args, await fieldKeysOf(recording)) };
   if (request.sort === undefined && request.direction === undefined && (await isWithoutPlaces(recording)))
     request.sort = ['trace'];
-  const { profile, diagnostics } = await readProfile(context, recording, request);
+  const read = await readProfile(context, recording, request);
+  const { diagnostics, sourceMaps } = read;
+  const profile = cutStacks(read.profile, request);
   refuseCounts(args, recording);
-  const javascript = showJavascript(profile, request.javascript, err);
+  const byDefault = request.javascript === 'categories' ? [] : [OF_NODE];
+  const isFolded = foldedFiles(args, byDefault, [profile], err);
+  const javascript = showJavascript(profile, request.javascript, err, isFolded);
   const samples = profile.events.reduce((sum, event) => sum + event.samples, 0);
   const events = wantedEvents(profile, args.string('event'));
-  const answers = events.map((event): EventAnswer => {
-    const shares = javascript === null ? [] : categoryShares(javascript, event);
-    const answer = answerOf(profile, event, request, javascript);
-    return shares.length === 0 ? answer : { ...answer, javascript: shares };
-  });
+  const answers = request.isGrouped
+    ? togetherShown(recording.groups, events).map((group) => groupAnswer(profile, group, request))
+    : events.map((event): EventAnswer => {
+        const shares = javascript === null ? [] : categoryShares(javascript, event);
+        const answer = answerOf(profile, event, { ...request, isFolded }, javascript);
+        return shares.length === 0 ? answer : { ...answer, javascript: shares };
+      });
   const emptyNote = answers.every(isEmpty) ? nothingPasses(args, profile) : null;
 
   const reader = args.boolean('header') ? await recording.reader() : null;
   if (args.boolean('json')) {
     const { loss, damage } = profile;
     const header = reader === null ? {} : { header: headerAnswer(reader) };
-    out.json({ type: 'report', version: 1, ...header, events: answers, loss, damage, diagnostics });
+    const maps = sourceMaps === null || sourceMaps.scripts === 0 ? {} : { sourceMaps };
+    out.json({ type: 'report', version: 1, ...header, events: answers, loss, damage, diagnostics, ...maps });
     if (emptyNote !== null) err.line(err.style.yellow(`Note: ${emptyNote}`));
     return statusOfAnswer(args, { loss, damage, samples }, err);
   }
+  const { isQuiet } = request.rows;
   if (reader !== null) writeHeader(reader, out);
   const lines = lossLines(profile.loss, profile.damage);
-  for (const line of lines) out.line(out.style.yellow(`# Lost: ${line}`));
-  if (answers.length === 0) out.line('# No samples.');
+  // What is missing is told in any case, beside the rows if they are to be alone.
+  for (const line of lines) (isQuiet ? err : out).line(out.style.yellow(`# Lost: ${line}`));
+  if (answers.length === 0 && !isQuiet) out.line('# No samples.');
   answers.forEach((answer, place) => {
     if (place > 0) out.line();
-    printHead(answer, lines.length > 0, out);
-    if (answer.type === 'call-tree') printTree(answer, args.boolean('show-nr-samples'), out);
-    else printRows(answer, args.boolean('show-nr-samples'), out);
+    if (!isQuiet) printHead(answer, lines.length > 0, out);
+    if (answer.type !== 'event-group' && answer.javascript !== undefined && !isQuiet)
+      printJavascript(answer.javascript, { ...request, isFolded }, javascript?.namelessBinaries ?? [], out);
+    if (!isQuiet) out.line('#');
+    const withSamples = args.boolean('show-nr-samples');
+    if (answer.type === 'call-tree') printTree(answer, withSamples, isQuiet, out);
+    else if (answer.type === 'hierarchy') printHierarchy(answer, withSamples, request.rows, out);
+    else printRows(answer, withSamples, request.rows, out);
   });
-  if (emptyNote !== null) out.line(`# ${emptyNote}`);
+  if (emptyNote !== null && !isQuiet) out.line(`# ${emptyNote}`);
   out.flush();
   const verbose = args.boolean('verbose');
   printDiagnostics(verbose ? diagnostics : notableDiagnostics(diagnostics, profile), err, verbose);
@@ -132,45 +175,118 @@ async function fieldKeysOf(recording: Recording): Promise<(word: string) => Trac
 }
 
 function requestOf(args: Context['args'], fieldKeys: (word: string) => TraceSortKey[]): Request {
-  const direction = treeDirection(args);
-  if (direction !== undefined) {
-    refuseOthers(args, '--tree', ['sort']);
-    refuseOthers(args, '--tree', ['limit'], 'Leave out the small branches: --percent-limit 5');
-  }
-  const sort = args.string('sort');
+  const tree = treeOf(args);
+  const { direction } = tree;
+  if (direction !== undefined)
+    refuseOthers(args, '--tree', ['sort', 'fields', 'symbol-filter', 'percentage']);
+  const rows = rowOptions(args);
+  const shape = shapeOf(args, direction);
+  const parent = parentOf(args, direction);
+  const sort = args.string('sort') ?? sortOfFields(rows) ?? undefined;
   const dsos = args.list('dsos');
   const symbols = args.all('symbols').flatMap(splitNames);
   if (args.has('symbols') && symbols.length === 0) throw args.refuse('symbols', 'names of functions');
+  const isCumulated = args.boolean('children', rows.fields?.includes('overhead_children') ?? true);
+  const keys = sort === undefined ? undefined : parseSortKeys(sort, fieldKeys);
+  const isAdded = parent !== undefined && keys?.includes('parent') !== true;
+  if (rows.hasParent && !isAdded && keys?.includes('parent') !== true)
+    throw new UsageError(
+      '--exclude-other needs rows with parents',
+      'Give --parent REGEX, or sort by parent, too.',
+    );
   return {
-    sort: sort === undefined ? undefined : parseSortKeys(sort, fieldKeys),
+    sort: isAdded ? [...(keys ?? ['comm', 'dso', 'symbol']), 'parent'] : keys,
     direction,
-    children: args.boolean('children', true),
+    children: isCumulated && !shape.isHierarchy,
+    end: isCumulated ? 'outermost' : 'innermost',
+    maxStack: args.number('max-stack', { min: 1 }),
+    parent,
+    ...shape,
     functions: {
       ...(dsos.length > 0 ? { dsos: new Set(dsos) } : {}),
       ...(symbols.length > 0 ? { symbols: new Set(symbols) } : {}),
     },
-    minimumPercent: args.number('percent-limit', { min: 0, max: 100, fraction: true }),
+    rows,
+    minimumPercent: args.number('percent-limit', { min: 0, max: 100, fraction: true }) ?? tree.minimumPercent,
     limit: args.number('limit', { min: 1 }, Number.POSITIVE_INFINITY),
+    shortPaths: !args.boolean('full-source-path') && !args.boolean('json'),
     javascript: javascriptOf(args),
   };
 }
 
+/** Tables of another form than one for each event. */
+function shapeOf(
+  args: Context['args'],
+  direction: Request['direction'],
+): Pick<Request, 'isHierarchy' | 'isGrouped'> {
+  const [isHierarchy, isGrouped] = [args.boolean('hierarchy'), args.boolean('group')];
+  if (!isHierarchy && !isGrouped) return { isHierarchy, isGrouped };
+  const shape = isHierarchy ? '--hierarchy' : '--group';
+  refuseOthers(args, shape, isHierarchy ? ['group', 'fields', 'fold'] : ['event', 'fold']);
+  if (isHierarchy && args.boolean('children')) refuseOthers(args, shape, ['children']);
+  if (args.boolean('js')) refuseOthers(args, shape, ['js']);
+  if (direction !== undefined) throw new UsageError(`${shape} is of rows, and --tree has none`);
+  return { isHierarchy, isGrouped };
+}
+
+function parentOf(args: Context['args'], direction: Request['direction']): RegExp | undefined {
+  const text = args.string('parent');
+  if (direction !== undefined) refuseOthers(args, '--tree', ['parent', 'exclude-other']);
+  if (text === undefined) return undefined;
+  try {
+    return new RegExp(text);
+  } catch (reason) {
+    throw args.refuse('parent', 'a regular expression', String((reason as Error).message));
+  }
+}
+
+/** Options of rows that JavaScript's own view has no use for. */
+const OF_RECORDED = ['dsos', 'parent', 'max-stack', 'hierarchy', 'group'] as const;
+
 /** Who asks for binaries, or for other rows, asks for what was recorded. */
 function javascriptOf(args: Context['args']): Request['javascript'] {
   const view = javascriptView(args);
-  return view === 'fitting' && (isSortedByOthers(args.string('sort')) || args.has('dsos')) ? null : view;
+  const ofRecorded = isSortedByOthers(args.string('sort')) || OF_RECORDED.some((name) => args.has(name));
+  return view === 'fitting' && ofRecorded ? null : view;
+}
+
+/** In trees it is their depth. Without callers in the rows there is nothing to cut. */
+function cutStacks(profile: Profile, { maxStack, direction, children, sort, end }: Request): Profile {
+  if (maxStack === undefined || direction !== undefined) return profile;
+  return children || sort?.includes('parent') === true ? limitStacks(profile, maxStack, end) : profile;
+}
+
+/** One table of several events: shares and filters are each event's own, the least share is of the first. */
+function groupAnswer(profile: Profile, group: readonly number[], request: Request): EventGroupAnswer {
+  const [first, ...others] = group.map((event) => rowsOf(profile, event, request));
+  const answer = groupEvents([first!, ...others]);
+  const rows = answer.rows
+    .filter(({ events }) => events[0]!.percent >= (request.minimumPercent ?? 0))
+    .slice(0, request.limit);
+  return { ...answer, rows };
 }
 
 /** By keys that JavaScript has no use for: its author looks at functions and lines. */
 function isSortedByOthers(sort: string | undefined): boolean {
-  return sort !== undefined && !/^(?:symbol,|sym,)?srcline$/.test(sort);
+  return sort !== undefined && !/^(?:symbol,|sym,)?(?:srcline|srcfile)$/.test(sort);
 }
 
 /** perf's words name the order of a chain the other way round: its caller-based graph has the roots first. */
-const TREE_OF_PERF: Readonly<Record<string, string>> = { caller: 'callees', callee: 'callers' };
+const TREE_OF_PERF: Readonly<Record<string, 'callees' | 'callers'>> = {
+  caller: 'callees',
+  callee: 'callers',
+};
 
-function treeDirection(args: Context['args']): Request['direction'] {
+interface Tree {
+  direction: Request['direction'];
+  minimumPercent: number | undefined;
+}
+
+function treeOf(args: Context['args']): Tree {
   const text = args.string('tree');
+  const inverted: Request['direction'] = args.boolean('inverted') ? 'callees' : undefined;
+  if (text?.includes(',') === true)
+    return { ...treeOfPerf(text, args), ...(inverted && { direction: inverted }) };
   const ours = text === undefined ? undefined : TREE_OF_PERF[text];
   if (ours !== undefined) {
     const order = ours === 'callees' ? 'from the roots down' : 'from each function up to its callers';
@@ -178,28 +294,73 @@ function treeDirection(args: Context['args']): Request['direction'] {
     throw args.refuse('tree', 'callees, callers or none', remedy);
   }
   const chosen = args.choice('tree', ['callees', 'callers', 'none']);
-  return chosen === 'none' ? undefined : chosen;
+  const direction = chosen === 'none' ? undefined : chosen;
+  return { direction: direction ?? inverted, minimumPercent: undefined };
+}
+
+/** `graph,0.5,caller`: how it is drawn, the least share, the order; what is left out is as in perf. */
+function treeOfPerf(text: string, args: Context['args']): Tree {
+  const [kind = '', ...rest] = text.split(',').map((word) => word.trim());
+  const expected = "callees, callers, none or perf's graph,PERCENT,caller";
+  if (kind !== 'graph')
+    throw args.refuse('tree', expected, 'Trees are drawn as graphs: shares are of everything.');
+  let direction: Request['direction'] = 'callees';
+  let minimumPercent: number | undefined;
+  for (const word of rest) {
+    const order = TREE_OF_PERF[word];
+    if (order !== undefined) direction = order;
+    else if (/^\d+(?:\.\d+)?$/.test(word) && minimumPercent === undefined && Number(word) <= 100)
+      minimumPercent = Number(word);
+    else throw args.refuse('tree', expected);
+  }
+  return { direction, minimumPercent };
 }
 
 function answerOf(
   profile: Profile,
   event: number,
-  { sort, direction, children, functions, minimumPercent, limit }: Request,
+  request: Request & { isFolded: IsFolded },
   javascript: JavascriptTime | null,
-): TopAnswer | CallTreeAnswer {
+): TopAnswer | CallTreeAnswer | HierarchyAnswer {
+  const { direction, functions, minimumPercent, limit, isFolded, maxStack } = request;
   if (direction !== undefined) {
     const least = minimumPercent === undefined ? {} : { minimumPercent };
-    return callTree(profile, { event, direction, ...functions, ...least });
+    const deepest = maxStack === undefined ? {} : { maxDepth: maxStack };
+    const tree = callTree(profile, { event, direction, ...functions, ...least, ...deepest });
+    return { ...tree, roots: tree.roots.slice(0, limit) };
   }
+  const answer = rowsOf(
+    profile,
+    event,
+    request,
+    javascript === null ? {} : javascriptRows(profile, javascript, isFolded),
+  );
+  if (request.isHierarchy) {
+    const hierarchy = rowHierarchy(answer);
+    return { ...hierarchy, rows: largestRows(hierarchy.rows, minimumPercent ?? 0, limit) };
+  }
+  const rows = answer.rows.filter((row) => row.percent >= (minimumPercent ?? 0)).slice(0, limit);
+  return { ...answer, rows };
+}
+
+/** The rows that pass the filters of rows, each with the share that is asked for. */
+function rowsOf(
+  profile: Profile,
+  event: number,
+  { sort, children, end, functions, shortPaths, parent, rows }: Request,
+  more: Partial<TopOptions> = {},
+): TopAnswer {
   const answer = topFunctions(profile, {
     event,
     children,
+    shortPaths,
     ...functions,
-    ...(javascript === null ? {} : javascriptRows(profile, javascript)),
+    ...more,
+    parentEnd: end,
+    ...(parent === undefined ? {} : { parent }),
     ...(sort === undefined ? {} : { sort: sortOfEvent(sort, profile.events[event]!.name) }),
   });
-  const rows = answer.rows.filter((row) => row.percent >= (minimumPercent ?? 0)).slice(0, limit);
-  return { ...answer, rows };
+  return { ...answer, rows: chosenRows(answer, rows) };
 }
 
 /**
@@ -209,9 +370,10 @@ function answerOf(
 function javascriptRows(
   { threads }: Profile,
   { pids }: JavascriptTime,
-): Pick<TopOptions, 'sort' | 'javascriptFirst'> {
+  isFolded: IsFolded,
+): Pick<TopOptions, 'sort' | 'javascriptFirst' | 'isFolded'> {
   const isAlone = pids.length === 1 && threads.pid.view().every((pid) => pid === pids[0]);
-  return { javascriptFirst: true, sort: isAlone ? ['symbol'] : ['comm', 'symbol'] };
+  return { javascriptFirst: true, isFolded, sort: isAlone ? ['symbol'] : ['comm', 'symbol'] };
 }
 
 /** Fields of other events are no columns of this one, as in perf. */
@@ -220,18 +382,20 @@ function sortOfEvent(sort: readonly SortKey[], eventName: string): readonly Sort
   return own.length > 0 ? own : sort;
 }
 
-function isEmpty(answer: TopAnswer | CallTreeAnswer): boolean {
+function isEmpty(answer: EventAnswer): boolean {
   return (answer.type === 'call-tree' ? answer.roots : answer.rows).length === 0;
 }
 
 /** Why there is nothing to show, where a filter is why. */
-function nothingPasses(args: Context['args'], profile: Profile): string | null {
+export function nothingPasses(args: Context['args'], profile: Profile): string | null {
   const given = filterWords(args, [...FILTERS, 'dsos', 'symbols', 'percent-limit']);
   if (given === '') return null;
   const names = profile.binaries.map(({ name }) => name);
   const unknown = args.list('dsos').filter((name) => name !== '[JIT]' && !names.includes(name));
   const hint = unknown.map((name) => didYouMean(nearestNames(name, names))).find((text) => text !== '') ?? '';
-  const inlined = args.has('symbols') ? '. A function that was inlined counts as its caller.' : '';
+  const inlined = args.has('symbols')
+    ? '. A function that was inlined counts as its caller; --inline shows it apart.'
+    : '';
   return `Nothing passes ${given}${printable(hint)}${inlined}`;
 }
 
@@ -242,12 +406,21 @@ async function readProfile(
 ): Promise<IngestResult> {
   using progress = new ProgressLine(err);
   const filter = await sampleFilter(args, recording);
-  const itrace = await itraceOptions(args, 'report');
+  const itrace = await itraceOptions(args, 'report', undefined, recording);
   using log = new TraceLog(itrace, out, err);
+  const innermostOnly =
+    direction === undefined &&
+    !children &&
+    sort?.includes('parent') !== true &&
+    (javascript === 'fitting' || javascript === null);
+  const isInlined = await showsInlined(args, recording, !innermostOnly);
+  const hasLines = sort?.some((key) => key === 'srcline' || key === 'srcfile') === true;
   // Awaited here: the progress line ends with this block.
   return await recording.profile({
     aggregate: true,
-    innermostOnly: direction === undefined && !children && (javascript === 'fitting' || javascript === null),
+    ...sourceMapsOf(args),
+    innermostOnly,
+    debugInfo: isInlined ? 'inlines' : hasLines ? 'lines' : undefined,
     keepCpu: sort?.includes('cpu') === true,
     traceKeys: sort?.filter(isTraceKey) ?? [],
     ...(filter === undefined ? {} : { filter }),
@@ -258,7 +431,7 @@ async function readProfile(
 }
 
 /** Events with samples, or the one that is asked for. */
-function wantedEvents(profile: Profile, name: string | undefined): number[] {
+export function wantedEvents(profile: Profile, name: string | undefined): number[] {
   const indices = profile.events
     .map((_, index) => index)
     .filter((index) => profile.events[index]!.samples > 0);
@@ -273,94 +446,71 @@ function wantedEvents(profile: Profile, name: string | undefined): number[] {
   );
 }
 
-/** Names of C++ functions hold commas: `f<a,b>` is one name, so only commas outside brackets part names. */
-function splitNames(text: string): string[] {
-  const names = [''];
-  let depth = 0;
-  for (const char of text) {
-    if ('<([{'.includes(char)) depth++;
-    else if ('>)]}'.includes(char)) depth = Math.max(0, depth - 1);
-    if (char === ',' && depth === 0) names.push('');
-    else names[names.length - 1] += char;
-  }
-  return names.filter((name) => name !== '');
-}
-
 /** `3K`, `551K`: perf's round numbers. */
-function roundCount(count: number): string {
+export function roundCount(count: number): string {
   if (count < 1000) return String(count);
   return count < 1_000_000 ? `${Math.floor(count / 1000)}K` : `${Math.floor(count / 1_000_000)}M`;
 }
 
 function printHead(answer: EventAnswer, hasLoss: boolean, out: Output): void {
   if (!hasLoss) out.line('# Nothing lost.\n#');
-  out.line(`# Samples: ${roundCount(answer.samples)} of event '${printable(answer.event)}'`);
-  const time =
-    unitOfEvent(answer.event) === 'nanoseconds' ? ` (${formatDuration(Number(answer.sumPeriod))})` : '';
-  out.line(`# Event count (approx.): ${answer.sumPeriod}${time}`);
-  if (answer.javascript !== undefined) {
-    out.line(`# Programs in JavaScript: ${categoriesText(answer.javascript)}`);
-    out.line('# What V8 and the kernel did counts for the function that called them; --no-js shows it apart');
+  const events = answer.type === 'event-group' ? answer.events : [answer];
+  const names = printable(events.map(({ event }) => event).join(', '));
+  const samples = events.reduce((sum, event) => sum + event.samples, 0);
+  out.line(`# Samples: ${roundCount(samples)} of event${events.length > 1 ? 's' : ''} '${names}'`);
+  const isTime = events.every(({ event }) => unitOfEvent(event) === 'nanoseconds');
+  const sum = events.reduce((total, { sumPeriod }) => total + BigInt(sumPeriod), 0n);
+  out.line(`# Event count (approx.): ${sum}${isTime ? ` (${formatDuration(Number(sum))})` : ''}`);
+}
+
+function printJavascript(
+  shares: readonly CategoryShare[],
+  { isFolded, javascript }: Request & { isFolded: IsFolded },
+  namelessBinaries: readonly string[],
+  out: Output,
+): void {
+  out.line(`# Programs in JavaScript: ${categoriesText(shares)}`);
+  if (shares.some(({ category }) => category === 'nameless')) {
+    const names = printable(namelessBinaries.join(', '));
+    const hint = `no names are known of ${names}, so its GC, compilation and builtins cannot be told apart`;
+    out.line(out.style.yellow(`# Code without names: ${hint}`));
+    out.line(out.style.yellow('# (report on the recorded machine, or give a copy of the file: --symfs DIR)'));
   }
-  out.line('#');
-}
-
-/** As JavaScript developers write functions. */
-const FUNCTION: RowColumn = {
-  title: 'Function',
-  isRight: false,
-  cell: ({ symbol = '' }) => withoutKind(symbol),
-};
-
-/** Without V8's word for the kind of code. */
-function withoutKind(symbol: string): string {
-  return symbol.replace(/^(?:JS|Wasm):/, '');
-}
-
-function columnsOf(answer: EventAnswer & TopAnswer, withSamples: boolean): RowColumn[] {
-  const isJavascript = answer.javascript !== undefined;
-  const columns: RowColumn[] = [];
-  const add = (title: string, cell: RowColumn['cell']) => columns.push({ title, isRight: true, cell });
-  if (answer.children) {
-    add('Children', (row) => percentText(row.percent));
-    add('Self', (row) => percentText(row.selfPercent));
-  } else add('Overhead', (row) => percentText(row.percent));
-  if (withSamples) add('Samples', (row) => String(row.samples));
-  for (const key of answer.sort) columns.push(isJavascript && key === 'symbol' ? FUNCTION : sortColumn(key));
-  return columns;
-}
-
-/** The table as perf prints it: a head in comment lines, dots under it, two spaces between columns. */
-function printRows(answer: EventAnswer & TopAnswer, withSamples: boolean, out: Output): void {
-  const columns = columnsOf(answer, withSamples);
-  const cells = answer.rows.map((row) => columns.map((column) => printable(column.cell(row))));
-  const widths = columns.map(({ title }, i) =>
-    cells.reduce((width, row) => Math.max(width, row[i]!.length), title.length),
+  if (javascript === 'categories') return;
+  const isNodeFolded = isFolded('node:fs');
+  const who = isNodeFolded ? 'Node, V8 and the kernel' : 'V8 and the kernel';
+  out.line(`# What ${who} did counts for the function of the program that called them`);
+  out.line(
+    `# (${isNodeFolded ? '--no-fold shows functions of Node apart, ' : ''}--no-js shows everything apart)`,
   );
-  // Percentages keep perf's width, so that the columns of different reports line up.
-  columns.forEach(({ title }, i) => {
-    if (title === 'Overhead' || title === 'Children' || title === 'Self') widths[i] = Math.max(widths[i]!, 8);
-  });
-  const join = (texts: string[]) =>
-    texts
-      .map((text, i) => (columns[i]!.isRight ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)))
-      .join('  ')
-      .trimEnd();
-  out.line(`# ${join(columns.map(({ title }, i) => title.padEnd(widths[i]!)))}`);
-  out.line(`# ${widths.map((width) => '.'.repeat(Math.min(width, 60))).join('  ')}`);
-  out.line('#');
-  answer.rows.forEach((row, i) => {
-    out.line(colourRow(`  ${join(cells[i]!)}`, row, out));
-  });
 }
 
-/** perf's colours: red from 5 %, green from 0.5 %. */
-function colourRow(line: string, row: TopRow, out: Output): string {
-  if (row.percent >= 5) return out.style.red(line);
-  return row.percent >= 0.5 ? out.style.green(line) : line;
+function printRows(
+  answer: (OneEventAnswer & TopAnswer) | EventGroupAnswer,
+  withSamples: boolean,
+  options: RowOptions,
+  out: Output,
+): void {
+  const { sort, children } = answer;
+  const isJavascript = answer.type !== 'event-group' && answer.javascript !== undefined;
+  const columns =
+    options.fields === null
+      ? usualColumns({ sort, children, isJavascript, withSamples })
+      : columnsOfFields(sort, options.fields);
+  if (answer.type === 'event-group') printGroupRows(answer, columns, options, out);
+  else printTable(columns, answer.rows, options, out);
 }
 
-function printTree(answer: EventAnswer & CallTreeAnswer, withSamples: boolean, out: Output): void {
+function printTree(
+  answer: OneEventAnswer & CallTreeAnswer,
+  withSamples: boolean,
+  isQuiet: boolean,
+  out: Output,
+): void {
+  if (isQuiet) {
+    printNodes(answer, withSamples, out);
+    return;
+  }
   out.line(
     answer.direction === 'callees'
       ? '# Call tree, roots first, callees below; self is the share of the function itself'
@@ -380,7 +530,7 @@ function printTree(answer: EventAnswer & CallTreeAnswer, withSamples: boolean, o
  * child goes on in the same column.
  */
 function printNodes(
-  { roots, direction, javascript }: EventAnswer & CallTreeAnswer,
+  { roots, direction, javascript }: OneEventAnswer & CallTreeAnswer,
   withSamples: boolean,
   out: Output,
 ): void {

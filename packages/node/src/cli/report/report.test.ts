@@ -7,15 +7,19 @@ import { fileURLToPath } from 'node:url';
 import { Output } from '../common/output.ts';
 import { runCommandLine } from '../main.ts';
 
-const CHAINS = fileURLToPath(new URL('../../../../../fixtures/perfdata/call-chains.data', import.meta.url));
+const fixture = (name: string) =>
+  fileURLToPath(new URL(`../../../../../fixtures/perfdata/${name}.data`, import.meta.url));
+const CHAINS = fixture('call-chains');
+const PLAIN = fixture('plain');
+const KILLED = fixture('killed');
 
 function capture(isTerminal: boolean) {
   const sink = {
     text: '',
     isTerminal,
     columns: () => 100,
-    write(text: string) {
-      this.text += text;
+    write(text: string | Uint8Array) {
+      this.text += typeof text === 'string' ? text : new TextDecoder().decode(text);
     },
   };
   return { sink, output: new Output(sink, { NO_COLOR: '1' }) };
@@ -45,7 +49,6 @@ test('options that an answer would not heed are refused by the name they were ty
     [['--stats', '--pid', '3'], /--pid does not go with --stats/],
     [['--header-only', '-C', '0'], /-C does not go with --header-only/],
     [['--tree', '-s', 'dso'], /-s does not go with --tree/],
-    [['--tree', '--limit', '5'], /--limit does not go with --tree\n.*--percent-limit 5/],
     [['--time', '5,3'], /--time expects FROM before TO, not '5,3'/],
     [['--time', '50%-10%'], /--time expects a part from lower to higher/],
     [['--time', '50%-200%'], /up to 100%/],
@@ -72,12 +75,47 @@ test('--header stands before the rows, as in perf; --header-only is without them
   assert.deepEqual([type, version, same], ['header', 1, header]);
 });
 
+test('script --limit prints the first samples, and says that it read no further', async () => {
+  const script = (...words: string[]) => run(['script', '-i', PLAIN, ...words]);
+  const whole = await script();
+  const samples = whole.out.split('\n\n').filter((text) => text !== '');
+  assert.ok(samples.length > 3, `${samples.length} samples`);
+  const first = await script('--limit', '3');
+  assert.deepEqual([first.status, first.out], [0, `${samples.slice(0, 3).join('\n\n')}\n\n`]);
+  assert.match(first.err, /^Note: --limit: the recording was not read beyond 3 samples/m);
+  const all = await script('--limit', String(samples.length));
+  assert.deepEqual([all.out, all.err], [whole.out, whole.err]);
+  const lines = (await script('--json', '--limit', '2')).out.trim().split('\n');
+  const end = JSON.parse(lines.at(-1)!);
+  assert.deepEqual([lines.length, end.type, end.samples, end.isLimited], [3, 'end', 2, true]);
+  assert.equal((await script('--limit', '0')).status, 129);
+});
+
+test('JSON: what the kernel counts in 64 bits is text, what is counted here is a number', async () => {
+  const answers = await Promise.all(
+    [['report'], ['report', '--stats'], ['script', '--json']].map(async (words) => {
+      const { out } = await run([...words, ...(words[0] === 'script' ? [] : ['--json']), '-i', KILLED]);
+      return JSON.parse(words[0] === 'script' ? out.trim().split('\n').at(-1)! : out);
+    }),
+  );
+  for (const { type, samples, loss, events = [] } of answers) {
+    assert.ok(loss.length > 0, type);
+    for (const { count } of loss)
+      assert.match(String(typeof count === 'string' ? count : null), /^\d+$/, type);
+    if (type !== 'report') assert.equal(typeof samples, 'number', type);
+    for (const event of events) {
+      const kinds = [event.samples, event.sumPeriod, event.lost].map((value) => typeof value);
+      assert.deepEqual(kinds, ['number', 'string', 'string'], type);
+    }
+  }
+});
+
 test('a filter that nothing passes stands in the answer', async () => {
   assert.match((await report('--comms', 'nope')).out, /^# Nothing passes --comms nope$/m);
   assert.match((await report('--dsos', 'nope', '--json')).err, /Nothing passes --dsos nope/);
   assert.match(
     (await report('--tree', '-S', 'nope')).out,
-    /^# Nothing passes -S nope\. A function that was inlined counts as its caller\.$/m,
+    /^# Nothing passes -S nope\. A function that was inlined counts as its caller; --inline shows it apart\.$/m,
   );
   assert.match((await run(['script', '-i', CHAINS, '--tid', '999'])).err, /Nothing passes --tid 999/);
   const dir = mkdtempSync(join(tmpdir(), 'counterpoint-test-'));

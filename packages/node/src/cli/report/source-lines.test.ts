@@ -71,7 +71,7 @@ for (const node of nodePrograms)
       }
     });
     const text = (await counterpoint('report', '--sort', 'symbol,srcline', '-i', data)).out;
-    assert.match(text, /^# Children +Self +Function +Source:Line$/m);
+    assert.match(text, /^# Self +Children +Function +Source:Line$/m);
     assert.match(text, new RegExp(`inmost ${script}:2:16 +${script}:5$`, 'm'));
     const exported = (await counterpoint('export', '-f', 'cpuprofile', '-o', '-', '-i', data)).out;
     const { nodes } = JSON.parse(exported);

@@ -1,17 +1,15 @@
 /** Rows by what tracepoints recorded: as perf has them, of the same file. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { counterpoint } from '../../test/command-line.ts';
 import { perf, perfIsMissing } from '../../test/perf.ts';
+import { noTracepoints } from '../../test/rights.ts';
 
-const hasTracepoints = existsSync('/sys/kernel/tracing/events/raw_syscalls/sys_enter/id');
-const skip =
-  perfIsMissing() ||
-  (hasTracepoints ? false : 'needs root and tracefs (mount -t tracefs tracefs /sys/kernel/tracing)');
+const skip = perfIsMissing() || noTracepoints;
 
 /** Shares and labels, in an order of their own: which of equal rows comes first is chance. */
 function rows(text: string): string[] {

@@ -73,9 +73,12 @@ async function settledThreads(pid: number): Promise<number[]> {
   return threads;
 }
 
-/** All but the event that counts nothing and tells where the kernel took the counters off a process. */
-function isCounter({ attr }: TracedOpen): boolean {
-  return attr['comm_exec'] === undefined;
+/**
+ * All but the event that counts nothing and tells where the kernel took the counters off a process, and the
+ * breakpoint on our own memory that tells whether breakpoints do anything here.
+ */
+function isCounter({ attr, pid }: TracedOpen): boolean {
+  return attr['comm_exec'] === undefined && !(pid === 0 && attr['bp_type'] !== undefined);
 }
 
 /** perf knows in its second run what was refused in the first; we ask again. */

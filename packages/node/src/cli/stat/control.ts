@@ -30,7 +30,18 @@ export function readControl(args: Arguments): Control | null {
   const path = args.string('control-data');
   if (path === undefined) return null;
   const others = (
-    ['event', 'pfm-events', 'metrics', 'topdown', 'set', 'switch', 'filter', 'detailed', 'null'] as const
+    [
+      'event',
+      'group',
+      'pfm-events',
+      'metrics',
+      'topdown',
+      'set',
+      'switch',
+      'filter',
+      'detailed',
+      'null',
+    ] as const
   ).filter((name) => args.has(name));
   if (others.length > 0)
     throw new UsageError(

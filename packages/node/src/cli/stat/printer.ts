@@ -7,7 +7,7 @@ import type { StatSettings } from './settings.ts';
 import { intervalHead, intervalTime, reasonLines, rowLines, unitWidthOf } from './text.ts';
 import { timeLines } from './times.ts';
 
-/** After so many intervals the head of the table is printed again. */
+/** After this many intervals the head of the table is printed again. */
 const INTERVALS_PER_HEAD = 25;
 
 /** What is printed of a run. */

@@ -1,4 +1,3 @@
-import { constants } from 'node:os';
 import { printable } from '@counterpoint/core/base';
 import type { CountingSession } from '../../counting/index.ts';
 import { WriteError } from '../../files/index.ts';
@@ -9,7 +8,7 @@ import { COUNTING_COMMANDS, ControlChannel } from '../common/control-channel.ts'
 import { takeEventTables } from '../common/event-tables.ts';
 import type { Output } from '../common/output.ts';
 import { printError } from '../common/output-error.ts';
-import { stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { obey } from './control-commands.ts';
 import { statAnswer } from './json.ts';
@@ -28,6 +27,11 @@ const FOR_PROGRAMS = ['quiet', 'json', 'json-output', 'field-separator'] as cons
 export async function runStat(context: Context, recordTo: string | null = null): Promise<number> {
   const { args, out, err } = context;
   refuseVerbs(args);
+  if (recordTo === null && (args.has('event') || args.has('count-iterations'))) {
+    const { runSoftStat } = await import('./soft.ts');
+    const status = await runSoftStat(context);
+    if (status !== null) return status;
+  }
   // The counts go to standard error, too: where a program reads them, nothing else may stand there.
   const quiet = FOR_PROGRAMS.some((name) => args.has(name));
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet }, err);
@@ -118,8 +122,8 @@ async function countRuns(
   } while (runs.length < settings.runs && !stop.signal.aborted);
   if (runs.length > 0) printer.end(runs);
   await recorder?.finish();
-  const received = stop.received();
-  if (received !== null) return 128 + constants.signals[received];
+  const received = await stop.lastReceived();
+  if (received !== null) return statusAfter(received, null);
   const last = runs[runs.length - 1];
   const exit = last?.exit ?? null;
   // That the timeout ends it is what was asked for.

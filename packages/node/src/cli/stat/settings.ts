@@ -22,6 +22,7 @@ import {
 } from '../../stat/index.ts';
 import type { VerbContext } from '../common/args.ts';
 import { type ControlPlace, parseControlPlace } from '../common/control-channel.ts';
+import { eventTexts } from '../common/group-option.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { type Control, readControl } from './control.ts';
 import { formatOf, givenAggregation, localeHasCommas, type StatFormat } from './forms.ts';
@@ -40,7 +41,7 @@ export interface StatSettings {
   by: Aggregation;
   /** Infinity until Ctrl-C. */
   runs: number;
-  /** Whom to follow, which part, and how the counters are held. */
+  /** The target, the part of it, and how the counters are held. */
   options: ControlOptions;
   delayMs: number;
   /** Begin when `commands` say so. */
@@ -288,11 +289,15 @@ async function eventsOf(args: Arguments, scope: StatScope): Promise<Events> {
     }
   };
   let last: ParsedEvent[] = [];
+  const eventsLeft = eventTexts(args);
   for (const { name, value } of args.given) {
     if (name === 'pfm-events' || name === 'filter') texts = null;
     if (name === 'event') {
-      last = parseList(value!);
-      texts?.push(value!);
+      const text = eventsLeft.shift();
+      // With --group the first one is all of them.
+      if (text === undefined) continue;
+      last = parseList(text);
+      texts?.push(text);
     } else if (name === 'pfm-events') last = await pfmEvents(value!);
     else if (name === 'metrics' || name === 'topdown') {
       // All that -M names stands where the first one does.

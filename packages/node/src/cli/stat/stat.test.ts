@@ -449,9 +449,10 @@ test('sets that switch by an overflow share the time of the command, not that of
       ['task-clock', 'task-clock'],
     ],
   );
-  // The event that ends sets is in both of them, and was there all the time.
+  // The event that ends sets is in both of them, and was there all the time but for what a switch takes.
   const [faults, clock] = rows as [Row, Row];
-  assert.equal(faults.runningNs, faults.enabledNs);
+  const present = Number(faults.runningNs) / Number(faults.enabledNs);
+  assert.ok(present > 0.98 && present <= 1, `${present}`);
   const share = Number(clock.runningNs) / Number(clock.enabledNs);
   assert.ok(share > 0.05 && share < 0.95, `${share}`);
   const together = Number(clock.enabledNs) / Number(faults.enabledNs);

@@ -1,5 +1,6 @@
 import { defineVerb } from '../common/args.ts';
 import { eventTablesOption } from '../common/event-tables.ts';
+import { groupOption } from '../common/group-option.ts';
 import { type TargetName, targetOptions } from '../common/target-options.ts';
 import { appendOptions, formOptions } from './output-options.ts';
 
@@ -11,6 +12,11 @@ export type StatName =
   | 'timeout'
   | 'repeat'
   | 'event'
+  | 'group'
+  | 'count-iterations'
+  | 'soft-way'
+  | 'on-function'
+  | 'stop-after'
   | 'event-tables'
   | 'filter'
   | 'pfm-events'
@@ -95,11 +101,35 @@ export default defineVerb<StatName>({
       repeat: true,
       group: EVENTS,
     },
+    groupOption(EVENTS, 'g'),
+    {
+      long: 'count-iterations',
+      help: 'with soft/instructions/: also show each step of repeated string instructions',
+      group: EVENTS,
+    },
+    {
+      long: 'soft-way',
+      value: 'step|fast',
+      help: 'how soft events are counted: each instruction in a single step, or a translated copy of the code that counts itself, up to thousands of times faster (default: step)',
+      group: EVENTS,
+    },
+    {
+      long: 'on-function',
+      value: '[FILE:]NAME',
+      help: 'with soft events: step only calls of this function, and what they call; the rest runs freely',
+      group: EVENTS,
+    },
+    {
+      long: 'stop-after',
+      value: 'N',
+      help: 'with soft events: let the target go on by itself after N stepped instructions, such as 2M',
+      group: EVENTS,
+    },
     eventTablesOption(EVENTS),
     {
       long: 'filter',
       value: 'FILTER',
-      help: 'count only hits that FILTER accepts, of the tracepoints in the -e before it',
+      help: 'count only those hits that match FILTER, for the tracepoints of the -e before this option',
       repeat: true,
       group: EVENTS,
     },
@@ -114,7 +144,7 @@ export default defineVerb<StatName>({
       long: 'metrics',
       short: 'M',
       value: 'NAME,...',
-      help: 'print figures by name, such as ipc, and count the events they need',
+      help: 'print metrics by name, such as ipc, and count the events that they need',
       repeat: true,
       group: EVENTS,
     },
@@ -200,9 +230,13 @@ export default defineVerb<StatName>({
     ['stat -- node app.js', 'the usual counts of a program'],
     ["stat -e '{cycles,instructions}' -r 5 -- make", 'two events at one time; mean and spread of five runs'],
     ['stat -p 1234 -I 1000', 'a running process, each second'],
-    ['stat -a --per-socket -M ipc,cache-miss-rate -- sleep 10', 'figures of the whole machine'],
-    ['stat --set cycles,instructions --set faults --switch time:10ms -- ./program', 'two sets in turn'],
+    ['stat -a --per-socket -M ipc,cache-miss-rate -- sleep 10', 'metrics of the whole machine'],
+    ['stat --set cycles --set faults --switch time:10ms -- ./program', 'two sets in turn'],
     ['stat --event-tables perfmon/ -e NAME -- ./program', "an event of Intel's tables for this CPU"],
+    [
+      'stat -e soft/instructions/,soft/branches/ -- ./program',
+      'exact counts by single steps, without counters',
+    ],
     ['stat record -o counts.data -- make', 'keep the counts; stat report -i counts.data shows them again'],
     ['stat --plan --json -e cycles:u true', 'every field of the attr that the kernel would get'],
   ],

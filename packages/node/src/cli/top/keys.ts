@@ -18,7 +18,7 @@ export interface TopState {
   readonly hideUser: boolean;
   readonly showIdle: boolean;
   readonly showSamples: boolean;
-  /** At most so many rows; null: what fits. */
+  /** At most this many rows; null: as many as fit. */
   readonly lines: number | null;
   /** Row at the top. */
   readonly first: number;

@@ -1,11 +1,10 @@
-import { constants } from 'node:os';
 import { type LiveEnd, LiveProfile, type LiveProfileOptions } from '../../record/index.ts';
 import { CommandError } from '../../target/index.ts';
 import { EXIT_OK, type VerbContext } from '../common/args.ts';
 import { takeEventTables } from '../common/event-tables.ts';
 import type { Output } from '../common/output.ts';
 import { printError } from '../common/output-error.ts';
-import { type SignalStop, stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { type SignalStop, statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { showScreen } from './interactive.ts';
 import { type TopSettings, topSettings } from './settings.ts';
 import { printLook, printLookJson } from './text.ts';
@@ -39,8 +38,9 @@ export async function runTop({ args, out, err }: VerbContext<TopName>): Promise<
     return error.exitStatus;
   }
   const received = stop.received();
-  if (received !== null) return 128 + constants.signals[received];
-  return end?.exit?.code ?? EXIT_OK;
+  // Ctrl-C is how people leave it, in perf, too.
+  if (received === 'SIGINT' || received === 'SIGTERM') return EXIT_OK;
+  return statusAfter(received, end?.exit?.code ?? null);
 }
 
 /**

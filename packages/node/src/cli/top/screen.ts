@@ -4,7 +4,7 @@
  */
 import { printable } from '@counterpoint/core/base';
 import type { SortKey, TopRow } from '@counterpoint/core/query';
-import { formatCount, formatDuration, percentText } from '../common/human.ts';
+import { countOf, formatCount, formatDuration, percentText } from '../common/human.ts';
 import { type RowColumn, sortColumn } from '../common/sort-columns.ts';
 import type { Styles } from '../common/styles.ts';
 import { KEY_HELP, type TopState } from './keys.ts';
@@ -29,7 +29,7 @@ const FOOT_LINES = 1;
 /** Columns of names other than the last are cut to this share of the width. */
 const MOST_SHARE = 0.35;
 
-/** Rows of the table that fit. */
+/** How many rows of the table fit on the screen. */
 export function pageOf({ rows }: ScreenSize, { lines }: Pick<TopState, 'lines'>): number {
   const room = Math.max(1, rows - HEAD_LINES - FOOT_LINES);
   return lines === null ? room : Math.min(room, lines);
@@ -92,7 +92,7 @@ export function lookText({ cpus }: TopHead, look: TopLook, table: TopTable | nul
       : `; handler ${formatDuration(handlerNs / samples)} each, ${share.toFixed(2)}% of the CPUs`;
   const total = samples + lost;
   const lostText = lost === 0 ? 'none lost' : `${formatCount(lost)} of ${formatCount(total)} lost`;
-  return `${formatCount(samples)} samples (${formatCount(perSecond)}/s)${kernel}${idle}; ${lostText}${cost}; read in ${formatDuration(readNs)}`;
+  return `${countOf(samples, 'sample')} (${formatCount(perSecond)}/s)${kernel}${idle}; ${lostText}${cost}; read in ${formatDuration(readNs)}`;
 }
 
 function stateText(state: TopState, table: TopTable | null, page: number): string {

@@ -51,7 +51,7 @@ export function printLookJson(
       rows,
     };
   });
-  const facts = { number, elapsedMs, samples, kernelSamples, lost, handlerNs, readNs };
+  const facts = { number, elapsedMs, samples, kernelSamples, lost: String(lost), handlerNs, readNs };
   out.line(
     printableJson({ type: 'top', version: 1, ...facts, target: head.target, events, loss: losses, end }),
   );

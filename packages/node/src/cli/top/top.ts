@@ -51,7 +51,7 @@ export default defineVerb<TopName>({
     {
       long: 'zero',
       short: 'z',
-      help: 'begin each table anew; by default earlier samples fade by an eighth at each refresh, as in perf top',
+      help: 'count each table from zero; by default, earlier samples lose an eighth at each refresh, as in perf top',
       group: EVENTS,
     },
     {

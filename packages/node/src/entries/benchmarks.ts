@@ -1,0 +1,3 @@
+/// <reference types="node" preserve="true" />
+/** Counters around benchmarks of tinybench and mitata. */
+export * from '../benchmarks/index.ts';
