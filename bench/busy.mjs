@@ -1,4 +1,5 @@
-// A busy program with call chains of many depths, for recordings of any length: node busy.mjs SECONDS
+// A busy program with call chains of many depths, for recordings of any length: node busy.mjs SECONDS, or for
+// always the same work: node busy.mjs 0 ROUNDS. It says how many rounds it made, and in how much CPU time.
 import { deflateSync } from 'node:zlib';
 
 function fibonacci(n) {
@@ -13,8 +14,9 @@ const table = {
   rows: Array.from({ length: 200 }, (_, i) => ({ i, text: 'x'.repeat(i % 50), list: [i, i * 2] })),
 };
 const end = performance.now() + Number(process.argv[2] ?? 5) * 1000;
+const wanted = Number(process.argv[3] ?? 0);
 let rounds = 0;
-while (performance.now() < end) {
+while (rounds < wanted || performance.now() < end) {
   fibonacci(18);
   nested(30, table);
   const text = JSON.stringify(table);
@@ -31,4 +33,5 @@ while (performance.now() < end) {
     .join('-');
   rounds++;
 }
-console.log(`${rounds} rounds`);
+const { user, system } = process.cpuUsage();
+console.log(`${rounds} rounds ${(user + system) / 1000} ms`);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, writevSync } from 'node:fs';
 
 const TIME = '/usr/bin/time';
 
@@ -34,6 +34,20 @@ export function run(command: readonly string[]): Run {
     peakMiB: peakKiB! / 1024,
     status: result.status ?? -1,
   };
+}
+
+/** What the kernel alone needs to write the same bytes to a file, pass after pass. */
+export function secondsOfWritev(
+  spans: readonly Uint8Array<ArrayBuffer>[],
+  passes: number,
+  path: string,
+): number {
+  const fd = openSync(path, 'w');
+  const began = performance.now();
+  for (let pass = 0; pass < passes; pass++) writevSync(fd, spans);
+  const seconds = (performance.now() - began) / 1000;
+  closeSync(fd);
+  return seconds;
 }
 
 export function median(values: readonly number[]): number {

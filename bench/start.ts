@@ -1,4 +1,9 @@
-/** Promise: `--help` under 100 ms. */
+/**
+ * Promises: `--help` under 100 ms, and a report of a small file no slower than before there were
+ * several packages. COUNTERPOINT_BEFORE is the path of another version's `bin/counterpoint`: its
+ * reports are measured in turn.
+ */
+import { fileURLToPath } from 'node:url';
 import { median, run } from './measure.ts';
 import { COUNTERPOINT } from './recording.ts';
 
@@ -19,4 +24,19 @@ export function benchStart(): void {
       `counterpoint ${words.join(' ')}: ${ms.toFixed(0)} ms (node -e 0 alone: ${empty.toFixed(0)} ms)`,
     );
   }
+  benchSmallReport(empty);
+}
+
+const SMALL = fileURLToPath(new URL('../fixtures/perfdata/plain.data', import.meta.url));
+
+function benchSmallReport(emptyMs: number): void {
+  const before = process.env['COUNTERPOINT_BEFORE'];
+  const commands = [COUNTERPOINT, ...(before === undefined ? [] : [before])];
+  const rounds = Array.from({ length: 3 }, () =>
+    commands.map((command) => milliseconds([command, 'report', '--stdio', '-i', SMALL])),
+  );
+  const [ours, theirs] = commands.map((_, at) => median(rounds.map((round) => round[at]!)).toFixed(0));
+  console.log(
+    `report of 2 KB: ${ours} ms${theirs === undefined ? '' : `, before ${theirs} ms`} (node -e 0 alone: ${emptyMs.toFixed(0)} ms)`,
+  );
 }

@@ -8,7 +8,7 @@
  * The rings are played: as soon as one is read, it is full again. All else is the recorder's own: the reader,
  * the file's output, and the scan that counts samples and losses.
  */
-import { closeSync, mkdtempSync, openSync, rmSync, writevSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   MMAP_PAGE_DATA_HEAD,
@@ -23,6 +23,7 @@ import type { SampledEvents } from '../packages/node/src/perf-events/index.ts';
 import { RingReader } from '../packages/node/src/reader/index.ts';
 import { FileOutput } from '../packages/node/src/record/file-output.ts';
 import { realSys } from '../packages/node/src/sys/index.ts';
+import { secondsOfWritev } from './measure.ts';
 
 const RINGS = 2;
 const RECORD_BYTES = 64;
@@ -50,7 +51,7 @@ type Played = ReturnType<typeof fullRing>;
 
 /** Seconds, from rings to the end of the file. */
 function recorded(played: readonly Played[], passes: number, path: string): number {
-  const rings = played.map(({ ring }, cpu) => ({ ring, cpu }));
+  const rings = played.map(({ ring }, cpu) => ({ ring, cpu, aux: null }));
   const sampled = { events: [], rings } as unknown as SampledEvents;
   const scan = new RecordScan([], () => {});
   const output = new FileOutput(path);
@@ -68,13 +69,11 @@ function recorded(played: readonly Played[], passes: number, path: string): numb
 }
 
 function written(played: readonly Played[], passes: number, path: string): number {
-  const spans = played.map(({ ring }) => ring.memory.data);
-  const fd = openSync(path, 'w');
-  const began = performance.now();
-  for (let pass = 0; pass < passes; pass++) writevSync(fd, spans);
-  const seconds = (performance.now() - began) / 1000;
-  closeSync(fd);
-  return seconds;
+  return secondsOfWritev(
+    played.map(({ ring }) => ring.memory.data),
+    passes,
+    path,
+  );
 }
 
 export function benchStream(): void {

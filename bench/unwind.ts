@@ -73,7 +73,7 @@ export function benchUnwind(): void {
       printComparison(
         compare(
           `script of ${JSON.parse(samples).samples} copied stacks (${name})`,
-          [COUNTERPOINT, 'script', '-i', at(name)],
+          [COUNTERPOINT, 'script', '--no-inline', '-i', at(name)],
           ['perf', 'script', '--no-inline', '-i', at(name)],
           ROUNDS,
         ),

@@ -86,6 +86,25 @@ describe('with the library that calls the kernel not installed', () => {
     );
   });
 
+  test('annotate without the disassembler says what is missing', {
+    skip: process.platform !== 'linux',
+  }, (t) => {
+    const own = join(root, 'packages/node/bin/counterpoint.js');
+    const data = join(folder, 'busy.data');
+    const busy = 'while (process.cpuUsage().user < 5e5) JSON.parse(JSON.stringify([1, 2]));';
+    const options = ['-q', '-e', 'cpu-clock:u', '-F', '1000', '-o', data];
+    const recorded = run([process.execPath, own, 'record', ...options, '--', process.execPath, '-e', busy]);
+    if (recorded.status !== 0) {
+      t.skip(`nothing can be recorded here: ${recorded.err.split('\n')[0]}`);
+      return;
+    }
+    const words = ['annotate', '-i', data, '--limit', '1', '-d', 'node'];
+    assert.equal(run([process.execPath, own, ...words]).status, 0);
+    const { status, err } = run([process.execPath, program, ...words]);
+    assert.equal(status, 1);
+    assert.match(err, /the disassembler \(@alexaltea\/capstone-js\) is not installed\n.*--include=optional/);
+  });
+
   test('a library that is there and does not load is another sentence', (t) => {
     const broken = join(folder, 'node_modules/koffi');
     mkdirSync(broken, { recursive: true });
@@ -116,7 +135,10 @@ for (const platform of ['darwin', 'win32', 'freebsd'])
         const verb = words[1] === 'record' ? 'stat record' : words[0];
         const [first] = err.split('\n');
         assert.ok(first!.includes(`counterpoint: ${verb} needs Linux`) && first!.includes(platform), err);
-        assert.match(err, /report, diff, script, evlist, export, convert, stat report and pt work here/);
+        assert.match(
+          err,
+          /report, annotate, diff, script, evlist, buildid-list, export, convert, stat report and pt work here/,
+        );
       });
 
     test('the library says it, too, and reads', () => {

@@ -1,5 +1,7 @@
 /** Pages of the API reference, out of API Extractor's models of the entries. */
+
 import { posix } from 'node:path';
+import { brokenSignature, filledComment, PAGE_COLUMNS } from './api-lines.ts';
 
 /** What these pages use of a member of an `.api.json` file. */
 export interface ApiItem {
@@ -8,6 +10,8 @@ export interface ApiItem {
   readonly docComment?: string;
   readonly excerptTokens?: readonly { readonly kind: string; readonly text: string }[];
   readonly members?: readonly ApiItem[];
+  /** The declaration with comments inside, where the tokens have lost them. */
+  readonly original?: string;
 }
 
 export interface ApiEntry {
@@ -16,6 +20,14 @@ export interface ApiEntry {
   /** `counterpoint/bpf`, `core/index`: where its page lies, without `.md`. */
   readonly path: string;
   readonly items: readonly ApiItem[];
+  /** Names of other packages' entries that this one offers, too. */
+  readonly repeated?: readonly RepeatedName[];
+}
+
+export interface RepeatedName {
+  readonly name: string;
+  /** Where it is declared: `@counterpoint/core/query`. */
+  readonly specifier: string;
 }
 
 /** The kinds of items, in the order of a page. */
@@ -29,10 +41,13 @@ const SECTIONS: readonly [title: string, kinds: readonly string[]][] = [
 ];
 
 const tokensOf = (item: ApiItem) => item.excerptTokens ?? [];
-const codeOf = (item: ApiItem) =>
-  tokensOf(item)
-    .map(({ text }) => text)
-    .join('')
+export const codeOf = (item: ApiItem): string =>
+  (
+    item.original ??
+    tokensOf(item)
+      .map(({ text }) => text)
+      .join('')
+  )
     .replace(/^export (?:declare )?/, '')
     .trim();
 
@@ -66,14 +81,18 @@ export function prose(comment?: string): string {
     .join('\n\n');
 }
 
+/** What stands around the text of a comment on one line. */
+const COMMENT_MARKS = '  /**  */'.length;
+
 /** A declaration with its members and their comments, as an editor shows it. */
 function declaration(item: ApiItem, indent = ''): string {
   const members = item.members ?? [];
   if (members.length === 0 && !/^(?:Class|Interface|Enum|Namespace)$/.test(item.kind))
-    return `${indent}${codeOf(item).replaceAll('\n', `\n${indent}`)}`;
+    return brokenSignature(`${indent}${codeOf(item).replaceAll('\n', `\n${indent}`)}`);
   const inner = members.map((member) => {
     const comment = commentText(member.docComment);
-    const lines = comment === '' ? [] : comment.split('\n');
+    const room = PAGE_COLUMNS - indent.length - COMMENT_MARKS;
+    const lines = comment === '' ? [] : filledComment(comment, room);
     const above =
       lines.length === 0
         ? ''
@@ -119,6 +138,38 @@ function section(items: readonly ApiItem[], entry: ApiEntry, every: readonly Api
   ].join('');
 }
 
+/** What an entry takes from another package: `export { topFunctions } from '@counterpoint/core/query'`. */
+export function repeatedNames(types: string): RepeatedName[] {
+  const exports = types.matchAll(/^export (?:type )?\{([^}]*)\} from '(@[^']+)';/gm);
+  return [...exports].flatMap(([, list, specifier]) =>
+    list!
+      .split(',')
+      .map((name) => name.trim().replace(/^type /, ''))
+      .filter((name) => name !== '')
+      .map((name) => ({ name, specifier: specifier! })),
+  );
+}
+
+/** The first sentence of a comment, for a cell of a table. */
+function firstSentence(comment?: string): string {
+  const [paragraph] = prose(comment).split('\n\n', 1);
+  const line = paragraph!.replaceAll('\n', ' ').replaceAll('|', '\\|');
+  return (/^.*?[.:](?= |$)/.exec(line)?.[0] ?? line).replace(/:$/, '.');
+}
+
+/** Names of other packages: a row each, that leads to where they are declared. */
+function repeatedSection(entry: ApiEntry, every: readonly ApiEntry[]): string {
+  const rows = (entry.repeated ?? [])
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, specifier }) => {
+      const holder = every.find((one) => one.specifier === specifier)!;
+      const { docComment } = holder.items.find((item) => item.name === name)!;
+      const page = `${posix.relative(posix.dirname(entry.path), holder.path)}.md`;
+      return `| [${name}](${page}#${name}) | ${firstSentence(docComment)} |`;
+    });
+  return rows.length === 0 ? '' : `## From other packages\n\n| name | |\n|---|---|\n${rows.join('\n')}\n\n`;
+}
+
 export function apiPage(entry: ApiEntry, every: readonly ApiEntry[]): string {
   const sections = SECTIONS.flatMap(([title, kinds]) => {
     const items = entry.items.filter(({ kind }) => kinds.includes(kind));
@@ -132,12 +183,14 @@ export function apiPage(entry: ApiEntry, every: readonly ApiEntry[]): string {
     );
     return texts.length === 0 ? [] : [`## ${title}\n\n${texts.join('')}`];
   });
-  return `# ${entry.specifier}\n\n${sections.join('')}`.trimEnd().concat('\n');
+  return `---\npageClass: api-reference\n---\n\n# ${entry.specifier}\n\n${repeatedSection(entry, every)}${sections.join('')}`
+    .trimEnd()
+    .concat('\n');
 }
 
 export function apiIndex(entries: readonly ApiEntry[]): string {
-  const rows = entries.map(({ specifier, path, items }) => {
-    const names = [...new Set(items.map(({ name }) => name!))];
+  const rows = entries.map(({ specifier, path, items, repeated = [] }) => {
+    const names = [...new Set([...items, ...repeated].map(({ name }) => name!))];
     const some = names.slice(0, 6).map((name) => `\`${name}\``);
     return `| [${specifier}](${path}.md) | ${names.length} | ${some.join(', ')}${names.length > 6 ? ', …' : ''} |`;
   });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { PAGE_COLUMNS } from './api-lines.ts';
 import { apiPage, commentText, prose } from './api-page.ts';
 import { writeReference } from './api-reference.ts';
 
@@ -28,7 +29,7 @@ test('every entry has a page, in the index, too', () => {
     for (const key of Object.keys(manifest.exports)) {
       if (key === './package.json') continue;
       const specifier = `${manifest.name}${key.slice(1)}`;
-      const page = [...texts.values()].find((text) => text.startsWith(`# ${specifier}\n`));
+      const page = [...texts.values()].find((text) => text.includes(`\n# ${specifier}\n`));
       assert.ok(page !== undefined, specifier);
       assert.ok(texts.get('index.md')!.includes(`[${specifier}](`), specifier);
     }
@@ -53,8 +54,38 @@ test('every name of the surface has its part of a page', () => {
   }
 });
 
+test('names of another package are on the page of an entry that offers them', () => {
+  const page = texts.get('counterpoint/index.md')!;
+  assert.match(page, /^\| \[topFunctions\]\(\.\.\/core\/query\.md#topFunctions\) \| \w[^|]+\. \|$/m);
+  const report = readFileSync(join(root, 'api/node/index.api.md'), 'utf8');
+  const offered = [...report.matchAll(/^export \{ (\w+) \}$/gm)].map(([, name]) => name!);
+  assert.ok(offered.length > 5);
+  for (const name of offered) assert.ok(page.includes(`| [${name}](`), name);
+});
+
 test('drawings and code in comments keep their lines', () => {
   assert.match(texts.get('counterpoint/index.md')!, /```\n {2}handler ── buckets ──drain──┐\n {2} *rings:/);
+});
+
+test('fields of constants keep their comments', () => {
+  assert.match(
+    texts.get('core/loss.md')!,
+    /LOSS_KINDS: \{\n +\/\*\*\n[^/]*the ring was full[^/]*\*\/\n +readonly 'ring-full': 'records';/,
+  );
+  assert.match(texts.get('core/records.md')!, /interface AttrFlags \{\n {2}\/\*\*\s/);
+});
+
+test('signatures end on the page, at a width of 1280 pixels', () => {
+  const lines = [...texts.values()].flatMap((text) => text.match(/^ *(?:\w+ )*\w+\(.*\): .*;$/gm) ?? []);
+  assert.ok(lines.length > 300, `${lines.length} signatures`);
+  assert.deepEqual(
+    lines.filter((line) => line.length > PAGE_COLUMNS),
+    [],
+  );
+  // What cannot be broken goes on in the next line, by the style of these pages.
+  const style = readFileSync(join(root, 'docs/.vitepress/theme/style.css'), 'utf8');
+  assert.match(style, /\.api-reference [^{]*\{[^}]*white-space: pre-wrap/);
+  assert.match(texts.get('core/query.md')!, /^---\npageClass: api-reference\n---\n/);
 });
 
 test('every link leads to a name', () => {

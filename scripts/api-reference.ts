@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { COMPILER, type Entry, entriesOf } from './api-entries.ts';
-import { type ApiEntry, apiIndex, apiPage } from './api-page.ts';
+import { type ApiEntry, type ApiItem, apiIndex, apiPage, codeOf, repeatedNames } from './api-page.ts';
 import { globSync } from './glob.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -39,18 +39,47 @@ function configOf(entry: Entry, model: string, every: readonly Entry[]): Extract
 
 const squeezed = (comment: string) => comment.replace(/[\s*]+/g, ' ').trim();
 
+const typesOf = (folders: readonly string[]) =>
+  folders
+    .flatMap((folder) => globSync([join(folder, 'dist/types')], /\.d\.ts$/))
+    .map((file) => readFileSync(file, 'utf8'));
+
+const COMMENTS = /\/\*\*[\s\S]*?\*\//g;
+
 /** Comments as they stand in the types: API Extractor joins the lines of code and drawings in them. */
-function originalComments(folders: readonly string[]): ReadonlyMap<string, string> {
-  const files = folders.flatMap((folder) => globSync([join(folder, 'dist/types')], /\.d\.ts$/));
-  const comments = files.flatMap((file) => readFileSync(file, 'utf8').match(/\/\*\*[\s\S]*?\*\//g) ?? []);
+function originalComments(types: readonly string[]): ReadonlyMap<string, string> {
+  const comments = types.flatMap((text) => text.match(COMMENTS) ?? []);
   return new Map(comments.map((comment) => [squeezed(comment), comment]));
+}
+
+const squeezedCode = (code: string) =>
+  code
+    .replace(COMMENTS, '')
+    .replace(/[\s;]+/g, ' ')
+    .trim();
+
+/** Constants with comments at their fields (`LOSS_KINDS`), by their code: API Extractor leaves those out. */
+function originalConstants(types: readonly string[]): ReadonlyMap<string, string> {
+  const constants = types.flatMap((text) => [
+    ...text.matchAll(/^export declare const (\w+: \{\n[\s\S]*?\n\});$/gm),
+  ]);
+  return new Map(
+    constants.filter(([, code]) => code!.includes('/**')).map(([, code]) => [squeezedCode(code!), code!]),
+  );
+}
+
+function withOriginal(item: ApiItem, constants: ReadonlyMap<string, string>): ApiItem {
+  const original = item.kind === 'Variable' ? constants.get(squeezedCode(codeOf(item))) : undefined;
+  return original === undefined ? item : { ...item, original };
 }
 
 /** What API Extractor says of each entry. One compilation for all. */
 function modelsOf(entries: readonly Entry[]): ApiEntry[] {
   const scratch = mkdtempSync(join(tmpdir(), 'counterpoint-api-'));
   const model = join(scratch, 'entry.api.json');
-  const originals = originalComments([...new Set(entries.map(({ folder }) => folder))]);
+  const types = typesOf([...new Set(entries.map(({ folder }) => folder))]);
+  const originals = originalComments(types);
+  const constants = originalConstants(types);
   const original = (key: string, value: unknown) =>
     key === 'docComment' && typeof value === 'string' ? (originals.get(squeezed(value)) ?? value) : value;
   try {
@@ -70,7 +99,8 @@ function modelsOf(entries: readonly Entry[]): ApiEntry[] {
       return {
         specifier: entry.specifier,
         path: entry.name.replace(/^node\//, 'counterpoint/'),
-        items: members,
+        items: (members as ApiItem[]).map((item) => withOriginal(item, constants)),
+        repeated: repeatedNames(readFileSync(entry.types, 'utf8')),
       };
     });
   } finally {

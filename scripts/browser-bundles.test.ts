@@ -1,9 +1,18 @@
 /**
- * The browser example of the README as somebody builds it: from the packed packages, by esbuild and by Vite,
- * run in Chromium. And what a page loads for it: the decompressor only with a compressed recording.
+ * The browser examples of the READMEs as somebody builds them: from the packed packages, by esbuild and by
+ * Vite, run in Chromium. And what a page loads for them: the decompressor only with a compressed recording.
  */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,7 +21,11 @@ import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
-import { chromium } from 'playwright-core';
+import { chromium, type Page } from 'playwright-core';
+import { memorySource } from '../packages/core/src/base/index.ts';
+import { findSection, openElf, readSectionBytes } from '../packages/core/src/elf/index.ts';
+import { addElf, CodeImage } from '../packages/trace/src/image/index.ts';
+import { calledFunctions, ExecutionEncoder, RandomWalk } from '../packages/trace/src/intel-pt/index.ts';
 import { installPacked } from './installed-packages.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -30,30 +43,33 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
   existsSync,
 );
 const skip = CHROMIUM === undefined && 'no Chromium here';
+/** x86-64, and on every machine. */
+const PROGRAM = '/bin/gzip';
+const lacksProgram = process.arch === 'x64' && existsSync(PROGRAM) ? false : `no ${PROGRAM} for x86-64`;
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-bundles-'));
 before(() => {
   installPacked(folder);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }');
-  writeFileSync(join(folder, 'page.js'), page());
+  // The one that needs no kernel.
+  writeFileSync(join(folder, 'page.js'), page('README.md', "'@counterpoint/core/perfdata'", 'file'));
   writeFileSync(join(folder, 'index.html'), '<!doctype html><script type="module" src="/page.js"></script>');
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** The example of the README, with what it prints as the answer of a function. */
-function page(): string {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const blocks = [...readme.matchAll(/^```js\n(.*?)^```/gms)].map(([, block]) => block!);
-  // The one that needs no kernel.
-  const example = blocks.find((block) => block.includes("'@counterpoint/core/perfdata'"));
-  assert.ok(example !== undefined, 'the README has an example for browsers');
+/** The example of a README that imports something, with what it prints as the answer of a function. */
+function page(readme: string, imports: string, parameters: string): string {
+  const text = readFileSync(join(ROOT, readme), 'utf8');
+  const blocks = [...text.matchAll(/^```js\n(.*?)^```/gms)].map(([, block]) => block!);
+  const example = blocks.find((block) => block.includes(imports));
+  assert.ok(example !== undefined, `${readme} has an example for browsers`);
   const isImport = (line: string) => line.startsWith('import ');
   const lines = example.split('\n');
   return `${lines.filter(isImport).join('\n')}
-window.read = async (file) => {
+window.read = async (${parameters}) => {
   const printed = [];
-  const console = { log: (value) => printed.push(value) };
+  const console = { log: (...values) => printed.push(...values) };
   ${lines.filter((line) => !isImport(line)).join('\n  ')}
   return printed;
 };`;
@@ -87,13 +103,13 @@ async function bundleByEsbuild(out: string, splitting = true): Promise<string[]>
   return loadedAtOnce(metafile.outputs, entry).map((path) => join(folder, path));
 }
 
-async function bundleByVite(out: string): Promise<void> {
+async function bundleByVite(out: string, from = folder): Promise<void> {
   const { build } = await import('vite');
-  await build({ root: folder, configFile: false, logLevel: 'error', build: { outDir: out } });
+  await build({ root: from, configFile: false, logLevel: 'error', build: { outDir: out } });
 }
 
-/** Reads a plain and a compressed recording in the page, and tells what was requested for each. */
-async function readIn(t: TestContext, out: string): Promise<{ samples: number; requests: string[] }[]> {
+/** A tab with the page that a bundler wrote, and the paths that it asks the server for. */
+async function openPage(t: TestContext, out: string): Promise<{ tab: Page; requests: string[] }> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const path = request.url === '/' ? '/index.html' : (request.url ?? '');
@@ -116,6 +132,12 @@ async function readIn(t: TestContext, out: string): Promise<{ samples: number; r
   tab.setDefaultTimeout(PATIENCE_MS);
   await tab.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   await tab.waitForFunction('window.read !== undefined');
+  return { tab, requests };
+}
+
+/** Reads a plain and a compressed recording in the page, and tells what was requested for each. */
+async function readIn(t: TestContext, out: string): Promise<{ samples: number; requests: string[] }[]> {
+  const { tab, requests } = await openPage(t, out);
   const answers = [];
   for (const name of ['plain', 'compressed']) {
     const before = requests.length;
@@ -151,6 +173,47 @@ test('the example of the README, by Vite', { skip }, async (t) => {
   const out = join(folder, 'by-vite');
   await bundleByVite(out);
   assertAnswers(await readIn(t, out));
+});
+
+/** The path is random; that it is found again shows that worker, code and names are what the README says. */
+test('the raw trace of the README of @counterpoint/trace, by Vite, with its workers', {
+  skip: skip || lacksProgram,
+}, async (t) => {
+  const program = memorySource(new Uint8Array(readFileSync(PROGRAM)));
+  const image = new CodeImage();
+  await addElf(image, program, { name: PROGRAM });
+  const elf = await openElf(program);
+  const text = findSection(elf, '.text')!;
+  const entries = calledFunctions((await readSectionBytes(elf, text))!, BigInt(text.address));
+  const encoder = new ExecutionEncoder(image, new RandomWalk({ entries }));
+  const trace = Buffer.concat([...encoder.chunks({ bytes: 300_000 })]);
+
+  const from = join(folder, 'trace');
+  mkdirSync(from);
+  symlinkSync(join(folder, 'node_modules'), join(from, 'node_modules'));
+  writeFileSync(join(from, 'package.json'), '{ "type": "module", "private": true }');
+  writeFileSync(join(from, 'index.html'), readFileSync(join(folder, 'index.html')));
+  const example = page('packages/trace/README.md', "'@counterpoint/trace'", 'file, trace');
+  assert.match(example, /intel-pt-worker/);
+  writeFileSync(join(from, 'page.js'), example);
+  const out = join(folder, 'trace-by-vite');
+  await bundleByVite(out, from);
+  copyFileSync(PROGRAM, join(out, 'program'));
+  writeFileSync(join(out, 'trace'), trace);
+
+  const { tab, requests } = await openPage(t, out);
+  const [totals, errors, rows] =
+    (await tab.evaluate(`Promise.all(['program', 'trace'].map(async (name) => (await fetch(name)).blob()))
+    .then(async ([program, trace]) => window.read(new File([program], 'program'), new Uint8Array(await trace.arrayBuffer())))`)) as [
+      { instructions: number; calls: number },
+      object[],
+      { symbol: string }[],
+    ];
+  const { instructions, calls } = encoder.truth;
+  assert.ok(instructions > 100_000);
+  assert.deepEqual([totals.instructions, totals.calls, errors], [instructions, calls, []]);
+  assert.ok(rows.length > 0);
+  assert.equal(requests.filter((path) => path.includes('intel-pt-worker')).length, 2);
 });
 
 function assertSmall(t: TestContext, files: readonly string[], most: number, mostZipped: number): void {

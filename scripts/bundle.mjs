@@ -1,5 +1,6 @@
 // Bundles what is published. Named constants are inlined here, with a plugin (measured: a switch over
 // imported names costs 3-4 times one over literals), and `using` is lowered for Node 20.
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { inlineConstants } from './inline-constants.mjs';
@@ -32,7 +33,7 @@ const common = {
   target: 'node20',
   splitting: true,
   minifySyntax: true,
-  sourcemap: 'linked',
+  sourcemap: 'external',
   sourcesContent: false,
   legalComments: 'none',
   logLevel: 'warning',
@@ -99,9 +100,67 @@ await build({
     ...entriesOf(node),
     { in: `${node}/src/cli/main.ts`, out: 'cli' },
     { in: `${node}/src/trace/part-worker.ts`, out: 'pt-worker' },
+    { in: `${node}/src/profiler/recorder-main.ts`, out: 'profile-recorder' },
+    { in: `${node}/src/softpmu/tracer-main.ts`, out: 'soft-tracer' },
     { in: `${node}/src/sampling/module-hooks.ts`, out: 'module-hooks' },
   ],
   outdir: `${node}/dist`,
+});
+
+// Verbs that are short once more as scripts: V8 keeps what it has compiled of a script (`cli/start`),
+// not of modules before Node 22. V8 takes up all of a script, so it has nothing of other verbs. Its
+// text is of one byte a character.
+const script = { ...common, platform: 'node', format: 'cjs', splitting: false, charset: 'ascii' };
+const main = `${node}/src/cli/main.ts`;
+const kinds = await build({
+  entryPoints: [`${node}/src/cli/start/run-kind.ts`],
+  format: 'esm',
+  write: false,
+});
+const kindsUrl = `data:text/javascript;base64,${Buffer.from(kinds.outputFiles[0].contents).toString('base64')}`;
+const { verbsOfScripts } = await import(kindsUrl);
+const filesOfVerbs = [...readFileSync(main, 'utf8').matchAll(/name: '([^']+)',[^}]*?import\('(\.[^']+)'\)/g)];
+const buildHash = createHash('sha256');
+
+/** What `main.ts` loads for other verbs is not there. */
+function onlyVerbs(verbs) {
+  const own = filesOfVerbs.filter(([, name]) => verbs.includes(name.split(' ')[0])).map(([, , path]) => path);
+  if (own.length < verbs.length) throw new Error(`main.ts lacks one of ${verbs}`);
+  return {
+    name: 'only-verbs',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\./ }, ({ path, importer, kind }) =>
+        importer.endsWith(main) && filesOfVerbs.some(([, , other]) => other === path) && !own.includes(path)
+          ? { path: `${kind} of ${path}`, namespace: 'other-verb' }
+          : undefined,
+      );
+      onLoad({ filter: /./, namespace: 'other-verb' }, ({ path }) => ({
+        contents: `throw new Error(${JSON.stringify(`${path}: this script has only ${verbs}`)});`,
+      }));
+    },
+  };
+}
+
+for (const [file, verbs] of verbsOfScripts()) {
+  const outfile = `${node}/dist/${file}`;
+  await build({
+    ...script,
+    minifyWhitespace: true,
+    external: ['koffi', '@swc/wasm-typescript'],
+    define: { 'import.meta': 'counterpointMeta' },
+    banner: { js: '(function (exports, require, module, counterpointMeta) {' },
+    footer: { js: '})' },
+    plugins: [onlyVerbs(verbs), inlineConstants],
+    entryPoints: [main],
+    outfile,
+  });
+  buildHash.update(readFileSync(outfile));
+}
+await build({
+  ...script,
+  define: { COUNTERPOINT_BUILD: JSON.stringify(buildHash.digest('hex').slice(0, 16)) },
+  entryPoints: [`${node}/src/cli/start/start.ts`],
+  outfile: `${node}/dist/start.cjs`,
 });
 
 // The decompressor is part of the bundles, and its licence wants to be told.

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
 import { typeOnlyCircles } from './import-circles.ts';
+import { estimates } from './test-run/files.ts';
 import { readSeconds, SAVED_SECONDS, totalSeconds } from './test-run/seconds.ts';
 import { parseAllowedSkips } from './test-run/skips.ts';
 
@@ -16,6 +17,8 @@ interface Ratchet {
   places: readonly string[];
   /** How far below the limit the count may be: for what changes without anybody's doing. */
   slack?: number;
+  /** What makes the count smaller, where one command does. */
+  remedy?: string;
 }
 
 const paths = globSync(['packages', 'scripts', 'bench'], /\.ts$/).filter(
@@ -26,6 +29,10 @@ const sources = new Map([...texts].filter(([path]) => isSource(path)));
 const tests = paths.filter((path) => /\.(test|fuzz)\.ts$/.test(path));
 const seconds = readSeconds(SAVED_SECONDS);
 
+/** `export class Recording`, `export { a }`. */
+const EXPORTED_NAME =
+  /^export (?:\{ |(?:declare |abstract )*(?:class|const|enum|function|interface|type) )(\w+)/gm;
+
 const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...occurrences('uses of any', /(?::|\bas|<)\s*any\b/g) },
   { limit: 0, ...occurrences('suppressed type errors', /@ts-(?:ignore|expect-error|nocheck)/g) },
@@ -33,15 +40,20 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...occurrences('members that TypeScript alone hides', /^ +private (?!constructor)/gm) },
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
-  { limit: 1, ...skips() },
-  { limit: 1800, slack: 20, ...publicNames() },
-  { limit: 1560, slack: 40, ...undocumented() },
-  { limit: 40, slack: 40, ...list('test files whose time nobody measured', unmeasured()) },
+  { limit: 3, ...skips() },
+  { limit: 1740, slack: 30, ...publicNames() },
+  { limit: 0, ...undocumented() },
   {
-    limit: 1500,
-    slack: 1500,
-    ...list('seconds of all test files', []),
-    count: Math.round(totalSeconds(seconds)),
+    limit: 80,
+    slack: 80,
+    ...list('test files whose time nobody measured', unmeasured()),
+    remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
+  },
+  {
+    limit: 2260,
+    slack: 2260,
+    ...list('seconds of all test files, measured or estimated', []),
+    count: Math.round(totalSeconds(estimates(tests, seconds))),
   },
 ];
 
@@ -75,11 +87,17 @@ function skips() {
   return { name: 'tests that the CI machine may skip', count, places: allowed.map(({ reason }) => reason) };
 }
 
+/** Of each package: a name that its root repeats is one name. */
 function publicNames() {
-  const reports = globSync(['api'], /\.api\.md$/);
-  const counts = reports.map((path) => readFileSync(path, 'utf8').match(/^export /gm)?.length ?? 0);
-  const count = counts.reduce((sum, one) => sum + one, 0);
-  return { name: 'public names', count, places: reports.map((path, at) => `${counts[at]} in ${path}`) };
+  const names = new Map<string, Set<string>>();
+  for (const path of globSync(['api'], /\.api\.md$/)) {
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    const known = names.get(folder) ?? new Set();
+    names.set(folder, known);
+    for (const [, name] of readFileSync(path, 'utf8').matchAll(EXPORTED_NAME)) known.add(name!);
+  }
+  const count = [...names.values()].reduce((sum, { size }) => sum + size, 0);
+  return { name: 'public names', count, places: [...names].map(([path, { size }]) => `${size} in ${path}`) };
 }
 
 /** Names, members and fields that a reader of the API reference finds without a word. */
@@ -96,11 +114,12 @@ function unmeasured(): string[] {
 }
 
 let failed = false;
-for (const { name, limit, count, places, slack = 0 } of RATCHETS) {
+for (const { name, limit, count, places, slack = 0, remedy } of RATCHETS) {
   if (count > limit) {
     console.error(
       `Ratchet: ${count} ${name}, at most ${limit}:\n${places.map((at) => `  ${at}`).join('\n')}`,
     );
+    if (remedy !== undefined) console.error(remedy);
     failed = true;
   } else if (count < limit - slack) {
     console.error(`Ratchet: ${count} ${name}; lower the limit from ${limit}.`);

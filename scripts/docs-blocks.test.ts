@@ -33,7 +33,7 @@ describe('programs', () => {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-docs-'));
   before(() => {
     installPacked(folder);
-    for (const name of ['typescript', '@types/node']) {
+    for (const name of ['typescript', '@types/node', 'tinybench', 'mitata']) {
       const target = join(folder, 'node_modules', name);
       mkdirSync(join(target, '..'), { recursive: true });
       rmSync(target, { force: true, recursive: true });

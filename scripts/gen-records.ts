@@ -1,13 +1,45 @@
 /**
  * Makes `packages/core/src/records/generated/records.ts` from `abi/record-table.ts`: an interface, a
- * reader and a writer for each record, and the tables that find them by type. `--check` fails where the
- * file is not what would be made.
+ * reader and a writer for each record, and the tables that find them by type. What a record and its fields
+ * mean comes from `abi/record-words.tsv`. `--check` fails where the file is not what would be made.
  */
+import { readFileSync } from 'node:fs';
 import * as abi from '../packages/core/src/abi/index.ts';
 import { RECORD_TABLE, recordTypeName, STRUCTS } from '../packages/core/src/abi/index.ts';
+import { wrapComments } from './wrap-comments-text.ts';
 import { writeGenerated } from './write-generated.ts';
 
 const TARGET = 'packages/core/src/records/generated/records.ts';
+
+const WORDS = 'packages/core/src/abi/record-words.tsv';
+
+/**
+ * Words by `RECORD FIELD`, with an empty field for the record itself. Each row is used, or it is a mistake.
+ */
+const words = new Map(wordRows());
+const unusedWords = new Set(words.keys());
+
+function* wordRows(): Generator<[string, string]> {
+  const lines = readFileSync(WORDS, 'utf8').split('\n');
+  for (const line of lines.filter((text) => text !== '' && !text.startsWith('#')).slice(1)) {
+    const [record, field, text, ...more] = line.split('\t');
+    if (record === undefined || field === undefined || !text || more.length > 0)
+      fail(`${WORDS}: a row has a record, a field and words: ${line}`);
+    yield [`${record} ${field}`, text];
+  }
+}
+
+function wordsOf(record: string, field = ''): string {
+  const key = [`${record} ${field}`, `* ${field}`].find((name) => words.has(name));
+  if (key === undefined) fail(`${WORDS} has no words for ${record}${field && `.${field}`}`);
+  unusedWords.delete(key);
+  return words.get(key)!;
+}
+
+const WHEN = {
+  'if-build-id': ' With PERF_RECORD_MISC_MMAP_BUILD_ID.',
+  'unless-build-id': ' Without PERF_RECORD_MISC_MMAP_BUILD_ID.',
+} as const;
 
 const TS_TYPES: Record<string, string> = {
   u8: 'number',
@@ -71,7 +103,7 @@ out.push(`import { readText } from '../text-area.ts';\n`);
 
 for (const [name, fields] of Object.entries(STRUCTS)) {
   out.push(
-    `export interface ${name} {\n${fields.map(([field, kind]) => `  ${field}: ${tsType(kind)};`).join('\n')}\n}\n`,
+    `/** ${wordsOf(name)} */\nexport interface ${name} {\n${fields.map(([field, kind]) => `  /** ${wordsOf(name, field)} */\n  ${field}: ${tsType(kind)};`).join('\n')}\n}\n`,
   );
   out.push(
     `function read${name}(reader: BodyReader): ${name} {\n  return { ${fields.map(([field, kind]) => `${field}: ${readCall(kind)}`).join(', ')} };\n}\n`,
@@ -84,24 +116,26 @@ for (const [name, fields] of Object.entries(STRUCTS)) {
 for (const row of RECORD_TABLE) {
   const type = abi[`PERF_RECORD_${row.type}` as keyof typeof abi] as number;
   const hasText = row.fields.some(([, kind]) => kind === 'text');
-  out.push(`/** PERF_RECORD_${row.type} (${type}), \`${recordTypeName(type)}\` in statistics. */`);
-  out.push(`export interface ${row.name}Record extends RecordBase {`);
-  out.push(`  type: typeof PERF_RECORD_${row.type};`);
+  const label = `PERF_RECORD_${row.type}`;
+  out.push(`/** ${wordsOf(row.name)} ${label} (${type}), \`${recordTypeName(type)}\` in statistics. */`);
+  out.push(
+    row.fields.length === 0
+      ? `export interface ${row.name}Record extends RecordBase<typeof ${label}> {}\n`
+      : `export interface ${row.name}Record extends RecordBase<typeof ${label}> {`,
+  );
   for (const [field, kind, when] of row.fields) {
-    const note =
-      when === undefined
-        ? ''
-        : when === 'if-build-id'
-          ? ' // with PERF_RECORD_MISC_MMAP_BUILD_ID'
-          : ' // without PERF_RECORD_MISC_MMAP_BUILD_ID';
-    out.push(`  ${field}${when === undefined ? '' : '?'}: ${tsType(kind)};${note}`);
+    out.push(`  /** ${wordsOf(row.name, field)}${when === undefined ? '' : WHEN[when]} */`);
+    out.push(`  ${field}${when === undefined ? '' : '?'}: ${tsType(kind)};`);
   }
   if (hasText)
     out.push(
       '  /** The text as it stood, where it was not in the usual form (padding, not UTF-8). Written again while it fits the text. */\n  textArea?: Uint8Array;',
     );
-  out.push('}\n');
+  if (row.fields.length > 0) out.push('}\n');
 
+  out.push(
+    `/** Reads the fields of ${label}, for \`decodeRecordAs\`. Fields beyond the end of the record are 0 or empty. */`,
+  );
   out.push(`export function read${row.name}(reader: BodyReader, misc: number): ${row.name}Record {`);
   const plain = row.fields.every(([, , when]) => when === undefined);
   if (plain && !hasText) {
@@ -121,6 +155,7 @@ for (const row of RECORD_TABLE) {
   }
   out.push('}\n');
 
+  out.push(`/** Appends the fields of ${label} and its tail; \`encodeRecord\` adds header and trailer. */`);
   out.push(`export function write${row.name}(writer: BodyWriter, record: ${row.name}Record): void {`);
   for (const [field, kind, when] of row.fields) {
     const condition =
@@ -137,13 +172,22 @@ for (const row of RECORD_TABLE) {
 
 out.push('/** Every record of this book but samples, told apart by `type`. */');
 out.push(`export type TableRecord =\n${RECORD_TABLE.map((row) => `  | ${row.name}Record`).join('\n')};\n`);
+out.push('/** Reads the fields of one type of record from a reader that stands behind its header. */');
 out.push('export type BodyReadFunction = (reader: BodyReader, misc: number) => TableRecord;');
+out.push('/** Appends the fields and the tail of one type of record to a writer that has its header. */');
 out.push('export type BodyWriteFunction = (writer: BodyWriter, record: never) => void;\n');
+out.push('/** The `readX` of each type of record, by the number of the type. */');
 out.push(
   `export const READERS: ReadonlyMap<number, BodyReadFunction> = new Map<number, BodyReadFunction>([\n${RECORD_TABLE.map((row) => `  [PERF_RECORD_${row.type}, read${row.name}],`).join('\n')}\n]);\n`,
 );
+out.push('/** The `writeX` of each type of record, by the number of the type. */');
 out.push(
   `export const WRITERS: ReadonlyMap<number, BodyWriteFunction> = new Map<number, BodyWriteFunction>([\n${RECORD_TABLE.map((row) => `  [PERF_RECORD_${row.type}, write${row.name}],`).join('\n')}\n]);`,
 );
 
-writeGenerated(TARGET, out.join('\n'), 'abi/record-table.ts says. Run: npx tsx scripts/gen-records.ts');
+if (unusedWords.size > 0) fail(`${WORDS}: words for what no record has: ${[...unusedWords].join(', ')}`);
+writeGenerated(
+  TARGET,
+  wrapComments(out.join('\n')),
+  'abi/record-table.ts and abi/record-words.tsv say. Run: npx tsx scripts/gen-records.ts',
+);

@@ -51,6 +51,8 @@ const RULES: readonly OutputRule[] = [
       'cli/common/output.ts': 'the one place',
       'cli/common/trace-log.ts': 'a file; the text is escaped',
       'cli/common/control-channel.ts': 'answers of --control, which are constant',
+      'cli/inject/output.ts': 'a recording, into a file',
+      'cli/start/start.ts': 'Output is not loaded yet; the text is constant',
     },
   },
   {
@@ -79,14 +81,17 @@ const RULES: readonly OutputRule[] = [
     except: {
       'cli/common/output.ts': 'the one place',
       'cli/main.ts': 'standard output and standard error',
-      'cli/stat/output.ts': 'the file of stat -o',
+      'cli/common/text-file.ts': 'the file of stat -o and of list -o',
     },
   },
   {
     what: 'bytes that are not escaped',
     pattern: /\.binary\(/,
     in: CLI,
-    except: { 'cli/common/export-file.ts': 'formats of other tools; refused on a terminal' },
+    except: {
+      'cli/common/export-file.ts': 'formats of other tools; refused on a terminal',
+      'cli/inject/output.ts': 'a recording; refused on a terminal',
+    },
   },
   {
     what: 'control of the terminal',

@@ -127,6 +127,13 @@ test('instanceof holds for errors across the packages as they are installed, and
       join(modules, target),
     ]);
   }
+  // Tools for developers look for the maps that programs name, and complain of each that is not there.
+  for (const path of readdirSync(modules, { recursive: true, encoding: 'utf8' }).filter((one) =>
+    one.endsWith('.js'),
+  )) {
+    const map = /^\/\/# sourceMappingURL=(\S+)/m.exec(readFileSync(join(modules, path), 'utf8'))?.[1];
+    assert.ok(map === undefined || existsSync(join(modules, path, '..', map)), `${path} names ${map}`);
+  }
   for (const name of ['fzstd', 'koffi', '@koromix', '@swc']) {
     const source = join(root, 'node_modules', name);
     if (existsSync(source)) symlinkSync(source, join(modules, name));

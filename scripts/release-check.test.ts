@@ -9,11 +9,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const page = (name: string) => readFileSync(join(root, name), 'utf8');
 
 test('a release needs one version, in packages and in what they depend on, and a repository', () => {
-  const core = { name: 'core', version: '1.0.0', repository: 'there' };
+  const places = { repository: 'there', homepage: 'there', bugs: 'there' };
+  const core = { name: 'core', version: '1.0.0', ...places };
   const node = {
     name: 'node',
     version: '1.0.0',
-    repository: 'there',
+    ...places,
     dependencies: { core: '1.0.0', x: '3' },
   };
   assert.deepEqual(manifestProblems([core, node]), []);
@@ -23,6 +24,10 @@ test('a release needs one version, in packages and in what they depend on, and a
     /depends on core 0\.9\.0/,
   );
   assert.match(manifestProblems([{ name: 'core', version: '1.0.0' }]).join(), /no "repository"/);
+  for (const field of ['homepage', 'bugs'] as const) {
+    const { [field]: _, ...rest } = core;
+    assert.match(manifestProblems([rest]).join(), new RegExp(`^core has no "${field}"`));
+  }
 });
 
 test('a release needs a section of the changelog that says something', () => {
@@ -35,7 +40,12 @@ test('between releases the packages have one version', () => {
   const manifests: Manifest[] = readdirSync(join(root, 'packages')).map((folder) =>
     JSON.parse(page(`packages/${folder}/package.json`)),
   );
-  assert.deepEqual(manifestProblems(manifests.map((one) => ({ ...one, repository: 'later' }))), []);
+  assert.deepEqual(
+    manifestProblems(
+      manifests.map((one) => ({ ...one, repository: 'later', homepage: 'later', bugs: 'later' })),
+    ),
+    [],
+  );
 });
 
 test('the checklist calls scripts that exist, and SECURITY names files that exist', () => {

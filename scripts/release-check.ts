@@ -12,9 +12,13 @@ export interface Manifest {
   readonly version: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly repository?: unknown;
+  readonly homepage?: unknown;
+  readonly bugs?: unknown;
 }
 
-/** One version for all packages, and where npm's provenance says that they come from. */
+/**
+ * One version for all packages, where npm's provenance says that they come from, and where people find more.
+ */
 export function manifestProblems(manifests: readonly Manifest[]): string[] {
   const version = manifests[0]!.version;
   const names = new Set(manifests.map(({ name }) => name));
@@ -28,6 +32,9 @@ export function manifestProblems(manifests: readonly Manifest[]): string[] {
     ...(manifest.repository === undefined
       ? [`${manifest.name} has no "repository": npm refuses provenance without it`]
       : []),
+    ...(['homepage', 'bugs'] as const)
+      .filter((field) => manifest[field] === undefined)
+      .map((field) => `${manifest.name} has no "${field}": its page on npmjs.com leads nowhere`),
   ]);
 }
 

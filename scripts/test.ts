@@ -2,24 +2,32 @@
  * The tests, under `node:test` through tsx: all (`npm test`), the quickest (`--fast`), those named by
  * words. See test-run/README.md.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { globSync } from './glob.ts';
 import { isCertain } from './test-run/certain.ts';
-import { filesByWords, longestFirst, quickestFiles, secondsOf, testsBeside } from './test-run/files.ts';
+import { estimates, filesByWords, longestFirst, quickestFiles, testsBeside } from './test-run/files.ts';
 import { parseOptions, type RunOptions } from './test-run/options.ts';
 import { runFiles, secondsOfRun, type TestRun } from './test-run/run.ts';
 import { type TriedAgain, tryAgain } from './test-run/second-try.ts';
-import { knownSeconds, LOCAL_SECONDS, readSeconds, SAVED_SECONDS, writeSeconds } from './test-run/seconds.ts';
+import {
+  knownSeconds,
+  LOCAL_SECONDS,
+  mergeSeconds,
+  readSeconds,
+  SAVED_SECONDS,
+  writeSeconds,
+} from './test-run/seconds.ts';
 import { checkSkips, needlessSkips, parseAllowedSkips } from './test-run/skips.ts';
 import { skipsOf, summary } from './test-run/summary.ts';
 import { watchTests } from './test-run/watch.ts';
+import { leftOut, runWithin } from './test-run/within.ts';
 
 const ROOTS = ['packages', 'scripts', 'bench'];
 const SKIPS = 'scripts/test-run/skips.tsv';
 
 const options = readOptions();
 const files = chooseFiles(options);
-if (files.length === 0) fail(noFile(options.words));
+if (files.length === 0) fail(options.unmeasured ? 'Every test file is measured.' : noFile(options.words));
 if (options.fast && options.words.length === 0) sayQuickest(files);
 if (options.fuzzSeconds !== null) process.env['FUZZ_SECONDS'] = options.fuzzSeconds;
 if (options.watch)
@@ -28,6 +36,7 @@ if (options.watch)
     () => chooseFiles(options),
     async (paths) => console.log(summary(onlyTry(await runFiles(paths)))),
   );
+else if (options.fast && options.words.length === 0) await finishWithinMinute(files);
 else finish(await (hasSecondTries(options) ? withSecondTries : onlyTry)(await runFiles(files)));
 
 function readOptions(): RunOptions {
@@ -38,9 +47,12 @@ function readOptions(): RunOptions {
   }
 }
 
-function chooseFiles({ words, fast, fuzzSeconds }: RunOptions): string[] {
+function chooseFiles({ words, fast, fuzzSeconds, unmeasured }: RunOptions): string[] {
   const pattern = fuzzSeconds !== null ? /\.fuzz\.ts$/ : /\.(test|fuzz)\.ts$/;
-  const all = filesByWords(globSync(ROOTS, pattern), words);
+  const saved = readSeconds(SAVED_SECONDS);
+  const all = filesByWords(globSync(ROOTS, pattern), words).filter(
+    (path) => !(unmeasured && saved.has(path)),
+  );
   const table = knownSeconds();
   if (!fast || words.length > 0) return longestFirst(all, table);
   return longestFirst(quickestFiles(all, table), table);
@@ -49,8 +61,9 @@ function chooseFiles({ words, fast, fuzzSeconds }: RunOptions): string[] {
 function sayQuickest(chosen: readonly string[]): void {
   const table = knownSeconds();
   const all = globSync(ROOTS, /\.(test|fuzz)\.ts$/);
+  const seconds = estimates(all, table);
   const sum = (paths: readonly string[]) =>
-    paths.reduce((total, path) => total + secondsOf(table, path), 0).toFixed(0);
+    paths.reduce((total, path) => total + (seconds.get(path) ?? 0), 0).toFixed(0);
   console.log(
     `The quickest ${chosen.length} of ${all.length} test files: ${sum(chosen)} s of ${sum(all)}. npm test runs all.`,
   );
@@ -85,6 +98,14 @@ async function withSecondTries(result: TestRun): Promise<TriedAgain> {
   );
 }
 
+/** The quickest first: then most has run where the minute is over before all have. */
+async function finishWithinMinute(chosen: readonly string[]): Promise<void> {
+  const quickestFirst = longestFirst(chosen, knownSeconds()).reverse();
+  const result = await runWithin(quickestFirst, estimates(chosen, knownSeconds()), runFiles);
+  console.log(leftOut(result));
+  finish(onlyTry(result));
+}
+
 /** The closing line comes last. */
 function finish(tried: TriedAgain): void {
   const { result } = tried;
@@ -92,9 +113,9 @@ function finish(tried: TriedAgain): void {
   console.log(summary(tried));
   const failed = result.files.some(({ failures }) => failures.length > 0);
   const seconds = secondsOfRun(result);
-  const local = [...readSeconds(LOCAL_SECONDS)].filter(([path]) => existsSync(path));
-  if (options.fuzzSeconds === null) writeSeconds(LOCAL_SECONDS, new Map([...local, ...seconds]));
-  if (options.saveSeconds) writeSeconds(SAVED_SECONDS, seconds);
+  const save = (path: string) => writeSeconds(path, mergeSeconds(readSeconds(path), seconds));
+  if (options.fuzzSeconds === null) save(LOCAL_SECONDS);
+  if (options.saveSeconds) save(SAVED_SECONDS);
   process.exit(failed || problems.length > 0 ? 1 : 0);
 }
 

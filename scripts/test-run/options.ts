@@ -14,18 +14,30 @@ export interface RunOptions {
   checkSkips: boolean;
   /** Write the seconds of each file to the table that is checked in. */
   saveSeconds: boolean;
+  /** Only files that the table lacks. */
+  unmeasured: boolean;
   /** What fails is not run again. */
   noSecondTry: boolean;
 }
 
 const FUZZ_SECONDS = '60';
-const FLAGS = ['--fast', '--watch', '--fuzz', '--check-skips', '--save-seconds', '--no-second-try'];
+const FLAGS = [
+  '--fast',
+  '--watch',
+  '--fuzz',
+  '--check-skips',
+  '--save-seconds',
+  '--unmeasured',
+  '--no-second-try',
+];
 
 export const USAGE = `\
-Usage: npm test [-- [--check-skips] [--save-seconds] [--no-second-try] WORD...]
+Usage: npm test [-- [--check-skips] [--no-second-try] [--save-seconds] [--unmeasured] WORD...]
        npm run test:fast [-- [--watch] WORD...]
        npm run fuzz [-- SECONDS WORD...]
 A WORD selects the test files whose path contains it.
+--save-seconds writes the time of each file into scripts/test-run/seconds.tsv.
+--unmeasured selects the files that this table lacks.
 Files that fail are run again, alone, where that can tell chance from a fault; --no-second-try leaves that out.`;
 
 /** Throws an error whose message is for the user where a flag is not known. */
@@ -33,8 +45,6 @@ export function parseOptions(words: readonly string[]): RunOptions {
   const unknown = words.find((word) => word.startsWith('-') && !FLAGS.includes(word));
   if (unknown !== undefined) throw new Error(`There is no option ${unknown}.\n${USAGE}`);
   const has = (flag: string) => words.includes(flag);
-  if (has('--save-seconds') && words.some((word) => !word.startsWith('-') || word === '--fast'))
-    throw new Error(`--save-seconds wants a run of all files.\n${USAGE}`);
   const isSeconds = (word: string) => has('--fuzz') && /^\d+$/.test(word);
   return {
     // A path as a shell completes it, or as an editor copies it.
@@ -46,6 +56,7 @@ export function parseOptions(words: readonly string[]): RunOptions {
     fuzzSeconds: has('--fuzz') ? (words.find(isSeconds) ?? FUZZ_SECONDS) : null,
     checkSkips: has('--check-skips'),
     saveSeconds: has('--save-seconds'),
+    unmeasured: has('--unmeasured'),
     noSecondTry: has('--no-second-try'),
   };
 }

@@ -17,6 +17,8 @@ export async function runFiles(files: readonly string[]): Promise<TestRun> {
   const folder = mkdtempSync(join(tmpdir(), 'counterpoint-test-run-'));
   const retriesPath = join(folder, 'retries');
   process.env[RETRIES_VARIABLE] = retriesPath;
+  // What recordings keep of binaries is not put into the user's own cache.
+  process.env['PERF_BUILDID_DIR'] ??= join(folder, 'build-ids');
   const begin = performance.now();
   const left = [...files];
   const runs: FileRun[] = [];

@@ -34,6 +34,15 @@ export function knownSeconds(): SecondsTable {
   return new Map([...readSeconds(SAVED_SECONDS), ...readSeconds(LOCAL_SECONDS)]);
 }
 
+/** What was known of files that still exist, with what a run measured. */
+export function mergeSeconds(
+  known: SecondsTable,
+  measured: SecondsTable,
+  exists: (path: string) => boolean = existsSync,
+): SecondsTable {
+  return new Map([...[...known].filter(([path]) => exists(path)), ...measured]);
+}
+
 export function writeSeconds(path: string, table: SecondsTable): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, formatSeconds(table));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { filesByWords, longestFirst, quickestFiles, testsBeside } from './files.ts';
+import { estimates, filesByWords, longestFirst, quickestFiles, testsBeside } from './files.ts';
 import { dependentsOf, importsOf } from './import-graph.ts';
 import { parseOptions } from './options.ts';
-import { formatSeconds, parseSeconds } from './seconds.ts';
+import { formatSeconds, mergeSeconds, parseSeconds } from './seconds.ts';
 import { checkSkips, needlessSkips, parseAllowedSkips } from './skips.ts';
 
 test('words choose files, flags how they run', () => {
@@ -14,13 +14,31 @@ test('words choose files, flags how they run', () => {
     fuzzSeconds: null,
     checkSkips: false,
     saveSeconds: false,
+    unmeasured: false,
     noSecondTry: false,
   });
   assert.deepEqual(parseOptions(['--fuzz', '5', 'elf']).words, ['elf']);
   assert.equal(parseOptions(['--fuzz', '5', 'elf']).fuzzSeconds, '5');
   assert.throws(() => parseOptions(['--quick']), /There is no option --quick/);
-  assert.throws(() => parseOptions(['--save-seconds', 'ring']), /all files/);
+  const { saveSeconds, unmeasured } = parseOptions(['--save-seconds', '--unmeasured']);
+  assert.deepEqual([saveSeconds, unmeasured], [true, true]);
   assert.deepEqual(filesByWords(['a/ring.test.ts', 'b.test.ts'], ['ring']), ['a/ring.test.ts']);
+});
+
+test('a run of some files leaves what is known of the others, and forgets files that are gone', () => {
+  const known = new Map([
+    ['a.test.ts', 1],
+    ['b.test.ts', 2],
+    ['gone.test.ts', 3],
+  ]);
+  const merged = mergeSeconds(known, new Map([['b.test.ts', 5]]), (path) => path !== 'gone.test.ts');
+  assert.deepEqual(
+    [...merged],
+    [
+      ['a.test.ts', 1],
+      ['b.test.ts', 5],
+    ],
+  );
 });
 
 test('a path may be as a shell completes it; who names a source is told of its tests', () => {
@@ -61,13 +79,43 @@ import fs from 'node:fs';`,
   assert.deepEqual([...dependentsOf(['a/e.ts'], texts)], ['a/e.ts', 'a/d.test.ts']);
 });
 
-test('a fast run has the quickest files that fit, new ones among them', () => {
+test('a fast run has the quickest files that fit', () => {
   const table = parseSeconds('# x\n60.0\tslow.test.ts\n35.0\tb.test.ts\n40.0\ta.test.ts\nnonsense\n');
   assert.deepEqual([...table.keys()], ['slow.test.ts', 'b.test.ts', 'a.test.ts']);
   const files = [...table.keys(), 'new.test.ts'];
-  assert.deepEqual(quickestFiles(files, table), ['new.test.ts', 'b.test.ts', 'a.test.ts']);
-  assert.deepEqual(longestFirst(files, table), ['slow.test.ts', 'a.test.ts', 'b.test.ts', 'new.test.ts']);
+  assert.deepEqual(quickestFiles(files, table), ['b.test.ts', 'a.test.ts']);
+  assert.deepEqual(longestFirst(files, table), ['slow.test.ts', 'new.test.ts', 'a.test.ts', 'b.test.ts']);
   assert.deepEqual(parseSeconds(formatSeconds(table)), new Map([...table].sort()));
+});
+
+test('a file that nobody has measured takes as long as its neighbours: many of them do not fill a fast run', () => {
+  const measured = new Map([
+    ...[1, 2, 3].map((at) => [`quick/${at}.test.ts`, 0.5] as const),
+    ...[1, 2, 3].map((at) => [`slow/${at}.test.ts`, 20] as const),
+    ['slow/deep/4.test.ts', 60] as const,
+  ]);
+  const news = (folder: string) => Array.from({ length: 60 }, (_, at) => `${folder}/new${at}.test.ts`);
+  const files = [
+    ...measured.keys(),
+    ...news('quick'),
+    ...news('slow'),
+    ...news('slow/deep'),
+    'other/a.test.ts',
+  ];
+  const seconds = estimates(files, measured);
+  assert.deepEqual(
+    ['quick/new1.test.ts', 'slow/new1.test.ts', 'slow/deep/new1.test.ts'].map((path) => seconds.get(path)),
+    [0.5, 30, 30],
+  );
+  // Of a folder without measured files, what is usual in all.
+  assert.equal(seconds.get('other/a.test.ts'), (3 * 0.5 + 3 * 20 + 60) / 7);
+  assert.equal(estimates(['a.test.ts'], new Map()).get('a.test.ts'), 2);
+  const chosen = quickestFiles(files, measured);
+  assert.ok(news('quick').every((path) => chosen.includes(path)));
+  assert.deepEqual(
+    chosen.filter((path) => path.startsWith('slow/') && path.includes('new')),
+    [],
+  );
 });
 
 test('a skip that the list does not have is a problem; a line that nothing needs is told', () => {
