@@ -19,6 +19,8 @@ interface Ratchet {
   slack?: number;
   /** What makes the count smaller, where one command does. */
   remedy?: string;
+  /** Honest work makes it grow: a count above the limit is told, and fails nothing. */
+  isHint?: true;
 }
 
 const paths = globSync(['packages', 'scripts', 'bench'], /\.ts$/).filter(
@@ -47,11 +49,13 @@ const RATCHETS: readonly Ratchet[] = [
     limit: 80,
     slack: 80,
     ...list('test files whose time nobody measured', unmeasured()),
+    isHint: true,
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
     limit: 2260,
     slack: 2260,
+    isHint: true,
     ...list('seconds of all test files, measured or estimated', []),
     count: Math.round(totalSeconds(estimates(tests, seconds))),
   },
@@ -114,13 +118,13 @@ function unmeasured(): string[] {
 }
 
 let failed = false;
-for (const { name, limit, count, places, slack = 0, remedy } of RATCHETS) {
+for (const { name, limit, count, places, slack = 0, remedy, isHint = false } of RATCHETS) {
   if (count > limit) {
     console.error(
       `Ratchet: ${count} ${name}, at most ${limit}:\n${places.map((at) => `  ${at}`).join('\n')}`,
     );
     if (remedy !== undefined) console.error(remedy);
-    failed = true;
+    failed ||= !isHint;
   } else if (count < limit - slack) {
     console.error(`Ratchet: ${count} ${name}; lower the limit from ${limit}.`);
     failed = true;
