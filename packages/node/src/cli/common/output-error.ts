@@ -10,11 +10,12 @@ const POINTS_UP = /^[^\n]*\n\s*(?:\\_|\^)/;
  * only helps who debugs, so it takes `-v` or DEBUG.
  */
 export function printError(
-  error: unknown,
+  thrown: unknown,
   output: Output,
   { verbose = false, prefix = 'counterpoint' }: { verbose?: boolean; prefix?: string } = {},
 ): void {
   const { red, bold } = output.style;
+  const error = firstError(thrown);
   const text = describe(error);
   // Some point at a place in their first line: nothing may move it.
   output.line(POINTS_UP.test(text) ? text : `${bold(`${prefix}:`)} ${red(text)}`);
@@ -29,6 +30,14 @@ export function printError(
     output.line('  This error is unexpected. Run it again with -v to see where it happened.');
   }
   output.flush();
+}
+
+/** Where closing failed, too, what had gone wrong before is what matters. */
+function firstError(error: unknown): unknown {
+  let first = error;
+  while (first instanceof Error && first.name === 'SuppressedError' && 'suppressed' in first)
+    first = first.suppressed;
+  return first;
 }
 
 function describe(error: unknown): string {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { printable } from '@counterpoint/core/base';
 import type { RecordedEvent } from '@counterpoint/core/perfdata';
@@ -87,8 +86,10 @@ export class EventDumps implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { stream } of this.#dumps.values()) {
       if (stream.closed) continue;
+      // An error that comes meanwhile was told by the write that failed.
+      const closed = new Promise<void>((resolve) => stream.once('close', resolve));
       stream.end();
-      await once(stream, 'close');
+      await closed;
     }
     this.#dumps.clear();
   }

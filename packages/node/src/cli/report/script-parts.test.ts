@@ -183,6 +183,19 @@ describe('parts of script, as perf prints them', { skip }, () => {
     assert.match(full.err, /cannot write .*: no space left on the device/);
   });
 
+  test('a file that is closed before it has told of its full disk tells it once', async () => {
+    const { EventDumps } = await import('./event-dumps.ts');
+    const where = join(folder, 'full');
+    mkdirSync(where);
+    symlinkSync('/dev/full', join(where, 'perf.data.some-event.dump'));
+    const files = new EventDumps(join(where, 'perf.data'));
+    const written = files.write({ name: 'some-event' } as never, new TextEncoder().encode('text\n'));
+    // In the moment in which the write has failed.
+    const closed = written.catch(() => files[Symbol.asyncDispose]());
+    await assert.rejects(written, /no space left on the device/);
+    assert.equal(await closed, undefined);
+  });
+
   test('names of events stay names in the folder of the recording', async () => {
     const { EventDumps } = await import('./event-dumps.ts');
     const where = join(folder, 'names');
