@@ -21,11 +21,11 @@ function whyNoPressure(): string | false {
 
 const skip = whyNoPressure();
 
-/** Some tasks that want all CPUs, in programs of this system. */
+/** Some tasks that want all CPUs, in programs of this system, in one process group with their shell. */
 function crowd(): ChildProcess {
   const several = Array.from(
     { length: 2 * availableParallelism() },
-    () => 'timeout 100 sha1sum < /dev/zero &',
+    () => 'timeout --foreground 100 sha1sum < /dev/zero &',
   ).join(' ');
   return spawn('sh', ['-c', `${several} wait`], { stdio: 'ignore', detached: true });
 }
