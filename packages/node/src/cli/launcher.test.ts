@@ -146,6 +146,69 @@ describe('a recorded command is as it would be without us', { skip: skipReason()
     });
   }
 
+  /** Who has which descriptors, and what comes out of them. */
+  const show = ['sh', '-c', 'ls /proc/self/fd; for fd; do eval "cat <&$fd"; done', 'sh'];
+  const handed = join(root, 'handed');
+  writeFileSync(handed, 'handed\n');
+
+  for (const shell of shells) {
+    test(`${shell}: descriptors that were handed to us, and none of ours`, () => {
+      for (const [opens, fds] of [
+        ['5<"$f"', ['5']],
+        ['3<"$f"', ['3']],
+        ['3<"$f" 4<"$f" 9<"$f"', ['3', '9']],
+        // None is left for what holds the command, and the shells' own begin at 10.
+        ['3<"$f" 4<"$f" 5<"$f" 6<"$f" 7<"$f" 8<"$f" 9<"$f" 10<"$f" 70<"$f"', ['3', '9']],
+      ] as const) {
+        for (const odd of [[], ['env', 'a.b=1']]) {
+          // bash opens such high ones.
+          const bash = ['bash', '-c', `f=$0; exec ${opens} "$@"`, handed, ...odd];
+          const alone = run('', [...bash, ...show, ...fds], process.env);
+          assert.match(alone, /handed\n$/);
+          const launched = [...bash, ...shell.split(' '), LAUNCHER, ...record, ...show, ...fds];
+          assert.equal(run('', launched, process.env), alone, `${opens} ${odd.join(' ')}`);
+        }
+      }
+    });
+  }
+
+  test('they come through every verb that starts a command', () => {
+    for (const verb of [
+      'stat -o out.txt -e task-clock',
+      'record -q -o x.data',
+      'off-cpu',
+      'flight -q',
+      'loop',
+    ]) {
+      const text =
+        'const { readFileSync, writeFileSync } = require("node:fs"); writeFileSync("got", readFileSync(5));';
+      const words = [LAUNCHER, ...verb.split(' '), '--', process.execPath, '-e', text];
+      rmSync(join(root, 'got'), { force: true });
+      run('', ['sh', '-c', 'exec 5<"$0" "$@"', handed, ...words], process.env);
+      assert.equal(readFileSync(join(root, 'got'), 'utf8'), 'handed\n', verb);
+    }
+  });
+
+  test("they are make's jobserver, a shell's substitution, and the sockets of a service", {
+    skip:
+      ['make', 'bash'].some((tool) => spawnSync(tool, ['--version']).error !== undefined) &&
+      'no make, no bash',
+  }, () => {
+    writeFileSync(join(root, 'Makefile'), 'all: ; +@$(RECORD) $(MAKE) -f below.mk 2>&1\n');
+    writeFileSync(join(root, 'below.mk'), 'all: ; @echo built\n');
+    const make = ['make', '-s', '--no-print-directory', '-j2'];
+    const recorded = run('', [...make, `RECORD=${[LAUNCHER, ...record].join(' ')}`], process.env);
+    assert.equal(recorded, 'built\n');
+    const substitution = ['bash', '-c', '"$@" <(echo substituted)', 'bash', LAUNCHER, ...record, 'cat'];
+    assert.equal(run('', substitution, process.env), 'substituted\n');
+    for (const odd of [[], ['env', 'a.b=1']]) {
+      const service = 'export LISTEN_PID=$$ LISTEN_FDS=1; f=$0; exec 3<"$f" "$@"';
+      const says = 'echo $((LISTEN_PID - $$)) $LISTEN_FDS; cat <&3';
+      const words = ['sh', '-c', service, handed, ...odd, LAUNCHER, ...record, 'sh', '-c', says];
+      assert.equal(run('', words, process.env), '0 1\nhanded\n');
+    }
+  });
+
   for (const shell of shells) {
     test(`${shell}: in a pid namespace that has the /proc outside of it`, { skip: noPidNamespace() }, () => {
       // There its number is that of another process.

@@ -9,16 +9,21 @@ export interface ExecOrder {
   ignoredSignals: readonly number[];
   /** Soft limit of open files; null leaves it. */
   descriptorLimit: number | null;
+  /** Descriptors above 2 that it has. */
+  descriptors: readonly number[];
+  /** `LISTEN_PID` is to be its own number. */
+  isListener: boolean;
 }
 
 /**
- * The program of the holder. It reads its order from descriptor 3, a line, and then another line: go. The end
+ * The program of the holder. It reads its order from its gate, a line, and then another line: go. The end
  * instead of either means: do not run. It prepares all that the order says before it waits, so that only the
  * exec comes after the word. Node ignores SIGPIPE and SIGXFSZ, and marks every descriptor that it inherits to
  * be closed by an exec: both is undone.
  */
 const PROGRAM = `
-const [libraryPath, name] = process.argv.slice(1);
+const [libraryPath, name, gateText] = process.argv.slice(1);
+const gate = Number(gateText);
 const { closeSync, readSync, writeFileSync } = require('node:fs');
 const { errno, signals } = require('node:os').constants;
 const koffi = require(libraryPath);
@@ -34,14 +39,14 @@ const pieces = [];
 const hasLine = () => pieces.some((piece) => piece.includes(10));
 while (!hasLine()) {
   const piece = Buffer.alloc(65536);
-  const length = readSync(3, piece);
+  const length = readSync(gate, piece);
   if (length === 0) process.exit(125);
   pieces.push(piece.subarray(0, length));
 }
 const text = Buffer.concat(pieces).toString('utf8');
 const [line, rest] = [text.slice(0, text.indexOf('\\n')), text.slice(text.indexOf('\\n') + 1)];
 const order = JSON.parse(line);
-for (const fd of [0, 1, 2]) fcntl(fd, F_SETFD, 'int', 0);
+for (const fd of [0, 1, 2, ...order.descriptors]) fcntl(fd, F_SETFD, 'int', 0);
 for (const number of [signals.SIGPIPE, signals.SIGXFSZ]) signal(number, 0);
 for (const number of order.ignoredSignals) signal(number, 1);
 if (order.descriptorLimit !== null) {
@@ -50,9 +55,11 @@ if (order.descriptorLimit !== null) {
   limits[0] = BigInt(order.descriptorLimit);
   setrlimit(RLIMIT_NOFILE, limits);
 }
+if (order.isListener)
+  order.env = order.env.filter((entry) => !/^LISTEN_PID(FDID)?=/.test(entry)).concat('LISTEN_PID=' + process.pid);
 try { writeFileSync('/proc/self/comm', name); } catch {}
-if (rest === '' && readSync(3, Buffer.alloc(1)) === 0) process.exit(125);
-closeSync(3);
+if (rest === '' && readSync(gate, Buffer.alloc(1)) === 0) process.exit(125);
+closeSync(gate);
 execve(order.program, [...order.words, null], [...order.env, null]);
 const failed = koffi.errno();
 // A script without a first line that names its interpreter: the shell's, as execvp(3) does it.
@@ -68,8 +75,8 @@ process.exit(failed === errno.ENOENT ? 127 : 126);
  * environment that it is told: what no shell can do with names such as `BASH_FUNC_f%%` or `a.b`. It
  * takes as long as Node to start.
  */
-export function execHolder(name: string): string[] {
-  return [process.execPath, '-e', PROGRAM, libraryPath(), name];
+export function execHolder(name: string, gate: number): string[] {
+  return [process.execPath, '-e', PROGRAM, libraryPath(), name, String(gate)];
 }
 
 /** The first line for the holder's descriptor 3. */

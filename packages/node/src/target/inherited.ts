@@ -6,29 +6,37 @@ import { constants } from 'node:os';
  *
  *   user's shell ──> bin/counterpoint (a shell) ──> node ──> a shell that holds ──> command
  *                    drops odd variables            resets ignored signals,
- *                                                   raises the limit of open files
+ *                                                   raises the limit of open files,
+ *                                                   marks all descriptors to be closed
  */
 export interface Inherited {
   /** Numbers of the signals that are ignored: those that `nohup` and a shell's `&` ignore. */
   readonly ignoredSignals: readonly number[];
   /** Soft limit of open files; null where it is not known, or there is none. */
   readonly descriptorLimit: number | null;
+  /** Numbers of the descriptors above 2 that were handed to us: a jobserver's, `<(...)`, `LISTEN_FDS`. */
+  readonly descriptors: readonly number[];
   /** The launcher gave this process rights that what it starts shall not have. */
   readonly hasRaisedRights: boolean;
 }
 
-let current: Inherited = { ignoredSignals: [], descriptorLimit: null, hasRaisedRights: false };
+let current: Inherited = {
+  ignoredSignals: [],
+  descriptorLimit: null,
+  descriptors: [],
+  hasRaisedRights: false,
+};
 
 export function inherited(): Inherited {
   return current;
 }
 
 /**
- * The variable in which `bin/counterpoint` says it: `PID DESCRIPTORS SIGNALS FILE raised`; FILE is
- * the descriptor of an open file.
+ * The variable in which `bin/counterpoint` says it: `PID LIMIT SIGNALS DESCRIPTORS FILE raised`; FILE
+ * is the descriptor of an open file.
  */
 const VARIABLE = 'COUNTERPOINT_LAUNCHER';
-const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) (\d)?( raised)?$/;
+const MESSAGE = /^(\d+) (\d+|unlimited|-) ([0-9a-f]+|-) ([\d,]+|-) (\d)?( raised)?$/;
 /** These would end this process; it ignores them, too, where it was started so. */
 const TERMINAL_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 
@@ -42,10 +50,11 @@ export function takeOverFromLauncher(): void {
   const match = MESSAGE.exec(text ?? '');
   // It became this process. Of another one it is a leftover.
   if (match === null || Number(match[1]) !== process.pid) return;
-  const [, , descriptors = '', signals = '', file, raised] = match;
+  const [, , limit = '', signals = '', descriptors = '', file, raised] = match;
   current = {
     ignoredSignals: signals === '-' ? [] : signalsOfMask(BigInt(`0x${signals}`)),
-    descriptorLimit: /^\d+$/.test(descriptors) ? Number(descriptors) : null,
+    descriptorLimit: /^\d+$/.test(limit) ? Number(limit) : null,
+    descriptors: descriptors === '-' ? [] : descriptors.split(',').map(Number),
     hasRaisedRights: raised !== undefined,
   };
   if (file !== undefined) restoreEnvironment(Number(file));

@@ -13,6 +13,7 @@ import {
   TEXT,
 } from '../options/index.ts';
 import { execHolder, execOrder, realSys, requireLinux } from '../sys/index.ts';
+import { handedDescriptors, isListenerOf, isOpen } from './handed-descriptors.ts';
 import { type Inherited, inherited } from './inherited.ts';
 import { resolveProgram, workingDirectory } from './program.ts';
 import { waitForGate } from './wait-for-gate.ts';
@@ -61,6 +62,11 @@ export interface LaunchOptions {
   cwd?: string;
   /** Standard input, output and error of the command; the user's own by default. */
   stdio?: ['inherit' | 'ignore' | number, 'inherit' | 'ignore' | number, 'inherit' | 'ignore' | number];
+  /**
+   * Open descriptors above 2 that it gets, under the same numbers. Default: those that this process was given
+   * and that the environment names (a jobserver in `MAKEFLAGS`, `LISTEN_FDS`), or that no exec closes.
+   */
+  descriptors?: readonly number[];
 }
 
 /** Also those of `record` and `countRun`. */
@@ -75,14 +81,31 @@ export const LAUNCH_OPTIONS: OptionsOf<LaunchOptions> = {
       value.length === 3 &&
       value.every((stream) => stream === 'inherit' || stream === 'ignore' || Number.isSafeInteger(stream)),
   },
+  descriptors: listOf(
+    {
+      expects: 'the number of an open descriptor, 3 or more',
+      accepts: (value) => Number.isSafeInteger(value) && (value as number) > 2 && isOpen(value as number),
+    },
+    'a list of numbers of open descriptors, 3 or more',
+  ),
 };
 const ARGUMENTS: OptionTable = { command: required(COMMAND) };
 
 const HELD_NAME = 'counterpoint';
 
+/** Shells know descriptors of one digit only. */
+const LAST_GATE_OF_SHELL = 9;
+
+/** The number of the holder's gate: the lowest that is none of the command's. */
+function gateBeside(descriptors: readonly number[]): number {
+  let gate = 3;
+  while (descriptors.includes(gate)) gate++;
+  return gate;
+}
+
 /**
- * The shell waits for a second line on descriptor 3, and then `exec` turns it into the
- * command, in the same process:
+ * The shell waits for a second line on its gate (descriptor 3, if the command has none of that number), and
+ * then `exec` turns it into the command, in the same process:
  *
  *   spawn ──> sh: read (held) ── events are opened on its pid ── release ──> exec command, which enables them
  *
@@ -93,11 +116,11 @@ const HELD_NAME = 'counterpoint';
  * not run. The first line comes at once: what Node does for the first time takes long, and writing is not to
  * be that when the command's time has begun.
  */
-const HOLD = [
+const holdAt = (gate: number): string[] => [
   // The name that samples in the middle of the exec show, and not an `sh` that nobody started.
   `{ printf %s ${HELD_NAME} >/proc/$$/comm; } 2>/dev/null`,
-  'read -r counterpoint_go <&3 && read -r counterpoint_go <&3 || exit 125',
-  'exec "$@" 3<&-',
+  `read -r counterpoint_go <&${gate} && read -r counterpoint_go <&${gate} || exit 125`,
+  `exec "$@" ${gate}<&-`,
 ];
 
 /** Variables that some shell sets or changes, and that can be set back. */
@@ -118,7 +141,12 @@ function isKeptByShell(env: NodeJS.ProcessEnv): boolean {
  * What the command inherits that spawning resets or a shell changes. The values are
  * arguments: no quoting, no limits.
  */
-function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: Inherited): string[] {
+function shellHolder(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  inherit: Inherited,
+  gate: number,
+): string[] {
   const script: string[] = [];
   const values: string[] = [];
   for (const name of SET_BACK) {
@@ -126,11 +154,26 @@ function shellHolder(words: readonly string[], env: NodeJS.ProcessEnv, inherit: 
     if (value === undefined) script.push(`unset ${name}`);
     else script.push(`${name}=$${values.push(value)} && export ${name}`);
   }
+  // Who was given sockets to listen on is known by its number.
+  if (isListenerOf(env)) script.push('LISTEN_PID=$$ && export LISTEN_PID', 'unset LISTEN_PIDFDID');
   if (values.length > 0) script.push(`shift ${values.length}`);
   const { ignoredSignals, descriptorLimit } = inherit;
   if (ignoredSignals.length > 0) script.push(`trap '' ${ignoredSignals.join(' ')}`);
   if (descriptorLimit !== null) script.push(`ulimit -S -n ${descriptorLimit}`);
-  return ['/bin/sh', '-c', [...script, ...HOLD].join('\n'), HELD_NAME, ...values, ...words];
+  return ['/bin/sh', '-c', [...script, ...holdAt(gate)].join('\n'), HELD_NAME, ...values, ...words];
+}
+
+/** What the holder has open: the command's standard streams and descriptors, and the gate. */
+function stdioOf(
+  streams: LaunchOptions['stdio'] = ['inherit', 'inherit', 'inherit'],
+  descriptors: readonly number[],
+  gate: number,
+): StdioOptions {
+  const stdio: NonNullable<Exclude<StdioOptions, string>> = [...streams];
+  for (let fd = stdio.length; fd <= Math.max(gate, ...descriptors); fd++) stdio.push('ignore');
+  for (const fd of descriptors) stdio[fd] = fd;
+  stdio[gate] = 'pipe';
+  return stdio;
 }
 
 /**
@@ -148,11 +191,15 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
   const inherit = inherited();
   // The shell's `exec` would take a leading dash for an option.
   const words = name.startsWith('-') ? [program, ...command.slice(1)] : [...command];
-  const stdio: StdioOptions = [...(options.stdio ?? ['inherit', 'inherit', 'inherit']), 'pipe'];
-  const isPlain = isKeptByShell(env);
+  const descriptors = options.descriptors ?? handedDescriptors(env);
+  const gateFd = gateBeside(descriptors);
+  const stdio = stdioOf(options.stdio, descriptors, gateFd);
+  const isPlain = isKeptByShell(env) && gateFd <= LAST_GATE_OF_SHELL;
   // The command is to have the rights that it would have without us.
   if (inherit.hasRaisedRights) realSys.clearAmbientCapabilities();
-  const [holder, ...holderWords] = isPlain ? shellHolder(words, env, inherit) : execHolder(HELD_NAME);
+  const [holder, ...holderWords] = isPlain
+    ? shellHolder(words, env, inherit, gateFd)
+    : execHolder(HELD_NAME, gateFd);
   // The holder that is Node has the command's environment in its order; its own is ours,
   // without options for the command.
   const holderEnv = isPlain ? env : { ...process.env, NODE_OPTIONS: undefined };
@@ -166,9 +213,10 @@ export function launchHeld(command: readonly string[], options: LaunchOptions = 
     );
   }
   const { pid } = child;
-  const gate = child.stdio[3] as Writable;
+  const gate = (child.stdio as readonly unknown[])[gateFd] as Writable;
   gate.on('error', () => {});
-  gate.write(isPlain ? '\n' : execOrder({ program, words, env, ...inherit }));
+  const isListener = isListenerOf(env);
+  gate.write(isPlain ? '\n' : execOrder({ program, words, env, ...inherit, descriptors, isListener }));
   let exitedAtNs: bigint | null = null;
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => {

@@ -198,6 +198,35 @@ describe('launchHeld', () => {
     });
   }
 
+  for (const odd of [false, true]) {
+    test(`descriptors go to the command, and no others: held by ${odd ? 'Node' : 'a shell'}`, async () => {
+      const out = join(directory, 'descriptors');
+      const list = 'exec 1>"$0"; ls -l /proc/self/fd | sed -n "s/.* \\([0-9]* -> .*\\)/\\1/p"';
+      const env = { ...process.env, ...(odd ? { 'a.b': '1' } : {}), MAKEFLAGS: '', LISTEN_PID: '' };
+      const ours = openSync(script('handed', 'of ours'), 'r');
+      const seen = async (given: Partial<Parameters<typeof launchHeld>[1]>) => {
+        using held = launchHeld(['sh', '-c', list, out], { ...quiet, env, ...given });
+        held.release();
+        assert.equal((await held.exited).code, 0);
+        return readFileSync(out, 'utf8')
+          .split('\n')
+          .filter((line) => line.includes('/handed'));
+      };
+      try {
+        assert.deepEqual(await seen({}), []);
+        assert.deepEqual(await seen({ descriptors: [ours] }), [`${ours} -> ${join(directory, 'handed')}`]);
+        assert.throws(() => launchHeld(['true'], { ...quiet, descriptors: [4095] }), /open descriptors/);
+        // Those that the environment names: of a service that has one socket or more.
+        const listening = { ...env, LISTEN_PID: String(process.pid), LISTEN_FDS: String(ours - 2) };
+        assert.deepEqual(await seen({ env: listening }), [`${ours} -> ${join(directory, 'handed')}`]);
+        const pid = { ...listening, LISTEN_PID: String(process.pid + 1) };
+        assert.deepEqual(await seen({ env: pid }), []);
+      } finally {
+        closeSync(ours);
+      }
+    });
+  }
+
   test('held by Node, too, it waits, ends with the status of a shell, and never runs when disposed', async () => {
     const options = { ...quiet, env: { ...process.env, 'a.b': '1' } };
     const out = join(directory, 'odd');
