@@ -4,7 +4,7 @@ import { RecordScan } from '@counterpoint/core/ring';
 import { checkMade } from '../options/index.ts';
 import { addNote, type Note, OfflineCpus, type SampledEvents } from '../perf-events/index.ts';
 import { RingReader } from '../reader/index.ts';
-import { endOfCommand, type Launched } from '../record/index.ts';
+import { endOfCommand, type Launched, tellToEnd } from '../record/index.ts';
 import type { Sys } from '../sys/index.ts';
 import { type DumpSource, DumpWriter } from './dump.ts';
 import type { DumpFiles } from './dump-files.ts';
@@ -428,8 +428,9 @@ export class FlightRecorder implements AsyncDisposable {
     this.#reader[Symbol.dispose]();
     let left = exit;
     if (reason === 'stopped' && launched !== null) {
-      launched.held.kill('SIGTERM');
-      const end = await endOfCommand(launched.held, { endsByItself: false, graceMs: options.commandGraceMs });
+      tellToEnd(launched.held, options.signal);
+      const { commandGraceMs: graceMs, signal } = options;
+      const end = await endOfCommand(launched.held, { endsByItself: false, graceMs, signal });
       if ('text' in end) this.note({ kind: 'command-goes-on', text: end.text });
       else left = end;
     }

@@ -1,4 +1,4 @@
-import type { ExitStatus, HeldCommand } from '../target/index.ts';
+import { type ExitStatus, type HeldCommand, LEAVE_COMMAND } from '../target/index.ts';
 
 const DEFAULT_COMMAND_GRACE_MS = 5000;
 
@@ -8,17 +8,27 @@ export interface CommandGoesOn {
   text: string;
 }
 
+/** Tell the command of a recording that ends before it to end, as perf does; unless it is left to itself. */
+export function tellToEnd(held: HeldCommand | null, signal: AbortSignal | undefined): void {
+  if (signal?.reason !== LEAVE_COMMAND) held?.kill('SIGTERM');
+}
+
 /**
  * How a command ends that was told to (SIGTERM), or ends by itself. One that has not ended after `graceMs`
- * is left alone.
+ * is left alone, or at once where `signal` says so.
  */
 export async function endOfCommand(
   held: HeldCommand,
   {
     endsByItself,
     graceMs = DEFAULT_COMMAND_GRACE_MS,
-  }: { endsByItself: boolean; graceMs: number | undefined },
+    signal,
+  }: { endsByItself: boolean; graceMs: number | undefined; signal: AbortSignal | undefined },
 ): Promise<ExitStatus | CommandGoesOn> {
+  if (!endsByItself && signal?.reason === LEAVE_COMMAND) {
+    held.abandon();
+    return { text: `the command (process ${held.pid}) still runs` };
+  }
   if (endsByItself || graceMs === Number.POSITIVE_INFINITY) return await held.exited;
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<null>((resolve) => {
@@ -37,7 +47,7 @@ export async function endOfCommand(
 
 /** A command that goes on ends by itself, or when the caller ends the recording. */
 export async function endOrAbort(held: HeldCommand, signal: AbortSignal | undefined): Promise<void> {
-  const onAbort = () => held.kill('SIGTERM');
+  const onAbort = () => tellToEnd(held, signal);
   const aborted = new Promise<void>((resolve) => {
     signal?.addEventListener('abort', () => resolve(), { once: true });
   });

@@ -2,7 +2,7 @@ export { WriteError } from '../files/index.ts';
 export type { SoftCounts } from '../softpmu/index.ts';
 export { BuildIdCollector } from './build-ids.ts';
 export { closingRecords } from './closing-records.ts';
-export { endOfCommand } from './command-end.ts';
+export { endOfCommand, tellToEnd } from './command-end.ts';
 export { FileOutput } from './file-output.ts';
 export {
   type ChosenFormat,

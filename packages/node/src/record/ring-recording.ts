@@ -23,7 +23,7 @@ import type { ExitStatus, HeldCommand } from '../target/index.ts';
 import { fullAreas, takenTraceBytes } from './aux-facts.ts';
 import type { BuildIdCollector } from './build-ids.ts';
 import { closingRecords } from './closing-records.ts';
-import { endOfCommand, endOrAbort } from './command-end.ts';
+import { endOfCommand, endOrAbort, tellToEnd } from './command-end.ts';
 import type { CommandNames } from './command-names.ts';
 import { leaveRecorderOut } from './event-scope.ts';
 import type { FormatRecording, FormatResult, FormatWriter } from './format-recording.ts';
@@ -158,7 +158,7 @@ export class RingRecording {
     if (formatError !== null && stop.error === null)
       Object.assign(stop, { reason: 'write-error', error: formatError });
     // perf ends its command, too, when it stops before it.
-    if (stop.reason !== 'command-exited' && !isMishap(stop)) held?.kill('SIGTERM');
+    if (stop.reason !== 'command-exited' && !isMishap(stop)) tellToEnd(held, options.signal);
     await this.#reader!.finish();
     await switching?.stop();
     this.#records.taken?.finish();
@@ -190,7 +190,11 @@ export class RingRecording {
     const { options, notes } = this.#parts;
     if (isMishap(stop)) await endOrAbort(held, options.signal);
     const endsByItself = stop.reason === 'command-exited';
-    const end = await endOfCommand(held, { endsByItself, graceMs: options.commandGraceMs });
+    const end = await endOfCommand(held, {
+      endsByItself,
+      graceMs: options.commandGraceMs,
+      signal: options.signal,
+    });
     if (!('text' in end)) return end;
     notes.push({ kind: 'command-goes-on', text: end.text });
     return null;

@@ -5,6 +5,7 @@ import { realSys, requireLinux, type Sys } from '../sys/index.ts';
 import {
   type ExitStatus,
   type HeldCommand,
+  LEAVE_COMMAND,
   launchHeld,
   listProcesses,
   listThreads,
@@ -209,8 +210,10 @@ class Run {
     const stopped =
       intervalMs === undefined ? await stop.reason : await this.#countIntervals(intervalMs, stop);
     // perf ends its command, too, where it stops before it.
-    if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
-    const exit = held === null ? null : await held.exited;
+    const isLeft = stopped === 'aborted' && this.#options.signal?.reason === LEAVE_COMMAND;
+    if (isLeft) held?.abandon();
+    else if (stopped === 'timeout' || stopped === 'aborted') held?.kill('SIGTERM');
+    const exit = held === null || isLeft ? null : await held.exited;
     // The counters of others go on until they are stopped: no time is to be missing that they counted in.
     if (scope.kind !== 'command') for (const session of sessions) session.stop();
     const exitedAtNs = scope.kind === 'command' ? held?.exitedAtNs : null;

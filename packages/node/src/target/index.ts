@@ -4,7 +4,7 @@ export { type Inherited, inherited, takeOverFromLauncher } from './inherited.ts'
 export type { KernelMap, ModuleMap } from './kernel-map.ts';
 export { parseModuleFiles, parseModules, readKernelMap, readModules } from './kernel-map.ts';
 export type { ExitStatus, HeldCommand, LaunchOptions } from './launch.ts';
-export { COMMAND, LAUNCH_OPTIONS, launchHeld } from './launch.ts';
+export { COMMAND, LAUNCH_OPTIONS, LEAVE_COMMAND, launchHeld } from './launch.ts';
 export type { MappedArea } from './memory-map.ts';
 export { PROT_EXEC, parseMappedAreas } from './memory-map.ts';
 export { mayStartDeno, mayStartNode } from './node-launchers.ts';

@@ -54,6 +54,9 @@ export interface HeldCommand extends Disposable {
   abandon(): void;
 }
 
+/** The reason of a signal that ends a recording without its command, which is left to itself. */
+export const LEAVE_COMMAND: unique symbol = /* @__PURE__ */ Symbol('the command is left to itself');
+
 /** Options of `launchHeld()`. */
 export interface LaunchOptions {
   /** Its environment. Default: that of this process. */

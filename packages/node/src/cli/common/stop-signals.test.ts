@@ -66,7 +66,7 @@ describe('a verb ends by the signal that ended it, however its command ended', {
       setTimeout(() => process.kill(pid!, 'SIGINT'), 30);
     });
     assert.equal(end, 'SIGINT');
-    assert.match(err, /stopped: no trigger fired/);
+    assert.match(err, /the command has ended: no trigger fired/);
   });
 
   // `counterpoint record &` in a script: an interrupt is ignored, and cannot end the verb once more.

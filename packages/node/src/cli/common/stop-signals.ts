@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inherited } from '../../target/index.ts';
+import { inherited, LEAVE_COMMAND } from '../../target/index.ts';
 import { EXIT_OK } from './args.ts';
+import { FollowedCommand } from './followed-command.ts';
 import type { Output } from './output.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
@@ -10,10 +11,19 @@ const LONG_WAIT_MS = 2000;
 /** `timeout` and npm send a signal twice, to the process and to its group: that is one. */
 const ONE_SIGNAL_MS = 200;
 
-/** What a verb says then. The next signal ends this process, so it may not stay in a buffer. */
-export function tellWait(verb: string, err: Output): void {
-  err.line(`counterpoint ${verb}: waiting for the command to end; press Ctrl-C again to stop waiting`);
-  err.flush();
+/** What is waited for after a signal, and what another one does. */
+export function waitText(hasSentTerm: boolean): string {
+  return hasSentTerm
+    ? 'waiting for the command to end, which was sent SIGTERM; press Ctrl-C again to end without it'
+    : 'waiting for the command to end; press Ctrl-C again to send it SIGTERM';
+}
+
+/** What a verb says then. The next signal may end this process, so it may not stay in a buffer. */
+export function tellWait(verb: string, err: Output): (hasSentTerm: boolean) => void {
+  return (hasSentTerm) => {
+    err.line(`counterpoint ${verb}: ${waitText(hasSentTerm)}`);
+    err.flush();
+  };
 }
 
 /** An output that is a named pipe without reader: nothing happens until there is one. */
@@ -52,6 +62,8 @@ export interface SignalStop extends Disposable {
   lastReceived(): Promise<NodeJS.Signals | null>;
   /** As a signal would, but nobody sent one. */
   end(): void;
+  /** The command that runs now: it is its end that signals ask for. */
+  follow(pid: number | null): void;
 }
 
 /**
@@ -64,27 +76,56 @@ function endAtOnce(signal: NodeJS.Signals): void {
 }
 
 /**
- * The first signal ends recording or counting, and what there is by then is written; a second one ends
- * this process at once. Under nohup a hangup does not; an interrupt does also where it is ignored, as in
- * perf: scripts end their `record &` with `kill -INT`. `onFirst` is called at the first signal,
- * `onLongWait` when what it ends takes its time.
+ * Without a command, the first signal ends recording or counting, and what there is by then is written; a
+ * second one ends this process at once. With one, it is the command that ends, and the recording has its end:
+ *
+ *   first    what came to this process alone is sent on; the command has its time to end
+ *   second   the command gets SIGTERM
+ *   third    recording or counting ends with what there is, and the command is left to itself
+ *   fourth   ends this process at once
+ *
+ * Under nohup a hangup does nothing; an interrupt does also where it is ignored, as in perf: scripts end
+ * their `record &` with `kill -INT`. `onFirst` is called at the first signal, `onLongWait` when what it ends
+ * takes its time.
  */
-export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () => {}): SignalStop {
+export function stopOnSignals(
+  onLongWait: (hasSentTerm: boolean) => void,
+  onFirst: () => void = () => {},
+): SignalStop {
   const isNoHangup = inherited().ignoredSignals.includes(constants.signals.SIGHUP);
   const signals = SIGNALS.filter((signal) => signal !== 'SIGHUP' || !isNoHangup);
   const controller = new AbortController();
   let received: NodeJS.Signals | null = null;
-  let receivedAtMs = 0;
+  let last: NodeJS.Signals | null = null;
+  let lastAtMs = 0;
+  let hasSentTerm = false;
+  let command: FollowedCommand | null = null;
   let timer: NodeJS.Timeout | undefined;
+  const waitLong = () => {
+    clearTimeout(timer);
+    timer = setTimeout(onLongWait, LONG_WAIT_MS, hasSentTerm);
+  };
   const onSignal = (signal: NodeJS.Signals) => {
-    if (signal === received && performance.now() - receivedAtMs < ONE_SIGNAL_MS) return;
-    if (received !== null) endAtOnce(signal);
-    received = signal;
-    receivedAtMs = performance.now();
-    endedBy = signal;
-    controller.abort();
-    onFirst();
-    timer = setTimeout(onLongWait, LONG_WAIT_MS);
+    if (signal === last && performance.now() - lastAtMs < ONE_SIGNAL_MS) return;
+    [last, lastAtMs] = [signal, performance.now()];
+    const isFirst = received === null;
+    if (isFirst) [received, endedBy] = [signal, signal];
+    const waited = command?.isAlive === true ? command : null;
+    if (controller.signal.aborted) {
+      if (!isFirst) endAtOnce(signal);
+    } else if (waited === null) {
+      if (!isFirst) endAtOnce(signal);
+      controller.abort();
+    } else if (isFirst) {
+      void waited.passOn(signal);
+    } else if (!hasSentTerm) {
+      hasSentTerm = true;
+      waited.send('SIGTERM');
+    } else {
+      controller.abort(LEAVE_COMMAND);
+    }
+    if (isFirst) onFirst();
+    waitLong();
   };
   for (const signal of signals) process.on(signal, onSignal);
   return {
@@ -97,8 +138,13 @@ export function stopOnSignals(onLongWait: () => void, onFirst: () => void = () =
       return received;
     },
     end: () => controller.abort(),
+    follow: (pid) => {
+      command?.[Symbol.dispose]();
+      command = pid === null ? null : new FollowedCommand(pid);
+    },
     [Symbol.dispose]: () => {
       clearTimeout(timer);
+      command?.[Symbol.dispose]();
       for (const signal of signals) process.off(signal, onSignal);
     },
   };

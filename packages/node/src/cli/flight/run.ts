@@ -43,7 +43,7 @@ export async function runFlight(context: Context): Promise<number> {
   const persons = personTriggers(texts, args.words.length > 0);
   const options = flightOptions(args, persons);
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
-  using stop = stopOnSignals(() => tellWait('flight', err));
+  using stop = stopOnSignals(tellWait('flight', err));
   const teller = new Teller(context, args.number('max-dumps', { min: 1 }) ?? Number.POSITIVE_INFINITY);
   let recorder: FlightRecorder;
   try {
@@ -64,6 +64,7 @@ export async function runFlight(context: Context): Promise<number> {
       (dump) => teller.dumped(dump),
       (error) => teller.failed(error),
     );
+  stop.follow(recorder.pid);
   teller.started(recorder, texts);
   let end: FlightEnd;
   {
@@ -228,7 +229,7 @@ function flightOptions(args: Arguments, { others }: PersonTriggers): FlightOptio
     ...defined('prefix', args.string('prefix')),
     ...defined('maxFiles', args.number('max-files', { min: 1 })),
     ...defined('maxFileBytes', args.sizeBytes('max-size', { min: 1 })),
-    // A second Ctrl-C ends the waiting.
+    // Another Ctrl-C ends the waiting.
     commandGraceMs: Number.POSITIVE_INFINITY,
     toolVersion: `counterpoint ${packageVersion()}`,
     commandLine: [process.argv[1] ?? 'counterpoint', ...process.argv.slice(2)],

@@ -60,7 +60,7 @@ export async function runLoop(context: Context): Promise<number> {
 async function watch(context: Context, path: string): Promise<number> {
   const { args, err } = context;
   const isQuiet = args.boolean('quiet');
-  using stop = stopOnSignals(() => tellWait('loop', err));
+  using stop = stopOnSignals(tellWait('loop', err));
   let shown = 0;
   const showNotes = (notes: readonly Note[]) => {
     for (const { text } of isQuiet ? [] : notes.slice(shown))
@@ -73,7 +73,8 @@ async function watch(context: Context, path: string): Promise<number> {
       ...watchOptions(args),
       output: path,
       signal: stop.signal,
-      onStart: ({ notes }) => {
+      onStart: ({ notes, pid }) => {
+        stop.follow(pid);
         showNotes(notes);
         const isEndless = args.words.length === 0 && !isQuiet;
         if (isEndless) err.line('counterpoint loop: watching; press Ctrl-C to end and to show the answer');
@@ -98,7 +99,7 @@ function watchOptions(args: Context['args']): RecordOptions {
     eventLoops: true,
     command: args.words,
     ...(args.has('pid') ? { pids: args.numbers('pid', { min: 1 }) } : {}),
-    // A second Ctrl-C ends the waiting.
+    // Another Ctrl-C ends the waiting.
     commandGraceMs: Number.POSITIVE_INFINITY,
     ...(frequency === undefined ? {} : { events: `cpu-clock/freq=${frequency},name=cpu-clock/` }),
     ...(args.has('node-names') ? { nodeNames: args.boolean('node-names') } : {}),

@@ -41,7 +41,7 @@ export async function runOffCpu(context: Context): Promise<number> {
 async function watch(context: Context): Promise<number> {
   const { args, err } = context;
   const isQuiet = args.boolean('quiet');
-  using stop = stopOnSignals(() => tellWait('off-cpu', err));
+  using stop = stopOnSignals(tellWait('off-cpu', err));
   let shown = 0;
   const showNotes = (notes: readonly Note[]) => {
     for (const { text } of isQuiet ? [] : notes.slice(shown))
@@ -52,7 +52,8 @@ async function watch(context: Context): Promise<number> {
   const live = recordLive({
     ...watchOptions(args),
     signal: stop.signal,
-    onStart: ({ notes }) => {
+    onStart: ({ notes, pid }) => {
+      stop.follow(pid);
       showNotes(notes);
       const isEndless = args.words.length === 0 && !isQuiet;
       if (isEndless) err.line('counterpoint off-cpu: watching; press Ctrl-C to end and to show the answer');
@@ -81,7 +82,7 @@ function watchOptions(args: Context['args']): Omit<RecordOptions, 'output' | 'ma
     ...(args.has('tid') ? { tids: args.numbers('tid', { min: 1 }) } : {}),
     systemWide: args.boolean('all-cpus'),
     inherit: !args.boolean('no-inherit'),
-    // A second Ctrl-C ends the waiting.
+    // Another Ctrl-C ends the waiting.
     commandGraceMs: Number.POSITIVE_INFINITY,
     formats: [args.boolean('ready', true) ? 'off-cpu' : 'off-cpu,ready=no'],
     ...(args.has('node-names') ? { nodeNames: args.boolean('node-names') } : {}),

@@ -48,7 +48,7 @@ export async function runRecord(context: Context): Promise<number> {
   using progress = new ProgressLine(err);
   const waiting = new WaitingText(say, err);
   using stop = stopOnSignals(
-    () => waiting.tell(),
+    (hasSentTerm) => waiting.tell(hasSentTerm),
     () => waiting.tellFormats(),
   );
   using control = new RecordControls(args.string('control'), err);
@@ -61,11 +61,12 @@ export async function runRecord(context: Context): Promise<number> {
   let result: RecordResult;
   try {
     result = await record({
-      // A second Ctrl-C ends the waiting.
+      // Another Ctrl-C ends the waiting.
       commandGraceMs: Number.POSITIVE_INFINITY,
       ...options,
       signal: stop.signal,
       onStart: (start) => {
+        stop.follow(start.pid);
         showNotes(start.notes);
         if (args.boolean('verbose')) describeStart(start, say);
       },

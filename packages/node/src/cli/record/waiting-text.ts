@@ -1,5 +1,6 @@
 import type { RecordStop } from '../../record/index.ts';
 import type { Output } from '../common/output.ts';
+import { waitText } from '../common/stop-signals.ts';
 
 /**
  * What `record` says after a signal, where what it waits for takes its time. A second signal ends it, so
@@ -31,10 +32,9 @@ export class WaitingText {
       );
   }
 
-  tell(): void {
+  tell(hasSentTerm: boolean): void {
     this.tellFormats();
-    if (!this.#hasToldFormats)
-      this.#tell('waiting for the command to end; press Ctrl-C again to stop waiting');
+    if (!this.#hasToldFormats) this.#tell(waitText(hasSentTerm));
   }
 
   #tell(text: string): void {

@@ -8,7 +8,7 @@ import { COUNTING_COMMANDS, ControlChannel } from '../common/control-channel.ts'
 import { takeEventTables } from '../common/event-tables.ts';
 import type { Output } from '../common/output.ts';
 import { printError } from '../common/output-error.ts';
-import { statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
+import { type SignalStop, statusAfter, stopOnSignals, tellWait } from '../common/stop-signals.ts';
 import { UsageError } from '../common/usage-error.ts';
 import { obey } from './control-commands.ts';
 import { statAnswer } from './json.ts';
@@ -81,7 +81,7 @@ async function countAndPrint(
   isVerbose: boolean,
   recordTo: string | null,
 ): Promise<number> {
-  using stop = stopOnSignals(() => tellWait('stat', err));
+  using stop = stopOnSignals(tellWait('stat', err));
   const recorder = recordTo === null ? null : await openRecorder(recordTo, settings, stop.signal, err);
   try {
     return await countRuns(settings, output, err, isVerbose, stop, recorder);
@@ -105,7 +105,7 @@ async function countRuns(
   output: Output,
   err: Output,
   isVerbose: boolean,
-  stop: ReturnType<typeof stopOnSignals>,
+  stop: SignalStop,
   recorder: CountsRecorder | null,
 ): Promise<number> {
   const printer = printerOf(settings, output);
@@ -113,13 +113,14 @@ async function countRuns(
   do {
     if (settings.sync) await syncFiles();
     printer.beginRun();
-    const run = await runOnce(settings, stop.signal, printer, err, isVerbose, recorder);
+    const run = await runOnce(settings, stop, printer, err, isVerbose, recorder);
     // An unfinished run says nothing about the others.
+    stop.follow(null);
     const isCutOff = run.stopped === 'aborted' && runs.length > 0;
     if (!isCutOff) runs.push(run);
     if (!isCutOff) recorder?.endRun(run.total);
     if (settings.runs === Number.POSITIVE_INFINITY && !isCutOff) printer.end([runs.pop()!]);
-  } while (runs.length < settings.runs && !stop.signal.aborted);
+  } while (runs.length < settings.runs && !stop.signal.aborted && stop.received() === null);
   if (runs.length > 0) printer.end(runs);
   await recorder?.finish();
   const received = await stop.lastReceived();
@@ -136,7 +137,7 @@ async function countRuns(
 
 async function runOnce(
   settings: StatSettings,
-  signal: AbortSignal,
+  stop: SignalStop,
   printer: StatPrinter<RunResult>,
   err: Output,
   isVerbose: boolean,
@@ -166,11 +167,12 @@ async function runOnce(
       ...options,
       delayMs,
       startDisabled,
-      signal,
+      signal: stop.signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(intervalMs === undefined ? {} : { intervalMs }),
       ...(intervalCount === undefined ? {} : { intervalCount }),
       onStart: async ({ sessions, commandPid }) => {
+        stop.follow(commandPid);
         if (settings.by === 'thread') rememberThreadNames(sessions);
         channel = obeyCommands(settings, sessions, err);
         if (control?.switching?.by === 'manual') {
@@ -190,7 +192,8 @@ async function runOnce(
       },
     });
     if (failure !== null) throw failure;
-    return result;
+    // The command has ended, because a signal came.
+    return stop.received() === null ? result : { ...result, stopped: 'aborted' };
   } finally {
     if (switchByHand !== null) process.off('SIGUSR2', switchByHand);
     (channel as Disposable | null)?.[Symbol.dispose]();

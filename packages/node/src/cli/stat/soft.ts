@@ -68,7 +68,7 @@ export async function runSoftStat(context: Context): Promise<number | null> {
   const isVerbose = args.boolean('verbose');
   const path = args.has('output') ? args.string('output') : null;
   const result = await openResult({ output: path ?? null, append: args.boolean('append') }, out, err);
-  using stop = stopOnSignals(() => tellWait('stat', err));
+  using stop = stopOnSignals(tellWait('stat', err));
   try {
     const counted = await countSoft({
       command: args.words,

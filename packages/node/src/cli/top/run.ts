@@ -19,7 +19,7 @@ export async function runTop({ args, out, err }: VerbContext<TopName>): Promise<
   const { isQuiet } = settings;
   await takeEventTables(args.all('event-tables'), { verbose: args.boolean('verbose'), quiet: isQuiet }, err);
   const isScreen = !settings.asJson && !settings.asText && out.canOverwrite;
-  using stop = stopOnSignals(() => tellWait('top', err));
+  using stop = stopOnSignals(tellWait('top', err));
   let end: LiveEnd | null;
   try {
     await using live = await LiveProfile.open({
