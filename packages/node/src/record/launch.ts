@@ -14,7 +14,7 @@ export function launch(options: LaunchRequest, notes: Note[]): Launched | null {
   const isWatched = ['command', 'cpus'].includes(scopeOf(options).kind);
   const names = isWatched ? namesEnvironment(program, cwd, options, notes) : null;
   if (names?.isToldAtOnce === true) notes.push(names.note);
-  const held = launchHeld(command, {
+  const held = launchHeld(names?.command ?? command, {
     env: { ...env, ...names?.variables },
     cwd,
     // Where the recording goes to standard output, the command's own output would stand in the middle of it.

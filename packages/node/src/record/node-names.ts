@@ -1,9 +1,17 @@
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Note } from '../perf-events/index.ts';
-import { isNodeProgram, mayStartDeno, mayStartNode } from '../target/index.ts';
+import {
+  isNodeProgram,
+  mayStartDeno,
+  mayStartNode,
+  resolveProgram,
+  scriptInterpreter,
+} from '../target/index.ts';
 import { appendNodeOptions, flagName, nodeOptionWords } from './node-options.ts';
+import { majorOfNode } from './node-version.ts';
 import type { RecordOptions } from './options.ts';
+import { unwritableMap } from './unwritable-maps.ts';
 
 /**
  * V8's flags that let a profiler name JavaScript: the first writes `/tmp/perf-PID.map` as code is made;
@@ -13,11 +21,16 @@ import type { RecordOptions } from './options.ts';
 export const NAME_FLAGS = ['--perf-basic-prof', '--interpreted-frames-native-stack'] as const;
 
 const LAST_WITHOUT_LOG = 22;
-const VERSION_TIMEOUT_MS = 5000;
+/** NODE_OPTIONS does not take these. `+` is a file without a name. */
+const NAMELESS_LOG = ['--logfile=+', '--no-logfile-per-isolate'] as const;
+/** Who has these wants a log. */
+const LOG_WORD = /^--(no-)?(log|prof$|ll-prof$)/;
 
 /** What a command gets so that functions of JavaScript have names. */
 export interface NamesEnvironment {
   variables: { NODE_OPTIONS?: string; DENO_V8_FLAGS?: string };
+  /** The command, which may have flags of its own. */
+  command: readonly string[];
   /** What to tell: at once, or when the first Node is met. */
   note: Note;
   isToldAtOnce: boolean;
@@ -35,8 +48,19 @@ export function namesEnvironment(
   const { nodeNames: wanted = 'auto', command = [] } = options;
   if (wanted === false || (wanted === 'auto' && !mayStartNode(program, command))) return null;
   const isNode = isNodeProgram(program);
+  const foreign = unwritableMap();
+  if (foreign !== null) {
+    const text = `this user cannot write ${foreign}: a Node that gets this number of a process would end at once, because V8 could not write its names there. It runs without ${NAME_FLAGS[0]}, and only optimised functions have names, from its memory. Remove the file`;
+    notes.push({ kind: 'node-names', text });
+    return null;
+  }
   const variables: NamesEnvironment['variables'] = {};
   const nodeOptions = nodeOptionsForNames(program, cwd, options, notes);
+  if (nodeOptions?.command !== undefined) {
+    const text = `the command is Node, and ${cwd} cannot be written: its command line has ${nodeOptions.added.join(' ')}, so that JavaScript functions have names (--no-node-names prevents this)`;
+    const note: Note = { kind: 'node-names', text };
+    return { variables, command: nodeOptions.command, note, isToldAtOnce: true };
+  }
   if (nodeOptions !== null) variables.NODE_OPTIONS = nodeOptions.text;
   if (mayStartDeno(program, command)) {
     const flags = options.launch?.env?.['DENO_V8_FLAGS'] ?? process.env['DENO_V8_FLAGS'] ?? '';
@@ -48,16 +72,19 @@ export function namesEnvironment(
   const who = isNode ? 'the command is Node' : 'the command starts Node';
   const flags = nodeOptions?.added.join(' ') ?? NAME_FLAGS.join(',');
   const text = `${who}: ${added.join(' and ')} ${added.length > 1 ? 'have' : 'has'} ${flags}, so that JavaScript functions have names (--no-node-names prevents this)`;
-  return { variables, note: { kind: 'node-names', text }, isToldAtOnce: isNode || wanted === true };
+  return { variables, command, note: { kind: 'node-names', text }, isToldAtOnce: isNode || wanted === true };
 }
 
-/** The NODE_OPTIONS with the flags that are missing; null where they stay as they are. */
+/**
+ * The NODE_OPTIONS with the flags that are missing, or the command with all of them; null where they
+ * stay as they are.
+ */
 export function nodeOptionsForNames(
   program: string,
   cwd: string,
   options: NamesRequest,
   notes: Note[],
-): { text: string; added: readonly string[] } | null {
+): { text: string; added: readonly string[]; command?: readonly string[] } | null {
   const env = options.launch?.env ?? process.env;
   const given = env['NODE_OPTIONS'] ?? '';
   const names = nodeOptionWords(given)?.map(flagName);
@@ -66,12 +93,44 @@ export function nodeOptionsForNames(
   const missing = NAME_FLAGS.filter((flag) => !isDecided(flag, names));
   if (missing.length === 0) return null;
   const isNode = isNodeProgram(program);
-  const keepsLog = options.nodeNames === true || isWritable(cwd);
-  const added = keepsLog ? missing : isNode ? withoutLog(missing, program) : null;
+  const canLog = options.nodeNames === true || isWritable(cwd);
+  const node = nodeOf(program, env, cwd);
+  // What others start may run anywhere.
+  const quiet = isNode && canLog ? missing : node === null ? null : withoutLog(missing, node);
+  const added = quiet ?? (canLog ? missing : null);
   if (added !== null) return { text: appendNodeOptions(given, added), added };
-  const text = `${cwd} cannot be written, and V8 would write a log of its own to standard output: JavaScript functions have no names. Start the command in a directory that it can write, or give --node-names to accept the log`;
+  const flags = [...missing, ...NAMELESS_LOG];
+  const command = isNode && node !== null ? withFlags(program, node, options.command ?? [], flags) : null;
+  if (command !== null) return { text: given, added: flags, command };
+  const text = `${cwd} cannot be written, and V8 would write a log of its own to standard output: only optimised functions of JavaScript have names. Start the command in a directory that it can write, or give --node-names to accept the log`;
   if (isNode) notes.push({ kind: 'node-names', text });
   return null;
+}
+
+/** The Node that a program is, or that it finds; null: there is none. */
+function nodeOf(program: string, env: NodeJS.ProcessEnv, cwd: string): string | null {
+  const interpreter = isNodeProgram(program) ? (scriptInterpreter(program) ?? program) : 'node';
+  try {
+    return resolveProgram(interpreter, { path: env['PATH'], cwd });
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The command with flags of V8 in front; null where they cannot be given. A script
+ * is run as its first line says.
+ */
+function withFlags(
+  program: string,
+  node: string,
+  command: readonly string[],
+  flags: readonly string[],
+): readonly string[] | null {
+  const [name, ...words] = command;
+  if (name === undefined || words.some((word) => LOG_WORD.test(flagName(word)))) return null;
+  if (scriptInterpreter(program) === null) return [name, ...flags, ...words];
+  return [node, ...flags, program, ...words];
 }
 
 /**
@@ -79,8 +138,22 @@ export function nodeOptionsForNames(
  * writes the log to standard output.
  */
 function isWritable(directory: string): boolean {
+  // Rights alone do not say it: root has them all, in /proc, too. A file without a name is seen by nobody.
+  const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
   try {
-    accessSync(directory, constants.W_OK | constants.X_OK);
+    closeSync(openSync(directory, constants.O_RDWR | O_TMPFILE, 0o600));
+    return true;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return ['EOPNOTSUPP', 'EISDIR', 'EINVAL'].includes(code) && canMakeFile(directory);
+  }
+}
+
+function canMakeFile(directory: string): boolean {
+  const path = join(directory, `.${basename(process.execPath)}-${process.pid}-${Date.now()}`);
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+    rmSync(path, { force: true });
     return true;
   } catch {
     return false;
@@ -90,9 +163,7 @@ function isWritable(directory: string): boolean {
 /** Flags with which V8 opens no log, without names of regular expressions; null: this version has none. */
 function withoutLog(flags: readonly string[], program: string): readonly string[] | null {
   if (!flags.includes(NAME_FLAGS[0])) return flags;
-  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: VERSION_TIMEOUT_MS });
-  const major = Number(/^v(\d+)\./.exec(stdout ?? '')?.[1] ?? Number.POSITIVE_INFINITY);
-  if (major > LAST_WITHOUT_LOG) return null;
+  if (majorOfNode(program) > LAST_WITHOUT_LOG) return null;
   return flags.map((flag) => (flag === NAME_FLAGS[0] ? `${flag}-only-functions` : flag));
 }
 

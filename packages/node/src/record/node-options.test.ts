@@ -1,13 +1,26 @@
 /** NODE_OPTIONS of the command: read as Node reads it, and only ever added to. Node itself is the judge. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { openRecording } from '../open/index.ts';
 import { examineMachine } from '../probe/index.ts';
 import { realSys } from '../sys/index.ts';
 import { commandLineProcess } from '../test/command-line.ts';
+import { javascriptStack } from '../test/javascript-stack.ts';
+import { nodeAsNobody, noNobody } from '../test/ordinary-user.ts';
 import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 import { nodeOptionsForNames } from './node-names.ts';
 import { nodeOptionWords } from './node-options.ts';
@@ -101,7 +114,77 @@ describe('NODE_OPTIONS', () => {
     const report = spawnSync(process.execPath, [...node.slice(1), 'report', output], {
       encoding: 'utf8',
     });
-    if (major <= 22) assert.match(report.stdout, /JS:hot /);
+    assert.match(report.stdout, /JS:hot /);
+  });
+
+  test('where root has all rights, and nobody can make a file: the same', {
+    skip: !canRecord && 'nothing can be recorded here',
+  }, async () => {
+    const lines = join(directory, 'lines');
+    const script = `${SPIN_CPU_SOURCE} function hot() { for (let i = 0; i < 1e6; i++) Math.sqrt(i); } spinCpu(300, hot); console.log("done")`;
+    const tool = join(directory, 'tool');
+    writeFileSync(tool, `#!/usr/bin/env node\n${script}`, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
+    for (const command of [[process.execPath, '-e', script], [tool], ['sh', '-c', `node '${tool}'`]]) {
+      const fd = openSync(lines, 'w');
+      const output = join(directory, 'proc.data');
+      const launch = { cwd: '/proc', env, stdio: ['ignore', fd, 'inherit'] as ['ignore', number, 'inherit'] };
+      const { exitCode } = await record({ command, events: 'cpu-clock:u', callGraph: true, output, launch });
+      closeSync(fd);
+      assert.deepEqual([exitCode, readFileSync(lines, 'utf8')], [0, 'done\n'], command.join(' '));
+      await using recording = await openRecording(output);
+      const { profile } = await recording.profile();
+      const { samples } = profile;
+      const rows = Array.from({ length: samples.length }, (_, row) => samples.stack.at(row));
+      assert.ok(
+        rows.some((row) => javascriptStack(profile, row).includes('hot')),
+        command.join(' '),
+      );
+    }
+  });
+
+  // Node 20 and 22 have a flag without that log.
+  test('a Node of a launcher writes no log, wherever it runs', {
+    skip: (!canRecord || Number(process.versions.node.split('.')[0]) > 22) && 'Node 23 and later write one',
+  }, async () => {
+    const lines = join(directory, 'lines');
+    const fd = openSync(lines, 'w');
+    const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env['PATH']}` };
+    const command = ['sh', '-c', 'cd /proc; node -e "console.log(process.env.NODE_OPTIONS)"'];
+    const launch = { cwd: directory, env, stdio: ['ignore', fd, 'inherit'] as ['ignore', number, 'inherit'] };
+    await record({ command, events: 'cpu-clock:u', output: join(directory, 'launcher.data'), launch });
+    closeSync(fd);
+    assert.match(readFileSync(lines, 'utf8'), /^--perf-basic-prof-only-functions \S+\n$/);
+  });
+
+  test('a Node does not die of maps that another user has at every number: it has no such flag', {
+    skip: noNobody(),
+  }, () => {
+    const folder = mkdtempSync('/var/tmp/counterpoint-maps-');
+    try {
+      const temporary = join(folder, 'tmp');
+      mkdirSync(temporary);
+      chmodSync(temporary, 0o1777);
+      const most = Math.min(65_536, Number(readFileSync('/proc/sys/kernel/pid_max', 'utf8')));
+      for (let pid = 1; pid <= most; pid++) writeFileSync(join(temporary, `perf-${pid}.map`), '');
+      const script = 'console.log("done")';
+      for (const command of [
+        [process.execPath, '-e', script],
+        ['sh', '-c', `'${process.execPath}' -e '${script}'`],
+      ]) {
+        const verb = ['record', '-e', 'cpu-clock:u', '-o', join(folder, 'x.data'), '--', ...command];
+        const { status, stdout, stderr } = nodeAsNobody(
+          [...commandLineProcess(), ...verb],
+          folder,
+          [],
+          temporary,
+        );
+        assert.deepEqual([status, stdout], [0, 'done\n'], stderr);
+        assert.match(stderr, /cannot write \/tmp\/perf-\d+\.map/);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('a recorded program loads a module whose path has blanks', {

@@ -27,7 +27,13 @@ export {
 } from './proc.ts';
 export { processStartMs } from './process-start.ts';
 export { ProcessTree } from './process-tree.ts';
-export { CommandError, isNodeProgram, resolveProgram, workingDirectory } from './program.ts';
+export {
+  CommandError,
+  isNodeProgram,
+  resolveProgram,
+  scriptInterpreter,
+  workingDirectory,
+} from './program.ts';
 export { requireOnline } from './require-online.ts';
 export type { RecordSink } from './synthesize.ts';
 export {

@@ -16,14 +16,15 @@ const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url)).replace(
  */
 const OPEN_CHECKOUT = `
 set -e
-checkout=$1 closed=$2 held=$3
-shift 3
+checkout=$1 closed=$2 held=$3 temporary=$4
+shift 4
 if [ -n "$closed" ]; then
   mount --bind "$checkout" "$held"
   mount -t tmpfs -o mode=755 tmpfs "$closed"
   mkdir -p "$checkout"
   mount --bind "$held" "$checkout"
 fi
+if [ -n "$temporary" ]; then mount --bind "$temporary" /tmp; fi
 exec setpriv "$@"`;
 
 export interface UserResult {
@@ -32,11 +33,15 @@ export interface UserResult {
   stderr: string;
 }
 
-/** Run Node as nobody, with these capabilities, in a folder that nobody may write to. */
+/**
+ * Run Node as nobody, with these capabilities, in a folder that nobody may write to. `temporary`: a folder
+ * that stands in the place of /tmp.
+ */
 export function nodeAsNobody(
   words: readonly string[],
   folder: string,
   capabilities: readonly string[] = [],
+  temporary = '',
 ): UserResult {
   chmodSync(folder, 0o777);
   removeLeftPerfMaps();
@@ -44,7 +49,7 @@ export function nodeAsNobody(
   const given = list === '' ? ['--inh-caps=-all'] : [`--inh-caps=${list}`, `--ambient-caps=${list}`];
   const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...given];
   const held = mkdtempSync(join(tmpdir(), 'counterpoint-checkout-'));
-  const shell = ['sh', '-c', OPEN_CHECKOUT, 'sh', CHECKOUT, closedFolder() ?? '', held];
+  const shell = ['sh', '-c', OPEN_CHECKOUT, 'sh', CHECKOUT, closedFolder() ?? '', held, temporary];
   const namespace = ['--mount', '--propagation', 'private', '--'];
   const { status, stdout, stderr, error } = spawnSync(
     'unshare',
