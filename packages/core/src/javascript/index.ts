@@ -1,6 +1,7 @@
 export { CATEGORIES, type Category } from './categories.ts';
 export {
   engineWork,
+  isNamelessFunction,
   type JavascriptShare,
   type JavascriptTime,
   type JavascriptView,

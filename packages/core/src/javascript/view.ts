@@ -332,6 +332,21 @@ export function engineWork({ binaries, frames, strings, symbols }: Profile, fram
 }
 const UNNAMED_FUNCTION = 'functions without a name';
 
+/**
+ * Whether a frame is of a function of JavaScript that has no file, or no name: of `eval`, of a process whose
+ * names could not be had. Nobody knows more of it, and its time is the program's all the same.
+ */
+export function isNamelessFunction(profile: Profile, frame: number): boolean {
+  const { binaries, frames, strings, symbols } = profile;
+  const symbol = frames.symbol.at(frame);
+  const { kind, path } = binaries[frames.binary.at(frame)]!;
+  if (path === ENGINE) return engineWork(profile, frame) === UNNAMED_FUNCTION;
+  if (kind !== 'jit') return false;
+  if (symbol === NONE) return true;
+  const name = strings.get(symbols.name.at(symbol));
+  return name === NAME_NOT_CERTAIN || parseScriptName(name)?.file === '';
+}
+
 function kindOf({ binaries, frames, strings, symbols }: Profile, frame: number): number {
   const symbol = frames.symbol.at(frame);
   if (symbol === NONE) return NATIVE;

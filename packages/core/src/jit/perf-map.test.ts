@@ -61,3 +61,38 @@ test('in pieces of any size it is the same', () => {
     assert.deepEqual(map.damage.list(), whole.damage.list());
   }
 });
+
+test('a name of V8 with a line feed in it goes on in the next line', () => {
+  const text = [
+    '1000 10 JS:*two lines /app/a.js:1:2',
+    '2000 10 JS:^f /app/two',
+    '',
+    'lines.js:1:16',
+    '3000 10 JS:*f has',
+    'three',
+    'lines.js:7:8',
+    'no name any more',
+    '4000 10 py::f',
+    'no place',
+    '5000 10 JS:~last /app/',
+    'line.js:1:1',
+  ].join('\n');
+  const whole = parse(text);
+  assert.deepEqual(
+    lines(whole).map(([, , name]) => name),
+    [
+      'JS:*two lines /app/a.js:1:2',
+      'JS:^f /app/two lines.js:1:16',
+      'JS:*f has three lines.js:7:8',
+      'py::f',
+      'JS:~last /app/ line.js:1:1',
+    ],
+  );
+  assert.equal(whole.damage.count('perf-map-line'), 2);
+  for (let size = 1; size <= text.length; size++) {
+    const parser = new PerfMapParser(text.length);
+    for (let at = 0; at < text.length; at += size)
+      parser.push(new TextEncoder().encode(text.slice(at, at + size)));
+    assert.deepEqual(lines(parser.finish()), lines(whole), `in pieces of ${size}`);
+  }
+});

@@ -1,4 +1,4 @@
-import { DamageLog, TWO_32 } from '../base/index.ts';
+import { DamageLog, decodeUtf8, TWO_32 } from '../base/index.ts';
 import { HEX_VALUE } from './hex.ts';
 
 /**
@@ -30,6 +30,10 @@ const SPACE = 0x20;
 const SLACK = 1.06;
 const FIRST_LINES = 256;
 const EMPTY = new Uint8Array(0);
+/** Of code that V8 compiled from a source. */
+const NAME_WITH_PLACE = /^(?:JS|LazyCompile|Function|Eval|Script|Module):/;
+const PLACE_AT_END = /:\d+$/;
+const LONGEST_UNFINISHED = 1 << 12;
 
 /** The lines of a map that is in memory. Those that are not of the form are counted and skipped. */
 export function parsePerfMap(bytes: Uint8Array): PerfMap {
@@ -105,10 +109,34 @@ export class PerfMapParser {
       const name = reader.at + 1;
       if (size >= 0 && reader.at > afterStart + 1 && bytes[reader.at] === SPACE && name < end)
         this.#add(start, size, bytes, name, end, this.#offset + next);
-      else if (end > line) this.#damage.add('perf-map-line', this.#offset + line);
+      else if (end > line && !this.#continue(bytes, line, end))
+        this.#damage.add('perf-map-line', this.#offset + line);
       line = next + 1;
     }
     return Math.min(line, bytes.length);
+  }
+
+  /**
+   * V8 writes names as they are: what a program calls a function, or a script, may have line feeds. Its names
+   * end with a place, so one that has none yet goes on in the next line. False: it does not.
+   */
+  #continue(bytes: Uint8Array, line: number, end: number): boolean {
+    const row = this.#count - 1;
+    if (row < 0) return false;
+    const from = this.#nameStart[row]!;
+    const at = this.#nameStart[row + 1]!;
+    if (!isUnfinishedName(this.#names.subarray(from, at))) return false;
+    const length = at + 1 + end - line;
+    if (length > this.#names.length) {
+      const names = new Uint8Array(Math.max(length, Math.min(2 * length, this.#totalBytes)));
+      names.set(this.#names.subarray(0, at));
+      this.#names = names;
+    }
+    // Names are one line in everything that shows them.
+    this.#names[at] = SPACE;
+    this.#names.set(bytes.subarray(line, end), at + 1);
+    this.#nameStart[row + 1] = length;
+    return true;
   }
 
   #add(start: number, size: number, bytes: Uint8Array, name: number, end: number, doneBytes: number): void {
@@ -146,6 +174,16 @@ export class PerfMapParser {
     this.#nameStart = new Uint32Array(capacity + 1);
     this.#nameStart.set(nameStart);
   }
+}
+
+/**
+ * Whether a name is one of V8 that ends without its place, `JS:*f /app/two`. It is at most so long: what
+ * follows may be anything.
+ */
+function isUnfinishedName(name: Uint8Array): boolean {
+  if (name.length > LONGEST_UNFINISHED) return false;
+  const text = decodeUtf8(name);
+  return NAME_WITH_PLACE.test(text) && !PLACE_AT_END.test(text);
 }
 
 /**

@@ -2,11 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { CounterpointError, memorySource } from '../base/index.ts';
+import { viewJavascript } from '../javascript/index.ts';
 import { openPerfData } from '../perfdata/index.ts';
 import { NONE, type Profile } from '../profile/index.ts';
 import { ExampleBuilder, smallProfile } from '../test/example-profile.ts';
 import { comm, recording, sample } from '../test/recordings.ts';
-import { callTree, collectStats, parseSortKeys, type TopRow, topFunctions, writeScript } from './index.ts';
+import {
+  callTree,
+  collectStats,
+  parseSortKeys,
+  type TopOptions,
+  type TopRow,
+  topFunctions,
+  writeScript,
+} from './index.ts';
 
 /**
  * main > parse > malloc  10, thread 1
@@ -271,4 +280,58 @@ test('names of hostile programs are escaped in JSON lines too', async () => {
   );
   assert.match(text, /a\\u009b31m\\u202eb/);
   assert.equal(JSON.parse(text).comm, 'a\u009b31m\u202eb');
+});
+
+test('functions of JavaScript without a file, or a name, stand by their share', () => {
+  const builder = new ExampleBuilder();
+  builder.event({ name: 'cpu-clock', unit: 'nanoseconds' });
+  const jit = builder.binary('/tmp/perf-10.map', 'jit');
+  const node = builder.binary('/bin/node', 'user');
+  const thread = builder.thread(10, 10, 'node');
+  const frames = {
+    own: builder.frame(jit, 'JS:own /a.js:1:1', 0x1000n),
+    folded: builder.frame(jit, 'JS:emit node:events:1:1', 0x2000n),
+    evaluated: builder.frame(jit, 'JS:(anonymous) :1:20', 0x3000n),
+    interpreted: builder.frame(node, 'Builtins_InterpreterEntryTrampoline', 0x4000n),
+    nameless: builder.frame(jit, null, 0x5000n),
+    native: builder.frame(node, 'deflate', 0x6000n),
+  };
+  const weights = { own: 5, folded: 6, evaluated: 30, interpreted: 20, nameless: 10, native: 29 } as const;
+  for (const [name, weight] of Object.entries(weights) as [keyof typeof frames, number][])
+    builder.sample({ timeNs: 1, thread, stack: builder.stack([frames[name]]), weight });
+  viewJavascript(builder.profile, 'charge');
+  const { rows } = topFunctions(builder.profile, {
+    sort: ['symbol'],
+    javascriptFirst: true,
+    isFolded: (file) => file.startsWith('node:'),
+  });
+  assert.deepEqual(brief(rows, 'symbol', 'percent'), [
+    ['JS:(anonymous) :1:20', 30],
+    ['(functions without a name)', 20],
+    ['[JIT without names]', 10],
+    ['JS:own /a.js:1:1', 5],
+    ['JS:emit node:events:1:1', 6],
+    ['deflate', 29],
+  ]);
+});
+
+test('a function of JavaScript is one row, however many processes run it', () => {
+  const builder = new ExampleBuilder();
+  builder.event({ name: 'cpu-clock', unit: 'nanoseconds' });
+  for (const pid of [10, 11]) {
+    const jit = builder.binary(`/tmp/perf-${pid}.map`, 'jit');
+    const work = builder.frame(jit, 'JS:work /a.js:1:1', 0x1000n);
+    const main = builder.frame(jit, 'JS:main /a.js:2:1', 0x2000n);
+    const thread = builder.thread(pid, pid, 'node');
+    builder.sample({ timeNs: pid, thread, stack: builder.stack([main, work]), weight: 50 });
+  }
+  const rowsOf = (options: TopOptions) =>
+    brief(topFunctions(builder.profile, options).rows, 'symbol', 'percent', 'selfPercent');
+  assert.deepEqual(rowsOf({ sort: ['symbol'], javascriptFirst: true, children: true }), [
+    ['JS:work /a.js:1:1', 100, 100],
+    ['JS:main /a.js:2:1', 100, 0],
+  ]);
+  // As perf: of each process apart.
+  assert.equal(rowsOf({ sort: ['symbol'] }).length, 2);
+  assert.equal(rowsOf({ sort: ['pid', 'symbol'], javascriptFirst: true }).length, 2);
 });

@@ -6,6 +6,7 @@ import {
   type OptionNames,
   TripleTable,
 } from '../base/index.ts';
+import { isNamelessFunction } from '../javascript/index.ts';
 import type { LossEntry } from '../loss/index.ts';
 import { checkProfile, isOffCpuEvent, NONE, type Profile } from '../profile/index.ts';
 import { type FrameFilter, frameTest, NO_DSO, NO_SYMBOL } from './frame-filter.ts';
@@ -64,7 +65,10 @@ export interface TopOptions extends FrameFilter {
   sort?: readonly SortKey[];
   /** Count the time of callees for their callers too, and sort by that. */
   children?: boolean;
-  /** As the author of a JavaScript program looks at it: its functions before all others, each by own time. */
+  /**
+   * As the author of a JavaScript program looks at it: its functions before all others, each by own time,
+   * with those that have no name or no file.
+   */
   javascriptFirst?: boolean;
   /** With `javascriptFirst`: functions of these files, such as `node:fs`, come after the program's own. */
   isFolded?: (file: string) => boolean;
@@ -242,7 +246,11 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
         options.parentEnd ?? (children ? 'outermost' : 'innermost'),
       )
     : null;
-  const groups = new Groups(profile, functions, sort, options.shortPaths === true, parents);
+  const groups = new Groups(profile, functions, sort, {
+    shortPaths: options.shortPaths === true,
+    mergesProcesses: options.javascriptFirst === true && !sort.includes('dso'),
+    parents,
+  });
   const { samples, stacks } = profile;
   const places = isOffCpu ? new WaitingPlaces(profile, functions) : null;
   const isWantedFrame = frameTest(profile, functions, options);
@@ -276,22 +284,26 @@ export function topFunctions(profile: Profile, options: TopOptions = {}): TopAns
   }
 
   const rows: TopRow[] = [];
+  const nameless = new Set<TopRow>();
   const javascriptFirst = options.javascriptFirst === true;
   const byTotal = children && !javascriptFirst;
   for (const group of groups.heaviest(byTotal, options.most)) {
     const self = groups.self[group]!;
     const totalWeight = children ? groups.total[group]! : self;
-    rows.push({
+    const row = {
       percent: total === 0 ? 0 : (100 * totalWeight) / total,
       selfPercent: total === 0 ? 0 : (100 * self) / total,
       samples: groups.samples[group]!,
       selfPeriod: decimal(self),
       totalPeriod: decimal(totalWeight),
       ...groups.labels(group),
-    });
+    };
+    rows.push(row);
+    if (javascriptFirst && groups.isNameless(group)) nameless.add(row);
   }
-  const rank = ({ file }: TopRow) => {
-    if (!javascriptFirst) return 0;
+  const rank = (row: TopRow) => {
+    const { file } = row;
+    if (!javascriptFirst || nameless.has(row)) return 0;
     return file === undefined ? 2 : options.isFolded?.(file) === true ? 1 : 0;
   };
   const byShare = (a: TopRow, b: TopRow) =>
@@ -359,6 +371,14 @@ const DEFAULT_SORT: readonly SortKey[] = ['comm', 'dso', 'symbol'];
 /** Pools wait for work most of the time: beside them nobody would see what the main thread waits for. */
 const OFF_CPU_SORT: readonly SortKey[] = ['comm', 'role', 'dso', 'symbol'];
 
+interface GroupOptions {
+  shortPaths: boolean;
+  /** One function of JavaScript is one row, however many processes have code of it. */
+  mergesProcesses: boolean;
+  /** By row of stacks: the function that is its parent; null where nobody asks. */
+  parents: Int32Array | null;
+}
+
 /**
  * Rows by sort keys. The keys of a sample and those of a frame are folded into one number each, the frame's
  * once per frame; a group is a pair of the two.
@@ -375,6 +395,8 @@ class Groups {
   readonly #parents: Int32Array | null;
   /** By group: its column, 0 where it has several. */
   readonly #columns: number[] | null;
+  /** By the name of made code: its function, of whichever process; null where processes are told apart. */
+  readonly #madeFunctions: Map<string, number> | null;
   readonly #pairs = new TripleTable();
   readonly #sampleFolds = new TripleTable();
   readonly #frameFolds = new TripleTable();
@@ -392,11 +414,11 @@ class Groups {
     profile: Profile,
     functions: Functions,
     sort: readonly SortKey[],
-    shortPaths: boolean,
-    parents: Int32Array | null,
+    { shortPaths, mergesProcesses, parents }: GroupOptions,
   ) {
     this.#profile = profile;
     this.#parents = parents;
+    this.#madeFunctions = mergesProcesses ? new Map() : null;
     this.#functions = functions;
     this.#sort = sort;
     this.#lines = new SourceLines(profile, functions, shortPaths);
@@ -465,6 +487,16 @@ class Groups {
     return folded;
   }
 
+  #functionOf(frame: number): number {
+    const id = this.#functions.ofFrame(frame);
+    const made = this.#madeFunctions;
+    if (made === null || !this.#functions.isJit(id)) return id;
+    const name = this.#functions.name(id);
+    const first = made.get(name);
+    if (first === undefined) made.set(name, id);
+    return first ?? id;
+  }
+
   /** Index into `Profile.strings`. */
   #traceText(key: TraceSortKey, sample: number): number {
     const { sampleTexts } = this.#profile;
@@ -493,7 +525,7 @@ class Groups {
       case 'dso':
         return frame === NONE ? NONE : frames.binary.data[frame]!;
       case 'symbol':
-        return frame === NONE ? NONE : this.#functions.ofFrame(frame);
+        return frame === NONE ? NONE : this.#functionOf(frame);
       case 'srcline':
         return frame === NONE ? NONE : this.#lines.ofFrame(frame);
       case 'srcfile':
@@ -517,6 +549,12 @@ class Groups {
       case 'copy':
         return frame === NONE ? NONE : frames.jitCode.data[frame]!;
     }
+  }
+
+  /** Whether all of it is one function of JavaScript without a file, or such without names. */
+  isNameless(group: number): boolean {
+    const frame = this.#exampleFrames[group]!;
+    return this.#sort.includes('symbol') && frame !== NONE && isNamelessFunction(this.#profile, frame);
   }
 
   labels(group: number): Partial<TopRow> {
