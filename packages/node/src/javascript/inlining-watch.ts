@@ -124,6 +124,12 @@ export class InliningWatch implements Disposable {
     return watched instanceof NamelessProcess ? watched.whyNot : null;
   }
 
+  /** Whether the program of a process that writes no names is still being read. */
+  isPending(pid: number): boolean {
+    const watched = this.#processes.get(pid);
+    return watched instanceof NamelessProcess && watched.whyNot === null && !watched.canWalkFrames;
+  }
+
   /** Whether a process writes no names, and its frames can be read. */
   framesOf(pid: number): InterpretedFunctions | null {
     const watched = this.#processes.get(pid);

@@ -65,10 +65,18 @@ export class MapLines implements Disposable {
         continue;
       }
       this.#at += end;
+      let last: MapLine | null = null;
       for (const text of piece.toString('utf8', 0, end - 1).split('\n')) {
         const line = mapLineOf(text);
-        if (line !== null) yield line;
+        if (line === null) {
+          // The rest of a name with a line feed in it, as `PerfMapParser` joins them.
+          if (last !== null && text !== '') last.recordedName += ` ${text}`;
+          continue;
+        }
+        if (last !== null) yield last;
+        last = line;
       }
+      if (last !== null) yield last;
     }
   }
 

@@ -98,6 +98,8 @@ export class NamelessProcess implements Disposable, InterpretedFunctions {
   /** Pieces of code for which there was no room. */
   #missed = 0;
   #reading: Reading | null = null;
+  /** Of the process also when it has ended: its last samples may be looked at later. */
+  #space: CodeSpaceLayout | null = null;
   #waiting: Waiting[] = [];
   /** Code of regular expressions, by its address. */
   readonly #expressions = new Map<number, { seen: SeenCode; piece: CodeObject }>();
@@ -132,7 +134,7 @@ export class NamelessProcess implements Disposable, InterpretedFunctions {
   }
 
   get space(): CodeSpaceLayout {
-    return this.#reading!.space;
+    return this.#space!;
   }
 
   isGeneratedCode(address: number): boolean {
@@ -167,6 +169,7 @@ export class NamelessProcess implements Disposable, InterpretedFunctions {
           { start, size, recordedName: place === null ? NAME_NOT_CERTAIN : textOf(place, INTERPRETED_MARK) },
           positions,
         );
+      this.#space = layout.codeSpace;
       this.#reading = readingOf(pid, layout, layout.codeSpace, add, () => this.#nowUs());
     } catch (error) {
       const why = error instanceof Error ? error.message : error;

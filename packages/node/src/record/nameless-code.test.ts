@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { topFunctions } from '@counterpoint/core/query';
 import { openRecording } from '../open/index.ts';
 import { unknownNode } from '../test/unknown-node.ts';
+import { SPIN_CPU_SOURCE } from '../test/until-told.ts';
 import { record } from './record.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-nameless-'));
@@ -148,3 +149,33 @@ test('a Node that a command starts without the flags is told of while it runs', 
   assert.equal(told.length, 1);
   assert.match(told[0]!, /^process \d+ is Node without names/);
 });
+
+const HOT_CHILD = join(folder, 'hot-child.js');
+writeFileSync(
+  HOT_CHILD,
+  `${SPIN_CPU_SOURCE} function hotInChild() { return someTurns(); } spinCpu(1500, hotInChild);`,
+);
+
+for (const [how, text] of Object.entries({
+  'a child with an empty environment': `require('child_process').spawnSync(process.execPath, [${JSON.stringify(HOT_CHILD)}], { env: {} })`,
+  'a shell that empties NODE_OPTIONS': `require('child_process').execSync('NODE_OPTIONS= "$NODE" ${HOT_CHILD}', { env: { ...process.env, NODE: process.execPath } })`,
+}))
+  test(`${how}: its hot function has its name, and what has none is told`, async () => {
+    const output = join(folder, 'other-options.data');
+    const { notes } = await record({
+      command: [process.execPath, '-e', text],
+      launch: { env: environment, stdio: ['ignore', 'ignore', 'inherit'] },
+      events: 'cpu-clock:u',
+      frequency: 1000,
+      callGraph: true,
+      output,
+    });
+    const told = notes.filter(({ kind }) => kind === 'nameless-code').map((note) => note.text);
+    assert.equal(told.length, 1, JSON.stringify(notes));
+    assert.match(told[0]!, /^process \d+ is Node that was started without the flags for names/);
+    await using recording = await openRecording(output);
+    const { profile } = await recording.profile();
+    const rows = topFunctions(profile, { sort: ['symbol'], children: true }).rows;
+    const hot = rows.find(({ symbol = '' }) => symbol.startsWith('JS:hotInChild '));
+    assert.ok(hot !== undefined && hot.percent > 40, JSON.stringify(rows.slice(0, 20)));
+  });

@@ -85,11 +85,22 @@ const MOST_SHOWN = 4;
 export class NamelessCode {
   readonly #seen = new Set<number>();
   readonly #told = new Map<Runtime, number>();
+  #toldInterpreted = 0;
+  /** Processes whose program is still being read. */
+  readonly #pending = new Set<number>();
   readonly #whyNameless: ((pid: number) => string | null) | null;
+  readonly #isPending: (pid: number) => boolean;
 
-  /** `whyNameless`: why the code of a Node could not be read from outside; null: it can. */
-  constructor(whyNameless: ((pid: number) => string | null) | null = null) {
+  /**
+   * `whyNameless`: why the code of a Node could not be read from outside; null: it can. `isPending`: that is
+   * not known yet.
+   */
+  constructor(
+    whyNameless: ((pid: number) => string | null) | null = null,
+    isPending: (pid: number) => boolean = () => false,
+  ) {
     this.#whyNameless = whyNameless;
+    this.#isPending = isPending;
   }
 
   /** Of what runs already: one note for each runtime. */
@@ -107,16 +118,49 @@ export class NamelessCode {
 
   /** Of a process that is met while recording. Null: nothing to tell, or it was told of enough others. */
   noteOf(pid: number): Note | null {
-    const runtime = this.#consider(pid);
-    if (runtime === null) return null;
+    if (!this.#isNew(pid)) return null;
+    // Its next piece of memory asks again.
+    if (this.#isPending(pid)) {
+      this.#pending.add(pid);
+      return null;
+    }
+    const runtime = namelessRuntime(pid);
+    const isRead = runtime === NODE && this.#whyNameless?.(pid) === null;
+    this.#seen.add(pid);
+    this.#pending.delete(pid);
+    if (isRead) return this.#interpretedNote(pid);
+    return runtime === null ? null : this.#tell(runtime, pid, this.#whyOf(pid));
+  }
+
+  /** At the end: of those whose program was read later, or not at all. */
+  noteLeft(notes: Note[]): void {
+    for (const pid of this.#pending) {
+      const note = this.#interpretedNote(pid);
+      if (note !== null) notes.push(note);
+    }
+    this.#pending.clear();
+  }
+
+  /** Who interpreted functions are is in their frames, which samples have only of what ran before. */
+  #interpretedNote(pid: number): Note | null {
+    if (++this.#toldInterpreted > MOST_SHOWN) return null;
+    const text = `process ${pid} is Node that was started without the flags for names: functions that V8 compiled have the names that were read from its memory, and those that it interprets are (functions without a name): ${NODE.remedy}`;
+    return { kind: 'nameless-code', text };
+  }
+
+  #tell(runtime: Runtime, pid: number, why: string): Note | null {
     const told = (this.#told.get(runtime) ?? 0) + 1;
     this.#told.set(runtime, told);
-    return told > MOST_SHOWN ? null : noteOf(runtime, [pid], this.#whyOf(pid));
+    return told > MOST_SHOWN ? null : noteOf(runtime, [pid], why);
+  }
+
+  /** This process is Node, too, and not what anybody looks for. */
+  #isNew(pid: number): boolean {
+    return pid !== process.pid && !this.#seen.has(pid);
   }
 
   #consider(pid: number): Runtime | null {
-    // This process is Node, too, and not what anybody looks for.
-    if (pid === process.pid || this.#seen.has(pid)) return null;
+    if (!this.#isNew(pid)) return null;
     this.#seen.add(pid);
     const runtime = namelessRuntime(pid);
     if (runtime !== NODE || this.#whyNameless === null) return runtime;

@@ -100,6 +100,11 @@ export class PerfMapKeeper implements Disposable {
     return this.#inlining?.whyNameless(pid) ?? null;
   }
 
+  /** Whether `whyNameless` cannot answer yet. */
+  isPending(pid: number): boolean {
+    return this.#inlining?.isPending(pid) ?? false;
+  }
+
   /**
    * After `prepare`: of those of the processes (or threads) that write no names,
    * and whose frames can be read.

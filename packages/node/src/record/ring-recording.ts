@@ -115,7 +115,12 @@ export class RingRecording {
     const { options } = parts;
     this.#maps = new MapWatch(parts.buildIds, parts.perfMaps, parts.commandNames);
     this.#nameless =
-      options.nodeNames === false ? null : new NamelessCode((pid) => parts.perfMaps.whyNameless(pid));
+      options.nodeNames === false
+        ? null
+        : new NamelessCode(
+            (pid) => parts.perfMaps.whyNameless(pid),
+            (pid) => parts.perfMaps.isPending(pid),
+          );
     const tasks = options.switchOutput === undefined ? null : new KeptTasks();
     this.#tasks = tasks;
     this.#records = new PassingRecords(parts.sampled.events, parts.scope.kind === 'cpus', {
@@ -166,6 +171,7 @@ export class RingRecording {
     if (stop.reason !== 'write-error' && end?.reason === 'failed')
       Object.assign(stop, { reason: 'write-error', error: end.error });
     const lost = sampled.readLost();
+    this.#nameless?.noteLeft(notes);
     await this.#finishOutput(stop, lost);
     if (isMishap(stop)) this.#leaveTargetAlone(stop.error);
     const exit = held === null ? null : await this.#commandExit(held, stop);
