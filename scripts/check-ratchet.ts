@@ -53,8 +53,8 @@ const RATCHETS: readonly Ratchet[] = [
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
-    limit: 2260,
-    slack: 2260,
+    limit: 2290,
+    slack: 2290,
     isHint: true,
     ...list('seconds of all test files, measured or estimated', []),
     count: Math.round(totalSeconds(estimates(tests, seconds))),

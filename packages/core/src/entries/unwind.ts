@@ -1,1 +1,9 @@
-export * from '../unwind/index.ts';
+export {
+  FLAT_RULE,
+  FlatRules,
+  type FlatTable,
+  flattenInSteps,
+  hasRawUserStacks,
+  type UnwindOptions,
+  withUnwoundStacks,
+} from '../unwind/index.ts';

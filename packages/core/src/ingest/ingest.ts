@@ -27,6 +27,7 @@ import {
 import type { SourceMapsResult } from '../source-maps/index.ts';
 import type { SymbolDriver } from '../symbols/index.ts';
 import { BranchCollector } from './branch-collector.ts';
+import { framesBesideGuesses, type StackTops } from './javascript-stacks.ts';
 import { MergedSamples, ThreadRows } from './merged-samples.ts';
 import { profileMeta } from './meta.ts';
 import { NativeSources } from './native-sources.ts';
@@ -324,8 +325,7 @@ class Builder {
     const firstTimeNs = absolute(this.#firstNs);
     profile.meta = profileMeta(reader.features, firstTimeNs);
     await this.#resolver?.resolveNew(options.onProgress);
-    const tops = this.walker.hasStackTops ? { guessedCallers: this.walker.guessedCallers } : null;
-    this.#resolver?.mendStacks(tops);
+    this.#resolver?.mendStacks(this.walker.hasStackTops ? await this.#stackTops() : null);
     const sourceNotes = await this.#addSources();
     trimTracing(profile, reader.events.events);
     const found =
@@ -334,6 +334,32 @@ class Builder {
     profile.damage = reader.damage.list();
     const sourceMaps = this.#resolver?.sourceMaps ?? null;
     return { profile, diagnostics, sourceMaps, firstTimeNs, lastTimeNs: absolute(this.#lastNs) };
+  }
+
+  /** Reads where functions have no frame, of the binaries whose functions may have had none. */
+  async #stackTops(): Promise<StackTops> {
+    const { guessedCallers, binaries } = this.walker;
+    const { frames } = this.profile;
+    const binaryOf = (frame: number) => frames.binary.at(frame);
+    const found = framesBesideGuesses(this.profile, guessedCallers);
+    const wanted = new Set<number>();
+    for (const frame of found)
+      if (this.profile.binaries[binaryOf(frame)]!.kind === 'user') wanted.add(binaryOf(frame));
+    if (wanted.size === 0) return { guessedCallers, hasCallerAtTop: () => false };
+    // A reader of recordings without such functions does not need it.
+    const { FramelessCode } = await import('../unwind/index.ts');
+    const code = new FramelessCode(this.#options.symbols!);
+    const acceptUnverified = this.#options.acceptUnverified?.(binaries.meta()) ?? true;
+    for (const binary of wanted) {
+      const { path, buildId } = this.profile.binaries[binary]!;
+      const { pid } = binaries.known[binary]!;
+      await code.load(binary, { path, buildId, pid, isVdso: false, acceptUnverified });
+    }
+    const hasCallerAtTop = (frame: number) => {
+      const offset = frames.addressHi.at(frame) * TWO_32 + (frames.addressLo.at(frame) >>> 0);
+      return code.hasCallerAtTop(binaryOf(frame), offset);
+    };
+    return { guessedCallers, hasCallerAtTop };
   }
 
   /** Lines and inlined functions of programs and libraries; notes on what is missing of them. */

@@ -71,6 +71,8 @@ function expanded(build: (make: Maker) => void, hasStackTops = false): string[] 
     },
   };
   build(make);
+  const hasCallerAtTop = (frame: number) =>
+    profile.strings.get(profile.symbols.name.at(profile.frames.symbol.at(frame))).startsWith('frameless');
   const symbols = new Map<string, number>();
   const known = {
     codeAt: (row: number) => (row === code ? CODE : null),
@@ -87,7 +89,7 @@ function expanded(build: (make: Maker) => void, hasStackTops = false): string[] 
       return file === '' ? null : { file, line, column };
     },
   };
-  mendStacks(profile, known, hasStackTops ? { guessedCallers } : null);
+  mendStacks(profile, known, hasStackTops ? { guessedCallers, hasCallerAtTop } : null);
   assertTableInvariants(profile);
   return Array.from({ length: profile.samples.length }, (_, row) => textOf(profile, row));
 }
@@ -177,6 +179,24 @@ test('what is at the top of the stack of other functions is no caller', () => {
     sample(user('main'), { guess: user('unknown') }, user('Builtins_LoadIC'));
   }, true);
   assert.deepEqual(texts, ['main memcpy', 'main outer', 'main Builtins_AddHandler', 'main Builtins_LoadIC']);
+});
+
+test('the caller of native code that has no frame is at the top of the stack', () => {
+  const texts = expanded(({ sample, user, interpreted, outer, kernel }) => {
+    sample(interpreted('main'), { guess: outer(0x60) }, user('frameless exp'));
+    sample(interpreted('main'), { guess: interpreted('leaf') }, user('frameless exp'), kernel('interrupt'));
+    sample(user('main'), { guess: user('inflate') }, user('frameless memcpy'));
+    sample(user('main'), { guess: outer(0x60) }, user('exp'));
+    // Generated code has no frame information.
+    sample(user('main'), { guess: outer(0x60) }, interpreted('frameless f'));
+  }, true);
+  assert.deepEqual(texts, [
+    'main outer middle inner frameless exp',
+    'main leaf frameless exp interrupt',
+    'main inflate frameless memcpy',
+    'main exp',
+    'main frameless f',
+  ]);
 });
 
 test('handlers are the functions that they run where callers are known, and nowhere else', () => {

@@ -13,6 +13,9 @@
  *
  *       recorded   main ─ outer ─ (inner) ─ AddHandler
  *
+ * - So do functions of programs and libraries that need no frame, or have not built it yet: `exp`, `memcpy`.
+ *   Their frame information says at which instructions the top of the stack is their caller.
+ *
  * - A handler of the interpreter is no function of its own: `AddHandler` is `inner` here.
  */
 import { TripleTable } from '../base/index.ts';
@@ -40,6 +43,8 @@ export interface SourceLine {
 export interface StackTops {
   /** Rows of stacks whose frame is a guess; see `StackInterner`. */
   guessedCallers: ReadonlySet<number>;
+  /** Whether the function at a frame, of a program or a library, has its caller at the top of the stack. */
+  hasCallerAtTop(frame: number): boolean;
 }
 
 /**
@@ -49,6 +54,14 @@ export interface StackTops {
  */
 export function mendStacks(profile: Profile, known: InlinedFunctions | null, tops: StackTops | null): void {
   new JavascriptStacks(profile, known, tops).mend();
+}
+
+/** The frames of functions that may lack their caller: those next to a guess. */
+export function framesBesideGuesses({ stacks }: Profile, guessedCallers: ReadonlySet<number>): Set<number> {
+  const found = new Set<number>();
+  for (let row = 0; row < stacks.length; row++)
+    if (guessedCallers.has(stacks.prefix.at(row))) found.add(stacks.frame.at(row));
+  return found;
 }
 
 class JavascriptStacks {
@@ -109,8 +122,10 @@ class JavascriptStacks {
   /** Whether the function at the top of the stack called a function that builds no frame. */
   #isCaller(caller: number, callee: number): boolean {
     const kind = this.#kindOf(caller);
-    if (this.#kindOf(callee) === HANDLER) return kind === INTERPRETED;
-    return this.#kindOf(callee) === BUILTIN && (kind === INTERPRETED || kind === COMPILED);
+    const calleeKind = this.#kindOf(callee);
+    if (calleeKind === HANDLER) return kind === INTERPRETED;
+    if (calleeKind === BUILTIN) return kind === INTERPRETED || kind === COMPILED;
+    return this.#profile.frames.jitCode.at(callee) === NONE && this.#tops!.hasCallerAtTop(callee);
   }
 
   /** Whether a frame is of a handler that runs the function at `outer`. */

@@ -196,7 +196,7 @@ export class StackInterner {
 
   /**
    * A function that builds no frame leaves its caller out of the chain; its return address is at the stack's
-   * top. Put it there, if it is in made code:
+   * top. Put it there, if it is in code:
    *
    *     chain      handler ─────────────── middle ─ outer
    *     stack top             leaf + 0xdc
@@ -210,8 +210,9 @@ export class StackInterner {
     const innermost = depth * 2 - 2;
     if (depth > 1 && chain[innermost - 2] === low && chain[innermost - 1] === high) return false;
     const mapping = process.maps.find(toSignedFloat(low >>> 0, high));
-    if (mapping === null || this.#profile.binaries[this.#binaries.of(mapping, false)]!.kind !== 'jit')
-      return false;
+    if (mapping === null) return false;
+    const { kind } = this.#profile.binaries[this.#binaries.of(mapping, false)]!;
+    if (kind !== 'jit' && kind !== 'user') return false;
     this.#chain.copyWithin(innermost + 2, innermost, innermost + 2);
     this.#chain[innermost] = low;
     this.#chain[innermost + 1] = high;
