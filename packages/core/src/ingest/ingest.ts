@@ -329,7 +329,14 @@ class Builder {
     const sourceNotes = await this.#addSources();
     trimTracing(profile, reader.events.events);
     const found =
-      this.#resolver === null ? [] : [...kernelNotes(profile), ...this.#resolver.diagnostics, ...sourceNotes];
+      this.#resolver === null
+        ? []
+        : [
+            ...kernelNotes(profile),
+            ...this.#resolver.diagnostics,
+            ...this.walker.codeHistories.diagnostics,
+            ...sourceNotes,
+          ];
     const diagnostics = [...contentNotes(reader, added), ...found];
     profile.damage = reader.damage.list();
     const sourceMaps = this.#resolver?.sourceMaps ?? null;

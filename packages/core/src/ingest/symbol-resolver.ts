@@ -6,8 +6,8 @@ import {
   toSignedFloat,
 } from '../base/index.ts';
 import {
-  decodeInlinedCode,
   type InlinedCode,
+  InlinedCodeTable,
   jitCodeName,
   NAME_NOT_CERTAIN,
   parseScriptName,
@@ -71,8 +71,8 @@ export class SymbolResolver {
    */
   readonly #jitFunctions = new Map<number, Map<string, number>>();
   readonly #jitRows = new Map<number, Map<number, JitRow>>();
-  /** What is inlined where: by binary, by the key of a copy; and by row of the profile's JIT code. */
-  readonly #inlined = new Map<number, Map<string, InlinedCode>>();
+  /** What is inlined where: by binary; and by row of the profile's JIT code. */
+  readonly #inlined = new Map<number, InlinedCodeTable>();
   readonly #inlinedCode = new Map<number, InlinedCode>();
   /** By binary and name: the function that `eval` made, where only one has this name. */
   readonly #evaluated = new Map<number, ReadonlyMap<string, string>>();
@@ -196,9 +196,8 @@ export class SymbolResolver {
       const recordedName = code.name();
       const { pid } = this.#binaries.known[binary]!;
       await names.prepare(pid, recordedName);
-      const key = keyOf({ start: code.start, size: code.end - code.start, recordedName });
-      for (const { functionName } of this.#inlined.get(binary)?.get(key)?.calls ?? [])
-        await names.prepare(pid, functionName);
+      const inlined = this.#inlined.get(binary)?.find(code.start, code.end - code.start, recordedName);
+      for (const { functionName } of inlined?.calls ?? []) await names.prepare(pid, functionName);
     }
   }
 
@@ -253,8 +252,8 @@ export class SymbolResolver {
     try {
       const file = await this.#binaries.recordedFile(RECORDED_INLINED_CODE, pid);
       if (file === null) return;
-      const pieces = decodeInlinedCode(await file.read(0, file.size));
-      this.#inlined.set(binary, new Map(pieces.map((code) => [keyOf(code), code])));
+      const pieces = new InlinedCodeTable(await file.read(0, file.size));
+      this.#inlined.set(binary, pieces);
       this.#evaluated.set(binary, evaluatedFunctions(pieces));
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
@@ -339,8 +338,7 @@ export class SymbolResolver {
     const known = rows.get(place);
     if (known !== undefined) return known;
     const recorded = recordedName();
-    const key = keyOf({ start, size: end - start, recordedName: recorded });
-    const inlined = this.#inlined.get(binary)?.get(key);
+    const inlined = this.#inlined.get(binary)?.find(start, end - start, recorded) ?? null;
     const { tier } = jitCodeName(recorded);
     const { name } = jitCodeName(
       inlined?.functionName ?? this.#evaluated.get(binary)?.get(jitCodeName(recorded).name) ?? recorded,
@@ -352,7 +350,7 @@ export class SymbolResolver {
     jitCode.tier.push(strings.intern(tier));
     const row = { symbol, code: jitCode.start.push(start) };
     rows.set(place, row);
-    if (inlined !== undefined) this.#inlinedCode.set(row.code, inlined);
+    if (inlined !== null) this.#inlinedCode.set(row.code, inlined);
     return row;
   }
 
@@ -377,11 +375,6 @@ export class SymbolResolver {
   }
 }
 
-/** A copy of a function. Another one may be at its address later. */
-function keyOf({ start, size, recordedName }: Pick<InlinedCode, 'start' | 'size' | 'recordedName'>): string {
-  return `${start} ${size} ${recordedName}`;
-}
-
 function innerMap<Key, Value>(maps: Map<number, Map<Key, Value>>, binary: number): Map<Key, Value> {
   let map = maps.get(binary);
   if (map === undefined) maps.set(binary, (map = new Map()));
@@ -392,12 +385,17 @@ function innerMap<Key, Value>(maps: Map<number, Map<Key, Value>>, binary: number
  * Names of functions that `eval` made are places in its text: `render :2:18`. Where they were made is known
  * of some of their code, and holds for all of it unless several functions have the same name.
  */
-function evaluatedFunctions(pieces: readonly InlinedCode[]): Map<string, string> {
+function evaluatedFunctions(pieces: InlinedCodeTable): Map<string, string> {
   const found = new Map<string, string>();
-  for (const { recordedName, functionName } of pieces) {
-    if (functionName === undefined) continue;
-    const { name } = jitCodeName(recordedName);
-    const own = jitCodeName(functionName).name;
+  const plain = new Map<string, string>();
+  const plainName = (recordedName: string) => {
+    let name = plain.get(recordedName);
+    if (name === undefined) plain.set(recordedName, (name = jitCodeName(recordedName).name));
+    return name;
+  };
+  for (const { recordedName, functionName } of pieces.evaluated()) {
+    const name = plainName(recordedName);
+    const own = plainName(functionName);
     const before = found.get(name);
     found.set(name, before === undefined || before === own ? own : name);
   }

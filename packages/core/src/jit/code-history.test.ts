@@ -2,14 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { orderByAddress } from '../symbols/sort-addresses.ts';
 import { Random } from '../test/random.ts';
-import { type CodeHistory, codeHistory, type LineTime, UNKNOWN_LINE } from './code-history.ts';
+import { type CodeHistory, codeHistory, UNKNOWN_LINE } from './code-history.ts';
 import { decodeMapTimes, encodeMapTimes } from './map-times.ts';
 import { parsePerfMap } from './perf-map.ts';
+
+interface LineTime {
+  timeNs: number;
+  lines: number;
+}
 
 function historyOf(lines: readonly string[], times: readonly LineTime[]): CodeHistory | null {
   const map = parsePerfMap(new TextEncoder().encode(`${lines.join('\n')}\n`));
   assert.equal(map.count, lines.length);
-  return codeHistory(map, orderByAddress(map.start), times);
+  return codeHistory(map, orderByAddress(map.start), {
+    timeNs: Float64Array.from(times, ({ timeNs }) => timeNs),
+    lines: Uint32Array.from(times, ({ lines }) => lines),
+  });
 }
 
 test('an address is that of the function whose code was there', () => {
@@ -133,7 +141,14 @@ test('times of a map are read as they were written; damage is refused', () => {
     { timeUs: 2 ** 51, sizeBytes: 2 ** 40 },
   ];
   const bytes = encodeMapTimes(times);
-  assert.deepEqual(decodeMapTimes(bytes), times);
+  const { count, timeUs, sizeBytes } = decodeMapTimes(bytes);
+  assert.equal(count, times.length);
+  assert.deepEqual(
+    Array.from(timeUs, (time, row) => ({ timeUs: time, sizeBytes: sizeBytes[row]! })),
+    times,
+  );
+  // Each time has two bytes, or more.
+  assert.throws(() => decodeMapTimes(Uint8Array.of(1, 3, 0, 0, 0, 0, 0)), { name: 'FormatError' });
   for (let end = 0; end < bytes.length; end++)
     assert.throws(() => decodeMapTimes(bytes.subarray(0, end)), { name: 'FormatError' });
   assert.throws(() => decodeMapTimes(Uint8Array.of(9, 0)), /version 1/);

@@ -1,7 +1,7 @@
 export {
   CodeHistory,
   codeHistory,
-  type LineTime,
+  type LineTimes,
   NAME_NOT_CERTAIN,
   UNKNOWN_LINE,
 } from './code-history.ts';
@@ -14,6 +14,7 @@ export {
   decodeInlinedCode,
   type InlinedCall,
   type InlinedCode,
+  InlinedCodeTable,
   InlinedCodeWriter,
 } from './inlined-code.ts';
 export { type JitDump, parseJitDump } from './jitdump.ts';
@@ -27,7 +28,7 @@ export type {
   JitRecord,
   JitUnwinding,
 } from './jitdump-records.ts';
-export { decodeMapTimes, encodeMapTimes, type MapTime } from './map-times.ts';
+export { decodeMapTimes, encodeMapTimes, type MapTime, type MapTimes } from './map-times.ts';
 export { type PerfMap, PerfMapParser, parsePerfMap } from './perf-map.ts';
 export {
   decodeRecordedFiles,

@@ -1,4 +1,4 @@
-import { FormatError, TWO_32 } from '../base/index.ts';
+import { encodeUtf8, FormatError, TWO_32 } from '../base/index.ts';
 import { joinVarints, VarintReader, VarintWriter } from './varints.ts';
 
 /**
@@ -117,39 +117,163 @@ export class InlinedCodeWriter {
   }
 }
 
+/** Of a piece: two names, two halves of an address, a size, two counts. */
+const LEAST_PIECE_BYTES = 6;
+const LEAST_CALL_BYTES = 2;
+const LEAST_POSITION_BYTES = 4;
+/** Of pieces whose hashes are equal: nobody makes more of them by chance. */
+const MOST_STEPS = 64;
+const NONE = -1;
+
 /**
- * The pieces that an `InlinedCodeWriter` wrote, in that order. Throws FormatError
- * (`ERR_INLINED_CODE`) where the bytes do not hold together.
+ * The pieces that an `InlinedCodeWriter` wrote. All bytes are checked once; objects are made of a piece when
+ * it is asked for, since hostile bytes may be millions of pieces. Throws FormatError (`ERR_INLINED_CODE`)
+ * where the bytes do not hold together.
  */
-export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
-  const reader = new VarintReader(bytes);
-  const version = reader.read();
-  if (version !== VERSION && version !== VERSION_WITHOUT_OWN_NAMES && version !== VERSION_WITHOUT_PLACES) {
-    throw new FormatError('ERR_INLINED_CODE', 0, `inlined code of version ${VERSION}`, `${version}`);
+export class InlinedCodeTable {
+  readonly count: number;
+  readonly #bytes: Uint8Array;
+  readonly #version: number;
+  /** Where texts begin, with their length before them. */
+  readonly #nameAt: Uint32Array;
+  readonly #nameHash: Uint32Array;
+  readonly #texts = new Map<number, string>();
+  readonly #pieceAt: Uint32Array;
+  /** Of pieces that have a name of what `eval` made. */
+  readonly #hasOwnName: Uint8Array;
+  /** By hash: the last piece; by piece: the one before. */
+  readonly #heads: Int32Array;
+  readonly #before: Int32Array;
+
+  constructor(bytes: Uint8Array) {
+    const reader = new VarintReader(bytes);
+    const version = reader.read();
+    if (version !== VERSION && version !== VERSION_WITHOUT_OWN_NAMES && version !== VERSION_WITHOUT_PLACES) {
+      throw new FormatError('ERR_INLINED_CODE', 0, `inlined code of version ${VERSION}`, `${version}`);
+    }
+    this.#bytes = bytes;
+    this.#version = version;
+    const names = reader.count(MOST_NAMES);
+    this.#nameAt = new Uint32Array(names);
+    this.#nameHash = new Uint32Array(names);
+    for (let name = 0; name < names; name++) {
+      this.#nameAt[name] = reader.at;
+      this.#nameHash[name] = hashOf(reader.textBytes());
+    }
+    this.count = reader.count(Number.POSITIVE_INFINITY, LEAST_PIECE_BYTES);
+    this.#pieceAt = new Uint32Array(this.count);
+    this.#hasOwnName = new Uint8Array(this.count);
+    this.#heads = new Int32Array(2 ** Math.ceil(Math.log2(this.count + 1))).fill(NONE);
+    this.#before = new Int32Array(this.count);
+    for (let row = 0; row < this.count; row++) this.#check(reader, row);
   }
-  const hasPlaces = version !== VERSION_WITHOUT_PLACES;
-  const names = Array.from({ length: reader.count(MOST_NAMES) }, () => reader.text());
-  const name = () => names[reader.below(names.length)]!;
-  return Array.from({ length: reader.count() }, () => {
-    const recordedName = name();
-    const own = version === VERSION ? reader.below(names.length + 1) : 0;
-    const high = reader.read();
-    const start = high * TWO_32 + reader.read();
-    const size = reader.read();
-    const calls = Array.from({ length: reader.count() }, (_, row) => ({
-      functionName: name(),
-      parent: reader.below(row + 1) - 1,
+
+  /** The last piece of a copy of a function; null: nothing is known of it. */
+  find(start: number, size: number, recordedName: string): InlinedCode | null {
+    const hash = this.#slot(start, size, hashOf(encodeUtf8(recordedName)));
+    let row = this.#heads[hash]!;
+    for (let steps = 0; row !== NONE && steps < MOST_STEPS; steps++) {
+      const head = this.#head(new VarintReader(this.#bytes, this.#pieceAt[row]!));
+      if (head.start === start && head.size === size && this.#name(head.name) === recordedName)
+        return this.piece(row);
+      row = this.#before[row]!;
+    }
+    return null;
+  }
+
+  /** Rows are in the order in which pieces were written. */
+  piece(row: number): InlinedCode {
+    const reader = new VarintReader(this.#bytes, this.#pieceAt[row]!);
+    const { name, own, start, size } = this.#head(reader);
+    const hasPlaces = this.#version !== VERSION_WITHOUT_PLACES;
+    const calls = Array.from({ length: reader.read() }, () => ({
+      functionName: this.#name(reader.read()),
+      parent: reader.read() - 1,
       line: hasPlaces ? reader.read() : 0,
       column: hasPlaces ? reader.read() : 0,
     }));
     let offset = 0;
-    const positions = Array.from({ length: reader.count() }, () => {
+    const positions = Array.from({ length: reader.read() }, () => {
       offset += reader.read();
-      return { offset, call: reader.below(calls.length + 1) - 1, line: reader.read(), column: reader.read() };
+      return { offset, call: reader.read() - 1, line: reader.read(), column: reader.read() };
     });
-    const piece = { recordedName, start, size, calls, positions };
-    return own === 0 ? piece : { ...piece, functionName: names[own - 1]! };
-  });
+    const piece = { recordedName: this.#name(name), start, size, calls, positions };
+    return own === 0 ? piece : { ...piece, functionName: this.#name(own - 1) };
+  }
+
+  /** Names of pieces of what `eval` made: that of the map, and that of the function. */
+  *evaluated(): Generator<{ recordedName: string; functionName: string }> {
+    for (let row = 0; row < this.count; row++) {
+      if (this.#hasOwnName[row] === 0) continue;
+      const { name, own } = this.#head(new VarintReader(this.#bytes, this.#pieceAt[row]!));
+      yield { recordedName: this.#name(name), functionName: this.#name(own - 1) };
+    }
+  }
+
+  #check(reader: VarintReader, row: number): void {
+    const names = this.#nameAt.length;
+    const hasPlaces = this.#version !== VERSION_WITHOUT_PLACES;
+    this.#pieceAt[row] = reader.at;
+    const name = reader.below(names);
+    if (this.#version === VERSION && reader.below(names + 1) > 0) this.#hasOwnName[row] = 1;
+    const high = reader.read();
+    const start = high * TWO_32 + reader.read();
+    const size = reader.read();
+    const calls = reader.count(Number.POSITIVE_INFINITY, LEAST_CALL_BYTES);
+    for (let call = 0; call < calls; call++) {
+      reader.below(names);
+      reader.below(call + 1);
+      if (!hasPlaces) continue;
+      reader.read();
+      reader.read();
+    }
+    const positions = reader.count(Number.POSITIVE_INFINITY, LEAST_POSITION_BYTES);
+    for (let position = 0; position < positions; position++) {
+      reader.read();
+      reader.below(calls + 1);
+      reader.read();
+      reader.read();
+    }
+    const slot = this.#slot(start, size, this.#nameHash[name]!);
+    this.#before[row] = this.#heads[slot]!;
+    this.#heads[slot] = row;
+  }
+
+  #head(reader: VarintReader): { name: number; own: number; start: number; size: number } {
+    const name = reader.read();
+    const own = this.#version === VERSION ? reader.read() : 0;
+    const high = reader.read();
+    return { name, own, start: high * TWO_32 + reader.read(), size: reader.read() };
+  }
+
+  #slot(start: number, size: number, nameHash: number): number {
+    let hash = Math.imul(nameHash ^ start ^ (start / TWO_32), HASH_PRIME);
+    hash = Math.imul(hash ^ (hash >>> 15) ^ size, HASH_PRIME);
+    return (hash ^ (hash >>> 13)) & (this.#heads.length - 1);
+  }
+
+  #name(name: number): string {
+    let text = this.#texts.get(name);
+    if (text === undefined)
+      this.#texts.set(name, (text = new VarintReader(this.#bytes, this.#nameAt[name]!).text()));
+    return text;
+  }
+}
+
+/** FNV-1a, 32 bits. */
+const HASH_START = 0x811c9dc5;
+const HASH_PRIME = 0x01000193;
+
+function hashOf(bytes: Uint8Array): number {
+  let hash = HASH_START;
+  for (let at = 0; at < bytes.length; at++) hash = Math.imul(hash ^ bytes[at]!, HASH_PRIME);
+  return hash >>> 0;
+}
+
+/** All pieces of an `InlinedCodeTable` as objects, which take many times the memory of the bytes. */
+export function decodeInlinedCode(bytes: Uint8Array): InlinedCode[] {
+  const table = new InlinedCodeTable(bytes);
+  return Array.from({ length: table.count }, (_, row) => table.piece(row));
 }
 
 /** A function that an instruction belongs to, and where in its source. */

@@ -34,6 +34,8 @@ const EMPTY = new Uint8Array(0);
 const NAME_WITH_PLACE = /^(?:JS|LazyCompile|Function|Eval|Script|Module):/;
 const PLACE_AT_END = /:\d+$/;
 const LONGEST_UNFINISHED = 1 << 12;
+/** Names are shorter. A longer line is damaged, and nothing of it is kept. */
+const MOST_LINE_BYTES = 1 << 20;
 
 /** The lines of a map that is in memory. Those that are not of the form are counted and skipped. */
 export function parsePerfMap(bytes: Uint8Array): PerfMap {
@@ -51,8 +53,11 @@ export class PerfMapParser {
   #nameStart = new Uint32Array(FIRST_LINES + 1);
   #names: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_LINES * 64);
   #count = 0;
-  /** A line whose end has not come. */
+  /** A line whose end has not come: the first `#restBytes`. */
   #rest: Uint8Array = EMPTY;
+  #restBytes = 0;
+  /** The end of a line that is too long has not come. */
+  #isSkipping = false;
   /** Of the first byte of the next piece, or of `#rest`. */
   #offset = 0;
 
@@ -66,21 +71,53 @@ export class PerfMapParser {
     return this.#count;
   }
 
-  /** Does not keep the piece. */
+  /** Does not keep the piece. Each byte is looked at once, however small the pieces are. */
   push(piece: Uint8Array): void {
-    let bytes = piece;
-    if (this.#rest.length > 0) {
-      bytes = new Uint8Array(this.#rest.length + piece.length);
-      bytes.set(this.#rest);
-      bytes.set(piece, this.#rest.length);
+    let from = 0;
+    if (this.#isSkipping || this.#restBytes > 0) {
+      const newline = piece.indexOf(NEWLINE);
+      from = newline === -1 ? piece.length : newline + 1;
+      if (this.#isSkipping) this.#offset += from;
+      else this.#keep(piece.subarray(0, from));
+      if (newline === -1) return;
+      if (!this.#isSkipping) this.#offset += this.#lines(this.#takeRest(), false);
+      this.#isSkipping = false;
     }
+    const bytes = piece.subarray(from);
     const used = this.#lines(bytes, false);
-    this.#rest = bytes.slice(used);
     this.#offset += used;
+    this.#keep(bytes.subarray(used));
+  }
+
+  /** Behind what there is of a line. */
+  #keep(bytes: Uint8Array): void {
+    const length = this.#restBytes + bytes.length;
+    // The end of the line may be among them.
+    if (length > MOST_LINE_BYTES + 1) {
+      this.#damage.add('perf-map-line', this.#offset);
+      this.#offset += length;
+      this.#takeRest();
+      this.#isSkipping = true;
+      return;
+    }
+    if (length > this.#rest.length) {
+      const bigger = new Uint8Array(Math.min(2 * length, MOST_LINE_BYTES + 1));
+      bigger.set(this.#rest.subarray(0, this.#restBytes));
+      this.#rest = bigger;
+    }
+    this.#rest.set(bytes, this.#restBytes);
+    this.#restBytes = length;
+  }
+
+  /** Valid until more is kept. */
+  #takeRest(): Uint8Array {
+    const rest = this.#rest.subarray(0, this.#restBytes);
+    this.#restBytes = 0;
+    return rest;
   }
 
   finish(): PerfMap {
-    this.#lines(this.#rest, true);
+    this.#lines(this.#takeRest(), true);
     this.#rest = EMPTY;
     const count = this.#count;
     return {
@@ -102,6 +139,11 @@ export class PerfMapParser {
       if (found === -1 && !isLast) break;
       const next = found === -1 ? bytes.length : found;
       let end = next;
+      if (end - line > MOST_LINE_BYTES) {
+        this.#damage.add('perf-map-line', this.#offset + line);
+        line = next + 1;
+        continue;
+      }
       if (end > line && bytes[end - 1] === CARRIAGE_RETURN) end--;
       const start = reader.read(line, end);
       const afterStart = reader.at;

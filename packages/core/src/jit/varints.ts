@@ -61,8 +61,15 @@ export class VarintReader {
   readonly #bytes: Uint8Array;
   #at = 0;
 
-  constructor(bytes: Uint8Array) {
+  /** `at`: where to begin. */
+  constructor(bytes: Uint8Array, at = 0) {
     this.#bytes = bytes;
+    this.#at = at;
+  }
+
+  /** Of the byte that is read next. */
+  get at(): number {
+    return this.#at;
   }
 
   read(): number {
@@ -88,17 +95,21 @@ export class VarintReader {
     throw new FormatError('ERR_INLINED_CODE', this.#at, `a row below ${limit}`, `${value}`);
   }
 
-  /** Of things that take a byte each, or more. */
-  count(most = Number.POSITIVE_INFINITY): number {
+  /** Of things that take so many bytes each, or more. */
+  count(most = Number.POSITIVE_INFINITY, bytesEach = 1): number {
     const value = this.read();
-    if (value <= Math.min(most, this.#bytes.length - this.#at)) return value;
+    if (value <= Math.min(most, (this.#bytes.length - this.#at) / bytesEach)) return value;
     throw new FormatError('ERR_INLINED_CODE', this.#at, 'as many rows as its bytes can have', `${value}`);
   }
 
   text(): string {
+    return decodeUtf8(this.textBytes());
+  }
+
+  /** A text as it stands in the bytes, which are not copied. */
+  textBytes(): Uint8Array {
     const length = this.count();
-    const text = decodeUtf8(this.#bytes.subarray(this.#at, this.#at + length));
     this.#at += length;
-    return text;
+    return this.#bytes.subarray(this.#at - length, this.#at);
   }
 }

@@ -1,6 +1,7 @@
 import { decodeUtf8, encodeUtf8, FormatError } from '../base/index.ts';
 import { decodeDataUrl, isDataUrl } from './data-url.ts';
 import { type GivenName, givenNames } from './given-names.ts';
+import { isNestedAtMost } from './json-depth.ts';
 
 /**
  * The file of source maps that travels with a recording: those that were in the memory of a process and
@@ -43,10 +44,16 @@ export function encodeRecordedMaps(maps: readonly RecordedSourceMap[]): Uint8Arr
   return encodeUtf8(JSON.stringify({ version: VERSION, maps }));
 }
 
+/** Lists of maps, of names, of a name. A file that is nested deeper is not ours. */
+const MOST_DEPTH = 8;
+/** Of all maps together. */
+const MOST_NAMES = 1 << 22;
+
 /** Throws FormatError where the bytes do not hold together. */
 export function decodeRecordedMaps(bytes: Uint8Array): RecordedSourceMap[] {
   const fail = (expected: string) => new FormatError('ERR_SOURCE_MAPS', 0, expected, 'something else');
   let json: unknown;
+  if (!isNestedAtMost(bytes, MOST_DEPTH)) throw fail('JSON of a few levels');
   try {
     json = JSON.parse(decodeUtf8(bytes));
   } catch {
@@ -55,9 +62,11 @@ export function decodeRecordedMaps(bytes: Uint8Array): RecordedSourceMap[] {
   const { version = null, maps = null } = (json ?? {}) as { version?: unknown; maps?: unknown };
   if (version !== VERSION) throw fail(`recorded source maps of version ${VERSION}`);
   if (!Array.isArray(maps)) throw fail('a list of maps');
+  let count = 0;
   return maps.map((one: unknown) => {
     const { script, map, names = [], fault = null } = (one ?? {}) as { [key: string]: unknown };
     if (typeof script !== 'string' || typeof map !== 'string') throw fail('a script and its map');
+    if (Array.isArray(names) && (count += names.length) > MOST_NAMES) throw fail('fewer names');
     if (!Array.isArray(names) || !names.every(isGivenName)) throw fail('places of functions and their names');
     if (fault !== null && typeof fault !== 'string') throw fail('why there is no map');
     return { script, map, names, fault };

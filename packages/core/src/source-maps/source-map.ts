@@ -1,4 +1,5 @@
 import { decodeUtf8 } from '../base/index.ts';
+import { isNestedAtMost } from './json-depth.ts';
 import { decodeMappings, findMapping, type Mappings } from './mappings.ts';
 import { resolveSource } from './source-path.ts';
 
@@ -21,6 +22,8 @@ export type MapFault = 'too large' | 'not JSON' | 'not a source map' | 'not of v
 export const MOST_MAP_BYTES = 1 << 28;
 const VERSION = 3;
 const MOST_SECTIONS = 1 << 16;
+/** Of objects and lists: a level takes one byte, and some fifty when it is read. */
+const MOST_DEPTH = 256;
 /** What servers put before JSON so that no page can run it. */
 const GUARD = ")]}'";
 
@@ -113,6 +116,7 @@ export class SourceMap {
 /** Reads a map that is, or would be, at the path `at`. A word says why it is none. Never throws. */
 export function readSourceMap(bytes: Uint8Array, at: string): SourceMap | MapFault {
   if (bytes.length > MOST_MAP_BYTES) return 'too large';
+  if (!isNestedAtMost(bytes, MOST_DEPTH)) return 'not a source map';
   let json: unknown;
   try {
     const text = decodeUtf8(bytes);

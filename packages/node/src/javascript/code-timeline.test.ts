@@ -17,11 +17,10 @@ const named = (timeline: CodeTimeline, start: number, name: string) => {
 function reader(timeline: CodeTimeline, lastLookUs: number): (address: number, timeUs: number) => string {
   const { text, times } = timeline.map(lastLookUs);
   const map = parsePerfMap(new TextEncoder().encode(text));
-  const lines = times.map(({ timeUs, sizeBytes }) => ({
-    timeNs: timeUs * 1000,
-    lines: text.slice(0, sizeBytes).split('\n').length - 1,
-  }));
-  const history = codeHistory(map, orderByAddress(map.start), lines);
+  const history = codeHistory(map, orderByAddress(map.start), {
+    timeNs: Float64Array.from(times, ({ timeUs }) => timeUs * 1000),
+    lines: Uint32Array.from(times, ({ sizeBytes }) => text.slice(0, sizeBytes).split('\n').length - 1),
+  });
   const nameOf = (line: number) => text.split('\n')[line]!.replace(/^\S+ \S+ /, '');
   return (address, timeUs) => {
     const line = history?.lineAt(address, history.versionAt(timeUs * 1000)) ?? -1;
