@@ -2,6 +2,7 @@ export { isOfEarlierProcess } from './earlier-file.ts';
 export { whyForeignMap } from './foreign-map.ts';
 export { NamedFile } from './named-file.ts';
 export {
+  isForeignInShared,
   isTrusted,
   leadsToDescriptor,
   type OutputFileOptions,

@@ -168,14 +168,18 @@ function replace({ path, facts }: NamedFile, options: OutputFileOptions): number
 const ANOTHER_FILE = 'Name another file, preferably in a directory to which only you can write.';
 
 /**
- * The kernel's rule for pipes (fs.protected_fifos): in a sticky directory only one's own, root's or
- * those of the directory's owner.
+ * The kernel's rule for pipes (fs.protected_fifos) and links (fs.protected_symlinks): in a sticky directory
+ * only one's own, root's or those of the directory's owner.
  */
-function openPipe(pipe: NamedFile): number {
-  const { path, facts } = pipe;
+export function isForeignInShared(path: string, { uid }: { uid: number }): boolean {
   const directory = statSync(dirname(path));
   const isShared = (directory.mode & STICKY) !== 0 && (directory.mode & WRITABLE_BY_OTHERS) !== 0;
-  if (isShared && !isTrusted(facts.uid) && facts.uid !== directory.uid)
+  return isShared && !isTrusted(uid) && uid !== directory.uid;
+}
+
+function openPipe(pipe: NamedFile): number {
+  const { path, facts } = pipe;
+  if (isForeignInShared(path, facts))
     throw new CounterpointError(
       'ERR_OUTPUT_OWNER',
       `${path} is a named pipe of user ${facts.uid}, in a directory to which everybody can write`,

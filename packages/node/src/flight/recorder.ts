@@ -124,7 +124,8 @@ export class FlightRecorder implements AsyncDisposable {
   /** Nothing can be asked for any more. */
   #isEnding = false;
   /** A trigger told of a crash as it came. */
-  #hasCrashed = false;
+  /** Processes whose crash has a file. */
+  readonly #crashed = new Set<number>();
   #onEnd: (end: FlightEnd) => void = () => {};
   #onFail: (error: unknown) => void = () => {};
 
@@ -179,9 +180,9 @@ export class FlightRecorder implements AsyncDisposable {
     return await start({
       ...this.#parts.watched,
       watchProcesses: (listener) => this.#watchProcesses(listener),
-      fire: (why) => {
+      fire: (why, pid) => {
         const isLet = this.#fire(why, source);
-        this.#hasCrashed ||= isLet && atEnd === 'crash';
+        if (isLet && atEnd === 'crash' && pid !== undefined) this.#crashed.add(pid);
       },
       closedMs: () => this.#gate.closedMs(),
       nameOf: (pid, tid) => {
@@ -443,9 +444,10 @@ export class FlightRecorder implements AsyncDisposable {
 
   /** The trigger that the end of the target is. */
   #whyAtEnd(exit: FlightEnd['exit']): string | null {
-    // The file of a crash, which was written as it came, has all of it.
-    if (this.#hasCrashed) return null;
-    const { triggers } = this.#parts;
+    const { triggers, watched } = this.#parts;
+    // The file of a crash, which was written as it came, has all of it, unless it was only a child that died.
+    const targets = this.pid === null ? watched.pids : [this.pid];
+    if (targets.length > 0 && targets.every((pid) => this.#crashed.has(pid))) return null;
     const isCrash = CORE_SIGNALS.has(exit?.signal ?? 'none');
     const one = triggers.find(({ atEnd }) => atEnd === 'end' || (atEnd === 'crash' && isCrash));
     if (one === undefined) return null;

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { constants, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  lchownSync,
+  openSync,
+  readFileSync,
+  readSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -33,6 +44,7 @@ async function answerOf({ fd }: Pipe): Promise<string> {
   return '';
 }
 
+const OTHER = 65_534;
 const BUSY = ['sh', '-c', 'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'];
 
 describe('--control', () => {
@@ -60,6 +72,38 @@ describe('--control', () => {
     assert.equal(status, 0, err);
     assert.equal(JSON.parse(err).rows[0].status, 'not-counted');
     writeSync(fd, 'x');
+  });
+
+  const notRoot = process.getuid?.() === 0 ? false : 'only root can make files of another user';
+  test('a pipe of another user, where everybody can write, is not obeyed by any verb', {
+    skip: notRoot,
+  }, async (t) => {
+    const folder = temporaryFolder(t);
+    chmodSync(folder, 0o1777);
+    const [foreign, own] = [pipe(folder, 'foreign').path, pipe(folder, 'own').path];
+    chownSync(foreign, OTHER, OTHER);
+    const link = join(folder, 'link');
+    symlinkSync(own, link);
+    lchownSync(link, OTHER, OTHER);
+    for (const places of [foreign, `${own},${foreign}`, link])
+      for (const words of [
+        ['stat', '--control', `fifo:${places}`],
+        ['record', '-o', join(folder, 'data'), '--control', `fifo:${places}`],
+        ['flight', '--on', `control:${places}`],
+      ]) {
+        const { err, status } = await counterpoint(...words, '--', 'true');
+        assert.match(
+          err,
+          /cannot be used: it is of another user, in a directory to which everybody can write/,
+        );
+        assert.notEqual(status, 0, words.join(' '));
+      }
+    // Of this user, and of others where only they can make names.
+    const place = (path: string) => parseControlPlace(`fifo:${path}`);
+    const ignore = () => {};
+    new ControlChannel(place(own), COUNTING_COMMANDS, ignore, ignore)[Symbol.dispose]();
+    chmodSync(folder, 0o755);
+    new ControlChannel(place(foreign), COUNTING_COMMANDS, ignore, ignore)[Symbol.dispose]();
   });
 
   test('lines come in pieces and several at a time; what is none is told', async (t) => {

@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { isForeignInShared, NamedFile } from '../../files/index.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What may be written to `--control` of stat, a line each; perf's words. */
@@ -89,9 +90,9 @@ export class ControlChannel<Name extends string> implements Disposable {
   /** A pipe, opened for both: then there is no end of file whenever a writer goes. */
   #open(place: ControlPlace, where: string): number {
     // An open descriptor is opened again, so that it stays the caller's.
-    const path = place.kind === 'fd' ? `/proc/self/fd/${where}` : where;
+    const flags = constants.O_RDWR | constants.O_NONBLOCK;
     try {
-      const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+      const fd = place.kind === 'fd' ? openSync(`/proc/self/fd/${where}`, flags) : openOwn(where, flags);
       if (fstatSync(fd).isFIFO()) return fd;
       closeSync(fd);
     } catch (error) {
@@ -113,6 +114,18 @@ export class ControlChannel<Name extends string> implements Disposable {
   }
 }
 
+/** Who can write to the pipe of another user tells this process what to do: see `isForeignInShared`. */
+function openOwn(path: string, flags: number): number {
+  using file = new NamedFile(path);
+  const link = lstatSync(path);
+  const isForeign =
+    isForeignInShared(realpathSync(path), file.facts) ||
+    (link.isSymbolicLink() && isForeignInShared(path, link));
+  if (isForeign) throw new Error(`${FOREIGN}, in a directory to which everybody can write`);
+  return file.openSync(flags);
+}
+
+const FOREIGN = 'it is of another user';
 const IS_DIRECTORY = 'it is a directory';
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
@@ -124,7 +137,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
 const NO_PIPE = 'it is not a pipe';
 
 function refused({ kind, option }: ControlPlace, where: string, why: string): UsageError {
-  const isThere = why === NO_PIPE || why === IS_DIRECTORY;
+  const isThere = why === NO_PIPE || why === IS_DIRECTORY || why.startsWith(FOREIGN);
   return new UsageError(
     `${option}: ${kind === 'fd' ? `descriptor ${where}` : where} cannot be used: ${why}`,
     kind === 'fd'

@@ -81,6 +81,21 @@ function startFlight(...words: string[]): Flight {
 
 const filesOf = (directory: string) => readdirSync(directory).map((name) => join(directory, name));
 
+test('a child crashes and the command goes on: its end has a file, too', { skip }, async () => {
+  const out = join(folder, 'crash-of-child');
+  // Wall time: so long the service lives on.
+  const service = `sh -c 'kill -SEGV $$'; sleep 0.1`;
+  const words = ['--on', 'crash', '--on', 'exit', '--min-interval', '0', '-o', out, '--json'];
+  const { err, out: json } = await counterpoint('flight', ...words, '--', 'bash', '-c', service);
+  const triggers = json
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).trigger);
+  assert.equal(triggers.length, 2, err);
+  assert.match(triggers[0], /^crash: SIGSEGV in /);
+  assert.equal(triggers[1], 'exit');
+});
+
 test('a crash: the file names the function in which it was, and the status is the command’s', {
   skip,
 }, async () => {

@@ -114,7 +114,8 @@ export function waitFor(event: ParsedEvent, { text, count, filter, describe }: E
     let isDue = false;
     const scan = new RecordScan([PERF_RECORD_SAMPLE], (_, view, offset, size) => {
       held.countSeen();
-      fire(describe === undefined ? text : `${text}: ${describe(hitAt(view, offset, size), context)}`);
+      const hit = describe === undefined ? null : hitAt(view, offset, size);
+      fire(hit === null ? text : `${text}: ${describe!(hit, context)}`, hit?.pid);
       if (!isDue) queueMicrotask(holdBack);
       isDue = true;
     });

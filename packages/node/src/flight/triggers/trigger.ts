@@ -21,8 +21,8 @@ export interface TriggerContext {
   nameOf(pid: number, tid: number): string | null;
   /** The target has children and threads later: they are watched, too. */
   inherit: boolean;
-  /** Ask for a file; the text says why. */
-  fire(text: string): void;
+  /** Ask for a file; the text says why, and the number in which process, where it is one's. */
+  fire(text: string, pid?: number): void;
   /** For so long from now `fire` is only counted, at least; 0 where it makes a file. */
   closedMs(): number;
   /** Something else that there is to know. */
