@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { inlineConstants } from './inline-constants.mjs';
+import { NODE_PROGRAMS } from './node-programs.mjs';
 
 const core = 'packages/core';
 const trace = 'packages/trace';
@@ -96,14 +97,7 @@ await build({
   ...common,
   platform: 'node',
   external: ['koffi', '@swc/wasm-typescript'],
-  entryPoints: [
-    ...entriesOf(node),
-    { in: `${node}/src/cli/main.ts`, out: 'cli' },
-    { in: `${node}/src/trace/part-worker.ts`, out: 'pt-worker' },
-    { in: `${node}/src/profiler/recorder-main.ts`, out: 'profile-recorder' },
-    { in: `${node}/src/softpmu/tracer-main.ts`, out: 'soft-tracer' },
-    { in: `${node}/src/sampling/module-hooks.ts`, out: 'module-hooks' },
-  ],
+  entryPoints: [...entriesOf(node), { in: `${node}/src/cli/main.ts`, out: 'cli' }, ...NODE_PROGRAMS],
   outdir: `${node}/dist`,
 });
 

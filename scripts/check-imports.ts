@@ -39,8 +39,6 @@ const CORE: Record<string, string[]> = {
     'machine',
     'symbols',
     'source-maps',
-    // Which functions have no frame, and so lack their caller.
-    'unwind',
     'profile',
   ],
   javascript: ['base', 'jit', 'profile'],

@@ -43,7 +43,7 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
   { limit: 3, ...skips() },
-  { limit: 1740, slack: 30, ...publicNames() },
+  { limit: 1742, slack: 30, ...publicNames() },
   { limit: 0, ...undocumented() },
   {
     limit: 80,
@@ -53,8 +53,8 @@ const RATCHETS: readonly Ratchet[] = [
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
-    limit: 2290,
-    slack: 2290,
+    limit: 2300,
+    slack: 2300,
     isHint: true,
     ...list('seconds of all test files, measured or estimated', []),
     count: Math.round(totalSeconds(estimates(tests, seconds))),

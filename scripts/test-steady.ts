@@ -4,6 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { compileTests } from './test-run/compile.ts';
 import { runFile } from './test-run/one-file.ts';
 import { busyMachine, runSteady, steadyText } from './test-run/steady.ts';
 
@@ -37,9 +38,10 @@ if (files.length === 0) {
   console.log('No test file differs from main.');
   process.exit(0);
 }
+using compiled = await compileTests(files);
 using _busy = busyMachine();
 const found = await runSteady(files, async (path) => {
-  const run = await runFile(path);
+  const run = await runFile(path, { compiled });
   const what = run.failures.length === 0 ? 'passed' : 'FAILED';
   console.log(`${what} ${run.seconds.toFixed(1)} s ${path}${what === 'passed' ? '' : `\n${run.output}`}`);
   return run;

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import type { CompiledTests } from './compile.ts';
 import { type Load, loadNow } from './load.ts';
 
 /** Five times as long as the longest file takes: who is not done then waits for what does not come. */
@@ -33,17 +34,28 @@ export interface FileRun {
   load: Load;
 }
 
+export interface FileOptions {
+  limitMs?: number;
+  /** Without: from the sources. */
+  compiled?: CompiledTests;
+}
+
 // In a terminal Node would tell every test to print in colours, and with it every program that a test starts.
 Object.defineProperty(process.stdout, 'isTTY', { value: false });
 
 /** Never rejects: what is wrong with the file is a failure of it. */
-export async function runFile(path: string, limitMs = LIMIT_MS): Promise<FileRun> {
+export async function runFile(
+  path: string,
+  { limitMs = LIMIT_MS, compiled }: FileOptions = {},
+): Promise<FileRun> {
   const begin = performance.now();
+  const program = compiled?.programOf(path) ?? path;
+  const readable = (text: string) => compiled?.readable(text) ?? text;
   const found: Pick<FileRun, 'passed' | 'failures' | 'skipped'> = { passed: 0, failures: [], skipped: [] };
   let end: FileEnd = 'ended';
-  const stream = run({ files: [path], concurrency: 1, timeout: limitMs });
+  const stream = run({ files: [program], concurrency: 1, timeout: limitMs });
   // The process of a file is a test of its own, which is told of where it adds something to its tests.
-  const isFile = (name: string, nesting: number) => nesting === 0 && resolve(name) === resolve(path);
+  const isFile = (name: string, nesting: number) => nesting === 0 && resolve(name) === resolve(program);
   stream.on('test:pass', ({ name, nesting, skip, details }) => {
     if (isFile(name, nesting)) end = 'no tests';
     else if (skip !== undefined && skip !== false)
@@ -53,7 +65,7 @@ export async function runFile(path: string, limitMs = LIMIT_MS): Promise<FileRun
   stream.on('test:fail', ({ name, nesting, todo, details }) => {
     if (isFile(name, nesting)) end = isTimeout(details.error) ? 'hung' : 'crashed';
     else if (details.type !== 'suite' && (todo === undefined || todo === false))
-      found.failures.push({ name, message: messageOf(details.error) });
+      found.failures.push({ name, message: readable(messageOf(details.error)) });
   });
   const pieces: string[] = [];
   for await (const piece of stream.compose(new spec())) pieces.push(String(piece));
@@ -63,7 +75,7 @@ export async function runFile(path: string, limitMs = LIMIT_MS): Promise<FileRun
     ...found,
     end,
     seconds: (performance.now() - begin) / 1000,
-    output: pieces.join('').replace(REPEATED, '').replace(TOTALS, ''),
+    output: readable(pieces.join('').replace(REPEATED, '').replace(TOTALS, '')),
     load: loadNow(),
   };
 }

@@ -14,8 +14,13 @@ export interface Retry {
 }
 
 /** In the order in which they happened. */
-export function readRetries(path: string): Retry[] {
+export function readRetries(path: string, sourceOf: (program: string) => string): Retry[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => {
+      const retry: Retry = JSON.parse(line);
+      return { ...retry, file: sourceOf(retry.file) };
+    });
 }

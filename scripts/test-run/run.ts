@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compileTests } from './compile.ts';
 import { CONCURRENCY } from './files.ts';
 import { type FileRun, runFile } from './one-file.ts';
 import { RETRIES_VARIABLE, type Retry, readRetries } from './retries.ts';
@@ -20,11 +21,12 @@ export async function runFiles(files: readonly string[]): Promise<TestRun> {
   // What recordings keep of binaries is not put into the user's own cache.
   process.env['PERF_BUILDID_DIR'] ??= join(folder, 'build-ids');
   const begin = performance.now();
+  using compiled = await compileTests(files);
   const left = [...files];
   const runs: FileRun[] = [];
   const runOneByOne = async () => {
     for (let path = left.shift(); path !== undefined; path = left.shift()) {
-      const run = await runFile(path);
+      const run = await runFile(path, { compiled });
       console.log(`${path} (${run.seconds.toFixed(1)} s)\n${run.output.trimEnd()}`);
       runs.push(run);
     }
@@ -32,7 +34,11 @@ export async function runFiles(files: readonly string[]): Promise<TestRun> {
   try {
     await Promise.all(Array.from({ length: CONCURRENCY }, runOneByOne));
     const elapsedSeconds = (performance.now() - begin) / 1000;
-    return { files: runs, retries: readRetries(retriesPath), elapsedSeconds };
+    return {
+      files: runs,
+      retries: readRetries(retriesPath, (program) => compiled.sourceOf(program)),
+      elapsedSeconds,
+    };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -115,7 +115,9 @@ test('a file that hangs, leaves a handle or a process, ends otherwise, or has no
   // Inside of a test, node:test would run no files.
   delete process.env['NODE_TEST_CONTEXT'];
   for (const [at, [end, body]] of bodies.entries()) {
-    const run = await runFile(join(folder, 'packages', `${at}.test.ts`), end === 'hung' ? 4_000 : 60_000);
+    const run = await runFile(join(folder, 'packages', `${at}.test.ts`), {
+      limitMs: end === 'hung' ? 4_000 : 60_000,
+    });
     assert.equal(run.end, end, body);
     assert.equal(run.failures.length, end === 'ended' ? 0 : 1, body);
   }

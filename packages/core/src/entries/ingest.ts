@@ -1,5 +1,6 @@
 /** Ordered records to a profile. */
 export {
+  type FramelessFunctions,
   type IngestOptions,
   type IngestResult,
   ingestPerfData,

@@ -2,8 +2,10 @@ export {
   FLAT_RULE,
   FlatRules,
   type FlatTable,
+  FramelessCode,
   flattenInSteps,
   hasRawUserStacks,
   type UnwindOptions,
+  type WantedBinary,
   withUnwoundStacks,
 } from '../unwind/index.ts';

@@ -47,6 +47,20 @@ export interface SampleTexts {
   finish(): void;
 }
 
+/**
+ * Which functions of programs and libraries have no frame: the kernel's call chain lacks what called them.
+ * `FramelessCode` of `@counterpoint/core/unwind` is one.
+ */
+export interface FramelessFunctions {
+  /** Reads a binary, to be asked for by its number in the profile. */
+  load(
+    binary: number,
+    wanted: { path: string; buildId: string; pid: number; isVdso: boolean; acceptUnverified: boolean },
+  ): Promise<void>;
+  /** Whether the word at the top of the stack is the caller of the instruction at an offset in the file. */
+  hasCallerAtTop(binary: number, fileOffset: number): boolean;
+}
+
 /** Options of `ingestPerfData()`. */
 export interface IngestOptions {
   /** What to keep of samples beside their place. */
@@ -81,6 +95,11 @@ export interface IngestOptions {
    * and no such file is opened.
    */
   debugInfo?: 'lines' | 'inlines' | undefined;
+  /**
+   * Who knows where native functions that JavaScript calls have no frame. Without it, such a function counts
+   * for the caller of its caller.
+   */
+  framelessCode?: FramelessFunctions;
   /** Count branches, too: `Profile.branches`. Default: no. */
   branches?: boolean;
   /** Which samples are counted. Default: all. */
@@ -100,6 +119,7 @@ const OPTIONS: OptionNames<IngestOptions> = {
   innermostOnly: true,
   sourceMaps: true,
   debugInfo: true,
+  framelessCode: true,
   branches: true,
   filter: true,
   signal: true,
@@ -352,10 +372,8 @@ class Builder {
     const wanted = new Set<number>();
     for (const frame of found)
       if (this.profile.binaries[binaryOf(frame)]!.kind === 'user') wanted.add(binaryOf(frame));
-    if (wanted.size === 0) return { guessedCallers, hasCallerAtTop: () => false };
-    // A reader of recordings without such functions does not need it.
-    const { FramelessCode } = await import('../unwind/index.ts');
-    const code = new FramelessCode(this.#options.symbols!);
+    const code = this.#options.framelessCode;
+    if (wanted.size === 0 || code === undefined) return { guessedCallers, hasCallerAtTop: () => false };
     const acceptUnverified = this.#options.acceptUnverified?.(binaries.meta()) ?? true;
     for (const binary of wanted) {
       const { path, buildId } = this.profile.binaries[binary]!;

@@ -15,12 +15,15 @@ import type { UnwindRule } from './call-frame-program.ts';
 import type { FrameSection } from './frame-entries.ts';
 import { type FrameTable, indexedFrameTable, scannedFrameTable } from './frame-table.ts';
 
-/** Code whose frame information is wanted, as the recording names it. */
+/** A binary whose frame information is wanted. */
 export interface WantedBinary {
+  /** As the recording names it. */
   path: string;
   /** Lower-case hex, or empty. */
   buildId: string;
+  /** Of the process that had it mapped: containers have files of their own. */
   pid: number;
+  /** The kernel's own, which is in no file. */
   isVdso: boolean;
   /** Whether a file that no build id proves to be the recorded one may be used. */
   acceptUnverified: boolean;

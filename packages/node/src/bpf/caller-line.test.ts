@@ -86,7 +86,11 @@ test('a format in plain JavaScript is named by its own lines', () => {
       file,
       `import { BpfAssembler, r0 } from '${room}';\nconst asm = new BpfAssembler({ name: 'x', type: 'perf-event' });\n\nasm.move(r0, 1);\nasm.exit();\nconsole.log(JSON.stringify(asm.assemble().lines));\n`,
     );
-    const { stdout, stderr } = spawnSync(process.execPath, [...process.execArgv, file], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source', file],
+      { encoding: 'utf8' },
+    );
     assert.equal(stderr, '');
     assert.deepEqual(JSON.parse(stdout), [
       { file, line: 4, column: 5 },

@@ -46,7 +46,7 @@ import {
   writeScript,
 } from '@counterpoint/core/query';
 import type { SymbolDriver } from '@counterpoint/core/symbols';
-import { hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
+import { FramelessCode, hasRawUserStacks, withUnwoundStacks } from '@counterpoint/core/unwind';
 import type { ItraceOptions } from '@counterpoint/trace/perf';
 import { openArchiveFile } from '../archive/index.ts';
 import {
@@ -93,7 +93,8 @@ export interface RecordingOptions {
 }
 
 /** Options of `Recording.profile()`. */
-export interface ProfileOptions extends Omit<IngestOptions, 'symbols' | 'acceptUnverified' | 'sampleTexts'> {
+export interface ProfileOptions
+  extends Omit<IngestOptions, 'symbols' | 'framelessCode' | 'acceptUnverified' | 'sampleTexts'> {
   /**
    * What of tracepoints rows can be told apart by: `trace`, `sched:sched_switch.next_comm`. Read by
    * `topFunctions`, as sort keys.
@@ -319,6 +320,7 @@ export class Recording implements AsyncDisposable {
       ...ingest,
       ...(traceKeys.length === 0 ? {} : { sampleTexts: (reader) => new TraceKeys(reader, traceKeys) }),
       symbols: this.#driver,
+      framelessCode: new FramelessCode(this.#driver),
       acceptUnverified: isOfThisMachine,
     });
   }
@@ -331,6 +333,7 @@ export class Recording implements AsyncDisposable {
     return readEventLoops(await this.reader(), {
       ...options,
       symbols: this.#driver,
+      framelessCode: new FramelessCode(this.#driver),
       acceptUnverified: isOfThisMachine,
     });
   }

@@ -21,10 +21,14 @@ export async function counterpoint(...words: string[]): Promise<CommandResult> {
   return { status, out: texts[0]!, err: texts[1]! };
 }
 
-/** Arguments of Node for the command line as a process of its own, from the sources. */
+/** What `npm test` has compiled for all processes of its tests: a path. */
+declare const COMPILED_COMMAND: string | null;
+
+/** Arguments of Node for the command line as a process of its own. */
 export function commandLineProcess(): string[] {
+  const sources = '--conditions=counterpoint-source';
+  if (typeof COMPILED_COMMAND === 'string') return [sources, COMPILED_COMMAND];
   const main = JSON.stringify(new URL('../cli/main.ts', import.meta.url).href);
   const script = `const { main } = await import(${main}); await main(process.argv.slice(1));`;
-  const options = ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
-  return [...options, '--input-type=module', '-e', script, '--'];
+  return ['--import', import.meta.resolve('tsx'), sources, '--input-type=module', '-e', script, '--'];
 }
