@@ -53,8 +53,8 @@ const RATCHETS: readonly Ratchet[] = [
     remedy: 'On a machine that does nothing else: npm test -- --unmeasured --save-seconds',
   },
   {
-    limit: 2300,
-    slack: 2300,
+    limit: 2310,
+    slack: 2310,
     isHint: true,
     ...list('seconds of all test files, measured or estimated', []),
     count: Math.round(totalSeconds(estimates(tests, seconds))),

@@ -34,7 +34,7 @@ export class MapWatch {
     this.#buildIds?.add(map);
     const pid = processWithMadeCode(record);
     if (pid === null) return;
-    this.#perfMaps.consider(pid);
+    this.#perfMaps.considerMaker(pid);
     this.#commandNames?.consider(pid);
   }
 }

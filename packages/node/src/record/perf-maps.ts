@@ -12,7 +12,7 @@ import { encodeRecordedFiles } from '@counterpoint/core/jit';
 import { isOfEarlierProcess, isTrusted, NamedFile, presentBytes, requireRegular } from '../files/index.ts';
 import type { InliningGap, InliningWatch, InterpretedFunctions } from '../javascript/index.ts';
 import { addNote, type Note } from '../perf-events/index.ts';
-import { processOfThread, processStartMs, readProc, readProcLink } from '../target/index.ts';
+import { processImage, processOfThread, processStartMs, readProc, readProcLink } from '../target/index.ts';
 import { writesNames } from './nameless-code.ts';
 import { type MapOwner, packPerfMaps } from './recorded-maps.ts';
 
@@ -31,6 +31,8 @@ interface Held {
   /** Whose process it is. */
   uid: number;
   startMs: number | null;
+  /** The program that it runs (`processImage`). */
+  image: string | null;
 }
 
 /**
@@ -60,7 +62,15 @@ export class PerfMapKeeper implements Disposable {
     this.#inlining = inlining;
   }
 
-  /** A process that has executable memory without a file: it makes code. Cheap when asked again. */
+  /** A process has executable memory without a file: it makes code. */
+  considerMaker(pid: number): void {
+    const { image = null } = this.#held.get(pid) ?? {};
+    // Between fork and exec it was what had started it: other flags, other memory.
+    if (image !== null && (processImage(pid) ?? image) !== image) this.forget(pid);
+    this.consider(pid);
+  }
+
+  /** A process that may make code. Cheap when asked again. */
   consider(pid: number): void {
     if (this.#held.has(pid)) return;
     if (this.#held.size >= MOST_PROCESSES) {
@@ -131,14 +141,20 @@ export class PerfMapKeeper implements Disposable {
     const innerPid = /^NSpid:.*\b(\d+)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1];
     // It has ended already. Its map, where there is one, was written while this recording ran.
     if (namespace === null || innerPid === undefined)
-      return { fd: null, innerPid: pid, uid: process.geteuid?.() ?? 0, startMs: this.#startedMs };
+      return {
+        fd: null,
+        innerPid: pid,
+        uid: process.geteuid?.() ?? 0,
+        startMs: this.#startedMs,
+        image: null,
+      };
     const isOurs = namespace === this.#ownNamespace;
     if (!isOurs && this.#directories >= MOST_HELD) return null;
     try {
       const { uid } = statSync(`/proc/${pid}`);
       const fd = isOurs ? null : openSync(`/proc/${pid}/root/tmp`, constants.O_RDONLY | O_DIRECTORY);
       if (fd !== null) this.#directories++;
-      return { fd, innerPid: Number(innerPid), uid, startMs: processStartMs(pid) };
+      return { fd, innerPid: Number(innerPid), uid, startMs: processStartMs(pid), image: processImage(pid) };
     } catch {
       return null;
     }

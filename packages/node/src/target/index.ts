@@ -25,7 +25,7 @@ export {
   requireThread,
   type TaskFacts,
 } from './proc.ts';
-export { processStartMs } from './process-start.ts';
+export { processImage, processStartMs } from './process-start.ts';
 export { ProcessTree } from './process-tree.ts';
 export {
   CommandError,

@@ -18,3 +18,19 @@ export function processStartMs(pid: number): number | null {
   const sinceBootMs = Number(realSys.clockNs(CLOCK_BOOTTIME)) / 1e6;
   return nowMs - (sinceBootMs - (ticks / TICKS_PER_SECOND) * 1000);
 }
+
+/**
+ * Where the program's code, stack, words and environment are. An exec changes them;
+ * a process may write new words.
+ */
+const FIELDS_OF_IMAGE = [23, 24, 25, 45, 46, 47, 48];
+
+/**
+ * Tells two programs apart that one process runs one after the other. Null where it has ended, or cannot be
+ * asked. Source: proc_pid_stat(5); fields that may not be read are 0.
+ */
+export function processImage(pid: number): string | null {
+  const fields = readProc(`${pid}/stat`)?.split(') ').pop()?.split(' ');
+  if (fields === undefined) return null;
+  return FIELDS_OF_IMAGE.map((at) => fields[at]).join(' ');
+}
