@@ -5,6 +5,7 @@
  *     .test-build/PID-NAME/tests/packages/core/src/elf/elf.test.js    a test file
  *     .test-build/PID-NAME/tests/chunks/...                           what several of them import
  *     .test-build/PID-NAME/dist/command.js, soft-tracer.js, ...       programs that the tests and the product start
+ *     .test-build/PID-NAME/sources/flight/index.js, ...               what else tests run in processes of their own
  */
 import {
   chmodSync,
@@ -28,6 +29,8 @@ const FOLDER = '.test-build';
 const NODE_PACKAGE = 'packages/node';
 /** Of the product, what looks for its own files. Its tests look for those beside their sources. */
 const PRODUCT = /\/packages\/node\/src\/(?!(?:.*\/)?test\/)(?!.*\.(?:test|fuzz|pmu)\.ts$)/;
+/** `test/sources.ts` of the package. */
+const SOURCE_OF_TEST = /\bsource(?:Program|Module)\('([^']+\.ts)'\)/g;
 const COMMAND = `import { main } from './${NODE_PACKAGE}/src/cli/main.ts'; await main(process.argv.slice(2));`;
 
 export class CompiledTests implements Disposable {
@@ -138,7 +141,7 @@ async function compile(paths: readonly string[], folder: string): Promise<void> 
     sourcemap: 'external',
     sourcesContent: false,
     logLevel: 'silent',
-    define: { COMPILED_COMMAND: JSON.stringify(hasPackage ? join(folder, 'dist/command.js') : null) },
+    define: { COMPILED_FOLDER: JSON.stringify(hasPackage ? folder : null) },
     plugins: [commandLine, ownPackagesOnly, placesOf(folder)],
   });
 }
@@ -159,9 +162,18 @@ function programs(): { in: string; out: string }[] {
     in: path,
     out: basename(path, '.ts'),
   }));
-  return [{ in: 'command-line-of-tests', out: 'command' }, ...NODE_PROGRAMS, ...entries].map((entry) => ({
-    ...entry,
-    out: `dist/${entry.out}`,
+  const published = [{ in: 'command-line-of-tests', out: 'command' }, ...NODE_PROGRAMS, ...entries];
+  return [...published.map((entry) => ({ ...entry, out: `dist/${entry.out}` })), ...sourcesOfTests()];
+}
+
+/** What tests run, or import, in processes of their own. */
+function sourcesOfTests(): { in: string; out: string }[] {
+  const paths = new Set<string>();
+  for (const file of globSync([`${NODE_PACKAGE}/src`], /\.ts$/))
+    for (const [, path] of readFileSync(file, 'utf8').matchAll(SOURCE_OF_TEST)) paths.add(path!);
+  return [...paths].map((path) => ({
+    in: `${NODE_PACKAGE}/src/${path}`,
+    out: `sources/${path.replace(/\.ts$/, '')}`,
   }));
 }
 

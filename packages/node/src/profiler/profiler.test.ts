@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { topFunctions } from '@counterpoint/core/query';
 import { nodeAsNobody, noNobody } from '../test/ordinary-user.ts';
+import { sourceModule, sourceOptions } from '../test/sources.ts';
 import { until } from '../test/until-told.ts';
 import { type OwnProfile, profile, startProfile } from './index.ts';
 
@@ -17,8 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'counterpoint-own-profile-'));
 after(() => rmSync(folder, { recursive: true }));
 /** The profiler's own folders are made here, and nowhere else. */
 const temporary = join(folder, 'tmp');
-const FROM_SOURCES = ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
-const HERE = JSON.stringify(new URL('./index.ts', import.meta.url).href);
+const HERE = JSON.stringify(sourceModule('profiler/index.ts'));
 
 const usedMs = (): number => {
   const { user, system } = process.cpuUsage();
@@ -61,7 +61,7 @@ const near = (value: number | undefined, wanted: number, most: number) =>
 function startProgram(text: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
   const path = join(folder, `program-${Math.random().toString(36).slice(2)}.mjs`);
   writeFileSync(path, `const { profile, startProfile } = await import(${HERE});\n${text}`);
-  const started = spawn(process.execPath, [...FROM_SOURCES, ...flags, path], {
+  const started = spawn(process.execPath, [...sourceOptions(), ...flags, path], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, TMPDIR: temporary, ...env },
   });
@@ -194,7 +194,7 @@ test('options of the program are not those of its recorder, and nothing is left 
   );
   const { status, out, err } = await ended;
   assert.equal(status, 0, err);
-  assert.deepEqual(JSON.parse(out), [5, true, FROM_SOURCES.length, `--require ${hook}`]);
+  assert.deepEqual(JSON.parse(out), [5, true, sourceOptions().length, `--require ${hook}`]);
   const pids = new Set(readFileSync(list, 'utf8').trim().split('\n').map(Number));
   // tsx may have processes of its own; the recorder is none of those that the hook saw.
   assert.ok(pids.has(started.pid!));
@@ -229,7 +229,7 @@ test('an ordinary user has names, too', { skip: skip || noNobody() }, () => {
      const seen = await profile(spinUser);
      console.log(JSON.stringify(seen.functions(1)));`,
   );
-  const { status, stdout, stderr } = nodeAsNobody([...FROM_SOURCES, path], folder);
+  const { status, stdout, stderr } = nodeAsNobody([...sourceOptions(), path], folder);
   assert.equal(status, 0, stderr);
   const [row] = JSON.parse(stdout);
   assert.match(row.symbol, /spinUser/);

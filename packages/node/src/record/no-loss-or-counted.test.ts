@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openRecording } from '../open/index.ts';
 import { counterpoint } from '../test/command-line.ts';
 import { temporaryFolder } from '../test/perf.ts';
+import { sourceModule, sourceOptions } from '../test/sources.ts';
 import { type RecordResult, record } from './index.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'tracepoints and probes need root';
@@ -124,14 +125,9 @@ test('while the recorder is stopped the kernel counts, and it goes on afterwards
     buildIds: false,
     output: path,
   };
-  const recording = `const { record } = await import(${JSON.stringify(import.meta.resolve('./record.ts'))});
+  const recording = `const { record } = await import('${sourceModule('record/record.ts')}');
 await record({ ...${JSON.stringify(options)}, onStart: () => console.log('started') });`;
-  const loader = [
-    '--import',
-    import.meta.resolve('tsx'),
-    '--conditions=counterpoint-source',
-    '--input-type=module',
-  ];
+  const loader = [...sourceOptions(), '--input-type=module'];
   const recorder = spawn(process.execPath, [...loader, '-e', recording], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

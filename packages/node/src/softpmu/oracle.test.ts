@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../test/perf.ts';
+import { sourceProgram } from '../test/sources.ts';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const canRun =
@@ -33,12 +34,10 @@ function countTwice(t: TestContext, program: string, words: readonly string[]): 
   assert.equal(built.status, 0, built.stderr);
   const input = join(folder, 'input');
   writeFileSync(input, 'one and two and three and four and five\n'.repeat(20));
-  const loader = ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
   const command = [program, ...words.map((word) => (word === 'INPUT' ? input : word))];
   const node = [
     process.execPath,
-    ...loader,
-    path('../test/step-oracle-run.ts'),
+    ...sourceProgram('test/step-oracle-run.ts'),
     counter,
     join(folder, 'result'),
   ];

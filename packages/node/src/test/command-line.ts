@@ -1,6 +1,8 @@
 import { Output } from '../cli/common/output.ts';
 import { runCommandLine } from '../cli/main.ts';
 
+export { commandLineProcess } from './sources.ts';
+
 export interface CommandResult {
   status: number;
   out: string;
@@ -19,16 +21,4 @@ export async function counterpoint(...words: string[]): Promise<CommandResult> {
   });
   const status = await runCommandLine(words, outputs[0]!, outputs[1]!);
   return { status, out: texts[0]!, err: texts[1]! };
-}
-
-/** What `npm test` has compiled for all processes of its tests: a path. */
-declare const COMPILED_COMMAND: string | null;
-
-/** Arguments of Node for the command line as a process of its own. */
-export function commandLineProcess(): string[] {
-  const sources = '--conditions=counterpoint-source';
-  if (typeof COMPILED_COMMAND === 'string') return [sources, COMPILED_COMMAND];
-  const main = JSON.stringify(new URL('../cli/main.ts', import.meta.url).href);
-  const script = `const { main } = await import(${main}); await main(process.argv.slice(1));`;
-  return ['--import', import.meta.resolve('tsx'), sources, '--input-type=module', '-e', script, '--'];
 }

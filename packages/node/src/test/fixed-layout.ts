@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { SoftResult } from '../softpmu/index.ts';
 import { temporaryFolder } from './perf.ts';
+import { sourceProgram } from './sources.ts';
 
 export interface FixedRun extends Pick<SoftResult, 'counts' | 'stepped' | 'exit'> {
   output: string;
@@ -17,9 +17,8 @@ export interface FixedRun extends Pick<SoftResult, 'counts' | 'stepped' | 'exit'
  */
 export function countInFixedLayout(t: TestContext, way: 'step' | 'fast', command: string[]): FixedRun {
   const file = join(temporaryFolder(t), 'counts.json');
-  const script = fileURLToPath(new URL('./count-soft-once.ts', import.meta.url));
-  const node = [process.execPath, '--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
-  const { status, stdout, stderr } = spawnSync('setarch', ['-R', ...node, script, way, file, ...command], {
+  const node = [process.execPath, ...sourceProgram('test/count-soft-once.ts')];
+  const { status, stdout, stderr } = spawnSync('setarch', ['-R', ...node, way, file, ...command], {
     env: { PATH: '/usr/bin:/bin' },
     maxBuffer: 1 << 28,
   });

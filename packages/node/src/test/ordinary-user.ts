@@ -24,7 +24,14 @@ if [ -n "$closed" ]; then
   mkdir -p "$checkout"
   mount --bind "$held" "$checkout"
 fi
-if [ -n "$temporary" ]; then mount --bind "$temporary" /tmp; fi
+if [ -n "$temporary" ]; then
+  case $checkout in
+    /tmp/*)
+      mkdir -p "$temporary/\${checkout#/tmp/}"
+      mount --bind "$checkout" "$temporary/\${checkout#/tmp/}" ;;
+  esac
+  mount --rbind "$temporary" /tmp
+fi
 exec setpriv "$@"`;
 
 export interface UserResult {

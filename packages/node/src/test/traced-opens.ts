@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sourceModule, sourceOptions } from './sources.ts';
 
 /**
  * perf_event_open as `strace -X raw -v -e trace=perf_event_open` prints it, without
@@ -22,7 +23,7 @@ export interface TracedOpen {
 /** Run a command under strace, which writes these calls to `path`. */
 export function trace(calls: string, path: string, command: readonly string[]): void {
   const words = ['-f', '-v', '-X', 'raw', '-e', `trace=${calls}`, '-o', path, ...command];
-  const { error } = spawnSync('strace', words, { stdio: 'ignore', timeout: 60_000 });
+  const { error } = spawnSync('strace', words, { stdio: 'ignore', timeout: 240_000 });
   assert.ifError(error);
 }
 
@@ -31,8 +32,8 @@ const MARK = '/counterpoint-test-line-';
 /** A path that does not exist tells the trace where each command line begins. */
 const RUN_ALL = `
 import { accessSync } from 'node:fs';
-const { runCommandLine } = await import(${JSON.stringify(new URL('../cli/main.ts', import.meta.url).href)});
-const { Output } = await import(${JSON.stringify(new URL('../cli/common/output.ts', import.meta.url).href)});
+const { runCommandLine } = await import('${sourceModule('cli/main.ts')}');
+const { Output } = await import('${sourceModule('cli/common/output.ts')}');
 const sink = () => new Output({ isTerminal: false, columns: () => 0, write: () => {} }, {});
 for (const [at, words] of JSON.parse(process.argv[1]).entries()) {
   try { accessSync('${MARK}' + at); } catch {}
@@ -47,7 +48,7 @@ export function traceCommandLines(
   known: ReadonlySet<number> = new Set(),
 ): TracedOpen[][] {
   const path = join(folder, 'ours');
-  const node = [process.execPath, '--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
+  const node = [process.execPath, ...sourceOptions()];
   trace('perf_event_open,access,faccessat2', path, [
     ...[...node, '--input-type=module', '-e', RUN_ALL, '--'],
     JSON.stringify(lines),

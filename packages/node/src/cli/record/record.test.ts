@@ -21,7 +21,7 @@ import { memorySource } from '@counterpoint/core/base';
 import { openPerfData, readRecords } from '@counterpoint/core/perfdata';
 import { examineMachine } from '../../probe/index.ts';
 import { realSys } from '../../sys/index.ts';
-import { counterpoint } from '../../test/command-line.ts';
+import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
 import { nodeAsNobody, noNobody } from '../../test/ordinary-user.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'counterpoint-cli-record-'));
@@ -40,16 +40,7 @@ async function samplesIn(path: string): Promise<number> {
   return samples;
 }
 
-/** The command line as a process of its own, from the sources. */
-const RUNNER = [
-  '--import',
-  import.meta.resolve('tsx'),
-  '--conditions=counterpoint-source',
-  '--input-type=module',
-  '-e',
-  `const { main } = await import(${JSON.stringify(new URL('../main.ts', import.meta.url).href)}); await main(process.argv.slice(1));`,
-  '--',
-];
+const RUNNER = commandLineProcess();
 
 describe('an empty recording', { skip }, () => {
   const events = ['-e', 'page-faults', '-c', '1000000000', '--all-user'];

@@ -97,7 +97,10 @@ describe('the kernel gets from us what it gets from perf stat', { skip }, () => 
   const ours = new Map<string, TracedOpen[]>();
 
   before(async () => {
-    target = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)'], { stdio: 'ignore' });
+    // It is there for as long as this process.
+    target = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
     known = new Set(await settledThreads(target.pid!));
     wordsOf = (line) => line.split(' ').map((word) => (word === 'PID' ? String(target.pid) : word));
     const traced = traceCommandLines(

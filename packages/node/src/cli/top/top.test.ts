@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { assertOnTime, onTime } from '../../../../core/src/test/on-time.ts';
 import { commandLineProcess, counterpoint } from '../../test/command-line.ts';
 import { noPseudoTerminal, PseudoTerminal } from '../../test/pseudo-terminal.ts';
+import { sourceModule, sourceOptions } from '../../test/sources.ts';
 
 const noRights = process.getuid?.() === 0 ? false : 'needs root';
 
@@ -211,15 +212,13 @@ describe('on a terminal', { skip: noRights || noPseudoTerminal() }, () => {
 });
 
 describe('Terminal', { skip: noPseudoTerminal() }, () => {
-  const moduleOf = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const run = (body: string) => {
-    const script = `const { Terminal } = await import(${moduleOf('./terminal.ts')});
-      const { descriptorSink, Output } = await import(${moduleOf('../common/output.ts')});
+    const script = `const { Terminal } = await import('${sourceModule('cli/top/terminal.ts')}');
+      const { descriptorSink, Output } = await import('${sourceModule('cli/common/output.ts')}');
       const terminal = new Terminal(new Output(descriptorSink(1)), () => {}, () => {});
       terminal.enter();
       ${body}`;
-    const options = ['--import', import.meta.resolve('tsx'), '--conditions=counterpoint-source'];
-    return new PseudoTerminal([process.execPath, ...options, '--input-type=module', '-e', script]);
+    return new PseudoTerminal([process.execPath, ...sourceOptions(), '--input-type=module', '-e', script]);
   };
 
   test('an error that nobody caught is printed after the screen is given back; so is an exit', async () => {

@@ -94,8 +94,9 @@ test('a killed target has counted what it executed', options, async (t) => {
   const { counts, exit } = await counting;
   assert.equal(exit?.signal, 'SIGKILL');
   const whole = 7 + Number(rounds(file)) * (1 + 400_000 + 8);
+  // The end may come inside of the system call: neither it nor the jump behind it was executed.
   assert.ok(
-    counts.instructions >= whole - 1 && counts.instructions < whole + 400_010,
+    counts.instructions >= whole - 2 && counts.instructions < whole + 400_010,
     `${counts.instructions} ${whole}`,
   );
 });
@@ -106,7 +107,9 @@ test('a process that runs already is counted from then on, and released', option
   try {
     assert.ok(await until(() => rounds(file) > 1n));
     const stop = new AbortController();
+    const isTraced = () => !/^TracerPid:\t0$/m.test(readFileSync(`/proc/${child.pid}/status`, 'utf8'));
     const counting = countSoft({ pids: [child.pid!], way: 'fast', signal: stop.signal });
+    assert.ok(await until(isTraced));
     const first = rounds(file);
     assert.ok(await until(() => rounds(file) > first + 20n));
     stop.abort();
