@@ -173,3 +173,7 @@ for (const folder of ['formats', 'intel-pt'])
     recursive: true,
     filter: (path) => !path.endsWith('browser'),
   });
+
+// What build-once.mjs looks at.
+mkdirSync('dist', { recursive: true });
+writeFileSync('dist/complete', '');

@@ -21,3 +21,11 @@ for (const name of ['core', 'trace', 'node']) {
     for (const room of rooms) assert.ok(existsSync(join(source, room, 'README.md')), room);
   });
 }
+
+test('each folder of the command line has a row in its README', () => {
+  const folder = join(root, 'packages/node/src/cli');
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const [table] = readFileSync(join(folder, 'README.md'), 'utf8').split('\n## ', 1) as [string];
+  const rows = [...table.matchAll(/^\| `([\w-]+)` *\|/gm)].map(([, name]) => name!);
+  assert.deepEqual(rows.toSorted(), folders.map(({ name }) => name).toSorted());
+});

@@ -69,6 +69,7 @@ export default defineConfig({
         items: [
           { text: 'API', link: '/api/' },
           { text: 'Versions of Node', link: '/compatibility' },
+          { text: 'The long tests', link: '/proof' },
           { text: 'What doctor says', link: '/doctor' },
           { text: 'Error codes', link: '/errors' },
           { text: 'Tested on what', link: '/support' },
