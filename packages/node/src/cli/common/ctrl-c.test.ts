@@ -1,6 +1,6 @@
 /** A program that ends in its own way when it is interrupted does so below every verb that runs it. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -208,7 +208,9 @@ describe('a command that ends in its own time', {
 
 test('a witness tells of each signal that it got since it was asked', async () => {
   using witness = new GroupWitness();
-  assert.equal(await witness.saw('SIGINT'), false);
+  // A signal that is heard of now may have come before the witness was born.
+  assert.equal(await witness.saw('SIGINT'), null);
+  assert.ok(await until(async () => (await witness.saw('SIGINT')) === false));
   const pid = witness.pid!;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
     process.kill(pid, signal);
@@ -220,4 +222,20 @@ test('a witness tells of each signal that it got since it was asked', async () =
   using young = new GroupWitness();
   process.kill(young.pid!, 'SIGINT');
   assert.equal(await young.saw('SIGINT'), true, 'it was not ready for it');
+});
+
+test('a signal that came before the witness was born is none that it did not get', async (t) => {
+  let answer: Promise<boolean | null> | null = null;
+  const onSignal = () => {
+    answer = witness.saw('SIGINT');
+  };
+  process.once('SIGINT', onSignal);
+  t.after(() => process.off('SIGINT', onSignal));
+  process.kill(process.pid, 'SIGINT');
+  using witness = new GroupWitness();
+  // Node is busy until the witness is ready: it hears of both in one turn of its loop.
+  spawnSync('sleep', ['0.5']);
+  assert.ok(await until(() => answer !== null));
+  assert.equal(await answer, null);
+  assert.ok(await until(async () => (await witness.saw('SIGINT')) === false));
 });

@@ -1,18 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * It says each signal that it gets, and every line that it is sent: what stands before the line came before
- * it. A shell that waits in `read` is woken by a signal, runs its trap, and reads on. Its
+ * It says when it hears signals, each that it gets, and every line that it is sent: what stands before the
+ * line came before it. A shell that waits in `read` is woken by a signal, runs its trap, and reads on. Its
  * status is that of an end of input then, in dash.
  */
 const SCRIPT = `
 { printf %s counterpoint >/proc/$$/comm; } 2>/dev/null
 for signal in INT TERM HUP QUIT; do trap "got=1; echo SIG$signal" $signal; done
+echo ready
 while :; do
   got=
   if read -r line; then echo "$line"; elif [ -z "$got" ]; then exit 0; fi
 done
 `;
+const READY = 'ready\n';
 /** The kernel goes from one process of a group to the next. */
 const SPREAD_MS = 10;
 /** On a busy machine the answer takes its time; who waits for it has nothing else to do. */
@@ -28,6 +30,8 @@ export class GroupWitness implements Disposable {
   #text = '';
   #asked = 0;
   #isGone = false;
+  /** It hears what comes from now on. */
+  #isReady = false;
   /** It comes before the traps are set. */
   #endedBy: NodeJS.Signals | null = null;
   #onText: () => void = () => {};
@@ -48,6 +52,9 @@ export class GroupWitness implements Disposable {
     stdout!.setEncoding('utf8');
     stdout!.on('data', (piece: string) => {
       this.#text += piece;
+      // Behind what this turn of the loop has yet to tell: libuv tells signals last, and one may have come
+      // before the witness was born.
+      if (this.#text.startsWith(READY)) setImmediate(() => (this.#isReady = true));
       this.#onText();
     });
     for (const stream of [stdin, stdout]) (stream as unknown as { unref: () => void }).unref();
@@ -57,8 +64,12 @@ export class GroupWitness implements Disposable {
     return this.#child.pid;
   }
 
-  /** Whether it got such a signal, too, since it was asked before; null: it does not answer. */
+  /**
+   * Whether it got such a signal, too, since it was asked before; null: it does not answer, or may have been
+   * born after the signal came.
+   */
   async saw(signal: NodeJS.Signals): Promise<boolean | null> {
+    const wasReady = this.#isReady;
     await new Promise((resolve) => setTimeout(resolve, SPREAD_MS));
     const mark = `asked ${this.#asked++}\n`;
     const answer = new Promise<boolean>((resolve) => {
@@ -77,7 +88,7 @@ export class GroupWitness implements Disposable {
     const end = this.#text.indexOf(mark);
     const lines = this.#text.slice(0, end).split('\n');
     this.#text = this.#text.slice(end + mark.length);
-    return lines.includes(signal);
+    return lines.includes(signal) || (wasReady ? false : null);
   }
 
   [Symbol.dispose](): void {
