@@ -1,5 +1,5 @@
-// What `prepack` of each package runs: `npm pack --workspaces` would build all of them three times. A build that was
-// completed behind the last change of the sources stands.
+// What `prepack` of each package runs: `npm pack --workspaces` would build all of them three times. A build
+// that was completed behind the last change of the sources stands.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

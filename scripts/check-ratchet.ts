@@ -43,7 +43,7 @@ const RATCHETS: readonly Ratchet[] = [
   { limit: 0, ...list('files over 600 lines', longFiles()) },
   { limit: 0, ...list('circles of imports that types alone close', circles()) },
   { limit: 3, ...skips() },
-  { limit: 1742, slack: 30, ...publicNames() },
+  { limit: 1744, slack: 30, ...publicNames() },
   { limit: 0, ...undocumented() },
   {
     limit: 80,

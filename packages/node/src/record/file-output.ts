@@ -9,12 +9,13 @@ import {
   writeSync,
   writevSync,
 } from 'node:fs';
-import { FILE_HEADER_SIZE } from '@counterpoint/core/abi';
 import {
   type FilePlan,
   finishFile,
+  headerWithoutFeatures,
   type PerfDataFeatures,
   planFile,
+  unfinishedHeader,
   type WrittenEvent,
 } from '@counterpoint/core/perfdata';
 import { leadsToDescriptor, openOutputFileSync, WriteError } from '../files/index.ts';
@@ -34,13 +35,11 @@ import { partsAfter } from './parts.ts';
 /** Room that file systems take besides the features themselves. */
 const FEATURE_SLACK_BYTES = 64 * 1024;
 const NO_ROOM: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** Where the header states the size of the records. */
-const DATA_SIZE_OFFSET = 48;
 
 /**
  * A perf.data file. Rounds go from the mapped rings to the page cache in one writev, without a copy
- * in between. Until `finish` the header says that the data has 0 bytes, so a recording that was
- * killed is recognised and still reads.
+ * in between. Until `finish` a mark in the header says that the file is not finished, and its size
+ * grows with each round: a recording that was killed is recognised, and still reads, here and by perf.
  *
  *   | header | ids, attrs | records, rounds ... | features |
  *            written by begin                   written by finish, with the header once more
@@ -131,8 +130,13 @@ export class FileOutput implements RecordingOutput {
   }
 
   #rememberCut(): void {
+    this.#guard(() => this.#tellSize(unfinishedHeader));
     this.#cuts.push(this.sizeBytes);
     if (this.#cuts.length > REMEMBERED_ROUNDS) this.#cuts.shift();
+  }
+
+  #tellSize(headerOf: (plan: FilePlan, dataSize: number) => Uint8Array): void {
+    if (this.#plan !== null) this.#writeAt(headerOf(this.#plan, this.sizeBytes - this.#plan.dataOffset), 0);
   }
 
   #append(parts: readonly Uint8Array[]): void {
@@ -174,7 +178,7 @@ export class FileOutput implements RecordingOutput {
       this.#cutAt(cut);
       if (this.#tryToComplete(this.#plan, features, closing) === 0) return cut;
     }
-    return this.#completeWithoutFeatures(this.#plan, closing);
+    return this.#completeWithoutFeatures(closing);
   }
 
   /**
@@ -190,7 +194,7 @@ export class FileOutput implements RecordingOutput {
   }
 
   /** Only what is lost is still said: where that finds no room, the last round makes it. */
-  #completeWithoutFeatures(plan: FilePlan, closing: ClosingRecords): number {
+  #completeWithoutFeatures(closing: ClosingRecords): number {
     let roundsEnd = this.sizeBytes;
     while (!this.#tryAppend([closing(roundsEnd)])) {
       const cut = this.#cuts.findLast((at) => at < roundsEnd);
@@ -198,7 +202,7 @@ export class FileOutput implements RecordingOutput {
       this.#cutAt(cut);
       roundsEnd = cut;
     }
-    this.#guard(() => this.#writeAt(headerWithoutFeatures(plan, this.sizeBytes - plan.dataOffset), 0));
+    this.#guard(() => this.#tellSize(headerWithoutFeatures));
     return roundsEnd;
   }
 
@@ -226,12 +230,6 @@ export class FileOutput implements RecordingOutput {
     this.#fd = -1;
     this.#readFd = -1;
   }
-}
-
-function headerWithoutFeatures(plan: FilePlan, dataSize: number): Uint8Array<ArrayBuffer> {
-  const header = plan.header.slice(0, FILE_HEADER_SIZE);
-  new DataView(header.buffer).setBigUint64(DATA_SIZE_OFFSET, BigInt(dataSize), true);
-  return header;
 }
 
 /**

@@ -308,7 +308,7 @@ export interface RecordResult {
   traceBytes: number;
   /** Size of the output. */
   bytes: number;
-  /** How often there was enough data to be woken for. */
+  /** How often data was read: each time when there was enough to be woken for, and at the end. */
   wakeups: number;
   /** What the file does not contain: its ledger. */
   loss: LossEntry[];

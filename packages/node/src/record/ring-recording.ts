@@ -554,7 +554,8 @@ export class RingRecording {
       soft: this.#parts.soft?.counts ?? null,
       traceBytes: (this.#parts.soft?.traceBytes ?? 0) + takenTraceBytes(sampled),
       bytes: output.sizeBytes,
-      wakeups: this.#reader?.wakeups ?? 0,
+      // And once at the end, as perf counts.
+      wakeups: (this.#reader?.wakeups ?? 0) + 1,
       loss: this.#records.loss.ledger.list(),
       exitCode: exit?.code ?? null,
       exitSignal: exit?.signal ?? null,

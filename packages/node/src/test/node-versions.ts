@@ -9,8 +9,8 @@ const installed = (version: string) =>
   fileURLToPath(new URL(`../../../../.nodes/node_modules/node-${version}/bin/node`, import.meta.url));
 
 /**
- * The Node that runs this, and the newest; in `npm run proof` each that is here (`npm run nodes`). The table of
- * docs/compatibility.md is of all.
+ * The Node that runs this, and the newest; in `npm run proof` each that is here (`npm run nodes`). The table
+ * of docs/compatibility.md is of all.
  */
 export const nodePrograms: readonly string[] = [
   process.execPath,

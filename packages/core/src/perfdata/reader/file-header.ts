@@ -7,6 +7,7 @@ import {
 } from '../../abi/index.ts';
 import { type ByteSource, type DamageLog, FormatError, floatAt } from '../../base/index.ts';
 import { type PerfEventAttr, readAttr } from '../../records/index.ts';
+import { UNFINISHED_MARK } from '../unfinished-mark.ts';
 import { MAX_IDS } from './event-table.ts';
 import { type Section, withoutOverlaps } from './sections.ts';
 
@@ -144,7 +145,9 @@ export async function readFileHeader(
       data.offset > source.size ? CUT_OFF : undefined,
     );
   }
-  const isUnfinished = data.size === 0 && data.offset < source.size;
+  const isMarked = eventTypes.offset === UNFINISHED_MARK && eventTypes.size === 0;
+  // perf's own, and ours of earlier versions, have a size of 0 until they are finished.
+  const isUnfinished = (isMarked || data.size === 0) && data.offset < source.size;
   const missingBytes = Math.max(0, data.offset + data.size - source.size);
   if (isUnfinished) data.size = source.size - data.offset;
   else if (missingBytes > 0) {

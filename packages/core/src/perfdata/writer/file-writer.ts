@@ -7,11 +7,14 @@ import {
 } from '../../abi/index.ts';
 import { BodyWriter } from '../../records/index.ts';
 import { encodeFeatures, type PerfDataFeatures } from '../features/index.ts';
+import { UNFINISHED_MARK } from '../unfinished-mark.ts';
 import { encodeAttrs, type WrittenEvent } from './written-event.ts';
 
 /** What is known of a file before its first record, and all that `finishFile` needs. */
 export interface FilePlan {
-  /** Goes at offset 0. Its data size is 0: that is how a recording that was killed is recognised. */
+  /**
+   * Goes at offset 0. It says that the file is not finished (`unfinishedHeader`), and has 0 bytes of records.
+   */
   header: Uint8Array<ArrayBuffer>;
   /** Where records begin: right after `header`. */
   dataOffset: number;
@@ -47,7 +50,7 @@ export function planFile(options: { attrs: readonly WrittenEvent[]; littleEndian
   const plan = { dataOffset, littleEndian, events, attrsOffset, attrEntrySize };
 
   const writer = new BodyWriter(littleEndian, dataOffset);
-  writer.rest(fileHeader(plan, 0, []));
+  writer.rest(unfinishedHeader(plan, 0));
   for (const { ids } of events) for (const id of ids) writer.u64(id);
   let idsOffset = FILE_HEADER_SIZE;
   attrs.forEach((attr, place) => {
@@ -58,6 +61,23 @@ export function planFile(options: { attrs: readonly WrittenEvent[]; littleEndian
     idsOffset += size;
   });
   return { ...plan, header: writer.take() };
+}
+
+/**
+ * The header (104 bytes) of a file that is still being written, and whose records take `dataSize` bytes by
+ * now. perf 6.1 reads those, and nothing of a file whose header says 0. Readers here know by a mark that more
+ * may follow, and that the file has no features.
+ */
+export function unfinishedHeader(plan: Omit<FilePlan, 'header'>, dataSize: number): Uint8Array<ArrayBuffer> {
+  return fileHeader(plan, dataSize, [], UNFINISHED_MARK);
+}
+
+/** The final header (104 bytes) of a file for whose features there was no room. */
+export function headerWithoutFeatures(
+  plan: Omit<FilePlan, 'header'>,
+  dataSize: number,
+): Uint8Array<ArrayBuffer> {
+  return fileHeader(plan, dataSize, []);
 }
 
 /**
@@ -105,6 +125,7 @@ function fileHeader(
   plan: Omit<FilePlan, 'header'>,
   dataSize: number,
   featureBits: readonly number[],
+  mark = 0,
 ): Uint8Array<ArrayBuffer> {
   const writer = new BodyWriter(plan.littleEndian, FILE_HEADER_SIZE);
   writer.u64Pair(MAGIC_LO, MAGIC_HI);
@@ -115,7 +136,7 @@ function fileHeader(
   writer.u64(BigInt(plan.dataOffset));
   writer.u64(BigInt(dataSize));
   // The section of event types: not used since Linux 3.10.
-  writer.u64(0n);
+  writer.u64(BigInt(mark));
   writer.u64(0n);
   for (let word = 0n; word < 4n; word++) {
     const bits = featureBits.filter((bit) => BigInt(bit >>> 6) === word);

@@ -13,7 +13,15 @@ import { ANSWER_ID, exampleTracingParts } from '../../test/example-tracing.ts';
 import { recording, sample } from '../../test/recordings.ts';
 import { openPerfData, type PerfDataReader, readRecords } from '../reader/index.ts';
 import { encodeTracingData } from '../tracing-data/index.ts';
-import { encodeRecords, finishFile, pipeStart, planFile, type WrittenEvent, writePerfData } from './index.ts';
+import {
+  encodeRecords,
+  finishFile,
+  pipeStart,
+  planFile,
+  unfinishedHeader,
+  type WrittenEvent,
+  writePerfData,
+} from './index.ts';
 
 const EVENTS: readonly WrittenEvent[] = [
   { attr: exampleAttr(), ids: [104n, 105n], name: 'cpu-clock:u' },
@@ -117,6 +125,14 @@ test('a file is a plan, records, and its completion', async () => {
   const killed = await openPerfData(memorySource(unfinished));
   assert.equal(killed.isUnfinished, true);
   assert.equal((await recordsOf(killed)).length, 2);
+
+  // The size that a killed recorder wrote last is no end: what came after it is read, too.
+  for (const size of [0, data.length / 2, data.length]) {
+    unfinished.set(unfinishedHeader(plan, size));
+    const reader = await openPerfData(memorySource(unfinished));
+    assert.equal(reader.isUnfinished, true);
+    assert.equal((await recordsOf(reader)).length, 2);
+  }
 
   const finished = Uint8Array.from([...unfinished, ...tail]);
   finished.set(header);

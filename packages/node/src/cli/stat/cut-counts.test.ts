@@ -11,8 +11,8 @@ const FORMS = [[], ['--json'], ['-x', ',']];
 const skip = perfIsMissing();
 
 /**
- * Before, at and behind places where a record can end, as far as the data goes, and some of what stands behind it:
- * in `npm run proof` each of them, else each third, and others in each stream.
+ * Before, at and behind places where a record can end, as far as the data goes, and some of what stands
+ * behind it: in `npm run proof` each of them, else each third, and others in each stream.
  */
 function* lengths(size: number): Generator<number> {
   let places = 0;
