@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { InliningWatch } from '../javascript/index.ts';
-import { readProcLink } from '../target/index.ts';
+import { processImage, readProc, readProcLink } from '../target/index.ts';
 import { until } from '../test/until-told.ts';
 import { PerfMapKeeper } from './perf-maps.ts';
 
@@ -39,4 +39,13 @@ test('a process that was met before its exec is what it runs now: without flags,
   assert.ok(await until(() => / JS:\*hot /.test(names())));
   // Met again, it is the same: nothing is read anew.
   assert.match(names(), / JS:\*hot /);
+});
+
+test('a process that has ended runs no other program, also where nobody has waited for it', async (t) => {
+  const parent = spawn('/bin/sh', ['-c', 'true & exec sleep 1000'], { stdio: 'ignore' });
+  t.after(() => parent.kill('SIGKILL'));
+  const child = () => readProc(`${parent.pid}/task/${parent.pid}/children`)?.trim() ?? '';
+  assert.ok(await until(() => child() !== '' && / Z /.test(readProc(`${child()}/stat`) ?? '')));
+  assert.equal(processImage(Number(child())), null);
+  assert.match(processImage(parent.pid!) ?? '', /^\d{5,} /);
 });

@@ -153,7 +153,7 @@ test('a Node that a command starts without the flags is told of while it runs', 
 const HOT_CHILD = join(folder, 'hot-child.js');
 writeFileSync(
   HOT_CHILD,
-  `${SPIN_CPU_SOURCE} function hotInChild() { return someTurns(); } spinCpu(4000, hotInChild);`,
+  `${SPIN_CPU_SOURCE} function hotInChild() { return someTurns(); } spinCpu(1500, hotInChild);`,
 );
 
 for (const [how, text] of Object.entries({

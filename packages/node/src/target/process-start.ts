@@ -23,14 +23,16 @@ export function processStartMs(pid: number): number | null {
  * Where the program's code, stack, words and environment are. An exec changes them;
  * a process may write new words.
  */
-const FIELDS_OF_IMAGE = [23, 24, 25, 45, 46, 47, 48];
+const FIELD_OF_STACK = 25;
+const FIELDS_OF_IMAGE = [23, 24, FIELD_OF_STACK, 45, 46, 47, 48];
 
 /**
- * Tells two programs apart that one process runs one after the other. Null where it has ended, or cannot be
- * asked. Source: proc_pid_stat(5); fields that may not be read are 0.
+ * Tells two programs apart that one process runs one after the other. Null where it has ended, also where
+ * nobody has waited for it yet, and where this process may not know. Source: proc_pid_stat(5).
  */
 export function processImage(pid: number): string | null {
   const fields = readProc(`${pid}/stat`)?.split(') ').pop()?.split(' ');
-  if (fields === undefined) return null;
+  // Without memory, or the right to know of it, there is no stack.
+  if (fields === undefined || fields[FIELD_OF_STACK] === '0') return null;
   return FIELDS_OF_IMAGE.map((at) => fields[at]).join(' ');
 }

@@ -2,6 +2,8 @@
  * Sources that a test runs, or imports, in a process of its own. `npm test` has compiled them (compile.ts).
  */
 
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
 /** The folder of what was compiled; not defined where the tests run from their sources. */
 declare const COMPILED_FOLDER: string | null;
 
@@ -16,13 +18,13 @@ export function sourceOptions(): string[] {
  * The URL of a module, by its path below `packages/node/src`. It is compiled where the path is written out.
  */
 export function sourceModule(path: string): string {
-  if (isCompiled()) return `file://${COMPILED_FOLDER}/sources/${path.replace(/\.ts$/, '.js')}`;
+  if (isCompiled()) return pathToFileURL(`${COMPILED_FOLDER}/sources/${path.replace(/\.ts$/, '.js')}`).href;
   return new URL(`../${path}`, import.meta.url).href;
 }
 
 /** Arguments of Node for a program, by its path below `packages/node/src`. */
 export function sourceProgram(path: string): string[] {
-  return [...sourceOptions(), new URL(sourceModule(path)).pathname];
+  return [...sourceOptions(), fileURLToPath(sourceModule(path))];
 }
 
 /** Arguments of Node for the command line. */
