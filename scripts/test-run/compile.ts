@@ -17,71 +17,17 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { SourceMap } from 'node:module';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { build, type Plugin } from 'esbuild';
+import { basename, join, relative, resolve } from 'node:path';
+import { build } from 'esbuild';
 import { globSync } from '../glob.ts';
 import { NODE_PROGRAMS } from '../node-programs.mjs';
+import { COMMAND_ENTRY, commandLine, ownPackagesOnly, placesOf } from './compile-plugins.ts';
+import { CompiledTests, FOLDER } from './compiled-tests.ts';
 import { FROM_SOURCES, pathsFromSources } from './from-sources.ts';
 
-const FOLDER = '.test-build';
 const NODE_PACKAGE = 'packages/node';
-/** Of the product, what looks for its own files. Its tests look for those beside their sources. */
-const PRODUCT = /\/packages\/node\/src\/(?!(?:.*\/)?test\/)(?!.*\.(?:test|fuzz|pmu)\.ts$)/;
 /** `test/sources.ts` of the package. */
 const SOURCE_OF_TEST = /\bsource(?:Program|Module)\('([^']+\.ts)'\)/g;
-const COMMAND = `import { main } from './${NODE_PACKAGE}/src/cli/main.ts'; await main(process.argv.slice(2));`;
-
-export class CompiledTests implements Disposable {
-  readonly #folder: string;
-  readonly #outputs: ReadonlyMap<string, string>;
-  readonly #maps = new Map<string, SourceMap | null>();
-
-  constructor(folder: string, outputs: ReadonlyMap<string, string>) {
-    this.#folder = folder;
-    this.#outputs = outputs;
-  }
-
-  /** What Node is to run: the compiled file, or the file itself where it runs from its sources. */
-  programOf(path: string): string {
-    return this.#outputs.get(path) ?? path;
-  }
-
-  /** The test file that a compiled file was made of. */
-  sourceOf(program: string): string {
-    for (const [path, output] of this.#outputs) if (output === program) return resolve(path);
-    return program;
-  }
-
-  /** A text of a test, with places in compiled files as places in the sources. */
-  readable(text: string): string {
-    const place = new RegExp(
-      `(?:file://)?(?:${process.cwd()}/)?(${FOLDER}/[^\\s:()'"]+\\.js):(\\d+):(\\d+)`,
-      'g',
-    );
-    return text.replace(place, (whole, file: string, line: string, column: string) => {
-      const entry = this.#mapOf(file)?.findEntry(Number(line) - 1, Number(column) - 1);
-      if (entry === undefined || !('originalSource' in entry)) return whole;
-      const source = relative('.', resolve(dirname(file), entry.originalSource));
-      return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
-    });
-  }
-
-  #mapOf(file: string): SourceMap | null {
-    let map = this.#maps.get(file);
-    if (map === undefined) {
-      const path = `${file}.map`;
-      map = existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : null;
-      this.#maps.set(file, map);
-    }
-    return map;
-  }
-
-  [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
-  }
-}
 
 /**
  * Where a source is wrong, the run goes on from the sources: then the file that reaches it is red by itself.
@@ -162,7 +108,7 @@ function programs(): { in: string; out: string }[] {
     in: path,
     out: basename(path, '.ts'),
   }));
-  const published = [{ in: 'command-line-of-tests', out: 'command' }, ...NODE_PROGRAMS, ...entries];
+  const published = [{ in: COMMAND_ENTRY, out: 'command' }, ...NODE_PROGRAMS, ...entries];
   return [...published.map((entry) => ({ ...entry, out: `dist/${entry.out}` })), ...sourcesOfTests()];
 }
 
@@ -175,53 +121,4 @@ function sourcesOfTests(): { in: string; out: string }[] {
     in: `${NODE_PACKAGE}/src/${path}`,
     out: `sources/${path.replace(/\.ts$/, '')}`,
   }));
-}
-
-const commandLine: Plugin = {
-  name: 'command-line',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^command-line-of-tests$/ }, ({ path }) => ({ path, namespace: 'command-line' }));
-    onLoad({ filter: /./, namespace: 'command-line' }, () => ({
-      contents: COMMAND,
-      resolveDir: process.cwd(),
-    }));
-  },
-};
-
-/** What npm installs stays where it is. */
-const ownPackagesOnly: Plugin = {
-  name: 'own-packages-only',
-  setup({ onResolve }) {
-    onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'entry-point' || /^(?:@counterpoint\/|counterpoint(?:$|\/))/.test(path)
-        ? undefined
-        : { external: true },
-    );
-  },
-};
-
-/**
- * `import.meta` of a test is that of its source; of the product, that of a file in the `dist` of this run.
- */
-function placesOf(folder: string): Plugin {
-  const product = JSON.stringify(pathToFileURL(join(folder, 'dist/index.js')).href);
-  return {
-    name: 'places',
-    setup({ onLoad }) {
-      onLoad({ filter: /\.m?[jt]s$/ }, ({ path }) => {
-        const text = readFileSync(path, 'utf8');
-        const loader = path.endsWith('ts') ? 'ts' : 'js';
-        if (PRODUCT.test(path)) return { contents: text.replaceAll('import.meta.url', product), loader };
-        const url = JSON.stringify(pathToFileURL(path).href);
-        const contents = text
-          .replaceAll('import.meta.url', url)
-          .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)))
-          .replaceAll(
-            'import.meta.resolve(',
-            `((name) => name.startsWith(".") ? new URL(name, ${url}).href : import.meta.resolve(name))(`,
-          );
-        return { contents, loader };
-      });
-    },
-  };
 }

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import type { CompiledTests } from './compile.ts';
+import type { CompiledTests } from './compiled-tests.ts';
 import { type Load, loadNow } from './load.ts';
 
 /** Five times as long as the longest file takes: who is not done then waits for what does not come. */
