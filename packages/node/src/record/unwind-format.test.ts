@@ -195,7 +195,7 @@ test("in a container, where processes have other numbers than the kernel's", {
   assert.ok(whole > stacks.length * 0.97, `${whole} of ${stacks.length} lead to main and _start`);
 });
 
-/** As many mappings of code as it is told, and calls without frame pointers. */
+/** As many mappings of code as it is told, and calls without frame pointers for two seconds, or as told. */
 const MAPPER = `
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -204,13 +204,14 @@ volatile unsigned long sum;
 __attribute__((noinline)) void inner(void) { for (unsigned i = 0; i < 100000; i++) sum += i; }
 __attribute__((noinline)) void outer(void) { volatile char room[40]; room[sum % 40] = 1; inner(); sum += room[0]; }
 int main(int count, char **words) {
+  double seconds = count > 2 ? atof(words[2]) : 2;
   for (int left = atoi(words[1]); left > 0; left--) {
     char *page = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     page[0] = 0xc3;
     mprotect(page, 4096, PROT_READ | PROT_EXEC);
     ((void (*)(void))page)();
   }
-  while (clock() < 2 * CLOCKS_PER_SEC) outer();
+  while (clock() < seconds * CLOCKS_PER_SEC) outer();
 }
 `;
 
@@ -250,18 +251,41 @@ test('frame information for debuggers alone (.debug_frame), as in programs in Go
   await assertUnwound(data);
 });
 
+/**
+ * A recording of two commands. The recorder is stopped while the first of them runs: nobody empties its ring,
+ * and nobody gives the kernel the tables of that program.
+ */
+async function recordStopped(words: readonly string[], stopped: string, after: string): Promise<string> {
+  const script = `echo ready; read word; ${stopped}; echo ended; exec ${after}`;
+  const recorder = spawn(process.execPath, [...commandLineProcess(), ...words, '--', 'sh', '-c', script]);
+  let err = '';
+  recorder.stderr.setEncoding('utf8').on('data', (text) => (err += text));
+  const exited = once(recorder, 'close');
+  try {
+    await once(recorder.stdout, 'data');
+    recorder.kill('SIGSTOP');
+    recorder.stdin.end('go\n');
+    await once(recorder.stdout, 'data');
+    recorder.kill('SIGCONT');
+    const [status] = await exited;
+    assert.equal(status, 0, err);
+  } finally {
+    recorder.kill('SIGKILL');
+  }
+  return err;
+}
+
 test('a ring that copies would fill: shorter stacks, which are counted, and no lost sample', {
   skip,
 }, async (t) => {
   const folder = temporaryFolder(t);
   const data = join(folder, 'perf.data');
-  const { status, err } = await counterpoint(
-    ...'record -e cpu-clock:u -F 997 -g --format unwind,ring=256K -o'.split(' '),
-    ...[data, buildMapper(folder), '0'],
-  );
-  assert.equal(status, 0, err);
+  const program = buildMapper(folder);
+  const words = [...'record -e cpu-clock:u -F 997 -g --format unwind,ring=256K -o'.split(' '), data];
+  const err = await recordStopped(words, `${program} 0 0.4`, `${program} 0`);
   assert.doesNotMatch(err, /samples? lost because/);
   const [, shortened] = /LOST: ([\d,]+) samples? with .* could not be followed to its end/.exec(err) ?? [];
+  assert.ok(Number(shortened?.replaceAll(',', '')) > 0, err);
   const stacks = await stacksOf(data);
   const whole = stacks.filter(isWhole).length;
   assert.ok(
