@@ -34,8 +34,8 @@ export const LOSS_KINDS = {
    */
   'user-stack-cut': 'samples',
   /**
-   * A history (`counterpoint flight`): for so long before its first record, the time that was to be kept
-   * goes back further than the ring did.
+   * A history (`counterpoint flight`): the part of the requested time that is missing, because the ring did
+   * not reach back so far.
    */
   'history-overwritten': 'nanoseconds',
   /** Records of that time: a history was being read for a file, and the kernel could not write into it. */

@@ -18,7 +18,7 @@ export interface RefusedOpen {
   descriptorLimit: number;
   /** This process on this kernel when absent. */
   standing?: Refused;
-  /** It was to be in a group that another event leads. */
+  /** Another event leads the group that it was opened for. */
   isMember?: boolean;
 }
 

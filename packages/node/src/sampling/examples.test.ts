@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openRecording } from '../open/index.ts';
 import { record } from '../record/index.ts';
-import { commandLineProcess } from '../test/command-line.ts';
+import { commandLineProcess, counterpoint } from '../test/command-line.ts';
 import { noTracepoints } from '../test/rights.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../../examples/formats/', import.meta.url));
@@ -103,6 +103,8 @@ test('the suspending format of the tutorial, and what the command line says of i
   assert.equal(status, 0, stderr);
   assert.match(stderr, /moments: \d+ overflows.*, suspended \d+ times for [\d.]+ (?:ms|s) \]/);
   assert.match(stderr, /LOST: [\d.]+ (?:ms|s) of time in which a format had its counters suspended/);
+  const report = await counterpoint('report', '-i', options.output);
+  assert.match(report.out, /^# No samples: the sampling format kept none\. .*asm\.keepRecord\(\)\.$/m);
   // By default children are followed, and those counters cannot be stopped.
   words.splice(1, 1);
   const refused = run(['--format', path]);

@@ -51,7 +51,7 @@ function describe(error: unknown): string {
 function fileErrorText(error: NodeJS.ErrnoException): string | null {
   const match = /^[A-Z][A-Z0-9]*: ([^,]+), /.exec(error.message);
   if (match === null || error.syscall === undefined) return null;
-  // Whether a file was to be looked at or opened first is nobody's concern.
+  // A file is looked at before it is opened. Users know only that they named it.
   const done = error.syscall === 'stat' ? 'open' : error.syscall;
   return `cannot ${done}${error.path === undefined ? '' : ` ${error.path}`}: ${match[1]}`;
 }

@@ -57,6 +57,7 @@ import { printGroupRows, togetherShown } from './event-group-text.ts';
 import { splitNames } from './function-names.ts';
 import { headerAnswer, writeHeader } from './header.ts';
 import { largestRows, printHierarchy } from './hierarchy-text.ts';
+import { noSamplesText } from './no-samples.ts';
 import type { ReportName } from './report.ts';
 import {
   chosenRows,
@@ -136,7 +137,7 @@ export async function reportProfile(context: Context, recording: Recording): Pro
   const lines = lossLines(profile.loss, profile.damage);
   // What is missing is told in any case, beside the rows if they are to be alone.
   for (const line of lines) (isQuiet ? err : out).line(out.style.yellow(`# Lost: ${line}`));
-  if (answers.length === 0 && !isQuiet) out.line('# No samples.');
+  if (answers.length === 0 && !isQuiet) out.line(`# ${await noSamplesText(recording)}`);
   answers.forEach((answer, place) => {
     if (place > 0) out.line();
     if (!isQuiet) printHead(answer, lines.length > 0, out);
