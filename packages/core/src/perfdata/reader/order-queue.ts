@@ -158,9 +158,9 @@ export class OrderQueue {
       [this.#starts, this.#spareStarts] = [this.#spareStarts, this.#starts];
       for (let i = 0; i < left; i++) this.#chunks[i] = chunks[i]!;
     }
+    // Forget the rest without giving up the array's room, and without a walk over room that nothing used.
+    this.#chunks.fill(NO_CHUNK, left, this.#count);
     this.#count = left;
-    // Forget the rest without giving up the array's room.
-    this.#chunks.fill(NO_CHUNK, left);
   }
 
   #grow(): void {
