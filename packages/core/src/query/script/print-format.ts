@@ -1,5 +1,6 @@
 import { decodeUtf8 } from '../../base/index.ts';
 import type { TracepointField, TracepointFormat } from '../../perfdata/index.ts';
+import { plainConversion, rememberedByField } from './plain-conversion.ts';
 import { type Expression, type NamedValue, parsePrintFormat } from './print-format-parser.ts';
 import { dynamicRange, fieldText } from './trace-text.ts';
 
@@ -40,10 +41,27 @@ export function compilePrintFormat(
     if (value === null) return null;
     values.push(value);
   }
+  let next = 0;
+  const printers = pieces.map((piece): string | RecordPrinter => {
+    if (typeof piece === 'string') return piece;
+    const first = next;
+    next += 1 + piece.stars;
+    const general: RecordPrinter = (record) => {
+      let at = first;
+      return piece.print(() => values[at++]!(record));
+    };
+    if (piece.stars > 0) return general;
+    const argument = parsed.arguments[first]!;
+    return (
+      plainConversion(piece.facts, argument, fields) ??
+      rememberedByField(general, argument, fields) ??
+      general
+    );
+  });
   return (record) => {
-    let next = 0;
-    const take = () => values[next++]!(record);
-    return pieces.map((piece) => (typeof piece === 'string' ? piece : piece.print(take))).join('');
+    let text = '';
+    for (const printer of printers) text += typeof printer === 'string' ? printer : printer(record);
+    return text;
   };
 }
 
@@ -286,6 +304,7 @@ function flagNames(value: bigint, rows: readonly Row[], separator: string): stri
 }
 
 interface Conversion {
+  facts: ConversionFacts;
   /** Width and precision that are arguments. */
   stars: number;
   print(take: () => Value): string;
@@ -332,6 +351,7 @@ function conversion(facts: ConversionFacts, kernelTexts: ReadonlyMap<bigint, str
   const { flags, width, precision, length, letter } = facts;
   const bits = LENGTH_BITS[length] ?? 64;
   return {
+    facts,
     stars: (width === '*' ? 1 : 0) + (precision === '*' ? 1 : 0),
     print(take) {
       const number = (given: string | undefined) =>
